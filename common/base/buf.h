@@ -1,0 +1,55 @@
+/* A growing byte buffer with a maximum given at the start, and borrowed spans of bytes. */
+#ifndef VQ_BASE_BUF_H
+#define VQ_BASE_BUF_H
+
+#include "common/base/status.h"
+
+#include <string.h>
+
+/* Borrowed bytes, not NUL-terminated. */
+struct vq_span {
+    const char *at;
+    size_t bytes;
+};
+
+static inline struct vq_span vq_span(const char *at, size_t bytes)
+{
+    return (struct vq_span){at, bytes};
+}
+
+static inline struct vq_span vq_span_str(const char *text)
+{
+    return (struct vq_span){text, text == NULL ? 0 : strlen(text)};
+}
+
+static inline bool vq_span_eq(struct vq_span a, struct vq_span b)
+{
+    return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
+}
+
+/* `at` is NUL-terminated whenever it is not NULL. The first failed append sticks in `status` and later appends do
+ * nothing, so that a writer checks once at the end. */
+struct vq_buf {
+    char *at;
+    size_t bytes;
+    size_t cap;
+    size_t bytes_max;
+    enum vq_status status;
+};
+
+void vq_buf_init(struct vq_buf *buf, size_t bytes_max);
+void vq_buf_free(struct vq_buf *buf);
+void vq_buf_clear(struct vq_buf *buf); /* keeps the memory; forgets a sticky failure */
+void vq_buf_append(struct vq_buf *buf, const void *bytes, size_t n);
+void vq_buf_puts(struct vq_buf *buf, const char *text);
+void vq_buf_putc(struct vq_buf *buf, char c);
+void vq_buf_printf(struct vq_buf *buf, const char *fmt, ...) VQ_PRINTF(2, 3);
+/* Makes room for n more bytes and returns where they go (then add to `bytes`); NULL when over the limit. */
+char *vq_buf_reserve(struct vq_buf *buf, size_t n);
+void vq_buf_drop_front(struct vq_buf *buf, size_t n);
+static inline struct vq_span vq_buf_span(const struct vq_buf *buf)
+{
+    return vq_span(buf->at, buf->bytes);
+}
+
+#endif

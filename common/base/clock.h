@@ -1,0 +1,14 @@
+/* The only place that reads a clock. Cores never include this: they are given `now_ns`. */
+#ifndef VQ_BASE_CLOCK_H
+#define VQ_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define VQ_NS_PER_S  INT64_C(1000000000)
+#define VQ_NS_PER_MS INT64_C(1000000)
+#define VQ_NS_PER_US INT64_C(1000)
+
+int64_t vq_clock_mono_ns(void); /* monotonic; for every deadline and duration */
+int64_t vq_clock_unix_ms(void); /* wall time; for records and display only */
+
+#endif

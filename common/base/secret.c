@@ -1,0 +1,166 @@
+/* Secrets live in sodium's guarded, locked heap and leave it only through vq_secret_expose. Invariant: no byte of a
+ * secret is copied into an error, a log or ordinary memory that this file does not wipe. */
+#include "common/base/secret.h"
+
+#include "common/base/alloc.h"
+#include "common/base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct vq_secret {
+    size_t bytes;
+    unsigned char at[];
+};
+
+enum vq_status vq_secret_from_bytes(struct vq_span bytes, struct vq_secret **ret_secret)
+{
+    if (bytes.bytes == 0 || bytes.bytes > VQ_SECRET_BYTES_MAX) {
+        return VQ_INVALID;
+    }
+    if (sodium_init() < 0) {
+        return VQ_UNAVAILABLE;
+    }
+    struct vq_secret *secret = sodium_malloc(sizeof(*secret) + bytes.bytes);
+    if (secret == NULL) {
+        return VQ_NOMEM;
+    }
+    secret->bytes = bytes.bytes;
+    memcpy(secret->at, bytes.at, bytes.bytes);
+    *ret_secret = secret;
+    return VQ_OK;
+}
+
+static enum vq_status load_env(const char *name, struct vq_secret **ret_secret,
+                               struct vq_error *err)
+{
+    const char *value = getenv(name);
+    if (value == NULL || value[0] == '\0') {
+        return vq_fail(
+            err, VQ_NOT_FOUND,
+            "the environment variable %s is not set; set it, or name another with key: env:NAME",
+            name);
+    }
+    enum vq_status status = vq_secret_from_bytes(vq_span_str(value), ret_secret);
+    if (status == VQ_INVALID) {
+        return vq_fail(err, status, "the key in %s is longer than %d bytes", name,
+                       VQ_SECRET_BYTES_MAX);
+    }
+    return status;
+}
+
+static enum vq_status check_file(int fd, const char *path, struct vq_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return vq_fail(err, VQ_INVALID, "the key file %s is not a regular file", path);
+    }
+    if (st.st_uid != geteuid() && st.st_uid != 0) {
+        return vq_fail(err, VQ_DENIED, "the key file %s belongs to another user", path);
+    }
+    if ((st.st_mode & 077) != 0) {
+        return vq_fail(err, VQ_DENIED, "the key file %s can be read by others; run: chmod 600 %s",
+                       path, path);
+    }
+    return VQ_OK;
+}
+
+static enum vq_status load_file(const char *path, struct vq_secret **ret_secret,
+                                struct vq_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return vq_fail(err, VQ_NOT_FOUND, "cannot open the key file %s: %s%s", path,
+                       strerror(errno), errno == ELOOP ? " (it is a symbolic link)" : "");
+    }
+    enum vq_status status = check_file(fd, path, err);
+    char bytes[VQ_SECRET_BYTES_MAX + 1];
+    size_t n = 0;
+    while (status == VQ_OK && n < sizeof(bytes)) {
+        ssize_t got = read(fd, bytes + n, sizeof(bytes) - n);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            status = vq_fail(err, VQ_IO, "cannot read the key file %s: %s", path, strerror(errno));
+        }
+        if (got <= 0) {
+            break;
+        }
+        n += (size_t)got;
+    }
+    (void)close(fd); /* read only: nothing to lose */
+    if (status == VQ_OK) {
+        while (n > 0 && (bytes[n - 1] == '\n' || bytes[n - 1] == '\r')) {
+            n--;
+        }
+        status = vq_secret_from_bytes(vq_span(bytes, n), ret_secret);
+        if (status == VQ_INVALID) {
+            (void)vq_fail(err, status, "the key file %s is %s", path,
+                          n == 0 ? "empty" : "longer than a key may be");
+        }
+    }
+    sodium_memzero(bytes, sizeof(bytes));
+    return status;
+}
+
+enum vq_status vq_secret_load(const char *reference, struct vq_secret **ret_secret,
+                              struct vq_error *err)
+{
+    if (strncmp(reference, "env:", 4) == 0 && reference[4] != '\0') {
+        return load_env(reference + 4, ret_secret, err);
+    }
+    if (strncmp(reference, "file:", 5) == 0 && reference[5] != '\0') {
+        return load_file(reference + 5, ret_secret, err);
+    }
+    /* The text itself may be a key pasted by mistake: it is not repeated. */
+    return vq_fail(
+        err, VQ_INVALID,
+        "a key is named as env:NAME or file:PATH, and never written into a config or a command");
+}
+
+void vq_secret_destroy(struct vq_secret **secret)
+{
+    if (*secret != NULL) {
+        sodium_free(*secret); /* zeroes first */
+        *secret = NULL;
+    }
+}
+
+void vq_secret_fingerprint(const struct vq_secret *secret, uint8_t ret_fp[VQ_FINGERPRINT_BYTES])
+{
+    struct vq_hash hash;
+    vq_hash_of("vq-key-print", vq_span((const char *)secret->at, secret->bytes), &hash);
+    memcpy(ret_fp, hash.b, VQ_FINGERPRINT_BYTES);
+}
+
+enum vq_status vq_secret_expose(const struct vq_secret *secret, vq_secret_use_fn use, void *ctx)
+{
+    return use(ctx, vq_span((const char *)secret->at, secret->bytes));
+}
+
+void vq_wipe(void *bytes, size_t n)
+{
+    sodium_memzero(bytes, n);
+}
+
+void vq_random_bytes(void *ret_bytes, size_t n)
+{
+    VQ_ASSERT(sodium_init() >= 0);
+    randombytes_buf(ret_bytes, n);
+}
+
+void vq_process_harden(void)
+{
+    struct rlimit none = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &none); /* best effort: a container may forbid it */
+#ifndef __SANITIZE_ADDRESS__ /* the leak checker attaches to its own process */
+    (void)prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
