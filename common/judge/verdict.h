@@ -1,0 +1,67 @@
+/* What an answer says. A verdict names the position that was shown ("Output A" = shown first), not a model. A failure is
+ * never a vote. Shared by both sides; bytes of `enum vq_outcome` stand in Redis and in the ledger: never renumber. */
+#ifndef VQ_JUDGE_VERDICT_H
+#define VQ_JUDGE_VERDICT_H
+
+#include "common/base/buf.h"
+
+enum vq_outcome {
+    VQ_OUTCOME_NONE = 0,         /* open: nothing stands yet */
+    /* answered, a vote */
+    VQ_OUTCOME_FIRST = 1,        /* the output shown first is higher ("A") */
+    VQ_OUTCOME_SECOND = 2,       /* the output shown second is higher ("B") */
+    VQ_OUTCOME_EQUAL = 3,
+    VQ_OUTCOME_NA = 4,
+    VQ_OUTCOME_UNSURE = 5,
+    /* answered, no vote: kept and not bought again unless asked to */
+    VQ_OUTCOME_REFUSED = 16,
+    VQ_OUTCOME_TRUNCATED = 17,
+    VQ_OUTCOME_UNPARSEABLE = 18, /* also after a repair */
+    /* settled without an answer */
+    VQ_OUTCOME_NOT_NEEDED = 32,
+    VQ_OUTCOME_BLOCKED = 33,
+    /* failed, with a reason */
+    VQ_OUTCOME_ERROR = 48,        /* the provider answered with an error that a retry does not help (400) */
+    VQ_OUTCOME_TOO_LONG = 49,     /* too long for the model */
+    VQ_OUTCOME_UNAVAILABLE = 50,  /* tries used up on 5xx, timeouts, resets */
+    VQ_OUTCOME_BAD_RESPONSE = 51, /* tries used up on bodies that are no answer */
+    VQ_OUTCOME_WORKER_LOST = 52,  /* took its worker with it four times */
+};
+
+static inline bool vq_outcome_is_vote(enum vq_outcome o)
+{
+    return o >= VQ_OUTCOME_FIRST && o <= VQ_OUTCOME_UNSURE;
+}
+
+/* A parsed equal, N/A or unsure: under the strict rule it settles the score, whatever the other order says. */
+static inline bool vq_outcome_settles(enum vq_outcome o)
+{
+    return o >= VQ_OUTCOME_EQUAL && o <= VQ_OUTCOME_UNSURE;
+}
+
+static inline bool vq_outcome_is_answered(enum vq_outcome o)
+{
+    return vq_outcome_is_vote(o) || (o >= VQ_OUTCOME_REFUSED && o <= VQ_OUTCOME_UNPARSEABLE);
+}
+
+static inline bool vq_outcome_is_failed(enum vq_outcome o)
+{
+    return o >= VQ_OUTCOME_ERROR && o <= VQ_OUTCOME_WORKER_LOST;
+}
+
+static inline bool vq_outcome_is_terminal(enum vq_outcome o)
+{
+    return o != VQ_OUTCOME_NONE;
+}
+
+/* "A", "B", "equal", "N/A", "unsure", "refused", ...; "open" for none; "?" for an unknown byte. */
+const char *vq_outcome_name(enum vq_outcome outcome);
+
+#define VQ_ANSWER_BYTES_MAX (1u << 20)
+
+/* The verdict of a ranker's answer, by the table of docs/verdicts.md. `finish_reason` as the provider gave it (may be
+ * empty); `refusal` is true when the provider marked the answer as a refusal or filtered it. Never fails: what cannot be
+ * read is VQ_OUTCOME_UNPARSEABLE. Reads any bytes. Returns FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE. */
+enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason, bool refusal);
+
+#endif
