@@ -1,0 +1,29 @@
+/* The few small values that cross the wire, stand in the spool and in the ledger. */
+#ifndef VQ_PROTO_ID_H
+#define VQ_PROTO_ID_H
+
+#include "common/base/hash.h"
+
+#define VQ_ID_BYTES 16
+
+struct vq_id { /* a run's uid, a worker process, a call (8 random bytes of its worker + counter) */
+    uint8_t b[VQ_ID_BYTES];
+};
+
+static inline bool vq_id_eq(const struct vq_id *a, const struct vq_id *b)
+{
+    return memcmp(a->b, b->b, VQ_ID_BYTES) == 0;
+}
+
+/* Decides who may start calls of a shard: the coordinator's epoch, then a counter. Never mixed with a task's tries. */
+struct vq_fence {
+    uint64_t epoch;
+    uint64_t n;
+};
+
+static inline bool vq_fence_eq(struct vq_fence a, struct vq_fence b)
+{
+    return a.epoch == b.epoch && a.n == b.n;
+}
+
+#endif
