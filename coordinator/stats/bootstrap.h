@@ -1,0 +1,49 @@
+/* Percentile bootstrap, seeded, by groups of rows. The unit of resampling is the group (question; decisions 6): as many
+ * groups as there are are drawn with replacement, each with all its rows. */
+#ifndef VQ_STATS_BOOTSTRAP_H
+#define VQ_STATS_BOOTSTRAP_H
+
+#include "coordinator/stats/logit.h"
+
+#define VQ_BOOTSTRAP_DRAWS 1000
+
+struct vq_bootstrap_options {
+    size_t draws; /* 1 .. VQ_STATS_DRAWS_MAX */
+    double level; /* 0.95: the interval between the 2.5 and 97.5 percentiles */
+    uint64_t seed;
+};
+
+struct vq_bootstrap_mean {
+    double mean; /* of the data; NaN without a present cell */
+    double se;   /* standard deviation (n - 1) of the draws */
+    struct vq_interval percentile;
+};
+
+/* Means of all columns over present cells, all from the same draws. A draw in which a column has no cell is left out of
+ * that column. `factor` (NULL = 1): rows values that multiply each row's cells, NaN = row missing (for scores times
+ * preference). `groups` NULL = each row its own. `ret` holds x.cols. Also right for an accuracy: one column of
+ * 0, 1/2, 1. VQ_OK, VQ_INVALID, VQ_LIMIT, VQ_NOMEM. */
+enum vq_status vq_bootstrap_means(struct vq_matrix x, const double *factor, const uint32_t *groups,
+                                  const struct vq_bootstrap_options *options,
+                                  struct vq_bootstrap_mean *ret,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Intervals of the coefficients of a penalised fit with C held fixed: the fit is made again on each draw. `ret` holds
+ * x.cols intervals; `ret_intercept` may be NULL. Returns as the fits do. */
+enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, double c,
+                                         double l1_ratio, const uint32_t *groups,
+                                         const struct vq_bootstrap_options *options,
+                                         struct vq_interval *ret, struct vq_interval *ret_intercept,
+                                         struct vq_error *err) VQ_WARN_UNUSED;
+
+/* One draw by given rows, for tests and replays: draws x size row numbers below n. */
+struct vq_bootstrap_explicit {
+    double mean, se;
+    struct vq_interval percentile, basic;
+};
+
+enum vq_status vq_bootstrap_explicit(const double *values, size_t n, const uint32_t *indices,
+                                     size_t draws, size_t size, double level, double *ret_means,
+                                     struct vq_bootstrap_explicit *ret) VQ_WARN_UNUSED;
+
+#endif
