@@ -7,6 +7,7 @@
 
 #define VQ_TEMPLATE_BYTES_MAX (64u << 10)
 #define VQ_SAMPLE_BYTES_MAX   (4u << 20) /* prompt + output A + output B */
+#define VQ_RENDER_BYTES_MAX   (VQ_SAMPLE_BYTES_MAX + 2 * VQ_TEMPLATE_BYTES_MAX) /* one message */
 
 /* A template: a system and a user text with {{placeholders}}. Built from a file, see template.h. */
 struct vq_template;
@@ -16,7 +17,8 @@ struct vq_judge {
     const char *name;
     const char *model;
     const char *dialect;
-    const char *identity; /* provider identity: host and path, or a name; never a key, never a local port */
+    const char *
+        identity; /* provider identity: host and path, or a name; never a key, never a local port */
     double temperature;
     bool send_temperature;
     uint32_t max_tokens;
@@ -46,21 +48,22 @@ struct vq_sample_id {
 };
 void vq_sample_identify(const struct vq_sample *sample, struct vq_sample_id *ret_id);
 
-/* order 0 shows A's text as "Output A", order 1 shows B's. Decided by the sample alone (not by the seed):
- * which order is asked first of a (sample, judge), and whether a settled (sample, vibe, judge) is swapped all the same
- * (`share` in [0, 1]). Both are the same, seen through the flip, when the models are swapped. */
+/* order 0 shows A's text as "Output A", order 1 shows B's. Decided by hash, not by the run's seed: which order is asked
+ * first of a (sample, judge), and whether a settled (sample, vibe, judge) is swapped all the same (`share` in [0, 1]).
+ * Both are the same, seen through the flip, when the models are swapped. A judge enters by identity and model only: a new
+ * name or temperature draws the same. */
 unsigned vq_first_order(const struct vq_sample_id *sample, const struct vq_judge *judge);
 bool vq_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
                 const struct vq_judge *judge, double share);
 
-/* What one judge is asked with one template: hashing state that is shared by all its calls. Borrows judge and templates,
+/* What one judge is asked with one template: the part of the hash that is shared by all its calls. Borrows judge and templates,
  * which must outlive it. `repair` may be NULL (repair off). */
 struct vq_asker {
     const struct vq_judge *judge;
     const struct vq_template *ranker;
     const struct vq_template *repair;
-    struct vq_hasher base;        /* after identity, dialect, model, parameters, ranker template */
-    struct vq_hasher repair_base; /* after the same with the repair template */
+    struct vq_hash base;        /* of identity, dialect, model, parameters, ranker template */
+    struct vq_hash repair_base; /* of the same with the repair template */
 };
 void vq_asker_init(struct vq_asker *asker, const struct vq_judge *judge,
                    const struct vq_template *ranker, const struct vq_template *repair);
@@ -74,11 +77,14 @@ void vq_request_hash(const struct vq_asker *asker, const struct vq_sample_id *sa
 void vq_repair_hash(const struct vq_asker *asker, const struct vq_hash *of, struct vq_span answer,
                     struct vq_hash *ret_hash);
 
-/* The two messages of a call, rendered. `system` may come out empty. With `judge->truncate`, `output_bytes_max` > 0 cuts
- * both outputs evenly at UTF-8 boundaries; else it is ignored. VQ_LIMIT, VQ_NOMEM. Buffers are cleared first. */
+/* The two messages of a call, rendered. `system` may come out empty. With `judge->truncate`, `output_bytes_max` > 0 is the
+ * most that either output keeps, cut at a UTF-8 boundary (the same for both, so that neither is favoured); else it is
+ * ignored. VQ_LIMIT above a buffer's limit (VQ_RENDER_BYTES_MAX is always enough for templates that use each placeholder
+ * once), VQ_NOMEM. Buffers are cleared first. */
 enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_sample *sample,
-                                 const struct vq_axis *vibe, unsigned order, size_t output_bytes_max,
-                                 struct vq_buf *system, struct vq_buf *user) VQ_WARN_UNUSED;
+                                 const struct vq_axis *vibe, unsigned order,
+                                 size_t output_bytes_max, struct vq_buf *system,
+                                 struct vq_buf *user) VQ_WARN_UNUSED;
 enum vq_status vq_repair_render(const struct vq_asker *asker, struct vq_span answer,
                                 struct vq_buf *system, struct vq_buf *user) VQ_WARN_UNUSED;
 

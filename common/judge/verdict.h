@@ -6,10 +6,10 @@
 #include "common/base/buf.h"
 
 enum vq_outcome {
-    VQ_OUTCOME_NONE = 0,         /* open: nothing stands yet */
+    VQ_OUTCOME_NONE = 0, /* open: nothing stands yet */
     /* answered, a vote */
-    VQ_OUTCOME_FIRST = 1,        /* the output shown first is higher ("A") */
-    VQ_OUTCOME_SECOND = 2,       /* the output shown second is higher ("B") */
+    VQ_OUTCOME_FIRST = 1,  /* the output shown first is higher ("A") */
+    VQ_OUTCOME_SECOND = 2, /* the output shown second is higher ("B") */
     VQ_OUTCOME_EQUAL = 3,
     VQ_OUTCOME_NA = 4,
     VQ_OUTCOME_UNSURE = 5,
@@ -21,7 +21,8 @@ enum vq_outcome {
     VQ_OUTCOME_NOT_NEEDED = 32,
     VQ_OUTCOME_BLOCKED = 33,
     /* failed, with a reason */
-    VQ_OUTCOME_ERROR = 48,        /* the provider answered with an error that a retry does not help (400) */
+    VQ_OUTCOME_ERROR =
+        48, /* the provider answered with an error that a retry does not help (400) */
     VQ_OUTCOME_TOO_LONG = 49,     /* too long for the model */
     VQ_OUTCOME_UNAVAILABLE = 50,  /* tries used up on 5xx, timeouts, resets */
     VQ_OUTCOME_BAD_RESPONSE = 51, /* tries used up on bodies that are no answer */
@@ -62,6 +63,7 @@ const char *vq_outcome_name(enum vq_outcome outcome);
 /* The verdict of a ranker's answer, by the table of docs/verdicts.md. `finish_reason` as the provider gave it (may be
  * empty); `refusal` is true when the provider marked the answer as a refusal or filtered it. Never fails: what cannot be
  * read is VQ_OUTCOME_UNPARSEABLE. Reads any bytes. Returns FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE. */
-enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason, bool refusal);
+enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason,
+                                  bool refusal);
 
 #endif

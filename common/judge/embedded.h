@@ -1,0 +1,12 @@
+/* Private to this folder: the files of prompts/ as embed.cmake put them into the program. */
+#ifndef VQ_JUDGE_EMBEDDED_H
+#define VQ_JUDGE_EMBEDDED_H
+
+#include "common/judge/request.h"
+
+extern const struct vq_span vq_embedded_judge;
+extern const struct vq_span vq_embedded_repair;
+extern const struct vq_axis vq_embedded_axes[];
+extern const size_t vq_embedded_axes_count;
+
+#endif

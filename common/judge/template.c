@@ -1,0 +1,343 @@
+/* Prompt templates. A template is parsed once into pieces, literal text or a placeholder, of its two parts; rendering
+ * walks the pieces and never looks into what it puts in.
+ *
+ * Invariants: pieces point into `clean`, the template's own copy of the text without a byte order mark and with LF line
+ * ends; pieces of the system part come first. The template owns `text`, `clean` and `pieces`.
+ * Not its job: where a text comes from, and what a judge makes of it. */
+#include "common/judge/template.h"
+
+#include "common/base/alloc.h"
+#include "common/judge/embedded.h"
+#include "common/judge/utf8.h"
+
+#define PIECES_MAX (2 * VQ_TEMPLATE_PLACEHOLDERS_MAX + VQ_TEMPLATE_PART__COUNT)
+
+static const char *const placeholder_names[VQ_PLACEHOLDER__COUNT] = {
+    [VQ_PLACEHOLDER_PROMPT] = "prompt",     [VQ_PLACEHOLDER_OUTPUT_A] = "output_a",
+    [VQ_PLACEHOLDER_OUTPUT_B] = "output_b", [VQ_PLACEHOLDER_VIBE_NAME] = "vibe_name",
+    [VQ_PLACEHOLDER_VIBE_LOW] = "vibe_low", [VQ_PLACEHOLDER_VIBE_HIGH] = "vibe_high",
+    [VQ_PLACEHOLDER_ANSWER] = "answer",
+};
+
+static const struct {
+    const char *file;
+    const struct vq_span *text;
+    unsigned required; /* bit set of enum vq_placeholder: these and no others */
+} kinds[VQ_TEMPLATE__COUNT] = {
+    [VQ_TEMPLATE_JUDGE] = {"judge.txt", &vq_embedded_judge,
+                           1u << VQ_PLACEHOLDER_PROMPT | 1u << VQ_PLACEHOLDER_OUTPUT_A |
+                               1u << VQ_PLACEHOLDER_OUTPUT_B | 1u << VQ_PLACEHOLDER_VIBE_NAME |
+                               1u << VQ_PLACEHOLDER_VIBE_LOW | 1u << VQ_PLACEHOLDER_VIBE_HIGH},
+    [VQ_TEMPLATE_REPAIR] = {"repair.txt", &vq_embedded_repair, 1u << VQ_PLACEHOLDER_ANSWER},
+};
+
+struct piece {
+    struct vq_span literal;
+    enum vq_placeholder placeholder; /* VQ_PLACEHOLDER__COUNT: a literal */
+};
+
+struct vq_template {
+    char *text; /* as given */
+    size_t text_bytes;
+    char *clean;
+    size_t clean_bytes;
+    struct piece pieces[PIECES_MAX];
+    size_t pieces_end[VQ_TEMPLATE_PART__COUNT]; /* a part's pieces end before this index */
+    size_t pieces_count;
+    struct vq_hash hash;
+};
+
+/* State of one parse: what errors need besides the template. */
+struct parse {
+    struct vq_template *template;
+    enum vq_template_kind kind;
+    const char *file;
+    struct vq_error *err;
+    unsigned seen; /* bit set of enum vq_placeholder */
+    size_t placeholders;
+};
+
+const char *vq_template_file(enum vq_template_kind kind)
+{
+    VQ_ASSERT(kind < VQ_TEMPLATE__COUNT);
+    return kinds[kind].file;
+}
+
+struct vq_span vq_template_builtin(enum vq_template_kind kind)
+{
+    VQ_ASSERT(kind < VQ_TEMPLATE__COUNT);
+    return *kinds[kind].text;
+}
+
+static enum vq_status fail_at(const struct parse *p, const char *at, enum vq_status status,
+                              const char *what)
+{
+    size_t line = 1;
+    size_t column = 1;
+    for (const char *c = p->template->clean; c < at; c++) {
+        column++;
+        if (*c == '\n') {
+            line++;
+            column = 1;
+        }
+    }
+    return vq_fail(p->err, status, "%s:%zu:%zu: %s", p->file, line, column, what);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
+static struct vq_span trimmed(struct vq_span s)
+{
+    while (s.bytes > 0 && is_blank(s.at[0])) {
+        s.at++;
+        s.bytes--;
+    }
+    while (s.bytes > 0 && is_blank(s.at[s.bytes - 1])) {
+        s.bytes--;
+    }
+    return s;
+}
+
+/* The copy that the pieces point into: without byte order mark, CR LF as LF. */
+static void clean_text(struct vq_template *t)
+{
+    size_t from = t->text_bytes >= 3 && memcmp(t->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    for (size_t i = from; i < t->text_bytes; i++) {
+        if (t->text[i] == '\r' && i + 1 < t->text_bytes && t->text[i + 1] == '\n') {
+            continue;
+        }
+        t->clean[t->clean_bytes++] = t->text[i];
+    }
+}
+
+static void push_piece(struct parse *p, struct vq_span literal, enum vq_placeholder placeholder)
+{
+    struct vq_template *t = p->template;
+    if (placeholder == VQ_PLACEHOLDER__COUNT && literal.bytes == 0) {
+        return;
+    }
+    VQ_ASSERT(t->pieces_count < PIECES_MAX);
+    t->pieces[t->pieces_count++] = (struct piece){literal, placeholder};
+}
+
+/* The placeholder whose name is `name`, if this kind of template has it. */
+static enum vq_placeholder placeholder_of(const struct parse *p, struct vq_span name)
+{
+    for (unsigned i = 0; i < VQ_PLACEHOLDER__COUNT; i++) {
+        if ((kinds[p->kind].required >> i & 1u) != 0 &&
+            vq_span_eq(name, vq_span_str(placeholder_names[i]))) {
+            return (enum vq_placeholder)i;
+        }
+    }
+    return VQ_PLACEHOLDER__COUNT;
+}
+
+static enum vq_status parse_part(struct parse *p, struct vq_span part)
+{
+    const char *end = part.at + part.bytes;
+    const char *from = part.at;
+    while (from < end) {
+        const char *open = memmem(from, (size_t)(end - from), "{{", 2);
+        if (open == NULL) {
+            break;
+        }
+        const char *name = open + 2;
+        const char *close = name;
+        while (close < end && *close != '\n' && *close != '{' && *close != '}') {
+            close++;
+        }
+        if (end - close < 2 || close[0] != '}' || close[1] != '}') {
+            return fail_at(p, open, VQ_INVALID, "\"{{\" without \"}}\"; write {{name}}");
+        }
+        enum vq_placeholder which = placeholder_of(p, vq_span(name, (size_t)(close - name)));
+        if (which == VQ_PLACEHOLDER__COUNT) {
+            return fail_at(p, open, VQ_INVALID,
+                           "unknown placeholder; the names that can be used here are in "
+                           "prompts/README.md, and are written without spaces");
+        }
+        if (p->placeholders++ == VQ_TEMPLATE_PLACEHOLDERS_MAX) {
+            return fail_at(p, open, VQ_LIMIT, "too many placeholders");
+        }
+        push_piece(p, vq_span(from, (size_t)(open - from)), VQ_PLACEHOLDER__COUNT);
+        push_piece(p, vq_span(NULL, 0), which);
+        p->seen |= 1u << which;
+        from = close + 2;
+    }
+    push_piece(p, vq_span(from, (size_t)(end - from)), VQ_PLACEHOLDER__COUNT);
+    return VQ_OK;
+}
+
+/* The next line of `rest` that is exactly `marker` (blanks after it are fine); NULL if there is none. */
+static const char *find_marker(struct vq_span rest, const char *marker)
+{
+    size_t bytes = strlen(marker);
+    const char *end = rest.at + rest.bytes;
+    const char *line = rest.at;
+    while (line < end) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *line_end = newline == NULL ? end : newline;
+        struct vq_span text = vq_span(line, (size_t)(line_end - line));
+        if (text.bytes >= bytes && memcmp(text.at, marker, bytes) == 0 &&
+            trimmed(vq_span(line + bytes, text.bytes - bytes)).bytes == 0) {
+            return line;
+        }
+        line = line_end + 1;
+    }
+    return NULL;
+}
+
+static struct vq_span after_line(const char *line, const char *end)
+{
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    return newline == NULL ? vq_span(end, 0) : vq_span(newline + 1, (size_t)(end - newline - 1));
+}
+
+/* Finds the two parts, trimmed; *ret_system comes out empty when there is none. */
+static enum vq_status split_parts(const struct parse *p, struct vq_span *ret_system,
+                                  struct vq_span *ret_user)
+{
+    const struct vq_template *t = p->template;
+    const char *end = t->clean + t->clean_bytes;
+    struct vq_span all = vq_span(t->clean, t->clean_bytes);
+    const char *user = find_marker(all, "@user");
+    if (user == NULL) {
+        return fail_at(p, t->clean, VQ_INVALID, "no line \"@user\": the user part is missing");
+    }
+    const char *system = find_marker(all, "@system");
+    if (system != NULL && system > user) {
+        return fail_at(p, system, VQ_INVALID, "\"@system\" must come before \"@user\"");
+    }
+    struct vq_span system_part = vq_span(NULL, 0);
+    const char *first = user;
+    if (system != NULL) {
+        first = system;
+        system_part = after_line(system, user);
+        const char *again = find_marker(system_part, "@system");
+        if (again != NULL) {
+            return fail_at(p, again, VQ_INVALID, "a second \"@system\"");
+        }
+    }
+    struct vq_span user_part = after_line(user, end);
+    const char *again = find_marker(user_part, "@user");
+    if (again != NULL) {
+        return fail_at(p, again, VQ_INVALID, "a second \"@user\"");
+    }
+    struct vq_span before = trimmed(vq_span(t->clean, (size_t)(first - t->clean)));
+    if (before.bytes > 0) {
+        return fail_at(p, before.at, VQ_INVALID, "text before the first \"@system\" or \"@user\"");
+    }
+    *ret_system = trimmed(system_part);
+    *ret_user = trimmed(user_part);
+    if (ret_user->bytes == 0) {
+        return fail_at(p, user, VQ_INVALID, "the user part is empty");
+    }
+    return VQ_OK;
+}
+
+static enum vq_status parse_text(struct parse *p)
+{
+    struct vq_template *t = p->template;
+    struct vq_span parts[VQ_TEMPLATE_PART__COUNT];
+    size_t bad = vq_utf8_first_bad(vq_span(t->clean, t->clean_bytes));
+    if (bad < t->clean_bytes) {
+        return fail_at(p, t->clean + bad, VQ_INVALID, "not UTF-8; save the file as UTF-8");
+    }
+    VQ_TRY(split_parts(p, &parts[VQ_TEMPLATE_SYSTEM], &parts[VQ_TEMPLATE_USER]));
+    struct vq_hasher h;
+    vq_hasher_init(&h, "vq.template");
+    vq_hasher_u64(&h, (uint64_t)p->kind);
+    for (unsigned i = 0; i < VQ_TEMPLATE_PART__COUNT; i++) {
+        VQ_TRY(parse_part(p, parts[i]));
+        t->pieces_end[i] = t->pieces_count;
+        vq_hasher_field(&h, parts[i]);
+    }
+    vq_hasher_final(&h, &t->hash);
+    unsigned missing = kinds[p->kind].required & ~p->seen;
+    for (unsigned i = 0; i < VQ_PLACEHOLDER__COUNT; i++) {
+        if ((missing >> i & 1u) != 0) {
+            return vq_fail(p->err, VQ_INVALID,
+                           "%s: {{%s}} is missing; every placeholder of %s must be used", p->file,
+                           placeholder_names[i], kinds[p->kind].file);
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_template_parse(enum vq_template_kind kind, struct vq_span text, const char *file,
+                                 struct vq_template **ret_template, struct vq_error *err)
+{
+    VQ_ASSERT(kind < VQ_TEMPLATE__COUNT);
+    if (text.bytes > VQ_TEMPLATE_BYTES_MAX) {
+        return vq_fail(err, VQ_LIMIT, "%s: %zu bytes; a template has at most %u", file, text.bytes,
+                       VQ_TEMPLATE_BYTES_MAX);
+    }
+    enum vq_status status = VQ_NOMEM;
+    struct vq_template *t = vq_alloc(1, sizeof(*t));
+    if (t == NULL) {
+        goto cleanup;
+    }
+    t->text = vq_strndup(text.bytes == 0 ? "" : text.at, text.bytes);
+    t->clean = vq_alloc(text.bytes + 1, 1);
+    if (t->text == NULL || t->clean == NULL) {
+        goto cleanup;
+    }
+    t->text_bytes = text.bytes;
+    clean_text(t);
+    struct parse p = {.template = t, .kind = kind, .file = file, .err = err};
+    status = parse_text(&p);
+    if (status == VQ_OK) {
+        *ret_template = t;
+        t = NULL;
+    }
+cleanup:
+    if (status == VQ_NOMEM) {
+        (void)vq_fail(err, status, "%s: out of memory", file);
+    }
+    vq_template_destroy(&t);
+    return status;
+}
+
+void vq_template_destroy(struct vq_template **template)
+{
+    struct vq_template *t = *template;
+    if (t != NULL) {
+        vq_free(t->text);
+        vq_free(t->clean);
+        vq_free(t);
+        *template = NULL;
+    }
+}
+
+const struct vq_hash *vq_template_hash(const struct vq_template *template)
+{
+    return &template->hash;
+}
+
+struct vq_span vq_template_text(const struct vq_template *template)
+{
+    return vq_span(template->text, template->text_bytes);
+}
+
+enum vq_status vq_template_render(const struct vq_template *template, enum vq_template_part part,
+                                  const struct vq_span values[VQ_PLACEHOLDER__COUNT],
+                                  struct vq_buf *buf)
+{
+    VQ_ASSERT(part < VQ_TEMPLATE_PART__COUNT);
+    size_t from = part == VQ_TEMPLATE_SYSTEM ? 0 : template->pieces_end[VQ_TEMPLATE_SYSTEM];
+    for (size_t i = from; i < template->pieces_end[part]; i++) {
+        const struct piece *piece = &template->pieces[i];
+        bool is_literal = piece->placeholder == VQ_PLACEHOLDER__COUNT;
+        struct vq_span text = is_literal ? piece->literal : values[piece->placeholder];
+        vq_buf_append(buf, text.at, text.bytes);
+    }
+    return buf->status;
+}
+
+const struct vq_axis *vq_preset_axes(size_t *ret_count)
+{
+    *ret_count = vq_embedded_axes_count;
+    return vq_embedded_axes;
+}
