@@ -1,0 +1,147 @@
+/* A provider's dialect: what a call looks like as an HTTP request, and what a response or a failed exchange means. Pure:
+ * the HTTP layer moves the bytes, the worker's core acts on the class. One file a dialect (openai.c). */
+#ifndef VQ_WORKER_PROVIDER_H
+#define VQ_WORKER_PROVIDER_H
+
+#include "common/judge/request.h"
+#include "common/judge/verdict.h"
+
+#define VQ_URL_BYTES_MAX           2048
+#define VQ_REQUEST_BODY_BYTES_MAX  (64u << 20) /* a sample may grow sixfold by JSON escapes */
+#define VQ_RESPONSE_BODY_BYTES_MAX (4u << 20)
+#define VQ_RETRY_AFTER_MS_MAX      INT64_C(3600000) /* longer waits are cut to this: ask again then */
+#define VQ_REPLY_NAME_BYTES_MAX    128 /* model, fingerprint, finish reason, error type and code */
+#define VQ_REPLY_MESSAGE_BYTES_MAX 512
+
+enum vq_transport {
+#define VQ_TRANSPORT(name, class, text) VQ_TRANSPORT_##name,
+#include "worker/provider/transport.def"
+#undef VQ_TRANSPORT
+    VQ_TRANSPORT__COUNT
+};
+
+enum vq_reply_class {
+#define VQ_REPLY_CLASS(name, action, burns_try, outcome) VQ_REPLY_##name,
+#include "worker/provider/reply_class.def"
+#undef VQ_REPLY_CLASS
+    VQ_REPLY__COUNT
+};
+
+/* What each means: reply_class.def. */
+enum vq_action {
+    VQ_ACTION_ANSWER,
+    VQ_ACTION_WAIT,
+    VQ_ACTION_SLOW,
+    VQ_ACTION_RETRY,
+    VQ_ACTION_CLOSE_POOL,
+    VQ_ACTION_CLOSE_KEY,
+    VQ_ACTION_STOP,
+    VQ_ACTION_FAIL,
+    VQ_ACTION_DROP,
+};
+
+struct vq_reply_rule {
+    const char *name; /* "RATE" */
+    enum vq_action action;
+    bool burns_try;
+    enum vq_outcome outcome; /* of a task that settles with this class; VQ_OUTCOME_NONE: none */
+};
+const struct vq_reply_rule *vq_reply_rule(enum vq_reply_class class);
+const char *vq_transport_name(enum vq_transport transport); /* "TIMEOUT_TOTAL" */
+const char *vq_transport_text(enum vq_transport transport); /* for people */
+
+/* What the headers say about one kind of limit; -1 where they say nothing. Kept for later: nothing acts on it yet. */
+struct vq_ratelimit {
+    int64_t limit;
+    int64_t remaining;
+    int64_t reset_ms; /* from now */
+};
+
+/* The headers of a response that a dialect has a use for. Filled one header line at a time, so that the HTTP layer need
+ * not keep them. No allocation. */
+struct vq_reply_headers {
+    int64_t retry_after_s_ms;  /* from Retry-After in seconds; -1 none */
+    int64_t retry_after_ms;    /* from retry-after-ms; -1 none */
+    int64_t retry_date_unix_s; /* from Retry-After as a date; -1 none */
+    int64_t date_unix_s;       /* the server's own clock; -1 none */
+    struct vq_ratelimit requests;
+    struct vq_ratelimit tokens;
+    char request_id[VQ_REPLY_NAME_BYTES_MAX]; /* the provider's, for people; empty: none */
+};
+void vq_reply_headers_init(struct vq_reply_headers *headers);
+/* One header, without the colon; names in any case; what is not known or not readable is ignored. */
+void vq_reply_headers_add(struct vq_reply_headers *headers, struct vq_span name,
+                          struct vq_span value);
+
+/* How long the headers ask to wait, at most VQ_RETRY_AFTER_MS_MAX; -1 when they do not say. retry-after-ms goes before
+ * Retry-After. A date is taken relative to the response's own Date, or else to `now_unix_s`; a past one gives 0. */
+int64_t vq_retry_after_ms(const struct vq_reply_headers *headers, int64_t now_unix_s);
+
+/* What one exchange came to. Owns `content`; everything else is held inside. Strings are NUL-terminated UTF-8 without
+ * control characters, cut to fit. Token counts are -1 where the provider did not say. */
+struct vq_reply {
+    enum vq_reply_class class;
+    enum vq_transport transport;
+    int status;            /* HTTP; 0: no response */
+    bool maybe_billed;     /* no answer came, but the request may have been carried out */
+    struct vq_buf content; /* the answer's text; empty when there is none */
+    bool
+        refusal; /* the provider refused or filtered the answer; `content` then holds what it said */
+    char finish_reason[VQ_REPLY_NAME_BYTES_MAX];
+    char model[VQ_REPLY_NAME_BYTES_MAX]; /* as returned */
+    char system_fingerprint[VQ_REPLY_NAME_BYTES_MAX];
+    int64_t tokens_in;
+    int64_t tokens_cached; /* of tokens_in */
+    int64_t tokens_out;
+    int64_t tokens_reasoning; /* of tokens_out */
+    int64_t retry_after_ms;   /* -1: not said */
+    struct vq_ratelimit requests;
+    struct vq_ratelimit tokens;
+    char request_id[VQ_REPLY_NAME_BYTES_MAX];
+    char error_type[VQ_REPLY_NAME_BYTES_MAX];
+    char error_code[VQ_REPLY_NAME_BYTES_MAX];
+    char error_message[VQ_REPLY_MESSAGE_BYTES_MAX]; /* what to tell a person; empty for an answer */
+};
+void vq_reply_init(struct vq_reply *reply);
+void vq_reply_free(struct vq_reply *reply); /* leaves it as after init */
+
+/* Overwrites every occurrence of the key in the reply's texts with '*': some servers repeat it in their errors. Call it
+ * before anything of the reply is stored, sent or logged. */
+void vq_reply_hide(struct vq_reply *reply, struct vq_span key);
+
+/* A response that came whole. Borrowed for the length of the call. */
+struct vq_response {
+    int status;
+    const struct vq_reply_headers *headers;
+    struct vq_span body;
+    int64_t now_unix_s;
+};
+
+/* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit, VQ_NOMEM. */
+struct vq_provider {
+    const char *dialect; /* "openai" */
+    const char
+        *auth_header; /* the HTTP layer sends "HEADER: PREFIXkey", the key from a vq_secret */
+    const char *auth_prefix;
+    const char *const
+        *headers; /* fixed header lines, NULL-terminated, without the one that carries the key */
+    const char *call_id_header; /* the header that carries the call id */
+
+    /* The URL to POST to: `base_url` (with or without a slash at its end, with or without a query) and the dialect's path. */
+    enum vq_status (*url)(const char *base_url, struct vq_buf *url) VQ_WARN_UNUSED;
+    /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no system message.
+     * VQ_INVALID when a text is not UTF-8. */
+    enum vq_status (*body)(const struct vq_judge *judge, struct vq_span system, struct vq_span user,
+                           struct vq_buf *body) VQ_WARN_UNUSED;
+    /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */
+    enum vq_status (*read)(const struct vq_response *response,
+                           struct vq_reply *reply) VQ_WARN_UNUSED;
+};
+
+/* NULL when there is no such dialect. */
+const struct vq_provider *vq_provider_find(const char *dialect);
+
+/* A failed exchange (not VQ_TRANSPORT_OK) as a reply. `sent`: request bytes may have reached the server. */
+void vq_reply_from_transport(enum vq_transport transport, bool sent, struct vq_reply *reply);
+
+#endif
