@@ -1,0 +1,102 @@
+/* HTTP calls on the loop: thousands at once, each with its deadlines, each ending exactly once. No redirects, no retries, https
+ * unless the host is local; request headers and bodies never reach a log. */
+#ifndef VQ_NET_HTTP_H
+#define VQ_NET_HTTP_H
+
+#include "common/base/buf.h"
+#include "common/base/secret.h"
+#include "common/net/loop.h"
+#include "common/net/transport.h"
+
+#define VQ_HTTP_CALLS_MAX               16384 /* in flight at one client */
+#define VQ_HTTP_CALLS_PER_MULTI         64 /* one curl multi handle is linear in its connections */
+#define VQ_HTTP_URL_BYTES_MAX           4096
+#define VQ_HTTP_HEADERS_MAX             32
+#define VQ_HTTP_HEADER_BYTES_MAX        8192         /* one header of ours */
+#define VQ_HTTP_KEPT_HEADERS_MAX        40           /* of a response */
+#define VQ_HTTP_KEPT_BYTES_MAX          8192         /* of them */
+#define VQ_HTTP_RESPONSE_HEAD_BYTES_MAX (256u << 10) /* all header lines of a response */
+#define VQ_HTTP_BODY_BYTES_MAX          (4u << 20) /* default cap of a response body, after decompression */
+#define VQ_HTTP_ERROR_BYTES_MAX         256
+#define VQ_HTTP_CONNECT_MS              10000 /* defaults of the deadlines */
+#define VQ_HTTP_FIRST_BYTE_MS           120000
+#define VQ_HTTP_TOTAL_MS                300000
+#define VQ_HTTP_SLOW_S                  60
+
+struct vq_http;      /* a client: connections, handles */
+struct vq_http_call; /* one call in flight */
+
+struct vq_http_options {
+    uint32_t calls_max;  /* 0: VQ_HTTP_CALLS_MAX */
+    const char *ca_file; /* PEM to trust instead of the system's; NULL */
+};
+
+struct vq_http_header {
+    struct vq_span name; /* of a response: lower case */
+    struct vq_span value;
+};
+
+enum vq_http_method {
+    VQ_HTTP_POST = 0,
+    VQ_HTTP_GET
+};
+
+struct vq_http_response {
+    enum vq_transport transport;
+    bool sent;  /* the request may have reached the server: it may have been carried out and paid */
+    int status; /* HTTP status; 0: none was read */
+    struct vq_span body;                  /* what came of it, also when it is not complete */
+    const struct vq_http_header *headers; /* the kept ones, see vq_http_response_header */
+    uint32_t headers_count;
+    const char *error;  /* for people, when transport is not OK; no request bytes */
+    int64_t connect_ns; /* durations since the start of the call: 0 when not reached */
+    int64_t first_byte_ns;
+    int64_t total_ns;
+    bool reused; /* went over a connection that stood already */
+};
+
+/* Everything but `body` and `secret` is copied. */
+struct vq_http_request {
+    enum vq_http_method method;
+    const char *url;
+    const struct vq_http_header
+        *headers; /* Content-Type and so on; names and values without CR, LF, NUL */
+    uint32_t headers_count;
+    const struct vq_secret
+        *secret;               /* NULL: none. Goes into "secret_header: secret_prefix SECRET" */
+    const char *secret_header; /* NULL: "Authorization" */
+    const char *secret_prefix; /* NULL: "Bearer "; may be "" */
+    struct vq_span body;       /* borrowed until done */
+    uint32_t connect_ms;       /* 0: the defaults above */
+    uint32_t first_byte_ms;    /* from the start of the call */
+    uint32_t total_ms;
+    uint32_t slow_bytes_per_s; /* 0: no such check; else over slow_s */
+    uint32_t slow_s;
+    size_t body_bytes_max;
+    /* Exactly once, from the loop, never from inside vq_http_start. The response and all it points to end with the
+     * call. A new call may be started from it. */
+    void (*done)(void *ctx, const struct vq_http_response *response);
+    void *ctx;
+};
+
+enum vq_status vq_http_create(struct vq_loop *loop, const struct vq_http_options *options,
+                              struct vq_http **ret_http, struct vq_error *err) VQ_WARN_UNUSED;
+/* Ends all calls in flight: done is called for each with CANCELLED. Not from a done function. */
+void vq_http_destroy(struct vq_http **http);
+
+/* VQ_INVALID: URL, scheme or header refused; VQ_LIMIT: calls_max are in flight; VQ_NOMEM. Then `done` is not called.
+ * *ret_call (may be NULL) is good until done was called. */
+enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request *request,
+                             struct vq_http_call **ret_call, struct vq_error *err) VQ_WARN_UNUSED;
+/* done follows in a later step with CANCELLED, unless the call has ended by then. */
+void vq_http_cancel(struct vq_http_call *call);
+uint32_t vq_http_in_flight(const struct vq_http *http);
+
+/* Value of a kept header by lower-case name; empty when there is none. Kept are retry-after, retry-after-ms, content-type, date,
+ * x-request-id, request-id, x-should-retry, and all x-ratelimit-* and anthropic-ratelimit-*. */
+struct vq_span vq_http_response_header(const struct vq_http_response *response, const char *name);
+
+/* True for localhost, *.localhost, 127.0.0.0/8 and ::1 in a URL or as a bare host. */
+bool vq_http_url_is_local(const char *url);
+
+#endif

@@ -1,0 +1,63 @@
+/* A small HTTP server on the loop for status and control: loopback only, fixed routes, a bearer token, a check of the Host header (so
+ * that a web page elsewhere cannot reach it through a name of its own). Handlers answer at once. */
+#ifndef VQ_NET_HTTPD_H
+#define VQ_NET_HTTPD_H
+
+#include "common/base/buf.h"
+#include "common/base/secret.h"
+#include "common/net/loop.h"
+
+#define VQ_HTTPD_CONNECTIONS_MAX    64
+#define VQ_HTTPD_IDLE_S             30
+#define VQ_HTTPD_REQUEST_BYTES_MAX  (64u << 10) /* body of a POST */
+#define VQ_HTTPD_RESPONSE_BYTES_MAX (64u << 20)
+#define VQ_HTTPD_ROUTES_MAX         64
+
+enum vq_httpd_method {
+    VQ_HTTPD_GET = 0, /* HEAD is answered from it */
+    VQ_HTTPD_POST
+};
+
+struct vq_httpd_request {
+    enum vq_httpd_method method;
+    const char *path;    /* decoded */
+    struct vq_span body; /* of a POST */
+    const void *opaque;
+};
+
+struct vq_httpd_response {
+    int status;               /* 200 when the handler is called */
+    const char *content_type; /* static text; "text/plain; charset=utf-8" */
+    const char *location;     /* static text or NULL */
+    struct vq_buf *body;      /* append here; over its limit the answer is a 500 */
+};
+
+struct vq_httpd_route {
+    enum vq_httpd_method method;
+    const char *path; /* "/metrics"; with a "*" at its end: everything that begins so */
+    bool open;        /* true: no token asked */
+    void (*handle)(void *ctx, const struct vq_httpd_request *request,
+                   struct vq_httpd_response *response);
+};
+
+struct vq_httpd_options {
+    const char *address; /* "127.0.0.1" (default, NULL) or "::1"; others are refused */
+    uint16_t port;       /* 0: a free one */
+    const struct vq_secret
+        *token; /* asked of routes that are not open; borrowed for life; NULL: all are open */
+    const struct vq_httpd_route *routes; /* borrowed for life */
+    uint32_t routes_count;
+    void *ctx; /* of all handlers */
+};
+
+struct vq_httpd;
+/* VQ_EXISTS: the port is taken. VQ_INVALID: not a loopback address. */
+enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_options *options,
+                               struct vq_httpd **ret_httpd, struct vq_error *err) VQ_WARN_UNUSED;
+uint16_t vq_httpd_port(const struct vq_httpd *httpd);
+/* Value of a query parameter, decoded; NULL when it is not there. */
+const char *vq_httpd_query(const struct vq_httpd_request *request, const char *name);
+/* Not from a handler. */
+void vq_httpd_destroy(struct vq_httpd **httpd);
+
+#endif
