@@ -5,35 +5,63 @@
 
 #include "common/base/status.h"
 
-#define VQ_CONFIG_BYTES_MAX  (4u << 20)
-#define VQ_JUDGES_MAX        16
-#define VQ_VIBES_MAX         1000
-#define VQ_NAME_BYTES_MAX    256
-#define VQ_AXIS_BYTES_MAX    4096
+#define VQ_CONFIG_BYTES_MAX (4u << 20)
+#define VQ_JUDGES_MAX       16
+#define VQ_VIBES_MAX        1000
+#define VQ_NAME_BYTES_MAX   256
+#define VQ_AXIS_BYTES_MAX   4096
 
-enum vq_method { VQ_METHOD_PRESET, VQ_METHOD_VIBES };
-enum vq_pair_rule { VQ_PAIR_STRICT, VQ_PAIR_LENIENT, VQ_PAIR_FORWARD };
-enum vq_ties { VQ_TIES_KEEP, VQ_TIES_DROP_ALL };
-enum vq_gate_separability { VQ_GATE_POINT, VQ_GATE_INTERVAL };
-enum vq_gate_preference { VQ_GATE_SEP_ONLY, VQ_GATE_SEP_OR_PREF, VQ_GATE_SEP_AND_PREF };
-enum vq_overlap { VQ_OVERLAP_COSINE, VQ_OVERLAP_PEARSON, VQ_OVERLAP_OFF };
-enum vq_cv { VQ_CV_LOG_LOSS, VQ_CV_PAPER };
-enum vq_estimator { VQ_ESTIMATOR_L2_CV, VQ_ESTIMATOR_ELASTICNET, VQ_ESTIMATOR_LASSO };
+enum vq_method {
+    VQ_METHOD_PRESET,
+    VQ_METHOD_VIBES
+};
+enum vq_pair_rule {
+    VQ_PAIR_STRICT,
+    VQ_PAIR_LENIENT,
+    VQ_PAIR_FORWARD
+};
+enum vq_ties {
+    VQ_TIES_KEEP,
+    VQ_TIES_DROP_ALL
+};
+enum vq_gate_separability {
+    VQ_GATE_POINT,
+    VQ_GATE_INTERVAL
+};
+enum vq_gate_preference {
+    VQ_GATE_SEP_ONLY,
+    VQ_GATE_SEP_OR_PREF,
+    VQ_GATE_SEP_AND_PREF
+};
+enum vq_conf_overlap {
+    VQ_CONF_OVERLAP_COSINE,
+    VQ_CONF_OVERLAP_PEARSON,
+    VQ_CONF_OVERLAP_OFF
+};
+enum vq_cv {
+    VQ_CV_LOG_LOSS,
+    VQ_CV_PAPER
+};
+enum vq_estimator {
+    VQ_ESTIMATOR_L2_CV,
+    VQ_ESTIMATOR_ELASTICNET,
+    VQ_ESTIMATOR_LASSO
+};
 
 struct vq_conf_data {
-    char *path;       /* as given; resolved against the config file's folder in `path_abs` */
+    char *path; /* as given; resolved against the config file's folder in `path_abs` */
     char *path_abs;
-    char *test_path;  /* NULL: split by `test_share` */
+    char *test_path; /* NULL: split by `test_share` */
     char *test_path_abs;
-    char *format;     /* "auto", "csv", "jsonl" */
-    char *prompt;     /* NULL: "question", else "prompt", whichever the data has */
-    char *preference; /* NULL: "preference" if the data has it */
-    char *group;      /* NULL: none */
-    uint32_t limit;   /* 0: all; else a seeded sample of so many records */
-    double test_share;          /* 0.5; 0: in-sample, flagged */
-    uint32_t near_duplicate;    /* 80; 0: off */
+    char *format;            /* "auto", "csv", "jsonl" */
+    char *prompt;            /* NULL: "question", else "prompt", whichever the data has */
+    char *preference;        /* NULL: "preference" if the data has it */
+    char *group;             /* NULL: none */
+    uint32_t limit;          /* 0: all; else a seeded sample of so many records */
+    double test_share;       /* 0.5; 0: in-sample, flagged */
+    uint32_t near_duplicate; /* 80; 0: off */
     enum vq_ties ties;
-    uint32_t num_train_max;     /* 0: no cap */
+    uint32_t num_train_max; /* 0: no cap */
     uint32_t num_test_max;
 };
 
@@ -44,12 +72,12 @@ struct vq_conf_axis {
 };
 
 struct vq_conf_judge {
-    char *name;        /* defaults to `model`; unique */
+    char *name; /* defaults to `model`; unique */
     char *model;
-    char *dialect;     /* "openai" */
-    char *base_url;    /* NULL with an offline-* model: the built-in server */
-    char *identity;    /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
-    char *key;         /* "env:NAME" or "file:PATH"; NULL: none is sent */
+    char *dialect;  /* "openai" */
+    char *base_url; /* NULL with an offline-* model: the built-in server */
+    char *identity; /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
+    char *key;      /* "env:NAME" or "file:PATH"; NULL: none is sent */
     double temperature;
     bool send_temperature;      /* some models refuse it */
     uint32_t max_tokens;        /* 600 */
@@ -67,42 +95,42 @@ struct vq_conf_judge {
 
 struct vq_conf_judging {
     enum vq_pair_rule pair_rule;
-    bool lazy_swap;    /* default: on under strict, refused under the others */
-    double audit_share;         /* 0.1 of settled cells are swapped anyway */
+    bool lazy_swap;     /* default: on under strict, refused under the others */
+    double audit_share; /* 0.1 of settled cells are swapped anyway */
     bool repair;
     bool truncate;
-    double retest;              /* 0: off */
-    uint32_t tries_max;         /* sends of one call, 6 */
+    double retest;      /* 0: off */
+    uint32_t tries_max; /* sends of one call, 6 */
 };
 
 struct vq_conf_gates {
     enum vq_gate_separability separability;
-    double separability_min;    /* 0.05, strict inequality */
+    double separability_min; /* 0.05, strict inequality */
     enum vq_gate_preference preference;
     bool kappa;
-    double kappa_min;           /* 0.2 */
-    enum vq_overlap overlap;    /* off for preset runs unless set */
-    double overlap_max;         /* 0.8 */
+    double kappa_min;        /* 0.2 */
+    enum vq_conf_overlap overlap; /* off for preset runs unless set */
+    double overlap_max;      /* 0.8 */
 };
 
 struct vq_conf_regression {
     enum vq_cv cv;
     enum vq_estimator estimator;
-    uint32_t bootstrap_draws;   /* 1,000 */
-    uint32_t num_final_vibes;   /* 0: keep all that pass */
+    uint32_t bootstrap_draws; /* 1,000 */
+    uint32_t num_final_vibes; /* 0: keep all that pass */
 };
 
 struct vq_conf_offline { /* the built-in server, when a judge needs it */
     uint64_t seed;
-    char *oracle;      /* NULL, or its truth file */
-    char *faults;      /* NULL, or its script */
+    char *oracle; /* NULL, or its truth file */
+    char *faults; /* NULL, or its script */
 };
 
 struct vq_config {
-    char *file;        /* where it was read from; "(command line)" otherwise */
-    char *name;        /* run id; NULL: made from data and time by the CLI */
+    char *file; /* where it was read from; "(command line)" otherwise */
+    char *name; /* run id; NULL: made from data and time by the CLI */
     struct vq_conf_data data;
-    char *models[2];   /* A, B: column names */
+    char *models[2]; /* A, B: column names */
     enum vq_method method;
     struct vq_conf_axis *vibes;
     uint32_t vibes_count;
@@ -113,8 +141,8 @@ struct vq_config {
     struct vq_conf_regression regression;
     struct vq_conf_offline offline;
     char *prompts_dir; /* NULL: the built-in templates */
-    char *redis_url;   /* NULL: a private server; redis://[:password@]host:port[/db] or unix://path */
-    uint64_t seed;     /* 42 */
+    char *redis_url; /* NULL: a private server; redis://[:password@]host:port[/db] or unix://path */
+    uint64_t seed;   /* 42 */
     uint32_t workers;  /* local worker processes, 2; 0: remote only */
     uint32_t term_ms;  /* of a lease, 30,000 */
     uint32_t orphan_s; /* a remote worker without its coordinator waits so long, 3,600 */
@@ -122,8 +150,9 @@ struct vq_config {
 
 /* Reads, validates and fills defaults. `overrides`: "a.b=value" and "judges[0].model=x" strings, applied before
  * validation. Errors name file, line, column and key. On VQ_OK the caller owns *ret_config. */
-enum vq_status vq_config_load(const char *path, const char *const *overrides, size_t overrides_count,
-                              struct vq_config **ret_config, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_config_load(const char *path, const char *const *overrides,
+                              size_t overrides_count, struct vq_config **ret_config,
+                              struct vq_error *err) VQ_WARN_UNUSED;
 /* The same from YAML text; relative paths resolve against `base_dir`. */
 enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_for_errors,
                                const char *base_dir, const char *const *overrides,
@@ -131,8 +160,8 @@ enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_
                                struct vq_error *err) VQ_WARN_UNUSED;
 /* YAML with every default filled in, absolute paths, stable order: what runs/ID/run.yaml holds; parses back to an
  * equal config. The caller frees *ret_yaml with vq_free. */
-enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml, size_t *ret_bytes)
-    VQ_WARN_UNUSED;
+enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml,
+                               size_t *ret_bytes) VQ_WARN_UNUSED;
 void vq_config_destroy(struct vq_config **config);
 
 #endif
