@@ -1,0 +1,84 @@
+/* CSV out, the counterpart of table.h's reader: what is written here reads back equal. Not its job: files. */
+#include "common/text/csv.h"
+
+#include "common/text/json.h"
+
+#include <math.h>
+
+void vq_csv_init(struct vq_csv *csv, struct vq_buf *out)
+{
+    *csv = (struct vq_csv){.out = out};
+}
+
+static bool needs_quotes(struct vq_span field)
+{
+    if (field.bytes == 0) {
+        return false;
+    }
+    if (field.at[0] == ' ' || field.at[field.bytes - 1] == ' ') {
+        return true; /* some readers trim bare fields */
+    }
+    for (size_t i = 0; i < field.bytes; i++) {
+        if (memchr(",\"\r\n", field.at[i], 4) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void vq_csv_span(struct vq_csv *csv, struct vq_span field)
+{
+    if (csv->in_row) {
+        vq_buf_putc(csv->out, ',');
+    }
+    csv->in_row = true;
+    if (!needs_quotes(field)) {
+        vq_buf_append(csv->out, field.at, field.bytes);
+        return;
+    }
+    vq_buf_putc(csv->out, '"');
+    while (field.bytes > 0) {
+        const char *quote = memchr(field.at, '"', field.bytes);
+        size_t n = quote == NULL ? field.bytes : (size_t)(quote - field.at) + 1;
+        vq_buf_append(csv->out, field.at, n);
+        if (quote != NULL) {
+            vq_buf_putc(csv->out, '"');
+        }
+        field = vq_span(field.at + n, field.bytes - n);
+    }
+    vq_buf_putc(csv->out, '"');
+}
+
+void vq_csv_str(struct vq_csv *csv, const char *field)
+{
+    vq_csv_span(csv, vq_span_str(field == NULL ? "" : field));
+}
+
+void vq_csv_empty(struct vq_csv *csv)
+{
+    vq_csv_str(csv, "");
+}
+
+void vq_csv_i64(struct vq_csv *csv, int64_t value)
+{
+    if (csv->in_row) {
+        vq_buf_putc(csv->out, ',');
+    }
+    csv->in_row = true;
+    vq_buf_printf(csv->out, "%lld", (long long)value);
+}
+
+void vq_csv_real(struct vq_csv *csv, double value, int digits)
+{
+    char text[VQ_REAL_BYTES] = "";
+    if (isfinite(value)) {
+        vq_real_text(value, digits, text);
+    }
+    vq_csv_str(csv, text);
+}
+
+void vq_csv_end_row(struct vq_csv *csv)
+{
+    vq_buf_putc(csv->out, '\n');
+    csv->in_row = false;
+}

@@ -1,0 +1,22 @@
+/* Writes CSV (RFC 4180, LF line ends) into a buffer. */
+#ifndef VQ_TEXT_CSV_H
+#define VQ_TEXT_CSV_H
+
+#include "common/base/buf.h"
+
+/* One row at a time: fields in order, then the end of the row. Out of room sticks in out->status. */
+struct vq_csv {
+    struct vq_buf *out; /* borrowed */
+    bool in_row;
+};
+
+void vq_csv_init(struct vq_csv *csv, struct vq_buf *out);
+/* Quoted only where the content needs it: comma, quote, CR, LF, or a space at either end. */
+void vq_csv_span(struct vq_csv *csv, struct vq_span field);
+void vq_csv_str(struct vq_csv *csv, const char *field); /* NULL is an empty field */
+void vq_csv_i64(struct vq_csv *csv, int64_t value);
+void vq_csv_real(struct vq_csv *csv, double value, int digits); /* not finite: empty */
+void vq_csv_empty(struct vq_csv *csv);
+void vq_csv_end_row(struct vq_csv *csv);
+
+#endif

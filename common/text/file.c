@@ -1,0 +1,176 @@
+/* Whole files. Invariant: a file that vq_file_replace names is never seen half-written. Blocks; for start-up and small
+ * result files, not for the loop's hot path. */
+#include "common/text/file.h"
+
+#include "common/base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_CHUNK_BYTES (256u << 10)
+
+static enum vq_status from_errno(int code)
+{
+    switch (code) {
+    case ENOENT:
+    case ENOTDIR: return VQ_NOT_FOUND;
+    case EACCES:
+    case EPERM: return VQ_DENIED;
+    case EISDIR: return VQ_INVALID;
+    case ENOSPC:
+    case EDQUOT: return VQ_FULL;
+    case ENOMEM: return VQ_NOMEM;
+    default: return VQ_IO;
+    }
+}
+
+static enum vq_status fail_errno(struct vq_error *err, const char *what, const char *path)
+{
+    int code = errno;
+    return vq_fail(err, from_errno(code), "cannot %s %s: %s", what, path, strerror(code));
+}
+
+static enum vq_status read_all(int fd, const char *path, struct vq_buf *buf, struct vq_error *err)
+{
+    for (;;) {
+        size_t room = buf->bytes_max - buf->bytes;
+        size_t chunk = room < READ_CHUNK_BYTES ? room : READ_CHUNK_BYTES;
+        char spare;
+        char *to = chunk == 0 ? &spare : vq_buf_reserve(buf, chunk);
+        if (to == NULL) {
+            return vq_fail(err, buf->status, "no memory to read %s", path);
+        }
+        ssize_t got = read(fd, to, chunk == 0 ? 1 : chunk);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return fail_errno(err, "read", path);
+        }
+        if (got == 0) {
+            return VQ_OK;
+        }
+        if (chunk == 0) {
+            return vq_fail(err, VQ_LIMIT, "%s is larger than %zu bytes", path, buf->bytes_max);
+        }
+        buf->bytes += (size_t)got;
+        buf->at[buf->bytes] = '\0';
+    }
+}
+
+enum vq_status vq_file_read(const char *path, size_t bytes_max, struct vq_buf *ret_bytes,
+                            struct vq_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail_errno(err, "open", path);
+    }
+    struct vq_buf buf;
+    vq_buf_init(&buf, bytes_max);
+    struct stat st;
+    enum vq_status status = VQ_OK;
+    if (fstat(fd, &st) != 0) {
+        status = fail_errno(err, "read", path);
+    } else if (S_ISDIR(st.st_mode)) {
+        status = vq_fail(err, VQ_INVALID, "%s is a folder, not a file", path);
+    } else if (S_ISREG(st.st_mode) && (uint64_t)st.st_size <= bytes_max && st.st_size > 0 &&
+               vq_buf_reserve(&buf, (size_t)st.st_size) ==
+                   NULL) { /* one allocation where the size is known */
+        status = vq_fail(err, buf.status, "no memory to read %s", path);
+    }
+    if (status == VQ_OK) {
+        status = read_all(fd, path, &buf, err);
+    }
+    (void)close(fd); /* read only: nothing to lose */
+    if (status != VQ_OK) {
+        vq_buf_free(&buf);
+        return status;
+    }
+    *ret_bytes = buf;
+    return VQ_OK;
+}
+
+static enum vq_status write_all(int fd, struct vq_span bytes)
+{
+    while (bytes.bytes > 0) {
+        ssize_t put = write(fd, bytes.at, bytes.bytes);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put < 0) {
+            return VQ_IO;
+        }
+        bytes = vq_span(bytes.at + put, bytes.bytes - (size_t)put);
+    }
+    return VQ_OK;
+}
+
+static void sync_folder_of(const char *path)
+{
+    char *copy = vq_strdup(path);
+    if (copy == NULL) {
+        return;
+    }
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(
+            fd); /* some file systems refuse it on folders; the rename itself has happened */
+        (void)close(fd);
+    }
+    vq_free(copy);
+}
+
+enum vq_status vq_file_replace(const char *path, struct vq_span bytes, uint32_t mode,
+                               struct vq_error *err)
+{
+    struct vq_buf temporary;
+    vq_buf_init(&temporary, strlen(path) + 16);
+    vq_buf_printf(&temporary, "%s.XXXXXX", path);
+    if (temporary.status != VQ_OK) {
+        enum vq_status failed = temporary.status;
+        vq_buf_free(&temporary);
+        return failed;
+    }
+    enum vq_status status = VQ_OK;
+    int fd = mkostemp(temporary.at, O_CLOEXEC);
+    if (fd < 0) {
+        status = fail_errno(err, "create", path);
+        vq_buf_free(&temporary);
+        return status;
+    }
+    if (fchmod(fd, (mode_t)mode) != 0 || write_all(fd, bytes) != VQ_OK || fsync(fd) != 0) {
+        status = fail_errno(err, "write", path);
+    }
+    if (close(fd) != 0 && status == VQ_OK) {
+        status = fail_errno(err, "write", path);
+    }
+    if (status == VQ_OK && rename(temporary.at, path) != 0) {
+        status = fail_errno(err, "replace", path);
+    }
+    if (status == VQ_OK) {
+        sync_folder_of(path);
+    } else {
+        (void)unlink(temporary.at); /* best effort: the failure is what counts */
+    }
+    vq_buf_free(&temporary);
+    return status;
+}
+
+enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path)
+{
+    bool absolute = path[0] == '/' || base_dir == NULL || base_dir[0] == '\0';
+    size_t bytes = strlen(path) + (absolute ? 0 : strlen(base_dir) + 1);
+    char *joined = vq_alloc(bytes + 1, 1);
+    if (joined == NULL) {
+        return VQ_NOMEM;
+    }
+    bool slash = !absolute && base_dir[strlen(base_dir) - 1] != '/';
+    (void)snprintf(joined, bytes + 1, "%s%s%s", absolute ? "" : base_dir, slash ? "/" : "", path);
+    *ret_path = joined;
+    return VQ_OK;
+}

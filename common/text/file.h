@@ -1,0 +1,20 @@
+/* Whole files in and out, with a limit. */
+#ifndef VQ_TEXT_FILE_H
+#define VQ_TEXT_FILE_H
+
+#include "common/base/buf.h"
+
+/* Reads a regular file (or a pipe, to its end) into *ret_bytes, which the caller frees with vq_buf_free. VQ_NOT_FOUND,
+ * VQ_DENIED, VQ_INVALID (a directory), VQ_LIMIT above bytes_max, VQ_IO, VQ_NOMEM; the sentence names the path. */
+enum vq_status vq_file_read(const char *path, size_t bytes_max, struct vq_buf *ret_bytes,
+                            struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Replaces `path` in one step: a new file beside it (mode as given), fsync, rename, fsync of the folder. A crash leaves
+ * the old content or the new, never a part. */
+enum vq_status vq_file_replace(const char *path, struct vq_span bytes, uint32_t mode,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+
+/* `path` itself when absolute, else `base_dir`/`path`. The caller frees *ret_path with vq_free. */
+enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path) VQ_WARN_UNUSED;
+
+#endif

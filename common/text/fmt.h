@@ -1,0 +1,52 @@
+/* Numbers for people: counts, bytes, durations, rates, dollars; and what the terminal can show. */
+#ifndef VQ_TEXT_FMT_H
+#define VQ_TEXT_FMT_H
+
+#include "common/base/buf.h"
+
+#define VQ_FMT_BYTES 32
+
+/* Each writes into the caller's array and returns it, so that it can stand in a printf argument. */
+const char *vq_fmt_count(uint64_t n, char ret_text[VQ_FMT_BYTES]); /* "1,234,567" */
+const char *vq_fmt_bytes(uint64_t n,
+                         char ret_text[VQ_FMT_BYTES]); /* "17 B", "1.5 KiB", "2.0 GiB" */
+const char *vq_fmt_duration(
+    int64_t ns,
+    char ret_text[VQ_FMT_BYTES]); /* "85 ms", "4.2 s", "3 min 05 s", "2 h 07 min", "3 d 04 h" */
+const char *vq_fmt_rate(double per_second,
+                        char ret_text[VQ_FMT_BYTES]); /* "0.25/s", "3.1/s", "1,250/s" */
+const char *vq_fmt_dollars(double usd,
+                           char ret_text[VQ_FMT_BYTES]); /* "$0.0012", "$3.40", "$1,250.00" */
+const char *vq_fmt_percent(double share, char ret_text[VQ_FMT_BYTES]); /* 0.123 -> "12.3 %" */
+
+/* A bar of `width` cells with its zero in the middle: value in [-1, 1], negative to the left. Block characters, or
+ * '#' and '-' when `ascii`. Appends exactly `width` columns. */
+void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool ascii);
+
+/* Appends text cut or padded with spaces to `columns` code points ("..." as the last one when cut). */
+void vq_fmt_pad(struct vq_buf *out, struct vq_span text, uint32_t columns);
+
+enum vq_color {
+    VQ_COLOR_RESET,
+    VQ_COLOR_BOLD,
+    VQ_COLOR_DIM,
+    VQ_COLOR_RED,
+    VQ_COLOR_GREEN,
+    VQ_COLOR_YELLOW,
+    VQ_COLOR_BLUE,
+};
+
+/* What the stream `fd` is: columns is 80 when it is no terminal or does not say. Colour needs a terminal, a TERM that
+ * is not "dumb", and no NO_COLOR (any non-empty value switches it off); unicode needs a UTF-8 locale name. */
+struct vq_terminal {
+    bool is_tty;
+    bool color;
+    bool unicode;
+    uint32_t columns;
+};
+void vq_terminal_of(int fd, struct vq_terminal *ret_terminal);
+
+/* The escape sequence, or "" where the terminal has no colour. */
+const char *vq_color(const struct vq_terminal *terminal, enum vq_color color);
+
+#endif

@@ -1,0 +1,27 @@
+/* UTF-8: validation with the place of the first bad byte, and stepping over code points. */
+#ifndef VQ_TEXT_UTF8_H
+#define VQ_TEXT_UTF8_H
+
+#include "common/base/buf.h"
+
+#define VQ_UTF8_REPLACEMENT UINT32_C(0xFFFD)
+#define VQ_UTF8_BYTES_MAX   4 /* of one code point */
+
+/* How many bytes from the start are well-formed (Unicode 15, table 3-7: no surrogates, no overlong forms, nothing
+ * above U+10FFFF). Equal to text.bytes when all of it is; else the index of the first byte of a bad sequence. */
+size_t vq_utf8_valid_bytes(struct vq_span text);
+
+/* Decodes the code point at *pos (< text.bytes) and moves *pos behind it. A bad sequence gives U+FFFD and moves by its
+ * longest prefix that could have begun a good one, at least one byte. */
+uint32_t vq_utf8_next(struct vq_span text, size_t *pos);
+
+/* Writes 1 to 4 bytes to `ret_bytes` and returns how many; a surrogate or too large value is written as U+FFFD. */
+size_t vq_utf8_put(uint32_t point, char ret_bytes[VQ_UTF8_BYTES_MAX]);
+
+/* Code points in the text, each bad sequence counted as one. */
+size_t vq_utf8_count(struct vq_span text);
+
+/* The longest prefix of at most bytes_max bytes that does not cut a code point of well-formed text. */
+struct vq_span vq_utf8_cut(struct vq_span text, size_t bytes_max);
+
+#endif
