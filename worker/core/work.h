@@ -1,0 +1,182 @@
+/* The worker as a state machine: sessions, leases, samples, calls, pacing, retries, results without an ACK, credit, the
+ * end. Pure: (state, event, now) -> actions. It reads no clock, draws from a seed, does no I/O; the shell (or the
+ * simulation) carries out its actions and tells it what happened.
+ *
+ *     vq_work_step(w, now, &event);
+ *     while (vq_work_next(w, &action)) { carry it out, now, in this order }
+ *     sleep until vq_work_wake_ns(w), at the latest, then step with VQ_WORK_TICK
+ *
+ * All actions of a step are taken before the next step. What an action points to lives until the next call of
+ * vq_work_next or vq_work_step. now_ns is monotonic and positive; a step with an earlier one counts as the last one. */
+#ifndef VQ_WORKER_WORK_H
+#define VQ_WORKER_WORK_H
+
+#include "proto/messages.h"
+#include "worker/core/spec.h"
+
+struct vq_work;
+
+struct vq_work_options {
+    struct vq_id worker; /* random per process; its first 8 bytes begin every call id */
+    struct vq_id run;    /* all zero: whichever run the coordinator has */
+    uint64_t seed;       /* of the jitter */
+    const char *name, *host, *software; /* for people; copied; NULL: empty */
+    uint64_t pid;
+    int64_t local; /* k of a local worker; -1: remote */
+    bool has_spool;
+    uint32_t
+        concurrency_max; /* calls in flight of all judges together; 0: VQ_WORK_CONCURRENCY_MAX */
+    uint32_t orphan_s;   /* not 0: stands over the WELCOME's */
+    uint32_t retry_after_ms_max; /* 0: VQ_WORK_RETRY_AFTER_MS_MAX */
+    uint32_t backoff_ms;         /* 0: VQ_WORK_BACKOFF_MS; likewise its bound */
+    uint32_t backoff_ms_max;
+};
+
+enum vq_work_event_type {
+    VQ_WORK_SPOOLED, /* before the first other event: `result`, found un-ACKed in this worker's earlier spool */
+    VQ_WORK_CONNECTED, /* the link is there, also: again. The first one starts the conversation */
+    VQ_WORK_MESSAGE,   /* `message`, decoded; borrowed for the step */
+    VQ_WORK_KEY,       /* `key`: answers VQ_WORK_KEYS, one for each judge */
+    VQ_WORK_REPLY,     /* `reply`: a call ended; exactly once a VQ_WORK_CALL */
+    VQ_WORK_TICK,      /* time has passed */
+    VQ_WORK_DRAIN,     /* finish what is in flight, give the rest back, leave */
+    VQ_WORK_STOP,      /* leave now; what is in flight counts as unknown */
+    VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain and exit with VQ_WORK_EXIT_FATAL */
+};
+
+/* How a call ended, in words that do not depend on the HTTP library. The shell fills it with worker/provider's table. */
+struct vq_work_reply {
+    struct vq_id call;
+    enum vq_call_end end;    /* never VQ_END_UNKNOWN */
+    enum vq_pool_state pool; /* end is CLOSED: which way */
+    int64_t retry_after_ms;  /* as the provider asked; -1: it did not */
+    bool refusal;
+    uint32_t http_status; /* 0: none */
+    uint32_t latency_ms;
+    int64_t started_unix_ms;
+    uint64_t tokens_in, tokens_cached, tokens_out; /* 0: not reported */
+    struct vq_span answer, finish_reason, model, fingerprint,
+        error; /* borrowed for the step; cut at their bounds */
+};
+
+struct vq_work_key {
+    uint32_t judge;
+    enum vq_pool_state state; /* OPEN, or NO_KEY with a text */
+    bool has_fingerprint;
+    uint8_t fingerprint[8];
+    struct vq_span text; /* borrowed for the step */
+};
+
+struct vq_work_event {
+    enum vq_work_event_type type;
+    union {
+        const struct vq_msg *message;
+        const struct vq_result *result;
+        const struct vq_work_reply *reply;
+        const struct vq_work_key *key;
+    } u;
+};
+
+enum vq_work_action_type {
+    VQ_WORK_SEND, /* `message` */
+    VQ_WORK_KEYS, /* a new SPEC is in force: look up each judge's key, answer with VQ_WORK_KEY events */
+    VQ_WORK_SPOOL_SENT, /* note `call` as sent; always right before its VQ_WORK_CALL; if the note fails, do not send: reply
+                           * with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED */
+    VQ_WORK_CALL,        /* render and send `call`, end it with one VQ_WORK_REPLY */
+    VQ_WORK_CANCEL_CALL, /* nobody waits for `call` any more (only when stopping): drop it, no reply */
+    VQ_WORK_SPOOL_ANSWER, /* note `result`; it has not been read yet, so outcome and final are not set */
+    VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
+    VQ_WORK_NOTE,        /* `note`: a line for the log */
+    VQ_WORK_EXIT,        /* the last action: end the process with `exit_code` */
+};
+
+enum vq_work_exit {
+    VQ_WORK_EXIT_DONE = 0, /* the run is finished, or this worker left with nothing un-ACKed */
+    VQ_WORK_EXIT_FATAL =
+        1, /* no memory, no room for the spool, a coordinator that says we break the protocol */
+    VQ_WORK_EXIT_USAGE = 2,  /* refused: other version, other run */
+    VQ_WORK_EXIT_STOPPED = 4 /* stopped or orphaned: the spool may hold answers */
+};
+
+/* A call to make. Everything it points to belongs to the core. */
+struct vq_work_call {
+    struct vq_id id;
+    uint64_t shard;
+    struct vq_fence fence;
+    uint64_t task;
+    struct vq_hash request;
+    struct vq_hash repaired; /* kind repair; else zero */
+    uint32_t judge;
+    uint32_t vibe;
+    uint32_t order;
+    uint32_t repeat;
+    uint32_t tries;
+    enum vq_call_kind kind;
+    size_t output_bytes_max;        /* for vq_request_render; 0: not cut */
+    const struct vq_asker *asker;   /* with `sample` and `axis` for vq_request_render ... */
+    const struct vq_sample *sample; /* ... kind ask */
+    const struct vq_axis *axis;
+    struct vq_span answer; /* kind repair: for vq_repair_render */
+};
+
+enum vq_work_note_level {
+    VQ_WORK_NOTE_INFO,
+    VQ_WORK_NOTE_WARN
+};
+
+struct vq_work_note {
+    enum vq_work_note_level level;
+    const char *text;
+};
+
+struct vq_work_action {
+    enum vq_work_action_type type;
+    union {
+        struct vq_msg message;
+        struct vq_work_call call;
+        const struct vq_result *result;
+        struct vq_id id;
+        struct vq_work_note note;
+        enum vq_work_exit exit_code;
+    } u;
+};
+
+struct vq_work_stats {
+    uint64_t session;
+    uint32_t leases;
+    uint32_t samples;
+    uint64_t samples_bytes;
+    uint32_t asks_open; /* not yet ACKed as final, cancelled, skipped or returned */
+    uint32_t calls;     /* in flight */
+    uint32_t results;   /* without an ACK */
+    uint64_t results_bytes;
+    uint64_t calls_started, calls_ended;
+    uint64_t notes_dropped;
+    bool draining;
+};
+
+/* VQ_NOMEM, VQ_LIMIT (concurrency_max over VQ_WORK_CONCURRENCY_MAX). */
+enum vq_status vq_work_create(const struct vq_work_options *options,
+                              struct vq_work **ret_work) VQ_WARN_UNUSED;
+void vq_work_destroy(struct vq_work **work);
+
+/* Takes one event. Whatever a peer sends is dealt with here: wrong sessions are dropped, impossible leases given back.
+ * VQ_NOMEM ends it: the process must exit with VQ_WORK_EXIT_FATAL (its spool is whole). */
+enum vq_status vq_work_step(struct vq_work *work, int64_t now_ns,
+                            const struct vq_work_event *event) VQ_WARN_UNUSED;
+
+/* The next action of the last step; false when there is none left. After VQ_WORK_EXIT there is none. */
+bool vq_work_next(struct vq_work *work, struct vq_work_action *ret_action) VQ_WARN_UNUSED;
+
+/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM). Ask after the last action. */
+enum vq_status vq_work_status(const struct vq_work *work);
+
+/* When it wants a VQ_WORK_TICK at the latest; INT64_MAX: only when something happens. */
+int64_t vq_work_wake_ns(const struct vq_work *work);
+
+/* What the SPEC in force says; NULL before the first. Stays until the next VQ_WORK_KEYS action. */
+const struct vq_work_spec *vq_work_spec(const struct vq_work *work);
+
+void vq_work_stats(const struct vq_work *work, struct vq_work_stats *ret_stats);
+
+#endif
