@@ -1,0 +1,96 @@
+/* The numbers of accounting.json: a pure fold over a run's ledger rows and its final outcomes. Two sums always hold:
+ *   planned = first_sends + from_store + saved_by_lazy_swap + not_asked
+ *   sent    = first_sends + asked_again + retried + repairs
+ * `not_asked` is 0 for a finished run without worker_lost failures. */
+#ifndef VQ_COORDINATOR_STORE_ACCOUNT_H
+#define VQ_COORDINATOR_STORE_ACCOUNT_H
+
+#include "coordinator/store/plan.h"
+#include "proto/messages.h"
+
+#define VQ_ACCOUNT_WORKERS_MAX 4096
+
+/* One ledger row. */
+struct vq_call_row {
+    struct vq_id call;
+    struct vq_hash request;
+    uint64_t task;
+    struct vq_fence fence;
+    uint32_t judge;
+    uint32_t repeat;
+    uint32_t tries;
+    uint8_t kind;    /* enum vq_call_kind */
+    uint8_t end;     /* enum vq_call_end */
+    uint8_t outcome; /* enum vq_outcome, as the worker read it */
+    bool final;
+    bool refusal;
+    bool used;    /* its answer is the one that stands in the store */
+    bool foreign; /* its hash was not the task's */
+    uint32_t http_status;
+    uint32_t latency_ms;
+    int64_t started_unix_ms;
+    int64_t recorded_unix_ms;
+    uint64_t tokens_in, tokens_cached, tokens_out;
+    struct vq_span worker;
+    struct vq_span model; /* as the provider returned it */
+    struct vq_span error;
+};
+
+struct vq_price { /* of one judge, dollars per million tokens; negative: not set */
+    double input_usd;
+    double output_usd;
+};
+
+struct vq_account_sums {
+    uint64_t sent;
+    uint64_t answered;
+    uint64_t failed
+        [VQ_END__COUNT]; /* calls by how they ended; [VQ_END_ANSWER] and [VQ_END_UNKNOWN] stay 0 */
+    uint64_t unknown;
+    uint64_t paid_unused;
+    uint64_t tokens_in, tokens_cached, tokens_out;
+    uint64_t latency_ms; /* sum over answered calls */
+    double cost_usd;     /* of judges with a price */
+};
+
+struct vq_account_worker {
+    char name[65];
+    struct vq_account_sums sums;
+};
+
+struct vq_account {
+    uint64_t planned;
+    uint64_t first_sends; /* tasks whose first asking this run sent */
+    uint64_t from_store;  /* tasks that another run's (or an earlier asking's) answer settled */
+    uint64_t saved_by_lazy_swap; /* swapped orders that were not needed, and not sent */
+    uint64_t not_asked;
+    uint64_t asked_again; /* --retry-failed: tasks x repeats above 0 */
+    uint64_t retried;     /* further sends of the same asking */
+    uint64_t repairs;
+    uint64_t audit;    /* of first_sends: swapped orders that only the audit asked for */
+    uint64_t not_sent; /* ended before anything left this machine */
+    uint64_t foreign;
+    struct vq_account_sums all;
+    struct vq_account_sums *judges; /* grid.judges */
+    uint32_t judges_count;
+    struct vq_account_worker *workers; /* by name */
+    size_t workers_count;
+    bool priced;           /* every judge that answered has a price */
+    int64_t first_unix_ms; /* 0: no call */
+    int64_t last_unix_ms;
+};
+
+/* A fold: create, row for each ledger row in any order, finish once. `plan` and `prices` (a judge each; NULL: none) are
+ * borrowed until finish. */
+struct vq_accountant;
+enum vq_status vq_accountant_create(const struct vq_plan *plan, const struct vq_price *prices,
+                                    struct vq_accountant **ret_accountant) VQ_WARN_UNUSED;
+enum vq_status vq_accountant_row(struct vq_accountant *accountant,
+                                 const struct vq_call_row *row) VQ_WARN_UNUSED;
+/* `outcomes`: one byte a task. */
+enum vq_status vq_accountant_finish(struct vq_accountant *accountant, const uint8_t *outcomes,
+                                    struct vq_account **ret_account) VQ_WARN_UNUSED;
+void vq_accountant_destroy(struct vq_accountant **accountant);
+void vq_account_destroy(struct vq_account **account);
+
+#endif
