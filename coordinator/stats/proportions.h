@@ -19,7 +19,4 @@ struct vq_interval vq_proportion_interval(enum vq_proportion_method method, doub
 /* Exact two-sided p of `successes` in n trials at one half (whole numbers); n = 0 gives 1, bad input NaN. */
 double vq_proportion_binomial_half(double successes, double n);
 
-/* Exact two-sided binomial p at rate p0: the sum over outcomes that are at most as likely. */
-double vq_proportion_binomial(double successes, double n, double p0);
-
 #endif
