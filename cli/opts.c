@@ -1,0 +1,196 @@
+/* Reads options by table. Invariants: an unknown or repeated single option is an error and never ignored; the nearest known
+ * name is offered. Owns nothing: values point into argv. */
+#include "cli/opts.h"
+
+#include "common/base/buf.h"
+#include "common/text/intern.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct vq_opt *find(const struct vq_opt *opts, const char *name, size_t bytes)
+{
+    for (const struct vq_opt *o = opts; o->name != NULL; o++) {
+        if (strlen(o->name) == bytes && memcmp(o->name, name, bytes) == 0) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+static enum vq_status unknown(const struct vq_opt *opts, const char *word, struct vq_error *err)
+{
+    struct vq_span names[128];
+    uint32_t n = 0;
+    for (const struct vq_opt *o = opts; o->name != NULL && n < VQ_COUNT(names); o++) {
+        names[n++] = vq_span_str(o->name);
+    }
+    uint32_t near = vq_nearest_name(vq_span_str(word), names, n);
+    return near == VQ_INTERN_NONE
+               ? vq_fail(err, VQ_INVALID, "unknown option --%s", word)
+               : vq_fail(err, VQ_INVALID, "unknown option --%s; did you mean --%s?", word,
+                         names[near].at);
+}
+
+static enum vq_status add(struct vq_opt_list *list, const struct vq_opt *o, const char *item,
+                          struct vq_error *err)
+{
+    if (item[0] == '\0') {
+        return vq_fail(err, VQ_INVALID, "--%s holds an empty name", o->name);
+    }
+    if (list->count == VQ_OPT_LIST_MAX) {
+        return vq_fail(err, VQ_INVALID, "--%s is given more than %d times", o->name,
+                       VQ_OPT_LIST_MAX);
+    }
+    list->items[list->count++] = item;
+    return VQ_OK;
+}
+
+static enum vq_status split(struct vq_opt_list *list, const struct vq_opt *o, char *value,
+                            struct vq_error *err)
+{
+    for (char *at = value; at != NULL;) {
+        char *comma = strchr(at, ',');
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        VQ_TRY(add(list, o, at, err));
+        at = comma == NULL ? NULL : comma + 1;
+    }
+    return VQ_OK;
+}
+
+static enum vq_status count(struct vq_opt_count *field, const struct vq_opt *o, const char *value,
+                            struct vq_error *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(value, &end, 10);
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 || n > UINT32_MAX) {
+        return vq_fail(err, VQ_INVALID, "--%s takes a whole number, not '%s'", o->name, value);
+    }
+    *field = (struct vq_opt_count){.given = true, .value = (uint32_t)n};
+    return VQ_OK;
+}
+
+static enum vq_status store(const struct vq_opt *o, char *value, void *fields, struct vq_error *err)
+{
+    char *at = (char *)fields + o->offset;
+    switch (o->kind) {
+    case VQ_OPT_FLAG: *(bool *)(void *)at = true; return VQ_OK;
+    case VQ_OPT_TEXT: {
+        const char **field = (const char **)(void *)at;
+        if (*field != NULL) {
+            return vq_fail(err, VQ_INVALID, "--%s is given twice", o->name);
+        }
+        *field = value;
+        return VQ_OK;
+    }
+    case VQ_OPT_COUNT: return count((struct vq_opt_count *)(void *)at, o, value, err);
+    case VQ_OPT_LIST: return add((struct vq_opt_list *)(void *)at, o, value, err);
+    case VQ_OPT_SPLIT: return split((struct vq_opt_list *)(void *)at, o, value, err);
+    }
+    return VQ_BUG;
+}
+
+/* One option at argv[*i]; consumes its value. */
+static enum vq_status option(const struct vq_opt *opts, int argc, char **argv, int *i, void *fields,
+                             struct vq_error *err)
+{
+    char *word = argv[*i] + 2;
+    char *equals = strchr(word, '=');
+    size_t bytes = equals == NULL ? strlen(word) : (size_t)(equals - word);
+    const struct vq_opt *o = find(opts, word, bytes);
+    if (o == NULL) {
+        if (equals != NULL) {
+            *equals = '\0';
+        }
+        return unknown(opts, word, err);
+    }
+    if (o->kind == VQ_OPT_FLAG) {
+        return equals != NULL ? vq_fail(err, VQ_INVALID, "--%s takes no value", o->name)
+                              : store(o, NULL, fields, err);
+    }
+    if (equals != NULL) {
+        return store(o, equals + 1, fields, err);
+    }
+    if (*i + 1 >= argc) {
+        return vq_fail(err, VQ_INVALID, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
+    }
+    *i += 1;
+    return store(o, argv[*i], fields, err);
+}
+
+enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, void *fields,
+                             int *ret_words, struct vq_error *err)
+{
+    int words = 0;
+    bool options = true;
+    for (int i = 0; i < argc; i++) {
+        if (options && strcmp(argv[i], "--") == 0) {
+            options = false;
+        } else if (options && strncmp(argv[i], "--", 2) == 0) {
+            VQ_TRY(option(opts, argc, argv, &i, fields, err));
+        } else if (options && argv[i][0] == '-' && argv[i][1] != '\0') {
+            return vq_fail(err, VQ_INVALID, "unknown option %s; options begin with two dashes",
+                           argv[i]);
+        } else {
+            argv[words++] = argv[i];
+        }
+    }
+    *ret_words = words;
+    return VQ_OK;
+}
+
+const struct vq_verb *vq_verb_find(const char *name)
+{
+    for (const struct vq_verb *v = vq_verbs; v->name != NULL; v++) {
+        if (strcmp(v->name, name) == 0) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+void vq_verb_help(const struct vq_verb *verb)
+{
+    printf("Usage: vibeq %s %s\n\n%s.\n", verb->name, verb->usage, verb->summary);
+    if (verb->opts->name != NULL) {
+        printf("\nOptions:\n");
+    }
+    for (const struct vq_opt *o = verb->opts; o->name != NULL; o++) {
+        char left[64];
+        (void)snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg ? " " : "",
+                       o->arg ? o->arg : "");
+        printf("  %-26s %s\n", left, o->help);
+    }
+    if (verb->more != NULL) {
+        printf("\n%s\n", verb->more);
+    }
+}
+
+int vq_cli_fail(enum vq_status status, const struct vq_error *err)
+{
+    const char *text = err != NULL && err->text[0] != '\0' ? err->text : vq_status_text(status);
+    fprintf(stderr, "vibeq: %s\n", text);
+    switch (vq_status_class(status)) {
+    case VQ_CLASS_OK: return VQ_EXIT_DONE;
+    case VQ_CLASS_RETRY: return VQ_EXIT_STOPPED;
+    case VQ_CLASS_REFUSE: return VQ_EXIT_USAGE;
+    case VQ_CLASS_FATAL:
+    case VQ_CLASS_BUG: break;
+    }
+    return VQ_EXIT_INTERNAL;
+}
+
+int vq_cli_usage(const char *verb, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("vibeq: ", stderr);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fprintf(stderr, "\nTry: vibeq help %s\n", verb);
+    return VQ_EXIT_USAGE;
+}

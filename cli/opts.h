@@ -1,0 +1,68 @@
+/* Command-line options as a table: parsing, help, man pages and shell completion all come from it. */
+#ifndef VQ_CLI_OPTS_H
+#define VQ_CLI_OPTS_H
+
+#include "common/base/status.h"
+
+#define VQ_OPT_LIST_MAX 64
+
+struct vq_opt_list {
+    const char *items[VQ_OPT_LIST_MAX];
+    uint32_t count;
+};
+
+enum vq_opt_kind {
+    VQ_OPT_FLAG,  /* bool */
+    VQ_OPT_TEXT,  /* const char * */
+    VQ_OPT_COUNT, /* struct vq_opt_count */
+    VQ_OPT_LIST,  /* struct vq_opt_list: repeatable */
+    VQ_OPT_SPLIT, /* struct vq_opt_list: one value holds several, separated by commas */
+};
+
+struct vq_opt_count {
+    bool given;
+    uint32_t value;
+};
+
+struct vq_opt {
+    const char *name; /* without the dashes; NULL ends a table */
+    enum vq_opt_kind kind;
+    size_t offset;   /* of the field in the verb's struct */
+    const char *arg; /* what the help calls the value; NULL for a flag */
+    const char *help;
+};
+
+struct vq_verb {
+    const char *name;
+    const char *summary;
+    const char *usage; /* the words after the name */
+    const struct vq_opt *opts;
+    const char *more; /* a paragraph for the help, or NULL */
+    int (*run)(int argc, char **argv);
+};
+
+/* Reads options (anywhere among the words) into *fields. Words that are no options are moved to the front of argv and
+ * counted in *ret_words. VQ_INVALID with a sentence. `--` ends the options. */
+enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, void *fields,
+                             int *ret_words, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Every verb, in the order of the help; the last has a NULL name. */
+extern const struct vq_verb vq_verbs[];
+const struct vq_verb *vq_verb_find(const char *name);
+void vq_verb_help(const struct vq_verb *verb);
+
+/* Exit codes, documented in vibeq(1). */
+enum vq_exit {
+    VQ_EXIT_DONE = 0,
+    VQ_EXIT_INTERNAL = 1,
+    VQ_EXIT_USAGE = 2,   /* usage or input error: nothing was sent */
+    VQ_EXIT_MISSING = 3, /* done, with missing answers */
+    VQ_EXIT_STOPPED = 4, /* stopped, resumable */
+};
+
+/* "vibeq: SENTENCE" on standard error; returns the exit code that goes with the status. */
+int vq_cli_fail(enum vq_status status, const struct vq_error *err);
+/* A usage error with a pointer to the verb's help; returns VQ_EXIT_USAGE. */
+int vq_cli_usage(const char *verb, const char *fmt, ...) VQ_PRINTF(2, 3);
+
+#endif

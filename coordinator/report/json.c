@@ -1,0 +1,396 @@
+/* results.json, format 1: only what follows from data, configuration, seed and answers, so that it is the same bytes whatever
+ * the order of arrival, the number of workers or the crashes in between. How lazy swap was set and what both orders tell
+ * stands in `audit` alone. Not its job: times, costs, calls (accounting.json). */
+#include "common/text/json.h"
+
+#include "common/base/alloc.h"
+#include "coordinator/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void real(struct vq_json *j, const char *key, double value)
+{
+    vq_json_key(j, key);
+    vq_json_real(j, value, VQ_REPORT_DIGITS);
+}
+
+static void text(struct vq_json *j, const char *key, const char *value)
+{
+    vq_json_key(j, key);
+    vq_json_str(j, value);
+}
+
+static void count(struct vq_json *j, const char *key, uint64_t value)
+{
+    vq_json_key(j, key);
+    vq_json_u64(j, value);
+}
+
+static void boolean(struct vq_json *j, const char *key, bool value)
+{
+    vq_json_key(j, key);
+    vq_json_bool(j, value);
+}
+
+static void interval(struct vq_json *j, const char *key, struct vq_interval ci)
+{
+    vq_json_key(j, key);
+    if (isnan(ci.lo) || isnan(ci.hi)) {
+        vq_json_null(j);
+        return;
+    }
+    vq_json_array(j);
+    vq_json_real(j, ci.lo, VQ_REPORT_DIGITS);
+    vq_json_real(j, ci.hi, VQ_REPORT_DIGITS);
+    vq_json_array_end(j);
+}
+
+static void hash(struct vq_json *j, const char *key, const struct vq_hash *h)
+{
+    char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];
+    if (h != NULL) {
+        vq_hex(h->b, VQ_HASH_BYTES, hex);
+    }
+    text(j, key, h == NULL ? NULL : hex);
+}
+
+static void write_judges(struct vq_json *j, const struct vq_report_input *r)
+{
+    vq_json_key(j, "judges");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < r->config->judges_count; i++) {
+        const struct vq_report_judge *judge = &r->judges[i];
+        vq_json_object(j);
+        text(j, "name", judge->name);
+        text(j, "model", judge->model);
+        text(j, "provider", judge->identity);
+        vq_json_key(j, "returned_models");
+        vq_json_array(j);
+        for (uint32_t k = 0; k < judge->returned_count; k++) {
+            vq_json_str(j, judge->returned[k]);
+        }
+        vq_json_array_end(j);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    text(j, "judge_kind", r->judge_kind);
+    if (strcmp(r->judge_kind, "model") != 0) {
+        text(j, "judge_note",
+             "Made with the offline judge: these numbers show that the plumbing works, not how the "
+             "models differ.");
+    }
+}
+
+static void write_data(struct vq_json *j, const struct vq_report_input *r)
+{
+    const struct vq_dataset *d = r->dataset;
+    vq_json_key(j, "data");
+    vq_json_object(j);
+    count(j, "rows", (uint64_t)d->records_read[0] + d->records_read[1]);
+    count(j, "used", vq_dataset_count(d));
+    count(j, "train", d->train_count);
+    count(j, "test", d->test_count);
+    vq_json_key(j, "excluded");
+    vq_json_object(j);
+    for (int why = 0; why < VQ_EXCLUSION__COUNT; why++) {
+        count(j, vq_exclusion_word((enum vq_exclusion)why), d->excluded[why]);
+    }
+    vq_json_object_end(j);
+    count(j, "questions", d->questions_count);
+    boolean(j, "split_by_row", d->split_by_row);
+    boolean(j, "in_sample", d->test_count == 0);
+    boolean(j, "has_preference", d->has_preference);
+    vq_json_key(j, "preferred");
+    vq_json_object(j);
+    static const char *const words[4] = {"b", "tie", "a", "unlabelled"};
+    for (int split = 0; split < 2; split++) {
+        vq_json_key(j, split == VQ_SPLIT_TRAIN ? "train" : "test");
+        vq_json_object(j);
+        for (int p = 0; p < 4; p++) {
+            count(j, words[p], d->preferred[split][p]);
+        }
+        vq_json_object_end(j);
+    }
+    vq_json_object_end(j);
+    text(j, "sha256", r->data_hash[0]);
+    text(j, "test_sha256", r->data_hash[1][0] == '\0' ? NULL : r->data_hash[1]);
+    vq_json_key(j, "warnings");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < d->warnings_count; i++) {
+        vq_json_str(j, d->warnings[i]);
+    }
+    vq_json_array_end(j);
+    vq_json_object_end(j);
+}
+
+static void write_judge_settings(struct vq_json *j, const struct vq_report_input *r)
+{
+    vq_json_key(j, "judges");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < r->config->judges_count; i++) {
+        const struct vq_conf_judge *c = &r->config->judges[i];
+        vq_json_object(j);
+        text(j, "name", c->name);
+        vq_json_key(j, "temperature");
+        if (c->send_temperature) {
+            vq_json_real(j, c->temperature, VQ_REPORT_DIGITS);
+        } else {
+            vq_json_null(j);
+        }
+        count(j, "max_tokens", c->max_tokens);
+        vq_json_key(j, "seed");
+        if (c->seed < 0) {
+            vq_json_null(j);
+        } else {
+            vq_json_i64(j, c->seed);
+        }
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+}
+
+static void write_settings(struct vq_json *j, const struct vq_report_input *r)
+{
+    static const char *const rules[] = {"strict", "lenient", "forward"};
+    static const char *const gates[] = {"point", "interval"};
+    static const char *const preference[] = {"separability", "or", "and"};
+    static const char *const overlap[] = {"cosine", "pearson", "off"};
+    static const char *const cv[] = {"log_loss", "paper"};
+    static const char *const estimators[] = {"l2", "elasticnet", "lasso"};
+    const struct vq_config *c = r->config;
+    vq_json_key(j, "settings");
+    vq_json_object(j);
+    text(j, "method", c->method == VQ_METHOD_PRESET ? "preset" : "vibes");
+    count(j, "seed", c->seed);
+    text(j, "pair_rule", rules[c->judging.pair_rule]);
+    boolean(j, "repair", c->judging.repair);
+    boolean(j, "truncate", c->judging.truncate);
+    text(j, "separability_gate", gates[c->gates.separability]);
+    real(j, "separability_min", c->gates.separability_min);
+    text(j, "preference_gate", preference[c->gates.preference]);
+    boolean(j, "kappa_gate", c->gates.kappa && c->judges_count > 1);
+    real(j, "kappa_min", c->gates.kappa_min);
+    text(j, "overlap", overlap[c->gates.overlap]);
+    real(j, "overlap_max", c->gates.overlap_max);
+    text(j, "cv", cv[c->regression.cv]);
+    text(j, "estimator", estimators[c->regression.estimator]);
+    count(j, "bootstrap_draws", c->regression.bootstrap_draws);
+    count(j, "num_final_vibes", c->regression.num_final_vibes);
+    real(j, "test_share", c->data.test_share);
+    count(j, "near_duplicate", c->data.near_duplicate);
+    text(j, "ties", c->data.ties == VQ_TIES_KEEP ? "keep" : "drop_all");
+    hash(j, "judge_template", r->judge_template);
+    hash(j, "repair_template", r->repair_template);
+    write_judge_settings(j, r);
+    vq_json_object_end(j);
+}
+
+static void write_labels(struct vq_json *j, const struct vq_report_input *r,
+                         const struct vq_vibe_metrics *m)
+{
+    vq_json_key(j, "label_counts");
+    vq_json_object(j);
+    for (uint32_t i = 0; i < r->config->judges_count; i++) {
+        const struct vq_label_counts *c = &m->judges[i].labels;
+        vq_json_key(j, r->judges[i].name);
+        vq_json_object(j);
+        count(j, "a", c->a);
+        count(j, "b", c->b);
+        count(j, "equal", c->equal);
+        count(j, "na", c->na);
+        count(j, "unsure", c->unsure);
+        count(j, "refused", c->refused);
+        count(j, "truncated", c->truncated);
+        count(j, "unparseable", c->unparseable);
+        count(j, "failed", c->failed);
+        vq_json_object_end(j);
+    }
+    vq_json_object_end(j);
+    vq_json_key(j, "position_bias_rate");
+    vq_json_object(j);
+    for (uint32_t i = 0; i < r->config->judges_count; i++) {
+        real(j, r->judges[i].name, m->judges[i].position_bias_rate);
+    }
+    vq_json_object_end(j);
+    vq_json_key(j, "missing");
+    vq_json_object(j);
+    for (uint32_t i = 0; i < r->config->judges_count; i++) {
+        count(j, r->judges[i].name, m->judges[i].missing);
+    }
+    vq_json_object_end(j);
+}
+
+static void write_agreement(struct vq_json *j, const char *key,
+                            const struct vq_agreement_pair *train,
+                            const struct vq_agreement_pair *test, int which)
+{
+    vq_json_key(j, key);
+    vq_json_object(j);
+    real(j, "train", which == 0 ? train->kappa : which == 1 ? train->kappa_mirrored : train->alpha);
+    real(j, "test", which == 0 ? test->kappa : which == 1 ? test->kappa_mirrored : test->alpha);
+    vq_json_object_end(j);
+}
+
+static void write_coefficient(struct vq_json *j, const char *key, double coef,
+                              struct vq_interval ci, double mle, double se)
+{
+    vq_json_key(j, key);
+    if (isnan(coef)) {
+        vq_json_null(j);
+        return;
+    }
+    vq_json_object(j);
+    real(j, "value", coef);
+    interval(j, "ci95", ci);
+    real(j, "unregularised", mle);
+    real(j, "unregularised_se", se);
+    vq_json_object_end(j);
+}
+
+static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *m)
+{
+    vq_json_key(j, "separability");
+    vq_json_object(j);
+    real(j, "train", m->sep_train);
+    real(j, "test", m->sep_test);
+    interval(j, "ci95", isnan(m->sep_test) ? m->sep_ci95_train : m->sep_ci95_test);
+    interval(j, "ci95_train", m->sep_ci95_train);
+    real(j, "p", m->p);
+    real(j, "q", m->q);
+    interval(j, "bounds", m->bounds);
+    vq_json_object_end(j);
+}
+
+static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint32_t v)
+{
+    const struct vq_vibe_metrics *m = &r->result->vibe[v];
+    vq_json_object(j);
+    count(j, "id", v + 1);
+    text(j, "name", r->in->axes[v].name);
+    text(j, "low", r->in->axes[v].low);
+    text(j, "high", r->in->axes[v].high);
+    boolean(j, "kept", m->kept);
+    text(j, "reason", m->kept ? NULL : vq_drop_reason_name(m->reason));
+    if (m->reason == VQ_DROP_OVERLAP) {
+        count(j, "overlap_with", m->overlap_with + 1);
+        real(j, "overlap", m->overlap);
+    }
+    boolean(j, "distinguishable", m->distinguishable);
+    write_separability(j, m);
+    write_agreement(j, "kappa", &m->train, &m->test, 0);
+    write_agreement(j, "kappa_mirrored", &m->train, &m->test, 1);
+    write_agreement(j, "alpha", &m->train, &m->test, 2);
+    write_labels(j, r, m);
+    count(j, "rows_missing", m->missing_train + m->missing_test);
+    boolean(j, "gate_could_flip", m->gate_could_flip);
+    vq_json_key(j, "pref_separability");
+    vq_json_object(j);
+    real(j, "train", m->pref_train);
+    real(j, "test", m->pref_test);
+    interval(j, "ci95", isnan(m->pref_test) ? m->pref_ci95_train : m->pref_ci95_test);
+    vq_json_object_end(j);
+    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_mle, m->mm_mle_se);
+    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_mle, m->pp_mle_se);
+    vq_json_object_end(j);
+}
+
+static void write_fit(struct vq_json *j, const char *key, const char *c_key,
+                      const struct vq_vibecheck *result, const struct vq_fit_metrics *m, bool pp)
+{
+    vq_json_key(j, key);
+    vq_json_object(j);
+    text(j, "status", vq_fit_status_name(m->status));
+    count(j, "rows_train", m->rows_train);
+    count(j, "rows_test", m->rows_test);
+    real(j, "accuracy_train", m->accuracy_train);
+    real(j, "accuracy_test", m->accuracy_test);
+    interval(j, "accuracy_test_ci95", m->accuracy_test_ci95);
+    if (result->questions_repeat) {
+        interval(j, "accuracy_test_ci95_clustered", m->accuracy_test_ci95_clustered);
+    }
+    real(j, "accuracy_train_complete", m->accuracy_train_complete);
+    real(j, "accuracy_test_complete", m->accuracy_test_complete);
+    count(j, "cells_imputed", m->cells_imputed_train + m->cells_imputed_test);
+    if (pp) {
+        real(j, "majority_baseline", m->majority_baseline);
+    }
+    real(j, c_key, m->c);
+    if (m->status == VQ_FIT_OK) {
+        text(j, "unregularised_status", vq_logit_status_name(m->mle_status));
+        text(j, "separation", vq_logit_separation_name(m->mle_separation));
+    }
+    vq_json_object_end(j);
+}
+
+static void write_audit(struct vq_json *j, const struct vq_report_input *r)
+{
+    const struct vq_audit *a = &r->result->audit;
+    vq_json_key(j, "audit");
+    vq_json_object(j);
+    boolean(j, "lazy_swap", r->config->judging.lazy_swap);
+    real(j, "audit_share", r->config->judging.audit_share);
+    vq_json_key(j, "judges");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < r->config->judges_count; i++) {
+        vq_json_object(j);
+        text(j, "name", r->judges[i].name);
+        count(j, "cells_both", a->judges[i].cells_both);
+        count(j, "cells_audited", a->judges[i].cells_audited);
+        real(j, "order_effect", a->judges[i].order_effect);
+        real(j, "lenient_changed", a->judges[i].lenient_changed);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    vq_json_key(j, "kappa_by_order");
+    vq_json_array(j);
+    for (int order = 0; order < 2; order++) {
+        vq_json_object(j);
+        real(j, "kappa", a->kappa_order[order]);
+        count(j, "n", a->kappa_order_n[order]);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    vq_json_object_end(j);
+}
+
+static void write_vibes(struct vq_json *j, const struct vq_report_input *r)
+{
+    uint32_t *order = vq_alloc(r->result->vibes, sizeof(*order));
+    if (order == NULL) {
+        j->out->status = VQ_NOMEM;
+        return;
+    }
+    vq_report_order(r->result, order);
+    vq_json_key(j, "vibes");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < r->result->vibes; i++) {
+        write_vibe(j, r, order[i]);
+    }
+    vq_json_array_end(j);
+    vq_free(order);
+}
+
+void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
+{
+    struct vq_json json;
+    struct vq_json *j = &json;
+    vq_json_init(j, out, 2);
+    vq_json_object(j);
+    count(j, "format", VQ_REPORT_FORMAT);
+    vq_json_key(j, "models");
+    vq_json_array(j);
+    vq_json_str(j, r->config->models[0]);
+    vq_json_str(j, r->config->models[1]);
+    vq_json_array_end(j);
+    write_judges(j, r);
+    write_data(j, r);
+    write_settings(j, r);
+    write_vibes(j, r);
+    write_fit(j, "mm", "C_mm", r->result, &r->result->mm, false);
+    write_fit(j, "pp", "C_pp", r->result, &r->result->pp, true);
+    count(j, "cells_missing", r->result->cells_missing);
+    write_audit(j, r);
+    vq_json_object_end(j);
+    vq_buf_putc(out, '\n');
+}
