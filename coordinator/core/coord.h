@@ -1,0 +1,277 @@
+/* A run's ranking stage as a state machine: sessions, shards, leases, reservations, batches to commit, the tally, the end.
+ * Pure: (state, event, now) -> actions. It reads no clock, draws nothing, does no I/O; the shell (or the simulation) carries
+ * out its actions and tells it what happened.
+ *
+ *     vq_coord_message(c, peer, &msg, now)          every frame that is waiting, before ...
+ *     vq_coord_tick(c, now)                         ... timers fire
+ *     while (vq_coord_next(c, now, &action)) { carry it out, in this order }
+ *     sleep until vq_coord_wake_ns(c), at the latest
+ *
+ * It remembers one byte a task (enum vq_outcome); everything else is bounded by what is in flight (limits.h). An event may
+ * be told between two vq_coord_next. What an action points to lives until the next call of any function with this core,
+ * except a COMMIT's batch (below). now_ns is monotonic and positive; an earlier one counts as the last one.
+ *
+ * Events return VQ_OK; VQ_NOMEM or VQ_LIMIT (a named bound of ours): the process cannot go on, end it, nothing is lost;
+ * VQ_BUG: what the store said contradicts the state table. A peer's bytes never cause any of them: what breaks a rule is
+ * counted, dropped and answered with BYE. */
+#ifndef VQ_COORD_COORD_H
+#define VQ_COORD_COORD_H
+
+#include "coordinator/core/task_state.h"
+#include "proto/grid.h"
+#include "proto/messages.h"
+
+struct vq_coord;
+
+struct vq_coord_judge {
+    const char *name; /* for people; copied */
+    /* One worker's slice of the judge's limits, as GRANT carries it; the shell divides by the local workers. 0: unknown */
+    uint32_t concurrency;
+    double requests_per_minute;
+    double tokens_per_minute;
+};
+
+struct vq_coord_params {
+    struct vq_id run;     /* uid */
+    const char *run_name; /* copied */
+    uint64_t epoch;       /* durable, higher at each start */
+    struct vq_grid grid;
+    const struct vq_coord_judge *judges; /* grid.judges of them; copied */
+    struct vq_hash spec;                 /* of the SPEC body that the shell holds */
+    int64_t term_ns;
+    int64_t heartbeat_ns; /* well below the term: a third or less */
+    uint32_t orphan_s;    /* as WELCOME says it to local workers; remote ones get orphan_remote_s */
+    uint32_t orphan_remote_s;
+    bool wait_one_term; /* not a first start and not after a clean stop: rule 4 */
+    bool
+        remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
+    uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
+    uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
+    size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */
+    uint32_t worker_lost_max;    /* 0: VQ_COORD_LOST_DEFAULT */
+};
+
+/* VQ_INVALID (err says which parameter), VQ_LIMIT, VQ_NOMEM. The first vq_coord_next brings the first LOOKUPs. */
+enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
+                               struct vq_coord **ret_coord, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_coord_destroy(struct vq_coord **coord);
+
+/* ---- events ---- */
+
+/* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a number), never reused within
+ * a process. Copies what it keeps. */
+enum vq_status vq_coord_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg,
+                                int64_t now_ns) VQ_WARN_UNUSED;
+
+/* Answers LOOKUP{shard}: what the store says of each of its tasks, in task order (grid.h: index = vibe * 2 + order);
+ * 2 * vibes of them. Copies the priors. May be told later than the action, also while a commit is in flight. */
+enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const struct vq_known *known,
+                                  int64_t now_ns) VQ_WARN_UNUSED;
+
+/* Results found in the spool of a worker that is gone: answers, and sent calls without one (VQ_END_UNKNOWN). They join the
+ * next batch. *ret_taken of them were copied (the batch may be full: offer the rest after the next commit); the spool may
+ * go once vq_coord_imported_no() as read after the last import is committed. */
+enum vq_status vq_coord_import(struct vq_coord *c, const struct vq_result *results, size_t count,
+                               int64_t now_ns, size_t *ret_taken) VQ_WARN_UNUSED;
+uint64_t vq_coord_imported_no(const struct vq_coord *c); /* 0: nothing imported */
+
+struct vq_settled {
+    uint64_t task;
+    enum vq_outcome outcome; /* terminal */
+};
+
+/* The batch `no` is durable in the store and in the run state. `settled`: what stands now (vq_task_state) of each task that
+ * a result or failure of the batch names and of its cell's other order, the terminal ones; a task may come twice. The
+ * batch's memory is the core's again. */
+enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
+                                  size_t count, int64_t now_ns) VQ_WARN_UNUSED;
+/* The store is not to be reached for now (true), is back (false): the batch in flight stays in flight and the shell goes on
+ * trying; nothing is leased meanwhile. */
+enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused,
+                                      int64_t now_ns) VQ_WARN_UNUSED;
+/* The batch in flight cannot be committed: STOPPED{STORE} follows, with `why`. Nothing was ACKed, workers keep it. */
+enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why,
+                                      int64_t now_ns) VQ_WARN_UNUSED;
+
+/* Timers. At least every half heartbeat (see vq_coord_wake_ns); a longer gap than one heartbeat between two events counts
+ * as a pause of our own loop: rule 4. */
+enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
+
+/* A worker process is known to have ended (a child was reaped); its spool, if it had one, was imported before this. */
+enum vq_status vq_coord_worker_ended(struct vq_coord *c, const struct vq_id *worker,
+                                     int64_t now_ns) VQ_WARN_UNUSED;
+/* The same by the k of a local worker (struct vq_msg_hello.local): all sessions with that k. */
+enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local,
+                                    int64_t now_ns) VQ_WARN_UNUSED;
+
+/* Graceful stop: nothing more is leased, workers finish what is in flight; STOPPED{DRAINED} when nothing is out or at the
+ * deadline (monotonic). */
+enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns,
+                              int64_t now_ns) VQ_WARN_UNUSED;
+/* Stop now: what was received is still committed, then STOPPED{STOP}. */
+enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
+
+int64_t vq_coord_wake_ns(const struct vq_coord *c); /* when it wants a tick, at the latest */
+
+/* ---- actions ---- */
+
+enum vq_coord_action_type {
+    VQ_COORD_SEND,   /* `send`: encode and send */
+    VQ_COORD_SPEC,   /* `send.peer`: send a SPEC of send.session; the shell has the body */
+    VQ_COORD_SAMPLE, /* `sample`: send a SAMPLE; the shell has the texts */
+    VQ_COORD_LOOKUP, /* `shard`: look its tasks up, answer with vq_coord_looked_up */
+    VQ_COORD_COMMIT, /* `batch`: commit it, answer with vq_coord_committed. The next COMMIT comes after that */
+    VQ_COORD_CLOSE,    /* `send.peer`: its session has ended; the peer may say HELLO again */
+    VQ_COORD_NOTE,     /* `note`: a line for the log */
+    VQ_COORD_FINISHED, /* the stage is done: every task terminal, every batch committed. Once */
+    VQ_COORD_STOPPED, /* `stopped`: the run cannot or shall not go on; resumable. Once, and never after FINISHED */
+};
+
+struct
+    vq_coord_failure { /* a task that fails without a result: a failure row for (run uid, hash of task and repeat) */
+    uint64_t task;
+    uint32_t repeat;
+    enum vq_outcome outcome;
+};
+
+/* What one commit makes durable. The core's memory, unchanged and shared read-only with the shell (also another thread of
+ * it) from COMMIT until vq_coord_committed or vq_coord_destroy. */
+struct vq_coord_batch {
+    uint64_t no; /* 1, 2, ... in this process */
+    const struct vq_result *results;
+    size_t results_count;
+    const struct vq_coord_failure *failures;
+    size_t failures_count;
+    const struct vq_settled *settled; /* found terminal by a look-up: for the run's columns only */
+    size_t settled_count;
+};
+
+enum vq_coord_stop {
+    VQ_COORD_STOP_DRAINED, /* vq_coord_drain */
+    VQ_COORD_STOP_NOW,     /* vq_coord_stop */
+    VQ_COORD_STOP_POOL, /* no worker can call some judge: key, money or model; the text says which and why */
+    VQ_COORD_STOP_STORE,   /* vq_coord_commit_failed */
+    VQ_COORD_STOP_ANSWERS, /* workers' answers settle nothing: their request hashes are not ours */
+};
+
+enum vq_coord_note_level {
+    VQ_COORD_NOTE_INFO,
+    VQ_COORD_NOTE_WARN
+};
+
+struct vq_coord_action {
+    enum vq_coord_action_type type;
+    union {
+        struct {
+            uint64_t peer;
+            uint64_t session;
+            struct vq_msg msg;
+        } send;
+        struct {
+            uint64_t peer;
+            uint64_t session;
+            uint32_t sample;
+        } sample;
+        uint64_t shard;
+        const struct vq_coord_batch *batch;
+        struct {
+            enum vq_coord_note_level level;
+            const char *text;
+        } note;
+        struct {
+            enum vq_coord_stop kind;
+            bool clean;       /* nothing was out: the next start need not wait one term */
+            const char *text; /* for people: what, and the next step */
+        } stopped;
+    } u;
+};
+
+/* The next action; false when there is none left for now. A COMMIT is made when everything else has been taken, so that one
+ * loop turn's results share it. */
+bool vq_coord_next(struct vq_coord *c, int64_t now_ns,
+                   struct vq_coord_action *ret_action) VQ_WARN_UNUSED;
+/* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM, VQ_LIMIT). Ask after the last action. */
+enum vq_status vq_coord_health(const struct vq_coord *c) VQ_WARN_UNUSED;
+
+/* ---- looking in ---- */
+
+const struct vq_grid *vq_coord_grid(const struct vq_coord *c);
+enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task);
+
+struct vq_coord_counts {
+    uint64_t state[VQ_TASK_STATES]; /* tasks by state; their sum is `tasks` */
+    uint64_t outcome[256];          /* tasks by outcome byte */
+    uint64_t from_store;            /* found terminal by a look-up */
+    uint64_t calls;                 /* results committed, of whatever end */
+    uint64_t ends[VQ_END__COUNT];   /* the same by how the call ended */
+};
+
+enum vq_coord_stage {
+    VQ_COORD_WAITING, /* rule 4: nothing is leased before one term has passed */
+    VQ_COORD_RUNNING,
+    VQ_COORD_PAUSED, /* the store is not to be reached */
+    VQ_COORD_DRAINING,
+    VQ_COORD_DONE, /* FINISHED or STOPPED was said */
+};
+
+struct vq_coord_status {
+    enum vq_coord_stage stage;
+    uint64_t tasks;
+    struct vq_coord_counts all;
+    uint64_t epoch;
+    uint64_t batches;        /* committed */
+    uint64_t received;       /* results gathered or in the commit in flight */
+    uint64_t scouted_shards; /* looked up at least once */
+    uint64_t shards;
+    uint64_t ready_shards, leased_shards;
+    uint64_t leases_lost; /* with their worker */
+    uint64_t
+        calls_reserved; /* listed by workers as sent and not ACKed, or received and not committed */
+    uint64_t tokens_in, tokens_out;
+    uint32_t sessions;
+    double calls_per_s;       /* results committed, over the last VQ_COORD_RATE_SECONDS */
+    double settled_per_s;     /* tasks, the same window */
+    int64_t wait_until_ns;    /* WAITING: until when */
+    uint64_t dropped_session; /* messages of another session */
+    uint64_t dropped_unknown; /* of peers without one */
+    uint64_t dropped_full;    /* results that found no room; their worker says them again */
+    uint64_t repeated;        /* results of calls already received or committed */
+    uint64_t late;            /* results of leases that were over */
+    uint64_t broken;          /* messages that broke a rule */
+    uint64_t pauses;          /* of our own loop */
+    uint64_t notes_dropped;
+};
+void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
+                          struct vq_coord_status *ret_status);
+
+struct vq_coord_judge_status {
+    const char *name;
+    struct vq_coord_counts counts;
+    uint64_t ready_shards, leased_shards;
+    bool answered;           /* past its probe */
+    bool closed;             /* no worker can call it */
+    const char *closed_text; /* why; "" */
+};
+void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge,
+                         struct vq_coord_judge_status *ret_judge);
+
+struct vq_coord_worker_status {
+    struct vq_id worker;
+    const char *name, *host, *software;
+    uint64_t peer, session, pid;
+    int64_t local;
+    int64_t heard_ns; /* when it was heard last */
+    uint32_t leases;
+    uint64_t tasks_held; /* leased to it, no final result yet */
+    uint64_t calls_out;  /* that it last listed as sent and not ACKed */
+    uint64_t results;    /* received in this session */
+    bool draining;
+};
+/* The sessions, in no order: index 0 .. count - 1; valid until the next event. Returns false past the end. */
+bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
+                          struct vq_coord_worker_status *ret_worker);
+
+/* How often each pair of the state table was met, for the coverage test: [state][event]. */
+const uint64_t (*vq_coord_moves(const struct vq_coord *c))[VQ_TASK_EVENTS];
+
+#endif
