@@ -1,4 +1,17 @@
+/* The verdict of a ranker's answer.
+ *
+ * One pass over the text, without allocation. Thinking blocks are left out; what remains is read line by line, and each
+ * line may replace what an earlier one said. Three kinds of finds are kept apart:
+ *   stated   "Model: A" at the front of a line, or a JSON member "model": "A"
+ *   inline   "... so my choice: A" inside a line; counts when nothing is stated
+ *   alone    the last line is a label and nothing else; counts when there is neither
+ * A find that speaks of several labels is kept as UNPARSEABLE: a later line may replace it, an earlier one does not.
+ * Each byte is looked at a bounded number of times: values of inline finds end at the next one.
+ * Not its job: which label a value states (label.c); repair calls. docs/verdicts.md is the table that is tested. */
 #include "common/judge/verdict.h"
+
+#include "common/judge/label.h"
+
 const char *vq_outcome_name(enum vq_outcome outcome)
 {
     switch (outcome) {
@@ -20,4 +33,273 @@ const char *vq_outcome_name(enum vq_outcome outcome)
     case VQ_OUTCOME_WORKER_LOST: return "worker_lost";
     }
     return "?";
+}
+
+/* What the lines so far say; NONE where they say nothing. */
+struct finds {
+    enum vq_outcome stated;
+    enum vq_outcome inline_;
+    enum vq_outcome alone;
+    bool awaits_label; /* the last line with words was a keyword and nothing else */
+};
+
+static void keep(enum vq_outcome *find, enum vq_outcome said)
+{
+    if (said != VQ_OUTCOME_NONE) {
+        *find = said;
+    }
+}
+
+static bool is_keyword(struct vq_span word)
+{
+    static const char *const keywords[] = {"model", "winner", "answer", "choice", "verdict"};
+    for (size_t i = 0; i < VQ_COUNT(keywords); i++) {
+        if (vq_label_word_is(word, keywords[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static struct vq_span skip_spaces(struct vq_span text)
+{
+    while (text.bytes > 0 && is_space(text.at[0])) {
+        text = vq_span_after(text, 1);
+    }
+    return text;
+}
+
+/* Past ":" or "=" and the quotes and markdown around it: `**Model:** A`. False when there is none. */
+static bool skip_separator(struct vq_span *text)
+{
+    struct vq_span s = *text;
+    while (s.bytes > 0 && (is_space(s.at[0]) || memchr("*_`\"'#", s.at[0], 6) != NULL)) {
+        s = vq_span_after(s, 1);
+    }
+    size_t n = s.bytes > 0 && (s.at[0] == ':' || s.at[0] == '=') ? 1 : 0;
+    if (s.bytes >= 3 && memcmp(s.at, "\xEF\xBC\x9A", 3) == 0) {
+        n = 3; /* the wide colon of Chinese text */
+    }
+    if (n > 0) {
+        *text = vq_span_after(s, n);
+    }
+    return n > 0;
+}
+
+/* The value of a JSON member whose name is `word`, a part of `line`: `"model" : "A"`. Single quotes are taken too. A value
+ * that was cut off comes out empty. False when this is not a member with a string. */
+static bool json_value(struct vq_span line, struct vq_span word, struct vq_span *ret_value)
+{
+    size_t before = (size_t)(word.at - line.at);
+    struct vq_span rest = vq_span_after(line, before + word.bytes);
+    if (before == 0 || rest.bytes == 0) {
+        return false;
+    }
+    char quote = word.at[-1];
+    bool escaped = before >= 2 && word.at[-2] == '\\';
+    if ((quote != '"' && quote != '\'') || escaped || rest.at[0] != quote) {
+        return false;
+    }
+    rest = skip_spaces(vq_span_after(rest, 1));
+    if (rest.bytes == 0 || rest.at[0] != ':') {
+        return false;
+    }
+    rest = skip_spaces(vq_span_after(rest, 1));
+    if (rest.bytes == 0 || rest.at[0] != quote) {
+        return false;
+    }
+    rest = vq_span_after(rest, 1);
+    for (size_t i = 0; i < rest.bytes; i++) {
+        if (rest.at[i] == '\\') {
+            i++;
+        } else if (rest.at[i] == quote) {
+            *ret_value = vq_span(rest.at, i);
+            return true;
+        }
+    }
+    *ret_value = vq_span(rest.at + rest.bytes, 0);
+    return true;
+}
+
+/* Past quotes, markdown, a number ("2.") and "Final": what may stand before a keyword at the front of a line. */
+static struct vq_span skip_line_front(struct vq_span line)
+{
+    line = vq_label_skip_punct(line);
+    size_t digits = 0;
+    while (digits < line.bytes && line.at[digits] >= '0' && line.at[digits] <= '9') {
+        digits++;
+    }
+    struct vq_span numbered = vq_span_after(line, digits);
+    if (digits > 0 && vq_label_punct_bytes(numbered) > 0) {
+        line = vq_label_skip_punct(numbered);
+    }
+    struct vq_span word = vq_label_word(line);
+    if (vq_label_word_is(word, "final")) {
+        line = vq_label_skip_punct(vq_span_after(line, word.bytes));
+    }
+    return line;
+}
+
+/* "Model: A" at the front of a line. */
+static void read_stated(struct finds *finds, struct vq_span line)
+{
+    struct vq_span front = skip_line_front(line);
+    struct vq_span word = vq_label_word(front);
+    if (!is_keyword(word)) {
+        return;
+    }
+    struct vq_span value = vq_span_after(front, word.bytes);
+    struct vq_span member;
+    if (vq_label_skip_punct(value).bytes == 0) {
+        finds->awaits_label = true;
+    } else if (!json_value(line, word, &member) && skip_separator(&value)) {
+        keep(&finds->stated, vq_label_read(value));
+    }
+}
+
+/* Keywords anywhere in a line: JSON members, which count as stated, and inline ones. */
+static void read_inside(struct finds *finds, struct vq_span line)
+{
+    struct vq_span rest = line;
+    const char *open = NULL; /* where the value of the last inline keyword begins */
+    for (;;) {
+        rest = vq_label_skip_punct(rest);
+        if (rest.bytes == 0) {
+            break;
+        }
+        struct vq_span word = vq_label_word(rest);
+        rest = vq_span_after(rest, word.bytes);
+        if (!is_keyword(word)) {
+            continue;
+        }
+        struct vq_span value = rest;
+        if (json_value(line, word, &value)) {
+            keep(&finds->stated, vq_label_read(value));
+            size_t passed = (size_t)(value.at + value.bytes - rest.at);
+            rest = vq_span_after(rest, passed);
+        } else if (skip_separator(&value)) {
+            if (open != NULL) {
+                keep(&finds->inline_, vq_label_read(vq_span(open, (size_t)(word.at - open))));
+            }
+            open = value.at;
+            rest = value;
+        }
+    }
+    if (open != NULL) {
+        const char *end = line.at + line.bytes;
+        keep(&finds->inline_, vq_label_read(vq_span(open, (size_t)(end - open))));
+    }
+}
+
+/* A label and nothing else, with or without a keyword in front. A colon at the end makes it a heading. */
+static enum vq_outcome read_alone(struct vq_span line)
+{
+    struct vq_span front = skip_line_front(line);
+    struct vq_span word = vq_label_word(front);
+    if (memchr(line.at, ':', line.bytes) != NULL) {
+        return VQ_OUTCOME_NONE;
+    }
+    return vq_label_alone(is_keyword(word) ? vq_span_after(front, word.bytes) : line);
+}
+
+static void read_line(struct finds *finds, struct vq_span line)
+{
+    if (vq_label_skip_punct(line).bytes == 0) {
+        return; /* blank, a rule, a fence: the last line with words stays the last */
+    }
+    finds->alone = read_alone(line);
+    if (finds->awaits_label) {
+        finds->awaits_label = false;
+        keep(&finds->stated, vq_label_alone(line));
+    }
+    read_stated(finds, line);
+    read_inside(finds, line);
+}
+
+static const struct {
+    const char *open;
+    const char *close;
+} thinking[] = {
+    {"<think>", "</think>"},
+    {"<thinking>", "</thinking>"},
+    {"[think]", "[/think]"},
+};
+
+/* Whether `text` begins with the tag, in any case. */
+static bool begins_with(struct vq_span text, const char *tag)
+{
+    size_t bytes = strlen(tag);
+    return text.bytes >= bytes && vq_label_word_is(vq_span(text.at, bytes), tag);
+}
+
+/* Reads the lines outside of thinking blocks. False when a block is not closed. A closing tag alone ends a block that began
+ * in the prompt: nothing before it counts. */
+static bool read_lines(struct finds *finds, struct vq_span text)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < text.bytes;) {
+        char c = text.at[i];
+        size_t skip = c == '\n' || c == '\r' ? 1 : 0;
+        for (size_t k = 0; k < VQ_COUNT(thinking) && (c == '<' || c == '['); k++) {
+            struct vq_span rest = vq_span_after(text, i);
+            if (begins_with(rest, thinking[k].close)) {
+                *finds = (struct finds){VQ_OUTCOME_NONE};
+                from = i; /* the line so far was thought */
+                skip = strlen(thinking[k].close);
+            } else if (begins_with(rest, thinking[k].open)) {
+                size_t at = strlen(thinking[k].open);
+                while (at < rest.bytes &&
+                       !begins_with(vq_span_after(rest, at), thinking[k].close)) {
+                    at++;
+                }
+                if (at == rest.bytes) {
+                    return false;
+                }
+                skip = at + strlen(thinking[k].close);
+            }
+        }
+        if (skip > 0) {
+            read_line(finds, vq_span(text.at + from, i - from));
+            from = i + skip;
+            i = from;
+        } else {
+            i++;
+        }
+    }
+    read_line(finds, vq_span_after(text, from));
+    return true;
+}
+
+static bool is_any_of(struct vq_span text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (vq_label_word_is(text, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason, bool refusal)
+{
+    static const char *const filtered[] = {"content_filter", "refusal", "safety"};
+    static const char *const cut[] = {"length", "max_tokens", "model_length"};
+    if (refusal || is_any_of(finish_reason, filtered, VQ_COUNT(filtered))) {
+        return VQ_OUTCOME_REFUSED;
+    }
+    struct finds finds = {VQ_OUTCOME_NONE};
+    if (!read_lines(&finds, answer)) {
+        finds = (struct finds){VQ_OUTCOME_NONE};
+    }
+    enum vq_outcome said = finds.stated != VQ_OUTCOME_NONE ? finds.stated : finds.inline_;
+    if (is_any_of(finish_reason, cut, VQ_COUNT(cut))) {
+        return vq_outcome_is_vote(said) ? said : VQ_OUTCOME_TRUNCATED;
+    }
+    said = said != VQ_OUTCOME_NONE ? said : finds.alone;
+    return said != VQ_OUTCOME_NONE ? said : VQ_OUTCOME_UNPARSEABLE;
 }

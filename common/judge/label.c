@@ -1,0 +1,228 @@
+/* Which label a short text states. The label must be the first word, after quotes, brackets, markdown and a noun such as
+ * "Output"; then what follows must not take it back: the other label, a negation, a second kind of label. A text that
+ * does is for the repair call to sort out. When in doubt this file says "ambiguous": a wrong vote costs more than a call.
+ * Not its job: where in an answer to look. */
+#include "common/judge/label.h"
+
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+size_t vq_label_punct_bytes(struct vq_span text)
+{
+    if (text.bytes == 0) {
+        return 0;
+    }
+    const unsigned char *at = (const unsigned char *)text.at;
+    if (at[0] < 0x80) {
+        return is_alnum(text.at[0]) ? 0 : 1;
+    }
+    if (text.bytes >= 2 && at[0] == 0xC2 && at[1] >= 0xA0) {
+        return 2; /* U+00A0 to U+00BF: no-break space, guillemets */
+    }
+    if (text.bytes < 3) {
+        return 0;
+    }
+    bool general = at[0] == 0xE2 && at[1] == 0x80; /* U+2000 to U+203F: quotes, dashes, spaces */
+    bool cjk = at[0] == 0xE3 && at[1] == 0x80 && at[2] < 0xA0; /* U+3000 to U+301F */
+    bool wide = at[0] == 0xEF && at[1] == 0xBC &&              /* U+FF01 to U+FF1F but digits */
+                (at[2] < 0x90 || (at[2] >= 0x9A && at[2] < 0xA0));
+    bool mark = at[0] == 0xEF && at[1] == 0xBB && at[2] == 0xBF; /* byte order mark */
+    return general || cjk || wide || mark ? 3 : 0;
+}
+
+struct vq_span vq_label_skip_punct(struct vq_span text)
+{
+    for (size_t n = vq_label_punct_bytes(text); n > 0; n = vq_label_punct_bytes(text)) {
+        text = vq_span_after(text, n);
+    }
+    return text;
+}
+
+struct vq_span vq_label_word(struct vq_span text)
+{
+    size_t bytes = 0;
+    while (bytes < text.bytes && vq_label_punct_bytes(vq_span_after(text, bytes)) == 0) {
+        bytes++;
+    }
+    return vq_span(text.at, bytes);
+}
+
+bool vq_label_word_is(struct vq_span word, const char *lower)
+{
+    for (size_t i = 0; i < word.bytes; i++) {
+        char c = word.at[i];
+        char folded = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        if (lower[i] == '\0' || folded != lower[i]) {
+            return false;
+        }
+    }
+    return lower[word.bytes] == '\0';
+}
+
+static bool is_one_of(struct vq_span word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (vq_label_word_is(word, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next word of *text, which is moved behind it; empty at the end. */
+static struct vq_span next_word(struct vq_span *text)
+{
+    *text = vq_label_skip_punct(*text);
+    struct vq_span word = vq_label_word(*text);
+    *text = vq_span_after(*text, word.bytes);
+    return word;
+}
+
+static bool starts_with_na(struct vq_span text)
+{
+    return text.bytes >= 3 && vq_label_word_is(vq_span(text.at, 1), "n") &&
+           (text.at[1] == '/' || text.at[1] == '.') &&
+           vq_label_word_is(vq_label_word(vq_span_after(text, 2)), "a");
+}
+
+struct label {
+    enum vq_outcome outcome; /* NONE: the text does not begin with a label */
+    bool lower;              /* `a` or `b`, which are words too */
+    struct vq_span rest;     /* behind the label */
+};
+
+static struct label label_at(struct vq_span text)
+{
+    static const char *const equal[] = {"equal", "equally", "tie",  "tied",
+                                        "both",  "neither", "same", "draw"};
+    static const char *const unsure[] = {"unsure"};
+    static const char *const na[] = {"na", "none"};
+    struct label label = {.outcome = VQ_OUTCOME_NONE};
+    if (starts_with_na(text)) {
+        label.outcome = VQ_OUTCOME_NA;
+        label.rest = vq_span_after(text, 3);
+        return label;
+    }
+    struct vq_span word = vq_label_word(text);
+    label.rest = vq_span_after(text, word.bytes);
+    if (label.rest.bytes >= 2 && (label.rest.at[0] == '-' || label.rest.at[0] == '_') &&
+        is_alnum(label.rest.at[1])) {
+        return label; /* A-level, b_2: the word goes on */
+    }
+    if (vq_label_word_is(word, "a") || vq_label_word_is(word, "b")) {
+        label.lower = word.at[0] >= 'a';
+        label.outcome = vq_label_word_is(word, "a") ? VQ_OUTCOME_FIRST : VQ_OUTCOME_SECOND;
+    } else if (is_one_of(word, equal, VQ_COUNT(equal))) {
+        label.outcome = VQ_OUTCOME_EQUAL;
+    } else if (is_one_of(word, unsure, VQ_COUNT(unsure))) {
+        label.outcome = VQ_OUTCOME_UNSURE;
+    } else if (is_one_of(word, na, VQ_COUNT(na))) {
+        label.outcome = VQ_OUTCOME_NA;
+    } else if (vq_label_word_is(word, "not")) {
+        struct vq_span after = label.rest;
+        if (vq_label_word_is(next_word(&after), "applicable")) {
+            label.outcome = VQ_OUTCOME_NA;
+            label.rest = after;
+        }
+    }
+    return label;
+}
+
+/* What a text speaks of, besides the label that it begins with. */
+struct mentions {
+    bool a;
+    bool b;
+    bool negation;
+    bool equal;
+    bool na;
+    bool unsure;
+};
+
+static bool is_negation(struct vq_span word, struct vq_span after)
+{
+    static const char *const words[] = {"not", "cannot", "neither", "nor"};
+    if (is_one_of(word, words, VQ_COUNT(words))) {
+        return true;
+    }
+    if (!vq_label_word_is(vq_span(word.at + word.bytes - 1, 1), "n")) {
+        return false;
+    }
+    size_t quote = after.bytes >= 1 && after.at[0] == '\'' ? 1 : 0;
+    if (after.bytes >= 3 && memcmp(after.at, "\xE2\x80\x99", 3) == 0) {
+        quote = 3;
+    }
+    return quote > 0 && vq_label_word_is(vq_label_word(vq_span_after(after, quote)), "t");
+}
+
+static struct mentions mentions_in(struct vq_span text)
+{
+    struct mentions m = {false};
+    for (;;) {
+        text = vq_label_skip_punct(text);
+        if (text.bytes == 0) {
+            return m;
+        }
+        if (starts_with_na(text)) {
+            m.na = true;
+            text = vq_span_after(text, 3);
+            continue;
+        }
+        struct vq_span word = next_word(&text);
+        m.a = m.a || (word.bytes == 1 && word.at[0] == 'A');
+        m.b = m.b || (word.bytes == 1 && word.at[0] == 'B');
+        m.negation = m.negation || is_negation(word, text);
+        m.equal = m.equal || vq_label_word_is(word, "equal") || vq_label_word_is(word, "tie") ||
+                  vq_label_word_is(word, "tied");
+        m.unsure = m.unsure || vq_label_word_is(word, "unsure");
+    }
+}
+
+/* Whether what follows the label leaves it standing. */
+static bool stands(enum vq_outcome label, const struct mentions *m)
+{
+    switch ((int)label) {
+    case VQ_OUTCOME_FIRST: return !(m->b || m->negation || m->equal || m->na || m->unsure);
+    case VQ_OUTCOME_SECOND: return !(m->a || m->negation || m->equal || m->na || m->unsure);
+    case VQ_OUTCOME_EQUAL: return m->a == m->b && !m->na && !m->unsure;
+    case VQ_OUTCOME_NA: return m->a == m->b && !m->equal && !m->unsure;
+    default: return !(m->a || m->b || m->negation || m->equal || m->na);
+    }
+}
+
+/* Past quotes, brackets, markdown, and nouns: Output A, the assistant's B, \boxed{\text{A}}. */
+static struct vq_span skip_to_label(struct vq_span text)
+{
+    static const char *const nouns[] = {"output", "response", "assistant", "model",
+                                        "answer", "option",   "text",      "boxed"};
+    text = vq_label_skip_punct(text);
+    for (int i = 0; i < 2; i++) {
+        struct vq_span word = vq_label_word(text);
+        struct vq_span after = vq_label_skip_punct(vq_span_after(text, word.bytes));
+        if (!is_one_of(word, nouns, VQ_COUNT(nouns))) {
+            break;
+        }
+        text = after;
+    }
+    return text;
+}
+
+enum vq_outcome vq_label_read(struct vq_span text)
+{
+    struct label label = label_at(skip_to_label(text));
+    bool nothing_follows = vq_label_skip_punct(label.rest).bytes == 0;
+    if (label.outcome == VQ_OUTCOME_NONE || (label.lower && !nothing_follows)) {
+        struct mentions m = mentions_in(text);
+        return m.a || m.b || m.equal || m.na || m.unsure ? VQ_OUTCOME_UNPARSEABLE : VQ_OUTCOME_NONE;
+    }
+    struct mentions m = mentions_in(label.rest);
+    return stands(label.outcome, &m) ? label.outcome : VQ_OUTCOME_UNPARSEABLE;
+}
+
+enum vq_outcome vq_label_alone(struct vq_span text)
+{
+    struct label label = label_at(skip_to_label(text));
+    bool nothing_follows = vq_label_skip_punct(label.rest).bytes == 0;
+    return nothing_follows ? label.outcome : VQ_OUTCOME_NONE;
+}

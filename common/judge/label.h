@@ -1,0 +1,26 @@
+/* Private to this folder: which label a short text states, for example what follows "Model:" on its line. */
+#ifndef VQ_JUDGE_LABEL_H
+#define VQ_JUDGE_LABEL_H
+
+#include "common/judge/verdict.h"
+
+/* Bytes of the character at the front of `text` if it separates words (ASCII but letters and digits; spaces, quotes,
+ * dashes and brackets beyond ASCII), else 0. */
+size_t vq_label_punct_bytes(struct vq_span text);
+struct vq_span vq_label_skip_punct(struct vq_span text);
+/* The word at the front of `text`; empty when a separator or nothing stands there. */
+struct vq_span vq_label_word(struct vq_span text);
+/* ASCII case does not matter; `lower` is in lower case. */
+bool vq_label_word_is(struct vq_span word, const char *lower);
+static inline struct vq_span vq_span_after(struct vq_span text, size_t bytes)
+{
+    return vq_span(text.at + bytes, text.bytes - bytes);
+}
+
+/* FIRST..UNSURE: the label that the text states. UNPARSEABLE: it speaks of labels, but not of one alone. NONE: it holds no
+ * label. Linear in the text. */
+enum vq_outcome vq_label_read(struct vq_span text);
+/* The same for a text that is the label and nothing else; every other gives NONE. */
+enum vq_outcome vq_label_alone(struct vq_span text);
+
+#endif
