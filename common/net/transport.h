@@ -19,7 +19,4 @@ enum vq_transport {
     VQ_TRANSPORT__COUNT
 };
 
-/* "ok", "dns", "timeout_connect" ...; "?" for an unknown value. */
-const char *vq_transport_name(enum vq_transport transport);
-
 #endif

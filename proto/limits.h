@@ -1,0 +1,20 @@
+/* Bounds of what one message may carry. messages.def uses them; who fills a message cuts to them. */
+#ifndef VQ_PROTO_LIMITS_H
+#define VQ_PROTO_LIMITS_H
+
+#define VQ_WIRE_NAME_BYTES_MAX   256u       /* a name of a worker, host, run, model, judge, axis */
+#define VQ_WIRE_TEXT_BYTES_MAX   1024u      /* a sentence for people */
+#define VQ_WIRE_URL_BYTES_MAX    2048u      /* base URL, identity, key reference */
+#define VQ_WIRE_SAMPLE_BYTES_MAX (5u << 20) /* each of prompt, output A, output B */
+#define VQ_WIRE_PROMPT_BYTES_MAX (1u << 20) /* a template, an axis text */
+#define VQ_WIRE_SPEC_BYTES_MAX   (8u << 20) /* an encoded spec */
+#define VQ_WIRE_JUDGES_MAX       4096u
+#define VQ_WIRE_AXES_MAX         4096u
+#define VQ_WIRE_ASKS_MAX         (2u * VQ_WIRE_AXES_MAX) /* of one lease: all vibes, both orders */
+#define VQ_WIRE_RESULTS_MAX      4096u /* of one RESULTS; the frame's limit counts too */
+#define VQ_WIRE_ACKS_MAX         65536u
+#define VQ_WIRE_HELD_LEASES_MAX  50000u
+#define VQ_WIRE_HELD_CALLS_MAX   200000u
+#define VQ_WIRE_HTTP_STATUS_MAX  999u
+
+#endif
