@@ -73,6 +73,13 @@ uint64_t vq_hash_u64(const struct vq_hash *h)
     return value;
 }
 
+void vq_sha256_hex(struct vq_span bytes, char ret_hex[65])
+{
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    (void)crypto_hash_sha256(digest, (const unsigned char *)bytes.at, bytes.bytes);
+    vq_hex(digest, sizeof(digest), ret_hex);
+}
+
 void vq_hex(const void *bytes, size_t n, char *ret_hex)
 {
     static const char digits[] = "0123456789abcdef";
