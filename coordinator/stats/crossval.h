@@ -8,9 +8,8 @@
 
 #include "coordinator/stats/logit.h"
 
-#define VQ_CROSSVAL_FOLDS     5
-#define VQ_CROSSVAL_FOLDS_MAX 100
-#define VQ_CROSSVAL_GRID      10 /* 1e-4 .. 1e4, evenly spaced in the logarithm */
+#define VQ_CROSSVAL_FOLDS 5
+#define VQ_CROSSVAL_GRID  10 /* 1e-4 .. 1e4, evenly spaced in the logarithm */
 
 enum vq_crossval_mode {
     VQ_CROSSVAL_LOG_LOSS,
