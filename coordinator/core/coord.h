@@ -69,19 +69,20 @@ enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const stru
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
 /* Results found in the spool of a worker that is gone: answers, and sent calls without one (VQ_END_UNKNOWN). They join the
- * next batch. *ret_taken of them were copied (the batch may be full: offer the rest after the next commit); the spool may
+ * next batch under the name `worker`. *ret_taken of them were copied (the batch may be full: offer the rest after the next commit); the spool may
  * go once vq_coord_imported_no() as read after the last import is committed. */
-enum vq_status vq_coord_import(struct vq_coord *c, const struct vq_result *results, size_t count,
-                               int64_t now_ns, size_t *ret_taken) VQ_WARN_UNUSED;
+enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
+                               const struct vq_result *results, size_t count, int64_t now_ns,
+                               size_t *ret_taken) VQ_WARN_UNUSED;
 uint64_t vq_coord_imported_no(const struct vq_coord *c); /* 0: nothing imported */
 
 struct vq_settled {
     uint64_t task;
-    enum vq_outcome outcome; /* terminal */
+    enum vq_outcome outcome;
 };
 
 /* The batch `no` is durable in the store and in the run state. `settled`: what stands now (vq_task_state) of each task that
- * a result or failure of the batch names and of its cell's other order, the terminal ones; a task may come twice. The
+ * a result or failure of the batch names and of its cell's other order; a task may come twice, NONE says nothing. The
  * batch's memory is the core's again. */
 enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
                                   size_t count, int64_t now_ns) VQ_WARN_UNUSED;
@@ -139,6 +140,7 @@ struct
 struct vq_coord_batch {
     uint64_t no; /* 1, 2, ... in this process */
     const struct vq_result *results;
+    const struct vq_span *workers; /* results_count of them: the name of who brought it */
     size_t results_count;
     const struct vq_coord_failure *failures;
     size_t failures_count;
