@@ -1,4 +1,4 @@
-/* The two questions about UTF-8 that this folder has. Strict: no overlong forms, no surrogates, at most U+10FFFF. */
+/* The two questions about UTF-8 that prompts raise. Strict: no overlong forms, no surrogates, at most U+10FFFF. */
 #ifndef VQ_JUDGE_UTF8_H
 #define VQ_JUDGE_UTF8_H
 

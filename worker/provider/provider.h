@@ -60,8 +60,8 @@ struct vq_ratelimit {
 /* The headers of a response that a dialect has a use for. Filled one header line at a time, so that the HTTP layer need
  * not keep them. No allocation. */
 struct vq_reply_headers {
-    int64_t retry_after_s_ms;  /* from Retry-After in seconds; -1 none */
-    int64_t retry_after_ms;    /* from retry-after-ms; -1 none */
+    int64_t retry_seconds_ms;  /* from Retry-After in seconds; -1 none */
+    int64_t retry_ms;          /* from retry-after-ms; -1 none */
     int64_t retry_date_unix_s; /* from Retry-After as a date; -1 none */
     int64_t date_unix_s;       /* the server's own clock; -1 none */
     struct vq_ratelimit requests;

@@ -1,0 +1,232 @@
+/* JSON bodies within bounds. jansson does the parsing; before it, one pass over the bytes counts depth and values, and
+ * after a failure another one mends what servers are known to get wrong. Both passes are linear.
+ * Not its job: what the members mean. */
+#include "worker/provider/body_json.h"
+
+#include "common/judge/utf8.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
+
+void vq_json_put_string(struct vq_buf *buf, struct vq_span text)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t from = 0;
+    vq_buf_putc(buf, '"');
+    for (size_t i = 0; i < text.bytes; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        if (c >= 0x20 && c != '"' && c != '\\') {
+            continue;
+        }
+        vq_buf_append(buf, text.at + from, i - from);
+        from = i + 1;
+        if (c == '"' || c == '\\') {
+            char pair[2] = {'\\', (char)c};
+            vq_buf_append(buf, pair, 2);
+        } else if (c == '\n') {
+            vq_buf_append(buf, "\\n", 2);
+        } else {
+            char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+            vq_buf_append(buf, escape, 6);
+        }
+    }
+    vq_buf_append(buf, text.at + from, text.bytes - from);
+    vq_buf_putc(buf, '"');
+}
+
+void vq_json_put_double(struct vq_buf *buf, double value)
+{
+    VQ_ASSERT(isfinite(value));
+    char digits[32];
+    for (int precision = 1; precision <= 17; precision++) {
+        (void)snprintf(digits, sizeof(digits), "%.*g", precision, value);
+        if (strtod(digits, NULL) == value) {
+            break;
+        }
+    }
+    vq_buf_puts(buf, digits);
+}
+
+/* Depth and number of values, without regard to whether the rest is well-formed. */
+static enum vq_status check_bounds(struct vq_span body)
+{
+    size_t depth = 0;
+    size_t values = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < body.bytes; i++) {
+        char c = body.at[i];
+        if (in_string) {
+            if (c == '\\') {
+                i++;
+            } else if (c == '"') {
+                in_string = false;
+            }
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            depth++;
+            values++;
+        } else if (c == ',') {
+            values++;
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            depth--;
+        }
+        if (depth > VQ_JSON_DEPTH_MAX || values > VQ_JSON_VALUES_MAX) {
+            return VQ_LIMIT;
+        }
+    }
+    return VQ_OK;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    char folded = (char)(c | 0x20);
+    return folded >= 'a' && folded <= 'f' ? folded - 'a' + 10 : -1;
+}
+
+/* The code unit of "\uXXXX" at `at`, or -1. */
+static int code_unit(const char *at, size_t left)
+{
+    if (left < 6 || at[0] != '\\' || at[1] != 'u') {
+        return -1;
+    }
+    int unit = 0;
+    for (int i = 2; i < 6; i++) {
+        int digit = hex_digit(at[i]);
+        if (digit < 0) {
+            return -1;
+        }
+        unit = unit << 4 | digit;
+    }
+    return unit;
+}
+
+/* Mends one escape at the front of `text`; returns the bytes it took. A backslash that begins none stands for itself. */
+static size_t mend_escape(struct vq_buf *out, struct vq_span text)
+{
+    int unit = code_unit(text.at, text.bytes);
+    bool high = unit >= 0xD800 && unit < 0xDC00;
+    bool low = unit >= 0xDC00 && unit < 0xE000;
+    int next = high ? code_unit(text.at + 6, text.bytes - 6) : -1;
+    if (next >= 0xDC00 && next < 0xE000) {
+        vq_buf_append(out, text.at, 12);
+        return 12;
+    }
+    if (high || low) {
+        vq_buf_puts(out, replacement);
+        return 6;
+    }
+    if (unit >= 0) {
+        vq_buf_append(out, text.at, 6);
+        return 6;
+    }
+    if (text.bytes >= 2 && memchr("\"\\/bfnrt", text.at[1], 8) != NULL) {
+        vq_buf_append(out, text.at, 2);
+        return 2;
+    }
+    vq_buf_puts(out, "\\\\");
+    return 1;
+}
+
+/* A word outside of strings that JSON does not have, as null; returns the bytes it took, or 0. */
+static size_t mend_word(struct vq_buf *out, struct vq_span text)
+{
+    static const char *const words[] = {"NaN", "-NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        size_t n = strlen(words[i]);
+        if (text.bytes >= n && memcmp(text.at, words[i], n) == 0) {
+            vq_buf_puts(out, "null");
+            return n;
+        }
+    }
+    return 0;
+}
+
+static enum vq_status mend(struct vq_span body, struct vq_buf *out)
+{
+    bool in_string = false;
+    size_t bad = vq_utf8_first_bad(body);
+    for (size_t i = 0; i < body.bytes && out->status == VQ_OK;) {
+        struct vq_span rest = vq_span(body.at + i, body.bytes - i);
+        unsigned char c = (unsigned char)rest.at[0];
+        size_t took = 0;
+        if (i >= bad) {
+            vq_buf_puts(out, replacement);
+            took = 1;
+            bad = i + 1 + vq_utf8_first_bad(vq_span(rest.at + 1, rest.bytes - 1));
+        } else if (in_string && c == '\\') {
+            took = mend_escape(out, rest);
+        } else if (in_string && c < 0x20) {
+            vq_buf_printf(out, "\\u%04x", c);
+            took = 1;
+        } else if (!in_string) {
+            took = mend_word(out, rest);
+        }
+        if (took == 0) {
+            in_string = c == '"' ? !in_string : in_string;
+            vq_buf_append(out, rest.at, 1);
+            took = 1;
+        }
+        i += took;
+    }
+    return out->status;
+}
+
+static enum vq_status parse(struct vq_span body, json_t **ret_root)
+{
+    json_error_t error;
+    json_t *root =
+        json_loadb(body.at, body.bytes, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
+    if (root == NULL) {
+        return json_error_code(&error) == json_error_out_of_memory ? VQ_NOMEM : VQ_INVALID;
+    }
+    *ret_root = root;
+    return VQ_OK;
+}
+
+enum vq_status vq_json_load(struct vq_span body, json_t **ret_root)
+{
+    if (body.bytes == 0) {
+        return VQ_INVALID;
+    }
+    VQ_TRY(check_bounds(body));
+    enum vq_status status = parse(body, ret_root);
+    if (status != VQ_INVALID) {
+        return status;
+    }
+    struct vq_buf mended;
+    vq_buf_init(&mended, 6 * body.bytes); /* a control character becomes six bytes */
+    status = mend(body, &mended);
+    if (status == VQ_OK) {
+        status = check_bounds(vq_buf_span(&mended));
+    }
+    if (status == VQ_OK) {
+        status = parse(vq_buf_span(&mended), ret_root);
+    }
+    vq_buf_free(&mended);
+    return status;
+}
+
+json_t *vq_json_get(const json_t *object, const char *key)
+{
+    return json_object_get(object, key);
+}
+
+struct vq_span vq_json_get_string(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return vq_span(json_string_value(value), json_string_length(value));
+}
+
+int64_t vq_json_get_count(const json_t *object, const char *key, int64_t otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+    double number = json_is_number(value) ? json_number_value(value) : -1.0;
+    return number >= 0.0 && number < 0x1p53 ? (int64_t)number : otherwise;
+}

@@ -1,0 +1,29 @@
+/* Private to this folder: JSON bodies, written and read within bounds. Includes jansson: for .c files only. */
+#ifndef VQ_WORKER_PROVIDER_BODY_JSON_H
+#define VQ_WORKER_PROVIDER_BODY_JSON_H
+
+#include "common/base/buf.h"
+
+#include <jansson.h>
+
+#define VQ_JSON_DEPTH_MAX  32
+#define VQ_JSON_VALUES_MAX 100000 /* bounds the memory that a hostile body of brackets can take */
+
+/* Appends a JSON string with its quotes. `text` is UTF-8 (any other byte would be copied as it is). */
+void vq_json_put_string(struct vq_buf *buf, struct vq_span text);
+/* Appends a number with the fewest digits that read back to it. It is finite. */
+void vq_json_put_double(struct vq_buf *buf, double value);
+
+/* Parses a body. Numbers come as reals, and the last of equal keys counts. A body that is not quite JSON is mended and
+ * tried once more: lone surrogates and bytes that are not UTF-8 become U+FFFD, bare control characters in strings are
+ * escaped, as is a backslash that begins no escape, NaN and Infinity become null. What was paid for is not lost to a slip of the server's encoder.
+ * VQ_INVALID, VQ_LIMIT (depth, values), VQ_NOMEM. The caller owns *ret_root (json_decref). */
+enum vq_status vq_json_load(struct vq_span body, json_t **ret_root) VQ_WARN_UNUSED;
+
+/* Members of an object, tolerant of everything: NULL, empty, or `otherwise` when `object` is no object or the member is of
+ * another kind. Spans live as long as the object. */
+json_t *vq_json_get(const json_t *object, const char *key);
+struct vq_span vq_json_get_string(const json_t *object, const char *key);
+int64_t vq_json_get_count(const json_t *object, const char *key, int64_t otherwise);
+
+#endif

@@ -1,0 +1,9 @@
+/* Private to this folder: the dialects there are, one file each. */
+#ifndef VQ_WORKER_PROVIDER_DIALECTS_H
+#define VQ_WORKER_PROVIDER_DIALECTS_H
+
+#include "worker/provider/provider.h"
+
+extern const struct vq_provider vq_provider_openai;
+
+#endif

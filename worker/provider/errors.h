@@ -1,0 +1,30 @@
+/* Private to this folder: what an error response means, by error_rules.def. */
+#ifndef VQ_WORKER_PROVIDER_ERRORS_H
+#define VQ_WORKER_PROVIDER_ERRORS_H
+
+#include "worker/provider/provider.h"
+
+enum vq_error_field {
+    VQ_ERROR_CODE,
+    VQ_ERROR_TYPE,
+    VQ_ERROR_MESSAGE,
+    VQ_ERROR_ANY
+};
+
+struct vq_error_rule {
+    const char *dialect;
+    int status_min;
+    int status_max;
+    enum vq_error_field field;
+    const char *text;
+    enum vq_reply_class class;
+};
+
+/* The table, in its order. */
+const struct vq_error_rule *vq_error_rules(size_t *ret_count);
+
+/* The row that decides; the last one matches everything. Strings may be empty, not NULL. */
+const struct vq_error_rule *vq_error_decide(const char *dialect, int status, const char *code,
+                                            const char *type, const char *message);
+
+#endif

@@ -1,0 +1,131 @@
+/* What is the same for all dialects: the list of them, the tables of classes and transports, and replies.
+ * A reply owns its `content` only. Not its job: anything that one provider does its own way. */
+#include "worker/provider/provider.h"
+
+#include "worker/provider/dialects.h"
+
+#include <stdio.h>
+
+#define KEY_HIDDEN_BYTES_MIN 8 /* shorter ones would blot out ordinary words */
+
+static const struct vq_provider *const providers[] = {&vq_provider_openai};
+
+const struct vq_provider *vq_provider_find(const char *dialect)
+{
+    for (size_t i = 0; i < VQ_COUNT(providers); i++) {
+        if (strcmp(providers[i]->dialect, dialect) == 0) {
+            return providers[i];
+        }
+    }
+    return NULL;
+}
+
+const struct vq_reply_rule *vq_reply_rule(enum vq_reply_class class)
+{
+    static const struct vq_reply_rule rules[VQ_REPLY__COUNT] = {
+#define VQ_REPLY_CLASS(name, action, burns_try, outcome)                                           \
+    [VQ_REPLY_##name] = {#name, VQ_ACTION_##action, burns_try, VQ_OUTCOME_##outcome},
+#include "worker/provider/reply_class.def"
+#undef VQ_REPLY_CLASS
+    };
+    VQ_ASSERT(class < VQ_REPLY__COUNT);
+    return &rules[class];
+}
+
+static const struct {
+    const char *name;
+    enum vq_reply_class class;
+    const char *text;
+} transports[VQ_TRANSPORT__COUNT] = {
+#define VQ_TRANSPORT(name, class, text) [VQ_TRANSPORT_##name] = {#name, VQ_REPLY_##class, text},
+#include "worker/provider/transport.def"
+#undef VQ_TRANSPORT
+};
+
+const char *vq_transport_name(enum vq_transport transport)
+{
+    VQ_ASSERT(transport < VQ_TRANSPORT__COUNT);
+    return transports[transport].name;
+}
+
+const char *vq_transport_text(enum vq_transport transport)
+{
+    VQ_ASSERT(transport < VQ_TRANSPORT__COUNT);
+    return transports[transport].text;
+}
+
+void vq_reply_init(struct vq_reply *reply)
+{
+    static const struct vq_ratelimit nothing = {-1, -1, -1};
+    *reply = (struct vq_reply){
+        .class = VQ_REPLY_BAD_RESPONSE,
+        .tokens_in = -1,
+        .tokens_cached = -1,
+        .tokens_out = -1,
+        .tokens_reasoning = -1,
+        .retry_after_ms = -1,
+        .requests = nothing,
+        .tokens = nothing,
+    };
+    vq_buf_init(&reply->content, VQ_ANSWER_BYTES_MAX);
+}
+
+void vq_reply_free(struct vq_reply *reply)
+{
+    vq_buf_free(&reply->content);
+    vq_reply_init(reply);
+}
+
+void vq_reply_from_transport(enum vq_transport transport, bool sent, struct vq_reply *reply)
+{
+    VQ_ASSERT(transport > VQ_TRANSPORT_OK && transport < VQ_TRANSPORT__COUNT);
+    vq_reply_free(reply);
+    reply->class = transports[transport].class;
+    reply->transport = transport;
+    reply->maybe_billed = sent;
+    (void)snprintf(reply->error_message, sizeof(reply->error_message), "%s",
+                   transports[transport].text);
+}
+
+static void hide_in(char *text, size_t bytes, struct vq_span key)
+{
+    char *from = text;
+    while (bytes - (size_t)(from - text) >= key.bytes) {
+        char *found = memmem(from, bytes - (size_t)(from - text), key.at, key.bytes);
+        if (found == NULL) {
+            break;
+        }
+        memset(found, '*', key.bytes);
+        from = found + key.bytes;
+    }
+}
+
+/* A key at the end of a line that was cut is there in part. */
+static void hide_in_line(char *line, struct vq_span key)
+{
+    size_t bytes = strlen(line);
+    hide_in(line, bytes, key);
+    size_t n = bytes < key.bytes ? bytes : key.bytes - 1;
+    for (; n >= KEY_HIDDEN_BYTES_MIN; n--) {
+        if (memcmp(line + bytes - n, key.at, n) == 0) {
+            memset(line + bytes - n, '*', n);
+            break;
+        }
+    }
+}
+
+void vq_reply_hide(struct vq_reply *reply, struct vq_span key)
+{
+    if (key.bytes < KEY_HIDDEN_BYTES_MIN) {
+        return;
+    }
+    char *const lines[] = {reply->finish_reason, reply->model,      reply->system_fingerprint,
+                           reply->request_id,    reply->error_type, reply->error_code,
+                           reply->error_message};
+    for (size_t i = 0; i < VQ_COUNT(lines); i++) {
+        hide_in_line(lines[i], key);
+    }
+    if (reply->content.bytes > 0) {
+        hide_in(reply->content.at, reply->content.bytes, key);
+    }
+}
