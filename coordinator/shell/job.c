@@ -233,8 +233,9 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
     job->plan.askers = job->askers;
     job->plan.axes = job->axes;
     job->plan.audit_share = job->config->judging.audit_share;
-    job->plan.lazy_swap = job->config->judging.lazy_swap;
-    job->plan.one_order = job->config->judging.pair_rule == VQ_PAIR_FORWARD;
+    job->plan.swap = job->config->judging.pair_rule == VQ_PAIR_FORWARD ? VQ_SWAP_NONE
+                     : job->config->judging.lazy_swap                  ? VQ_SWAP_LAZY
+                                                                       : VQ_SWAP_BOTH;
     return VQ_OK;
 }
 
@@ -406,7 +407,7 @@ enum vq_status vq_job_estimate(const struct vq_job *job, struct vq_job_estimate 
     double bytes;
     VQ_TRY(mean_prompt_bytes(job, &bytes));
     const struct vq_grid *g = &job->plan.grid;
-    uint64_t orders = job->plan.one_order ? 1 : 2;
+    uint64_t orders = job->plan.swap == VQ_SWAP_NONE ? 1 : 2;
     uint64_t calls_a_judge = (uint64_t)g->samples * g->vibes * orders;
     struct vq_job_estimate e = {.priced = true};
     for (uint32_t i = 0; i < g->judges; i++) {

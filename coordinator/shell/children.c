@@ -1,0 +1,409 @@
+/* Local workers and the built-in server. Workers outlive this process on purpose: after a kill of the coordinator they finish
+ * what they hold, keep it in their spool, and come back to the resumed run. When one ends before the run does, its spool is
+ * read first, then the core is told, then another takes its place. The built-in server dies with this process. */
+#include "coordinator/shell/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/text/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RESTART_FIRST_MS 200
+#define RESTART_MAX_MS   10000
+
+static void spawn_worker(struct vq_local_worker *w);
+
+/* Beside this program, where an installation and the build put them; else in PATH. */
+static void program_path(const char *name, char ret_path[VQ_RUN_PATH_BYTES_MAX])
+{
+    char self[VQ_RUN_PATH_BYTES_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (n > 0) {
+        self[n] = '\0';
+        char *slash = strrchr(self, '/');
+        if (slash != NULL) {
+            slash[1] = '\0';
+            int used = snprintf(ret_path, VQ_RUN_PATH_BYTES_MAX, "%s%s", self, name);
+            if (used > 0 && used < VQ_RUN_PATH_BYTES_MAX && access(ret_path, X_OK) == 0) {
+                return;
+            }
+        }
+    }
+    (void)snprintf(ret_path, VQ_RUN_PATH_BYTES_MAX, "%s", name);
+}
+
+static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd,
+                               struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, file, path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return vq_fail(err, VQ_IO, "cannot open %s: %s", path, strerror(errno));
+    }
+    *ret_fd = fd;
+    return VQ_OK;
+}
+
+enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
+{
+    program_path("vibeq-worker", run->worker_path);
+    VQ_TRY(open_log(run, "workers.log", &run->workers_log_fd, err));
+    if (run->job->needs_offline) {
+        VQ_TRY(open_log(run, "offline.err", &run->offline_log_fd, err));
+    }
+    return VQ_OK;
+}
+
+/* ---- the built-in server ---- */
+
+static void offline_exited(void *ctx, struct vq_child_exit how)
+{
+    struct vq_run *run = ctx;
+    run->offline_died = true;
+    if (!run->done && !run->finished && !run->stopped) {
+        vq_log(VQ_LOG_ERROR, "offline.exited", "code=%d signal=%d", how.code, how.signal);
+        vq_run_fatal(
+            run, VQ_UNAVAILABLE,
+            "the built-in server ended (code %d, signal %d); see offline.err in the run's folder",
+            how.code, how.signal);
+    }
+}
+
+/* Its first line is "listening on URL". */
+static enum vq_status read_offline_url(struct vq_run *run, int fd, struct vq_error *err)
+{
+    char line[256];
+    size_t n = 0;
+    int64_t until = vq_run_now() + VQ_RUN_OFFLINE_WAIT_MS * VQ_NS_PER_MS;
+    while (n < sizeof(line) - 1 && memchr(line, '\n', n) == NULL) {
+        int64_t left_ms = (until - vq_run_now()) / VQ_NS_PER_MS;
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (left_ms <= 0 || poll(&p, 1, (int)left_ms) <= 0) {
+            break;
+        }
+        ssize_t got = read(fd, line + n, sizeof(line) - 1 - n);
+        if (got <= 0) {
+            break;
+        }
+        n += (size_t)got;
+    }
+    line[n] = '\0';
+    const char *at = strstr(line, "http://");
+    if (at == NULL) {
+        return vq_fail(err, VQ_UNAVAILABLE,
+                       "the built-in server did not start; see offline.err in the run's folder");
+    }
+    size_t bytes = strcspn(at, " \r\n");
+    (void)snprintf(run->offline_url, sizeof(run->offline_url), "%.*s", (int)bytes, at);
+    return VQ_OK;
+}
+
+static const char *const plain_env[] = {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", NULL};
+
+enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err)
+{
+    const struct vq_conf_offline *o = &run->job->config->offline;
+    char path[VQ_RUN_PATH_BYTES_MAX], log[VQ_RUN_PATH_BYTES_MAX], seed[32];
+    program_path("vibeq-offline", path);
+    VQ_TRY(vq_run_dir_join(run->dir, "offline.log", log));
+    (void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)o->seed);
+    const char *argv[16] = {"vibeq-offline",  "--port", "0", "--seed", seed, "--log", log,
+                            "--parent-death", NULL};
+    size_t n = 8;
+    if (o->oracle != NULL) {
+        argv[n++] = "--oracle";
+        argv[n++] = o->oracle;
+    }
+    if (o->faults != NULL) {
+        argv[n++] = "--faults";
+        argv[n++] = o->faults;
+    }
+    argv[n] = NULL;
+    int out[2];
+    if (pipe2(out, O_CLOEXEC) != 0) {
+        return vq_fail(err, VQ_IO, "cannot make a pipe: %s", strerror(errno));
+    }
+    struct vq_child_options options = {.path = path,
+                                       .argv = argv,
+                                       .env_keep = plain_env,
+                                       .stdout_fd = out[1],
+                                       .stderr_fd = run->offline_log_fd,
+                                       .exited = offline_exited,
+                                       .ctx = run};
+    enum vq_status status = vq_child_spawn(run->loop, &options, &run->offline, err);
+    (void)close(out[1]);
+    if (status == VQ_OK) {
+        status = read_offline_url(run, out[0], err);
+    }
+    (void)close(out[0]);
+    return status;
+}
+
+/* ---- spools ---- */
+
+/* Offers the next results of an import; true when the core has them all. */
+static bool offer(struct vq_run *run, struct vq_spool_import *import, size_t *taken)
+{
+    size_t total = vq_spool_import_results(import);
+    while (*taken < total && run->fatal == VQ_OK) {
+        size_t got = 0;
+        enum vq_status status =
+            vq_coord_import(run->coord, vq_spool_import_at(import, *taken), 1, vq_run_now(), &got);
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "the coordinator's core gave up on a spool: %s",
+                         vq_status_text(status));
+            return false;
+        }
+        if (got == 0) {
+            return false; /* the batch is full: on with it after the next commit */
+        }
+        *taken += got;
+    }
+    return *taken == total;
+}
+
+static bool committed(const struct vq_run *run, uint64_t no)
+{
+    struct vq_coord_status status;
+    vq_coord_status_fill(run->coord, vq_run_now(), &status);
+    return status.batches >= no;
+}
+
+static void finish_import(struct vq_run *run, struct vq_spool_import **import)
+{
+    struct vq_error err = {0};
+    vq_log(VQ_LOG_INFO, "spool.imported", "k=%u results=%zu unknown=%zu",
+           vq_spool_import_k(*import), vq_spool_import_results(*import),
+           vq_spool_import_unknown(*import));
+    if (vq_spool_import_finish(import, &err) != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "spool.kept", "why=%s", err.text);
+    }
+}
+
+/* One dead worker's spool: all its results into batches, those committed, then the spool goes and the core hears of the end. */
+static void go_on_with_worker(struct vq_local_worker *w)
+{
+    struct vq_run *run = w->run;
+    if (!w->importing || run->coord == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    if (w->import != NULL) {
+        if (!offer(run, w->import, &w->imported) ||
+            !committed(run, vq_coord_imported_no(run->coord))) {
+            return;
+        }
+        finish_import(run, &w->import);
+    }
+    w->importing = false;
+    enum vq_status status = vq_coord_local_ended(run->coord, w->k, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+    vq_loop_again(run->loop);
+    if (run->finished || run->stopped || run->draining || run->done) {
+        return;
+    }
+    if (w->restarts >= VQ_RUN_WORKER_RESTARTS_MAX) {
+        vq_run_say(run, "Local worker %u ended %u times and is not started again; see workers.log.",
+                   w->k, w->restarts + 1);
+        return;
+    }
+    uint64_t pause = RESTART_FIRST_MS << (w->restarts < 6 ? w->restarts : 6);
+    w->restarts++;
+    vq_timer_start(w->restart, pause > RESTART_MAX_MS ? RESTART_MAX_MS : pause, 0);
+}
+
+static void worker_reap(void *ctx)
+{
+    struct vq_local_worker *w = ctx;
+    struct vq_run *run = w->run;
+    vq_child_destroy(&w->child);
+    struct vq_error err = {0};
+    w->importing = true;
+    w->imported = 0;
+    enum vq_status status =
+        vq_spool_import_one(vq_run_dir_path(run->dir), &run->owner.uid, w->k, &w->import, &err);
+    if (status != VQ_OK && status != VQ_NOT_FOUND) {
+        vq_run_say(run, "The spool of local worker %u is left alone: %s", w->k, err.text);
+    }
+    go_on_with_worker(w);
+}
+
+static void worker_exited(void *ctx, struct vq_child_exit how)
+{
+    struct vq_local_worker *w = ctx;
+    bool quiet = w->run->finished || w->run->stopped || w->run->draining;
+    vq_log(quiet ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
+           how.code, how.signal);
+    vq_loop_defer(w->run->loop, &w->reap); /* not from its own callback */
+}
+
+/* A spool that a worker holds which outlived the last coordinator: that worker comes back by itself, no second one for it. */
+static bool spool_is_held(const struct vq_run *run, uint32_t k)
+{
+    char file[64], path[VQ_RUN_PATH_BYTES_MAX];
+    (void)snprintf(file, sizeof(file), "spool/%u/lock", k);
+    if (vq_run_dir_join(run->dir, file, path) != VQ_OK) {
+        return false;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    bool held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    (void)close(fd);
+    return held;
+}
+
+static void spawn_worker(struct vq_local_worker *w)
+{
+    struct vq_run *run = w->run;
+    if (spool_is_held(run, w->k)) {
+        vq_timer_start(w->restart, RESTART_MAX_MS, 0);
+        return;
+    }
+    char file[64], spool[VQ_RUN_PATH_BYTES_MAX], k[16], name[32];
+    (void)snprintf(file, sizeof(file), "spool/%u", w->k);
+    (void)snprintf(k, sizeof(k), "%u", w->k);
+    (void)snprintf(name, sizeof(name), "local-%u", w->k);
+    struct vq_error err = {0};
+    enum vq_status status = vq_run_dir_join(run->dir, file, spool);
+    const char *argv[] = {"vibeq-worker", "--join", run->join_path, "--spool", spool,
+                          "--local",      k,        "--name",       name,      NULL};
+    struct vq_child_options options = {.path = run->worker_path,
+                                       .argv = argv,
+                                       .env_all = true,
+                                       .stderr_fd = run->workers_log_fd,
+                                       .own_fate = true,
+                                       .exited = worker_exited,
+                                       .ctx = w};
+    if (status == VQ_OK) {
+        status = vq_child_spawn(run->loop, &options, &w->child, &err);
+    }
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "cannot start local worker %u: %s", w->k, err.text);
+    }
+}
+
+static void worker_restart(void *ctx)
+{
+    struct vq_local_worker *w = ctx;
+    if (w->run->fatal == VQ_OK && !w->run->finished && !w->run->stopped && !w->run->draining) {
+        spawn_worker(w);
+    }
+}
+
+enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
+{
+    uint32_t n = run->options->workers;
+    run->workers = vq_alloc(n, sizeof(*run->workers));
+    if (run->workers == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    run->workers_count = n;
+    for (uint32_t k = 0; k < n; k++) {
+        struct vq_local_worker *w = &run->workers[k];
+        w->run = run;
+        w->k = k;
+        w->reap = (struct vq_deferred){.fn = worker_reap, .ctx = w};
+        VQ_TRY(vq_timer_create(run->loop, worker_restart, w, &w->restart));
+        spawn_worker(w);
+        if (run->fatal != VQ_OK) {
+            *err = run->err;
+            return run->fatal;
+        }
+    }
+    return VQ_OK;
+}
+
+/* Spools that lie about at the start or the end: of workers of an earlier coordinator, which is gone, as they are. */
+static void go_on_with_strays(struct vq_run *run)
+{
+    if (run->import == NULL) {
+        if (run->import_k >= VQ_SPOOLS_MAX) {
+            return;
+        }
+        struct vq_error err = {0};
+        enum vq_status status = vq_spool_import_next(vq_run_dir_path(run->dir), &run->owner.uid,
+                                                     &run->import_k, &run->import, &err);
+        if (status == VQ_NOT_FOUND) {
+            run->import_k = VQ_SPOOLS_MAX;
+        } else if (status != VQ_OK) {
+            vq_run_say(run, "A spool is left alone: %s", err.text);
+        }
+        run->imported = 0;
+        if (run->import == NULL) {
+            return;
+        }
+    }
+    if (offer(run, run->import, &run->imported) &&
+        committed(run, vq_coord_imported_no(run->coord))) {
+        finish_import(run, &run->import);
+    }
+    vq_loop_again(run->loop);
+}
+
+void vq_children_tick(struct vq_run *run)
+{
+    if (run->coord == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        go_on_with_worker(&run->workers[k]);
+    }
+    go_on_with_strays(run);
+}
+
+bool vq_children_gone(struct vq_run *run)
+{
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        const struct vq_local_worker *w = &run->workers[k];
+        if (w->child != NULL || w->importing) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void vq_children_stop(struct vq_run *run, int signum)
+{
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        struct vq_local_worker *w = &run->workers[k];
+        vq_timer_stop(w->restart);
+        if (w->child != NULL) {
+            (void)vq_child_kill(w->child, signum, true); /* it may just have ended */
+        }
+    }
+}
+
+void vq_children_close(struct vq_run *run)
+{
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        struct vq_local_worker *w = &run->workers[k];
+        vq_deferred_cancel(run->loop, &w->reap);
+        vq_timer_destroy(&w->restart);
+        vq_child_destroy(&w->child);
+        vq_spool_import_abandon(&w->import);
+    }
+    vq_free(run->workers);
+    run->workers = NULL;
+    run->workers_count = 0;
+    vq_spool_import_abandon(&run->import);
+    vq_child_destroy(&run->offline);
+    if (run->workers_log_fd > 0) {
+        (void)close(run->workers_log_fd);
+    }
+    if (run->offline_log_fd > 0) {
+        (void)close(run->offline_log_fd);
+    }
+}

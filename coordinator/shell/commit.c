@@ -1,0 +1,234 @@
+/* The commit point. One commit at a time: the batch goes to the store in the thread pool (durable), then to Redis in one script,
+ * and only then does the core hear of it and ACK. Every step may be repeated: the store knows call ids, Redis knows n. When Redis
+ * is away the batch waits, stored, until it is level again (redis.c). */
+#include "coordinator/shell/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/text/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void reset(struct vq_committer *c)
+{
+    vq_commit_free(&c->commit);
+    memset(&c->commit, 0, sizeof(c->commit));
+    vq_free(c->merged);
+    c->merged = NULL;
+    c->merged_count = 0;
+    c->busy = c->stored = false;
+    c->from = NULL;
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const struct vq_standing *x = a;
+    const struct vq_standing *y = b;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+/* What the commit derived, and what look-ups found before: each task once, the commit's word last. */
+static enum vq_status merge(struct vq_committer *c)
+{
+    size_t n = c->commit.standing_count + c->from->settled_count;
+    c->merged = vq_alloc(n, sizeof(*c->merged));
+    if (c->merged == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < c->from->settled_count; i++) {
+        const struct vq_settled *s = &c->from->settled[i];
+        struct vq_standing key = {.task = s->task};
+        if (c->commit.standing_count > 0 &&
+            bsearch(&key, c->commit.standing, c->commit.standing_count, sizeof(key), by_task) !=
+                NULL) {
+            continue;
+        }
+        c->merged[at++] = (struct vq_standing){.task = s->task, .outcome = (uint8_t)s->outcome};
+    }
+    if (c->commit.standing_count > 0) {
+        memcpy(c->merged + at, c->commit.standing, c->commit.standing_count * sizeof(*c->merged));
+    }
+    c->merged_count = at + c->commit.standing_count;
+    qsort(c->merged, c->merged_count, sizeof(*c->merged), by_task);
+    return VQ_OK;
+}
+
+static void tell_core(struct vq_run *run)
+{
+    struct vq_committer *c = &run->commit;
+    struct vq_settled *settled = vq_alloc(c->merged_count, sizeof(*settled));
+    if (settled == NULL) {
+        vq_run_fatal(run, VQ_NOMEM, "out of memory after a commit");
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < c->merged_count; i++) {
+        enum vq_outcome outcome = (enum vq_outcome)c->merged[i].outcome;
+        if (vq_outcome_is_terminal(outcome)) {
+            settled[n++] = (struct vq_settled){.task = c->merged[i].task, .outcome = outcome};
+        }
+    }
+    uint64_t no = c->from->no;
+    reset(c);
+    enum vq_status status = vq_coord_committed(run->coord, no, settled, n, vq_run_now());
+    vq_free(settled);
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up after a commit: %s",
+                     vq_status_text(status));
+    }
+}
+
+static void on_applied(void *ctx, enum vq_status status, const char *text)
+{
+    struct vq_run *run = ctx;
+    if (run->fatal != VQ_OK || !run->commit.stored) {
+        return;
+    }
+    if (status != VQ_OK) {
+        vq_run_redis_lost(run, status, text);
+        return;
+    }
+    tell_core(run);
+    vq_loop_again(run->loop);
+}
+
+void vq_committer_redis_ready(struct vq_run *run)
+{
+    struct vq_committer *c = &run->commit;
+    if (c->stored && run->redis.phase == VQ_PHASE_UP) {
+        vq_run_state_apply(run->redis.state, c->commit.n, c->merged, c->merged_count, on_applied,
+                           run);
+    }
+}
+
+static void work(void *ctx)
+{
+    struct vq_run *run = ctx;
+    struct vq_committer *c = &run->commit;
+    c->status = vq_commit_run(run->calls, &run->job->plan, &run->owner.uid, run->owner.epoch,
+                              c->batch, vq_clock_unix_ms(), &c->commit, &c->err);
+}
+
+static void failed(struct vq_run *run)
+{
+    struct vq_committer *c = &run->commit;
+    if (c->status == VQ_STALE) {
+        (void)vq_fail(&c->err, VQ_STALE,
+                      "another coordinator has taken this run over; this one stops");
+    }
+    vq_log(VQ_LOG_ERROR, "commit.failed", "status=%s why=%s", vq_status_name(c->status),
+           c->err.text);
+    struct vq_error err = c->err;
+    reset(c);
+    c->busy = true; /* nothing is committed any more */
+    enum vq_status status = vq_coord_commit_failed(run->coord, err.text, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "%s", err.text);
+    }
+}
+
+static void done(void *ctx)
+{
+    struct vq_run *run = ctx;
+    struct vq_committer *c = &run->commit;
+    vq_batch_clear(c->batch);
+    if (run->fatal != VQ_OK) {
+        return;
+    }
+    if (c->status != VQ_OK) {
+        failed(run);
+        return;
+    }
+    if (c->commit.foreign > 0) {
+        vq_log(VQ_LOG_WARN, "answer.foreign", "count=%zu task=%llu", c->commit.foreign,
+               (unsigned long long)c->commit.foreign_task);
+    }
+    enum vq_status status = merge(c);
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "out of memory after a commit");
+        return;
+    }
+    c->stored = true;
+    run->redis.n = c->commit.n;
+    vq_committer_redis_ready(run);
+    vq_loop_again(run->loop);
+}
+
+/* Who made a call, for accounting: a call's id begins as its worker's does. A worker that is gone by now is known by that
+ * beginning alone. */
+static void worker_name(const struct vq_run *run, const struct vq_id *call,
+                        char ret_name[VQ_WORKER_NAME_BYTES])
+{
+    struct vq_coord_worker_status w;
+    for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &w); i++) {
+        if (memcmp(w.worker.b, call->b, 8) == 0) {
+            (void)snprintf(ret_name, VQ_WORKER_NAME_BYTES, "%s", w.name);
+            return;
+        }
+    }
+    char hex[VQ_HEX_BYTES(4)];
+    vq_hex(call->b, 4, hex);
+    (void)snprintf(ret_name, VQ_WORKER_NAME_BYTES, "gone-%s", hex);
+}
+
+static enum vq_status fill(const struct vq_run *run, struct vq_batch *batch,
+                           const struct vq_coord_batch *from)
+{
+    char name[VQ_WORKER_NAME_BYTES] = "";
+    const struct vq_id *last = NULL;
+    for (size_t i = 0; i < from->results_count; i++) {
+        const struct vq_id *call = &from->results[i].call;
+        if (last == NULL || memcmp(last->b, call->b, 8) != 0) {
+            worker_name(run, call, name);
+            last = call;
+        }
+        VQ_TRY(vq_batch_add(batch, &from->results[i], vq_span_str(name)));
+    }
+    for (size_t i = 0; i < from->failures_count; i++) {
+        VQ_TRY(vq_batch_fail(batch, from->failures[i].task, from->failures[i].outcome));
+    }
+    return VQ_OK;
+}
+
+void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch)
+{
+    struct vq_committer *c = &run->commit;
+    VQ_ASSERT(!c->busy);
+    c->busy = true;
+    c->from = batch;
+    c->err.text[0] = '\0';
+    c->lock_warned = false;
+    enum vq_status status = c->batch == NULL ? vq_batch_create(&c->batch) : VQ_OK;
+    if (status == VQ_OK) {
+        status = fill(run, c->batch, batch);
+    }
+    if (status == VQ_OK) {
+        status = vq_loop_work(run->loop, work, done, run);
+    }
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "cannot begin a commit: %s", vq_status_text(status));
+    }
+}
+
+void vq_committer_watch(struct vq_run *run)
+{
+    struct vq_committer *c = &run->commit;
+    bool waits =
+        c->busy && !c->stored &&
+        vq_calls_lock_wait_ns(run->calls, vq_run_now()) > VQ_STORE_LOCK_WAIT_MS * VQ_NS_PER_MS;
+    if (waits && !c->lock_warned) {
+        struct vq_error text = {0};
+        vq_calls_lock_text(run->calls, &text);
+        vq_run_say(run, "%s", text.text);
+        c->lock_warned = true;
+    }
+}
+
+void vq_committer_free(struct vq_run *run)
+{
+    reset(&run->commit);
+    vq_batch_destroy(&run->commit.batch);
+}

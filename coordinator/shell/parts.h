@@ -1,0 +1,198 @@
+/* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core -> actions -> commit -> actions.
+ *
+ *   run.c       start and stop, in order; the loop's turn
+ *   dispatch.c  frames in, the core's actions out
+ *   commit.c    the commit point: store, then Redis, then the core hears of it
+ *   redis.c     the private server, the connection, falling behind and rebuilding
+ *   children.c  local workers and the built-in server
+ *   control.c   endpoint.json, /status, /metrics, status.json
+ *   progress.c  the line on the terminal
+ *   finish.c    results and accounting
+ */
+#ifndef VQ_SHELL_PARTS_H
+#define VQ_SHELL_PARTS_H
+
+#include "common/net/child.h"
+#include "common/net/httpd.h"
+#include "common/net/redis.h"
+#include "common/net/zsock.h"
+#include "common/text/fmt.h"
+#include "coordinator/core/coord.h"
+#include "coordinator/core/limits.h"
+#include "coordinator/shell/run.h"
+#include "coordinator/store/commit.h"
+#include "coordinator/store/lookup.h"
+#include "coordinator/store/redis_server.h"
+#include "coordinator/store/run_state.h"
+#include "coordinator/store/spool_import.h"
+#include "proto/wire.h"
+
+#define VQ_RUN_HEARTBEAT_SHARE     6     /* heartbeats in a term */
+#define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
+#define VQ_RUN_TICK_MS             50
+#define VQ_RUN_STATUS_MS           5000 /* status.json */
+#define VQ_RUN_LOCAL_ORPHAN_S      60
+#define VQ_RUN_WORKER_RESTARTS_MAX 20 /* of one local worker, without a call in between */
+#define VQ_RUN_OFFLINE_WAIT_MS     10000
+#define VQ_RUN_REDIS_WAIT_MS       135000
+#define VQ_RUN_GOODBYE_MS          10000 /* for workers to leave at the end */
+#define VQ_RUN_LOOKUPS_PER_TURN    64
+
+struct vq_run;
+
+/* commit.c */
+struct vq_committer {
+    bool busy;
+    const struct vq_coord_batch *from; /* the core's, until vq_coord_committed */
+    struct vq_batch *batch;
+    struct vq_commit commit;
+    bool stored; /* the store has it; Redis may not */
+    enum vq_status status;
+    struct vq_error err;
+    struct vq_standing *merged; /* commit.standing + what look-ups found */
+    size_t merged_count;
+    bool lock_warned;
+};
+
+/* redis.c */
+enum vq_redis_phase {
+    VQ_PHASE_DOWN,    /* no connection */
+    VQ_PHASE_SYNCING, /* comparing, wiping, filling */
+    VQ_PHASE_UP,      /* what Redis holds is what the store says */
+};
+
+struct vq_run_redis {
+    struct vq_redis_server *server; /* NULL: a shared one */
+    struct vq_redis_address address;
+    struct vq_redis *client;
+    struct vq_run_state *state;
+    enum vq_redis_phase phase;
+    uint64_t n;       /* commits that the store holds */
+    bool first_done;  /* compared with the store at least once in this process */
+    bool told;        /* that it is away */
+    uint64_t fill_at; /* next task of a rebuild */
+    int64_t down_since_ns;
+    uint64_t restarts;
+    char why[256];
+};
+
+/* children.c */
+struct vq_local_worker {
+    struct vq_run *run;
+    uint32_t k;
+    struct vq_child *child;
+    struct vq_timer *restart;
+    struct vq_deferred reap;
+    struct vq_spool_import *import; /* of the process that ended */
+    size_t imported;                /* results of it that the core has taken */
+    bool importing;
+    uint32_t restarts;
+    uint64_t calls_at_start;
+};
+
+struct vq_run {
+    const struct vq_run_options *options;
+    struct vq_job *job;
+    struct vq_run_dir *dir;
+    struct vq_calls *calls;
+    struct vq_run_begun begun;
+    struct vq_owner owner;
+    struct vq_loop *loop;
+    struct vq_coord *coord;
+    struct vq_router *router;
+    struct vq_decoder *decoder;
+    struct vq_buf frame;
+    struct vq_buf spec_body;
+    struct vq_hash spec_hash;
+    struct vq_committer commit;
+    struct vq_run_redis redis;
+
+    struct vq_child *offline;
+    int offline_log_fd;
+    char offline_url[128];
+    bool offline_died;
+    struct vq_local_worker *workers;
+    uint32_t workers_count;
+    char worker_path[VQ_RUN_PATH_BYTES_MAX];
+    char join_path[VQ_RUN_PATH_BYTES_MAX];
+    int workers_log_fd;
+    struct vq_spool_import *import; /* of a spool found at the start or the end */
+    size_t imported;
+    uint32_t import_k;
+    uint64_t import_no; /* the batch that holds its last result */
+
+    struct vq_httpd *httpd;
+    struct vq_secret *token;
+    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    struct vq_timer *tick, *status_timer, *progress_timer;
+    struct vq_signal *sigint, *sigterm, *sighup;
+    struct vq_terminal terminal;
+    int64_t started_ns;
+    int64_t started_unix_ms;
+    uint64_t shards_waiting[VQ_COORD_LOOKUPS_MAX]; /* LOOKUPs not answered yet, a ring */
+    uint32_t shards_head, shards_count;
+    struct vq_known *known;
+    struct vq_buf priors;
+
+    bool progress_open; /* a line without its end stands on the terminal */
+    bool finished, stopped, draining, done;
+    bool clean;
+    uint32_t interrupts;
+    enum vq_coord_stop stop_kind;
+    char stop_text[VQ_ERROR_BYTES_MAX];
+    enum vq_status fatal; /* not OK: the process cannot go on */
+    struct vq_error err;
+
+    uint8_t *outcomes; /* of the finished stage, as Redis gave them */
+    bool outcomes_read;
+};
+
+/* run.c */
+int64_t vq_run_now(void);
+void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
+void vq_run_say(struct vq_run *run, const char *fmt, ...)
+    VQ_PRINTF(2, 3); /* a line for the person */
+
+/* dispatch.c */
+enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_dispatch_close(struct vq_run *run);
+void vq_dispatch_pump(struct vq_run *run); /* carries out the core's actions until there are none */
+
+/* commit.c */
+void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
+void vq_committer_redis_ready(
+    struct vq_run *run); /* Redis is level with the store: apply what waits */
+void vq_committer_watch(struct vq_run *run);
+void vq_committer_free(struct vq_run *run);
+
+/* redis.c */
+enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_run_redis_close(struct vq_run *run);
+void vq_run_redis_tick(struct vq_run *run);
+void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
+
+/* children.c */
+enum vq_status vq_children_open(struct vq_run *run,
+                                struct vq_error *err) VQ_WARN_UNUSED; /* paths, logs */
+enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_children_tick(struct vq_run *run); /* goes on with imports */
+bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
+void vq_children_stop(struct vq_run *run, int signum);
+void vq_children_close(struct vq_run *run);
+
+/* control.c */
+enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_control_close(struct vq_run *run);
+void vq_control_write_status(struct vq_run *run);
+
+/* progress.c */
+void vq_progress_line(struct vq_run *run);
+void vq_progress_clear(struct vq_run *run);
+
+/* finish.c */
+enum vq_status vq_finish_results(struct vq_run *run, bool *ret_missing,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif
