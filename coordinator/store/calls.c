@@ -1,0 +1,389 @@
+/* The call store's handle: opening it with the checks that LMDB leaves to its user, and the meta row of a run.
+ *
+ * Invariants: one handle a process (a second open of the same LMDB file in one process breaks the first one's locks); the file
+ * is ours alone, on a local disk, and as long as LMDB believes it to be, before anything in it is read.
+ * Threads: open and close belong to the loop thread while nothing else uses the handle; env.c says the rest.
+ * Not its job: answers and ledger rows (commit.c, lookup.c). */
+#include "coordinator/store/calls.h"
+
+#include "common/base/alloc.h"
+#include "coordinator/store/env.h"
+#include "coordinator/store/guard.h"
+#include "coordinator/store/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TABLES       2
+#define OPEN_TRIES   50 /* LMDB: "can fail if another process is opening or closing it" */
+#define OPEN_WAIT_MS 10
+
+static const char format_key[] = "format";
+static const char format_value[] = "vibeq-calls 1";
+
+/* The process that has a store open: not inherited by a fork. */
+static _Atomic pid_t opened_by;
+
+static void pause_ms(long ms)
+{
+    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&wait, NULL);
+}
+
+static void assert_failed(MDB_env *env, const char *text)
+{
+    const struct vq_calls *calls = mdb_env_get_userctx(env);
+    (void)fprintf(stderr,
+                  "vibeq: %s: the file is damaged (%s); put back a copy, or move it away to begin "
+                  "a new store\n",
+                  calls->path, text);
+    _exit(1);
+}
+
+/* ---- opening ---- */
+
+static enum vq_status env_create(struct vq_calls *calls, const struct vq_calls_options *options,
+                                 struct vq_error *err)
+{
+    size_t map_bytes = options->map_bytes != 0 ? options->map_bytes : VQ_STORE_MAP_BYTES;
+    int rc = mdb_env_create(&calls->env);
+    if (rc == 0) {
+        rc = mdb_env_set_userctx(calls->env, calls);
+    }
+    if (rc == 0) {
+        rc = mdb_env_set_assert(calls->env, assert_failed);
+    }
+    if (rc == 0) {
+        rc = mdb_env_set_maxdbs(calls->env, TABLES);
+    }
+    if (rc == 0) {
+        rc = mdb_env_set_mapsize(calls->env, map_bytes);
+    }
+    return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "setting up", err);
+}
+
+/* mdb_env_open on an environment that is made anew for each try: a failed open leaves it unusable. */
+static enum vq_status env_open(struct vq_calls *calls, const struct vq_calls_options *options,
+                               struct vq_error *err)
+{
+    int rc = 0;
+    for (int tries = 0; tries < OPEN_TRIES; tries++) {
+        VQ_TRY(env_create(calls, options, err));
+        rc = mdb_env_open(calls->env, calls->path, MDB_NOSUBDIR | MDB_NOTLS, 0600);
+        if (rc != EAGAIN && rc != EBUSY && rc != ENOENT) {
+            break;
+        }
+        mdb_env_close(calls->env);
+        calls->env = NULL;
+        pause_ms(OPEN_WAIT_MS);
+    }
+    return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "opening", err);
+}
+
+static enum vq_status check_length(struct vq_calls *calls, struct vq_error *err)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    int fd;
+    int rc = mdb_env_info(calls->env, &info);
+    if (rc == 0) {
+        rc = mdb_env_stat(calls->env, &stat);
+    }
+    if (rc == 0) {
+        rc = mdb_env_get_fd(calls->env, &fd);
+    }
+    if (rc != 0) {
+        return vq_env_status(calls, rc, "looking at the file", err);
+    }
+    calls->page_bytes = stat.ms_psize;
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return vq_guard_length(fd, calls->path, ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize, err);
+}
+
+static struct vq_span span_of(const char *text, size_t bytes)
+{
+    return vq_span(text, bytes - 1);
+}
+
+static enum vq_status check_format(struct vq_calls *calls, struct vq_span value,
+                                   struct vq_error *err)
+{
+    if (vq_span_eq(value, span_of(format_value, sizeof(format_value)))) {
+        return VQ_OK;
+    }
+    return vq_fail(err, VQ_VERSION, "%s has the format '%.*s' and this vibeq reads '%s'",
+                   calls->path, (int)(value.bytes < 64 ? value.bytes : 64), value.at, format_value);
+}
+
+/* Opens the tables in one transaction, and makes them when `flags` says so. */
+static enum vq_status open_tables(struct vq_calls *calls, MDB_txn *txn, unsigned flags,
+                                  struct vq_error *err)
+{
+    MDB_dbi main_table;
+    int rc = mdb_dbi_open(txn, NULL, 0, &main_table);
+    MDB_val key = {.mv_size = sizeof(format_key) - 1, .mv_data = (void *)(uintptr_t)format_key};
+    MDB_val value = {.mv_size = sizeof(format_value) - 1,
+                     .mv_data = (void *)(uintptr_t)format_value};
+    if (rc == 0) {
+        rc = mdb_get(txn, main_table, &key, &value);
+    }
+    if (rc == MDB_NOTFOUND && flags != 0) {
+        rc = mdb_put(txn, main_table, &key, &value, 0);
+    }
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? VQ_NOT_FOUND : vq_env_status(calls, rc, "opening", err);
+    }
+    VQ_TRY(check_format(calls, vq_env_span(value), err));
+    rc = mdb_dbi_open(txn, "answers", flags, &calls->answers);
+    if (rc == 0) {
+        rc = mdb_dbi_open(txn, "ledger", flags, &calls->ledger);
+    }
+    return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "opening its tables", err);
+}
+
+static enum vq_status make_tables(void *ctx, struct vq_write *write, struct vq_error *err)
+{
+    (void)ctx;
+    return open_tables(write->view.calls, write->view.txn, MDB_CREATE, err);
+}
+
+static enum vq_status tables(struct vq_calls *calls, struct vq_error *err)
+{
+    struct vq_view *view = NULL;
+    VQ_TRY(vq_view_begin(calls, &view, err));
+    enum vq_status status = open_tables(calls, view->txn, 0, err);
+    if (status == VQ_OK) {
+        /* The handles stay only if the transaction that opened them is committed. */
+        int rc = mdb_txn_commit(view->txn);
+        view->txn = NULL;
+        (void)pthread_rwlock_unlock(&calls->map);
+        vq_free(view);
+        return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "opening its tables", err);
+    }
+    vq_view_end(&view);
+    if (status == VQ_NOT_FOUND) {
+        status = vq_env_write(calls, 0, make_tables, NULL, err);
+    }
+    return status;
+}
+
+static enum vq_status open_checked(struct vq_calls *calls, const char *runs_dir,
+                                   const struct vq_calls_options *options, struct vq_error *err)
+{
+    VQ_TRY(vq_guard_file_system(runs_dir, err));
+    enum vq_status status = vq_guard_file(calls->path, err);
+    if (status != VQ_OK && !(status == VQ_NOT_FOUND && !options->must_exist)) {
+        return status;
+    }
+    VQ_TRY(vq_guard_sigbus(calls->path, err));
+    VQ_TRY(env_open(calls, options, err));
+    VQ_TRY(check_length(calls, err));
+    int dead;
+    int rc = mdb_reader_check(calls->env, &dead);
+    if (rc != 0) {
+        return vq_env_status(calls, rc, "clearing readers that died", err);
+    }
+    return tables(calls, err);
+}
+
+enum vq_status vq_calls_open(const char *runs_dir, const struct vq_calls_options *options,
+                             struct vq_calls **ret_calls, struct vq_error *err)
+{
+    static const struct vq_calls_options defaults;
+    options = options != NULL ? options : &defaults;
+    pid_t before = atomic_load(&opened_by);
+    if (before == getpid() || !atomic_compare_exchange_strong(&opened_by, &before, getpid())) {
+        return vq_fail(err, VQ_EXISTS, "this process has a call store open already");
+    }
+    struct vq_calls *calls = vq_alloc(1, sizeof(*calls));
+    char *path = vq_alloc(strlen(runs_dir) + 1 + sizeof(VQ_STORE_FILE), 1);
+    if (calls == NULL || path == NULL) {
+        vq_free(calls);
+        vq_free(path);
+        atomic_store(&opened_by, 0);
+        return VQ_NOMEM;
+    }
+    (void)sprintf(path, "%s/%s", runs_dir, VQ_STORE_FILE);
+    calls->path = path;
+    calls->reserve_bytes =
+        options->reserve_bytes != 0 ? options->reserve_bytes : VQ_STORE_RESERVE_BYTES;
+    (void)pthread_rwlock_init(&calls->map, NULL);
+    enum vq_status status = open_checked(calls, runs_dir, options, err);
+    if (status != VQ_OK) {
+        vq_calls_close(&calls);
+        return status;
+    }
+    *ret_calls = calls;
+    return VQ_OK;
+}
+
+void vq_calls_close(struct vq_calls **calls)
+{
+    if (*calls == NULL) {
+        return;
+    }
+    if ((*calls)->env != NULL) {
+        mdb_env_close((*calls)->env);
+    }
+    vq_guard_sigbus_end();
+    (void)pthread_rwlock_destroy(&(*calls)->map);
+    vq_free((*calls)->path);
+    vq_free(*calls);
+    *calls = NULL;
+    atomic_store(&opened_by, 0);
+}
+
+const char *vq_calls_path(const struct vq_calls *calls)
+{
+    return calls->path;
+}
+
+int64_t vq_calls_lock_wait_ns(const struct vq_calls *calls, int64_t now_ns)
+{
+    int64_t since = atomic_load(&calls->waiting_since_ns);
+    return since == 0 || now_ns <= since ? 0 : now_ns - since;
+}
+
+void vq_calls_lock_text(const struct vq_calls *calls, struct vq_error *ret_text)
+{
+    (void)vq_fail(ret_text, VQ_LOCKED,
+                  "%s: another process holds its writer lock (%s-lock); it may be stopped: see "
+                  "`fuser %s-lock`, and continue it (kill -CONT) or end it",
+                  calls->path, calls->path, calls->path);
+}
+
+/* ---- a run's meta row ---- */
+
+static enum vq_status meta_get(const struct vq_view *view, const struct vq_id *uid,
+                               struct vq_run_meta *ret_meta, struct vq_error *err)
+{
+    struct vq_ledger_key key = vq_ledger_key_meta(uid);
+    struct vq_span k = vq_span((const char *)key.b, key.bytes);
+    struct vq_span value;
+    VQ_TRY(vq_env_get(view, view->calls->ledger, k, &value, err));
+    enum vq_status status = vq_record_read_meta(k, value, ret_meta);
+    return status == VQ_OK ? VQ_OK : vq_env_bad_value(view->calls, status, "the meta row", k, err);
+}
+
+static enum vq_status meta_put(struct vq_write *write, const struct vq_id *uid,
+                               const struct vq_run_meta *meta, struct vq_error *err)
+{
+    struct vq_ledger_key key = vq_ledger_key_meta(uid);
+    struct vq_span k = vq_span((const char *)key.b, key.bytes);
+    struct vq_buf value;
+    vq_buf_init(&value, VQ_RECORD_BYTES_MAX);
+    vq_record_meta(&value, k, meta);
+    enum vq_status status = value.status;
+    if (status == VQ_OK) {
+        status = vq_env_put(write, write->view.calls->ledger, k, vq_buf_span(&value), true, err);
+    }
+    vq_buf_free(&value);
+    return status;
+}
+
+enum vq_status vq_env_meta(struct vq_write *write, const struct vq_id *uid, vq_meta_fn change,
+                           void *ctx, struct vq_error *err)
+{
+    struct vq_run_meta meta = {0};
+    enum vq_status status = meta_get(&write->view, uid, &meta, err);
+    if (status != VQ_OK && status != VQ_NOT_FOUND) {
+        return status;
+    }
+    VQ_TRY(change(ctx, status == VQ_OK, &meta, err));
+    return meta_put(write, uid, &meta, err);
+}
+
+struct begin_ctx {
+    const struct vq_id *uid;
+    const struct vq_id *nonce;
+    bool retry_failed;
+    int64_t unix_ms;
+    struct vq_run_begun begun;
+};
+
+static enum vq_status begin_change(void *ctx, bool exists, struct vq_run_meta *meta,
+                                   struct vq_error *err)
+{
+    struct begin_ctx *begin = ctx;
+    begin->begun = (struct vq_run_begun){
+        .first_start = !exists, .was_clean = exists && meta->clean, .before = *meta};
+    if (!exists) {
+        meta->created_unix_ms = begin->unix_ms;
+    }
+    if (begin->retry_failed) {
+        if (meta->generation >= VQ_GENERATION_MAX) {
+            return vq_fail(err, VQ_LIMIT, "missing answers were asked again %d times already",
+                           VQ_GENERATION_MAX);
+        }
+        meta->generation++;
+        meta->commit_n++;
+    }
+    meta->epoch++;
+    meta->clean = false;
+    meta->nonce = *begin->nonce;
+    meta->started_unix_ms = begin->unix_ms;
+    begin->begun.now = *meta;
+    return VQ_OK;
+}
+
+static enum vq_status begin_write(void *ctx, struct vq_write *write, struct vq_error *err)
+{
+    struct begin_ctx *begin = ctx;
+    return vq_env_meta(write, begin->uid, begin_change, begin, err);
+}
+
+enum vq_status vq_calls_begin_run(struct vq_calls *calls, const struct vq_id *uid,
+                                  const struct vq_id *nonce, bool retry_failed, int64_t unix_ms,
+                                  struct vq_run_begun *ret_begun, struct vq_error *err)
+{
+    struct begin_ctx ctx = {
+        .uid = uid, .nonce = nonce, .retry_failed = retry_failed, .unix_ms = unix_ms};
+    VQ_TRY(vq_env_write(calls, 0, begin_write, &ctx, err));
+    *ret_begun = ctx.begun;
+    return VQ_OK;
+}
+
+struct end_ctx {
+    const struct vq_id *uid;
+    uint64_t epoch;
+};
+
+static enum vq_status end_change(void *ctx, bool exists, struct vq_run_meta *meta,
+                                 struct vq_error *err)
+{
+    const struct end_ctx *end = ctx;
+    if (!exists || meta->epoch != end->epoch) {
+        return vq_fail(err, VQ_STALE, "another coordinator has taken this run over");
+    }
+    meta->clean = true;
+    return VQ_OK;
+}
+
+static enum vq_status end_write(void *ctx, struct vq_write *write, struct vq_error *err)
+{
+    struct end_ctx *end = ctx;
+    return vq_env_meta(write, end->uid, end_change, end, err);
+}
+
+enum vq_status vq_calls_end_run(struct vq_calls *calls, const struct vq_id *uid, uint64_t epoch,
+                                struct vq_error *err)
+{
+    struct end_ctx ctx = {.uid = uid, .epoch = epoch};
+    return vq_env_write(calls, 0, end_write, &ctx, err);
+}
+
+enum vq_status vq_calls_read_run(struct vq_calls *calls, const struct vq_id *uid,
+                                 struct vq_run_meta *ret_meta, struct vq_error *err)
+{
+    struct vq_view *view = NULL;
+    VQ_TRY(vq_view_begin(calls, &view, err));
+    enum vq_status status = meta_get(view, uid, ret_meta, err);
+    vq_view_end(&view);
+    if (status == VQ_NOT_FOUND) {
+        return vq_fail(err, status, "%s holds no ledger of this run", calls->path);
+    }
+    return status;
+}

@@ -1,0 +1,34 @@
+/* From a task's number to its request hashes and to the plan of its cell. Pure.
+ * Not its job: what is stored (lookup.c) and what that means (core/task_state.c). */
+#include "coordinator/store/plan.h"
+
+void vq_plan_request(const struct vq_plan *plan, uint64_t task, uint32_t repeat,
+                     struct vq_hash *ret_hash)
+{
+    struct vq_cell cell = vq_grid_cell(&plan->grid, task);
+    vq_request_hash(&plan->askers[cell.judge], &plan->samples[cell.sample], &plan->axes[cell.vibe],
+                    cell.order, repeat, ret_hash);
+}
+
+void vq_plan_repair(const struct vq_plan *plan, uint64_t task, const struct vq_hash *of,
+                    struct vq_span answer, struct vq_hash *ret_hash)
+{
+    struct vq_cell cell = vq_grid_cell(&plan->grid, task);
+    vq_repair_hash(&plan->askers[cell.judge], of, answer, ret_hash);
+}
+
+void vq_plan_cell(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell)
+{
+    struct vq_cell cell = vq_grid_cell(&plan->grid, task);
+    const struct vq_asker *asker = &plan->askers[cell.judge];
+    const struct vq_sample_id *sample = &plan->samples[cell.sample];
+    *ret_cell = (struct vq_task_plan){
+        .swap = plan->swap, .repair = asker->repair != NULL, .repeat_max = plan->generation};
+    if (plan->swap != VQ_SWAP_NONE) {
+        ret_cell->first = vq_first_order(sample, asker->judge);
+    }
+    if (plan->swap == VQ_SWAP_LAZY) {
+        ret_cell->audited =
+            vq_audited(sample, &plan->axes[cell.vibe], asker->judge, plan->audit_share);
+    }
+}
