@@ -9,7 +9,7 @@
 #include "common/judge/request.h"
 
 #include "common/judge/template.h"
-#include "common/judge/utf8.h"
+#include "common/text/utf8.h"
 
 #define STORE_PREFIX_BYTES 8 /* of the sample's id, at the front of its requests' hashes */
 

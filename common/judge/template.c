@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/judge/embedded.h"
-#include "common/judge/utf8.h"
+#include "common/text/utf8.h"
 
 #define PIECES_MAX (2 * VQ_TEMPLATE_PLACEHOLDERS_MAX + VQ_TEMPLATE_PART__COUNT)
 
@@ -241,7 +241,7 @@ static enum vq_status parse_text(struct parse *p)
 {
     struct vq_template *t = p->template;
     struct vq_span parts[VQ_TEMPLATE_PART__COUNT];
-    size_t bad = vq_utf8_first_bad(vq_span(t->clean, t->clean_bytes));
+    size_t bad = vq_utf8_valid_bytes(vq_span(t->clean, t->clean_bytes));
     if (bad < t->clean_bytes) {
         return fail_at(p, t->clean + bad, VQ_INVALID, "not UTF-8; save the file as UTF-8");
     }

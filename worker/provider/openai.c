@@ -4,14 +4,17 @@
  * Reading is in this order: an error object decides whatever the status says; then the status; then the first choice. A
  * response that was paid for is an answer whenever its text can be found, even if the text is empty.
  * Not its job: retries, waiting, verdicts. */
-#include "worker/provider/body_json.h"
+#include "worker/provider/body.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/errors.h"
 #include "worker/provider/text.h"
 
-#include "common/judge/utf8.h"
+#include "common/text/json.h"
+#include "common/text/utf8.h"
 
 #include <stdio.h>
+
+#define TEMPERATURE_DIGITS 9 /* 0.7 is sent as 0.7 */
 
 static const char dialect_name[] = "openai";
 
@@ -29,63 +32,59 @@ static enum vq_status openai_url(const char *base_url, struct vq_buf *url)
     return url->status;
 }
 
-static void put_member(struct vq_buf *body, const char *key)
+static void put_message(struct vq_json *json, const char *role, struct vq_span text)
 {
-    vq_buf_putc(body, ',');
-    vq_json_put_string(body, vq_span_str(key));
-    vq_buf_putc(body, ':');
-}
-
-static void put_message(struct vq_buf *body, const char *role, struct vq_span text)
-{
-    vq_buf_printf(body, "{\"role\":\"%s\",\"content\":", role);
-    vq_json_put_string(body, text);
-    vq_buf_putc(body, '}');
+    vq_json_object(json);
+    vq_json_key(json, "role");
+    vq_json_str(json, role);
+    vq_json_key(json, "content");
+    vq_json_span(json, text);
+    vq_json_object_end(json);
 }
 
 static enum vq_status openai_body(const struct vq_judge *judge, struct vq_span system,
                                   struct vq_span user, struct vq_buf *body)
 {
-    if (vq_utf8_first_bad(system) < system.bytes || vq_utf8_first_bad(user) < user.bytes) {
-        return VQ_INVALID;
-    }
+    struct vq_json json;
     vq_buf_clear(body);
-    vq_buf_puts(body, "{\"model\":");
-    vq_json_put_string(body, vq_span_str(judge->model));
-    vq_buf_puts(body, ",\"messages\":[");
+    vq_json_init(&json, body, 0);
+    vq_json_object(&json);
+    vq_json_key(&json, "model");
+    vq_json_str(&json, judge->model);
+    vq_json_key(&json, "messages");
+    vq_json_array(&json);
     if (system.bytes > 0) {
-        put_message(body, "system", system);
-        vq_buf_putc(body, ',');
+        put_message(&json, "system", system);
     }
-    put_message(body, "user", user);
-    vq_buf_putc(body, ']');
-    put_member(body, judge->max_tokens_field);
-    vq_buf_printf(body, "%u", judge->max_tokens);
+    put_message(&json, "user", user);
+    vq_json_array_end(&json);
+    vq_json_key(&json, judge->max_tokens_field);
+    vq_json_u64(&json, judge->max_tokens);
     if (judge->send_temperature) {
-        put_member(body, "temperature");
-        vq_json_put_double(body, judge->temperature);
+        vq_json_key(&json, "temperature");
+        vq_json_real(&json, judge->temperature, TEMPERATURE_DIGITS);
     }
     if (judge->seed >= 0) {
-        put_member(body, "seed");
-        vq_buf_printf(body, "%lld", (long long)judge->seed);
+        vq_json_key(&json, "seed");
+        vq_json_i64(&json, judge->seed);
     }
-    vq_buf_putc(body, '}');
+    vq_json_object_end(&json);
     return body->status;
 }
 
 /* An error member; some servers always send one, null or empty. */
 static bool has_error(const json_t *object)
 {
-    const json_t *error = vq_json_get(object, "error");
-    return json_is_object(error) || vq_json_get_string(object, "error").bytes > 0;
+    const json_t *error = vq_body_get(object, "error");
+    return json_is_object(error) || vq_body_get_string(object, "error").bytes > 0;
 }
 
 /* A member that is a string or a number, as a line. */
 static void take_scalar(const json_t *object, const char *key, char *ret_line, size_t cap)
 {
-    const json_t *value = vq_json_get(object, key);
+    const json_t *value = vq_body_get(object, key);
     if (json_is_string(value)) {
-        vq_text_line(ret_line, cap, vq_json_get_string(object, key));
+        vq_text_line(ret_line, cap, vq_body_get_string(object, key));
     } else if (json_is_number(value)) {
         (void)snprintf(ret_line, cap, "%.0f", json_number_value(value));
     }
@@ -95,15 +94,15 @@ static void take_scalar(const json_t *object, const char *key, char *ret_line, s
  * {"object": "error", ...}, {"message": ...}, {"detail": "text"}. */
 static void take_error(const json_t *object, struct vq_reply *reply)
 {
-    const json_t *error = vq_json_get(object, "error");
+    const json_t *error = vq_body_get(object, "error");
     const json_t *from = json_is_object(error) ? error : object;
     take_scalar(from, "type", reply->error_type, sizeof(reply->error_type));
     take_scalar(from, "code", reply->error_code, sizeof(reply->error_code));
-    struct vq_span message = vq_json_get_string(from, "message");
+    struct vq_span message = vq_body_get_string(from, "message");
     if (json_is_string(error)) {
-        message = vq_json_get_string(object, "error");
+        message = vq_body_get_string(object, "error");
     } else if (message.bytes == 0) {
-        message = vq_json_get_string(object, "detail");
+        message = vq_body_get_string(object, "detail");
     }
     vq_text_line(reply->error_message, sizeof(reply->error_message), message);
 }
@@ -139,28 +138,28 @@ static void bad_response(struct vq_reply *reply, const char *what)
 
 static void take_usage(const json_t *root, struct vq_reply *reply)
 {
-    const json_t *usage = vq_json_get(root, "usage");
-    reply->tokens_in = vq_json_get_count(usage, "prompt_tokens", -1);
-    reply->tokens_out = vq_json_get_count(usage, "completion_tokens", -1);
+    const json_t *usage = vq_body_get(root, "usage");
+    reply->tokens_in = vq_body_get_count(usage, "prompt_tokens", -1);
+    reply->tokens_out = vq_body_get_count(usage, "completion_tokens", -1);
     reply->tokens_cached =
-        vq_json_get_count(vq_json_get(usage, "prompt_tokens_details"), "cached_tokens", -1);
+        vq_body_get_count(vq_body_get(usage, "prompt_tokens_details"), "cached_tokens", -1);
     reply->tokens_reasoning =
-        vq_json_get_count(vq_json_get(usage, "completion_tokens_details"), "reasoning_tokens", -1);
+        vq_body_get_count(vq_body_get(usage, "completion_tokens_details"), "reasoning_tokens", -1);
 }
 
 /* The text of a message: a string, null, or a list of parts of which those of type "text" count. False: neither. */
 static bool take_content(const json_t *message, struct vq_reply *reply)
 {
-    const json_t *content = vq_json_get(message, "content");
+    const json_t *content = vq_body_get(message, "content");
     if (json_is_string(content)) {
-        struct vq_span text = vq_json_get_string(message, "content");
+        struct vq_span text = vq_body_get_string(message, "content");
         vq_buf_append(&reply->content, text.at, text.bytes);
     } else if (json_is_array(content)) {
         for (size_t i = 0; i < json_array_size(content); i++) {
             const json_t *part = json_array_get(content, i);
-            struct vq_span type = vq_json_get_string(part, "type");
-            struct vq_span text = vq_json_get_string(part, "text");
-            struct vq_span refusal = vq_json_get_string(part, "refusal");
+            struct vq_span type = vq_body_get_string(part, "type");
+            struct vq_span text = vq_body_get_string(part, "text");
+            struct vq_span refusal = vq_body_get_string(part, "refusal");
             if (vq_span_eq(type, vq_span_str("text"))) {
                 vq_buf_append(&reply->content, text.at, text.bytes);
             } else if (vq_span_eq(type, vq_span_str("refusal"))) {
@@ -176,7 +175,7 @@ static bool take_content(const json_t *message, struct vq_reply *reply)
 
 static void take_refusal(const json_t *message, struct vq_reply *reply)
 {
-    struct vq_span refusal = vq_json_get_string(message, "refusal");
+    struct vq_span refusal = vq_body_get_string(message, "refusal");
     if (refusal.bytes > 0) {
         reply->refusal = true;
         if (reply->content.bytes == 0) {
@@ -190,8 +189,8 @@ static void take_refusal(const json_t *message, struct vq_reply *reply)
 
 static enum vq_status read_choice(const json_t *root, struct vq_reply *reply)
 {
-    const json_t *choice = json_array_get(vq_json_get(root, "choices"), 0);
-    const json_t *message = vq_json_get(choice, "message");
+    const json_t *choice = json_array_get(vq_body_get(root, "choices"), 0);
+    const json_t *message = vq_body_get(choice, "message");
     take_scalar(choice, "finish_reason", reply->finish_reason, sizeof(reply->finish_reason));
     if (has_error(choice) || strcmp(reply->finish_reason, "error") == 0) {
         take_error(choice, reply);
@@ -223,7 +222,7 @@ static enum vq_status read_success(const json_t *root, struct vq_reply *reply)
     take_scalar(root, "system_fingerprint", reply->system_fingerprint,
                 sizeof(reply->system_fingerprint));
     take_usage(root, reply);
-    struct vq_span object = vq_json_get_string(root, "object");
+    struct vq_span object = vq_body_get_string(root, "object");
     if (has_error(root) || vq_span_eq(object, vq_span_str("error"))) {
         take_error(root, reply);
         decide(reply, status_of_error(reply));
@@ -248,7 +247,7 @@ static enum vq_status openai_read(const struct vq_response *response, struct vq_
     take_headers(response, reply);
     bool success = response->status >= 200 && response->status <= 299;
     json_t *root = NULL;
-    enum vq_status status = vq_json_load(response->body, &root);
+    enum vq_status status = vq_body_load(response->body, &root);
     if (status == VQ_NOMEM) {
         return status;
     }

@@ -20,27 +20,43 @@ const struct vq_provider *vq_provider_find(const char *dialect)
     return NULL;
 }
 
-const struct vq_reply_rule *vq_reply_rule(enum vq_reply_class class)
-{
-    static const struct vq_reply_rule rules[VQ_REPLY__COUNT] = {
-#define VQ_REPLY_CLASS(name, action, burns_try, outcome)                                           \
-    [VQ_REPLY_##name] = {#name, VQ_ACTION_##action, burns_try, VQ_OUTCOME_##outcome},
+static const struct {
+    const char *name;
+    enum vq_call_end end;
+    enum vq_pool_state pool;
+} classes[VQ_REPLY__COUNT] = {
+#define VQ_REPLY_CLASS(name, end, pool) [VQ_REPLY_##name] = {#name, VQ_END_##end, VQ_POOL_##pool},
 #include "worker/provider/reply_class.def"
 #undef VQ_REPLY_CLASS
-    };
-    VQ_ASSERT(class < VQ_REPLY__COUNT);
-    return &rules[class];
-}
+};
 
 static const struct {
     const char *name;
     enum vq_reply_class class;
     const char *text;
-} transports[VQ_TRANSPORT__COUNT] = {
+} transports[] = {
 #define VQ_TRANSPORT(name, class, text) [VQ_TRANSPORT_##name] = {#name, VQ_REPLY_##class, text},
 #include "worker/provider/transport.def"
 #undef VQ_TRANSPORT
 };
+_Static_assert(VQ_COUNT(transports) == VQ_TRANSPORT__COUNT, "transport.def has a row for each");
+
+const char *vq_reply_class_name(enum vq_reply_class class)
+{
+    VQ_ASSERT(class < VQ_REPLY__COUNT);
+    return classes[class].name;
+}
+
+enum vq_call_end vq_reply_end(const struct vq_reply *reply)
+{
+    enum vq_call_end end = classes[reply->class].end;
+    return end == VQ_END_NETWORK && reply->maybe_billed ? VQ_END_LOST : end;
+}
+
+enum vq_pool_state vq_reply_pool(const struct vq_reply *reply)
+{
+    return classes[reply->class].pool;
+}
 
 const char *vq_transport_name(enum vq_transport transport)
 {

@@ -5,48 +5,23 @@
 
 #include "common/judge/request.h"
 #include "common/judge/verdict.h"
+#include "common/net/transport.h"
+#include "proto/messages.h"
 
-#define VQ_URL_BYTES_MAX           2048
 #define VQ_REQUEST_BODY_BYTES_MAX  (64u << 20) /* a sample may grow sixfold by JSON escapes */
 #define VQ_RESPONSE_BODY_BYTES_MAX (4u << 20)
 #define VQ_RETRY_AFTER_MS_MAX      INT64_C(3600000) /* longer waits are cut to this: ask again then */
 #define VQ_REPLY_NAME_BYTES_MAX    128 /* model, fingerprint, finish reason, error type and code */
 #define VQ_REPLY_MESSAGE_BYTES_MAX 512
 
-enum vq_transport {
-#define VQ_TRANSPORT(name, class, text) VQ_TRANSPORT_##name,
-#include "worker/provider/transport.def"
-#undef VQ_TRANSPORT
-    VQ_TRANSPORT__COUNT
-};
-
 enum vq_reply_class {
-#define VQ_REPLY_CLASS(name, action, burns_try, outcome) VQ_REPLY_##name,
+#define VQ_REPLY_CLASS(name, end, pool) VQ_REPLY_##name,
 #include "worker/provider/reply_class.def"
 #undef VQ_REPLY_CLASS
     VQ_REPLY__COUNT
 };
 
-/* What each means: reply_class.def. */
-enum vq_action {
-    VQ_ACTION_ANSWER,
-    VQ_ACTION_WAIT,
-    VQ_ACTION_SLOW,
-    VQ_ACTION_RETRY,
-    VQ_ACTION_CLOSE_POOL,
-    VQ_ACTION_CLOSE_KEY,
-    VQ_ACTION_STOP,
-    VQ_ACTION_FAIL,
-    VQ_ACTION_DROP,
-};
-
-struct vq_reply_rule {
-    const char *name; /* "RATE" */
-    enum vq_action action;
-    bool burns_try;
-    enum vq_outcome outcome; /* of a task that settles with this class; VQ_OUTCOME_NONE: none */
-};
-const struct vq_reply_rule *vq_reply_rule(enum vq_reply_class class);
+const char *vq_reply_class_name(enum vq_reply_class class); /* "RATE" */
 const char *vq_transport_name(enum vq_transport transport); /* "TIMEOUT_TOTAL" */
 const char *vq_transport_text(enum vq_transport transport); /* for people */
 
@@ -105,6 +80,10 @@ struct vq_reply {
 void vq_reply_init(struct vq_reply *reply);
 void vq_reply_free(struct vq_reply *reply); /* leaves it as after init */
 
+/* The reply in the words of the call record: how the call ended, and in what state its pool is now. */
+enum vq_call_end vq_reply_end(const struct vq_reply *reply);
+enum vq_pool_state vq_reply_pool(const struct vq_reply *reply);
+
 /* Overwrites every occurrence of the key in the reply's texts with '*': some servers repeat it in their errors. Call it
  * before anything of the reply is stored, sent or logged. */
 void vq_reply_hide(struct vq_reply *reply, struct vq_span key);
@@ -129,8 +108,8 @@ struct vq_provider {
 
     /* The URL to POST to: `base_url` (with or without a slash at its end, with or without a query) and the dialect's path. */
     enum vq_status (*url)(const char *base_url, struct vq_buf *url) VQ_WARN_UNUSED;
-    /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no system message.
-     * VQ_INVALID when a text is not UTF-8. */
+    /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no system message; bytes
+     * that are not UTF-8 are sent as U+FFFD. */
     enum vq_status (*body)(const struct vq_judge *judge, struct vq_span system, struct vq_span user,
                            struct vq_buf *body) VQ_WARN_UNUSED;
     /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */

@@ -1,54 +1,11 @@
 /* JSON bodies within bounds. jansson does the parsing; before it, one pass over the bytes counts depth and values, and
  * after a failure another one mends what servers are known to get wrong. Both passes are linear.
  * Not its job: what the members mean. */
-#include "worker/provider/body_json.h"
+#include "worker/provider/body.h"
 
-#include "common/judge/utf8.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "common/text/utf8.h"
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
-
-void vq_json_put_string(struct vq_buf *buf, struct vq_span text)
-{
-    static const char hex[] = "0123456789abcdef";
-    size_t from = 0;
-    vq_buf_putc(buf, '"');
-    for (size_t i = 0; i < text.bytes; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        if (c >= 0x20 && c != '"' && c != '\\') {
-            continue;
-        }
-        vq_buf_append(buf, text.at + from, i - from);
-        from = i + 1;
-        if (c == '"' || c == '\\') {
-            char pair[2] = {'\\', (char)c};
-            vq_buf_append(buf, pair, 2);
-        } else if (c == '\n') {
-            vq_buf_append(buf, "\\n", 2);
-        } else {
-            char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-            vq_buf_append(buf, escape, 6);
-        }
-    }
-    vq_buf_append(buf, text.at + from, text.bytes - from);
-    vq_buf_putc(buf, '"');
-}
-
-void vq_json_put_double(struct vq_buf *buf, double value)
-{
-    VQ_ASSERT(isfinite(value));
-    char digits[32];
-    for (int precision = 1; precision <= 17; precision++) {
-        (void)snprintf(digits, sizeof(digits), "%.*g", precision, value);
-        if (strtod(digits, NULL) == value) {
-            break;
-        }
-    }
-    vq_buf_puts(buf, digits);
-}
 
 /* Depth and number of values, without regard to whether the rest is well-formed. */
 static enum vq_status check_bounds(struct vq_span body)
@@ -74,7 +31,7 @@ static enum vq_status check_bounds(struct vq_span body)
         } else if ((c == ']' || c == '}') && depth > 0) {
             depth--;
         }
-        if (depth > VQ_JSON_DEPTH_MAX || values > VQ_JSON_VALUES_MAX) {
+        if (depth > VQ_BODY_DEPTH_MAX || values > VQ_BODY_VALUES_MAX) {
             return VQ_LIMIT;
         }
     }
@@ -151,7 +108,7 @@ static size_t mend_word(struct vq_buf *out, struct vq_span text)
 static enum vq_status mend(struct vq_span body, struct vq_buf *out)
 {
     bool in_string = false;
-    size_t bad = vq_utf8_first_bad(body);
+    size_t bad = vq_utf8_valid_bytes(body);
     for (size_t i = 0; i < body.bytes && out->status == VQ_OK;) {
         struct vq_span rest = vq_span(body.at + i, body.bytes - i);
         unsigned char c = (unsigned char)rest.at[0];
@@ -159,7 +116,7 @@ static enum vq_status mend(struct vq_span body, struct vq_buf *out)
         if (i >= bad) {
             vq_buf_puts(out, replacement);
             took = 1;
-            bad = i + 1 + vq_utf8_first_bad(vq_span(rest.at + 1, rest.bytes - 1));
+            bad = i + 1 + vq_utf8_valid_bytes(vq_span(rest.at + 1, rest.bytes - 1));
         } else if (in_string && c == '\\') {
             took = mend_escape(out, rest);
         } else if (in_string && c < 0x20) {
@@ -190,7 +147,7 @@ static enum vq_status parse(struct vq_span body, json_t **ret_root)
     return VQ_OK;
 }
 
-enum vq_status vq_json_load(struct vq_span body, json_t **ret_root)
+enum vq_status vq_body_load(struct vq_span body, json_t **ret_root)
 {
     if (body.bytes == 0) {
         return VQ_INVALID;
@@ -213,18 +170,18 @@ enum vq_status vq_json_load(struct vq_span body, json_t **ret_root)
     return status;
 }
 
-json_t *vq_json_get(const json_t *object, const char *key)
+json_t *vq_body_get(const json_t *object, const char *key)
 {
     return json_object_get(object, key);
 }
 
-struct vq_span vq_json_get_string(const json_t *object, const char *key)
+struct vq_span vq_body_get_string(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return vq_span(json_string_value(value), json_string_length(value));
 }
 
-int64_t vq_json_get_count(const json_t *object, const char *key, int64_t otherwise)
+int64_t vq_body_get_count(const json_t *object, const char *key, int64_t otherwise)
 {
     const json_t *value = json_object_get(object, key);
     double number = json_is_number(value) ? json_number_value(value) : -1.0;
