@@ -108,9 +108,9 @@ struct vq_conf_gates {
     double separability_min; /* 0.05, strict inequality */
     enum vq_gate_preference preference;
     bool kappa;
-    double kappa_min;        /* 0.2 */
+    double kappa_min;             /* 0.2 */
     enum vq_conf_overlap overlap; /* off for preset runs unless set */
-    double overlap_max;      /* 0.8 */
+    double overlap_max;           /* 0.8 */
 };
 
 struct vq_conf_regression {
@@ -149,11 +149,12 @@ struct vq_config {
 };
 
 /* Reads, validates and fills defaults. `overrides`: "a.b=value" and "judges[0].model=x" strings, applied before
- * validation. Errors name file, line, column and key. On VQ_OK the caller owns *ret_config. */
+ * validation; an index equal to a list's length appends, a value is YAML if it begins with [, {, " or ', else the text itself. Errors name file, line, column and key. On VQ_OK the caller owns *ret_config. */
 enum vq_status vq_config_load(const char *path, const char *const *overrides,
                               size_t overrides_count, struct vq_config **ret_config,
                               struct vq_error *err) VQ_WARN_UNUSED;
-/* The same from YAML text; relative paths resolve against `base_dir`. */
+/* The same from YAML text; relative paths resolve against `base_dir`, which should be
+ * absolute. Empty text with overrides is a configuration too. */
 enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_for_errors,
                                const char *base_dir, const char *const *overrides,
                                size_t overrides_count, struct vq_config **ret_config,

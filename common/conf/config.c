@@ -1,0 +1,234 @@
+/* Configuration in and out. In: YAML into a tree, the tree resolved (resolve.c), libcyaml fills the struct, rules between keys
+ * (rules.c), paths made absolute. Out: libcyaml writes the struct, numbers are shortened. Who owns what: the struct and all its
+ * strings come from vq_realloc, through libcyaml or here, so that one libcyaml call frees what the schema knows and the
+ * rest is freed by name. Not its job: reading data or keys. */
+#include "common/conf/config.h"
+
+#include "common/base/alloc.h"
+#include "common/conf/resolve.h"
+#include "common/conf/rules.h"
+#include "common/conf/schema.h"
+#include "common/text/file.h"
+
+#include <cyaml/cyaml.h>
+#include <libgen.h>
+#include <stdlib.h>
+
+static void *cyaml_memory(void *ctx, void *old, size_t bytes)
+{
+    (void)ctx;
+    if (bytes == 0) {
+        vq_free(old);
+        return NULL;
+    }
+    return vq_realloc(old, bytes, 1);
+}
+
+/* Nothing is logged: what libcyaml refuses after the resolve pass is a bug or a lack of memory. */
+static const cyaml_config_t cyaml_quiet = {
+    .mem_fn = cyaml_memory,
+    .log_level = CYAML_LOG_ERROR,
+    .flags = CYAML_CFG_NO_ALIAS,
+};
+
+static const cyaml_schema_value_t *schema(void)
+{
+    return vq_conf_cyaml_schema();
+}
+
+static enum vq_status from_cyaml(cyaml_err_t code)
+{
+    return code == CYAML_OK ? VQ_OK : code == CYAML_ERR_OOM ? VQ_NOMEM : VQ_BUG;
+}
+
+void vq_config_destroy(struct vq_config **config)
+{
+    struct vq_config *c = *config;
+    if (c == NULL) {
+        return;
+    }
+    vq_free(c->file);
+    vq_free(c->data.path_abs);
+    vq_free(c->data.test_path_abs);
+    (void)cyaml_free(&cyaml_quiet, schema(), c, 0); /* cannot fail with a valid schema */
+    *config = NULL;
+}
+
+/* Makes *path, if set, absolute in place. */
+static enum vq_status absolute(const char *base_dir, char **path)
+{
+    if (*path == NULL) {
+        return VQ_OK;
+    }
+    char *joined;
+    VQ_TRY(vq_path_join(base_dir, *path, &joined));
+    vq_free(*path);
+    *path = joined;
+    return VQ_OK;
+}
+
+static enum vq_status absolute_key(const char *base_dir, char **key)
+{
+    if (*key == NULL || strncmp(*key, "file:", 5) != 0) {
+        return VQ_OK;
+    }
+    char *joined;
+    VQ_TRY(vq_path_join(base_dir, *key + 5, &joined));
+    struct vq_buf text;
+    vq_buf_init(&text, strlen(joined) + 8);
+    vq_buf_printf(&text, "file:%s", joined);
+    vq_free(joined);
+    if (text.status != VQ_OK) {
+        vq_buf_free(&text);
+        return text.status;
+    }
+    vq_free(*key);
+    *key = text.at;
+    return VQ_OK;
+}
+
+static enum vq_status resolve_paths(struct vq_config *c, const char *name, const char *base_dir)
+{
+    c->file = vq_strdup(name);
+    if (c->file == NULL) {
+        return VQ_NOMEM;
+    }
+    VQ_TRY(vq_path_join(base_dir, c->data.path, &c->data.path_abs));
+    if (c->data.test_path != NULL) {
+        VQ_TRY(vq_path_join(base_dir, c->data.test_path, &c->data.test_path_abs));
+    }
+    VQ_TRY(absolute(base_dir, &c->prompts_dir));
+    VQ_TRY(absolute(base_dir, &c->offline.oracle));
+    VQ_TRY(absolute(base_dir, &c->offline.faults));
+    for (uint32_t i = 0; i < c->judges_count; i++) {
+        VQ_TRY(absolute_key(base_dir, &c->judges[i].key));
+    }
+    return VQ_OK;
+}
+
+/* libcyaml insists on two models; their absence has a better sentence here. */
+static enum vq_status check_models_given(const struct vq_node *root, const char *name,
+                                         struct vq_error *err)
+{
+    const struct vq_node *models = vq_node_get(root, "models");
+    if (models != NULL && models->items_count == 2) {
+        return VQ_OK;
+    }
+    (void)vq_fail(
+        err, VQ_INVALID,
+        "%s; name the two columns that hold the outputs, for example models: [model_a, model_b]",
+        models == NULL ? "missing" : "there must be two");
+    vq_conf_prefix_place(root, name, "models", err);
+    return VQ_INVALID;
+}
+
+static enum vq_status fill_struct(const struct vq_node *root, struct vq_config **ret_config)
+{
+    struct vq_buf yaml;
+    vq_buf_init(&yaml, VQ_YAML_OUTPUT_MAX);
+    enum vq_status status = vq_yaml_emit(root, &yaml);
+    if (status == VQ_OK) {
+        status = from_cyaml(cyaml_load_data((const uint8_t *)yaml.at, yaml.bytes, &cyaml_quiet,
+                                            schema(), (cyaml_data_t **)ret_config, NULL));
+    }
+    vq_buf_free(&yaml);
+    return status;
+}
+
+enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_for_errors,
+                               const char *base_dir, const char *const *overrides,
+                               size_t overrides_count, struct vq_config **ret_config,
+                               struct vq_error *err)
+{
+    if (bytes > VQ_CONFIG_BYTES_MAX) {
+        return vq_fail(err, VQ_LIMIT, "%s: a configuration has at most %u bytes", name_for_errors,
+                       VQ_CONFIG_BYTES_MAX);
+    }
+    struct vq_node *root = NULL;
+    struct vq_config *config = NULL;
+    if (err != NULL) {
+        err->text[0] = '\0';
+    }
+    enum vq_status status = vq_yaml_parse(vq_span(yaml, bytes), name_for_errors, &root, err);
+    if (status == VQ_OK) {
+        status = vq_conf_resolve(root, name_for_errors, overrides, overrides_count, err);
+    }
+    if (status == VQ_OK) {
+        status = check_models_given(root, name_for_errors, err);
+    }
+    if (status == VQ_OK) {
+        status = fill_struct(root, &config);
+    }
+    if (status == VQ_OK) {
+        status = vq_conf_check_rules(config, root, name_for_errors, err);
+    }
+    if (status == VQ_OK) {
+        status = resolve_paths(config, name_for_errors, base_dir);
+    }
+    vq_node_destroy(&root);
+    if (status != VQ_OK) {
+        vq_config_destroy(&config);
+        if (err != NULL && err->text[0] == '\0') {
+            (void)vq_fail(err, status, "%s: %s", name_for_errors, vq_status_text(status));
+        }
+        return status;
+    }
+    *ret_config = config;
+    return VQ_OK;
+}
+
+enum vq_status vq_config_load(const char *path, const char *const *overrides,
+                              size_t overrides_count, struct vq_config **ret_config,
+                              struct vq_error *err)
+{
+    struct vq_buf yaml;
+    VQ_TRY(vq_file_read(path, VQ_CONFIG_BYTES_MAX, &yaml, err));
+    char *real = realpath(path, NULL); /* also for a path without a folder */
+    char *base_dir = real == NULL ? NULL : dirname(real);
+    enum vq_status status = vq_config_parse(yaml.at == NULL ? "" : yaml.at, yaml.bytes, path,
+                                            base_dir == NULL ? "." : base_dir, overrides,
+                                            overrides_count, ret_config, err);
+    free(real); /* from realpath */
+    vq_buf_free(&yaml);
+    return status;
+}
+
+/* The struct with absolute paths in the place of those given; borrows every string. */
+static struct vq_config with_absolute_paths(const struct vq_config *config)
+{
+    struct vq_config copy = *config;
+    copy.data.path = config->data.path_abs;
+    copy.data.test_path = config->data.test_path_abs;
+    return copy;
+}
+
+static enum vq_status tidy(const char *raw, size_t bytes, struct vq_buf *out)
+{
+    struct vq_node *root;
+    VQ_TRY(vq_yaml_parse(vq_span(raw, bytes), "(written)", &root, NULL));
+    enum vq_status status = vq_conf_tidy_numbers(root);
+    if (status == VQ_OK) {
+        status = vq_yaml_emit(root, out);
+    }
+    vq_node_destroy(&root);
+    return status;
+}
+
+enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml, size_t *ret_bytes)
+{
+    struct vq_config copy = with_absolute_paths(config);
+    char *raw = NULL;
+    size_t raw_bytes = 0;
+    VQ_TRY(from_cyaml(cyaml_save_data(&raw, &raw_bytes, &cyaml_quiet, schema(), &copy, 0)));
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_YAML_OUTPUT_MAX);
+    enum vq_status status = tidy(raw, raw_bytes, &out);
+    vq_free(raw);
+    if (status != VQ_OK) {
+        vq_buf_free(&out);
+        return status;
+    }
+    *ret_yaml = out.at;
+    *ret_bytes = out.bytes;
+    return VQ_OK;
+}

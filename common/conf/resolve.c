@@ -1,0 +1,449 @@
+/* The passes over a configuration's tree, in order: shorthand and overrides; empty values out; defaults that depend on other
+ * keys; then one walk along the key table that refuses unknown keys and wrong values, rewrites scalars in canonical form
+ * and adds the defaults. Invariant: after the walk libcyaml can only fail for want of memory. Not its job: rules between keys
+ * (rules.c). */
+#include "common/conf/resolve.h"
+
+#include "common/conf/overrides.h"
+#include "common/conf/schema.h"
+#include "common/conf/shorthand.h"
+#include "common/text/intern.h"
+#include "common/text/utf8.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#define PATH_BYTES_MAX 256
+#define SHOWN_BYTES    60 /* of a wrong value, in a sentence */
+
+struct walk {
+    const char *name;
+    struct vq_error *err;
+    char path[PATH_BYTES_MAX];
+};
+
+/* ---- Places in sentences ---- */
+
+void vq_conf_prefix_node(const struct vq_node *node, const char *name, const char *path,
+                         struct vq_error *err)
+{
+    const char *gap = path[0] == '\0' ? "" : ", ";
+    if (node != NULL && node->from_override) {
+        vq_error_prefix(err, "--set %s", path);
+    } else if (node != NULL && node->line > 0) {
+        vq_error_prefix(err, "%s, line %u, column %u%s%s", name, node->line, node->column, gap,
+                        path);
+    } else {
+        vq_error_prefix(err, "%s%s%s", name, gap, path);
+    }
+}
+
+void vq_conf_prefix_place(const struct vq_node *root, const char *name, const char *path,
+                          struct vq_error *err)
+{
+    char part[PATH_BYTES_MAX];
+    (void)snprintf(part, sizeof(part), "%s", path);
+    const struct vq_node *node = vq_node_at(root, part);
+    while ((node == NULL || (node->line == 0 && !node->from_override)) && part[0] != '\0') {
+        size_t n = strlen(part);
+        do {
+            n--;
+        } while (n > 0 && part[n] != '.' && part[n] != '[');
+        part[n] = '\0';
+        node = vq_node_at(root, part);
+    }
+    vq_conf_prefix_node(part[0] == '\0' ? NULL : node, name, path, err);
+}
+
+static enum vq_status wrong(struct walk *walk, const struct vq_node *node, const char *fmt, ...)
+    VQ_PRINTF(3, 4);
+
+static enum vq_status wrong(struct walk *walk, const struct vq_node *node, const char *fmt, ...)
+{
+    if (walk->err != NULL) {
+        va_list args;
+        va_start(args, fmt);
+        (void)vsnprintf(walk->err->text, sizeof(walk->err->text), fmt, args);
+        va_end(args);
+        vq_conf_prefix_node(node, walk->name, walk->path, walk->err);
+    }
+    return VQ_INVALID;
+}
+
+/* ---- Empty values and defaults that depend on others ---- */
+
+/* A key without a value is a key that was not given. List items stay: they are refused by kind. */
+static void drop_nulls(struct vq_node *node)
+{
+    for (uint32_t i = node->items_count; i-- > 0;) {
+        if (node->kind == VQ_NODE_MAP && vq_node_is_null(node->items[i])) {
+            vq_node_remove(node, i);
+        } else {
+            drop_nulls(node->items[i]);
+        }
+    }
+}
+
+static enum vq_status add_scalar(struct vq_node *map, const char *key, const char *text, bool plain)
+{
+    struct vq_node *node;
+    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, text, &node));
+    node->plain = plain;
+    return vq_node_add(map, key, node);
+}
+
+/* The section, made if it is not there; NULL in *ret_section when the file gives something else there. */
+static enum vq_status section_of(struct vq_node *root, const char *key,
+                                 struct vq_node **ret_section)
+{
+    *ret_section = vq_node_get(root, key);
+    if (*ret_section == NULL) {
+        struct vq_node *fresh;
+        VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &fresh));
+        VQ_TRY(vq_node_add(root, key, fresh));
+        *ret_section = fresh;
+    }
+    if ((*ret_section)->kind != VQ_NODE_MAP) {
+        *ret_section = NULL;
+    }
+    return VQ_OK;
+}
+
+static enum vq_status add_if_missing(struct vq_node *root, const char *section, const char *key,
+                                     const char *text)
+{
+    struct vq_node *map = root;
+    if (section != NULL) {
+        VQ_TRY(section_of(root, section, &map));
+    }
+    if (map == NULL || vq_node_get(map, key) != NULL) {
+        return VQ_OK;
+    }
+    return add_scalar(map, key, text, true);
+}
+
+static bool text_is(const struct vq_node *node, const char *text)
+{
+    return node != NULL && node->kind == VQ_NODE_SCALAR && strcmp(node->text, text) == 0;
+}
+
+static enum vq_status add_dependent_defaults(struct vq_node *root)
+{
+    const struct vq_node *vibes = vq_node_get(root, "vibes");
+    bool has_vibes = vibes != NULL && vibes->kind == VQ_NODE_LIST && vibes->items_count > 0;
+    VQ_TRY(add_if_missing(root, NULL, "method", has_vibes ? "vibes" : "preset"));
+    const struct vq_node *rule = vq_node_at(root, "judging.pair_rule");
+    bool strict = rule == NULL || text_is(rule, "strict");
+    VQ_TRY(add_if_missing(root, "judging", "lazy_swap", strict ? "true" : "false"));
+    bool preset = text_is(vq_node_get(root, "method"), "preset");
+    VQ_TRY(add_if_missing(root, "gates", "overlap", preset ? "off" : "cosine"));
+    const struct vq_node *judges = vq_node_get(root, "judges");
+    for (uint32_t i = 0; judges != NULL && i < judges->items_count; i++) {
+        struct vq_node *judge = judges->items[i];
+        const struct vq_node *model = vq_node_get(judge, "model");
+        if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_node_get(judge, "name") == NULL) {
+            VQ_TRY(add_scalar(judge, "name", model->text, false));
+        }
+    }
+    return VQ_OK;
+}
+
+/* ---- The walk along the key table ---- */
+
+static bool is_secret(const char *key)
+{
+    return strcmp(key, "key") == 0 || strcmp(key, "url") == 0 || strcmp(key, "base_url") == 0;
+}
+
+/* A wrong value for a sentence, cut; nothing of a key that may hold a secret. */
+static struct vq_span shown(const struct vq_key *key, const struct vq_node *node)
+{
+    if (is_secret(key->key)) {
+        return vq_span_str("(not shown)");
+    }
+    return vq_utf8_cut(vq_span_str(node->text), SHOWN_BYTES);
+}
+
+static enum vq_status check_uint(struct walk *walk, const struct vq_key *key, struct vq_node *node)
+{
+    const char *text = node->text;
+    errno = 0;
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+    if (!digits || value < key->uint_min || value > key->int_max) {
+        struct vq_span s = shown(key, node);
+        return wrong(walk, node, "must be a whole number from %llu to %llu, not \"%.*s\"",
+                     (unsigned long long)key->uint_min, (unsigned long long)key->int_max,
+                     (int)s.bytes, s.at);
+    }
+    char canonical[32];
+    (void)snprintf(canonical, sizeof(canonical), "%llu", value);
+    return vq_node_set_text(node, canonical, true);
+}
+
+static enum vq_status check_int(struct walk *walk, const struct vq_key *key, struct vq_node *node)
+{
+    const char *text = node->text;
+    errno = 0;
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    const char *digit = text + (text[0] == '-');
+    bool digits = *digit >= '0' && *digit <= '9' && *end == '\0' && errno == 0;
+    if (!digits || value < key->int_min || (uint64_t)(value < 0 ? 0 : value) > key->int_max) {
+        struct vq_span s = shown(key, node);
+        return wrong(walk, node, "must be a whole number from %lld, not \"%.*s\"",
+                     (long long)key->int_min, (int)s.bytes, s.at);
+    }
+    char canonical[32];
+    (void)snprintf(canonical, sizeof(canonical), "%lld", value);
+    return vq_node_set_text(node, canonical, true);
+}
+
+/* The shortest decimal that reads back equal. */
+static enum vq_status set_real(struct vq_node *node, double value)
+{
+    char canonical[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        (void)snprintf(canonical, sizeof(canonical), "%.*g", digits, value);
+        if (strtod(canonical, NULL) == value) {
+            break;
+        }
+    }
+    return vq_node_set_text(node, canonical, true);
+}
+
+static enum vq_status check_real(struct walk *walk, const struct vq_key *key, struct vq_node *node)
+{
+    const char *text = node->text;
+    char *end;
+    double value = strtod(text, &end);
+    bool number =
+        text[0] != '\0' && strspn(text, "0123456789+-.eE") == strlen(text) && *end == '\0';
+    if (!number || !isfinite(value) || value < key->real_min || value > key->real_max) {
+        struct vq_span s = shown(key, node);
+        return wrong(walk, node, "must be a number from %g to %g, not \"%.*s\"", key->real_min,
+                     key->real_max, (int)s.bytes, s.at);
+    }
+    return set_real(node, value);
+}
+
+static enum vq_status check_bool(struct walk *walk, const struct vq_key *key, struct vq_node *node)
+{
+    static const char *const words[] = {"true", "yes", "on", "false", "no", "off"};
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        if (strcasecmp(node->text, words[i]) == 0) {
+            return vq_node_set_text(node, i < 3 ? "true" : "false", true);
+        }
+    }
+    struct vq_span s = shown(key, node);
+    return wrong(walk, node, "must be on or off (or true, false, yes, no), not \"%.*s\"",
+                 (int)s.bytes, s.at);
+}
+
+/* Is `word` one of "a|b|c"? Also cuts the list into spans, for the nearest one. */
+static bool one_of(const char *choices, const char *word, struct vq_span spans[8],
+                   uint32_t *ret_count)
+{
+    bool found = false;
+    *ret_count = 0;
+    for (const char *at = choices; *ret_count < 8;) {
+        size_t n = strcspn(at, "|");
+        spans[(*ret_count)++] = vq_span(at, n);
+        found = found || (strlen(word) == n && memcmp(word, at, n) == 0);
+        if (at[n] == '\0') {
+            break;
+        }
+        at += n + 1;
+    }
+    return found;
+}
+
+static enum vq_status check_choice(struct walk *walk, const struct vq_key *key,
+                                   struct vq_node *node)
+{
+    struct vq_span spans[8];
+    uint32_t count;
+    if (one_of(key->choices, node->text, spans, &count)) {
+        node->plain = key->kind == VQ_KEY_KIND_ENUM;
+        return VQ_OK;
+    }
+    struct vq_span s = shown(key, node);
+    uint32_t near = vq_nearest_name(vq_span_str(node->text), spans, count);
+    return wrong(walk, node, "must be one of %s, not \"%.*s\"%s%.*s%s", key->choices, (int)s.bytes,
+                 s.at, near == VQ_INTERN_NONE ? "" : "; did you mean ",
+                 near == VQ_INTERN_NONE ? 0 : (int)spans[near].bytes,
+                 near == VQ_INTERN_NONE ? "" : spans[near].at, near == VQ_INTERN_NONE ? "" : "?");
+}
+
+static enum vq_status check_scalar(struct walk *walk, const struct vq_key *key,
+                                   struct vq_node *node)
+{
+    if (node->kind != VQ_NODE_SCALAR) {
+        return wrong(walk, node, "must be a single value, not a %s",
+                     node->kind == VQ_NODE_LIST ? "list" : "map");
+    }
+    if (key->choices != NULL) {
+        return check_choice(walk, key, node);
+    }
+    switch (key->kind) {
+    case VQ_KEY_KIND_UINT: return check_uint(walk, key, node);
+    case VQ_KEY_KIND_INT: return check_int(walk, key, node);
+    case VQ_KEY_KIND_REAL: return check_real(walk, key, node);
+    case VQ_KEY_KIND_BOOL: return check_bool(walk, key, node);
+    case VQ_KEY_KIND_TEXT:
+    case VQ_KEY_KIND_TEXTS:
+    case VQ_KEY_KIND_ENUM:
+    case VQ_KEY_KIND_SECTION:
+    case VQ_KEY_KIND_SECTIONS: break;
+    }
+    node->plain = false;
+    return VQ_OK;
+}
+
+static enum vq_status unknown_key(struct walk *walk, const struct vq_key *keys,
+                                  const struct vq_node *node)
+{
+    struct vq_span names[64];
+    uint32_t count = 0;
+    struct vq_buf list;
+    vq_buf_init(&list, VQ_ERROR_BYTES_MAX);
+    for (const struct vq_key *key = keys; key->key != NULL && count < VQ_COUNT(names); key++) {
+        names[count] = vq_span_str(key->key);
+        vq_buf_printf(&list, "%s%s", count == 0 ? "" : ", ", key->key);
+        count++;
+    }
+    struct vq_span s = vq_utf8_cut(vq_span_str(node->key), SHOWN_BYTES);
+    uint32_t near = vq_nearest_name(vq_span_str(node->key), names, count);
+    enum vq_status status = near == VQ_INTERN_NONE
+                                ? wrong(walk, node, "unknown key \"%.*s\"; known here: %s",
+                                        (int)s.bytes, s.at, list.at == NULL ? "" : list.at)
+                                : wrong(walk, node, "unknown key \"%.*s\"; did you mean \"%.*s\"?",
+                                        (int)s.bytes, s.at, (int)names[near].bytes, names[near].at);
+    vq_buf_free(&list);
+    return status;
+}
+
+static enum vq_status check_map(struct walk *walk, const struct vq_key *keys, struct vq_node *map);
+
+/* Appends ".key" or "[index]" to the path and returns the length to cut back to. */
+static size_t enter(struct walk *walk, const char *key, uint32_t index)
+{
+    size_t before = strlen(walk->path);
+    char *to = walk->path + before;
+    size_t room = sizeof(walk->path) - before;
+    if (key != NULL) {
+        (void)snprintf(to, room, "%s%s", before == 0 ? "" : ".", key);
+    } else {
+        (void)snprintf(to, room, "[%u]", index);
+    }
+    return before;
+}
+
+static enum vq_status check_list(struct walk *walk, const struct vq_key *key, struct vq_node *list)
+{
+    if (list->kind != VQ_NODE_LIST) {
+        return wrong(walk, list, "must be a list");
+    }
+    if (list->items_count > key->items_max) {
+        return wrong(walk, list, "has %u items; at most %u are allowed", list->items_count,
+                     key->items_max);
+    }
+    for (uint32_t i = 0; i < list->items_count; i++) {
+        size_t before = enter(walk, NULL, i);
+        VQ_TRY(key->kind == VQ_KEY_KIND_TEXTS ? check_scalar(walk, key, list->items[i])
+                                              : check_map(walk, key->keys, list->items[i]));
+        walk->path[before] = '\0';
+    }
+    return VQ_OK;
+}
+
+static enum vq_status check_value(struct walk *walk, const struct vq_key *key, struct vq_node *node)
+{
+    switch (key->kind) {
+    case VQ_KEY_KIND_SECTION: return check_map(walk, key->keys, node);
+    case VQ_KEY_KIND_SECTIONS:
+    case VQ_KEY_KIND_TEXTS: return check_list(walk, key, node);
+    case VQ_KEY_KIND_TEXT:
+    case VQ_KEY_KIND_UINT:
+    case VQ_KEY_KIND_INT:
+    case VQ_KEY_KIND_REAL:
+    case VQ_KEY_KIND_BOOL:
+    case VQ_KEY_KIND_ENUM: break;
+    }
+    return check_scalar(walk, key, node);
+}
+
+static enum vq_status check_map(struct walk *walk, const struct vq_key *keys, struct vq_node *map)
+{
+    if (map->kind != VQ_NODE_MAP) {
+        return wrong(walk, map, "must be a map of keys, not a %s",
+                     map->kind == VQ_NODE_LIST ? "list" : "single value");
+    }
+    for (uint32_t i = 0; i < map->items_count; i++) {
+        const struct vq_key *key = vq_conf_find_key(keys, map->items[i]->key);
+        if (key == NULL) {
+            return unknown_key(walk, keys, map->items[i]);
+        }
+        size_t before = enter(walk, key->key, 0);
+        VQ_TRY(check_value(walk, key, map->items[i]));
+        walk->path[before] = '\0';
+    }
+    for (const struct vq_key *key = keys; key->key != NULL; key++) {
+        if (vq_node_get(map, key->key) != NULL) {
+            continue;
+        }
+        if (key->by_default != NULL) {
+            VQ_TRY(add_scalar(map, key->key, key->by_default, key->kind != VQ_KEY_KIND_TEXT));
+        } else if (key->kind == VQ_KEY_KIND_SECTION) {
+            struct vq_node *section;
+            VQ_TRY(section_of(map, key->key, &section));
+            VQ_TRY(check_map(walk, key->keys, section));
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_conf_resolve(struct vq_node *root, const char *name, const char *const *overrides,
+                               size_t overrides_count, struct vq_error *err)
+{
+    struct walk walk = {.name = name, .err = err};
+    VQ_TRY(vq_conf_expand_shorthand(root, name, err));
+    for (size_t i = 0; i < overrides_count; i++) {
+        VQ_TRY(vq_conf_override(root, overrides[i], err));
+        VQ_TRY(vq_conf_expand_shorthand(root, name, err));
+    }
+    drop_nulls(root);
+    if (root->kind == VQ_NODE_MAP) {
+        VQ_TRY(add_dependent_defaults(root));
+    }
+    return check_map(&walk, vq_conf_keys(), root);
+}
+
+static enum vq_status tidy_map(struct vq_node *map, const struct vq_key *keys)
+{
+    for (uint32_t i = 0; i < map->items_count; i++) {
+        struct vq_node *node = map->items[i];
+        const struct vq_key *key = vq_conf_find_key(keys, node->key);
+        if (key == NULL) {
+            continue;
+        }
+        if (key->kind == VQ_KEY_KIND_REAL) {
+            VQ_TRY(set_real(node, strtod(node->text, NULL)));
+        } else if (key->kind == VQ_KEY_KIND_SECTION) {
+            VQ_TRY(tidy_map(node, key->keys));
+        }
+        for (uint32_t j = 0; key->kind == VQ_KEY_KIND_SECTIONS && j < node->items_count; j++) {
+            VQ_TRY(tidy_map(node->items[j], key->keys));
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_conf_tidy_numbers(struct vq_node *root)
+{
+    return tidy_map(root, vq_conf_keys());
+}

@@ -1,0 +1,187 @@
+/* One table (config_keys.def), read twice: once as libcyaml's schema, which moves values between YAML and the struct, and
+ * once as our key table, which holds what libcyaml has no place for: defaults, ranges, meanings. Invariant: both list the same
+ * keys in the same order (the test of this file walks them together). */
+#include "common/conf/schema.h"
+
+#include "common/conf/config.h"
+#include "common/conf/config_keys.def"
+
+#include <cyaml/cyaml.h>
+#include <string.h>
+
+/* Words of the enums, in the order of the enums in config.h. */
+#define WORDS(name, ...)                                                                           \
+    static const cyaml_strval_t name[] = {__VA_ARGS__};                                            \
+    enum {                                                                                         \
+        name##_count = VQ_COUNT(name)                                                              \
+    }
+
+WORDS(method_words, {"preset", VQ_METHOD_PRESET}, {"vibes", VQ_METHOD_VIBES});
+WORDS(ties_words, {"keep", VQ_TIES_KEEP}, {"drop_all", VQ_TIES_DROP_ALL});
+WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
+      {"forward", VQ_PAIR_FORWARD});
+WORDS(gate_separability_words, {"point", VQ_GATE_POINT}, {"interval", VQ_GATE_INTERVAL});
+WORDS(gate_preference_words, {"separability", VQ_GATE_SEP_ONLY}, {"or", VQ_GATE_SEP_OR_PREF},
+      {"and", VQ_GATE_SEP_AND_PREF});
+WORDS(overlap_words, {"cosine", VQ_CONF_OVERLAP_COSINE}, {"pearson", VQ_CONF_OVERLAP_PEARSON},
+      {"off", VQ_CONF_OVERLAP_OFF});
+WORDS(cv_words, {"log_loss", VQ_CV_LOG_LOSS}, {"paper", VQ_CV_PAPER});
+WORDS(estimator_words, {"l2_cv", VQ_ESTIMATOR_L2_CV}, {"elasticnet", VQ_ESTIMATOR_ELASTICNET},
+      {"lasso", VQ_ESTIMATOR_LASSO});
+
+/* The same words for sentences. */
+#define method_words_text            "preset|vibes"
+#define ties_words_text              "keep|drop_all"
+#define pair_rule_words_text         "strict|lenient|forward"
+#define gate_separability_words_text "point|interval"
+#define gate_preference_words_text   "separability|or|and"
+#define overlap_words_text           "cosine|pearson|off"
+#define cv_words_text                "log_loss|paper"
+#define estimator_words_text         "l2_cv|elasticnet|lasso"
+
+#define TEXT_BYTES_MAX 65536u
+#define TEXT_FLAGS     (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL | CYAML_FLAG_SCALAR_QUOTE_DOUBLE)
+
+/* First reading: libcyaml's fields. */
+#define CY_TEXT(s, m, k, d, c, t)                                                                  \
+    CYAML_FIELD_STRING_PTR(k, TEXT_FLAGS, struct s, m, 0, TEXT_BYTES_MAX),
+#define CY_UINT(s, m, k, d, lo, hi, t) CYAML_FIELD_UINT(k, CYAML_FLAG_OPTIONAL, struct s, m),
+#define CY_INT(s, m, k, d, lo, hi, t)  CYAML_FIELD_INT(k, CYAML_FLAG_OPTIONAL, struct s, m),
+#define CY_REAL(s, m, k, d, lo, hi, t) CYAML_FIELD_FLOAT(k, CYAML_FLAG_OPTIONAL, struct s, m),
+#define CY_BOOL(s, m, k, d, t)         CYAML_FIELD_BOOL(k, CYAML_FLAG_OPTIONAL, struct s, m),
+#define CY_ENUM(s, m, k, d, w, t)                                                                  \
+    CYAML_FIELD_ENUM(k, CYAML_FLAG_OPTIONAL | CYAML_FLAG_STRICT, struct s, m, w, w##_count),
+#define CY(kind, ...) CY_##kind(__VA_ARGS__)
+
+/* Second reading: our key table. */
+#define OUR_TEXT(s, m, k, d, c, t)                                                                 \
+    {.key = k, .kind = VQ_KEY_KIND_TEXT, .by_default = d, .choices = c, .meaning = t},
+#define OUR_UINT(s, m, k, d, lo, hi, t)                                                            \
+    {.key = k,                                                                                     \
+     .kind = VQ_KEY_KIND_UINT,                                                                     \
+     .by_default = d,                                                                              \
+     .uint_min = lo,                                                                               \
+     .int_max = hi,                                                                                \
+     .meaning = t},
+#define OUR_INT(s, m, k, d, lo, hi, t)                                                             \
+    {.key = k,                                                                                     \
+     .kind = VQ_KEY_KIND_INT,                                                                      \
+     .by_default = d,                                                                              \
+     .int_min = lo,                                                                                \
+     .int_max = hi,                                                                                \
+     .meaning = t},
+#define OUR_REAL(s, m, k, d, lo, hi, t)                                                            \
+    {.key = k,                                                                                     \
+     .kind = VQ_KEY_KIND_REAL,                                                                     \
+     .by_default = d,                                                                              \
+     .real_min = lo,                                                                               \
+     .real_max = hi,                                                                               \
+     .meaning = t},
+#define OUR_BOOL(s, m, k, d, t) {.key = k, .kind = VQ_KEY_KIND_BOOL, .by_default = d, .meaning = t},
+#define OUR_ENUM(s, m, k, d, w, t)                                                                 \
+    {.key = k, .kind = VQ_KEY_KIND_ENUM, .by_default = d, .choices = w##_text, .meaning = t},
+#define OUR(kind, ...) OUR_##kind(__VA_ARGS__)
+
+#define BOTH(name, LIST)                                                                           \
+    static const cyaml_schema_field_t name##_fields[] = {LIST(CY) CYAML_FIELD_END};                \
+    static const struct vq_key name##_keys[] = {LIST(OUR){.key = NULL}}
+
+BOTH(data, VQ_KEYS_DATA);
+BOTH(vibe, VQ_KEYS_VIBE);
+BOTH(judge, VQ_KEYS_JUDGE);
+BOTH(judging, VQ_KEYS_JUDGING);
+BOTH(gates, VQ_KEYS_GATES);
+BOTH(regression, VQ_KEYS_REGRESSION);
+BOTH(offline, VQ_KEYS_OFFLINE);
+
+/* prompts.dir and redis.url are sections in YAML and plain members of struct vq_config: their offsets count from the
+ * member itself. */
+static const cyaml_schema_field_t prompts_fields[] = {
+    {.key = "dir", .value = {CYAML_VALUE_STRING(TEXT_FLAGS, char *, 0, TEXT_BYTES_MAX)}},
+    CYAML_FIELD_END};
+static const cyaml_schema_field_t redis_fields[] = {
+    {.key = "url", .value = {CYAML_VALUE_STRING(TEXT_FLAGS, char *, 0, TEXT_BYTES_MAX)}},
+    CYAML_FIELD_END};
+static const struct vq_key prompts_keys[] = {VQ_KEYS_PROMPTS(OUR){.key = NULL}};
+static const struct vq_key redis_keys[] = {VQ_KEYS_REDIS(OUR){.key = NULL}};
+
+static const cyaml_schema_value_t model_value = {
+    CYAML_VALUE_STRING(TEXT_FLAGS & ~(unsigned)CYAML_FLAG_OPTIONAL, char *, 0, TEXT_BYTES_MAX)};
+static const cyaml_schema_value_t vibe_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_axis, vibe_fields)};
+static const cyaml_schema_value_t judge_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_judge, judge_fields)};
+
+#define CY_SECTION(key, member, fields)                                                            \
+    CYAML_FIELD_MAPPING(key, CYAML_FLAG_OPTIONAL, struct vq_config, member, fields)
+
+static const cyaml_schema_field_t run_fields[] = {
+    VQ_KEYS_RUN(CY) CY_SECTION("data", data, data_fields),
+    CYAML_FIELD_SEQUENCE_FIXED("models", CYAML_FLAG_DEFAULT, struct vq_config, models, &model_value,
+                               2),
+    CYAML_FIELD_SEQUENCE("vibes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, vibes,
+                         &vibe_value, 0, VQ_VIBES_MAX),
+    CYAML_FIELD_SEQUENCE("judges", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
+                         judges, &judge_value, 0, VQ_JUDGES_MAX),
+    CY_SECTION("judging", judging, judging_fields),
+    CY_SECTION("gates", gates, gates_fields),
+    CY_SECTION("regression", regression, regression_fields),
+    CY_SECTION("offline", offline, offline_fields),
+    CY_SECTION("prompts", prompts_dir, prompts_fields),
+    CY_SECTION("redis", redis_url, redis_fields),
+    CYAML_FIELD_END,
+};
+static const cyaml_schema_value_t run_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct vq_config, run_fields)};
+
+#define OUR_SECTION(name, scalar)                                                                  \
+    {                                                                                              \
+        .key = #name, .kind = VQ_KEY_KIND_SECTION, .keys = name##_keys, .scalar_key = scalar       \
+    }
+
+static const struct vq_key run_keys[] = {
+    VQ_KEYS_RUN(OUR) OUR_SECTION(data, "path"),
+    {.key = "models",
+     .kind = VQ_KEY_KIND_TEXTS,
+     .items_max = 2,
+     .meaning = "The two columns that hold the outputs: model A, then model B. Required."},
+    {.key = "vibes",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = vibe_keys,
+     .items_max = VQ_VIBES_MAX,
+     .meaning = "Your own vibes: maps of the keys below, or texts `\"Name: High: ... Low: ...\"`."},
+    {.key = "judges",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = judge_keys,
+     .scalar_key = "model",
+     .items_max = VQ_JUDGES_MAX,
+     .meaning =
+         "Who compares the outputs: maps of the keys below, or plain model names. Required."},
+    OUR_SECTION(judging, NULL),
+    OUR_SECTION(gates, NULL),
+    OUR_SECTION(regression, NULL),
+    OUR_SECTION(offline, NULL),
+    OUR_SECTION(prompts, "dir"),
+    OUR_SECTION(redis, "url"),
+    {.key = NULL},
+};
+
+const struct vq_key *vq_conf_keys(void)
+{
+    return run_keys;
+}
+
+const void *vq_conf_cyaml_schema(void)
+{
+    return &run_schema;
+}
+
+const struct vq_key *vq_conf_find_key(const struct vq_key *keys, const char *name)
+{
+    for (; keys->key != NULL; keys++) {
+        if (strcmp(keys->key, name) == 0) {
+            return keys;
+        }
+    }
+    return NULL;
+}

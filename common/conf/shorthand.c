@@ -1,0 +1,149 @@
+/* Shorthand into full form: a scalar where a section stands is that section's main key, a text in the list of vibes is split at
+ * its labels. Invariant: what stands in full form already is not touched. Not its job: checking. */
+#include "common/conf/shorthand.h"
+
+#include "common/conf/resolve.h"
+#include "common/conf/schema.h"
+
+/* `data: file.csv` for `data: {path: file.csv}`. */
+static enum vq_status wrap_scalar(struct vq_node **slot, const char *key)
+{
+    struct vq_node *map, *item;
+    struct vq_node *scalar = *slot;
+    VQ_TRY(vq_node_make(VQ_NODE_MAP, NULL, &map));
+    enum vq_status status = vq_node_make(VQ_NODE_SCALAR, scalar->text, &item);
+    if (status == VQ_OK) {
+        map->line = item->line = scalar->line;
+        map->column = item->column = scalar->column;
+        map->from_override = item->from_override = scalar->from_override;
+        item->plain = false; /* a text, whatever it looks like */
+        status = vq_node_add(map, key, item);
+    }
+    if (status != VQ_OK) {
+        vq_node_destroy(&map);
+        return status;
+    }
+    vq_node_replace(slot, map);
+    return VQ_OK;
+}
+
+static struct vq_span trimmed(struct vq_span text)
+{
+    while (text.bytes > 0 && strchr(" \t\r\n", text.at[0]) != NULL) {
+        text = vq_span(text.at + 1, text.bytes - 1);
+    }
+    while (text.bytes > 0 && strchr(" \t\r\n.;,", text.at[text.bytes - 1]) != NULL) {
+        text.bytes--;
+    }
+    return text;
+}
+
+/* The word, as a word of its own and with a colon, in any case: "... High: ...". */
+static const char *find_label(const char *text, const char *label)
+{
+    for (const char *at = text; (at = strcasestr(at, label)) != NULL; at++) {
+        if (at == text || strchr(" \t\n:;,.", at[-1]) != NULL) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* "Name: High: ... Low: ..." in either order. False when a part is missing. */
+static bool split_axis(const char *text, struct vq_span parts[3])
+{
+    const char *high = find_label(text, "high:");
+    const char *low = find_label(text, "low:");
+    if (high == NULL || low == NULL) {
+        return false;
+    }
+    const char *first = high < low ? high : low;
+    const char *second = high < low ? low : high;
+    struct vq_span name = trimmed(vq_span(text, (size_t)(first - text)));
+    while (name.bytes > 0 && strchr(": \t", name.at[name.bytes - 1]) != NULL) {
+        name.bytes--;
+    }
+    size_t first_label = first == high ? 5 : 4;
+    size_t second_label = second == high ? 5 : 4;
+    struct vq_span a =
+        trimmed(vq_span(first + first_label, (size_t)(second - first) - first_label));
+    struct vq_span b = trimmed(vq_span_str(second + second_label));
+    parts[0] = name;
+    parts[1] = first == low ? a : b;
+    parts[2] = first == low ? b : a;
+    return name.bytes > 0 && a.bytes > 0 && b.bytes > 0;
+}
+
+static enum vq_status axis_map(struct vq_node **slot, const char *name, struct vq_error *err)
+{
+    static const char *const keys[] = {"name", "low", "high"};
+    struct vq_span parts[3];
+    struct vq_node *scalar = *slot;
+    if (!split_axis(scalar->text, parts)) {
+        (void)vq_fail(
+            err, VQ_INVALID,
+            "a vibe is a map of name, low and high, or one text \"Name: High: ... Low: ...\"");
+        vq_conf_prefix_node(scalar, name, "vibes", err);
+        return VQ_INVALID;
+    }
+    struct vq_buf text;
+    vq_buf_init(&text, strlen(scalar->text) + 1);
+    struct vq_node *map;
+    enum vq_status status = vq_node_make(VQ_NODE_MAP, NULL, &map);
+    for (int i = 0; i < 3 && status == VQ_OK; i++) {
+        struct vq_node *item;
+        vq_buf_clear(&text);
+        vq_buf_append(&text, parts[i].at, parts[i].bytes);
+        status = text.status == VQ_OK ? vq_node_make(VQ_NODE_SCALAR, text.at, &item) : text.status;
+        if (status == VQ_OK) {
+            item->line = scalar->line;
+            item->column = scalar->column;
+            item->from_override = scalar->from_override;
+            item->plain = false;
+            status = vq_node_add(map, keys[i], item);
+        }
+        if (status != VQ_OK) {
+            vq_node_destroy(&map);
+        }
+    }
+    vq_buf_free(&text);
+    if (status == VQ_OK) {
+        map->line = scalar->line;
+        map->column = scalar->column;
+        map->from_override = scalar->from_override;
+        vq_node_replace(slot, map);
+    }
+    return status;
+}
+
+static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
+                                  struct vq_error *err)
+{
+    for (uint32_t i = 0; i < list->items_count; i++) {
+        if (list->items[i]->kind != VQ_NODE_SCALAR || vq_node_is_null(list->items[i])) {
+            continue;
+        }
+        VQ_TRY(key->scalar_key != NULL ? wrap_scalar(&list->items[i], key->scalar_key)
+                                       : axis_map(&list->items[i], name, err));
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
+                                        struct vq_error *err)
+{
+    for (uint32_t i = 0; root->kind == VQ_NODE_MAP && i < root->items_count; i++) {
+        struct vq_node *item = root->items[i];
+        const struct vq_key *key = vq_conf_find_key(vq_conf_keys(), item->key);
+        if (key == NULL) {
+            continue;
+        }
+        if (key->kind == VQ_KEY_KIND_SECTION && key->scalar_key != NULL &&
+            item->kind == VQ_NODE_SCALAR && !vq_node_is_null(item)) {
+            VQ_TRY(wrap_scalar(&root->items[i], key->scalar_key));
+        } else if (key->kind == VQ_KEY_KIND_SECTIONS && item->kind == VQ_NODE_LIST) {
+            VQ_TRY(expand_list(item, key, name, err));
+        }
+    }
+    return VQ_OK;
+}

@@ -1,0 +1,12 @@
+/* Short forms that a person may write, in full. Private to common/conf. */
+#ifndef VQ_CONF_SHORTHAND_H
+#define VQ_CONF_SHORTHAND_H
+
+#include "common/conf/yaml_tree.h"
+
+/* `data: file.csv`, `judges: [model, model]`, `vibes: ["Name: High: ... Low: ..."]`, `redis: URL`, `prompts: DIR`.
+ * VQ_INVALID for a vibe's text without both labels. */
+enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
+                                        struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

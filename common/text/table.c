@@ -1,0 +1,271 @@
+/* What CSV and JSON lines have in common: the checks of the raw bytes, the arena, the cells, the columns' names.
+ * Invariants: a table handed out has at least one column and one row, cells_count = rows * columns, and every span lies
+ * in the arena. Who owns what: the table owns its arena; spans die with it. Not its job: syntax (table_csv.c,
+ * table_jsonl.c), files. */
+#include "common/text/table_build.h"
+
+#include "common/base/alloc.h"
+#include "common/text/utf8.h"
+
+#define ARENA_BLOCK_BYTES (1u << 20)
+
+struct vq_arena_block {
+    struct vq_arena_block *next;
+    size_t used;
+    size_t cap;
+    char at[];
+};
+
+struct owned_table {
+    struct vq_table table;
+    struct vq_arena_block *blocks;
+    struct vq_intern columns;
+    struct vq_span *cells;
+    uint64_t *lines;
+};
+
+enum vq_status vq_table_keep(struct vq_table_build *build, struct vq_span text,
+                             struct vq_span *ret_kept)
+{
+    if (text.bytes == 0) {
+        *ret_kept = vq_span("", 0);
+        return VQ_OK;
+    }
+    struct vq_arena_block *block = build->blocks;
+    if (block == NULL || block->cap - block->used < text.bytes) {
+        size_t cap = text.bytes > ARENA_BLOCK_BYTES ? text.bytes : ARENA_BLOCK_BYTES;
+        struct vq_arena_block *fresh = vq_realloc(NULL, 1, sizeof(*fresh) + cap);
+        if (fresh == NULL) {
+            return VQ_NOMEM;
+        }
+        fresh->next = block;
+        fresh->used = 0;
+        fresh->cap = cap;
+        build->blocks = block = fresh;
+    }
+    memcpy(block->at + block->used, text.at, text.bytes);
+    *ret_kept = vq_span(block->at + block->used, text.bytes);
+    block->used += text.bytes;
+    return VQ_OK;
+}
+
+enum vq_status vq_table_add_cell(struct vq_table_build *build, struct vq_span kept)
+{
+    void *cells = build->cells;
+    enum vq_status status = vq_grow(&cells, &build->cells_cap, build->cells_count + 1,
+                                    sizeof(*build->cells), VQ_TABLE_CELLS_MAX);
+    if (status == VQ_LIMIT) {
+        return vq_fail(build->err, status, "%s has more than %llu fields", build->name,
+                       (unsigned long long)VQ_TABLE_CELLS_MAX);
+    }
+    if (status == VQ_OK) {
+        build->cells = cells;
+        build->cells[build->cells_count++] = kept;
+    }
+    return status;
+}
+
+enum vq_status vq_table_add_row(struct vq_table_build *build, uint64_t line)
+{
+    void *lines = build->lines;
+    enum vq_status status = vq_grow(&lines, &build->lines_cap, (size_t)build->rows_count + 1,
+                                    sizeof(*build->lines), VQ_TABLE_ROWS_MAX);
+    if (status == VQ_LIMIT) {
+        return vq_fail(build->err, status,
+                       "%s has more than %u records; split the file, or sample it before",
+                       build->name, VQ_TABLE_ROWS_MAX);
+    }
+    if (status == VQ_OK) {
+        build->lines = lines;
+        build->lines[build->rows_count++] = line;
+    }
+    return status;
+}
+
+enum vq_status vq_table_add_column(struct vq_table_build *build, struct vq_span name, uint64_t line,
+                                   uint32_t *ret_column)
+{
+    if (name.bytes > VQ_TABLE_NAME_BYTES_MAX) {
+        return vq_fail(build->err, VQ_LIMIT,
+                       "%s, line %llu: the name of column %u is longer than %u bytes", build->name,
+                       (unsigned long long)line, build->columns.count + 1, VQ_TABLE_NAME_BYTES_MAX);
+    }
+    if (build->columns.count >= VQ_TABLE_COLUMNS_MAX) {
+        return vq_fail(build->err, VQ_LIMIT, "%s, line %llu: more than %d columns", build->name,
+                       (unsigned long long)line, VQ_TABLE_COLUMNS_MAX);
+    }
+    struct vq_span kept;
+    VQ_TRY(vq_table_keep(build, name, &kept));
+    return vq_intern_add(&build->columns, kept, ret_column);
+}
+
+/* Line and column (both from 1; the column in code points) of a byte. */
+static void place_of(struct vq_span bytes, size_t at, uint64_t *ret_line, uint64_t *ret_column)
+{
+    uint64_t line = 1;
+    size_t start = 0;
+    for (const char *lf; (lf = memchr(bytes.at + start, '\n', at - start)) != NULL; line++) {
+        start = (size_t)(lf - bytes.at) + 1;
+    }
+    *ret_line = line;
+    *ret_column = vq_utf8_count(vq_span(bytes.at + start, at - start)) + 1;
+}
+
+static enum vq_status check_bytes(struct vq_span bytes, const char *name, struct vq_error *err)
+{
+    if (bytes.bytes > VQ_TABLE_BYTES_MAX) {
+        return vq_fail(err, VQ_LIMIT, "%s is larger than %llu bytes", name,
+                       (unsigned long long)VQ_TABLE_BYTES_MAX);
+    }
+    if (bytes.bytes >= 2 &&
+        (memcmp(bytes.at, "\xff\xfe", 2) == 0 || memcmp(bytes.at, "\xfe\xff", 2) == 0)) {
+        return vq_fail(err, VQ_INVALID, "%s is UTF-16; save it as UTF-8", name);
+    }
+    uint64_t line, column;
+    const char *nul = bytes.bytes == 0 ? NULL : memchr(bytes.at, '\0', bytes.bytes);
+    if (nul != NULL) {
+        place_of(bytes, (size_t)(nul - bytes.at), &line, &column);
+        return vq_fail(
+            err, VQ_INVALID,
+            "%s, line %llu, column %llu: a NUL byte; this is not a text file, or it is damaged",
+            name, (unsigned long long)line, (unsigned long long)column);
+    }
+    size_t valid = vq_utf8_valid_bytes(bytes);
+    if (valid < bytes.bytes) {
+        place_of(bytes, valid, &line, &column);
+        return vq_fail(
+            err, VQ_INVALID,
+            "%s, line %llu, column %llu: byte 0x%02x (at offset %zu) is not valid UTF-8; save the "
+            "file as UTF-8",
+            name, (unsigned long long)line, (unsigned long long)column,
+            (unsigned char)bytes.at[valid], valid);
+    }
+    return VQ_OK;
+}
+
+static void free_build(struct vq_table_build *build)
+{
+    while (build->blocks != NULL) {
+        struct vq_arena_block *next = build->blocks->next;
+        vq_free(build->blocks);
+        build->blocks = next;
+    }
+    vq_intern_free(&build->columns);
+    vq_free(build->cells);
+    vq_free(build->lines);
+}
+
+static enum vq_status finish(struct vq_table_build *build, struct vq_table **ret_table)
+{
+    if (build->columns.count == 0) {
+        return vq_fail(build->err, VQ_INVALID, "%s is empty: it has no header and no records",
+                       build->name);
+    }
+    if (build->rows_count == 0) {
+        return vq_fail(build->err, VQ_INVALID, "%s has a header and no records", build->name);
+    }
+    VQ_ASSERT(build->cells_count == (size_t)build->rows_count * build->columns.count);
+    struct owned_table *owned = vq_alloc(1, sizeof(*owned));
+    if (owned == NULL) {
+        return VQ_NOMEM;
+    }
+    *owned = (struct owned_table){
+        .blocks = build->blocks,
+        .columns = build->columns,
+        .cells = build->cells,
+        .lines = build->lines,
+        .table = {.columns_count = build->columns.count,
+                  .rows_count = build->rows_count,
+                  .columns = build->columns.keys,
+                  .cells = build->cells,
+                  .lines = build->lines},
+    };
+    *ret_table = &owned->table;
+    return VQ_OK;
+}
+
+enum vq_status vq_table_parse(struct vq_span bytes, enum vq_table_format format, const char *name,
+                              struct vq_table **ret_table, struct vq_error *err)
+{
+    VQ_TRY(check_bytes(bytes, name, err));
+    if (bytes.bytes >= 3 && memcmp(bytes.at, "\xef\xbb\xbf", 3) == 0) {
+        bytes = vq_span(bytes.at + 3, bytes.bytes - 3);
+    }
+    struct vq_table_build build = {.name = name, .err = err};
+    enum vq_status status = format == VQ_TABLE_CSV ? vq_table_read_csv(&build, bytes)
+                                                   : vq_table_read_jsonl(&build, bytes);
+    if (status == VQ_OK) {
+        status = finish(&build, ret_table);
+    }
+    if (status == VQ_NOMEM) {
+        (void)vq_fail(err, status, "no memory for the table of %s", name);
+    }
+    if (status != VQ_OK) {
+        free_build(&build);
+    }
+    return status;
+}
+
+void vq_table_destroy(struct vq_table **table)
+{
+    if (*table == NULL) {
+        return;
+    }
+    struct owned_table *owned = (struct owned_table *)*table; /* its first member */
+    struct vq_table_build parts = {.blocks = owned->blocks,
+                                   .columns = owned->columns,
+                                   .cells = owned->cells,
+                                   .lines = owned->lines};
+    free_build(&parts);
+    vq_free(owned);
+    *table = NULL;
+}
+
+uint32_t vq_table_column(const struct vq_table *table, struct vq_span name)
+{
+    for (uint32_t i = 0; i < table->columns_count; i++) {
+        if (vq_span_eq(table->columns[i], name)) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+    return n >= m && strcasecmp(path + n - m, ending) == 0;
+}
+
+enum vq_status vq_table_format_of(const char *format, const char *path, struct vq_span bytes,
+                                  enum vq_table_format *ret_format, struct vq_error *err)
+{
+    if (strcmp(format, "csv") == 0) {
+        *ret_format = VQ_TABLE_CSV;
+        return VQ_OK;
+    }
+    if (strcmp(format, "jsonl") == 0) {
+        *ret_format = VQ_TABLE_JSONL;
+        return VQ_OK;
+    }
+    if (strcmp(format, "auto") != 0) {
+        return vq_fail(err, VQ_INVALID, "the data format is one of auto, csv, jsonl; not \"%.40s\"",
+                       format);
+    }
+    size_t at = bytes.bytes >= 3 && memcmp(bytes.at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (at < bytes.bytes && strchr(" \t\r\n", bytes.at[at]) != NULL && bytes.at[at] != '\0') {
+        at++;
+    }
+    char first = at < bytes.bytes ? bytes.at[at] : '\0';
+    bool is_json =
+        ends_with(path, ".jsonl") || ends_with(path, ".ndjson") || ends_with(path, ".json");
+    if (is_json && first == '[') {
+        return vq_fail(
+            err, VQ_INVALID,
+            "%s is one JSON array; write one object a line instead (jq -c '.[]' %s > data.jsonl)",
+            path, path);
+    }
+    bool is_csv = ends_with(path, ".csv");
+    *ret_format = is_json || (!is_csv && first == '{') ? VQ_TABLE_JSONL : VQ_TABLE_CSV;
+    return VQ_OK;
+}

@@ -1,0 +1,222 @@
+/* JSON lines through jansson, one object a line. Records may have different keys, so cells are first kept as (column, text)
+ * with each row's first index, and laid out as a table at the end. Invariants: duplicate keys, NUL characters and deep
+ * nesting are refused before a value is used. */
+#include "common/text/table_build.h"
+
+#include "common/base/alloc.h"
+#include "common/text/utf8.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct loose_cell {
+    uint32_t column;
+    struct vq_span text;
+};
+
+struct jsonl_reader {
+    struct vq_table_build *build;
+    struct loose_cell *cells;
+    size_t cells_count;
+    size_t cells_cap;
+    size_t *firsts; /* by row: its first cell */
+    size_t firsts_cap;
+    uint64_t line;
+};
+
+static enum vq_status bad_line(struct jsonl_reader *r, enum vq_status status, const char *key,
+                               const char *what)
+{
+    struct vq_span cut = vq_utf8_cut(vq_span_str(key == NULL ? "" : key), 80);
+    return vq_fail(r->build->err, status, "%s, line %llu%s%.*s%s: %s", r->build->name,
+                   (unsigned long long)r->line, key == NULL ? "" : ", field \"", (int)cut.bytes,
+                   cut.at, key == NULL ? "" : "\"", what);
+}
+
+/* jansson bounds its own recursion at 2,048; values this deep are no data. Strings are skipped, escapes included. */
+static bool too_deep(struct vq_span line)
+{
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < line.bytes; i++) {
+        char c = line.at[i];
+        if (in_string) {
+            if (c == '\\') {
+                i++;
+            } else if (c == '"') {
+                in_string = false;
+            }
+        } else if (c == '"') {
+            in_string = true;
+        } else if ((c == '{' || c == '[') && ++depth > VQ_TABLE_JSON_DEPTH_MAX) {
+            return true;
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+/* The shortest of 15, 16 or 17 digits that reads back equal. */
+static struct vq_span real_text(double value, char ret_text[40])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(ret_text, 40, "%.*g", digits, value);
+        if (strtod(ret_text, NULL) == value) {
+            break;
+        }
+    }
+    return vq_span_str(ret_text);
+}
+
+static enum vq_status keep_dump(struct jsonl_reader *r, const json_t *value,
+                                struct vq_span *ret_text)
+{
+    size_t need = json_dumpb(value, NULL, 0, JSON_COMPACT);
+    char *text = vq_alloc(need + 1, 1);
+    if (text == NULL) {
+        return VQ_NOMEM;
+    }
+    (void)json_dumpb(value, text, need, JSON_COMPACT);
+    enum vq_status status = vq_table_keep(r->build, vq_span(text, need), ret_text);
+    vq_free(text);
+    return status;
+}
+
+static enum vq_status keep_value(struct jsonl_reader *r, const json_t *value,
+                                 struct vq_span *ret_text)
+{
+    char number[40];
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        return vq_table_keep(r->build, vq_span(json_string_value(value), json_string_length(value)),
+                             ret_text);
+    case JSON_INTEGER:
+        (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
+        return vq_table_keep(r->build, vq_span_str(number), ret_text);
+    case JSON_REAL:
+        return vq_table_keep(r->build, real_text(json_real_value(value), number), ret_text);
+    case JSON_TRUE: *ret_text = vq_span_str("true"); return VQ_OK;
+    case JSON_FALSE: *ret_text = vq_span_str("false"); return VQ_OK;
+    case JSON_NULL: *ret_text = vq_span("", 0); return VQ_OK;
+    case JSON_OBJECT:
+    case JSON_ARRAY: return keep_dump(r, value, ret_text);
+    }
+    return VQ_BUG;
+}
+
+static enum vq_status add_field(struct jsonl_reader *r, const char *key, const json_t *value)
+{
+    struct loose_cell cell;
+    VQ_TRY(vq_table_add_column(r->build, vq_span_str(key), r->line, &cell.column));
+    VQ_TRY(keep_value(r, value, &cell.text));
+    if (cell.text.bytes > VQ_TABLE_FIELD_BYTES_MAX) {
+        return bad_line(r, VQ_LIMIT, key, "the value is too long");
+    }
+    void *cells = r->cells;
+    enum vq_status status =
+        vq_grow(&cells, &r->cells_cap, r->cells_count + 1, sizeof(*r->cells), VQ_TABLE_CELLS_MAX);
+    if (status == VQ_LIMIT) {
+        return bad_line(r, status, NULL, "the file has too many fields");
+    }
+    VQ_TRY(status);
+    r->cells = cells;
+    r->cells[r->cells_count++] = cell;
+    return VQ_OK;
+}
+
+static enum vq_status add_object(struct jsonl_reader *r, json_t *object)
+{
+    void *firsts = r->firsts;
+    VQ_TRY(vq_grow(&firsts, &r->firsts_cap, (size_t)r->build->rows_count + 1, sizeof(*r->firsts),
+                   (size_t)VQ_TABLE_ROWS_MAX + 1));
+    r->firsts = firsts;
+    r->firsts[r->build->rows_count] = r->cells_count;
+    VQ_TRY(vq_table_add_row(r->build, r->line));
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        VQ_TRY(add_field(r, key, value));
+    }
+    return VQ_OK;
+}
+
+static enum vq_status read_line(struct jsonl_reader *r, struct vq_span line)
+{
+    size_t blank = 0;
+    while (blank < line.bytes && strchr(" \t\r\n", line.at[blank]) != NULL) {
+        blank++;
+    }
+    if (blank == line.bytes) {
+        return VQ_OK;
+    }
+    if (too_deep(line)) {
+        return bad_line(r, VQ_LIMIT, NULL, "the value is nested too deeply");
+    }
+    json_error_t error;
+    json_t *value = json_loadb(line.at, line.bytes, JSON_REJECT_DUPLICATES, &error);
+    if (value == NULL && json_error_code(&error) == json_error_out_of_memory) {
+        return VQ_NOMEM;
+    }
+    if (value == NULL) {
+        return vq_fail(r->build->err, VQ_INVALID,
+                       "%s, line %llu, column %d: %s; every line must be one JSON object",
+                       r->build->name, (unsigned long long)r->line, error.column, error.text);
+    }
+    enum vq_status status =
+        json_is_object(value)
+            ? add_object(r, value)
+            : bad_line(r, VQ_INVALID, NULL, "not a JSON object; every line must be one");
+    json_decref(value);
+    return status;
+}
+
+static enum vq_status lay_out(struct jsonl_reader *r)
+{
+    struct vq_table_build *build = r->build;
+    size_t columns = build->columns.count;
+    size_t count = (size_t)build->rows_count * columns;
+    if (count > VQ_TABLE_CELLS_MAX) {
+        return vq_fail(
+            build->err, VQ_LIMIT, "%s: %u records of %zu different keys are more than %llu fields",
+            build->name, build->rows_count, columns, (unsigned long long)VQ_TABLE_CELLS_MAX);
+    }
+    struct vq_span *cells = vq_alloc(count, sizeof(*cells));
+    if (cells == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        cells[i] = vq_span("", 0);
+    }
+    for (uint32_t row = 0; row < build->rows_count; row++) {
+        size_t end = row + 1 < build->rows_count ? r->firsts[row + 1] : r->cells_count;
+        for (size_t i = r->firsts[row]; i < end; i++) {
+            cells[(size_t)row * columns + r->cells[i].column] = r->cells[i].text;
+        }
+    }
+    build->cells = cells;
+    build->cells_count = count;
+    build->cells_cap = count;
+    return VQ_OK;
+}
+
+enum vq_status vq_table_read_jsonl(struct vq_table_build *build, struct vq_span bytes)
+{
+    struct jsonl_reader reader = {.build = build};
+    enum vq_status status = VQ_OK;
+    while (bytes.bytes > 0 && status == VQ_OK) {
+        const char *lf = memchr(bytes.at, '\n', bytes.bytes);
+        size_t n = lf == NULL ? bytes.bytes : (size_t)(lf - bytes.at) + 1;
+        reader.line++;
+        status = read_line(&reader, vq_span(bytes.at, n));
+        bytes = vq_span(bytes.at + n, bytes.bytes - n);
+    }
+    if (status == VQ_OK) {
+        status = lay_out(&reader);
+    }
+    vq_free(reader.cells);
+    vq_free(reader.firsts);
+    return status;
+}

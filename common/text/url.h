@@ -1,0 +1,22 @@
+/* The parts of an http address, and whether its host is this machine. */
+#ifndef VQ_TEXT_URL_H
+#define VQ_TEXT_URL_H
+
+#include "common/base/buf.h"
+
+#define VQ_URL_BYTES_MAX 2048
+
+struct vq_url { /* spans of the text that was parsed */
+    bool https;
+    bool local;          /* localhost, 127.0.0.0/8 or ::1 */
+    struct vq_span host; /* without the brackets of IPv6 */
+    uint16_t port;       /* 80 or 443 when not given */
+    struct vq_span path; /* from the first '/'; may be empty */
+};
+
+/* VQ_INVALID for anything but http(s)://HOST[:PORT][/PATH] in printable ASCII: no user or password (the sentence does not
+ * repeat such a text), no query, no fragment. */
+enum vq_status vq_url_parse(const char *text, struct vq_url *ret_url,
+                            struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,500 @@
+/* Configurations: defaults, shorthand, overrides, every kind of refusal with its place, and the way out and in again. */
+#include "common/base/alloc.h"
+#include "common/conf/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MINIMAL "data: data.csv\nmodels: [a, b]\njudges: [offline-a, offline-b]\n"
+
+static enum vq_status parse(const char *yaml, const char *const *overrides, size_t n,
+                            struct vq_config **ret_config, struct vq_error *err)
+{
+    return vq_config_parse(yaml, strlen(yaml), "run.yaml", "/base", overrides, n, ret_config, err);
+}
+
+static struct vq_config *must_parse(const char *yaml)
+{
+    struct vq_config *config = NULL;
+    struct vq_error err = {.text = ""};
+    if (parse(yaml, NULL, 0, &config, &err) != VQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    return config;
+}
+
+static void test_defaults_are_filled_in(void **state)
+{
+    (void)state;
+    struct vq_config *c = must_parse(MINIMAL);
+    assert_string_equal(c->file, "run.yaml");
+    assert_null(c->name);
+    assert_string_equal(c->data.path, "data.csv");
+    assert_string_equal(c->data.path_abs, "/base/data.csv");
+    assert_null(c->data.test_path_abs);
+    assert_string_equal(c->data.format, "auto");
+    assert_null(c->data.prompt);
+    assert_true(c->data.test_share == 0.5);
+    assert_int_equal(c->data.near_duplicate, 80);
+    assert_int_equal(c->data.ties, VQ_TIES_KEEP);
+    assert_string_equal(c->models[0], "a");
+    assert_string_equal(c->models[1], "b");
+    assert_int_equal(c->method, VQ_METHOD_PRESET);
+    assert_int_equal(c->vibes_count, 0);
+    assert_int_equal(c->judges_count, 2);
+    const struct vq_conf_judge *j = &c->judges[1];
+    assert_string_equal(j->model, "offline-b");
+    assert_string_equal(j->name, "offline-b");
+    assert_string_equal(j->dialect, "openai");
+    assert_null(j->base_url);
+    assert_null(j->key);
+    assert_true(j->temperature == 0 && j->send_temperature);
+    assert_int_equal(j->max_tokens, 600);
+    assert_string_equal(j->max_tokens_field, "max_tokens");
+    assert_int_equal(j->seed, -1);
+    assert_true(j->price_input_usd == -1 && j->price_output_usd == -1);
+    assert_int_equal(j->connect_timeout_ms, 10000);
+    assert_int_equal(j->first_byte_timeout_ms, 120000);
+    assert_int_equal(j->total_timeout_ms, 300000);
+    assert_int_equal(c->judging.pair_rule, VQ_PAIR_STRICT);
+    assert_true(c->judging.lazy_swap && c->judging.repair && !c->judging.truncate);
+    assert_true(c->judging.audit_share == 0.1 && c->judging.retest == 0);
+    assert_int_equal(c->judging.tries_max, 6);
+    assert_true(c->gates.separability_min == 0.05 && c->gates.kappa_min == 0.2 && c->gates.kappa);
+    assert_int_equal(c->gates.separability, VQ_GATE_POINT);
+    assert_int_equal(c->gates.preference, VQ_GATE_SEP_ONLY);
+    assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_OFF);
+    assert_true(c->gates.overlap_max == 0.8);
+    assert_int_equal(c->regression.bootstrap_draws, 1000);
+    assert_int_equal(c->regression.cv, VQ_CV_LOG_LOSS);
+    assert_int_equal(c->seed, 42);
+    assert_int_equal(c->workers, 2);
+    assert_int_equal(c->term_ms, 30000);
+    assert_int_equal(c->orphan_s, 3600);
+    vq_config_destroy(&c);
+    assert_null(c);
+}
+
+static void test_defaults_that_depend_on_other_keys(void **state)
+{
+    (void)state;
+    struct vq_config *c = must_parse(MINIMAL "judging: {pair_rule: lenient}\n");
+    assert_false(c->judging.lazy_swap);
+    vq_config_destroy(&c);
+    c = must_parse(MINIMAL "vibes: [{name: Tone, low: cold, high: warm}]\n");
+    assert_int_equal(c->method, VQ_METHOD_VIBES);
+    assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_COSINE);
+    vq_config_destroy(&c);
+    c = must_parse(MINIMAL "gates: {overlap: pearson}\njudging:\n");
+    assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_PEARSON);
+    assert_true(
+        c->judging.lazy_swap); /* a section without a value is a section that was not given */
+    vq_config_destroy(&c);
+}
+
+static void test_axes_in_one_line(void **state)
+{
+    (void)state;
+    struct vq_config *c =
+        must_parse(MINIMAL "vibes:\n"
+                           "  - \"Formality: High: formal, polished. Low: casual.\"\n"
+                           "  - \"Length: Low: short; High: long: very\"\n"
+                           "  - {name: Tone, high: warm, low: \"cold:\\nvery\"}\n");
+    assert_int_equal(c->vibes_count, 3);
+    assert_string_equal(c->vibes[0].name, "Formality");
+    assert_string_equal(c->vibes[0].high, "formal, polished");
+    assert_string_equal(c->vibes[0].low, "casual");
+    assert_string_equal(c->vibes[1].name, "Length");
+    assert_string_equal(c->vibes[1].low, "short");
+    assert_string_equal(c->vibes[1].high, "long: very");
+    assert_string_equal(c->vibes[2].low, "cold:\nvery");
+    vq_config_destroy(&c);
+}
+
+static void test_overrides(void **state)
+{
+    (void)state;
+    const char *const overrides[] = {
+        "data.prompt=the prompt",
+        "judges[0].model=m1",
+        "judges[0].base_url=http://127.0.0.1:8080/v1",
+        "judges[2]=offline-c",
+        "judging.tries_max=3",
+        "models=[\"x, y\", z]",
+        "gates.overlap=cosine",
+        "name=r-1",
+        "redis=unix:///tmp/r.sock",
+        "judging.pair_rule=forward",
+        "seed=18446744073709551615",
+        "judges[2].key=env:MY_KEY",
+        "judges[2].seed=9223372036854775807",
+    };
+    struct vq_config *c = NULL;
+    struct vq_error err;
+    assert_int_equal(parse(MINIMAL, overrides, VQ_COUNT(overrides), &c, &err), VQ_OK);
+    assert_string_equal(c->data.path, "data.csv");
+    assert_string_equal(c->data.prompt, "the prompt");
+    assert_int_equal(c->judges_count, 3);
+    assert_string_equal(c->judges[0].model, "m1");
+    assert_string_equal(c->judges[0].name, "m1");
+    assert_string_equal(c->judges[2].model, "offline-c");
+    assert_string_equal(c->judges[2].key, "env:MY_KEY");
+    assert_int_equal(c->judges[2].seed, INT64_MAX);
+    assert_int_equal(c->judging.tries_max, 3);
+    assert_string_equal(c->models[0], "x, y");
+    assert_string_equal(c->redis_url, "unix:///tmp/r.sock");
+    assert_false(c->judging.lazy_swap);
+    assert_true(c->seed == UINT64_MAX);
+    vq_config_destroy(&c);
+
+    const char *const from_nothing[] = {"data.path=/d.jsonl", "models[0]=a", "models[1]=b",
+                                        "judges[0].model=offline-a"};
+    assert_int_equal(parse("", from_nothing, 4, &c, &err), VQ_OK);
+    assert_string_equal(c->data.path_abs, "/d.jsonl");
+    vq_config_destroy(&c);
+}
+
+/* Each refusal: what is written, and the parts its sentence must hold. */
+struct refusal {
+    const char *yaml;
+    const char *override; /* or NULL */
+    const char *says[3];
+};
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct refusal refusals[] = {
+        {MINIMAL "judgin:\n  repair: on\n",
+         NULL,
+         {"line 4, column 1", "\"judgin\"", "\"judging\""}},
+        {MINIMAL "judging:\n  reapir: on\n", NULL, {"line 5, column 3, judging", "\"repair\"", ""}},
+        {MINIMAL "judging: {zzzzzz: 1}\n", NULL, {"unknown key", "known here: pair_rule", ""}},
+        {MINIMAL "judging:\n  tries_max: many\n",
+         NULL,
+         {"line 5, column 3, judging.tries_max", "1 to 100", "\"many\""}},
+        {MINIMAL "judging: {tries_max: 0}\n", NULL, {"judging.tries_max", "1 to 100", ""}},
+        {MINIMAL "judging: {tries_max: -1}\n", NULL, {"judging.tries_max", "not \"-1\"", ""}},
+        {MINIMAL "judging: {tries_max: 99999999999999999999}\n",
+         NULL,
+         {"judging.tries_max", "", ""}},
+        {MINIMAL "judging: {tries_max: 1.5}\n", NULL, {"whole number", "", ""}},
+        {MINIMAL "judging: {audit_share: 1.5}\n", NULL, {"from 0 to 1", "", ""}},
+        {MINIMAL "judging: {audit_share: nan}\n", NULL, {"from 0 to 1", "", ""}},
+        {MINIMAL "judging: {audit_share: 0x1}\n", NULL, {"from 0 to 1", "", ""}},
+        {MINIMAL "judging: {repair: maybe}\n", NULL, {"on or off", "", ""}},
+        {MINIMAL "judging: {pair_rule: strickt}\n",
+         NULL,
+         {"strict|lenient|forward", "did you mean strict?", ""}},
+        {MINIMAL "judging: {pair_rule: [strict]}\n", NULL, {"single value", "", ""}},
+        {MINIMAL "judging: 3\n", NULL, {"map of keys", "", ""}},
+        {MINIMAL "judging:\n  pair_rule: lenient\n  lazy_swap: on\n",
+         NULL,
+         {"line 6, column 3, judging.lazy_swap", "strict", "lenient"}},
+        {MINIMAL "judging: {pair_rule: forward, lazy_swap: on}\n",
+         NULL,
+         {"lazy_swap", "forward", ""}},
+        {MINIMAL "data: other.csv\n", NULL, {"line 4, column 1", "\"data\"", "twice"}},
+        {MINIMAL "seed: &x 4\n", NULL, {"line 4", "anchors", ""}},
+        {MINIMAL "seed: *x\n", NULL, {"aliases", "", ""}},
+        {MINIMAL "---\nseed: 4\n", NULL, {"second document", "", ""}},
+        {MINIMAL "vibes:\n- Tone: High: warm Low: cold\n", NULL, {"line 5", "in quotes", ""}},
+        {MINIMAL "vibes: [\"Tone: warm\"]\n", NULL, {"line 4", "High:", ""}},
+        {MINIMAL "vibes: [{name: T, low: a}]\n", NULL, {"line 4", "low and high", ""}},
+        {MINIMAL "vibes: [{name: T, low: a, high: b}, {name: t, low: a, high: b}]\n",
+         NULL,
+         {"vibes[1]", "already", ""}},
+        {MINIMAL "method: vibes\n", NULL, {"line 4", "needs a list", ""}},
+        {MINIMAL "method: preset\nvibes: [{name: T, low: a, high: b}]\n",
+         NULL,
+         {"line 4", "built-in", ""}},
+        {MINIMAL "data: {}\n\tseed: 1", NULL, {"line", "", ""}},
+        {"\xff\xfe\xff", NULL, {"run.yaml", "UTF-8", ""}},
+        {MINIMAL "name: a/b\n", NULL, {"line 4, column 1, name", "folder", ""}},
+        {MINIMAL "name: ..\n", NULL, {"name", "folder", ""}},
+        {MINIMAL "redis: http://x\n", NULL, {"redis.url", "unix:///PATH", ""}},
+        {"models: [a, b]\njudges: [offline-a]\n", NULL, {"data.path", "missing", ""}},
+        {"data: d.csv\njudges: [offline-a]\n", NULL, {"models", "missing", ""}},
+        {"data: d.csv\nmodels: [a]\njudges: [offline-a]\n", NULL, {"line 2", "must be two", ""}},
+        {"data: d.csv\nmodels: [a, b, c]\njudges: [offline-a]\n",
+         NULL,
+         {"line 2", "at most 2", ""}},
+        {"data: d.csv\nmodels: [a, a]\njudges: [offline-a]\n",
+         NULL,
+         {"line 2", "both models are \"a\"", ""}},
+        {"data: d.csv\nmodels: [a, \"\"]\njudges: [offline-a]\n",
+         NULL,
+         {"models[1]", "column", ""}},
+        {"data: {path: d.csv, prompt: a}\nmodels: [a, b]\njudges: [offline-a]\n",
+         NULL,
+         {"line 1", "data.prompt", "also a model"}},
+        {"data: {path: d.csv, prompt: p, group: p}\nmodels: [a, b]\njudges: [offline-a]\n",
+         NULL,
+         {"data.group", "already data.prompt", ""}},
+        {"data: d.csv\nmodels: [a, b]\n", NULL, {"judges", "missing", ""}},
+        {"data: d.csv\nmodels: [a, b]\njudges: []\n", NULL, {"line 3", "judges", "at least one"}},
+        {"data: d.csv\nmodels: [a, b]\njudges: [offline-a, offline-a]\n",
+         NULL,
+         {"line 3", "judges[1]", "own name"}},
+        {"data: d.csv\nmodels: [a, b]\njudges: [gpt]\n",
+         NULL,
+         {"judges[0].base_url", "\"gpt\" needs base_url", ""}},
+        {"data: d.csv\nmodels: [a, b]\njudges: [{name: x}]\n",
+         NULL,
+         {"judges[0].model", "missing", ""}},
+        {MINIMAL, "judging.tries_max=0", {"--set judging.tries_max", "1 to 100", ""}},
+        {MINIMAL, "judging.trys_max=4", {"--set judging", "\"trys_max\"", "\"tries_max\""}},
+        {MINIMAL, "judges[4].model=x", {"--set judges[4].model", "without gaps", ""}},
+        {MINIMAL, "nothing", {"key=value", "", ""}},
+        {MINIMAL, "a..b=1", {"key=value", "", ""}},
+        {MINIMAL, "judges[x]=1", {"key=value", "", ""}},
+        {MINIMAL, "models=[a", {"--set models", "not valid YAML", ""}},
+        {MINIMAL, "models.a=1", {"no such place", "", ""}},
+        {"- a\n- b\n", NULL, {"map of keys", "", ""}},
+        {"- a\n- b\n", "seed=1", {"no such place", "", ""}},
+    };
+    for (size_t i = 0; i < VQ_COUNT(refusals); i++) {
+        const struct refusal *r = &refusals[i];
+        struct vq_config *c = NULL;
+        struct vq_error err = {.text = ""};
+        enum vq_status status = parse(r->yaml, &r->override, r->override != NULL, &c, &err);
+        if (status != VQ_INVALID) {
+            fail_msg("case %zu: status %s", i, vq_status_name(status));
+        }
+        assert_null(c);
+        for (size_t k = 0; k < VQ_COUNT(r->says) && r->says[k] != NULL; k++) {
+            if (strstr(err.text, r->says[k]) == NULL) {
+                fail_msg("case %zu: \"%s\" does not say \"%s\"", i, err.text, r->says[k]);
+            }
+        }
+    }
+}
+
+static void test_endpoints(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        bool good;
+    } cases[] = {
+        {"https://api.example.com/v1", true},
+        {"http://localhost:8000/v1", true},
+        {"http://127.0.0.1:1", true},
+        {"http://127.255.0.9/v1", true},
+        {"http://[::1]:8000/v1", true},
+        {"http://LOCALHOST", true},
+        {"http://api.example.com/v1", false},
+        {"http://127.0.0.1.example.com", false},
+        {"http://128.0.0.1", false},
+        {"http://localhost.example.com", false},
+        {"http://[::2]", false},
+        {"http://0127.0.0.1", false},
+        {"ftp://localhost", false},
+        {"localhost:8000", false},
+        {"https://", false},
+        {"https://host:99999", false},
+        {"https://host:0", false},
+        {"https://host/v1?x=1", false},
+        {"https://a b", false},
+        {"https://user:hunter2@host", false},
+        {"http://localhost@evil.example", false},
+        {"http://127.0.0.1\\@evil.example", false},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        char yaml[256];
+        (void)snprintf(yaml, sizeof(yaml),
+                       "data: d\nmodels: [a, b]\njudges: [{model: m, base_url: '%s'}]\n",
+                       cases[i].url);
+        struct vq_config *c = NULL;
+        struct vq_error err = {.text = ""};
+        enum vq_status status = parse(yaml, NULL, 0, &c, &err);
+        if (status != (cases[i].good ? VQ_OK : VQ_INVALID)) {
+            fail_msg("%s: %s", cases[i].url, err.text);
+        }
+        assert_null(strstr(err.text, "hunter2"));
+        vq_config_destroy(&c);
+    }
+}
+
+static void test_what_may_be_a_key_is_never_repeated(void **state)
+{
+    (void)state;
+    static const char *const secrets[] = {
+        "data: d\nmodels: [a, b]\njudges: [{model: offline-a, key: sk-CANARY}]\n",
+        "data: d\nmodels: [a, b]\njudges: [{model: offline-a, key: \"env:sk-CANARY\"}]\n",
+        "data: d\nmodels: [a, b]\njudges: [{model: offline-a, key: [sk-CANARY]}]\n",
+        "data: d\nmodels: [a, b]\njudges: [{model: offline-a, base_url: 'https://sk-CANARY@h'}]\n",
+        "data: d\nmodels: [a, b]\njudges: [offline-a]\nredis: 'rediss://:CANARY@h'\n",
+    };
+    for (size_t i = 0; i < VQ_COUNT(secrets); i++) {
+        struct vq_config *c = NULL;
+        struct vq_error err = {.text = ""};
+        assert_int_equal(parse(secrets[i], NULL, 0, &c, &err), VQ_INVALID);
+        assert_true(err.text[0] != '\0');
+        assert_null(strstr(err.text, "CANARY"));
+    }
+    static const char *const overrides[] = {"judges[0].key=sk-CANARY", "judges[0].key=[sk-CANARY",
+                                            "sk-CANARY"};
+    for (size_t i = 0; i < VQ_COUNT(overrides); i++) {
+        struct vq_config *c = NULL;
+        struct vq_error err = {.text = ""};
+        assert_int_equal(parse(MINIMAL, &overrides[i], 1, &c, &err), VQ_INVALID);
+        assert_null(strstr(err.text, "CANARY"));
+    }
+}
+
+static void test_prices_and_timeouts(void **state)
+{
+    (void)state;
+    struct vq_config *c = NULL;
+    struct vq_error err;
+    const char *price = "judges[0].price_input_usd=0.15";
+    assert_int_equal(parse(MINIMAL, &price, 1, &c, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "price_output_usd"));
+    const char *both[] = {price, "judges[0].price_output_usd=0"};
+    assert_int_equal(parse(MINIMAL, both, 2, &c, &err), VQ_OK);
+    assert_true(c->judges[0].price_input_usd == 0.15 && c->judges[0].price_output_usd == 0);
+    vq_config_destroy(&c);
+    const char *timeout = "judges[0].total_timeout_ms=1000";
+    assert_int_equal(parse(MINIMAL, &timeout, 1, &c, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "total_timeout_ms"));
+}
+
+static const char *const rich =
+    "name: full-1\n"
+    "data:\n"
+    "  path: sub/data.csv\n"
+    "  test_path: /abs/test.csv\n"
+    "  prompt: \"null\"\n"
+    "  preference: 'yes'\n"
+    "  limit: 100\n"
+    "  test_share: 0.3333333333333333\n"
+    "models: [\"llama 3/70b: x\", \"\xe6\xa8\xa1\xe5\x9e\x8b\"]\n"
+    "vibes:\n"
+    "- {name: 'a # b', low: \"two\\nlines\", high: \"- dash\"}\n"
+    "judges:\n"
+    "- {model: m, base_url: 'https://h/v1', key: 'file:keys/k', temperature: 0.7, price_input_usd: "
+    "0.1, price_output_usd: 1e-05, name: \"1e3\"}\n"
+    "- offline-a\n"
+    "judging: {pair_rule: lenient, retest: 0.02}\n"
+    "gates: {separability: interval, preference: and, overlap: off}\n"
+    "regression: {cv: paper, estimator: lasso, num_final_vibes: 5}\n"
+    "offline: {seed: 7, oracle: truth.csv}\n"
+    "prompts: {dir: my}\n"
+    "redis: {url: 'redis://localhost:6379/1'}\n"
+    "seed: 1\nworkers: 0\nterm_ms: 300\norphan_s: 60\n";
+
+static void test_written_config_reads_back_equal(void **state)
+{
+    (void)state;
+    struct vq_config *c = must_parse(rich);
+    assert_string_equal(c->judges[0].key, "file:/base/keys/k");
+    assert_string_equal(c->prompts_dir, "/base/my");
+    assert_string_equal(c->offline.oracle, "/base/truth.csv");
+    assert_string_equal(c->data.prompt, "null");
+    char *first = NULL, *second = NULL;
+    size_t first_bytes = 0, second_bytes = 0;
+    assert_int_equal(vq_config_write(c, &first, &first_bytes), VQ_OK);
+    assert_non_null(strstr(first, "\"/base/sub/data.csv\""));
+    assert_non_null(strstr(first, "test_share: 0.3333333333333333\n"));
+    assert_non_null(strstr(first, "temperature: 0.7\n"));
+    assert_non_null(strstr(first, "\xe6\xa8\xa1")); /* readable, not escaped */
+    struct vq_config *again = must_parse(first);
+    assert_string_equal(again->models[0], "llama 3/70b: x");
+    assert_string_equal(again->models[1], "\xe6\xa8\xa1\xe5\x9e\x8b");
+    assert_string_equal(again->vibes[0].low, "two\nlines");
+    assert_string_equal(again->judges[0].name, "1e3");
+    assert_string_equal(again->data.preference, "yes");
+    assert_true(again->data.test_share == c->data.test_share);
+    assert_int_equal(vq_config_write(again, &second, &second_bytes), VQ_OK);
+    assert_int_equal(first_bytes, second_bytes);
+    assert_string_equal(first, second);
+    vq_free(first);
+    vq_free(second);
+    vq_config_destroy(&c);
+    vq_config_destroy(&again);
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct vq_config *c = must_parse(rich);
+    vq_config_destroy(&c);
+    bool done = false;
+    for (uint64_t n = 1; !done; n++) {
+        assert_true(n < 100000);
+        vq_alloc_fail_at(n);
+        struct vq_error err = {.text = ""};
+        enum vq_status status = parse(rich, NULL, 0, &c, &err);
+        vq_alloc_fail_at(0);
+        done = status == VQ_OK;
+        if (!done) {
+            assert_null(c);
+            assert_int_equal(status, VQ_NOMEM);
+            assert_true(err.text[0] != '\0');
+        }
+    }
+    char *yaml = NULL;
+    size_t bytes;
+    done = false;
+    for (uint64_t n = 1; !done; n++) {
+        vq_alloc_fail_at(n);
+        enum vq_status status = vq_config_write(c, &yaml, &bytes);
+        vq_alloc_fail_at(0);
+        done = status == VQ_OK;
+        assert_true(done || (status == VQ_NOMEM && yaml == NULL));
+    }
+    vq_free(yaml);
+    vq_config_destroy(&c);
+}
+
+static void test_load_takes_paths_from_the_files_folder(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/vq_conf_XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char path[64], expected[64];
+    (void)snprintf(path, sizeof(path), "%s/r.yaml", dir);
+    (void)snprintf(expected, sizeof(expected), "%s/data.csv", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(MINIMAL, file) >= 0 && fclose(file) == 0);
+    struct vq_config *c = NULL;
+    struct vq_error err;
+    assert_int_equal(vq_config_load(path, NULL, 0, &c, &err), VQ_OK);
+    assert_string_equal(c->data.path_abs, expected);
+    assert_string_equal(c->file, path);
+    vq_config_destroy(&c);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(vq_config_load(path, NULL, 0, &c, &err), VQ_NOT_FOUND);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(vq_config_load(dir, NULL, 0, &c, &err), VQ_INVALID);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults_are_filled_in),
+        cmocka_unit_test(test_defaults_that_depend_on_other_keys),
+        cmocka_unit_test(test_axes_in_one_line),
+        cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_endpoints),
+        cmocka_unit_test(test_what_may_be_a_key_is_never_repeated),
+        cmocka_unit_test(test_prices_and_timeouts),
+        cmocka_unit_test(test_written_config_reads_back_equal),
+        cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_load_takes_paths_from_the_files_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
