@@ -271,10 +271,9 @@ static enum vq_status openai_read(const struct vq_response *response, struct vq_
     return status == VQ_NOMEM ? VQ_NOMEM : VQ_OK;
 }
 
-static const char *const fixed_headers[] = {
-    "Content-Type: application/json",
-    "Accept: application/json",
-    NULL,
+static const struct vq_provider_header fixed_headers[] = {
+    {"Content-Type", "application/json"},
+    {"Accept", "application/json"},
 };
 
 const struct vq_provider vq_provider_openai = {
@@ -282,6 +281,7 @@ const struct vq_provider vq_provider_openai = {
     .auth_header = "Authorization",
     .auth_prefix = "Bearer ",
     .headers = fixed_headers,
+    .headers_count = VQ_COUNT(fixed_headers),
     .call_id_header = "X-Client-Request-Id",
     .url = openai_url,
     .body = openai_body,

@@ -60,8 +60,7 @@ struct vq_reply {
     int status;            /* HTTP; 0: no response */
     bool maybe_billed;     /* no answer came, but the request may have been carried out */
     struct vq_buf content; /* the answer's text; empty when there is none */
-    bool
-        refusal; /* the provider refused or filtered the answer; `content` then holds what it said */
+    bool refusal;          /* refused or filtered by the provider; `content` has what it said */
     char finish_reason[VQ_REPLY_NAME_BYTES_MAX];
     char model[VQ_REPLY_NAME_BYTES_MAX]; /* as returned */
     char system_fingerprint[VQ_REPLY_NAME_BYTES_MAX];
@@ -96,15 +95,19 @@ struct vq_response {
     int64_t now_unix_s;
 };
 
+struct vq_provider_header {
+    const char *name;
+    const char *value;
+};
+
 /* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit, VQ_NOMEM. */
 struct vq_provider {
-    const char *dialect; /* "openai" */
-    const char
-        *auth_header; /* the HTTP layer sends "HEADER: PREFIXkey", the key from a vq_secret */
+    const char *dialect;     /* "openai" */
+    const char *auth_header; /* the HTTP layer adds "HEADER: PREFIXkey" */
     const char *auth_prefix;
-    const char *const
-        *headers; /* fixed header lines, NULL-terminated, without the one that carries the key */
-    const char *call_id_header; /* the header that carries the call id */
+    const struct vq_provider_header *headers; /* the same for every call; without the key's */
+    size_t headers_count;
+    const char *call_id_header; /* carries the call id */
 
     /* The URL to POST to: `base_url` (with or without a slash at its end, with or without a query) and the dialect's path. */
     enum vq_status (*url)(const char *base_url, struct vq_buf *url) VQ_WARN_UNUSED;
