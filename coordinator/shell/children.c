@@ -155,10 +155,13 @@ enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err)
 static bool offer(struct vq_run *run, struct vq_spool_import *import, size_t *taken)
 {
     size_t total = vq_spool_import_results(import);
+    char name[32];
+    (void)snprintf(name, sizeof(name), "local-%u", vq_spool_import_k(import));
     while (*taken < total && run->fatal == VQ_OK) {
         size_t got = 0;
         enum vq_status status =
-            vq_coord_import(run->coord, vq_spool_import_at(import, *taken), 1, vq_run_now(), &got);
+            vq_coord_import(run->coord, vq_span_str(name), vq_spool_import_at(import, *taken), 1,
+                            vq_run_now(), &got);
         if (status != VQ_OK) {
             vq_run_fatal(run, status, "the coordinator's core gave up on a spool: %s",
                          vq_status_text(status));
@@ -179,7 +182,7 @@ static bool committed(const struct vq_run *run, uint64_t no)
     return status.batches >= no;
 }
 
-static void finish_import(struct vq_run *run, struct vq_spool_import **import)
+static void finish_import(struct vq_spool_import **import)
 {
     struct vq_error err = {0};
     vq_log(VQ_LOG_INFO, "spool.imported", "k=%u results=%zu unknown=%zu",
@@ -202,7 +205,7 @@ static void go_on_with_worker(struct vq_local_worker *w)
             !committed(run, vq_coord_imported_no(run->coord))) {
             return;
         }
-        finish_import(run, &w->import);
+        finish_import(&w->import);
     }
     w->importing = false;
     enum vq_status status = vq_coord_local_ended(run->coord, w->k, vq_run_now());
@@ -348,9 +351,9 @@ static void go_on_with_strays(struct vq_run *run)
     }
     if (offer(run, run->import, &run->imported) &&
         committed(run, vq_coord_imported_no(run->coord))) {
-        finish_import(run, &run->import);
+        finish_import(&run->import);
+        vq_loop_again(run->loop);
     }
-    vq_loop_again(run->loop);
 }
 
 void vq_children_tick(struct vq_run *run)

@@ -7,7 +7,6 @@
 #include "common/base/clock.h"
 #include "common/text/log.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,12 +63,10 @@ static void tell_core(struct vq_run *run)
         vq_run_fatal(run, VQ_NOMEM, "out of memory after a commit");
         return;
     }
-    size_t n = 0;
-    for (size_t i = 0; i < c->merged_count; i++) {
-        enum vq_outcome outcome = (enum vq_outcome)c->merged[i].outcome;
-        if (vq_outcome_is_terminal(outcome)) {
-            settled[n++] = (struct vq_settled){.task = c->merged[i].task, .outcome = outcome};
-        }
+    size_t n = c->merged_count;
+    for (size_t i = 0; i < n; i++) {
+        settled[i] = (struct vq_settled){.task = c->merged[i].task,
+                                         .outcome = (enum vq_outcome)c->merged[i].outcome};
     }
     uint64_t no = c->from->no;
     reset(c);
@@ -157,35 +154,10 @@ static void done(void *ctx)
     vq_loop_again(run->loop);
 }
 
-/* Who made a call, for accounting: a call's id begins as its worker's does. A worker that is gone by now is known by that
- * beginning alone. */
-static void worker_name(const struct vq_run *run, const struct vq_id *call,
-                        char ret_name[VQ_WORKER_NAME_BYTES])
+static enum vq_status fill(struct vq_batch *batch, const struct vq_coord_batch *from)
 {
-    struct vq_coord_worker_status w;
-    for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &w); i++) {
-        if (memcmp(w.worker.b, call->b, 8) == 0) {
-            (void)snprintf(ret_name, VQ_WORKER_NAME_BYTES, "%s", w.name);
-            return;
-        }
-    }
-    char hex[VQ_HEX_BYTES(4)];
-    vq_hex(call->b, 4, hex);
-    (void)snprintf(ret_name, VQ_WORKER_NAME_BYTES, "gone-%s", hex);
-}
-
-static enum vq_status fill(const struct vq_run *run, struct vq_batch *batch,
-                           const struct vq_coord_batch *from)
-{
-    char name[VQ_WORKER_NAME_BYTES] = "";
-    const struct vq_id *last = NULL;
     for (size_t i = 0; i < from->results_count; i++) {
-        const struct vq_id *call = &from->results[i].call;
-        if (last == NULL || memcmp(last->b, call->b, 8) != 0) {
-            worker_name(run, call, name);
-            last = call;
-        }
-        VQ_TRY(vq_batch_add(batch, &from->results[i], vq_span_str(name)));
+        VQ_TRY(vq_batch_add(batch, &from->results[i], from->workers[i]));
     }
     for (size_t i = 0; i < from->failures_count; i++) {
         VQ_TRY(vq_batch_fail(batch, from->failures[i].task, from->failures[i].outcome));
@@ -203,7 +175,7 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch)
     c->lock_warned = false;
     enum vq_status status = c->batch == NULL ? vq_batch_create(&c->batch) : VQ_OK;
     if (status == VQ_OK) {
-        status = fill(run, c->batch, batch);
+        status = fill(c->batch, batch);
     }
     if (status == VQ_OK) {
         status = vq_loop_work(run->loop, work, done, run);

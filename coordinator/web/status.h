@@ -1,0 +1,29 @@
+/* What a run is doing, as JSON for people's tools and as Prometheus text. Pure text: the shell fills in the numbers. */
+#ifndef VQ_WEB_STATUS_H
+#define VQ_WEB_STATUS_H
+
+#include "coordinator/core/coord.h"
+
+struct vq_status_facts {
+    const char *run;
+    const char *uid_hex;
+    const char
+        *state; /* "starting", "running", "waiting", "paused", "draining", "finished", "stopped" */
+    const char *note; /* what it waits for or why it stopped; "" */
+    int64_t started_unix_ms;
+    int64_t now_unix_ms;
+    int64_t now_ns;    /* the clock of the core's times */
+    const char *redis; /* "up", "away", "syncing" */
+    int64_t loop_busy_ns_max;
+    const struct vq_coord *coord; /* NULL: not there yet */
+    uint32_t judges;
+};
+
+/* Seconds until the open tasks are settled at the present rate; negative: unknown. */
+double vq_status_eta_s(const struct vq_coord_status *status);
+const char *vq_status_stage_name(enum vq_coord_stage stage);
+
+void vq_status_json(const struct vq_status_facts *facts, struct vq_buf *out);
+void vq_status_metrics(const struct vq_status_facts *facts, struct vq_buf *out);
+
+#endif
