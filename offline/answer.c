@@ -1,0 +1,306 @@
+/* From a parsed request to the body of the answer. First an opinion (lexical judge, oracle, or the decision read from
+ * an answer that is to be repaired), then its text, then the fault. Invariant: every reply is either a whole answer that a
+ * provider would bill (paid) or says why not. */
+#include "offline/answer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define CONTENT_BYTES_MAX 65536
+#define DEPTH_OF_DEEP     100000
+#define BYTES_PER_TOKEN   4
+
+static const char refusal_text[] = "I cannot help with comparing these texts.";
+
+/* The answer in the making. */
+struct draft {
+    enum vq_opinion opinion;
+    const char *verdict; /* as written; NULL: none */
+    enum vq_oracle_failure failure;
+    struct vq_buf analysis;
+    struct vq_buf content;
+    struct vq_chat_answer answer;
+};
+
+/* A repair asks which decision an answer states: the only output it names in capitals, if it names just one. */
+static const char *stated_in(struct vq_span text)
+{
+    bool a = memmem(text.at, text.bytes, "Output A", 8) != NULL;
+    bool b = memmem(text.at, text.bytes, "Output B", 8) != NULL;
+    if (a == b) {
+        return "unclear";
+    }
+    return a ? "A" : "B";
+}
+
+static const char *label_of(const struct vq_chat_request *request, enum vq_opinion opinion)
+{
+    bool tie = opinion == VQ_OPINION_EQUAL && request->asks_for_tie && !request->question.has_axis;
+    return tie ? "tie" : vq_opinion_text(opinion);
+}
+
+static enum vq_status find_opinion(const struct vq_answerer *answerer,
+                                   const struct vq_chat_request *request,
+                                   const struct vq_answer_context *context, struct draft *draft,
+                                   struct vq_error *err)
+{
+    if (request->is_repair) {
+        draft->verdict = stated_in(request->question_text);
+        return VQ_OK;
+    }
+    if (!request->is_judging) {
+        return VQ_OK;
+    }
+    if (answerer->oracle != NULL) {
+        struct vq_oracle_answer said = {0};
+        VQ_TRY(vq_oracle_ask(answerer->oracle, request->model, &request->question, context->nth_try,
+                             &said, err));
+        draft->opinion = said.opinion;
+        draft->failure = said.failure;
+        vq_buf_puts(&draft->analysis, "This answer was read from a file of truths.");
+    } else {
+        draft->opinion = vq_lexical_judge(answerer->lexical, context->kind, &request->question,
+                                          request->seed, &draft->analysis);
+    }
+    draft->verdict = label_of(request, draft->opinion);
+    return VQ_OK;
+}
+
+static void write_json_content(const struct vq_chat_request *request, struct draft *draft)
+{
+    struct vq_buf *content = &draft->content;
+    vq_buf_putc(content, '{');
+    vq_json_string(content, vq_span_str(request->json_analysis));
+    vq_buf_putc(content, ':');
+    vq_json_string(content, vq_buf_span(&draft->analysis));
+    vq_buf_putc(content, ',');
+    vq_json_string(content, vq_span_str(request->json_verdict));
+    vq_buf_putc(content, ':');
+    vq_json_string(content, vq_span_str(draft->verdict));
+    vq_buf_putc(content, '}');
+}
+
+static void write_content(const struct vq_chat_request *request, struct draft *draft)
+{
+    if (draft->verdict == NULL) {
+        vq_buf_printf(&draft->content,
+                      "This is vibeq-offline, which has no language model. It read %zu bytes and "
+                      "has nothing to say about them.",
+                      request->question_text.bytes);
+    } else if (request->is_repair) {
+        vq_buf_printf(&draft->content, "Model: %s", draft->verdict);
+    } else if (request->wants_json) {
+        write_json_content(request, draft);
+    } else {
+        vq_buf_printf(&draft->content, "Analysis: %s\nModel: %s",
+                      draft->analysis.at == NULL ? "" : draft->analysis.at, draft->verdict);
+    }
+}
+
+static void cut_content(struct draft *draft, size_t bytes)
+{
+    while (bytes > 0 && bytes < draft->content.bytes &&
+           ((unsigned char)draft->content.at[bytes] & 0xc0) == 0x80) {
+        bytes--;
+    }
+    if (bytes < draft->content.bytes) {
+        draft->content.bytes = bytes;
+        draft->content.at[bytes] = '\0';
+    }
+    draft->answer.finish_reason = "length";
+}
+
+static enum vq_fault fault_of_failure(enum vq_oracle_failure failure)
+{
+    switch (failure) {
+    case VQ_ORACLE_ANSWERED: return VQ_FAULT_NONE;
+    case VQ_ORACLE_REFUSED: return VQ_FAULT_REFUSAL;
+    case VQ_ORACLE_UNPARSEABLE: return VQ_FAULT_UNPARSEABLE;
+    case VQ_ORACLE_TRUNCATED: return VQ_FAULT_TRUNCATED;
+    }
+    return VQ_FAULT_NONE;
+}
+
+static void replace_content(struct draft *draft, const char *text)
+{
+    vq_buf_clear(&draft->content);
+    vq_buf_puts(&draft->content, text);
+    draft->verdict = NULL;
+}
+
+/* Faults that change the message, before it is written as JSON. Returns the outcome for the log. */
+static const char *spoil_content(struct draft *draft, enum vq_fault fault)
+{
+    const char *first = draft->opinion == VQ_OPINION_B ? "B" : "A";
+    switch ((int)fault) {
+    case VQ_FAULT_REFUSAL:
+        replace_content(draft, "");
+        draft->answer.content_is_null = true;
+        draft->answer.refusal = refusal_text;
+        draft->answer.finish_reason = "content_filter";
+        return "refused";
+    case VQ_FAULT_TRUNCATED:
+        draft->verdict = NULL;
+        cut_content(draft, draft->content.bytes / 2);
+        return "truncated";
+    case VQ_FAULT_WRONG_FORMAT:
+        replace_content(draft, "All in all I would say that it is Output ");
+        vq_buf_puts(&draft->content, first);
+        vq_buf_puts(&draft->content, " which goes further.");
+        return "unparseable";
+    case VQ_FAULT_UNPARSEABLE:
+        replace_content(draft, "The two texts are of different kinds, and each has its merits.");
+        return "unparseable";
+    case VQ_FAULT_EMPTY: replace_content(draft, ""); return "empty";
+    case VQ_FAULT_NULL_CONTENT:
+        replace_content(draft, "");
+        draft->answer.content_is_null = true;
+        return "empty";
+    case VQ_FAULT_ALWAYS_A:
+        replace_content(draft, "Analysis: The first one.\nModel: A");
+        draft->verdict = "A";
+        return "ok";
+    case VQ_FAULT_TWO_VERDICTS:
+        replace_content(draft, "Analysis: Hard to tell.\nModel: A or B");
+        return "unparseable";
+    case VQ_FAULT_OPEN_THOUGHT:
+        replace_content(draft, "<think>The last line could be\nModel: ");
+        vq_buf_puts(&draft->content, first);
+        return "unparseable";
+    case VQ_FAULT_OTHER_MODEL: draft->answer.model = "offline-other-2026-01-01"; return "ok";
+    case VQ_FAULT_NO_USAGE: draft->answer.with_usage = false; return "ok";
+    case VQ_FAULT_NO_CHOICES:
+        draft->answer.with_choices = false;
+        draft->verdict = NULL;
+        return "no_choices";
+    default: return "ok";
+    }
+}
+
+static void write_deep(struct vq_buf *body)
+{
+    vq_buf_clear(body);
+    char *to = vq_buf_reserve(body, DEPTH_OF_DEEP);
+    if (to != NULL) {
+        memset(to, '[', DEPTH_OF_DEEP);
+        body->bytes += DEPTH_OF_DEEP;
+        to[DEPTH_OF_DEEP] = '\0';
+    }
+}
+
+static void cut_body(struct vq_buf *body)
+{
+    if (body->at != NULL) {
+        body->bytes = body->bytes * 2 / 3;
+        body->at[body->bytes] = '\0';
+    }
+}
+
+static const struct {
+    const char *variant;
+    const char *text; /* put in as the whole body */
+} cruel_bodies[] = {
+    {"duplicate", "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"finish_reason\":"
+                  "\"stop\",\"message\":"
+                  "{\"role\":\"assistant\",\"content\":\"Model: A\",\"content\":\"Model: "
+                  "B\"}}],\"choices\":[]}"},
+    {"nan",
+     "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"finish_reason\":\"stop\","
+     "\"message\":"
+     "{\"role\":\"assistant\",\"content\":\"Model: A\"}}],\"usage\":{\"prompt_tokens\":NaN}}"},
+    {"number",
+     "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"finish_reason\":\"stop\","
+     "\"message\":"
+     "{\"role\":\"assistant\",\"content\":\"Model: A\"}}],\"usage\":{\"prompt_tokens\":1e400}}"},
+    {"surrogate", "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"finish_reason\":"
+                  "\"stop\",\"message\":"
+                  "{\"role\":\"assistant\",\"content\":\"\\ud800 Model: A\"}}]}"},
+    {"nul", "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"finish_reason\":\"stop\","
+            "\"message\":"
+            "{\"role\":\"assistant\",\"content\":\"Model: \\u0000A\"}}]}"},
+    {"bytes", "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"finish_reason\":"
+              "\"stop\",\"message\":"
+              "{\"role\":\"assistant\",\"content\":\"\xff\xfe Model: A\"}}]}"},
+};
+
+/* Faults of the written body. */
+static void spoil_body(struct vq_reply *reply, enum vq_fault fault, const char *variant)
+{
+    if (fault == VQ_FAULT_ERROR_200) {
+        vq_reply_error(reply, 200, "The upstream model failed.", "server_error", "upstream_error");
+        return;
+    }
+    if (fault != VQ_FAULT_BAD_JSON) {
+        return;
+    }
+    reply->outcome = "bad_json";
+    reply->verdict = NULL;
+    if (strcmp(variant, "deep") == 0) {
+        write_deep(&reply->body);
+        return;
+    }
+    for (size_t i = 0; i < VQ_COUNT(cruel_bodies); i++) {
+        if (strcmp(cruel_bodies[i].variant, variant) == 0) {
+            vq_buf_clear(&reply->body);
+            vq_buf_puts(&reply->body, cruel_bodies[i].text);
+            return;
+        }
+    }
+    cut_body(&reply->body);
+}
+
+static void write_reply(const struct vq_answerer *answerer, const struct vq_chat_request *request,
+                        const struct vq_answer_context *context, struct draft *draft,
+                        struct vq_reply *reply)
+{
+    enum vq_fault fault = context->fault;
+    fault = fault == VQ_FAULT_NONE ? fault_of_failure(draft->failure) : fault;
+    char id[64];
+    char hash[17];
+    vq_hex(context->hash->b, 8, hash);
+    (void)snprintf(id, sizeof(id), "chatcmpl-%s-%" PRIu64, hash, context->n);
+    draft->answer = (struct vq_chat_answer){
+        .id = id,
+        .model = request->model,
+        .fingerprint = answerer->oracle != NULL ? "offline-oracle" : "offline-lexical",
+        .finish_reason = "stop",
+        .created_s = context->created_s,
+        .prompt_tokens = request->prompt_tokens,
+        .with_usage = true,
+        .with_choices = true};
+    reply->outcome = spoil_content(draft, fault);
+    if (request->tokens_max > 0 && draft->content.bytes > request->tokens_max * BYTES_PER_TOKEN) {
+        cut_content(draft, request->tokens_max * BYTES_PER_TOKEN);
+        draft->verdict = NULL;
+        reply->outcome = "truncated";
+    }
+    draft->answer.content = vq_buf_span(&draft->content);
+    draft->answer.completion_tokens = vq_chat_tokens(
+        draft->answer.refusal != NULL ? sizeof(refusal_text) - 1 : draft->content.bytes);
+    vq_chat_write(&reply->body, &draft->answer);
+    reply->status = 200;
+    reply->paid = true;
+    reply->verdict = draft->verdict;
+    reply->prompt_tokens = request->prompt_tokens;
+    reply->completion_tokens = draft->answer.completion_tokens;
+    spoil_body(reply, fault, context->variant);
+}
+
+enum vq_status vq_answer_make(const struct vq_answerer *answerer,
+                              const struct vq_chat_request *request,
+                              const struct vq_answer_context *context, struct vq_reply *reply,
+                              struct vq_error *err)
+{
+    struct draft draft = {.opinion = VQ_OPINION_NA};
+    vq_buf_init(&draft.analysis, CONTENT_BYTES_MAX);
+    vq_buf_init(&draft.content, CONTENT_BYTES_MAX);
+    enum vq_status status = find_opinion(answerer, request, context, &draft, err);
+    if (status == VQ_OK) {
+        write_content(request, &draft);
+        write_reply(answerer, request, context, &draft, reply);
+        status = draft.content.status != VQ_OK ? draft.content.status : reply->body.status;
+    }
+    vq_buf_free(&draft.content);
+    vq_buf_free(&draft.analysis);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* Makes the text of a chat answer: asks a judge, writes the verdict in the form that was asked for, and spoils the text
+ * where a fault wants it. No sockets, no clock. */
+#ifndef VQ_OFFLINE_ANSWER_H
+#define VQ_OFFLINE_ANSWER_H
+
+#include "common/base/hash.h"
+#include "common/text/json.h"
+#include "offline/judge/oracle.h"
+#include "offline/reply.h"
+
+struct vq_answerer {
+    struct vq_lexical *lexical;
+    const struct vq_oracle *oracle; /* NULL: the lexical judge answers */
+};
+
+struct vq_answer_context {
+    enum vq_judge_kind kind; /* which lexical judge */
+    enum vq_fault fault;     /* only faults of stage TEXT matter here */
+    const char *variant;     /* of the fault */
+    uint64_t nth_try;
+    const struct vq_hash *hash; /* of the body */
+    uint64_t n;                 /* number of the request: makes the answer's id unique */
+    int64_t created_s;
+};
+
+/* Fills status, body, tokens, outcome, verdict and paid of the reply. VQ_NOT_FOUND: the oracle does not know the
+ * question; the sentence is for the client. */
+enum vq_status vq_answer_make(const struct vq_answerer *answerer,
+                              const struct vq_chat_request *request,
+                              const struct vq_answer_context *context, struct vq_reply *reply,
+                              struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,55 @@
+/* Requests of the OpenAI-compatible chat: reading them, and writing the answers' bodies. No sockets, no clock. */
+#ifndef VQ_OFFLINE_CHAT_H
+#define VQ_OFFLINE_CHAT_H
+
+#include "offline/judge/sections.h"
+
+#define VQ_CHAT_MESSAGES_MAX 4096
+#define VQ_CHAT_MODEL_BYTES  128
+
+struct vq_chat_request {
+    void *tree;                      /* the parsed JSON; owns the texts below */
+    char model[VQ_CHAT_MODEL_BYTES]; /* may be another than any that exists */
+    struct vq_span
+        question_text;    /* the user message that holds the judge prompt, else the last one */
+    struct vq_buf joined; /* holds question_text when it came in parts */
+    bool is_judging;
+    struct vq_sections question; /* when is_judging */
+    bool is_repair;    /* asks which decision another answer states: question_text holds it */
+    bool asks_for_tie; /* the instructions offer "tie" rather than "equal" */
+    bool wants_json;
+    char json_verdict[64]; /* property names of the asked JSON object */
+    char json_analysis[64];
+    uint64_t prompt_tokens;
+    uint64_t tokens_max; /* 0 = no limit */
+    int64_t seed;        /* 0 when none is given */
+};
+
+/* VQ_INVALID with a sentence for the client. On VQ_OK end it with vq_chat_request_free. */
+enum vq_status vq_chat_parse(struct vq_span body, struct vq_chat_request *ret_request,
+                             struct vq_error *err) VQ_WARN_UNUSED;
+void vq_chat_request_free(struct vq_chat_request *request);
+
+uint64_t vq_chat_tokens(uint64_t bytes); /* bytes / 4, rounded up */
+
+struct vq_chat_answer {
+    const char *id;
+    const char *model;
+    const char *fingerprint; /* system_fingerprint */
+    struct vq_span content;
+    bool content_is_null;
+    const char *refusal; /* NULL: none */
+    const char *finish_reason;
+    int64_t created_s;
+    uint64_t prompt_tokens;
+    uint64_t completion_tokens;
+    bool with_usage;
+    bool with_choices;
+};
+
+void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer);
+/* {"error":{"message","type","param","code"}} */
+void vq_chat_write_error(struct vq_buf *body, const char *message, const char *type,
+                         const char *code);
+
+#endif

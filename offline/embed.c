@@ -1,0 +1,199 @@
+/* Hashed n-grams: every word and every run of three to five characters inside words (with their borders) adds +1 or -1 to
+ * one of the dimensions, by hash. Not its job: meaning. */
+#include "offline/embed.h"
+
+#include "common/base/alloc.h"
+#include "common/text/json.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#define WORD_BYTES_MAX 64
+#define GRAM_MIN       3
+#define GRAM_MAX       5
+#define WORD_WEIGHT    2.0f
+#define DIGITS         9 /* of a float: read back, it is the same */
+
+static uint64_t hash_of(const char *at, size_t bytes)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < bytes; i++) {
+        hash = (hash ^ (unsigned char)at[i]) * UINT64_C(1099511628211);
+    }
+    return hash ^ (hash >> 29);
+}
+
+static void add(float *vector, size_t dimensions, const char *at, size_t bytes, float weight)
+{
+    uint64_t hash = hash_of(at, bytes);
+    vector[hash % dimensions] += (hash >> 40) & 1 ? weight : -weight;
+}
+
+/* `word` has a border mark at both ends. */
+static void add_word(float *vector, size_t dimensions, const char *word, size_t bytes)
+{
+    add(vector, dimensions, word, bytes, WORD_WEIGHT);
+    for (size_t n = GRAM_MIN; n <= GRAM_MAX; n++) {
+        for (size_t i = 0; i + n <= bytes && n < bytes; i++) {
+            add(vector, dimensions, word + i, n, 1.0f);
+        }
+    }
+}
+
+void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector)
+{
+    memset(ret_vector, 0, dimensions * sizeof(*ret_vector));
+    char word[WORD_BYTES_MAX + 2];
+    size_t bytes = 1;
+    word[0] = '<';
+    for (size_t i = 0; i <= text.bytes; i++) {
+        unsigned char c = i < text.bytes ? (unsigned char)text.at[i] : ' ';
+        if (isalnum(c) || c >= 0x80) {
+            if (bytes < WORD_BYTES_MAX) {
+                word[bytes++] = (char)tolower(c);
+            }
+        } else if (bytes > 1) {
+            word[bytes++] = '>';
+            add_word(ret_vector, dimensions, word, bytes);
+            bytes = 1;
+        }
+    }
+    double sum = 0;
+    for (size_t i = 0; i < dimensions; i++) {
+        sum += (double)ret_vector[i] * (double)ret_vector[i];
+    }
+    float scale = sum > 0 ? (float)(1 / sqrt(sum)) : 0;
+    for (size_t i = 0; i < dimensions; i++) {
+        ret_vector[i] *= scale;
+    }
+}
+
+static void write_base64(struct vq_buf *out, const void *bytes, size_t n)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *at = bytes;
+    vq_buf_putc(out, '"');
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned group = (unsigned)at[i] << 16;
+        group |= i + 1 < n ? (unsigned)at[i + 1] << 8 : 0;
+        group |= i + 2 < n ? (unsigned)at[i + 2] : 0;
+        char four[4] = {letters[group >> 18], letters[(group >> 12) & 63],
+                        i + 1 < n ? letters[(group >> 6) & 63] : '=',
+                        i + 2 < n ? letters[group & 63] : '='};
+        vq_buf_append(out, four, sizeof(four));
+    }
+    vq_buf_putc(out, '"');
+}
+
+static void write_vector(struct vq_buf *out, const float *vector, size_t n, bool base64)
+{
+    if (base64) {
+        write_base64(out, vector, n * sizeof(*vector));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char text[VQ_REAL_BYTES];
+        vq_real_text((double)vector[i], DIGITS, text);
+        vq_buf_putc(out, i == 0 ? '[' : ',');
+        vq_buf_puts(out, text);
+    }
+    vq_buf_putc(out, ']');
+}
+
+struct embed_request {
+    const json_t *input;
+    size_t n;
+    size_t dimensions;
+    bool base64;
+};
+
+static struct vq_span input_of(const struct embed_request *request, size_t i)
+{
+    const json_t *text =
+        json_is_string(request->input) ? request->input : json_array_get(request->input, i);
+    return vq_span(json_string_value(text), json_string_length(text));
+}
+
+/* NULL when it is good, else what is wrong with it. */
+static const char *read_request(const json_t *root, struct embed_request *request)
+{
+    request->input = json_object_get(root, "input");
+    request->n = json_is_string(request->input) ? 1 : json_array_size(request->input);
+    if (request->n == 0 || request->n > VQ_EMBED_INPUTS_MAX) {
+        return "'input' must be a text or a list of 1 to 2048 texts";
+    }
+    for (size_t i = 0; i < json_array_size(request->input); i++) {
+        if (!json_is_string(json_array_get(request->input, i))) {
+            return "'input' must hold texts only";
+        }
+    }
+    const json_t *dimensions = json_object_get(root, "dimensions");
+    request->dimensions = VQ_EMBED_DIMENSIONS;
+    if (dimensions != NULL) {
+        int64_t n = json_integer_value(dimensions);
+        if (n < 1 || n > VQ_EMBED_DIMENSIONS_MAX) {
+            return "'dimensions' must be a number from 1 to 4096";
+        }
+        request->dimensions = (size_t)n;
+    }
+    const char *format = json_string_value(json_object_get(root, "encoding_format"));
+    request->base64 = format != NULL && strcmp(format, "base64") == 0;
+    return NULL;
+}
+
+static enum vq_status write_answer(const struct embed_request *request, const char *model,
+                                   struct vq_reply *reply)
+{
+    float *vector = vq_alloc(request->dimensions, sizeof(*vector));
+    if (vector == NULL) {
+        return VQ_NOMEM;
+    }
+    uint64_t bytes = 0;
+    vq_buf_puts(&reply->body, "{\"object\":\"list\",\"data\":[");
+    for (size_t i = 0; i < request->n; i++) {
+        struct vq_span text = input_of(request, i);
+        bytes += text.bytes;
+        vq_embed_text(text, request->dimensions, vector);
+        vq_buf_printf(&reply->body,
+                      "%s{\"object\":\"embedding\",\"index\":%zu,\"embedding\":", i == 0 ? "" : ",",
+                      i);
+        write_vector(&reply->body, vector, request->dimensions, request->base64);
+        vq_buf_putc(&reply->body, '}');
+    }
+    vq_free(vector);
+    unsigned long long tokens = vq_chat_tokens(bytes);
+    vq_buf_puts(&reply->body, "],\"model\":");
+    vq_json_string(&reply->body, vq_span_str(model));
+    vq_buf_printf(&reply->body, ",\"usage\":{\"prompt_tokens\":%llu,\"total_tokens\":%llu}}",
+                  tokens, tokens);
+    reply->prompt_tokens = tokens;
+    reply->paid = true;
+    return reply->body.status;
+}
+
+enum vq_status vq_embed_answer(struct vq_span body, struct vq_reply *reply, char *ret_model)
+{
+    json_error_t why;
+    json_t *root = json_loadb(body.at == NULL ? "" : body.at, body.bytes, 0, &why);
+    const char *model = json_string_value(json_object_get(root, "model"));
+    struct embed_request request = {0};
+    const char *problem = "the body needs a 'model'";
+    if (model != NULL && strlen(model) < VQ_CHAT_MODEL_BYTES) {
+        (void)snprintf(ret_model, VQ_CHAT_MODEL_BYTES, "%s", model);
+        problem = read_request(root, &request);
+    }
+    enum vq_status status = VQ_OK;
+    if (problem != NULL) {
+        vq_reply_error(reply, 400, problem, "invalid_request_error", "invalid_value");
+    } else if (strcmp(model, VQ_EMBED_MODEL) != 0) {
+        vq_reply_error(reply, 404, "The model does not exist; this server has offline-embed.",
+                       "invalid_request_error", "model_not_found");
+    } else {
+        status = write_answer(&request, model, reply);
+    }
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,209 @@
+/* Reads an axis. Its texts are brought into one plain form (lower case, one space between words, a bar where a
+ * clause ends), then searched for the cues of topics.def. A negation shortly before a cue in the same clause turns
+ * it. A topic weighs (cues in high) - (cues in low), so that changing the two changes the sign; where they say
+ * nothing of a topic that the name speaks of, words like "more" and "less" give it a direction.
+ * Invariant: weights are odd in (low, high). Not its job: to look at outputs. */
+#include "offline/judge/axis.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define PLAIN_BYTES_MAX    2048
+#define NAMED_TOPIC_FACTOR 2.0
+#define NEGATION_WORDS     3 /* how far before a cue a negation is looked for */
+
+enum topic {
+#define TOPIC(id, label) TOPIC_##id,
+#define TERM(topic, measure, weight_a, weight_b)
+#define CUE(topic, sign, text)
+#include "offline/judge/topics.def"
+#undef TOPIC
+#undef TERM
+#undef CUE
+    TOPIC__COUNT
+};
+
+static const struct {
+    enum topic topic;
+    enum vq_measure measure;
+    double weight[VQ_JUDGE_KIND__COUNT];
+} terms[] = {
+#define TOPIC(id, label)
+#define TERM(topic, measure, weight_a, weight_b)                                                   \
+    {TOPIC_##topic, VQ_MEASURE_##measure, {weight_a, weight_b}},
+#define CUE(topic, sign, text)
+#include "offline/judge/topics.def"
+#undef TOPIC
+#undef TERM
+#undef CUE
+};
+
+static const struct {
+    enum topic topic;
+    int sign;
+    const char *text;
+} cues[] = {
+#define TOPIC(id, label)
+#define TERM(topic, measure, weight_a, weight_b)
+#define CUE(topic, sign, text) {TOPIC_##topic, sign, text},
+#include "offline/judge/topics.def"
+#undef TOPIC
+#undef TERM
+#undef CUE
+};
+
+static const char *const negations[] = {
+    "no",      "not",     "without",  "lacks",  "lacking", "lack",   "avoids",  "avoiding",
+    "little",  "few",     "less",     "never",  "rarely",  "hardly", "absence", "low",
+    "minimal", "limited", "seldom",   "devoid", "free",    "omits",  "weak",    "fewer",
+    "barely",  "skips",   "refrains", "isn't",  "doesn't", "scarce", "nothing"};
+
+static const char *const upward[] = {"more",     "high",   "highly", "higher",  "many", "much",
+                                     "strong",   "very",   "rich",   "heavy",   "full", "frequent",
+                                     "contains", "always", "lots",   "strongly"};
+
+/* " like this | and so on | ", at most PLAIN_BYTES_MAX: begins and ends with a space. */
+struct plain {
+    char text[PLAIN_BYTES_MAX + 8];
+    size_t bytes;
+};
+
+static void put(struct plain *plain, char c)
+{
+    bool doubled = c == ' ' && plain->bytes > 0 && plain->text[plain->bytes - 1] == ' ';
+    if (plain->bytes < PLAIN_BYTES_MAX && !doubled) {
+        plain->text[plain->bytes++] = c;
+    }
+}
+
+static void make_plain(struct vq_span text, struct plain *ret_plain)
+{
+    ret_plain->bytes = 0;
+    put(ret_plain, ' ');
+    for (size_t i = 0; i < text.bytes; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        if (isalnum(c) || c >= 0x80 || c == '\'' || c == '-') {
+            put(ret_plain, (char)tolower(c));
+        } else if (c != '\0' && strchr(",.;:()\n", c) != NULL) {
+            put(ret_plain, ' ');
+            put(ret_plain, '|');
+            put(ret_plain, ' ');
+        } else {
+            put(ret_plain, ' ');
+        }
+    }
+    if (ret_plain->bytes == PLAIN_BYTES_MAX) {
+        ret_plain->bytes--;
+    }
+    put(ret_plain, ' ');
+    ret_plain->text[ret_plain->bytes] = '\0';
+}
+
+static bool is_one_of(const char *const *list, size_t n, const char *word, size_t bytes)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strlen(list[i]) == bytes && memcmp(list[i], word, bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the clause just before `at` (a space) denies what follows. */
+static bool is_negated(const struct plain *plain, const char *at)
+{
+    for (int words = 0; words < NEGATION_WORDS && at > plain->text; words++) {
+        const char *start = at;
+        while (start > plain->text && start[-1] != ' ') {
+            start--;
+        }
+        size_t bytes = (size_t)(at - start);
+        bool border = (bytes == 1 && *start == '|') || (bytes == 3 && memcmp(start, "but", 3) == 0);
+        if (border) {
+            return false;
+        }
+        if (is_one_of(negations, VQ_COUNT(negations), start, bytes)) {
+            return true;
+        }
+        at = start > plain->text ? start - 1 : plain->text;
+    }
+    return false;
+}
+
+/* Sum of +1 and -1 over the places where the cue stands. */
+static int count_cue(const struct plain *plain, const char *cue)
+{
+    size_t bytes = strlen(cue);
+    bool open_end = bytes > 0 && cue[bytes - 1] == '*';
+    bytes -= open_end;
+    int sum = 0;
+    for (const char *at = plain->text; (at = strchr(at, ' ')) != NULL; at++) {
+        bool here = strncmp(at + 1, cue, bytes) == 0 && (open_end || at[1 + bytes] == ' ');
+        if (here) {
+            sum += is_negated(plain, at) ? -1 : 1;
+        }
+    }
+    return sum;
+}
+
+static void count_topics(const struct plain *plain, int ret_counts[TOPIC__COUNT])
+{
+    memset(ret_counts, 0, sizeof(int) * TOPIC__COUNT);
+    for (size_t i = 0; i < VQ_COUNT(cues); i++) {
+        ret_counts[cues[i].topic] += cues[i].sign * count_cue(plain, cues[i].text);
+    }
+}
+
+static int count_words(const struct plain *plain, const char *const *list, size_t n)
+{
+    int sum = 0;
+    for (const char *at = plain->text; *at != '\0'; at++) {
+        if (*at == ' ') {
+            sum += is_one_of(list, n, at + 1, strcspn(at + 1, " "));
+        }
+    }
+    return sum;
+}
+
+/* +1 where a text says that there is more of what the name speaks of, -1 where less. */
+static int direction_of(const struct plain *plain)
+{
+    int up = count_words(plain, upward, VQ_COUNT(upward));
+    int down = count_words(plain, negations, VQ_COUNT(negations));
+    return (up > down) - (up < down);
+}
+
+void vq_axis_read(enum vq_judge_kind kind, struct vq_span name, struct vq_span low,
+                  struct vq_span high, struct vq_axis_weights *ret_weights)
+{
+    struct plain plain_name;
+    struct plain plain_low;
+    struct plain plain_high;
+    make_plain(name, &plain_name);
+    make_plain(low, &plain_low);
+    make_plain(high, &plain_high);
+    int in_name[TOPIC__COUNT];
+    int in_low[TOPIC__COUNT];
+    int in_high[TOPIC__COUNT];
+    count_topics(&plain_name, in_name);
+    count_topics(&plain_low, in_low);
+    count_topics(&plain_high, in_high);
+    int direction = direction_of(&plain_high) - direction_of(&plain_low);
+
+    double topic_weight[TOPIC__COUNT];
+    for (size_t t = 0; t < TOPIC__COUNT; t++) {
+        int sum = in_high[t] - in_low[t];
+        if (in_name[t] != 0 && sum == 0) {
+            sum = (in_name[t] > 0 ? 1 : -1) * direction;
+        }
+        topic_weight[t] = sum * (in_name[t] != 0 ? NAMED_TOPIC_FACTOR : 1.0);
+    }
+    *ret_weights = (struct vq_axis_weights){0};
+    for (size_t i = 0; i < VQ_COUNT(terms); i++) {
+        ret_weights->at[terms[i].measure] += topic_weight[terms[i].topic] * terms[i].weight[kind];
+    }
+    for (size_t m = 0; m < VQ_MEASURE__COUNT; m++) {
+        ret_weights->any = ret_weights->any || fabs(ret_weights->at[m]) > 1e-9;
+    }
+}

@@ -1,0 +1,26 @@
+/* The parts of a judge prompt, found in the text of a user message. Pure; borrows from the text. */
+#ifndef VQ_OFFLINE_JUDGE_SECTIONS_H
+#define VQ_OFFLINE_JUDGE_SECTIONS_H
+
+#include "common/base/buf.h"
+
+struct vq_sections {
+    struct vq_span prompt;
+    struct vq_span output_a;
+    struct vq_span output_b;
+    struct vq_span axis_name;
+    struct vq_span axis_low;
+    struct vq_span axis_high;
+    bool has_axis; /* false: a question of preference */
+};
+
+/* Two layouts are known. Tagged: <prompt>, <output_a>, <output_b>, <axis>, each from its first opening tag to the last
+ * closing tag before the next section. Labelled: lines that begin with "Prompt:", "Output A:", "Output B:", "Axis:"
+ * (or "Vibe:", "Name:", "Property:"), "Low:" and "High:". VQ_NOT_FOUND when there are no two outputs. */
+enum vq_status vq_sections_find(struct vq_span text,
+                                struct vq_sections *ret_sections) VQ_WARN_UNUSED;
+
+/* "Name: n / Low: l / High: h", on lines of their own or on one line; the name may come without its label. */
+void vq_sections_read_axis(struct vq_span text, struct vq_sections *sections);
+
+#endif

@@ -1,0 +1,23 @@
+/* The command line of vibeq-offline. */
+#ifndef VQ_OFFLINE_OPTIONS_H
+#define VQ_OFFLINE_OPTIONS_H
+
+#include "offline/service.h"
+
+struct vq_options {
+    struct vq_service_config
+        service; /* borrows from argv; its rules are owned until the service takes them */
+    const char *address;
+    uint16_t port;
+    const char *port_file;
+    bool follow_parent;
+    bool show_help;
+    bool show_version;
+};
+
+/* VQ_INVALID with a sentence. `rules` may have been filled in even then: free them with vq_fault_rules_free. */
+enum vq_status vq_options_parse(int argc, char **argv, struct vq_options *ret_options,
+                                struct vq_error *err) VQ_WARN_UNUSED;
+void vq_options_print_help(void);
+
+#endif

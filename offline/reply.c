@@ -1,0 +1,38 @@
+/* Small helpers to fill a reply. */
+#include "offline/reply.h"
+
+#include <stdio.h>
+
+void vq_reply_init(struct vq_reply *reply)
+{
+    *reply = (struct vq_reply){.status = 200, .content_type = "application/json", .outcome = "ok"};
+    vq_buf_init(&reply->body, VQ_REPLY_BYTES_MAX);
+}
+
+void vq_reply_free(struct vq_reply *reply)
+{
+    vq_buf_free(&reply->body);
+}
+
+void vq_reply_header(struct vq_reply *reply, const char *name, const char *fmt, ...)
+{
+    if (reply->headers_n == VQ_REPLY_HEADERS_MAX) {
+        return;
+    }
+    struct vq_reply_header *header = &reply->headers[reply->headers_n++];
+    (void)snprintf(header->name, sizeof(header->name), "%s", name);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(header->value, sizeof(header->value), fmt, args);
+    va_end(args);
+}
+
+void vq_reply_error(struct vq_reply *reply, unsigned status, const char *message, const char *type,
+                    const char *code)
+{
+    reply->status = status;
+    reply->outcome = "error";
+    reply->paid = false;
+    vq_buf_clear(&reply->body);
+    vq_chat_write_error(&reply->body, message, type, code);
+}

@@ -1,0 +1,49 @@
+/* What the server sends back for one request, and what its log says of it. */
+#ifndef VQ_OFFLINE_REPLY_H
+#define VQ_OFFLINE_REPLY_H
+
+#include "common/base/buf.h"
+#include "offline/chat.h"
+#include "offline/faults/rules.h"
+
+#define VQ_REPLY_HEADERS_MAX 12
+#define VQ_REPLY_BYTES_MAX   (64u << 20)
+
+struct vq_reply_header {
+    char name[40];
+    char value[112];
+};
+
+struct vq_reply {
+    uint64_t n; /* number of the request in the log; 0: not a call, not logged */
+    unsigned status;
+    const char *content_type; /* static text */
+    struct vq_buf body;       /* owned */
+    struct vq_reply_header headers[VQ_REPLY_HEADERS_MAX];
+    size_t headers_n;
+
+    enum vq_fault fault;
+    uint64_t fault_bytes;
+    int64_t fault_interval_ms;
+
+    int64_t delay_ns; /* from receiving to answering */
+    bool paid;
+    const char *outcome; /* "ok", "refused", "truncated", "error" ...; static text */
+    const char *verdict; /* static text or NULL */
+    uint64_t prompt_tokens;
+    uint64_t completion_tokens;
+
+    bool holds_pool; /* of the limiter; given back when the request is over */
+    uint64_t pool;
+};
+
+void vq_reply_init(struct vq_reply *reply);
+void vq_reply_free(struct vq_reply *reply);
+/* Headers beyond the limit are dropped: the set is our own and fits. */
+void vq_reply_header(struct vq_reply *reply, const char *name, const char *fmt, ...)
+    VQ_PRINTF(3, 4);
+/* An OpenAI error object as body. */
+void vq_reply_error(struct vq_reply *reply, unsigned status, const char *message, const char *type,
+                    const char *code);
+
+#endif

@@ -1,0 +1,539 @@
+/* libmicrohttpd without a thread of its own, inside an epoll loop that also has the signals, the deadlines of delayed
+ * answers, and the sockets on which a spoiled answer is played.
+ * A request is RECEIVING until its body is whole; then it is answered at once, or WAITING (suspended) for its delay, then
+ * DUE. A spoiled answer is PLAYING: the connection stays suspended, so the library does not touch the socket, and the
+ * bytes are written to its descriptor from here; when it is OVER the library is told to close.
+ * Invariants: a suspended request is in the heap of deadlines, or watched in epoll, or both; every request is freed in
+ * the library's completion callback and nowhere else. Not its job: what is answered (service.c). */
+#include "offline/server.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "offline/deadlines.h"
+#include "offline/wire.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LISTEN_BACKLOG    4096
+#define DESCRIPTORS_SPARE 64u
+#define CONNECTIONS_MAX   65536u
+#define EVENTS_PER_TURN   64
+#define POOL_BYTES        16384 /* of memory for the headers of one connection */
+
+enum state {
+    RECEIVING,
+    WAITING,
+    DUE,
+    PLAYING,
+    OVER
+};
+
+struct exchange {
+    struct vq_server *server;
+    struct MHD_Connection *connection;
+    enum state state;
+    struct vq_buf body;
+    bool too_large;
+    int64_t taken_ns;
+    struct vq_reply reply;
+    bool has_reply;
+    bool is_answered; /* the log has the answer's line */
+    const char *lost; /* why its bytes did not go out; NULL: they did */
+    struct vq_wire wire;
+    bool is_watched; /* in epoll */
+    struct vq_deadline deadline;
+    struct exchange *next; /* all that live */
+    struct exchange *previous;
+};
+
+struct vq_server {
+    struct vq_service *service;
+    struct MHD_Daemon *daemon;
+    int listen_fd;
+    int loop_fd;
+    int signal_fd;
+    uint16_t port;
+    struct vq_deadlines deadlines;
+    struct exchange *live;
+    bool is_stopping;
+    enum vq_status status; /* of the first failure that stops the server */
+    struct vq_error *err;
+};
+
+static void fail(struct vq_server *server, enum vq_status status)
+{
+    if (server->status == VQ_OK) {
+        server->status = status;
+    }
+}
+
+static int descriptor_of(const struct exchange *x)
+{
+    return MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+/* Lets the library go on with a suspended connection: it calls take_request again. */
+static void wake(struct exchange *x, enum state state)
+{
+    vq_deadlines_remove(&x->server->deadlines, &x->deadline);
+    if (x->is_watched) {
+        (void)epoll_ctl(x->server->loop_fd, EPOLL_CTL_DEL, descriptor_of(x), NULL);
+        x->is_watched = false;
+    }
+    x->state = state;
+    MHD_resume_connection(x->connection);
+}
+
+static enum MHD_Result queue_reply(struct exchange *x)
+{
+    struct vq_buf *body = &x->reply.body;
+    struct MHD_Response *response =
+        body->at == NULL
+            ? MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT)
+            : MHD_create_response_from_buffer_with_free_callback(body->bytes, body->at, vq_free);
+    if (response == NULL) {
+        fail(x->server, VQ_NOMEM);
+        return MHD_NO;
+    }
+    *body = (struct vq_buf){.bytes_max = body->bytes_max}; /* the response owns the bytes now */
+    enum MHD_Result done = MHD_add_response_header(response, "Content-Type", x->reply.content_type);
+    for (size_t i = 0; i < x->reply.headers_n && done == MHD_YES; i++) {
+        done =
+            MHD_add_response_header(response, x->reply.headers[i].name, x->reply.headers[i].value);
+    }
+    if (done == MHD_YES) {
+        done = MHD_queue_response(x->connection, x->reply.status, response);
+    }
+    MHD_destroy_response(response); /* drops our reference only */
+    return done;
+}
+
+static void end_playing(struct exchange *x)
+{
+    if (x->wire.end == VQ_WIRE_RESET) {
+        vq_wire_reset(descriptor_of(x));
+    }
+    x->lost = "fault";
+    wake(x, OVER);
+}
+
+/* Sends as much of a spoiled answer as goes; then waits, hangs or ends. The connection is suspended. */
+static void play(struct exchange *x)
+{
+    int64_t wait_ns = 0;
+    enum vq_wire_state state = vq_wire_step(&x->wire, descriptor_of(x), &wait_ns);
+    if (state == VQ_WIRE_MORE) {
+        enum vq_status status =
+            vq_deadlines_add(&x->server->deadlines, &x->deadline, vq_clock_mono_ns() + wait_ns);
+        if (status != VQ_OK) {
+            fail(x->server, status);
+        }
+    } else if (state == VQ_WIRE_LOST || x->wire.end != VQ_WIRE_HANG) {
+        end_playing(x);
+    }
+}
+
+/* Takes the socket over. The library is told to leave the connection alone until `wake`. */
+static enum MHD_Result start_playing(struct exchange *x)
+{
+    enum vq_status status = vq_wire_plan(&x->reply, &x->wire);
+    if (status != VQ_OK) {
+        fail(x->server, status);
+        return MHD_NO;
+    }
+    int fd = descriptor_of(x);
+    int yes = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    struct epoll_event event = {.events = EPOLLRDHUP, .data.ptr = x};
+    x->is_watched = epoll_ctl(x->server->loop_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+    MHD_suspend_connection(x->connection);
+    x->state = PLAYING;
+    play(x);
+    return MHD_YES;
+}
+
+static enum MHD_Result send_reply(struct exchange *x)
+{
+    struct vq_server *server = x->server;
+    enum vq_status status = vq_service_answered(server->service, &x->reply, x->taken_ns,
+                                                vq_clock_mono_ns(), server->err);
+    if (status != VQ_OK) {
+        fail(server, status);
+        return MHD_NO;
+    }
+    x->is_answered = true;
+    if (vq_fault_info(x->reply.fault)->stage == VQ_FAULT_STAGE_WIRE) {
+        return start_playing(x);
+    }
+    return queue_reply(x);
+}
+
+static enum MHD_Result answer_request(struct exchange *x, const char *method, const char *path)
+{
+    struct vq_server *server = x->server;
+    x->taken_ns = vq_clock_mono_ns();
+    struct vq_call call = {.method = method,
+                           .path = path,
+                           .authorization = MHD_lookup_connection_value(
+                               x->connection, MHD_HEADER_KIND, "Authorization"),
+                           .client_id = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+                                                                    "X-Client-Request-Id"),
+                           .body = vq_buf_span(&x->body),
+                           .too_large = x->too_large};
+    enum vq_status status =
+        vq_service_take(server->service, &call, x->taken_ns, &x->reply, server->err);
+    if (status != VQ_OK) {
+        fail(server, status);
+        return MHD_NO;
+    }
+    x->has_reply = true;
+    vq_buf_free(&x->body);
+    if (x->reply.delay_ns <= 0) {
+        return send_reply(x);
+    }
+    status = vq_deadlines_add(&server->deadlines, &x->deadline, x->taken_ns + x->reply.delay_ns);
+    if (status != VQ_OK) {
+        fail(server, status);
+        return MHD_NO;
+    }
+    x->state = WAITING;
+    MHD_suspend_connection(x->connection);
+    return MHD_YES;
+}
+
+static struct exchange *open_exchange(struct vq_server *server, struct MHD_Connection *connection)
+{
+    struct exchange *x = vq_alloc(1, sizeof(*x));
+    if (x == NULL) {
+        fail(server, VQ_NOMEM);
+        return NULL;
+    }
+    x->server = server;
+    x->connection = connection;
+    x->deadline.owner = x;
+    vq_buf_init(&x->body, VQ_SERVER_BODY_BYTES_MAX);
+    x->next = server->live;
+    if (x->next != NULL) {
+        x->next->previous = x;
+    }
+    server->live = x;
+    return x;
+}
+
+/* The library's callback for a request: once with its headers, then for pieces of its body, then to answer it, and
+ * again each time a suspended connection goes on. */
+static enum MHD_Result take_request(void *cls, struct MHD_Connection *connection, const char *path,
+                                    const char *method, const char *version, const char *upload,
+                                    size_t *upload_bytes, void **request)
+{
+    (void)version;
+    struct exchange *x = *request;
+    if (x == NULL) {
+        x = open_exchange(cls, connection);
+        *request = x;
+        return x == NULL ? MHD_NO : MHD_YES;
+    }
+    if (*upload_bytes > 0) {
+        if (!x->too_large) {
+            vq_buf_append(&x->body, upload, *upload_bytes);
+            x->too_large = x->body.status == VQ_LIMIT;
+        }
+        if (x->too_large) {
+            vq_buf_free(&x->body);
+        } else if (x->body.status != VQ_OK) {
+            fail(x->server, x->body.status);
+            return MHD_NO;
+        }
+        *upload_bytes = 0;
+        return MHD_YES;
+    }
+    switch (x->state) {
+    case RECEIVING: return answer_request(x, method, path);
+    case DUE: return send_reply(x);
+    case WAITING:
+    case PLAYING:
+    case OVER: break;
+    }
+    return MHD_NO; /* closes */
+}
+
+static void complete_request(void *cls, struct MHD_Connection *connection, void **request,
+                             enum MHD_RequestTerminationCode code)
+{
+    (void)connection;
+    struct vq_server *server = cls;
+    struct exchange *x = *request;
+    if (x == NULL) {
+        return;
+    }
+    *request = NULL;
+    if (x->has_reply) {
+        const char *why = x->lost;
+        if (why == NULL && (!x->is_answered || code != MHD_REQUEST_TERMINATED_COMPLETED_OK)) {
+            why = server->is_stopping ? "stopped" : "client";
+        }
+        enum vq_status status = vq_service_over(server->service, &x->reply, why, server->err);
+        if (status != VQ_OK) {
+            fail(server, status);
+        }
+        vq_reply_free(&x->reply);
+    }
+    vq_deadlines_remove(&server->deadlines, &x->deadline);
+    vq_wire_free(&x->wire);
+    vq_buf_free(&x->body);
+    if (x->next != NULL) {
+        x->next->previous = x->previous;
+    }
+    if (x->previous != NULL) {
+        x->previous->next = x->next;
+    } else {
+        server->live = x->next;
+    }
+    vq_free(x);
+}
+
+static bool read_address(const char *text, uint16_t port, struct sockaddr_storage *ret_address,
+                         socklen_t *ret_bytes)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)ret_address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret_address;
+    memset(ret_address, 0, sizeof(*ret_address));
+    if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        *ret_bytes = sizeof(*v4);
+        return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+    }
+    if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        *ret_bytes = sizeof(*v6);
+        return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    }
+    return false;
+}
+
+static enum vq_status listen_on(struct vq_server *server, const char *address, uint16_t port,
+                                struct vq_error *err)
+{
+    struct sockaddr_storage at;
+    socklen_t bytes = sizeof(at);
+    if (!read_address(address, port, &at, &bytes)) {
+        return vq_fail(err, VQ_DENIED,
+                       "%s is not a loopback address; this server is for the same machine only",
+                       address);
+    }
+    server->listen_fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int yes = 1;
+    if (server->listen_fd < 0 ||
+        setsockopt(server->listen_fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0) {
+        return vq_fail(err, VQ_IO, "cannot open a socket: %s", strerror(errno));
+    }
+    if (bind(server->listen_fd, (struct sockaddr *)&at, bytes) != 0 ||
+        listen(server->listen_fd, LISTEN_BACKLOG) != 0) {
+        return vq_fail(err, errno == EADDRINUSE ? VQ_EXISTS : VQ_IO,
+                       "cannot listen on %s port %u: %s; --port 0 takes a free one", address, port,
+                       strerror(errno));
+    }
+    bytes = sizeof(at);
+    if (getsockname(server->listen_fd, (struct sockaddr *)&at, &bytes) != 0) {
+        return vq_fail(err, VQ_IO, "cannot tell the port: %s", strerror(errno));
+    }
+    server->port = ntohs(at.ss_family == AF_INET ? ((struct sockaddr_in *)&at)->sin_port
+                                                 : ((struct sockaddr_in6 *)&at)->sin6_port);
+    return VQ_OK;
+}
+
+static unsigned raise_limit(void)
+{
+    struct rlimit limit = {.rlim_cur = 1024};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        struct rlimit most = {limit.rlim_max, limit.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &most) == 0) {
+            limit = most;
+        }
+    }
+    uint64_t n = limit.rlim_cur > 2 * DESCRIPTORS_SPARE ? limit.rlim_cur - DESCRIPTORS_SPARE
+                                                        : limit.rlim_cur;
+    return n < CONNECTIONS_MAX ? (unsigned)n : CONNECTIONS_MAX;
+}
+
+static enum vq_status start_daemon(struct vq_server *server, struct vq_error *err)
+{
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO, 0, NULL, NULL, take_request,
+        server, MHD_OPTION_LISTEN_SOCKET, server->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
+        raise_limit(), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
+        MHD_OPTION_NOTIFY_COMPLETED, complete_request, server, MHD_OPTION_END);
+    if (server->daemon == NULL) {
+        return vq_fail(err, VQ_IO, "cannot start the HTTP server: %s", strerror(errno));
+    }
+    server->listen_fd = -1; /* the library closes it */
+    return VQ_OK;
+}
+
+static enum vq_status watch(struct vq_server *server, int fd, void *ptr)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = ptr};
+    return epoll_ctl(server->loop_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? VQ_OK : VQ_IO;
+}
+
+static enum vq_status build_loop(struct vq_server *server, struct vq_error *err)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    server->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    server->loop_fd = epoll_create1(EPOLL_CLOEXEC);
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (server->signal_fd < 0 || server->loop_fd < 0 || info == NULL ||
+        watch(server, server->signal_fd, &server->signal_fd) != VQ_OK ||
+        watch(server, info->epoll_fd, server->daemon) != VQ_OK) {
+        return vq_fail(err, VQ_IO, "cannot build the event loop: %s", strerror(errno));
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_server_create(struct vq_service *service, const char *address, uint16_t port,
+                                struct vq_server **ret_server, struct vq_error *err)
+{
+    struct vq_server *server = vq_alloc(1, sizeof(*server));
+    if (server == NULL) {
+        return VQ_NOMEM;
+    }
+    *server = (struct vq_server){
+        .service = service, .listen_fd = -1, .loop_fd = -1, .signal_fd = -1, .err = err};
+    enum vq_status status = listen_on(server, address, port, err);
+    if (status == VQ_OK) {
+        status = start_daemon(server, err);
+    }
+    if (status == VQ_OK) {
+        status = build_loop(server, err);
+    }
+    if (status != VQ_OK) {
+        vq_server_destroy(&server);
+        return status;
+    }
+    *ret_server = server;
+    return VQ_OK;
+}
+
+/* The library must not be stopped while connections are suspended. */
+static void drop_all(struct vq_server *server)
+{
+    server->is_stopping = true;
+    for (struct exchange *x = server->live; x != NULL; x = x->next) {
+        if (x->state == WAITING || x->state == PLAYING) {
+            x->lost = "stopped";
+            wake(x, OVER);
+        }
+    }
+    (void)MHD_run(server->daemon);
+}
+
+void vq_server_destroy(struct vq_server **server_at)
+{
+    struct vq_server *server = *server_at;
+    if (server == NULL) {
+        return;
+    }
+    if (server->daemon != NULL) {
+        drop_all(server);
+        MHD_stop_daemon(server->daemon);
+    }
+    int fds[] = {server->listen_fd, server->loop_fd, server->signal_fd};
+    for (size_t i = 0; i < VQ_COUNT(fds); i++) {
+        if (fds[i] >= 0) {
+            (void)close(fds[i]);
+        }
+    }
+    vq_deadlines_free(&server->deadlines);
+    vq_free(server);
+    *server_at = NULL;
+}
+
+uint16_t vq_server_port(const struct vq_server *server)
+{
+    return server->port;
+}
+
+/* How long the loop may sleep, in milliseconds, rounded up; -1 without end. */
+static int sleep_ms(const struct vq_server *server)
+{
+    MHD_UNSIGNED_LONG_LONG library_ms = 0;
+    int64_t ms = -1;
+    if (MHD_get_timeout(server->daemon, &library_ms) == MHD_YES) {
+        ms = library_ms < 60000 ? (int64_t)library_ms : 60000;
+    }
+    int64_t next_ns = vq_deadlines_next_ns(&server->deadlines);
+    if (next_ns != INT64_MAX) {
+        int64_t left_ns = next_ns - vq_clock_mono_ns();
+        int64_t left_ms = left_ns <= 0 ? 0 : (left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS;
+        left_ms = left_ms < 60000 ? left_ms : 60000;
+        ms = ms < 0 || left_ms < ms ? left_ms : ms;
+    }
+    return (int)ms;
+}
+
+static void run_due(struct vq_server *server)
+{
+    int64_t now_ns = vq_clock_mono_ns();
+    struct vq_deadline *due = NULL;
+    while ((due = vq_deadlines_due(&server->deadlines, now_ns)) != NULL) {
+        struct exchange *x = due->owner;
+        if (x->state == WAITING) {
+            wake(x, DUE);
+        } else {
+            play(x);
+        }
+    }
+}
+
+/* False when a signal says to stop. A peer that goes away ends the answer that is being played to it. */
+static bool handle_events(struct vq_server *server, const struct epoll_event *events, int n)
+{
+    for (int i = 0; i < n; i++) {
+        void *ptr = events[i].data.ptr;
+        if (ptr == &server->signal_fd) {
+            return false;
+        }
+        if (ptr != server->daemon) {
+            struct exchange *x = ptr;
+            x->wire.end = VQ_WIRE_CLOSE;
+            end_playing(x);
+        }
+    }
+    return true;
+}
+
+enum vq_status vq_server_run(struct vq_server *server, struct vq_error *err)
+{
+    server->err = err;
+    bool go_on = true;
+    while (go_on && server->status == VQ_OK) {
+        struct epoll_event events[EVENTS_PER_TURN];
+        int n = epoll_wait(server->loop_fd, events, EVENTS_PER_TURN, sleep_ms(server));
+        if (n < 0 && errno != EINTR) {
+            return vq_fail(err, VQ_IO, "cannot wait for events: %s", strerror(errno));
+        }
+        go_on = handle_events(server, events, n);
+        run_due(server);
+        if (MHD_run(server->daemon) != MHD_YES) {
+            return vq_fail(err, VQ_IO, "the HTTP server failed: %s", strerror(errno));
+        }
+    }
+    return server->status;
+}

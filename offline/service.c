@@ -1,0 +1,590 @@
+/* The order in which a call is looked at is a provider's: path, key, size, JSON, then the faults that were asked for, the
+ * model, the rate limit, and the answer. Invariants: a call has exactly one "request" and at most one "answer" line, the
+ * latter in the file before its first byte leaves; a key is seen only as its fingerprint. */
+#include "offline/service.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "offline/embed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+
+#define KEYS_CACHED 64u
+#define MODEL_OWNER "vibeq-offline"
+
+struct cached_key {
+    struct vq_hash header; /* of the whole header, which is not kept */
+    bool used;
+    char print[VQ_FINGERPRINT_HEX];
+};
+
+struct vq_service {
+    struct vq_service_config config;
+    struct vq_answerer answerer;
+    struct vq_oracle *oracle;
+    struct vq_limiter *limiter; /* NULL: no limits */
+    struct vq_tries tries;
+    struct vq_call_log log;
+    struct cached_key keys[KEYS_CACHED];
+    int64_t start_ns;
+    uint64_t calls;
+};
+
+/* One call on its way through the steps below. */
+struct passage {
+    const struct vq_call *call;
+    int64_t now_ns;
+    struct vq_hash hash; /* of the body */
+    char key[VQ_FINGERPRINT_HEX];
+    char model[VQ_CHAT_MODEL_BYTES];
+    uint64_t nth_try;
+    struct vq_chat_request chat;
+    bool is_parsed;
+    const struct vq_fault_rule *rule; /* NULL: no fault */
+};
+
+enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t now_ns,
+                                 struct vq_service **ret_service, struct vq_error *err)
+{
+    struct vq_service *service = vq_alloc(1, sizeof(*service));
+    if (service == NULL) {
+        return VQ_NOMEM;
+    }
+    service->config = *take_config;
+    take_config->rules = (struct vq_fault_rules){0};
+    service->config.rules.seed = service->config.seed;
+    service->start_ns = now_ns;
+    service->log.fd = -1;
+    enum vq_status status = vq_lexical_create(service->config.seed, &service->answerer.lexical);
+    if (status == VQ_OK && service->config.faults_path != NULL) {
+        status = vq_fault_rules_load(&service->config.rules, service->config.faults_path, err);
+    }
+    if (status == VQ_OK && service->config.oracle_path != NULL) {
+        status = vq_oracle_load(service->config.oracle_path, service->config.seed, &service->oracle,
+                                err);
+        service->answerer.oracle = service->oracle;
+    }
+    if (status == VQ_OK && vq_limits_any(&service->config.limits)) {
+        status = vq_limiter_create(&service->config.limits, &service->limiter);
+    }
+    if (status == VQ_OK) {
+        status = vq_call_log_open(service->config.log_path, &service->log, err);
+    }
+    if (status != VQ_OK) {
+        vq_service_destroy(&service);
+        return status;
+    }
+    *ret_service = service;
+    return VQ_OK;
+}
+
+void vq_service_destroy(struct vq_service **service)
+{
+    if (*service == NULL) {
+        return;
+    }
+    struct vq_service *s = *service;
+    vq_call_log_close(&s->log);
+    vq_tries_free(&s->tries);
+    vq_limiter_destroy(&s->limiter);
+    vq_oracle_destroy(&s->oracle);
+    vq_lexical_destroy(&s->answerer.lexical);
+    vq_fault_rules_free(&s->config.rules);
+    vq_free(s);
+    *service = NULL;
+}
+
+/* The fingerprint of "Bearer KEY" into `print`; "" without a key. Fingerprints are slow to make (they go through
+ * guarded memory), so they are remembered by a hash of the header. */
+static enum vq_status print_key(struct vq_service *service, const char *header, char *print)
+{
+    print[0] = '\0';
+    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0 || header[7] == '\0') {
+        return VQ_OK;
+    }
+    struct vq_hash hash;
+    vq_hash_of("offline-header", vq_span_str(header), &hash);
+    struct cached_key *slot = &service->keys[vq_hash_u64(&hash) % KEYS_CACHED];
+    if (!slot->used || !vq_hash_eq(&slot->header, &hash)) {
+        struct vq_secret *secret = NULL;
+        enum vq_status status = vq_secret_from_bytes(vq_span_str(header + 7), &secret);
+        if (status != VQ_OK) {
+            return status == VQ_INVALID ? VQ_OK : status; /* too long: no key */
+        }
+        uint8_t bytes[VQ_FINGERPRINT_BYTES];
+        vq_secret_fingerprint(secret, bytes);
+        vq_secret_destroy(&secret);
+        vq_hex(bytes, sizeof(bytes), slot->print);
+        slot->header = hash;
+        slot->used = true;
+    }
+    memcpy(print, slot->print, VQ_FINGERPRINT_HEX);
+    return VQ_OK;
+}
+
+static bool may_enter(const struct vq_service *service, const char *print)
+{
+    if (!service->config.require_key) {
+        return true;
+    }
+    for (size_t i = 0; i < service->config.keys_n; i++) {
+        if (strcmp(service->config.keys[i], print) == 0) {
+            return true;
+        }
+    }
+    return service->config.keys_n == 0 && print[0] != '\0';
+}
+
+static enum vq_status find_model(const struct vq_service *service, const char *model,
+                                 enum vq_judge_kind *ret_kind)
+{
+    if (vq_lexical_find(model, ret_kind) == VQ_OK) {
+        return VQ_OK;
+    }
+    *ret_kind = VQ_JUDGE_KIND_A;
+    for (size_t i = 0; i < service->config.models_n; i++) {
+        if (strcmp(service->config.models[i], model) == 0) {
+            return VQ_OK;
+        }
+    }
+    bool named = service->oracle != NULL && vq_oracle_names_model(service->oracle, model);
+    return named ? VQ_OK : VQ_NOT_FOUND;
+}
+
+static void text_field(struct vq_json *line, const char *key, const char *text)
+{
+    vq_json_key(line, key);
+    vq_json_str(line, text);
+}
+
+static void log_request(struct vq_service *service, const struct passage *p,
+                        const struct vq_reply *reply)
+{
+    char hash[VQ_HEX_BYTES(VQ_HASH_BYTES)];
+    vq_hex(p->hash.b, sizeof(p->hash.b), hash);
+    struct vq_json *line = vq_call_log_begin(&service->log, "request", reply->n);
+    text_field(line, "call", p->call->client_id);
+    text_field(line, "key", p->key[0] == '\0' ? NULL : p->key);
+    text_field(line, "model", p->model);
+    text_field(line, "path", p->call->path);
+    text_field(line, "hash", hash);
+    vq_json_key(line, "try");
+    vq_json_u64(line, p->nth_try);
+    vq_json_key(line, "bytes");
+    vq_json_u64(line, p->call->body.bytes);
+    vq_json_key(line, "prompt_tokens");
+    vq_json_u64(line, p->is_parsed ? p->chat.prompt_tokens : 0);
+    vq_json_key(line, "mono_ns");
+    vq_json_i64(line, p->now_ns);
+    vq_call_log_end(&service->log);
+}
+
+enum vq_status vq_service_answered(struct vq_service *service, const struct vq_reply *reply,
+                                   int64_t taken_ns, int64_t now_ns, struct vq_error *err)
+{
+    if (reply->n == 0) {
+        return VQ_OK;
+    }
+    struct vq_json *line = vq_call_log_begin(&service->log, "answer", reply->n);
+    vq_json_key(line, "status");
+    vq_json_u64(line, reply->status);
+    text_field(line, "outcome", reply->outcome);
+    text_field(line, "fault",
+               reply->fault == VQ_FAULT_NONE ? NULL : vq_fault_info(reply->fault)->name);
+    text_field(line, "verdict", reply->verdict);
+    vq_json_key(line, "paid");
+    vq_json_bool(line, reply->paid);
+    vq_json_key(line, "prompt_tokens");
+    vq_json_u64(line, reply->prompt_tokens);
+    vq_json_key(line, "completion_tokens");
+    vq_json_u64(line, reply->completion_tokens);
+    vq_json_key(line, "mono_ns");
+    vq_json_i64(line, now_ns);
+    vq_json_key(line, "took_us");
+    vq_json_i64(line, (now_ns - taken_ns) / VQ_NS_PER_US);
+    vq_call_log_end(&service->log);
+    return vq_call_log_flush(&service->log, err);
+}
+
+enum vq_status vq_service_over(struct vq_service *service, const struct vq_reply *reply,
+                               const char *why, struct vq_error *err)
+{
+    if (reply->holds_pool) {
+        vq_limiter_done(service->limiter, reply->pool);
+    }
+    if (reply->n == 0 || why == NULL) {
+        return VQ_OK;
+    }
+    struct vq_json *line = vq_call_log_begin(&service->log, "lost", reply->n);
+    text_field(line, "why", why);
+    vq_call_log_end(&service->log);
+    return vq_call_log_flush(&service->log, err);
+}
+
+/* A Date header's form of a wall time. */
+static void http_date(int64_t unix_s, char *to, size_t bytes)
+{
+    struct tm utc;
+    time_t at = (time_t)unix_s;
+    if (gmtime_r(&at, &utc) == NULL ||
+        strftime(to, bytes, "%a, %d %b %Y %H:%M:%S GMT", &utc) == 0) {
+        to[0] = '\0';
+    }
+}
+
+static bool has_habit(enum vq_fault fault)
+{
+    return fault == VQ_FAULT_RATE_LIMIT || fault == VQ_FAULT_TOKEN_LIMIT ||
+           fault == VQ_FAULT_SLOW_DOWN || fault == VQ_FAULT_UNAVAILABLE ||
+           fault == VQ_FAULT_OVERLOADED;
+}
+
+/* Retry-After as the rule wants it: nothing said = one second where a provider would say so; "absent"; "right" (until the
+ * rule ends); "date:S"; "ms:N" (retry-after-ms); any other text as it is. */
+static void add_retry_after(struct vq_reply *reply, const struct vq_fault_rule *rule,
+                            int64_t since_start_ms)
+{
+    const char *want = rule->retry_after;
+    if (want[0] == '\0' && has_habit(rule->fault)) {
+        want = "1";
+    }
+    if (want[0] == '\0' || strcmp(want, "absent") == 0) {
+        return;
+    }
+    if (strcmp(want, "right") == 0) {
+        int64_t left_ms = rule->until_ms > since_start_ms ? rule->until_ms - since_start_ms : 1000;
+        vq_reply_header(reply, "Retry-After", "%" PRId64, (left_ms + 999) / 1000);
+    } else if (strncmp(want, "date:", 5) == 0) {
+        char date[64];
+        http_date(vq_clock_unix_ms() / 1000 + strtoll(want + 5, NULL, 10), date, sizeof(date));
+        vq_reply_header(reply, "Retry-After", "%s", date);
+    } else if (strncmp(want, "ms:", 3) == 0) {
+        vq_reply_header(reply, "retry-after-ms", "%s", want + 3);
+    } else {
+        vq_reply_header(reply, "Retry-After", "%s", want);
+    }
+}
+
+static void make_error(struct vq_reply *reply, const struct vq_fault_rule *rule,
+                       int64_t since_start_ms)
+{
+    const struct vq_fault_info *info = vq_fault_info(rule->fault);
+    char message[256];
+    (void)snprintf(message, sizeof(message), "Made on purpose by vibeq-offline: %s.", info->text);
+    vq_reply_error(reply, info->status, message, info->type, info->code);
+    reply->fault = rule->fault;
+    if (rule->fault == VQ_FAULT_BAD_GATEWAY) {
+        vq_buf_clear(&reply->body);
+        vq_buf_puts(&reply->body, "<html><body><h1>502 Bad Gateway</h1></body></html>\n");
+        reply->content_type = "text/html";
+    }
+    if (rule->fault == VQ_FAULT_REDIRECT) {
+        vq_reply_header(reply, "Location", "%s",
+                        rule->variant[0] != '\0' ? rule->variant : "http://127.0.0.2:9/elsewhere");
+    }
+    add_retry_after(reply, rule, since_start_ms);
+}
+
+/* "12ms", "3.25s", "6m0s": the durations of x-ratelimit-reset-*. */
+static void write_reset(char *to, size_t bytes, int64_t ns)
+{
+    int64_t ms = ns / VQ_NS_PER_MS;
+    if (ms < 1000) {
+        (void)snprintf(to, bytes, "%" PRId64 "ms", ms);
+    } else if (ms < 60000) {
+        (void)snprintf(to, bytes, "%" PRId64 ".%03" PRId64 "s", ms / 1000, ms % 1000);
+    } else {
+        (void)snprintf(to, bytes, "%" PRId64 "m%" PRId64 "s", ms / 60000, ms / 1000 % 60);
+    }
+}
+
+static void add_limit_headers(const struct vq_limits *limits, const struct vq_admission *admission,
+                              struct vq_reply *reply)
+{
+    char reset[32];
+    write_reset(reset, sizeof(reset), admission->reset_ns);
+    if (limits->requests > 0) {
+        vq_reply_header(reply, "x-ratelimit-limit-requests", "%" PRIu64, limits->requests);
+        vq_reply_header(reply, "x-ratelimit-remaining-requests", "%" PRIu64,
+                        admission->requests_left);
+        vq_reply_header(reply, "x-ratelimit-reset-requests", "%s", reset);
+    }
+    if (limits->tokens > 0) {
+        vq_reply_header(reply, "x-ratelimit-limit-tokens", "%" PRIu64, limits->tokens);
+        vq_reply_header(reply, "x-ratelimit-remaining-tokens", "%" PRIu64, admission->tokens_left);
+        vq_reply_header(reply, "x-ratelimit-reset-tokens", "%s", reset);
+    }
+}
+
+static uint64_t pool_of(const struct vq_limits *limits, const struct passage *p)
+{
+    struct vq_hasher h;
+    struct vq_hash hash;
+    vq_hasher_init(&h, "offline-pool");
+    vq_hasher_field(&h, vq_span_str(limits->per_key ? p->key : ""));
+    vq_hasher_field(&h, vq_span_str(limits->per_model ? p->model : ""));
+    vq_hasher_final(&h, &hash);
+    return vq_hash_u64(&hash);
+}
+
+static void refuse_limit(const struct vq_limits *limits, const struct vq_admission *admission,
+                         struct vq_reply *reply)
+{
+    bool by_tokens = admission->refused_by == VQ_LIMIT_TOKENS;
+    reply->fault = by_tokens ? VQ_FAULT_TOKEN_LIMIT : VQ_FAULT_RATE_LIMIT;
+    const struct vq_fault_info *info = vq_fault_info(reply->fault);
+    const char *text = "Rate limit reached; wait as long as Retry-After says.";
+    if (admission->never) {
+        text = "Request too large: it has more tokens than a whole window allows.";
+    } else if (admission->refused_by == VQ_LIMIT_CONCURRENCY) {
+        text = "Too many calls at a time.";
+    }
+    vq_reply_error(reply, info->status, text, info->type, info->code);
+    int64_t hint_ns = admission->wait_ns / 100 * limits->hint_percent;
+    if (limits->hint_percent >= 0 && hint_ns > 0) {
+        vq_reply_header(reply, "retry-after-ms", "%" PRId64,
+                        (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS);
+        vq_reply_header(reply, "Retry-After", "%" PRId64,
+                        (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
+    }
+}
+
+/* False when the limit refused the call and the reply says so. */
+static enum vq_status ask_limiter(struct vq_service *service, const struct passage *p,
+                                  struct vq_reply *reply, bool *ret_admitted)
+{
+    *ret_admitted = true;
+    if (service->limiter == NULL) {
+        return VQ_OK;
+    }
+    const struct vq_limits *limits = &service->config.limits;
+    struct vq_admission admission;
+    uint64_t pool = pool_of(limits, p);
+    VQ_TRY(vq_limiter_ask(service->limiter, pool, p->chat.prompt_tokens + p->chat.tokens_max,
+                          p->now_ns, &admission));
+    *ret_admitted = admission.refused_by == VQ_LIMIT_NONE;
+    if (*ret_admitted) {
+        reply->holds_pool = true;
+        reply->pool = pool;
+    } else {
+        refuse_limit(limits, &admission, reply);
+    }
+    add_limit_headers(limits, &admission, reply);
+    return VQ_OK;
+}
+
+static int64_t delay_of(const struct vq_service *service, const struct passage *p)
+{
+    const struct vq_latency *latency = NULL;
+    for (size_t i = 0; i < service->config.latencies_n; i++) {
+        const struct vq_model_latency *row = &service->config.latencies[i];
+        if (row->model == NULL ? latency == NULL : strcmp(row->model, p->model) == 0) {
+            latency = &row->latency;
+        }
+    }
+    if (latency == NULL) {
+        return 0;
+    }
+    uint64_t seed = service->config.seed;
+    return vq_latency_draw_ns(latency,
+                              vq_fault_draw(seed, "offline-delay", 0, &p->hash, p->nth_try),
+                              vq_fault_draw(seed, "offline-delay", 1, &p->hash, p->nth_try));
+}
+
+/* The answer itself, spoiled or not. */
+static enum vq_status answer(struct vq_service *service, struct passage *p, enum vq_judge_kind kind,
+                             struct vq_reply *reply)
+{
+    const struct vq_fault_info *info = p->rule == NULL ? NULL : vq_fault_info(p->rule->fault);
+    bool spoils_text = info != NULL && info->stage == VQ_FAULT_STAGE_TEXT;
+    struct vq_answer_context context = {.kind = kind,
+                                        .fault = spoils_text ? p->rule->fault : VQ_FAULT_NONE,
+                                        .variant = spoils_text ? p->rule->variant : "",
+                                        .nth_try = p->nth_try,
+                                        .hash = &p->hash,
+                                        .n = reply->n,
+                                        .created_s = vq_clock_unix_ms() / 1000};
+    struct vq_error why = {0};
+    enum vq_status status = vq_answer_make(&service->answerer, &p->chat, &context, reply, &why);
+    if (status == VQ_NOT_FOUND) {
+        vq_reply_error(reply, 400, why.text, "invalid_request_error", "oracle_no_truth");
+        return VQ_OK;
+    }
+    VQ_TRY(status);
+    reply->delay_ns = delay_of(service, p);
+    if (info != NULL) {
+        reply->fault = p->rule->fault;
+        reply->fault_bytes = p->rule->bytes;
+        reply->fault_interval_ms = p->rule->interval_ms;
+        reply->paid = reply->paid && info->paid;
+    }
+    return VQ_OK;
+}
+
+static enum vq_status after_parsing(struct vq_service *service, struct passage *p,
+                                    struct vq_reply *reply)
+{
+    int64_t since_start_ms = (p->now_ns - service->start_ns) / VQ_NS_PER_MS;
+    struct vq_fault_query query = {.model = p->model,
+                                   .key_hex = p->key,
+                                   .body = p->call->body,
+                                   .hash = &p->hash,
+                                   .nth_try = p->nth_try,
+                                   .since_start_ms = since_start_ms};
+    p->rule = vq_fault_rules_match(&service->config.rules, &query);
+    if (p->rule != NULL) {
+        reply->delay_ns = p->rule->delay_ms * VQ_NS_PER_MS;
+        if (vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_ERROR) {
+            make_error(reply, p->rule, since_start_ms);
+            return VQ_OK;
+        }
+    }
+    enum vq_judge_kind kind = VQ_JUDGE_KIND_A;
+    if (find_model(service, p->model, &kind) != VQ_OK) {
+        char message[256];
+        (void)snprintf(message, sizeof(message), "The model `%s` does not exist on this server.",
+                       p->model);
+        vq_reply_error(reply, 404, message, "invalid_request_error", "model_not_found");
+        return VQ_OK;
+    }
+    bool admitted = false;
+    VQ_TRY(ask_limiter(service, p, reply, &admitted));
+    if (!admitted) {
+        return VQ_OK;
+    }
+    int64_t extra_ns = reply->delay_ns;
+    VQ_TRY(answer(service, p, kind, reply));
+    reply->delay_ns += extra_ns;
+    return VQ_OK;
+}
+
+static enum vq_status take_chat(struct vq_service *service, struct passage *p,
+                                struct vq_reply *reply)
+{
+    struct vq_error why = {0};
+    enum vq_status parsed =
+        p->call->too_large ? VQ_LIMIT : vq_chat_parse(p->call->body, &p->chat, &why);
+    p->is_parsed = parsed == VQ_OK;
+    if (p->is_parsed) {
+        memcpy(p->model, p->chat.model, sizeof(p->model));
+    }
+    log_request(service, p, reply);
+    if (!may_enter(service, p->key)) {
+        vq_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
+                       "invalid_api_key");
+        return VQ_OK;
+    }
+    if (p->call->too_large) {
+        vq_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
+                       "request_too_large");
+        return VQ_OK;
+    }
+    if (!p->is_parsed) {
+        vq_reply_error(reply, 400, why.text, "invalid_request_error", "invalid_value");
+        return VQ_OK;
+    }
+    return after_parsing(service, p, reply);
+}
+
+static enum vq_status take_embeddings(struct vq_service *service, struct passage *p,
+                                      struct vq_reply *reply)
+{
+    enum vq_status status = VQ_OK;
+    if (!may_enter(service, p->key)) {
+        vq_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
+                       "invalid_api_key");
+    } else {
+        status = vq_embed_answer(p->call->body, reply, p->model);
+    }
+    log_request(service, p, reply);
+    return status;
+}
+
+static void list_models(const struct vq_service *service, struct vq_reply *reply)
+{
+    struct vq_json json;
+    vq_json_init(&json, &reply->body, 0);
+    vq_json_object(&json);
+    text_field(&json, "object", "list");
+    vq_json_key(&json, "data");
+    vq_json_array(&json);
+    const char *name = NULL;
+    size_t built_in = 0;
+    size_t extra = 0;
+    size_t rated = 0;
+    bool embed_listed = false;
+    for (;;) {
+        if (vq_lexical_judges[built_in] != NULL) {
+            name = vq_lexical_judges[built_in++];
+        } else if (!embed_listed) {
+            embed_listed = true;
+            name = VQ_EMBED_MODEL;
+        } else if (extra < service->config.models_n) {
+            name = service->config.models[extra++];
+        } else if (service->oracle == NULL ||
+                   (name = vq_oracle_model(service->oracle, rated++)) == NULL) {
+            break;
+        }
+        vq_json_object(&json);
+        text_field(&json, "id", name);
+        text_field(&json, "object", "model");
+        vq_json_key(&json, "created");
+        vq_json_u64(&json, 0);
+        text_field(&json, "owned_by", MODEL_OWNER);
+        vq_json_object_end(&json);
+    }
+    vq_json_array_end(&json);
+    vq_json_object_end(&json);
+}
+
+static enum vq_status take_post(struct vq_service *service, const struct vq_call *call,
+                                int64_t now_ns, struct vq_reply *reply)
+{
+    struct passage p = {.call = call, .now_ns = now_ns};
+    reply->n = ++service->calls;
+    vq_hash_of("offline-body", call->body, &p.hash);
+    p.nth_try = vq_tries_count(&service->tries, &p.hash);
+    VQ_TRY(print_key(service, call->authorization, p.key));
+    vq_reply_header(reply, "x-request-id", "req-%" PRIu64, reply->n);
+    bool is_chat = strcmp(call->path, "/v1/chat/completions") == 0;
+    enum vq_status status =
+        is_chat ? take_chat(service, &p, reply) : take_embeddings(service, &p, reply);
+    if (p.is_parsed) {
+        vq_chat_request_free(&p.chat);
+    }
+    return status;
+}
+
+enum vq_status vq_service_take(struct vq_service *service, const struct vq_call *call,
+                               int64_t now_ns, struct vq_reply *ret_reply, struct vq_error *err)
+{
+    vq_reply_init(ret_reply);
+    bool is_get = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0;
+    bool is_post_path = strcmp(call->path, "/v1/chat/completions") == 0 ||
+                        strcmp(call->path, "/v1/embeddings") == 0;
+    enum vq_status status = VQ_OK;
+    if (is_post_path && strcmp(call->method, "POST") == 0) {
+        status = take_post(service, call, now_ns, ret_reply);
+        if (status == VQ_OK && ret_reply->delay_ns > 0) {
+            status = vq_call_log_flush(&service->log, err);
+        }
+    } else if (is_get && strcmp(call->path, "/v1/models") == 0) {
+        list_models(service, ret_reply);
+    } else if (is_get && strcmp(call->path, "/healthz") == 0) {
+        vq_buf_puts(&ret_reply->body, "{\"status\":\"ok\",\"judge_kind\":\"offline\"}");
+    } else {
+        bool known = is_post_path || strcmp(call->path, "/v1/models") == 0 ||
+                     strcmp(call->path, "/healthz") == 0;
+        vq_reply_error(ret_reply, known ? 405 : 404, "There is nothing at this path or method.",
+                       "invalid_request_error", "unknown_url");
+    }
+    if (status != VQ_OK) {
+        vq_reply_free(ret_reply);
+        return vq_fail(err, status, "cannot answer a call: %s", vq_status_text(status));
+    }
+    return VQ_OK;
+}

@@ -1,0 +1,72 @@
+/* From an HTTP request to a reply, and the log of both: keys, models, faults, limits, answers. Knows nothing of
+ * sockets; `now_ns` is monotonic. */
+#ifndef VQ_OFFLINE_SERVICE_H
+#define VQ_OFFLINE_SERVICE_H
+
+#include "common/base/secret.h"
+#include "offline/answer.h"
+#include "offline/call_log.h"
+#include "offline/faults/latency.h"
+#include "offline/faults/limiter.h"
+#include "offline/tries.h"
+
+#define VQ_FINGERPRINT_HEX    VQ_HEX_BYTES(VQ_FINGERPRINT_BYTES)
+#define VQ_SERVICE_MODELS_MAX 64
+#define VQ_SERVICE_KEYS_MAX   64
+
+struct vq_model_latency {
+    const char *model; /* NULL: every model without a line of its own */
+    struct vq_latency latency;
+};
+
+/* What the command line says. Strings are borrowed for the life of the service. */
+struct vq_service_config {
+    uint64_t seed;
+    const char *log_path;
+    const char *oracle_path;
+    const char *faults_path;
+    struct vq_fault_rules rules; /* from single options; the service takes them over */
+    struct vq_limits limits;
+    struct vq_model_latency latencies[VQ_SERVICE_MODELS_MAX];
+    size_t latencies_n;
+    const char *models[VQ_SERVICE_MODELS_MAX]; /* further names that answer as offline-a does */
+    size_t models_n;
+    bool require_key;
+    const char *keys[VQ_SERVICE_KEYS_MAX]; /* fingerprints in hex that are let in; none = any key */
+    size_t keys_n;
+};
+
+struct vq_service;
+
+enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t now_ns,
+                                 struct vq_service **ret_service,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+void vq_service_destroy(struct vq_service **service);
+
+struct vq_call {
+    const char *method;
+    const char *path;
+    const char *authorization; /* NULL: none. Looked at, never kept */
+    const char *client_id;     /* X-Client-Request-Id; NULL: none */
+    struct vq_span body;
+    bool too_large; /* the body was longer than the server reads, and dropped */
+};
+
+/* Makes the reply, which may have to wait for delay_ns before it is sent. The log has the request's line and has been
+ * flushed when there is a delay; the answer's line follows with vq_service_answered. Fails only for our own reasons
+ * (no memory, no log): then the server stops. */
+enum vq_status vq_service_take(struct vq_service *service, const struct vq_call *call,
+                               int64_t now_ns, struct vq_reply *ret_reply,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Just before the first byte of the reply is sent: writes the answer's line, `taken_ns` being when the request came. */
+enum vq_status vq_service_answered(struct vq_service *service, const struct vq_reply *reply,
+                                   int64_t taken_ns, int64_t now_ns,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+/* The request is over. `why` is NULL when all its bytes went out, else says what kept them ("client", "fault",
+ * "stopped") and is logged as a line of its own. */
+enum vq_status vq_service_over(struct vq_service *service, const struct vq_reply *reply,
+                               const char *why, struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

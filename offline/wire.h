@@ -1,0 +1,41 @@
+/* Plays a spoiled answer on a connected socket: what an HTTP library would never send. Writes without blocking; the
+ * caller waits. */
+#ifndef VQ_OFFLINE_WIRE_H
+#define VQ_OFFLINE_WIRE_H
+
+#include "offline/reply.h"
+
+enum vq_wire_end {
+    VQ_WIRE_CLOSE, /* an ordinary close */
+    VQ_WIRE_RESET, /* a TCP reset; the socket is no longer connected afterwards */
+    VQ_WIRE_HANG,  /* nothing more, until the peer goes away */
+};
+
+struct vq_wire {
+    struct vq_buf bytes; /* head and body, or the part of them that is sent */
+    size_t done;
+    uint64_t filler_left; /* bytes of `filler`, over and over, after `bytes` */
+    struct vq_buf filler; /* some tens of kilobytes */
+    size_t filler_at;
+    struct vq_buf tail; /* after the filler */
+    size_t tail_done;
+    size_t step_bytes; /* 0: as fast as the socket takes it; else so many at a time ... */
+    int64_t step_ns;   /* ... every so often */
+    enum vq_wire_end end;
+};
+
+/* Only for faults of stage WIRE. VQ_NOMEM, VQ_LIMIT. */
+enum vq_status vq_wire_plan(const struct vq_reply *reply, struct vq_wire *ret_wire) VQ_WARN_UNUSED;
+void vq_wire_free(struct vq_wire *wire);
+
+enum vq_wire_state {
+    VQ_WIRE_MORE, /* call again after *ret_wait_ns */
+    VQ_WIRE_DONE, /* all sent: do what `end` says */
+    VQ_WIRE_LOST, /* the peer is gone */
+};
+enum vq_wire_state vq_wire_step(struct vq_wire *wire, int fd, int64_t *ret_wait_ns);
+
+/* Aborts the connection of a socket with a TCP reset; the descriptor stays open, for its owner to close. */
+void vq_wire_reset(int fd);
+
+#endif
