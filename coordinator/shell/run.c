@@ -1,0 +1,350 @@
+/* A run from the first lock to the last file, in one order: store, loop, built-in server, socket, Redis, core, control, workers;
+ * then the loop's turns; then the goodbye and the results. Whatever fails on the way, everything opened so far is closed and
+ * nothing that was paid for is lost: it is in the store or in a spool. */
+#include "coordinator/shell/run.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/text/log.h"
+#include "coordinator/shell/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define DEFAULT_CONCURRENCY 16u
+
+int64_t vq_run_now(void)
+{
+    return vq_clock_mono_ns();
+}
+
+void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...)
+{
+    if (run->fatal != VQ_OK) {
+        return; /* the first reason is the reason */
+    }
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(run->err.text, sizeof(run->err.text), fmt, args);
+    va_end(args);
+    run->fatal = status;
+    vq_log(VQ_LOG_ERROR, "run.fatal", "status=%s why=%s", vq_status_name(status), run->err.text);
+    if (run->loop != NULL) {
+        vq_loop_stop(run->loop);
+    }
+}
+
+void vq_run_say(struct vq_run *run, const char *fmt, ...)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    vq_log(VQ_LOG_INFO, "said", "text=%s", text);
+    vq_progress_clear(run);
+    if (!run->options->quiet) {
+        fprintf(stderr, "%s\n", text);
+    }
+}
+
+/* ---- signals, timers, the turn ---- */
+
+static void on_interrupt(void *ctx, int signum)
+{
+    struct vq_run *run = ctx;
+    run->interrupts++;
+    vq_log(VQ_LOG_INFO, "signal", "number=%d count=%u", signum, run->interrupts);
+    if (run->coord == NULL || run->finished || run->stopped) {
+        return;
+    }
+    int64_t now = vq_run_now();
+    enum vq_status status;
+    if (run->interrupts == 1) {
+        vq_run_say(run,
+                   "Finishing the calls in flight; once more stops now. Nothing is lost either "
+                   "way.");
+        run->draining = true;
+        status = vq_coord_drain(run->coord, now + VQ_RUN_DRAIN_MS * VQ_NS_PER_MS, now);
+    } else {
+        status = vq_coord_stop(run->coord, now);
+    }
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+    vq_loop_again(run->loop);
+}
+
+static void on_hangup(void *ctx, int signum)
+{
+    struct vq_run *run = ctx;
+    (void)signum;
+    vq_log(VQ_LOG_INFO, "terminal.gone", "note=%s", "the run goes on");
+    run->terminal.is_tty = false;
+}
+
+static void on_tick(void *ctx)
+{
+    struct vq_run *run = ctx;
+    if (run->coord != NULL && run->fatal == VQ_OK) {
+        enum vq_status status = vq_coord_tick(run->coord, vq_run_now());
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+        }
+    }
+    vq_run_redis_tick(run);
+    vq_committer_watch(run);
+    vq_children_tick(run);
+}
+
+static void on_status_timer(void *ctx)
+{
+    vq_control_write_status(ctx);
+}
+
+static void on_progress_timer(void *ctx)
+{
+    vq_progress_line(ctx);
+}
+
+static void on_turn(void *ctx)
+{
+    struct vq_run *run = ctx;
+    vq_dispatch_pump(run);
+    if ((run->finished || run->stopped) && !run->done) {
+        vq_loop_stop(run->loop);
+    }
+}
+
+/* ---- opening, in order ---- */
+
+static enum vq_status open_store(struct vq_run *run, struct vq_error *err)
+{
+    VQ_TRY(vq_calls_open(run->options->runs_dir, NULL, &run->calls, err));
+    run->owner.uid = *vq_run_dir_uid(run->dir);
+    vq_random_bytes(run->owner.nonce.b, sizeof(run->owner.nonce.b));
+    VQ_TRY(vq_calls_begin_run(run->calls, &run->owner.uid, &run->owner.nonce,
+                              run->options->retry_failed, run->started_unix_ms, &run->begun, err));
+    run->owner.epoch = run->begun.now.epoch;
+    run->job->plan.generation = run->begun.now.generation;
+    return VQ_OK;
+}
+
+static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
+{
+    VQ_TRY(vq_loop_create(&run->loop, err));
+    (void)vq_loop_raise_files();
+    (void)signal(SIGPIPE, SIG_IGN);
+    VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->sigint));
+    VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->sigterm));
+    VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->sighup));
+    VQ_TRY(vq_timer_create(run->loop, on_tick, run, &run->tick));
+    VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->status_timer));
+    return vq_timer_create(run->loop, on_progress_timer, run, &run->progress_timer);
+}
+
+static enum vq_status open_core(struct vq_run *run, struct vq_error *err)
+{
+    const struct vq_config *config = run->job->config;
+    uint32_t n = run->job->plan.grid.judges;
+    uint32_t share = run->options->workers > 0 ? run->options->workers : 1;
+    struct vq_coord_judge *judges = vq_alloc(n, sizeof(*judges));
+    if (judges == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_conf_judge *j = &config->judges[i];
+        uint32_t concurrency = j->concurrency > 0 ? j->concurrency : DEFAULT_CONCURRENCY;
+        judges[i] = (struct vq_coord_judge){.name = j->name,
+                                            .concurrency = (concurrency + share - 1) / share,
+                                            .requests_per_minute = j->requests_per_minute / share,
+                                            .tokens_per_minute = j->tokens_per_minute / share};
+    }
+    int64_t term_ns = (int64_t)config->term_ms * VQ_NS_PER_MS;
+    struct vq_coord_params params = {
+        .run = run->owner.uid,
+        .run_name = vq_run_dir_name(run->dir),
+        .epoch = run->owner.epoch,
+        .grid = run->job->plan.grid,
+        .judges = judges,
+        .spec = run->spec_hash,
+        .term_ns = term_ns,
+        .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
+        .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
+        .orphan_remote_s = config->orphan_s,
+        .wait_one_term = !run->begun.first_start && !run->begun.was_clean,
+        .remote = run->options->listen != NULL || run->options->workers == 0};
+    enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
+    vq_free(judges);
+    return status;
+}
+
+static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "log", path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return vq_fail(err, VQ_IO, "cannot open %s: %s", path, strerror(errno));
+    }
+    vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_JSON);
+    *ret_fd = fd;
+    return VQ_OK;
+}
+
+static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
+{
+    VQ_TRY(open_store(run, err));
+    VQ_TRY(open_loop(run, err));
+    VQ_TRY(vq_children_open(run, err));
+    if (run->job->needs_offline) {
+        VQ_TRY(vq_children_offline(run, err));
+    }
+    VQ_TRY(vq_job_spec(run->job, run->offline_url, &run->spec_body, &run->spec_hash));
+    VQ_TRY(vq_dispatch_open(run, err));
+    VQ_TRY(vq_run_redis_open(run, err));
+    VQ_TRY(open_core(run, err));
+    VQ_TRY(vq_control_open(run, err));
+    VQ_TRY(vq_children_workers(run, err));
+    vq_loop_on_turn(run->loop, on_turn, run);
+    vq_timer_start(run->tick, VQ_RUN_TICK_MS, VQ_RUN_TICK_MS);
+    vq_timer_start(run->status_timer, 0, VQ_RUN_STATUS_MS);
+    uint64_t progress_ms = run->terminal.is_tty ? 250 : 10000;
+    vq_timer_start(run->progress_timer, progress_ms, progress_ms);
+    return VQ_OK;
+}
+
+/* ---- the end ---- */
+
+static bool workers_left(void *ctx)
+{
+    struct vq_run *run = ctx;
+    return vq_children_gone(run) || run->fatal != VQ_OK;
+}
+
+/* The core has said BYE. Local workers get a moment to leave by themselves. */
+static void goodbye(struct vq_run *run)
+{
+    run->done = true;
+    vq_children_stop(run, run->interrupts > 1 ? SIGKILL : SIGTERM);
+    (void)vq_loop_run_until(run->loop, workers_left, run, VQ_RUN_GOODBYE_MS);
+}
+
+static enum vq_run_end stopped_end(struct vq_run *run)
+{
+    vq_progress_clear(run);
+    const char *name = vq_run_dir_name(run->dir);
+    if (run->fatal != VQ_OK) {
+        fprintf(stderr, "vibeq: %s\n", run->err.text);
+    } else {
+        fprintf(stderr, "vibeq: %s\n", run->stop_text);
+    }
+    fprintf(stderr, "Nothing that was paid for is lost. Go on with: vibeq resume %s\n", name);
+    bool ours = run->fatal != VQ_OK && run->fatal != VQ_FULL && run->fatal != VQ_STALE &&
+                vq_status_class(run->fatal) != VQ_CLASS_RETRY;
+    return ours ? VQ_RUN_FAILED : VQ_RUN_STOPPED;
+}
+
+static enum vq_run_end finished_end(struct vq_run *run)
+{
+    bool missing = false;
+    struct vq_error err = {0};
+    vq_progress_line(run);
+    vq_progress_clear(run);
+    enum vq_status status = vq_finish_results(run, &missing, &err);
+    if (status != VQ_OK) {
+        run->fatal = VQ_OK;
+        vq_run_fatal(run, status, "all answers are there, but the results could not be written: %s",
+                     err.text[0] != '\0' ? err.text : vq_status_text(status));
+        return stopped_end(run);
+    }
+    return missing ? VQ_RUN_MISSING : VQ_RUN_DONE;
+}
+
+static void end_clean(struct vq_run *run)
+{
+    struct vq_error err = {0};
+    bool clean = run->fatal == VQ_OK && (run->finished || (run->stopped && run->clean)) &&
+                 vq_children_gone(run);
+    if (clean && vq_calls_end_run(run->calls, &run->owner.uid, run->owner.epoch, &err) != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "run.not_clean", "why=%s", err.text);
+    }
+}
+
+static enum vq_run_end end(struct vq_run *run)
+{
+    enum vq_run_end how;
+    struct vq_error err = {0};
+    if (run->fatal == VQ_OK) {
+        goodbye(run);
+    }
+    if (run->fatal == VQ_OK && run->finished) {
+        how = finished_end(run);
+    } else {
+        how = stopped_end(run);
+    }
+    enum vq_status status = vq_finish_accounting(run, &err);
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "accounting.unwritten", "why=%s", err.text);
+    }
+    end_clean(run);
+    vq_control_write_status(run);
+    return how;
+}
+
+static void close_all(struct vq_run *run)
+{
+    vq_control_close(run);
+    vq_children_close(run);
+    vq_dispatch_close(run);
+    vq_run_redis_close(run);
+    vq_timer_destroy(&run->tick);
+    vq_timer_destroy(&run->status_timer);
+    vq_timer_destroy(&run->progress_timer);
+    vq_signal_destroy(&run->sigint);
+    vq_signal_destroy(&run->sigterm);
+    vq_signal_destroy(&run->sighup);
+    vq_loop_destroy(&run->loop); /* waits for a commit in the thread pool */
+    vq_coord_destroy(&run->coord);
+    vq_committer_free(run);
+    vq_buf_free(&run->spec_body);
+    vq_free(run->outcomes);
+    vq_calls_close(&run->calls);
+}
+
+enum vq_status vq_run_carry_out(const struct vq_run_options *options, struct vq_job *job,
+                                struct vq_run_dir *dir, enum vq_run_end *ret_end,
+                                struct vq_error *err)
+{
+    struct vq_run *run = vq_alloc(1, sizeof(*run));
+    if (run == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    run->options = options;
+    run->job = job;
+    run->dir = dir;
+    run->started_ns = vq_run_now();
+    run->started_unix_ms = vq_clock_unix_ms();
+    vq_terminal_of(STDERR_FILENO, &run->terminal);
+    int log_fd = -1;
+    enum vq_status status = open_log(run, &log_fd, err);
+    if (status == VQ_OK) {
+        status = open_all(run, err);
+    }
+    if (status == VQ_OK) {
+        (void)vq_loop_run(run->loop);
+        *ret_end = end(run);
+    } else if (err != NULL && err->text[0] == '\0') {
+        (void)vq_fail(err, status, "cannot start the run: %s", vq_status_text(status));
+    }
+    close_all(run);
+    vq_log_to(STDERR_FILENO, VQ_LOG_INFO, VQ_LOG_AUTO);
+    if (log_fd >= 0) {
+        (void)close(log_fd);
+    }
+    vq_free(run);
+    return status;
+}
