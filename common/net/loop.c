@@ -1,0 +1,556 @@
+/* The loop over libuv. libuv runs timers first and knows nothing of ZeroMQ's edges, so a turn is ordered here: libuv's poll
+ * phase brings step 1, one check handle runs steps 2 to 5, one prepare handle decides whether the loop may sleep and until
+ * when. Timers are a heap of our own; libuv's timer only ends the sleep.
+ *
+ * Invariants: the heap has room for every timer that exists, so that starting one cannot fail; a callback may destroy its
+ * own timer, deferred function or source; nothing here is touched by another thread but through libuv's work queue.
+ * Not its job: what the callbacks do, and how long they take (it only measures). */
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/net/loop_private.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#define TIMERS_MAX    65536
+#define CLOSING_TURNS 100 /* closed handles need one or two; more means that one was left open */
+
+struct vq_timer {
+    struct vq_loop *loop;
+    void (*fire)(void *ctx);
+    void *ctx;
+    int64_t due_ns;
+    uint64_t repeat_ms;
+    uint64_t order; /* of two due at once the earlier started goes first */
+    size_t at;      /* in the heap, when running */
+    bool running;
+};
+
+struct vq_loop {
+    uv_loop_t uv;
+    uv_prepare_t before_sleep;
+    uv_check_t after_sleep;
+    uv_idle_t awake; /* active: libuv does not sleep */
+    uv_timer_t sleep_end;
+    struct vq_timer **heap;
+    size_t heap_cap;
+    size_t heap_used;
+    size_t timers; /* that exist, running or not */
+    uint64_t starts;
+    struct vq_source *sources;
+    struct vq_source *next_source; /* of the walk that is on; moved on when its source goes */
+    struct vq_deferred *deferred_first;
+    struct vq_deferred *deferred_last;
+    void (*hook)(void *ctx);
+    void *hook_ctx;
+    size_t work_out;
+    bool again;
+    bool stopping;
+    int64_t turn_from_ns;
+    uint64_t idle_ns;
+    struct vq_loop_stats stats;
+};
+
+uv_loop_t *vq_loop_uv(struct vq_loop *loop)
+{
+    return &loop->uv;
+}
+
+void vq_loop_add_source(struct vq_loop *loop, struct vq_source *source)
+{
+    source->prev = NULL;
+    source->next = loop->sources;
+    if (loop->sources != NULL) {
+        loop->sources->prev = source;
+    }
+    loop->sources = source;
+}
+
+void vq_loop_remove_source(struct vq_loop *loop, struct vq_source *source)
+{
+    if (loop->next_source == source) {
+        loop->next_source = source->next;
+    }
+    if (source->prev != NULL) {
+        source->prev->next = source->next;
+    } else {
+        loop->sources = source->next;
+    }
+    if (source->next != NULL) {
+        source->next->prev = source->prev;
+    }
+    source->next = source->prev = NULL;
+}
+
+/* ---- timers: a binary heap by due time ---- */
+
+static bool earlier(const struct vq_timer *a, const struct vq_timer *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->order < b->order;
+}
+
+static void heap_put(struct vq_loop *loop, size_t at, struct vq_timer *timer)
+{
+    loop->heap[at] = timer;
+    timer->at = at;
+}
+
+static void heap_up(struct vq_loop *loop, size_t at)
+{
+    struct vq_timer *timer = loop->heap[at];
+    while (at > 0 && earlier(timer, loop->heap[(at - 1) / 2])) {
+        heap_put(loop, at, loop->heap[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    heap_put(loop, at, timer);
+}
+
+static void heap_down(struct vq_loop *loop, size_t at)
+{
+    struct vq_timer *timer = loop->heap[at];
+    for (size_t child = 2 * at + 1; child < loop->heap_used; child = 2 * at + 1) {
+        if (child + 1 < loop->heap_used && earlier(loop->heap[child + 1], loop->heap[child])) {
+            child++;
+        }
+        if (!earlier(loop->heap[child], timer)) {
+            break;
+        }
+        heap_put(loop, at, loop->heap[child]);
+        at = child;
+    }
+    heap_put(loop, at, timer);
+}
+
+enum vq_status vq_timer_create(struct vq_loop *loop, void (*fire)(void *ctx), void *ctx,
+                               struct vq_timer **ret_timer)
+{
+    void *heap = loop->heap;
+    VQ_TRY(vq_grow(&heap, &loop->heap_cap, loop->timers + 1, sizeof(*loop->heap), TIMERS_MAX));
+    loop->heap = heap;
+    struct vq_timer *timer = vq_alloc(1, sizeof(*timer));
+    if (timer == NULL) {
+        return VQ_NOMEM;
+    }
+    *timer = (struct vq_timer){.loop = loop, .fire = fire, .ctx = ctx};
+    loop->timers++;
+    *ret_timer = timer;
+    return VQ_OK;
+}
+
+static void timer_set(struct vq_timer *timer, uint64_t ms)
+{
+    struct vq_loop *loop = timer->loop;
+    int64_t now = vq_clock_mono_ns();
+    uint64_t most = (uint64_t)((INT64_MAX - now) / VQ_NS_PER_MS);
+    timer->due_ns = ms >= most ? INT64_MAX : now + (int64_t)ms * VQ_NS_PER_MS;
+    timer->order = loop->starts++;
+    timer->running = true;
+    heap_put(loop, loop->heap_used++, timer);
+    heap_up(loop, timer->at);
+}
+
+void vq_timer_start(struct vq_timer *timer, uint64_t first_ms, uint64_t repeat_ms)
+{
+    vq_timer_stop(timer);
+    timer->repeat_ms = repeat_ms;
+    timer_set(timer, first_ms);
+}
+
+void vq_timer_stop(struct vq_timer *timer)
+{
+    if (!timer->running) {
+        return;
+    }
+    struct vq_loop *loop = timer->loop;
+    size_t at = timer->at;
+    struct vq_timer *last = loop->heap[--loop->heap_used];
+    timer->running = false;
+    if (last != timer) {
+        heap_put(loop, at, last);
+        heap_up(loop, at);
+        heap_down(loop, last->at);
+    }
+}
+
+bool vq_timer_is_running(const struct vq_timer *timer)
+{
+    return timer->running;
+}
+
+void vq_timer_destroy(struct vq_timer **timer)
+{
+    if (*timer != NULL) {
+        vq_timer_stop(*timer);
+        (*timer)->loop->timers--;
+        vq_free(*timer);
+        *timer = NULL;
+    }
+}
+
+static void fire_due(struct vq_loop *loop)
+{
+    int64_t now = vq_clock_mono_ns();
+    while (loop->heap_used > 0 && loop->heap[0]->due_ns <= now) {
+        struct vq_timer *timer = loop->heap[0];
+        int64_t late = now - timer->due_ns;
+        if (late > loop->stats.late_ns_max) {
+            loop->stats.late_ns_max = late;
+        }
+        vq_timer_stop(timer);
+        if (timer->repeat_ms > 0) {
+            timer_set(timer, timer->repeat_ms);
+        }
+        timer->fire(timer->ctx); /* may destroy the timer */
+    }
+}
+
+/* ---- deferred functions ---- */
+
+void vq_loop_defer(struct vq_loop *loop, struct vq_deferred *deferred)
+{
+    if (deferred->queued) {
+        return;
+    }
+    deferred->queued = true;
+    deferred->next = NULL;
+    deferred->prev = loop->deferred_last;
+    if (loop->deferred_last != NULL) {
+        loop->deferred_last->next = deferred;
+    } else {
+        loop->deferred_first = deferred;
+    }
+    loop->deferred_last = deferred;
+}
+
+void vq_deferred_cancel(struct vq_loop *loop, struct vq_deferred *deferred)
+{
+    if (!deferred->queued) {
+        return;
+    }
+    if (deferred->prev != NULL) {
+        deferred->prev->next = deferred->next;
+    } else {
+        loop->deferred_first = deferred->next;
+    }
+    if (deferred->next != NULL) {
+        deferred->next->prev = deferred->prev;
+    } else {
+        loop->deferred_last = deferred->prev;
+    }
+    deferred->queued = false;
+}
+
+/* Only those queued by now: one that queues itself again waits for the next turn. */
+static void run_deferred(struct vq_loop *loop)
+{
+    struct vq_deferred end = {.queued = false};
+    vq_loop_defer(loop, &end);
+    while (loop->deferred_first != &end) {
+        struct vq_deferred *first = loop->deferred_first;
+        vq_deferred_cancel(loop, first);
+        first->fn(first->ctx);
+    }
+    vq_deferred_cancel(loop, &end);
+}
+
+/* ---- the turn ---- */
+
+static void drain_sources(struct vq_loop *loop)
+{
+    for (struct vq_source *s = loop->sources; s != NULL; s = loop->next_source) {
+        loop->next_source = s->next;
+        s->drain(s->ctx);
+    }
+}
+
+static bool any_source_ready(struct vq_loop *loop)
+{
+    bool ready = false;
+    for (struct vq_source *s = loop->sources; s != NULL; s = s->next) {
+        ready = s->ready(s->ctx) || ready;
+    }
+    return ready;
+}
+
+static void on_after_sleep(uv_check_t *handle)
+{
+    struct vq_loop *loop = handle->data;
+    loop->again = false;
+    drain_sources(loop);
+    fire_due(loop);
+    run_deferred(loop);
+    if (loop->hook != NULL) {
+        loop->hook(loop->hook_ctx);
+    }
+    loop->stats.turns++;
+}
+
+static void on_sleep_end(uv_timer_t *handle)
+{
+    (void)handle; /* what is due fires in step 3 */
+}
+
+static void on_awake(uv_idle_t *handle)
+{
+    (void)handle; /* its being active is all */
+}
+
+static void measure_turn(struct vq_loop *loop)
+{
+    int64_t now = vq_clock_mono_ns();
+    uint64_t idle = uv_metrics_idle_time(&loop->uv);
+    if (loop->turn_from_ns != 0) {
+        int64_t busy = now - loop->turn_from_ns - (int64_t)(idle - loop->idle_ns);
+        busy = busy < 0 ? 0 : busy;
+        loop->stats.busy_ns += busy;
+        if (busy > loop->stats.busy_ns_max) {
+            loop->stats.busy_ns_max = busy;
+        }
+    }
+    loop->turn_from_ns = now;
+    loop->idle_ns = idle;
+}
+
+static void on_before_sleep(uv_prepare_t *handle)
+{
+    struct vq_loop *loop = handle->data;
+    measure_turn(loop);
+    bool stay =
+        any_source_ready(loop) || loop->again || loop->deferred_first != NULL || loop->stopping;
+    uint64_t sleep_ms = UINT64_MAX;
+    if (loop->heap_used > 0) {
+        int64_t wait = loop->heap[0]->due_ns - loop->turn_from_ns;
+        sleep_ms = wait <= 0 ? 0 : (uint64_t)((wait - 1) / VQ_NS_PER_MS + 1);
+    }
+    if (stay || sleep_ms == 0) {
+        (void)uv_idle_start(&loop->awake, on_awake); /* fails only without a callback */
+        return;
+    }
+    (void)uv_idle_stop(&loop->awake);
+    if (sleep_ms == UINT64_MAX) {
+        (void)uv_timer_stop(&loop->sleep_end);
+    } else {
+        uv_update_time(&loop->uv);
+        (void)uv_timer_start(&loop->sleep_end, on_sleep_end, sleep_ms, 0);
+    }
+}
+
+static enum vq_status fail_uv(struct vq_error *err, const char *what, int code)
+{
+    return vq_fail(err, code == UV_ENOMEM ? VQ_NOMEM : VQ_IO, "%s: %s", what, uv_strerror(code));
+}
+
+enum vq_status vq_loop_create(struct vq_loop **ret_loop, struct vq_error *err)
+{
+    struct vq_loop *loop = vq_alloc(1, sizeof(*loop));
+    if (loop == NULL) {
+        return vq_fail(err, VQ_NOMEM, "no memory for the event loop");
+    }
+    int code = uv_loop_init(&loop->uv);
+    if (code != 0) {
+        vq_free(loop);
+        return fail_uv(err, "cannot make an event loop", code);
+    }
+    /* None of these allocates or fails on a fresh loop. */
+    (void)uv_loop_configure(&loop->uv, UV_METRICS_IDLE_TIME);
+    (void)uv_prepare_init(&loop->uv, &loop->before_sleep);
+    (void)uv_check_init(&loop->uv, &loop->after_sleep);
+    (void)uv_idle_init(&loop->uv, &loop->awake);
+    (void)uv_timer_init(&loop->uv, &loop->sleep_end);
+    loop->before_sleep.data = loop;
+    loop->after_sleep.data = loop;
+    (void)uv_prepare_start(&loop->before_sleep, on_before_sleep);
+    (void)uv_check_start(&loop->after_sleep, on_after_sleep);
+    (void)signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error code, not the end */
+    *ret_loop = loop;
+    return VQ_OK;
+}
+
+void vq_loop_destroy(struct vq_loop **ret_loop)
+{
+    struct vq_loop *loop = *ret_loop;
+    if (loop == NULL) {
+        return;
+    }
+    while (loop->work_out > 0) {
+        (void)uv_run(&loop->uv, UV_RUN_ONCE);
+    }
+    VQ_ASSERT(loop->timers == 0 && loop->sources == NULL);
+    uv_close((uv_handle_t *)&loop->before_sleep, NULL);
+    uv_close((uv_handle_t *)&loop->after_sleep, NULL);
+    uv_close((uv_handle_t *)&loop->awake, NULL);
+    uv_close((uv_handle_t *)&loop->sleep_end, NULL);
+    for (int i = 0; i < CLOSING_TURNS && uv_run(&loop->uv, UV_RUN_NOWAIT) != 0; i++) {
+    }
+    VQ_ASSERT(uv_loop_close(&loop->uv) == 0);
+    vq_free(loop->heap);
+    vq_free(loop);
+    *ret_loop = NULL;
+}
+
+enum vq_status vq_loop_run(struct vq_loop *loop)
+{
+    while (!loop->stopping) {
+        (void)uv_run(&loop->uv, UV_RUN_ONCE);
+    }
+    loop->stopping = false;
+    return VQ_OK;
+}
+
+void vq_loop_stop(struct vq_loop *loop)
+{
+    loop->stopping = true;
+}
+
+static void on_time_up(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+enum vq_status vq_loop_run_until(struct vq_loop *loop, bool (*done)(void *ctx), void *ctx,
+                                 uint32_t timeout_ms)
+{
+    bool time_up = false;
+    struct vq_timer *timer;
+    VQ_TRY(vq_timer_create(loop, on_time_up, &time_up, &timer));
+    vq_timer_start(timer, timeout_ms, 0);
+    enum vq_status status = VQ_OK;
+    while (!done(ctx)) {
+        if (time_up || loop->stopping) {
+            status = time_up ? VQ_TIMEOUT : VQ_AGAIN;
+            break;
+        }
+        (void)uv_run(&loop->uv, UV_RUN_ONCE);
+    }
+    loop->stopping = false;
+    vq_timer_destroy(&timer);
+    return status;
+}
+
+void vq_loop_on_turn(struct vq_loop *loop, void (*hook)(void *ctx), void *ctx)
+{
+    loop->hook = hook;
+    loop->hook_ctx = ctx;
+}
+
+void vq_loop_again(struct vq_loop *loop)
+{
+    loop->again = true;
+}
+
+/* ---- signals ---- */
+
+struct vq_signal {
+    uv_signal_t uv;
+    void (*caught)(void *ctx, int signum);
+    void *ctx;
+};
+
+static void free_handle(uv_handle_t *handle)
+{
+    vq_free(handle->data);
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+    struct vq_signal *self = handle->data;
+    self->caught(self->ctx, signum);
+}
+
+enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
+                                void (*caught)(void *ctx, int signum), void *ctx,
+                                struct vq_signal **ret_signal)
+{
+    struct vq_signal *self = vq_alloc(1, sizeof(*self));
+    if (self == NULL) {
+        return VQ_NOMEM;
+    }
+    self->caught = caught;
+    self->ctx = ctx;
+    int code = uv_signal_init(&loop->uv, &self->uv);
+    if (code != 0) {
+        vq_free(self);
+        return VQ_IO;
+    }
+    self->uv.data = self;
+    code = uv_signal_start(&self->uv, on_signal, signum);
+    if (code != 0) {
+        uv_close((uv_handle_t *)&self->uv, free_handle);
+        return VQ_INVALID;
+    }
+    *ret_signal = self;
+    return VQ_OK;
+}
+
+void vq_signal_destroy(struct vq_signal **self)
+{
+    if (*self != NULL) {
+        uv_close((uv_handle_t *)&(*self)->uv, free_handle);
+        *self = NULL;
+    }
+}
+
+/* ---- the thread pool ---- */
+
+struct work {
+    uv_work_t uv;
+    struct vq_loop *loop;
+    void (*work)(void *ctx);
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+static void on_work(uv_work_t *uv)
+{
+    struct work *work = uv->data;
+    work->work(work->ctx);
+}
+
+static void on_work_done(uv_work_t *uv, int status)
+{
+    (void)status; /* nothing here is ever cancelled */
+    struct work *work = uv->data;
+    work->loop->work_out--;
+    work->done(work->ctx);
+    vq_free(work);
+}
+
+enum vq_status vq_loop_work(struct vq_loop *loop, void (*work_fn)(void *ctx),
+                            void (*done)(void *ctx), void *ctx)
+{
+    struct work *work = vq_alloc(1, sizeof(*work));
+    if (work == NULL) {
+        return VQ_NOMEM;
+    }
+    *work = (struct work){.loop = loop, .work = work_fn, .done = done, .ctx = ctx};
+    work->uv.data = work;
+    int code = uv_queue_work(&loop->uv, &work->uv, on_work, on_work_done);
+    VQ_ASSERT(code == 0); /* fails only without a function */
+    loop->work_out++;
+    return VQ_OK;
+}
+
+/* ---- how the loop is doing ---- */
+
+struct vq_loop_stats vq_loop_stats_take(struct vq_loop *loop)
+{
+    struct vq_loop_stats stats = loop->stats;
+    loop->stats.busy_ns_max = 0;
+    loop->stats.late_ns_max = 0;
+    return stats;
+}
+
+uint64_t vq_loop_raise_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return 0;
+    }
+    if (limit.rlim_cur < limit.rlim_max) {
+        struct rlimit raised = {limit.rlim_max, limit.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+            return raised.rlim_cur;
+        }
+    }
+    return limit.rlim_cur;
+}
