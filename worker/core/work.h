@@ -33,7 +33,8 @@ struct vq_work_options {
 };
 
 enum vq_work_event_type {
-    VQ_WORK_SPOOLED, /* before the first other event: `result`, found un-ACKed in this worker's earlier spool */
+    /* Before the first other event: `result`, found without an ACK in this worker's earlier spool. */
+    VQ_WORK_SPOOLED,
     VQ_WORK_CONNECTED, /* the link is there, also: again. The first one starts the conversation */
     VQ_WORK_MESSAGE,   /* `message`, decoded; borrowed for the step */
     VQ_WORK_KEY,       /* `key`: answers VQ_WORK_KEYS, one for each judge */
@@ -41,7 +42,7 @@ enum vq_work_event_type {
     VQ_WORK_TICK,      /* time has passed */
     VQ_WORK_DRAIN,     /* finish what is in flight, give the rest back, leave */
     VQ_WORK_STOP,      /* leave now; what is in flight counts as unknown */
-    VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain and exit with VQ_WORK_EXIT_FATAL */
+    VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain, exit with VQ_WORK_EXIT_FATAL */
 };
 
 /* How a call ended, in words that do not depend on the HTTP library. The shell fills it with worker/provider's table. */
@@ -79,12 +80,16 @@ struct vq_work_event {
 
 enum vq_work_action_type {
     VQ_WORK_SEND, /* `message` */
-    VQ_WORK_KEYS, /* a new SPEC is in force: look up each judge's key, answer with VQ_WORK_KEY events */
-    VQ_WORK_SPOOL_SENT, /* note `call` as sent; always right before its VQ_WORK_CALL; if the note fails, do not send: reply
-                           * with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED */
-    VQ_WORK_CALL,        /* render and send `call`, end it with one VQ_WORK_REPLY */
-    VQ_WORK_CANCEL_CALL, /* nobody waits for `call` any more (only when stopping): drop it, no reply */
-    VQ_WORK_SPOOL_ANSWER, /* note `result`; it has not been read yet, so outcome and final are not set */
+    /* Drop the link's unsent frames and connect anew; a HELLO follows. */
+    VQ_WORK_RECONNECT,
+    /* A new SPEC is in force: look up each judge's key, answer with VQ_WORK_KEY events, as the next steps. */
+    VQ_WORK_KEYS,
+    /* Note `call` as sent; its VQ_WORK_CALL is the next action. When the note fails do not send the call: reply to it
+     * with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
+    VQ_WORK_SPOOL_SENT,
+    VQ_WORK_CALL, /* render and send `call`, end it with one VQ_WORK_REPLY in a later step */
+    /* Note `result`. It has not been read yet, so that outcome and final are not set. */
+    VQ_WORK_SPOOL_ANSWER,
     VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
     VQ_WORK_NOTE,        /* `note`: a line for the log */
     VQ_WORK_EXIT,        /* the last action: end the process with `exit_code` */

@@ -1,0 +1,365 @@
+/* Calls: which one starts next, and what follows from how it ended.
+ *
+ * A call starts only inside its lease's term, its pool's slice and the worker's own bounds. SENT is noted before it goes out,
+ * its result is noted before the answer is read: vq_work_on_reply queues the note and the reading, in this order, and the
+ * reading (vq_work_read) runs when the shell has taken the note. Each call gives exactly one result. A result is final when
+ * nothing more comes for its task from its lease; a failure is final only when this worker settled it, never because a lease
+ * ended or the worker leaves. */
+#include "common/base/alloc.h"
+#include "worker/core/state.h"
+
+/* ---- starting ---- */
+
+static double estimate(const struct vq_work *w, const struct vq_work_ask *ask)
+{
+    const struct vq_work_judge *judge = &w->spec->judges[ask->lease->judge];
+    const struct vq_template *template = w->spec->ranker;
+    size_t bytes = ask->answer_bytes;
+    if (ask->kind == VQ_CALL_ASK) {
+        const struct vq_axis *axis = &w->spec->axes[ask->vibe];
+        bytes =
+            ask->lease->sample->bytes + strlen(axis->name) + strlen(axis->low) + strlen(axis->high);
+    } else {
+        template = w->spec->repair;
+    }
+    bytes += vq_template_text(template).bytes;
+    return (double)bytes / VQ_WORK_BYTES_PER_TOKEN + judge->judge.max_tokens;
+}
+
+static void put_id(struct vq_work *w, struct vq_id *ret_id)
+{
+    *ret_id = w->options.worker;
+    uint64_t n = ++w->call_n;
+    for (int i = VQ_ID_BYTES - 1; i >= VQ_ID_BYTES - 8; i--) {
+        ret_id->b[i] = (uint8_t)n;
+        n >>= 8;
+    }
+}
+
+static void fill_call(struct vq_work *w, struct vq_work_ask *ask, struct vq_work_call *call)
+{
+    const struct vq_work_lease *lease = ask->lease;
+    const struct vq_asker *asker = &w->spec->judges[lease->judge].asker;
+    *call = (struct vq_work_call){.shard = lease->shard,
+                                  .fence = lease->fence,
+                                  .task = ask->task,
+                                  .judge = lease->judge,
+                                  .vibe = ask->vibe,
+                                  .order = ask->order,
+                                  .repeat = ask->repeat,
+                                  .tries = ++ask->tries,
+                                  .kind = ask->kind == VQ_CALL_ASK ? VQ_CALL_ASK : VQ_CALL_REPAIR,
+                                  .output_bytes_max = ask->output_bytes_max,
+                                  .asker = asker,
+                                  .sample = &lease->sample->text,
+                                  .axis = &w->spec->axes[ask->vibe],
+                                  .answer = vq_span(ask->answer, ask->answer_bytes)};
+    ask->kind_tries++;
+    put_id(w, &call->id);
+    if (call->kind == VQ_CALL_ASK) {
+        vq_request_hash(asker, &lease->sample->id, call->axis, ask->order, ask->repeat,
+                        &call->request);
+    } else {
+        call->repaired = ask->request;
+        vq_repair_hash(asker, &ask->request, call->answer, &call->request);
+    }
+}
+
+static void start(struct vq_work *w, struct vq_work_pool *pool, struct vq_work_ask *ask,
+                  double tokens)
+{
+    struct vq_work_flight *flight = vq_alloc(1, sizeof(*flight));
+    if (flight == NULL) {
+        (void)vq_work_ok(w, VQ_NOMEM);
+        return;
+    }
+    fill_call(w, ask, &flight->call);
+    flight->started_ns = w->now_ns;
+    flight->reserved = tokens;
+    if (!vq_work_ok(
+            w, vq_work_table_put(&w->flights_by_id, vq_work_key_id(&flight->call.id), flight))) {
+        vq_free(flight);
+        return;
+    }
+    vq_work_list_push(&w->flights, &flight->link);
+    w->flights_count++;
+    w->calls_started++;
+    vq_work_ask_unqueue(w, ask);
+    ask->state = VQ_WORK_ASK_CALLING;
+    pool->in_flight++;
+    vq_gcra_spend(&pool->requests, 1, w->now_ns);
+    vq_gcra_spend(&pool->tokens, tokens, w->now_ns);
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CALL, .u.flight = flight});
+}
+
+/* The first ask of the queue whose lease may still start calls; those before it wait for a renewal. */
+static struct vq_work_ask *next_ask(struct vq_work *w, struct vq_work_pool *pool)
+{
+    for (;;) {
+        struct vq_work_node *node = vq_work_heap_peek(&pool->ready);
+        if (node == NULL) {
+            return NULL;
+        }
+        struct vq_work_ask *ask = VQ_WORK_ITEM(node, struct vq_work_ask, node);
+        if (ask->lease->until_ns > w->now_ns) {
+            return ask;
+        }
+        vq_work_ask_park(w, ask);
+    }
+}
+
+static bool may_start(const struct vq_work *w)
+{
+    return w->status == VQ_OK && w->spec != NULL && !w->draining && !w->orphaned && !w->exit_due &&
+           w->flights_count < w->options.concurrency_max && !vq_work_outbox_full(w);
+}
+
+void vq_work_calls_pump(struct vq_work *w)
+{
+    uint32_t idle = 0; /* pools in a row that could not start one */
+    while (may_start(w) && idle < w->spec->judges_count) {
+        struct vq_work_pool *pool = &w->pools[w->pool_turn++ % w->spec->judges_count];
+        struct vq_work_ask *ask = pool->limit == 0 ? NULL : next_ask(w, pool);
+        double tokens = ask == NULL ? 0 : estimate(w, ask);
+        if (ask == NULL || vq_work_pool_when(w, pool, tokens) > w->now_ns) {
+            idle++;
+            continue;
+        }
+        idle = 0;
+        start(w, pool, ask, tokens);
+    }
+}
+
+int64_t vq_work_calls_wake(const struct vq_work *w)
+{
+    int64_t wake = INT64_MAX;
+    const struct vq_work_node *delayed = vq_work_heap_peek(&w->delayed);
+    if (delayed != NULL) {
+        wake = delayed->first;
+    }
+    for (uint32_t i = 0; may_start(w) && i < w->spec->judges_count; i++) {
+        const struct vq_work_node *node = vq_work_heap_peek(&w->pools[i].ready);
+        if (node != NULL) {
+            const struct vq_work_ask *ask = VQ_WORK_ITEM(node, const struct vq_work_ask, node);
+            int64_t when = vq_work_pool_when(w, &w->pools[i], estimate(w, ask));
+            wake = when < wake ? when : wake;
+        }
+    }
+    return wake;
+}
+
+/* ---- ending ---- */
+
+static uint64_t bounded(uint64_t tokens)
+{
+    return tokens > VQ_WORK_TOKENS_MAX ? VQ_WORK_TOKENS_MAX : tokens;
+}
+
+static void settle_pace(struct vq_work *w, const struct vq_work_flight *flight,
+                        const struct vq_work_reply *reply)
+{
+    uint32_t judge = flight->call.judge;
+    if (w->spec == NULL || judge >= w->spec->judges_count) {
+        return;
+    }
+    struct vq_work_pool *pool = &w->pools[judge];
+    uint64_t used = bounded(reply->tokens_in) + bounded(reply->tokens_out);
+    pool->in_flight--;
+    if (reply->end == VQ_END_NETWORK) {
+        vq_gcra_settle(&pool->tokens, flight->reserved, 0); /* nothing was sent */
+        vq_gcra_settle(&pool->requests, 1, 0);
+    } else if (used > 0) {
+        vq_gcra_settle(&pool->tokens, flight->reserved, (double)used);
+    }
+}
+
+void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
+{
+    struct vq_work_key128 key = vq_work_key_id(&reply->call);
+    struct vq_work_flight *flight = vq_work_table_get(&w->flights_by_id, key);
+    if (flight == NULL) {
+        return;
+    }
+    vq_work_table_remove(&w->flights_by_id, key);
+    vq_work_list_remove(&flight->link);
+    w->flights_count--;
+    w->calls_ended++;
+    settle_pace(w, flight, reply);
+    const struct vq_work_call *call = &flight->call;
+    struct vq_result result = {.call = call->id,
+                               .shard = call->shard,
+                               .fence = call->fence,
+                               .task = call->task,
+                               .request = call->request,
+                               .repaired = call->repaired,
+                               .judge = call->judge,
+                               .repeat = call->repeat,
+                               .tries = call->tries,
+                               .kind = (uint8_t)call->kind,
+                               .end = (uint8_t)reply->end,
+                               .refusal = reply->refusal,
+                               .http_status = reply->http_status > 999 ? 999 : reply->http_status,
+                               .latency_ms = reply->latency_ms,
+                               .started_unix_ms = reply->started_unix_ms,
+                               .tokens_in = reply->tokens_in,
+                               .tokens_cached = reply->tokens_cached,
+                               .tokens_out = reply->tokens_out,
+                               .answer = reply->answer,
+                               .finish_reason = reply->finish_reason,
+                               .model = reply->model,
+                               .fingerprint = reply->fingerprint,
+                               .error = reply->error};
+    struct vq_work_result *entry = vq_work_outbox_add(w, &result);
+    if (entry == NULL) {
+        vq_free(flight);
+        return;
+    }
+    struct vq_work_read read = {.result = entry,
+                                .flight = flight,
+                                .pool = (uint8_t)reply->pool,
+                                .retry_after_ms = reply->retry_after_ms};
+    if (w->options.has_spool) {
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_ANSWER, .u.read = read});
+    }
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_READ, .u.read = read});
+}
+
+/* ---- what follows ---- */
+
+/* Sends the ask again unless nobody may any more; then it goes back. */
+static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
+{
+    if (ask->cancelled) {
+        vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE);
+        vq_work_ask_close(w, ask);
+    } else if (w->draining || w->orphaned || w->pools[ask->lease->judge].state != VQ_POOL_OPEN) {
+        vq_work_ask_return(w, ask);
+    } else if (until_ns > w->now_ns) {
+        vq_work_ask_delay(w, ask, until_ns);
+    } else {
+        vq_work_ask_ready(w, ask);
+    }
+}
+
+/* This result settles the task. */
+static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
+                   enum vq_outcome outcome)
+{
+    result->outcome = (uint8_t)outcome;
+    result->final = true;
+    vq_free(ask->answer);
+    ask->answer = NULL;
+    ask->answer_bytes = 0;
+    ask->state = VQ_WORK_ASK_DONE;
+    vq_work_ask_decide(w, ask, outcome);
+    if (ask->cancelled) {
+        vq_work_ask_close(w, ask); /* nobody waits for its ACK */
+    }
+}
+
+static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result)
+{
+    enum vq_outcome outcome =
+        vq_verdict_ranker(result->answer, result->finish_reason, result->refusal);
+    bool repair =
+        outcome == VQ_OUTCOME_UNPARSEABLE && result->kind == VQ_CALL_ASK && w->spec->repair != NULL;
+    vq_work_pool_answered(w, result->judge);
+    result->outcome = (uint8_t)outcome;
+    if (!repair) {
+        result->final = true;
+        if (ask != NULL) {
+            settle(w, ask, result, outcome);
+        }
+        return;
+    }
+    if (ask == NULL) {
+        return; /* whoever gets the task next is given this answer to repair */
+    }
+    ask->answer =
+        vq_strndup(result->answer.bytes == 0 ? "" : result->answer.at, result->answer.bytes);
+    if (ask->answer == NULL) {
+        (void)vq_work_ok(w, VQ_NOMEM);
+        return;
+    }
+    ask->answer_bytes = result->answer.bytes;
+    ask->request = result->request;
+    ask->kind = VQ_CALL_REPAIR;
+    ask->kind_tries = 0;
+    again(w, ask, w->now_ns);
+}
+
+static void retry(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
+                  int64_t retry_after_ms)
+{
+    uint32_t tries_max = w->spec->judges[ask->lease->judge].tries_max;
+    if (ask->kind_tries >= tries_max && !ask->cancelled) {
+        settle(w, ask, result,
+               result->end == VQ_END_BAD_RESPONSE ? VQ_OUTCOME_BAD_RESPONSE
+                                                  : VQ_OUTCOME_UNAVAILABLE);
+        return;
+    }
+    int64_t wait_ms =
+        vq_backoff_ms(&w->rng, ask->kind_tries, w->options.backoff_ms, w->options.backoff_ms_max);
+    int64_t most = w->options.retry_after_ms_max;
+    int64_t asked = retry_after_ms > most ? most : retry_after_ms;
+    again(w, ask, w->now_ns + VQ_WORK_MS(asked > wait_ms ? asked : wait_ms));
+}
+
+/* Cuts the outputs to half of what was sent, where the run wants that, and asks again. */
+static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result)
+{
+    const struct vq_sample *sample = &ask->lease->sample->text;
+    size_t longest = sample->a.bytes > sample->b.bytes ? sample->a.bytes : sample->b.bytes;
+    size_t sent = ask->output_bytes_max > 0 ? ask->output_bytes_max : longest;
+    if (!w->spec->truncate || ask->kind != VQ_CALL_ASK || sent / 2 < VQ_WORK_OUTPUT_BYTES_MIN) {
+        settle(w, ask, result, VQ_OUTCOME_TOO_LONG);
+        return;
+    }
+    ask->output_bytes_max = sent / 2;
+    again(w, ask, w->now_ns);
+}
+
+void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
+{
+    struct vq_result *result = &read->result->result;
+    struct vq_work_ask *ask = vq_work_ask_find(w, result->shard, result->fence, result->task);
+    ask = ask != NULL && ask->state == VQ_WORK_ASK_CALLING ? ask : NULL;
+    vq_work_outbox_send(w, read->result);
+    if (result->end == VQ_END_RATE) {
+        vq_work_pool_refused(w, result->judge, read->flight->started_ns, read->retry_after_ms);
+    } else if (result->end == VQ_END_CLOSED) {
+        vq_work_pool_close(w, result->judge, read->pool, result->error);
+    }
+    switch ((enum vq_call_end)result->end) {
+    case VQ_END_ANSWER: read_answer(w, ask, result); break;
+    case VQ_END_RATE:
+    case VQ_END_CLOSED:
+        if (ask != NULL) {
+            ask->tries--; /* burns no try */
+            ask->kind_tries--;
+            again(w, ask, w->now_ns);
+        }
+        break;
+    case VQ_END_PROVIDER:
+    case VQ_END_NETWORK:
+    case VQ_END_LOST:
+    case VQ_END_BAD_RESPONSE:
+        if (ask != NULL) {
+            retry(w, ask, result, read->retry_after_ms);
+        }
+        break;
+    case VQ_END_TOO_LONG:
+        if (ask != NULL) {
+            too_long(w, ask, result);
+        }
+        break;
+    case VQ_END_BAD_REQUEST:
+        if (ask != NULL) {
+            settle(w, ask, result, VQ_OUTCOME_ERROR);
+        }
+        break;
+    case VQ_END_UNKNOWN:
+    case VQ_END__COUNT: break;
+    }
+    vq_free(read->flight);
+}

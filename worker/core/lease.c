@@ -1,0 +1,498 @@
+/* Leases, their asks, and the samples they speak of.
+ *
+ * An ask is in exactly one place: the ready queue of its judge, `delayed`, a call, or none. `open` of its lease, of its pool
+ * and of the worker count the asks that are not CLOSED; the last one to close takes the lease with it, and the last lease
+ * of a sample the sample. What a coordinator sends that cannot be carried out is given back, never kept half-way.
+ *
+ * Not its job: when a call may start (pool.c, call.c), what a term is (session.c). */
+#include "common/base/alloc.h"
+#include "worker/core/state.h"
+
+/* ---- samples ---- */
+
+static void sample_free(struct vq_work *w, struct vq_work_sample *sample)
+{
+    vq_work_list_remove(&sample->link);
+    vq_work_table_remove(&w->samples, vq_work_key_u64(sample->index));
+    w->samples_count--;
+    w->samples_bytes -= sample->bytes;
+    vq_free(sample);
+}
+
+void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep)
+{
+    uint32_t idle = 0;
+    for (struct vq_work_link *at = w->idle.prev; at != &w->idle;) {
+        struct vq_work_sample *sample = VQ_WORK_ITEM(at, struct vq_work_sample, link);
+        at = at->prev;
+        if (++idle > keep) {
+            sample_free(w, sample);
+        }
+    }
+}
+
+static struct vq_span copy_to(char **at, struct vq_span text)
+{
+    struct vq_span copy = {*at, text.bytes};
+    if (text.bytes > 0) {
+        memcpy(*at, text.at, text.bytes);
+    }
+    *at += text.bytes;
+    return copy;
+}
+
+void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
+{
+    struct vq_work_key128 key = vq_work_key_u64(msg->sample);
+    size_t bytes = msg->prompt.bytes + msg->a.bytes + msg->b.bytes;
+    vq_work_samples_drop_idle(w, VQ_WORK_SAMPLES_IDLE_MAX);
+    if (vq_work_table_get(&w->samples, key) != NULL || w->samples_count >= VQ_WORK_SAMPLES_MAX ||
+        w->samples_bytes + bytes > VQ_WORK_SAMPLES_BYTES_MAX) {
+        return; /* have it; or no room: its lease finds no sample and goes back */
+    }
+    struct vq_work_sample *sample = vq_alloc(1, sizeof(*sample) + bytes);
+    if (sample == NULL) {
+        (void)vq_work_ok(w, VQ_NOMEM);
+        return;
+    }
+    char *at = sample->at;
+    sample->index = msg->sample;
+    sample->text.prompt = copy_to(&at, msg->prompt);
+    sample->text.a = copy_to(&at, msg->a);
+    sample->text.b = copy_to(&at, msg->b);
+    sample->bytes = bytes;
+    if (!vq_work_ok(w, vq_work_table_put(&w->samples, key, sample))) {
+        vq_free(sample);
+        return;
+    }
+    vq_sample_identify(&sample->text, &sample->id);
+    vq_work_list_push(&w->idle, &sample->link);
+    w->samples_count++;
+    w->samples_bytes += bytes;
+}
+
+/* ---- asks ---- */
+
+void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask)
+{
+    if (ask->state == VQ_WORK_ASK_READY) {
+        vq_work_heap_remove(&w->pools[ask->lease->judge].ready, &ask->node);
+    } else if (ask->state == VQ_WORK_ASK_DELAYED) {
+        vq_work_heap_remove(&w->delayed, &ask->node);
+    } else if (ask->state == VQ_WORK_ASK_PARKED) {
+        ask->lease->parked--;
+    }
+}
+
+void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask)
+{
+    vq_work_ask_unqueue(w, ask);
+    ask->state = VQ_WORK_ASK_READY;
+    ask->node.first = (int64_t)ask->lease->seq;
+    ask->node.second = (uint64_t)(ask - ask->lease->asks);
+    vq_work_heap_push(&w->pools[ask->lease->judge].ready, &ask->node);
+}
+
+void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
+{
+    vq_work_ask_unqueue(w, ask);
+    ask->state = VQ_WORK_ASK_DELAYED;
+    ask->node.first = until_ns;
+    ask->node.second = ask->lease->seq;
+    vq_work_heap_push(&w->delayed, &ask->node);
+}
+
+void vq_work_ask_park(struct vq_work *w, struct vq_work_ask *ask)
+{
+    vq_work_ask_unqueue(w, ask);
+    ask->state = VQ_WORK_ASK_PARKED;
+    ask->lease->parked++;
+}
+
+void vq_work_delayed_pump(struct vq_work *w)
+{
+    for (;;) {
+        struct vq_work_node *node = vq_work_heap_peek(&w->delayed);
+        if (node == NULL || node->first > w->now_ns) {
+            return;
+        }
+        vq_work_ask_ready(w, VQ_WORK_ITEM(node, struct vq_work_ask, node));
+    }
+}
+
+static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
+{
+    vq_work_list_remove(&lease->link);
+    vq_work_table_remove(&w->leases_by_shard, vq_work_key_u64(lease->shard));
+    w->leases_count--;
+    if (--lease->sample->leases == 0) {
+        sample_free(w, lease->sample);
+    }
+    for (uint32_t i = 0; i < lease->asks_count; i++) {
+        vq_free(lease->asks[i].answer);
+    }
+    vq_free(lease);
+}
+
+/* Takes an ask out of every count; does not look at its lease. */
+static void ask_take_out(struct vq_work *w, struct vq_work_ask *ask)
+{
+    vq_work_ask_unqueue(w, ask);
+    ask->state = VQ_WORK_ASK_CLOSED;
+    ask->lease->open--;
+    w->asks_open--;
+    w->pools[ask->lease->judge].asks_open--;
+    w->pools[ask->lease->judge].closed++;
+}
+
+void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask)
+{
+    struct vq_work_lease *lease = ask->lease;
+    if (ask->state != VQ_WORK_ASK_CLOSED) {
+        ask_take_out(w, ask);
+    }
+    if (lease->open == 0) {
+        lease_free(w, lease);
+    }
+}
+
+void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outcome outcome)
+{
+    if (ask->swapped == 0) {
+        return;
+    }
+    struct vq_work_ask *lazy = &ask->lease->asks[ask->swapped - 1];
+    ask->swapped = 0;
+    if (lazy->state != VQ_WORK_ASK_LAZY) {
+        return;
+    }
+    if (vq_outcome_settles(outcome)) {
+        ask_take_out(w, lazy); /* the lease stays: `ask` waits for its ACK */
+    } else {
+        vq_work_ask_ready(w, lazy);
+    }
+}
+
+struct vq_work_lease *vq_work_lease_find(struct vq_work *w, uint64_t shard, struct vq_fence fence)
+{
+    struct vq_work_lease *lease = vq_work_table_get(&w->leases_by_shard, vq_work_key_u64(shard));
+    return lease != NULL && vq_fence_eq(lease->fence, fence) ? lease : NULL;
+}
+
+struct vq_work_ask *vq_work_ask_find(struct vq_work *w, uint64_t shard, struct vq_fence fence,
+                                     uint64_t task)
+{
+    struct vq_work_lease *lease = vq_work_lease_find(w, shard, fence);
+    for (uint32_t i = 0; lease != NULL && i < lease->asks_count; i++) {
+        if (lease->asks[i].task == task) {
+            return &lease->asks[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- giving back ---- */
+
+/* Room for so many tasks; NULL when there is no memory (sticks). */
+static struct vq_work_cancel *returned(struct vq_work *w, uint64_t shard, struct vq_fence fence,
+                                       uint32_t tasks_max)
+{
+    struct vq_work_cancel *cancel =
+        vq_alloc(1, sizeof(*cancel) + (size_t)tasks_max * sizeof(cancel->tasks[0]));
+    if (cancel == NULL) {
+        (void)vq_work_ok(w, VQ_NOMEM);
+        return NULL;
+    }
+    vq_work_list_init(&cancel->link);
+    cancel->shard = shard;
+    cancel->fence = fence;
+    return cancel;
+}
+
+static void say_returned(struct vq_work *w, struct vq_work_cancel *take_cancel)
+{
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CANCEL, .u.cancel = take_cancel});
+}
+
+static bool is_idle(const struct vq_work_ask *ask)
+{
+    return ask->state == VQ_WORK_ASK_LAZY || ask->state == VQ_WORK_ASK_READY ||
+           ask->state == VQ_WORK_ASK_PARKED || ask->state == VQ_WORK_ASK_DELAYED;
+}
+
+static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < lease->asks_count; i++) {
+        count += is_idle(&lease->asks[i]) ? 1 : 0;
+    }
+    if (count == 0) {
+        return;
+    }
+    struct vq_work_cancel *cancel = returned(w, lease->shard, lease->fence, count);
+    if (cancel == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < lease->asks_count; i++) {
+        if (is_idle(&lease->asks[i])) {
+            cancel->tasks[cancel->tasks_count++] = lease->asks[i].task;
+            ask_take_out(w, &lease->asks[i]);
+        }
+    }
+    say_returned(w, cancel);
+    if (lease->open == 0) {
+        lease_free(w, lease);
+    }
+}
+
+void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask)
+{
+    struct vq_work_lease *lease = ask->lease;
+    ask->state = ask->state == VQ_WORK_ASK_CALLING ? VQ_WORK_ASK_LAZY : ask->state; /* idle now */
+    lease_return(w, lease);
+}
+
+void vq_work_return_all(struct vq_work *w, uint32_t judge)
+{
+    for (struct vq_work_link *at = w->leases.next; at != &w->leases;) {
+        struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
+        at = at->next;
+        if (judge == UINT32_MAX || lease->judge == judge) {
+            lease_return(w, lease);
+        }
+    }
+}
+
+void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease)
+{
+    for (uint32_t i = 0; i < lease->asks_count; i++) {
+        if (lease->asks[i].state != VQ_WORK_ASK_CLOSED) {
+            ask_take_out(w, &lease->asks[i]);
+        }
+    }
+    lease_free(w, lease);
+}
+
+/* ---- LEASE and CANCEL ---- */
+
+/* Why this lease cannot be carried out; NULL when it can. */
+static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
+{
+    if (w->draining || w->orphaned) {
+        return "this worker is leaving";
+    }
+    if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &w->spec_wanted) ||
+        msg->judge >= w->spec->judges_count) {
+        return "its judge is not in the SPEC";
+    }
+    if (w->pools[msg->judge].state != VQ_POOL_OPEN) {
+        return "its judge is closed here";
+    }
+    if (vq_work_table_get(&w->samples, vq_work_key_u64(msg->sample)) == NULL) {
+        return "its sample is not here";
+    }
+    if (msg->stamp_ns > w->stamp_ns) {
+        return "it echoes a stamp that was never sent";
+    }
+    if (msg->asks_count > VQ_WORK_ASKS_MAX - w->asks_open ||
+        w->leases_count >= VQ_WORK_LEASES_MAX) {
+        return "this worker holds as much as it may";
+    }
+    for (uint32_t i = 0; i < msg->asks_count; i++) {
+        if (msg->asks[i].vibe >= w->spec->axes_count) {
+            return "its vibe is not in the SPEC";
+        }
+        if (msg->asks[i].prior.bytes > 0 && w->spec->repair == NULL) {
+            return "it wants a repair, and the SPEC has no template for it";
+        }
+    }
+    return NULL;
+}
+
+static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
+                               const struct vq_ask *from, struct vq_work_ask *ask)
+{
+    *ask = (struct vq_work_ask){.node = {.at = VQ_WORK_HEAP_NOWHERE},
+                                .lease = lease,
+                                .task = from->task,
+                                .vibe = from->vibe,
+                                .repeat = from->repeat,
+                                .order = from->order,
+                                .kind = VQ_CALL_ASK,
+                                .state = VQ_WORK_ASK_LAZY};
+    if (from->prior.bytes > 0) {
+        ask->answer = vq_strndup(from->prior.at, from->prior.bytes);
+        if (ask->answer == NULL) {
+            return VQ_NOMEM;
+        }
+        ask->answer_bytes = from->prior.bytes;
+        ask->kind = VQ_CALL_REPAIR;
+        vq_request_hash(&w->spec->judges[lease->judge].asker, &lease->sample->id,
+                        &w->spec->axes[from->vibe], from->order, from->repeat, &ask->request);
+    }
+    return VQ_OK;
+}
+
+/* The ask of the other order of the same vibe that was listed before and nobody waits for yet. */
+static struct vq_work_ask *other_order(struct vq_work_lease *lease, uint32_t before)
+{
+    for (uint32_t i = before; i > 0; i--) {
+        struct vq_work_ask *ask = &lease->asks[i - 1];
+        if (ask->vibe == lease->asks[before].vibe && ask->order != lease->asks[before].order &&
+            ask->swapped == 0) {
+            return ask;
+        }
+    }
+    return NULL;
+}
+
+static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *msg,
+                                 struct vq_work_lease **ret_lease)
+{
+    struct vq_work_lease *lease =
+        vq_alloc(1, sizeof(*lease) + (size_t)msg->asks_count * sizeof(lease->asks[0]));
+    if (lease == NULL) {
+        return VQ_NOMEM;
+    }
+    lease->shard = msg->shard;
+    lease->fence = msg->fence;
+    lease->seq = ++w->lease_seq;
+    lease->until_ns = msg->stamp_ns < 0 ? 0 : msg->stamp_ns + w->term_ns;
+    lease->judge = msg->judge;
+    lease->sample = vq_work_table_get(&w->samples, vq_work_key_u64(msg->sample));
+    lease->asks_count = msg->asks_count;
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; i < msg->asks_count && status == VQ_OK; i++) {
+        status = ask_fill(w, lease, &msg->asks[i], &lease->asks[i]);
+    }
+    size_t room = w->asks_open + msg->asks_count;
+    if (status == VQ_OK) {
+        status = vq_work_heap_reserve(&w->pools[msg->judge].ready, room);
+    }
+    if (status == VQ_OK) {
+        status = vq_work_heap_reserve(&w->delayed, room);
+    }
+    if (status == VQ_OK) {
+        status = vq_work_table_put(&w->leases_by_shard, vq_work_key_u64(msg->shard), lease);
+    }
+    if (status != VQ_OK) {
+        for (uint32_t i = 0; i < msg->asks_count; i++) {
+            vq_free(lease->asks[i].answer);
+        }
+        vq_free(lease);
+        return status;
+    }
+    *ret_lease = lease;
+    return VQ_OK;
+}
+
+void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
+{
+    struct vq_work_lease *held =
+        vq_work_table_get(&w->leases_by_shard, vq_work_key_u64(msg->shard));
+    if (msg->fence.epoch < w->epoch || msg->asks_count == 0) {
+        return;
+    }
+    if (held != NULL) {
+        if (msg->fence.epoch < held->fence.epoch ||
+            (msg->fence.epoch == held->fence.epoch && msg->fence.n <= held->fence.n)) {
+            return; /* a repeat of it, or an older one */
+        }
+        held->sample->leases++; /* the new lease may speak of the same sample */
+        struct vq_work_sample *sample = held->sample;
+        vq_work_lease_drop(w, held);
+        if (--sample->leases == 0) {
+            vq_work_list_push(&w->idle, &sample->link);
+        }
+    }
+    const char *why = refuse(w, msg);
+    if (why != NULL) {
+        vq_work_note(w, w->draining ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
+                     "gave back shard %llu: %s", (unsigned long long)msg->shard, why);
+        struct vq_work_cancel *cancel = returned(w, msg->shard, msg->fence, 0);
+        if (cancel != NULL) {
+            say_returned(w, cancel);
+        }
+        return;
+    }
+    struct vq_work_lease *lease = NULL;
+    if (!vq_work_ok(w, lease_fill(w, msg, &lease))) {
+        return;
+    }
+    vq_work_list_push(&w->leases, &lease->link);
+    w->leases_count++;
+    if (lease->sample->leases++ == 0) {
+        vq_work_list_remove(&lease->sample->link); /* not idle any more */
+    }
+    lease->open = lease->asks_count;
+    w->asks_open += lease->asks_count;
+    w->pools[lease->judge].asks_open += lease->asks_count;
+    for (uint32_t i = 0; i < lease->asks_count; i++) {
+        struct vq_work_ask *first = msg->asks[i].lazy ? other_order(lease, i) : NULL;
+        if (first != NULL) {
+            first->swapped = i + 1;
+        } else {
+            vq_work_ask_ready(w, &lease->asks[i]);
+        }
+    }
+}
+
+/* No new call of this task; what is in flight goes on. True when that took the lease away. */
+static bool ask_cancel(struct vq_work *w, struct vq_work_ask *ask)
+{
+    if (ask->state == VQ_WORK_ASK_CALLING) {
+        ask->cancelled = true;
+        return false;
+    }
+    if (ask->state == VQ_WORK_ASK_CLOSED) {
+        return false;
+    }
+    if (ask->state != VQ_WORK_ASK_DONE) {
+        /* Its answer is not ours to know: the swapped order was left to us, so it is asked. */
+        vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE);
+    }
+    bool last = ask->lease->open == 1;
+    vq_work_ask_close(w, ask);
+    return last;
+}
+
+void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
+{
+    struct vq_work_lease *lease = vq_work_lease_find(w, msg->shard, msg->fence);
+    if (lease == NULL) {
+        return;
+    }
+    if (msg->tasks_count == 0) {
+        vq_work_lease_drop(w, lease);
+        return;
+    }
+    for (uint32_t t = 0; t < msg->tasks_count; t++) { /* the swapped ones first: see ask_cancel */
+        for (uint32_t i = 0; i < lease->asks_count; i++) {
+            if (lease->asks[i].task == msg->tasks[t] && lease->asks[i].state == VQ_WORK_ASK_LAZY) {
+                ask_take_out(w, &lease->asks[i]);
+            }
+        }
+    }
+    for (uint32_t t = 0; t < msg->tasks_count; t++) {
+        struct vq_work_ask *ask = vq_work_ask_find(w, msg->shard, msg->fence, msg->tasks[t]);
+        if (ask != NULL && ask_cancel(w, ask)) {
+            return;
+        }
+    }
+    if (lease->open == 0) {
+        lease_free(w, lease);
+    }
+}
+
+void vq_work_lease_renew(struct vq_work *w, struct vq_work_lease *lease, int64_t until_ns)
+{
+    if (until_ns > lease->until_ns) {
+        lease->until_ns = until_ns;
+    }
+    for (uint32_t i = 0; lease->parked > 0 && lease->until_ns > w->now_ns && i < lease->asks_count;
+         i++) {
+        if (lease->asks[i].state == VQ_WORK_ASK_PARKED) {
+            vq_work_ask_ready(w, &lease->asks[i]);
+        }
+    }
+}

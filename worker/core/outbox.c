@@ -1,0 +1,260 @@
+/* Results that the coordinator has not ACKed.
+ *
+ * A result is unread, then unsent, then sent, until its ACK, whatever becomes of its lease or session; each new session
+ * sends all of them again. `sent` is in the order of sending. What bounds them: no call starts while there are too many
+ * (call.c). */
+#include "common/base/alloc.h"
+#include "proto/limits.h"
+#include "worker/core/state.h"
+
+#define FIXED_BYTES 256 /* of an encoded result, besides its texts */
+
+static struct vq_span cut(struct vq_span text, size_t max)
+{
+    return vq_span(text.at, text.bytes > max ? max : text.bytes);
+}
+
+/* As cut, but never inside a UTF-8 sequence. */
+static struct vq_span cut_text(struct vq_span text, size_t max)
+{
+    struct vq_span short_text = cut(text, max);
+    if (short_text.bytes < text.bytes) {
+        while (short_text.bytes > 0 && ((unsigned char)text.at[short_text.bytes] & 0xc0) == 0x80) {
+            short_text.bytes--;
+        }
+    }
+    return short_text;
+}
+
+static struct vq_span copy_to(char **at, struct vq_span text)
+{
+    struct vq_span copy = {*at, text.bytes};
+    if (text.bytes > 0) {
+        memcpy(*at, text.at, text.bytes);
+    }
+    *at += text.bytes;
+    return copy;
+}
+
+struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *from)
+{
+    struct vq_span answer = cut(from->answer, VQ_ANSWER_BYTES_MAX);
+    struct vq_span finish = cut_text(from->finish_reason, VQ_WIRE_NAME_BYTES_MAX);
+    struct vq_span model = cut_text(from->model, VQ_WIRE_NAME_BYTES_MAX);
+    struct vq_span fingerprint = cut_text(from->fingerprint, VQ_WIRE_NAME_BYTES_MAX);
+    struct vq_span error = cut_text(from->error, VQ_WIRE_TEXT_BYTES_MAX);
+    size_t texts = answer.bytes + finish.bytes + model.bytes + fingerprint.bytes + error.bytes;
+    struct vq_work_result *entry = vq_alloc(1, sizeof(*entry) + texts);
+    if (entry == NULL) {
+        (void)vq_work_ok(w, VQ_NOMEM);
+        return NULL;
+    }
+    char *at = entry->at;
+    entry->result = *from;
+    entry->result.answer = copy_to(&at, answer);
+    entry->result.finish_reason = copy_to(&at, finish);
+    entry->result.model = copy_to(&at, model);
+    entry->result.fingerprint = copy_to(&at, fingerprint);
+    entry->result.error = copy_to(&at, error);
+    entry->bytes = texts + FIXED_BYTES;
+    entry->place = VQ_WORK_RESULT_UNREAD;
+    if (!vq_work_ok(w, vq_work_table_put(&w->results_by_id, vq_work_key_id(&from->call), entry))) {
+        vq_free(entry);
+        return NULL;
+    }
+    vq_work_list_push(&w->unread, &entry->link);
+    w->results_count++;
+    w->results_bytes += entry->bytes;
+    return entry;
+}
+
+void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry)
+{
+    VQ_ASSERT(entry->place == VQ_WORK_RESULT_UNREAD);
+    entry->place = VQ_WORK_RESULT_UNSENT;
+    entry->at_ns = w->now_ns;
+    vq_work_list_remove(&entry->link);
+    vq_work_list_push(&w->unsent, &entry->link);
+    w->unsent_count++;
+    w->unsent_bytes += entry->bytes;
+}
+
+void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result)
+{
+    if (w->results_count < VQ_WORK_OUTBOX_MAX &&
+        vq_work_table_get(&w->results_by_id, vq_work_key_id(&result->call)) == NULL) {
+        (void)vq_work_outbox_add(w, result);
+    }
+}
+
+/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so it settles by itself
+ * unless a repair is due. */
+void vq_work_outbox_read_spooled(struct vq_work *w)
+{
+    while (!vq_work_list_empty(&w->unread)) {
+        struct vq_work_result *entry = VQ_WORK_ITEM(w->unread.next, struct vq_work_result, link);
+        struct vq_result *result = &entry->result;
+        result->outcome = VQ_OUTCOME_NONE;
+        result->final = false;
+        if (result->end == VQ_END_ANSWER) {
+            enum vq_outcome outcome =
+                vq_verdict_ranker(result->answer, result->finish_reason, result->refusal);
+            result->outcome = (uint8_t)outcome;
+            result->final = outcome != VQ_OUTCOME_UNPARSEABLE || result->kind == VQ_CALL_REPAIR ||
+                            w->spec->repair == NULL;
+        }
+        vq_work_outbox_send(w, entry);
+    }
+}
+
+static void entry_forget(struct vq_work *w, struct vq_work_result *entry)
+{
+    vq_work_table_remove(&w->results_by_id, vq_work_key_id(&entry->result.call));
+    vq_work_list_remove(&entry->link);
+    w->results_count--;
+    w->results_bytes -= entry->bytes;
+    if (entry->place == VQ_WORK_RESULT_UNSENT) {
+        w->unsent_count--;
+        w->unsent_bytes -= entry->bytes;
+    }
+    vq_free(entry);
+}
+
+void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
+{
+    for (uint32_t i = 0; i < ack->calls_count; i++) {
+        struct vq_work_result *entry =
+            vq_work_table_get(&w->results_by_id, vq_work_key_id(&ack->calls[i]));
+        if (entry == NULL) {
+            continue;
+        }
+        const struct vq_result *result = &entry->result;
+        struct vq_work_ask *ask = NULL;
+        if (result->final) {
+            ask = vq_work_ask_find(w, result->shard, result->fence, result->task);
+        }
+        if (ask != NULL && ask->state == VQ_WORK_ASK_DONE) {
+            vq_work_ask_close(w, ask);
+        }
+        if (w->options.has_spool) {
+            vq_work_queue(w,
+                          (struct vq_work_item){.type = VQ_WORK_ITEM_ACKED, .u.id = ack->calls[i]});
+        }
+        entry_forget(w, entry);
+    }
+}
+
+static void unsend(struct vq_work *w, struct vq_work_result *entry)
+{
+    entry->place = VQ_WORK_RESULT_UNSENT;
+    w->unsent_count++;
+    w->unsent_bytes += entry->bytes;
+}
+
+void vq_work_outbox_session(struct vq_work *w)
+{
+    for (struct vq_work_link *at = w->sent.next; at != &w->sent; at = at->next) {
+        unsend(w, VQ_WORK_ITEM(at, struct vq_work_result, link));
+    }
+    vq_work_list_prepend(&w->unsent, &w->sent);
+    w->flush = true;
+}
+
+static int64_t resend_ns(const struct vq_work *w)
+{
+    int64_t least = VQ_WORK_MS(VQ_WORK_RESEND_MS_MIN);
+    return w->term_ns > least ? w->term_ns : least;
+}
+
+static const struct vq_work_result *first(const struct vq_work_link *list)
+{
+    return vq_work_list_empty(list) ? NULL : VQ_WORK_ITEM(list->next, struct vq_work_result, link);
+}
+
+/* When the next RESULTS is due, by what is unsent or was not ACKed for long; INT64_MAX: never. */
+static int64_t due_ns(const struct vq_work *w)
+{
+    int64_t due = INT64_MAX;
+    if (w->unsent_count > 0) {
+        bool now = w->flush || w->unsent_count >= VQ_WORK_BATCH_RESULTS ||
+                   w->unsent_bytes >= VQ_WORK_BATCH_BYTES;
+        due = now ? w->now_ns : first(&w->unsent)->at_ns + VQ_WORK_MS(VQ_WORK_BATCH_MS);
+    }
+    if (first(&w->sent) != NULL && first(&w->sent)->at_ns + resend_ns(w) < due) {
+        due = first(&w->sent)->at_ns + resend_ns(w);
+    }
+    return due;
+}
+
+int64_t vq_work_outbox_wake(const struct vq_work *w)
+{
+    return w->link == VQ_WORK_LINK_OPEN ? due_ns(w) : INT64_MAX;
+}
+
+void vq_work_outbox_pump(struct vq_work *w)
+{
+    if (w->link != VQ_WORK_LINK_OPEN) {
+        return;
+    }
+    while (first(&w->sent) != NULL && first(&w->sent)->at_ns + resend_ns(w) <= w->now_ns) {
+        struct vq_work_result *entry = VQ_WORK_ITEM(w->sent.next, struct vq_work_result, link);
+        vq_work_list_remove(&entry->link);
+        vq_work_list_push(&w->unsent, &entry->link);
+        unsend(w, entry);
+    }
+    if (w->unsent_count > 0 && due_ns(w) <= w->now_ns) {
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_RESULTS});
+    }
+    if (w->unsent_count == 0) {
+        w->flush = false;
+    }
+}
+
+/* One frame's worth of what is unsent, from now on sent. False: no memory. */
+bool vq_work_outbox_fill(struct vq_work *w, struct vq_msg_results *ret_results)
+{
+    void *list = w->scratch;
+    if (!vq_work_ok(w,
+                    vq_grow(&list, &w->scratch_cap,
+                            VQ_WORK_BATCH_RESULTS * sizeof(struct vq_result), 1, SIZE_MAX / 2))) {
+        return false;
+    }
+    w->scratch = list;
+    struct vq_result *results = list;
+    uint32_t count = 0;
+    size_t bytes = 0;
+    while (w->unsent_count > 0 && count < VQ_WORK_BATCH_RESULTS) {
+        struct vq_work_result *entry = VQ_WORK_ITEM(w->unsent.next, struct vq_work_result, link);
+        if (count > 0 && bytes + entry->bytes > VQ_WORK_BATCH_BYTES) {
+            break;
+        }
+        bytes += entry->bytes;
+        results[count++] = entry->result;
+        vq_work_list_remove(&entry->link);
+        vq_work_list_push(&w->sent, &entry->link);
+        entry->place = VQ_WORK_RESULT_SENT;
+        entry->at_ns = w->now_ns;
+        w->unsent_count--;
+        w->unsent_bytes -= entry->bytes;
+    }
+    *ret_results =
+        (struct vq_msg_results){.session = w->session, .results = results, .results_count = count};
+    return true;
+}
+
+bool vq_work_outbox_full(const struct vq_work *w)
+{
+    return w->results_count >= VQ_WORK_OUTBOX_MAX / 2 ||
+           w->results_bytes >= VQ_WORK_OUTBOX_BYTES_SOFT;
+}
+
+void vq_work_outbox_free(struct vq_work *w)
+{
+    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    for (size_t i = 0; i < VQ_COUNT(lists); i++) {
+        while (!vq_work_list_empty(lists[i])) {
+            entry_forget(w, VQ_WORK_ITEM(lists[i]->next, struct vq_work_result, link));
+        }
+    }
+    vq_work_table_free(&w->results_by_id);
+}

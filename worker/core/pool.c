@@ -1,0 +1,266 @@
+/* A judge as this worker may use it: its slice of the limits, what refusals taught, whether it is closed, and how much
+ * work to ask for.
+ *
+ * Invariants: 1 <= level <= limit, unless limit is 0; a closed pool has no idle asks and a credit of 0. Until the first GRANT
+ * a pool has a small concurrency and no known rates; grants of one session rise in n. A refusal of capacity halves the
+ * level once for all calls that were in flight together, an answer raises it by 1/level: one more for each round of
+ * answers (AIMD). A closed pool stays closed for this process: its reason needs a person.
+ *
+ * Not its job: which ask is next (lease.c), what a refusal does to its ask (call.c). */
+#include "common/base/alloc.h"
+#include "worker/core/state.h"
+
+#include <stdio.h>
+
+static void set_limit(struct vq_work_pool *pool, uint32_t limit)
+{
+    bool at_limit = pool->level >= pool->limit;
+    pool->limit = limit > VQ_WORK_CONCURRENCY_MAX ? VQ_WORK_CONCURRENCY_MAX : limit;
+    if (at_limit || pool->level > pool->limit) {
+        pool->level = pool->limit;
+    }
+    if (pool->level < 1) {
+        pool->level = 1;
+    }
+}
+
+bool vq_work_pools_reset(struct vq_work *w)
+{
+    struct vq_work_pool *pools = vq_alloc(w->spec->judges_count, sizeof(*pools));
+    if (pools == NULL) {
+        return vq_work_ok(w, VQ_NOMEM);
+    }
+    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
+        pools[i].cut_ns = INT64_MIN;
+        pools[i].paused_ns = INT64_MIN;
+        set_limit(&pools[i], VQ_WORK_CONCURRENCY_DEFAULT);
+    }
+    for (struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
+        const struct vq_work_flight *flight = VQ_WORK_ITEM(at, struct vq_work_flight, link);
+        if (flight->call.judge < w->spec->judges_count) {
+            pools[flight->call.judge].in_flight++;
+        }
+    }
+    w->pools = pools;
+    return true;
+}
+
+void vq_work_pools_free(struct vq_work *w, struct vq_work_pool *pools, uint32_t count)
+{
+    (void)w;
+    for (uint32_t i = 0; pools != NULL && i < count; i++) {
+        vq_work_heap_free(&pools[i].ready);
+    }
+    vq_free(pools);
+}
+
+static struct vq_work_pool *pool_of(struct vq_work *w, uint32_t judge)
+{
+    return w->spec != NULL && judge < w->spec->judges_count ? &w->pools[judge] : NULL;
+}
+
+static void set_text(struct vq_work_pool *pool, struct vq_span text)
+{
+    int bytes = (int)(text.bytes < sizeof(pool->text) ? text.bytes : sizeof(pool->text) - 1);
+    (void)snprintf(pool->text, sizeof(pool->text), "%.*s", bytes, bytes == 0 ? "" : text.at);
+}
+
+void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key)
+{
+    struct vq_work_pool *pool = pool_of(w, key->judge);
+    if (pool == NULL) {
+        return;
+    }
+    pool->keyed = true;
+    pool->fingerprint_bytes = key->has_fingerprint ? sizeof(pool->fingerprint) : 0;
+    memcpy(pool->fingerprint, key->fingerprint, sizeof(pool->fingerprint));
+    if (key->state != VQ_POOL_OPEN) {
+        vq_work_pool_close(w, key->judge, key->state, key->text);
+    }
+    w->credit_due = true;
+}
+
+void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
+{
+    for (uint32_t i = 0; i < grant->slices_count; i++) {
+        const struct vq_slice *slice = &grant->slices[i];
+        struct vq_work_pool *pool = pool_of(w, slice->judge);
+        if (pool == NULL || (pool->granted && slice->n <= pool->grant_n)) {
+            continue;
+        }
+        pool->granted = true;
+        pool->grant_n = slice->n;
+        pool->requests_per_minute = slice->requests_per_minute;
+        set_limit(pool, slice->concurrency);
+        vq_gcra_set(&pool->requests, slice->requests_per_minute, VQ_WORK_REQUEST_BURST_S);
+        vq_gcra_set(&pool->tokens, slice->tokens_per_minute, VQ_WORK_TOKEN_BURST_S);
+        w->credit_due = true;
+    }
+}
+
+void vq_work_pool_close(struct vq_work *w, uint32_t judge, enum vq_pool_state state,
+                        struct vq_span text)
+{
+    struct vq_work_pool *pool = pool_of(w, judge);
+    if (pool == NULL || pool->state != VQ_POOL_OPEN) {
+        return;
+    }
+    pool->state = (uint8_t)(state == VQ_POOL_OPEN ? VQ_POOL_BAD_KEY : state);
+    set_text(pool, text);
+    vq_work_note(w, VQ_WORK_NOTE_WARN, "judge %s is closed here: %s",
+                 w->spec->judges[judge].judge.name, pool->text);
+    vq_work_return_all(w, judge);
+    w->credit_due = true;
+}
+
+void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
+                          int64_t retry_after_ms)
+{
+    struct vq_work_pool *pool = pool_of(w, judge);
+    if (pool == NULL) {
+        return;
+    }
+    bool fresh = started_ns > pool->cut_ns;
+    if (fresh) {
+        pool->level = pool->level / 2 < 1 ? 1 : pool->level / 2;
+        pool->cut_ns = w->now_ns;
+    }
+    int64_t pause_ms = 0;
+    if (retry_after_ms > 0) {
+        int64_t most = w->options.retry_after_ms_max;
+        pause_ms = retry_after_ms > most ? most : retry_after_ms;
+        pause_ms +=
+            (int64_t)vq_rng_below(&w->rng, (uint64_t)pause_ms / 10 + 1); /* not all at once */
+    } else if (fresh) {
+        pause_ms = vq_pause_ms(&w->rng, pool->pauses, VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX);
+        pool->pauses++;
+    }
+    int64_t until_ns = w->now_ns + VQ_WORK_MS(pause_ms);
+    pool->paused_ns = until_ns > pool->paused_ns ? until_ns : pool->paused_ns;
+}
+
+void vq_work_pool_answered(struct vq_work *w, uint32_t judge)
+{
+    struct vq_work_pool *pool = pool_of(w, judge);
+    if (pool == NULL) {
+        return;
+    }
+    pool->level += 1 / pool->level;
+    if (pool->level > pool->limit) {
+        pool->level = pool->limit < 1 ? 1 : pool->limit;
+    }
+    pool->pauses = 0;
+}
+
+int64_t vq_work_pool_when(const struct vq_work *w, const struct vq_work_pool *pool, double tokens)
+{
+    if (pool->limit == 0 || pool->state != VQ_POOL_OPEN ||
+        pool->in_flight >= (uint32_t)pool->level) {
+        return INT64_MAX;
+    }
+    int64_t when = pool->paused_ns > w->now_ns ? pool->paused_ns : w->now_ns;
+    int64_t requests = vq_gcra_when(&pool->requests, 1, w->now_ns);
+    int64_t reserve = vq_gcra_when(&pool->tokens, tokens, w->now_ns);
+    when = requests > when ? requests : when;
+    return reserve > when ? reserve : when;
+}
+
+/* ---- credit ---- */
+
+static uint32_t want(const struct vq_work *w, const struct vq_work_pool *pool)
+{
+    if (w->draining || w->orphaned || !pool->keyed || pool->state != VQ_POOL_OPEN ||
+        pool->limit == 0) {
+        return 0;
+    }
+    if (w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w)) {
+        return pool->asks_open; /* what it has, no more for now */
+    }
+    double shard = 2.0 * w->spec->axes_count;
+    double most = (double)VQ_WORK_ASKS_MAX / w->spec->judges_count;
+    double tasks = pool->level * VQ_WORK_AHEAD_CALLS;
+    double ahead = pool->level + pool->per_s * VQ_WORK_AHEAD_S;
+    tasks = ahead > tasks ? ahead : tasks;
+    if (pool->requests_per_minute > 0) {
+        double paced = pool->requests_per_minute / 60 * VQ_WORK_AHEAD_PACED_S;
+        tasks = tasks > paced ? paced : tasks;
+    }
+    tasks = tasks > most ? most : tasks;
+    return (uint32_t)(tasks < shard ? shard : tasks);
+}
+
+bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
+{
+    uint32_t count = w->spec->judges_count;
+    void *list = w->scratch;
+    if (!vq_work_ok(w, vq_grow(&list, &w->scratch_cap, count * sizeof(struct vq_credit), 1,
+                               SIZE_MAX / 2))) {
+        return false;
+    }
+    w->scratch = list;
+    struct vq_credit *credits = list;
+    for (uint32_t i = 0; i < count; i++) {
+        struct vq_work_pool *pool = &w->pools[i];
+        pool->credited = want(w, pool);
+        credits[i] = (struct vq_credit){
+            .judge = i,
+            .tasks = pool->credited,
+            .state = pool->state,
+            .fingerprint = vq_span((const char *)pool->fingerprint, pool->fingerprint_bytes),
+            .text = vq_span_str(pool->text)};
+    }
+    *ret_credit =
+        (struct vq_msg_credit){.session = w->session, .credits = credits, .credits_count = count};
+    return true;
+}
+
+static bool keys_known(const struct vq_work *w)
+{
+    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
+        if (!w->pools[i].keyed) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Speeds since the last look, and whether some wish has moved by a quarter. */
+static bool moved(struct vq_work *w)
+{
+    double seconds = (double)(w->now_ns - w->credit_ns) / 1e9;
+    bool changed = false;
+    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
+        struct vq_work_pool *pool = &w->pools[i];
+        pool->per_s = 0.5 * pool->per_s + 0.5 * (double)pool->closed / seconds;
+        pool->closed = 0;
+        double now = want(w, pool);
+        double then = pool->credited;
+        changed = changed || now > then * 1.25 || now < then * 0.75;
+    }
+    return changed;
+}
+
+void vq_work_credit_pump(struct vq_work *w)
+{
+    if (w->link != VQ_WORK_LINK_OPEN || w->spec == NULL ||
+        !vq_hash_eq(&w->spec->hash, &w->spec_wanted) || !keys_known(w)) {
+        return;
+    }
+    bool look = w->now_ns - w->credit_ns >= VQ_WORK_MS(VQ_WORK_CREDIT_MS);
+    bool changed = look && moved(w);
+    if (look) {
+        w->credit_ns = w->now_ns;
+    }
+    if (w->credit_due || changed) {
+        w->credit_due = false;
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
+    }
+}
+
+int64_t vq_work_credit_wake(const struct vq_work *w)
+{
+    if (w->link != VQ_WORK_LINK_OPEN || w->asks_open == 0) {
+        return INT64_MAX;
+    }
+    return w->credit_ns + VQ_WORK_MS(VQ_WORK_CREDIT_MS);
+}

@@ -1,0 +1,273 @@
+/* The link to the coordinator: HELLO until a WELCOME, HEARTBEATs and what their echoes renew, and every way to leave.
+ *
+ * Stamps rise with every HELLO, HELD and HEARTBEAT, so that an echo names one of them. A term counts from the stamp of the
+ * message that is echoed, for the leases that this message listed: whatever happened since, the coordinator read it not
+ * before it was sent. Silence for a few heartbeats: connect anew and HELLO again, holding everything; silence for longer:
+ * no new call (terms see to that), keep the results, and leave. */
+#include "worker/core/state.h"
+
+#include <stdio.h>
+
+int64_t vq_work_stamp(struct vq_work *w)
+{
+    w->stamp_ns = w->now_ns > w->stamp_ns ? w->now_ns : w->stamp_ns + 1;
+    return w->stamp_ns;
+}
+
+static void say_hello(struct vq_work *w, bool reconnect)
+{
+    uint64_t wait_ms = (uint64_t)VQ_WORK_HELLO_MS << (w->hellos > 8 ? 8 : w->hellos);
+    wait_ms = wait_ms > VQ_WORK_HELLO_MS_MAX ? VQ_WORK_HELLO_MS_MAX : wait_ms;
+    wait_ms = wait_ms - wait_ms / 4 +
+              vq_rng_below(&w->rng, wait_ms / 2 + 1); /* not all workers at once */
+    w->hellos++;
+    w->link = VQ_WORK_LINK_HELLO;
+    w->hello_due_ns = w->now_ns + VQ_WORK_MS(wait_ms);
+    if (reconnect) {
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_RECONNECT});
+    }
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_HELLO});
+}
+
+void vq_work_on_connected(struct vq_work *w)
+{
+    if (w->link == VQ_WORK_LINK_NEW) {
+        w->heard_ns = w->now_ns;
+    }
+    say_hello(w, false);
+}
+
+static void heartbeat(struct vq_work *w, enum vq_work_item_type type)
+{
+    w->heartbeat_due_ns = w->now_ns + w->heartbeat_ns;
+    vq_work_queue(w, (struct vq_work_item){.type = type});
+}
+
+/* ---- WELCOME and SPEC ---- */
+
+static void take_terms(struct vq_work *w, const struct vq_msg_welcome *welcome)
+{
+    uint32_t term_ms = welcome->term_ms < 1 ? 1 : welcome->term_ms;
+    term_ms = term_ms > VQ_WORK_TERM_MS_MAX ? VQ_WORK_TERM_MS_MAX : term_ms;
+    uint32_t beat_ms = welcome->heartbeat_ms < 1 ? 1 : welcome->heartbeat_ms;
+    w->term_ns = VQ_WORK_MS(term_ms);
+    w->heartbeat_ns = VQ_WORK_MS(beat_ms > term_ms ? term_ms : beat_ms);
+    if (w->options.orphan_s == 0 && welcome->orphan_s > 0) {
+        w->orphan_ns = VQ_WORK_S(welcome->orphan_s);
+    }
+}
+
+static void drop_leases(struct vq_work *w)
+{
+    while (!vq_work_list_empty(&w->leases)) {
+        vq_work_lease_drop(w, VQ_WORK_ITEM(w->leases.next, struct vq_work_lease, link));
+    }
+}
+
+void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
+{
+    static const struct vq_id any;
+    if (w->link != VQ_WORK_LINK_HELLO || welcome->stamp_ns != w->hello_ns ||
+        welcome->epoch < w->epoch) {
+        return;
+    }
+    if (!vq_id_eq(&w->run, &any) && !vq_id_eq(&w->run, &welcome->run)) {
+        vq_work_note(w, VQ_WORK_NOTE_WARN, "the coordinator has another run: %.*s",
+                     (int)welcome->run_name.bytes, welcome->run_name.at);
+        vq_work_exit(w, VQ_WORK_EXIT_USAGE);
+        return;
+    }
+    w->run = welcome->run;
+    w->session = welcome->session;
+    w->epoch = welcome->epoch;
+    w->link = VQ_WORK_LINK_OPEN;
+    w->hellos = 0;
+    w->drain_said = false;
+    take_terms(w, welcome);
+    vq_work_samples_drop_idle(w, 0);
+    w->orphaned = false;
+    for (uint32_t i = 0; w->spec != NULL && i < w->spec->judges_count; i++) {
+        w->pools[i].granted = false;
+    }
+    w->spec_wanted = welcome->spec;
+    if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &welcome->spec)) {
+        drop_leases(w); /* other questions from now on; HELD does not list them */
+    }
+    vq_work_note(w, VQ_WORK_NOTE_INFO,
+                 "session %llu of run %.*s: %u leases, %u calls in flight, %u results held",
+                 (unsigned long long)w->session, (int)welcome->run_name.bytes, welcome->run_name.at,
+                 w->leases_count, w->flights_count, w->results_count);
+    heartbeat(w, VQ_WORK_ITEM_HELD);
+    if (w->leases_count > 0) {
+        heartbeat(w, VQ_WORK_ITEM_HEARTBEAT); /* its echo renews them */
+    }
+    vq_work_outbox_session(w);
+    while (!vq_work_list_empty(&w->returned)) {
+        struct vq_work_cancel *cancel = VQ_WORK_ITEM(w->returned.next, struct vq_work_cancel, link);
+        vq_work_list_remove(&cancel->link);
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CANCEL, .u.cancel = cancel});
+    }
+    w->credit_due = true;
+}
+
+void vq_work_on_spec(struct vq_work *w, const struct vq_msg_spec *msg)
+{
+    bool have = w->spec != NULL && vq_hash_eq(&w->spec->hash, &msg->hash);
+    if (have || !vq_hash_eq(&msg->hash, &w->spec_wanted)) {
+        return;
+    }
+    struct vq_work_spec *spec = NULL;
+    struct vq_error err = {""};
+    enum vq_status status = vq_work_spec_create(msg->body, &msg->hash, &spec, &err);
+    if (status == VQ_NOMEM) {
+        (void)vq_work_ok(w, status);
+        return;
+    }
+    if (status != VQ_OK) {
+        vq_work_note(w, VQ_WORK_NOTE_WARN, "cannot use the run's SPEC: %s", err.text);
+        vq_work_exit(w, VQ_WORK_EXIT_FATAL);
+        return;
+    }
+    drop_leases(w);
+    struct vq_work_spec *old = w->spec;
+    struct vq_work_pool *old_pools = w->pools;
+    w->spec = spec;
+    if (!vq_work_pools_reset(w)) {
+        w->spec = old;
+        vq_work_spec_destroy(&spec);
+        return;
+    }
+    vq_work_pools_free(w, old_pools, old == NULL ? 0 : old->judges_count);
+    vq_work_spec_destroy(&old);
+    vq_work_outbox_read_spooled(w);
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_KEYS});
+}
+
+void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
+{
+    if (echo->stamp_ns > w->stamp_ns || echo->stamp_ns <= 0) {
+        return; /* never sent */
+    }
+    for (struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
+        struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
+        if (lease->listed_ns != 0 && lease->listed_ns <= echo->stamp_ns) {
+            vq_work_lease_renew(w, lease, echo->stamp_ns + w->term_ns);
+        }
+    }
+}
+
+/* ---- leaving ---- */
+
+void vq_work_drain(struct vq_work *w, const char *why)
+{
+    if (w->draining) {
+        return;
+    }
+    w->draining = true;
+    vq_work_note(w, VQ_WORK_NOTE_INFO, "%s: %u calls in flight are finished, the rest goes back",
+                 why, w->flights_count);
+    vq_work_return_all(w, UINT32_MAX);
+}
+
+static bool holds_nothing(const struct vq_work *w)
+{
+    return w->flights_count == 0 && w->results_count == 0;
+}
+
+void vq_work_stop(struct vq_work *w)
+{
+    vq_work_exit(w, holds_nothing(w) ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED);
+}
+
+void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
+{
+    bool settled = holds_nothing(w);
+    if (bye->code != VQ_BYE_NO_SESSION && bye->code != VQ_BYE_LEAVING) {
+        vq_work_note(w, bye->code == VQ_BYE_DONE ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
+                     "the coordinator says good-bye: %.*s", (int)bye->text.bytes, bye->text.at);
+    }
+    switch ((enum vq_bye_code)bye->code) {
+    case VQ_BYE_DONE: vq_work_exit(w, settled ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED); break;
+    case VQ_BYE_NO_SESSION:
+        if (w->link == VQ_WORK_LINK_OPEN) {
+            say_hello(w, false);
+        }
+        break;
+    case VQ_BYE_VERSION:
+    case VQ_BYE_OTHER_RUN: vq_work_exit(w, VQ_WORK_EXIT_USAGE); break;
+    case VQ_BYE_STOPPED: vq_work_exit(w, VQ_WORK_EXIT_STOPPED); break;
+    case VQ_BYE_PROTOCOL: vq_work_exit(w, VQ_WORK_EXIT_FATAL); break;
+    case VQ_BYE_LEAVING: break;
+    }
+}
+
+/* Draining: said so, waited for the calls, everything ACKed: BYE. */
+static void leave(struct vq_work *w)
+{
+    bool open = w->link == VQ_WORK_LINK_OPEN;
+    if (open && !w->drain_said) {
+        w->drain_said = true;
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_DRAIN});
+    }
+    if (w->flights_count > 0) {
+        return;
+    }
+    bool silent = w->now_ns - w->heard_ns >= VQ_WORK_S(VQ_WORK_DRAIN_SILENT_S);
+    if (w->results_count > 0 && (w->session != 0 || w->link != VQ_WORK_LINK_NEW) && !silent) {
+        return;
+    }
+    if (open) {
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_BYE});
+    }
+    enum vq_work_exit code = w->results_count == 0 ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED;
+    vq_work_exit(w, w->spool_failed ? VQ_WORK_EXIT_FATAL : code);
+}
+
+void vq_work_session_pump(struct vq_work *w)
+{
+    if (w->link == VQ_WORK_LINK_OPEN && w->now_ns >= w->heartbeat_due_ns) {
+        heartbeat(w, VQ_WORK_ITEM_HEARTBEAT);
+    }
+    if (w->link == VQ_WORK_LINK_OPEN &&
+        w->now_ns - w->heard_ns >= VQ_WORK_SILENT_HEARTBEATS * w->heartbeat_ns) {
+        vq_work_note(w, VQ_WORK_NOTE_WARN, "the coordinator is silent; connecting anew");
+        say_hello(w, true);
+    } else if (w->link == VQ_WORK_LINK_HELLO && w->now_ns >= w->hello_due_ns) {
+        say_hello(w, true);
+    }
+    if (w->draining) {
+        leave(w);
+    }
+    if (w->link != VQ_WORK_LINK_NEW && w->now_ns - w->heard_ns >= w->orphan_ns) {
+        if (!w->orphaned) {
+            vq_work_note(w, VQ_WORK_NOTE_WARN, "no word from the coordinator for %lld s: leaving",
+                         (long long)(w->orphan_ns / VQ_WORK_S(1)));
+        }
+        w->orphaned = true;
+        if (w->flights_count == 0) {
+            vq_work_exit(w, VQ_WORK_EXIT_STOPPED);
+        }
+    }
+}
+
+int64_t vq_work_session_wake(const struct vq_work *w)
+{
+    if (w->link == VQ_WORK_LINK_NEW) {
+        return INT64_MAX;
+    }
+    int64_t wake = w->heard_ns + w->orphan_ns;
+    if (w->orphaned) {
+        wake = INT64_MAX; /* for the calls in flight, which end by themselves */
+    }
+    int64_t link = w->link == VQ_WORK_LINK_HELLO ? w->hello_due_ns : w->heartbeat_due_ns;
+    if (w->link == VQ_WORK_LINK_OPEN &&
+        w->heard_ns + VQ_WORK_SILENT_HEARTBEATS * w->heartbeat_ns < link) {
+        link = w->heard_ns + VQ_WORK_SILENT_HEARTBEATS * w->heartbeat_ns;
+    }
+    wake = link < wake ? link : wake;
+    if (w->draining && w->flights_count == 0) {
+        int64_t silent = w->heard_ns + VQ_WORK_S(VQ_WORK_DRAIN_SILENT_S);
+        wake = silent < wake ? silent : wake;
+    }
+    return wake;
+}

@@ -1,0 +1,476 @@
+/* The worker's core: events in, actions out.
+ *
+ * A step changes the state and queues what follows directly. vq_work_next hands the queue out, and when it is empty lets
+ * every part look whether something is due (the pumps), until nothing is: so actions come in an order that keeps every
+ * promise (SENT before its call, a note of an answer before the answer is read, results before what is given back), and the
+ * messages are made at the moment they are sent. No memory: the status sticks, nothing more is done.
+ *
+ * Not its job: anything that touches the world. */
+#include "worker/core/work.h"
+
+#include "common/base/alloc.h"
+#include "worker/core/state.h"
+
+#include <stdio.h>
+
+#define ITEMS_MAX (1u << 20)
+
+bool vq_work_ok(struct vq_work *w, enum vq_status status)
+{
+    if (status != VQ_OK && w->status == VQ_OK) {
+        w->status = status;
+    }
+    return status == VQ_OK;
+}
+
+/* What an item owns. */
+static void item_free(const struct vq_work_item *item)
+{
+    if (item->type == VQ_WORK_ITEM_CANCEL) {
+        vq_free(item->u.cancel);
+    } else if (item->type == VQ_WORK_ITEM_READ) {
+        vq_free(item->u.read.flight);
+    }
+}
+
+void vq_work_queue(struct vq_work *w, struct vq_work_item item)
+{
+    void *items = w->items;
+    if (!vq_work_ok(w,
+                    vq_grow(&items, &w->items_cap, w->items_count + 1, sizeof(item), ITEMS_MAX))) {
+        item_free(&item);
+        return;
+    }
+    w->items = items;
+    w->items[w->items_count++] = item;
+}
+
+void vq_work_note(struct vq_work *w, enum vq_work_note_level level, const char *fmt, ...)
+{
+    if (w->notes_count == VQ_WORK_NOTES_MAX) {
+        w->notes_dropped++;
+        return;
+    }
+    struct vq_work_note_slot *slot = &w->notes[w->notes_count];
+    slot->level = level;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(slot->text, sizeof(slot->text), fmt, args);
+    va_end(args);
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_NOTE, .u.note = w->notes_count++});
+}
+
+void vq_work_exit(struct vq_work *w, enum vq_work_exit code)
+{
+    if (!w->exit_due) {
+        w->exit_due = true;
+        w->exit_code = code;
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_EXIT});
+    }
+}
+
+/* ---- life ---- */
+
+static void take_options(struct vq_work *w, const struct vq_work_options *options)
+{
+    w->options = *options;
+    w->name = vq_strdup(options->name == NULL ? "" : options->name);
+    w->host = vq_strdup(options->host == NULL ? "" : options->host);
+    w->software = vq_strdup(options->software == NULL ? "" : options->software);
+    w->notes = vq_alloc(VQ_WORK_NOTES_MAX, sizeof(*w->notes));
+    struct vq_work_options *o = &w->options;
+    o->concurrency_max = o->concurrency_max == 0 ? VQ_WORK_CONCURRENCY_MAX : o->concurrency_max;
+    o->retry_after_ms_max =
+        o->retry_after_ms_max == 0 ? VQ_WORK_RETRY_AFTER_MS_MAX : o->retry_after_ms_max;
+    o->backoff_ms = o->backoff_ms == 0 ? VQ_WORK_BACKOFF_MS : o->backoff_ms;
+    o->backoff_ms_max = o->backoff_ms_max == 0 ? VQ_WORK_BACKOFF_MS_MAX : o->backoff_ms_max;
+    uint32_t orphan_s = o->local >= 0 ? VQ_WORK_ORPHAN_LOCAL_S : VQ_WORK_ORPHAN_REMOTE_S;
+    w->orphan_ns = VQ_WORK_S(o->orphan_s == 0 ? orphan_s : o->orphan_s);
+    w->run = options->run;
+    vq_rng_seed(&w->rng, options->seed);
+}
+
+enum vq_status vq_work_create(const struct vq_work_options *options, struct vq_work **ret_work)
+{
+    if (options->concurrency_max > VQ_WORK_CONCURRENCY_MAX) {
+        return VQ_LIMIT;
+    }
+    struct vq_work *w = vq_alloc(1, sizeof(*w));
+    if (w == NULL) {
+        return VQ_NOMEM;
+    }
+    struct vq_work_link *lists[] = {&w->leases, &w->returned, &w->idle, &w->flights,
+                                    &w->unread, &w->unsent,   &w->sent};
+    for (size_t i = 0; i < VQ_COUNT(lists); i++) {
+        vq_work_list_init(lists[i]);
+    }
+    take_options(w, options);
+    if (w->name == NULL || w->host == NULL || w->software == NULL || w->notes == NULL) {
+        vq_work_destroy(&w);
+        return VQ_NOMEM;
+    }
+    *ret_work = w;
+    return VQ_OK;
+}
+
+void vq_work_destroy(struct vq_work **work)
+{
+    struct vq_work *w = *work;
+    if (w == NULL) {
+        return;
+    }
+    for (size_t i = w->items_head; i < w->items_count; i++) {
+        item_free(&w->items[i]);
+    }
+    while (!vq_work_list_empty(&w->leases)) {
+        vq_work_lease_drop(w, VQ_WORK_ITEM(w->leases.next, struct vq_work_lease, link));
+    }
+    vq_work_samples_drop_idle(w, 0);
+    while (!vq_work_list_empty(&w->flights)) {
+        struct vq_work_flight *flight = VQ_WORK_ITEM(w->flights.next, struct vq_work_flight, link);
+        vq_work_list_remove(&flight->link);
+        vq_free(flight);
+    }
+    vq_work_outbox_free(w);
+    vq_work_pools_free(w, w->pools, w->spec == NULL ? 0 : w->spec->judges_count);
+    vq_work_spec_destroy(&w->spec);
+    vq_work_heap_free(&w->delayed);
+    vq_work_table_free(&w->leases_by_shard);
+    vq_work_table_free(&w->samples);
+    vq_work_table_free(&w->flights_by_id);
+    vq_free(w->cancel_out);
+    while (!vq_work_list_empty(&w->returned)) {
+        struct vq_work_cancel *cancel = VQ_WORK_ITEM(w->returned.next, struct vq_work_cancel, link);
+        vq_work_list_remove(&cancel->link);
+        vq_free(cancel);
+    }
+    vq_free(w->items);
+    vq_free(w->notes);
+    vq_free(w->scratch);
+    vq_free(w->scratch2);
+    vq_free(w->name);
+    vq_free(w->host);
+    vq_free(w->software);
+    vq_free(w);
+    *work = NULL;
+}
+
+/* ---- events ---- */
+
+/* Whether the session of this message is ours. WELCOME opens one; a BYE may come without one. */
+static bool session_fits(const struct vq_work *w, const struct vq_msg *msg)
+{
+    uint64_t session = w->session;
+    switch (msg->type) {
+    case VQ_MSG_WELCOME: return true;
+    case VQ_MSG_BYE: return msg->u.bye.session == 0 || msg->u.bye.session == session;
+    case VQ_MSG_SPEC: return msg->u.spec.session == session;
+    case VQ_MSG_SAMPLE: return msg->u.sample.session == session;
+    case VQ_MSG_LEASE: return msg->u.lease.session == session;
+    case VQ_MSG_ACK: return msg->u.ack.session == session;
+    case VQ_MSG_GRANT: return msg->u.grant.session == session;
+    case VQ_MSG_CANCEL: return msg->u.cancel.session == session;
+    case VQ_MSG_HEARTBEAT: return msg->u.held.session == session;
+    case VQ_MSG_DRAIN: return msg->u.drain.session == session;
+    case VQ_MSG_HELLO:
+    case VQ_MSG_HELD:
+    case VQ_MSG_CREDIT:
+    case VQ_MSG_RESULTS: break;
+    }
+    return false; /* not for a worker */
+}
+
+static void on_message(struct vq_work *w, const struct vq_msg *msg)
+{
+    bool opens =
+        msg->type == VQ_MSG_WELCOME || (msg->type == VQ_MSG_BYE && msg->u.bye.session == 0);
+    if (w->link == VQ_WORK_LINK_NEW || !session_fits(w, msg) || (w->session == 0 && !opens)) {
+        return;
+    }
+    w->heard_ns = w->now_ns;
+    w->orphaned = false;
+    switch (msg->type) {
+    case VQ_MSG_WELCOME: vq_work_on_welcome(w, &msg->u.welcome); break;
+    case VQ_MSG_SPEC: vq_work_on_spec(w, &msg->u.spec); break;
+    case VQ_MSG_SAMPLE: vq_work_on_sample(w, &msg->u.sample); break;
+    case VQ_MSG_LEASE: vq_work_on_lease(w, &msg->u.lease); break;
+    case VQ_MSG_ACK: vq_work_on_ack(w, &msg->u.ack); break;
+    case VQ_MSG_GRANT: vq_work_on_grant(w, &msg->u.grant); break;
+    case VQ_MSG_CANCEL: vq_work_on_cancel(w, &msg->u.cancel); break;
+    case VQ_MSG_HEARTBEAT: vq_work_on_echo(w, &msg->u.held); break;
+    case VQ_MSG_DRAIN: vq_work_drain(w, "the coordinator drains"); break;
+    case VQ_MSG_BYE: vq_work_on_bye(w, &msg->u.bye); break;
+    case VQ_MSG_HELLO:
+    case VQ_MSG_HELD:
+    case VQ_MSG_CREDIT:
+    case VQ_MSG_RESULTS: break;
+    }
+}
+
+enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_work_event *event)
+{
+    VQ_ASSERT(w->items_head == w->items_count); /* the actions of the last step were taken */
+    w->now_ns = now_ns > w->now_ns ? now_ns : w->now_ns;
+    w->notes_count = 0;
+    if (w->status != VQ_OK || w->exited) {
+        return w->status;
+    }
+    switch (event->type) {
+    case VQ_WORK_SPOOLED: vq_work_on_spooled(w, event->u.result); break;
+    case VQ_WORK_CONNECTED: vq_work_on_connected(w); break;
+    case VQ_WORK_MESSAGE: on_message(w, event->u.message); break;
+    case VQ_WORK_KEY: vq_work_on_key(w, event->u.key); break;
+    case VQ_WORK_REPLY: vq_work_on_reply(w, event->u.reply); break;
+    case VQ_WORK_TICK: break;
+    case VQ_WORK_DRAIN: vq_work_drain(w, "draining"); break;
+    case VQ_WORK_STOP: vq_work_stop(w); break;
+    case VQ_WORK_SPOOL_FAILED:
+        w->spool_failed = true;
+        vq_work_drain(w, "the spool cannot be written");
+        break;
+    }
+    return w->status;
+}
+
+/* ---- actions ---- */
+
+static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *msg)
+{
+    void *leases = w->scratch;
+    void *calls = w->scratch2;
+    size_t count = w->flights_count + w->results_count;
+    if (!vq_work_ok(w, vq_grow(&leases, &w->scratch_cap,
+                               w->leases_count * sizeof(struct vq_held_lease), 1, SIZE_MAX / 2))) {
+        return false;
+    }
+    w->scratch = leases;
+    if (!vq_work_ok(w, vq_grow(&calls, &w->scratch2_cap, count * sizeof(struct vq_held_call), 1,
+                               SIZE_MAX / 2))) {
+        return false;
+    }
+    w->scratch2 = calls;
+    msg->type = type;
+    struct vq_msg_held *held = &msg->u.held;
+    *held = (struct vq_msg_held){
+        .session = w->session, .stamp_ns = vq_work_stamp(w), .leases = leases, .calls = calls};
+    for (struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
+        struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
+        lease->listed_ns = lease->listed_ns == 0 ? held->stamp_ns : lease->listed_ns;
+        ((struct vq_held_lease *)leases)[held->leases_count++] =
+            (struct vq_held_lease){.shard = lease->shard, .fence = lease->fence};
+    }
+    for (struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
+        const struct vq_work_call *call = &VQ_WORK_ITEM(at, struct vq_work_flight, link)->call;
+        ((struct vq_held_call *)calls)[held->calls_count++] =
+            (struct vq_held_call){call->id, call->task};
+    }
+    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    for (size_t i = 0; i < VQ_COUNT(lists); i++) {
+        for (struct vq_work_link *at = lists[i]->next; at != lists[i]; at = at->next) {
+            const struct vq_result *result = &VQ_WORK_ITEM(at, struct vq_work_result, link)->result;
+            ((struct vq_held_call *)calls)[held->calls_count++] =
+                (struct vq_held_call){result->call, result->task};
+        }
+    }
+    return true;
+}
+
+static void give_hello(struct vq_work *w, struct vq_msg *msg)
+{
+    w->hello_ns = vq_work_stamp(w);
+    msg->type = VQ_MSG_HELLO;
+    msg->u.hello = (struct vq_msg_hello){.worker = w->options.worker,
+                                         .run = w->run,
+                                         .stamp_ns = w->hello_ns,
+                                         .name = vq_span_str(w->name),
+                                         .host = vq_span_str(w->host),
+                                         .software = vq_span_str(w->software),
+                                         .pid = w->options.pid,
+                                         .local = w->options.local,
+                                         .has_spool = w->options.has_spool};
+    if (w->spec != NULL) {
+        msg->u.hello.spec = w->spec->hash;
+    }
+}
+
+static void give_cancel(struct vq_work *w, struct vq_work_cancel *cancel, struct vq_msg *msg)
+{
+    w->cancel_out = cancel;
+    msg->type = VQ_MSG_CANCEL;
+    msg->u.cancel = (struct vq_msg_cancel){.session = w->session,
+                                           .shard = cancel->shard,
+                                           .fence = cancel->fence,
+                                           .reason = VQ_CANCEL_RETURNED,
+                                           .tasks = cancel->tasks,
+                                           .tasks_count = cancel->tasks_count};
+}
+
+/* A message; false when it is not sent after all: no session, nothing to say, no memory. */
+static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq_msg *msg)
+{
+    memset(msg, 0, sizeof(*msg));
+    if (item->type == VQ_WORK_ITEM_HELLO) {
+        give_hello(w, msg);
+        return true;
+    }
+    if (w->link != VQ_WORK_LINK_OPEN) {
+        if (item->type == VQ_WORK_ITEM_CANCEL) {
+            vq_work_list_push(&w->returned, &item->u.cancel->link);
+        }
+        return false;
+    }
+    if (item->type == VQ_WORK_ITEM_HELD || item->type == VQ_WORK_ITEM_HEARTBEAT) {
+        return give_held(w, item->type == VQ_WORK_ITEM_HELD ? VQ_MSG_HELD : VQ_MSG_HEARTBEAT, msg);
+    }
+    if (item->type == VQ_WORK_ITEM_CREDIT) {
+        msg->type = VQ_MSG_CREDIT;
+        return vq_work_credit_fill(w, &msg->u.credit);
+    }
+    if (item->type == VQ_WORK_ITEM_RESULTS) {
+        msg->type = VQ_MSG_RESULTS;
+        return vq_work_outbox_fill(w, &msg->u.results) && msg->u.results.results_count > 0;
+    }
+    if (item->type == VQ_WORK_ITEM_CANCEL) {
+        give_cancel(w, item->u.cancel, msg);
+    } else if (item->type == VQ_WORK_ITEM_DRAIN) {
+        msg->type = VQ_MSG_DRAIN;
+        msg->u.drain.session = w->session;
+    } else {
+        msg->type = VQ_MSG_BYE;
+        msg->u.bye = (struct vq_msg_bye){
+            .session = w->session, .code = VQ_BYE_LEAVING, .text = vq_span_str("leaving as asked")};
+    }
+    return true;
+}
+
+/* What an item says to do; false when it was only for the core itself. */
+static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_action *action)
+{
+    switch (item->type) {
+    case VQ_WORK_ITEM_RECONNECT: action->type = VQ_WORK_RECONNECT; return true;
+    case VQ_WORK_ITEM_KEYS: action->type = VQ_WORK_KEYS; return true;
+    case VQ_WORK_ITEM_CALL:
+        action->type = item->half || !w->options.has_spool ? VQ_WORK_CALL : VQ_WORK_SPOOL_SENT;
+        action->u.call = item->u.flight->call;
+        return true;
+    case VQ_WORK_ITEM_ANSWER:
+        action->type = VQ_WORK_SPOOL_ANSWER;
+        action->u.result = &item->u.read.result->result;
+        return true;
+    case VQ_WORK_ITEM_READ: vq_work_read(w, &item->u.read); return false;
+    case VQ_WORK_ITEM_ACKED:
+        action->type = VQ_WORK_SPOOL_ACKED;
+        action->u.id = item->u.id;
+        return true;
+    case VQ_WORK_ITEM_NOTE:
+        action->type = VQ_WORK_NOTE;
+        action->u.note =
+            (struct vq_work_note){w->notes[item->u.note].level, w->notes[item->u.note].text};
+        return true;
+    case VQ_WORK_ITEM_EXIT:
+        action->type = VQ_WORK_EXIT;
+        action->u.exit_code = w->exit_code;
+        w->exited = true;
+        return true;
+    case VQ_WORK_ITEM_HELLO:
+    case VQ_WORK_ITEM_HELD:
+    case VQ_WORK_ITEM_HEARTBEAT:
+    case VQ_WORK_ITEM_CREDIT:
+    case VQ_WORK_ITEM_CANCEL:
+    case VQ_WORK_ITEM_RESULTS:
+    case VQ_WORK_ITEM_DRAIN:
+    case VQ_WORK_ITEM_BYE:
+        action->type = VQ_WORK_SEND;
+        return give_message(w, item, &action->u.message);
+    }
+    return false;
+}
+
+static void pump(struct vq_work *w)
+{
+    if (w->exit_due) {
+        return;
+    }
+    vq_work_delayed_pump(w);
+    vq_work_calls_pump(w);
+    vq_work_outbox_pump(w);
+    vq_work_credit_pump(w);
+    if (w->items_count == 0) { /* leaving looks at what is left after all of this */
+        vq_work_session_pump(w);
+    }
+}
+
+bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
+{
+    vq_free(w->cancel_out);
+    w->cancel_out = NULL;
+    while (w->status == VQ_OK && !w->exited) {
+        if (w->items_head == w->items_count) {
+            w->items_head = 0;
+            w->items_count = 0;
+            pump(w);
+            if (w->items_count == 0) {
+                return false;
+            }
+            continue;
+        }
+        struct vq_work_item item = w->items[w->items_head];
+        if (item.type == VQ_WORK_ITEM_CALL && w->options.has_spool && !item.half) {
+            w->items[w->items_head].half = true; /* the note first, then the call */
+        } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link == VQ_WORK_LINK_OPEN &&
+                   w->unsent_count > 0) {
+            item.type = VQ_WORK_ITEM_RESULTS; /* what was answered goes before what is given back */
+        } else {
+            w->items_head++;
+        }
+        if (give(w, &item, ret_action)) {
+            return true;
+        }
+    }
+    for (size_t i = w->items_head; i < w->items_count; i++) {
+        item_free(&w->items[i]);
+    }
+    w->items_head = 0;
+    w->items_count = 0;
+    return false;
+}
+
+enum vq_status vq_work_status(const struct vq_work *w)
+{
+    return w->status;
+}
+
+int64_t vq_work_wake_ns(const struct vq_work *w)
+{
+    if (w->status != VQ_OK || w->exited) {
+        return INT64_MAX;
+    }
+    int64_t wakes[] = {vq_work_session_wake(w), vq_work_outbox_wake(w), vq_work_calls_wake(w),
+                       vq_work_credit_wake(w)};
+    int64_t wake = INT64_MAX;
+    for (size_t i = 0; i < VQ_COUNT(wakes); i++) {
+        wake = wakes[i] < wake ? wakes[i] : wake;
+    }
+    return wake;
+}
+
+const struct vq_work_spec *vq_work_spec(const struct vq_work *w)
+{
+    return w->spec;
+}
+
+void vq_work_stats(const struct vq_work *w, struct vq_work_stats *ret_stats)
+{
+    *ret_stats = (struct vq_work_stats){.session = w->link == VQ_WORK_LINK_OPEN ? w->session : 0,
+                                        .leases = w->leases_count,
+                                        .samples = w->samples_count,
+                                        .samples_bytes = w->samples_bytes,
+                                        .asks_open = w->asks_open,
+                                        .calls = w->flights_count,
+                                        .results = w->results_count,
+                                        .results_bytes = w->results_bytes,
+                                        .calls_started = w->calls_started,
+                                        .calls_ended = w->calls_ended,
+                                        .notes_dropped = w->notes_dropped,
+                                        .draining = w->draining};
+}
