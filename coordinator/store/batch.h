@@ -1,0 +1,22 @@
+/* Private to the store: the inside of a batch. The public functions are in commit.h. */
+#ifndef VQ_COORDINATOR_STORE_BATCH_H
+#define VQ_COORDINATOR_STORE_BATCH_H
+
+#include "coordinator/store/commit.h"
+
+struct vq_batch_failure {
+    uint64_t task;
+    uint8_t outcome;
+};
+
+struct vq_batch {
+    struct vq_result *results;
+    struct vq_span *workers; /* by result */
+    size_t results_count, results_cap, workers_cap;
+    struct vq_batch_failure *failures;
+    size_t failures_count, failures_cap;
+    struct block *blocks; /* the newest first */
+    size_t bytes;         /* of texts */
+};
+
+#endif

@@ -1,0 +1,35 @@
+/* Private to the store: what is recorded of one (sample, vibe, judge) cell, read from a transaction. */
+#ifndef VQ_COORDINATOR_STORE_CELL_H
+#define VQ_COORDINATOR_STORE_CELL_H
+
+#include "coordinator/store/env.h"
+#include "coordinator/store/lookup.h"
+#include "coordinator/store/record.h"
+
+struct vq_cell_known {
+    uint64_t task; /* order 0 */
+    struct vq_task_plan plan;
+    struct vq_attempt attempts[2][VQ_GENERATION_MAX + 1];
+};
+
+/* `task`: either order of the cell. Reads what `view` sees. */
+enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
+                            const struct vq_id *run, uint64_t task, struct vq_cell_known *ret_cell,
+                            struct vq_error *err) VQ_WARN_UNUSED;
+void vq_cell_state(const struct vq_cell_known *cell, unsigned order, struct vq_task_view *ret_view);
+
+/* One answer row, decoded and checked. VQ_NOT_FOUND without a sentence. */
+enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
+                              struct vq_answer *ret_answer, struct vq_error *err) VQ_WARN_UNUSED;
+
+static inline struct vq_span vq_hash_span(const struct vq_hash *hash)
+{
+    return vq_span((const char *)hash->b, sizeof(hash->b));
+}
+
+static inline struct vq_span vq_ledger_key_span(const struct vq_ledger_key *key)
+{
+    return vq_span((const char *)key->b, key->bytes);
+}
+
+#endif

@@ -1,0 +1,421 @@
+/* One batch into the store, in one write transaction:
+ *   1. which call ids the ledger knows already;
+ *   2. answers, in key order, the first one wins;
+ *   3. ledger rows, in key order;
+ *   4. while the run's epoch is mine: failure rows of tasks that are still open, the standing state of each touched cell,
+ *      and commit n.
+ *
+ * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and reports the same states; an
+ * answer is never overwritten, nor is a ledger row, except `unknown` by how that call really ended. States come from
+ * vq_task_state over what this very transaction sees.
+ * Threads: one thread-pool job; it reads plan and batch, which nobody changes meanwhile.
+ * Not its job: Redis, ACKs, and what to do about a failure. */
+#include "coordinator/store/commit.h"
+
+#include "common/base/alloc.h"
+#include "coordinator/store/batch.h"
+#include "coordinator/store/cell.h"
+
+#include <stdlib.h>
+
+/* About what a result costs besides its texts: two rows and their share of the tree. */
+#define RESULT_BYTES 1024
+
+struct mark {
+    bool known;   /* the ledger has this call: nothing changes */
+    bool upgrade; /* the ledger has it as unknown: the row is replaced */
+    bool used;    /* its answer stands */
+    bool foreign;
+};
+
+struct failing { /* a task that may fail, once the answers are put */
+    uint64_t task;
+    const struct vq_result *result; /* NULL: a failure without one */
+    uint8_t outcome;
+};
+
+struct commit_ctx {
+    const struct vq_plan *plan;
+    const struct vq_id *run;
+    uint64_t epoch;
+    const struct vq_batch *batch;
+    int64_t unix_ms;
+    struct vq_buf value; /* scratch */
+    uint32_t *by_call;
+    uint32_t *by_request;
+    struct mark *marks;
+    struct failing *failing; /* by task */
+    size_t failing_count;
+    uint64_t *cells; /* first tasks of touched cells, ascending */
+    size_t cells_count;
+    struct vq_commit done;
+    bool stale;
+};
+
+/* ---- orders ---- */
+
+static int cmp_u32(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int cmp_call(const void *a, const void *b, void *results)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    const struct vq_result *r = results;
+    int c = memcmp(r[x].call.b, r[y].call.b, VQ_ID_BYTES);
+    return c != 0 ? c : cmp_u32(x, y);
+}
+
+static int cmp_request(const void *a, const void *b, void *results)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    const struct vq_result *r = results;
+    int c = vq_hash_cmp(&r[x].request, &r[y].request);
+    return c != 0 ? c : cmp_u32(x, y);
+}
+
+static int cmp_failing(const void *a, const void *b)
+{
+    const struct failing *x = a;
+    const struct failing *y = b;
+    return cmp_u64(x->task, y->task);
+}
+
+static int cmp_cell(const void *a, const void *b)
+{
+    return cmp_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+static bool fails_task(const struct vq_result *r)
+{
+    return r->final && r->end != VQ_END_ANSWER && r->end != VQ_END_CLOSED &&
+           r->end != VQ_END_UNKNOWN && vq_outcome_is_failed((enum vq_outcome)r->outcome);
+}
+
+static void touch(struct commit_ctx *c, uint64_t task)
+{
+    if (vq_plan_has(c->plan, task)) {
+        c->cells[c->cells_count++] = task - task % 2;
+    }
+}
+
+static enum vq_status prepare(struct commit_ctx *c)
+{
+    const struct vq_batch *batch = c->batch;
+    size_t n = batch->results_count;
+    size_t all = n + batch->failures_count;
+    vq_buf_init(&c->value, VQ_RECORD_BYTES_MAX);
+    c->by_call = vq_alloc(n, sizeof(*c->by_call));
+    c->by_request = vq_alloc(n, sizeof(*c->by_request));
+    c->marks = vq_alloc(n, sizeof(*c->marks));
+    c->failing = vq_alloc(all, sizeof(*c->failing));
+    c->cells = vq_alloc(all, sizeof(*c->cells));
+    c->done.standing = vq_alloc(2 * all, sizeof(*c->done.standing));
+    if (c->by_call == NULL || c->by_request == NULL || c->marks == NULL || c->failing == NULL ||
+        c->cells == NULL || c->done.standing == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_result *r = &batch->results[i];
+        c->by_call[i] = c->by_request[i] = i;
+        touch(c, r->task);
+        if (fails_task(r) && vq_plan_has(c->plan, r->task)) {
+            c->failing[c->failing_count++] =
+                (struct failing){.task = r->task, .result = r, .outcome = r->outcome};
+        }
+    }
+    for (size_t i = 0; i < batch->failures_count; i++) {
+        const struct vq_batch_failure *f = &batch->failures[i];
+        touch(c, f->task);
+        if (vq_plan_has(c->plan, f->task)) {
+            c->failing[c->failing_count++] =
+                (struct failing){.task = f->task, .outcome = f->outcome};
+        }
+    }
+    qsort_r(c->by_call, n, sizeof(*c->by_call), cmp_call, batch->results);
+    qsort_r(c->by_request, n, sizeof(*c->by_request), cmp_request, batch->results);
+    qsort(c->failing, c->failing_count, sizeof(*c->failing), cmp_failing);
+    qsort(c->cells, c->cells_count, sizeof(*c->cells), cmp_cell);
+    size_t kept = 0;
+    for (size_t i = 0; i < c->cells_count; i++) {
+        if (kept == 0 || c->cells[kept - 1] != c->cells[i]) {
+            c->cells[kept++] = c->cells[i];
+        }
+    }
+    c->cells_count = kept;
+    return VQ_OK;
+}
+
+static void cleanup(struct commit_ctx *c)
+{
+    vq_buf_free(&c->value);
+    vq_free(c->by_call);
+    vq_free(c->by_request);
+    vq_free(c->marks);
+    vq_free(c->failing);
+    vq_free(c->cells);
+    vq_commit_free(&c->done);
+}
+
+/* ---- 1: known calls ---- */
+
+static enum vq_status mark_known(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
+{
+    const struct vq_result *results = c->batch->results;
+    const struct vq_result *before = NULL;
+    for (size_t i = 0; i < c->batch->results_count; i++) {
+        const struct vq_result *r = &results[c->by_call[i]];
+        struct mark *mark = &c->marks[c->by_call[i]];
+        *mark = (struct mark){0};
+        struct vq_ledger_key key = vq_ledger_key_call(c->run, &r->call);
+        struct vq_span k = vq_ledger_key_span(&key);
+        struct vq_span value;
+        struct vq_call_row row;
+        enum vq_status status = vq_env_get(&w->view, w->view.calls->ledger, k, &value, err);
+        if (status == VQ_OK) {
+            status = vq_record_read_call(k, value, &row);
+            if (status != VQ_OK) {
+                return vq_env_bad_value(w->view.calls, status, "the ledger row", k, err);
+            }
+            mark->upgrade = row.end == VQ_END_UNKNOWN && r->end != VQ_END_UNKNOWN;
+            mark->known = !mark->upgrade;
+        } else if (status != VQ_NOT_FOUND) {
+            return status;
+        }
+        /* The same call twice in one batch: the same rule. */
+        if (before != NULL && vq_id_eq(&before->call, &r->call) && !mark->known) {
+            mark->upgrade = before->end == VQ_END_UNKNOWN && r->end != VQ_END_UNKNOWN;
+            mark->known = !mark->upgrade;
+        }
+        if (!mark->known) {
+            before = r;
+        }
+        c->done.duplicates += mark->known ? 1 : 0;
+    }
+    return VQ_OK;
+}
+
+/* ---- 2: answers ---- */
+
+static enum vq_status put_answer(struct commit_ctx *c, struct vq_write *w,
+                                 const struct vq_result *r, bool *ret_used, struct vq_error *err)
+{
+    struct vq_answer answer = {.answer = r->answer,
+                               .finish_reason = r->finish_reason,
+                               .model = r->model,
+                               .fingerprint = r->fingerprint,
+                               .refusal = r->refusal,
+                               .tokens_in = r->tokens_in,
+                               .tokens_cached = r->tokens_cached,
+                               .tokens_out = r->tokens_out,
+                               .created_unix_ms = c->unix_ms,
+                               .call = r->call,
+                               .run = *c->run};
+    struct vq_span key = vq_hash_span(&r->request);
+    vq_record_answer(&c->value, key, &answer);
+    VQ_TRY(c->value.status);
+    enum vq_status status =
+        vq_env_put(w, w->view.calls->answers, key, vq_buf_span(&c->value), false, err);
+    *ret_used = status == VQ_OK;
+    return status == VQ_EXISTS ? VQ_OK : status;
+}
+
+static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
+{
+    for (size_t i = 0; i < c->batch->results_count; i++) {
+        const struct vq_result *r = &c->batch->results[c->by_request[i]];
+        struct mark *mark = &c->marks[c->by_request[i]];
+        if (r->end != VQ_END_ANSWER || mark->known) {
+            continue;
+        }
+        VQ_TRY(put_answer(c, w, r, &mark->used, err));
+        c->done.paid_unused += mark->used ? 0 : 1;
+    }
+    return VQ_OK;
+}
+
+/* ---- 3: ledger rows ---- */
+
+/* Is the result about the task that it names? A repair is judged by what it repairs: the text it was made for may be one
+ * that another run's answer stands in front of. */
+static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
+{
+    if (!vq_plan_has(c->plan, r->task)) {
+        return true;
+    }
+    struct vq_hash expected;
+    vq_plan_request(c->plan, r->task, r->repeat, &expected);
+    return !vq_hash_eq(&expected, r->kind == VQ_CALL_REPAIR ? &r->repaired : &r->request);
+}
+
+static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t i,
+                              struct vq_error *err)
+{
+    const struct vq_result *r = &c->batch->results[i];
+    struct vq_call_row row = {.call = r->call,
+                              .request = r->request,
+                              .task = r->task,
+                              .fence = r->fence,
+                              .judge = r->judge,
+                              .repeat = r->repeat,
+                              .tries = r->tries,
+                              .kind = r->kind,
+                              .end = r->end,
+                              .outcome = r->outcome,
+                              .final = r->final,
+                              .refusal = r->refusal,
+                              .used = c->marks[i].used,
+                              .foreign = c->marks[i].foreign,
+                              .http_status = r->http_status,
+                              .latency_ms = r->latency_ms,
+                              .started_unix_ms = r->started_unix_ms,
+                              .recorded_unix_ms = c->unix_ms,
+                              .tokens_in = r->tokens_in,
+                              .tokens_cached = r->tokens_cached,
+                              .tokens_out = r->tokens_out,
+                              .worker = c->batch->workers[i],
+                              .model = r->model,
+                              .error = r->error};
+    struct vq_ledger_key key = vq_ledger_key_call(c->run, &r->call);
+    struct vq_span k = vq_ledger_key_span(&key);
+    vq_record_call(&c->value, k, &row);
+    VQ_TRY(c->value.status);
+    return vq_env_put(w, w->view.calls->ledger, k, vq_buf_span(&c->value), true, err);
+}
+
+static enum vq_status put_rows(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
+{
+    for (size_t i = 0; i < c->batch->results_count; i++) {
+        uint32_t at = c->by_call[i];
+        const struct vq_result *r = &c->batch->results[at];
+        c->marks[at].foreign = is_foreign(c, r);
+        if (c->marks[at].foreign && c->done.foreign++ == 0) {
+            c->done.foreign_first = r->call;
+            c->done.foreign_task = r->task;
+        }
+        if (!c->marks[at].known) {
+            VQ_TRY(put_row(c, w, at, err));
+        }
+    }
+    return VQ_OK;
+}
+
+/* ---- 4: failures and states ---- */
+
+static bool applies(const struct failing *f, const struct vq_task_view *state,
+                    const struct commit_ctx *c)
+{
+    if (state->outcome != VQ_OUTCOME_NONE) {
+        return false;
+    }
+    const struct vq_result *r = f->result;
+    if (r == NULL) {
+        return true;
+    }
+    return !c->marks[r - c->batch->results].foreign && r->repeat == state->repeat &&
+           (r->kind == VQ_CALL_REPAIR) == state->wants_repair;
+}
+
+static enum vq_status put_failure(struct commit_ctx *c, struct vq_write *w, const struct failing *f,
+                                  uint32_t repeat, struct vq_error *err)
+{
+    struct vq_hash request;
+    vq_plan_request(c->plan, f->task, repeat, &request);
+    struct vq_failure_row row = {.outcome = (enum vq_outcome)f->outcome, .unix_ms = c->unix_ms};
+    if (f->result != NULL) {
+        row.call = f->result->call;
+    }
+    struct vq_ledger_key key = vq_ledger_key_failure(c->run, &request);
+    struct vq_span k = vq_ledger_key_span(&key);
+    vq_record_failure(&c->value, k, &row);
+    VQ_TRY(c->value.status);
+    return vq_env_put(w, w->view.calls->ledger, k, vq_buf_span(&c->value), true, err);
+}
+
+static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
+{
+    struct vq_cell_known cell;
+    struct vq_task_view state;
+    size_t f = 0;
+    for (size_t i = 0; i < c->cells_count; i++) {
+        uint64_t first = c->cells[i];
+        VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &cell, err));
+        for (; f < c->failing_count && c->failing[f].task < first + 2; f++) {
+            vq_cell_state(&cell, c->failing[f].task % 2, &state);
+            if (applies(&c->failing[f], &state, c)) {
+                VQ_TRY(put_failure(c, w, &c->failing[f], state.repeat, err));
+                VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &cell, err));
+            }
+        }
+        for (unsigned order = 0; order < 2; order++) {
+            vq_cell_state(&cell, order, &state);
+            c->done.standing[c->done.standing_count++] =
+                (struct vq_standing){.task = first + order, .outcome = (uint8_t)state.outcome};
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_status raise_n(void *ctx, bool exists, struct vq_run_meta *meta,
+                              struct vq_error *err)
+{
+    struct commit_ctx *c = ctx;
+    if (!exists) {
+        return vq_fail(
+            err, VQ_CORRUPT,
+            "the call store holds no ledger of this run any more: was its file replaced?");
+    }
+    c->stale = meta->epoch != c->epoch;
+    if (!c->stale) {
+        c->done.n = ++meta->commit_n;
+    }
+    return VQ_OK;
+}
+
+static enum vq_status commit_write(void *ctx, struct vq_write *w, struct vq_error *err)
+{
+    struct commit_ctx *c = ctx;
+    struct vq_standing *standing = c->done.standing;
+    c->done = (struct vq_commit){.standing = standing};
+    VQ_TRY(mark_known(c, w, err));
+    VQ_TRY(put_answers(c, w, err));
+    VQ_TRY(put_rows(c, w, err));
+    VQ_TRY(vq_env_meta(w, c->run, raise_n, c, err));
+    return c->stale ? VQ_OK : settle(c, w, err);
+}
+
+enum vq_status vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
+                             const struct vq_id *run, uint64_t epoch, const struct vq_batch *batch,
+                             int64_t unix_ms, struct vq_commit *ret_commit, struct vq_error *err)
+{
+    struct commit_ctx c = {
+        .plan = plan, .run = run, .epoch = epoch, .batch = batch, .unix_ms = unix_ms};
+    enum vq_status status = prepare(&c);
+    if (status == VQ_OK) {
+        uint64_t bytes = batch->bytes + RESULT_BYTES * (uint64_t)batch->results_count;
+        status = vq_env_write(calls, bytes, commit_write, &c, err);
+    }
+    if (status == VQ_OK && c.stale) {
+        status = vq_fail(err, VQ_STALE, "another coordinator has taken this run over");
+    }
+    if (status == VQ_OK) {
+        *ret_commit = c.done;
+        c.done = (struct vq_commit){0};
+    }
+    cleanup(&c);
+    return status;
+}
+
+void vq_commit_free(struct vq_commit *commit)
+{
+    vq_free(commit->standing);
+    *commit = (struct vq_commit){0};
+}

@@ -1,0 +1,216 @@
+/* Reads what the store knows: of a cell (its attempts, each with failure row, verdict and verdict of its repair), of a shard,
+ * of one answer.
+ *
+ * Invariants: verdicts come from the raw answer each time; states come from vq_task_state and nowhere else, so that a lease,
+ * a commit and a rebuild can never disagree.
+ * Not its job: writing, and deciding what to ask. */
+#include "coordinator/store/lookup.h"
+
+#include "coordinator/store/cell.h"
+
+enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
+                              struct vq_answer *ret_answer, struct vq_error *err)
+{
+    struct vq_span key = vq_hash_span(request);
+    struct vq_span value;
+    VQ_TRY(vq_env_get(view, view->calls->answers, key, &value, err));
+    enum vq_status status = vq_record_read_answer(key, value, ret_answer);
+    return status == VQ_OK ? VQ_OK : vq_env_bad_value(view->calls, status, "the answer", key, err);
+}
+
+static enum vq_status load_failure(const struct vq_view *view, const struct vq_id *run,
+                                   const struct vq_hash *request, enum vq_outcome *ret_failure,
+                                   struct vq_error *err)
+{
+    struct vq_ledger_key key = vq_ledger_key_failure(run, request);
+    struct vq_span k = vq_ledger_key_span(&key);
+    struct vq_span value;
+    struct vq_failure_row row;
+    enum vq_status status = vq_env_get(view, view->calls->ledger, k, &value, err);
+    if (status == VQ_NOT_FOUND) {
+        return VQ_OK;
+    }
+    VQ_TRY(status);
+    status = vq_record_read_failure(k, value, &row);
+    if (status != VQ_OK) {
+        return vq_env_bad_value(view->calls, status, "the failure row", k, err);
+    }
+    *ret_failure = row.outcome;
+    return VQ_OK;
+}
+
+static enum vq_outcome verdict_of(const struct vq_answer *a)
+{
+    return vq_verdict_ranker(a->answer, a->finish_reason, a->refusal);
+}
+
+static enum vq_status load_attempt(const struct vq_view *view, const struct vq_plan *plan,
+                                   const struct vq_id *run, uint64_t task, uint32_t repeat,
+                                   bool repair, struct vq_attempt *ret_attempt,
+                                   struct vq_error *err)
+{
+    struct vq_attempt attempt = {0};
+    struct vq_hash request;
+    struct vq_answer answer;
+    vq_plan_request(plan, task, repeat, &request);
+    VQ_TRY(load_failure(view, run, &request, &attempt.failure, err));
+    enum vq_status status = vq_cell_answer(view, &request, &answer, err);
+    if (status == VQ_OK) {
+        attempt.answer = verdict_of(&answer);
+    }
+    if (status == VQ_OK && repair && attempt.answer == VQ_OUTCOME_UNPARSEABLE) {
+        struct vq_hash again;
+        vq_plan_repair(plan, task, &request, answer.answer, &again);
+        status = vq_cell_answer(view, &again, &answer, err);
+        if (status == VQ_OK) {
+            attempt.repaired = verdict_of(&answer);
+        }
+    }
+    if (status != VQ_OK && status != VQ_NOT_FOUND) {
+        return status;
+    }
+    *ret_attempt = attempt;
+    return VQ_OK;
+}
+
+/* Further repeats matter only after one that ended without a vote. */
+static bool moves_on(const struct vq_attempt *a, bool repair)
+{
+    if (a->failure != VQ_OUTCOME_NONE) {
+        return true;
+    }
+    bool open = a->answer == VQ_OUTCOME_NONE ||
+                (repair && a->answer == VQ_OUTCOME_UNPARSEABLE && a->repaired == VQ_OUTCOME_NONE);
+    return !open && !vq_outcome_is_vote(a->answer) && !vq_outcome_is_vote(a->repaired);
+}
+
+enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
+                            const struct vq_id *run, uint64_t task, struct vq_cell_known *ret_cell,
+                            struct vq_error *err)
+{
+    VQ_ASSERT(plan->generation <= VQ_GENERATION_MAX && vq_plan_has(plan, task));
+    ret_cell->task = task - task % 2;
+    vq_plan_cell(plan, task, &ret_cell->plan);
+    bool repair = ret_cell->plan.repair;
+    for (unsigned order = 0; order < 2; order++) {
+        struct vq_attempt *attempts = ret_cell->attempts[order];
+        memset(attempts, 0, (plan->generation + 1) * sizeof(*attempts));
+        for (uint32_t r = 0; r <= plan->generation; r++) {
+            VQ_TRY(load_attempt(view, plan, run, ret_cell->task + order, r, repair, &attempts[r],
+                                err));
+            if (!moves_on(&attempts[r], repair)) {
+                break;
+            }
+        }
+    }
+    return VQ_OK;
+}
+
+void vq_cell_state(const struct vq_cell_known *cell, unsigned order, struct vq_task_view *ret_view)
+{
+    const struct vq_attempt *const attempts[2] = {cell->attempts[0], cell->attempts[1]};
+    vq_task_state(&cell->plan, attempts, order, ret_view);
+}
+
+/* ---- a shard ---- */
+
+static enum vq_status append_prior(const struct vq_view *view, const struct vq_plan *plan,
+                                   uint64_t task, uint32_t repeat, struct vq_buf *text,
+                                   struct vq_span *ret_prior, struct vq_error *err)
+{
+    struct vq_hash request;
+    struct vq_answer answer;
+    vq_plan_request(plan, task, repeat, &request);
+    VQ_TRY(vq_cell_answer(view, &request, &answer, err));
+    *ret_prior = vq_span(NULL, answer.answer.bytes);
+    vq_buf_append(text, answer.answer.at, answer.answer.bytes);
+    return text->status;
+}
+
+enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
+                               const struct vq_id *run, uint64_t shard, struct vq_known *ret_known,
+                               struct vq_buf *text, struct vq_error *err)
+{
+    uint32_t tasks = vq_grid_shard_tasks(&plan->grid);
+    uint64_t first = shard * tasks;
+    size_t at = text->bytes;
+    struct vq_cell_known cell;
+    for (uint32_t i = 0; i < tasks; i++) {
+        unsigned order = i % 2;
+        if (order == 0) {
+            VQ_TRY(vq_cell_load(view, plan, run, first + i, &cell, err));
+        }
+        struct vq_task_view state;
+        vq_cell_state(&cell, order, &state);
+        bool second = order != cell.plan.first;
+        ret_known[i] = (struct vq_known){.outcome = state.outcome,
+                                         .repeat = state.repeat,
+                                         .second = second,
+                                         .lazy = second && cell.plan.swap == VQ_SWAP_LAZY &&
+                                                 !cell.plan.audited};
+        if (state.wants_repair) {
+            VQ_TRY(
+                append_prior(view, plan, first + i, state.repeat, text, &ret_known[i].prior, err));
+        }
+    }
+    /* Only now does the text stand still. */
+    for (uint32_t i = 0; i < tasks; i++) {
+        if (ret_known[i].prior.bytes > 0) {
+            ret_known[i].prior.at = text->at + at;
+            at += ret_known[i].prior.bytes;
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_lookup_outcomes(struct vq_view *view, const struct vq_plan *plan,
+                                  const struct vq_id *run, uint64_t shard, uint8_t *ret_outcomes,
+                                  struct vq_error *err)
+{
+    uint32_t tasks = vq_grid_shard_tasks(&plan->grid);
+    struct vq_cell_known cell;
+    for (uint32_t i = 0; i < tasks; i++) {
+        if (i % 2 == 0) {
+            VQ_TRY(vq_cell_load(view, plan, run, shard * tasks + i, &cell, err));
+        }
+        struct vq_task_view state;
+        vq_cell_state(&cell, i % 2, &state);
+        ret_outcomes[i] = (uint8_t)state.outcome;
+    }
+    return VQ_OK;
+}
+
+/* ---- one answer ---- */
+
+enum vq_status vq_lookup_answer(struct vq_view *view, const struct vq_hash *request,
+                                struct vq_answer *ret_answer, struct vq_error *err)
+{
+    return vq_cell_answer(view, request, ret_answer, err);
+}
+
+enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *plan,
+                                  const struct vq_id *run, uint64_t task,
+                                  struct vq_answer *ret_answer, bool *ret_repaired,
+                                  struct vq_error *err)
+{
+    struct vq_cell_known cell;
+    struct vq_task_view state;
+    VQ_TRY(vq_cell_load(view, plan, run, task, &cell, err));
+    vq_cell_state(&cell, task % 2, &state);
+    if (!vq_outcome_is_answered(state.outcome)) {
+        return VQ_NOT_FOUND;
+    }
+    struct vq_hash request;
+    struct vq_answer answer;
+    vq_plan_request(plan, task, state.repeat, &request);
+    VQ_TRY(vq_cell_answer(view, &request, &answer, err));
+    bool repaired = cell.attempts[task % 2][state.repeat].repaired == state.outcome;
+    if (repaired) {
+        struct vq_hash again;
+        vq_plan_repair(plan, task, &request, answer.answer, &again);
+        VQ_TRY(vq_cell_answer(view, &again, &answer, err));
+    }
+    *ret_repaired = repaired;
+    *ret_answer = answer;
+    return VQ_OK;
+}
