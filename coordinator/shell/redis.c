@@ -243,6 +243,7 @@ void vq_run_redis_tick(struct vq_run *run)
 void vq_run_redis_close(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
+    r->phase = VQ_PHASE_DOWN;
     vq_run_state_destroy(&r->state);
     vq_redis_destroy(&r->client);
     vq_redis_server_destroy(&r->server);

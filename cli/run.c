@@ -1,0 +1,419 @@
+/* `vibeq run` and `vibeq resume`: from words to a job, what it will send said before anything is sent, then the run. Not its job:
+ * the run itself (coordinator/shell). */
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "common/text/file.h"
+#include "common/text/fmt.h"
+#include "common/text/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASK_ABOVE_CALLS     500
+#define MADE_YAML_BYTES_MAX (1u << 20)
+#define OPENAI_URL          "https://api.openai.com/v1"
+
+struct run_words {
+    struct vq_opt_list set;
+    struct vq_opt_list models;
+    struct vq_opt_list judges;
+    const char *prompt, *preference, *base_url, *key, *runs, *name, *listen;
+    struct vq_opt_count limit, workers;
+    bool yes, dry_run, json, quiet, retry_failed;
+};
+
+#define AT(field) offsetof(struct run_words, field)
+
+const struct vq_opt vq_run_opts[] = {
+    {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE", "overrides a key of the configuration (repeatable)"},
+    {"models", VQ_OPT_SPLIT, AT(models), "A,B", "the two columns with the models' outputs"},
+    {"model", VQ_OPT_LIST, AT(models), "A", "one of them, for names with commas (twice)"},
+    {"judge", VQ_OPT_SPLIT, AT(judges), "MODEL,..", "judging models (repeatable)"},
+    {"prompt", VQ_OPT_TEXT, AT(prompt), "COLUMN", "prompt column; default question, then prompt"},
+    {"preference", VQ_OPT_TEXT, AT(preference), "COLUMN", "which model is preferred, if known"},
+    {"base-url", VQ_OPT_TEXT, AT(base_url), "URL",
+     "OpenAI-compatible endpoint; default OPENAI_BASE_URL"},
+    {"key", VQ_OPT_TEXT, AT(key), "env:NAME", "or file:PATH; default env:OPENAI_API_KEY"},
+    {"limit", VQ_OPT_COUNT, AT(limit), "N", "a seeded sample of N records"},
+    {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"name", VQ_OPT_TEXT, AT(name), "ID", "the run's name"},
+    {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
+    {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
+    {"yes", VQ_OPT_FLAG, AT(yes), NULL, "do not ask before sending"},
+    {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "say what would be sent, and stop"},
+    {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
+    {"quiet", VQ_OPT_FLAG, AT(quiet), NULL, "no progress, no notes"},
+    {0},
+};
+
+const struct vq_opt vq_resume_opts[] = {
+    {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE", "overrides workers, limits, keys, endpoints"},
+    {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
+    {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
+    {"retry-failed", VQ_OPT_FLAG, AT(retry_failed), NULL,
+     "ask again what failed or gave no verdict"},
+    {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
+    {"quiet", VQ_OPT_FLAG, AT(quiet), NULL, "no progress, no notes"},
+    {0},
+};
+
+/* ---- a configuration from words alone ---- */
+
+static void yaml_line(struct vq_buf *out, const char *before, const char *value)
+{
+    if (value != NULL) {
+        vq_buf_puts(out, before);
+        vq_json_string(out, vq_span_str(value)); /* a JSON string is a YAML one */
+        vq_buf_putc(out, '\n');
+    }
+}
+
+static bool is_offline(const char *model)
+{
+    return strncmp(model, "offline-", strlen("offline-")) == 0;
+}
+
+static void yaml_judge(struct vq_buf *out, const struct run_words *w, const char *model)
+{
+    yaml_line(out, "  - model: ", model);
+    if (is_offline(model) && w->base_url == NULL) {
+        return;
+    }
+    const char *url = w->base_url != NULL ? w->base_url : getenv("OPENAI_BASE_URL");
+    const char *key = w->key;
+    if (key == NULL && getenv("OPENAI_API_KEY") != NULL) {
+        key = "env:OPENAI_API_KEY";
+    }
+    yaml_line(out, "    base_url: ", url != NULL ? url : OPENAI_URL);
+    yaml_line(out, "    key: ", key);
+}
+
+static enum vq_status config_from_words(const struct run_words *w, const char *data,
+                                        struct vq_config **ret_config, struct vq_error *err)
+{
+    if (w->models.count != 2) {
+        return vq_fail(err, VQ_INVALID,
+                       "name the two output columns: vibeq run %s --models A,B --judge MODEL",
+                       data);
+    }
+    if (w->judges.count == 0) {
+        return vq_fail(
+            err, VQ_INVALID,
+            "name at least one judge: --judge MODEL[,MODEL]; offline-a and offline-b need "
+            "no endpoint");
+    }
+    struct vq_buf yaml;
+    vq_buf_init(&yaml, MADE_YAML_BYTES_MAX);
+    vq_buf_puts(&yaml, "data:\n");
+    yaml_line(&yaml, "  path: ", data);
+    yaml_line(&yaml, "  prompt: ", w->prompt);
+    yaml_line(&yaml, "  preference: ", w->preference);
+    vq_buf_puts(&yaml, "models:\n");
+    yaml_line(&yaml, "  - ", w->models.items[0]);
+    yaml_line(&yaml, "  - ", w->models.items[1]);
+    vq_buf_puts(&yaml, "judges:\n");
+    for (uint32_t i = 0; i < w->judges.count; i++) {
+        yaml_judge(&yaml, w, w->judges.items[i]);
+    }
+    enum vq_status status = yaml.status;
+    if (status == VQ_OK) {
+        status = vq_config_parse(yaml.at, yaml.bytes, "(command line)", ".", w->set.items,
+                                 w->set.count, ret_config, err);
+    }
+    vq_buf_free(&yaml);
+    return status;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcasecmp(text + n - m, end) == 0;
+}
+
+static enum vq_status config_from_file(const struct run_words *w, const char *path,
+                                       struct vq_config **ret_config, struct vq_error *err)
+{
+    if (w->models.count > 0 || w->judges.count > 0 || w->base_url != NULL || w->key != NULL ||
+        w->prompt != NULL || w->preference != NULL) {
+        return vq_fail(
+            err, VQ_INVALID,
+            "--models, --judge, --prompt, --preference, --base-url and --key go with a data "
+            "file; with a configuration use --set, for example --set judges[0].model=NAME");
+    }
+    return vq_config_load(path, w->set.items, w->set.count, ret_config, err);
+}
+
+static enum vq_status make_config(const struct run_words *w, const char *word,
+                                  struct vq_config **ret_config, struct vq_error *err)
+{
+    bool yaml = ends_with(word, ".yaml") || ends_with(word, ".yml");
+    struct vq_config *config;
+    VQ_TRY(yaml ? config_from_file(w, word, &config, err)
+                : config_from_words(w, word, &config, err));
+    if (w->limit.given) {
+        config->data.limit = w->limit.value;
+    }
+    if (w->workers.given) {
+        config->workers = w->workers.value;
+    }
+    *ret_config = config;
+    return VQ_OK;
+}
+
+/* ---- what is said before anything is sent ---- */
+
+static void say_data(const struct vq_job *job)
+{
+    const struct vq_dataset *d = job->dataset;
+    char n[VQ_FMT_BYTES];
+    fprintf(stderr, "%s: %s records\n", job->config->data.path,
+            vq_fmt_count((uint64_t)d->records_read[0] + d->records_read[1], n));
+    for (uint32_t i = 0; i < d->steps_count; i++) {
+        const struct vq_dataset_step *s = &d->steps[i];
+        fprintf(stderr, "  %-28s %6u -> %u%s%s\n", s->name, s->before, s->after,
+                s->note[0] == '\0' ? "" : "  ", s->note);
+    }
+    for (uint32_t i = 0; i < d->warnings_count; i++) {
+        fprintf(stderr, "  warning: %s\n", d->warnings[i]);
+    }
+}
+
+static void say_estimate(const struct vq_job *job, const struct vq_job_estimate *e)
+{
+    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
+    const struct vq_grid *g = &job->plan.grid;
+    fprintf(stderr, "%u samples x %u vibes x %u judges%s: at most %s calls", g->samples, g->vibes,
+            g->judges, job->plan.swap == VQ_SWAP_NONE ? "" : " x 2 orders",
+            vq_fmt_count(e->calls, calls));
+    fprintf(stderr, ", about %s tokens in and %s out", vq_fmt_count((uint64_t)e->tokens_in, in),
+            vq_fmt_count((uint64_t)e->tokens_out, out));
+    if (e->usd > 0) {
+        fprintf(stderr, ", about %s%s", vq_fmt_dollars(e->usd, usd),
+                e->priced ? "" : " for the judges with a price");
+    }
+    fprintf(stderr, "\n");
+    if (job->plan.swap == VQ_SWAP_LAZY) {
+        fprintf(stderr, "Answers in the store and settled first orders make it fewer.\n");
+    }
+}
+
+static enum vq_status confirm(const struct vq_job_estimate *e, bool yes, struct vq_error *err)
+{
+    if (yes || !e->remote || e->calls <= ASK_ABOVE_CALLS) {
+        return VQ_OK;
+    }
+    if (!isatty(STDIN_FILENO)) {
+        return vq_fail(
+            err, VQ_DENIED,
+            "this may send %llu calls to an endpoint that is not on this machine; say --yes "
+            "to go ahead, or --dry-run to only look",
+            (unsigned long long)e->calls);
+    }
+    fprintf(stderr, "Send them? [y/N] ");
+    char answer[16];
+    if (fgets(answer, sizeof(answer), stdin) == NULL || (answer[0] != 'y' && answer[0] != 'Y')) {
+        return vq_fail(err, VQ_DENIED, "nothing was sent");
+    }
+    return VQ_OK;
+}
+
+/* ---- the run's name ---- */
+
+static void stem(const char *path, char ret_stem[64])
+{
+    const char *slash = strrchr(path, '/');
+    const char *from = slash == NULL ? path : slash + 1;
+    size_t n = strcspn(from, ".");
+    size_t at = 0;
+    for (size_t i = 0; i < n && at < 40; i++) {
+        char c = from[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    ((c == '-' || c == '_') && at > 0);
+        if (fine) {
+            ret_stem[at++] = c;
+        }
+    }
+    ret_stem[at] = '\0';
+    if (at == 0) {
+        (void)snprintf(ret_stem, 64, "run");
+    }
+}
+
+static enum vq_status create_run(const struct run_words *w, const struct vq_job *job,
+                                 const char *runs_dir, struct vq_run_dir **ret_run,
+                                 struct vq_error *err)
+{
+    const char *name = w->name != NULL ? w->name : job->config->name;
+    if (name != NULL) {
+        return vq_run_dir_create(runs_dir, name, ret_run, err);
+    }
+    char made[128], base[64], when[32];
+    time_t now = time(NULL);
+    struct tm tm;
+    (void)localtime_r(&now, &tm);
+    (void)strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+    stem(job->config->data.path, base);
+    enum vq_status status = VQ_EXISTS;
+    for (int i = 1; status == VQ_EXISTS && i < 100; i++) {
+        (void)snprintf(made, sizeof(made), i == 1 ? "%s-%s" : "%s-%s-%d", base, when, i);
+        status = vq_run_dir_create(runs_dir, made, ret_run, err);
+    }
+    return status;
+}
+
+/* ---- the verbs ---- */
+
+static int exit_of(enum vq_run_end end)
+{
+    switch (end) {
+    case VQ_RUN_DONE: return VQ_EXIT_DONE;
+    case VQ_RUN_MISSING: return VQ_EXIT_MISSING;
+    case VQ_RUN_STOPPED: return VQ_EXIT_STOPPED;
+    case VQ_RUN_FAILED: return VQ_EXIT_INTERNAL;
+    }
+    return VQ_EXIT_INTERNAL;
+}
+
+static int carry_out(const struct run_words *w, struct vq_job *job, struct vq_run_dir *run,
+                     const char *runs_dir, bool resumed)
+{
+    struct vq_run_options options = {.runs_dir = runs_dir,
+                                     .listen = w->listen,
+                                     .workers = job->config->workers,
+                                     .resumed = resumed,
+                                     .retry_failed = w->retry_failed,
+                                     .quiet = w->quiet,
+                                     .json = w->json};
+    enum vq_run_end end = VQ_RUN_FAILED;
+    struct vq_error err = {0};
+    enum vq_status status = vq_run_carry_out(&options, job, run, &end, &err);
+    return status != VQ_OK ? vq_cli_fail(status, &err) : exit_of(end);
+}
+
+static int run_job(const struct run_words *w, struct vq_job *job)
+{
+    struct vq_error err = {0};
+    struct vq_job_estimate estimate;
+    enum vq_status status = vq_job_estimate(job, &estimate);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    if (!w->quiet || w->dry_run) {
+        say_data(job);
+        say_estimate(job, &estimate);
+    }
+    if (w->dry_run) {
+        fprintf(stderr, "Dry run: nothing was sent.\n");
+        return VQ_EXIT_DONE;
+    }
+    char *runs_dir = NULL;
+    struct vq_run_dir *run = NULL;
+    status = confirm(&estimate, w->yes, &err);
+    if (status == VQ_OK) {
+        status = vq_runs_dir(w->runs, &runs_dir, &err);
+    }
+    if (status == VQ_OK) {
+        status = create_run(w, job, runs_dir, &run, &err);
+    }
+    if (status == VQ_OK) {
+        status = vq_job_keep(job, run, &err);
+    }
+    int code;
+    if (status == VQ_OK) {
+        if (!w->quiet) {
+            fprintf(stderr, "Run %s\n", vq_run_dir_name(run));
+        }
+        code = carry_out(w, job, run, runs_dir, false);
+    } else {
+        code = vq_cli_fail(status, &err);
+    }
+    vq_run_dir_close(&run);
+    vq_free(runs_dir);
+    return code;
+}
+
+int vq_verb_run(int argc, char **argv)
+{
+    struct run_words w = {0};
+    struct vq_error err = {0};
+    int words;
+    if (vq_opts_parse(vq_run_opts, argc, argv, &w, &words, &err) != VQ_OK) {
+        return vq_cli_usage("run", "%s", err.text);
+    }
+    if (words != 1) {
+        return vq_cli_usage("run", words == 0 ? "name a configuration or a data file"
+                                              : "one configuration or data file at a time");
+    }
+    struct vq_config *config;
+    enum vq_status status = make_config(&w, argv[0], &config, &err);
+    struct vq_job *job;
+    if (status == VQ_OK) {
+        status = vq_job_create(config, NULL, &job, &err);
+    }
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    int code = run_job(&w, job);
+    vq_job_destroy(&job);
+    return code;
+}
+
+static enum vq_status open_run(const struct run_words *w, const char *runs_dir, const char *name,
+                               struct vq_run_dir **ret_run, struct vq_job **ret_job,
+                               struct vq_error *err)
+{
+    struct vq_run_dir *run;
+    VQ_TRY(vq_run_dir_open(runs_dir, name, &run, err));
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    struct vq_config *config = NULL;
+    enum vq_status status = vq_run_dir_check_kept(run, err);
+    if (status == VQ_OK) {
+        status = vq_run_dir_join(run, "run.yaml", path);
+    }
+    if (status == VQ_OK) {
+        status = vq_config_load(path, w->set.items, w->set.count, &config, err);
+    }
+    if (status == VQ_OK && w->workers.given) {
+        config->workers = w->workers.value;
+    }
+    if (status == VQ_OK) {
+        status = vq_job_create(config, run, ret_job, err);
+    }
+    if (status != VQ_OK) {
+        vq_run_dir_close(&run);
+        return status;
+    }
+    *ret_run = run;
+    return VQ_OK;
+}
+
+int vq_verb_resume(int argc, char **argv)
+{
+    struct run_words w = {0};
+    struct vq_error err = {0};
+    int words;
+    if (vq_opts_parse(vq_resume_opts, argc, argv, &w, &words, &err) != VQ_OK) {
+        return vq_cli_usage("resume", "%s", err.text);
+    }
+    if (words != 1) {
+        return vq_cli_usage("resume", "name one run; vibeq list shows them");
+    }
+    char *runs_dir = NULL;
+    struct vq_run_dir *run = NULL;
+    struct vq_job *job = NULL;
+    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    if (status == VQ_OK) {
+        status = open_run(&w, runs_dir, argv[0], &run, &job, &err);
+    }
+    int code =
+        status == VQ_OK ? carry_out(&w, job, run, runs_dir, true) : vq_cli_fail(status, &err);
+    vq_job_destroy(&job);
+    vq_run_dir_close(&run);
+    vq_free(runs_dir);
+    return code;
+}
