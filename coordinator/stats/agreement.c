@@ -54,10 +54,10 @@ static double weighted_kappa(const double *counts, size_t c, const struct margin
             double gap = i > j ? (double)(i - j) : (double)(j - i);
             double weight = quadratic ? gap * gap : gap;
             seen += weight * counts[i * c + j];
-            chance += weight * m->rows[i] * m->cols[j] / n;
+            chance += weight * m->rows[i] * m->cols[j];
         }
     }
-    return chance > 0.0 ? 1.0 - seen / chance : NAN;
+    return chance > 0.0 ? (chance - n * seen) / chance : NAN;
 }
 
 /* Large-sample errors (Fleiss, Cohen and Everitt 1969); shares are counts / n. */
@@ -86,12 +86,8 @@ static void kappa_errors(const double *counts, size_t c, const struct margins *m
     kappa->se_null = sqrt(fmax(0.0, chance + chance * chance - null_sum) / scale);
     kappa->ci95.lo = kappa->kappa - VQ_NORMAL_975 * kappa->se;
     kappa->ci95.hi = kappa->kappa + VQ_NORMAL_975 * kappa->se;
-    if (kappa->se_null > 1e-12) {
-        kappa->z = kappa->kappa / kappa->se_null;
-        kappa->p = vq_normal_two_sided(kappa->z);
-    } else {
-        kappa->se_null = NAN;
-    }
+    kappa->z = kappa->kappa / kappa->se_null;
+    kappa->p = vq_normal_two_sided(kappa->z);
 }
 
 enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories,
@@ -118,19 +114,24 @@ enum vq_status vq_agreement_cohen_counts(const double *counts, size_t categories
     }
     if (kappa.n > 0.0) {
         double met = 0.0;
-        bool constant = false;
+        bool constant = false; /* both raters, and equal: 0/0 */
+        bool one_constant = false;
         for (size_t i = 0; i < c; i++) {
             met += m.rows[i] * m.cols[i];
             constant = constant || (m.rows[i] >= kappa.n && m.cols[i] >= kappa.n);
+            one_constant = one_constant || m.rows[i] >= kappa.n || m.cols[i] >= kappa.n;
         }
         kappa.observed = agreed / kappa.n;
         kappa.expected = met / (kappa.n * kappa.n);
         kappa.status = constant ? VQ_AGREEMENT_UNDEFINED : VQ_AGREEMENT_OK;
         if (!constant) {
-            kappa.kappa = (kappa.observed - kappa.expected) / (1.0 - kappa.expected);
+            /* In whole counts, so that one constant rater gives exactly 0. */
+            kappa.kappa = (kappa.n * agreed - met) / (kappa.n * kappa.n - met);
             kappa.kappa_linear = weighted_kappa(counts, c, &m, kappa.n, false);
             kappa.kappa_quadratic = weighted_kappa(counts, c, &m, kappa.n, true);
-            kappa_errors(counts, c, &m, &kappa);
+        }
+        if (!one_constant) {
+            kappa_errors(counts, c, &m, &kappa); /* the formula says nothing of a constant rater */
         }
     }
     *ret_kappa = kappa;
