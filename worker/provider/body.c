@@ -135,13 +135,15 @@ static enum vq_status mend(struct vq_span body, struct vq_buf *out)
     return out->status;
 }
 
+/* jansson says of most failed allocations only that the text is empty, and of some that a token is bad: those count as bad
+ * bodies, which are asked for again. */
 static enum vq_status parse(struct vq_span body, json_t **ret_root)
 {
-    json_error_t error;
+    json_error_t error = {.text = ""};
     json_t *root =
         json_loadb(body.at, body.bytes, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
     if (root == NULL) {
-        return json_error_code(&error) == json_error_out_of_memory ? VQ_NOMEM : VQ_INVALID;
+        return error.text[0] == '\0' ? VQ_NOMEM : VQ_INVALID;
     }
     *ret_root = root;
     return VQ_OK;

@@ -1,0 +1,180 @@
+/* Retry-After in its forms, and rate limit headers as providers write them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "worker/provider/provider.h"
+
+#include <string.h>
+#include <time.h>
+
+#define NOW 784111777 /* Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110 */
+
+static void add(struct vq_reply_headers *headers, const char *name, const char *value)
+{
+    vq_reply_headers_add(headers, vq_span_str(name), vq_span_str(value));
+}
+
+static int64_t wait_of(const char *value)
+{
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    add(&headers, "Retry-After", value);
+    return vq_retry_after_ms(&headers, NOW);
+}
+
+static void test_retry_after(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int64_t wait_ms;
+    } cases[] = {
+        {"0", 0},
+        {"1", 1000},
+        {" 20 ", 20000},
+        {"1.5", 1500},
+        {"0.0019", 1},
+        {"2.", 2000},
+        {"3600", 3600000},
+        {"3601", VQ_RETRY_AFTER_MS_MAX},
+        {"99999999999999999999999999", VQ_RETRY_AFTER_MS_MAX},
+        {"Sun, 06 Nov 1994 08:49:47 GMT", 10000},
+        {"Sunday, 06-Nov-94 08:50:37 GMT", 60000},
+        {"Sun Nov  6 08:49:38 1994", 1000},
+        {"Sun, 06 Nov 1994 08:49:37 GMT", 0},
+        {"Sun, 06 Nov 1994 08:00:00 GMT", 0},
+        {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
+        {"Fri, 31 Dec 9999 23:59:59 GMT", VQ_RETRY_AFTER_MS_MAX},
+        {"Mon, 07 nov 1994 08:49:60 gmt", VQ_RETRY_AFTER_MS_MAX},
+        {"", -1},
+        {"-1", -1},
+        {"+1", -1},
+        {"soon", -1},
+        {"1 2", -1},
+        {"1s", -1},
+        {".5", -1},
+        {"Sun, 06 Nov 1994", -1},
+        {"Sun, 06 Nov 1994 8:49:37 GMT", -1},
+        {"Sun, 06 Nov 1994 24:49:37 GMT", -1},
+        {"Sun, 06 Nov 1994 08:61:37 GMT", -1},
+        {"Sun, 31 Nov 1994 08:49:37 GMT", -1},
+        {"Sun, 29 Feb 1995 08:49:37 GMT", -1},
+        {"Sun, 00 Nov 1994 08:49:37 GMT", -1},
+        {"Sun, 06 Now 1994 08:49:37 GMT", -1},
+        {"Sun, 06 Nov 1994 08:49:37 +0100", -1},
+        {"Sun, 06 Nov 1969 08:49:37 GMT", -1},
+        {"06 Nov 08:49:37", -1},
+        {"1994-11-06T08:49:37Z", -1},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        int64_t wait_ms = wait_of(cases[i].value);
+        if (wait_ms != cases[i].wait_ms) {
+            fail_msg("\"%s\" is %lld", cases[i].value, (long long)wait_ms);
+        }
+    }
+    struct vq_reply_headers none;
+    vq_reply_headers_init(&none);
+    assert_int_equal(vq_retry_after_ms(&none, NOW), -1);
+}
+
+/* Against the C library, for the days of 450 years. */
+static void test_dates_are_those_of_the_calendar(void **state)
+{
+    (void)state;
+    for (int64_t day = 0; day < 164000; day++) {
+        time_t at = (time_t)(day * 86400 + day % 86400);
+        struct tm tm;
+        char text[64];
+        assert_non_null(gmtime_r(&at, &tm));
+        (void)strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+        struct vq_reply_headers headers;
+        vq_reply_headers_init(&headers);
+        add(&headers, "date", text);
+        assert_int_equal(headers.date_unix_s, at);
+    }
+}
+
+static void test_which_wait_counts(void **state)
+{
+    (void)state;
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    add(&headers, "retry-after", "Sun, 06 Nov 1994 08:49:57 GMT");
+    assert_int_equal(vq_retry_after_ms(&headers, NOW), 20000);
+    assert_int_equal(vq_retry_after_ms(&headers, NOW + 3600), 0);
+    add(&headers, "DATE", "Sun, 06 Nov 1994 08:49:52 GMT");
+    assert_int_equal(vq_retry_after_ms(&headers, NOW + 3600), 5000);
+    add(&headers, "Retry-After", "7");
+    assert_int_equal(vq_retry_after_ms(&headers, NOW), 7000);
+    add(&headers, "Retry-After-Ms", "250.7");
+    assert_int_equal(vq_retry_after_ms(&headers, NOW), 250);
+    add(&headers, "Retry-After-Ms", "none");
+    assert_int_equal(vq_retry_after_ms(&headers, NOW), 7000);
+    add(&headers, "retry-after-ms", "999999999999999999999999");
+    assert_int_equal(vq_retry_after_ms(&headers, NOW), VQ_RETRY_AFTER_MS_MAX);
+}
+
+static void test_rate_limits(void **state)
+{
+    (void)state;
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    add(&headers, "x-ratelimit-limit-requests", "500");
+    add(&headers, "X-RateLimit-Remaining-Requests", " 499 ");
+    add(&headers, "x-ratelimit-reset-requests", "120ms");
+    add(&headers, "x-ratelimit-remaining-tokens", "-1");
+    add(&headers, "x-ratelimit-reset-tokens", "6m0s");
+    add(&headers, "x-ratelimit-limit-tokens_usage_based", "5");
+    add(&headers, "x-ratelimit-limit", "6");
+    add(&headers, "x-ratelimit-", "6");
+    add(&headers, "x-request-id", "req_\x01 1");
+    assert_int_equal(headers.requests.limit, 500);
+    assert_int_equal(headers.requests.remaining, 499);
+    assert_int_equal(headers.requests.reset_ms, 120);
+    assert_int_equal(headers.tokens.limit, -1);
+    assert_int_equal(headers.tokens.remaining, -1);
+    assert_int_equal(headers.tokens.reset_ms, 360000);
+    assert_string_equal(headers.request_id, "req_ 1");
+}
+
+static void test_durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int64_t ms;
+    } cases[] = {
+        {"12ms", 12},     {"1s", 1000}, {"7.66s", 7660}, {"1m30.5s", 90500}, {"1h2m3s", 3723000},
+        {"1d", 86400000}, {"2", 2000},  {"0.5", 500},    {"0s", 0},          {"500us", 0},
+        {"", -1},         {"s", -1},    {"1x", -1},      {"1m5", -1},        {"1 s", -1},
+        {"-1s", -1},      {"1msx", -1}, {"1mm", -1},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_reply_headers headers;
+        vq_reply_headers_init(&headers);
+        add(&headers, "x-ratelimit-reset-tokens", cases[i].value);
+        if (headers.tokens.reset_ms != cases[i].ms) {
+            fail_msg("\"%s\" is %lld", cases[i].value, (long long)headers.tokens.reset_ms);
+        }
+    }
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    add(&headers, "x-ratelimit-reset-tokens", "99999999999999999999999d99999999999999999d");
+    assert_true(headers.tokens.reset_ms > INT64_C(86400000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_retry_after),
+        cmocka_unit_test(test_dates_are_those_of_the_calendar),
+        cmocka_unit_test(test_which_wait_counts),
+        cmocka_unit_test(test_rate_limits),
+        cmocka_unit_test(test_durations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
