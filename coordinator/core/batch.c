@@ -1,0 +1,357 @@
+/* The commit (rules 3, 13, 14): results gather in one batch while another is in flight; what they say counts only when the
+ * shell says it is durable. Then tasks settle by the state table, leases close, holders of settled tasks get a CANCEL, ACKs go.
+ *
+ * Invariants: at most one batch is in flight, its memory does not change meanwhile; nothing is ACKed and nothing tallied
+ * before its commit; a call is in at most one batch. What finds no room is dropped and counted: its worker says it again.
+ * Not its job: what stands in the store (the shell tells), reading answers. */
+#include "common/base/alloc.h"
+#include "coordinator/core/internal.h"
+
+#include <stdio.h>
+
+#define CHUNK_BYTES (256u << 10)
+
+/* ---- gathering ---- */
+
+static size_t result_bytes(const struct vq_result *r)
+{
+    return r->answer.bytes + r->finish_reason.bytes + r->model.bytes + r->fingerprint.bytes +
+           r->error.bytes;
+}
+
+bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next)
+{
+    const struct vq_coord_gather *g = c->gather;
+    return g->results_count >= c->params.commit_results_max ||
+           (g->results_count > 0 && g->bytes + result_bytes(next) > c->params.commit_bytes_max);
+}
+
+bool vq_coord_gather_busy(const struct vq_coord *c)
+{
+    return c->gather->results_count > c->params.commit_results_max / 2 ||
+           c->gather->bytes > c->params.commit_bytes_max / 2;
+}
+
+bool vq_coord_gather_empty(const struct vq_coord *c)
+{
+    const struct vq_coord_gather *g = c->gather;
+    return g->results_count == 0 && g->failures_count == 0 && g->settled_count == 0;
+}
+
+/* Room for n more bytes in the batch's memory; NULL: no memory. */
+static char *chunk_take(struct vq_coord_gather *g, size_t n)
+{
+    if (g->chunks == NULL || g->chunks->cap - g->chunks->bytes < n) {
+        size_t cap = n > CHUNK_BYTES ? n : CHUNK_BYTES;
+        struct vq_coord_chunk *chunk = vq_alloc(1, sizeof(*chunk) + cap);
+        if (chunk == NULL) {
+            return NULL;
+        }
+        chunk->cap = cap;
+        chunk->next = g->chunks;
+        g->chunks = chunk;
+    }
+    char *at = g->chunks->at + g->chunks->bytes;
+    g->chunks->bytes += n;
+    return at;
+}
+
+static enum vq_status span_copy(struct vq_coord_gather *g, struct vq_span *span)
+{
+    if (span->bytes == 0) {
+        *span = (struct vq_span){NULL, 0};
+        return VQ_OK;
+    }
+    char *at = chunk_take(g, span->bytes);
+    if (at == NULL) {
+        return VQ_NOMEM;
+    }
+    memcpy(at, span->at, span->bytes);
+    span->at = at;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_gather_name(struct vq_coord *c, struct vq_span name,
+                                    struct vq_span *ret_copy)
+{
+    VQ_TRY(span_copy(c->gather, &name));
+    *ret_copy = name;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result *result,
+                                      struct vq_span worker)
+{
+    struct vq_coord_gather *g = c->gather;
+    size_t need = g->results_count + 1;
+    VQ_TRY(vq_grow((void **)&g->results, &g->results_cap, need, sizeof(*g->results),
+                   c->params.commit_results_max));
+    VQ_TRY(vq_grow((void **)&g->workers, &g->workers_cap, need, sizeof(*g->workers),
+                   c->params.commit_results_max));
+    struct vq_result copy = *result;
+    VQ_TRY(span_copy(g, &copy.answer));
+    VQ_TRY(span_copy(g, &copy.finish_reason));
+    VQ_TRY(span_copy(g, &copy.model));
+    VQ_TRY(span_copy(g, &copy.fingerprint));
+    VQ_TRY(span_copy(g, &copy.error));
+    g->workers[g->results_count] = worker;
+    g->results[g->results_count++] = copy;
+    g->bytes += result_bytes(result);
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_gather_failure(struct vq_coord *c, uint64_t task, uint32_t repeat,
+                                       enum vq_outcome outcome)
+{
+    struct vq_coord_gather *g = c->gather;
+    VQ_TRY(vq_grow((void **)&g->failures, &g->failures_cap, g->failures_count + 1,
+                   sizeof(*g->failures), VQ_COORD_SHARDS_MAX));
+    g->failures[g->failures_count++] = (struct vq_coord_failure){task, repeat, outcome};
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task, enum vq_outcome outcome)
+{
+    struct vq_coord_gather *g = c->gather;
+    size_t max =
+        VQ_COORD_BATCH_SETTLED_MAX + (size_t)VQ_COORD_LOOKUPS_MAX * 2u * VQ_COORD_VIBES_MAX;
+    VQ_TRY(vq_grow((void **)&g->settled, &g->settled_cap, g->settled_count + 1, sizeof(*g->settled),
+                   max));
+    g->settled[g->settled_count++] = (struct vq_settled){task, outcome};
+    return VQ_OK;
+}
+
+/* Keeps one chunk, so that a quiet run does not allocate. */
+static void gather_clear(struct vq_coord_gather *g)
+{
+    while (g->chunks != NULL && (g->chunks->next != NULL || g->chunks->cap > CHUNK_BYTES)) {
+        struct vq_coord_chunk *next = g->chunks->next;
+        vq_free(g->chunks);
+        g->chunks = next;
+    }
+    if (g->chunks != NULL) {
+        g->chunks->bytes = 0;
+    }
+    g->results_count = g->failures_count = g->settled_count = 0;
+    g->bytes = 0;
+}
+
+void vq_coord_gather_free(struct vq_coord_gather *g)
+{
+    while (g->chunks != NULL) {
+        struct vq_coord_chunk *next = g->chunks->next;
+        vq_free(g->chunks);
+        g->chunks = next;
+    }
+    vq_free(g->results);
+    vq_free(g->workers);
+    vq_free(g->failures);
+    vq_free(g->settled);
+    *g = (struct vq_coord_gather){0};
+}
+
+const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
+{
+    if (c->in_flight != NULL || vq_coord_gather_empty(c)) {
+        return NULL;
+    }
+    struct vq_coord_gather *g = c->gather;
+    g->batch = (struct vq_coord_batch){.no = c->batch_n++,
+                                       .results = g->results,
+                                       .workers = g->workers,
+                                       .results_count = g->results_count,
+                                       .failures = g->failures,
+                                       .failures_count = g->failures_count,
+                                       .settled = g->settled,
+                                       .settled_count = g->settled_count};
+    c->in_flight = g;
+    c->gather = g == &c->gathers[0] ? &c->gathers[1] : &c->gathers[0];
+    return &g->batch;
+}
+
+/* ---- received ---- */
+
+enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
+                                struct vq_span worker, const struct vq_result *results,
+                                size_t count, size_t *ret_taken)
+{
+    struct vq_span name = {NULL, 0};
+    for (size_t n = 0; n < count; n++) {
+        const struct vq_result *r = &results[n];
+        if (vq_coord_gather_full(c, r)) {
+            c->tally.dropped_full += s == NULL ? 0 : count - n;
+            *ret_taken = n;
+            return VQ_OK;
+        }
+        bool is_new;
+        VQ_TRY(vq_coord_call_receive(c, s, r, &is_new));
+        if (!is_new) {
+            continue;
+        }
+        if (name.bytes == 0 && worker.bytes > 0) {
+            VQ_TRY(vq_coord_gather_name(c, worker, &name));
+        }
+        VQ_TRY(vq_coord_gather_result(c, r, name));
+        struct vq_coord_shard *shard = vq_coord_shard_find(c, vq_coord_shard_of(c, r->task));
+        if (!vq_coord_lease_current(shard, r->fence)) {
+            c->tally.late++;
+        } else if (r->final) {
+            vq_coord_slot_done(c, shard, (uint32_t)(r->task % c->shard_tasks),
+                               (enum vq_outcome)r->outcome);
+        }
+        if (s != NULL) {
+            s->results++;
+        }
+    }
+    *ret_taken = count;
+    return VQ_OK;
+}
+
+/* ---- committed ---- */
+
+enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t task,
+                               enum vq_outcome outcome)
+{
+    if (outcome == VQ_OUTCOME_NONE) {
+        return VQ_OK;
+    }
+    uint32_t i = (uint32_t)(task % c->shard_tasks);
+    enum vq_outcome before = (enum vq_outcome)c->outcome[task];
+    bool live = shard != NULL && shard->slots[i].state != SLOT_FREE;
+    enum vq_task_states state =
+        live && before == VQ_OUTCOME_NONE ? VQ_TASK_LEASED : vq_task_state_of(before);
+    enum vq_task_events event = vq_task_event_of(outcome);
+    enum vq_task_states next;
+    const char *why;
+    enum vq_task_rule rule = vq_task_next(state, event, &next, &why);
+    c->moves[state][event]++;
+    if (rule == VQ_TASK_REFUSED) {
+        vq_coord_note(c, VQ_COORD_NOTE_WARN, "task %llu is %s (%s) and the store says %s: %s",
+                      (unsigned long long)task, vq_task_state_name(state), vq_outcome_name(before),
+                      vq_outcome_name(outcome), why);
+        return VQ_BUG;
+    }
+    if (rule == VQ_TASK_STAYS) {
+        return VQ_OK;
+    }
+    c->outcome[task] = (uint8_t)outcome;
+    vq_coord_tally_move(c, task, before, outcome);
+    if (shard != NULL && before == VQ_OUTCOME_NONE) {
+        shard->open--;
+    }
+    if (live) {
+        if (shard->slots[i].state == SLOT_OUT) { /* settled by somebody else's answer */
+            VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                           .code = VQ_CANCEL_SETTLED,
+                                                           .peer = shard->holder->peer,
+                                                           .session = shard->holder->id,
+                                                           .a = shard->no,
+                                                           .b = task,
+                                                           .fence = shard->fence}));
+        }
+        vq_coord_slot_settled(c, shard, i);
+    }
+    return VQ_OK;
+}
+
+/* What is left of the slot of a final result, and of the second order that its holder skipped for it. */
+static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shard,
+                                 const struct vq_result *r)
+{
+    uint32_t i = (uint32_t)(r->task % c->shard_tasks);
+    if (shard->slots[i].state == SLOT_DONE) {
+        vq_coord_slot_return(c, shard, i);
+        if (r->end != VQ_END_CLOSED && r->end != VQ_END_UNKNOWN &&
+            ++shard->unsettled >= VQ_COORD_UNSETTLED_MAX) {
+            char text[VQ_COORD_TEXT_BYTES_MAX];
+            (void)snprintf(
+                text, sizeof(text),
+                "judge %s: %u times a worker's final result settled nothing; the workers ask "
+                "other questions than this run. Give them the same version of vibeq, then "
+                "vibeq resume",
+                c->lanes[shard->judge].name, VQ_COORD_UNSETTLED_MAX);
+            VQ_TRY(vq_coord_begin_stop(c, VQ_COORD_STOP_ANSWERS, c->now_ns + 2 * c->params.term_ns,
+                                       text));
+        }
+    }
+    if (shard->slots[i ^ 1u].state == SLOT_SKIPPED) {
+        vq_coord_slot_return(c, shard, i ^ 1u); /* skipped but needed: open again */
+    }
+    return VQ_OK;
+}
+
+static void probe_after(struct vq_coord_lane *lane, const struct vq_result *r)
+{
+    if (r->end == VQ_END_ANSWER) {
+        lane->answered = true;
+    } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome) &&
+               ++lane->probes_failed >= VQ_COORD_PROBES_MAX) {
+        lane->answered = true;
+    }
+}
+
+static enum vq_status result_committed(struct vq_coord *c, const struct vq_result *r)
+{
+    struct vq_coord_call *call = vq_coord_call_find(c, &r->call);
+    VQ_ASSERT(call != NULL && call->state == CALL_RECEIVED && call->task == r->task);
+    struct vq_coord_shard *shard = call->shard;
+    if (r->final && vq_coord_lease_current(shard, r->fence)) {
+        VQ_TRY(slot_after(c, shard, r));
+    }
+    probe_after(&c->lanes[shard->judge], r);
+    vq_coord_tally_result(c, r);
+    struct vq_coord_session *s = vq_coord_session_get(c, call->peer, call->session);
+    if (s != NULL) {
+        VQ_TRY(vq_coord_ack(c, s, &r->call));
+    }
+    vq_coord_call_commit(c, call);
+    if (shard->state == SHARD_LEASED) {
+        vq_coord_lease_check(c, shard);
+    } else {
+        vq_coord_shard_stir(c, shard);
+    }
+    return VQ_OK;
+}
+
+static enum vq_status failure_committed(struct vq_coord *c, const struct vq_coord_failure *f)
+{
+    struct vq_coord_shard *shard = vq_coord_shard_find(c, vq_coord_shard_of(c, f->task));
+    if (shard == NULL) {
+        return VQ_OK;
+    }
+    shard->slots[f->task % c->shard_tasks].failing = false;
+    if (shard->state == SHARD_LEASED) {
+        vq_coord_lease_check(c, shard);
+    } else {
+        vq_coord_shard_stir(c, shard);
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
+                                    const struct vq_settled *settled, size_t count)
+{
+    struct vq_coord_gather *g = c->in_flight;
+    if (g == NULL || g->batch.no != no) {
+        return VQ_BUG;
+    }
+    uint64_t tasks = vq_grid_tasks(&c->params.grid);
+    for (size_t n = 0; n < count; n++) {
+        if (settled[n].task >= tasks) {
+            return VQ_BUG;
+        }
+        struct vq_coord_shard *shard =
+            vq_coord_shard_find(c, vq_coord_shard_of(c, settled[n].task));
+        VQ_TRY(vq_coord_settle(c, shard, settled[n].task, settled[n].outcome));
+    }
+    for (size_t n = 0; n < g->failures_count; n++) {
+        VQ_TRY(failure_committed(c, &g->failures[n]));
+    }
+    for (size_t n = 0; n < g->results_count; n++) {
+        VQ_TRY(result_committed(c, &g->results[n]));
+    }
+    c->tally.batches++;
+    c->in_flight = NULL;
+    gather_clear(g);
+    return VQ_OK;
+}

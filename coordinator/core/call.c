@@ -1,0 +1,176 @@
+/* Calls (rules 3 and 5): a call that a worker lists as sent and not ACKed, or whose result was received and not committed,
+ * reserves its task; a committed one is remembered for a while, so that its repeat is ACKed at once.
+ *
+ * Invariants: a call is in the table exactly while it is in one of the three states; listed ones are in `listed`, oldest
+ * first, and in their session's list; committed ones in `recent`, at most VQ_COORD_RECENT_CALLS. slot.reserved and
+ * shard.calls count the listed and received ones. Not its job: what a result says. */
+#include "common/base/alloc.h"
+#include "coordinator/core/internal.h"
+
+static uint64_t id_hash(const struct vq_id *id)
+{
+    uint64_t half[2];
+    memcpy(half, id->b, sizeof(half));
+    return vq_coord_mix(half[0] ^ vq_coord_mix(half[1]));
+}
+
+struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id)
+{
+    struct vq_coord_node *node = vq_coord_table_find(&c->calls, id_hash(id));
+    for (; node != NULL; node = vq_coord_table_again(node)) {
+        struct vq_coord_call *call = VQ_COORD_OF(node, struct vq_coord_call, by_id);
+        if (vq_id_eq(&call->id, id)) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+static struct vq_coord_slot *slot_of(const struct vq_coord *c, const struct vq_coord_call *call)
+{
+    return &call->shard->slots[call->task % c->shard_tasks];
+}
+
+/* A new call, reserving its task, in no list yet. */
+static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, uint64_t task,
+                                  struct vq_coord_call **ret_call)
+{
+    if (c->listed_count + c->received_count >= VQ_COORD_CALLS_MAX) {
+        return VQ_LIMIT;
+    }
+    struct vq_coord_call *call = vq_alloc(1, sizeof(*call));
+    if (call == NULL) {
+        return VQ_NOMEM;
+    }
+    struct vq_coord_shard *shard;
+    enum vq_status status = vq_coord_shard_get(c, vq_coord_shard_of(c, task), &shard);
+    if (status == VQ_OK) {
+        status = vq_coord_table_add(&c->calls, &call->by_id, id_hash(id));
+        if (status != VQ_OK) {
+            vq_coord_shard_stir(c, shard);
+        }
+    }
+    if (status != VQ_OK) {
+        vq_free(call);
+        return status;
+    }
+    call->id = *id;
+    call->task = task;
+    call->shard = shard;
+    shard->calls++;
+    slot_of(c, call)->reserved++;
+    *ret_call = call;
+    return VQ_OK;
+}
+
+/* The task is no longer reserved by this call. The shard may be freed. */
+static void call_release(struct vq_coord *c, struct vq_coord_call *call)
+{
+    struct vq_coord_shard *shard = call->shard;
+    slot_of(c, call)->reserved--;
+    shard->calls--;
+    call->shard = NULL;
+    vq_coord_unlink(&call->mine);
+    vq_coord_unlink(&call->order);
+    if (call->state == CALL_LISTED) {
+        c->listed_count--;
+    } else {
+        c->received_count--;
+    }
+}
+
+enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
+                                  const struct vq_held_call *held)
+{
+    struct vq_coord_call *call = vq_coord_call_find(c, &held->call);
+    if (call == NULL) {
+        VQ_TRY(call_create(c, &held->call, held->task, &call));
+        call->state = CALL_LISTED;
+        c->listed_count++;
+    } else if (call->state == CALL_COMMITTED) {
+        return vq_coord_ack(c, s, &call->id); /* the ACK was lost, or is on its way */
+    } else if (call->state == CALL_RECEIVED) {
+        return VQ_OK;
+    }
+    call->listed_ns = c->now_ns;
+    vq_coord_push(&c->listed, &call->order);
+    vq_coord_push(&s->calls, &call->mine);
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
+                                     const struct vq_result *result, bool *ret_new)
+{
+    struct vq_coord_call *call = vq_coord_call_find(c, &result->call);
+    *ret_new = false;
+    if (call != NULL && call->state != CALL_LISTED) {
+        c->tally.repeated++;
+        if (s != NULL && call->state == CALL_COMMITTED) {
+            return vq_coord_ack(c, s, &call->id);
+        }
+        if (s != NULL) {
+            call->peer = s->peer;
+            call->session = s->id;
+        }
+        return VQ_OK;
+    }
+    if (call != NULL && call->task != result->task) { /* it was listed under another task */
+        vq_coord_call_drop(c, call);
+        call = NULL;
+    }
+    if (call == NULL) {
+        VQ_TRY(call_create(c, &result->call, result->task, &call));
+    } else {
+        vq_coord_unlink(&call->mine);
+        vq_coord_unlink(&call->order);
+        c->listed_count--;
+    }
+    call->state = CALL_RECEIVED;
+    call->peer = s == NULL ? 0 : s->peer;
+    call->session = s == NULL ? 0 : s->id;
+    c->received_count++;
+    *ret_new = true;
+    return VQ_OK;
+}
+
+/* From reserved to remembered. The caller stirs the shard. */
+void vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
+{
+    VQ_ASSERT(call->state == CALL_RECEIVED);
+    call_release(c, call);
+    call->state = CALL_COMMITTED;
+    vq_coord_push(&c->recent, &call->order);
+    c->recent_count++;
+    if (c->recent_count > VQ_COORD_RECENT_CALLS) {
+        vq_coord_call_drop(c, VQ_COORD_OF(vq_coord_first(&c->recent), struct vq_coord_call, order));
+    }
+}
+
+/* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be freed. */
+void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
+{
+    struct vq_coord_shard *shard = call->shard;
+    if (call->state == CALL_COMMITTED) {
+        vq_coord_unlink(&call->order);
+        c->recent_count--;
+    } else {
+        call_release(c, call);
+    }
+    vq_coord_table_remove(&c->calls, &call->by_id);
+    vq_free(call);
+    if (shard != NULL) {
+        vq_coord_shard_stir(c, shard);
+    }
+}
+
+void vq_coord_calls_expire(struct vq_coord *c)
+{
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&c->listed)) != NULL) {
+        struct vq_coord_call *call = VQ_COORD_OF(link, struct vq_coord_call, order);
+        if (c->now_ns - call->listed_ns < c->params.term_ns) {
+            return;
+        }
+        vq_coord_call_drop(c, call);
+    }
+}

@@ -1,0 +1,471 @@
+/* The coordinator's core: made, told, asked when to wake. Every event enters here, moves the clock and is handed to the file
+ * that knows; timers are ordered lists; the turn (scout, leases, the end) runs when the queue of actions is empty, so that
+ * all events of one loop turn are seen first.
+ *
+ * Invariants: the clock never goes back; a gap of more than a heartbeat between two events is a pause of our own loop, after
+ * which nothing is leased for a term (rule 4); FINISHED or STOPPED is said once, and nothing after it but BYE. */
+#include "coordinator/core/coord.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "coordinator/core/internal.h"
+
+#include <stdio.h>
+
+/* ---- create, destroy ---- */
+
+static enum vq_status params_check(const struct vq_coord_params *p, struct vq_error *err)
+{
+    const struct vq_grid *g = &p->grid;
+    if (g->samples == 0 || g->judges == 0 || g->vibes == 0) {
+        return vq_fail(err, VQ_INVALID, "a stage without samples, judges or vibes has no tasks");
+    }
+    if (g->judges > VQ_COORD_JUDGES_MAX || g->vibes > VQ_COORD_VIBES_MAX ||
+        vq_grid_tasks(g) > VQ_COORD_TASKS_MAX) {
+        return vq_fail(
+            err, VQ_LIMIT,
+            "the stage has %u judges, %u vibes and %llu tasks; the limits are %u, %u, %llu",
+            g->judges, g->vibes, (unsigned long long)vq_grid_tasks(g), VQ_COORD_JUDGES_MAX,
+            VQ_COORD_VIBES_MAX, (unsigned long long)VQ_COORD_TASKS_MAX);
+    }
+    if (p->heartbeat_ns <= 0 || p->term_ns < 3 * p->heartbeat_ns) {
+        return vq_fail(err, VQ_INVALID, "a lease's term must be at least three heartbeats");
+    }
+    return VQ_OK;
+}
+
+static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_judge *judges)
+{
+    const struct vq_grid *g = &c->params.grid;
+    c->lanes = vq_alloc(g->judges, sizeof(*c->lanes));
+    c->slices = vq_alloc(g->judges, sizeof(*c->slices));
+    if (c->lanes == NULL || c->slices == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t j = 0; j < g->judges; j++) {
+        struct vq_coord_lane *lane = &c->lanes[j];
+        lane->name = vq_strdup(judges[j].name == NULL ? "" : judges[j].name);
+        if (lane->name == NULL) {
+            return VQ_NOMEM;
+        }
+        lane->slice = (struct vq_slice){.judge = j,
+                                        .concurrency = judges[j].concurrency,
+                                        .requests_per_minute = judges[j].requests_per_minute,
+                                        .tokens_per_minute = judges[j].tokens_per_minute,
+                                        .n = 1};
+        vq_coord_list_init(&lane->again);
+        vq_coord_list_init(&lane->ready);
+        vq_coord_list_init(&lane->hungry);
+        lane->open = (uint64_t)g->samples * c->shard_tasks;
+        lane->counts.state[VQ_TASK_OPEN] = lane->counts.outcome[VQ_OUTCOME_NONE] = lane->open;
+    }
+    return VQ_OK;
+}
+
+static void defaults(struct vq_coord_params *p)
+{
+    p->ready_shards_max = p->ready_shards_max == 0 ? VQ_COORD_READY_DEFAULT : p->ready_shards_max;
+    p->commit_results_max =
+        p->commit_results_max == 0 ? VQ_COORD_BATCH_RESULTS_DEFAULT : p->commit_results_max;
+    p->commit_bytes_max =
+        p->commit_bytes_max == 0 ? VQ_COORD_BATCH_BYTES_DEFAULT : p->commit_bytes_max;
+    p->worker_lost_max = p->worker_lost_max == 0 ? VQ_COORD_LOST_DEFAULT : p->worker_lost_max;
+    p->worker_lost_max = p->worker_lost_max > UINT8_MAX ? UINT8_MAX : p->worker_lost_max;
+    p->judges = NULL; /* copied into the lanes */
+    p->run_name = NULL;
+}
+
+enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
+                               struct vq_coord **ret_coord, struct vq_error *err)
+{
+    VQ_TRY(params_check(params, err));
+    struct vq_coord *c = vq_alloc(1, sizeof(*c));
+    if (c == NULL) {
+        return vq_fail(err, VQ_NOMEM, "no memory for the coordinator");
+    }
+    c->params = *params;
+    defaults(&c->params);
+    c->now_ns = c->started_ns = now_ns;
+    c->wait_until_ns = params->wait_one_term ? now_ns + params->term_ns : 0;
+    c->shard_tasks = vq_grid_shard_tasks(&params->grid);
+    c->open = vq_grid_tasks(&params->grid);
+    c->counts.state[VQ_TASK_OPEN] = c->counts.outcome[VQ_OUTCOME_NONE] = c->open;
+    c->gather = &c->gathers[0];
+    c->batch_n = 1;
+    struct vq_coord_link *heads[] = {&c->deadlines, &c->listed, &c->recent, &c->heard};
+    for (size_t i = 0; i < VQ_COUNT(heads); i++) {
+        vq_coord_list_init(heads[i]);
+    }
+    c->run_name = vq_strdup(params->run_name == NULL ? "" : params->run_name);
+    c->outcome = vq_alloc((size_t)c->open, 1);
+    c->asks = vq_alloc(c->shard_tasks, sizeof(*c->asks));
+    c->ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->ack_ids));
+    if (c->run_name == NULL || c->outcome == NULL || c->asks == NULL || c->ack_ids == NULL ||
+        lanes_create(c, params->judges) != VQ_OK) {
+        vq_coord_destroy(&c);
+        return vq_fail(err, VQ_NOMEM, "no memory for a stage of %llu tasks",
+                       (unsigned long long)vq_grid_tasks(&params->grid));
+    }
+    *ret_coord = c;
+    return VQ_OK;
+}
+
+/* Every node of a table, through its chains. */
+static void table_each(struct vq_coord_table *table, void (*release)(struct vq_coord_node *))
+{
+    for (size_t i = 0; i < table->buckets_count; i++) {
+        struct vq_coord_node *node = table->buckets[i];
+        while (node != NULL) {
+            struct vq_coord_node *next = node->next;
+            release(node);
+            node = next;
+        }
+    }
+    vq_coord_table_free(table);
+}
+
+static void shard_release(struct vq_coord_node *node)
+{
+    vq_coord_shard_free(VQ_COORD_OF(node, struct vq_coord_shard, by_no));
+}
+
+static void call_release(struct vq_coord_node *node)
+{
+    vq_free(VQ_COORD_OF(node, struct vq_coord_call, by_id));
+}
+
+static void use_release(struct vq_coord_node *node)
+{
+    vq_free(VQ_COORD_OF(node, struct vq_coord_use, by_sample));
+}
+
+void vq_coord_destroy(struct vq_coord **coord)
+{
+    struct vq_coord *c = *coord;
+    if (c == NULL) {
+        return;
+    }
+    *coord = NULL;
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        vq_coord_session_free(c->sessions[i], c->params.grid.judges);
+    }
+    vq_free(c->sessions);
+    table_each(&c->shards, shard_release);
+    table_each(&c->calls, call_release);
+    table_each(&c->uses, use_release);
+    vq_coord_table_free(&c->peers);
+    vq_coord_table_free(&c->workers);
+    vq_coord_gather_free(&c->gathers[0]);
+    vq_coord_gather_free(&c->gathers[1]);
+    for (uint32_t j = 0; c->lanes != NULL && j < c->params.grid.judges; j++) {
+        vq_free(c->lanes[j].name);
+    }
+    vq_free(c->lanes);
+    vq_coord_queue_free(c);
+    vq_free(c->outcome);
+    vq_free(c->run_name);
+    vq_free(c);
+}
+
+/* ---- time ---- */
+
+void vq_coord_enter(struct vq_coord *c, int64_t now_ns)
+{
+    if (now_ns <= c->now_ns) {
+        return;
+    }
+    if (now_ns - c->now_ns > c->params.heartbeat_ns) {
+        c->tally.pauses++;
+        int64_t until_ns = now_ns + c->params.term_ns;
+        c->wait_until_ns = until_ns > c->wait_until_ns ? until_ns : c->wait_until_ns;
+    }
+    c->now_ns = now_ns;
+}
+
+static enum vq_status sessions_expire(struct vq_coord *c)
+{
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&c->heard)) != NULL) {
+        struct vq_coord_session *s = VQ_COORD_OF(link, struct vq_coord_session, order);
+        if (c->now_ns - s->heard_ns < c->params.term_ns) {
+            break;
+        }
+        vq_coord_note(c, VQ_COORD_NOTE_WARN,
+                      "worker %s was silent for a whole term: its %u leases end", s->name,
+                      s->leases_count);
+        VQ_TRY(vq_coord_session_end(c, s, !s->deaf));
+    }
+    return VQ_OK;
+}
+
+static enum vq_status leases_expire(struct vq_coord *c)
+{
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&c->deadlines)) != NULL) {
+        struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, by_deadline);
+        if (c->now_ns < shard->deadline_ns) {
+            break;
+        }
+        VQ_TRY(vq_coord_lease_end(c, shard, false)); /* its holder speaks and does not list it */
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    if (c->done) {
+        return VQ_OK;
+    }
+    VQ_TRY(sessions_expire(c));
+    VQ_TRY(leases_expire(c));
+    vq_coord_calls_expire(c);
+    return VQ_OK;
+}
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+int64_t vq_coord_wake_ns(const struct vq_coord *c)
+{
+    if (c->done) {
+        return INT64_MAX;
+    }
+    int64_t wake_ns = c->now_ns + c->params.heartbeat_ns / 2;
+    const struct vq_coord_link *link;
+    if ((link = vq_coord_first(&c->deadlines)) != NULL) {
+        wake_ns = earlier(wake_ns,
+                          VQ_COORD_OF(link, const struct vq_coord_shard, by_deadline)->deadline_ns);
+    }
+    if (c->wait_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->wait_until_ns);
+    }
+    if (c->stopping && c->stop_deadline_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->stop_deadline_ns);
+    }
+    if (c->linger_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->linger_until_ns);
+    }
+    return wake_ns;
+}
+
+/* ---- the turn ---- */
+
+bool vq_coord_may_lease(const struct vq_coord *c)
+{
+    return !c->done && !c->stopping && !c->paused && c->now_ns >= c->wait_until_ns &&
+           !vq_coord_gather_busy(c);
+}
+
+static enum vq_status say_end(struct vq_coord *c, enum vq_bye_code code, const char *text)
+{
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        VQ_TRY(vq_coord_bye(c, c->sessions[i]->peer, c->sessions[i]->id, code, text));
+    }
+    c->done = true;
+    return VQ_OK;
+}
+
+static bool nothing_gathers(const struct vq_coord *c)
+{
+    return vq_coord_gather_empty(c) && c->in_flight == NULL;
+}
+
+static enum vq_status finish_check(struct vq_coord *c)
+{
+    if (c->open > 0 || !nothing_gathers(c)) {
+        return VQ_OK;
+    }
+    if (c->listed_count > 0 &&
+        !c->stopping) { /* late answers are still coming: recorded, if soon */
+        if (c->linger_until_ns == 0) {
+            c->linger_until_ns = c->now_ns + VQ_COORD_LINGER_TERMS * c->params.term_ns;
+        }
+        if (c->now_ns < c->linger_until_ns) {
+            return VQ_OK;
+        }
+    }
+    VQ_TRY(say_end(c, VQ_BYE_DONE, "the run is finished"));
+    c->finished = true;
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
+}
+
+static enum vq_status stopped_say(struct vq_coord *c)
+{
+    bool clean = vq_coord_list_empty(&c->deadlines) && c->listed_count + c->received_count == 0;
+    VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop_text));
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
+}
+
+static enum vq_status stop_check(struct vq_coord *c)
+{
+    if (c->done || !c->stopping || !nothing_gathers(c)) {
+        return VQ_OK;
+    }
+    bool out = !vq_coord_list_empty(&c->deadlines) || c->listed_count > 0;
+    if (out && !c->stop_now && c->now_ns < c->stop_deadline_ns) {
+        return VQ_OK;
+    }
+    return stopped_say(c);
+}
+
+enum vq_status vq_coord_turn(struct vq_coord *c)
+{
+    if (c->done) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_coord_scout(c));
+    if (vq_coord_may_lease(c)) {
+        VQ_TRY(vq_coord_lease_all(c));
+    }
+    if (!c->stopping) {
+        VQ_TRY(vq_coord_pools_check(c));
+    }
+    VQ_TRY(finish_check(c));
+    return stop_check(c);
+}
+
+enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
+                                   const char *text)
+{
+    if (c->stopping || c->done) {
+        return VQ_OK;
+    }
+    c->stopping = true;
+    c->stop_kind = kind;
+    c->stop_deadline_ns = deadline_ns;
+    (void)snprintf(c->stop_text, sizeof(c->stop_text), "%s", text);
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        VQ_TRY(vq_coord_drain_say(c, c->sessions[i]));
+    }
+    return VQ_OK;
+}
+
+/* ---- events ---- */
+
+enum vq_status vq_coord_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg,
+                                int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_take_message(c, peer, msg);
+}
+
+enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const struct vq_known *known,
+                                  int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_take_lookup(c, shard, known);
+}
+
+enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
+                               const struct vq_result *results, size_t count, int64_t now_ns,
+                               size_t *ret_taken)
+{
+    vq_coord_enter(c, now_ns);
+    for (size_t n = 0; n < count; n++) {
+        if (!vq_coord_result_valid(c, &results[n])) {
+            return VQ_INVALID;
+        }
+    }
+    VQ_TRY(vq_coord_results(c, NULL, worker, results, count, ret_taken));
+    if (*ret_taken > 0) {
+        c->imported_no = c->batch_n;
+    }
+    return VQ_OK;
+}
+
+uint64_t vq_coord_imported_no(const struct vq_coord *c)
+{
+    return c->imported_no;
+}
+
+enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
+                                  size_t count, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_take_commit(c, no, settled, count);
+}
+
+enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    c->paused = paused;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    if (c->done) {
+        return VQ_OK;
+    }
+    c->stopping = true;
+    c->stop_kind = VQ_COORD_STOP_STORE;
+    (void)snprintf(c->stop_text, sizeof(c->stop_text), "%s", why);
+    return stopped_say(c);
+}
+
+static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *s)
+{
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "the process of worker %s has ended", s->name);
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&s->calls)) != NULL) { /* nothing more will come of them */
+        vq_coord_call_drop(c, VQ_COORD_OF(link, struct vq_coord_call, mine));
+    }
+    return vq_coord_session_end(c, s, true);
+}
+
+enum vq_status vq_coord_worker_ended(struct vq_coord *c, const struct vq_id *worker, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    struct vq_coord_session *s = vq_coord_session_of(c, worker);
+    return s == NULL || c->done ? VQ_OK : session_gone(c, s);
+}
+
+enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    for (size_t i = c->sessions_count; !c->done && i > 0;
+         i--) { /* an end moves the last one here */
+        if (c->sessions[i - 1]->local == local) {
+            VQ_TRY(session_gone(c, c->sessions[i - 1]));
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_begin_stop(c, VQ_COORD_STOP_DRAINED, deadline_ns,
+                               "stopped; vibeq resume goes on");
+}
+
+enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    VQ_TRY(
+        vq_coord_begin_stop(c, VQ_COORD_STOP_NOW, now_ns, "stopped at once; vibeq resume goes on"));
+    c->stop_now = true;
+    return VQ_OK;
+}
+
+/* ---- looking in ---- */
+
+const struct vq_grid *vq_coord_grid(const struct vq_coord *c)
+{
+    return &c->params.grid;
+}
+
+enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task)
+{
+    VQ_ASSERT(task < vq_grid_tasks(&c->params.grid));
+    return (enum vq_outcome)c->outcome[task];
+}
+
+const uint64_t (*vq_coord_moves(const struct vq_coord *c))[VQ_TASK_EVENTS]
+{
+    return c->moves;
+}

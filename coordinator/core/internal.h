@@ -1,0 +1,410 @@
+/* What the files of the coordinator's core share: its state and the functions between them. Private to the core.
+ *
+ *     coord.c    create, destroy, the public events, timers
+ *     message.c  a peer's message -> the right function; what breaks a rule
+ *     session.c  sessions, credit, pools, grants
+ *     shard.c    shards in memory, the scout, look-ups, what is ready
+ *     lease.c    leases: who gets a shard, renewal, the end
+ *     call.c     calls: reserved, received, committed
+ *     batch.c    what gathers for the next commit; what a commit settles
+ *     action.c   the queue of actions and the messages they carry
+ *     tally.c    counts and the status
+ *
+ * Ownership: a session owns its leases' and calls' links, not the shards and calls; the tables own shards, calls, sessions.
+ * A shard lives while it is looked up, ready, leased, or while a call of it is reserved. */
+#ifndef VQ_COORD_INTERNAL_H
+#define VQ_COORD_INTERNAL_H
+
+#include "coordinator/core/coord.h"
+#include "coordinator/core/limits.h"
+#include "coordinator/core/table.h"
+
+/* ---- calls (rule 5): a call keeps its task from being leased until it is committed, or a term after it was last listed ---- */
+
+enum call_state {
+    CALL_LISTED,    /* by HELD or HEARTBEAT: sent, not ACKed */
+    CALL_RECEIVED,  /* its result gathers or is in the commit in flight */
+    CALL_COMMITTED, /* only remembered, so that a repeat is ACKed at once */
+};
+
+struct vq_coord_call {
+    struct vq_coord_node by_id;
+    struct vq_coord_link order; /* listed: by listed_ns; committed: by age */
+    struct vq_coord_link mine;  /* listed: of the session that listed it */
+    struct vq_id id;
+    uint64_t task;
+    struct vq_coord_shard *shard; /* not when committed */
+    uint64_t peer, session;       /* received: whom to ACK; 0: nobody */
+    int64_t listed_ns;
+    enum call_state state;
+};
+
+/* ---- shards ---- */
+
+enum slot_state {
+    SLOT_FREE,
+    SLOT_OUT,     /* its holder may start calls of it */
+    SLOT_DONE,    /* its holder's final result was received, not committed yet */
+    SLOT_SKIPPED, /* its holder skips it: its own answer to the first order settled the score */
+};
+
+struct vq_coord_slot {
+    uint32_t repeat;
+    uint32_t reserved; /* calls listed or received */
+    uint32_t prior_at, prior_bytes;
+    uint8_t state; /* enum slot_state */
+    bool second, lazy;
+    bool ask_lazy; /* as it was leased: only if the first order does not settle */
+    bool failing;  /* its failure gathers or is being committed */
+    bool wait;     /* no room for its prior: another time */
+};
+
+enum shard_state {
+    SHARD_IDLE,   /* the scout was not here yet, or all is settled: kept for its calls */
+    SHARD_AGAIN,  /* waits for a look-up */
+    SHARD_LOOKUP, /* being looked up */
+    SHARD_READY,  /* waits for a worker */
+    SHARD_PARKED, /* all that is open is reserved */
+    SHARD_LEASED,
+};
+
+struct vq_coord_shard {
+    struct vq_coord_node by_no;
+    struct vq_coord_link queue; /* AGAIN, READY: of its judge */
+    uint64_t no;
+    uint32_t sample, judge;
+    enum shard_state state;
+    bool scouted; /* the cursor has passed it */
+    bool dirty;   /* LOOKUP: something changed since it was asked for */
+    uint8_t lost; /* leases lost with their worker */
+    uint8_t unsettled;
+    uint32_t open;  /* tasks not terminal */
+    uint32_t calls; /* listed or received */
+    struct vq_coord_slot *slots;
+    struct vq_buf priors;
+    /* LEASED */
+    struct vq_coord_session *holder;
+    struct vq_fence fence;
+    int64_t deadline_ns;
+    struct vq_coord_link by_deadline;
+    struct vq_coord_link of_holder;
+    bool limbo;    /* of a replaced session: ends unless the new one's HELD lists it */
+    uint32_t live; /* slots OUT, DONE or SKIPPED */
+    uint32_t out;  /* slots OUT */
+    uint32_t asks; /* as leased */
+};
+
+struct vq_coord_use { /* a sample in a session */
+    struct vq_coord_node by_sample;
+    struct vq_coord_session *session;
+    uint32_t sample;
+    uint32_t leases;
+    bool sent;
+};
+
+/* ---- sessions ---- */
+
+struct vq_coord_pool {           /* what a worker says of one judge */
+    struct vq_coord_link hungry; /* in its judge's list while it can take a lease */
+    uint32_t credit, held;
+    uint8_t state; /* enum vq_pool_state */
+    bool said;
+    char *text; /* owned; NULL: none */
+    uint32_t judge;
+    struct vq_coord_session *session;
+};
+
+struct vq_coord_session {
+    struct vq_coord_node by_peer, by_worker;
+    struct vq_coord_link order; /* by heard_ns, oldest first */
+    uint64_t id, peer;
+    uint32_t index; /* in c->sessions */
+    struct vq_id worker;
+    char *name, *host, *software;
+    uint64_t pid;
+    int64_t local;
+    int64_t hello_stamp_ns, stamp_ns;
+    int64_t heard_ns;
+    bool held; /* it has said what it holds: may be leased to */
+    bool draining;
+    bool deaf;                   /* broke a rule: what it says is dropped until it says HELLO */
+    bool stale;                  /* silent for some heartbeats: nothing new is leased to it */
+    struct vq_coord_link leases; /* shards */
+    uint32_t leases_count;
+    struct vq_coord_link calls; /* listed */
+    uint32_t calls_listed;
+    uint64_t results;
+    struct vq_id *acks;
+    size_t acks_count, acks_cap;
+    struct vq_coord_pool *pools; /* one a judge */
+};
+
+struct vq_coord_lane { /* a judge */
+    char *name;
+    struct vq_slice slice;
+    uint32_t cursor; /* the scout's next sample */
+    struct vq_coord_link again, ready, hungry;
+    uint32_t ready_count, leased_count, lookups;
+    uint64_t open; /* tasks not terminal */
+    uint64_t live; /* slots OUT, DONE or SKIPPED */
+    bool answered; /* rule 25: past its probe */
+    uint32_t probes_failed;
+    uint32_t pools_open, pools_closed,
+        pools_no_key; /* sessions that said so; no_key is not in closed */
+    bool closed;
+    char closed_text[VQ_COORD_TEXT_BYTES_MAX];
+    struct vq_coord_counts counts;
+};
+
+/* ---- batches ---- */
+
+struct vq_coord_chunk {
+    struct vq_coord_chunk *next;
+    size_t bytes, cap;
+    char at[];
+};
+
+struct vq_coord_gather {
+    struct vq_coord_batch batch; /* as the shell sees it; made when it is committed */
+    struct vq_result *results;
+    struct vq_span *workers;
+    size_t results_count, results_cap, workers_cap;
+    struct vq_coord_failure *failures;
+    size_t failures_count, failures_cap;
+    struct vq_settled *settled;
+    size_t settled_count, settled_cap;
+    struct vq_coord_chunk *chunks; /* bytes of the results' spans */
+    size_t bytes;
+};
+
+/* ---- actions ---- */
+
+struct vq_coord_entry {
+    uint8_t kind;
+    uint8_t code;
+    uint64_t peer, session;
+    uint64_t a; /* shard, sample, task or stamp, by kind */
+    uint64_t b;
+    struct vq_fence fence;
+    char *text; /* owned; NULL: none */
+};
+
+struct vq_coord_queue {
+    struct vq_coord_entry *ring; /* a power of two */
+    size_t cap, head, count;
+};
+
+struct vq_coord_rate {
+    int64_t second;
+    uint32_t calls[VQ_COORD_RATE_SECONDS + 1], settled[VQ_COORD_RATE_SECONDS + 1];
+};
+
+struct vq_coord {
+    struct vq_coord_params params;
+    char *run_name;
+    uint32_t shard_tasks;
+    int64_t now_ns, started_ns;
+    enum vq_status health;
+
+    uint8_t *outcome; /* one byte a task */
+    uint64_t open;    /* tasks not terminal */
+    struct vq_coord_counts counts;
+    uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
+    struct vq_coord_rate rate;
+
+    struct vq_coord_lane *lanes;
+    uint32_t lookups; /* out */
+    uint64_t scouted;
+
+    struct vq_coord_table shards, calls, peers, workers, uses;
+    struct vq_coord_link deadlines; /* leases by deadline */
+    struct vq_coord_link listed;    /* calls by when they were listed last */
+    struct vq_coord_link recent;    /* committed calls, oldest first */
+    size_t listed_count, received_count, recent_count;
+    uint64_t fence_n, session_n;
+
+    struct vq_coord_session **sessions;
+    size_t sessions_count, sessions_cap;
+    struct vq_coord_link heard; /* sessions by when they were heard last */
+
+    struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
+    uint64_t batch_n;                                       /* the number that `gather` will have */
+    uint64_t imported_no;
+    bool paused;
+
+    struct vq_coord_queue queue;
+    struct vq_id *ack_ids;
+    struct vq_ask *asks;
+    struct vq_slice *slices;
+    char *text;           /* of the last action */
+    uint64_t cancel_task; /* of the last action */
+    size_t notes_queued;
+
+    int64_t wait_until_ns; /* rule 4 */
+    bool stopping;         /* drain or stop */
+    bool stop_now;
+    enum vq_coord_stop stop_kind;
+    char stop_text[VQ_COORD_TEXT_BYTES_MAX];
+    int64_t stop_deadline_ns;
+    int64_t linger_until_ns; /* all is settled; 0: not yet */
+    bool done, finished;
+
+    struct vq_coord_status
+        tally; /* the plain counters of the status; filled up by vq_coord_status_fill */
+};
+
+static inline uint64_t vq_coord_shard_of(const struct vq_coord *c, uint64_t task)
+{
+    return task / c->shard_tasks;
+}
+
+static inline uint64_t vq_coord_task_at(const struct vq_coord *c,
+                                        const struct vq_coord_shard *shard, uint32_t slot)
+{
+    return shard->no * c->shard_tasks + slot;
+}
+
+/* action.c */
+enum vq_coord_entry_kind {
+    ENTRY_WELCOME,
+    ENTRY_SPEC,
+    ENTRY_ECHO,   /* a: stamp */
+    ENTRY_SAMPLE, /* a: sample */
+    ENTRY_LEASE,  /* a: shard, fence */
+    ENTRY_ACK,
+    ENTRY_GRANT,
+    ENTRY_CANCEL, /* code: reason, a: shard, fence, b: task or VQ_COORD_ALL */
+    ENTRY_DRAIN,
+    ENTRY_BYE, /* code, text */
+    ENTRY_CLOSE,
+    ENTRY_LOOKUP, /* a: shard */
+    ENTRY_NOTE,   /* code: level, text */
+    ENTRY_FINISHED,
+    ENTRY_STOPPED, /* a: clean */
+};
+#define VQ_COORD_ALL UINT64_MAX
+enum vq_status vq_coord_say(struct vq_coord *c, struct vq_coord_entry entry) VQ_WARN_UNUSED;
+/* A line for the log; dropped and counted when too many wait. */
+void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const char *fmt, ...)
+    VQ_PRINTF(3, 4);
+enum vq_status vq_coord_bye(struct vq_coord *c, uint64_t peer, uint64_t session,
+                            enum vq_bye_code code, const char *text) VQ_WARN_UNUSED;
+enum vq_status vq_coord_ack(struct vq_coord *c, struct vq_coord_session *s,
+                            const struct vq_id *call) VQ_WARN_UNUSED;
+void vq_coord_queue_free(struct vq_coord *c);
+
+/* session.c */
+/* NULL: none. By connection, by worker process. */
+struct vq_coord_session *vq_coord_session_of(const struct vq_coord *c, const struct vq_id *worker);
+struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer);
+/* The session only if it is still this one. */
+struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t peer, uint64_t id);
+enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer,
+                              const struct vq_msg_hello *hello) VQ_WARN_UNUSED;
+enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
+                               const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
+void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s);
+void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_pool *pool);
+void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
+enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+/* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay reserved. */
+enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s,
+                                    bool lost) VQ_WARN_UNUSED;
+void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges);
+/* Stops the run when a judge that is needed cannot be called by anybody. */
+enum vq_status vq_coord_pools_check(struct vq_coord *c) VQ_WARN_UNUSED;
+
+/* shard.c */
+struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no);
+enum vq_status vq_coord_shard_get(struct vq_coord *c, uint64_t no,
+                                  struct vq_coord_shard **ret_shard) VQ_WARN_UNUSED;
+/* Something about a shard that is not leased changed: look it up again, park it or let it go. It may be freed. */
+void vq_coord_shard_stir(struct vq_coord *c, struct vq_coord_shard *shard);
+void vq_coord_shard_unready(struct vq_coord *c, struct vq_coord_shard *shard);
+void vq_coord_shard_free(struct vq_coord_shard *shard);
+enum vq_status vq_coord_scout(struct vq_coord *c) VQ_WARN_UNUSED;
+/* VQ_BUG: nobody asked. */
+enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no,
+                                    const struct vq_known *known) VQ_WARN_UNUSED;
+bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i);
+/* The slot asked first of the same cell; itself if it is that. */
+uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
+
+/* lease.c */
+enum vq_status vq_coord_lease_all(struct vq_coord *c) VQ_WARN_UNUSED;
+bool vq_coord_lease_current(const struct vq_coord_shard *shard, struct vq_fence fence);
+void vq_coord_lease_renew(struct vq_coord *c, struct vq_coord_shard *shard);
+/* Takes a live slot out of its lease: it is open again, or it is settled. */
+void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
+void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
+/* The holder's final result for slot i came, which says `outcome`. */
+void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
+                        enum vq_outcome outcome);
+/* The lease is over when nothing of it is live; then the shard is stirred (it may be freed). */
+void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
+/* Ends the lease with all that is live in it; `lost`: with its worker. The shard may be freed. */
+enum vq_status vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard,
+                                  bool lost) VQ_WARN_UNUSED;
+enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_cancel *cancel) VQ_WARN_UNUSED;
+/* Moves a replaced session's leases and calls to the new one, in limbo. */
+enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *from,
+                                   struct vq_coord_session *to) VQ_WARN_UNUSED;
+
+/* call.c */
+struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id);
+enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
+                                  const struct vq_held_call *held) VQ_WARN_UNUSED;
+/* *ret_new is false when the result is known already (then it is ACKed if it is committed). */
+enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
+                                     const struct vq_result *result, bool *ret_new) VQ_WARN_UNUSED;
+void vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call);
+void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call);
+void vq_coord_calls_expire(struct vq_coord *c);
+
+/* batch.c */
+bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);
+bool vq_coord_gather_busy(const struct vq_coord *c); /* half full: nothing more is leased */
+bool vq_coord_gather_empty(const struct vq_coord *c);
+enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result *result,
+                                      struct vq_span worker) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_name(struct vq_coord *c, struct vq_span name,
+                                    struct vq_span *ret_copy) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_failure(struct vq_coord *c, uint64_t task, uint32_t repeat,
+                                       enum vq_outcome outcome) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task,
+                                       enum vq_outcome outcome) VQ_WARN_UNUSED;
+const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c); /* NULL: nothing to do */
+void vq_coord_gather_free(struct vq_coord_gather *gather);
+/* Results of a session (NULL: imported). Takes as many as there is room for. */
+enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
+                                struct vq_span worker, const struct vq_result *results,
+                                size_t count, size_t *ret_taken) VQ_WARN_UNUSED;
+/* A task's state as the store says it. VQ_BUG: the table refuses it. */
+enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t task,
+                               enum vq_outcome outcome) VQ_WARN_UNUSED;
+
+enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
+                                    const struct vq_settled *settled, size_t count) VQ_WARN_UNUSED;
+
+/* message.c */
+enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,
+                              const char *what) VQ_WARN_UNUSED;
+bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *result);
+
+enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer,
+                                     const struct vq_msg *msg) VQ_WARN_UNUSED;
+
+/* coord.c */
+void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
+bool vq_coord_may_lease(const struct vq_coord *c);
+enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
+                                   const char *text) VQ_WARN_UNUSED;
+enum vq_status vq_coord_turn(struct vq_coord *c) VQ_WARN_UNUSED;
+
+/* tally.c */
+void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from,
+                         enum vq_outcome to);
+void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result);
+
+#endif

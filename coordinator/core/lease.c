@@ -1,0 +1,367 @@
+/* Leases (rules 1, 2, 4, 5, 6, 25): who may start calls of which tasks, until when.
+ *
+ * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it; held counts of a pool and
+ * `out` of a shard count the slots OUT. A lease ends when nothing of it is live, when it was not listed for a term, with its
+ * session, or when a new session does not list it. Only tasks that are open, not reserved and whose first order is decided or
+ * goes along are leased. `deadlines` is ordered, because a term is always the same.
+ * Not its job: what results say (batch.c), which shards are ready (shard.c). */
+#include "common/base/alloc.h"
+#include "coordinator/core/internal.h"
+
+bool vq_coord_lease_current(const struct vq_coord_shard *shard, struct vq_fence fence)
+{
+    return shard != NULL && shard->state == SHARD_LEASED && vq_fence_eq(shard->fence, fence);
+}
+
+void vq_coord_lease_renew(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    shard->deadline_ns = c->now_ns + c->params.term_ns;
+    vq_coord_push(&c->deadlines, &shard->by_deadline);
+}
+
+/* ---- samples in sessions ---- */
+
+static struct vq_coord_use *use_find(const struct vq_coord *c, const struct vq_coord_session *s,
+                                     uint32_t sample)
+{
+    struct vq_coord_node *node = vq_coord_table_find(&c->uses, vq_coord_mix(sample));
+    for (; node != NULL; node = vq_coord_table_again(node)) {
+        struct vq_coord_use *use = VQ_COORD_OF(node, struct vq_coord_use, by_sample);
+        if (use->sample == sample && use->session == s) {
+            return use;
+        }
+    }
+    return NULL;
+}
+
+static enum vq_status use_take(struct vq_coord *c, struct vq_coord_session *s, uint32_t sample,
+                               struct vq_coord_use **ret_use)
+{
+    struct vq_coord_use *use = use_find(c, s, sample);
+    if (use == NULL) {
+        use = vq_alloc(1, sizeof(*use));
+        if (use == NULL ||
+            vq_coord_table_add(&c->uses, &use->by_sample, vq_coord_mix(sample)) != VQ_OK) {
+            vq_free(use);
+            return VQ_NOMEM;
+        }
+        use->session = s;
+        use->sample = sample;
+    }
+    use->leases++;
+    *ret_use = use;
+    return VQ_OK;
+}
+
+static void use_drop(struct vq_coord *c, const struct vq_coord_session *s, uint32_t sample)
+{
+    struct vq_coord_use *use = use_find(c, s, sample);
+    VQ_ASSERT(use != NULL && use->leases > 0);
+    use->leases--;
+    if (use->leases == 0) {
+        vq_coord_table_remove(&c->uses, &use->by_sample);
+        vq_free(use);
+    }
+}
+
+/* ---- slots ---- */
+
+static void slot_clear(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_coord_slot *slot)
+{
+    VQ_ASSERT(slot->state != SLOT_FREE && shard->live > 0);
+    if (slot->state == SLOT_OUT) {
+        shard->out--;
+        shard->holder->pools[shard->judge].held--;
+        vq_coord_hungry_update(c, &shard->holder->pools[shard->judge]);
+    }
+    slot->state = SLOT_FREE;
+    shard->live--;
+    c->lanes[shard->judge].live--;
+}
+
+void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
+{
+    slot_clear(c, shard, &shard->slots[i]);
+}
+
+void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
+{
+    enum vq_task_states next;
+    enum vq_task_rule rule = vq_task_next(VQ_TASK_LEASED, VQ_TASK_ON_RETURN, &next, NULL);
+    VQ_ASSERT(rule == VQ_TASK_MOVES && next == VQ_TASK_OPEN);
+    c->moves[VQ_TASK_LEASED][VQ_TASK_ON_RETURN]++;
+    slot_clear(c, shard, &shard->slots[i]);
+}
+
+/* From OUT to DONE or SKIPPED: still live until the commit, no longer on the holder's credit. */
+static void slot_in(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_coord_slot *slot,
+                    enum slot_state state)
+{
+    slot->state = (uint8_t)state;
+    shard->out--;
+    shard->holder->pools[shard->judge].held--;
+    vq_coord_hungry_update(c, &shard->holder->pools[shard->judge]);
+}
+
+void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
+                        enum vq_outcome outcome)
+{
+    struct vq_coord_slot *slot = &shard->slots[i];
+    if (slot->state != SLOT_OUT) {
+        return;
+    }
+    slot_in(c, shard, slot, SLOT_DONE);
+    struct vq_coord_slot *other = &shard->slots[i ^ 1u];
+    if (other->state == SLOT_OUT && other->ask_lazy && other->second &&
+        vq_outcome_settles(outcome)) {
+        slot_in(c, shard, other, SLOT_SKIPPED);
+    }
+}
+
+/* ---- the end of a lease ---- */
+
+static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    VQ_ASSERT(shard->live == 0 && shard->out == 0);
+    struct vq_coord_session *s = shard->holder;
+    vq_coord_unlink(&shard->by_deadline);
+    vq_coord_unlink(&shard->of_holder);
+    s->leases_count--;
+    c->lanes[shard->judge].leased_count--;
+    use_drop(c, s, shard->sample);
+    shard->holder = NULL;
+    shard->limbo = false;
+    shard->state = SHARD_IDLE;
+    vq_coord_shard_stir(c, shard);
+}
+
+void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    if (shard->state == SHARD_LEASED && shard->live == 0) {
+        lease_close(c, shard);
+    }
+}
+
+/* Rule 6: counts the loss; past the last one the single task that was out fails. */
+static enum vq_status lease_lost(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    c->tally.leases_lost++;
+    bool alone = shard->lost >= c->params.worker_lost_max && shard->asks == 1;
+    if (shard->lost < c->params.worker_lost_max) {
+        shard->lost++;
+        if (shard->lost == c->params.worker_lost_max) {
+            vq_coord_note(
+                c, VQ_COORD_NOTE_WARN,
+                "shard %llu (sample %u, judge %s) was lost with its worker %u times: it is "
+                "tried task by task",
+                (unsigned long long)shard->no, shard->sample, c->lanes[shard->judge].name,
+                (unsigned)shard->lost);
+        }
+    }
+    for (uint32_t i = 0; alone && i < c->shard_tasks; i++) {
+        struct vq_coord_slot *slot = &shard->slots[i];
+        if (slot->state == SLOT_OUT) {
+            slot->failing = true;
+            VQ_TRY(vq_coord_gather_failure(c, vq_coord_task_at(c, shard, i), slot->repeat,
+                                           VQ_OUTCOME_WORKER_LOST));
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard, bool lost)
+{
+    if (lost && shard->out > 0) {
+        VQ_TRY(lease_lost(c, shard));
+    }
+    for (uint32_t i = 0; shard->live > 0 && i < c->shard_tasks; i++) {
+        if (shard->slots[i].state != SLOT_FREE) {
+            vq_coord_slot_return(c, shard, i);
+        }
+    }
+    lease_close(c, shard);
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_cancel *cancel)
+{
+    struct vq_coord_shard *shard = vq_coord_shard_find(c, cancel->shard);
+    if (!vq_coord_lease_current(shard, cancel->fence) || shard->holder != s) {
+        return VQ_OK;
+    }
+    struct vq_coord_use *use = use_find(c, s, shard->sample);
+    use->sent = false; /* it may be given back for want of the texts: they go along next time */
+    for (uint32_t n = 0; n < cancel->tasks_count; n++) {
+        uint64_t task = cancel->tasks[n];
+        if (vq_coord_shard_of(c, task) != shard->no) {
+            return vq_coord_broke(c, s, "CANCEL names a task of another shard");
+        }
+        uint32_t i = (uint32_t)(task % c->shard_tasks);
+        if (shard->slots[i].state == SLOT_OUT) {
+            vq_coord_slot_return(c, shard, i);
+        }
+    }
+    for (uint32_t i = 0; cancel->tasks_count == 0 && i < c->shard_tasks; i++) {
+        if (shard->slots[i].state == SLOT_OUT) {
+            vq_coord_slot_return(c, shard, i);
+        }
+    }
+    vq_coord_lease_check(c, shard);
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *from,
+                                   struct vq_coord_session *to)
+{
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&from->leases)) != NULL) {
+        struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, of_holder);
+        struct vq_coord_use *use;
+        VQ_TRY(use_take(c, to, shard->sample, &use));
+        use_drop(c, from, shard->sample);
+        vq_coord_push(&to->leases, link);
+        from->leases_count--;
+        to->leases_count++;
+        from->pools[shard->judge].held -= shard->out;
+        to->pools[shard->judge].held += shard->out;
+        shard->holder = to;
+        shard->limbo = true;
+    }
+    while ((link = vq_coord_first(&from->calls)) != NULL) {
+        vq_coord_push(&to->calls, link);
+    }
+    return VQ_OK;
+}
+
+/* ---- granting ---- */
+
+/* A hungry worker: one that has the sample's texts, else the one that waited longest. NULL: none. */
+static struct vq_coord_pool *lease_pool(struct vq_coord *c, struct vq_coord_lane *lane,
+                                        const struct vq_coord_shard *shard)
+{
+    struct vq_coord_node *node = vq_coord_table_find(&c->uses, vq_coord_mix(shard->sample));
+    struct vq_coord_pool *home = NULL;
+    for (; node != NULL && home == NULL; node = vq_coord_table_again(node)) {
+        struct vq_coord_use *use = VQ_COORD_OF(node, struct vq_coord_use, by_sample);
+        struct vq_coord_pool *pool = &use->session->pools[shard->judge];
+        if (use->sample == shard->sample && vq_coord_linked(&pool->hungry)) {
+            home = pool;
+        }
+    }
+    int64_t fresh_ns = VQ_COORD_FRESH_HEARTBEATS * c->params.heartbeat_ns;
+    for (;;) {
+        struct vq_coord_link *link = vq_coord_first(&lane->hungry);
+        if (home == NULL && link == NULL) {
+            return NULL;
+        }
+        struct vq_coord_pool *pool =
+            home != NULL ? home : VQ_COORD_OF(link, struct vq_coord_pool, hungry);
+        home = NULL;
+        if (c->now_ns - pool->session->heard_ns <= fresh_ns) {
+            return pool;
+        }
+        pool->session->stale = true;
+        vq_coord_hungry_all(c, pool->session);
+    }
+}
+
+/* Whether slot i can go into this lease, and as what. */
+static bool slot_fits(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i,
+                      bool *ret_lazy)
+{
+    const struct vq_coord_slot *slot = &shard->slots[i];
+    *ret_lazy = false;
+    if (!vq_coord_slot_free(c, shard, i)) {
+        return false;
+    }
+    uint32_t first = vq_coord_slot_first(shard, i);
+    if (!slot->lazy || first == i ||
+        c->outcome[vq_coord_task_at(c, shard, first)] != VQ_OUTCOME_NONE) {
+        return true;
+    }
+    *ret_lazy = true; /* whether it is needed is not known before the first order's answer */
+    return shard->slots[first].state == SLOT_OUT;
+}
+
+/* Marks up to `room` slots as out, each cell's first order before its second. */
+static uint32_t lease_slots(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room)
+{
+    uint32_t taken = 0;
+    for (uint32_t n = 0; n < c->shard_tasks && taken < room; n++) {
+        uint32_t i = shard->slots[n & ~1u].second ? n ^ 1u : n;
+        bool lazy;
+        if (slot_fits(c, shard, i, &lazy)) {
+            shard->slots[i].state = SLOT_OUT;
+            shard->slots[i].ask_lazy = lazy;
+            taken++;
+        }
+    }
+    return taken;
+}
+
+static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    struct vq_coord_session *s = shard->holder;
+    struct vq_coord_use *use;
+    VQ_TRY(use_take(c, s, shard->sample, &use));
+    struct vq_coord_entry entry = {.peer = s->peer, .session = s->id};
+    if (!use->sent) {
+        use->sent = true;
+        entry.kind = ENTRY_SAMPLE;
+        entry.a = shard->sample;
+        VQ_TRY(vq_coord_say(c, entry));
+    }
+    entry.kind = ENTRY_LEASE;
+    entry.a = shard->no;
+    entry.fence = shard->fence;
+    return vq_coord_say(c, entry);
+}
+
+static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane,
+                                  struct vq_coord_shard *shard, struct vq_coord_pool *pool)
+{
+    uint32_t room = pool->credit - pool->held;
+    if (!lane->answered || shard->lost >= c->params.worker_lost_max) {
+        room = 1; /* a probe, or a shard that took its workers with it */
+    }
+    uint32_t taken = lease_slots(c, shard, room);
+    vq_coord_shard_unready(c, shard);
+    if (taken == 0) {
+        shard->state = SHARD_PARKED;
+        return VQ_OK;
+    }
+    struct vq_coord_session *s = pool->session;
+    shard->state = SHARD_LEASED;
+    shard->holder = s;
+    shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
+    shard->live = shard->out = shard->asks = taken;
+    vq_coord_lease_renew(c, shard);
+    vq_coord_push(&s->leases, &shard->of_holder);
+    s->leases_count++;
+    lane->leased_count++;
+    lane->live += taken;
+    pool->held += taken;
+    c->moves[VQ_TASK_OPEN][VQ_TASK_ON_LEASE] += taken;
+    vq_coord_unlink(&pool->hungry); /* to the end of the queue, if it still is */
+    vq_coord_hungry_update(c, pool);
+    return lease_say(c, shard);
+}
+
+enum vq_status vq_coord_lease_all(struct vq_coord *c)
+{
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        struct vq_coord_lane *lane = &c->lanes[j];
+        struct vq_coord_link *link;
+        while ((lane->answered || lane->live == 0) &&
+               (link = vq_coord_first(&lane->ready)) != NULL) {
+            struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, queue);
+            struct vq_coord_pool *pool = lease_pool(c, lane, shard);
+            if (pool == NULL) {
+                break;
+            }
+            VQ_TRY(lease_grant(c, lane, shard, pool));
+        }
+    }
+    return VQ_OK;
+}

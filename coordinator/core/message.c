@@ -1,0 +1,208 @@
+/* A peer's message: which session it belongs to, whether it keeps the rules, and who deals with it. Nothing a peer sends
+ * fails an assertion or ends the run: strangers get BYE NO_SESSION, other sessions' messages are dropped and counted, a
+ * broken rule makes its session deaf, which ends it as silence would, without blaming its tasks.
+ * Not its job: decoding and its bounds (proto/wire.h). */
+#include "coordinator/core/internal.h"
+
+#define TEXT_SHOWN_MAX 200 /* of a worker's farewell, in the log */
+
+enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s, const char *what)
+{
+    c->tally.broken++;
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s broke the protocol: %s", s->name, what);
+    s->deaf = true;
+    vq_coord_hungry_all(c, s);
+    return vq_coord_bye(c, s->peer, s->id, VQ_BYE_PROTOCOL, what);
+}
+
+bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
+{
+    return r->task < vq_grid_tasks(&c->params.grid) && r->shard == vq_coord_shard_of(c, r->task) &&
+           r->judge == r->shard % c->params.grid.judges && r->kind <= VQ_CALL_REPAIR &&
+           r->end < VQ_END__COUNT && r->answer.bytes <= VQ_ANSWER_BYTES_MAX;
+}
+
+/* HELD and HEARTBEAT (rule 5). */
+static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
+                                const struct vq_msg_held *held)
+{
+    uint64_t shards = vq_grid_shards(&c->params.grid);
+    uint64_t tasks = vq_grid_tasks(&c->params.grid);
+    if (held->calls_count > VQ_COORD_CALLS_MAX / 2 - c->listed_count / 2 - c->received_count / 2 ||
+        c->shards.count + held->calls_count > VQ_COORD_SHARDS_MAX / 2) {
+        return vq_coord_broke(c, s, "too many calls are not ACKed");
+    }
+    for (uint32_t n = 0; n < held->leases_count; n++) {
+        const struct vq_held_lease *listed = &held->leases[n];
+        if (listed->shard >= shards) {
+            return vq_coord_broke(c, s, "a lease of a shard that does not exist");
+        }
+        struct vq_coord_shard *shard = vq_coord_shard_find(c, listed->shard);
+        if (vq_coord_lease_current(shard, listed->fence) && shard->holder == s) {
+            shard->limbo = false;
+            vq_coord_lease_renew(c, shard);
+            continue;
+        }
+        VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                       .code = VQ_CANCEL_STALE,
+                                                       .peer = s->peer,
+                                                       .session = s->id,
+                                                       .a = listed->shard,
+                                                       .b = VQ_COORD_ALL,
+                                                       .fence = listed->fence}));
+    }
+    for (uint32_t n = 0; n < held->calls_count; n++) {
+        if (held->calls[n].task >= tasks) {
+            return vq_coord_broke(c, s, "a call of a task that does not exist");
+        }
+        VQ_TRY(vq_coord_call_list(c, s, &held->calls[n]));
+    }
+    s->calls_listed = held->calls_count;
+    return VQ_OK;
+}
+
+/* The first list of a session: what it does not name, its worker does not have. */
+static enum vq_status first_held(struct vq_coord *c, struct vq_coord_session *s)
+{
+    s->held = true;
+    struct vq_coord_link *link = s->leases.next;
+    while (link != &s->leases) {
+        struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, of_holder);
+        link = link->next;
+        if (shard->limbo) {
+            VQ_TRY(vq_coord_lease_end(c, shard, false));
+        }
+    }
+    vq_coord_hungry_all(c, s);
+    return vq_coord_say(
+        c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id});
+}
+
+static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
+                              const struct vq_msg *msg)
+{
+    VQ_TRY(take_held(c, s, &msg->u.held));
+    if (s->deaf) {
+        return VQ_OK;
+    }
+    if (!s->held) {
+        VQ_TRY(first_held(c, s));
+    }
+    if (msg->type == VQ_MSG_HELD) {
+        return VQ_OK;
+    }
+    s->stamp_ns = msg->u.held.stamp_ns;
+    VQ_TRY(vq_coord_say(
+        c, (struct vq_coord_entry){
+               .kind = ENTRY_ECHO, .peer = s->peer, .session = s->id, .a = (uint64_t)s->stamp_ns}));
+    return c->stopping ? vq_coord_drain_say(c, s) : VQ_OK; /* the first DRAIN may be lost */
+}
+
+static enum vq_status on_results(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_results *results)
+{
+    if (c->stop_now) {
+        return VQ_OK; /* its worker keeps them */
+    }
+    for (uint32_t n = 0; n < results->results_count; n++) {
+        if (!vq_coord_result_valid(c, &results->results[n])) {
+            return vq_coord_broke(c, s, "a result that fits no task");
+        }
+    }
+    if (c->listed_count + c->received_count + results->results_count > VQ_COORD_CALLS_MAX ||
+        c->shards.count + results->results_count > VQ_COORD_SHARDS_MAX) {
+        c->tally.dropped_full += results->results_count;
+        return VQ_OK;
+    }
+    size_t taken;
+    return vq_coord_results(c, s, vq_span_str(s->name), results->results, results->results_count,
+                            &taken);
+}
+
+static enum vq_status on_bye(struct vq_coord *c, struct vq_coord_session *s,
+                             const struct vq_msg_bye *bye)
+{
+    int bytes = bye->text.bytes < TEXT_SHOWN_MAX ? (int)bye->text.bytes : TEXT_SHOWN_MAX;
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s left%s%.*s", s->name, bytes > 0 ? ": " : "",
+                  bytes, bytes > 0 ? bye->text.at : "");
+    return vq_coord_session_end(c, s, false); /* it starts no more calls */
+}
+
+/* The session that the message speaks of; `*ret_has` is false for a HELLO. */
+static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
+{
+    *ret_known = true;
+    switch (msg->type) {
+    case VQ_MSG_HELD:
+    case VQ_MSG_HEARTBEAT: return msg->u.held.session;
+    case VQ_MSG_CREDIT: return msg->u.credit.session;
+    case VQ_MSG_RESULTS: return msg->u.results.session;
+    case VQ_MSG_CANCEL: return msg->u.cancel.session;
+    case VQ_MSG_DRAIN: return msg->u.drain.session;
+    case VQ_MSG_BYE: return msg->u.bye.session;
+    case VQ_MSG_HELLO:
+    case VQ_MSG_WELCOME:
+    case VQ_MSG_SPEC:
+    case VQ_MSG_SAMPLE:
+    case VQ_MSG_LEASE:
+    case VQ_MSG_ACK:
+    case VQ_MSG_GRANT:
+    default: *ret_known = false; return 0;
+    }
+}
+
+static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
+                               const struct vq_msg *msg)
+{
+    switch ((int)msg->type) {
+    case VQ_MSG_HELD:
+    case VQ_MSG_HEARTBEAT: return on_held(c, s, msg);
+    case VQ_MSG_CREDIT: return vq_coord_credit(c, s, &msg->u.credit);
+    case VQ_MSG_RESULTS: return on_results(c, s, &msg->u.results);
+    case VQ_MSG_CANCEL:
+        return msg->u.cancel.reason == VQ_CANCEL_RETURNED
+                   ? vq_coord_returned(c, s, &msg->u.cancel)
+                   : vq_coord_broke(c, s, "CANCEL for a reason that is not a worker's");
+    case VQ_MSG_DRAIN:
+        s->draining = true;
+        vq_coord_hungry_all(c, s);
+        return VQ_OK;
+    case VQ_MSG_BYE: return on_bye(c, s, &msg->u.bye);
+    default: return VQ_OK;
+    }
+}
+
+enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
+{
+    if (c->done) {
+        if (msg->type == VQ_MSG_BYE) {
+            return VQ_OK;
+        }
+        return vq_coord_bye(c, peer, 0, c->finished ? VQ_BYE_DONE : VQ_BYE_STOPPED,
+                            c->finished ? "the run is finished" : "the run has stopped");
+    }
+    if (msg->type == VQ_MSG_HELLO) {
+        return vq_coord_hello(c, peer, &msg->u.hello);
+    }
+    struct vq_coord_session *s = vq_coord_session_find(c, peer);
+    bool known;
+    uint64_t id = session_of(msg, &known);
+    if (s == NULL) {
+        c->tally.dropped_unknown++;
+        return msg->type == VQ_MSG_BYE
+                   ? VQ_OK
+                   : vq_coord_bye(c, peer, 0, VQ_BYE_NO_SESSION, "say HELLO first");
+    }
+    if (!known) {
+        return s->deaf ? VQ_OK : vq_coord_broke(c, s, "a message that goes the other way");
+    }
+    if (id != s->id) {
+        c->tally.dropped_session++;
+        return VQ_OK;
+    }
+    if (s->deaf) {
+        return VQ_OK;
+    }
+    vq_coord_heard(c, s);
+    return dispatch(c, s, msg);
+}

@@ -1,0 +1,368 @@
+/* Sessions (rule 2): one a HELLO, found by peer and by worker; what each worker can take (credit, pools), who is hungry for
+ * which judge, and how a session ends.
+ *
+ * Invariants: a worker process has at most one session, a peer too; `heard` is ordered by when each was heard last; a pool is
+ * in its lane's hungry list exactly while its worker can take a lease of that judge. A session that is replaced hands its
+ * leases and calls on, in limbo until the worker's HELD names them. Not its job: granting leases. */
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "coordinator/core/internal.h"
+
+#include <stdio.h>
+
+static uint64_t worker_hash(const struct vq_id *id)
+{
+    uint64_t half;
+    memcpy(&half, id->b, sizeof(half));
+    return vq_coord_mix(half);
+}
+
+struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer)
+{
+    struct vq_coord_node *node = vq_coord_table_find(&c->peers, vq_coord_mix(peer));
+    for (; node != NULL; node = vq_coord_table_again(node)) {
+        struct vq_coord_session *s = VQ_COORD_OF(node, struct vq_coord_session, by_peer);
+        if (s->peer == peer) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t peer, uint64_t id)
+{
+    struct vq_coord_session *s = vq_coord_session_find(c, peer);
+    return s != NULL && s->id == id ? s : NULL;
+}
+
+struct vq_coord_session *vq_coord_session_of(const struct vq_coord *c, const struct vq_id *worker)
+{
+    struct vq_coord_node *node = vq_coord_table_find(&c->workers, worker_hash(worker));
+    for (; node != NULL; node = vq_coord_table_again(node)) {
+        struct vq_coord_session *s = VQ_COORD_OF(node, struct vq_coord_session, by_worker);
+        if (vq_id_eq(&s->worker, worker)) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* ---- credit ---- */
+
+static bool pool_hungry(const struct vq_coord *c, const struct vq_coord_pool *pool)
+{
+    const struct vq_coord_session *s = pool->session;
+    if (!s->held || s->draining || s->deaf || s->stale || pool->state != VQ_POOL_OPEN ||
+        pool->credit <= pool->held || s->leases_count >= VQ_COORD_LEASES_MAX) {
+        return false;
+    }
+    /* Whole shards where they fit; a part when half of what it wants is free. */
+    uint32_t room = pool->credit - pool->held;
+    return room >= c->shard_tasks || room >= (pool->credit + 1) / 2;
+}
+
+void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_pool *pool)
+{
+    if (!pool_hungry(c, pool)) {
+        vq_coord_unlink(&pool->hungry);
+    } else if (!vq_coord_linked(&pool->hungry)) {
+        vq_coord_push(&c->lanes[pool->judge].hungry, &pool->hungry);
+    }
+}
+
+void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s)
+{
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        vq_coord_hungry_update(c, &s->pools[j]);
+    }
+}
+
+static void pool_count(struct vq_coord *c, const struct vq_coord_pool *pool, bool add)
+{
+    struct vq_coord_lane *lane = &c->lanes[pool->judge];
+    if (!pool->said) {
+        return;
+    }
+    uint32_t *count = pool->state == VQ_POOL_OPEN     ? &lane->pools_open
+                      : pool->state == VQ_POOL_NO_KEY ? &lane->pools_no_key
+                                                      : &lane->pools_closed;
+    *count = add ? *count + 1 : *count - 1;
+}
+
+static enum vq_status pool_text(struct vq_coord_pool *pool, struct vq_span text)
+{
+    vq_free(pool->text);
+    pool->text = NULL;
+    if (text.bytes > 0) {
+        size_t bytes =
+            text.bytes < VQ_COORD_TEXT_BYTES_MAX / 2 ? text.bytes : VQ_COORD_TEXT_BYTES_MAX / 2;
+        pool->text = vq_strndup(text.at, bytes);
+        return pool->text == NULL ? VQ_NOMEM : VQ_OK;
+    }
+    return VQ_OK;
+}
+
+static enum vq_status pool_take(struct vq_coord *c, struct vq_coord_pool *pool,
+                                const struct vq_credit *credit)
+{
+    bool was_open = pool->state == VQ_POOL_OPEN;
+    pool_count(c, pool, false);
+    pool->said = true;
+    pool->state = credit->state;
+    pool->credit = credit->state != VQ_POOL_OPEN         ? 0
+                   : credit->tasks < VQ_COORD_CREDIT_MAX ? credit->tasks
+                                                         : VQ_COORD_CREDIT_MAX;
+    pool_count(c, pool, true);
+    VQ_TRY(pool_text(pool, credit->text));
+    if (was_open && credit->state != VQ_POOL_OPEN) {
+        struct vq_coord_lane *lane = &c->lanes[pool->judge];
+        (void)snprintf(lane->closed_text, sizeof(lane->closed_text), "%s",
+                       pool->text == NULL ? "" : pool->text);
+        vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s cannot call judge %s: %s",
+                      pool->session->name, lane->name, lane->closed_text);
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
+                               const struct vq_msg_credit *credit)
+{
+    for (uint32_t n = 0; n < credit->credits_count; n++) {
+        if (credit->credits[n].judge >= c->params.grid.judges ||
+            credit->credits[n].state > VQ_POOL_NO_MODEL) {
+            return vq_coord_broke(c, s, "CREDIT names a judge or a state that does not exist");
+        }
+    }
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        s->pools[j].credit = 0;
+    }
+    for (uint32_t n = 0; n < credit->credits_count; n++) {
+        VQ_TRY(pool_take(c, &s->pools[credit->credits[n].judge], &credit->credits[n]));
+    }
+    vq_coord_hungry_all(c, s);
+    return VQ_OK;
+}
+
+/* ---- open ---- */
+
+void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges)
+{
+    for (uint32_t j = 0; s->pools != NULL && j < judges; j++) {
+        vq_free(s->pools[j].text);
+    }
+    vq_free(s->pools);
+    vq_free(s->acks);
+    vq_free(s->name);
+    vq_free(s->host);
+    vq_free(s->software);
+    vq_free(s);
+}
+
+static char *text_copy(struct vq_span text)
+{
+    size_t bytes = text.bytes < VQ_COORD_TEXT_BYTES_MAX ? text.bytes : VQ_COORD_TEXT_BYTES_MAX;
+    return vq_strndup(text.at == NULL ? "" : text.at, text.at == NULL ? 0 : bytes);
+}
+
+/* All that can fail for want of memory, before anything is linked. */
+static struct vq_coord_session *session_alloc(struct vq_coord *c, const struct vq_msg_hello *hello)
+{
+    struct vq_coord_session *s = vq_alloc(1, sizeof(*s));
+    if (s == NULL) {
+        return NULL;
+    }
+    uint32_t judges = c->params.grid.judges;
+    s->name = text_copy(hello->name);
+    s->host = text_copy(hello->host);
+    s->software = text_copy(hello->software);
+    s->pools = vq_alloc(judges, sizeof(*s->pools));
+    if (s->name == NULL || s->host == NULL || s->software == NULL || s->pools == NULL) {
+        vq_coord_session_free(s, judges);
+        return NULL;
+    }
+    for (uint32_t j = 0; j < judges; j++) {
+        s->pools[j].judge = j;
+        s->pools[j].session = s;
+    }
+    vq_coord_list_init(&s->leases);
+    vq_coord_list_init(&s->calls);
+    s->worker = hello->worker;
+    s->pid = hello->pid;
+    s->local = hello->local;
+    return s;
+}
+
+static enum vq_status session_link(struct vq_coord *c, struct vq_coord_session *s)
+{
+    VQ_TRY(vq_grow((void **)&c->sessions, &c->sessions_cap, c->sessions_count + 1,
+                   sizeof(*c->sessions), VQ_COORD_SESSIONS_MAX));
+    VQ_TRY(vq_coord_table_add(&c->peers, &s->by_peer, vq_coord_mix(s->peer)));
+    enum vq_status status = vq_coord_table_add(&c->workers, &s->by_worker, worker_hash(&s->worker));
+    if (status != VQ_OK) {
+        vq_coord_table_remove(&c->peers, &s->by_peer);
+        return status;
+    }
+    s->index = (uint32_t)c->sessions_count;
+    c->sessions[c->sessions_count++] = s;
+    s->id = ++c->session_n;
+    s->heard_ns = c->now_ns;
+    vq_coord_push(&c->heard, &s->order);
+    return VQ_OK;
+}
+
+static void session_unlink(struct vq_coord *c, struct vq_coord_session *s)
+{
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        vq_coord_unlink(&s->pools[j].hungry);
+        pool_count(c, &s->pools[j], false);
+    }
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&s->calls)) != NULL) {
+        vq_coord_unlink(link);
+    }
+    vq_coord_unlink(&s->order);
+    vq_coord_table_remove(&c->peers, &s->by_peer);
+    vq_coord_table_remove(&c->workers, &s->by_worker);
+    c->sessions[s->index] = c->sessions[--c->sessions_count];
+    c->sessions[s->index]->index = s->index;
+    vq_coord_session_free(s, c->params.grid.judges);
+}
+
+static enum vq_status welcome(struct vq_coord *c, struct vq_coord_session *s,
+                              const struct vq_msg_hello *hello)
+{
+    struct vq_coord_entry entry = {.kind = ENTRY_WELCOME, .peer = s->peer, .session = s->id};
+    s->hello_stamp_ns = s->stamp_ns = hello->stamp_ns;
+    VQ_TRY(vq_coord_say(c, entry));
+    if (!vq_hash_eq(&hello->spec, &c->params.spec)) {
+        entry.kind = ENTRY_SPEC;
+        VQ_TRY(vq_coord_say(c, entry));
+    }
+    return c->stopping ? vq_coord_drain_say(c, s) : VQ_OK;
+}
+
+static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_coord_session *old,
+                                   const struct vq_msg_hello *hello)
+{
+    struct vq_coord_session *s = session_alloc(c, hello);
+    if (s == NULL) {
+        return VQ_NOMEM;
+    }
+    s->peer = peer;
+    enum vq_status status = VQ_OK;
+    if (old != NULL) { /* the same worker: what it held goes on, unless its HELD says otherwise */
+        status = vq_coord_lease_move(c, old, s);
+        uint64_t old_peer = old->peer;
+        uint64_t old_id = old->id;
+        session_unlink(c, old);
+        if (status == VQ_OK && old_peer != peer) {
+            status = vq_coord_say(c, (struct vq_coord_entry){
+                                         .kind = ENTRY_CLOSE, .peer = old_peer, .session = old_id});
+        }
+    }
+    if (status == VQ_OK) {
+        status = session_link(c, s);
+    }
+    if (status != VQ_OK) {
+        vq_coord_session_free(s, c->params.grid.judges);
+        return status;
+    }
+    if (old == NULL) {
+        vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s on %s joined (session %llu)", s->name,
+                      s->host, (unsigned long long)s->id);
+    }
+    return welcome(c, s, hello);
+}
+
+enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer, const struct vq_msg_hello *hello)
+{
+    static const struct vq_id any_run;
+    if (!vq_id_eq(&hello->run, &any_run) && !vq_id_eq(&hello->run, &c->params.run)) {
+        return vq_coord_bye(c, peer, 0, VQ_BYE_OTHER_RUN, "this coordinator owns another run");
+    }
+    struct vq_coord_session *here = vq_coord_session_find(c, peer);
+    if (here != NULL && !vq_id_eq(&here->worker, &hello->worker)) {
+        return vq_coord_broke(c, here, "HELLO of a second worker on one connection");
+    }
+    struct vq_coord_session *old = vq_coord_session_of(c, &hello->worker);
+    if (old != NULL && old == here && old->hello_stamp_ns == hello->stamp_ns && !old->deaf) {
+        vq_coord_heard(c, old);
+        return welcome(c, old, hello); /* the same HELLO came twice */
+    }
+    if (old == NULL && c->sessions_count >= VQ_COORD_SESSIONS_MAX) {
+        return vq_coord_bye(c, peer, 0, VQ_BYE_PROTOCOL, "too many workers");
+    }
+    return session_open(c, peer, old, hello);
+}
+
+void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s)
+{
+    s->heard_ns = c->now_ns;
+    vq_coord_push(&c->heard, &s->order);
+    if (s->stale) {
+        s->stale = false;
+        vq_coord_hungry_all(c, s);
+    }
+}
+
+enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s)
+{
+    return vq_coord_say(
+        c, (struct vq_coord_entry){.kind = ENTRY_DRAIN, .peer = s->peer, .session = s->id});
+}
+
+/* ---- end ---- */
+
+enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s, bool lost)
+{
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&s->leases)) != NULL) {
+        VQ_TRY(vq_coord_lease_end(c, VQ_COORD_OF(link, struct vq_coord_shard, of_holder), lost));
+    }
+    VQ_TRY(vq_coord_say(
+        c, (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));
+    session_unlink(c, s);
+    return VQ_OK;
+}
+
+/* ---- judges that nobody can call ---- */
+
+static bool lane_closed(const struct vq_coord *c, const struct vq_coord_lane *lane)
+{
+    return lane->open > 0 && lane->ready_count > 0 && lane->pools_open == 0 &&
+           (lane->pools_closed > 0 || (lane->pools_no_key > 0 && !c->params.remote));
+}
+
+/* Rule 25: at once when the judge never answered; later the run first finishes what the other judges can do. */
+enum vq_status vq_coord_pools_check(struct vq_coord *c)
+{
+    uint64_t closed_open = 0;
+    const struct vq_coord_lane *stop = NULL;
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        struct vq_coord_lane *lane = &c->lanes[j];
+        bool closed = lane_closed(c, lane);
+        if (closed != lane->closed) {
+            lane->closed = closed;
+            vq_coord_note(c, VQ_COORD_NOTE_WARN,
+                          closed ? "no worker can call judge %s now"
+                                 : "judge %s can be called again",
+                          lane->name);
+        }
+        if (closed) {
+            closed_open += lane->open;
+            stop = stop == NULL || stop->answered ? lane : stop;
+        }
+    }
+    bool nothing_else = closed_open == c->open && vq_coord_list_empty(&c->deadlines) &&
+                        vq_coord_gather_empty(c) && c->in_flight == NULL;
+    if (stop == NULL || (stop->answered && !nothing_else)) {
+        return VQ_OK;
+    }
+    char text[VQ_COORD_TEXT_BYTES_MAX];
+    (void)snprintf(text, sizeof(text),
+                   "no worker can call judge %s: %.256s. Nothing failed; put it right, then vibeq "
+                   "resume",
+                   stop->name,
+                   stop->closed_text[0] == '\0' ? "no reason given" : stop->closed_text);
+    return vq_coord_begin_stop(c, VQ_COORD_STOP_POOL, c->now_ns + 2 * c->params.term_ns, text);
+}

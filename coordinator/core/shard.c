@@ -1,0 +1,253 @@
+/* Shards in memory and the scout. A shard gets a struct when it is looked up or when a call of it becomes known, and loses it
+ * when it is settled and no call of it is left. The scout walks each judge's shards in order, a sample's judges near each
+ * other, and keeps a bounded number ready; shards that came back from a lease are looked up again first, because the store
+ * may know more by now.
+ *
+ * Invariants: shard.open counts its tasks without an outcome; a shard is in its lane's `again` or `ready` list exactly in that
+ * state; a look-up that something overtook (dirty) is asked again, so that nothing is leased on old knowledge.
+ * Not its job: who gets a shard. */
+#include "common/base/alloc.h"
+#include "coordinator/core/internal.h"
+
+struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no)
+{
+    struct vq_coord_node *node = vq_coord_table_find(&c->shards, vq_coord_mix(no));
+    for (; node != NULL; node = vq_coord_table_again(node)) {
+        struct vq_coord_shard *shard = VQ_COORD_OF(node, struct vq_coord_shard, by_no);
+        if (shard->no == no) {
+            return shard;
+        }
+    }
+    return NULL;
+}
+
+void vq_coord_shard_free(struct vq_coord_shard *shard)
+{
+    vq_buf_free(&shard->priors);
+    vq_free(shard->slots);
+    vq_free(shard);
+}
+
+enum vq_status vq_coord_shard_get(struct vq_coord *c, uint64_t no,
+                                  struct vq_coord_shard **ret_shard)
+{
+    struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
+    if (shard != NULL) {
+        *ret_shard = shard;
+        return VQ_OK;
+    }
+    if (c->shards.count >= VQ_COORD_SHARDS_MAX) {
+        return VQ_LIMIT;
+    }
+    shard = vq_alloc(1, sizeof(*shard));
+    if (shard == NULL) {
+        return VQ_NOMEM;
+    }
+    vq_buf_init(&shard->priors, VQ_COORD_PRIOR_BYTES_MAX);
+    shard->slots = vq_alloc(c->shard_tasks, sizeof(*shard->slots));
+    if (shard->slots == NULL ||
+        vq_coord_table_add(&c->shards, &shard->by_no, vq_coord_mix(no)) != VQ_OK) {
+        vq_coord_shard_free(shard);
+        return VQ_NOMEM;
+    }
+    shard->no = no;
+    shard->sample = (uint32_t)(no / c->params.grid.judges);
+    shard->judge = (uint32_t)(no % c->params.grid.judges);
+    for (uint32_t i = 0; i < c->shard_tasks; i++) {
+        shard->open += c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
+    }
+    *ret_shard = shard;
+    return VQ_OK;
+}
+
+/* Takes it out of its lane's lists. */
+void vq_coord_shard_unready(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    vq_coord_unlink(&shard->queue);
+    if (shard->state == SHARD_READY) {
+        c->lanes[shard->judge].ready_count--;
+    }
+    shard->state = SHARD_IDLE;
+}
+
+void vq_coord_shard_stir(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    if (shard->state == SHARD_LEASED) {
+        return;
+    }
+    if (shard->state == SHARD_LOOKUP) {
+        shard->dirty = true;
+        return;
+    }
+    vq_coord_shard_unready(c, shard);
+    if (shard->open > 0 && shard->scouted) {
+        shard->state = SHARD_AGAIN;
+        vq_coord_push(&c->lanes[shard->judge].again, &shard->queue);
+    } else if (shard->calls == 0) {
+        vq_coord_table_remove(&c->shards, &shard->by_no);
+        vq_coord_shard_free(shard);
+    }
+}
+
+bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i)
+{
+    const struct vq_coord_slot *slot = &shard->slots[i];
+    return slot->state == SLOT_FREE && slot->reserved == 0 && !slot->failing && !slot->wait &&
+           c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
+}
+
+uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i)
+{
+    return shard->slots[i].second ? i ^ 1u : i;
+}
+
+/* ---- look-ups ---- */
+
+static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_LOOKUP, .a = shard->no}));
+    vq_coord_shard_unready(c, shard);
+    vq_buf_free(&shard->priors);
+    vq_buf_init(&shard->priors, VQ_COORD_PRIOR_BYTES_MAX);
+    shard->state = SHARD_LOOKUP;
+    shard->dirty = false;
+    c->lanes[shard->judge].lookups++;
+    c->lookups++;
+    return VQ_OK;
+}
+
+static bool scout_rests(const struct vq_coord *c)
+{
+    return c->lookups >= VQ_COORD_LOOKUPS_MAX || c->stopping || c->done || c->paused ||
+           c->gather->settled_count >= VQ_COORD_BATCH_SETTLED_MAX;
+}
+
+/* The lane whose cursor is furthest behind, of those that want more ready shards; NULL: none does. */
+static struct vq_coord_lane *scout_lane(struct vq_coord *c)
+{
+    uint32_t ready_max = c->params.ready_shards_max / c->params.grid.judges;
+    ready_max = ready_max < 2 ? 2 : ready_max;
+    struct vq_coord_lane *best = NULL;
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        struct vq_coord_lane *lane = &c->lanes[j];
+        if (lane->cursor < c->params.grid.samples &&
+            lane->ready_count + lane->lookups < ready_max &&
+            (best == NULL || lane->cursor < best->cursor)) {
+            best = lane;
+        }
+    }
+    return best;
+}
+
+/* The cursor's next shard goes to look-up, unless it is settled already. */
+static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
+{
+    uint64_t no = (uint64_t)lane->cursor * c->params.grid.judges + (uint64_t)(lane - c->lanes);
+    struct vq_coord_shard *shard;
+    VQ_TRY(vq_coord_shard_get(c, no, &shard));
+    lane->cursor++;
+    c->scouted++;
+    shard->scouted = true;
+    if (shard->open == 0) {
+        vq_coord_shard_stir(c, shard);
+        return VQ_OK;
+    }
+    return look_up(c, shard);
+}
+
+enum vq_status vq_coord_scout(struct vq_coord *c)
+{
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        struct vq_coord_link *link;
+        while (!scout_rests(c) && (link = vq_coord_first(&c->lanes[j].again)) != NULL) {
+            VQ_TRY(look_up(c, VQ_COORD_OF(link, struct vq_coord_shard, queue)));
+        }
+    }
+    struct vq_coord_lane *lane;
+    while (!scout_rests(c) && (lane = scout_lane(c)) != NULL) {
+        VQ_TRY(scout_step(c, lane));
+    }
+    return VQ_OK;
+}
+
+/* What the store says is terminal is settled here and told to the run state with the next batch. */
+static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *shard,
+                                   const struct vq_known *known)
+{
+    struct vq_coord_lane *lane = &c->lanes[shard->judge];
+    for (uint32_t i = 0; i < c->shard_tasks; i++) {
+        uint64_t task = vq_coord_task_at(c, shard, i);
+        enum vq_outcome outcome = known[i].outcome;
+        if (outcome == VQ_OUTCOME_NONE || c->outcome[task] != VQ_OUTCOME_NONE) {
+            continue;
+        }
+        VQ_TRY(vq_coord_gather_settled(c, task, outcome));
+        VQ_TRY(vq_coord_settle(c, shard, task, outcome));
+        c->counts.from_store++;
+        lane->counts.from_store++;
+        lane->answered |= vq_outcome_is_answered(outcome);
+    }
+    return VQ_OK;
+}
+
+static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard,
+                                const struct vq_known *known, uint32_t *ret_free)
+{
+    uint32_t free_count = 0;
+    for (uint32_t i = 0; i < c->shard_tasks; i++) {
+        struct vq_coord_slot *slot = &shard->slots[i];
+        slot->repeat = known[i].repeat;
+        slot->second = known[i].second;
+        slot->lazy = known[i].lazy;
+        slot->wait = false;
+        slot->prior_bytes = 0;
+        if (!vq_coord_slot_free(c, shard, i)) {
+            continue;
+        }
+        size_t bytes = known[i].prior.bytes;
+        if (bytes > VQ_COORD_PRIOR_BYTES_MAX - shard->priors.bytes) {
+            slot->wait = true;
+            continue;
+        }
+        slot->prior_at = (uint32_t)shard->priors.bytes;
+        slot->prior_bytes = (uint32_t)bytes;
+        vq_buf_append(&shard->priors, known[i].prior.at, bytes);
+        free_count++;
+    }
+    *ret_free = free_count;
+    return shard->priors.status;
+}
+
+enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no, const struct vq_known *known)
+{
+    struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
+    if (shard == NULL || shard->state != SHARD_LOOKUP) {
+        return VQ_BUG;
+    }
+    struct vq_coord_lane *lane = &c->lanes[shard->judge];
+    lane->lookups--;
+    c->lookups--;
+    VQ_TRY(take_settled(c, shard, known));
+    shard->state = SHARD_IDLE;
+    if (shard->dirty || shard->open == 0) {
+        vq_coord_shard_stir(c, shard);
+        return VQ_OK;
+    }
+    uint32_t free_count;
+    VQ_TRY(take_open(c, shard, known, &free_count));
+    if (free_count == 0) {
+        shard->state = SHARD_PARKED;
+        return VQ_OK;
+    }
+    bool returned =
+        lane->ready_count > 0 &&
+        shard->no < VQ_COORD_OF(vq_coord_first(&lane->ready), struct vq_coord_shard, queue)->no;
+    shard->state = SHARD_READY;
+    lane->ready_count++;
+    if (returned) { /* shards in order: one that came back goes before those behind it */
+        vq_coord_push_front(&lane->ready, &shard->queue);
+    } else {
+        vq_coord_push(&lane->ready, &shard->queue);
+    }
+    return VQ_OK;
+}

@@ -1,0 +1,163 @@
+/* Counts of tasks and calls, the rates of the last minute, and the status that people see. Counts change only with commits
+ * and look-ups; nothing here decides anything. */
+#include "common/base/clock.h"
+#include "coordinator/core/internal.h"
+
+#define RATE_CELLS (VQ_COORD_RATE_SECONDS + 1)
+
+/* The cell of this second; cells of seconds that nothing happened in are emptied on the way. */
+static size_t rate_cell(struct vq_coord *c)
+{
+    struct vq_coord_rate *rate = &c->rate;
+    int64_t second = c->now_ns / VQ_NS_PER_S;
+    int64_t steps = second - rate->second;
+    for (int64_t i = 1; i <= steps && i <= (int64_t)RATE_CELLS; i++) {
+        size_t cell = (size_t)((second - i + 1) % (int64_t)RATE_CELLS);
+        rate->calls[cell] = rate->settled[cell] = 0;
+    }
+    rate->second = second;
+    return (size_t)(second % (int64_t)RATE_CELLS);
+}
+
+static void counts_move(struct vq_coord_counts *counts, enum vq_outcome from, enum vq_outcome to)
+{
+    counts->outcome[from]--;
+    counts->outcome[to]++;
+    counts->state[vq_task_state_of(from)]--;
+    counts->state[vq_task_state_of(to)]++;
+}
+
+void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from,
+                         enum vq_outcome to)
+{
+    struct vq_coord_lane *lane = &c->lanes[vq_coord_shard_of(c, task) % c->params.grid.judges];
+    counts_move(&c->counts, from, to);
+    counts_move(&lane->counts, from, to);
+    if (from == VQ_OUTCOME_NONE) {
+        c->open--;
+        lane->open--;
+    }
+    c->rate.settled[rate_cell(c)]++;
+}
+
+void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
+{
+    struct vq_coord_lane *lane =
+        &c->lanes[vq_coord_shard_of(c, result->task) % c->params.grid.judges];
+    c->counts.calls++;
+    c->counts.ends[result->end]++;
+    lane->counts.calls++;
+    lane->counts.ends[result->end]++;
+    c->tally.tokens_in += result->tokens_in;
+    c->tally.tokens_out += result->tokens_out;
+    c->rate.calls[rate_cell(c)]++;
+}
+
+/* Leased tasks are open ones that somebody holds: the outcome byte does not know. */
+static void counts_leased(struct vq_coord_counts *counts, uint64_t live)
+{
+    uint64_t leased = live < counts->state[VQ_TASK_OPEN] ? live : counts->state[VQ_TASK_OPEN];
+    counts->state[VQ_TASK_OPEN] -= leased;
+    counts->state[VQ_TASK_LEASED] = leased;
+}
+
+static void rates_fill(const struct vq_coord *c, int64_t now_ns, struct vq_coord_status *s)
+{
+    uint64_t calls = 0;
+    uint64_t settled = 0;
+    int64_t second = now_ns / VQ_NS_PER_S;
+    for (int64_t i = 1; i <= (int64_t)VQ_COORD_RATE_SECONDS; i++) { /* whole seconds only */
+        int64_t at = second - i;
+        if (at >= 0 && at <= c->rate.second && at > c->rate.second - (int64_t)RATE_CELLS) {
+            calls += c->rate.calls[at % (int64_t)RATE_CELLS];
+            settled += c->rate.settled[at % (int64_t)RATE_CELLS];
+        }
+    }
+    double window = (double)(now_ns - c->started_ns) / (double)VQ_NS_PER_S;
+    window = window > VQ_COORD_RATE_SECONDS ? VQ_COORD_RATE_SECONDS : window;
+    window = window < 1 ? 1 : window;
+    s->calls_per_s = (double)calls / window;
+    s->settled_per_s = (double)settled / window;
+}
+
+static enum vq_coord_stage stage_of(const struct vq_coord *c, int64_t now_ns)
+{
+    if (c->done) {
+        return VQ_COORD_DONE;
+    }
+    if (c->stopping) {
+        return VQ_COORD_DRAINING;
+    }
+    if (c->paused) {
+        return VQ_COORD_PAUSED;
+    }
+    return now_ns < c->wait_until_ns ? VQ_COORD_WAITING : VQ_COORD_RUNNING;
+}
+
+void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
+                          struct vq_coord_status *ret_status)
+{
+    struct vq_coord_status *s = ret_status;
+    *s = c->tally;
+    s->stage = stage_of(c, now_ns);
+    s->tasks = vq_grid_tasks(&c->params.grid);
+    s->all = c->counts;
+    s->epoch = c->params.epoch;
+    s->received = c->received_count;
+    s->scouted_shards = c->scouted;
+    s->shards = vq_grid_shards(&c->params.grid);
+    s->calls_reserved = c->listed_count + c->received_count;
+    s->sessions = (uint32_t)c->sessions_count;
+    s->wait_until_ns = c->wait_until_ns;
+    uint64_t live = 0;
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        s->ready_shards += c->lanes[j].ready_count;
+        s->leased_shards += c->lanes[j].leased_count;
+        live += c->lanes[j].live;
+    }
+    counts_leased(&s->all, live);
+    rates_fill(c, now_ns, s);
+}
+
+void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge,
+                         struct vq_coord_judge_status *ret_judge)
+{
+    VQ_ASSERT(judge < c->params.grid.judges);
+    const struct vq_coord_lane *lane = &c->lanes[judge];
+    *ret_judge = (struct vq_coord_judge_status){.name = lane->name,
+                                                .counts = lane->counts,
+                                                .ready_shards = lane->ready_count,
+                                                .leased_shards = lane->leased_count,
+                                                .answered = lane->answered,
+                                                .closed = lane->closed,
+                                                .closed_text = lane->closed_text};
+    counts_leased(&ret_judge->counts, lane->live);
+}
+
+bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
+                          struct vq_coord_worker_status *ret_worker)
+{
+    if (index >= c->sessions_count) {
+        return false;
+    }
+    const struct vq_coord_session *s = c->sessions[index];
+    uint64_t held = 0;
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        held += s->pools[j].held;
+    }
+    *ret_worker = (struct vq_coord_worker_status){.worker = s->worker,
+                                                  .name = s->name,
+                                                  .host = s->host,
+                                                  .software = s->software,
+                                                  .peer = s->peer,
+                                                  .session = s->id,
+                                                  .pid = s->pid,
+                                                  .local = s->local,
+                                                  .heard_ns = s->heard_ns,
+                                                  .leases = s->leases_count,
+                                                  .tasks_held = held,
+                                                  .calls_out = s->calls_listed,
+                                                  .results = s->results,
+                                                  .draining = s->draining};
+    return true;
+}
