@@ -3,9 +3,9 @@
  *
  * A spool is a folder (0700) with two files: `lock`, held by flock by its one owner, and `spool` (0600):
  *   head    8 bytes "vqspool\n", u32 version, 16 bytes run uid, 16 bytes worker id, 8 bytes check
- *   record  u32 mark and type, u32 length of the body, 8 bytes check (of type, length and body), body
+ *   record  u32 mark and type, u32 length of the rest, 8 bytes check (of type, length and rest), 16 bytes call id, body
  * Numbers are little-endian; a check is the beginning of a BLAKE2b hash. The body of SENT and ANSWER is an encoded struct
- * vq_result (wire.h): of SENT with VQ_END_UNKNOWN, of ANSWER as it ended, not yet read; of ACKED the call id.
+ * vq_result (wire.h): of SENT with VQ_END_UNKNOWN, of ANSWER as it ended, not yet read. ACKED has none.
  *
  * Records are written with one write() and no fsync: they outlive the process, not the machine. A record that was cut short at
  * the end of the file is dropped and counted; damage with whole records after it is refused. */
@@ -19,8 +19,8 @@
 #define VQ_SPOOL_VERSION          1
 #define VQ_SPOOL_HEAD_BYTES       52
 #define VQ_SPOOL_RECORD_BYTES_MAX (2u << 20)
-#define VQ_SPOOL_BYTES_MAX        (UINT64_C(4) << 30) /* a longer file is refused */
-#define VQ_SPOOL_RESULTS_MAX      (1u << 20)          /* without an ACK, of one file */
+#define VQ_SPOOL_BYTES_MAX        (1u << 30) /* a longer file is refused */
+#define VQ_SPOOL_RESULTS_MAX      (1u << 20) /* without an ACK, of one file */
 #define VQ_SPOOL_EMPTY_BYTES      (256u << 10) /* above it, a spool whose calls are all ACKed is cut */
 #define VQ_SPOOL_REWRITE_BYTES    (32u << 20) /* above it, what is ACKED is left out in a new file */
 #define VQ_SPOOL_PATH_BYTES_MAX   4096

@@ -1,0 +1,302 @@
+/* Writing a spool, and its lock.
+ *
+ * The lock is on a file of its own, so that the spool can be replaced by a rename. Each record is one write(); one that is cut
+ * short (no space) is taken back, so that the file stays whole and the next record can follow. The file is made anew when it
+ * is opened and when much of it is ACKed: what lives is read back and written to `spool.new`, which is renamed. A kill at any
+ * point leaves one whole file or the other. Not its job: when to write what (the worker's core says so). */
+#include "proto/spool.h"
+
+#include "common/base/alloc.h"
+#include "proto/spool_format.h"
+#include "proto/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SPOOL_NEW "spool.new"
+
+struct vq_spool {
+    char *dir;
+    struct vq_id run, worker;
+    int lock_fd, fd;
+    uint64_t bytes;
+    uint64_t rewrite_bytes; /* above it the file is made anew */
+    size_t live;
+    struct vq_buf record, body;
+};
+
+enum vq_status vq_spool_path(const char *dir, const char *name, char *ret_path,
+                             struct vq_error *err)
+{
+    int bytes = snprintf(ret_path, VQ_SPOOL_PATH_BYTES_MAX, "%s/%s", dir, name);
+    if (bytes < 0 || bytes >= VQ_SPOOL_PATH_BYTES_MAX) {
+        return vq_fail(err, VQ_LIMIT, "the path of the spool folder is too long: %.200s", dir);
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd, struct vq_error *err)
+{
+    char path[VQ_SPOOL_PATH_BYTES_MAX];
+    VQ_TRY(vq_spool_path(dir, VQ_SPOOL_LOCK, path, err));
+    if (create && mkdir(dir, 0700) != 0 && errno != EEXIST) {
+        return vq_fail(err, VQ_IO, "cannot make the spool folder %s: %s", dir, strerror(errno));
+    }
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0);
+    int fd = open(path, flags, 0600);
+    if (fd < 0) {
+        enum vq_status status = errno == ENOENT ? VQ_NOT_FOUND : VQ_IO;
+        return vq_fail(err, status, "cannot open %s: %s", path, strerror(errno));
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        enum vq_status status = errno == EWOULDBLOCK ? VQ_LOCKED : VQ_IO;
+        (void)close(fd);
+        return vq_fail(err, status, "the spool %s is in use by another worker (%s is locked)", dir,
+                       path);
+    }
+    *ret_fd = fd;
+    return VQ_OK;
+}
+
+/* All of it, or nothing: what a short write left behind is cut off again. */
+static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, const char *dir,
+                                  struct vq_error *err)
+{
+    size_t done = 0;
+    while (done < bytes.bytes) {
+        ssize_t put = write(fd, bytes.at + done, bytes.bytes - done);
+        if (put > 0) {
+            done += (size_t)put;
+        } else if (put == 0 || errno != EINTR) {
+            int reason = put == 0 ? ENOSPC : errno;
+            (void)ftruncate(fd, (off_t)end); /* if that fails too, readers cut it as a torn tail */
+            enum vq_status status =
+                reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? VQ_FULL : VQ_IO;
+            return vq_fail(err, status, "cannot write the spool in %s: %s", dir, strerror(reason));
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_status record_make(struct vq_spool *spool, struct vq_buf *out,
+                                  enum vq_spool_type type, const struct vq_result *result)
+{
+    vq_buf_clear(&spool->body);
+    VQ_TRY(vq_result_encode(result, &spool->body));
+    vq_spool_put_record(out, type, &result->call, vq_buf_span(&spool->body));
+    return out->status;
+}
+
+/* ---- making the file anew ---- */
+
+static enum vq_status new_fill(struct vq_spool *spool, const struct vq_spool_held *held, int fd,
+                               uint64_t *bytes, struct vq_error *err)
+{
+    struct vq_buf *out = &spool->record;
+    vq_buf_clear(out);
+    vq_spool_put_head(out, &spool->run, &spool->worker);
+    for (size_t i = 0; i < vq_spool_held_count(held) && out->status == VQ_OK; i++) {
+        const struct vq_result *result = vq_spool_held_at(held, i);
+        bool sent = result->end == VQ_END_UNKNOWN;
+        VQ_TRY(record_make(spool, out, sent ? VQ_SPOOL_SENT : VQ_SPOOL_ANSWER, result));
+        VQ_TRY(file_append(fd, *bytes, vq_buf_span(out), spool->dir, err));
+        *bytes += out->bytes;
+        vq_buf_clear(out);
+    }
+    VQ_TRY(out->status);
+    VQ_TRY(file_append(fd, *bytes, vq_buf_span(out), spool->dir, err));
+    *bytes += out->bytes;
+    return VQ_OK;
+}
+
+/* A file with just what `held` holds takes the place of the present one, or nothing changes. */
+static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *held,
+                            struct vq_error *err)
+{
+    char now[VQ_SPOOL_PATH_BYTES_MAX], path[VQ_SPOOL_PATH_BYTES_MAX];
+    VQ_TRY(vq_spool_path(spool->dir, VQ_SPOOL_FILE, now, err));
+    VQ_TRY(vq_spool_path(spool->dir, SPOOL_NEW, path, err));
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return vq_fail(err, VQ_IO, "cannot make %s: %s", path, strerror(errno));
+    }
+    uint64_t bytes = 0;
+    enum vq_status status = new_fill(spool, held, fd, &bytes, err);
+    if (status == VQ_OK && rename(path, now) != 0) {
+        status = vq_fail(err, VQ_IO, "cannot rename %s: %s", path, strerror(errno));
+    }
+    if (status != VQ_OK) {
+        (void)close(fd);
+        (void)unlink(path);
+        return status;
+    }
+    if (spool->fd >= 0) {
+        (void)close(spool->fd);
+    }
+    spool->fd = fd;
+    spool->bytes = bytes;
+    spool->live = vq_spool_held_count(held);
+    spool->rewrite_bytes = bytes * 2 > VQ_SPOOL_REWRITE_BYTES ? bytes * 2 : VQ_SPOOL_REWRITE_BYTES;
+    return VQ_OK;
+}
+
+static enum vq_status compact(struct vq_spool *spool, struct vq_error *err)
+{
+    if (spool->live == 0 && spool->bytes > VQ_SPOOL_EMPTY_BYTES) {
+        if (ftruncate(spool->fd, VQ_SPOOL_HEAD_BYTES) == 0) {
+            spool->bytes = VQ_SPOOL_HEAD_BYTES;
+        }
+        return VQ_OK; /* that it cannot be cut is no loss yet */
+    }
+    if (spool->bytes <= spool->rewrite_bytes) {
+        return VQ_OK;
+    }
+    struct vq_spool_held *held = NULL;
+    VQ_TRY(vq_spool_read(spool->dir, &spool->run, &held, err));
+    enum vq_status status = renew(spool, held, err);
+    if (status == VQ_FULL) { /* no room for a second one: go on in this one, and try later */
+        spool->rewrite_bytes *= 2;
+        status = VQ_OK;
+    }
+    vq_spool_held_destroy(&held);
+    return status;
+}
+
+/* ---- the spool ---- */
+
+enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const struct vq_id *worker,
+                             struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
+                             struct vq_error *err)
+{
+    struct vq_spool_held *held = NULL;
+    struct vq_spool *spool = vq_alloc(1, sizeof(*spool));
+    if (spool == NULL) {
+        return VQ_NOMEM;
+    }
+    spool->lock_fd = -1;
+    spool->fd = -1;
+    spool->run = *run;
+    spool->worker = *worker;
+    vq_buf_init(&spool->record, VQ_SPOOL_RECORD_BYTES_MAX);
+    vq_buf_init(&spool->body, VQ_SPOOL_RECORD_BYTES_MAX);
+    spool->dir = vq_strdup(dir);
+    enum vq_status status =
+        spool->dir == NULL ? VQ_NOMEM : vq_spool_lock(dir, true, &spool->lock_fd, err);
+    if (status == VQ_OK) {
+        status = vq_spool_read(dir, run, &held, err);
+    }
+    if (status == VQ_OK) {
+        status = renew(spool, held, err);
+    }
+    if (status != VQ_OK) {
+        vq_spool_held_destroy(&held);
+        if (spool->lock_fd >= 0) {
+            (void)close(spool->lock_fd);
+            spool->lock_fd = -1;
+        }
+        vq_spool_close(&spool);
+        return status;
+    }
+    *ret_spool = spool;
+    *ret_held = held;
+    return VQ_OK;
+}
+
+static enum vq_status append(struct vq_spool *spool, enum vq_spool_type type,
+                             const struct vq_result *result, struct vq_error *err)
+{
+    vq_buf_clear(&spool->record);
+    VQ_TRY(record_make(spool, &spool->record, type, result));
+    VQ_TRY(file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err));
+    spool->bytes += spool->record.bytes;
+    return VQ_OK;
+}
+
+enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
+                             struct vq_error *err)
+{
+    struct vq_result sent = {.call = result->call,
+                             .shard = result->shard,
+                             .fence = result->fence,
+                             .task = result->task,
+                             .request = result->request,
+                             .repaired = result->repaired,
+                             .judge = result->judge,
+                             .repeat = result->repeat,
+                             .tries = result->tries,
+                             .kind = result->kind,
+                             .end = VQ_END_UNKNOWN,
+                             .started_unix_ms = result->started_unix_ms};
+    VQ_TRY(append(spool, VQ_SPOOL_SENT, &sent, err));
+    spool->live++;
+    return VQ_OK;
+}
+
+enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,
+                               struct vq_error *err)
+{
+    struct vq_result raw = *result;
+    raw.outcome = VQ_OUTCOME_NONE;
+    raw.final = false;
+    return append(spool, VQ_SPOOL_ANSWER, &raw, err);
+}
+
+enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
+                              struct vq_error *err)
+{
+    vq_buf_clear(&spool->record);
+    vq_spool_put_record(&spool->record, VQ_SPOOL_ACKED, call, vq_span("", 0));
+    VQ_TRY(spool->record.status);
+    VQ_TRY(file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err));
+    spool->bytes += spool->record.bytes;
+    spool->live -= spool->live > 0 ? 1 : 0;
+    return compact(spool, err);
+}
+
+size_t vq_spool_live(const struct vq_spool *spool)
+{
+    return spool->live;
+}
+
+uint64_t vq_spool_bytes(const struct vq_spool *spool)
+{
+    return spool->bytes;
+}
+
+void vq_spool_close(struct vq_spool **spool)
+{
+    struct vq_spool *s = *spool;
+    if (s == NULL) {
+        return;
+    }
+    char path[VQ_SPOOL_PATH_BYTES_MAX];
+    if (s->lock_fd >= 0 && s->live == 0 &&
+        vq_spool_path(s->dir, VQ_SPOOL_FILE, path, NULL) == VQ_OK) {
+        (void)unlink(path); /* empty: it may stay as well */
+    }
+    if (s->fd >= 0) {
+        (void)close(s->fd);
+    }
+    if (s->lock_fd >= 0) {
+        (void)close(s->lock_fd);
+    }
+    vq_buf_free(&s->record);
+    vq_buf_free(&s->body);
+    vq_free(s->dir);
+    vq_free(s);
+    *spool = NULL;
+}
+
+enum vq_status vq_spool_remove(const char *dir, struct vq_error *err)
+{
+    char path[VQ_SPOOL_PATH_BYTES_MAX];
+    VQ_TRY(vq_spool_path(dir, VQ_SPOOL_FILE, path, err));
+    if (unlink(path) != 0 && errno != ENOENT) {
+        return vq_fail(err, VQ_IO, "cannot remove %s: %s", path, strerror(errno));
+    }
+    return VQ_OK;
+}
