@@ -18,6 +18,7 @@
 #define VQ_STATE_BLOCK_TASKS (1u << 20)
 #define VQ_STATE_FILL_MAX    (1u << 20) /* tasks in one vq_run_state_fill */
 
+struct vq_loop;
 struct vq_redis;
 struct vq_run_state;
 
@@ -27,10 +28,10 @@ struct vq_owner {
     struct vq_id nonce;
 };
 
-/* `redis` is borrowed and outlives the state; `run_name` is copied. */
-enum vq_status vq_run_state_create(struct vq_redis *redis, const char *run_name,
-                                   const struct vq_owner *mine, uint64_t tasks,
-                                   struct vq_run_state **ret_state,
+/* `redis` is borrowed and outlives the state, and was made on `loop`; `run_name` is copied. */
+enum vq_status vq_run_state_create(struct vq_loop *loop, struct vq_redis *redis,
+                                   const char *run_name, const struct vq_owner *mine,
+                                   uint64_t tasks, struct vq_run_state **ret_state,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_run_state_destroy(struct vq_run_state **state);
 
@@ -58,7 +59,8 @@ void vq_run_state_fill(struct vq_run_state *state, uint64_t first, const uint8_t
                        uint32_t count, vq_state_done_fn done, void *ctx);
 void vq_run_state_fill_end(struct vq_run_state *state, uint64_t n, vq_state_done_fn done,
                            void *ctx);
-/* The Redis half of commit n. Applying it twice does nothing the second time. `standing` is copied. */
+/* The Redis half of commit n. Applying it twice does nothing the second time. `standing` names each
+ * task at most once, and is copied. */
 void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_standing *standing,
                         size_t count, vq_state_done_fn done, void *ctx);
 /* Is the run still mine? For renewals and slices. */
