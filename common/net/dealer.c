@@ -11,8 +11,11 @@
 #define CONNECT_MS 5000
 
 struct vq_dealer {
+    struct vq_loop *loop;
     void *context;
     struct vq_zpoll z;
+    struct vq_keypair keys; /* a copy: each new socket is given them */
+    char server_key[VQ_CURVE_KEY_CHARS + 1];
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     void (*on_message)(void *ctx, struct vq_span frame);
     void *ctx;
@@ -43,7 +46,7 @@ enum vq_status vq_dealer_send(struct vq_dealer *d, struct vq_span frame)
     if (frame.bytes > VQ_ZSOCK_FRAME_BYTES_MAX) {
         return VQ_LIMIT;
     }
-    if (d->waiting.frames == 0) {
+    if (d->waiting.frames == 0 && d->z.socket != NULL) {
         int failed = send_now(d, frame);
         if (failed == 0) {
             return VQ_OK;
@@ -94,8 +97,7 @@ static void on_drain(void *ctx)
     flush(d);
 }
 
-static enum vq_status set_options(void *socket, const struct vq_dealer_options *o,
-                                  struct vq_error *err)
+static enum vq_status set_options(void *socket, const struct vq_dealer *d, struct vq_error *err)
 {
     static const struct vq_zoption options[] = {
         {ZMQ_RECONNECT_IVL, VQ_ZSOCK_RECONNECT_MS},
@@ -104,74 +106,89 @@ static enum vq_status set_options(void *socket, const struct vq_dealer_options *
     };
     VQ_TRY(vq_zsock_set_common(socket, err));
     VQ_TRY(vq_zsock_set(socket, options, VQ_COUNT(options), err));
-    if (strlen(o->server_key) != VQ_CURVE_KEY_CHARS ||
-        zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, o->server_key, VQ_CURVE_KEY_CHARS + 1) != 0) {
+    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, d->server_key, sizeof(d->server_key)) != 0) {
         return vq_fail(err, VQ_INVALID, "the coordinator's key is no CURVE key");
     }
-    return vq_zsock_set_keys(socket, o->keys, err);
+    return vq_zsock_set_keys(socket, &d->keys, err);
 }
 
-static enum vq_status connect_it(struct vq_dealer *d, struct vq_error *err)
-{
-    if (zmq_connect(d->z.socket, d->endpoint) != 0) {
-        return vq_fail(err, VQ_INVALID, "cannot connect to %s: %s", d->endpoint,
-                       zmq_strerror(errno));
-    }
-    return VQ_OK;
-}
-
-static enum vq_status open_socket(struct vq_dealer *d, struct vq_loop *loop,
-                                  const struct vq_dealer_options *options, struct vq_error *err)
+static enum vq_status open_socket(struct vq_dealer *d, struct vq_error *err)
 {
     void *socket = zmq_socket(d->context, ZMQ_DEALER);
     if (socket == NULL) {
         return vq_fail(err, VQ_IO, "cannot make a socket: %s", zmq_strerror(errno));
     }
-    enum vq_status status = set_options(socket, options, err);
+    enum vq_status status = set_options(socket, d, err);
+    if (status == VQ_OK && zmq_connect(socket, d->endpoint) != 0) {
+        status =
+            vq_fail(err, VQ_INVALID, "cannot connect to %s: %s", d->endpoint, zmq_strerror(errno));
+    }
     if (status != VQ_OK) {
         (void)zmq_close(socket);
         return status;
     }
     struct vq_source source = {.ready = on_ready, .drain = on_drain, .ctx = d};
-    VQ_TRY(vq_zpoll_open(&d->z, loop, socket, source, err));
-    return connect_it(d, err);
+    return vq_zpoll_open(&d->z, d->loop, socket, source, err);
+}
+
+static enum vq_status copy_secret(void *ctx, struct vq_span bytes)
+{
+    struct vq_dealer *d = ctx;
+    return vq_secret_from_bytes(bytes, &d->keys.secret_key);
 }
 
 enum vq_status vq_dealer_create(struct vq_loop *loop, const struct vq_dealer_options *options,
                                 struct vq_dealer **ret_dealer, struct vq_error *err)
 {
     size_t endpoint_bytes = strlen(options->endpoint);
-    if (endpoint_bytes >= VQ_ZSOCK_ENDPOINT_BYTES_MAX) {
-        return vq_fail(err, VQ_INVALID, "the address of the coordinator is too long");
+    if (endpoint_bytes >= VQ_ZSOCK_ENDPOINT_BYTES_MAX ||
+        strlen(options->server_key) != VQ_CURVE_KEY_CHARS) {
+        return vq_fail(err, VQ_INVALID, "the coordinator's address or key has a wrong length");
     }
     struct vq_dealer *d = vq_alloc(1, sizeof(*d));
     if (d == NULL) {
         return vq_fail(err, VQ_NOMEM, "no memory for the worker's socket");
     }
+    d->loop = loop;
     memcpy(d->endpoint, options->endpoint, endpoint_bytes + 1);
+    memcpy(d->server_key, options->server_key, sizeof(d->server_key));
+    memcpy(d->keys.public_key, options->keys->public_key, sizeof(d->keys.public_key));
     d->on_message = options->on_message;
     d->ctx = options->ctx;
-    d->context = zmq_ctx_new();
-    enum vq_status status =
-        d->context == NULL
-            ? vq_fail(err, VQ_NOMEM, "cannot make a ZeroMQ context: %s", zmq_strerror(errno))
-            : open_socket(d, loop, options, err);
+    enum vq_status status = vq_secret_expose(options->keys->secret_key, copy_secret, d);
     if (status != VQ_OK) {
-        vq_dealer_destroy(&d);
-        return status;
+        (void)vq_fail(err, status, "no memory for the worker's key");
+        goto fail;
+    }
+    d->context = zmq_ctx_new();
+    if (d->context == NULL) {
+        status = vq_fail(err, VQ_NOMEM, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
+        goto fail;
+    }
+    status = open_socket(d, err);
+    if (status != VQ_OK) {
+        goto fail;
     }
     *ret_dealer = d;
     return VQ_OK;
+fail:
+    vq_dealer_destroy(&d);
+    return status;
 }
 
+/* A new socket, and not disconnect and connect on the old one: what is sent right after a disconnect may still go into the
+ * old connection's pipe, and be lost. */
 enum vq_status vq_dealer_reconnect(struct vq_dealer *d, struct vq_error *err)
 {
     VQ_ASSERT(!d->receiving);
+    static const struct vq_zoption at_once = {ZMQ_LINGER, 0};
     d->stats.frames_dropped += d->waiting.frames;
     vq_zqueue_clear(&d->waiting);
-    (void)zmq_disconnect(d->z.socket,
-                         d->endpoint); /* not connected: then there is nothing to end */
-    return connect_it(d, err);
+    if (d->z.socket != NULL) {
+        VQ_TRY(vq_zsock_set(d->z.socket, &at_once, 1, err));
+        vq_zpoll_close(&d->z);
+    }
+    return open_socket(d, err);
 }
 
 struct vq_zsock_stats vq_dealer_stats(const struct vq_dealer *d)
@@ -193,6 +210,7 @@ void vq_dealer_destroy(struct vq_dealer **dealer)
         vq_zpoll_close(&d->z);
     }
     vq_zqueue_clear(&d->waiting);
+    vq_keypair_destroy(&d->keys);
     if (d->context != NULL) {
         while (zmq_ctx_term(d->context) != 0 && errno == EINTR) {
         }

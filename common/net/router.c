@@ -332,6 +332,9 @@ void vq_router_destroy(struct vq_router **router)
 enum vq_status vq_router_bind(struct vq_router *r, const char *endpoint,
                               char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX], struct vq_error *err)
 {
+    /* an IPv4 address on an IPv6 socket would be told as ::ffff:... */
+    const struct vq_zoption family = {ZMQ_IPV6, strpbrk(endpoint, "[*") != NULL};
+    VQ_TRY(vq_zsock_set(r->z.socket, &family, 1, err));
     if (zmq_bind(r->z.socket, endpoint) != 0) {
         if (errno == EADDRINUSE) {
             return vq_fail(err, VQ_EXISTS,
@@ -362,6 +365,11 @@ enum vq_status vq_router_allow(struct vq_router *r, const char *public_key)
 enum vq_status vq_router_refuse(struct vq_router *r, const char *public_key)
 {
     return vq_zap_refuse(r->zap, public_key);
+}
+
+void vq_router_close_door(struct vq_router *r)
+{
+    vq_zap_close(r->zap); /* the domain is enforced: without a handler libzmq refuses */
 }
 
 const char *vq_router_sender_key(const struct vq_router *r)

@@ -202,10 +202,15 @@ enum vq_status vq_zap_create(struct vq_loop *loop, void *context, struct vq_zap 
     return VQ_OK;
 }
 
+void vq_zap_close(struct vq_zap *zap)
+{
+    vq_zpoll_close(&zap->z);
+}
+
 void vq_zap_destroy(struct vq_zap **zap)
 {
     if (*zap != NULL) {
-        vq_zpoll_close(&(*zap)->z);
+        vq_zap_close(*zap);
         vq_free((*zap)->allowed);
         vq_free(*zap);
         *zap = NULL;

@@ -61,6 +61,8 @@ enum vq_status vq_router_send(struct vq_router *router, uint64_t peer,
 /* Adds a client key, VQ_EXISTS, VQ_LIMIT, VQ_INVALID; takes one away (for new connections), VQ_NOT_FOUND. */
 enum vq_status vq_router_allow(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
 enum vq_status vq_router_refuse(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
+/* From now on nobody new gets in, with no key; connections that stand go on. */
+void vq_router_close_door(struct vq_router *router);
 /* Inside on_message: the client key (Z85) of the peer that sent this frame, as the handshake proved it. */
 const char *vq_router_sender_key(const struct vq_router *router);
 struct vq_zsock_stats vq_router_stats(const struct vq_router *router);
@@ -79,12 +81,14 @@ struct vq_dealer_options {
     void *ctx;
 };
 
-/* Connects now and again for ever, in the background: that nobody listens is not an error here. */
+/* Connects now and again for ever, in the background: that nobody listens is not an error here. Only a ROUTER that refused our key
+ * is not asked again, until vq_dealer_reconnect. */
 enum vq_status vq_dealer_create(struct vq_loop *loop, const struct vq_dealer_options *options,
                                 struct vq_dealer **ret_dealer, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_OK: sent, or waiting (also for a connection). VQ_LIMIT: the queue is full. VQ_NOMEM. */
 enum vq_status vq_dealer_send(struct vq_dealer *dealer, struct vq_span frame) VQ_WARN_UNUSED;
-/* Drops what waits unsent and the connection, and connects anew: for a new HELLO after silence. Not from on_message. */
+/* Drops what waits unsent and the connection, and connects anew: for a new HELLO after silence. On failure
+ * (no memory, no descriptors) there is no connection, and it may be tried again. Not from on_message. */
 enum vq_status vq_dealer_reconnect(struct vq_dealer *dealer, struct vq_error *err) VQ_WARN_UNUSED;
 struct vq_zsock_stats vq_dealer_stats(const struct vq_dealer *dealer);
 void vq_dealer_destroy(struct vq_dealer **dealer); /* not from on_message */

@@ -60,6 +60,7 @@ struct vq_zap;
 enum vq_status vq_zap_create(struct vq_loop *loop, void *context, struct vq_zap **ret_zap,
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_zap_destroy(struct vq_zap **zap);
+void vq_zap_close(struct vq_zap *zap); /* answers no more; the list stays */
 enum vq_status vq_zap_allow(struct vq_zap *zap, const char *public_key) VQ_WARN_UNUSED;
 enum vq_status vq_zap_refuse(struct vq_zap *zap, const char *public_key) VQ_WARN_UNUSED;
 bool vq_zap_allows(const struct vq_zap *zap, const char *public_key);

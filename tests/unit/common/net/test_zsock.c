@@ -1,0 +1,681 @@
+/* ROUTER and DEALER on the loop: who gets in, what arrives, what happens when a peer does not keep up, and no stalls. */
+#include "net_test.h"
+
+#include "common/base/rng.h"
+#include "common/net/zsock.h"
+
+#include <pthread.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#define LOOPBACK "tcp://127.0.0.1:0"
+
+struct fixture {
+    struct vq_loop *loop;
+    struct vq_keypair server;
+    struct vq_keypair client;
+    struct vq_router *router;
+    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    /* what the router got */
+    int got;
+    uint64_t peer;
+    char last[64];
+    bool echo;
+    char sender[VQ_CURVE_KEY_CHARS + 1];
+};
+
+struct client {
+    struct vq_dealer *dealer;
+    int got;
+    char last[64];
+    struct vq_span expected; /* at not NULL: every frame must be this */
+};
+
+static void copy_text(char *to, size_t cap, struct vq_span from)
+{
+    size_t n = from.bytes < cap - 1 ? from.bytes : cap - 1;
+    memcpy(to, from.at, n);
+    to[n] = '\0';
+}
+
+static void on_router(void *ctx, uint64_t peer, struct vq_span frame)
+{
+    struct fixture *f = ctx;
+    f->got++;
+    f->peer = peer;
+    copy_text(f->last, sizeof(f->last), frame);
+    copy_text(f->sender, sizeof(f->sender), vq_span_str(vq_router_sender_key(f->router)));
+    if (f->echo) {
+        assert_ok(vq_router_send(f->router, peer, frame));
+    }
+}
+
+static void on_dealer(void *ctx, struct vq_span frame)
+{
+    struct client *c = ctx;
+    c->got++;
+    copy_text(c->last, sizeof(c->last), frame);
+    if (c->expected.at != NULL) {
+        assert_true(vq_span_eq(frame, c->expected));
+    }
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    *state = f;
+    assert_ok(vq_loop_create(&f->loop, NULL));
+    assert_ok(vq_keypair_create(&f->server));
+    assert_ok(vq_keypair_create(&f->client));
+    const char *allowed[] = {f->client.public_key};
+    struct vq_router_options options = {.keys = &f->server,
+                                        .allowed = allowed,
+                                        .allowed_count = 1,
+                                        .on_message = on_router,
+                                        .ctx = f};
+    assert_ok(vq_router_create(f->loop, &options, &f->router, NULL));
+    assert_ok(vq_router_bind(f->router, LOOPBACK, f->endpoint, NULL));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    vq_router_destroy(&f->router);
+    vq_keypair_destroy(&f->server);
+    vq_keypair_destroy(&f->client);
+    vq_loop_destroy(&f->loop);
+    free(f);
+    return 0;
+}
+
+static void join_with(struct fixture *f, struct client *c, const struct vq_keypair *keys,
+                      const char *server_key)
+{
+    struct vq_dealer_options options = {.endpoint = f->endpoint,
+                                        .server_key = server_key,
+                                        .keys = keys,
+                                        .on_message = on_dealer,
+                                        .ctx = c};
+    assert_ok(vq_dealer_create(f->loop, &options, &c->dealer, NULL));
+}
+
+static void join(struct fixture *f, struct client *c)
+{
+    join_with(f, c, &f->client, f->server.public_key);
+}
+
+static void say(struct client *c, const char *text)
+{
+    assert_ok(vq_dealer_send(c->dealer, vq_span_str(text)));
+}
+
+static void test_frames_go_both_ways(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    join(f, &c);
+    say(&c, "hello");
+    wait_count(f->loop, &f->got, 1);
+    assert_string_equal(f->last, "hello");
+    assert_string_equal(f->sender, f->client.public_key);
+    assert_null(vq_router_sender_key(f->router));
+    assert_ok(vq_router_send(f->router, f->peer, vq_span_str("welcome")));
+    wait_count(f->loop, &c.got, 1);
+    assert_string_equal(c.last, "welcome");
+    assert_ok(vq_router_send(f->router, f->peer, vq_span("", 0)));
+    wait_count(f->loop, &c.got, 2);
+    assert_string_equal(c.last, "");
+    vq_dealer_destroy(&c.dealer);
+}
+
+static void test_real_port_is_told_and_taken_port_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    assert_contains(f->endpoint, "tcp://127.0.0.1:");
+    assert_string_not_equal(f->endpoint, "tcp://127.0.0.1:0");
+    struct vq_router *other;
+    struct vq_error err = {""};
+    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX] = "untouched";
+    struct vq_router_options options = {.keys = &f->server, .on_message = on_router, .ctx = f};
+    assert_ok(vq_router_create(f->loop, &options, &other, NULL));
+    assert_status(vq_router_bind(other, f->endpoint, endpoint, &err), VQ_EXISTS);
+    assert_contains(err.text, f->endpoint);
+    assert_contains(err.text, "taken");
+    assert_status(vq_router_bind(other, "tcp://nonsense", endpoint, &err), VQ_INVALID);
+    assert_status(vq_router_bind(other, "tcp://203.0.113.7:0", endpoint, &err), VQ_INVALID);
+    assert_string_equal(endpoint, "untouched");
+    vq_router_destroy(&other);
+}
+
+static void test_ipv6_loopback(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    if (vq_router_bind(f->router, "tcp://[::1]:0", f->endpoint, NULL) != VQ_OK) {
+        print_message("no IPv6 here: skipped\n");
+        skip();
+    }
+    join(f, &c);
+    say(&c, "six");
+    wait_count(f->loop, &f->got, 1);
+    vq_dealer_destroy(&c.dealer);
+}
+
+static void test_unknown_client_key_gets_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct client stranger = {0}, friend = {0};
+    struct vq_keypair keys;
+    assert_ok(vq_keypair_create(&keys));
+    join_with(f, &stranger, &keys, f->server.public_key);
+    say(&stranger, "let me in");
+    join(f, &friend);
+    say(&friend, "hello");
+    wait_count(f->loop, &f->got, 1);
+    run_for(f->loop, 300);
+    assert_int_equal(f->got, 1);
+    assert_string_equal(f->last, "hello");
+    assert_true(vq_router_stats(f->router).peers_refused >= 1);
+    /* allowed later, it gets in when it tries again */
+    assert_ok(vq_router_allow(f->router, keys.public_key));
+    assert_status(vq_router_allow(f->router, keys.public_key), VQ_EXISTS);
+    assert_status(vq_router_allow(f->router, "short"), VQ_INVALID);
+    assert_ok(vq_dealer_reconnect(stranger.dealer, NULL));
+    say(&stranger, "may I");
+    wait_count(f->loop, &f->got, 2);
+    assert_string_equal(f->last, "may I");
+    assert_string_equal(f->sender, keys.public_key);
+    vq_dealer_destroy(&stranger.dealer);
+    vq_dealer_destroy(&friend.dealer);
+    vq_keypair_destroy(&keys);
+}
+
+static void test_key_taken_away_is_not_heard_any_more(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    join(f, &c);
+    say(&c, "one");
+    wait_count(f->loop, &f->got, 1);
+    assert_ok(vq_router_refuse(f->router, f->client.public_key));
+    assert_status(vq_router_refuse(f->router, f->client.public_key), VQ_NOT_FOUND);
+    say(&c, "two");
+    run_for(f->loop, 100);
+    assert_int_equal(f->got, 1);
+    assert_int_equal(vq_router_stats(f->router).frames_dropped, 1);
+    vq_dealer_destroy(&c.dealer);
+}
+
+/* No ZAP handler answers, and still nobody gets in: the domain is enforced. */
+static void test_without_a_zap_handler_nobody_gets_in(void **state)
+{
+    struct fixture *f = *state;
+    struct client early = {0}, late = {0};
+    join(f, &early);
+    say(&early, "early");
+    wait_count(f->loop, &f->got, 1);
+    vq_router_close_door(f->router);
+    join(f, &late);
+    say(&late, "late");
+    run_for(f->loop, 300);
+    assert_int_equal(f->got, 1);
+    say(&early, "still here");
+    wait_count(f->loop, &f->got, 2);
+    assert_string_equal(f->last, "still here");
+    vq_dealer_destroy(&early.dealer);
+    vq_dealer_destroy(&late.dealer);
+}
+
+static void test_wrong_server_key_reaches_nobody(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    join_with(f, &c, &f->client, f->client.public_key);
+    say(&c, "secret");
+    run_for(f->loop, 300);
+    assert_int_equal(f->got, 0);
+    vq_dealer_destroy(&c.dealer);
+}
+
+/* A peer made with libzmq itself. */
+struct raw {
+    void *context;
+    void *socket;
+};
+
+static void raw_open(struct raw *raw, int linger)
+{
+    raw->context = zmq_ctx_new();
+    raw->socket = zmq_socket(raw->context, ZMQ_DEALER);
+    assert_non_null(raw->socket);
+    assert_int_equal(zmq_setsockopt(raw->socket, ZMQ_LINGER, &linger, sizeof(linger)), 0);
+}
+
+static enum vq_status set_raw_secret(void *ctx, struct vq_span bytes)
+{
+    char text[VQ_CURVE_KEY_CHARS + 1] = {0};
+    memcpy(text, bytes.at, bytes.bytes);
+    return zmq_setsockopt(ctx, ZMQ_CURVE_SECRETKEY, text, sizeof(text)) == 0 ? VQ_OK : VQ_BUG;
+}
+
+static void raw_keys(struct raw *raw, const struct fixture *f)
+{
+    assert_int_equal(zmq_setsockopt(raw->socket, ZMQ_CURVE_SERVERKEY, f->server.public_key, 41), 0);
+    assert_int_equal(zmq_setsockopt(raw->socket, ZMQ_CURVE_PUBLICKEY, f->client.public_key, 41), 0);
+    assert_ok(vq_secret_expose(f->client.secret_key, set_raw_secret, raw->socket));
+}
+
+static void raw_close(struct raw *raw)
+{
+    assert_int_equal(zmq_close(raw->socket), 0);
+    assert_int_equal(zmq_ctx_term(raw->context), 0);
+}
+
+static void test_peer_without_curve_gets_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw;
+    raw_open(&raw, 0);
+    assert_int_equal(zmq_connect(raw.socket, f->endpoint), 0);
+    assert_int_equal(zmq_send(raw.socket, "plain", 5, ZMQ_DONTWAIT), 5);
+    run_for(f->loop, 300);
+    assert_int_equal(f->got, 0);
+    raw_close(&raw);
+}
+
+static void test_self_chosen_routing_id_is_not_heard(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw;
+    raw_open(&raw, 0);
+    raw_keys(&raw, f);
+    assert_int_equal(zmq_setsockopt(raw.socket, ZMQ_ROUTING_ID, "boss", 4), 0);
+    assert_int_equal(zmq_connect(raw.socket, f->endpoint), 0);
+    assert_int_equal(zmq_send(raw.socket, "obey", 4, 0), 4);
+    struct client c = {0};
+    join(f, &c);
+    say(&c, "hello");
+    wait_count(f->loop, &f->got, 1);
+    run_for(f->loop, 200);
+    assert_int_equal(f->got, 1);
+    assert_string_equal(f->last, "hello");
+    assert_int_equal(vq_router_stats(f->router).frames_dropped, 1);
+    vq_dealer_destroy(&c.dealer);
+    raw_close(&raw);
+}
+
+static void test_several_parts_are_no_frame(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw;
+    raw_open(&raw, 0);
+    raw_keys(&raw, f);
+    assert_int_equal(zmq_connect(raw.socket, f->endpoint), 0);
+    assert_int_equal(zmq_send(raw.socket, "a", 1, ZMQ_SNDMORE), 1);
+    assert_int_equal(zmq_send(raw.socket, "b", 1, ZMQ_SNDMORE), 1);
+    assert_int_equal(zmq_send(raw.socket, "c", 1, 0), 1);
+    assert_int_equal(zmq_send(raw.socket, "whole", 5, 0), 5);
+    wait_count(f->loop, &f->got, 1);
+    assert_string_equal(f->last, "whole");
+    assert_int_equal(vq_router_stats(f->router).frames_dropped, 1);
+    raw_close(&raw);
+}
+
+static void test_unknown_and_gone_peers(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    assert_status(vq_router_send(f->router, 12345, vq_span_str("x")), VQ_NOT_FOUND);
+    join(f, &c);
+    say(&c, "hello");
+    wait_count(f->loop, &f->got, 1);
+    vq_dealer_destroy(&c.dealer);
+    enum vq_status status = VQ_OK;
+    for (int i = 0; i < 1000 && status == VQ_OK; i++) {
+        run_for(f->loop, 5);
+        status = vq_router_send(f->router, f->peer, vq_span_str("x"));
+    }
+    assert_int_equal(status, VQ_NOT_FOUND);
+}
+
+static void test_new_connection_is_a_new_peer(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    join(f, &c);
+    say(&c, "one");
+    wait_count(f->loop, &f->got, 1);
+    uint64_t before = f->peer;
+    assert_ok(vq_dealer_reconnect(c.dealer, NULL));
+    say(&c, "two");
+    wait_count(f->loop, &f->got, 2);
+    assert_string_equal(f->last, "two");
+    assert_true(f->peer != before);
+    assert_ok(vq_router_send(f->router, f->peer, vq_span_str("here")));
+    wait_count(f->loop, &c.got, 1);
+    vq_dealer_destroy(&c.dealer);
+}
+
+/* The dealer is there first; what it said waits for a router on that very port, also for a second one. */
+static void test_dealer_waits_for_a_router_and_for_its_return(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    vq_router_destroy(&f->router);
+    join(f, &c);
+    say(&c, "first");
+    say(&c, "second");
+    run_for(f->loop, 50);
+    assert_int_equal(vq_dealer_stats(c.dealer).frames_waiting, 2);
+    const char *allowed[] = {f->client.public_key};
+    struct vq_router_options options = {.keys = &f->server,
+                                        .allowed = allowed,
+                                        .allowed_count = 1,
+                                        .on_message = on_router,
+                                        .ctx = f};
+    for (int round = 1; round <= 2; round++) {
+        assert_ok(vq_router_create(f->loop, &options, &f->router, NULL));
+        char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+        assert_ok(vq_router_bind(f->router, f->endpoint, endpoint, NULL));
+        assert_string_equal(endpoint, f->endpoint);
+        wait_count(f->loop, &f->got, 2 * round);
+        assert_string_equal(f->last, "second");
+        if (round == 1) {
+            vq_router_destroy(&f->router);
+            run_for(f->loop, 50);
+            say(&c, "first");
+            say(&c, "second");
+        }
+    }
+    vq_dealer_destroy(&c.dealer);
+}
+
+/* A peer that does not read: its frames wait here up to the limit, then VQ_LIMIT; when it reads again, all come in order. */
+static void test_slow_peer(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw;
+    raw_open(&raw, 0);
+    raw_keys(&raw, f);
+    int hwm = 100;
+    assert_int_equal(zmq_setsockopt(raw.socket, ZMQ_RCVHWM, &hwm, sizeof(hwm)), 0);
+    assert_int_equal(zmq_connect(raw.socket, f->endpoint), 0);
+    assert_int_equal(zmq_send(raw.socket, "hello", 5, 0), 5);
+    wait_count(f->loop, &f->got, 1);
+    size_t bytes = 4096;
+    char *frame = calloc(1, bytes);
+    uint32_t sent = 0;
+    enum vq_status status = VQ_OK;
+    while (status == VQ_OK) {
+        memcpy(frame, &sent, sizeof(sent));
+        status = vq_router_send(f->router, f->peer, vq_span(frame, bytes));
+        sent += status == VQ_OK;
+        assert_true(sent <= 2 * VQ_ZSOCK_QUEUE_FRAMES_MAX);
+    }
+    assert_int_equal(status, VQ_LIMIT);
+    struct vq_zsock_stats stats = vq_router_stats(f->router);
+    assert_true(stats.frames_waiting > 0 && stats.frames_waiting <= VQ_ZSOCK_QUEUE_FRAMES_MAX);
+    assert_true(sent >= stats.frames_waiting);
+    /* others are not held up */
+    struct client c = {0};
+    f->echo = true;
+    join(f, &c);
+    say(&c, "quick");
+    wait_count(f->loop, &c.got, 1);
+    for (uint32_t i = 0; i < sent;) {
+        uint32_t number;
+        if (zmq_recv(raw.socket, frame, bytes, ZMQ_DONTWAIT) == (int)bytes) {
+            memcpy(&number, frame, sizeof(number));
+            assert_int_equal(number, i);
+            i++;
+        } else {
+            run_for(f->loop, 1);
+        }
+    }
+    assert_int_equal(vq_router_stats(f->router).frames_waiting, 0);
+    vq_dealer_destroy(&c.dealer);
+    raw_close(&raw);
+    free(frame);
+}
+
+/* The frames that wait for a peer go when it goes. */
+static void test_waiting_frames_go_with_their_peer(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw;
+    raw_open(&raw, 0);
+    raw_keys(&raw, f);
+    assert_int_equal(zmq_connect(raw.socket, f->endpoint), 0);
+    assert_int_equal(zmq_send(raw.socket, "hello", 5, 0), 5);
+    wait_count(f->loop, &f->got, 1);
+    char frame[4096] = {0};
+    while (vq_router_stats(f->router).frames_waiting < 100) {
+        assert_ok(vq_router_send(f->router, f->peer, vq_span(frame, sizeof(frame))));
+    }
+    raw_close(&raw);
+    for (int i = 0; i < 1000 && vq_router_stats(f->router).frames_waiting > 0; i++) {
+        run_for(f->loop, 5);
+    }
+    assert_int_equal(vq_router_stats(f->router).frames_waiting, 0);
+    assert_true(vq_router_stats(f->router).frames_dropped > 0);
+    assert_status(vq_router_send(f->router, f->peer, vq_span_str("x")), VQ_NOT_FOUND);
+}
+
+static void test_large_frames_and_the_limit(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    join(f, &c);
+    f->echo = true;
+    char *big = malloc(VQ_ZSOCK_FRAME_BYTES_MAX + 1);
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 7);
+    for (size_t i = 0; i < VQ_ZSOCK_FRAME_BYTES_MAX; i++) {
+        big[i] = (char)vq_rng_u64(&rng);
+    }
+    c.expected = vq_span(big, VQ_ZSOCK_FRAME_BYTES_MAX);
+    assert_ok(vq_dealer_send(c.dealer, c.expected));
+    wait_count(f->loop, &c.got, 1);
+    assert_status(vq_dealer_send(c.dealer, vq_span(big, VQ_ZSOCK_FRAME_BYTES_MAX + 1)), VQ_LIMIT);
+    assert_status(vq_router_send(f->router, f->peer, vq_span(big, VQ_ZSOCK_FRAME_BYTES_MAX + 1)),
+                  VQ_LIMIT);
+    vq_dealer_destroy(&c.dealer);
+    free(big);
+}
+
+/* A frame over the limit costs its sender the connection, and nobody else. */
+static void test_too_long_frame_from_a_peer(void **state)
+{
+    struct fixture *f = *state;
+    struct raw raw;
+    raw_open(&raw, 0);
+    raw_keys(&raw, f);
+    assert_int_equal(zmq_connect(raw.socket, f->endpoint), 0);
+    size_t bytes = VQ_ZSOCK_FRAME_BYTES_MAX + 4096;
+    char *big = calloc(1, bytes);
+    assert_int_equal(zmq_send(raw.socket, big, bytes, 0), bytes);
+    struct client c = {0};
+    join(f, &c);
+    say(&c, "hello");
+    wait_count(f->loop, &f->got, 1);
+    run_for(f->loop, 300);
+    assert_int_equal(f->got, 1);
+    raw_close(&raw);
+    vq_dealer_destroy(&c.dealer);
+    free(big);
+}
+
+/* ---- stalls ---- */
+
+struct pinger {
+    const struct fixture *f;
+    int rounds;
+    int answered;
+    pthread_t thread;
+};
+
+/* Sends and waits for the answer, one at a time, in a thread of its own. */
+static void *ping(void *ctx)
+{
+    struct pinger *p = ctx;
+    struct raw raw;
+    int timeout_ms = WAIT_MS;
+    raw_open(&raw, 0);
+    raw_keys(&raw, p->f);
+    assert_int_equal(zmq_setsockopt(raw.socket, ZMQ_RCVTIMEO, &timeout_ms, sizeof(int)), 0);
+    assert_int_equal(zmq_connect(raw.socket, p->f->endpoint), 0);
+    char answer[16];
+    for (int i = 0; i < p->rounds; i++) {
+        if (zmq_send(raw.socket, "ping", 4, 0) != 4 ||
+            zmq_recv(raw.socket, answer, sizeof(answer), 0) != 4) {
+            break;
+        }
+        p->answered++;
+    }
+    raw_close(&raw);
+    return NULL;
+}
+
+struct late_answer {
+    struct fixture *f;
+    uint64_t peers[4096];
+    size_t count;
+    int answered;
+    enum {
+        IN_TIMER,
+        IN_DEFERRED,
+        IN_HOOK
+    } where;
+    struct vq_deferred deferred;
+    struct vq_timer *timer;
+};
+
+static void answer_all(void *ctx)
+{
+    struct late_answer *late = ctx;
+    for (size_t i = 0; i < late->count; i++) {
+        assert_ok(vq_router_send(late->f->router, late->peers[i], vq_span_str("pong")));
+        late->answered++;
+    }
+    late->count = 0;
+}
+
+static void work_and_answer(void *ctx)
+{
+    usleep(1500); /* meanwhile frames arrive, and the sends below swallow their edge */
+    answer_all(ctx);
+}
+
+static struct late_answer *the_late;
+
+static void on_ping(void *ctx, uint64_t peer, struct vq_span frame)
+{
+    (void)ctx;
+    (void)frame;
+    struct late_answer *late = the_late;
+    late->peers[late->count++] = peer;
+    if (late->where == IN_DEFERRED) {
+        vq_loop_defer(late->f->loop, &late->deferred);
+    } else if (late->where == IN_TIMER) {
+        vq_timer_start(late->timer, 0, 0);
+    }
+}
+
+static void stall_round(struct fixture *f, int where, int rounds)
+{
+    vq_router_destroy(&f->router);
+    struct late_answer *late = calloc(1, sizeof(*late));
+    the_late = late;
+    late->f = f;
+    late->where = where;
+    late->deferred = (struct vq_deferred){.fn = answer_all, .ctx = late};
+    assert_ok(vq_timer_create(f->loop, work_and_answer, late, &late->timer));
+    const char *allowed[] = {f->client.public_key};
+    struct vq_router_options options = {
+        .keys = &f->server, .allowed = allowed, .allowed_count = 1, .on_message = on_ping};
+    assert_ok(vq_router_create(f->loop, &options, &f->router, NULL));
+    assert_ok(vq_router_bind(f->router, LOOPBACK, f->endpoint, NULL));
+    if (where == IN_HOOK) {
+        vq_loop_on_turn(f->loop, answer_all, late);
+    }
+    struct pinger pingers[3];
+    for (size_t i = 0; i < VQ_COUNT(pingers); i++) {
+        pingers[i] = (struct pinger){.f = f, .rounds = rounds};
+        assert_int_equal(pthread_create(&pingers[i].thread, NULL, ping, &pingers[i]), 0);
+    }
+    /* nothing but frames wakes this loop: one edge lost is the end */
+    wait_count(f->loop, &late->answered, (int)VQ_COUNT(pingers) * rounds);
+    for (size_t i = 0; i < VQ_COUNT(pingers); i++) {
+        run_for(f->loop, 1);
+        assert_int_equal(pthread_join(pingers[i].thread, NULL), 0);
+        assert_int_equal(pingers[i].answered, rounds);
+    }
+    vq_loop_on_turn(f->loop, NULL, NULL);
+    vq_timer_destroy(&late->timer);
+    free(late);
+}
+
+static void test_no_stall_when_answers_leave_from_a_busy_timer(void **state)
+{
+    stall_round(*state, IN_TIMER, 300);
+}
+
+static void test_no_stall_when_answers_are_deferred(void **state)
+{
+    stall_round(*state, IN_DEFERRED, 3000);
+}
+
+static void test_no_stall_when_answers_leave_from_the_hook(void **state)
+{
+    stall_round(*state, IN_HOOK, 3000);
+}
+
+/* More frames than one turn reads. */
+static void test_flood_is_read_to_the_end(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    join(f, &c);
+    f->echo = true;
+    int n = 5 * VQ_ZSOCK_FRAMES_PER_TURN;
+    for (int i = 0; i < n; i++) {
+        say(&c, "frame");
+    }
+    wait_count(f->loop, &c.got, n);
+    assert_int_equal(f->got, n);
+    struct vq_zsock_stats stats = vq_router_stats(f->router);
+    assert_int_equal(stats.frames_in, n);
+    assert_int_equal(stats.frames_out, n);
+    assert_int_equal(stats.bytes_in, n * 5);
+    vq_dealer_destroy(&c.dealer);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_frames_go_both_ways),
+        T(test_real_port_is_told_and_taken_port_is_an_error),
+        T(test_ipv6_loopback),
+        T(test_unknown_client_key_gets_nothing),
+        T(test_key_taken_away_is_not_heard_any_more),
+        T(test_without_a_zap_handler_nobody_gets_in),
+        T(test_wrong_server_key_reaches_nobody),
+        T(test_peer_without_curve_gets_nothing),
+        T(test_self_chosen_routing_id_is_not_heard),
+        T(test_several_parts_are_no_frame),
+        T(test_unknown_and_gone_peers),
+        T(test_new_connection_is_a_new_peer),
+        T(test_dealer_waits_for_a_router_and_for_its_return),
+        T(test_slow_peer),
+        T(test_waiting_frames_go_with_their_peer),
+        T(test_large_frames_and_the_limit),
+        T(test_too_long_frame_from_a_peer),
+        T(test_no_stall_when_answers_leave_from_a_busy_timer),
+        T(test_no_stall_when_answers_are_deferred),
+        T(test_no_stall_when_answers_leave_from_the_hook),
+        T(test_flood_is_read_to_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
