@@ -7,8 +7,18 @@
 
 int vq_verb_run(int argc, char **argv);
 int vq_verb_resume(int argc, char **argv);
+int vq_verb_status(int argc, char **argv);
+int vq_verb_list(int argc, char **argv);
+int vq_verb_rm(int argc, char **argv);
+int vq_verb_store(int argc, char **argv);
+int vq_verb_prompts(int argc, char **argv);
 
 extern const struct vq_opt vq_run_opts[];
 extern const struct vq_opt vq_resume_opts[];
+extern const struct vq_opt vq_status_opts[];
+extern const struct vq_opt vq_list_opts[];
+extern const struct vq_opt vq_rm_opts[];
+extern const struct vq_opt vq_store_opts[];
+extern const struct vq_opt vq_prompts_opts[];
 
 #endif

@@ -1,0 +1,335 @@
+/* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote last. Reads neither Redis nor
+ * the store. */
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/net/http.h"
+#include "common/text/fmt.h"
+#include "coordinator/store/run_dir.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATUS_BYTES_MAX (16u << 20)
+#define WATCH_MS         1000
+#define ASK_MS           5000
+
+struct status_words {
+    const char *runs;
+    bool json, watch;
+};
+
+#define AT(field) offsetof(struct status_words, field)
+
+const struct vq_opt vq_status_opts[] = {
+    {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"json", VQ_OPT_FLAG, AT(json), NULL, "the whole status as JSON"},
+    {"watch", VQ_OPT_FLAG, AT(watch), NULL, "again every second, until the run ends"},
+    {0},
+};
+
+struct asked {
+    struct vq_buf *out;
+    bool done;
+    enum vq_status status;
+};
+
+static void on_answer(void *ctx, const struct vq_http_response *response)
+{
+    struct asked *a = ctx;
+    a->done = true;
+    a->status =
+        response->transport == VQ_TRANSPORT_OK && response->status == 200 ? VQ_OK : VQ_UNAVAILABLE;
+    vq_buf_append(a->out, response->body.at, response->body.bytes);
+}
+
+static bool is_done(void *ctx)
+{
+    return ((struct asked *)ctx)->done;
+}
+
+static enum vq_status ask_with(struct vq_loop *loop, const struct vq_endpoint *endpoint,
+                               struct vq_buf *out, struct vq_error *err)
+{
+    char url[512];
+    (void)snprintf(url, sizeof(url), "%s/status", endpoint->address);
+    struct vq_secret *token;
+    VQ_TRY(vq_secret_from_bytes(vq_span_str(endpoint->token), &token));
+    struct vq_http *http = NULL;
+    struct asked asked = {.out = out};
+    struct vq_http_request request = {.method = VQ_HTTP_GET,
+                                      .url = url,
+                                      .secret = token,
+                                      .total_ms = ASK_MS,
+                                      .body_bytes_max = STATUS_BYTES_MAX,
+                                      .done = on_answer,
+                                      .ctx = &asked};
+    enum vq_status status = vq_http_create(loop, NULL, &http, err);
+    if (status == VQ_OK) {
+        status = vq_http_start(http, &request, NULL, err);
+    }
+    if (status == VQ_OK) {
+        (void)vq_loop_run_until(loop, is_done, &asked, ASK_MS + 1000);
+        status = asked.done ? asked.status : VQ_TIMEOUT;
+    }
+    vq_http_destroy(&http);
+    vq_secret_destroy(&token);
+    return status;
+}
+
+static enum vq_status ask(const struct vq_endpoint *endpoint, struct vq_buf *out,
+                          struct vq_error *err)
+{
+    struct vq_loop *loop;
+    VQ_TRY(vq_loop_create(&loop, err));
+    enum vq_status status = ask_with(loop, endpoint, out, err);
+    vq_loop_destroy(&loop);
+    return status;
+}
+
+/* ---- for people ---- */
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static uint64_t whole(const json_t *object, const char *key)
+{
+    double value = number(object, key);
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+static void print_tasks(const json_t *of, const char *indent)
+{
+    const json_t *tasks = json_object_get(of, "tasks");
+    const char *key;
+    json_t *value;
+    bool first = true;
+    json_object_foreach((json_t *)tasks, key, value)
+    {
+        char n[VQ_FMT_BYTES];
+        uint64_t count = (uint64_t)json_integer_value(value);
+        if (count > 0) {
+            printf("%s%s %s", first ? indent : ", ", vq_fmt_count(count, n), key);
+            first = false;
+        }
+    }
+    if (!first) {
+        printf("\n");
+    }
+}
+
+static void print_failures(const json_t *of)
+{
+    const json_t *calls = json_object_get(of, "calls");
+    const char *key;
+    json_t *value;
+    bool first = true;
+    json_object_foreach((json_t *)calls, key, value)
+    {
+        uint64_t count = (uint64_t)json_integer_value(value);
+        if (count == 0 || strcmp(key, "ended") == 0 || strcmp(key, "answer") == 0) {
+            continue;
+        }
+        char n[VQ_FMT_BYTES];
+        printf("%s%s %s", first ? "calls without an answer: " : ", ", vq_fmt_count(count, n), key);
+        first = false;
+    }
+    if (!first) {
+        printf("\n");
+    }
+}
+
+static void print_workers(const json_t *status)
+{
+    const json_t *workers = json_object_get(status, "workers");
+    size_t i;
+    json_t *w;
+    json_array_foreach(workers, i, w)
+    {
+        char tasks[VQ_FMT_BYTES], calls[VQ_FMT_BYTES];
+        printf("  worker %-12s on %-16s holds %s tasks in %llu shards, %s calls out%s\n",
+               string(w, "name"), string(w, "host"), vq_fmt_count(whole(w, "tasks_held"), tasks),
+               (unsigned long long)whole(w, "leases"), vq_fmt_count(whole(w, "calls_out"), calls),
+               json_is_true(json_object_get(w, "draining")) ? ", draining" : "");
+    }
+}
+
+static void print_judges(const json_t *status)
+{
+    const json_t *judges = json_object_get(status, "judges");
+    size_t i;
+    json_t *j;
+    json_array_foreach(judges, i, j)
+    {
+        printf("  judge %s: ", string(j, "name"));
+        print_tasks(j, "");
+        if (string(j, "closed")[0] != '\0') {
+            printf("    closed: %s\n", string(j, "closed"));
+        }
+    }
+}
+
+static void print_when(double unix_ms, char ret_text[32])
+{
+    time_t when = (time_t)(unix_ms / 1000);
+    struct tm tm;
+    (void)localtime_r(&when, &tm);
+    (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+static void print_status(const json_t *status, const char *run, bool running)
+{
+    char when[32];
+    print_when(number(status, "written_unix_ms"), when);
+    const char *state = string(status, "state");
+    if (running) {
+        printf("%s: %s\n", run, state);
+    } else if (strcmp(state, "finished") == 0) {
+        printf("%s: finished at %s\n", run, when);
+    } else {
+        printf("%s: not running since %s; vibeq resume %s\n", run, when, run);
+    }
+    if (string(status, "note")[0] != '\0') {
+        printf("%s\n", string(status, "note"));
+    }
+    if (json_object_get(status, "tasks") == NULL) {
+        return;
+    }
+    char total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], eta[VQ_FMT_BYTES];
+    printf("stage %s: %s tasks: ", string(status, "stage"),
+           vq_fmt_count(whole(status, "tasks_total"), total));
+    print_tasks(status, "");
+    if (running) {
+        const json_t *left = json_object_get(status, "eta_s");
+        printf("%s calls, %llu calls out, %s left; Redis %s\n",
+               vq_fmt_rate(number(status, "calls_per_s"), rate),
+               (unsigned long long)whole(status, "calls_out"),
+               json_is_number(left) ? vq_fmt_duration((int64_t)(json_number_value(left) * 1e9), eta)
+                                    : "unknown time",
+               string(status, "redis"));
+    }
+    print_failures(status);
+    print_judges(status);
+    if (running) {
+        print_workers(status);
+    }
+}
+
+/* ---- the verb ---- */
+
+/* The newest run, a running one before others. */
+static enum vq_status newest(const char *runs_dir, char ret_name[VQ_RUN_NAME_BYTES_MAX + 1],
+                             struct vq_error *err)
+{
+    struct vq_run_info *runs;
+    size_t count;
+    VQ_TRY(vq_runs_list(runs_dir, &runs, &count, err));
+    const struct vq_run_info *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct vq_run_info *r = &runs[i];
+        if (best == NULL || r->running > best->running ||
+            (r->running == best->running && r->changed_unix_ms > best->changed_unix_ms)) {
+            best = r;
+        }
+    }
+    enum vq_status status = VQ_OK;
+    if (best == NULL) {
+        status = vq_fail(err, VQ_NOT_FOUND, "there is no run in %s", runs_dir);
+    } else {
+        memcpy(ret_name, best->name, sizeof(best->name));
+    }
+    vq_free(runs);
+    return status;
+}
+
+static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_buf *out,
+                            bool *ret_running, struct vq_error *err)
+{
+    struct vq_run_info info;
+    VQ_TRY(vq_run_info_read(runs_dir, name, &info, err));
+    *ret_running = info.running;
+    struct vq_endpoint endpoint;
+    if (info.running && vq_run_endpoint_read(runs_dir, name, &endpoint, err) == VQ_OK) {
+        enum vq_status status = ask(&endpoint, out, err);
+        vq_wipe(&endpoint, sizeof(endpoint));
+        if (status == VQ_OK) {
+            return VQ_OK;
+        }
+        vq_buf_clear(out);
+    }
+    if (!info.has_status) {
+        return vq_fail(err, VQ_NOT_FOUND,
+                       info.running ? "%s is just starting" : "%s never started; vibeq resume %s",
+                       name, name);
+    }
+    return vq_run_file_read(runs_dir, name, "status.json", out, err);
+}
+
+static enum vq_status show(const struct status_words *w, const char *runs_dir, const char *name,
+                           bool *ret_running, struct vq_error *err)
+{
+    struct vq_buf body;
+    vq_buf_init(&body, STATUS_BYTES_MAX);
+    enum vq_status status = fetch(runs_dir, name, &body, ret_running, err);
+    json_error_t bad;
+    json_t *root = NULL;
+    if (status == VQ_OK && w->json) {
+        fwrite(body.at, 1, body.bytes, stdout);
+    } else if (status == VQ_OK) {
+        root = json_loadb(body.at, body.bytes, 0, &bad);
+        if (root == NULL) {
+            status =
+                vq_fail(err, VQ_CORRUPT, "the status of %s cannot be read: %s", name, bad.text);
+        } else {
+            print_status(root, name, *ret_running);
+        }
+    }
+    json_decref(root);
+    vq_buf_free(&body);
+    fflush(stdout);
+    return status;
+}
+
+int vq_verb_status(int argc, char **argv)
+{
+    struct status_words w = {0};
+    struct vq_error err = {0};
+    int words;
+    if (vq_opts_parse(vq_status_opts, argc, argv, &w, &words, &err) != VQ_OK || words > 1) {
+        return vq_cli_usage("status", "%s", words > 1 ? "one run at a time" : err.text);
+    }
+    char *runs_dir = NULL;
+    char name[VQ_RUN_NAME_BYTES_MAX + 1];
+    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    if (status == VQ_OK && words == 1) {
+        (void)snprintf(name, sizeof(name), "%s", argv[0]);
+    } else if (status == VQ_OK) {
+        status = newest(runs_dir, name, &err);
+    }
+    bool running = true;
+    bool tty = isatty(STDOUT_FILENO) != 0;
+    while (status == VQ_OK) {
+        if (w.watch && tty && !w.json) {
+            printf("\033[H\033[J");
+        }
+        status = show(&w, runs_dir, name, &running, &err);
+        if (!w.watch || !running || status != VQ_OK) {
+            break;
+        }
+        (void)usleep(WATCH_MS * 1000);
+    }
+    vq_free(runs_dir);
+    return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
+}

@@ -1,0 +1,132 @@
+/* `vibeq store stat | gc | export | check`: looks after the paid answers of a runs folder. */
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/text/fmt.h"
+#include "coordinator/store/run_dir.h"
+#include "coordinator/store/tools.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MS_PER_DAY (INT64_C(24) * 3600 * 1000)
+
+struct store_words {
+    const char *runs;
+    struct vq_opt_count older_than_days;
+    bool dry_run;
+};
+
+#define AT(field) offsetof(struct store_words, field)
+
+const struct vq_opt vq_store_opts[] = {
+    {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"older-than-days", VQ_OPT_COUNT, AT(older_than_days), "N",
+     "gc: also drop answers older than this that no kept run asked for"},
+    {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "gc: only count"},
+    {0},
+};
+
+static enum vq_status stat_store(struct vq_calls *calls, struct vq_error *err)
+{
+    struct vq_store_stat s;
+    VQ_TRY(vq_store_stat(calls, &s, err));
+    char a[VQ_FMT_BYTES], c[VQ_FMT_BYTES], f[VQ_FMT_BYTES], u[VQ_FMT_BYTES], v[VQ_FMT_BYTES];
+    printf("%s\n", vq_calls_path(calls));
+    printf("answers   %s\ncalls     %s\nfailures  %s\nruns      %llu\n", vq_fmt_count(s.answers, a),
+           vq_fmt_count(s.calls, c), vq_fmt_count(s.failures, f), (unsigned long long)s.runs);
+    printf("file      %s, %s in use\n", vq_fmt_bytes(s.bytes_file, u),
+           vq_fmt_bytes(s.bytes_used, v));
+    return VQ_OK;
+}
+
+static enum vq_status check_store(struct vq_calls *calls, struct vq_error *err)
+{
+    uint64_t values = 0;
+    VQ_TRY(vq_store_check(calls, &values, err));
+    char n[VQ_FMT_BYTES];
+    printf("%s values, all sound\n", vq_fmt_count(values, n));
+    return VQ_OK;
+}
+
+static enum vq_status write_line(void *ctx, struct vq_span line)
+{
+    (void)ctx;
+    return fwrite(line.at, 1, line.bytes, stdout) == line.bytes ? VQ_OK : VQ_IO;
+}
+
+static enum vq_status gc_store(struct vq_calls *calls, const char *runs_dir,
+                               const struct store_words *w, struct vq_error *err)
+{
+    struct vq_run_info *runs;
+    size_t count;
+    VQ_TRY(vq_runs_list(runs_dir, &runs, &count, err));
+    struct vq_id *keep = vq_alloc(count, sizeof(*keep));
+    if (keep == NULL) {
+        vq_free(runs);
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        keep[i] = runs[i].uid;
+    }
+    struct vq_gc gc = {.keep = keep, .keep_count = count, .dry_run = w->dry_run};
+    if (w->older_than_days.given) {
+        gc.answers_before_unix_ms =
+            vq_clock_unix_ms() - (int64_t)w->older_than_days.value * MS_PER_DAY;
+    }
+    struct vq_gc_done done;
+    enum vq_status status = vq_store_gc(calls, &gc, &done, err);
+    if (status == VQ_OK) {
+        printf("%s ledgers of %llu removed runs (%llu rows), %llu answers\n",
+               w->dry_run ? "would drop" : "dropped", (unsigned long long)done.runs,
+               (unsigned long long)done.rows, (unsigned long long)done.answers);
+    }
+    vq_free(keep);
+    vq_free(runs);
+    return status;
+}
+
+static enum vq_status with_store(const char *what, const char *runs_dir,
+                                 const struct store_words *w, struct vq_error *err)
+{
+    struct vq_calls *calls;
+    struct vq_calls_options options = {.must_exist = true};
+    VQ_TRY(vq_calls_open(runs_dir, &options, &calls, err));
+    enum vq_status status;
+    if (strcmp(what, "stat") == 0) {
+        status = stat_store(calls, err);
+    } else if (strcmp(what, "check") == 0) {
+        status = check_store(calls, err);
+    } else if (strcmp(what, "export") == 0) {
+        status = vq_store_export(calls, write_line, NULL, err);
+    } else {
+        status = gc_store(calls, runs_dir, w, err);
+    }
+    vq_calls_close(&calls);
+    return status;
+}
+
+int vq_verb_store(int argc, char **argv)
+{
+    struct store_words w = {0};
+    struct vq_error err = {0};
+    int words;
+    if (vq_opts_parse(vq_store_opts, argc, argv, &w, &words, &err) != VQ_OK) {
+        return vq_cli_usage("store", "%s", err.text);
+    }
+    static const char *const known[] = {"stat", "gc", "export", "check"};
+    bool found = false;
+    for (size_t i = 0; words == 1 && i < VQ_COUNT(known); i++) {
+        found |= strcmp(argv[0], known[i]) == 0;
+    }
+    if (!found) {
+        return vq_cli_usage("store", "say one of stat, gc, export, check");
+    }
+    char *runs_dir = NULL;
+    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    if (status == VQ_OK) {
+        status = with_store(argv[0], runs_dir, &w, &err);
+    }
+    vq_free(runs_dir);
+    return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
+}
