@@ -149,7 +149,8 @@ struct vq_config {
 };
 
 /* Reads, validates and fills defaults. `overrides`: "a.b=value" and "judges[0].model=x" strings, applied before
- * validation; an index equal to a list's length appends, a value is YAML if it begins with [, {, " or ', else the text itself. Errors name file, line, column and key. On VQ_OK the caller owns *ret_config. */
+ * validation; an index equal to a list's length appends, a value is YAML if it begins with [, {, " or ', else the text
+ * itself. Errors name file, line, column and key. On VQ_OK the caller owns *ret_config. */
 enum vq_status vq_config_load(const char *path, const char *const *overrides,
                               size_t overrides_count, struct vq_config **ret_config,
                               struct vq_error *err) VQ_WARN_UNUSED;

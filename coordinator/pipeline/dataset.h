@@ -1,7 +1,6 @@
-/* (struct vq_sample is the judge library's: a record here is a struct vq_data_row.)
- * From a data file's table to the samples of a run: columns found, labels read, rows excluded, split, order. Pure: the same
+/* From a data file's table to the samples of a run: columns found, labels read, rows excluded, split, order. Pure: the same
  * tables, settings and seed give the same samples on every machine. The steps and their order are in the head
- * comment of dataset.c. */
+ * comment of dataset.c. (struct vq_sample is the judge library's; here a sample is a struct vq_data_row.) */
 #ifndef VQ_PIPELINE_DATASET_H
 #define VQ_PIPELINE_DATASET_H
 

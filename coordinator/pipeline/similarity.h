@@ -11,13 +11,11 @@
 struct vq_similarity {
     uint32_t *points[2]; /* the two texts, decoded */
     size_t points_cap[2];
-    uint64_t *masks; /* one row of bits a distinct code point of the shorter text */
+    uint8_t *carries; /* by point of the longer text */
+    size_t carries_cap;
+    uint64_t *masks; /* of one block; row 0 is all zero */
     size_t masks_cap;
-    uint64_t *column;
-    size_t column_cap;
-    uint32_t *rows; /* code point -> mask row + 1, open addressing */
-    uint32_t *row_points;
-    size_t rows_cap;
+    struct vq_similarity_slot *slots; /* code point -> row of masks, open addressing */
 };
 
 void vq_similarity_free(struct vq_similarity *work);
