@@ -189,11 +189,12 @@ static bool out_ack(struct vq_coord *c, struct vq_coord_session *s, struct vq_co
     return true;
 }
 
-static bool out_grant(struct vq_coord *c, const struct vq_coord_session *s,
-                      struct vq_coord_action *ret)
+static bool out_grant(struct vq_coord *c, struct vq_coord_session *s, struct vq_coord_action *ret)
 {
+    s->grants++;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         c->slices[j] = c->lanes[j].slice;
+        c->slices[j].n = s->grants;
     }
     send_of(ret, s, VQ_MSG_GRANT)->u.grant = (struct vq_msg_grant){
         .session = s->id, .slices = c->slices, .slices_count = c->params.grid.judges};

@@ -49,10 +49,11 @@ static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_jud
             return VQ_NOMEM;
         }
         lane->slice = (struct vq_slice){.judge = j,
-                                        .concurrency = judges[j].concurrency,
+                                        .concurrency = judges[j].concurrency == 0
+                                                           ? VQ_COORD_CONCURRENCY_DEFAULT
+                                                           : judges[j].concurrency,
                                         .requests_per_minute = judges[j].requests_per_minute,
-                                        .tokens_per_minute = judges[j].tokens_per_minute,
-                                        .n = 1};
+                                        .tokens_per_minute = judges[j].tokens_per_minute};
         vq_coord_list_init(&lane->again);
         vq_coord_list_init(&lane->ready);
         vq_coord_list_init(&lane->hungry);

@@ -25,10 +25,10 @@ struct vq_coord;
 
 struct vq_coord_judge {
     const char *name; /* for people; copied */
-    /* One worker's slice of the judge's limits, as GRANT carries it; the shell divides by the local workers. 0: unknown */
-    uint32_t concurrency;
-    double requests_per_minute;
-    double tokens_per_minute;
+    /* One worker's slice of the judge's limits, as GRANT carries it; the shell divides by the local workers. */
+    uint32_t concurrency;       /* 0: VQ_COORD_CONCURRENCY_DEFAULT */
+    double requests_per_minute; /* 0: unknown */
+    double tokens_per_minute;   /* 0: unknown */
 };
 
 struct vq_coord_params {

@@ -134,6 +134,7 @@ struct vq_coord_session {
     struct vq_coord_link calls; /* listed */
     uint32_t calls_listed;
     uint64_t results;
+    uint64_t heartbeats, grants;
     struct vq_id *acks;
     size_t acks_count, acks_cap;
     struct vq_coord_pool *pools; /* one a judge */

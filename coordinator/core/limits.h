@@ -29,11 +29,14 @@
     3u /* leases lost with their worker before a shard goes task by task */
 #define VQ_COORD_PROBES_MAX                                                                        \
     3u /* tasks of a judge that may fail one after another before it counts as tried */
-#define VQ_COORD_UNSETTLED_MAX    3u /* times a shard may come back final without settling anything */
-#define VQ_COORD_FRESH_HEARTBEATS 3 /* a session that was silent for longer gets no new lease */
-#define VQ_COORD_LINGER_TERMS     1 /* all settled, calls still out: terms to wait for their results */
-#define VQ_COORD_NOTES_MAX        64u /* notes that wait to be taken; more are counted and dropped */
-#define VQ_COORD_TEXT_BYTES_MAX   512u
-#define VQ_COORD_RATE_SECONDS     60u /* window of the calls per second in the status */
+#define VQ_COORD_UNSETTLED_MAX       3u /* times a shard may come back final without settling anything */
+#define VQ_COORD_FRESH_HEARTBEATS    3 /* a session that was silent for longer gets no new lease */
+#define VQ_COORD_CONCURRENCY_DEFAULT 16u
+#define VQ_COORD_GRANT_HEARTBEATS                                                                  \
+    4u /* so often is GRANT said again; its worker answers with CREDIT: either may have been lost */
+#define VQ_COORD_LINGER_TERMS   1 /* all settled, calls still out: terms to wait for their results */
+#define VQ_COORD_NOTES_MAX      64u /* notes that wait to be taken; more are counted and dropped */
+#define VQ_COORD_TEXT_BYTES_MAX 512u
+#define VQ_COORD_RATE_SECONDS   60u /* window of the calls per second in the status */
 
 #endif

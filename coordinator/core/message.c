@@ -95,6 +95,11 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
     VQ_TRY(vq_coord_say(
         c, (struct vq_coord_entry){
                .kind = ENTRY_ECHO, .peer = s->peer, .session = s->id, .a = (uint64_t)s->stamp_ns}));
+    s->heartbeats++;
+    if (s->heartbeats % VQ_COORD_GRANT_HEARTBEATS == 0) {
+        VQ_TRY(vq_coord_say(
+            c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id}));
+    }
     return c->stopping ? vq_coord_drain_say(c, s) : VQ_OK; /* the first DRAIN may be lost */
 }
 
