@@ -210,7 +210,7 @@ static enum vq_status split_parts(const struct parse *p, struct vq_span *ret_sys
     if (system != NULL && system > user) {
         return fail_at(p, system, VQ_INVALID, "\"@system\" must come before \"@user\"");
     }
-    struct vq_span system_part = vq_span(NULL, 0);
+    struct vq_span system_part = vq_span(t->clean, 0);
     const char *first = user;
     if (system != NULL) {
         first = system;

@@ -293,7 +293,7 @@ enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_r
         return VQ_OUTCOME_REFUSED;
     }
     struct finds finds = {VQ_OUTCOME_NONE};
-    if (!read_lines(&finds, answer)) {
+    if (!read_lines(&finds, answer.bytes == 0 ? vq_span_str("") : answer)) {
         finds = (struct finds){VQ_OUTCOME_NONE};
     }
     enum vq_outcome said = finds.stated != VQ_OUTCOME_NONE ? finds.stated : finds.inline_;
