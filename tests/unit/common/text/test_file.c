@@ -1,0 +1,103 @@
+/* Whole files: reading with a limit, replacing in one step, joining paths. */
+#include "common/base/alloc.h"
+#include "common/text/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/vq_file_XXXXXX";
+static char path[64];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    if (mkdtemp(dir) == NULL) {
+        return 1;
+    }
+    (void)snprintf(path, sizeof(path), "%s/f", dir);
+    return 0;
+}
+
+static int drop_dir(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(dir);
+}
+
+static void test_replace_and_read(void **state)
+{
+    (void)state;
+    struct vq_error err;
+    struct vq_buf bytes;
+    assert_int_equal(vq_file_replace(path, vq_span("a\0b", 3), 0600, &err), VQ_OK);
+    assert_int_equal(vq_file_replace(path, vq_span("second", 6), 0640, &err), VQ_OK);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(vq_file_read(path, 6, &bytes, &err), VQ_OK);
+    assert_string_equal(bytes.at, "second");
+    vq_buf_free(&bytes);
+    assert_int_equal(vq_file_read(path, 5, &bytes, &err), VQ_LIMIT);
+    assert_non_null(strstr(err.text, path));
+    for (uint64_t n = 1;; n++) {
+        vq_alloc_fail_at(n);
+        enum vq_status status = vq_file_read(path, 100, &bytes, &err);
+        vq_alloc_fail_at(0);
+        if (status == VQ_OK) {
+            break;
+        }
+        assert_int_equal(status, VQ_NOMEM);
+    }
+    vq_buf_free(&bytes);
+}
+
+static void test_what_cannot_be_read(void **state)
+{
+    (void)state;
+    struct vq_error err;
+    struct vq_buf bytes;
+    assert_int_equal(vq_file_read("/nonexistent/x", 10, &bytes, &err), VQ_NOT_FOUND);
+    assert_non_null(strstr(err.text, "/nonexistent/x"));
+    assert_int_equal(vq_file_read(dir, 10, &bytes, &err), VQ_INVALID);
+    assert_int_equal(vq_file_replace("/nonexistent/x", vq_span("", 0), 0600, &err), VQ_NOT_FOUND);
+    assert_int_equal(vq_file_read("/dev/zero", 10, &bytes, &err), VQ_LIMIT);
+    assert_int_equal(vq_file_read("/dev/null", 10, &bytes, &err), VQ_OK);
+    assert_int_equal(bytes.bytes, 0);
+    vq_buf_free(&bytes);
+}
+
+static void test_join(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {{"/a", "b", "/a/b"},
+                                           {"/a/", "b", "/a/b"},
+                                           {"/a", "/b", "/b"},
+                                           {"", "b", "b"},
+                                           {"/a", "../b", "/a/../b"}};
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        char *joined = NULL;
+        assert_int_equal(vq_path_join(cases[i][0], cases[i][1], &joined), VQ_OK);
+        assert_string_equal(joined, cases[i][2]);
+        vq_free(joined);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replace_and_read),
+        cmocka_unit_test(test_what_cannot_be_read),
+        cmocka_unit_test(test_join),
+    };
+    return cmocka_run_group_tests(tests, make_dir, drop_dir);
+}

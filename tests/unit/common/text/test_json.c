@@ -1,0 +1,146 @@
+/* The JSON and CSV writers, read back by jansson and by our own table reader. */
+#include "common/base/alloc.h"
+#include "common/text/csv.h"
+#include "common/text/json.h"
+#include "common/text/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <math.h>
+
+static void test_strings_read_back(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 20);
+    char all[256];
+    for (int i = 0; i < 256; i++) {
+        all[i] = (char)i; /* bytes from 128 are invalid as UTF-8 */
+    }
+    vq_json_string(&out, vq_span(all, sizeof(all)));
+    json_error_t error;
+    json_t *value = json_loadb(out.at, out.bytes, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    assert_non_null(value);
+    assert_int_equal(json_string_length(value), 128 + 128 * 3);
+    assert_memory_equal(json_string_value(value), all, 128);
+    assert_memory_equal(json_string_value(value) + 128, "\xef\xbf\xbd", 3);
+    json_decref(value);
+    vq_buf_clear(&out);
+    vq_json_string(&out, vq_span_str("\xe6\xa8\xa1 </script>\xe2\x80\xa8 \"\\/"));
+    assert_string_equal(out.at, "\"\xe6\xa8\xa1 </script>\\u2028 \\\"\\\\/\"");
+    vq_buf_free(&out);
+}
+
+static void write_sample(struct vq_json *json)
+{
+    vq_json_object(json);
+    vq_json_key(json, "empty");
+    vq_json_array(json);
+    vq_json_array_end(json);
+    vq_json_key(json, "list");
+    vq_json_array(json);
+    vq_json_i64(json, INT64_MIN);
+    vq_json_u64(json, UINT64_MAX);
+    vq_json_real(json, 0.1, 9);
+    vq_json_real(json, -0.0, 9);
+    vq_json_real(json, NAN, 9);
+    vq_json_real(json, INFINITY, 9);
+    vq_json_real(json, 1.0 / 3, 9);
+    vq_json_bool(json, true);
+    vq_json_str(json, NULL);
+    vq_json_object(json);
+    vq_json_object_end(json);
+    vq_json_array_end(json);
+    vq_json_key_span(json, vq_span_str("a\"b"));
+    vq_json_raw(json, vq_span_str("[1]"));
+    vq_json_object_end(json);
+}
+
+static void test_writer(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 20);
+    struct vq_json json;
+    vq_json_init(&json, &out, 0);
+    write_sample(&json);
+    assert_string_equal(
+        out.at, "{\"empty\":[],\"list\":[-9223372036854775808,18446744073709551615,0.1,0,null,null,"
+                "0.333333333,true,null,{}],\"a\\\"b\":[1]}");
+    vq_buf_clear(&out);
+    vq_json_init(&json, &out, 2);
+    write_sample(&json);
+    assert_non_null(
+        strstr(out.at, "{\n  \"empty\": [],\n  \"list\": [\n    -9223372036854775808,"));
+    assert_non_null(strstr(out.at, "\n  \"a\\\"b\": [1]\n}"));
+    vq_buf_free(&out);
+}
+
+static void test_out_of_room_sticks(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, 20);
+    struct vq_json json;
+    vq_json_init(&json, &out, 0);
+    write_sample(&json);
+    assert_int_equal(out.status, VQ_LIMIT);
+    assert_true(out.bytes <= 20);
+    vq_buf_free(&out);
+}
+
+static void test_csv_reads_back(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {
+        "plain", "with, comma",  "with \"quotes\"", "two\nlines", "cr\r\nlf", " blanks ", "\"",
+        "",      "\xe6\xa8\xa1", "a\"\"b"};
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 20);
+    struct vq_csv csv;
+    vq_csv_init(&csv, &out);
+    for (size_t i = 0; i < VQ_COUNT(fields); i++) {
+        char name[8] = {'c', (char)('0' + i)};
+        vq_csv_str(&csv, name);
+    }
+    vq_csv_end_row(&csv);
+    for (size_t i = 0; i < VQ_COUNT(fields); i++) {
+        vq_csv_str(&csv, fields[i]);
+    }
+    vq_csv_end_row(&csv);
+    struct vq_table *table = NULL;
+    struct vq_error err;
+    assert_int_equal(vq_table_parse(vq_buf_span(&out), VQ_TABLE_CSV, "t", &table, &err), VQ_OK);
+    assert_int_equal(table->columns_count, VQ_COUNT(fields));
+    assert_int_equal(table->rows_count, 1);
+    for (uint32_t i = 0; i < VQ_COUNT(fields); i++) {
+        assert_true(vq_span_eq(vq_table_cell(table, 0, i), vq_span_str(fields[i])));
+    }
+    vq_table_destroy(&table);
+    vq_buf_clear(&out);
+    vq_csv_init(&csv, &out);
+    vq_csv_i64(&csv, -3);
+    vq_csv_real(&csv, 0.25, 9);
+    vq_csv_real(&csv, NAN, 9);
+    vq_csv_str(&csv, NULL);
+    vq_csv_end_row(&csv);
+    assert_string_equal(out.at, "-3,0.25,,\n");
+    vq_buf_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strings_read_back),
+        cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_out_of_room_sticks),
+        cmocka_unit_test(test_csv_reads_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
