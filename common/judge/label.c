@@ -1,6 +1,7 @@
-/* Which label a short text states. The label must be the first word, after quotes, brackets, markdown and a noun such as
- * "Output"; then what follows must not take it back: the other label, a negation, a second kind of label. A text that
- * does is for the repair call to sort out. When in doubt this file says "ambiguous": a wrong vote costs more than a call.
+/* Which label a short text states. The label must be the first word, after quotes, brackets,
+ * markdown and a noun such as "Output"; then what follows must not take it back: the other label, a
+ * negation, a second kind of label. A text that does is for the repair call to sort out. When in
+ * doubt this file says "ambiguous": a wrong vote costs more than a call.
  * Not its job: where in an answer to look. */
 #include "common/judge/label.h"
 

@@ -1,11 +1,12 @@
-/* Private to this folder: which label a short text states, for example what follows "Model:" on its line. */
+/* Private to this folder: which label a short text states, for example what follows "Model:" on its
+ * line. */
 #ifndef VQ_JUDGE_LABEL_H
 #define VQ_JUDGE_LABEL_H
 
 #include "common/judge/verdict.h"
 
-/* Bytes of the character at the front of `text` if it separates words (ASCII but letters and digits; spaces, quotes,
- * dashes and brackets beyond ASCII), else 0. */
+/* Bytes of the character at the front of `text` if it separates words (ASCII but letters and
+ * digits; spaces, quotes, dashes and brackets beyond ASCII), else 0. */
 size_t vq_label_punct_bytes(struct vq_span text);
 struct vq_span vq_label_skip_punct(struct vq_span text);
 /* The word at the front of `text`; empty when a separator or nothing stands there. */
@@ -17,8 +18,8 @@ static inline struct vq_span vq_span_after(struct vq_span text, size_t bytes)
     return vq_span(text.at + bytes, text.bytes - bytes);
 }
 
-/* FIRST..UNSURE: the label that the text states. UNPARSEABLE: it speaks of labels, but not of one alone. NONE: it holds no
- * label. Linear in the text. */
+/* FIRST..UNSURE: the label that the text states. UNPARSEABLE: it speaks of labels, but not of one
+ * alone. NONE: it holds no label. Linear in the text. */
 enum vq_outcome vq_label_read(struct vq_span text);
 /* The same for a text that is the label and nothing else; every other gives NONE. */
 enum vq_outcome vq_label_alone(struct vq_span text);

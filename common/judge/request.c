@@ -1,10 +1,11 @@
 /* From what is asked to request hashes and messages.
  *
- * A hash is made in three steps, each over the digest of the one before: asker (identity, dialect, model, parameters,
- * template), sample, question (vibe, order, repeat). The first two are made once and shared by all calls they have in
- * common, so that one more hash costs two or three BLAKE2b blocks.
- * Swapping the models changes nothing: a sample's id does not know which output is whose, and the order that enters is
- * the order seen through that id (0: the output that sorts first is shown first).
+ * A hash is made in three steps, each over the digest of the one before: asker (identity, dialect,
+ * model, parameters, template), sample, question (vibe, order, repeat). The first two are made once
+ * and shared by all calls they have in common, so that one more hash costs two or three BLAKE2b
+ * blocks. Swapping the models changes nothing: a sample's id does not know which output is whose,
+ * and the order that enters is the order seen through that id (0: the output that sorts first is
+ * shown first).
  * Not its job: HTTP, JSON, which calls are made. */
 #include "common/judge/request.h"
 

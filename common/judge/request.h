@@ -1,5 +1,6 @@
-/* From (judge, template, vibe, sample, order, repeat) to the messages of one call and its request hash. Pure; the same
- * library on both sides, so that coordinator and worker agree on every hash. */
+/* From (judge, template, vibe, sample, order, repeat) to the messages of one call and its request
+ * hash. Pure; the same library on both sides, so that coordinator and worker agree on every
+ * hash. */
 #ifndef VQ_JUDGE_REQUEST_H
 #define VQ_JUDGE_REQUEST_H
 
@@ -17,8 +18,7 @@ struct vq_judge {
     const char *name;
     const char *model;
     const char *dialect;
-    const char *
-        identity; /* provider identity: host and path, or a name; never a key, never a local port */
+    const char *identity; /* host and path, or a name; never a key, never a local port */
     double temperature;
     bool send_temperature;
     uint32_t max_tokens;
@@ -40,24 +40,26 @@ struct vq_sample {
     struct vq_span b;
 };
 
-/* A sample seen without regard to which model is A: `id` is equal for (prompt, a, b) and (prompt, b, a), so that a run with
- * the models swapped asks the same questions. `flipped` is true when b sorts before a. */
+/* A sample seen without regard to which model is A: `id` is equal for (prompt, a, b) and (prompt,
+ * b, a), so that a run with the models swapped asks the same questions. `flipped` is true when b
+ * sorts before a. */
 struct vq_sample_id {
     struct vq_hash id;
     bool flipped;
 };
 void vq_sample_identify(const struct vq_sample *sample, struct vq_sample_id *ret_id);
 
-/* order 0 shows A's text as "Output A", order 1 shows B's. Decided by hash, not by the run's seed: which order is asked
- * first of a (sample, judge), and whether a settled (sample, vibe, judge) is swapped all the same (`share` in [0, 1]).
- * Both are the same, seen through the flip, when the models are swapped. A judge enters by identity and model only: a new
- * name or temperature draws the same. */
+/* order 0 shows A's text as "Output A", order 1 shows B's. Decided by hash, not by the run's seed:
+ * which order is asked first of a (sample, judge), and whether a settled (sample, vibe, judge) is
+ * swapped all the same (`share` in [0, 1]). Both are the same, seen through the flip, when the
+ * models are swapped. A judge enters by identity and model only: a new name or temperature draws
+ * the same. */
 unsigned vq_first_order(const struct vq_sample_id *sample, const struct vq_judge *judge);
 bool vq_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
                 const struct vq_judge *judge, double share);
 
-/* What one judge is asked with one template: the part of the hash that is shared by all its calls. Borrows judge and templates,
- * which must outlive it. `repair` may be NULL (repair off). */
+/* What one judge is asked with one template: the part of the hash that is shared by all its calls.
+ * Borrows judge and templates, which must outlive it. `repair` may be NULL (repair off). */
 struct vq_asker {
     const struct vq_judge *judge;
     const struct vq_template *ranker;
@@ -68,19 +70,22 @@ struct vq_asker {
 void vq_asker_init(struct vq_asker *asker, const struct vq_judge *judge,
                    const struct vq_template *ranker, const struct vq_template *repair);
 
-/* The request hash of a ranker call. Its first 8 bytes are those of the sample's id, so that a sample's records are
- * neighbours in the store. `repeat` is 0, or the number of the asking again. */
+/* The request hash of a ranker call. Its first 8 bytes are those of the sample's id, so that a
+ * sample's records are neighbours in the store. `repeat` is 0, or the number of the asking
+ * again. */
 void vq_request_hash(const struct vq_asker *asker, const struct vq_sample_id *sample,
                      const struct vq_axis *vibe, unsigned order, uint32_t repeat,
                      struct vq_hash *ret_hash);
-/* The hash of the call that repairs `answer`, the raw text that the request `of` got. The same first 8 bytes. */
+/* The hash of the call that repairs `answer`, the raw text that the request `of` got. The same
+ * first 8 bytes. */
 void vq_repair_hash(const struct vq_asker *asker, const struct vq_hash *of, struct vq_span answer,
                     struct vq_hash *ret_hash);
 
-/* The two messages of a call, rendered. `system` may come out empty. With `judge->truncate`, `output_bytes_max` > 0 is the
- * most that either output keeps, cut at a UTF-8 boundary (the same for both, so that neither is favoured); else it is
- * ignored. VQ_LIMIT above a buffer's limit (VQ_RENDER_BYTES_MAX is always enough for templates that use each placeholder
- * once), VQ_NOMEM. Buffers are cleared first. */
+/* The two messages of a call, rendered. `system` may come out empty. With `judge->truncate`,
+ * `output_bytes_max` > 0 is the most that either output keeps, cut at a UTF-8 boundary (the same
+ * for both, so that neither is favoured); else it is ignored. VQ_LIMIT above a buffer's limit
+ * (VQ_RENDER_BYTES_MAX is always enough for templates that use each placeholder once), VQ_NOMEM.
+ * Buffers are cleared first. */
 enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_sample *sample,
                                  const struct vq_axis *vibe, unsigned order,
                                  size_t output_bytes_max, struct vq_buf *system,

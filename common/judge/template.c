@@ -1,8 +1,9 @@
-/* Prompt templates. A template is parsed once into pieces, literal text or a placeholder, of its two parts; rendering
- * walks the pieces and never looks into what it puts in.
+/* Prompt templates. A template is parsed once into pieces, literal text or a placeholder, of its
+ * two parts; rendering walks the pieces and never looks into what it puts in.
  *
- * Invariants: pieces point into `clean`, the template's own copy of the text without a byte order mark and with LF line
- * ends; pieces of the system part come first. The template owns `text`, `clean` and `pieces`.
+ * Invariants: pieces point into `clean`, the template's own copy of the text without a byte order
+ * mark and with LF line ends; pieces of the system part come first. The template owns `text`,
+ * `clean` and `pieces`.
  * Not its job: where a text comes from, and what a judge makes of it. */
 #include "common/judge/template.h"
 
@@ -170,7 +171,8 @@ static enum vq_status parse_part(struct parse *p, struct vq_span part)
     return VQ_OK;
 }
 
-/* The next line of `rest` that is exactly `marker` (blanks after it are fine); NULL if there is none. */
+/* The next line of `rest` that is exactly `marker` (blanks after it are fine); NULL if there is
+ * none. */
 static const char *find_marker(struct vq_span rest, const char *marker)
 {
     size_t bytes = strlen(marker);

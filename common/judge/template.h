@@ -1,5 +1,6 @@
-/* Prompt templates: text files with an optional `@system` part and a `@user` part (each such line alone) and
- * {{placeholders}}. The built-in ones are the files of prompts/, embedded; a user's folder replaces them by name. */
+/* Prompt templates: text files with an optional `@system` part and a `@user` part (each such line
+ * alone) and {{placeholders}}. The built-in ones are the files of prompts/, embedded; a user's
+ * folder replaces them by name. */
 #ifndef VQ_JUDGE_TEMPLATE_H
 #define VQ_JUDGE_TEMPLATE_H
 
@@ -9,7 +10,8 @@
 #define VQ_TEMPLATE_PLACEHOLDERS_MAX 64
 
 enum vq_template_kind {
-    VQ_TEMPLATE_JUDGE, /* judge.txt:  {{prompt}} {{output_a}} {{output_b}} {{vibe_name}} {{vibe_low}} {{vibe_high}} */
+    /* judge.txt: {{prompt}} {{output_a}} {{output_b}} {{vibe_name}} {{vibe_low}} {{vibe_high}} */
+    VQ_TEMPLATE_JUDGE,
     VQ_TEMPLATE_REPAIR, /* repair.txt: {{answer}} */
     VQ_TEMPLATE__COUNT
 };
@@ -35,26 +37,28 @@ enum vq_template_part {
 const char *vq_template_file(enum vq_template_kind kind); /* "judge.txt" */
 struct vq_span vq_template_builtin(enum vq_template_kind kind);
 
-/* Parses and checks: each placeholder known, each required one present, each part UTF-8, within the limit. Errors name
- * `file`, line and column (counted in bytes). VQ_INVALID, VQ_LIMIT, VQ_NOMEM. The caller owns *ret_template; it keeps its
- * own copy of the text. */
+/* Parses and checks: each placeholder known, each required one present, each part UTF-8, within the
+ * limit. Errors name `file`, line and column (counted in bytes). VQ_INVALID, VQ_LIMIT, VQ_NOMEM.
+ * The caller owns *ret_template; it keeps its own copy of the text. */
 enum vq_status vq_template_parse(enum vq_template_kind kind, struct vq_span text, const char *file,
                                  struct vq_template **ret_template,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 void vq_template_destroy(struct vq_template **template); /* NULL inside is fine */
-/* Of the kind and the two parts as they are sent: line ends and blank lines around a part do not change it. */
+/* Of the kind and the two parts as they are sent: line ends and blank lines around a part do not
+ * change it. */
 const struct vq_hash *vq_template_hash(const struct vq_template *template);
 struct vq_span
 vq_template_text(const struct vq_template *template); /* the whole file, for SPEC and copies */
 
-/* Appends a part with `values` (one for each enum vq_placeholder; unused ones may be empty) put in literally: they are
- * never looked at for placeholders. Appends nothing for a part that the template does not have. VQ_LIMIT above the
- * buffer's limit, VQ_NOMEM. */
+/* Appends a part with `values` (one for each enum vq_placeholder; unused ones may be empty) put in
+ * literally: they are never looked at for placeholders. Appends nothing for a part that the
+ * template does not have. VQ_LIMIT above the buffer's limit, VQ_NOMEM. */
 enum vq_status vq_template_render(const struct vq_template *template, enum vq_template_part part,
                                   const struct vq_span values[VQ_PLACEHOLDER__COUNT],
                                   struct vq_buf *buf) VQ_WARN_UNUSED;
 
-/* The preset axes (the ten of the paper's Table 6, in our own words), embedded from prompts/preset-vibes.yaml. */
+/* The preset axes (the ten of the paper's Table 6, in our own words), embedded from
+ * prompts/preset-vibes.yaml. */
 const struct vq_axis *vq_preset_axes(size_t *ret_count);
 
 #endif

@@ -1,13 +1,16 @@
 /* The verdict of a ranker's answer.
  *
- * One pass over the text, without allocation. Thinking blocks are left out; what remains is read line by line, and each
- * line may replace what an earlier one said. Three kinds of finds are kept apart:
+ * One pass over the text, without allocation. Thinking blocks are left out; what remains is read
+ * line by line, and each line may replace what an earlier one said. Three kinds of finds are kept
+ * apart:
  *   stated   "Model: A" at the front of a line, or a JSON member "model": "A"
  *   inline   "... so my choice: A" inside a line; counts when nothing is stated
  *   alone    the last line is a label and nothing else; counts when there is neither
- * A find that speaks of several labels is kept as UNPARSEABLE: a later line may replace it, an earlier one does not.
- * Each byte is looked at a bounded number of times: values of inline finds end at the next one.
- * Not its job: which label a value states (label.c); repair calls. docs/verdicts.md is the table that is tested. */
+ * A find that speaks of several labels is kept as UNPARSEABLE: a later line may replace it, an
+ * earlier one does not. Each byte is looked at a bounded number of times: values of inline finds
+ * end at the next one.
+ * Not its job: which label a value states (label.c); repair calls.
+ * docs/verdicts.md is the table that is tested. */
 #include "common/judge/verdict.h"
 
 #include "common/judge/label.h"
@@ -74,7 +77,8 @@ static struct vq_span skip_spaces(struct vq_span text)
     return text;
 }
 
-/* Past ":" or "=" and the quotes and markdown around it: `**Model:** A`. False when there is none. */
+/* Past ":" or "=" and the quotes and markdown around it: `**Model:** A`. False when there is
+ * none. */
 static bool skip_separator(struct vq_span *text)
 {
     struct vq_span s = *text;
@@ -91,8 +95,9 @@ static bool skip_separator(struct vq_span *text)
     return n > 0;
 }
 
-/* The value of a JSON member whose name is `word`, a part of `line`: `"model" : "A"`. Single quotes are taken too. A value
- * that was cut off comes out empty. False when this is not a member with a string. */
+/* The value of a JSON member whose name is `word`, a part of `line`: `"model" : "A"`. Single quotes
+ * are taken too. A value that was cut off comes out empty. False when this is not a member with a
+ * string. */
 static bool json_value(struct vq_span line, struct vq_span word, struct vq_span *ret_value)
 {
     size_t before = (size_t)(word.at - line.at);
@@ -126,7 +131,8 @@ static bool json_value(struct vq_span line, struct vq_span word, struct vq_span 
     return true;
 }
 
-/* Past quotes, markdown, a number ("2.") and "Final": what may stand before a keyword at the front of a line. */
+/* Past quotes, markdown, a number ("2.") and "Final": what may stand before a keyword at the front
+ * of a line. */
 static struct vq_span skip_line_front(struct vq_span line)
 {
     line = vq_label_skip_punct(line);
@@ -196,7 +202,8 @@ static void read_inside(struct finds *finds, struct vq_span line)
     }
 }
 
-/* A label and nothing else, with or without a keyword in front. A colon at the end makes it a heading. */
+/* A label and nothing else, with or without a keyword in front. A colon at the end makes it a
+ * heading. */
 static enum vq_outcome read_alone(struct vq_span line)
 {
     struct vq_span front = skip_line_front(line);
@@ -237,8 +244,8 @@ static bool begins_with(struct vq_span text, const char *tag)
     return text.bytes >= bytes && vq_label_word_is(vq_span(text.at, bytes), tag);
 }
 
-/* Reads the lines outside of thinking blocks. False when a block is not closed. A closing tag alone ends a block that began
- * in the prompt: nothing before it counts. */
+/* Reads the lines outside of thinking blocks. False when a block is not closed. A closing tag alone
+ * ends a block that began in the prompt: nothing before it counts. */
 static bool read_lines(struct finds *finds, struct vq_span text)
 {
     size_t from = 0;

@@ -1,5 +1,6 @@
-/* What an answer says. A verdict names the position that was shown ("Output A" = shown first), not a model. A failure is
- * never a vote. Shared by both sides; bytes of `enum vq_outcome` stand in Redis and in the ledger: never renumber. */
+/* What an answer says. A verdict names the position that was shown ("Output A" = shown first), not
+ * a model. A failure is never a vote. Shared by both sides; bytes of `enum vq_outcome` stand in
+ * Redis and in the ledger: never renumber. */
 #ifndef VQ_JUDGE_VERDICT_H
 #define VQ_JUDGE_VERDICT_H
 
@@ -34,7 +35,8 @@ static inline bool vq_outcome_is_vote(enum vq_outcome o)
     return o >= VQ_OUTCOME_FIRST && o <= VQ_OUTCOME_UNSURE;
 }
 
-/* A parsed equal, N/A or unsure: under the strict rule it settles the score, whatever the other order says. */
+/* A parsed equal, N/A or unsure: under the strict rule it settles the score, whatever the other
+ * order says. */
 static inline bool vq_outcome_settles(enum vq_outcome o)
 {
     return o >= VQ_OUTCOME_EQUAL && o <= VQ_OUTCOME_UNSURE;
@@ -60,9 +62,10 @@ const char *vq_outcome_name(enum vq_outcome outcome);
 
 #define VQ_ANSWER_BYTES_MAX (1u << 20)
 
-/* The verdict of a ranker's answer, by the table of docs/verdicts.md. `finish_reason` as the provider gave it (may be
- * empty); `refusal` is true when the provider marked the answer as a refusal or filtered it. Never fails: what cannot be
- * read is VQ_OUTCOME_UNPARSEABLE. Reads any bytes. Returns FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE. */
+/* The verdict of a ranker's answer, by the table of docs/verdicts.md. `finish_reason` as the
+ * provider gave it (may be empty); `refusal` is true when the provider marked the answer as a
+ * refusal or filtered it. Never fails: what cannot be read is VQ_OUTCOME_UNPARSEABLE. Reads any
+ * bytes. Returns FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE. */
 enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason,
                                   bool refusal);
 

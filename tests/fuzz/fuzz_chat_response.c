@@ -1,5 +1,6 @@
-/* A chat response of any bytes; the first one chooses the status. What must hold: every string of the reply is one line of
- * UTF-8, an answer came with a success, everything else has a message, and the end fits the class. */
+/* A chat response of any bytes; the first one chooses the status. What must hold: every string of
+ * the reply is one line of UTF-8, an answer came with a success, everything else has a message, and
+ * the end fits the class. */
 #include "common/text/utf8.h"
 #include "worker/provider/provider.h"
 

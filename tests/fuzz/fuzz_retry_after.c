@@ -1,4 +1,5 @@
-/* Response headers of any bytes: "name:value" lines. Waits are within their bounds, limits are -1 or not negative. */
+/* Response headers of any bytes: "name:value" lines. Waits are within their bounds, limits are -1
+ * or not negative. */
 #include "worker/provider/provider.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* Templates of any bytes; the first one chooses the kind. What parses renders within its limits, and its own copy of the
- * text parses to the same template. */
+/* Templates of any bytes; the first one chooses the kind. What parses renders within its limits,
+ * and its own copy of the text parses to the same template. */
 #include "common/judge/template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,7 @@
-/* The verdict parser on any answer. The first byte chooses finish_reason and refusal. What must hold: the result is one of
- * an answer's outcomes; a refusal is refused; a cut answer has a verdict only if the whole one had the same; and a plain
- * last line decides, unless a thinking block was left open. */
+/* The verdict parser on any answer. The first byte chooses finish_reason and refusal. What must
+ * hold: the result is one of an answer's outcomes; a refusal is refused; a cut answer has a verdict
+ * only if the whole one had the same; and a plain last line decides, unless a thinking block was
+ * left open. */
 #include "common/judge/verdict.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* JSON bodies within bounds. jansson does the parsing; before it, one pass over the bytes counts depth and values, and
- * after a failure another one mends what servers are known to get wrong. Both passes are linear.
+/* JSON bodies within bounds. jansson does the parsing; before it, one pass over the bytes counts
+ * depth and values, and after a failure another one mends what servers are known to get wrong. Both
+ * passes are linear.
  * Not its job: what the members mean. */
 #include "worker/provider/body.h"
 
@@ -64,7 +65,8 @@ static int code_unit(const char *at, size_t left)
     return unit;
 }
 
-/* Mends one escape at the front of `text`; returns the bytes it took. A backslash that begins none stands for itself. */
+/* Mends one escape at the front of `text`; returns the bytes it took. A backslash that begins none
+ * stands for itself. */
 static size_t mend_escape(struct vq_buf *out, struct vq_span text)
 {
     int unit = code_unit(text.at, text.bytes);
@@ -135,8 +137,8 @@ static enum vq_status mend(struct vq_span body, struct vq_buf *out)
     return out->status;
 }
 
-/* jansson says of most failed allocations only that the text is empty, and of some that a token is bad: those count as bad
- * bodies, which are asked for again. */
+/* jansson says of most failed allocations only that the text is empty, and of some that a token is
+ * bad: those count as bad bodies, which are asked for again. */
 static enum vq_status parse(struct vq_span body, json_t **ret_root)
 {
     json_error_t error = {.text = ""};

@@ -1,4 +1,5 @@
-/* Private to this folder: JSON bodies of responses, read within bounds. Includes jansson: for .c files only. */
+/* Private to this folder: JSON bodies of responses, read within bounds. Includes jansson: for .c
+ * files only. */
 #ifndef VQ_WORKER_PROVIDER_BODY_H
 #define VQ_WORKER_PROVIDER_BODY_H
 
@@ -9,15 +10,15 @@
 #define VQ_BODY_DEPTH_MAX  32
 #define VQ_BODY_VALUES_MAX 100000 /* bounds the memory that a hostile body of brackets can take */
 
-/* Parses a body. Numbers come as reals, and the last of equal keys counts. A body that is not quite JSON is mended and
- * tried once more: lone surrogates and bytes that are not UTF-8 become U+FFFD, bare control characters in strings are
- * escaped, as is a backslash that begins no escape, NaN and Infinity become null. What was paid for is not lost to a slip
- * of the server's encoder.
+/* Parses a body. Numbers come as reals, and the last of equal keys counts. A body that is not quite
+ * JSON is mended and tried once more: lone surrogates and bytes that are not UTF-8 become U+FFFD,
+ * bare control characters in strings are escaped, as is a backslash that begins no escape, NaN and
+ * Infinity become null. What was paid for is not lost to a slip of the server's encoder.
  * VQ_INVALID, VQ_LIMIT (depth, values), VQ_NOMEM. The caller owns *ret_root (json_decref). */
 enum vq_status vq_body_load(struct vq_span body, json_t **ret_root) VQ_WARN_UNUSED;
 
-/* Members of an object, tolerant of everything: NULL, empty, or `otherwise` when `object` is no object or the member is of
- * another kind. Spans live as long as the object. */
+/* Members of an object, tolerant of everything: NULL, empty, or `otherwise` when `object` is no
+ * object or the member is of another kind. Spans live as long as the object. */
 json_t *vq_body_get(const json_t *object, const char *key);
 struct vq_span vq_body_get_string(const json_t *object, const char *key);
 int64_t vq_body_get_count(const json_t *object, const char *key, int64_t otherwise);

@@ -1,4 +1,5 @@
-/* The error table and how it is looked up: first match wins. All knowledge is in error_rules.def. */
+/* The error table and how it is looked up: first match wins. All knowledge is in
+ * error_rules.def. */
 #include "worker/provider/errors.h"
 
 #include <strings.h>

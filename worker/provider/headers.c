@@ -1,5 +1,6 @@
-/* Response headers: how long to wait, and what the limits are. Providers write the same things in many ways; what cannot
- * be read is as if it were not there. No clock: a date is turned into a wait by the caller's time or the server's own.
+/* Response headers: how long to wait, and what the limits are. Providers write the same things in
+ * many ways; what cannot be read is as if it were not there. No clock: a date is turned into a wait
+ * by the caller's time or the server's own.
  * Not its job: to decide what a wait means. */
 #include "worker/provider/provider.h"
 
@@ -41,7 +42,8 @@ static int64_t clamp(int64_t value)
     return value > NUMBER_MAX ? NUMBER_MAX : value;
 }
 
-/* Digits with or without a fraction at the front of *s, which is moved behind them, in thousandths; -1 when there are none. */
+/* Digits with or without a fraction at the front of *s, which is moved behind them, in thousandths;
+ * -1 when there are none. */
 static int64_t take_thousandths(struct vq_span *s)
 {
     if (s->bytes == 0 || !is_digit(s->at[0])) {
@@ -134,8 +136,8 @@ static int64_t read_clock_s(struct vq_span s)
     return h * 3600 + m * 60 + (sec == 60 ? 59 : sec);
 }
 
-/* Days from 1970-01-01 in the proleptic Gregorian calendar, for years from 1970: whole years of 365 days that begin in
- * March, so that the leap day is a year's last. */
+/* Days from 1970-01-01 in the proleptic Gregorian calendar, for years from 1970: whole years of 365
+ * days that begin in March, so that the leap day is a year's last. */
 static int64_t days_of(int64_t year, int month, int64_t day)
 {
     int64_t y = month <= 2 ? year - 1 : year;
@@ -149,7 +151,8 @@ static int64_t days_in_month(int64_t year, int month)
     return month == 12 ? 31 : days_of(year, month + 1, 1) - days_of(year, month, 1);
 }
 
-/* A date in any of the three forms of HTTP (RFC 9110, 5.6.7), in seconds since 1970; -1 otherwise. */
+/* A date in any of the three forms of HTTP (RFC 9110, 5.6.7), in seconds since 1970; -1
+ * otherwise. */
 static int64_t read_date_unix_s(struct vq_span s)
 {
     int64_t day = -1;

@@ -1,8 +1,9 @@
-/* The OpenAI chat dialect, as OpenAI and the many servers that follow it speak it: POST BASE/chat/completions, a bearer
- * key, no streaming.
+/* The OpenAI chat dialect, as OpenAI and the many servers that follow it speak it: POST
+ * BASE/chat/completions, a bearer key, no streaming.
  *
- * Reading is in this order: an error object decides whatever the status says; then the status; then the first choice. A
- * response that was paid for is an answer whenever its text can be found, even if the text is empty.
+ * Reading is in this order: an error object decides whatever the status says; then the status; then
+ * the first choice. A response that was paid for is an answer whenever its text can be found, even
+ * if the text is empty.
  * Not its job: retries, waiting, verdicts. */
 #include "worker/provider/body.h"
 #include "worker/provider/dialects.h"
@@ -90,8 +91,8 @@ static void take_scalar(const json_t *object, const char *key, char *ret_line, s
     }
 }
 
-/* The error of an object, in any of the shapes that servers give it: {"error": {...}}, {"error": "text"},
- * {"object": "error", ...}, {"message": ...}, {"detail": "text"}. */
+/* The error of an object, in any of the shapes that servers give it: {"error": {...}}, {"error":
+ * "text"}, {"object": "error", ...}, {"message": ...}, {"detail": "text"}. */
 static void take_error(const json_t *object, struct vq_reply *reply)
 {
     const json_t *error = vq_body_get(object, "error");
@@ -107,7 +108,8 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     vq_text_line(reply->error_message, sizeof(reply->error_message), message);
 }
 
-/* The status an error stands for when it came in a response that says 200: its numeric code, or a server error. */
+/* The status an error stands for when it came in a response that says 200: its numeric code, or a
+ * server error. */
 static int status_of_error(const struct vq_reply *reply)
 {
     int code = 0;
@@ -147,7 +149,8 @@ static void take_usage(const json_t *root, struct vq_reply *reply)
         vq_body_get_count(vq_body_get(usage, "completion_tokens_details"), "reasoning_tokens", -1);
 }
 
-/* The text of a message: a string, null, or a list of parts of which those of type "text" count. False: neither. */
+/* The text of a message: a string, null, or a list of parts of which those of type "text" count.
+ * False: neither. */
 static bool take_content(const json_t *message, struct vq_reply *reply)
 {
     const json_t *content = vq_body_get(message, "content");

@@ -1,5 +1,6 @@
-/* What is the same for all dialects: the list of them, the tables of classes and transports, and replies.
- * A reply owns its `content` only. Not its job: anything that one provider does its own way. */
+/* What is the same for all dialects: the list of them, the tables of classes and transports, and
+ * replies. A reply owns its `content` only.
+ * Not its job: anything that one provider does its own way. */
 #include "worker/provider/provider.h"
 
 #include "worker/provider/dialects.h"

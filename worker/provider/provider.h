@@ -1,5 +1,6 @@
-/* A provider's dialect: what a call looks like as an HTTP request, and what a response or a failed exchange means. Pure:
- * the HTTP layer moves the bytes, the worker's core acts on the class. One file a dialect (openai.c). */
+/* A provider's dialect: what a call looks like as an HTTP request, and what a response or a failed
+ * exchange means. Pure: the HTTP layer moves the bytes, the worker's core acts on the class. One
+ * file a dialect (openai.c). */
 #ifndef VQ_WORKER_PROVIDER_H
 #define VQ_WORKER_PROVIDER_H
 
@@ -11,7 +12,7 @@
 #define VQ_REQUEST_BODY_BYTES_MAX  (64u << 20) /* a sample may grow sixfold by JSON escapes */
 #define VQ_RESPONSE_BODY_BYTES_MAX (4u << 20)
 #define VQ_RETRY_AFTER_MS_MAX      INT64_C(3600000) /* longer waits are cut to this: ask again then */
-#define VQ_REPLY_NAME_BYTES_MAX    128 /* model, fingerprint, finish reason, error type and code */
+#define VQ_REPLY_NAME_BYTES_MAX    128              /* model, finish reason, ... */
 #define VQ_REPLY_MESSAGE_BYTES_MAX 512
 
 enum vq_reply_class {
@@ -25,15 +26,16 @@ const char *vq_reply_class_name(enum vq_reply_class class); /* "RATE" */
 const char *vq_transport_name(enum vq_transport transport); /* "TIMEOUT_TOTAL" */
 const char *vq_transport_text(enum vq_transport transport); /* for people */
 
-/* What the headers say about one kind of limit; -1 where they say nothing. Kept for later: nothing acts on it yet. */
+/* What the headers say about one kind of limit; -1 where they say nothing. Kept for later: nothing
+ * acts on it yet. */
 struct vq_ratelimit {
     int64_t limit;
     int64_t remaining;
     int64_t reset_ms; /* from now */
 };
 
-/* The headers of a response that a dialect has a use for. Filled one header line at a time, so that the HTTP layer need
- * not keep them. No allocation. */
+/* The headers of a response that a dialect has a use for. Filled one header line at a time, so that
+ * the HTTP layer need not keep them. No allocation. */
 struct vq_reply_headers {
     int64_t retry_seconds_ms;  /* from Retry-After in seconds; -1 none */
     int64_t retry_ms;          /* from retry-after-ms; -1 none */
@@ -44,16 +46,19 @@ struct vq_reply_headers {
     char request_id[VQ_REPLY_NAME_BYTES_MAX]; /* the provider's, for people; empty: none */
 };
 void vq_reply_headers_init(struct vq_reply_headers *headers);
-/* One header, without the colon; names in any case; what is not known or not readable is ignored. */
+/* One header, without the colon; names in any case; what is not known or not readable is
+ * ignored. */
 void vq_reply_headers_add(struct vq_reply_headers *headers, struct vq_span name,
                           struct vq_span value);
 
-/* How long the headers ask to wait, at most VQ_RETRY_AFTER_MS_MAX; -1 when they do not say. retry-after-ms goes before
- * Retry-After. A date is taken relative to the response's own Date, or else to `now_unix_s`; a past one gives 0. */
+/* How long the headers ask to wait, at most VQ_RETRY_AFTER_MS_MAX; -1 when they do not say.
+ * retry-after-ms goes before Retry-After. A date is taken relative to the response's own Date, or
+ * else to `now_unix_s`; a past one gives 0. */
 int64_t vq_retry_after_ms(const struct vq_reply_headers *headers, int64_t now_unix_s);
 
-/* What one exchange came to. Owns `content`; everything else is held inside. Strings are NUL-terminated UTF-8 without
- * control characters, cut to fit. Token counts are -1 where the provider did not say. */
+/* What one exchange came to. Owns `content`; everything else is held inside. Strings are
+ * NUL-terminated UTF-8 without control characters, cut to fit. Token counts are -1 where the
+ * provider did not say. */
 struct vq_reply {
     enum vq_reply_class class;
     enum vq_transport transport;
@@ -79,12 +84,13 @@ struct vq_reply {
 void vq_reply_init(struct vq_reply *reply);
 void vq_reply_free(struct vq_reply *reply); /* leaves it as after init */
 
-/* The reply in the words of the call record: how the call ended, and in what state its pool is now. */
+/* The reply in the words of the call record: how the call ended, and in what state its pool is
+ * now. */
 enum vq_call_end vq_reply_end(const struct vq_reply *reply);
 enum vq_pool_state vq_reply_pool(const struct vq_reply *reply);
 
-/* Overwrites every occurrence of the key in the reply's texts with '*': some servers repeat it in their errors. Call it
- * before anything of the reply is stored, sent or logged. */
+/* Overwrites every occurrence of the key in the reply's texts with '*': some servers repeat it in
+ * their errors. Call it before anything of the reply is stored, sent or logged. */
 void vq_reply_hide(struct vq_reply *reply, struct vq_span key);
 
 /* A response that came whole. Borrowed for the length of the call. */
@@ -100,7 +106,8 @@ struct vq_provider_header {
     const char *value;
 };
 
-/* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit, VQ_NOMEM. */
+/* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit,
+ * VQ_NOMEM. */
 struct vq_provider {
     const char *dialect;     /* "openai" */
     const char *auth_header; /* the HTTP layer adds "HEADER: PREFIXkey" */
@@ -109,10 +116,11 @@ struct vq_provider {
     size_t headers_count;
     const char *call_id_header; /* carries the call id */
 
-    /* The URL to POST to: `base_url` (with or without a slash at its end, with or without a query) and the dialect's path. */
+    /* The URL to POST to: `base_url` (with or without a slash at its end, with or without a query)
+     * and the dialect's path. */
     enum vq_status (*url)(const char *base_url, struct vq_buf *url) VQ_WARN_UNUSED;
-    /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no system message; bytes
-     * that are not UTF-8 are sent as U+FFFD. */
+    /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no
+     * system message; bytes that are not UTF-8 are sent as U+FFFD. */
     enum vq_status (*body)(const struct vq_judge *judge, struct vq_span system, struct vq_span user,
                            struct vq_buf *body) VQ_WARN_UNUSED;
     /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */
@@ -123,7 +131,8 @@ struct vq_provider {
 /* NULL when there is no such dialect. */
 const struct vq_provider *vq_provider_find(const char *dialect);
 
-/* A failed exchange (not VQ_TRANSPORT_OK) as a reply. `sent`: request bytes may have reached the server. */
+/* A failed exchange (not VQ_TRANSPORT_OK) as a reply. `sent`: request bytes may have reached the
+ * server. */
 void vq_reply_from_transport(enum vq_transport transport, bool sent, struct vq_reply *reply);
 
 #endif

@@ -1,4 +1,5 @@
-/* Texts of strangers as short lines: nothing in them can move a terminal's cursor or break a log line. */
+/* Texts of strangers as short lines: nothing in them can move a terminal's cursor or break a log
+ * line. */
 #include "worker/provider/text.h"
 
 #include "common/text/utf8.h"

@@ -1,4 +1,5 @@
-/* Request hashes: what they depend on and what not, swapped models, draws by hash; rendering of both messages. */
+/* Request hashes: what they depend on and what not, swapped models, draws by hash; rendering of
+ * both messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,8 @@ static struct vq_sample swapped(struct vq_sample sample)
     return (struct vq_sample){sample.prompt, sample.b, sample.a};
 }
 
-/* What is stored under these hashes was paid for: a change of the bytes that are hashed makes every store worthless. */
+/* What is stored under these hashes was paid for: a change of the bytes that are hashed makes every
+ * store worthless. */
 static void test_hashes_are_those_of_the_first_release(void **state)
 {
     const struct fixture *f = *state;

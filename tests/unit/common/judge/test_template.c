@@ -1,4 +1,5 @@
-/* Templates: the built-in ones, what is refused and where, what a hash depends on, literal insertion, no memory. */
+/* Templates: the built-in ones, what is refused and where, what a hash depends on, literal
+ * insertion, no memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +59,8 @@ static void test_built_in_templates_are_the_files_and_parse(void **state)
     }
 }
 
-/* The offline judge reads these sections, and prefix caches need the sample in front of the axis. */
+/* The offline judge reads these sections, and prefix caches need the sample in front of the
+ * axis. */
 static void test_built_in_judge_has_its_sections_in_order(void **state)
 {
     (void)state;

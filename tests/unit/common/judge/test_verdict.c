@@ -32,7 +32,8 @@ static char *trim(char *text)
     return text;
 }
 
-/* Takes \n, \r, \t, \\, \- (nothing) and \xNN out of a cell's text, in place. Returns its length. */
+/* Takes \n, \r, \t, \\, \- (nothing) and \xNN out of a cell's text, in place. Returns its
+ * length. */
 static size_t unescape(char *text)
 {
     char *to = text;
@@ -146,8 +147,8 @@ static void test_verdict_of_every_prefix_is_never_wrong(void **state)
     }
 }
 
-/* What would be slow with a parser that looks twice at what it has seen: a quadratic one does not end in the time that a
- * test is given. */
+/* What would be slow with a parser that looks twice at what it has seen: a quadratic one does not
+ * end in the time that a test is given. */
 static void test_hostile_texts_are_linear(void **state)
 {
     (void)state;

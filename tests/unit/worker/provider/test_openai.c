@@ -1,5 +1,5 @@
-/* The OpenAI dialect: the request to the byte, answers in all the shapes that servers give them, what is no answer,
- * hostile bodies, no memory, and keys that come back. */
+/* The OpenAI dialect: the request to the byte, answers in all the shapes that servers give them,
+ * what is no answer, hostile bodies, no memory, and keys that come back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
