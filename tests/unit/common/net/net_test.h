@@ -73,7 +73,10 @@ static inline bool reached(void *ctx)
 static inline void wait_count(struct vq_loop *loop, const int *now, int wanted)
 {
     struct vq_wait_count w = {now, wanted};
+    int64_t from_ns = vq_clock_mono_ns();
     assert_ok(vq_loop_run_until(loop, reached, &w, WAIT_MS));
+    /* what came only because the time-out woke the loop came too late */
+    assert_true(vq_clock_mono_ns() - from_ns < WAIT_MS * VQ_NS_PER_MS);
 }
 
 /* Turns for some time, for things that must not happen. */

@@ -450,7 +450,7 @@ static void test_waiting_frames_go_with_their_peer(void **state)
     assert_int_equal(zmq_send(raw.socket, "hello", 5, 0), 5);
     wait_count(f->loop, &f->got, 1);
     char frame[4096] = {0};
-    while (vq_router_stats(f->router).frames_waiting < 100) {
+    while (vq_router_stats(f->router).frames_waiting < 8000) {
         assert_ok(vq_router_send(f->router, f->peer, vq_span(frame, sizeof(frame))));
     }
     raw_close(&raw);
@@ -631,6 +631,61 @@ static void test_no_stall_when_answers_leave_from_the_hook(void **state)
     stall_round(*state, IN_HOOK, 3000);
 }
 
+struct swallow {
+    struct fixture *f;
+    struct raw *speaker;
+    uint64_t silent_peer;
+    bool done;
+};
+
+/* A frame arrives while this runs, after the turn's drain; then a send to somebody else swallows its edge. */
+static void swallow_edge(void *ctx)
+{
+    struct swallow *s = ctx;
+    if (!s->done) {
+        s->done = true;
+        assert_int_equal(zmq_send(s->speaker->socket, "unheard?", 8, 0), 8);
+        usleep(50000);
+        assert_ok(vq_router_send(s->f->router, s->silent_peer, vq_span_str("x")));
+    }
+}
+
+static void test_edge_swallowed_by_a_send(void **state)
+{
+    struct fixture *f = *state;
+    struct raw speaker, silent; /* neither is on this loop: they cannot wake it by themselves */
+    raw_open(&silent, 0);
+    raw_keys(&silent, f);
+    assert_int_equal(zmq_connect(silent.socket, f->endpoint), 0);
+    assert_int_equal(zmq_send(silent.socket, "hello", 5, 0), 5);
+    wait_count(f->loop, &f->got, 1);
+    struct swallow s = {.f = f, .speaker = &speaker, .silent_peer = f->peer};
+    raw_open(&speaker, 0);
+    raw_keys(&speaker, f);
+    assert_int_equal(zmq_connect(speaker.socket, f->endpoint), 0);
+    assert_int_equal(zmq_send(speaker.socket, "hello", 5, 0), 5);
+    wait_count(f->loop, &f->got, 2);
+    struct vq_timer *timer;
+    struct vq_deferred deferred = {.fn = swallow_edge, .ctx = &s};
+    assert_ok(vq_timer_create(f->loop, swallow_edge, &s, &timer));
+    vq_timer_start(timer, 20, 0);
+    wait_count(f->loop, &f->got, 3); /* nothing else wakes the loop */
+    assert_string_equal(f->last, "unheard?");
+    s.done = false;
+    vq_loop_defer(f->loop, &deferred);
+    wait_count(f->loop, &f->got, 4);
+    s.done = true;
+    vq_loop_on_turn(f->loop, swallow_edge, &s);
+    run_for(f->loop, 20);
+    s.done = false;
+    vq_loop_again(f->loop);
+    wait_count(f->loop, &f->got, 5);
+    vq_loop_on_turn(f->loop, NULL, NULL);
+    vq_timer_destroy(&timer);
+    raw_close(&speaker);
+    raw_close(&silent);
+}
+
 /* More frames than one turn reads. */
 static void test_flood_is_read_to_the_end(void **state)
 {
@@ -675,6 +730,7 @@ int main(void)
         T(test_no_stall_when_answers_leave_from_a_busy_timer),
         T(test_no_stall_when_answers_are_deferred),
         T(test_no_stall_when_answers_leave_from_the_hook),
+        T(test_edge_swallowed_by_a_send),
         T(test_flood_is_read_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
