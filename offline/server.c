@@ -49,7 +49,8 @@ struct exchange {
     struct vq_reply reply;
     bool has_reply;
     bool is_answered; /* the log has the answer's line */
-    const char *lost; /* why its bytes did not go out; NULL: they did */
+    bool is_sent;     /* a spoiled answer was played to its end, and was whole */
+    const char *lost; /* why its bytes did not go out, where this is known already */
     struct vq_wire wire;
     bool is_watched; /* in epoll */
     struct vq_deadline deadline;
@@ -66,6 +67,7 @@ struct vq_server {
     uint16_t port;
     struct vq_deadlines deadlines;
     struct exchange *live;
+    bool has_woken; /* a connection was resumed; the library's own timeout does not tell */
     bool is_stopping;
     enum vq_status status; /* of the first failure that stops the server */
     struct vq_error *err;
@@ -92,6 +94,7 @@ static void wake(struct exchange *x, enum state state)
         x->is_watched = false;
     }
     x->state = state;
+    x->server->has_woken = true;
     MHD_resume_connection(x->connection);
 }
 
@@ -119,12 +122,13 @@ static enum MHD_Result queue_reply(struct exchange *x)
     return done;
 }
 
-static void end_playing(struct exchange *x)
+static void end_playing(struct exchange *x, const char *lost)
 {
     if (x->wire.end == VQ_WIRE_RESET) {
         vq_wire_reset(descriptor_of(x));
     }
-    x->lost = "fault";
+    x->lost = lost;
+    x->is_sent = lost == NULL;
     wake(x, OVER);
 }
 
@@ -139,8 +143,10 @@ static void play(struct exchange *x)
         if (status != VQ_OK) {
             fail(x->server, status);
         }
-    } else if (state == VQ_WIRE_LOST || x->wire.end != VQ_WIRE_HANG) {
-        end_playing(x);
+    } else if (state == VQ_WIRE_LOST) {
+        end_playing(x, "client");
+    } else if (x->wire.end != VQ_WIRE_HANG) {
+        end_playing(x, x->wire.is_whole ? NULL : "fault");
     }
 }
 
@@ -280,7 +286,8 @@ static void complete_request(void *cls, struct MHD_Connection *connection, void 
     *request = NULL;
     if (x->has_reply) {
         const char *why = x->lost;
-        if (why == NULL && (!x->is_answered || code != MHD_REQUEST_TERMINATED_COMPLETED_OK)) {
+        bool sent = x->is_sent || (x->is_answered && code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+        if (why == NULL && !sent) {
             why = server->is_stopping ? "stopped" : "client";
         }
         enum vq_status status = vq_service_over(server->service, &x->reply, why, server->err);
@@ -473,6 +480,9 @@ uint16_t vq_server_port(const struct vq_server *server)
 /* How long the loop may sleep, in milliseconds, rounded up; -1 without end. */
 static int sleep_ms(const struct vq_server *server)
 {
+    if (server->has_woken) {
+        return 0;
+    }
     MHD_UNSIGNED_LONG_LONG library_ms = 0;
     int64_t ms = -1;
     if (MHD_get_timeout(server->daemon, &library_ms) == MHD_YES) {
@@ -512,8 +522,9 @@ static bool handle_events(struct vq_server *server, const struct epoll_event *ev
         }
         if (ptr != server->daemon) {
             struct exchange *x = ptr;
+            bool hung = x->wire.end == VQ_WIRE_HANG;
             x->wire.end = VQ_WIRE_CLOSE;
-            end_playing(x);
+            end_playing(x, hung ? "fault" : "client");
         }
     }
     return true;
@@ -531,6 +542,7 @@ enum vq_status vq_server_run(struct vq_server *server, struct vq_error *err)
         }
         go_on = handle_events(server, events, n);
         run_due(server);
+        server->has_woken = false;
         if (MHD_run(server->daemon) != MHD_YES) {
             return vq_fail(err, VQ_IO, "the HTTP server failed: %s", strerror(errno));
         }

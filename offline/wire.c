@@ -161,11 +161,15 @@ enum vq_status vq_wire_plan(const struct vq_reply *reply, struct vq_wire *ret_wi
     case VQ_FAULT_BAD_ENCODING: plan_plain(reply, wire, LENGTH_RIGHT, 100, 100); break;
     case VQ_FAULT_DRIP:
         plan_plain(reply, wire, LENGTH_RIGHT, 100, 100);
+        wire->is_whole = true;
         wire->step_bytes = 1;
         wire->step_ns =
             reply->fault_interval_ms > 0 ? reply->fault_interval_ms * VQ_NS_PER_MS : DRIP_NS;
         break;
-    case VQ_FAULT_HUGE_BODY: plan_huge(reply, wire); break;
+    case VQ_FAULT_HUGE_BODY:
+        plan_huge(reply, wire);
+        wire->is_whole = true;
+        break;
     case VQ_FAULT_ENDLESS_HEADERS: plan_endless_headers(reply, wire); break;
     default: VQ_ASSERT(false);
     }

@@ -22,6 +22,7 @@ struct vq_wire {
     size_t step_bytes; /* 0: as fast as the socket takes it; else so many at a time ... */
     int64_t step_ns;   /* ... every so often */
     enum vq_wire_end end;
+    bool is_whole; /* played to its end, the answer has arrived: it was only slow or long */
 };
 
 /* Only for faults of stage WIRE. VQ_NOMEM, VQ_LIMIT. */
