@@ -1,5 +1,5 @@
 /* Damped Newton steps. Without an l1 part a step solves the Hessian system by Cholesky; with it the step minimises the
- * quadratic model plus the penalty by coordinate descent (a proximal Newton step), so that zeros are exact. A step is
+ * quadratic model plus the penalty (a proximal Newton step, lasso_step.c), so that zeros are exact. A step is
  * halved until the objective falls by a share of what the model promised; once that promise is below the rounding error
  * of the objective the full step is taken.
  *
@@ -7,6 +7,7 @@
 #include "coordinator/stats/newton.h"
 
 #include "common/base/alloc.h"
+#include "coordinator/stats/lasso_step.h"
 #include "coordinator/stats/linalg.h"
 
 #include <math.h>
@@ -14,11 +15,10 @@
 
 #define STEP_TINY    1e-9  /* relative; the error after such a step is its square */
 #define PROMISE_TINY 1e-13 /* relative to the objective: below it values tell nothing */
+#define FLAT_TINY    1e-9  /* relative to the objective */
 #define HALVINGS_MAX 40
-#define SWEEPS_MAX   20000
 #define RIDGE_TRIES  8
 #define ARMIJO       1e-4
-#define SWEEP_TINY   1e-14
 
 struct newton {
     struct vq_design *design;
@@ -31,6 +31,7 @@ struct newton {
     double *factor;
     double *step;
     double *trial;
+    size_t *active; /* work space of the lasso step */
 };
 
 static double l1_norm(const struct newton *newton, const double *beta)
@@ -94,48 +95,17 @@ static bool newton_step(struct newton *newton)
     return false;
 }
 
-static double soft(double value, double threshold)
-{
-    if (value > threshold) {
-        return value - threshold;
-    }
-    return value < -threshold ? value + threshold : 0.0;
-}
-
-/* Coordinate descent on the quadratic model plus l1; `trial` serves as H * step. */
 static void lasso_step(struct newton *newton)
 {
-    size_t params = newton->params;
-    const double *h = newton->hessian;
-    double *product = newton->trial;
-    memset(newton->step, 0, params * sizeof(double));
-    memset(product, 0, params * sizeof(double));
-    for (int sweep = 0; sweep < SWEEPS_MAX; sweep++) {
-        double moved = 0.0;
-        for (size_t j = 0; j < params; j++) {
-            double curve = h[j * params + j];
-            double at = newton->beta[j] + newton->step[j];
-            double slope = newton->gradient[j] + product[j];
-            double to;
-            if (j < newton->first) {
-                to = curve > 0.0 ? at - slope / curve : at;
-            } else {
-                to = curve > 0.0 ? soft(curve * at - slope, newton->goal->l1) / curve : 0.0;
-            }
-            double change = to - at;
-            if (change == 0.0) {
-                continue;
-            }
-            newton->step[j] += change;
-            for (size_t l = 0; l < params; l++) {
-                product[l] += change * (l <= j ? h[j * params + l] : h[l * params + j]);
-            }
-            moved = fmax(moved, fabs(change) / (1.0 + fabs(to)));
-        }
-        if (moved <= SWEEP_TINY) {
-            break;
-        }
-    }
+    struct vq_lasso_model model = {
+        .params = newton->params,
+        .first = newton->first,
+        .l1 = newton->goal->l1,
+        .at = newton->beta,
+        .gradient = newton->gradient,
+        .hessian = newton->hessian,
+    };
+    vq_lasso_step(&model, newton->factor, newton->trial, newton->active, newton->step);
 }
 
 /* What the step promises to first order, negative: g.step + l1 (|beta + step| - |beta|). */
@@ -180,8 +150,16 @@ static double step_size(const struct newton *newton)
     return size;
 }
 
+/* A lasso whose minimum is not unique can creep along a flat edge for ever: then an objective that can fall by no more
+ * than this is the minimum. */
+static bool flat(const struct newton *newton, double objective, double promised)
+{
+    return newton->goal->l1 > 0.0 && -promised <= FLAT_TINY * (1.0 + fabs(objective));
+}
+
 static void iterate(struct newton *newton, struct vq_newton_result *result)
 {
+    bool ends_flat = false;
     for (result->steps = 0; result->steps < newton->goal->steps_max; result->steps++) {
         double objective = newton->goal->c * expand(newton) + penalty(newton, newton->beta);
         if (newton->goal->l1 > 0.0) {
@@ -207,7 +185,9 @@ static void iterate(struct newton *newton, struct vq_newton_result *result)
             result->steps++;
             return;
         }
+        ends_flat = flat(newton, objective, promised);
     }
+    result->converged = ends_flat;
 }
 
 enum vq_status vq_newton_minimise(struct vq_design *design, const struct vq_newton_goal *goal,
@@ -215,7 +195,10 @@ enum vq_status vq_newton_minimise(struct vq_design *design, const struct vq_newt
 {
     size_t params = design->params;
     double *work = vq_alloc(2 * params * params + 3 * params, sizeof(double));
-    if (work == NULL) {
+    size_t *active = vq_alloc(params, sizeof(*active));
+    if (work == NULL || active == NULL) {
+        vq_free(work);
+        vq_free(active);
         return VQ_NOMEM;
     }
     struct newton newton = {
@@ -229,11 +212,13 @@ enum vq_status vq_newton_minimise(struct vq_design *design, const struct vq_newt
         .gradient = work + 2 * params * params,
         .step = work + 2 * params * params + params,
         .trial = work + 2 * params * params + 2 * params,
+        .active = active,
     };
     *ret = (struct vq_newton_result){0};
     iterate(&newton, ret);
     ret->loss = vq_design_loss(design, beta, NULL, NULL);
     ret->objective = goal->c * ret->loss + penalty(&newton, beta);
     vq_free(work);
+    vq_free(active);
     return VQ_OK;
 }

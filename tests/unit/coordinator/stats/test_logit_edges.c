@@ -318,6 +318,77 @@ static void test_thin_overlap(void **state)
     vq_logit_fit_free(&fit);
 }
 
+/* How far a penalised fit is from its optimality conditions: the gradient of what is smooth, against what the l1 part
+ * allows. Relative to the size of the terms. */
+static double optimality_gap(const struct vq_logit_data *data, const struct vq_logit_fit *fit,
+                             double c, double l1_ratio)
+{
+    double gap = 0.0;
+    double whole = 0.0;
+    for (size_t j = 0; j <= data->x.cols; j++) {
+        double slope = 0.0;
+        whole = 0.0;
+        for (size_t row = 0; row < data->x.rows; row++) {
+            double eta;
+            struct vq_matrix one = {data->x.at + row * data->x.cols, 1, data->x.cols};
+            vq_logit_predict(one, fit->intercept, fit->coef, &eta);
+            double cell = j == data->x.cols ? 1.0 : one.at[j];
+            slope += c * data->weights[row] * (1.0 / (1.0 + exp(-eta)) - data->y[row]) * cell;
+            whole += c * data->weights[row];
+        }
+        double off = slope;
+        if (j < data->x.cols) {
+            double w = fit->coef[j];
+            off = slope + (1.0 - l1_ratio) * w;
+            off = w == 0.0 ? fmax(0.0, fabs(off) - l1_ratio) : off + copysign(l1_ratio, w);
+        } else if (!data->intercept) {
+            off = 0.0;
+        }
+        gap = fmax(gap, fabs(off));
+    }
+    return gap / (1.0 + whole);
+}
+
+/* Random problems, separable ones among them, over the whole grid of C: every penalised fit is a minimum. */
+static void test_penalised_fits_are_minima(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct vq_rng rng;
+        vq_rng_seed(&rng, seed);
+        double x[60 * 5];
+        double y[60];
+        double weights[60];
+        size_t rows = 8 + vq_rng_below(&rng, 52);
+        size_t cols = 1 + vq_rng_below(&rng, 5);
+        double lean = vq_rng_unit(&rng);
+        for (size_t row = 0; row < rows; row++) {
+            y[row] = row % 2 == 0 ? 1.0 : 0.0;
+            weights[row] = 1.0 + (double)vq_rng_below(&rng, 3);
+            for (size_t col = 0; col < cols; col++) {
+                double score = (double)vq_rng_below(&rng, 5) / 2.0 - 1.0;
+                bool leans = vq_rng_unit(&rng) < lean;
+                double sign = y[row] > 0.5 ? 1.0 : -1.0;
+                x[row * cols + col] = leans ? sign * fabs(score) : score;
+            }
+        }
+        struct vq_logit_data data = {.x = {.at = x, .rows = rows, .cols = cols},
+                                     .y = y,
+                                     .weights = weights,
+                                     .intercept = seed % 2 == 0};
+        for (double exponent = -4.0; exponent <= 4.0; exponent += 2.0) {
+            for (double l1_ratio = 0.0; l1_ratio <= 1.0; l1_ratio += 0.5) {
+                double c = pow(10.0, exponent);
+                struct vq_logit_fit fit;
+                assert_int_equal(vq_logit_fit_elasticnet(&data, c, l1_ratio, &fit, NULL), VQ_OK);
+                assert_int_equal(fit.status, VQ_LOGIT_OK);
+                assert_near(optimality_gap(&data, &fit, c, l1_ratio), 0.0, 0.0, 1e-8);
+                vq_logit_fit_free(&fit);
+            }
+        }
+    }
+}
+
 static void test_single_class_and_no_rows(void **state)
 {
     (void)state;
@@ -457,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_joint_divergence),
         cmocka_unit_test(test_separation_against_search),
         cmocka_unit_test(test_thin_overlap),
+        cmocka_unit_test(test_penalised_fits_are_minima),
         cmocka_unit_test(test_single_class_and_no_rows),
         cmocka_unit_test(test_no_columns),
         cmocka_unit_test(test_refusals),

@@ -4,6 +4,17 @@
 #include "coordinator/stats/groups.h"
 #include "coordinator/stats/linalg.h"
 
+int openblas_get_num_threads(void); /* of the library itself */
+void openblas_set_num_threads(int threads);
+
+static void test_one_thread(void **state)
+{
+    (void)state;
+    openblas_set_num_threads(2);
+    vq_stats_init();
+    assert_int_equal(openblas_get_num_threads(), 1);
+}
+
 static void test_quantile(void **state)
 {
     (void)state;
@@ -105,9 +116,10 @@ int main(void)
 {
     vq_stats_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quantile), cmocka_unit_test(test_standardise),
-        cmocka_unit_test(test_check),    cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_cholesky), cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_one_thread),  cmocka_unit_test(test_quantile),
+        cmocka_unit_test(test_standardise), cmocka_unit_test(test_check),
+        cmocka_unit_test(test_groups),      cmocka_unit_test(test_cholesky),
+        cmocka_unit_test(test_alias),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
