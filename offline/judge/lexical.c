@@ -175,15 +175,19 @@ struct reason {
     double share; /* part of the difference */
 };
 
-/* Weighted mean of the measures' differences; the strongest parts go to `reasons`. */
+/* Weighted mean of the measures' differences; the strongest parts go to `reasons`. `ret_seen` tells whether either text
+ * shows anything of what the axis is about. */
 static double difference(const struct vq_axis_weights *weights, const struct vq_measures *a,
-                         const struct vq_measures *b, struct reason reasons[REASONS_MAX])
+                         const struct vq_measures *b, struct reason reasons[REASONS_MAX],
+                         bool *ret_seen)
 {
     double sum = 0;
     double total = 0;
+    bool seen = false;
     for (size_t m = 0; m < VQ_MEASURE__COUNT; m++) {
         double part = weights->at[m] * vq_measure_difference((enum vq_measure)m, a, b);
         bool active = a->at[m] > 0 || b->at[m] > 0;
+        seen = seen || (active && fabs(weights->at[m]) > 0);
         sum += part;
         total += fabs(weights->at[m]) * (active ? 1.0 : INACTIVE_SHARE);
         struct reason next = {(enum vq_measure)m, part};
@@ -195,6 +199,7 @@ static double difference(const struct vq_axis_weights *weights, const struct vq_
             }
         }
     }
+    *ret_seen = seen;
     return total > 0 ? sum / total : 0;
 }
 
@@ -231,11 +236,14 @@ enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind 
     vq_measure_text(lexical->lexicon, question->output_a, &a);
     vq_measure_text(lexical->lexicon, question->output_b, &b);
     struct reason reasons[REASONS_MAX] = {{0}};
-    double found = difference(weights, &a, &b, reasons);
+    bool seen = false;
+    double found = difference(weights, &a, &b, reasons, &seen);
     if (analysis != NULL) {
         explain(reasons, &a, &b, analysis);
     }
-    found += noise_of(lexical, kind, question, draw);
+    if (seen) { /* where there is nothing to see, nobody imagines a difference */
+        found += noise_of(lexical, kind, question, draw);
+    }
     if (fabs(found) < judges[kind].equal_below) {
         return VQ_OPINION_EQUAL;
     }
