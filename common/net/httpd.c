@@ -1,0 +1,360 @@
+/* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out is a timer, MHD_run does the rest.
+ * Invariants: bound to a loopback address only; a request whose Host header names another host is refused, and so is one without the
+ * token where a token is asked; handlers answer at once from the loop's thread. Owns connections and responses. */
+#include "common/net/httpd.h"
+
+#include "common/base/alloc.h"
+#include "common/net/loop_private.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <strings.h>
+
+struct vq_httpd {
+    struct vq_loop *loop;
+    struct vq_httpd_options options;
+    struct MHD_Daemon *daemon;
+    uv_poll_t *poll;
+    struct vq_timer *timer;
+    uint16_t port;
+};
+
+/* Of one request, from its first line to its end. */
+struct passage {
+    struct vq_buf body;
+};
+
+/* ---- what is let in ---- */
+
+struct token_check {
+    const char *given;
+    bool equal;
+};
+
+/* Takes as long whatever the first wrong byte is. */
+static enum vq_status compare_token(void *ctx, struct vq_span token)
+{
+    struct token_check *check = ctx;
+    size_t n = strlen(check->given);
+    unsigned char differs = n != token.bytes;
+    for (size_t i = 0; i < token.bytes; i++) {
+        differs |= (unsigned char)(token.at[i] ^ check->given[i < n ? i : 0]);
+    }
+    check->equal = differs == 0;
+    return VQ_OK;
+}
+
+static bool has_token(const struct vq_httpd *httpd, struct MHD_Connection *connection)
+{
+    static const char prefix[] = "Bearer ";
+    const char *header =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (header == NULL || strncmp(header, prefix, strlen(prefix)) != 0 ||
+        header[strlen(prefix)] == '\0') {
+        return false;
+    }
+    struct token_check check = {.given = header + strlen(prefix)};
+    return vq_secret_expose(httpd->options.token, compare_token, &check) == VQ_OK && check.equal;
+}
+
+static bool host_is_local(struct MHD_Connection *connection)
+{
+    static const char *const local[] = {"127.0.0.1", "localhost", "[::1]"};
+    const char *host =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    if (host == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < VQ_COUNT(local); i++) {
+        size_t n = strlen(local[i]);
+        if (strncasecmp(host, local[i], n) == 0 && (host[n] == '\0' || host[n] == ':')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool path_matches(const char *route, const char *path)
+{
+    size_t n = strlen(route);
+    return n > 0 && route[n - 1] == '*' ? strncmp(route, path, n - 1) == 0
+                                        : strcmp(route, path) == 0;
+}
+
+/* ---- answering ---- */
+
+static enum MHD_Result reply(struct MHD_Connection *connection, int status, const char *type,
+                             const char *location, struct vq_span body)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body.bytes, (void *)(uintptr_t)body.at, MHD_RESPMEM_MUST_COPY);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    static const char *const fixed[][2] = {
+        {"Cache-Control", "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+         "connect-src 'self'; frame-ancestors 'none'"},
+        {"Referrer-Policy", "no-referrer"},
+    };
+    enum MHD_Result ok = MHD_add_response_header(response, "Content-Type",
+                                                 type != NULL ? type : "text/plain; charset=utf-8");
+    for (size_t i = 0; i < VQ_COUNT(fixed) && ok == MHD_YES; i++) {
+        ok = MHD_add_response_header(response, fixed[i][0], fixed[i][1]);
+    }
+    if (ok == MHD_YES && location != NULL) {
+        ok = MHD_add_response_header(response, "Location", location);
+    }
+    if (ok == MHD_YES && status == 401) {
+        ok = MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    }
+    if (ok == MHD_YES) {
+        ok = MHD_queue_response(connection, (unsigned)status, response);
+    }
+    MHD_destroy_response(response);
+    return ok;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, int status, const char *text)
+{
+    return reply(connection, status, NULL, NULL, vq_span_str(text));
+}
+
+static enum MHD_Result handle(struct vq_httpd *httpd, struct MHD_Connection *connection,
+                              const struct vq_httpd_route *route,
+                              const struct vq_httpd_request *request)
+{
+    struct vq_buf body;
+    vq_buf_init(&body, VQ_HTTPD_RESPONSE_BYTES_MAX);
+    struct vq_httpd_response response = {
+        .status = 200, .content_type = "text/plain; charset=utf-8", .body = &body};
+    route->handle(httpd->options.ctx, request, &response);
+    enum MHD_Result ok =
+        body.status != VQ_OK
+            ? refuse(connection, 500, "the answer is too long, or there is no memory\n")
+            : reply(connection, response.status, response.content_type, response.location,
+                    vq_buf_span(&body));
+    vq_buf_free(&body);
+    return ok;
+}
+
+static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *connection,
+                                const char *path, const char *method, struct vq_span body)
+{
+    bool post = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+    bool get =
+        strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    bool known = false;
+    if (!host_is_local(connection)) {
+        return refuse(connection, 403, "the Host header names another host\n");
+    }
+    for (uint32_t i = 0; i < httpd->options.routes_count; i++) {
+        const struct vq_httpd_route *route = &httpd->options.routes[i];
+        if (!path_matches(route->path, path)) {
+            continue;
+        }
+        known = true;
+        if (!(route->method == VQ_HTTPD_POST ? post : get)) {
+            continue;
+        }
+        if (!route->open && httpd->options.token != NULL && !has_token(httpd, connection)) {
+            return refuse(connection, 401, "a token is needed\n");
+        }
+        struct vq_httpd_request request = {
+            .method = route->method, .path = path, .body = body, .opaque = connection};
+        return handle(httpd, connection, route, &request);
+    }
+    return known ? refuse(connection, 405, "not this method\n")
+                 : refuse(connection, 404, "there is nothing here\n");
+}
+
+const char *vq_httpd_query(const struct vq_httpd_request *request, const char *name)
+{
+    union {
+        const void *from;
+        struct MHD_Connection *to;
+    } connection = {.from = request->opaque};
+    return MHD_lookup_connection_value(connection.to, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* ---- libmicrohttpd's callbacks ---- */
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_bytes, void **state)
+{
+    (void)version;
+    struct passage *p = *state;
+    if (p == NULL) {
+        p = vq_alloc(1, sizeof(*p));
+        if (p == NULL) {
+            return MHD_NO;
+        }
+        vq_buf_init(&p->body, VQ_HTTPD_REQUEST_BYTES_MAX);
+        *state = p;
+        return MHD_YES;
+    }
+    if (*upload_bytes > 0) {
+        vq_buf_append(&p->body, upload, *upload_bytes);
+        *upload_bytes = 0;
+        return MHD_YES;
+    }
+    if (p->body.status == VQ_LIMIT) {
+        return refuse(connection, 413, "the body is too long\n");
+    }
+    if (p->body.status != VQ_OK) {
+        return MHD_NO;
+    }
+    return dispatch(ctx, connection, url, method, vq_buf_span(&p->body));
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode how)
+{
+    (void)ctx;
+    (void)connection;
+    (void)how;
+    struct passage *p = *state;
+    if (p != NULL) {
+        vq_buf_free(&p->body);
+        vq_free(p);
+        *state = NULL;
+    }
+}
+
+/* ---- on the loop ---- */
+
+static void run_daemon(struct vq_httpd *httpd)
+{
+    (void)MHD_run(httpd->daemon);
+    MHD_UNSIGNED_LONG_LONG ms;
+    if (MHD_get_timeout(httpd->daemon, &ms) == MHD_YES) {
+        vq_timer_start(httpd->timer, ms, 0);
+    } else {
+        vq_timer_stop(httpd->timer);
+    }
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    run_daemon(poll->data);
+}
+
+static void on_timer(void *ctx)
+{
+    run_daemon(ctx);
+}
+
+static void on_poll_closed(uv_handle_t *handle_closed)
+{
+    vq_free(handle_closed);
+}
+
+static enum vq_status start_poll(struct vq_httpd *httpd, struct vq_error *err)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(httpd->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info == NULL || info->epoll_fd < 0) {
+        return vq_fail(err, VQ_IO, "the HTTP server has no epoll descriptor");
+    }
+    httpd->poll = vq_alloc(1, sizeof(*httpd->poll));
+    if (httpd->poll == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    int r = uv_poll_init(vq_loop_uv(httpd->loop), httpd->poll, info->epoll_fd);
+    if (r != 0) {
+        vq_free(httpd->poll); /* was never on the loop */
+        httpd->poll = NULL;
+        return vq_fail(err, VQ_IO, "cannot watch the HTTP server: %s", uv_strerror(r));
+    }
+    httpd->poll->data = httpd;
+    r = uv_poll_start(httpd->poll, UV_READABLE, on_poll);
+    return r == 0 ? VQ_OK : vq_fail(err, VQ_IO, "cannot watch the HTTP server: %s", uv_strerror(r));
+}
+
+static enum vq_status start_daemon(struct vq_httpd *httpd, struct vq_error *err)
+{
+    const char *address = httpd->options.address != NULL ? httpd->options.address : "127.0.0.1";
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(httpd->options.port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(httpd->options.port)};
+    bool is_v6 = strcmp(address, "::1") == 0;
+    if (is_v6) {
+        v6.sin6_addr = in6addr_loopback;
+    } else if (inet_pton(AF_INET, address, &v4.sin_addr) != 1 ||
+               (ntohl(v4.sin_addr.s_addr) >> 24) != 127) {
+        return vq_fail(err, VQ_INVALID, "%s is not a loopback address", address);
+    }
+    unsigned flags = MHD_USE_EPOLL | (is_v6 ? MHD_USE_IPv6 : 0);
+    errno = 0;
+    httpd->daemon =
+        MHD_start_daemon(flags, httpd->options.port, NULL, NULL, on_request, httpd,
+                         MHD_OPTION_SOCK_ADDR, is_v6 ? (const void *)&v6 : (const void *)&v4,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)VQ_HTTPD_CONNECTIONS_MAX,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)VQ_HTTPD_IDLE_S,
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd, MHD_OPTION_END);
+    if (httpd->daemon == NULL) {
+        return errno == EADDRINUSE
+                   ? vq_fail(err, VQ_EXISTS, "port %u of %s is taken", httpd->options.port, address)
+                   : vq_fail(err, VQ_IO, "cannot listen on %s: %s", address,
+                             errno != 0 ? strerror(errno) : "unknown reason");
+    }
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(httpd->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    httpd->port = info != NULL ? info->port : httpd->options.port;
+    return VQ_OK;
+}
+
+enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_options *options,
+                               struct vq_httpd **ret_httpd, struct vq_error *err)
+{
+    if (options->routes_count > VQ_HTTPD_ROUTES_MAX) {
+        return vq_fail(err, VQ_LIMIT, "more than %d routes", VQ_HTTPD_ROUTES_MAX);
+    }
+    struct vq_httpd *httpd = vq_alloc(1, sizeof(*httpd));
+    if (httpd == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    httpd->loop = loop;
+    httpd->options = *options;
+    enum vq_status status = vq_timer_create(loop, on_timer, httpd, &httpd->timer);
+    if (status == VQ_OK) {
+        status = start_daemon(httpd, err);
+    }
+    if (status == VQ_OK) {
+        status = start_poll(httpd, err);
+    }
+    if (status != VQ_OK) {
+        vq_httpd_destroy(&httpd);
+        return status;
+    }
+    *ret_httpd = httpd;
+    return VQ_OK;
+}
+
+uint16_t vq_httpd_port(const struct vq_httpd *httpd)
+{
+    return httpd->port;
+}
+
+void vq_httpd_destroy(struct vq_httpd **httpd)
+{
+    struct vq_httpd *h = *httpd;
+    if (h == NULL) {
+        return;
+    }
+    if (h->poll != NULL) {
+        (void)uv_poll_stop(h->poll); /* before its descriptor is closed behind its back */
+        uv_close((uv_handle_t *)h->poll, on_poll_closed);
+    }
+    vq_timer_destroy(&h->timer);
+    if (h->daemon != NULL) {
+        MHD_stop_daemon(h->daemon);
+    }
+    vq_free(h);
+    *httpd = NULL;
+}
