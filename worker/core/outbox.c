@@ -104,6 +104,7 @@ void vq_work_outbox_read_spooled(struct vq_work *w)
                             w->spec->repair == NULL;
         }
         vq_work_outbox_send(w, entry);
+        w->flush = true;
     }
 }
 

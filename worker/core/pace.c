@@ -39,7 +39,7 @@ void vq_gcra_spend(struct vq_gcra *gcra, double cost, int64_t now_ns)
         return;
     }
     int64_t from = gcra->next_ns > now_ns ? gcra->next_ns : now_ns;
-    gcra->next_ns = from + as_ns(cost * gcra->unit_ns);
+    gcra->next_ns = from + as_ns(cost * gcra->unit_ns) + 1; /* rounded up: never faster */
 }
 
 void vq_gcra_settle(struct vq_gcra *gcra, double reserved, double actual)

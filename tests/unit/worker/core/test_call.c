@@ -1,0 +1,325 @@
+/* Calls: their order of notes, how each end is dealt with, tries, repair, truncation. */
+#include "rig.h"
+
+static struct rig rig;
+
+static int teardown(void **state)
+{
+    (void)state;
+    vq_work_destroy(&rig.w);
+    return 0;
+}
+
+static void begin(uint32_t concurrency)
+{
+    rig_init(&rig, 1, 1);
+    rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true});
+    rig_open(&rig, concurrency);
+}
+
+static void one_ask(void)
+{
+    struct vq_ask ask = {.task = 0};
+    rig_sample(&rig, 0);
+    rig_forget(&rig);
+    rig_lease_asks(&rig, 0, 1, &ask, 1);
+}
+
+static void test_notes_and_calls_in_order(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    assert_string_equal(rig.log, "sC"); /* SENT, then the call */
+    rig_answer(&rig, 0, "Model: A");
+    assert_string_equal(rig.log, "sCn"); /* the answer is noted, then read */
+    rig_wait(&rig, VQ_WORK_BATCH_MS);
+    assert_string_equal(rig.log, "sCnR");
+    rig_ack(&rig, 0, 1);
+    assert_string_equal(rig.log, "sCnRk");
+    const struct vq_result *r = &rig.results[0].r;
+    assert_int_equal(r->outcome, VQ_OUTCOME_FIRST);
+    assert_true(r->final);
+    assert_int_equal(r->tries, 1);
+    assert_int_equal(r->tokens_in, 50);
+    assert_int_equal(r->call.b[0], 0xab);
+    assert_int_equal(r->call.b[15], 1);
+}
+
+static void test_without_a_spool_no_notes(void **state)
+{
+    (void)state;
+    rig_init(&rig, 1, 1);
+    rig_create(&rig, (struct vq_work_options){.local = -1});
+    rig_open(&rig, 8);
+    one_ask();
+    rig_answer(&rig, 0, "Model: A");
+    rig_wait(&rig, VQ_WORK_BATCH_MS);
+    rig_ack(&rig, 0, 1);
+    assert_string_equal(rig.log, "CR");
+}
+
+static void test_tries_are_bounded_and_typed(void **state)
+{
+    (void)state;
+    static const struct {
+        enum vq_call_end end;
+        enum vq_outcome outcome;
+    } cases[] = {{VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE},
+                 {VQ_END_NETWORK, VQ_OUTCOME_UNAVAILABLE},
+                 {VQ_END_LOST, VQ_OUTCOME_UNAVAILABLE},
+                 {VQ_END_BAD_RESPONSE, VQ_OUTCOME_BAD_RESPONSE}};
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        begin(8);
+        one_ask();
+        for (uint32_t tries = 1; tries <= 3; tries++) { /* tries_max of the rig */
+            assert_int_equal(rig.calls_count, 1);
+            assert_int_equal(rig.calls[0].tries, tries);
+            rig_fail(&rig, 0, cases[i].end, -1);
+            rig_echo(&rig);
+            rig_wait(&rig, (int64_t)VQ_WORK_BACKOFF_MS
+                               << (tries - 1)); /* full jitter: not later than this */
+        }
+        assert_int_equal(rig.calls_count, 0);
+        assert_int_equal(rig.calls_ever, 3);
+        assert_int_equal(rig.results_count, 3); /* each call is a record */
+        for (uint32_t n = 0; n < 3; n++) {
+            assert_int_equal(rig.results[n].r.end, cases[i].end);
+            assert_int_equal(rig.results[n].r.final, n == 2);
+            assert_int_equal(rig.results[n].r.outcome, n == 2 ? cases[i].outcome : VQ_OUTCOME_NONE);
+        }
+        vq_work_destroy(&rig.w);
+    }
+    begin(8);
+}
+
+static void test_retry_after_of_a_provider_error_is_kept(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    rig_fail(&rig, 0, VQ_END_PROVIDER, 2000);
+    rig_wait(&rig, 1990);
+    assert_int_equal(rig.calls_ever, 1);
+    rig_wait(&rig, 20);
+    assert_int_equal(rig.calls_ever, 2);
+}
+
+static void test_what_a_retry_does_not_help_settles_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        enum vq_call_end end;
+        enum vq_outcome outcome;
+    } cases[] = {{VQ_END_BAD_REQUEST, VQ_OUTCOME_ERROR}, {VQ_END_TOO_LONG, VQ_OUTCOME_TOO_LONG}};
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        begin(8);
+        one_ask();
+        rig_fail(&rig, 0, cases[i].end, -1);
+        rig_wait(&rig, 100);
+        assert_int_equal(rig.calls_ever, 1);
+        assert_true(rig.results[0].r.final);
+        assert_int_equal(rig.results[0].r.outcome, cases[i].outcome);
+        vq_work_destroy(&rig.w);
+    }
+    begin(8);
+}
+
+static void test_a_rate_refusal_burns_no_try(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    for (int i = 0; i < 10; i++) { /* far more often than tries_max */
+        assert_int_equal(rig.calls_count, 1);
+        assert_int_equal(rig.calls[0].tries, 1);
+        rig_fail(&rig, 0, VQ_END_RATE, 100);
+        assert_int_equal(rig.calls_count, 0);
+        rig_wait(&rig, 99);
+        assert_int_equal(rig.calls_count, 0); /* never before the stated time */
+        rig_wait(&rig, 11);
+        rig_echo(&rig);
+    }
+    rig_answer(&rig, 0, "Model: A");
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.results_count, 11);
+    assert_int_equal(rig.results[9].r.end, VQ_END_RATE);
+    assert_false(rig.results[9].r.final);
+    assert_int_equal(rig.results[10].r.outcome, VQ_OUTCOME_FIRST);
+}
+
+static void test_an_unparseable_answer_is_repaired_once(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    struct vq_hash ask = rig.calls[0].request;
+    rig_answer(&rig, 0, "who knows");
+    assert_int_equal(rig.calls_count, 1);
+    assert_int_equal(rig.calls[0].kind, VQ_CALL_REPAIR);
+    assert_true(vq_hash_eq(&rig.calls[0].repaired, &ask));
+    rig_fail(&rig, 0, VQ_END_PROVIDER, -1); /* the repair has tries of its own */
+    rig_wait(&rig, VQ_WORK_BACKOFF_MS);
+    assert_int_equal(rig.calls[0].kind, VQ_CALL_REPAIR);
+    assert_int_equal(rig.calls[0].tries, 3);
+    rig_answer(&rig, 0, "still nobody knows");
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.calls_count, 0);
+    assert_int_equal(rig.results_count, 3);
+    assert_int_equal(rig.results[0].r.outcome, VQ_OUTCOME_UNPARSEABLE);
+    assert_false(rig.results[0].r.final);
+    assert_false(rig.results[1].r.final);
+    assert_int_equal(rig.results[2].r.outcome, VQ_OUTCOME_UNPARSEABLE);
+    assert_true(rig.results[2].r.final);
+}
+
+static void test_repair_off(void **state)
+{
+    (void)state;
+    rig_init(&rig, 1, 1);
+    rig.repair = false;
+    rig_create(&rig, (struct vq_work_options){.local = 0});
+    rig_open(&rig, 8);
+    one_ask();
+    rig_answer(&rig, 0, "who knows");
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.calls_ever, 1);
+    assert_true(rig.results[0].r.final);
+    assert_int_equal(rig.results[0].r.outcome, VQ_OUTCOME_UNPARSEABLE);
+    /* a prior cannot be repaired either */
+    struct vq_ask prior = {.task = 1, .order = 1, .prior = vq_span_str("x")};
+    rig_ack(&rig, 0, 1);
+    rig_sample(&rig, 0);
+    rig_lease_asks(&rig, 0, 2, &prior, 1);
+    assert_int_equal(rig.returned_whole, 1);
+}
+
+static void test_refused_and_truncated_answers_are_answers(void **state)
+{
+    (void)state;
+    begin(8);
+    rig_lease(&rig, 0, 1, false);
+    rig_end(&rig, 0,
+            (struct vq_work_reply){.end = VQ_END_ANSWER, .refusal = true, .retry_after_ms = -1});
+    rig_end(&rig, 0,
+            (struct vq_work_reply){.end = VQ_END_ANSWER,
+                                   .retry_after_ms = -1,
+                                   .answer = vq_span_str("Let me think about"),
+                                   .finish_reason = vq_span_str("length")});
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.results[0].r.outcome, VQ_OUTCOME_REFUSED);
+    assert_int_equal(rig.results[1].r.outcome, VQ_OUTCOME_TRUNCATED);
+    assert_true(rig.results[0].r.final && rig.results[1].r.final);
+    assert_int_equal(rig.calls_ever, 2);
+}
+
+static void long_sample(size_t bytes)
+{
+    static char text[8192];
+    memset(text, 'x', sizeof(text));
+    rig_message(&rig,
+                (struct vq_msg){.type = VQ_MSG_SAMPLE,
+                                .u.sample = {rig.session, 0, vq_span_str("p"), vq_span(text, bytes),
+                                             vq_span(text, bytes / 4)}});
+}
+
+static void test_too_long_is_cut_by_halves_where_the_run_wants_it(void **state)
+{
+    (void)state;
+    rig_init(&rig, 1, 1);
+    rig.truncate = true;
+    rig_create(&rig, (struct vq_work_options){.local = 0});
+    rig_open(&rig, 8);
+    long_sample(2048);
+    struct vq_ask ask = {.task = 0};
+    rig_lease_asks(&rig, 0, 1, &ask, 1);
+    size_t before = rig.last_system_bytes;
+    struct vq_hash hash = rig.calls[0].request;
+    size_t cuts[] = {1024, 512, 256};
+    for (size_t i = 0; i < VQ_COUNT(cuts); i++) {
+        rig_fail(&rig, 0, VQ_END_TOO_LONG, -1);
+        assert_int_equal(rig.calls_count, 1);
+        assert_int_equal(rig.calls[0].output_bytes_max, cuts[i]);
+        assert_true(rig.last_system_bytes < before);
+        assert_true(vq_hash_eq(&rig.calls[0].request,
+                               &hash)); /* that it may be cut is part of the hash, how far is not */
+        before = rig.last_system_bytes;
+    }
+    rig_fail(&rig, 0, VQ_END_TOO_LONG, -1); /* no sense left below this */
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.results[3].r.outcome, VQ_OUTCOME_TOO_LONG);
+    assert_true(rig.results[3].r.final);
+}
+
+static void test_an_unknown_reply_is_nothing(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    struct vq_work_call call = rig.calls[0];
+    rig_answer(&rig, 0, "Model: A");
+    struct vq_work_reply again = {
+        .call = call.id, .end = VQ_END_ANSWER, .answer = vq_span_str("Model: B")};
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_REPLY, .u.reply = &again});
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.results_count, 1);
+}
+
+static void test_long_texts_are_cut_at_their_bounds(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    static char many[5000];
+    for (size_t i = 0; i + 1 < sizeof(many); i += 2) {
+        memcpy(many + i, "\xc3\xa9", 2);
+    }
+    rig_end(&rig, 0,
+            (struct vq_work_reply){.end = VQ_END_BAD_REQUEST,
+                                   .retry_after_ms = -1,
+                                   .http_status = 40000,
+                                   .error = vq_span(many, sizeof(many)),
+                                   .model = vq_span(many, 257)});
+    rig_wait(&rig, 10); /* the rig encodes it: over a bound, that would fail */
+    assert_int_equal(rig.results[0].r.model.bytes, 256);
+    assert_int_equal(rig.results[0].r.error.bytes, 1024);
+}
+
+static void test_call_ids_differ_and_hashes_repeat(void **state)
+{
+    (void)state;
+    begin(16);
+    rig_lease(&rig, 0, 1, false);
+    rig_lease(&rig, 1, 2, false);
+    assert_int_equal(rig.calls_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        for (uint32_t j = i + 1; j < 4; j++) {
+            assert_false(vq_id_eq(&rig.calls[i].id, &rig.calls[j].id));
+            assert_false(vq_hash_eq(&rig.calls[i].request, &rig.calls[j].request));
+        }
+    }
+    struct vq_hash first = rig.calls[0].request;
+    rig_fail(&rig, 0, VQ_END_LOST, -1);
+    rig_wait(&rig, VQ_WORK_BACKOFF_MS);
+    assert_true(vq_hash_eq(&rig.calls[3].request, &first)); /* the retry asks the same */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_notes_and_calls_in_order, teardown),
+        cmocka_unit_test_teardown(test_without_a_spool_no_notes, teardown),
+        cmocka_unit_test_teardown(test_tries_are_bounded_and_typed, teardown),
+        cmocka_unit_test_teardown(test_retry_after_of_a_provider_error_is_kept, teardown),
+        cmocka_unit_test_teardown(test_what_a_retry_does_not_help_settles_at_once, teardown),
+        cmocka_unit_test_teardown(test_a_rate_refusal_burns_no_try, teardown),
+        cmocka_unit_test_teardown(test_an_unparseable_answer_is_repaired_once, teardown),
+        cmocka_unit_test_teardown(test_repair_off, teardown),
+        cmocka_unit_test_teardown(test_refused_and_truncated_answers_are_answers, teardown),
+        cmocka_unit_test_teardown(test_too_long_is_cut_by_halves_where_the_run_wants_it, teardown),
+        cmocka_unit_test_teardown(test_an_unknown_reply_is_nothing, teardown),
+        cmocka_unit_test_teardown(test_long_texts_are_cut_at_their_bounds, teardown),
+        cmocka_unit_test_teardown(test_call_ids_differ_and_hashes_repeat, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

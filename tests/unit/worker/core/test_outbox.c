@@ -1,0 +1,257 @@
+/* Results without an ACK: batches, sending again, what an earlier spool held, back-pressure. */
+#include "rig.h"
+
+#include "common/base/rng.h"
+#include "worker/core/heap.h"
+#include "worker/core/table.h"
+
+static struct rig rig;
+
+static int teardown(void **state)
+{
+    (void)state;
+    vq_work_destroy(&rig.w);
+    return 0;
+}
+
+static void begin(uint32_t axes, uint32_t concurrency)
+{
+    rig_init(&rig, 1, axes);
+    rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true});
+    if (concurrency > 0) {
+        rig_open(&rig, concurrency);
+    }
+}
+
+static void test_a_batch_waits_a_few_milliseconds(void **state)
+{
+    (void)state;
+    begin(8, 16);
+    rig_lease(&rig, 0, 1, false);
+    for (int i = 0; i < 5; i++) {
+        rig_answer(&rig, 0, "Model: A");
+    }
+    assert_int_equal(rig.sent[VQ_MSG_RESULTS], 0);
+    rig_wait(&rig, VQ_WORK_BATCH_MS - 1);
+    assert_int_equal(rig.sent[VQ_MSG_RESULTS], 0);
+    rig_wait(&rig, 1);
+    assert_int_equal(rig.sent[VQ_MSG_RESULTS], 1);
+    assert_int_equal(rig.results_count, 5);
+}
+
+static void test_a_full_batch_goes_at_once(void **state)
+{
+    (void)state;
+    begin(40, 1000);
+    for (uint64_t shard = 0; shard < 8; shard++) {
+        rig_lease(&rig, shard, shard + 1, false);
+    }
+    for (uint32_t i = 0; i < VQ_WORK_BATCH_RESULTS - 1; i++) {
+        rig_answer(&rig, 0, "Model: A");
+    }
+    assert_int_equal(rig.sent[VQ_MSG_RESULTS], 0);
+    rig_answer(&rig, 0, "Model: A");
+    assert_int_equal(rig.sent[VQ_MSG_RESULTS], 1);
+    assert_int_equal(rig.results_count, VQ_WORK_BATCH_RESULTS);
+}
+
+static void test_large_answers_go_alone(void **state)
+{
+    (void)state;
+    static char big[VQ_ANSWER_BYTES_MAX + 100];
+    memset(big, 'x', sizeof(big));
+    begin(8, 16);
+    rig_lease(&rig, 0, 1, false);
+    for (int i = 0; i < 3; i++) {
+        rig_end(&rig, 0,
+                (struct vq_work_reply){.end = VQ_END_ANSWER,
+                                       .retry_after_ms = -1,
+                                       .refusal = true,
+                                       .answer = vq_span(big, sizeof(big))});
+    }
+    assert_int_equal(rig.sent[VQ_MSG_RESULTS], 3);
+    assert_int_equal(rig.results[2].r.answer.bytes, VQ_ANSWER_BYTES_MAX); /* cut at the bound */
+}
+
+static void test_sent_again_without_an_ack(void **state)
+{
+    (void)state;
+    begin(1, 1);
+    struct vq_ask ask = {.task = 0};
+    rig_sample(&rig, 0);
+    rig_lease_asks(&rig, 0, 1, &ask, 1);
+    rig_answer(&rig, 0, "Model: A");
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.results_count, 1);
+    for (int i = 0; i < 6; i++) {
+        rig_wait(&rig, RIG_TERM_MS / 6 - 10);
+        rig_echo(&rig);
+        assert_int_equal(rig.results_count, 1);
+    }
+    rig_wait(&rig, 100);
+    assert_int_equal(rig.results_count, 2);
+    assert_true(vq_id_eq(&rig.results[0].r.call, &rig.results[1].r.call));
+    rig_ack(&rig, 0, 2); /* one result, ACKed once */
+    assert_int_equal(rig.spool_acked, 1);
+    assert_int_equal(rig_stats(&rig).results, 0);
+}
+
+static void spooled(uint8_t n, enum vq_call_end end, enum vq_call_kind kind, const char *answer)
+{
+    struct vq_result result = {.shard = 3,
+                               .fence = {1, 9},
+                               .task = 6,
+                               .tries = 1,
+                               .kind = (uint8_t)kind,
+                               .end = (uint8_t)end,
+                               .answer = vq_span_str(answer)};
+    result.call.b[0] = n;
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_SPOOLED, .u.result = &result});
+}
+
+static void test_what_an_earlier_spool_held_is_sent_after_hello(void **state)
+{
+    (void)state;
+    begin(1, 0);
+    spooled(1, VQ_END_ANSWER, VQ_CALL_ASK, "Model: B");
+    spooled(2, VQ_END_ANSWER, VQ_CALL_ASK, "no idea");
+    spooled(3, VQ_END_ANSWER, VQ_CALL_REPAIR, "no idea");
+    spooled(4, VQ_END_UNKNOWN, VQ_CALL_ASK, "");
+    spooled(5, VQ_END_PROVIDER, VQ_CALL_ASK, "");
+    spooled(5, VQ_END_PROVIDER, VQ_CALL_ASK, ""); /* twice is once */
+    assert_string_equal(rig.log, "");
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
+    rig_welcome(&rig);
+    assert_int_equal(rig.last[VQ_MSG_HELD].u.held.calls_count, 5); /* listed at once */
+    assert_int_equal(rig.results_count, 0);                        /* read when the SPEC is known */
+    rig_spec(&rig);
+    assert_int_equal(rig.results_count, 5);
+    static const struct {
+        enum vq_outcome outcome;
+        bool final;
+    } want[] = {{VQ_OUTCOME_SECOND, true},
+                {VQ_OUTCOME_UNPARSEABLE, false}, /* a repair is due, by whoever gets the task */
+                {VQ_OUTCOME_UNPARSEABLE, true},
+                {VQ_OUTCOME_NONE, false},
+                {VQ_OUTCOME_NONE, false}};
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(rig.results[i].r.call.b[0], i + 1);
+        assert_int_equal(rig.results[i].r.outcome, want[i].outcome);
+        assert_int_equal(rig.results[i].r.final, want[i].final);
+    }
+    rig_ack(&rig, 0, 5);
+    assert_int_equal(rig.spool_acked, 5);
+    assert_int_equal(rig_stats(&rig).results, 0);
+}
+
+static void test_no_call_starts_while_too_much_is_unacked(void **state)
+{
+    (void)state;
+    static char big[VQ_ANSWER_BYTES_MAX];
+    memset(big, 'x', sizeof(big));
+    begin(64, 1);
+    for (uint64_t shard = 0; shard < 3; shard++) {
+        rig_lease(&rig, shard, shard + 1, false);
+    }
+    uint32_t ended = 0;
+    while (rig.calls_count > 0 && ended < 300) {
+        rig_end(&rig, 0,
+                (struct vq_work_reply){.end = VQ_END_ANSWER,
+                                       .retry_after_ms = -1,
+                                       .refusal = true,
+                                       .answer = vq_span(big, sizeof(big))});
+        ended++;
+    }
+    assert_in_range(ended, 120, 130); /* 128 MiB of them */
+    rig_wait(&rig, 10);
+    rig_ack(&rig, 0, rig.results_count);
+    assert_int_equal(rig.calls_count, 1); /* goes on */
+}
+
+/* ---- the parts ---- */
+
+static void test_table_against_a_plain_list(void **state)
+{
+    (void)state;
+    enum {
+        KEYS = 700
+    };
+    static int there[KEYS];
+    static int values[KEYS];
+    memset(there, 0, sizeof(there));
+    struct vq_work_table table = {0};
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 1);
+    for (int step = 0; step < 60000; step++) {
+        uint64_t k = vq_rng_below(&rng, KEYS);
+        struct vq_work_key128 key = {k % 3, k * 0x10000};
+        if (there[k]) {
+            assert_ptr_equal(vq_work_table_get(&table, key), &values[k]);
+            vq_work_table_remove(&table, key);
+        } else {
+            assert_null(vq_work_table_get(&table, key));
+            vq_work_table_remove(&table, key); /* none: nothing */
+            assert_int_equal(vq_work_table_put(&table, key, &values[k]), VQ_OK);
+        }
+        there[k] = !there[k];
+    }
+    for (uint64_t k = 0; k < KEYS; k++) {
+        assert_ptr_equal(vq_work_table_get(&table, (struct vq_work_key128){k % 3, k * 0x10000}),
+                         there[k] ? &values[k] : NULL);
+    }
+    vq_work_table_free(&table);
+}
+
+static void test_heap_against_a_plain_list(void **state)
+{
+    (void)state;
+    enum {
+        NODES = 300
+    };
+    static struct vq_work_node nodes[NODES];
+    struct vq_work_heap heap = {0};
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 2);
+    assert_int_equal(vq_work_heap_reserve(&heap, NODES), VQ_OK);
+    for (int i = 0; i < NODES; i++) {
+        nodes[i].at = VQ_WORK_HEAP_NOWHERE;
+    }
+    for (int step = 0; step < 30000; step++) {
+        struct vq_work_node *node = &nodes[vq_rng_below(&rng, NODES)];
+        if (node->at == VQ_WORK_HEAP_NOWHERE) {
+            node->first = (int64_t)vq_rng_below(&rng, 20);
+            node->second = vq_rng_below(&rng, 1000);
+            vq_work_heap_push(&heap, node);
+        } else {
+            vq_work_heap_remove(&heap, node);
+        }
+        const struct vq_work_node *least = NULL;
+        for (int i = 0; i < NODES; i++) {
+            const struct vq_work_node *n = &nodes[i];
+            if (n->at != VQ_WORK_HEAP_NOWHERE &&
+                (least == NULL || n->first < least->first ||
+                 (n->first == least->first && n->second < least->second))) {
+                least = n;
+            }
+        }
+        const struct vq_work_node *top = vq_work_heap_peek(&heap);
+        assert_true((top == NULL) == (least == NULL));
+        assert_true(top == NULL || (top->first == least->first && top->second == least->second));
+    }
+    vq_work_heap_free(&heap);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_a_batch_waits_a_few_milliseconds, teardown),
+        cmocka_unit_test_teardown(test_a_full_batch_goes_at_once, teardown),
+        cmocka_unit_test_teardown(test_large_answers_go_alone, teardown),
+        cmocka_unit_test_teardown(test_sent_again_without_an_ack, teardown),
+        cmocka_unit_test_teardown(test_what_an_earlier_spool_held_is_sent_after_hello, teardown),
+        cmocka_unit_test_teardown(test_no_call_starts_while_too_much_is_unacked, teardown),
+        cmocka_unit_test(test_table_against_a_plain_list),
+        cmocka_unit_test(test_heap_against_a_plain_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
