@@ -1,7 +1,7 @@
 /* Coordinate descent first: it finds which parameters are 0 and the signs of the others, but creeps where the Hessian is
- * nearly flat. So it is followed by an active-set search, exact but for rounding: with zeros and signs known the model is
- * a plain quadratic; walk to its minimum, stopping where a parameter meets 0 (it joins the zeros), and at the minimum let
- * in the zero that the conditions of optimality call for most. Each round lowers the model.
+ * nearly flat. So it is followed by an exact finish: with zeros and signs known the model is a plain quadratic; walk to
+ * its minimum, stopping where a parameter meets 0 (it joins the zeros), until the minimum is reached. Each round lowers
+ * the model and can only add a zero; a zero that should not be one is for the next Newton iteration to free.
  *
  * Pure; work space is the caller's. */
 #include "coordinator/stats/lasso_step.h"
@@ -12,12 +12,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define SWEEPS_MAX     200
-#define SWEEP_TINY     1e-14
-#define ROUNDS_PER     3      /* rounds of the active-set search a parameter */
-#define CONDITION_TINY 1e-9   /* relative to l1: a zero may offend by as much */
-#define BARELY         1e-200 /* a parameter that was just let in */
-#define RIDGE          1e-13  /* of the diagonal, where zeros and signs leave the minimum open */
+#define SWEEPS_MAX 200
+#define SWEEP_TINY 1e-14
+#define RIDGE      1e-13 /* of the diagonal, where zeros and signs leave the minimum open */
 
 static double curve_of(const struct vq_lasso_model *model, size_t i, size_t j)
 {
@@ -121,40 +118,13 @@ static bool walk(const struct vq_lasso_model *model, const size_t *index, size_t
     return stops == count;
 }
 
-/* Lets in the zero whose slope is most above l1; false when none is. */
-static bool let_in(const struct vq_lasso_model *model, double *step)
-{
-    double worst = model->l1 * (1.0 + CONDITION_TINY);
-    size_t next = model->params;
-    double slope_next = 0.0;
-    for (size_t j = model->first; j < model->params; j++) {
-        if (!is_zero(model, step, j)) {
-            continue;
-        }
-        double slope = model->gradient[j];
-        for (size_t l = 0; l < model->params; l++) {
-            slope += curve_of(model, j, l) * step[l];
-        }
-        if (fabs(slope) > worst) {
-            worst = fabs(slope);
-            next = j;
-            slope_next = slope;
-        }
-    }
-    if (next == model->params || model->at[next] != 0.0) {
-        return false; /* the step of a parameter that leaves 0 again is coordinate descent's to find */
-    }
-    step[next] = copysign(BARELY, -slope_next);
-    return true;
-}
-
 void vq_lasso_step(const struct vq_lasso_model *model, double *work_matrix, double *work_vector,
                    size_t *work_index, double *ret_step)
 {
     size_t params = model->params;
     double *step = ret_step;
     descend(model, work_vector, step);
-    for (size_t round = 0; round < ROUNDS_PER * params + 10; round++) {
+    for (size_t round = 0; round <= params; round++) {
         size_t count = 0;
         for (size_t j = 0; j < params; j++) {
             if (!is_zero(model, step, j)) {
@@ -169,7 +139,7 @@ void vq_lasso_step(const struct vq_lasso_model *model, double *work_matrix, doub
                 return;
             }
         }
-        if (walk(model, work_index, count, work_vector, step) && !let_in(model, step)) {
+        if (walk(model, work_index, count, work_vector, step)) {
             return;
         }
     }

@@ -85,6 +85,9 @@ static void test_corners(void **state)
     assert_int_equal(vq_bradley_fit((struct vq_matrix){negative, 1, 2}, &r.fit, NULL), VQ_INVALID);
     const double holes[4] = {0, NAN, 1, 0};
     assert_int_equal(vq_bradley_fit((struct vq_matrix){holes, 2, 2}, &r.fit, NULL), VQ_INVALID);
+    const double never_loses[9] = {0, 5, 0, 4, 0, 0, 6, 7, 0};
+    fit((struct vq_matrix){never_loses, 3, 3}, &r);
+    assert_int_equal(r.fit.status, VQ_BRADLEY_INFINITE);
     struct vq_bradley bare = {0};
     const double even[4] = {0, 2, 2, 0};
     assert_int_equal(vq_bradley_fit((struct vq_matrix){even, 2, 2}, &bare, NULL), VQ_OK);

@@ -248,6 +248,54 @@ static void test_weightless_rows(void **state)
     assert_memory_equal(with.log_loss, without.log_loss, sizeof(with.log_loss));
 }
 
+/* Swapping the models negates every score and flips every preference: the model matching coefficients are negated, those of
+ * preference prediction, C and the accuracies stay, all to the last bit. */
+static void test_swapped_models(void **state)
+{
+    (void)state;
+    struct planted p;
+    plant(&p, 31, 0.7);
+    double swapped_x[600];
+    double preference[200];
+    double swapped_preference[200];
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 31);
+    for (size_t row = 0; row < 200; row++) {
+        bool prefers_a = vq_rng_unit(&rng) < 0.5 + 0.3 * p.x[row * 3 + 1];
+        preference[row] = prefers_a ? 1.0 : 0.0;
+        swapped_preference[row] = 1.0 - preference[row];
+        for (size_t col = 0; col < 3; col++) {
+            swapped_x[row * 3 + col] = -p.x[row * 3 + col];
+        }
+    }
+    for (int predict = 0; predict < 2; predict++) {
+        struct vq_logit_data data = p.data;
+        data.y = predict == 1 ? preference : p.y;
+        struct vq_logit_data swapped = data;
+        swapped.x.at = swapped_x;
+        swapped.y = predict == 1 ? swapped_preference : p.y;
+        struct vq_crossval_options options = {.mode = VQ_CROSSVAL_LOG_LOSS, .seed = 6};
+        struct vq_crossval cv[2];
+        struct vq_logit_fit fit[2];
+        struct vq_logit_score score[2];
+        const struct vq_logit_data *both[2] = {&data, &swapped};
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(vq_crossval_choose_c(both[i], NULL, &options, &cv[i], NULL), VQ_OK);
+            assert_int_equal(vq_logit_fit_l2(both[i], cv[i].c, &fit[i], NULL), VQ_OK);
+            assert_int_equal(vq_logit_score(both[i], 0.0, fit[i].coef, &score[i], NULL), VQ_OK);
+        }
+        assert_memory_equal(cv[0].log_loss, cv[1].log_loss, sizeof(cv[0].log_loss));
+        assert_true(cv[0].c == cv[1].c);
+        assert_true(score[0].accuracy_ties_half == score[1].accuracy_ties_half);
+        for (size_t col = 0; col < 3; col++) {
+            double sign = predict == 1 ? 1.0 : -1.0;
+            assert_true(fit[0].coef[col] != 0.0 && fit[0].coef[col] == sign * fit[1].coef[col]);
+        }
+        vq_logit_fit_free(&fit[0]);
+        vq_logit_fit_free(&fit[1]);
+    }
+}
+
 int main(void)
 {
     vq_stats_init();
@@ -255,7 +303,7 @@ int main(void)
         cmocka_unit_test(test_given_folds),     cmocka_unit_test(test_assignment),
         cmocka_unit_test(test_choice_by_hand),  cmocka_unit_test(test_separable_data),
         cmocka_unit_test(test_published_folds), cmocka_unit_test(test_too_little),
-        cmocka_unit_test(test_weightless_rows),
+        cmocka_unit_test(test_weightless_rows), cmocka_unit_test(test_swapped_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,6 +171,7 @@ static void test_gate_could_flip(void **state)
         {8, 82, 10, true},   /* -0.02 .. 0.18 */
         {2, 95, 3, false},   /* at most 0.05: strict, still no pass */
         {2, 94, 4, true},    /* at most 0.06 */
+        {10, 85, 5, true},   /* passes now, could be exactly 0.05, which does not */
         {10, 84, 6, true},   /* passes now, could be 0.04 */
     };
     for (size_t c = 0; c < VQ_COUNT(cases); c++) {
