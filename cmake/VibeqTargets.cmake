@@ -1,9 +1,15 @@
 # The few functions every folder's CMakeLists.txt uses: flags, a library for a folder, a program, a unit test.
 
+include(CheckCCompilerFlag)
+check_c_compiler_flag(-Wformat-truncation VQ_KNOWS_FORMAT_TRUNCATION) # asked without the "no": GCC takes any -Wno-*
+
 add_library(vq_flags INTERFACE)
 target_compile_options(vq_flags INTERFACE
     -Wall -Wextra -Wconversion -Wshadow -Wvla -Wformat=2 -Wmissing-prototypes -Wstrict-prototypes
-    -Wswitch-enum -Wno-missing-field-initializers -Wno-format-truncation -fvisibility=hidden -fstack-protector-strong)
+    -Wswitch-enum -Wno-missing-field-initializers -fvisibility=hidden -fstack-protector-strong)
+if(VQ_KNOWS_FORMAT_TRUNCATION)
+    target_compile_options(vq_flags INTERFACE -Wno-format-truncation)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     target_compile_options(vq_flags INTERFACE -fcf-protection)
 endif()

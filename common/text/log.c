@@ -239,7 +239,7 @@ static const char *put_value(struct line *line, const char *at, va_list *args)
         text[0] = (char)va_arg(*args, int);
         put_text(line, vq_span(text, 1));
         break;
-    default: VQ_ASSERT(!"a log field has a conversion that vq_log does not know");
+    default: vq_assert_failed("a conversion that vq_log knows", __FILE__, __LINE__);
     }
     return c.end;
 }

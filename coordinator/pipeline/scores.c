@@ -59,7 +59,7 @@ struct vq_cell_score vq_score_cell(enum vq_pair_rule rule, enum vq_outcome first
     case VQ_PAIR_LENIENT: return lenient(first, second);
     case VQ_PAIR_FORWARD: return forward(first);
     }
-    VQ_ASSERT(!"unknown pair rule");
+    VQ_ASSERT(false && "unknown pair rule");
     return strict(first, second);
 }
 

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RESTART_FIRST_MS 200
-#define RESTART_MAX_MS   10000
+#define RESTART_FIRST_MS UINT64_C(200)
+#define RESTART_MAX_MS   UINT64_C(10000)
 
 static void spawn_worker(struct vq_local_worker *w);
 

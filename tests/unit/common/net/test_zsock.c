@@ -542,7 +542,7 @@ struct late_answer {
     uint64_t peers[4096];
     size_t count;
     int answered;
-    enum {
+    enum late_where {
         IN_TIMER,
         IN_DEFERRED,
         IN_HOOK
@@ -582,7 +582,7 @@ static void on_ping(void *ctx, uint64_t peer, struct vq_span frame)
     }
 }
 
-static void stall_round(struct fixture *f, int where, int rounds)
+static void stall_round(struct fixture *f, enum late_where where, int rounds)
 {
     vq_router_destroy(&f->router);
     struct late_answer *late = calloc(1, sizeof(*late));
