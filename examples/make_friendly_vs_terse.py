@@ -281,7 +281,7 @@ def styles_of(rng):
     }
     terse = {
         "warm": draw(rng, {0: 0.92, 1: 0.08}),
-        "force": draw(rng, {1: 0.55, 0: 0.3, -1: 0.15}),
+        "force": draw(rng, {1: 0.62, 0: 0.25, -1: 0.13}),
         "tone": draw(rng, {1: 0.4, 0: 0.5, -1: 0.1}),
         "asks": rng.random() < 0.05,
         "extras": draw(rng, {0: 0.45, 1: 0.25, 3: 0.15, 4: 0.15}),
