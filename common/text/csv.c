@@ -18,6 +18,9 @@ static bool needs_quotes(struct vq_span field)
     if (field.at[0] == ' ' || field.at[field.bytes - 1] == ' ') {
         return true; /* some readers trim bare fields */
     }
+    if (field.bytes >= 3 && memcmp(field.at, "\xef\xbb\xbf", 3) == 0) {
+        return true; /* at the start of a file it would be taken for a byte order mark */
+    }
     for (size_t i = 0; i < field.bytes; i++) {
         if (memchr(",\"\r\n", field.at[i], 4) != NULL) {
             return true;
@@ -26,12 +29,18 @@ static bool needs_quotes(struct vq_span field)
     return false;
 }
 
-void vq_csv_span(struct vq_csv *csv, struct vq_span field)
+static void begin_field(struct vq_csv *csv, bool is_empty)
 {
-    if (csv->in_row) {
+    if (csv->fields > 0) {
         vq_buf_putc(csv->out, ',');
     }
-    csv->in_row = true;
+    csv->only_empty = csv->fields == 0 && is_empty;
+    csv->fields++;
+}
+
+void vq_csv_span(struct vq_csv *csv, struct vq_span field)
+{
+    begin_field(csv, field.bytes == 0);
     if (!needs_quotes(field)) {
         vq_buf_append(csv->out, field.at, field.bytes);
         return;
@@ -61,10 +70,7 @@ void vq_csv_empty(struct vq_csv *csv)
 
 void vq_csv_i64(struct vq_csv *csv, int64_t value)
 {
-    if (csv->in_row) {
-        vq_buf_putc(csv->out, ',');
-    }
-    csv->in_row = true;
+    begin_field(csv, false);
     vq_buf_printf(csv->out, "%lld", (long long)value);
 }
 
@@ -79,6 +85,10 @@ void vq_csv_real(struct vq_csv *csv, double value, int digits)
 
 void vq_csv_end_row(struct vq_csv *csv)
 {
+    if (csv->only_empty) {
+        vq_buf_puts(csv->out, "\"\""); /* an empty line would be no row */
+    }
     vq_buf_putc(csv->out, '\n');
-    csv->in_row = false;
+    csv->fields = 0;
+    csv->only_empty = false;
 }

@@ -7,11 +7,13 @@
 /* One row at a time: fields in order, then the end of the row. Out of room sticks in out->status. */
 struct vq_csv {
     struct vq_buf *out; /* borrowed */
-    bool in_row;
+    uint32_t fields;    /* of the row at hand */
+    bool only_empty;    /* it is one empty field so far */
 };
 
 void vq_csv_init(struct vq_csv *csv, struct vq_buf *out);
-/* Quoted only where the content needs it: comma, quote, CR, LF, or a space at either end. */
+/* Quoted only where the content needs it: comma, quote, CR, LF, a space at either end, a byte order
+ * mark in front. */
 void vq_csv_span(struct vq_csv *csv, struct vq_span field);
 void vq_csv_str(struct vq_csv *csv, const char *field); /* NULL is an empty field */
 void vq_csv_i64(struct vq_csv *csv, int64_t value);

@@ -131,6 +131,13 @@ static void test_csv_reads_back(void **state)
     vq_csv_str(&csv, NULL);
     vq_csv_end_row(&csv);
     assert_string_equal(out.at, "-3,0.25,,\n");
+    vq_buf_clear(&out);
+    vq_csv_empty(&csv);
+    vq_csv_end_row(&csv);
+    vq_csv_empty(&csv);
+    vq_csv_empty(&csv);
+    vq_csv_end_row(&csv);
+    assert_string_equal(out.at, "\"\"\n,\n"); /* a row of one empty field is not an empty line */
     vq_buf_free(&out);
 }
 
