@@ -144,7 +144,8 @@ struct vq_coord_batch {
     size_t results_count;
     const struct vq_coord_failure *failures;
     size_t failures_count;
-    const struct vq_settled *settled; /* found terminal by a look-up: for the run's columns only */
+    const struct vq_settled *
+        settled; /* found terminal by a look-up: for the run's columns only, before what the commit settles */
     size_t settled_count;
 };
 

@@ -1,0 +1,203 @@
+/* What must hold (DESIGN.md, I1 to I5), checked from outside: from the endpoint's log, the messages, the store. */
+#include "tests/simulation/sim.h"
+
+#include "common/base/alloc.h"
+
+/* A fence decides who may start calls: none starts under a fence after the task was leased under a later one. */
+static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    if (!vq_fence_eq(s->leased[call->task], call->fence)) {
+        sim_fail(
+            s,
+            "I5: worker %u starts a call of task %llu under fence %llu.%llu, leased is %llu.%llu",
+            worker, (unsigned long long)call->task, (unsigned long long)call->fence.epoch,
+            (unsigned long long)call->fence.n, (unsigned long long)s->leased[call->task].epoch,
+            (unsigned long long)s->leased[call->task].n);
+    }
+}
+
+/* I2, I3: nothing that is in flight at a live worker, or whose answer is kept, is asked again, unless its worker was silent
+ * for a whole term since. */
+static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    const uint64_t *at = sim_map_get(&s->calls_by_request, &call->request);
+    for (int64_t n = at == NULL ? -1 : (int64_t)*at; n >= 0; n = s->calls[n].next_same) {
+        const struct sim_call *before = &s->calls[n];
+        const struct sim_worker *w = &s->workers[before->worker];
+        if (before->state == CALL_FAILED) {
+            continue;
+        }
+        s->report->asked_twice++;
+        if (before->state == CALL_UNKNOWN) {
+            s->report->unknown++;
+            continue;
+        }
+        if (w->silent_ns < before->started_ns) {
+            sim_fail(
+                s,
+                "I2: worker %u asks task %llu again; worker %u asked it at %.3f s (%s) and was "
+                "never silent for a term",
+                worker, (unsigned long long)call->task, before->worker,
+                (double)before->started_ns / 1e9,
+                before->state == CALL_FLYING ? "in flight" : "answered");
+        }
+    }
+}
+
+void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    struct vq_hash request;
+    if (call->kind == VQ_CALL_ASK) {
+        s->store.request_of(s->store.ctx, call->task, call->repeat, &request);
+        if (!vq_hash_eq(&request, &call->request)) {
+            sim_fail(s, "the worker's request hash is not the coordinator's");
+        }
+    }
+    check_fence(s, worker, call);
+    check_twice(s, worker, call);
+}
+
+/* No reply before its commit. */
+void sim_check_ack(struct sim *s, const struct vq_id *call)
+{
+    if (sim_store_row(&s->store, call) == NULL) {
+        sim_fail(s, "a call is ACKed and not in the ledger");
+    }
+    const struct vq_coord_batch *batch = s->coord.batch;
+    for (size_t i = 0; batch != NULL && i < batch->results_count; i++) {
+        if (vq_id_eq(&batch->results[i].call, call) && sim_store_row(&s->store, call)->times == 1 &&
+            !s->coord.batch_lmdb) {
+            sim_fail(s, "a call is ACKed before its commit");
+        }
+    }
+}
+
+void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
+{
+    if (lease->fence.epoch != s->coord.epoch) {
+        sim_fail(s, "a lease of another epoch");
+    }
+    for (uint32_t i = 0; i < lease->asks_count; i++) {
+        uint64_t task = lease->asks[i].task;
+        sim_trace(s, task, lease->fence.n);
+        if (vq_coord_outcome(s->coord.core, task) != VQ_OUTCOME_NONE) {
+            sim_fail(s, "a settled task is leased");
+        }
+        s->leased[task] = lease->fence;
+    }
+}
+
+/* Whether the coordinator, running, has heard nothing of a worker for a whole term. */
+static void silence(struct sim *s)
+{
+    if (s->coord.core == NULL || s->now_ns < s->coord.paused_until_ns) {
+        return;
+    }
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        int64_t since_ns =
+            w->heard_ns > s->coord.running_since_ns ? w->heard_ns : s->coord.running_since_ns;
+        if (s->now_ns - since_ns >= s->term_ns) {
+            w->silent_ns = s->now_ns;
+        }
+    }
+}
+
+void sim_check_step(struct sim *s)
+{
+    silence(s);
+    if (s->coord.core == NULL) {
+        return;
+    }
+    struct vq_coord_status status;
+    vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    uint64_t sum = 0;
+    for (int state = 0; state < VQ_TASK_STATES; state++) {
+        sum += status.all.state[state];
+    }
+    if (sum != status.tasks) {
+        sim_fail(s, "I1: %llu tasks are counted, there are %llu", (unsigned long long)sum,
+                 (unsigned long long)status.tasks);
+    }
+    for (uint32_t j = 0; j < s->grid.judges; j++) {
+        struct vq_coord_judge_status judge;
+        vq_coord_judge_fill(s->coord.core, j, &judge);
+        if (!judge.answered && judge.counts.state[VQ_TASK_LEASED] > 1) {
+            sim_fail(s, "rule 25: %llu tasks of an untried judge are out",
+                     (unsigned long long)judge.counts.state[VQ_TASK_LEASED]);
+        }
+    }
+}
+
+/* ---- at the end ---- */
+
+static bool kept(struct sim *s, const struct sim_call *call)
+{
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        struct vq_hash key = sim_key_id(&call->id);
+        const uint64_t *at = sim_map_get(&w->spool.by_call, &key);
+        if (at != NULL && !w->spool.records[*at].acked && w->spool.records[*at].encoded != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* I2: every answer that reached a worker is in the ledger, or in a spool that a resume of the finished run will collect. */
+static void check_answers(struct sim *s)
+{
+    for (size_t n = 0; n < s->calls_count; n++) {
+        const struct sim_call *call = &s->calls[n];
+        const struct sim_worker *w = &s->workers[call->worker];
+        if (call->state != CALL_ANSWERED || !w->has_spool) {
+            continue;
+        }
+        const struct sim_ledger_row *row = sim_store_row(&s->store, &call->id);
+        if ((row == NULL || row->end != VQ_END_ANSWER) && !kept(s, call)) {
+            sim_fail(s, "I2: the answer of task %llu that worker %u got at %.3f s is nowhere",
+                     (unsigned long long)call->task, call->worker, (double)call->answered_ns / 1e9);
+        }
+    }
+    for (size_t n = 0; n < s->store.ledger_count; n++) {
+        struct vq_hash key = sim_key_id(&s->store.ledger[n].call);
+        if (sim_map_get(&s->calls_by_id, &key) == NULL) {
+            sim_fail(s, "the ledger has a call that was never made");
+        }
+    }
+    if (s->store.foreign > 0) {
+        sim_fail(s, "%llu results were not of this run's questions",
+                 (unsigned long long)s->store.foreign);
+    }
+}
+
+/* I1: the run state, the core and the store say the same of every task, and each is settled. */
+static void check_tasks(struct sim *s)
+{
+    if (s->store.column_commits != s->store.commits) {
+        sim_store_rebuild_redis(&s->store); /* read together with n: a difference means rebuild */
+    }
+    for (uint64_t task = 0; task < vq_grid_tasks(&s->grid); task++) {
+        struct vq_task_view view;
+        sim_store_state(&s->store, task, &view);
+        if (view.outcome == VQ_OUTCOME_NONE || view.outcome != s->store.column[task] ||
+            view.outcome != vq_coord_outcome(s->coord.core, task)) {
+            sim_fail(s, "I1: task %llu: store %s, run state %s, core %s", (unsigned long long)task,
+                     vq_outcome_name(view.outcome),
+                     vq_outcome_name((enum vq_outcome)s->store.column[task]),
+                     vq_outcome_name(vq_coord_outcome(s->coord.core, task)));
+            return;
+        }
+    }
+}
+
+void sim_check_end(struct sim *s)
+{
+    check_tasks(s);
+    check_answers(s);
+    for (size_t c = 0; c < VQ_TASK_STATES; c++) {
+        for (size_t e = 0; e < VQ_TASK_EVENTS; e++) {
+            s->report->moves[c][e] += vq_coord_moves(s->coord.core)[c][e];
+        }
+    }
+}

@@ -1,0 +1,444 @@
+/* The coordinator's process: the real core and what its shell would do with each action: look-ups, commits (LMDB first, then
+ * the run state, then committed), imports of dead workers' spools, starting local workers. A kill may fall between any two
+ * actions and at each step of a commit; the store outlives it. */
+#include "tests/simulation/sim.h"
+
+#include "common/base/alloc.h"
+
+static void turn(struct sim *s);
+
+static bool ok(struct sim *s, enum vq_status status, const char *what)
+{
+    if (status != VQ_OK) {
+        sim_fail(s, "the coordinator's core: %s: %s", what, vq_status_text(status));
+    }
+    return status == VQ_OK;
+}
+
+/* ---- start, stop ---- */
+
+void sim_coord_start(struct sim *s)
+{
+    if (s->coord.core != NULL || s->coord.finished) {
+        return;
+    }
+    struct sim_coord *co = &s->coord;
+    s->params.epoch = ++co->epoch;
+    s->params.wait_one_term = co->ever && !co->clean;
+    s->params.remote = true;
+    co->ever = true;
+    co->clean = false;
+    co->running_since_ns = s->now_ns;
+    co->paused_until_ns = 0;
+    co->wake_ns = INT64_MAX;
+    co->die_in = -1;
+    struct vq_error err = {""};
+    if (vq_coord_create(&s->params, s->now_ns, &co->core, &err) != VQ_OK) {
+        sim_fail(s, "cannot create the coordinator: %s", err.text);
+        return;
+    }
+    sim_say(s, "coordinator starts, epoch %llu%s", (unsigned long long)co->epoch,
+            s->params.wait_one_term ? ", waits one term" : "");
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        w->child = false;
+        if (w->work != NULL) {
+            sim_connect(s, i, s->now_ns + sim_between(s, 1, 500) * VQ_NS_PER_MS,
+                        !sim_chance(s, s->knobs.same_peer));
+        } else if (w->local >= 0 && w->spool.count > 0) {
+            sim_push(s, s->now_ns, EV_IMPORT, i, 0, co->life);
+        }
+    }
+    for (uint32_t k = 0; k < s->locals; k++) {
+        sim_push(s, s->now_ns + sim_between(s, 1, 300) * VQ_NS_PER_MS, EV_SPAWN, k, 0, co->life);
+    }
+    turn(s);
+}
+
+static void coord_end(struct sim *s)
+{
+    struct sim_coord *co = &s->coord;
+    for (size_t c = 0; c < VQ_TASK_STATES; c++) {
+        for (size_t e = 0; e < VQ_TASK_EVENTS; e++) {
+            s->report->moves[c][e] += vq_coord_moves(co->core)[c][e];
+        }
+    }
+    vq_coord_destroy(&co->core);
+    vq_free(co->settled);
+    co->settled = NULL;
+    co->batch = NULL;
+    co->batch_lmdb = co->paused = false;
+    co->life++;
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        w->child = w->imported = w->reaped = false;
+        w->import_at = 0;
+        w->import_no = 0;
+        sim_disconnect(s, i);
+    }
+}
+
+void sim_coord_kill(struct sim *s)
+{
+    sim_say(s, "coordinator is killed");
+    s->report->coord_kills++;
+    coord_end(s);
+    sim_push(s, s->now_ns + sim_spread(s, 2 * VQ_NS_PER_S), EV_COORD_START, 0, 0, 0);
+}
+
+void sim_coord_pause(struct sim *s, int64_t until_ns)
+{
+    s->report->pauses++;
+    s->coord.paused_until_ns = until_ns;
+    s->coord.running_since_ns = until_ns;
+}
+
+void sim_coord_drain(struct sim *s)
+{
+    sim_say(s, "coordinator is asked to drain");
+    int64_t deadline_ns = s->now_ns + sim_between(s, 0, 3) * s->term_ns;
+    if (ok(s, vq_coord_drain(s->coord.core, deadline_ns, s->now_ns), "drain")) {
+        turn(s);
+    }
+}
+
+void sim_redis_kill(struct sim *s)
+{
+    sim_say(s, "Redis is killed");
+    s->report->redis_kills++;
+    s->coord.redis_away = true;
+    memset(s->store.column, 0, (size_t)vq_grid_tasks(&s->grid));
+    s->store.column_commits = s->store.commits / 2;
+    sim_push(s, s->now_ns + sim_spread(s, VQ_NS_PER_S), EV_REDIS_BACK, 0, 0, 0);
+}
+
+/* ---- spools ---- */
+
+static void spawn_soon(struct sim *s, int64_t local)
+{
+    if (local >= 0 && s->workers_count < SIM_WORKERS_MAX - 8) {
+        sim_push(s, s->now_ns + sim_between(s, 1, 2000) * VQ_NS_PER_MS, EV_SPAWN, (uint32_t)local,
+                 0, s->coord.life);
+    }
+}
+
+static void spool_done(struct sim *s, struct sim_worker *w)
+{
+    sim_worker_free(w);
+    w->import_no = 0;
+    spawn_soon(s, w->local);
+}
+
+/* Offers what is left of the spool; again later if the batch is full. Then the worker has ended. */
+static void import(struct sim *s, uint32_t i)
+{
+    struct sim_worker *w = &s->workers[i];
+    while (!w->imported && w->import_at < w->spool.count) {
+        struct vq_result result;
+        size_t taken = 1;
+        if (sim_spool_result(s, w, w->import_at, &result) &&
+            !ok(s,
+                vq_coord_import(s->coord.core, vq_span_str("dead"), &result, 1, s->now_ns, &taken),
+                "import")) {
+            return;
+        }
+        if (taken == 0) {
+            sim_push(s, s->now_ns + 5 * VQ_NS_PER_MS, EV_IMPORT, i, 0, s->coord.life);
+            return;
+        }
+        w->import_at++;
+    }
+    if (!w->imported) {
+        w->imported = true;
+        w->import_no = vq_coord_imported_no(s->coord.core);
+    }
+    if (!w->reaped) {
+        w->reaped = true;
+        (void)ok(s, vq_coord_worker_ended(s->coord.core, &w->id, s->now_ns), "worker ended");
+    }
+    if (w->import_no == 0) {
+        spool_done(s, w);
+    }
+}
+
+static bool importable(const struct sim_worker *w)
+{
+    return w->work == NULL && w->local >= 0 && !w->imported;
+}
+
+/* ---- commits ---- */
+
+static void commit_redis(struct sim *s)
+{
+    struct sim_coord *co = &s->coord;
+    if (co->redis_away) {
+        if (!co->paused) {
+            co->paused = true;
+            (void)ok(s, vq_coord_commit_paused(co->core, true, s->now_ns), "paused");
+            turn(s);
+        }
+        return; /* EV_REDIS_BACK goes on */
+    }
+    if (s->store.column_commits != s->store.commits - 1) {
+        sim_store_rebuild_redis(&s->store);
+    } else {
+        sim_store_commit_redis(&s->store, co->batch);
+    }
+    uint64_t no = co->batch->no;
+    co->batch = NULL;
+    co->batch_lmdb = false;
+    if (co->paused) {
+        co->paused = false;
+        (void)ok(s, vq_coord_commit_paused(co->core, false, s->now_ns), "paused");
+    }
+    struct vq_settled *settled = co->settled;
+    co->settled = NULL;
+    bool done =
+        ok(s, vq_coord_committed(co->core, no, settled, co->settled_count, s->now_ns), "committed");
+    vq_free(settled);
+    for (uint32_t i = 0; done && i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        if (w->import_no != 0 && w->imported && w->import_no <= no) {
+            spool_done(s, w);
+        }
+    }
+    if (done) {
+        turn(s);
+    }
+}
+
+static void commit_lmdb(struct sim *s)
+{
+    struct sim_coord *co = &s->coord;
+    sim_store_commit_lmdb(&s->store, co->batch);
+    co->settled_count = sim_store_settled(&s->store, co->batch, &co->settled);
+    co->batch_lmdb = true;
+    sim_push(s, s->now_ns + sim_spread(s, s->knobs.commit_ns / 4), EV_REDIS, 0, 0, co->life);
+}
+
+/* ---- actions ---- */
+
+static void look_up(struct sim *s, uint64_t shard)
+{
+    struct vq_known known[2 * 16] = {0};
+    sim_store_known(&s->store, shard, known);
+    sim_push_bytes(
+        s, s->now_ns + sim_spread(s, s->knobs.lookup_ns), EV_LOOKED_UP, 0, shard, s->coord.life,
+        vq_span((const char *)known, vq_grid_shard_tasks(&s->grid) * sizeof(struct vq_known)));
+}
+
+static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
+{
+    sim_say(s, "coordinator says %s to peer %llu", vq_msg_name(msg->type),
+            (unsigned long long)peer);
+    if (msg->type == VQ_MSG_LEASE) {
+        sim_check_lease(s, &msg->u.lease);
+    }
+    for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.calls_count; i++) {
+        sim_check_ack(s, &msg->u.ack.calls[i]);
+    }
+    sim_send_to_worker(s, peer, msg);
+}
+
+static void send_spec(struct sim *s, const struct vq_coord_action *action)
+{
+    struct vq_msg msg = {.type = VQ_MSG_SPEC,
+                         .u.spec = {.session = action->u.send.session,
+                                    .hash = s->params.spec,
+                                    .body = vq_buf_span(&s->spec)}};
+    send(s, action->u.send.peer, &msg);
+}
+
+static void send_sample(struct sim *s, const struct vq_coord_action *action)
+{
+    const struct vq_sample *sample = &s->samples[action->u.sample.sample];
+    struct vq_msg msg = {.type = VQ_MSG_SAMPLE,
+                         .u.sample = {.session = action->u.sample.session,
+                                      .sample = action->u.sample.sample,
+                                      .prompt = sample->prompt,
+                                      .a = sample->a,
+                                      .b = sample->b}};
+    send(s, action->u.sample.peer, &msg);
+}
+
+/* A session has ended: if its worker is dead and of this machine, its spool is read before its tasks are leased again. */
+static void closed(struct sim *s, uint64_t peer)
+{
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        if (s->workers[i].peer == peer && importable(&s->workers[i])) {
+            import(s, i);
+        }
+    }
+}
+
+static void finished(struct sim *s)
+{
+    sim_say(s, "FINISHED");
+    s->coord.finished = true;
+    for (uint64_t task = 0; task < vq_grid_tasks(&s->grid); task++) {
+        struct vq_task_view view;
+        sim_store_state(&s->store, task, &view);
+        enum vq_outcome outcome = vq_coord_outcome(s->coord.core, task);
+        if (view.outcome != outcome || outcome == VQ_OUTCOME_NONE) {
+            sim_fail(s, "I1: finished, and task %llu is %s in the store and %s in the core",
+                     (unsigned long long)task, vq_outcome_name(view.outcome),
+                     vq_outcome_name(outcome));
+        }
+    }
+    sim_push(s, s->now_ns + 3 * s->term_ns, EV_OVER, 0, 0, 0);
+}
+
+static void stopped(struct sim *s, const struct vq_coord_action *action)
+{
+    sim_say(s, "STOPPED (%d, %s): %s", (int)action->u.stopped.kind,
+            action->u.stopped.clean ? "clean" : "not clean", action->u.stopped.text);
+    s->report->restarts++;
+    if (action->u.stopped.kind == VQ_COORD_STOP_STORE ||
+        action->u.stopped.kind == VQ_COORD_STOP_ANSWERS) {
+        sim_fail(s, "stopped: %s", action->u.stopped.text);
+    }
+    s->coord.clean = action->u.stopped.clean;
+}
+
+static void act(struct sim *s, const struct vq_coord_action *action, bool *ret_stopped)
+{
+    struct sim_coord *co = &s->coord;
+    switch (action->type) {
+    case VQ_COORD_SEND: send(s, action->u.send.peer, &action->u.send.msg); break;
+    case VQ_COORD_SPEC: send_spec(s, action); break;
+    case VQ_COORD_SAMPLE: send_sample(s, action); break;
+    case VQ_COORD_LOOKUP: look_up(s, action->u.shard); break;
+    case VQ_COORD_COMMIT:
+        if (co->batch != NULL) {
+            sim_fail(s, "two commits in flight");
+        }
+        co->batch = action->u.batch;
+        sim_say(s, "commit %llu: %zu results, %zu failures, %zu found",
+                (unsigned long long)co->batch->no, co->batch->results_count,
+                co->batch->failures_count, co->batch->settled_count);
+        sim_push(s, s->now_ns + sim_spread(s, s->knobs.commit_ns), EV_LMDB, 0, 0, co->life);
+        break;
+    case VQ_COORD_CLOSE: closed(s, action->u.send.peer); break;
+    case VQ_COORD_NOTE: sim_say(s, "coordinator: %s", action->u.note.text); break;
+    case VQ_COORD_FINISHED: finished(s); break;
+    case VQ_COORD_STOPPED:
+        stopped(s, action);
+        *ret_stopped = true;
+        break;
+    }
+}
+
+static void turn(struct sim *s)
+{
+    struct sim_coord *co = &s->coord;
+    struct vq_coord_action action;
+    bool has_stopped = false;
+    while (!s->report->failed && vq_coord_next(co->core, s->now_ns, &action)) {
+        if (co->die_in >= 0 && co->die_in-- == 0 && !co->finished && !has_stopped) {
+            sim_coord_kill(s);
+            return;
+        }
+        act(s, &action, &has_stopped);
+    }
+    if (!ok(s, vq_coord_health(co->core), "actions")) {
+        return;
+    }
+    if (has_stopped) {
+        coord_end(s);
+        sim_push(s, s->now_ns + sim_spread(s, 3 * VQ_NS_PER_S), EV_COORD_START, 0, 0, 0);
+        return;
+    }
+    int64_t wake_ns = vq_coord_wake_ns(co->core);
+    if (wake_ns < co->wake_ns) {
+        co->wake_ns = wake_ns <= s->now_ns ? s->now_ns + VQ_NS_PER_US : wake_ns;
+        sim_push(s, co->wake_ns, EV_TICK, 0, 0, co->life);
+    }
+}
+
+/* ---- events ---- */
+
+static void frame(struct sim *s, const struct sim_event *event)
+{
+    struct vq_msg msg;
+    struct vq_error err = {""};
+    struct vq_span bytes = vq_span(event->bytes, event->count);
+    if (vq_msg_decode(s->decoder, bytes, VQ_TO_COORDINATOR, &msg, &err) != VQ_OK) {
+        sim_fail(s, "the coordinator cannot decode: %s", err.text);
+        return;
+    }
+    s->workers[event->a].heard_ns = s->now_ns;
+    sim_say(s, "coordinator hears %s of worker %u (peer %llu)", vq_msg_name(msg.type), event->a,
+            (unsigned long long)event->b);
+    if (ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
+        turn(s);
+    }
+}
+
+static void spawn(struct sim *s, const struct sim_event *event)
+{
+    if (event->a == UINT32_MAX) {
+        sim_worker_spawn(s, -1);
+        return;
+    }
+    if (s->coord.core == NULL || s->coord.finished) {
+        return; /* its start spawns */
+    }
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        if (w->local == (int64_t)event->a && (w->work != NULL || w->spool.count > 0)) {
+            return; /* lives, or its spool comes first */
+        }
+    }
+    sim_worker_spawn(s, event->a);
+}
+
+static void in_core(struct sim *s, const struct sim_event *event)
+{
+    struct sim_coord *co = &s->coord;
+    if (co->core == NULL || event->life != co->life) {
+        return;
+    }
+    switch ((int)event->kind) {
+    case EV_TO_COORD: frame(s, event); return;
+    case EV_LOOKED_UP:
+        if (ok(s,
+               vq_coord_looked_up(co->core, event->b, (const struct vq_known *)(void *)event->bytes,
+                                  s->now_ns),
+               "looked up")) {
+            turn(s);
+        }
+        return;
+    case EV_LMDB: commit_lmdb(s); return;
+    case EV_REDIS: commit_redis(s); return;
+    case EV_REAPED:
+    case EV_IMPORT:
+        if (importable(&s->workers[event->a])) {
+            import(s, event->a);
+            turn(s);
+        }
+        return;
+    case EV_TICK:
+        co->wake_ns = INT64_MAX;
+        if (ok(s, vq_coord_tick(co->core, s->now_ns), "tick")) {
+            turn(s);
+        }
+        return;
+    default: return;
+    }
+}
+
+void sim_coord_event(struct sim *s, const struct sim_event *event)
+{
+    switch ((int)event->kind) {
+    case EV_COORD_START: sim_coord_start(s); return;
+    case EV_SPAWN: spawn(s, event); return;
+    case EV_REDIS_BACK:
+        sim_say(s, "Redis is back");
+        s->coord.redis_away = false;
+        if (s->coord.core != NULL && s->coord.batch_lmdb) {
+            sim_push(s, s->now_ns, EV_REDIS, 0, 0, s->coord.life);
+        }
+        return;
+    default: in_core(s, event); return;
+    }
+}

@@ -1,0 +1,132 @@
+/* The judges' endpoint and its own log, the truth about calls: what was asked, when, by whom, how it ended. An answer is drawn
+ * at random for each call, so that two calls of one request may say different things: only the first may count. */
+#include "tests/simulation/sim.h"
+
+#include "common/base/alloc.h"
+
+static const char *draw_answer(struct sim *s, enum vq_call_kind kind, bool *ret_refusal)
+{
+    static const char *const votes[] = {"Model: A", "Model: B"};
+    static const char *const settling[] = {"Model: equal", "Model: N/A", "Model: unsure"};
+    const struct sim_knobs *k = &s->knobs;
+    *ret_refusal = false;
+    if (sim_chance(s, k->p_refuse)) {
+        *ret_refusal = true;
+        return "I cannot help with that.";
+    }
+    if (sim_chance(s, kind == VQ_CALL_REPAIR ? k->p_unparseable / 2 : k->p_unparseable)) {
+        return sim_chance(s, 0.5) ? "Both texts are nice." : "It was a dark and stormy night.";
+    }
+    return sim_chance(s, k->p_settle) ? settling[sim_between(s, 0, 2)]
+                                      : votes[sim_between(s, 0, 1)];
+}
+
+/* How the call will end and when. */
+static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_call *call,
+                        enum vq_call_kind kind)
+{
+    const struct sim_knobs *k = &s->knobs;
+    int64_t latency_ns = sim_spread(s, k->latency_ns);
+    call->end = VQ_END_ANSWER;
+    call->retry_after_ms = -1;
+    call->finish_reason = "stop";
+    if (w->revoked_ns <= s->now_ns) {
+        call->end = VQ_END_CLOSED;
+        call->pool = sim_chance(s, 0.5) ? VQ_POOL_BAD_KEY : VQ_POOL_NO_MONEY;
+        return latency_ns / 4;
+    }
+    bool calm = s->healed;
+    if (!calm && sim_chance(s, k->p_rate)) {
+        call->end = VQ_END_RATE;
+        call->retry_after_ms = sim_chance(s, 0.5) ? sim_between(s, 0, 3000) : -1;
+        return latency_ns / 4;
+    }
+    if (!calm && sim_chance(s, k->p_provider)) {
+        call->end = sim_chance(s, 0.6)   ? VQ_END_PROVIDER
+                    : sim_chance(s, 0.5) ? VQ_END_NETWORK
+                                         : VQ_END_BAD_RESPONSE;
+        return latency_ns;
+    }
+    if (!calm && sim_chance(s, k->p_lost)) {
+        call->end = VQ_END_LOST;
+        return latency_ns;
+    }
+    if (sim_chance(s, k->p_bad_request)) {
+        call->end = sim_chance(s, 0.5) ? VQ_END_BAD_REQUEST : VQ_END_TOO_LONG;
+        return latency_ns;
+    }
+    call->answer = draw_answer(s, kind, &call->refusal);
+    if (!calm && sim_chance(s, k->p_hang)) {
+        latency_ns += sim_between(s, 1, 4) * s->term_ns;
+    }
+    return latency_ns;
+}
+
+void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    void *calls = s->calls;
+    VQ_ASSERT(vq_grow(&calls, &s->calls_cap, s->calls_count + 1, sizeof(*s->calls), 1u << 24) ==
+              VQ_OK);
+    s->calls = calls;
+    size_t n = s->calls_count++;
+    struct sim_call *c = &s->calls[n];
+    *c = (struct sim_call){.id = call->id,
+                           .request = call->request,
+                           .task = call->task,
+                           .worker = worker,
+                           .started_ns = s->now_ns,
+                           .state = CALL_FLYING,
+                           .next_same = -1};
+    const uint64_t *before = sim_map_get(&s->calls_by_request, &call->request);
+    if (before != NULL) {
+        c->next_same = (int64_t)*before;
+    }
+    struct vq_hash key = sim_key_id(&call->id);
+    if (sim_map_get(&s->calls_by_id, &key) != NULL) {
+        sim_fail(s, "a call id came twice");
+    }
+    sim_map_put(&s->calls_by_id, &key, n);
+    sim_map_put(&s->calls_by_request, &call->request, n);
+    int64_t latency_ns = draw_end(s, &s->workers[worker], c, call->kind);
+    sim_say(s, "worker %u calls task %llu %s (fence %llu.%llu): will be %d in %.3f s", worker,
+            (unsigned long long)call->task, call->kind == VQ_CALL_REPAIR ? "repair" : "ask",
+            (unsigned long long)call->fence.epoch, (unsigned long long)call->fence.n, (int)c->end,
+            (double)latency_ns / 1e9);
+    sim_push(s, s->now_ns + latency_ns, EV_REPLY, worker, n, s->workers[worker].life);
+}
+
+void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
+{
+    struct sim_call *c = &s->calls[n];
+    c->state = c->end == VQ_END_ANSWER ? CALL_ANSWERED : CALL_FAILED;
+    c->answered_ns = s->now_ns;
+    struct vq_work_reply reply = {.call = c->id,
+                                  .end = c->end,
+                                  .pool = c->pool,
+                                  .retry_after_ms = c->retry_after_ms,
+                                  .refusal = c->refusal,
+                                  .http_status = c->end == VQ_END_ANSWER ? 200 : 0,
+                                  .latency_ms =
+                                      (uint32_t)((s->now_ns - c->started_ns) / VQ_NS_PER_MS),
+                                  .tokens_in = 50,
+                                  .tokens_out = 5,
+                                  .answer = vq_span_str(c->answer),
+                                  .finish_reason = vq_span_str(c->finish_reason),
+                                  .model = vq_span_str("model"),
+                                  .error = vq_span_str(c->end == VQ_END_ANSWER ? "" : "as drawn")};
+    struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = &reply};
+    sim_worker_step(s, worker, &event);
+}
+
+/* Another run on the same store bought an answer. */
+void sim_foreign_answer(struct sim *s)
+{
+    uint64_t task = vq_rng_below(&s->rng, vq_grid_tasks(&s->grid));
+    struct vq_hash request;
+    s->store.request_of(s->store.ctx, task, 0, &request);
+    bool refusal;
+    const char *answer = draw_answer(s, VQ_CALL_ASK, &refusal);
+    if (sim_store_put(&s->store, &request, vq_span_str(answer), vq_span_str("stop"), refusal)) {
+        sim_say(s, "another run answered task %llu: %s", (unsigned long long)task, answer);
+    }
+}

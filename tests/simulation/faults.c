@@ -1,0 +1,144 @@
+/* What goes wrong: kills of workers and of the coordinator (also between two actions), of Redis; links that break, directions
+ * that are blocked, stopped processes, refused keys, graceful stops, answers that another run bought. Then everything heals. */
+#include "tests/simulation/sim.h"
+
+/* A worker that lives; false when there is none. */
+static bool pick(struct sim *s, uint32_t *ret_worker)
+{
+    uint32_t alive[SIM_WORKERS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        if (s->workers[i].work != NULL) {
+            alive[count++] = i;
+        }
+    }
+    if (count == 0) {
+        return false;
+    }
+    *ret_worker = alive[vq_rng_below(&s->rng, count)];
+    return true;
+}
+
+static int64_t some_time(struct sim *s)
+{
+    return sim_between(s, s->term_ns / 20, sim_chance(s, 0.4) ? 3 * s->term_ns : s->term_ns / 2);
+}
+
+static void cut(struct sim *s, uint32_t worker)
+{
+    struct sim_worker *w = &s->workers[worker];
+    if (!w->up) {
+        return;
+    }
+    s->report->breaks++;
+    sim_say(s, "the link of worker %u breaks", worker);
+    sim_disconnect(s, worker);
+    sim_connect(s, worker, s->now_ns + some_time(s) / 4, !sim_chance(s, s->knobs.same_peer));
+}
+
+static void block(struct sim *s, uint32_t worker)
+{
+    struct sim_worker *w = &s->workers[worker];
+    int64_t until_ns = s->now_ns + some_time(s);
+    int which = (int)sim_between(s, 0, 2); /* one direction, or both */
+    s->report->partitions++;
+    sim_say(s, "the link of worker %u is blocked (%d) for %.2f s", worker, which,
+            (double)(until_ns - s->now_ns) / 1e9);
+    for (int d = 0; d < 2; d++) {
+        if (which == 2 || which == d) {
+            w->blocked_until_ns[d] = until_ns;
+        }
+    }
+}
+
+static void worker_fault(struct sim *s, uint32_t worker)
+{
+    const struct sim_knobs *k = &s->knobs;
+    struct sim_worker *w = &s->workers[worker];
+    if (sim_chance(s, k->kill) && s->workers_count < SIM_WORKERS_MAX - 8) {
+        if (sim_chance(s, 0.3)) {
+            w->spool_lost = w->local < 0;
+        }
+        if (sim_chance(s, 0.5)) {
+            w->die_in = sim_between(s, 0, 6);
+        } else {
+            sim_worker_kill(s, worker);
+        }
+        return;
+    }
+    if (sim_chance(s, k->cut)) {
+        cut(s, worker);
+    }
+    if (sim_chance(s, k->block)) {
+        block(s, worker);
+    }
+    if (sim_chance(s, k->pause)) {
+        w->paused_until_ns = s->now_ns + some_time(s);
+        s->report->pauses++;
+        sim_say(s, "worker %u is stopped for %.2f s", worker,
+                (double)(w->paused_until_ns - s->now_ns) / 1e9);
+    }
+    if (sim_chance(s, k->revoke)) {
+        w->revoked_ns = s->now_ns;
+        sim_say(s, "the key of worker %u is refused from now on", worker);
+    }
+}
+
+static void coord_fault(struct sim *s)
+{
+    const struct sim_knobs *k = &s->knobs;
+    if (sim_chance(s, k->kill_coord)) {
+        if (sim_chance(s, 0.5)) {
+            s->coord.die_in = sim_between(s, 0, 6);
+        } else {
+            sim_coord_kill(s);
+        }
+        return;
+    }
+    if (sim_chance(s, k->drain)) {
+        sim_coord_drain(s);
+        return;
+    }
+    if (sim_chance(s, k->pause_coord)) {
+        int64_t until_ns = s->now_ns + some_time(s);
+        sim_say(s, "coordinator is stopped for %.2f s", (double)(until_ns - s->now_ns) / 1e9);
+        sim_coord_pause(s, until_ns);
+    }
+}
+
+void sim_fault(struct sim *s)
+{
+    if (s->healed || s->coord.finished) {
+        return;
+    }
+    uint32_t worker;
+    if (sim_chance(s, 0.7) && pick(s, &worker)) {
+        worker_fault(s, worker);
+    } else if (s->coord.core != NULL && s->coord.paused_until_ns <= s->now_ns) {
+        coord_fault(s);
+    }
+    if (sim_chance(s, s->knobs.kill_redis) && !s->coord.redis_away && !s->coord.finished) {
+        sim_redis_kill(s);
+    }
+    if (sim_chance(s, s->knobs.foreign)) {
+        sim_foreign_answer(s);
+    }
+    sim_push(s, s->now_ns + sim_spread(s, s->knobs.fault_every_ns), EV_FAULT, 0, 0, 0);
+}
+
+/* From now on nothing goes wrong; workers with refused keys are replaced. */
+void sim_heal(struct sim *s)
+{
+    s->healed = true;
+    sim_say(s, "healed");
+    s->knobs.duplicate = 0;
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        w->die_in = -1;
+        w->blocked_until_ns[0] = w->blocked_until_ns[1] = 0;
+    }
+    s->coord.die_in = -1;
+    if (s->workers_count < SIM_WORKERS_MAX) {
+        sim_push(s, s->now_ns, EV_SPAWN, UINT32_MAX, 0, 0);
+    }
+}

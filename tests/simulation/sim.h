@@ -1,0 +1,271 @@
+/* The simulated cluster: one real coordinator core, real worker cores, and models of network, store, spools, processes and
+ * endpoint, in one thread, from one seed. Everything that happens is an event with a time; the next one is drawn from a heap.
+ *
+ *     sim.c          the world: making it from a seed, the heap, the run
+ *     net.c          links: delay, order, loss, duplication, partitions, new connections
+ *     endpoint.c     judges: latency, refusals of capacity, faults, answers; the truth about calls
+ *     worker_host.c  a worker's process: core, spool, its actions
+ *     coord_host.c   the coordinator's process: core, store, commits, imports, its actions
+ *     faults.c       what goes wrong, when
+ *     check.c        what must hold, after every step and at the end
+ *     store.c, map.c the model of the store
+ */
+#ifndef VQ_SIM_SIM_H
+#define VQ_SIM_SIM_H
+
+#include "common/base/clock.h"
+#include "common/base/rng.h"
+#include "common/judge/request.h"
+#include "common/judge/template.h"
+#include "coordinator/core/coord.h"
+#include "proto/wire.h"
+#include "tests/simulation/map.h"
+#include "tests/simulation/store.h"
+#include "worker/core/work.h"
+
+#define SIM_WORKERS_MAX 64 /* processes, over the whole run */
+#define SIM_WHY_MAX     512
+
+struct sim_options {
+    uint64_t seed;
+    bool verbose;
+};
+
+struct sim_report {
+    bool failed;
+    char why[SIM_WHY_MAX];
+    uint64_t trace; /* hash of all that happened */
+    uint64_t steps, calls, asked_twice, unknown, tasks;
+    uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts;
+    uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
+    double seconds; /* simulated */
+};
+
+void sim_run(const struct sim_options *options, struct sim_report *ret_report);
+
+/* ---- inside ---- */
+
+enum sim_event_kind {
+    EV_TO_COORD,  /* a frame arrives; a: link, b: connection */
+    EV_TO_WORKER, /* a frame arrives; a: worker, b: connection */
+    EV_CONNECTED, /* a: worker, b: connection */
+    EV_REPLY,     /* a: worker, b: call */
+    EV_LOOKED_UP, /* b: shard */
+    EV_LMDB,      /* the transaction is durable */
+    EV_REDIS,     /* the run state is written */
+    EV_REAPED,    /* the coordinator notices that a child ended; a: worker */
+    EV_IMPORT,    /* a: worker whose spool is imported */
+    EV_COORD_START,
+    EV_SPAWN, /* a: slot (local k), or SIM_REMOTE */
+    EV_FAULT,
+    EV_HEAL,
+    EV_OVER, /* some time after FINISHED: everybody has left */
+    EV_REDIS_BACK,
+    EV_TICK,        /* of the coordinator; timers: after everything else of the same time */
+    EV_WORKER_TICK, /* a: worker */
+};
+
+struct sim_event {
+    int64_t at_ns;
+    uint64_t seq;
+    enum sim_event_kind kind;
+    uint32_t a;
+    uint64_t b;
+    uint64_t life; /* of the process it is for: a dead one's events fall away */
+    char *bytes;
+    size_t count;
+};
+
+/* ---- endpoint: one row a call that was sent ---- */
+
+enum sim_call_state {
+    CALL_FLYING,   /* at the endpoint */
+    CALL_ANSWERED, /* the answer reached its worker */
+    CALL_FAILED,   /* its worker knows that it gave no answer */
+    CALL_UNKNOWN,  /* its worker was killed: sent, never answered */
+};
+
+struct sim_call {
+    struct vq_id id;
+    struct vq_hash request;
+    uint64_t task;
+    uint32_t worker;
+    int64_t started_ns;
+    int64_t answered_ns;
+    enum sim_call_state state;
+    int64_t next_same; /* the call before it of the same request; -1 */
+    /* the reply to come */
+    enum vq_call_end end;
+    enum vq_pool_state pool;
+    int64_t retry_after_ms;
+    bool refusal;
+    const char *answer, *finish_reason;
+};
+
+/* ---- processes ---- */
+
+struct sim_spooled {
+    struct vq_id call;
+    struct vq_result sent; /* what SENT knows */
+    char *encoded;         /* the answer's result; NULL: only SENT */
+    size_t encoded_bytes;
+    bool acked;
+};
+
+struct sim_spool {
+    struct sim_spooled *records;
+    size_t count, cap;
+    struct sim_map by_call;
+};
+
+struct sim_worker {
+    struct vq_work *work; /* NULL: the process has ended */
+    struct vq_id id;
+    uint64_t life;
+    int64_t local;         /* k; -1: remote */
+    bool has_spool, child; /* child: of the coordinator that runs now */
+    struct sim_spool spool;
+    bool imported;      /* its spool was offered to the core entirely */
+    size_t import_at;   /* next record to offer */
+    uint64_t import_no; /* commit that ends the import; 0: none yet */
+    bool reaped;        /* its coordinator was told that it ended */
+    int64_t skew_ns;    /* its clock */
+    int64_t paused_until_ns;
+    int64_t wake_ns;
+    bool bad_key[16];   /* by judge */
+    int64_t revoked_ns; /* from then on the endpoint refuses its key; INT64_MAX: never */
+    bool spool_lost;    /* its machine is gone: nobody will ever see its spool */
+    bool killed, exited;
+    int64_t die_in; /* killed when so many more actions are carried out; -1: no */
+    /* link */
+    uint64_t peer;
+    uint64_t connection; /* rises with every new one */
+    bool up;
+    int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
+    int64_t last_ns[2];
+    /* what the coordinator heard of it */
+    int64_t heard_ns;
+    int64_t silent_ns; /* when it last had been silent for a whole term; -1: never */
+};
+
+struct sim_coord {
+    struct vq_coord *core; /* NULL: not running */
+    uint64_t life;
+    uint64_t epoch;
+    bool clean; /* the durable mark of a clean stop */
+    bool ever;
+    int64_t paused_until_ns, running_since_ns, wake_ns;
+    const struct vq_coord_batch *batch; /* in flight */
+    bool batch_lmdb;                    /* its transaction is durable */
+    bool redis_away;
+    bool paused; /* the core was told so */
+    bool finished;
+    int64_t die_in;             /* as a worker's */
+    struct vq_settled *settled; /* of the batch, when its transaction is durable */
+    size_t settled_count;
+};
+
+struct sim_knobs {
+    double duplicate, same_peer, tell_connected, late_frames;
+    int64_t delay_ns, jitter_ns;
+    double p_rate, p_provider, p_lost, p_refuse, p_unparseable, p_bad_request, p_hang;
+    double p_settle; /* equal, N/A or unsure */
+    int64_t latency_ns;
+    int64_t commit_ns, lookup_ns;
+    int64_t fault_every_ns;
+    double kill, kill_coord, kill_redis, cut, block, pause, pause_coord, revoke, drain, foreign;
+    double no_spool;
+};
+
+struct sim {
+    struct sim_options options;
+    struct sim_report *report;
+    struct vq_rng rng;
+    struct sim_knobs knobs;
+    int64_t now_ns, term_ns, heartbeat_ns, heal_ns;
+    bool healed, over;
+    struct sim_event *heap;
+    size_t heap_count, heap_cap;
+    uint64_t seq;
+
+    struct vq_grid grid;
+    uint32_t locals; /* local workers */
+    struct vq_sample *samples;
+    struct vq_sample_id *ids;
+    struct vq_axis *axes;
+    struct vq_judge *judges;
+    struct vq_asker *askers;
+    struct vq_template *ranker, *repairer;
+    uint8_t *audited, *first;
+    char *texts; /* of samples and names */
+    struct vq_coord_params params;
+    struct vq_buf spec;
+    struct vq_decoder *decoder;
+    struct vq_buf frame;
+
+    struct sim_store store;
+    struct sim_coord coord;
+    struct sim_worker workers[SIM_WORKERS_MAX];
+    uint32_t workers_count;
+    uint64_t peers;
+
+    struct sim_call *calls;
+    size_t calls_count, calls_cap;
+    struct sim_map calls_by_id, calls_by_request; /* the latest of a request */
+    struct vq_fence *leased;                      /* by task: the last fence it was leased under */
+};
+
+/* sim.c */
+void sim_push(struct sim *s, int64_t at_ns, enum sim_event_kind kind, uint32_t a, uint64_t b,
+              uint64_t life);
+void sim_push_bytes(struct sim *s, int64_t at_ns, enum sim_event_kind kind, uint32_t a, uint64_t b,
+                    uint64_t life, struct vq_span bytes);
+void sim_fail(struct sim *s, const char *fmt, ...) VQ_PRINTF(2, 3);
+void sim_say(const struct sim *s, const char *fmt, ...) VQ_PRINTF(2, 3);
+void sim_trace(struct sim *s, uint64_t a, uint64_t b);
+bool sim_chance(struct sim *s, double p);
+int64_t sim_between(struct sim *s, int64_t low, int64_t high); /* inclusive */
+int64_t sim_spread(struct sim *s, int64_t mean_ns);            /* mostly near, sometimes far */
+
+/* net.c */
+void sim_send_to_worker(struct sim *s, uint64_t peer, const struct vq_msg *msg);
+void sim_send_to_coord(struct sim *s, uint32_t worker, const struct vq_msg *msg);
+void sim_connect(struct sim *s, uint32_t worker, int64_t at_ns, bool new_peer);
+void sim_disconnect(struct sim *s, uint32_t worker);
+bool sim_peer_worker(const struct sim *s, uint64_t peer, uint32_t *ret_worker);
+
+/* endpoint.c */
+void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call);
+void sim_call_reply(struct sim *s, uint32_t worker, size_t call);
+void sim_foreign_answer(struct sim *s);
+
+/* worker_host.c */
+void sim_worker_spawn(struct sim *s, int64_t local);
+void sim_worker_kill(struct sim *s, uint32_t worker);
+void sim_worker_step(struct sim *s, uint32_t worker, const struct vq_work_event *event);
+void sim_worker_frame(struct sim *s, uint32_t worker, struct vq_span bytes);
+void sim_worker_free(struct sim_worker *w);
+
+/* coord_host.c */
+void sim_coord_start(struct sim *s);
+void sim_coord_kill(struct sim *s);
+void sim_coord_pause(struct sim *s, int64_t until_ns);
+void sim_redis_kill(struct sim *s);
+void sim_coord_drain(struct sim *s);
+/* Results of a spool, decoded; false when there is no n-th that is not ACKed. */
+bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
+                      struct vq_result *ret_result);
+void sim_coord_event(struct sim *s, const struct sim_event *event);
+
+/* faults.c */
+void sim_fault(struct sim *s);
+void sim_heal(struct sim *s);
+
+/* check.c */
+void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call);
+void sim_check_ack(struct sim *s, const struct vq_id *call);
+void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease);
+void sim_check_step(struct sim *s);
+void sim_check_end(struct sim *s);
+
+#endif

@@ -1,0 +1,247 @@
+/* The model of the store. It keeps things simple where the real one has to be fast or safe: a transaction is a function call. */
+#include "tests/simulation/store.h"
+
+#include "common/base/alloc.h"
+
+#define REPEATS_MAX 4
+
+void sim_store_init(struct sim_store *store)
+{
+    size_t tasks = (size_t)vq_grid_tasks(&store->grid);
+    store->failures = vq_alloc(tasks, sizeof(*store->failures));
+    store->column = vq_alloc(tasks, 1);
+    VQ_ASSERT(store->failures != NULL && store->column != NULL && store->repeat_max < REPEATS_MAX);
+}
+
+void sim_store_free(struct sim_store *store)
+{
+    for (size_t i = 0; i < store->answers_count; i++) {
+        vq_free(store->answers[i].text);
+        vq_free(store->answers[i].finish_reason);
+    }
+    vq_free(store->answers);
+    vq_free(store->ledger);
+    vq_free(store->failures);
+    vq_free(store->column);
+    sim_map_free(&store->answers_by_hash);
+    sim_map_free(&store->ledger_by_call);
+}
+
+static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
+{
+    VQ_ASSERT(vq_grow(&array, cap, count + 1, item_bytes, SIZE_MAX / item_bytes / 2) == VQ_OK);
+    return array;
+}
+
+bool sim_store_put(struct sim_store *store, const struct vq_hash *request, struct vq_span text,
+                   struct vq_span finish_reason, bool refusal)
+{
+    if (sim_map_get(&store->answers_by_hash, request) != NULL) {
+        return false;
+    }
+    store->answers =
+        room(store->answers, &store->answers_cap, store->answers_count, sizeof(*store->answers));
+    struct sim_answer *answer = &store->answers[store->answers_count];
+    answer->text = vq_strndup(text.bytes == 0 ? "" : text.at, text.bytes);
+    answer->finish_reason =
+        vq_strndup(finish_reason.bytes == 0 ? "" : finish_reason.at, finish_reason.bytes);
+    answer->bytes = text.bytes;
+    answer->refusal = refusal;
+    VQ_ASSERT(answer->text != NULL && answer->finish_reason != NULL);
+    sim_map_put(&store->answers_by_hash, request, store->answers_count++);
+    return true;
+}
+
+static const struct sim_answer *answer_of(const struct sim_store *store,
+                                          const struct vq_hash *request)
+{
+    const uint64_t *at = sim_map_get(&store->answers_by_hash, request);
+    return at == NULL ? NULL : &store->answers[*at];
+}
+
+const struct sim_ledger_row *sim_store_row(const struct sim_store *store, const struct vq_id *call)
+{
+    struct vq_hash key = sim_key_id(call);
+    const uint64_t *at = sim_map_get(&store->ledger_by_call, &key);
+    return at == NULL ? NULL : &store->ledger[*at];
+}
+
+static enum vq_outcome verdict(const struct sim_answer *answer)
+{
+    return answer == NULL ? VQ_OUTCOME_NONE
+                          : vq_verdict_ranker(vq_span(answer->text, answer->bytes),
+                                              vq_span_str(answer->finish_reason), answer->refusal);
+}
+
+static void attempts_of(const struct sim_store *store, uint64_t task, struct vq_attempt *ret)
+{
+    for (uint32_t r = 0; r <= store->repeat_max; r++) {
+        struct vq_hash request, repair;
+        store->request_of(store->ctx, task, r, &request);
+        const struct sim_answer *answer = answer_of(store, &request);
+        const struct sim_answer *repaired = NULL;
+        if (answer != NULL) {
+            store->repair_of(store->ctx, task, &request, vq_span(answer->text, answer->bytes),
+                             &repair);
+            repaired = answer_of(store, &repair);
+        }
+        const struct sim_failure *failure = &store->failures[task];
+        ret[r] = (struct vq_attempt){
+            .failure = failure->repeat == r ? failure->outcome : VQ_OUTCOME_NONE,
+            .answer = verdict(answer),
+            .repaired = verdict(repaired),
+        };
+    }
+}
+
+static struct vq_task_plan plan_of(const struct sim_store *store, uint64_t task)
+{
+    return (struct vq_task_plan){.swap = store->swap,
+                                 .repair = store->repair,
+                                 .first = store->first[task / vq_grid_shard_tasks(&store->grid)],
+                                 .audited = store->audited[task / 2] != 0,
+                                 .repeat_max = store->repeat_max};
+}
+
+void sim_store_state(const struct sim_store *store, uint64_t task, struct vq_task_view *ret_view)
+{
+    struct vq_attempt attempts[2][REPEATS_MAX];
+    attempts_of(store, task & ~UINT64_C(1), attempts[0]);
+    attempts_of(store, task | 1, attempts[1]);
+    const struct vq_attempt *const both[2] = {attempts[0], attempts[1]};
+    struct vq_task_plan plan = plan_of(store, task);
+    vq_task_state(&plan, both, (unsigned)(task & 1), ret_view);
+}
+
+void sim_store_known(const struct sim_store *store, uint64_t shard, struct vq_known *ret_known)
+{
+    uint32_t count = vq_grid_shard_tasks(&store->grid);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t task = shard * count + i;
+        struct vq_task_plan plan = plan_of(store, task);
+        struct vq_task_view view;
+        sim_store_state(store, task, &view);
+        bool second = (unsigned)(task & 1) != plan.first;
+        ret_known[i] =
+            (struct vq_known){.outcome = view.outcome,
+                              .repeat = view.repeat,
+                              .second = second,
+                              .lazy = second && plan.swap == VQ_SWAP_LAZY && !plan.audited};
+        if (view.wants_repair) {
+            struct vq_hash request;
+            store->request_of(store->ctx, task, view.repeat, &request);
+            const struct sim_answer *answer = answer_of(store, &request);
+            ret_known[i].prior = vq_span(answer->text, answer->bytes);
+        }
+    }
+}
+
+/* ---- commit ---- */
+
+static void failure_put(struct sim_store *store, uint64_t task, uint32_t repeat,
+                        enum vq_outcome outcome)
+{
+    struct vq_task_view view;
+    sim_store_state(store, task, &view);
+    if (view.outcome == VQ_OUTCOME_NONE && view.repeat == repeat) {
+        store->failures[task] = (struct sim_failure){repeat, outcome};
+    }
+}
+
+static bool is_ours(const struct sim_store *store, const struct vq_result *r)
+{
+    struct vq_hash request, repair;
+    store->request_of(store->ctx, r->task, r->repeat, &request);
+    if (r->kind == VQ_CALL_ASK) {
+        return vq_hash_eq(&request, &r->request);
+    }
+    const struct sim_answer *answer = answer_of(store, &request);
+    if (answer == NULL || !vq_hash_eq(&request, &r->repaired)) {
+        return false;
+    }
+    store->repair_of(store->ctx, r->task, &request, vq_span(answer->text, answer->bytes), &repair);
+    return vq_hash_eq(&repair, &r->request);
+}
+
+void sim_store_record(struct sim_store *store, const struct vq_result *r)
+{
+    struct vq_hash key = sim_key_id(&r->call);
+    uint64_t *at = sim_map_get(&store->ledger_by_call, &key);
+    if (at == NULL) {
+        store->ledger =
+            room(store->ledger, &store->ledger_cap, store->ledger_count, sizeof(*store->ledger));
+        store->ledger[store->ledger_count] = (struct sim_ledger_row){r->call, r->end, 1};
+        sim_map_put(&store->ledger_by_call, &key, store->ledger_count++);
+    } else {
+        struct sim_ledger_row *row = &store->ledger[*at];
+        row->times++;
+        row->end = row->end == VQ_END_UNKNOWN ? r->end : row->end;
+    }
+    if (r->end == VQ_END_ANSWER) {
+        (void)sim_store_put(store, &r->request, r->answer, r->finish_reason, r->refusal);
+    }
+}
+
+void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch *batch)
+{
+    for (size_t i = 0; i < batch->results_count; i++) {
+        sim_store_record(store, &batch->results[i]);
+    }
+    for (size_t i = 0; i < batch->results_count; i++) {
+        const struct vq_result *r = &batch->results[i];
+        if (!is_ours(store, r)) {
+            store->foreign++;
+        } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome)) {
+            failure_put(store, r->task, r->repeat, (enum vq_outcome)r->outcome);
+        }
+    }
+    for (size_t i = 0; i < batch->failures_count; i++) {
+        const struct vq_coord_failure *f = &batch->failures[i];
+        failure_put(store, f->task, f->repeat, f->outcome);
+    }
+    store->commits++;
+}
+
+size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_batch *batch,
+                         struct vq_settled **ret_settled)
+{
+    size_t count = 0;
+    struct vq_settled *settled =
+        vq_alloc(2 * (batch->results_count + batch->failures_count) + 1, sizeof(*settled));
+    VQ_ASSERT(settled != NULL);
+    for (size_t i = 0; i < batch->results_count + batch->failures_count; i++) {
+        uint64_t task = i < batch->results_count ? batch->results[i].task
+                                                 : batch->failures[i - batch->results_count].task;
+        for (uint64_t order = 0; order < 2; order++) {
+            struct vq_task_view view;
+            sim_store_state(store, (task & ~UINT64_C(1)) | order, &view);
+            settled[count++] = (struct vq_settled){(task & ~UINT64_C(1)) | order, view.outcome};
+        }
+    }
+    *ret_settled = settled;
+    return count;
+}
+
+void sim_store_commit_redis(struct sim_store *store, const struct vq_coord_batch *batch)
+{
+    struct vq_settled *settled;
+    size_t count = sim_store_settled(store, batch, &settled);
+    for (size_t i = 0; i < batch->settled_count; i++) {
+        store->column[batch->settled[i].task] = (uint8_t)batch->settled[i].outcome;
+    }
+    for (size_t i = 0; i < count; i++) {
+        store->column[settled[i].task] = (uint8_t)settled[i].outcome;
+    }
+    vq_free(settled);
+    store->column_commits = store->commits;
+}
+
+void sim_store_rebuild_redis(struct sim_store *store)
+{
+    for (uint64_t task = 0; task < vq_grid_tasks(&store->grid); task++) {
+        struct vq_task_view view;
+        sim_store_state(store, task, &view);
+        store->column[task] = (uint8_t)view.outcome;
+    }
+    store->column_commits = store->commits;
+}

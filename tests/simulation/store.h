@@ -1,0 +1,75 @@
+/* A model of the store: LMDB (answers, ledger, failure rows) and the run state in Redis (a column of outcomes and the number
+ * of the last commit). States come from vq_task_state, verdicts from vq_verdict_ranker, as in the real one. Which request a
+ * hash is of is asked of the world. For the simulation and the unit tests of the coordinator's core. */
+#ifndef VQ_SIM_STORE_H
+#define VQ_SIM_STORE_H
+
+#include "coordinator/core/coord.h"
+#include "tests/simulation/map.h"
+
+struct sim_answer {
+    char *text;
+    size_t bytes;
+    char *finish_reason;
+    bool refusal;
+};
+
+struct sim_ledger_row {
+    struct vq_id call;
+    uint8_t end;
+    uint32_t times; /* committed so often */
+};
+
+struct sim_failure {
+    uint32_t repeat;
+    enum vq_outcome outcome; /* NONE: no row */
+};
+
+struct sim_store {
+    struct vq_grid grid;
+    enum vq_swap swap;
+    bool repair;
+    uint32_t repeat_max;
+    const uint8_t *audited; /* by cell = task / 2 */
+    const uint8_t *first;   /* by shard */
+    void *ctx;
+    void (*request_of)(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret_hash);
+    void (*repair_of)(void *ctx, uint64_t task, const struct vq_hash *of, struct vq_span answer,
+                      struct vq_hash *ret_hash);
+
+    struct sim_map answers_by_hash, ledger_by_call;
+    struct sim_answer *answers;
+    size_t answers_count, answers_cap;
+    struct sim_ledger_row *ledger;
+    size_t ledger_count, ledger_cap;
+    struct sim_failure *failures; /* by task */
+    uint64_t commits;             /* n in LMDB */
+
+    uint8_t *column; /* Redis: by task */
+    uint64_t column_commits;
+
+    uint64_t foreign; /* results whose hash was not the task's */
+};
+
+void sim_store_init(struct sim_store *store);
+void sim_store_free(struct sim_store *store);
+
+/* First one wins; false when there was one. */
+bool sim_store_put(struct sim_store *store, const struct vq_hash *request, struct vq_span text,
+                   struct vq_span finish_reason, bool refusal);
+const struct sim_ledger_row *sim_store_row(const struct sim_store *store, const struct vq_id *call);
+void sim_store_state(const struct sim_store *store, uint64_t task, struct vq_task_view *ret_view);
+/* What a look-up says of the shard's tasks; priors point into the store. */
+void sim_store_known(const struct sim_store *store, uint64_t shard, struct vq_known *ret_known);
+
+/* The two halves of a commit. */
+void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch *batch);
+void sim_store_commit_redis(struct sim_store *store, const struct vq_coord_batch *batch);
+void sim_store_rebuild_redis(struct sim_store *store);
+/* What stands now of every cell that the batch touched; the caller frees *ret_settled. */
+size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_batch *batch,
+                         struct vq_settled **ret_settled);
+/* The same for one result that is recorded without a coordinator, from a spool found after the end. */
+void sim_store_record(struct sim_store *store, const struct vq_result *result);
+
+#endif

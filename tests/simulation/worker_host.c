@@ -1,0 +1,296 @@
+/* A worker's process: the real core, its clock, its keys, its spool, and what its shell would do with each action. A kill may
+ * fall between any two actions. The spool outlives the process. */
+#include "tests/simulation/sim.h"
+
+#include "common/base/alloc.h"
+
+#include <stdio.h>
+
+static int64_t clock_of(const struct sim *s, const struct sim_worker *w)
+{
+    return s->now_ns + w->skew_ns;
+}
+
+void sim_worker_free(struct sim_worker *w)
+{
+    vq_work_destroy(&w->work);
+    for (size_t i = 0; i < w->spool.count; i++) {
+        vq_free(w->spool.records[i].encoded);
+    }
+    vq_free(w->spool.records);
+    sim_map_free(&w->spool.by_call);
+    w->spool = (struct sim_spool){0};
+}
+
+/* ---- the spool ---- */
+
+static struct sim_spooled *spooled(struct sim_worker *w, const struct vq_id *call, bool create)
+{
+    struct vq_hash key = sim_key_id(call);
+    uint64_t *at = sim_map_get(&w->spool.by_call, &key);
+    if (at != NULL) {
+        return &w->spool.records[*at];
+    }
+    if (!create) {
+        return NULL;
+    }
+    void *records = w->spool.records;
+    VQ_ASSERT(vq_grow(&records, &w->spool.cap, w->spool.count + 1, sizeof(*w->spool.records),
+                      1u << 20) == VQ_OK);
+    w->spool.records = records;
+    sim_map_put(&w->spool.by_call, &key, w->spool.count);
+    struct sim_spooled *record = &w->spool.records[w->spool.count++];
+    *record = (struct sim_spooled){.call = *call};
+    return record;
+}
+
+static void spool_sent(struct sim_worker *w, const struct vq_work_call *call)
+{
+    struct sim_spooled *record = spooled(w, &call->id, true);
+    record->sent = (struct vq_result){.call = call->id,
+                                      .shard = call->shard,
+                                      .fence = call->fence,
+                                      .task = call->task,
+                                      .request = call->request,
+                                      .repaired = call->repaired,
+                                      .judge = call->judge,
+                                      .repeat = call->repeat,
+                                      .tries = call->tries,
+                                      .kind = (uint8_t)call->kind,
+                                      .end = VQ_END_UNKNOWN};
+}
+
+static void spool_answer(struct sim *s, struct sim_worker *w, const struct vq_result *result)
+{
+    struct sim_spooled *record = spooled(w, &result->call, true);
+    vq_buf_clear(&s->frame);
+    VQ_ASSERT(vq_result_encode(result, &s->frame) == VQ_OK);
+    vq_free(record->encoded);
+    record->encoded = vq_strndup(s->frame.at, s->frame.bytes);
+    record->encoded_bytes = s->frame.bytes;
+    VQ_ASSERT(record->encoded != NULL);
+}
+
+bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
+                      struct vq_result *ret_result)
+{
+    const struct sim_spooled *record = &w->spool.records[n];
+    if (record->acked) {
+        return false;
+    }
+    if (record->encoded == NULL) {
+        *ret_result = record->sent;
+        return true;
+    }
+    VQ_ASSERT(vq_result_decode(s->decoder, vq_span(record->encoded, record->encoded_bytes),
+                               ret_result, NULL) == VQ_OK);
+    return true;
+}
+
+/* ---- the end of a process ---- */
+
+static void worker_end(struct sim *s, uint32_t i)
+{
+    struct sim_worker *w = &s->workers[i];
+    vq_work_destroy(&w->work);
+    w->life++;
+    w->paused_until_ns = 0;
+    sim_disconnect(s, i);
+    for (size_t n = 0; n < s->calls_count; n++) {
+        struct sim_call *call = &s->calls[n];
+        bool without_spool = call->state == CALL_ANSWERED && !w->has_spool &&
+                             sim_store_row(&s->store, &call->id) == NULL;
+        if (call->worker == i && (call->state == CALL_FLYING || without_spool)) {
+            call->state = CALL_UNKNOWN;
+        }
+    }
+    if (w->child) {
+        sim_push(s, s->now_ns + sim_between(s, 1, 30) * VQ_NS_PER_MS, EV_REAPED, i, 0,
+                 s->coord.life);
+    }
+    if (w->local < 0 && s->workers_count < SIM_WORKERS_MAX - 8) {
+        sim_push(s, s->now_ns + sim_spread(s, 2 * VQ_NS_PER_S), EV_SPAWN, UINT32_MAX, 0, 0);
+    }
+}
+
+void sim_worker_kill(struct sim *s, uint32_t i)
+{
+    struct sim_worker *w = &s->workers[i];
+    sim_say(s, "worker %u is killed", i);
+    s->report->kills++;
+    w->killed = true;
+    worker_end(s, i);
+}
+
+/* ---- actions ---- */
+
+static void answer_keys(struct sim *s, uint32_t i)
+{
+    struct sim_worker *w = &s->workers[i];
+    uint64_t life = w->life;
+    for (uint32_t j = 0; j < s->grid.judges && w->work != NULL && w->life == life; j++) {
+        struct vq_work_key key = {.judge = j,
+                                  .state = w->bad_key[j] ? VQ_POOL_NO_KEY : VQ_POOL_OPEN,
+                                  .text = vq_span_str(w->bad_key[j] ? "no key here" : "")};
+        struct vq_work_event event = {.type = VQ_WORK_KEY, .u.key = &key};
+        sim_worker_step(s, i, &event);
+    }
+}
+
+/* Carries one action out; false when the process ended with it. */
+static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *ret_keys)
+{
+    struct sim_worker *w = &s->workers[i];
+    struct sim_spooled *record;
+    switch (action->type) {
+    case VQ_WORK_SEND: sim_send_to_coord(s, i, &action->u.message); return true;
+    case VQ_WORK_RECONNECT:
+        sim_say(s, "worker %u connects anew", i);
+        sim_disconnect(s, i);
+        sim_connect(s, i, s->now_ns, true);
+        return true;
+    case VQ_WORK_KEYS: *ret_keys = true; return true;
+    case VQ_WORK_SPOOL_SENT: spool_sent(w, &action->u.call); return true;
+    case VQ_WORK_CALL:
+        sim_check_call(s, i, &action->u.call);
+        sim_call_start(s, i, &action->u.call);
+        return true;
+    case VQ_WORK_SPOOL_ANSWER: spool_answer(s, w, action->u.result); return true;
+    case VQ_WORK_SPOOL_ACKED:
+        record = spooled(w, &action->u.id, false);
+        if (record != NULL) {
+            record->acked = true;
+        }
+        return true;
+    case VQ_WORK_NOTE: sim_say(s, "worker %u: %s", i, action->u.note.text); return true;
+    case VQ_WORK_EXIT:
+        sim_say(s, "worker %u exits with %d", i, (int)action->u.exit_code);
+        if (action->u.exit_code == VQ_WORK_EXIT_FATAL ||
+            action->u.exit_code == VQ_WORK_EXIT_USAGE) {
+            sim_fail(s, "worker %u exits with %d", i, (int)action->u.exit_code);
+        }
+        w->exited = true;
+        worker_end(s, i);
+        return false;
+    }
+    return true;
+}
+
+void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *event)
+{
+    struct sim_worker *w = &s->workers[i];
+    if (vq_work_step(w->work, clock_of(s, w), event) != VQ_OK) {
+        sim_fail(s, "worker %u: step failed", i);
+        return;
+    }
+    bool keys = false;
+    struct vq_work_action action;
+    while (vq_work_next(w->work, &action)) {
+        if (w->die_in >= 0 && w->die_in-- == 0) {
+            sim_worker_kill(s, i);
+            return;
+        }
+        if (!act(s, i, &action, &keys)) {
+            return;
+        }
+    }
+    if (keys) {
+        answer_keys(s, i);
+        return;
+    }
+    int64_t wake_ns = vq_work_wake_ns(w->work);
+    wake_ns = wake_ns == INT64_MAX ? INT64_MAX : wake_ns - w->skew_ns;
+    if (wake_ns < w->wake_ns) {
+        w->wake_ns = wake_ns <= s->now_ns ? s->now_ns + VQ_NS_PER_US : wake_ns;
+        sim_push(s, w->wake_ns, EV_WORKER_TICK, i, 0, w->life);
+    }
+}
+
+void sim_worker_frame(struct sim *s, uint32_t i, struct vq_span bytes)
+{
+    struct vq_msg msg;
+    struct vq_error err = {""};
+    if (vq_msg_decode(s->decoder, bytes, VQ_TO_WORKER, &msg, &err) != VQ_OK) {
+        sim_fail(s, "worker %u cannot decode: %s", i, err.text);
+        return;
+    }
+    sim_say(s, "worker %u hears %s", i, vq_msg_name(msg.type));
+    struct vq_work_event event = {.type = VQ_WORK_MESSAGE, .u.message = &msg};
+    sim_worker_step(s, i, &event);
+}
+
+/* ---- the start of a process ---- */
+
+/* A remote machine's new process takes over the spool that the last one left there. */
+static void take_over(struct sim *s, uint32_t i)
+{
+    struct sim_worker *w = &s->workers[i];
+    for (uint32_t o = 0; o < i; o++) {
+        struct sim_worker *old = &s->workers[o];
+        if (old->work != NULL || old->local >= 0 || !old->has_spool || old->spool.count == 0 ||
+            old->spool_lost || !w->has_spool) {
+            continue;
+        }
+        for (size_t n = 0; n < old->spool.count; n++) {
+            struct vq_result result;
+            if (!sim_spool_result(s, old, n, &result)) {
+                continue;
+            }
+            struct sim_spooled *record = spooled(w, &result.call, true);
+            record->sent = old->spool.records[n].sent;
+            if (old->spool.records[n].encoded != NULL) {
+                spool_answer(s, w, &result);
+                (void)sim_spool_result(s, old, n, &result);
+            }
+            struct vq_work_event event = {.type = VQ_WORK_SPOOLED, .u.result = &result};
+            VQ_ASSERT(vq_work_step(w->work, clock_of(s, w), &event) == VQ_OK);
+        }
+        sim_worker_free(old);
+        return;
+    }
+}
+
+void sim_worker_spawn(struct sim *s, int64_t local)
+{
+    if (s->workers_count == SIM_WORKERS_MAX) {
+        return;
+    }
+    uint32_t i = s->workers_count++;
+    struct sim_worker *w = &s->workers[i];
+    char name[32];
+    (void)snprintf(name, sizeof(name), "w%u", i);
+    *w = (struct sim_worker){.local = local,
+                             .life = 1,
+                             .has_spool = s->healed || !sim_chance(s, s->knobs.no_spool),
+                             .child = local >= 0,
+                             .skew_ns = sim_between(s, 0, 1000) * VQ_NS_PER_S,
+                             .wake_ns = INT64_MAX,
+                             .revoked_ns = INT64_MAX,
+                             .silent_ns = -1,
+                             .heard_ns = s->now_ns,
+                             .die_in = -1};
+    uint64_t random = vq_rng_u64(&s->rng);
+    memcpy(w->id.b, &random, sizeof(random));
+    w->id.b[8] = (uint8_t)i;
+    for (uint32_t j = 0; j < s->grid.judges && !s->healed; j++) {
+        w->bad_key[j] = sim_chance(s, s->knobs.revoke / 2);
+    }
+    struct vq_work_options options = {.worker = w->id,
+                                      .seed = vq_rng_u64(&s->rng),
+                                      .name = name,
+                                      .host = "sim",
+                                      .software = "vibeq sim",
+                                      .pid = i + 1,
+                                      .local = local,
+                                      .has_spool = w->has_spool,
+                                      .backoff_ms = 100,
+                                      .backoff_ms_max = 3000,
+                                      .retry_after_ms_max = 5000};
+    VQ_ASSERT(vq_work_create(&options, &w->work) == VQ_OK);
+    sim_say(s, "worker %u starts (%s %lld, %s)", i, local >= 0 ? "local" : "remote",
+            (long long)local, w->has_spool ? "spool" : "no spool");
+    if (local < 0) {
+        take_over(s, i);
+    }
+    sim_connect(s, i, s->now_ns + sim_between(s, 1, 50) * VQ_NS_PER_MS, true);
+}
