@@ -10,9 +10,9 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "offline/deadlines.h"
+#include "offline/listen.h"
 #include "offline/wire.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -25,7 +25,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LISTEN_BACKLOG    4096
 #define DESCRIPTORS_SPARE 64u
 #define CONNECTIONS_MAX   65536u
 #define EVENTS_PER_TURN   64
@@ -310,58 +309,6 @@ static void complete_request(void *cls, struct MHD_Connection *connection, void 
     vq_free(x);
 }
 
-static bool read_address(const char *text, uint16_t port, struct sockaddr_storage *ret_address,
-                         socklen_t *ret_bytes)
-{
-    struct sockaddr_in *v4 = (struct sockaddr_in *)ret_address;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret_address;
-    memset(ret_address, 0, sizeof(*ret_address));
-    if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(port);
-        *ret_bytes = sizeof(*v4);
-        return (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
-    }
-    if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(port);
-        *ret_bytes = sizeof(*v6);
-        return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-    }
-    return false;
-}
-
-static enum vq_status listen_on(struct vq_server *server, const char *address, uint16_t port,
-                                struct vq_error *err)
-{
-    struct sockaddr_storage at;
-    socklen_t bytes = sizeof(at);
-    if (!read_address(address, port, &at, &bytes)) {
-        return vq_fail(err, VQ_DENIED,
-                       "%s is not a loopback address; this server is for the same machine only",
-                       address);
-    }
-    server->listen_fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int yes = 1;
-    if (server->listen_fd < 0 ||
-        setsockopt(server->listen_fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0) {
-        return vq_fail(err, VQ_IO, "cannot open a socket: %s", strerror(errno));
-    }
-    if (bind(server->listen_fd, (struct sockaddr *)&at, bytes) != 0 ||
-        listen(server->listen_fd, LISTEN_BACKLOG) != 0) {
-        return vq_fail(err, errno == EADDRINUSE ? VQ_EXISTS : VQ_IO,
-                       "cannot listen on %s port %u: %s; --port 0 takes a free one", address, port,
-                       strerror(errno));
-    }
-    bytes = sizeof(at);
-    if (getsockname(server->listen_fd, (struct sockaddr *)&at, &bytes) != 0) {
-        return vq_fail(err, VQ_IO, "cannot tell the port: %s", strerror(errno));
-    }
-    server->port = ntohs(at.ss_family == AF_INET ? ((struct sockaddr_in *)&at)->sin_port
-                                                 : ((struct sockaddr_in6 *)&at)->sin6_port);
-    return VQ_OK;
-}
-
 static unsigned raise_limit(void)
 {
     struct rlimit limit = {.rlim_cur = 1024};
@@ -423,7 +370,8 @@ enum vq_status vq_server_create(struct vq_service *service, const char *address,
     }
     *server = (struct vq_server){
         .service = service, .listen_fd = -1, .loop_fd = -1, .signal_fd = -1, .err = err};
-    enum vq_status status = listen_on(server, address, port, err);
+    enum vq_status status =
+        vq_listen_loopback(address, port, &server->listen_fd, &server->port, err);
     if (status == VQ_OK) {
         status = start_daemon(server, err);
     }

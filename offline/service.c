@@ -6,12 +6,11 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "offline/embed.h"
+#include "offline/refusal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
-#include <time.h>
 
 #define KEYS_CACHED 64u
 #define MODEL_OWNER "vibeq-offline"
@@ -225,101 +224,6 @@ enum vq_status vq_service_over(struct vq_service *service, const struct vq_reply
     return vq_call_log_flush(&service->log, err);
 }
 
-/* A Date header's form of a wall time. */
-static void http_date(int64_t unix_s, char *to, size_t bytes)
-{
-    struct tm utc;
-    time_t at = (time_t)unix_s;
-    if (gmtime_r(&at, &utc) == NULL ||
-        strftime(to, bytes, "%a, %d %b %Y %H:%M:%S GMT", &utc) == 0) {
-        to[0] = '\0';
-    }
-}
-
-static bool has_habit(enum vq_fault fault)
-{
-    return fault == VQ_FAULT_RATE_LIMIT || fault == VQ_FAULT_TOKEN_LIMIT ||
-           fault == VQ_FAULT_SLOW_DOWN || fault == VQ_FAULT_UNAVAILABLE ||
-           fault == VQ_FAULT_OVERLOADED;
-}
-
-/* Retry-After as the rule wants it: nothing said = one second where a provider would say so; "absent"; "right" (until the
- * rule ends); "date:S"; "ms:N" (retry-after-ms); any other text as it is. */
-static void add_retry_after(struct vq_reply *reply, const struct vq_fault_rule *rule,
-                            int64_t since_start_ms)
-{
-    const char *want = rule->retry_after;
-    if (want[0] == '\0' && has_habit(rule->fault)) {
-        want = "1";
-    }
-    if (want[0] == '\0' || strcmp(want, "absent") == 0) {
-        return;
-    }
-    if (strcmp(want, "right") == 0) {
-        int64_t left_ms = rule->until_ms > since_start_ms ? rule->until_ms - since_start_ms : 1000;
-        vq_reply_header(reply, "Retry-After", "%" PRId64, (left_ms + 999) / 1000);
-    } else if (strncmp(want, "date:", 5) == 0) {
-        char date[64];
-        http_date(vq_clock_unix_ms() / 1000 + strtoll(want + 5, NULL, 10), date, sizeof(date));
-        vq_reply_header(reply, "Retry-After", "%s", date);
-    } else if (strncmp(want, "ms:", 3) == 0) {
-        vq_reply_header(reply, "retry-after-ms", "%s", want + 3);
-    } else {
-        vq_reply_header(reply, "Retry-After", "%s", want);
-    }
-}
-
-static void make_error(struct vq_reply *reply, const struct vq_fault_rule *rule,
-                       int64_t since_start_ms)
-{
-    const struct vq_fault_info *info = vq_fault_info(rule->fault);
-    char message[256];
-    (void)snprintf(message, sizeof(message), "Made on purpose by vibeq-offline: %s.", info->text);
-    vq_reply_error(reply, info->status, message, info->type, info->code);
-    reply->fault = rule->fault;
-    if (rule->fault == VQ_FAULT_BAD_GATEWAY) {
-        vq_buf_clear(&reply->body);
-        vq_buf_puts(&reply->body, "<html><body><h1>502 Bad Gateway</h1></body></html>\n");
-        reply->content_type = "text/html";
-    }
-    if (rule->fault == VQ_FAULT_REDIRECT) {
-        vq_reply_header(reply, "Location", "%s",
-                        rule->variant[0] != '\0' ? rule->variant : "http://127.0.0.2:9/elsewhere");
-    }
-    add_retry_after(reply, rule, since_start_ms);
-}
-
-/* "12ms", "3.25s", "6m0s": the durations of x-ratelimit-reset-*. */
-static void write_reset(char *to, size_t bytes, int64_t ns)
-{
-    int64_t ms = ns / VQ_NS_PER_MS;
-    if (ms < 1000) {
-        (void)snprintf(to, bytes, "%" PRId64 "ms", ms);
-    } else if (ms < 60000) {
-        (void)snprintf(to, bytes, "%" PRId64 ".%03" PRId64 "s", ms / 1000, ms % 1000);
-    } else {
-        (void)snprintf(to, bytes, "%" PRId64 "m%" PRId64 "s", ms / 60000, ms / 1000 % 60);
-    }
-}
-
-static void add_limit_headers(const struct vq_limits *limits, const struct vq_admission *admission,
-                              struct vq_reply *reply)
-{
-    char reset[32];
-    write_reset(reset, sizeof(reset), admission->reset_ns);
-    if (limits->requests > 0) {
-        vq_reply_header(reply, "x-ratelimit-limit-requests", "%" PRIu64, limits->requests);
-        vq_reply_header(reply, "x-ratelimit-remaining-requests", "%" PRIu64,
-                        admission->requests_left);
-        vq_reply_header(reply, "x-ratelimit-reset-requests", "%s", reset);
-    }
-    if (limits->tokens > 0) {
-        vq_reply_header(reply, "x-ratelimit-limit-tokens", "%" PRIu64, limits->tokens);
-        vq_reply_header(reply, "x-ratelimit-remaining-tokens", "%" PRIu64, admission->tokens_left);
-        vq_reply_header(reply, "x-ratelimit-reset-tokens", "%s", reset);
-    }
-}
-
 static uint64_t pool_of(const struct vq_limits *limits, const struct passage *p)
 {
     struct vq_hasher h;
@@ -329,28 +233,6 @@ static uint64_t pool_of(const struct vq_limits *limits, const struct passage *p)
     vq_hasher_field(&h, vq_span_str(limits->per_model ? p->model : ""));
     vq_hasher_final(&h, &hash);
     return vq_hash_u64(&hash);
-}
-
-static void refuse_limit(const struct vq_limits *limits, const struct vq_admission *admission,
-                         struct vq_reply *reply)
-{
-    bool by_tokens = admission->refused_by == VQ_LIMIT_TOKENS;
-    reply->fault = by_tokens ? VQ_FAULT_TOKEN_LIMIT : VQ_FAULT_RATE_LIMIT;
-    const struct vq_fault_info *info = vq_fault_info(reply->fault);
-    const char *text = "Rate limit reached; wait as long as Retry-After says.";
-    if (admission->never) {
-        text = "Request too large: it has more tokens than a whole window allows.";
-    } else if (admission->refused_by == VQ_LIMIT_CONCURRENCY) {
-        text = "Too many calls at a time.";
-    }
-    vq_reply_error(reply, info->status, text, info->type, info->code);
-    int64_t hint_ns = admission->wait_ns / 100 * limits->hint_percent;
-    if (limits->hint_percent >= 0 && hint_ns > 0) {
-        vq_reply_header(reply, "retry-after-ms", "%" PRId64,
-                        (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS);
-        vq_reply_header(reply, "Retry-After", "%" PRId64,
-                        (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
-    }
 }
 
 /* False when the limit refused the call and the reply says so. */
@@ -371,9 +253,9 @@ static enum vq_status ask_limiter(struct vq_service *service, const struct passa
         reply->holds_pool = true;
         reply->pool = pool;
     } else {
-        refuse_limit(limits, &admission, reply);
+        vq_refusal_of_limit(reply, limits, &admission);
     }
-    add_limit_headers(limits, &admission, reply);
+    vq_refusal_add_limits(reply, limits, &admission);
     return VQ_OK;
 }
 
@@ -395,12 +277,45 @@ static int64_t delay_of(const struct vq_service *service, const struct passage *
                               vq_fault_draw(seed, "offline-delay", 1, &p->hash, p->nth_try));
 }
 
-/* The answer itself, spoiled or not. */
-static enum vq_status answer(struct vq_service *service, struct passage *p, enum vq_judge_kind kind,
-                             struct vq_reply *reply)
+/* Looks for a fault. True when it is an error, which the reply then is. */
+static bool meets_error(struct vq_service *service, struct passage *p, struct vq_reply *reply)
 {
-    const struct vq_fault_info *info = p->rule == NULL ? NULL : vq_fault_info(p->rule->fault);
-    bool spoils_text = info != NULL && info->stage == VQ_FAULT_STAGE_TEXT;
+    int64_t since_start_ms = (p->now_ns - service->start_ns) / VQ_NS_PER_MS;
+    struct vq_fault_query query = {.model = p->model,
+                                   .key_hex = p->key,
+                                   .body = p->call->body,
+                                   .hash = &p->hash,
+                                   .nth_try = p->nth_try,
+                                   .since_start_ms = since_start_ms};
+    p->rule = vq_fault_rules_match(&service->config.rules, &query);
+    if (p->rule == NULL) {
+        return false;
+    }
+    reply->delay_ns = p->rule->delay_ms * VQ_NS_PER_MS;
+    if (vq_fault_info(p->rule->fault)->stage != VQ_FAULT_STAGE_ERROR) {
+        return false;
+    }
+    vq_refusal_of_rule(reply, p->rule, since_start_ms, vq_clock_unix_ms());
+    return true;
+}
+
+/* Marks a reply that was made as spoiled, and adds the time that making it takes. */
+static void spoil(const struct vq_service *service, const struct passage *p, struct vq_reply *reply)
+{
+    reply->delay_ns += delay_of(service, p);
+    if (p->rule != NULL) {
+        reply->fault = p->rule->fault;
+        reply->fault_bytes = p->rule->bytes;
+        reply->fault_interval_ms = p->rule->interval_ms;
+        reply->paid = reply->paid && vq_fault_info(p->rule->fault)->paid;
+    }
+}
+
+static enum vq_status answer_chat(struct vq_service *service, const struct passage *p,
+                                  enum vq_judge_kind kind, struct vq_reply *reply)
+{
+    bool spoils_text =
+        p->rule != NULL && vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_TEXT;
     struct vq_answer_context context = {.kind = kind,
                                         .fault = spoils_text ? p->rule->fault : VQ_FAULT_NONE,
                                         .variant = spoils_text ? p->rule->variant : "",
@@ -415,33 +330,15 @@ static enum vq_status answer(struct vq_service *service, struct passage *p, enum
         return VQ_OK;
     }
     VQ_TRY(status);
-    reply->delay_ns = delay_of(service, p);
-    if (info != NULL) {
-        reply->fault = p->rule->fault;
-        reply->fault_bytes = p->rule->bytes;
-        reply->fault_interval_ms = p->rule->interval_ms;
-        reply->paid = reply->paid && info->paid;
-    }
+    spoil(service, p, reply);
     return VQ_OK;
 }
 
 static enum vq_status after_parsing(struct vq_service *service, struct passage *p,
                                     struct vq_reply *reply)
 {
-    int64_t since_start_ms = (p->now_ns - service->start_ns) / VQ_NS_PER_MS;
-    struct vq_fault_query query = {.model = p->model,
-                                   .key_hex = p->key,
-                                   .body = p->call->body,
-                                   .hash = &p->hash,
-                                   .nth_try = p->nth_try,
-                                   .since_start_ms = since_start_ms};
-    p->rule = vq_fault_rules_match(&service->config.rules, &query);
-    if (p->rule != NULL) {
-        reply->delay_ns = p->rule->delay_ms * VQ_NS_PER_MS;
-        if (vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_ERROR) {
-            make_error(reply, p->rule, since_start_ms);
-            return VQ_OK;
-        }
+    if (meets_error(service, p, reply)) {
+        return VQ_OK;
     }
     enum vq_judge_kind kind = VQ_JUDGE_KIND_A;
     if (find_model(service, p->model, &kind) != VQ_OK) {
@@ -453,13 +350,13 @@ static enum vq_status after_parsing(struct vq_service *service, struct passage *
     }
     bool admitted = false;
     VQ_TRY(ask_limiter(service, p, reply, &admitted));
-    if (!admitted) {
-        return VQ_OK;
-    }
-    int64_t extra_ns = reply->delay_ns;
-    VQ_TRY(answer(service, p, kind, reply));
-    reply->delay_ns += extra_ns;
-    return VQ_OK;
+    return admitted ? answer_chat(service, p, kind, reply) : VQ_OK;
+}
+
+static void refuse_key(struct vq_reply *reply)
+{
+    vq_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
+                   "invalid_api_key");
 }
 
 static enum vq_status take_chat(struct vq_service *service, struct passage *p,
@@ -474,8 +371,7 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
     }
     log_request(service, p, reply);
     if (!may_enter(service, p->key)) {
-        vq_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
-                       "invalid_api_key");
+        refuse_key(reply);
         return VQ_OK;
     }
     if (p->call->too_large) {
@@ -490,18 +386,28 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
     return after_parsing(service, p, reply);
 }
 
+/* Faults of the wire and errors meet embeddings too; faults of an answer's text do not. */
 static enum vq_status take_embeddings(struct vq_service *service, struct passage *p,
                                       struct vq_reply *reply)
 {
     enum vq_status status = VQ_OK;
     if (!may_enter(service, p->key)) {
-        vq_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
-                       "invalid_api_key");
+        refuse_key(reply);
+    } else if (p->call->too_large) {
+        vq_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
+                       "request_too_large");
     } else {
         status = vq_embed_answer(p->call->body, reply, p->model);
     }
     log_request(service, p, reply);
-    return status;
+    if (status != VQ_OK || reply->status != 200 || meets_error(service, p, reply)) {
+        return status;
+    }
+    if (p->rule != NULL && vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_TEXT) {
+        p->rule = NULL;
+    }
+    spoil(service, p, reply);
+    return VQ_OK;
 }
 
 static void list_models(const struct vq_service *service, struct vq_reply *reply)
@@ -584,7 +490,7 @@ enum vq_status vq_service_take(struct vq_service *service, const struct vq_call 
     }
     if (status != VQ_OK) {
         vq_reply_free(ret_reply);
-        return vq_fail(err, status, "cannot answer a call: %s", vq_status_text(status));
+        vq_error_prefix(err, "cannot answer a call (%s)", vq_status_text(status));
     }
-    return VQ_OK;
+    return status;
 }

@@ -1,0 +1,20 @@
+/* Replies that refuse: the errors that were asked for, and those of the rate limit, with their headers. */
+#ifndef VQ_OFFLINE_REFUSAL_H
+#define VQ_OFFLINE_REFUSAL_H
+
+#include "offline/faults/limiter.h"
+#include "offline/reply.h"
+
+/* The error of a rule whose fault is of stage ERROR. `unix_ms` is for Retry-After as a date. */
+void vq_refusal_of_rule(struct vq_reply *reply, const struct vq_fault_rule *rule,
+                        int64_t since_start_ms, int64_t unix_ms);
+
+/* The 429 of an admission that was refused. */
+void vq_refusal_of_limit(struct vq_reply *reply, const struct vq_limits *limits,
+                         const struct vq_admission *admission);
+
+/* x-ratelimit-*, on admitted and refused calls alike. */
+void vq_refusal_add_limits(struct vq_reply *reply, const struct vq_limits *limits,
+                           const struct vq_admission *admission);
+
+#endif
