@@ -85,14 +85,11 @@ enum vq_status vq_redis_words(struct vq_redis *redis, vq_redis_fn fn, void *ctx,
                               ...) VQ_WARN_UNUSED
 __attribute__((sentinel));
 
-/* A Lua script with its SHA-1, filled in at its first use on a connection; EVALSHA, and EVAL when the server does not know it.
- * An EVAL after a NOSCRIPT goes out behind commands that were given meanwhile: who needs strict order waits for the first reply. */
+/* A Lua script, sent whole each time: short beside what it carries. */
 struct vq_redis_script {
     const char *text;
-    char sha[41];
 };
-
-enum vq_status vq_redis_eval(struct vq_redis *redis, struct vq_redis_script *script,
+enum vq_status vq_redis_eval(struct vq_redis *redis, const struct vq_redis_script *script,
                              const struct vq_span *keys, uint32_t keys_count,
                              const struct vq_span *args, uint32_t args_count, vq_redis_fn fn,
                              void *ctx) VQ_WARN_UNUSED;
