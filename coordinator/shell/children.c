@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,25 +20,6 @@
 #define RESTART_MAX_MS   UINT64_C(10000)
 
 static void spawn_worker(struct vq_local_worker *w);
-
-/* Beside this program, where an installation and the build put them; else in PATH. */
-static void program_path(const char *name, char ret_path[VQ_RUN_PATH_BYTES_MAX])
-{
-    char self[VQ_RUN_PATH_BYTES_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n > 0) {
-        self[n] = '\0';
-        char *slash = strrchr(self, '/');
-        if (slash != NULL) {
-            slash[1] = '\0';
-            int used = snprintf(ret_path, VQ_RUN_PATH_BYTES_MAX, "%s%s", self, name);
-            if (used > 0 && used < VQ_RUN_PATH_BYTES_MAX && access(ret_path, X_OK) == 0) {
-                return;
-            }
-        }
-    }
-    (void)snprintf(ret_path, VQ_RUN_PATH_BYTES_MAX, "%s", name);
-}
 
 static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd,
                                struct vq_error *err)
@@ -56,7 +36,7 @@ static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd
 
 enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
 {
-    program_path("vibeq-worker", run->worker_path);
+    vq_program_path("vibeq-worker", run->worker_path);
     VQ_TRY(open_log(run, "workers.log", &run->workers_log_fd, err));
     if (run->job->needs_offline) {
         VQ_TRY(open_log(run, "offline.err", &run->offline_log_fd, err));
@@ -79,74 +59,17 @@ static void offline_exited(void *ctx, struct vq_child_exit how)
     }
 }
 
-/* Its first line is "listening on URL". */
-static enum vq_status read_offline_url(struct vq_run *run, int fd, struct vq_error *err)
-{
-    char line[256];
-    size_t n = 0;
-    int64_t until = vq_run_now() + VQ_RUN_OFFLINE_WAIT_MS * VQ_NS_PER_MS;
-    while (n < sizeof(line) - 1 && memchr(line, '\n', n) == NULL) {
-        int64_t left_ms = (until - vq_run_now()) / VQ_NS_PER_MS;
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (left_ms <= 0 || poll(&p, 1, (int)left_ms) <= 0) {
-            break;
-        }
-        ssize_t got = read(fd, line + n, sizeof(line) - 1 - n);
-        if (got <= 0) {
-            break;
-        }
-        n += (size_t)got;
-    }
-    line[n] = '\0';
-    const char *at = strstr(line, "http://");
-    if (at == NULL) {
-        return vq_fail(err, VQ_UNAVAILABLE,
-                       "the built-in server did not start; see offline.err in the run's folder");
-    }
-    size_t bytes = strcspn(at, " \r\n");
-    (void)snprintf(run->offline_url, sizeof(run->offline_url), "%.*s", (int)bytes, at);
-    return VQ_OK;
-}
-
-static const char *const plain_env[] = {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", NULL};
-
 enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err)
 {
-    const struct vq_conf_offline *o = &run->job->config->offline;
-    char path[VQ_RUN_PATH_BYTES_MAX], log[VQ_RUN_PATH_BYTES_MAX], seed[32];
-    program_path("vibeq-offline", path);
+    char log[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(run->dir, "offline.log", log));
-    (void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)o->seed);
-    const char *argv[16] = {"vibeq-offline",  "--port", "0", "--seed", seed, "--log", log,
-                            "--parent-death", NULL};
-    size_t n = 8;
-    if (o->oracle != NULL) {
-        argv[n++] = "--oracle";
-        argv[n++] = o->oracle;
-    }
-    if (o->faults != NULL) {
-        argv[n++] = "--faults";
-        argv[n++] = o->faults;
-    }
-    argv[n] = NULL;
-    int out[2];
-    if (pipe2(out, O_CLOEXEC) != 0) {
-        return vq_fail(err, VQ_IO, "cannot make a pipe: %s", strerror(errno));
-    }
-    struct vq_child_options options = {.path = path,
-                                       .argv = argv,
-                                       .env_keep = plain_env,
-                                       .stdout_fd = out[1],
-                                       .stderr_fd = run->offline_log_fd,
-                                       .exited = offline_exited,
-                                       .ctx = run};
-    enum vq_status status = vq_child_spawn(run->loop, &options, &run->offline, err);
-    (void)close(out[1]);
-    if (status == VQ_OK) {
-        status = read_offline_url(run, out[0], err);
-    }
-    (void)close(out[0]);
-    return status;
+    struct vq_program_offline options = {.conf = &run->job->config->offline,
+                                         .log = log,
+                                         .hint = "; see offline.err in the run's folder",
+                                         .stderr_fd = run->offline_log_fd,
+                                         .exited = offline_exited,
+                                         .ctx = run};
+    return vq_program_offline_start(run->loop, &options, &run->offline, run->offline_url, err);
 }
 
 /* ---- spools ---- */

@@ -5,6 +5,7 @@
  *   commit.c    the commit point: store, then Redis, then the core hears of it
  *   redis.c     the private server, the connection, falling behind and rebuilding
  *   children.c  local workers and the built-in server
+ *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check` uses it too)
  *   control.c   endpoint.json, /status, /metrics, status.json
  *   progress.c  the line on the terminal
  *   finish.c    results and accounting
@@ -19,6 +20,7 @@
 #include "common/text/fmt.h"
 #include "coordinator/core/coord.h"
 #include "coordinator/core/limits.h"
+#include "coordinator/shell/programs.h"
 #include "coordinator/shell/run.h"
 #include "coordinator/store/commit.h"
 #include "coordinator/store/lookup.h"
@@ -33,7 +35,6 @@
 #define VQ_RUN_STATUS_MS           5000 /* status.json */
 #define VQ_RUN_LOCAL_ORPHAN_S      60
 #define VQ_RUN_WORKER_RESTARTS_MAX 20 /* of one local worker, without a call in between */
-#define VQ_RUN_OFFLINE_WAIT_MS     10000
 #define VQ_RUN_REDIS_WAIT_MS       135000
 #define VQ_RUN_GOODBYE_MS          10000 /* for workers to leave at the end */
 #define VQ_RUN_LOOKUPS_PER_TURN    64
@@ -109,7 +110,7 @@ struct vq_run {
 
     struct vq_child *offline;
     int offline_log_fd;
-    char offline_url[128];
+    char offline_url[VQ_PROGRAM_URL_BYTES_MAX];
     bool offline_died;
     struct vq_local_worker *workers;
     uint32_t workers_count;
