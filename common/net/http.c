@@ -1,0 +1,384 @@
+/* The HTTP client: libcurl's multi socket interface on the loop. One multi handle costs time linear in its connections, so
+ * calls are spread over handles of VQ_HTTP_CALLS_PER_MULTI; the lowest handle with room takes the next call, which keeps
+ * kept-alive connections in use. All sockets of all handles stand in one epoll set of this client, and that one
+ * descriptor is polled by the loop: a socket that libcurl closes leaves the set by itself, which libuv's own poll handles
+ * would not survive.
+ *
+ * Invariants: a call that was started ends exactly once, through vq_http_call_end, and never from inside vq_http_start;
+ * libcurl is never called from its own callbacks; a call is in `in_flight` or in `free`. Not its job: retries, pacing and
+ * what a response means. */
+#include "common/base/alloc.h"
+#include "common/net/http_private.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define EVENTS_PER_TURN 512
+
+struct vq_http_multi {
+    struct vq_http *http;
+    CURLM *curl;
+    struct vq_timer *timer;
+    uint32_t index;
+    uint32_t calls;
+    bool touched; /* in this turn: it may have finished calls */
+};
+
+struct vq_http {
+    struct vq_loop *loop;
+    CURLSH *share; /* names and TLS sessions, for all handles */
+    uv_poll_t *poll;
+    int epoll;
+    struct vq_http_multi **multis;
+    size_t multis_cap;
+    uint32_t multis_count;
+    uint32_t first_room; /* no handle below has room */
+    uint32_t calls_max;
+    uint32_t calls; /* in flight */
+    char *ca_file;
+    struct vq_http_call *in_flight;
+    struct vq_http_call *free;
+    bool closing; /* no new call, also not from a done function */
+};
+
+/* ---- calls that ended ---- */
+
+static void read_ends(struct vq_http_multi *m)
+{
+    CURLMsg *message;
+    int left;
+    while ((message = curl_multi_info_read(m->curl, &left)) != NULL) {
+        if (message->msg != CURLMSG_DONE) {
+            continue;
+        }
+        char *private = NULL;
+        CURLcode code = message->data.result;
+        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
+        struct vq_http_call *call = (struct vq_http_call *)(void *)private;
+        const char *why = call->sent_twice         ? "the connection broke before the answer"
+                          : call->error[0] != '\0' ? call->error
+                                                   : curl_easy_strerror(code);
+        vq_http_call_end(call, vq_http_call_classify(call, code), why);
+    }
+}
+
+void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, const char *why)
+{
+    struct vq_http *http = call->http;
+    struct vq_http_multi *m = call->multi;
+    VQ_ASSERT(m != NULL);
+    (void)curl_multi_remove_handle(m->curl, call->easy); /* it is there */
+    call->multi = NULL;
+    vq_timer_stop(call->timer);
+    vq_deferred_cancel(http->loop, &call->cancel);
+    m->calls--;
+    http->calls--;
+    if (m->index < http->first_room) {
+        http->first_room = m->index;
+    }
+    if (call->prev != NULL) {
+        call->prev->next = call->next;
+    } else {
+        http->in_flight = call->next;
+    }
+    if (call->next != NULL) {
+        call->next->prev = call->prev;
+    }
+    vq_http_call_finish(call, transport, why); /* may start calls */
+    call->prev = NULL;
+    call->next = http->free;
+    http->free = call;
+}
+
+/* ---- libcurl's wishes ---- */
+
+static void act(struct vq_http_multi *m, curl_socket_t fd, int events)
+{
+    int running;
+    (void)curl_multi_socket_action(m->curl, fd, events, &running);
+}
+
+static void on_multi_timer(void *ctx)
+{
+    struct vq_http_multi *m = ctx;
+    act(m, CURL_SOCKET_TIMEOUT, 0);
+    read_ends(m);
+}
+
+/* Never acts at once, also for 0: libcurl calls this from inside its own functions. */
+static int on_timer_wish(CURLM *curl, long timeout_ms, void *ctx)
+{
+    (void)curl;
+    struct vq_http_multi *m = ctx;
+    if (timeout_ms < 0) {
+        vq_timer_stop(m->timer);
+    } else {
+        vq_timer_start(m->timer, (uint64_t)timeout_ms, 0);
+    }
+    return 0;
+}
+
+static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, void *known)
+{
+    (void)easy;
+    struct vq_http_multi *m = ctx;
+    int epoll = m->http->epoll;
+    if (what == CURL_POLL_REMOVE) {
+        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL); /* closed already: it left by itself */
+        return 0;
+    }
+    struct epoll_event event = {.data.u64 = (uint64_t)m->index << 32 | (uint32_t)fd};
+    event.events =
+        ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0u) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0u);
+    int failed = epoll_ctl(epoll, known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+    if (failed != 0) { /* a number that was used before: the other way round */
+        failed = epoll_ctl(epoll, known == NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+    }
+    (void)curl_multi_assign(m->curl, fd, m);
+    return failed != 0 ? -1 : 0;
+}
+
+static void on_epoll(uv_poll_t *handle, int status, int uv_events)
+{
+    (void)status;
+    (void)uv_events;
+    struct vq_http *http = handle->data;
+    struct epoll_event events[EVENTS_PER_TURN];
+    int n = epoll_wait(http->epoll, events, EVENTS_PER_TURN, 0);
+    for (int i = 0; i < n; i++) {
+        struct vq_http_multi *m = http->multis[events[i].data.u64 >> 32];
+        int what = ((events[i].events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+                   ((events[i].events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+                   ((events[i].events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
+        act(m, (curl_socket_t)(events[i].data.u64 & UINT32_MAX), what);
+        m->touched = true;
+    }
+    for (int i = 0; i < n; i++) {
+        struct vq_http_multi *m = http->multis[events[i].data.u64 >> 32];
+        if (m->touched) {
+            m->touched = false;
+            read_ends(m);
+        }
+    }
+}
+
+/* ---- multi handles ---- */
+
+static void multi_destroy(struct vq_http_multi *m)
+{
+    if (m->curl != NULL) {
+        (void)curl_multi_cleanup(m->curl); /* closes its connections */
+    }
+    vq_timer_destroy(&m->timer);
+    vq_free(m);
+}
+
+static enum vq_status add_multi(struct vq_http *http)
+{
+    void *multis = http->multis;
+    VQ_TRY(vq_grow(&multis, &http->multis_cap, (size_t)http->multis_count + 1,
+                   sizeof(*http->multis), VQ_HTTP_CALLS_MAX / VQ_HTTP_CALLS_PER_MULTI + 1));
+    http->multis = multis;
+    struct vq_http_multi *m = vq_alloc(1, sizeof(*m));
+    if (m == NULL) {
+        return VQ_NOMEM;
+    }
+    m->http = http;
+    m->index = http->multis_count;
+    m->curl = curl_multi_init();
+    if (m->curl == NULL || vq_timer_create(http->loop, on_multi_timer, m, &m->timer) != VQ_OK ||
+        curl_multi_setopt(m->curl, CURLMOPT_SOCKETFUNCTION, on_socket_wish) != CURLM_OK ||
+        curl_multi_setopt(m->curl, CURLMOPT_SOCKETDATA, m) != CURLM_OK ||
+        curl_multi_setopt(m->curl, CURLMOPT_TIMERFUNCTION, on_timer_wish) != CURLM_OK ||
+        curl_multi_setopt(m->curl, CURLMOPT_TIMERDATA, m) != CURLM_OK ||
+        curl_multi_setopt(m->curl, CURLMOPT_MAXCONNECTS, (long)VQ_HTTP_CALLS_PER_MULTI) !=
+            CURLM_OK) {
+        multi_destroy(m);
+        return VQ_NOMEM;
+    }
+    http->multis[http->multis_count++] = m;
+    return VQ_OK;
+}
+
+static enum vq_status find_room(struct vq_http *http, struct vq_http_multi **ret_multi)
+{
+    while (http->first_room < http->multis_count &&
+           http->multis[http->first_room]->calls >= VQ_HTTP_CALLS_PER_MULTI) {
+        http->first_room++;
+    }
+    if (http->first_room == http->multis_count) {
+        VQ_TRY(add_multi(http));
+    }
+    *ret_multi = http->multis[http->first_room];
+    return VQ_OK;
+}
+
+/* ---- calls ---- */
+
+static enum vq_status take_call(struct vq_http *http, struct vq_http_call **ret_call)
+{
+    if (http->free == NULL) {
+        return vq_http_call_create(http, http->loop, http->ca_file, http->share, ret_call);
+    }
+    *ret_call = http->free;
+    http->free = (*ret_call)->next;
+    (*ret_call)->next = NULL;
+    return VQ_OK;
+}
+
+static void give_back(struct vq_http *http, struct vq_http_call *call)
+{
+    call->next = http->free;
+    http->free = call;
+}
+
+enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request *request,
+                             struct vq_http_call **ret_call, struct vq_error *err)
+{
+    if (http->closing || http->calls >= http->calls_max) {
+        return vq_fail(err, VQ_LIMIT, "%u calls are in flight, at most %u", http->calls,
+                       http->calls_max);
+    }
+    struct vq_http_multi *m;
+    struct vq_http_call *call;
+    enum vq_status status = find_room(http, &m);
+    if (status == VQ_OK) {
+        status = take_call(http, &call);
+    }
+    if (status != VQ_OK) {
+        return vq_fail(err, status, "no memory for another call");
+    }
+    status = vq_http_call_prepare(call, request, err);
+    if (status != VQ_OK) {
+        give_back(http, call);
+        return status;
+    }
+    if (curl_multi_add_handle(m->curl, call->easy) != CURLM_OK) {
+        vq_timer_stop(call->timer);
+        give_back(http, call);
+        return vq_fail(err, VQ_NOMEM, "libcurl takes no other call");
+    }
+    call->multi = m;
+    m->calls++;
+    http->calls++;
+    call->prev = NULL;
+    call->next = http->in_flight;
+    if (http->in_flight != NULL) {
+        http->in_flight->prev = call;
+    }
+    http->in_flight = call;
+    if (ret_call != NULL) {
+        *ret_call = call;
+    }
+    return VQ_OK;
+}
+
+void vq_http_cancel(struct vq_http_call *call)
+{
+    VQ_ASSERT(call->multi != NULL);
+    vq_loop_defer(call->http->loop, &call->cancel);
+}
+
+uint32_t vq_http_in_flight(const struct vq_http *http)
+{
+    return http->calls;
+}
+
+/* ---- life ---- */
+
+static void free_poll(uv_handle_t *handle)
+{
+    vq_free(handle);
+}
+
+static enum vq_status open_epoll(struct vq_http *http, struct vq_error *err)
+{
+    http->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (http->epoll < 0) {
+        return vq_fail(err, VQ_IO, "cannot make an epoll set: %s", strerror(errno));
+    }
+    uv_poll_t *poll = vq_alloc(1, sizeof(*poll));
+    if (poll == NULL || uv_poll_init(vq_loop_uv(http->loop), poll, http->epoll) != 0) {
+        vq_free(poll);
+        return vq_fail(err, VQ_NOMEM, "cannot watch an epoll set");
+    }
+    poll->data = http;
+    http->poll = poll;
+    int code = uv_poll_start(poll, UV_READABLE, on_epoll);
+    VQ_ASSERT(code == 0); /* a fresh handle */
+    return VQ_OK;
+}
+
+enum vq_status vq_http_create(struct vq_loop *loop, const struct vq_http_options *options,
+                              struct vq_http **ret_http, struct vq_error *err)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        return vq_fail(err, VQ_UNAVAILABLE, "libcurl cannot start");
+    }
+    struct vq_http *http = vq_alloc(1, sizeof(*http));
+    if (http == NULL) {
+        curl_global_cleanup();
+        return vq_fail(err, VQ_NOMEM, "no memory for the HTTP client");
+    }
+    http->loop = loop;
+    http->epoll = -1;
+    http->calls_max =
+        options != NULL && options->calls_max != 0 ? options->calls_max : VQ_HTTP_CALLS_MAX;
+    http->calls_max = http->calls_max > VQ_HTTP_CALLS_MAX ? VQ_HTTP_CALLS_MAX : http->calls_max;
+    enum vq_status status = VQ_OK;
+    http->share = curl_share_init();
+    if (options != NULL && options->ca_file != NULL) {
+        http->ca_file = vq_strdup(options->ca_file);
+        status = http->ca_file == NULL ? VQ_NOMEM : VQ_OK;
+    }
+    if (status != VQ_OK || http->share == NULL ||
+        curl_share_setopt(http->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) != CURLSHE_OK ||
+        curl_share_setopt(http->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) != CURLSHE_OK) {
+        status = vq_fail(err, VQ_NOMEM, "no memory for the HTTP client");
+        goto fail;
+    }
+    status = open_epoll(http, err);
+    if (status != VQ_OK) {
+        goto fail;
+    }
+    *ret_http = http;
+    return VQ_OK;
+fail:
+    vq_http_destroy(&http);
+    return status;
+}
+
+void vq_http_destroy(struct vq_http **ret_http)
+{
+    struct vq_http *http = *ret_http;
+    if (http == NULL) {
+        return;
+    }
+    http->closing = true;
+    while (http->in_flight != NULL) {
+        vq_http_call_end(http->in_flight, VQ_TRANSPORT_CANCELLED, "the client was closed");
+    }
+    while (http->free != NULL) {
+        struct vq_http_call *call = http->free;
+        http->free = call->next;
+        vq_http_call_destroy(&call);
+    }
+    for (uint32_t i = 0; i < http->multis_count; i++) {
+        multi_destroy(http->multis[i]);
+    }
+    if (http->poll != NULL) {
+        uv_close((uv_handle_t *)http->poll, free_poll);
+    }
+    if (http->epoll >= 0) {
+        (void)close(http->epoll); /* behind uv_close, which has forgotten it */
+    }
+    if (http->share != NULL) {
+        (void)curl_share_cleanup(http->share);
+    }
+    vq_free(http->multis);
+    vq_free(http->ca_file);
+    vq_free(http);
+    curl_global_cleanup();
+    *ret_http = NULL;
+}

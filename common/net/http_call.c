@@ -1,0 +1,566 @@
+/* One HTTP call: its options, what libcurl reports of it, and what its end is called. Invariants: the key is in libcurl's
+ * header list and nowhere else of ours, and that list is wiped; nothing is received beyond the caps; a request is sent at
+ * most once: libcurl would send it again when a kept-alive connection breaks before the answer, and the first may have
+ * been carried out and paid, so a second send is refused. libcurl's own low-speed check is not used: it would end a call
+ * whose model thinks for a minute before its first byte. */
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/net/http_private.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KEEP_BODY_BYTES   65536 /* a larger response buffer is given back after its call */
+#define LINE_BYTES_MAX    (VQ_HTTP_HEADER_BYTES_MAX + VQ_SECRET_BYTES_MAX)
+#define DNS_CACHE_S       300L
+#define IO_BUFFER_BYTES   16384L
+#define IDLE_CONNECTION_S 110L /* common servers and balancers close theirs after 120 s or less */
+
+/* ---- what is kept of a response's head ---- */
+
+static bool is_kept(struct vq_span name)
+{
+    static const char *const exact[] = {"retry-after",  "retry-after-ms", "content-type",  "date",
+                                        "x-request-id", "request-id",     "x-should-retry"};
+    static const char *const prefixes[] = {"x-ratelimit-", "anthropic-ratelimit-"};
+    for (size_t i = 0; i < VQ_COUNT(exact); i++) {
+        if (name.bytes == strlen(exact[i]) && strncasecmp(name.at, exact[i], name.bytes) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < VQ_COUNT(prefixes); i++) {
+        size_t n = strlen(prefixes[i]);
+        if (name.bytes > n && strncasecmp(name.at, prefixes[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct vq_span trim(struct vq_span s)
+{
+    while (s.bytes > 0 && isspace((unsigned char)s.at[0])) {
+        s = vq_span(s.at + 1, s.bytes - 1);
+    }
+    while (s.bytes > 0 && isspace((unsigned char)s.at[s.bytes - 1])) {
+        s.bytes--;
+    }
+    return s;
+}
+
+static void keep_header(struct vq_http_call *call, struct vq_span line)
+{
+    const char *colon = memchr(line.at, ':', line.bytes);
+    if (colon == NULL || call->kept_count == VQ_HTTP_KEPT_HEADERS_MAX) {
+        return;
+    }
+    struct vq_span name = vq_span(line.at, (size_t)(colon - line.at));
+    struct vq_span value = trim(vq_span(colon + 1, line.bytes - name.bytes - 1));
+    struct vq_buf *text = &call->kept_text;
+    if (!is_kept(name) || name.bytes + value.bytes > text->bytes_max - text->bytes) {
+        return;
+    }
+    struct vq_http_kept kept = {text->bytes, name.bytes, text->bytes + name.bytes, value.bytes};
+    for (size_t i = 0; i < name.bytes; i++) {
+        vq_buf_putc(text, (char)tolower((unsigned char)name.at[i]));
+    }
+    vq_buf_append(text, value.at, value.bytes);
+    if (text->status == VQ_OK) {
+        call->kept[call->kept_count++] = kept;
+    }
+}
+
+/* ---- libcurl's callbacks ---- */
+
+static void first_byte(struct vq_http_call *call)
+{
+    if (call->first_byte_ns != 0) {
+        return;
+    }
+    call->first_byte_ns = vq_clock_mono_ns();
+    if (call->slow_bytes > 0) {
+        vq_timer_start(call->timer, (uint64_t)call->slow_s * 1000, (uint64_t)call->slow_s * 1000);
+    } else {
+        vq_timer_stop(call->timer);
+    }
+}
+
+static size_t on_header(char *at, size_t size, size_t n, void *ctx)
+{
+    struct vq_http_call *call = ctx;
+    size_t bytes = size * n;
+    first_byte(call);
+    call->head_bytes += bytes;
+    if (call->head_bytes > VQ_HTTP_RESPONSE_HEAD_BYTES_MAX) {
+        call->too_big = true;
+        return 0;
+    }
+    if (bytes >= 5 && memcmp(at, "HTTP/", 5) == 0) { /* forget what a 1xx before it said */
+        call->kept_count = 0;
+        vq_buf_clear(&call->kept_text);
+    } else if (call->body_bytes == 0) { /* not trailers */
+        keep_header(call, vq_span(at, bytes));
+    }
+    return bytes;
+}
+
+static size_t on_body(char *at, size_t size, size_t n, void *ctx)
+{
+    struct vq_http_call *call = ctx;
+    size_t bytes = size * n;
+    first_byte(call);
+    call->body_bytes += bytes;
+    vq_buf_append(&call->body, at, bytes);
+    call->too_big = call->body.status == VQ_LIMIT;
+    call->no_memory = call->body.status == VQ_NOMEM;
+    return call->body.status == VQ_OK ? bytes : 0;
+}
+
+/* Connected, and about to send the request. */
+static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port)
+{
+    (void)ip;
+    (void)local_ip;
+    (void)port;
+    (void)local_port;
+    struct vq_http_call *call = ctx;
+    if (call->sent) {
+        call->sent_twice = true;
+        return CURL_PREREQFUNC_ABORT;
+    }
+    call->sent = true;
+    call->connect_ns = vq_clock_mono_ns();
+    return CURL_PREREQFUNC_OK;
+}
+
+static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)ctx;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* ---- our deadlines ---- */
+
+static void on_timer(void *ctx)
+{
+    struct vq_http_call *call = ctx;
+    if (call->first_byte_ns == 0) {
+        vq_http_call_end(
+            call, call->sent ? VQ_TRANSPORT_TIMEOUT_FIRST_BYTE : VQ_TRANSPORT_TIMEOUT_CONNECT,
+            call->sent ? "no byte of a response in time" : "no connection in time");
+    } else if (call->body_bytes - call->slow_mark < call->slow_bytes) {
+        vq_http_call_end(call, VQ_TRANSPORT_SLOW, "the response comes too slowly");
+    } else {
+        call->slow_mark = call->body_bytes;
+    }
+}
+
+static void on_cancel(void *ctx)
+{
+    vq_http_call_end(ctx, VQ_TRANSPORT_CANCELLED, "cancelled");
+}
+
+/* ---- life ---- */
+
+static bool set_constant_options(struct vq_http_call *call, const char *ca_file, CURLSH *share)
+{
+    CURL *e = call->easy;
+    CURLcode c = CURLE_OK;
+#define SET(option, value) c = c != CURLE_OK ? c : curl_easy_setopt(e, option, value)
+    SET(CURLOPT_PRIVATE, call);
+    SET(CURLOPT_SHARE, share);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_NOPROGRESS, 1L);
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_TCP_NODELAY, 1L);
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SET(CURLOPT_ACCEPT_ENCODING, "gzip");
+    SET(CURLOPT_USERAGENT, "vibeq/" VIBEQ_VERSION);
+    SET(CURLOPT_DNS_CACHE_TIMEOUT, DNS_CACHE_S);
+    SET(CURLOPT_MAXAGE_CONN, IDLE_CONNECTION_S);
+    SET(CURLOPT_BUFFERSIZE, IO_BUFFER_BYTES);
+    SET(CURLOPT_UPLOAD_BUFFERSIZE, IO_BUFFER_BYTES);
+    SET(CURLOPT_ERRORBUFFER, call->error);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, call);
+    SET(CURLOPT_WRITEFUNCTION, on_body);
+    SET(CURLOPT_WRITEDATA, call);
+    SET(CURLOPT_PREREQFUNCTION, on_send);
+    SET(CURLOPT_PREREQDATA, call);
+    SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
+    if (ca_file != NULL) {
+        SET(CURLOPT_CAINFO, ca_file);
+    }
+#undef SET
+    return c == CURLE_OK;
+}
+
+enum vq_status vq_http_call_create(struct vq_http *http, struct vq_loop *loop, const char *ca_file,
+                                   CURLSH *share, struct vq_http_call **ret_call)
+{
+    struct vq_http_call *call = vq_alloc(1, sizeof(*call));
+    if (call == NULL) {
+        return VQ_NOMEM;
+    }
+    call->http = http;
+    call->cancel = (struct vq_deferred){.fn = on_cancel, .ctx = call};
+    vq_buf_init(&call->kept_text, VQ_HTTP_KEPT_BYTES_MAX);
+    call->easy = curl_easy_init();
+    if (call->easy == NULL || !set_constant_options(call, ca_file, share) ||
+        vq_timer_create(loop, on_timer, call, &call->timer) != VQ_OK) {
+        vq_http_call_destroy(&call);
+        return VQ_NOMEM;
+    }
+    *ret_call = call;
+    return VQ_OK;
+}
+
+static void free_headers(struct vq_http_call *call)
+{
+    for (struct curl_slist *h = call->headers; h != NULL; h = h->next) {
+        vq_wipe(h->data, strlen(h->data));
+    }
+    curl_slist_free_all(call->headers);
+    call->headers = NULL;
+}
+
+void vq_http_call_destroy(struct vq_http_call **call)
+{
+    struct vq_http_call *self = *call;
+    if (self == NULL) {
+        return;
+    }
+    vq_timer_destroy(&self->timer);
+    curl_easy_cleanup(self->easy);
+    free_headers(self);
+    vq_buf_free(&self->body);
+    vq_buf_free(&self->kept_text);
+    vq_free(self);
+    *call = NULL;
+}
+
+/* ---- a request ---- */
+
+static bool is_clean(struct vq_span s)
+{
+    for (size_t i = 0; i < s.bytes; i++) {
+        if (s.at[i] == '\r' || s.at[i] == '\n' || s.at[i] == '\0') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_header_name(struct vq_span name)
+{
+    for (size_t i = 0; i < name.bytes; i++) {
+        if (!isalnum((unsigned char)name.at[i]) && strchr("-_.!#$%&'*+^`|~", name.at[i]) == NULL) {
+            return false;
+        }
+    }
+    return name.bytes > 0;
+}
+
+static enum vq_status add_line(struct vq_http_call *call, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(call->headers, line);
+    if (longer == NULL) {
+        return VQ_NOMEM;
+    }
+    call->headers = longer;
+    return VQ_OK;
+}
+
+/* `prefix` and `value` one behind the other. */
+static enum vq_status add_header(struct vq_http_call *call, struct vq_span name,
+                                 struct vq_span prefix, struct vq_span value)
+{
+    char line[LINE_BYTES_MAX];
+    size_t need = name.bytes + prefix.bytes + value.bytes + 3;
+    if (need > sizeof(line) || !is_header_name(name) || !is_clean(prefix) || !is_clean(value)) {
+        return VQ_INVALID;
+    }
+    if (prefix.bytes + value.bytes == 0) { /* libcurl's way to send an empty one */
+        (void)snprintf(line, sizeof(line), "%.*s;", (int)name.bytes, name.at);
+    } else {
+        (void)snprintf(line, sizeof(line), "%.*s: %.*s%.*s", (int)name.bytes, name.at,
+                       (int)prefix.bytes, prefix.at, (int)value.bytes, value.at);
+    }
+    enum vq_status status = add_line(call, line);
+    vq_wipe(line, need);
+    return status;
+}
+
+struct secret_use {
+    struct vq_http_call *call;
+    const struct vq_http_request *request;
+};
+
+static enum vq_status add_secret(void *ctx, struct vq_span key)
+{
+    const struct secret_use *use = ctx;
+    const char *name = use->request->secret_header;
+    const char *prefix = use->request->secret_prefix;
+    return add_header(use->call, vq_span_str(name == NULL ? "Authorization" : name),
+                      vq_span_str(prefix == NULL ? "Bearer " : prefix), key);
+}
+
+static enum vq_status make_headers(struct vq_http_call *call, const struct vq_http_request *request)
+{
+    if (request->headers_count > VQ_HTTP_HEADERS_MAX) {
+        return VQ_INVALID;
+    }
+    VQ_TRY(add_line(call, "Expect:")); /* no pause before a long body */
+    for (uint32_t i = 0; i < request->headers_count; i++) {
+        VQ_TRY(
+            add_header(call, request->headers[i].name, vq_span("", 0), request->headers[i].value));
+    }
+    struct secret_use use = {call, request};
+    return request->secret == NULL ? VQ_OK : vq_secret_expose(request->secret, add_secret, &use);
+}
+
+static bool is_local_host(const char *host)
+{
+    static const char suffix[] = ".localhost";
+    unsigned a, b, c, d;
+    char rest;
+    size_t n = strlen(host);
+    if (strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+        strcmp(host, "::1") == 0) {
+        return true;
+    }
+    if (n > strlen(suffix) && strcasecmp(host + n - strlen(suffix), suffix) == 0) {
+        return true;
+    }
+    return sscanf(host, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &rest) == 4 && a == 127 && b < 256 &&
+           c < 256 && d < 256;
+}
+
+/* Whether the URL is one; its scheme and host. Credentials in it are refused: they would reach logs. */
+static enum vq_status look_at_url(const char *url, bool *ret_https, bool *ret_local)
+{
+    char *scheme = NULL, *host = NULL, *user = NULL;
+    CURLU *u = curl_url();
+    if (u == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = VQ_INVALID;
+    if (curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(u, CURLUPART_USER, &user, 0) == CURLUE_NO_USER &&
+        curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+        curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0)) {
+        *ret_https = strcmp(scheme, "https") == 0;
+        *ret_local = is_local_host(host);
+        status = VQ_OK;
+    }
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(user);
+    curl_url_cleanup(u);
+    return status;
+}
+
+bool vq_http_url_is_local(const char *url)
+{
+    bool https = false, local = false;
+    if (strstr(url, "://") == NULL) {
+        return is_local_host(url);
+    }
+    return look_at_url(url, &https, &local) == VQ_OK && local;
+}
+
+static enum vq_status check_url(const char *url, bool *ret_https, bool *ret_local,
+                                struct vq_error *err)
+{
+    if (strlen(url) > VQ_HTTP_URL_BYTES_MAX || look_at_url(url, ret_https, ret_local) != VQ_OK) {
+        return vq_fail(err, VQ_INVALID, "not an http or https address without user and password");
+    }
+    if (!*ret_https && !*ret_local) {
+        return vq_fail(err, VQ_INVALID, "%.200s: plain http is only for this machine; use https",
+                       url);
+    }
+    return VQ_OK;
+}
+
+static long ms_or(uint32_t ms, uint32_t otherwise)
+{
+    return (long)(ms != 0 ? ms : otherwise);
+}
+
+static bool set_request_options(struct vq_http_call *call, const struct vq_http_request *r,
+                                bool https, bool local)
+{
+    CURL *e = call->easy;
+    CURLcode c = CURLE_OK;
+#define SET(option, value) c = c != CURLE_OK ? c : curl_easy_setopt(e, option, value)
+    SET(CURLOPT_URL, r->url);
+    SET(CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
+    SET(CURLOPT_PIPEWAIT, https ? 1L : 0L);
+    SET(CURLOPT_PROXY, local ? "" : NULL);
+    SET(CURLOPT_HTTPHEADER, call->headers);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, ms_or(r->connect_ms, VQ_HTTP_CONNECT_MS));
+    SET(CURLOPT_TIMEOUT_MS, ms_or(r->total_ms, VQ_HTTP_TOTAL_MS));
+    if (r->method == VQ_HTTP_GET) {
+        SET(CURLOPT_HTTPGET, 1L);
+    } else {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.bytes);
+        SET(CURLOPT_POSTFIELDS, r->body.bytes == 0 ? "" : r->body.at);
+    }
+#undef SET
+    return c == CURLE_OK;
+}
+
+enum vq_status vq_http_call_prepare(struct vq_http_call *call,
+                                    const struct vq_http_request *request, struct vq_error *err)
+{
+    bool https = false, local = false;
+    VQ_TRY(check_url(request->url, &https, &local, err));
+    enum vq_status status = make_headers(call, request);
+    if (status == VQ_OK && !set_request_options(call, request, https, local)) {
+        status = VQ_NOMEM;
+    }
+    if (status != VQ_OK) {
+        free_headers(call);
+        return vq_fail(err, status, "a call cannot be made: %s",
+                       status == VQ_INVALID ? "a header with line ends, or too many or too long"
+                                            : "no memory");
+    }
+    size_t body_max =
+        request->body_bytes_max != 0 ? request->body_bytes_max : VQ_HTTP_BODY_BYTES_MAX;
+    if (call->body.at == NULL) {
+        vq_buf_init(&call->body, body_max);
+    }
+    call->body.bytes_max = body_max;
+    call->done = request->done;
+    call->ctx = request->ctx;
+    call->slow_s = request->slow_s != 0 ? request->slow_s : VQ_HTTP_SLOW_S;
+    call->slow_bytes = (uint64_t)request->slow_bytes_per_s * call->slow_s;
+    call->start_ns = vq_clock_mono_ns();
+    vq_timer_start(call->timer, (uint64_t)ms_or(request->first_byte_ms, VQ_HTTP_FIRST_BYTE_MS), 0);
+    return VQ_OK;
+}
+
+/* ---- its end ---- */
+
+static bool is_tls_error(CURLcode code)
+{
+    switch ((int)code) {
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_ENGINE_NOTFOUND:
+    case CURLE_SSL_ENGINE_SETFAILED:
+    case CURLE_SSL_ENGINE_INITFAILED:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_USE_SSL_FAILED:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CRL_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_CLIENTCERT: return true;
+    default: return false;
+    }
+}
+
+enum vq_transport vq_http_call_classify(const struct vq_http_call *call, CURLcode code)
+{
+    bool begun = call->first_byte_ns != 0;
+    if (code == CURLE_OK) {
+        return VQ_TRANSPORT_OK;
+    }
+    if (call->too_big) {
+        return VQ_TRANSPORT_TOO_BIG;
+    }
+    if (is_tls_error(code)) {
+        return VQ_TRANSPORT_TLS;
+    }
+    switch ((int)code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY: return VQ_TRANSPORT_DNS;
+    case CURLE_COULDNT_CONNECT: return VQ_TRANSPORT_CONNECT;
+    case CURLE_OPERATION_TIMEDOUT:
+        return !call->sent ? VQ_TRANSPORT_TIMEOUT_CONNECT
+               : !begun    ? VQ_TRANSPORT_TIMEOUT_FIRST_BYTE
+                           : VQ_TRANSPORT_TIMEOUT_TOTAL;
+    case CURLE_PARTIAL_FILE: return VQ_TRANSPORT_PARTIAL;
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING: return VQ_TRANSPORT_PROTOCOL;
+    default: /* reset, closed, HTTP/2 trouble, no memory */
+        return begun        ? VQ_TRANSPORT_PARTIAL
+               : call->sent ? VQ_TRANSPORT_RESET
+                            : VQ_TRANSPORT_CONNECT;
+    }
+}
+
+static int64_t since(const struct vq_http_call *call, int64_t at_ns)
+{
+    return at_ns == 0 ? 0 : at_ns - call->start_ns;
+}
+
+static void make_clean(struct vq_http_call *call)
+{
+    vq_timer_stop(call->timer);
+    free_headers(call);
+    if (call->body.cap > KEEP_BODY_BYTES) {
+        vq_buf_free(&call->body);
+    } else {
+        vq_buf_clear(&call->body);
+    }
+    vq_buf_clear(&call->kept_text);
+    call->kept_count = 0;
+    call->head_bytes = 0;
+    call->body_bytes = call->slow_mark = 0;
+    call->connect_ns = call->first_byte_ns = 0;
+    call->sent = call->sent_twice = call->too_big = call->no_memory = false;
+    call->error[0] = '\0';
+}
+
+void vq_http_call_finish(struct vq_http_call *call, enum vq_transport transport, const char *why)
+{
+    struct vq_http_header headers[VQ_HTTP_KEPT_HEADERS_MAX];
+    for (uint32_t i = 0; i < call->kept_count; i++) {
+        const struct vq_http_kept *k = &call->kept[i];
+        headers[i] =
+            (struct vq_http_header){vq_span(call->kept_text.at + k->name_at, k->name_bytes),
+                                    vq_span(call->kept_text.at + k->value_at, k->value_bytes)};
+    }
+    long status = 0, connects = 0;
+    (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
+    struct vq_http_response response = {
+        .transport = transport,
+        .sent = call->sent,
+        .status = (int)status,
+        .body = vq_buf_span(&call->body),
+        .headers = headers,
+        .headers_count = call->kept_count,
+        .error = transport == VQ_TRANSPORT_OK ? "" : why,
+        .connect_ns = since(call, call->connect_ns),
+        .first_byte_ns = since(call, call->first_byte_ns),
+        .total_ns = vq_clock_mono_ns() - call->start_ns,
+        .reused = call->sent && connects == 0,
+    };
+    call->done(call->ctx, &response);
+    make_clean(call);
+}
+
+struct vq_span vq_http_response_header(const struct vq_http_response *response, const char *name)
+{
+    for (uint32_t i = 0; i < response->headers_count; i++) {
+        if (vq_span_eq(response->headers[i].name, vq_span_str(name))) {
+            return response->headers[i].value;
+        }
+    }
+    return vq_span("", 0);
+}
