@@ -1,6 +1,7 @@
 /* Configurations: defaults, shorthand, overrides, every kind of refusal with its place, and the way out and in again. */
 #include "common/base/alloc.h"
 #include "common/conf/config.h"
+#include "common/text/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -481,6 +482,27 @@ static void test_load_takes_paths_from_the_files_folder(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* Every example on the page loads. */
+static void test_the_pages_examples_load(void **state)
+{
+    (void)state;
+    struct vq_buf page;
+    struct vq_error err;
+    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/config.md", 1u << 20, &page, &err), VQ_OK);
+    int examples = 0;
+    for (char *at = page.at; (at = strstr(at, "```yaml\n")) != NULL; examples++) {
+        at += strlen("```yaml\n");
+        char *end = strstr(at, "```");
+        assert_non_null(end);
+        *end = '\0';
+        struct vq_config *c = must_parse(at);
+        vq_config_destroy(&c);
+        at = end + 1;
+    }
+    assert_int_equal(examples, 2);
+    vq_buf_free(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_written_config_reads_back_equal),
         cmocka_unit_test(test_every_allocation_may_fail),
         cmocka_unit_test(test_load_takes_paths_from_the_files_folder),
+        cmocka_unit_test(test_the_pages_examples_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,203 @@
+/* The table of keys: libcyaml's schema and ours list the same keys, defaults obey their own bounds, and docs/config.md says what
+ * the table says. VQ_PRINT_KEYS=1 prints the reference for the page instead. */
+#include "common/base/alloc.h"
+#include "common/conf/schema.h"
+#include "common/text/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <cyaml/cyaml.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BEGIN_MARK "<!-- keys: from common/conf/config_keys.def -->\n"
+#define END_MARK   "<!-- end of keys -->\n"
+
+static void same_keys(const struct vq_key *ours, const cyaml_schema_field_t *theirs)
+{
+    for (; ours->key != NULL; ours++, theirs++) {
+        assert_non_null(theirs->key);
+        assert_string_equal(ours->key, theirs->key);
+        static const cyaml_type_e types[] = {
+            [VQ_KEY_KIND_TEXT] = CYAML_STRING,
+            [VQ_KEY_KIND_UINT] = CYAML_UINT,
+            [VQ_KEY_KIND_INT] = CYAML_INT,
+            [VQ_KEY_KIND_REAL] = CYAML_FLOAT,
+            [VQ_KEY_KIND_BOOL] = CYAML_BOOL,
+            [VQ_KEY_KIND_ENUM] = CYAML_ENUM,
+            [VQ_KEY_KIND_SECTION] = CYAML_MAPPING,
+            [VQ_KEY_KIND_SECTIONS] = CYAML_SEQUENCE,
+            [VQ_KEY_KIND_TEXTS] = CYAML_SEQUENCE_FIXED,
+        };
+        assert_int_equal(theirs->value.type, types[ours->kind]);
+        if (ours->kind == VQ_KEY_KIND_SECTION) {
+            same_keys(ours->keys, theirs->value.mapping.fields);
+        } else if (ours->kind == VQ_KEY_KIND_SECTIONS) {
+            assert_int_equal(ours->items_max, theirs->value.sequence.max);
+            same_keys(ours->keys, theirs->value.sequence.entry->mapping.fields);
+        } else if (ours->kind == VQ_KEY_KIND_UINT && theirs->value.data_size < 8) {
+            assert_true(ours->int_max <= UINT32_MAX);
+        } else if (ours->kind == VQ_KEY_KIND_ENUM) {
+            char words[128] = "";
+            for (uint32_t i = 0; i < theirs->value.enumeration.count; i++) {
+                size_t n = strlen(words);
+                (void)snprintf(words + n, sizeof(words) - n, "%s%s", i == 0 ? "" : "|",
+                               theirs->value.enumeration.strings[i].str);
+            }
+            assert_string_equal(words, ours->choices);
+        }
+    }
+    assert_null(theirs->key);
+}
+
+static void test_both_schemas_list_the_same_keys(void **state)
+{
+    (void)state;
+    const cyaml_schema_value_t *schema = vq_conf_cyaml_schema();
+    same_keys(vq_conf_keys(), schema->mapping.fields);
+}
+
+static void defaults_are_in_range(const struct vq_key *keys)
+{
+    for (; keys->key != NULL; keys++) {
+        const char *text = keys->by_default;
+        if (keys->keys != NULL) {
+            defaults_are_in_range(keys->keys);
+        }
+        assert_non_null(keys->kind == VQ_KEY_KIND_SECTION ? "" : keys->meaning);
+        if (text == NULL) {
+            continue;
+        }
+        double value = strtod(text, NULL);
+        switch (keys->kind) {
+        case VQ_KEY_KIND_UINT:
+            assert_true(value >= (double)keys->uint_min && value <= (double)keys->int_max);
+            break;
+        case VQ_KEY_KIND_INT: assert_true(value >= (double)keys->int_min); break;
+        case VQ_KEY_KIND_REAL:
+            assert_true(value >= keys->real_min && value <= keys->real_max);
+            break;
+        case VQ_KEY_KIND_BOOL:
+            assert_true(strcmp(text, "true") == 0 || strcmp(text, "false") == 0);
+            break;
+        case VQ_KEY_KIND_TEXT:
+        case VQ_KEY_KIND_ENUM: assert_non_null(strstr(keys->choices, text)); break;
+        case VQ_KEY_KIND_SECTION:
+        case VQ_KEY_KIND_SECTIONS:
+        case VQ_KEY_KIND_TEXTS: fail();
+        }
+    }
+}
+
+static void test_defaults_are_in_range(void **state)
+{
+    (void)state;
+    defaults_are_in_range(vq_conf_keys());
+}
+
+static void describe_value(struct vq_buf *out, const struct vq_key *key)
+{
+    if (key->choices != NULL) {
+        for (const char *at = key->choices; *at != '\0';) {
+            size_t n = strcspn(at, "|");
+            vq_buf_printf(out, "%s`%.*s`", at == key->choices ? "" : ", ", (int)n, at);
+            at += n + (at[n] == '|');
+        }
+        return;
+    }
+    switch (key->kind) {
+    case VQ_KEY_KIND_UINT:
+        vq_buf_printf(out,
+                      key->int_max == UINT64_MAX || key->int_max == UINT32_MAX ? "whole, from %llu"
+                                                                               : "%llu to ",
+                      (unsigned long long)key->uint_min);
+        if (key->int_max != UINT64_MAX && key->int_max != UINT32_MAX) {
+            vq_buf_printf(out, "%llu", (unsigned long long)key->int_max);
+        }
+        break;
+    case VQ_KEY_KIND_INT: vq_buf_printf(out, "whole, from %lld", (long long)key->int_min); break;
+    case VQ_KEY_KIND_REAL: vq_buf_printf(out, "%g to %g", key->real_min, key->real_max); break;
+    case VQ_KEY_KIND_BOOL: vq_buf_puts(out, "on, off"); break;
+    case VQ_KEY_KIND_TEXTS: vq_buf_printf(out, "list of %u texts", key->items_max); break;
+    case VQ_KEY_KIND_SECTIONS: vq_buf_printf(out, "list, at most %u", key->items_max); break;
+    case VQ_KEY_KIND_TEXT:
+    case VQ_KEY_KIND_ENUM:
+    case VQ_KEY_KIND_SECTION: vq_buf_puts(out, "text"); break;
+    }
+}
+
+static void describe_rows(struct vq_buf *out, const struct vq_key *keys, const char *prefix)
+{
+    vq_buf_puts(out, "| key | default | value | meaning |\n| --- | --- | --- | --- |\n");
+    for (const struct vq_key *key = keys; key->key != NULL; key++) {
+        if (key->kind == VQ_KEY_KIND_SECTION) {
+            continue;
+        }
+        bool is_bool = key->kind == VQ_KEY_KIND_BOOL && key->by_default != NULL;
+        const char *given =
+            is_bool ? (strcmp(key->by_default, "true") == 0 ? "on" : "off") : key->by_default;
+        vq_buf_printf(out, "| `%s%s` | ", prefix, key->key);
+        vq_buf_printf(out, given == NULL ? "%s" : "`%s`", given == NULL ? "" : given);
+        vq_buf_puts(out, " | ");
+        describe_value(out, key);
+        vq_buf_printf(out, " | %s |\n", key->meaning);
+    }
+    vq_buf_putc(out, '\n');
+}
+
+static void describe_all(struct vq_buf *out)
+{
+    vq_buf_puts(out, "## Top level\n\n");
+    describe_rows(out, vq_conf_keys(), "");
+    for (const struct vq_key *key = vq_conf_keys(); key->key != NULL; key++) {
+        if (key->keys == NULL) {
+            continue;
+        }
+        char prefix[64];
+        bool list = key->kind == VQ_KEY_KIND_SECTIONS;
+        (void)snprintf(prefix, sizeof(prefix), "%s%s.", key->key, list ? "[i]" : "");
+        vq_buf_printf(out, "## %s\n\n", key->key);
+        describe_rows(out, key->keys, prefix);
+    }
+}
+
+static void test_the_page_says_what_the_table_says(void **state)
+{
+    (void)state;
+    struct vq_buf expected, page;
+    struct vq_error err;
+    vq_buf_init(&expected, 1u << 20);
+    describe_all(&expected);
+    assert_int_equal(expected.status, VQ_OK);
+    if (getenv("VQ_PRINT_KEYS") != NULL) {
+        (void)fputs(expected.at, stdout);
+        vq_buf_free(&expected);
+        skip();
+    }
+    if (vq_file_read(VQ_SOURCE_DIR "/docs/config.md", 1u << 20, &page, &err) != VQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    char *begin = strstr(page.at, BEGIN_MARK);
+    char *end = strstr(page.at, END_MARK);
+    assert_true(begin != NULL && end != NULL && begin < end);
+    begin += strlen(BEGIN_MARK) + 1; /* an empty line */
+    *end = '\0';
+    assert_string_equal(begin, expected.at);
+    vq_buf_free(&expected);
+    vq_buf_free(&page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_schemas_list_the_same_keys),
+        cmocka_unit_test(test_defaults_are_in_range),
+        cmocka_unit_test(test_the_page_says_what_the_table_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
