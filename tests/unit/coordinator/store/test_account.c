@@ -1,0 +1,208 @@
+/* The numbers of accounting.json: every call and every task is counted in exactly one place. */
+#include "fixture.h"
+
+#include "common/base/rng.h"
+#include "coordinator/store/ledger.h"
+
+#define SAYS_A     "Model: A"
+#define SAYS_EQUAL "Model: equal"
+
+static struct vq_account *account(struct fx *fx, const struct vq_price *prices)
+{
+    struct vq_view *view = NULL;
+    struct vq_account *account = NULL;
+    uint8_t outcomes[2 * FX_SAMPLES * FX_JUDGES * FX_VIBES];
+    assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
+    uint32_t tasks = vq_grid_shard_tasks(&fx->plan.grid);
+    for (uint64_t shard = 0; shard < vq_grid_shards(&fx->plan.grid); shard++) {
+        assert_ok(vq_lookup_outcomes(view, &fx->plan, &fx->run, shard, outcomes + shard * tasks,
+                                     &fx->err),
+                  &fx->err);
+    }
+    assert_ok(vq_ledger_account(view, &fx->plan, &fx->run, outcomes, prices, &account, &fx->err),
+              &fx->err);
+    vq_view_end(&view);
+    return account;
+}
+
+static void check_sums(const struct vq_account *a)
+{
+    assert_int_equal(a->planned,
+                     a->first_sends + a->from_store + a->saved_by_lazy_swap + a->not_asked);
+    assert_int_equal(a->all.sent, a->first_sends + a->asked_again + a->retried + a->repairs);
+    uint64_t calls = a->all.answered + a->all.unknown;
+    for (size_t end = 0; end < VQ_END__COUNT; end++) {
+        calls += a->all.failed[end];
+    }
+    assert_int_equal(calls, a->all.sent + a->not_sent);
+    uint64_t by_worker = 0, by_judge = 0;
+    for (size_t i = 0; i < a->workers_count; i++) {
+        by_worker += a->workers[i].sums.sent;
+        assert_true(i == 0 || strcmp(a->workers[i - 1].name, a->workers[i].name) < 0);
+    }
+    for (uint32_t j = 0; j < a->judges_count; j++) {
+        by_judge += a->judges[j].sent;
+    }
+    assert_int_equal(by_worker, a->all.sent);
+    assert_int_equal(by_judge, a->all.sent);
+}
+
+static void test_nothing(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_account *a = account(fx, NULL);
+    check_sums(a);
+    assert_int_equal(a->planned, vq_grid_tasks(&fx->plan.grid));
+    assert_int_equal(a->not_asked, a->planned);
+    assert_true(a->first_unix_ms == 0 && !a->priced);
+    vq_account_destroy(&a);
+}
+
+static void test_each_kind(void **state)
+{
+    struct fx *fx = *state;
+    /* Two failed tries, then the answer. */
+    struct vq_result r = fx_failure(fx, 0, 0, VQ_END_RATE, VQ_OUTCOME_NONE);
+    r.final = false;
+    fx_commit_one(fx, &r);
+    r = fx_failure(fx, 0, 0, VQ_END_NETWORK, VQ_OUTCOME_NONE);
+    r.final = false;
+    fx_commit_one(fx, &r);
+    r = fx_answer(fx, 0, SAYS_A);
+    fx_commit_one(fx, &r);
+    /* A failed task, a too long one that never left, an unknown call. */
+    r = fx_failure(fx, 6, 0, VQ_END_BAD_REQUEST, VQ_OUTCOME_ERROR);
+    fx_commit_one(fx, &r);
+    r = fx_failure(fx, 12, 0, VQ_END_TOO_LONG, VQ_OUTCOME_TOO_LONG);
+    r.http_status = 0;
+    fx_commit_one(fx, &r);
+    r = fx_result(fx, 18, 0);
+    r.end = VQ_END_UNKNOWN;
+    fx_commit_one(fx, &r);
+    /* The second answer to one question. */
+    r = fx_answer(fx, 0, SAYS_A);
+    fx_commit_one(fx, &r);
+    struct vq_price prices[FX_JUDGES] = {{1, 2}, {-1, -1}};
+    struct vq_account *a = account(fx, prices);
+    check_sums(a);
+    assert_int_equal(a->first_sends, 3);
+    assert_int_equal(a->retried, 2);
+    assert_int_equal(a->not_sent, 2);
+    assert_int_equal(a->all.sent, 5);
+    assert_int_equal(a->all.answered, 2);
+    assert_int_equal(a->all.paid_unused, 1);
+    assert_int_equal(a->all.unknown, 1);
+    assert_int_equal(a->all.failed[VQ_END_RATE], 1);
+    assert_int_equal(a->all.failed[VQ_END_NETWORK], 1);
+    assert_int_equal(a->all.failed[VQ_END_BAD_REQUEST], 1);
+    assert_int_equal(a->all.failed[VQ_END_TOO_LONG], 1);
+    assert_int_equal(a->all.tokens_in, 200);
+    assert_int_equal(a->all.tokens_out, 20);
+    assert_true(a->all.cost_usd > 0.00023 && a->all.cost_usd < 0.00025);
+    assert_true(a->priced);
+    assert_true(a->first_unix_ms == 5000 && a->last_unix_ms == 5020);
+    vq_account_destroy(&a);
+}
+
+static void test_lazy_audit_and_store(void **state)
+{
+    struct fx *fx = *state;
+    fx->plan.audit_share = 0.5;
+    uint64_t saved = 0, audited = 0, tasks = vq_grid_tasks(&fx->plan.grid);
+    for (uint64_t cell = 0; cell < tasks; cell += 2) {
+        struct vq_task_plan plan;
+        vq_plan_cell(&fx->plan, cell, &plan);
+        struct vq_result r = fx_answer(fx, cell + plan.first, SAYS_EQUAL);
+        fx_add(fx, &r);
+        if (plan.audited) {
+            r = fx_answer(fx, cell + 1 - plan.first, SAYS_EQUAL);
+            fx_add(fx, &r);
+            audited++;
+        } else {
+            saved++;
+        }
+    }
+    struct vq_commit commit;
+    fx_commit(fx, &commit);
+    vq_commit_free(&commit);
+    assert_true(saved > 0 && audited > 0);
+    struct vq_account *a = account(fx, NULL);
+    check_sums(a);
+    assert_int_equal(a->saved_by_lazy_swap, saved);
+    assert_int_equal(a->audit, audited);
+    assert_int_equal(a->first_sends, tasks - saved);
+    assert_int_equal(a->not_asked, 0);
+    vq_account_destroy(&a);
+    /* The same again as another run: no call. */
+    fx->run.b[1] = 2;
+    fx_begin_run(fx, false);
+    a = account(fx, NULL);
+    check_sums(a);
+    assert_int_equal(a->all.sent, 0);
+    assert_int_equal(a->from_store, tasks - saved);
+    assert_int_equal(a->saved_by_lazy_swap, saved);
+    vq_account_destroy(&a);
+}
+
+static void test_asked_again(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_result r = fx_failure(fx, 0, 0, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE);
+    fx_commit_one(fx, &r);
+    fx_begin_run(fx, true);
+    r = fx_failure(fx, 0, 1, VQ_END_PROVIDER, VQ_OUTCOME_NONE);
+    r.final = false;
+    fx_commit_one(fx, &r);
+    r = fx_result(fx, 0, 1);
+    r.answer = vq_span_str(SAYS_A);
+    r.final = true;
+    fx_commit_one(fx, &r);
+    struct vq_account *a = account(fx, NULL);
+    check_sums(a);
+    assert_true(a->first_sends == 1 && a->asked_again == 1 && a->retried == 1);
+    vq_account_destroy(&a);
+}
+
+/* Anything at all in the ledger: both sums hold. */
+static void test_random_ledgers(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 11);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 60; i++) {
+            uint64_t task = vq_rng_below(&rng, vq_grid_tasks(&fx->plan.grid));
+            struct vq_result r = fx_answer(fx, task, vq_rng_below(&rng, 2) == 0 ? SAYS_A : "?");
+            if (vq_rng_below(&rng, 3) == 0) {
+                r = fx_failure(fx, task, 0, (enum vq_call_end)vq_rng_below(&rng, VQ_END__COUNT),
+                               VQ_OUTCOME_UNAVAILABLE);
+                r.http_status = vq_rng_below(&rng, 2) == 0 ? 0 : 500;
+                r.final = vq_rng_below(&rng, 2) == 0;
+            } else if (vq_rng_below(&rng, 4) == 0) {
+                r = fx_repair(fx, task, "?", vq_rng_below(&rng, 2) == 0 ? SAYS_A : "?");
+            } else if (vq_rng_below(&rng, 8) == 0) {
+                r.request.b[9] ^= 1;
+            }
+            char worker[2] = {(char)('a' + vq_rng_below(&rng, 4)), '\0'};
+            assert_int_equal(vq_batch_add(fx->batch, &r, vq_span_str(worker)), VQ_OK);
+        }
+        struct vq_commit commit;
+        fx_commit(fx, &commit);
+        vq_commit_free(&commit);
+        struct vq_account *a = account(fx, NULL);
+        check_sums(a);
+        assert_int_equal(a->workers_count, 4);
+        vq_account_destroy(&a);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_nothing),     CASE(test_each_kind),      CASE(test_lazy_audit_and_store),
+        CASE(test_asked_again), CASE(test_random_ledgers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

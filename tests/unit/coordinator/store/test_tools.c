@@ -1,0 +1,160 @@
+/* Looking after the store: counts, dropping what is named and nothing else, export. */
+#include "fixture.h"
+
+#include "coordinator/store/ledger.h"
+
+static void fill_run(struct fx *fx, uint8_t run, uint64_t from, uint64_t to)
+{
+    fx->run.b[1] = run;
+    fx_begin_run(fx, false);
+    for (uint64_t task = from; task < to; task++) {
+        struct vq_result r = fx_answer(fx, task, "Model: A");
+        fx_add(fx, &r);
+    }
+    assert_int_equal(vq_batch_fail(fx->batch, to, VQ_OUTCOME_WORKER_LOST), VQ_OK);
+    struct vq_commit commit;
+    fx_commit(fx, &commit);
+    vq_commit_free(&commit);
+}
+
+static void test_stat_and_drop(void **state)
+{
+    struct fx *fx = *state;
+    fill_run(fx, 2, 0, 10);
+    fill_run(fx, 3, 5, 20);
+    struct vq_store_stat stat;
+    uint64_t values, rows;
+    assert_ok(vq_store_stat(fx->calls, &stat, &fx->err), &fx->err);
+    assert_int_equal(stat.answers, 20);
+    assert_int_equal(stat.calls, 25);
+    assert_int_equal(stat.failures,
+                     1); /* task 10 was answered by run 3 before run 2 lost it; no: see below */
+    assert_int_equal(stat.runs, 3);
+    assert_true(stat.bytes_used > 0 && stat.bytes_used <= stat.bytes_file);
+    assert_ok(vq_store_check(fx->calls, &values, &fx->err), &fx->err);
+    assert_int_equal(values, stat.answers + stat.calls + stat.failures + stat.runs);
+
+    struct vq_id run = fx->run;
+    assert_ok(vq_store_drop_run(fx->calls, &run, &rows, &fx->err), &fx->err);
+    assert_int_equal(rows, 15 + 1 + 1);
+    assert_ok(vq_store_drop_run(fx->calls, &run, &rows, &fx->err), &fx->err);
+    assert_int_equal(rows, 0);
+    assert_ok(vq_store_stat(fx->calls, &stat, &fx->err), &fx->err);
+    assert_int_equal(stat.answers, 20);
+    assert_int_equal(stat.calls, 10);
+    assert_int_equal(stat.runs, 2);
+}
+
+/* More rows than one transaction drops. */
+static void test_drop_many(void **state)
+{
+    struct fx *fx = *state;
+    for (uint64_t i = 0; i < 10000; i++) {
+        struct vq_result r = fx_failure(fx, 0, 0, VQ_END_RATE, VQ_OUTCOME_NONE);
+        r.final = false;
+        fx_add(fx, &r);
+    }
+    struct vq_commit commit;
+    fx_commit(fx, &commit);
+    vq_commit_free(&commit);
+    struct vq_id before = fx->run;
+    fill_run(fx, 9, 0, 3);
+    uint64_t rows;
+    assert_ok(vq_store_drop_run(fx->calls, &before, &rows, &fx->err), &fx->err);
+    assert_int_equal(rows, 10001);
+    struct vq_store_stat stat;
+    assert_ok(vq_store_stat(fx->calls, &stat, &fx->err), &fx->err);
+    assert_int_equal(stat.calls, 3);
+    assert_true(stat.bytes_free > 0);
+}
+
+static void test_gc(void **state)
+{
+    struct fx *fx = *state;
+    fill_run(fx, 2, 0, 10);
+    struct vq_id kept = fx->run;
+    fill_run(fx, 3, 20, 30);
+    struct vq_gc gc = {.keep = &kept, .keep_count = 1, .dry_run = true};
+    struct vq_gc_done done;
+    struct vq_store_stat before, after;
+    assert_ok(vq_store_stat(fx->calls, &before, &fx->err), &fx->err);
+    assert_ok(vq_store_gc(fx->calls, &gc, &done, &fx->err), &fx->err);
+    assert_int_equal(done.runs, 2); /* run 3, and the one of the set-up */
+    assert_int_equal(done.answers, 0);
+    assert_ok(vq_store_stat(fx->calls, &after, &fx->err), &fx->err);
+    assert_memory_equal(&before, &after, sizeof(before));
+
+    gc.dry_run = false;
+    assert_ok(vq_store_gc(fx->calls, &gc, &done, &fx->err), &fx->err);
+    assert_ok(vq_store_stat(fx->calls, &after, &fx->err), &fx->err);
+    assert_int_equal(after.runs, 1);
+    assert_int_equal(after.answers, 20);
+    assert_int_equal(before.calls - after.calls, 10);
+
+    gc.answers_before_unix_ms = 9000; /* they were made at 9000 */
+    assert_ok(vq_store_gc(fx->calls, &gc, &done, &fx->err), &fx->err);
+    assert_int_equal(done.answers, 0);
+    gc.answers_before_unix_ms = 9001;
+    assert_ok(vq_store_gc(fx->calls, &gc, &done, &fx->err), &fx->err);
+    assert_int_equal(done.answers, 10);
+    fx->run = kept;
+    for (uint64_t task = 0; task < 10; task++) {
+        assert_int_equal(fx_outcome(fx, task), VQ_OUTCOME_FIRST);
+    }
+    assert_int_equal(fx_outcome(fx, 20), VQ_OUTCOME_NONE);
+}
+
+/* An answer that a kept run used but did not buy stays too: its ledger names no call of it, its age does not matter then. */
+static void test_gc_keeps_what_is_named(void **state)
+{
+    struct fx *fx = *state;
+    fill_run(fx, 2, 0, 4);
+    fill_run(fx, 3, 0, 2); /* bought again, too late: named by this ledger */
+    struct vq_gc gc = {.keep = &fx->run, .keep_count = 1, .answers_before_unix_ms = 9001};
+    struct vq_gc_done done;
+    assert_ok(vq_store_gc(fx->calls, &gc, &done, &fx->err), &fx->err);
+    assert_int_equal(done.answers, 2);
+    assert_int_equal(fx_outcome(fx, 0), VQ_OUTCOME_FIRST);
+    assert_int_equal(fx_outcome(fx, 1), VQ_OUTCOME_FIRST);
+}
+
+struct lines {
+    size_t count;
+    bool good;
+    size_t stop_at;
+};
+
+static enum vq_status take_line(void *ctx, struct vq_span line)
+{
+    struct lines *lines = ctx;
+    lines->count++;
+    lines->good = lines->good && line.at[0] == '{' && line.at[line.bytes - 1] == '\n' &&
+                  line.at[line.bytes - 2] == '}' &&
+                  memmem(line.at, line.bytes, "\"verdict\":", 10) != NULL &&
+                  memmem(line.at, line.bytes, "judge-x-2024", 12) != NULL;
+    return lines->count == lines->stop_at ? VQ_FULL : VQ_OK;
+}
+
+static void test_export(void **state)
+{
+    struct fx *fx = *state;
+    fill_run(fx, 2, 0, 7);
+    struct lines lines = {.good = true};
+    assert_ok(vq_store_export(fx->calls, take_line, &lines, &fx->err), &fx->err);
+    assert_int_equal(lines.count, 7);
+    assert_true(lines.good);
+    lines = (struct lines){.good = true, .stop_at = 3};
+    assert_int_equal(vq_store_export(fx->calls, take_line, &lines, &fx->err), VQ_FULL);
+    assert_int_equal(lines.count, 3);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_stat_and_drop),          CASE(test_drop_many), CASE(test_gc),
+        CASE(test_gc_keeps_what_is_named), CASE(test_export),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
