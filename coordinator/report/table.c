@@ -128,10 +128,10 @@ static void accuracy(const char *what, const struct vq_fit_metrics *m, double ba
     if (isnan(m->accuracy_test)) {
         vq_buf_printf(out, "%.3f in-sample (there is no test split)", m->accuracy_train);
     } else {
-        vq_buf_printf(out, "%.3f on test [%.3f, %.3f], %.3f on train", m->accuracy_test,
+        vq_buf_printf(out, "%.3f on test [%.3f, %.3f], train %.3f", m->accuracy_test,
                       m->accuracy_test_ci95.lo, m->accuracy_test_ci95.hi, m->accuracy_train);
     }
-    vq_buf_printf(out, "; baseline %.3f\n", baseline);
+    vq_buf_printf(out, ", baseline %.3f\n", baseline);
 }
 
 static void warnings(const struct vq_report_input *r, struct vq_buf *out)
@@ -194,8 +194,8 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
         dropped_row(r, order[i], out);
     }
     vq_buf_putc(out, '\n');
-    accuracy("Model matching        ", &v->mm, 0.5, out);
-    accuracy("Preference prediction ", &v->pp, v->pp.majority_baseline, out);
+    accuracy("Model matching MM  ", &v->mm, 0.5, out);
+    accuracy("Preferences PP     ", &v->pp, v->pp.majority_baseline, out);
     warnings(r, out);
     vq_free(order);
 }

@@ -230,18 +230,21 @@ static void goodbye(struct vq_run *run)
 {
     run->done = true;
     vq_children_stop(run, run->interrupts > 1 ? SIGKILL : SIGTERM);
-    (void)vq_loop_run_until(run->loop, workers_left, run, VQ_RUN_GOODBYE_MS);
+    enum vq_status status = vq_loop_run_until(run->loop, workers_left, run, VQ_RUN_GOODBYE_MS);
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "workers.linger", "status=%s", vq_status_name(status));
+    }
 }
 
 static enum vq_run_end stopped_end(struct vq_run *run)
 {
     vq_progress_clear(run);
     const char *name = vq_run_dir_name(run->dir);
-    if (run->fatal != VQ_OK) {
-        fprintf(stderr, "vibeq: %s\n", run->err.text);
-    } else {
-        fprintf(stderr, "vibeq: %s\n", run->stop_text);
-    }
+    bool asked = run->stop_kind == VQ_COORD_STOP_DRAINED || run->stop_kind == VQ_COORD_STOP_NOW;
+    fprintf(stderr, "vibeq: %s\n",
+            run->fatal != VQ_OK ? run->err.text
+            : asked             ? "stopped"
+                                : run->stop_text);
     fprintf(stderr, "Nothing that was paid for is lost. Go on with: vibeq resume %s\n", name);
     bool ours = run->fatal != VQ_OK && run->fatal != VQ_FULL && run->fatal != VQ_STALE &&
                 vq_status_class(run->fatal) != VQ_CLASS_RETRY;
@@ -335,7 +338,7 @@ enum vq_status vq_run_carry_out(const struct vq_run_options *options, struct vq_
         status = open_all(run, err);
     }
     if (status == VQ_OK) {
-        (void)vq_loop_run(run->loop);
+        status = vq_loop_run(run->loop);
         *ret_end = end(run);
     } else if (err != NULL && err->text[0] == '\0') {
         (void)vq_fail(err, status, "cannot start the run: %s", vq_status_text(status));
