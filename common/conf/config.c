@@ -87,7 +87,7 @@ static enum vq_status absolute_key(const char *base_dir, char **key)
     return VQ_OK;
 }
 
-static enum vq_status resolve_paths(struct vq_config *c, const char *name, const char *base_dir)
+static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, const char *base_dir)
 {
     c->file = vq_strdup(name);
     if (c->file == NULL) {
@@ -104,6 +104,15 @@ static enum vq_status resolve_paths(struct vq_config *c, const char *name, const
         VQ_TRY(absolute_key(base_dir, &c->judges[i].key));
     }
     return VQ_OK;
+}
+
+/* A relative folder is taken from the working folder, so that what is written later does not depend on it. */
+static enum vq_status resolve_paths(struct vq_config *c, const char *name, const char *base_dir)
+{
+    char *real = base_dir[0] == '/' ? NULL : realpath(base_dir, NULL);
+    enum vq_status status = resolve_paths_in(c, name, real == NULL ? base_dir : real);
+    free(real); /* from realpath */
+    return status;
 }
 
 /* libcyaml insists on two models; their absence has a better sentence here. */

@@ -154,8 +154,8 @@ struct vq_config {
 enum vq_status vq_config_load(const char *path, const char *const *overrides,
                               size_t overrides_count, struct vq_config **ret_config,
                               struct vq_error *err) VQ_WARN_UNUSED;
-/* The same from YAML text; relative paths resolve against `base_dir`, which should be
- * absolute. Empty text with overrides is a configuration too. */
+/* The same from YAML text; relative paths resolve against `base_dir`, itself taken from
+ * the working folder if it is relative. Empty text with overrides is a configuration too. */
 enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_for_errors,
                                const char *base_dir, const char *const *overrides,
                                size_t overrides_count, struct vq_config **ret_config,

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,98 +172,89 @@ struct refusal {
     const char *says[3];
 };
 
+static const struct refusal refusals[] = {
+    {MINIMAL "judgin:\n  repair: on\n", NULL, {"line 4, column 1", "\"judgin\"", "\"judging\""}},
+    {MINIMAL "judging:\n  reapir: on\n", NULL, {"line 5, column 3, judging", "\"repair\"", ""}},
+    {MINIMAL "judging: {zzzzzz: 1}\n", NULL, {"unknown key", "known here: pair_rule", ""}},
+    {MINIMAL "judging:\n  tries_max: many\n",
+     NULL,
+     {"line 5, column 3, judging.tries_max", "1 to 100", "\"many\""}},
+    {MINIMAL "judging: {tries_max: 0}\n", NULL, {"judging.tries_max", "1 to 100", ""}},
+    {MINIMAL "judging: {tries_max: -1}\n", NULL, {"judging.tries_max", "not \"-1\"", ""}},
+    {MINIMAL "judging: {tries_max: 99999999999999999999}\n", NULL, {"judging.tries_max", "", ""}},
+    {MINIMAL "judging: {tries_max: 1.5}\n", NULL, {"whole number", "", ""}},
+    {MINIMAL "judging: {audit_share: 1.5}\n", NULL, {"from 0 to 1", "", ""}},
+    {MINIMAL "judging: {audit_share: nan}\n", NULL, {"from 0 to 1", "", ""}},
+    {MINIMAL "judging: {audit_share: 0x1}\n", NULL, {"from 0 to 1", "", ""}},
+    {MINIMAL "judging: {repair: maybe}\n", NULL, {"on or off", "", ""}},
+    {MINIMAL "judging: {pair_rule: strickt}\n",
+     NULL,
+     {"strict|lenient|forward", "did you mean strict?", ""}},
+    {MINIMAL "judging: {pair_rule: [strict]}\n", NULL, {"single value", "", ""}},
+    {MINIMAL "judging: 3\n", NULL, {"map of keys", "", ""}},
+    {MINIMAL "judging:\n  pair_rule: lenient\n  lazy_swap: on\n",
+     NULL,
+     {"line 6, column 3, judging.lazy_swap", "strict", "lenient"}},
+    {MINIMAL "judging: {pair_rule: forward, lazy_swap: on}\n", NULL, {"lazy_swap", "forward", ""}},
+    {MINIMAL "data: other.csv\n", NULL, {"line 4, column 1", "\"data\"", "twice"}},
+    {MINIMAL "seed: &x 4\n", NULL, {"line 4", "anchors", ""}},
+    {MINIMAL "seed: *x\n", NULL, {"aliases", "", ""}},
+    {MINIMAL "---\nseed: 4\n", NULL, {"second document", "", ""}},
+    {MINIMAL "vibes:\n- Tone: High: warm Low: cold\n", NULL, {"line 5", "in quotes", ""}},
+    {MINIMAL "vibes: [\"Tone: warm\"]\n", NULL, {"line 4", "High:", ""}},
+    {MINIMAL "vibes: [{name: T, low: a}]\n", NULL, {"line 4", "low and high", ""}},
+    {MINIMAL "vibes: [{name: T, low: a, high: b}, {name: t, low: a, high: b}]\n",
+     NULL,
+     {"vibes[1]", "already", ""}},
+    {MINIMAL "method: vibes\n", NULL, {"line 4", "needs a list", ""}},
+    {MINIMAL "method: preset\nvibes: [{name: T, low: a, high: b}]\n",
+     NULL,
+     {"line 4", "built-in", ""}},
+    {MINIMAL "data: {}\n\tseed: 1", NULL, {"line", "", ""}},
+    {"\xff\xfe\xff", NULL, {"run.yaml", "UTF-8", ""}},
+    {MINIMAL "name: a/b\n", NULL, {"line 4, column 1, name", "folder", ""}},
+    {MINIMAL "name: ..\n", NULL, {"name", "folder", ""}},
+    {MINIMAL "redis: http://x\n", NULL, {"redis.url", "unix:///PATH", ""}},
+    {"models: [a, b]\njudges: [offline-a]\n", NULL, {"data.path", "missing", ""}},
+    {"data: d.csv\njudges: [offline-a]\n", NULL, {"models", "missing", ""}},
+    {"data: d.csv\nmodels: [a]\njudges: [offline-a]\n", NULL, {"line 2", "must be two", ""}},
+    {"data: d.csv\nmodels: [a, b, c]\njudges: [offline-a]\n", NULL, {"line 2", "at most 2", ""}},
+    {"data: d.csv\nmodels: [a, a]\njudges: [offline-a]\n",
+     NULL,
+     {"line 2", "both models are \"a\"", ""}},
+    {"data: d.csv\nmodels: [a, \"\"]\njudges: [offline-a]\n", NULL, {"models[1]", "column", ""}},
+    {"data: {path: d.csv, prompt: a}\nmodels: [a, b]\njudges: [offline-a]\n",
+     NULL,
+     {"line 1", "data.prompt", "also a model"}},
+    {"data: {path: d.csv, prompt: p, group: p}\nmodels: [a, b]\njudges: [offline-a]\n",
+     NULL,
+     {"data.group", "already data.prompt", ""}},
+    {"data: d.csv\nmodels: [a, b]\n", NULL, {"judges", "missing", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: []\n", NULL, {"line 3", "judges", "at least one"}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [offline-a, offline-a]\n",
+     NULL,
+     {"line 3", "judges[1]", "own name"}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [gpt]\n",
+     NULL,
+     {"judges[0].base_url", "\"gpt\" needs base_url", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{name: x}]\n",
+     NULL,
+     {"judges[0].model", "missing", ""}},
+    {MINIMAL, "judging.tries_max=0", {"--set judging.tries_max", "1 to 100", ""}},
+    {MINIMAL, "judging.trys_max=4", {"--set judging", "\"trys_max\"", "\"tries_max\""}},
+    {MINIMAL, "judges[4].model=x", {"--set judges[4].model", "without gaps", ""}},
+    {MINIMAL, "nothing", {"key=value", "", ""}},
+    {MINIMAL, "a..b=1", {"key=value", "", ""}},
+    {MINIMAL, "judges[x]=1", {"key=value", "", ""}},
+    {MINIMAL, "models=[a", {"--set models", "not valid YAML", ""}},
+    {MINIMAL, "models.a=1", {"no such place", "", ""}},
+    {"- a\n- b\n", NULL, {"map of keys", "", ""}},
+    {"- a\n- b\n", "seed=1", {"no such place", "", ""}},
+};
+
 static void test_refusals(void **state)
 {
     (void)state;
-    static const struct refusal refusals[] = {
-        {MINIMAL "judgin:\n  repair: on\n",
-         NULL,
-         {"line 4, column 1", "\"judgin\"", "\"judging\""}},
-        {MINIMAL "judging:\n  reapir: on\n", NULL, {"line 5, column 3, judging", "\"repair\"", ""}},
-        {MINIMAL "judging: {zzzzzz: 1}\n", NULL, {"unknown key", "known here: pair_rule", ""}},
-        {MINIMAL "judging:\n  tries_max: many\n",
-         NULL,
-         {"line 5, column 3, judging.tries_max", "1 to 100", "\"many\""}},
-        {MINIMAL "judging: {tries_max: 0}\n", NULL, {"judging.tries_max", "1 to 100", ""}},
-        {MINIMAL "judging: {tries_max: -1}\n", NULL, {"judging.tries_max", "not \"-1\"", ""}},
-        {MINIMAL "judging: {tries_max: 99999999999999999999}\n",
-         NULL,
-         {"judging.tries_max", "", ""}},
-        {MINIMAL "judging: {tries_max: 1.5}\n", NULL, {"whole number", "", ""}},
-        {MINIMAL "judging: {audit_share: 1.5}\n", NULL, {"from 0 to 1", "", ""}},
-        {MINIMAL "judging: {audit_share: nan}\n", NULL, {"from 0 to 1", "", ""}},
-        {MINIMAL "judging: {audit_share: 0x1}\n", NULL, {"from 0 to 1", "", ""}},
-        {MINIMAL "judging: {repair: maybe}\n", NULL, {"on or off", "", ""}},
-        {MINIMAL "judging: {pair_rule: strickt}\n",
-         NULL,
-         {"strict|lenient|forward", "did you mean strict?", ""}},
-        {MINIMAL "judging: {pair_rule: [strict]}\n", NULL, {"single value", "", ""}},
-        {MINIMAL "judging: 3\n", NULL, {"map of keys", "", ""}},
-        {MINIMAL "judging:\n  pair_rule: lenient\n  lazy_swap: on\n",
-         NULL,
-         {"line 6, column 3, judging.lazy_swap", "strict", "lenient"}},
-        {MINIMAL "judging: {pair_rule: forward, lazy_swap: on}\n",
-         NULL,
-         {"lazy_swap", "forward", ""}},
-        {MINIMAL "data: other.csv\n", NULL, {"line 4, column 1", "\"data\"", "twice"}},
-        {MINIMAL "seed: &x 4\n", NULL, {"line 4", "anchors", ""}},
-        {MINIMAL "seed: *x\n", NULL, {"aliases", "", ""}},
-        {MINIMAL "---\nseed: 4\n", NULL, {"second document", "", ""}},
-        {MINIMAL "vibes:\n- Tone: High: warm Low: cold\n", NULL, {"line 5", "in quotes", ""}},
-        {MINIMAL "vibes: [\"Tone: warm\"]\n", NULL, {"line 4", "High:", ""}},
-        {MINIMAL "vibes: [{name: T, low: a}]\n", NULL, {"line 4", "low and high", ""}},
-        {MINIMAL "vibes: [{name: T, low: a, high: b}, {name: t, low: a, high: b}]\n",
-         NULL,
-         {"vibes[1]", "already", ""}},
-        {MINIMAL "method: vibes\n", NULL, {"line 4", "needs a list", ""}},
-        {MINIMAL "method: preset\nvibes: [{name: T, low: a, high: b}]\n",
-         NULL,
-         {"line 4", "built-in", ""}},
-        {MINIMAL "data: {}\n\tseed: 1", NULL, {"line", "", ""}},
-        {"\xff\xfe\xff", NULL, {"run.yaml", "UTF-8", ""}},
-        {MINIMAL "name: a/b\n", NULL, {"line 4, column 1, name", "folder", ""}},
-        {MINIMAL "name: ..\n", NULL, {"name", "folder", ""}},
-        {MINIMAL "redis: http://x\n", NULL, {"redis.url", "unix:///PATH", ""}},
-        {"models: [a, b]\njudges: [offline-a]\n", NULL, {"data.path", "missing", ""}},
-        {"data: d.csv\njudges: [offline-a]\n", NULL, {"models", "missing", ""}},
-        {"data: d.csv\nmodels: [a]\njudges: [offline-a]\n", NULL, {"line 2", "must be two", ""}},
-        {"data: d.csv\nmodels: [a, b, c]\njudges: [offline-a]\n",
-         NULL,
-         {"line 2", "at most 2", ""}},
-        {"data: d.csv\nmodels: [a, a]\njudges: [offline-a]\n",
-         NULL,
-         {"line 2", "both models are \"a\"", ""}},
-        {"data: d.csv\nmodels: [a, \"\"]\njudges: [offline-a]\n",
-         NULL,
-         {"models[1]", "column", ""}},
-        {"data: {path: d.csv, prompt: a}\nmodels: [a, b]\njudges: [offline-a]\n",
-         NULL,
-         {"line 1", "data.prompt", "also a model"}},
-        {"data: {path: d.csv, prompt: p, group: p}\nmodels: [a, b]\njudges: [offline-a]\n",
-         NULL,
-         {"data.group", "already data.prompt", ""}},
-        {"data: d.csv\nmodels: [a, b]\n", NULL, {"judges", "missing", ""}},
-        {"data: d.csv\nmodels: [a, b]\njudges: []\n", NULL, {"line 3", "judges", "at least one"}},
-        {"data: d.csv\nmodels: [a, b]\njudges: [offline-a, offline-a]\n",
-         NULL,
-         {"line 3", "judges[1]", "own name"}},
-        {"data: d.csv\nmodels: [a, b]\njudges: [gpt]\n",
-         NULL,
-         {"judges[0].base_url", "\"gpt\" needs base_url", ""}},
-        {"data: d.csv\nmodels: [a, b]\njudges: [{name: x}]\n",
-         NULL,
-         {"judges[0].model", "missing", ""}},
-        {MINIMAL, "judging.tries_max=0", {"--set judging.tries_max", "1 to 100", ""}},
-        {MINIMAL, "judging.trys_max=4", {"--set judging", "\"trys_max\"", "\"tries_max\""}},
-        {MINIMAL, "judges[4].model=x", {"--set judges[4].model", "without gaps", ""}},
-        {MINIMAL, "nothing", {"key=value", "", ""}},
-        {MINIMAL, "a..b=1", {"key=value", "", ""}},
-        {MINIMAL, "judges[x]=1", {"key=value", "", ""}},
-        {MINIMAL, "models=[a", {"--set models", "not valid YAML", ""}},
-        {MINIMAL, "models.a=1", {"no such place", "", ""}},
-        {"- a\n- b\n", NULL, {"map of keys", "", ""}},
-        {"- a\n- b\n", "seed=1", {"no such place", "", ""}},
-    };
     for (size_t i = 0; i < VQ_COUNT(refusals); i++) {
         const struct refusal *r = &refusals[i];
         struct vq_config *c = NULL;
@@ -482,6 +474,20 @@ static void test_load_takes_paths_from_the_files_folder(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+static void test_a_relative_folder_is_made_absolute(void **state)
+{
+    (void)state;
+    struct vq_config *c = NULL;
+    struct vq_error err;
+    assert_int_equal(vq_config_parse(MINIMAL, strlen(MINIMAL), "run.yaml", ".", NULL, 0, &c, &err),
+                     VQ_OK);
+    char cwd[PATH_MAX];
+    assert_non_null(getcwd(cwd, sizeof(cwd)));
+    assert_int_equal(c->data.path_abs[0], '/');
+    assert_memory_equal(c->data.path_abs, cwd, strlen(cwd));
+    vq_config_destroy(&c);
+}
+
 /* Every example on the page loads. */
 static void test_the_pages_examples_load(void **state)
 {
@@ -517,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_written_config_reads_back_equal),
         cmocka_unit_test(test_every_allocation_may_fail),
         cmocka_unit_test(test_load_takes_paths_from_the_files_folder),
+        cmocka_unit_test(test_a_relative_folder_is_made_absolute),
         cmocka_unit_test(test_the_pages_examples_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
