@@ -163,8 +163,8 @@ static void warnings(const struct vq_report_input *r, struct vq_buf *out)
     }
     if (strcmp(r->judge_kind, "model") != 0) {
         vq_buf_puts(out,
-                    "The judge is vibeq's offline judge: this shows that the plumbing works, not "
-                    "how the models differ.\n");
+                    "The judge is vibeq's offline judge: this shows that the plumbing works,\n"
+                    "not how the models differ.\n");
     }
 }
 
