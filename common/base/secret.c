@@ -27,7 +27,9 @@ enum vq_status vq_secret_from_bytes(struct vq_span bytes, struct vq_secret **ret
     if (sodium_init() < 0) {
         return VQ_UNAVAILABLE;
     }
-    struct vq_secret *secret = sodium_malloc(sizeof(*secret) + bytes.bytes);
+    /* sodium puts the block at the end of a page: a whole number of words keeps its beginning aligned */
+    size_t whole = (sizeof(struct vq_secret) + bytes.bytes + 7) & ~(size_t)7;
+    struct vq_secret *secret = sodium_malloc(whole);
     if (secret == NULL) {
         return VQ_NOMEM;
     }
