@@ -1,0 +1,477 @@
+/* Carries out what the worker's core decides.
+ *
+ * Everything happens on the loop's one thread: a frame, the end of a call, a timer or a signal becomes one event; then the
+ * core's actions are taken in their order, each at once. Before the loop sleeps its timer is set to what the core asks for.
+ * A record of the spool that cannot be written stops new calls (the core drains); results still go to the coordinator.
+ *
+ * Invariants: a step is never taken inside another one (calls and frames reach the core from the loop only); what
+ * the HTTP client holds of a judge outlives its calls; no key leaves the keyring but into the HTTP client. */
+#include "worker/shell/agent.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/net/zsock.h"
+#include "common/text/log.h"
+#include "proto/spool.h"
+#include "worker/core/limits.h"
+#include "worker/shell/caller.h"
+#include "worker/shell/keyring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define FILES_RESERVED     128 /* descriptors for everything but calls */
+#define FRAME_PREFIX_BYTES sizeof(size_t)
+
+struct agent {
+    const struct vq_worker_options *options;
+    struct vq_loop *loop;
+    struct vq_timer *timer;
+    struct vq_signal *signals[3];
+    struct vq_dealer *dealer;
+    struct vq_decoder *decoder;
+    struct vq_keyring *keys;
+    struct vq_caller *caller;
+    struct vq_spool *spool;
+    struct vq_work *work;
+    struct vq_buf frame;
+    struct vq_buf later; /* frames for after the reconnect, each behind its length */
+    struct vq_deferred reconnect;
+    bool in_message; /* the dealer must not be replaced now */
+    bool spool_failed, spool_said;
+    bool draining; /* a second signal stops */
+    int64_t timer_ns;
+    int exit_code;
+    char name[VQ_WORKER_NAME_BYTES_MAX + 1];
+    char host[VQ_WORKER_NAME_BYTES_MAX + 1];
+};
+
+static void step(struct agent *a, struct vq_work_event event);
+
+static void give_up(struct agent *a, const char *what)
+{
+    vq_log(VQ_LOG_ERROR, "worker.fatal", "what=%s", what);
+    a->exit_code = VQ_WORK_EXIT_FATAL;
+    vq_loop_stop(a->loop);
+}
+
+/* ---- the link ---- */
+
+static void frame_send(struct agent *a, struct vq_span frame)
+{
+    enum vq_status status = vq_dealer_send(a->dealer, frame);
+    if (status != VQ_OK) { /* results are sent again, the rest is said anew with the next HELLO */
+        vq_log(VQ_LOG_WARN, "link.full", "status=%s", vq_status_name(status));
+    }
+}
+
+static void reconnect(void *ctx)
+{
+    struct agent *a = ctx;
+    struct vq_error err = {""};
+    enum vq_status status = vq_dealer_reconnect(a->dealer, &err);
+    if (status != VQ_OK) {
+        give_up(a, err.text);
+        return;
+    }
+    for (size_t at = 0; at < a->later.bytes;) {
+        size_t bytes;
+        memcpy(&bytes, a->later.at + at, FRAME_PREFIX_BYTES);
+        frame_send(a, vq_span(a->later.at + at + FRAME_PREFIX_BYTES, bytes));
+        at += FRAME_PREFIX_BYTES + bytes;
+    }
+    vq_buf_clear(&a->later);
+}
+
+static void message_send(struct agent *a, const struct vq_msg *msg)
+{
+    vq_buf_clear(&a->frame);
+    enum vq_status status = vq_msg_encode(msg, &a->frame);
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_ERROR, "link.encode", "message=%s status=%s", vq_msg_name(msg->type),
+               vq_status_name(status));
+        give_up(a, "a message of ours cannot be encoded");
+        return;
+    }
+    if (!a->reconnect.queued) {
+        frame_send(a, vq_buf_span(&a->frame));
+        return;
+    }
+    vq_buf_append(&a->later, &a->frame.bytes, FRAME_PREFIX_BYTES);
+    vq_buf_append(&a->later, a->frame.at, a->frame.bytes);
+}
+
+static void on_frame(void *ctx, struct vq_span frame)
+{
+    struct agent *a = ctx;
+    struct vq_msg msg;
+    struct vq_error err = {""};
+    enum vq_status status = vq_msg_decode(a->decoder, frame, VQ_TO_WORKER, &msg, &err);
+    if (status == VQ_VERSION) {
+        vq_log(VQ_LOG_ERROR, "link.version", "why=%s", err.text);
+        a->exit_code = VQ_WORK_EXIT_USAGE;
+        vq_loop_stop(a->loop);
+        return;
+    }
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "link.bad_frame", "bytes=%zu why=%s", frame.bytes, err.text);
+        return;
+    }
+    a->in_message = true;
+    step(a, (struct vq_work_event){.type = VQ_WORK_MESSAGE, .u.message = &msg});
+    a->in_message = false;
+}
+
+/* ---- calls and keys ---- */
+
+static void on_reply(void *ctx, const struct vq_work_reply *reply)
+{
+    step(ctx, (struct vq_work_event){.type = VQ_WORK_REPLY, .u.reply = reply});
+}
+
+static void on_key(void *ctx, const struct vq_work_key *key)
+{
+    step(ctx, (struct vq_work_event){.type = VQ_WORK_KEY, .u.key = key});
+}
+
+/* After the actions that asked for it: the core is told of each judge's key. */
+static void keys_look_up(struct agent *a)
+{
+    const struct vq_work_spec *spec = vq_work_spec(a->work);
+    const char **names = vq_alloc(spec->judges_count, sizeof(*names));
+    if (names == NULL) {
+        give_up(a, "out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < spec->judges_count; i++) {
+        names[i] = spec->judges[i].judge.name;
+    }
+    const char *stray = vq_keyring_stray(a->keys, names, spec->judges_count);
+    if (stray != NULL) {
+        vq_log(VQ_LOG_WARN, "key.unused", "judge=%s why=%s", stray,
+               "the run has no judge of this name");
+    }
+    vq_free(names);
+    if (vq_caller_judges(a->caller, spec, on_key, a) != VQ_OK) {
+        give_up(a, "out of memory");
+    }
+}
+
+static void call_start(struct agent *a, const struct vq_work_call *call, int64_t started_unix_ms)
+{
+    enum vq_status status = a->spool_failed ? vq_caller_refuse(a->caller, call, started_unix_ms,
+                                                               "the spool cannot be written")
+                                            : vq_caller_start(a->caller, call, started_unix_ms);
+    if (status != VQ_OK) {
+        give_up(a, "out of memory");
+    }
+}
+
+/* ---- the spool ---- */
+
+static void spool_check(struct agent *a, enum vq_status status, const struct vq_error *err)
+{
+    if (status != VQ_OK && !a->spool_failed) {
+        vq_log(VQ_LOG_ERROR, "spool.failed", "why=%s",
+               err->text[0] != '\0' ? err->text : vq_status_text(status));
+        a->spool_failed = true;
+    }
+}
+
+static void spool_sent(struct agent *a, const struct vq_work_call *call, int64_t started_unix_ms)
+{
+    struct vq_result sent = {.call = call->id,
+                             .shard = call->shard,
+                             .fence = call->fence,
+                             .task = call->task,
+                             .request = call->request,
+                             .repaired = call->repaired,
+                             .judge = call->judge,
+                             .repeat = call->repeat,
+                             .tries = call->tries,
+                             .kind = (uint8_t)call->kind,
+                             .started_unix_ms = started_unix_ms};
+    struct vq_error err = {""};
+    if (!a->spool_failed) {
+        spool_check(a, vq_spool_sent(a->spool, &sent, &err), &err);
+    }
+}
+
+/* ---- the core ---- */
+
+static void act(struct agent *a, const struct vq_work_action *action, int64_t unix_ms, bool *keys)
+{
+    struct vq_error err = {""};
+    switch (action->type) {
+    case VQ_WORK_SEND: message_send(a, &action->u.message); break;
+    case VQ_WORK_RECONNECT:
+        if (a->in_message) {
+            vq_loop_defer(a->loop, &a->reconnect);
+        } else {
+            reconnect(a);
+        }
+        break;
+    case VQ_WORK_KEYS: *keys = true; break;
+    case VQ_WORK_SPOOL_SENT: spool_sent(a, &action->u.call, unix_ms); break;
+    case VQ_WORK_CALL: call_start(a, &action->u.call, unix_ms); break;
+    case VQ_WORK_SPOOL_ANSWER:
+        spool_check(a, vq_spool_answer(a->spool, action->u.result, &err), &err);
+        break;
+    case VQ_WORK_SPOOL_ACKED:
+        spool_check(a, vq_spool_acked(a->spool, &action->u.id, &err), &err);
+        break;
+    case VQ_WORK_NOTE:
+        vq_log(action->u.note.level == VQ_WORK_NOTE_WARN ? VQ_LOG_WARN : VQ_LOG_INFO, "worker",
+               "text=%s", action->u.note.text);
+        break;
+    case VQ_WORK_EXIT:
+        a->exit_code = (int)action->u.exit_code;
+        vq_loop_stop(a->loop);
+        break;
+    }
+}
+
+static void step(struct agent *a, struct vq_work_event event)
+{
+    struct vq_work_action action;
+    bool keys = false;
+    enum vq_status status = vq_work_step(a->work, vq_clock_mono_ns(), &event);
+    int64_t unix_ms = vq_clock_unix_ms();
+    while (status == VQ_OK && vq_work_next(a->work, &action)) {
+        act(a, &action, unix_ms, &keys);
+    }
+    if (vq_work_status(a->work) != VQ_OK) {
+        give_up(a, "out of memory");
+        return;
+    }
+    if (keys) {
+        keys_look_up(a);
+    }
+    if (a->spool_failed && !a->spool_said) {
+        a->spool_said = true;
+        step(a, (struct vq_work_event){.type = VQ_WORK_SPOOL_FAILED});
+    }
+}
+
+static void on_timer(void *ctx)
+{
+    struct agent *a = ctx;
+    a->timer_ns = INT64_MAX;
+    step(a, (struct vq_work_event){.type = VQ_WORK_TICK});
+}
+
+/* Before the loop sleeps: the timer to when the core wants to be woken. */
+static void on_turn(void *ctx)
+{
+    struct agent *a = ctx;
+    int64_t wake_ns = vq_work_wake_ns(a->work);
+    if (wake_ns == a->timer_ns) {
+        return;
+    }
+    a->timer_ns = wake_ns;
+    if (wake_ns == INT64_MAX) {
+        vq_timer_stop(a->timer);
+        return;
+    }
+    int64_t left_ns = wake_ns - vq_clock_mono_ns();
+    vq_timer_start(a->timer,
+                   left_ns <= 0 ? 0 : (uint64_t)((left_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
+}
+
+static void on_signal(void *ctx, int signum)
+{
+    struct agent *a = ctx;
+    if (signum == SIGHUP) {
+        return; /* goes on without its terminal */
+    }
+    vq_log(VQ_LOG_INFO, "worker.signal", "signal=%d what=%s", signum,
+           a->draining ? "stopping now" : "draining");
+    step(a, (struct vq_work_event){.type = a->draining ? VQ_WORK_STOP : VQ_WORK_DRAIN});
+    a->draining = true;
+}
+
+/* ---- start ---- */
+
+static enum vq_status concurrency(const struct vq_worker_options *options, uint32_t *ret_calls,
+                                  struct vq_error *err)
+{
+    uint64_t files = vq_loop_raise_files();
+    uint64_t most = files > FILES_RESERVED ? files - FILES_RESERVED : 1;
+    most = most > VQ_WORK_CONCURRENCY_MAX ? VQ_WORK_CONCURRENCY_MAX : most;
+    if (options->concurrency > most) {
+        return vq_fail(err, VQ_LIMIT,
+                       "--concurrency %u needs more files than the system allows this process: at "
+                       "most %llu calls with "
+                       "%llu open files; raise the limit (ulimit -Hn) or lower the concurrency",
+                       options->concurrency, (unsigned long long)most, (unsigned long long)files);
+    }
+    *ret_calls = options->concurrency == 0 ? (uint32_t)most : options->concurrency;
+    return VQ_OK;
+}
+
+static void name_it(struct agent *a)
+{
+    if (gethostname(a->host, sizeof(a->host) - 1) != 0) {
+        (void)snprintf(a->host, sizeof(a->host), "unknown");
+    }
+    if (a->options->name != NULL) {
+        (void)snprintf(a->name, sizeof(a->name), "%s", a->options->name);
+    } else {
+        (void)snprintf(a->name, sizeof(a->name), "%.*s-%ld", VQ_WORKER_NAME_BYTES_MAX - 24, a->host,
+                       (long)getpid());
+    }
+}
+
+static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, uint32_t calls,
+                                  struct vq_error *err)
+{
+    struct vq_work_options options = {.name = a->name,
+                                      .host = a->host,
+                                      .software = "vibeq " VIBEQ_VERSION,
+                                      .pid = (uint64_t)getpid(),
+                                      .local = a->options->local,
+                                      .has_spool = a->options->spool != NULL,
+                                      .concurrency_max = calls,
+                                      .orphan_s = a->options->orphan_s};
+    vq_random_bytes(&options.worker, sizeof(options.worker));
+    vq_random_bytes(&options.seed, sizeof(options.seed));
+    struct vq_span uid = vq_span_str(cert->run_uid);
+    if (uid.bytes > 0 && vq_unhex(uid, options.run.b, VQ_ID_BYTES) != VQ_OK) {
+        return vq_fail(err, VQ_INVALID, "%s: the run's uid is not %d hex digits", a->options->join,
+                       VQ_ID_BYTES * 2);
+    }
+    if (a->options->spool != NULL && uid.bytes == 0) {
+        return vq_fail(err, VQ_INVALID,
+                       "%s names no run, and a spool belongs to one: leave out --spool",
+                       a->options->join);
+    }
+    VQ_TRY(vq_work_create(&options, &a->work));
+    if (a->options->spool == NULL) {
+        return VQ_OK;
+    }
+    struct vq_spool_held *held = NULL;
+    VQ_TRY(vq_spool_open(a->options->spool, &options.run, &options.worker, &a->spool, &held, err));
+    size_t count = vq_spool_held_count(held);
+    if (count > 0 || vq_spool_held_torn_bytes(held) > 0) {
+        vq_log(VQ_LOG_INFO, "spool.found", "calls=%zu unknown=%zu torn_bytes=%llu", count,
+               vq_spool_held_unknown(held), (unsigned long long)vq_spool_held_torn_bytes(held));
+    }
+    for (size_t i = 0; i < count; i++) {
+        step(a, (struct vq_work_event){.type = VQ_WORK_SPOOLED,
+                                       .u.result = vq_spool_held_at(held, i)});
+    }
+    vq_spool_held_destroy(&held);
+    return VQ_OK;
+}
+
+static enum vq_status log_open(const char *path, struct vq_error *err)
+{
+    if (path == NULL) {
+        return VQ_OK;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return vq_fail(err, VQ_IO, "cannot open the log %s: %s", path, strerror(errno));
+    }
+    vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_AUTO); /* open until the process ends */
+    return VQ_OK;
+}
+
+static enum vq_status loop_create(struct agent *a, struct vq_error *err)
+{
+    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
+    VQ_TRY(vq_loop_create(&a->loop, err));
+    VQ_TRY(vq_timer_create(a->loop, on_timer, a, &a->timer));
+    for (size_t i = 0; i < VQ_COUNT(signums); i++) {
+        VQ_TRY(vq_signal_create(a->loop, signums[i], on_signal, a, &a->signals[i]));
+    }
+    VQ_TRY(vq_decoder_create(&a->decoder));
+    vq_loop_on_turn(a->loop, on_turn, a);
+    return VQ_OK;
+}
+
+static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_error *err)
+{
+    uint32_t calls = 0;
+    VQ_TRY(log_open(a->options->log, err));
+    VQ_TRY(concurrency(a->options, &calls, err));
+    VQ_TRY(vq_keyring_create(a->options, &a->keys));
+    VQ_TRY(vq_keyring_load(a->keys, err));
+    VQ_TRY(vq_cert_read(a->options->join, cert, err));
+    if (cert->endpoint[0] == '\0' || cert->server_key[0] == '\0') {
+        return vq_fail(err, VQ_INVALID, "%s is no join file: it names no coordinator",
+                       a->options->join);
+    }
+    VQ_TRY(loop_create(a, err));
+    struct vq_caller_options caller = {
+        .loop = a->loop, .keys = a->keys, .calls_max = calls, .reply = on_reply, .ctx = a};
+    VQ_TRY(vq_caller_create(&caller, &a->caller, err));
+    struct vq_dealer_options dealer = {.endpoint = cert->endpoint,
+                                       .server_key = cert->server_key,
+                                       .keys = &cert->keys,
+                                       .on_message = on_frame,
+                                       .ctx = a};
+    VQ_TRY(vq_dealer_create(a->loop, &dealer, &a->dealer, err));
+    name_it(a);
+    VQ_TRY(core_create(a, cert, calls, err));
+    vq_log(VQ_LOG_INFO, "worker.start",
+           "name=%s version=%s coordinator=%s run=%s calls_max=%u spool=%s", a->name, VIBEQ_VERSION,
+           cert->endpoint, cert->run_name, calls,
+           a->options->spool == NULL ? "none" : a->options->spool);
+    return VQ_OK;
+}
+
+static void stop(struct agent *a)
+{
+    vq_caller_destroy(&a->caller);
+    vq_dealer_destroy(&a->dealer);
+    vq_spool_close(&a->spool);
+    vq_work_destroy(&a->work);
+    vq_keyring_destroy(&a->keys);
+    vq_decoder_destroy(&a->decoder);
+    vq_buf_free(&a->frame);
+    vq_buf_free(&a->later);
+    if (a->loop == NULL) {
+        return;
+    }
+    vq_deferred_cancel(a->loop, &a->reconnect);
+    for (size_t i = 0; i < VQ_COUNT(a->signals); i++) {
+        vq_signal_destroy(&a->signals[i]);
+    }
+    vq_timer_destroy(&a->timer);
+    vq_loop_destroy(&a->loop);
+}
+
+int vq_agent_run(const struct vq_worker_options *options)
+{
+    struct agent a = {.options = options, .timer_ns = INT64_MAX, .exit_code = VQ_WORK_EXIT_FATAL};
+    a.reconnect = (struct vq_deferred){.fn = reconnect, .ctx = &a};
+    vq_buf_init(&a.frame, VQ_FRAME_BYTES_MAX);
+    vq_buf_init(&a.later, 8 * (size_t)VQ_FRAME_BYTES_MAX);
+    struct vq_cert cert = {0};
+    struct vq_error err = {""};
+    enum vq_status status = start(&a, &cert, &err);
+    if (status == VQ_OK) {
+        step(&a, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
+        status = vq_loop_run(a.loop);
+    }
+    if (status != VQ_OK) {
+        (void)fprintf(stderr, "vibeq-worker: %s\n",
+                      err.text[0] != '\0' ? err.text : vq_status_text(status));
+        bool ours =
+            vq_status_class(status) == VQ_CLASS_FATAL || vq_status_class(status) == VQ_CLASS_BUG;
+        a.exit_code = ours ? VQ_WORK_EXIT_FATAL : VQ_WORK_EXIT_USAGE;
+    }
+    struct vq_work_stats stats = {0};
+    if (a.work != NULL) {
+        vq_work_stats(a.work, &stats);
+    }
+    vq_log(VQ_LOG_INFO, "worker.exit", "code=%d calls=%llu results_left=%u", a.exit_code,
+           (unsigned long long)stats.calls_ended, stats.results);
+    stop(&a);
+    vq_cert_destroy(&cert);
+    return a.exit_code;
+}

@@ -1,0 +1,44 @@
+/* Makes the calls: from what the core wants asked to an HTTP exchange, and from its end to a reply. */
+#ifndef VQ_WORKER_CALLER_H
+#define VQ_WORKER_CALLER_H
+
+#include "common/net/http.h"
+#include "worker/core/work.h"
+#include "worker/shell/keyring.h"
+
+#define VQ_CALLER_SLOW_BYTES_PER_S 1  /* a response that trickles slower than this ... */
+#define VQ_CALLER_SLOW_S           60 /* ... for so long has stopped */
+
+struct vq_caller;
+
+/* `reply` is called once for each started call, from the loop, never from inside vq_caller_start; what it is given is
+ * borrowed. */
+struct vq_caller_options {
+    struct vq_loop *loop;
+    struct vq_keyring *keys;
+    uint32_t calls_max;
+    const char *ca_file; /* PEM; NULL: the system's */
+    void (*reply)(void *ctx, const struct vq_work_reply *reply);
+    void *ctx;
+};
+
+enum vq_status vq_caller_create(const struct vq_caller_options *options,
+                                struct vq_caller **ret_caller, struct vq_error *err) VQ_WARN_UNUSED;
+/* Calls in flight are dropped without a reply. */
+void vq_caller_destroy(struct vq_caller **caller);
+
+/* Makes ready for the judges of a SPEC (borrowed until the next one): dialect, URL, key. `key` is called for each judge with
+ * what the core wants to know. VQ_NOMEM. */
+enum vq_status vq_caller_judges(struct vq_caller *caller, const struct vq_work_spec *spec,
+                                void (*key)(void *ctx, const struct vq_work_key *key),
+                                void *ctx) VQ_WARN_UNUSED;
+
+/* Starts a call. A call that cannot be rendered or sent gets its reply all the same, in a later step. VQ_NOMEM: it gets
+ * none. */
+enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_call *call,
+                               int64_t started_unix_ms) VQ_WARN_UNUSED;
+/* A reply without a call: it was not sent, `why` says why not. VQ_NOMEM. */
+enum vq_status vq_caller_refuse(struct vq_caller *caller, const struct vq_work_call *call,
+                                int64_t started_unix_ms, const char *why) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,20 @@
+/* One real call a judge, outside any run: what `vibeq check` starts this program for, since keys live here. */
+#ifndef VQ_WORKER_SHELL_CHECK_H
+#define VQ_WORKER_SHELL_CHECK_H
+
+#include "common/base/status.h"
+
+#define VQ_CHECK_FILE_BYTES_MAX (64u << 20)
+
+/* `path`: a file of frames as a coordinator would send them, each behind its length in four bytes, the highest first: one SPEC,
+ * one SAMPLE, then a LEASE with one ask for each judge that is to be asked. Every ask is sent once, through the ordinary provider
+ * and HTTP code, without retries, spool or store. Prints one line of JSON a LEASE on standard output, in the order in which
+ * they end, with these keys (null where there is nothing to say):
+ *
+ *   judge (index in the SPEC)  sent  class  http_status  refusal  answer  finish_reason  model  tokens_in  tokens_cached  tokens_out
+ *   latency_ms  error
+ *
+ * VQ_OK when every line is printed, whatever the calls came to. VQ_INVALID and kin, with a sentence: the file is none of ours. */
+enum vq_status vq_worker_check(const char *path, struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

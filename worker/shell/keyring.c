@@ -1,0 +1,127 @@
+/* Which key is used for which judge, and where it comes from.
+ *
+ * A reference is loaded once; two judges with one reference share the secret. The variables of the environment are removed
+ * when they were read, so that nothing this process may start inherits them. What the run's SPEC hints at is followed
+ * for environment variables; for files only by a local worker: a coordinator elsewhere does not choose which files of
+ * this machine are read. Errors name the reference, never what is in it. */
+#include "worker/shell/keyring.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+
+struct entry {
+    char *reference;
+    struct vq_secret *secret;
+};
+
+struct vq_keyring {
+    const struct vq_worker_options *options;
+    struct entry entries[VQ_KEYRING_MAX];
+    size_t count;
+};
+
+enum vq_status vq_keyring_create(const struct vq_worker_options *options,
+                                 struct vq_keyring **ret_ring)
+{
+    struct vq_keyring *ring = vq_alloc(1, sizeof(*ring));
+    if (ring == NULL) {
+        return VQ_NOMEM;
+    }
+    ring->options = options;
+    *ret_ring = ring;
+    return VQ_OK;
+}
+
+void vq_keyring_destroy(struct vq_keyring **ring)
+{
+    if (*ring == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < (*ring)->count; i++) {
+        vq_secret_destroy(&(*ring)->entries[i].secret);
+        vq_free((*ring)->entries[i].reference);
+    }
+    vq_free(*ring);
+    *ring = NULL;
+}
+
+static enum vq_status load(struct vq_keyring *ring, const char *reference,
+                           const struct vq_secret **ret_secret, struct vq_error *err)
+{
+    for (size_t i = 0; i < ring->count; i++) {
+        if (strcmp(ring->entries[i].reference, reference) == 0) {
+            *ret_secret = ring->entries[i].secret;
+            return VQ_OK;
+        }
+    }
+    if (ring->count == VQ_KEYRING_MAX) {
+        return vq_fail(err, VQ_LIMIT, "more than %d keys", VQ_KEYRING_MAX);
+    }
+    struct entry *entry = &ring->entries[ring->count];
+    entry->reference = vq_strdup(reference);
+    if (entry->reference == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = vq_secret_load(reference, &entry->secret, err);
+    if (status != VQ_OK) {
+        vq_free(entry->reference);
+        return status;
+    }
+    if (strncmp(reference, "env:", 4) == 0) {
+        (void)unsetenv(reference +
+                       4); /* fails only for an impossible name, which cannot have been read */
+    }
+    ring->count++;
+    *ret_secret = entry->secret;
+    return VQ_OK;
+}
+
+enum vq_status vq_keyring_load(struct vq_keyring *ring, struct vq_error *err)
+{
+    for (uint32_t i = 0; i < ring->options->keys_count; i++) {
+        const struct vq_secret *secret;
+        enum vq_status status = load(ring, ring->options->keys[i].reference, &secret, err);
+        if (status != VQ_OK) {
+            vq_error_prefix(err, "--key %s", ring->options->keys[i].judge);
+            return status;
+        }
+    }
+    return VQ_OK;
+}
+
+const char *vq_keyring_stray(const struct vq_keyring *ring, const char *const *judges, size_t count)
+{
+    for (uint32_t i = 0; i < ring->options->keys_count; i++) {
+        bool found = false;
+        for (size_t j = 0; j < count; j++) {
+            found = found || strcmp(judges[j], ring->options->keys[i].judge) == 0;
+        }
+        if (!found) {
+            return ring->options->keys[i].judge;
+        }
+    }
+    return NULL;
+}
+
+enum vq_status vq_keyring_find(struct vq_keyring *ring, const char *judge, const char *hint,
+                               const struct vq_secret **ret_secret, struct vq_error *err)
+{
+    for (uint32_t i = 0; i < ring->options->keys_count; i++) {
+        if (strcmp(ring->options->keys[i].judge, judge) == 0) {
+            return load(ring, ring->options->keys[i].reference, ret_secret, err);
+        }
+    }
+    if (hint[0] == '\0') {
+        *ret_secret = NULL;
+        return VQ_OK;
+    }
+    if (strncmp(hint, "env:", 4) != 0 && ring->options->local < 0) {
+        return vq_fail(err, VQ_NOT_FOUND,
+                       "the run names a key that is a file of the coordinator's machine; start "
+                       "this worker with "
+                       "--key %s=env:NAME or --key %s=file:PATH",
+                       judge, judge);
+    }
+    return load(ring, hint, ret_secret, err);
+}

@@ -1,0 +1,41 @@
+/* vibeq-worker: see options.c for its use and docs/worker.md for what it does. */
+#include "common/base/secret.h"
+#include "worker/core/work.h"
+#include "worker/shell/agent.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* This process ends with its parent, also if that died before we could ask for it. */
+static bool follow_parent(void)
+{
+    pid_t parent = getppid();
+    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent && parent != 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct vq_worker_options options;
+    struct vq_error err = {""};
+    vq_process_harden();
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (vq_worker_options_read(argc, argv, &options, &err) != VQ_OK) {
+        (void)fprintf(stderr, "vibeq-worker: %s\n", err.text);
+        return VQ_WORK_EXIT_USAGE;
+    }
+    if (options.help) {
+        (void)fputs(vq_worker_options_help(), stdout);
+        return VQ_WORK_EXIT_DONE;
+    }
+    if (options.version) {
+        (void)printf("vibeq-worker %s\n", VIBEQ_VERSION);
+        return VQ_WORK_EXIT_DONE;
+    }
+    if (options.parent_death && !follow_parent()) {
+        (void)fprintf(stderr, "vibeq-worker: the process that started this one has ended\n");
+        return VQ_WORK_EXIT_STOPPED;
+    }
+    return vq_agent_run(&options);
+}

@@ -1,0 +1,164 @@
+/* Reads and checks the command line. Not its job: opening anything that it names. */
+#include "worker/shell/options.h"
+
+#include "worker/core/limits.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: vibeq-worker --join FILE [options]\n"
+    "\n"
+    "Takes judge calls of a vibeq run, makes them and returns the answers. Starts and leaves at "
+    "any time.\n"
+    "\n"
+    "  --join FILE          the run's join file (runs/ID/join.cert): address and keys; readable by "
+    "its owner only\n"
+    "  --spool DIR          keep what was sent and answered in DIR until it is committed; survives "
+    "a kill\n"
+    "  --key JUDGE=REF      the API key of a judge, env:NAME or file:PATH; repeatable. Without it "
+    "the run's\n"
+    "                       own reference is used (of a file: by local workers only)\n"
+    "  --concurrency N      at most N calls in flight, of all judges together\n"
+    "  --name NAME          what this worker is called in the run's status (default: host and "
+    "process)\n"
+    "  --local K            this is local worker K of a coordinator on this machine\n"
+    "  --orphan SECONDS     leave when the coordinator was silent for so long (default: as it "
+    "said)\n"
+    "  --parent-death       end when the process that started this one ends\n"
+    "  --log FILE           write the log to FILE instead of standard error\n"
+    "  --version, --help\n"
+    "\n"
+    "SIGTERM or SIGINT finishes the calls in flight and gives the rest back; a second one stops at "
+    "once.\n"
+    "\n"
+    "exit codes: 0 the run is done, or left with nothing open; 1 internal error, spool cannot be "
+    "written;\n"
+    "            2 usage, join file, another version or run; 4 stopped or orphaned, the spool may "
+    "hold answers\n";
+
+const char *vq_worker_options_help(void)
+{
+    return help;
+}
+
+static enum vq_status number(const char *name, const char *text, uint64_t max, uint64_t *ret_value,
+                             struct vq_error *err)
+{
+    char *end = NULL;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || strlen(text) > 18 || value > max) {
+        return vq_fail(err, VQ_INVALID, "%s wants a number from 0 to %llu, not \"%s\"", name,
+                       (unsigned long long)max, text);
+    }
+    *ret_value = value;
+    return VQ_OK;
+}
+
+static enum vq_status add_key(struct vq_worker_options *options, const char *text,
+                              struct vq_error *err)
+{
+    const char *equals = strstr(text, "=env:");
+    if (equals == NULL) {
+        equals = strstr(text, "=file:");
+    }
+    if (equals == NULL || equals == text || equals - text > VQ_WORKER_NAME_BYTES_MAX) {
+        return vq_fail(err, VQ_INVALID,
+                       "--key wants JUDGE=env:NAME or JUDGE=file:PATH, never the key itself");
+    }
+    if (options->keys_count == VQ_WORKER_KEYS_MAX) {
+        return vq_fail(err, VQ_INVALID, "more than %d --key options", VQ_WORKER_KEYS_MAX);
+    }
+    struct vq_worker_key_option *key = &options->keys[options->keys_count++];
+    memcpy(key->judge, text, (size_t)(equals - text));
+    key->reference = equals + 1;
+    return VQ_OK;
+}
+
+enum {
+    OPT_JOIN = 256,
+    OPT_SPOOL,
+    OPT_LOCAL,
+    OPT_KEY,
+    OPT_CONCURRENCY,
+    OPT_NAME,
+    OPT_PARENT,
+    OPT_LOG,
+    OPT_ORPHAN,
+    OPT_VERSION,
+    OPT_HELP
+};
+
+static const struct option table[] = {{"join", required_argument, NULL, OPT_JOIN},
+                                      {"spool", required_argument, NULL, OPT_SPOOL},
+                                      {"local", required_argument, NULL, OPT_LOCAL},
+                                      {"key", required_argument, NULL, OPT_KEY},
+                                      {"concurrency", required_argument, NULL, OPT_CONCURRENCY},
+                                      {"name", required_argument, NULL, OPT_NAME},
+                                      {"parent-death", no_argument, NULL, OPT_PARENT},
+                                      {"log", required_argument, NULL, OPT_LOG},
+                                      {"orphan", required_argument, NULL, OPT_ORPHAN},
+                                      {"version", no_argument, NULL, OPT_VERSION},
+                                      {"help", no_argument, NULL, OPT_HELP},
+                                      {NULL, 0, NULL, 0}};
+
+static enum vq_status take(struct vq_worker_options *options, int opt, const char *arg,
+                           struct vq_error *err)
+{
+    uint64_t value = 0;
+    switch (opt) {
+    case OPT_JOIN: options->join = arg; break;
+    case OPT_SPOOL: options->spool = arg; break;
+    case OPT_LOCAL:
+        VQ_TRY(number("--local", arg, 65535, &value, err));
+        options->local = (int64_t)value;
+        break;
+    case OPT_KEY: return add_key(options, arg, err);
+    case OPT_CONCURRENCY:
+        VQ_TRY(number("--concurrency", arg, VQ_WORK_CONCURRENCY_MAX, &value, err));
+        options->concurrency = (uint32_t)value;
+        break;
+    case OPT_NAME:
+        if (strlen(arg) > VQ_WORKER_NAME_BYTES_MAX || arg[0] == '\0') {
+            return vq_fail(err, VQ_INVALID, "--name wants 1 to %d bytes", VQ_WORKER_NAME_BYTES_MAX);
+        }
+        options->name = arg;
+        break;
+    case OPT_PARENT: options->parent_death = true; break;
+    case OPT_LOG: options->log = arg; break;
+    case OPT_ORPHAN:
+        VQ_TRY(number("--orphan", arg, 7 * 24 * 3600, &value, err));
+        options->orphan_s = (uint32_t)value;
+        break;
+    case OPT_VERSION: options->version = true; break;
+    case OPT_HELP: options->help = true; break;
+    default:
+        return vq_fail(err, VQ_INVALID,
+                       "unknown option, or one without its value; see vibeq-worker --help");
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_options *ret_options,
+                                      struct vq_error *err)
+{
+    struct vq_worker_options options = {.local = -1};
+    optind = 0;
+    opterr = 0;
+    int opt;
+    while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        VQ_TRY(take(&options, opt, optarg, err));
+    }
+    if (!options.help && !options.version) {
+        if (optind < argc) {
+            return vq_fail(err, VQ_INVALID, "unexpected argument \"%s\"; see vibeq-worker --help",
+                           argv[optind]);
+        }
+        if (options.join == NULL) {
+            return vq_fail(err, VQ_INVALID, "--join FILE is missing; see vibeq-worker --help");
+        }
+    }
+    *ret_options = options;
+    return VQ_OK;
+}

@@ -1,0 +1,35 @@
+/* The command line of vibeq-worker. */
+#ifndef VQ_WORKER_OPTIONS_H
+#define VQ_WORKER_OPTIONS_H
+
+#include "common/base/status.h"
+
+#define VQ_WORKER_KEYS_MAX       64
+#define VQ_WORKER_NAME_BYTES_MAX 200
+
+struct vq_worker_key_option { /* --key JUDGE=REFERENCE */
+    char judge[VQ_WORKER_NAME_BYTES_MAX + 1];
+    const char *reference; /* "env:NAME" or "file:PATH" */
+};
+
+struct vq_worker_options {
+    const char *join;     /* the join file */
+    const char *spool;    /* NULL: none */
+    int64_t local;        /* -1: not a local worker */
+    const char *name;     /* NULL: from host and process */
+    const char *log;      /* NULL: standard error */
+    uint32_t concurrency; /* 0: as many as the system allows */
+    uint32_t orphan_s;    /* 0: as the coordinator says */
+    bool parent_death;
+    bool help, version;
+    struct vq_worker_key_option keys[VQ_WORKER_KEYS_MAX];
+    uint32_t keys_count;
+};
+
+/* Reads the arguments; strings are borrowed from them. VQ_INVALID with a sentence. With --help or --version nothing else
+ * is checked. */
+enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_options *ret_options,
+                                      struct vq_error *err) VQ_WARN_UNUSED;
+const char *vq_worker_options_help(void);
+
+#endif
