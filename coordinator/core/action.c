@@ -162,6 +162,7 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
     if (count == 0) {
         return false;
     }
+    vq_coord_lease_renew(shard, s->stamp_ns);
     send_of(ret, s, VQ_MSG_LEASE)->u.lease = (struct vq_msg_lease){
         .session = s->id,
         .shard = shard->no,

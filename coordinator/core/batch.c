@@ -156,6 +156,9 @@ const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
         return NULL;
     }
     struct vq_coord_gather *g = c->gather;
+    for (size_t n = 0; n < g->settled_count; n++) { /* a commit may have made it not needed since */
+        g->settled[n].outcome = (enum vq_outcome)c->outcome[g->settled[n].task];
+    }
     g->batch = (struct vq_coord_batch){.no = c->batch_n++,
                                        .results = g->results,
                                        .workers = g->workers,
@@ -171,6 +174,19 @@ const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
 
 /* ---- received ---- */
 
+/* No room: the worker says them again. Until then each reserves its task, as if it were listed: another call of the same
+ * task, an answer's repair, may be taken before it. */
+static enum vq_status results_drop(struct vq_coord *c, struct vq_coord_session *s,
+                                   const struct vq_result *results, size_t count)
+{
+    c->tally.dropped_full += count;
+    for (size_t n = 0; n < count; n++) {
+        struct vq_held_call held = {results[n].call, results[n].task};
+        VQ_TRY(vq_coord_call_list(c, s, &held));
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
                                 struct vq_span worker, const struct vq_result *results,
                                 size_t count, size_t *ret_taken)
@@ -179,9 +195,8 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
     for (size_t n = 0; n < count; n++) {
         const struct vq_result *r = &results[n];
         if (vq_coord_gather_full(c, r)) {
-            c->tally.dropped_full += s == NULL ? 0 : count - n;
             *ret_taken = n;
-            return VQ_OK;
+            return s == NULL ? VQ_OK : results_drop(c, s, results + n, count - n);
         }
         bool is_new;
         VQ_TRY(vq_coord_call_receive(c, s, r, &is_new));
@@ -259,17 +274,21 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
                                  const struct vq_result *r)
 {
     uint32_t i = (uint32_t)(r->task % c->shard_tasks);
-    if (shard->slots[i].state == SLOT_DONE) {
+    struct vq_coord_lane *lane = &c->lanes[shard->judge];
+    if (shard->slots[i].state != SLOT_DONE) {
+        lane->unsettled = 0;
+    } else {
         vq_coord_slot_return(c, shard, i);
-        if (r->end != VQ_END_CLOSED && r->end != VQ_END_UNKNOWN &&
-            ++shard->unsettled >= VQ_COORD_UNSETTLED_MAX) {
+        VQ_TRY(
+            vq_coord_call_hold(c, r->task)); /* what it builds on may have been lost on the way */
+        if (++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
             (void)snprintf(
                 text, sizeof(text),
-                "judge %s: %u times a worker's final result settled nothing; the workers ask "
-                "other questions than this run. Give them the same version of vibeq, then "
-                "vibeq resume",
-                c->lanes[shard->judge].name, VQ_COORD_UNSETTLED_MAX);
+                "judge %s: %u final results in a row settled nothing: the workers ask other "
+                "questions than this run. Give them the same version of vibeq, then vibeq "
+                "resume",
+                lane->name, lane->unsettled);
             VQ_TRY(vq_coord_begin_stop(c, VQ_COORD_STOP_ANSWERS, c->now_ns + 2 * c->params.term_ns,
                                        text));
         }

@@ -70,6 +70,7 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
     slot_of(c, call)->reserved--;
     shard->calls--;
     call->shard = NULL;
+    call->lister = NULL;
     vq_coord_unlink(&call->mine);
     vq_coord_unlink(&call->order);
     if (call->state == CALL_LISTED) {
@@ -95,6 +96,23 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
     call->listed_ns = c->now_ns;
     vq_coord_push(&c->listed, &call->order);
     vq_coord_push(&s->calls, &call->mine);
+    call->lister = s;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_call_hold(struct vq_coord *c, uint64_t task)
+{
+    struct vq_id id;
+    memset(id.b, 0xff, sizeof(id.b)); /* no worker's: those are random */
+    memcpy(id.b + sizeof(id.b) - sizeof(task), &task, sizeof(task));
+    struct vq_coord_call *call = vq_coord_call_find(c, &id);
+    if (call == NULL) {
+        VQ_TRY(call_create(c, &id, task, &call));
+        call->state = CALL_LISTED;
+        c->listed_count++;
+    }
+    call->listed_ns = c->now_ns;
+    vq_coord_push(&c->listed, &call->order);
     return VQ_OK;
 }
 
@@ -123,6 +141,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     } else {
         vq_coord_unlink(&call->mine);
         vq_coord_unlink(&call->order);
+        call->lister = NULL;
         c->listed_count--;
     }
     call->state = CALL_RECEIVED;
@@ -170,6 +189,12 @@ void vq_coord_calls_expire(struct vq_coord *c)
         struct vq_coord_call *call = VQ_COORD_OF(link, struct vq_coord_call, order);
         if (c->now_ns - call->listed_ns < c->params.term_ns) {
             return;
+        }
+        if (call->lister != NULL && call->lister->listed_ns <= call->listed_ns) {
+            call->listed_ns =
+                call->lister->heard_ns; /* it speaks, and has not said since what it holds */
+            vq_coord_push(&c->listed, &call->order);
+            continue;
         }
         vq_coord_call_drop(c, call);
     }

@@ -93,7 +93,7 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->counts.state[VQ_TASK_OPEN] = c->counts.outcome[VQ_OUTCOME_NONE] = c->open;
     c->gather = &c->gathers[0];
     c->batch_n = 1;
-    struct vq_coord_link *heads[] = {&c->deadlines, &c->listed, &c->recent, &c->heard};
+    struct vq_coord_link *heads[] = {&c->listed, &c->recent, &c->heard};
     for (size_t i = 0; i < VQ_COUNT(heads); i++) {
         vq_coord_list_init(heads[i]);
     }
@@ -199,19 +199,6 @@ static enum vq_status sessions_expire(struct vq_coord *c)
     return VQ_OK;
 }
 
-static enum vq_status leases_expire(struct vq_coord *c)
-{
-    struct vq_coord_link *link;
-    while ((link = vq_coord_first(&c->deadlines)) != NULL) {
-        struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, by_deadline);
-        if (c->now_ns < shard->deadline_ns) {
-            break;
-        }
-        VQ_TRY(vq_coord_lease_end(c, shard, false)); /* its holder speaks and does not list it */
-    }
-    return VQ_OK;
-}
-
 enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
@@ -219,7 +206,6 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
         return VQ_OK;
     }
     VQ_TRY(sessions_expire(c));
-    VQ_TRY(leases_expire(c));
     vq_coord_calls_expire(c);
     return VQ_OK;
 }
@@ -236,9 +222,10 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
     }
     int64_t wake_ns = c->now_ns + c->params.heartbeat_ns / 2;
     const struct vq_coord_link *link;
-    if ((link = vq_coord_first(&c->deadlines)) != NULL) {
-        wake_ns = earlier(wake_ns,
-                          VQ_COORD_OF(link, const struct vq_coord_shard, by_deadline)->deadline_ns);
+    if ((link = vq_coord_first(&c->heard)) != NULL) {
+        wake_ns =
+            earlier(wake_ns, VQ_COORD_OF(link, const struct vq_coord_session, order)->heard_ns +
+                                 c->params.term_ns);
     }
     if (c->wait_until_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->wait_until_ns);
@@ -295,7 +282,8 @@ static enum vq_status finish_check(struct vq_coord *c)
 
 static enum vq_status stopped_say(struct vq_coord *c)
 {
-    bool clean = vq_coord_list_empty(&c->deadlines) && c->listed_count + c->received_count == 0;
+    bool clean = c->leases == 0 && c->listed_count + c->received_count == 0 &&
+                 c->now_ns >= c->wait_until_ns; /* before that, who knows what is out */
     VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop_text));
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
 }
@@ -305,7 +293,7 @@ static enum vq_status stop_check(struct vq_coord *c)
     if (c->done || !c->stopping || !nothing_gathers(c)) {
         return VQ_OK;
     }
-    bool out = !vq_coord_list_empty(&c->deadlines) || c->listed_count > 0;
+    bool out = c->leases > 0 || c->listed_count > 0;
     if (out && !c->stop_now && c->now_ns < c->stop_deadline_ns) {
         return VQ_OK;
     }

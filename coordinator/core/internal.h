@@ -29,8 +29,9 @@ enum call_state {
 
 struct vq_coord_call {
     struct vq_coord_node by_id;
-    struct vq_coord_link order; /* listed: by listed_ns; committed: by age */
-    struct vq_coord_link mine;  /* listed: of the session that listed it */
+    struct vq_coord_link order;      /* listed: by listed_ns; committed: by age */
+    struct vq_coord_link mine;       /* listed: in its lister's list */
+    struct vq_coord_session *lister; /* NULL: its session has ended */
     struct vq_id id;
     uint64_t task;
     struct vq_coord_shard *shard; /* not when committed */
@@ -74,10 +75,9 @@ struct vq_coord_shard {
     uint64_t no;
     uint32_t sample, judge;
     enum shard_state state;
-    bool scouted; /* the cursor has passed it */
-    bool dirty;   /* LOOKUP: something changed since it was asked for */
-    uint8_t lost; /* leases lost with their worker */
-    uint8_t unsettled;
+    bool scouted;   /* the cursor has passed it */
+    bool dirty;     /* LOOKUP: something changed since it was asked for */
+    uint8_t lost;   /* leases lost with their worker */
     uint32_t open;  /* tasks not terminal */
     uint32_t calls; /* listed or received */
     struct vq_coord_slot *slots;
@@ -85,8 +85,8 @@ struct vq_coord_shard {
     /* LEASED */
     struct vq_coord_session *holder;
     struct vq_fence fence;
-    int64_t deadline_ns;
-    struct vq_coord_link by_deadline;
+    int64_t
+        stamp_ns; /* in its holder's clock: of the last message that listed it, or that its LEASE echoes */
     struct vq_coord_link of_holder;
     bool limbo;    /* of a replaced session: ends unless the new one's HELD lists it */
     uint32_t live; /* slots OUT, DONE or SKIPPED */
@@ -129,10 +129,11 @@ struct vq_coord_session {
     bool draining;
     bool deaf;                   /* broke a rule: what it says is dropped until it says HELLO */
     bool stale;                  /* silent for some heartbeats: nothing new is leased to it */
-    struct vq_coord_link leases; /* shards */
+    struct vq_coord_link leases; /* shards, by their stamps */
     uint32_t leases_count;
     struct vq_coord_link calls; /* listed */
     uint32_t calls_listed;
+    int64_t listed_ns; /* when it last said what it holds */
     uint64_t results;
     uint64_t heartbeats, grants;
     struct vq_id *acks;
@@ -150,6 +151,7 @@ struct vq_coord_lane { /* a judge */
     uint64_t live; /* slots OUT, DONE or SKIPPED */
     bool answered; /* rule 25: past its probe */
     uint32_t probes_failed;
+    uint32_t unsettled; /* final results in a row that settled nothing */
     uint32_t pools_open, pools_closed,
         pools_no_key; /* sessions that said so; no_key is not in closed */
     bool closed;
@@ -218,9 +220,9 @@ struct vq_coord {
     uint64_t scouted;
 
     struct vq_coord_table shards, calls, peers, workers, uses;
-    struct vq_coord_link deadlines; /* leases by deadline */
-    struct vq_coord_link listed;    /* calls by when they were listed last */
-    struct vq_coord_link recent;    /* committed calls, oldest first */
+    size_t leases;
+    struct vq_coord_link listed; /* calls by when they were listed last */
+    struct vq_coord_link recent; /* committed calls, oldest first */
     size_t listed_count, received_count, recent_count;
     uint64_t fence_n, session_n;
 
@@ -334,7 +336,10 @@ uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
 /* lease.c */
 enum vq_status vq_coord_lease_all(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_lease_current(const struct vq_coord_shard *shard, struct vq_fence fence);
-void vq_coord_lease_renew(struct vq_coord *c, struct vq_coord_shard *shard);
+void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns);
+/* Ends the leases that their holder, by a list with this stamp, does not have any more (rule 2). */
+enum vq_status vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s,
+                                        int64_t stamp_ns) VQ_WARN_UNUSED;
 /* Takes a live slot out of its lease: it is open again, or it is settled. */
 void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
 void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
@@ -356,6 +361,8 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id);
 enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
                                   const struct vq_held_call *held) VQ_WARN_UNUSED;
+/* Keeps a task from being leased for a term, as if a call of it were listed now. */
+enum vq_status vq_coord_call_hold(struct vq_coord *c, uint64_t task) VQ_WARN_UNUSED;
 /* *ret_new is false when the result is known already (then it is ACKed if it is committed). */
 enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
                                      const struct vq_result *result, bool *ret_new) VQ_WARN_UNUSED;

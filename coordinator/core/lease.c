@@ -1,9 +1,9 @@
 /* Leases (rules 1, 2, 4, 5, 6, 25): who may start calls of which tasks, until when.
  *
  * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it; held counts of a pool and
- * `out` of a shard count the slots OUT. A lease ends when nothing of it is live, when it was not listed for a term, with its
- * session, or when a new session does not list it. Only tasks that are open, not reserved and whose first order is decided or
- * goes along are leased. `deadlines` is ordered, because a term is always the same.
+ * `out` of a shard count the slots OUT. A lease ends when nothing of it is live, when its holder's lists do not name it for a
+ * term of its own clock, with its session, or when a new session does not list it. Only tasks that are open, not reserved and whose first order is decided or
+ * goes along are leased.
  * Not its job: what results say (batch.c), which shards are ready (shard.c). */
 #include "common/base/alloc.h"
 #include "coordinator/core/internal.h"
@@ -13,10 +13,26 @@ bool vq_coord_lease_current(const struct vq_coord_shard *shard, struct vq_fence 
     return shard != NULL && shard->state == SHARD_LEASED && vq_fence_eq(shard->fence, fence);
 }
 
-void vq_coord_lease_renew(struct vq_coord *c, struct vq_coord_shard *shard)
+void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns)
 {
-    shard->deadline_ns = c->now_ns + c->params.term_ns;
-    vq_coord_push(&c->deadlines, &shard->by_deadline);
+    shard->stamp_ns = stamp_ns;
+    vq_coord_push(&shard->holder->leases, &shard->of_holder);
+}
+
+/* All in the worker's own clock, so that no delay on the way matters: a list that was made a term after the lease was last
+ * named does not name it, so its worker either never got it or has let it go; should it still get it, its term is over. */
+enum vq_status vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s,
+                                        int64_t stamp_ns)
+{
+    struct vq_coord_link *link;
+    while ((link = vq_coord_first(&s->leases)) != NULL) {
+        struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, of_holder);
+        if (stamp_ns - shard->stamp_ns < c->params.term_ns) {
+            break;
+        }
+        VQ_TRY(vq_coord_lease_end(c, shard, false));
+    }
+    return VQ_OK;
 }
 
 /* ---- samples in sessions ---- */
@@ -124,7 +140,7 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     VQ_ASSERT(shard->live == 0 && shard->out == 0);
     struct vq_coord_session *s = shard->holder;
-    vq_coord_unlink(&shard->by_deadline);
+    c->leases--;
     vq_coord_unlink(&shard->of_holder);
     s->leases_count--;
     c->lanes[shard->judge].leased_count--;
@@ -229,6 +245,7 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
         shard->limbo = true;
     }
     while ((link = vq_coord_first(&from->calls)) != NULL) {
+        VQ_COORD_OF(link, struct vq_coord_call, mine)->lister = to;
         vq_coord_push(&to->calls, link);
     }
     return VQ_OK;
@@ -336,8 +353,8 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     shard->holder = s;
     shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
     shard->live = shard->out = shard->asks = taken;
-    vq_coord_lease_renew(c, shard);
-    vq_coord_push(&s->leases, &shard->of_holder);
+    vq_coord_lease_renew(shard, s->stamp_ns);
+    c->leases++;
     s->leases_count++;
     lane->leased_count++;
     lane->live += taken;

@@ -29,7 +29,7 @@
     3u /* leases lost with their worker before a shard goes task by task */
 #define VQ_COORD_PROBES_MAX                                                                        \
     3u /* tasks of a judge that may fail one after another before it counts as tried */
-#define VQ_COORD_UNSETTLED_MAX       3u /* times a shard may come back final without settling anything */
+#define VQ_COORD_UNSETTLED_MAX       16u /* final results of a judge in a row that settle nothing: stop */
 #define VQ_COORD_FRESH_HEARTBEATS    3 /* a session that was silent for longer gets no new lease */
 #define VQ_COORD_CONCURRENCY_DEFAULT 16u
 #define VQ_COORD_GRANT_HEARTBEATS                                                                  \

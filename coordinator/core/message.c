@@ -40,7 +40,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
         struct vq_coord_shard *shard = vq_coord_shard_find(c, listed->shard);
         if (vq_coord_lease_current(shard, listed->fence) && shard->holder == s) {
             shard->limbo = false;
-            vq_coord_lease_renew(c, shard);
+            vq_coord_lease_renew(shard, held->stamp_ns);
             continue;
         }
         VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
@@ -58,7 +58,8 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
         VQ_TRY(vq_coord_call_list(c, s, &held->calls[n]));
     }
     s->calls_listed = held->calls_count;
-    return VQ_OK;
+    s->listed_ns = c->now_ns;
+    return vq_coord_leases_unlisted(c, s, held->stamp_ns);
 }
 
 /* The first list of a session: what it does not name, its worker does not have. */

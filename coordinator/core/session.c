@@ -218,6 +218,7 @@ static void session_unlink(struct vq_coord *c, struct vq_coord_session *s)
     }
     struct vq_coord_link *link;
     while ((link = vq_coord_first(&s->calls)) != NULL) {
+        VQ_COORD_OF(link, struct vq_coord_call, mine)->lister = NULL;
         vq_coord_unlink(link);
     }
     vq_coord_unlink(&s->order);
@@ -353,8 +354,8 @@ enum vq_status vq_coord_pools_check(struct vq_coord *c)
             stop = stop == NULL || stop->answered ? lane : stop;
         }
     }
-    bool nothing_else = closed_open == c->open && vq_coord_list_empty(&c->deadlines) &&
-                        vq_coord_gather_empty(c) && c->in_flight == NULL;
+    bool nothing_else = closed_open == c->open && c->leases == 0 && vq_coord_gather_empty(c) &&
+                        c->in_flight == NULL;
     if (stop == NULL || (stop->answered && !nothing_else)) {
         return VQ_OK;
     }

@@ -171,6 +171,9 @@ static bool importable(const struct sim_worker *w)
 static void commit_redis(struct sim *s)
 {
     struct sim_coord *co = &s->coord;
+    if (co->batch == NULL || !co->batch_lmdb) {
+        return; /* Redis went and came back before: it is done */
+    }
     if (co->redis_away) {
         if (!co->paused) {
             co->paused = true;
@@ -222,6 +225,11 @@ static void look_up(struct sim *s, uint64_t shard)
 {
     struct vq_known known[2 * 16] = {0};
     sim_store_known(&s->store, shard, known);
+    for (uint32_t i = 0; i < vq_grid_shard_tasks(&s->grid); i++) {
+        sim_say(s, "  look-up of shard %llu, task %llu: %s%s", (unsigned long long)shard,
+                (unsigned long long)(shard * vq_grid_shard_tasks(&s->grid) + i),
+                vq_outcome_name(known[i].outcome), known[i].prior.bytes > 0 ? ", to repair" : "");
+    }
     sim_push_bytes(
         s, s->now_ns + sim_spread(s, s->knobs.lookup_ns), EV_LOOKED_UP, 0, shard, s->coord.life,
         vq_span((const char *)known, vq_grid_shard_tasks(&s->grid) * sizeof(struct vq_known)));

@@ -98,7 +98,11 @@ void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *c
 void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
 {
     struct sim_call *c = &s->calls[n];
-    c->state = c->end == VQ_END_ANSWER ? CALL_ANSWERED : CALL_FAILED;
+    if (c->end != VQ_END_ANSWER) {
+        c->state = CALL_FAILED;
+    } else if (!s->workers[worker].has_spool) {
+        c->state = CALL_ANSWERED; /* with a spool: when it is noted there */
+    }
     c->answered_ns = s->now_ns;
     struct vq_work_reply reply = {.call = c->id,
                                   .end = c->end,

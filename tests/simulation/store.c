@@ -189,8 +189,8 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
     }
     for (size_t i = 0; i < batch->results_count; i++) {
         const struct vq_result *r = &batch->results[i];
-        if (!is_ours(store, r)) {
-            store->foreign++;
+        if (!is_ours(store, r)) { /* a repair of an answer that does not stand settles nothing */
+            store->foreign += r->kind == VQ_CALL_ASK;
         } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome)) {
             failure_put(store, r->task, r->repeat, (enum vq_outcome)r->outcome);
         }

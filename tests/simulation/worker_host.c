@@ -69,6 +69,11 @@ static void spool_answer(struct sim *s, struct sim_worker *w, const struct vq_re
     record->encoded = vq_strndup(s->frame.at, s->frame.bytes);
     record->encoded_bytes = s->frame.bytes;
     VQ_ASSERT(record->encoded != NULL);
+    struct vq_hash key = sim_key_id(&result->call);
+    const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
+    if (n != NULL && result->end == VQ_END_ANSWER) {
+        s->calls[*n].state = CALL_ANSWERED;
+    }
 }
 
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
@@ -108,7 +113,7 @@ static void worker_end(struct sim *s, uint32_t i)
         sim_push(s, s->now_ns + sim_between(s, 1, 30) * VQ_NS_PER_MS, EV_REAPED, i, 0,
                  s->coord.life);
     }
-    if (w->local < 0 && s->workers_count < SIM_WORKERS_MAX - 8) {
+    if (w->local < 0 && s->workers_count < SIM_WORKERS_MAX - 8 && !s->coord.finished) {
         sim_push(s, s->now_ns + sim_spread(s, 2 * VQ_NS_PER_S), EV_SPAWN, UINT32_MAX, 0, 0);
     }
 }
