@@ -144,9 +144,21 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
     return VQ_OK;
 }
 
+/* By the file itself: what is counted is not enough to throw anything away. */
+static bool nothing_left(const struct vq_spool *spool)
+{
+    struct vq_spool_held *held = NULL;
+    if (spool->live > 0 || vq_spool_read(spool->dir, &spool->run, &held, NULL) != VQ_OK) {
+        return false;
+    }
+    bool nothing = vq_spool_held_count(held) == 0;
+    vq_spool_held_destroy(&held);
+    return nothing;
+}
+
 static enum vq_status compact(struct vq_spool *spool, struct vq_error *err)
 {
-    if (spool->live == 0 && spool->bytes > VQ_SPOOL_EMPTY_BYTES) {
+    if (spool->bytes > VQ_SPOOL_EMPTY_BYTES && nothing_left(spool)) {
         if (ftruncate(spool->fd, VQ_SPOOL_HEAD_BYTES) == 0) {
             spool->bytes = VQ_SPOOL_HEAD_BYTES;
         }
@@ -274,9 +286,9 @@ void vq_spool_close(struct vq_spool **spool)
         return;
     }
     char path[VQ_SPOOL_PATH_BYTES_MAX];
-    if (s->lock_fd >= 0 && s->live == 0 &&
+    if (s->fd >= 0 && nothing_left(s) &&
         vq_spool_path(s->dir, VQ_SPOOL_FILE, path, NULL) == VQ_OK) {
-        (void)unlink(path); /* empty: it may stay as well */
+        (void)unlink(path); /* that it stays is no harm */
     }
     if (s->fd >= 0) {
         (void)close(s->fd);
