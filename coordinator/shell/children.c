@@ -38,6 +38,11 @@ enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
 {
     vq_program_path("vibeq-worker", run->worker_path);
     VQ_TRY(open_log(run, "workers.log", &run->workers_log_fd, err));
+    char spool[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "spool", spool));
+    if (mkdir(spool, 0700) != 0 && errno != EEXIST) {
+        return vq_fail(err, VQ_IO, "cannot make %s: %s", spool, strerror(errno));
+    }
     if (run->job->needs_offline) {
         VQ_TRY(open_log(run, "offline.err", &run->offline_log_fd, err));
     }
@@ -168,10 +173,16 @@ static void worker_reap(void *ctx)
 static void worker_exited(void *ctx, struct vq_child_exit how)
 {
     struct vq_local_worker *w = ctx;
-    bool quiet = w->run->finished || w->run->stopped || w->run->draining;
-    vq_log(quiet ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
+    struct vq_run *run = w->run;
+    bool expected = run->finished || run->stopped || run->draining || run->done;
+    vq_log(expected ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
            how.code, how.signal);
-    vq_loop_defer(w->run->loop, &w->reap); /* not from its own callback */
+    if (!expected && how.code > 0 && w->restarts < 2) {
+        vq_run_say(run,
+                   "Local worker %u ended with code %d and is started again; see %s/workers.log",
+                   w->k, how.code, vq_run_dir_path(run->dir));
+    }
+    vq_loop_defer(run->loop, &w->reap); /* not from its own callback */
 }
 
 /* A spool that a worker holds which outlived the last coordinator: that worker comes back by itself, no second one for it. */
