@@ -1,0 +1,90 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "offline/embed.h"
+
+#include <jansson.h>
+#include <math.h>
+
+static double cosine(const char *a, const char *b)
+{
+    float x[VQ_EMBED_DIMENSIONS];
+    float y[VQ_EMBED_DIMENSIONS];
+    vq_embed_text(vq_span_str(a), VQ_EMBED_DIMENSIONS, x);
+    vq_embed_text(vq_span_str(b), VQ_EMBED_DIMENSIONS, y);
+    double sum = 0;
+    for (size_t i = 0; i < VQ_EMBED_DIMENSIONS; i++) {
+        sum += (double)x[i] * (double)y[i];
+    }
+    return sum;
+}
+
+static void texts_that_share_words_are_near(void **state)
+{
+    (void)state;
+    assert_true(fabs(cosine("a formal tone", "A formal TONE!") - 1) < 1e-5);
+    double near = cosine("uses a formal tone", "formality of the tone");
+    double far = cosine("uses a formal tone", "jokes and puns everywhere");
+    assert_true(near > far + 0.2);
+    assert_true(fabs(cosine("", "x")) <= 0);
+}
+
+static json_t *ask(const char *body)
+{
+    struct vq_reply reply;
+    vq_reply_init(&reply);
+    char model[VQ_CHAT_MODEL_BYTES];
+    assert_int_equal(vq_embed_answer(vq_span_str(body), &reply, model), VQ_OK);
+    assert_int_equal(reply.status, 200);
+    json_t *root = json_loadb(reply.body.at, reply.body.bytes, 0, NULL);
+    assert_non_null(root);
+    vq_reply_free(&reply);
+    return root;
+}
+
+static void lists_and_dimensions_are_honoured(void **state)
+{
+    (void)state;
+    json_t *root =
+        ask("{\"model\":\"offline-embed\",\"input\":[\"one\",\"two words\"],\"dimensions\":8}");
+    const json_t *data = json_object_get(root, "data");
+    assert_int_equal(json_array_size(data), 2);
+    const json_t *vector = json_object_get(json_array_get(data, 1), "embedding");
+    assert_int_equal(json_array_size(vector), 8);
+    double sum = 0;
+    for (size_t i = 0; i < 8; i++) {
+        double value = json_number_value(json_array_get(vector, i));
+        sum += value * value;
+    }
+    assert_true(fabs(sum - 1) < 1e-5);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(root, "usage"), "total_tokens")), 3);
+    json_decref(root);
+}
+
+static void base64_holds_the_same_floats(void **state)
+{
+    (void)state;
+    /* One dimension and one word: the vector is 1 or -1, whose bytes are known. */
+    json_t *root = ask("{\"model\":\"offline-embed\",\"input\":\"x\",\"dimensions\":1,\"encoding_"
+                       "format\":\"base64\"}");
+    const char *text = json_string_value(
+        json_object_get(json_array_get(json_object_get(root, "data"), 0), "embedding"));
+    assert_non_null(text);
+    assert_true(strcmp(text, "AACAPw==") == 0 || strcmp(text, "AACAvw==") == 0);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_that_share_words_are_near),
+        cmocka_unit_test(lists_and_dimensions_are_honoured),
+        cmocka_unit_test(base64_holds_the_same_floats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
