@@ -73,8 +73,8 @@ static enum vq_status ask_with(struct vq_loop *loop, const struct vq_endpoint *e
         status = vq_http_start(http, &request, NULL, err);
     }
     if (status == VQ_OK) {
-        (void)vq_loop_run_until(loop, is_done, &asked, ASK_MS + 1000);
-        status = asked.done ? asked.status : VQ_TIMEOUT;
+        status = vq_loop_run_until(loop, is_done, &asked, ASK_MS + 1000);
+        status = asked.done ? asked.status : status;
     }
     vq_http_destroy(&http);
     vq_secret_destroy(&token);

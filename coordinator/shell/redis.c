@@ -167,7 +167,7 @@ static enum vq_status connect_client(struct vq_run *run, struct vq_error *err)
     struct vq_redis_options options = {
         .address = &r->address, .on_up = on_up, .on_down = on_down, .ctx = run};
     VQ_TRY(vq_redis_create(run->loop, &options, &r->client, err));
-    return vq_run_state_create(r->client, vq_run_dir_name(run->dir), &run->owner,
+    return vq_run_state_create(run->loop, r->client, vq_run_dir_name(run->dir), &run->owner,
                                vq_grid_tasks(&run->job->plan.grid), &r->state, err);
 }
 
