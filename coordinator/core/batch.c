@@ -279,8 +279,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
         lane->unsettled = 0;
     } else {
         vq_coord_slot_return(c, shard, i);
-        VQ_TRY(
-            vq_coord_call_hold(c, r->task)); /* what it builds on may have been lost on the way */
+        VQ_TRY(vq_coord_call_hold(c, NULL,
+                                  r->task)); /* what it builds on may have been lost on the way */
         if (++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
             (void)snprintf(

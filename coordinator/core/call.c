@@ -100,7 +100,7 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
     return VQ_OK;
 }
 
-enum vq_status vq_coord_call_hold(struct vq_coord *c, uint64_t task)
+enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s, uint64_t task)
 {
     struct vq_id id;
     memset(id.b, 0xff, sizeof(id.b)); /* no worker's: those are random */
@@ -112,7 +112,12 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, uint64_t task)
         c->listed_count++;
     }
     call->listed_ns = c->now_ns;
+    call->lister = s;
     vq_coord_push(&c->listed, &call->order);
+    vq_coord_unlink(&call->mine);
+    if (s != NULL) {
+        vq_coord_push(&s->calls, &call->mine);
+    }
     return VQ_OK;
 }
 

@@ -361,8 +361,9 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id);
 enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
                                   const struct vq_held_call *held) VQ_WARN_UNUSED;
-/* Keeps a task from being leased for a term, as if a call of it were listed now. */
-enum vq_status vq_coord_call_hold(struct vq_coord *c, uint64_t task) VQ_WARN_UNUSED;
+/* Keeps a task from being leased for a term, as if `s` (nullable) listed a call of it now. */
+enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s,
+                                  uint64_t task) VQ_WARN_UNUSED;
 /* *ret_new is false when the result is known already (then it is ACKed if it is committed). */
 enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
                                      const struct vq_result *result, bool *ret_new) VQ_WARN_UNUSED;

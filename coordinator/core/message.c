@@ -22,14 +22,41 @@ bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
            r->end < VQ_END__COUNT && r->answer.bytes <= VQ_ANSWER_BYTES_MAX;
 }
 
+/* A lease that is not current: its worker is told, and may have started calls since it made this list. What is open of the
+ * shard is held back until a later list would name them. */
+static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_held_lease *listed)
+{
+    for (uint32_t i = 0; i < c->shard_tasks; i++) {
+        uint64_t task = listed->shard * c->shard_tasks + i;
+        if (c->outcome[task] == VQ_OUTCOME_NONE) {
+            VQ_TRY(vq_coord_call_hold(c, s, task));
+        }
+    }
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                   .code = VQ_CANCEL_STALE,
+                                                   .peer = s->peer,
+                                                   .session = s->id,
+                                                   .a = listed->shard,
+                                                   .b = VQ_COORD_ALL,
+                                                   .fence = listed->fence});
+}
+
+/* Bounds of what one worker may make us remember. */
+static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
+{
+    uint64_t calls = held->calls_count + (uint64_t)held->leases_count * c->shard_tasks;
+    return calls + c->listed_count + c->received_count <= VQ_COORD_CALLS_MAX &&
+           c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
+}
+
 /* HELD and HEARTBEAT (rule 5). */
 static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
                                 const struct vq_msg_held *held)
 {
     uint64_t shards = vq_grid_shards(&c->params.grid);
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
-    if (held->calls_count > VQ_COORD_CALLS_MAX / 2 - c->listed_count / 2 - c->received_count / 2 ||
-        c->shards.count + held->calls_count > VQ_COORD_SHARDS_MAX / 2) {
+    if (!held_fits(c, held)) {
         return vq_coord_broke(c, s, "too many calls are not ACKed");
     }
     for (uint32_t n = 0; n < held->leases_count; n++) {
@@ -43,13 +70,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
             vq_coord_lease_renew(shard, held->stamp_ns);
             continue;
         }
-        VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                       .code = VQ_CANCEL_STALE,
-                                                       .peer = s->peer,
-                                                       .session = s->id,
-                                                       .a = listed->shard,
-                                                       .b = VQ_COORD_ALL,
-                                                       .fence = listed->fence}));
+        VQ_TRY(take_stale(c, s, listed));
     }
     for (uint32_t n = 0; n < held->calls_count; n++) {
         if (held->calls[n].task >= tasks) {

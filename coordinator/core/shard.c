@@ -178,13 +178,16 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
         uint64_t task = vq_coord_task_at(c, shard, i);
         enum vq_outcome outcome = known[i].outcome;
-        if (outcome == VQ_OUTCOME_NONE || c->outcome[task] != VQ_OUTCOME_NONE) {
+        bool is_new = c->outcome[task] == VQ_OUTCOME_NONE;
+        bool overruled = outcome == VQ_OUTCOME_NOT_NEEDED && /* by another run's first order */
+                         vq_outcome_is_answered((enum vq_outcome)c->outcome[task]);
+        if (outcome == VQ_OUTCOME_NONE || (!is_new && !overruled)) {
             continue;
         }
         VQ_TRY(vq_coord_gather_settled(c, task, outcome));
         VQ_TRY(vq_coord_settle(c, shard, task, outcome));
-        c->counts.from_store++;
-        lane->counts.from_store++;
+        c->counts.from_store += is_new;
+        lane->counts.from_store += is_new;
         lane->answered |= vq_outcome_is_answered(outcome);
     }
     return VQ_OK;

@@ -92,11 +92,8 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
 }
 
 /* Whether the coordinator, running, has heard nothing of a worker for a whole term. */
-static void silence(struct sim *s)
+void sim_check_silence(struct sim *s)
 {
-    if (s->coord.core == NULL || s->now_ns < s->coord.paused_until_ns) {
-        return;
-    }
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
         int64_t since_ns =
@@ -109,7 +106,6 @@ static void silence(struct sim *s)
 
 void sim_check_step(struct sim *s)
 {
-    silence(s);
     if (s->coord.core == NULL) {
         return;
     }

@@ -90,7 +90,6 @@ void sim_coord_pause(struct sim *s, int64_t until_ns)
 {
     s->report->pauses++;
     s->coord.paused_until_ns = until_ns;
-    s->coord.running_since_ns = until_ns;
 }
 
 void sim_coord_drain(struct sim *s)
@@ -365,6 +364,13 @@ static void turn(struct sim *s)
 
 /* ---- events ---- */
 
+static uint64_t dropped(const struct sim *s)
+{
+    struct vq_coord_status status;
+    vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    return status.dropped_session + status.dropped_unknown;
+}
+
 static void frame(struct sim *s, const struct sim_event *event)
 {
     struct vq_msg msg;
@@ -374,12 +380,16 @@ static void frame(struct sim *s, const struct sim_event *event)
         sim_fail(s, "the coordinator cannot decode: %s", err.text);
         return;
     }
-    s->workers[event->a].heard_ns = s->now_ns;
     sim_say(s, "coordinator hears %s of worker %u (peer %llu)", vq_msg_name(msg.type), event->a,
             (unsigned long long)event->b);
-    if (ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
-        turn(s);
+    uint64_t before = dropped(s);
+    if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
+        return;
     }
+    if (msg.type != VQ_MSG_HELLO && dropped(s) == before) { /* a HELLO alone says nothing */
+        s->workers[event->a].heard_ns = s->now_ns;
+    }
+    turn(s);
 }
 
 static void spawn(struct sim *s, const struct sim_event *event)
@@ -427,6 +437,7 @@ static void in_core(struct sim *s, const struct sim_event *event)
         return;
     case EV_TICK:
         co->wake_ns = INT64_MAX;
+        sim_check_silence(s); /* all that was waiting has been read */
         if (ok(s, vq_coord_tick(co->core, s->now_ns), "tick")) {
             turn(s);
         }
