@@ -114,7 +114,7 @@ class Kills(Case):
 
     def is_ours(self, pid):
         try:
-            return os.readlink(f"/proc/{pid}/cwd").startswith(str(self.dir)) or str(self.dir) in open(f"/proc/{pid}/cmdline").read()
+            return os.readlink(f"/proc/{pid}/cwd").startswith(str(self.dir))
         except OSError:
             return False
 

@@ -157,7 +157,7 @@ class Failures(Case):
         self.assertEqual(self.results("r")["cells_missing"], 0)
 
     def test_refusals_are_missing_and_bought_again_only_on_request(self):
-        self.run_with(["--fault", "refusal=0.3,sticky=1"], MISSING)
+        self.run_with(["--fault", "refusal=0.3,sticky=true"], MISSING)
         r = self.results("r")
         self.assertGreater(r["cells_missing"], 0)
         refused = sum(c["refused"] for v in r["vibes"] for c in v["label_counts"].values())
@@ -184,19 +184,19 @@ class Failures(Case):
         self.assertLess(len(self.server.requests()), sent)
 
     def test_unreadable_answers_are_repaired(self):
-        self.run_with(["--fault", "wrong_format=0.3,sticky=1"], DONE)
+        self.run_with(["--fault", "wrong_format=0.3,sticky=true,contains=<output_a>"], DONE)
         c = self.accounting("r")
         self.assertGreater(c["repairs"], 0)
         self.assertEqual(self.results("r")["cells_missing"], 0)
 
     def test_answers_cut_short_never_vote(self):
-        self.run_with(["--fault", "truncated=0.3,sticky=1"], MISSING)
+        self.run_with(["--fault", "truncated=0.3,sticky=true"], MISSING)
         r = self.results("r")
         self.assertGreater(sum(c["truncated"] for v in r["vibes"] for c in v["label_counts"].values()), 0)
         self.assertGreater(r["cells_missing"], 0)
 
     def test_a_call_that_always_fails_ends_after_its_tries(self):
-        self.run_with(["--fault", "unavailable=0.1,sticky=1"], MISSING, judging="{tries_max: 2}")
+        self.run_with(["--fault", "unavailable=0.1,sticky=true"], MISSING, judging="{tries_max: 2}")
         r = self.results("r")
         self.assertGreater(sum(c["failed"] for v in r["vibes"] for c in v["label_counts"].values()), 0)
 

@@ -56,9 +56,10 @@ class Offline:
 
     def __init__(self, path, *options, name="offline"):
         self.log_path = path / f"{name}.log"
-        self.process = subprocess.Popen(
-            [str(BIN / "vibeq-offline"), "--port", "0", "--log", str(self.log_path), "--parent-death", *map(str, options)],
-            stdout=subprocess.PIPE, stderr=open(path / f"{name}.err", "ab"), text=True)
+        with open(path / f"{name}.err", "ab") as err:
+            self.process = subprocess.Popen(
+                [str(BIN / "vibeq-offline"), "--port", "0", "--log", str(self.log_path), "--parent-death", *map(str, options)],
+                stdout=subprocess.PIPE, stderr=err, text=True)
         line = self.process.stdout.readline()
         found = re.search(r"(http://\S+)", line)
         if not found:
