@@ -61,6 +61,10 @@ enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err) VQ_WARN_
 /* The version a frame claims, of any protocol; false when it has none. */
 bool vq_wire_peek_version(struct vq_span frame, uint64_t *ret_version);
 
+#define VQ_WIRE_RECORDS_MAX 64
+#define VQ_WIRE_PAGE_BEGIN  "<!-- written from messages.def: begin -->\n"
+#define VQ_WIRE_PAGE_END    "<!-- written from messages.def: end -->\n"
+
 /* Appends the tables of PROTOCOL.md. */
 void vq_wire_describe(struct vq_buf *out);
 
