@@ -46,6 +46,16 @@ void vq_keyring_destroy(struct vq_keyring **ring)
     *ring = NULL;
 }
 
+/* Out of the environment, and out of the memory in which the system shows it. */
+static void forget_variable(const char *name)
+{
+    char *value = getenv(name);
+    if (value != NULL) {
+        vq_wipe(value, strlen(value));
+        (void)unsetenv(name); /* fails only for an impossible name, which cannot have been read */
+    }
+}
+
 static enum vq_status load(struct vq_keyring *ring, const char *reference,
                            const struct vq_secret **ret_secret, struct vq_error *err)
 {
@@ -69,8 +79,7 @@ static enum vq_status load(struct vq_keyring *ring, const char *reference,
         return status;
     }
     if (strncmp(reference, "env:", 4) == 0) {
-        (void)unsetenv(reference +
-                       4); /* fails only for an impossible name, which cannot have been read */
+        forget_variable(reference + 4);
     }
     ring->count++;
     *ret_secret = entry->secret;

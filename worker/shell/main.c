@@ -2,6 +2,7 @@
 #include "common/base/secret.h"
 #include "worker/core/work.h"
 #include "worker/shell/agent.h"
+#include "worker/shell/check.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,18 @@ static bool follow_parent(void)
 {
     pid_t parent = getppid();
     return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent && parent != 1;
+}
+
+static int check(const struct vq_worker_options *options)
+{
+    struct vq_error err = {""};
+    enum vq_status status = vq_worker_check(options, &err);
+    if (status == VQ_OK) {
+        return VQ_WORK_EXIT_DONE;
+    }
+    (void)fprintf(stderr, "vibeq-worker: %s\n",
+                  err.text[0] != '\0' ? err.text : vq_status_text(status));
+    return vq_status_class(status) == VQ_CLASS_REFUSE ? VQ_WORK_EXIT_USAGE : VQ_WORK_EXIT_FATAL;
 }
 
 int main(int argc, char **argv)
@@ -37,5 +50,5 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "vibeq-worker: the process that started this one has ended\n");
         return VQ_WORK_EXIT_STOPPED;
     }
-    return vq_agent_run(&options);
+    return options.check != NULL ? check(&options) : vq_agent_run(&options);
 }

@@ -28,6 +28,8 @@ static const char help[] =
     "said)\n"
     "  --parent-death       end when the process that started this one ends\n"
     "  --log FILE           write the log to FILE instead of standard error\n"
+    "  --check FILE         make one call a judge, say what came of it, and end; `vibeq check` "
+    "writes FILE\n"
     "  --version, --help\n"
     "\n"
     "SIGTERM or SIGINT finishes the calls in flight and gives the rest back; a second one stops at "
@@ -79,6 +81,7 @@ static enum vq_status add_key(struct vq_worker_options *options, const char *tex
 enum {
     OPT_JOIN = 256,
     OPT_SPOOL,
+    OPT_CHECK,
     OPT_LOCAL,
     OPT_KEY,
     OPT_CONCURRENCY,
@@ -93,6 +96,7 @@ enum {
 static const struct option table[] = {{"join", required_argument, NULL, OPT_JOIN},
                                       {"spool", required_argument, NULL, OPT_SPOOL},
                                       {"local", required_argument, NULL, OPT_LOCAL},
+                                      {"check", required_argument, NULL, OPT_CHECK},
                                       {"key", required_argument, NULL, OPT_KEY},
                                       {"concurrency", required_argument, NULL, OPT_CONCURRENCY},
                                       {"name", required_argument, NULL, OPT_NAME},
@@ -110,6 +114,7 @@ static enum vq_status take(struct vq_worker_options *options, int opt, const cha
     switch (opt) {
     case OPT_JOIN: options->join = arg; break;
     case OPT_SPOOL: options->spool = arg; break;
+    case OPT_CHECK: options->check = arg; break;
     case OPT_LOCAL:
         VQ_TRY(number("--local", arg, 65535, &value, err));
         options->local = (int64_t)value;
@@ -155,7 +160,7 @@ enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_op
             return vq_fail(err, VQ_INVALID, "unexpected argument \"%s\"; see vibeq-worker --help",
                            argv[optind]);
         }
-        if (options.join == NULL) {
+        if (options.join == NULL && options.check == NULL) {
             return vq_fail(err, VQ_INVALID, "--join FILE is missing; see vibeq-worker --help");
         }
     }

@@ -14,6 +14,7 @@ struct vq_worker_key_option { /* --key JUDGE=REFERENCE */
 
 struct vq_worker_options {
     const char *join;     /* the join file */
+    const char *check;    /* NULL, or the file of one call a judge, instead of a run (check.h) */
     const char *spool;    /* NULL: none */
     int64_t local;        /* -1: not a local worker */
     const char *name;     /* NULL: from host and process */

@@ -1,0 +1,435 @@
+/* The program vibeq-worker against a small coordinator and the real vibeq-offline. */
+#include "desk.h"
+
+static struct desk d;
+
+static int setup(void **state)
+{
+    (void)state;
+    desk_open(&d);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    desk_close(&d);
+    return 0;
+}
+
+static bool all_final(void *ctx)
+{
+    (void)ctx;
+    return d.finals == d.samples * d.judges * d.axes * 2;
+}
+
+static void run_to_the_end(uint32_t ms)
+{
+    desk_wait(&d, all_final, ms);
+    desk_pause(&d, 50);
+    desk_bye(&d, VQ_BYE_DONE);
+    desk_wait(&d, desk_ended, 10000);
+    assert_int_equal(d.worker_exit.code, 0);
+}
+
+static void check_calls_once(void)
+{
+    for (uint32_t i = 0; i < d.results_count; i++) {
+        char id[VQ_HEX_BYTES(VQ_ID_BYTES)];
+        vq_hex(d.results[i].r.call.b, VQ_ID_BYTES, id);
+        uint32_t lines = desk_lines(d.offline_log, id);
+        assert_in_range(lines, 1, 2); /* its request and its answer, never two requests */
+    }
+}
+
+static void test_a_run_from_hello_to_bye(void **state)
+{
+    (void)state;
+    desk_offline(&d, NULL);
+    d.judges = 2;
+    const char *more[] = {"--spool", d.spool, "--local", "0", NULL};
+    desk_worker(&d, more, NULL);
+    run_to_the_end(20000);
+    assert_int_equal(d.hello.local, 0);
+    assert_true(d.hello.has_spool);
+    assert_int_equal(d.results_count, 80);
+    for (uint32_t i = 0; i < d.results_count; i++) {
+        const struct vq_result *r = &d.results[i].r;
+        assert_int_equal(r->end, VQ_END_ANSWER);
+        assert_int_equal(r->http_status, 200);
+        assert_int_equal(r->tries, 1);
+        assert_true(r->tokens_in > 50 && r->started_unix_ms > 1600000000000);
+        assert_true(vq_outcome_is_vote((enum vq_outcome)r->outcome));
+        /* the long one is A: shown first in order 0, second in order 1 */
+        assert_int_equal(r->outcome, r->task % 2 == 0 ? VQ_OUTCOME_FIRST : VQ_OUTCOME_SECOND);
+    }
+    check_calls_once();
+    char file[128];
+    (void)snprintf(file, sizeof(file), "%s/%s", d.spool, VQ_SPOOL_FILE);
+    assert_int_equal(access(file, F_OK), -1); /* everything was ACKed */
+}
+
+static void test_faults_are_told_apart_and_retried(void **state)
+{
+    (void)state;
+    const char *faults[] = {"--fault", "server_error=0.1", "--fault", "rate_limit=0.1",
+                            "--fault", "garbage=0.05",     "--fault", "reset=0.05",
+                            "--fault", "close=0.05",       "--fault", "bad_json=0.05",
+                            "--fault", "wrong_format=0.1", "--seed",  "7",
+                            NULL};
+    desk_offline(&d, faults);
+    d.samples = 12;
+    d.concurrency = 24;
+    desk_worker(&d, NULL, NULL);
+    desk_wait(&d, all_final, 100000);
+    uint32_t ends[VQ_END__COUNT] = {0};
+    uint32_t repairs = 0;
+    for (uint32_t i = 0; i < d.results_count; i++) {
+        const struct vq_result *r = &d.results[i].r;
+        ends[r->end]++;
+        repairs += r->kind == VQ_CALL_REPAIR ? 1 : 0;
+        if (r->final) {
+            assert_true(
+                vq_outcome_is_vote((enum vq_outcome)r->outcome)); /* 8 tries are enough for these */
+        } else {
+            assert_true(r->end != VQ_END_ANSWER || r->outcome == VQ_OUTCOME_UNPARSEABLE);
+        }
+    }
+    assert_true(ends[VQ_END_PROVIDER] > 0 && ends[VQ_END_RATE] > 0 && ends[VQ_END_LOST] > 0);
+    assert_true(ends[VQ_END_BAD_RESPONSE] > 0);
+    assert_true(repairs > 0);
+}
+
+static void test_sigterm_drains(void **state)
+{
+    (void)state;
+    const char *slow[] = {"--latency", "300ms", NULL};
+    desk_offline(&d, slow);
+    d.samples = 50;
+    const char *more[] = {"--spool", d.spool, NULL};
+    desk_worker(&d, more, NULL);
+    desk_pause(&d, 1500);
+    assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
+    d.hold_leases = true;
+    desk_wait(&d, desk_ended, 10000);
+    assert_int_equal(d.worker_exit.code, 0);
+    assert_int_equal(d.byes, 1);
+    assert_int_equal(d.out, 0); /* each leased task is final or was given back */
+    assert_true(d.finals > 0 && d.returned > 0);
+    uint32_t finals = 0;
+    for (uint32_t i = 0; i < d.results_count; i++) {
+        finals += d.results[i].r.final ? 1 : 0;
+    }
+    assert_int_equal(finals, d.results_count); /* nothing was cut off */
+    check_calls_once();
+}
+
+static bool some_held(void *ctx)
+{
+    (void)ctx;
+    return d.held_calls >= d.concurrency;
+}
+
+static void test_a_second_signal_stops_now(void **state)
+{
+    (void)state;
+    const char *hang[] = {"--fault", "hang_before_headers=1", NULL};
+    desk_offline(&d, hang);
+    const char *more[] = {"--spool", d.spool, NULL};
+    desk_worker(&d, more, NULL);
+    desk_wait(&d, some_held, 10000);
+    assert_int_equal(vq_child_kill(d.worker, SIGINT, false), VQ_OK);
+    desk_pause(&d, 300);
+    assert_false(d.worker_ended);
+    assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
+    desk_wait(&d, desk_ended, 5000);
+    assert_int_equal(d.worker_exit.code, 4);
+    struct vq_spool_held *held = NULL; /* what was in flight is unknown, and said to be */
+    assert_int_equal(vq_spool_read(d.spool, &d.run, &held, NULL), VQ_OK);
+    assert_int_equal(vq_spool_held_count(held), 8);
+    assert_int_equal(vq_spool_held_unknown(held), 8);
+    vq_spool_held_destroy(&held);
+}
+
+static bool many_results(void *ctx)
+{
+    (void)ctx;
+    return d.results_count >= 20;
+}
+
+static void test_a_killed_worker_brings_its_spool_back(void **state)
+{
+    (void)state;
+    const char *slow[] = {"--latency", "uniform:50ms:150ms", NULL};
+    desk_offline(&d, slow);
+    d.samples = 40;
+    d.hold_acks = true;
+    const char *more[] = {"--spool", d.spool, NULL};
+    desk_worker(&d, more, NULL);
+    desk_wait(&d, many_results, 10000);
+    assert_int_equal(vq_child_kill(d.worker, SIGKILL, false), VQ_OK);
+    desk_wait(&d, desk_ended, 5000);
+    assert_int_equal(d.worker_exit.signal, SIGKILL);
+    struct vq_spool_held *held = NULL;
+    assert_int_equal(vq_spool_read(d.spool, &d.run, &held, NULL), VQ_OK);
+    size_t spooled = vq_spool_held_count(held), unknown = vq_spool_held_unknown(held);
+    assert_true(spooled >= 20 && unknown <= d.concurrency);
+    vq_spool_held_destroy(&held);
+    uint32_t before = d.results_count;
+    d.hold_acks = false;
+    d.hold_leases = true;
+    desk_worker(&d, more, NULL);
+    desk_pause(&d, 1500);
+    assert_int_equal(d.held_calls_first, spooled); /* HELD lists them */
+    assert_int_equal(d.results_count - before, spooled);
+    uint32_t unknowns = 0, again = 0;
+    for (uint32_t i = before; i < d.results_count; i++) {
+        unknowns += d.results[i].r.end == VQ_END_UNKNOWN ? 1 : 0;
+        for (uint32_t j = 0; j < before; j++) {
+            again += vq_id_eq(&d.results[i].r.call, &d.results[j].r.call) ? 1 : 0;
+        }
+    }
+    assert_int_equal(unknowns, unknown);
+    assert_int_equal(again, before); /* what had come before comes again, with the same ids */
+    assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
+    desk_wait(&d, desk_ended, 5000);
+    assert_int_equal(d.worker_exit.code, 0);
+    /* another run's spool is refused by name */
+    d.hold_acks = true;
+    memset(d.final, 0, sizeof(d.final));
+    d.hold_leases = false;
+    desk_worker(&d, more, NULL);
+    desk_pause(&d, 1000);
+    assert_int_equal(vq_child_kill(d.worker, SIGKILL, false), VQ_OK);
+    desk_wait(&d, desk_ended, 5000);
+    d.run.b[0] ^= 0xff;
+    desk_join(&d);
+    desk_worker(&d, more, NULL);
+    desk_wait(&d, desk_ended, 5000);
+    assert_int_equal(d.worker_exit.code, 2);
+}
+
+static void test_keys(void **state)
+{
+    (void)state;
+    const char *need[] = {"--require-key", NULL};
+    desk_offline(&d, need);
+    d.judges = 2;
+    d.judge_key[0] = "env:DESK_KEY";
+    d.judge_key[1] = "env:DESK_OTHER_KEY";
+    const char *more[] = {"--spool", d.spool, "--local", "1", NULL};
+    const char *env[] = {"DESK_KEY=sk-canary-0123456789", NULL};
+    d.hold_acks = true; /* the spool keeps its records */
+    desk_worker(&d, more, env);
+    desk_pause(&d, 2000);
+    assert_int_equal(d.pool_state[0], VQ_POOL_OPEN);
+    assert_int_equal(d.fingerprint_bytes[0], VQ_FINGERPRINT_BYTES);
+    assert_int_equal(d.pool_state[1], VQ_POOL_NO_KEY); /* and the other judge is served */
+    assert_non_null(strstr(d.pool_text[1], "DESK_OTHER_KEY"));
+    assert_int_equal(d.finals, 40);
+    char command[512];
+    (void)snprintf(command, sizeof(command), "grep -r -q -a canary %s /proc/%d/cmdline", d.dir,
+                   (int)vq_child_pid(d.worker));
+    assert_int_not_equal(system(command),
+                         0); /* not in the log, not in the spool, not in the arguments */
+    (void)snprintf(command, sizeof(command), "grep -q -a canary /proc/%d/environ 2>/dev/null",
+                   (int)vq_child_pid(d.worker));
+    assert_int_not_equal(system(command), 0); /* and no longer in the environment */
+}
+
+static void test_a_wrong_key_closes_the_judge(void **state)
+{
+    (void)state;
+    const char *need[] = {"--require-key=0000000000000000", NULL};
+    desk_offline(&d, need);
+    char key_file[96];
+    (void)snprintf(key_file, sizeof(key_file), "%s/key", d.dir);
+    FILE *f = fopen(key_file, "w");
+    assert_non_null(f);
+    (void)fputs("sk-wrong-canary\n", f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(key_file, 0600), 0);
+    char option[128];
+    (void)snprintf(option, sizeof(option), "first=file:%s", key_file);
+    const char *more[] = {"--key", option, NULL};
+    desk_worker(&d, more, NULL);
+    desk_pause(&d, 1500);
+    assert_int_equal(d.pool_state[0], VQ_POOL_BAD_KEY);
+    assert_true(strlen(d.pool_text[0]) > 0);
+    assert_null(strstr(d.pool_text[0], "canary"));
+    assert_int_equal(d.finals, 0); /* no task failed by it */
+    assert_int_equal(d.out, 0);    /* all were given back */
+    assert_in_range(d.results_count, 1, 8);
+    (void)snprintf(option, sizeof(option), "grep -q canary %s", d.log);
+    assert_int_not_equal(system(option), 0);
+}
+
+static void test_a_file_hint_is_not_followed_elsewhere(void **state)
+{
+    (void)state;
+    desk_offline(&d, NULL);
+    d.judge_key[0] = "file:/etc/hostname";
+    desk_worker(&d, NULL, NULL); /* no --local: a worker of another machine */
+    desk_pause(&d, 1000);
+    assert_int_equal(d.pool_state[0], VQ_POOL_NO_KEY);
+    assert_non_null(strstr(d.pool_text[0], "--key first="));
+}
+
+static void test_nothing_is_sent_in_clear_to_another_host(void **state)
+{
+    (void)state;
+    d.base_url = "http://192.0.2.7/v1";
+    desk_worker(&d, NULL, NULL);
+    desk_pause(&d, 1000);
+    assert_int_equal(d.pool_state[0], VQ_POOL_NO_MODEL);
+    assert_int_equal(d.results_count, 0);
+}
+
+static void test_orphans_leave_and_keep_their_results(void **state)
+{
+    (void)state;
+    const char *slow[] = {"--latency", "1s", NULL};
+    desk_offline(&d, slow);
+    const char *more[] = {"--spool", d.spool, "--orphan", "4", NULL};
+    desk_worker(&d, more, NULL);
+    desk_wait(&d, some_held, 5000);
+    d.mute = true;
+    desk_wait(&d, desk_ended, 15000);
+    assert_int_equal(d.worker_exit.code, 4);
+    struct vq_spool_held *held = NULL;
+    assert_int_equal(vq_spool_read(d.spool, &d.run, &held, NULL), VQ_OK);
+    assert_true(vq_spool_held_count(held) >= d.concurrency);
+    assert_int_equal(vq_spool_held_unknown(held), 0); /* the calls in flight were waited for */
+    vq_spool_held_destroy(&held);
+}
+
+/* It comes back and says what it holds. */
+static bool second_hello(void *ctx)
+{
+    (void)ctx;
+    return d.hellos >= 2 && d.held_calls_first > 0;
+}
+
+static void test_a_coordinator_that_comes_back_is_found(void **state)
+{
+    (void)state;
+    const char *slow[] = {"--latency", "400ms", NULL};
+    desk_offline(&d, slow);
+    d.samples = 20;
+    const char *more[] = {"--spool", d.spool, NULL};
+    desk_worker(&d, more, NULL);
+    desk_wait(&d, some_held, 5000);
+    vq_router_destroy(&d.router); /* gone, with everything it knew */
+    desk_pause(&d, 1000);
+    desk_router(&d); /* at the same address */
+    desk_wait(&d, second_hello, 15000);
+    run_to_the_end(30000);
+    check_calls_once(); /* nothing in flight was asked twice because of it */
+}
+
+static void test_two_thousand_calls_in_flight(void **state)
+{
+    (void)state;
+    const char *hang[] = {"--fault", "hang_before_headers=1", NULL};
+    desk_offline(&d, hang);
+    d.samples = 600;
+    d.concurrency = 2000;
+    d.total_timeout_ms = 60000;
+    if (vq_loop_raise_files() < 2400) {
+        print_message("SKIPPED: fewer than 2,400 open files are allowed here\n");
+        skip();
+    }
+    desk_worker(&d, NULL, NULL);
+    desk_wait(&d, some_held, 60000);
+    assert_int_equal(d.held_calls, 2000);
+}
+
+static int worker_code(const char *arguments)
+{
+    char command[1024];
+    (void)snprintf(command, sizeof(command), "%s/vibeq-worker %s > %s/out 2> %s/err", VQ_BIN_DIR,
+                   arguments, d.dir, d.dir);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool said(const char *file, const char *text)
+{
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/%s", d.dir, file);
+    return desk_lines(path, text) > 0;
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    char arguments[512];
+    assert_int_equal(worker_code("--help"), 0);
+    assert_true(said("out", "--join FILE"));
+    assert_int_equal(worker_code("--version"), 0);
+    assert_true(said("out", "vibeq-worker 0."));
+    assert_int_equal(worker_code(""), 2);
+    assert_true(said("err", "--join FILE is missing"));
+    assert_int_equal(worker_code("--nonsense"), 2);
+    assert_int_equal(worker_code("--join /nonexistent/join"), 2);
+    assert_true(said("err", "/nonexistent/join"));
+    static const struct {
+        const char *option, *says;
+    } bad[] = {{"--local x", "--local wants a number"},
+               {"--concurrency 99999999", "--concurrency wants"},
+               {"--key first=sk-canary-1", "never the key itself"},
+               {"--key =env:X", "--key wants"},
+               {"--key first=env:VQ_NOT_THERE", "VQ_NOT_THERE"},
+               {"extra", "unexpected argument"},
+               {"--name ''", "--name wants"}};
+    for (size_t i = 0; i < VQ_COUNT(bad); i++) {
+        (void)snprintf(arguments, sizeof(arguments), "--join %s %s", d.join, bad[i].option);
+        assert_int_equal(worker_code(arguments), 2);
+        assert_true(said("err", bad[i].says));
+        assert_false(said("err", "canary"));
+    }
+    (void)snprintf(arguments, sizeof(arguments), "--join %s --concurrency 16000; exit $?", d.join);
+    char command[1024];
+    (void)snprintf(command, sizeof(command),
+                   "sh -c 'ulimit -n 1000; %s/vibeq-worker --join %s --concurrency 900' 2> %s/err",
+                   VQ_BIN_DIR, d.join, d.dir);
+    int status = system(command);
+    assert_int_equal(WEXITSTATUS(status), 2); /* more calls than files */
+    assert_true(said("err", "open files"));
+    assert_int_equal(chmod(d.join, 0644), 0);
+    (void)snprintf(arguments, sizeof(arguments), "--join %s", d.join);
+    assert_int_equal(worker_code(arguments), 2); /* others could read its key */
+    assert_true(said("err", "join.cert"));
+}
+
+static void test_a_run_that_is_another_is_refused(void **state)
+{
+    (void)state;
+    desk_offline(&d, NULL);
+    desk_worker(&d, NULL, NULL);
+    d.run.b[0] ^= 0xff; /* the coordinator at this address has another run by now */
+    desk_wait(&d, desk_ended, 5000);
+    assert_int_equal(d.worker_exit.code, 2);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_run_from_hello_to_bye),
+        TEST(test_faults_are_told_apart_and_retried),
+        TEST(test_sigterm_drains),
+        TEST(test_a_second_signal_stops_now),
+        TEST(test_a_killed_worker_brings_its_spool_back),
+        TEST(test_keys),
+        TEST(test_a_wrong_key_closes_the_judge),
+        TEST(test_a_file_hint_is_not_followed_elsewhere),
+        TEST(test_nothing_is_sent_in_clear_to_another_host),
+        TEST(test_orphans_leave_and_keep_their_results),
+        TEST(test_a_coordinator_that_comes_back_is_found),
+        TEST(test_two_thousand_calls_in_flight),
+        TEST(test_usage),
+        TEST(test_a_run_that_is_another_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
