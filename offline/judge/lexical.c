@@ -9,7 +9,8 @@
 
 #include <math.h>
 
-#define AXES_CACHED 512u
+#define TEXTS_CACHED 2048u
+#define AXES_CACHED  512u
 #define INACTIVE_SHARE                                                                             \
     0.35 /* weight of a measure that neither text shows, when the mean is taken */
 #define REASONS_MAX 2
@@ -34,10 +35,17 @@ struct cached_axis {
     struct vq_axis_weights weights;
 };
 
+struct cached_text {
+    struct vq_hash key;
+    bool used;
+    struct vq_measures measures;
+};
+
 struct vq_lexical {
     uint64_t seed;
     struct vq_lexicon *lexicon;
     struct cached_axis axes[AXES_CACHED];
+    struct cached_text texts[TEXTS_CACHED];
 };
 
 const char *vq_opinion_text(enum vq_opinion opinion)
@@ -110,6 +118,21 @@ static const struct vq_axis_weights *read_axis(struct vq_lexical *lexical, enum 
         slot->used = true;
     }
     return &slot->weights;
+}
+
+/* So does the same output, once for each axis, order and judge; hashing it is five times quicker than counting. */
+static void measure(struct vq_lexical *lexical, struct vq_span text,
+                    struct vq_measures *ret_measures)
+{
+    struct vq_hash key;
+    vq_hash_of("offline-text", text, &key);
+    struct cached_text *slot = &lexical->texts[vq_hash_u64(&key) % TEXTS_CACHED];
+    if (!slot->used || !vq_hash_eq(&slot->key, &key)) {
+        vq_measure_text(lexical->lexicon, text, &slot->measures);
+        slot->key = key;
+        slot->used = true;
+    }
+    *ret_measures = slot->measures;
 }
 
 /* Without an axis: the better answer is fuller, clearer and kinder, by these weights. */
@@ -233,8 +256,8 @@ enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind 
     }
     struct vq_measures a;
     struct vq_measures b;
-    vq_measure_text(lexical->lexicon, question->output_a, &a);
-    vq_measure_text(lexical->lexicon, question->output_b, &b);
+    measure(lexical, question->output_a, &a);
+    measure(lexical, question->output_b, &b);
     struct reason reasons[REASONS_MAX] = {{0}};
     bool seen = false;
     double found = difference(weights, &a, &b, reasons, &seen);

@@ -17,7 +17,7 @@ enum vq_opinion {
 const char *vq_opinion_text(enum vq_opinion opinion); /* "A", "B", "equal", "N/A" */
 enum vq_opinion vq_opinion_mirrored(enum vq_opinion opinion);
 
-struct vq_lexical; /* word lists and a small cache of axes that were read */
+struct vq_lexical; /* word lists, and caches of axes and outputs that were read */
 
 enum vq_status vq_lexical_create(uint64_t seed, struct vq_lexical **ret_lexical) VQ_WARN_UNUSED;
 void vq_lexical_destroy(struct vq_lexical **lexical);
