@@ -1,4 +1,5 @@
 /* `vibeq`: finds the verb and runs it. The table below is the list of everything a person can type. */
+#include "cli/manual.h"
 #include "cli/verbs.h"
 #include "common/base/secret.h"
 #include "coordinator/stats/stats.h"
@@ -14,35 +15,60 @@ static int verb_version(int argc, char **argv);
 static const struct vq_opt no_opts[] = {{0}};
 
 const struct vq_verb vq_verbs[] = {
+    {"init", "Writes a first, commented configuration with its columns guessed from the data",
+     "DATA.csv [options]", "FILE", vq_init_opts, "An existing file is left alone without --force.",
+     vq_verb_init},
+    {"check", "Sends one real call a judge, and shows what was asked, answered and understood",
+     "[CONFIG.yaml] [options]", "FILE", vq_check_opts,
+     "Nothing of it is stored: a run asks again. Without --judge every judge is asked.\n"
+     "Exit codes: 0 every judge gave a verdict, 2 usage or input error, 4 one did not.",
+     vq_verb_check},
     {"run", "Carries out a run: judges, scores, fits, and writes the results",
-     "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [options]", vq_run_opts,
+     "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [options]", "FILE", vq_run_opts,
      "A model named offline-a or offline-b is served by vibeq itself and needs no endpoint.\n"
      "Exit codes: 0 done, 1 internal error, 2 usage or input error (nothing was sent), 3 done "
      "with\n"
      "missing answers, 4 stopped and resumable.",
      vq_verb_run},
-    {"resume", "Goes on with a run that was stopped or killed", "RUN [options]", vq_resume_opts,
+    {"resume", "Goes on with a run that was stopped or killed", "RUN [options]", "RUN",
+     vq_resume_opts,
      "Data and templates must be those the run began with; workers, limits, pools and keys may\n"
-     "change (--set).",
+     "change (--set). Of a finished run it collects what came late, or with --retry-failed asks\n"
+     "again what is missing.",
      vq_verb_resume},
-    {"status", "Shows what a run is doing, or did last", "[RUN] [options]", vq_status_opts,
+    {"status", "Shows what a run is doing, or did last", "[RUN] [options]", "RUN", vq_status_opts,
      "Without a name: the newest run, a running one first.", vq_verb_status},
-    {"list", "Lists the runs of a runs folder", "[options]", vq_list_opts, NULL, vq_verb_list},
-    {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", vq_rm_opts,
-     NULL, vq_verb_rm},
-    {"store", "Looks after the paid answers", "stat | gc | export | check", vq_store_opts,
-     "export writes one JSON object a line on standard output.", vq_verb_store},
+    {"list", "Lists the runs of a runs folder", "[options]", NULL, vq_list_opts, NULL,
+     vq_verb_list},
+    {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", "RUN",
+     vq_rm_opts, NULL, vq_verb_rm},
+    {"store", "Looks after the paid answers", "stat | gc | export | check", "stat gc export check",
+     vq_store_opts, "export writes one JSON object a line on standard output.", vq_verb_store},
     {"prompts", "Writes the templates to a folder, or shows a prompt as a judge gets it",
-     "export DIR | show judge [options]", vq_prompts_opts, NULL, vq_verb_prompts},
-    {"help", "Explains a verb", "[VERB]", no_opts, NULL, verb_help},
-    {"version", "Prints the version", "", no_opts, NULL, verb_version},
+     "export DIR | show judge [options]", "export show", vq_prompts_opts, NULL, vq_verb_prompts},
+    {"help", "Explains a verb", "[VERB]", "VERB", no_opts, NULL, verb_help},
+    {"version", "Prints the version", "", NULL, no_opts, NULL, verb_version},
     {0},
 };
 
+static int unknown_verb(const char *name)
+{
+    const char *near = vq_verb_nearest(name);
+    if (near != NULL) {
+        return vq_cli_usage("", "there is no verb '%.60s'; did you mean %s?", name, near);
+    }
+    if (name[0] != '-' && strchr(name, '.') != NULL) {
+        return vq_cli_usage("run", "there is no verb '%.200s'; did you mean vibeq run %.200s?",
+                            name, name);
+    }
+    return vq_cli_usage("", "there is no verb '%.60s'", name);
+}
+
 static int verb_version(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc > 0) {
+        return vq_cli_usage("", "'%.60s' says nothing to version", argv[0]);
+    }
     printf("vibeq %s\n", VIBEQ_VERSION);
     return VQ_EXIT_DONE;
 }
@@ -65,9 +91,12 @@ static int verb_help(int argc, char **argv)
         overview(stdout);
         return VQ_EXIT_DONE;
     }
+    if (argc > 1) {
+        return vq_cli_usage("", "one verb at a time");
+    }
     const struct vq_verb *verb = vq_verb_find(argv[0]);
     if (verb == NULL) {
-        return vq_cli_usage("", "there is no verb '%s'", argv[0]);
+        return unknown_verb(argv[0]);
     }
     vq_verb_help(verb);
     return VQ_EXIT_DONE;
@@ -99,10 +128,12 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--version") == 0) {
         return verb_version(0, NULL);
     }
+    if (strcmp(argv[1], VQ_MANUAL_VERB) == 0) {
+        return vq_manual(argc - 2, argv + 2);
+    }
     const struct vq_verb *verb = vq_verb_find(argv[1]);
     if (verb == NULL) {
-        fprintf(stderr, "vibeq: there is no verb '%s'\nTry: vibeq help\n", argv[1]);
-        return VQ_EXIT_USAGE;
+        return unknown_verb(argv[1]);
     }
     if (asks_help(argc - 2, argv + 2)) {
         vq_verb_help(verb);

@@ -19,18 +19,40 @@ static const struct vq_opt *find(const struct vq_opt *opts, const char *name, si
     return NULL;
 }
 
-static enum vq_status unknown(const struct vq_opt *opts, const char *word, struct vq_error *err)
+/* The nearest of the names that `name_of` gives, up to NULL; NULL: none is near. */
+static const char *nearest(const char *word, const char *(*name_of)(const void *at, size_t i),
+                           const void *at)
 {
     struct vq_span names[128];
     uint32_t n = 0;
-    for (const struct vq_opt *o = opts; o->name != NULL && n < VQ_COUNT(names); o++) {
-        names[n++] = vq_span_str(o->name);
+    for (const char *name; n < VQ_COUNT(names) && (name = name_of(at, n)) != NULL; n++) {
+        names[n] = vq_span_str(name);
     }
     uint32_t near = vq_nearest_name(vq_span_str(word), names, n);
-    return near == VQ_INTERN_NONE
-               ? vq_fail(err, VQ_INVALID, "unknown option --%s", word)
-               : vq_fail(err, VQ_INVALID, "unknown option --%s; did you mean --%s?", word,
-                         names[near].at);
+    return near == VQ_INTERN_NONE ? NULL : names[near].at;
+}
+
+static const char *option_name(const void *at, size_t i)
+{
+    return ((const struct vq_opt *)at)[i].name;
+}
+
+static const char *verb_name(const void *at, size_t i)
+{
+    return ((const struct vq_verb *)at)[i].name;
+}
+
+static const char *list_name(const void *at, size_t i)
+{
+    return ((const char *const *)at)[i];
+}
+
+static enum vq_status unknown(const struct vq_opt *opts, const char *word, struct vq_error *err)
+{
+    const char *near = nearest(word, option_name, opts);
+    return near == NULL
+               ? vq_fail(err, VQ_INVALID, "unknown option --%.60s", word)
+               : vq_fail(err, VQ_INVALID, "unknown option --%.60s; did you mean --%s?", word, near);
 }
 
 static enum vq_status add(struct vq_opt_list *list, const struct vq_opt *o, const char *item,
@@ -68,7 +90,7 @@ static enum vq_status count(struct vq_opt_count *field, const struct vq_opt *o, 
     errno = 0;
     unsigned long n = strtoul(value, &end, 10);
     if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 || n > UINT32_MAX) {
-        return vq_fail(err, VQ_INVALID, "--%s takes a whole number, not '%s'", o->name, value);
+        return vq_fail(err, VQ_INVALID, "--%s takes a whole number, not '%.40s'", o->name, value);
     }
     *field = (struct vq_opt_count){.given = true, .value = (uint32_t)n};
     return VQ_OK;
@@ -133,7 +155,7 @@ enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, v
         } else if (options && strncmp(argv[i], "--", 2) == 0) {
             VQ_TRY(option(opts, argc, argv, &i, fields, err));
         } else if (options && argv[i][0] == '-' && argv[i][1] != '\0') {
-            return vq_fail(err, VQ_INVALID, "unknown option %s; options begin with two dashes",
+            return vq_fail(err, VQ_INVALID, "unknown option %.2s; options begin with two dashes",
                            argv[i]);
         } else {
             argv[words++] = argv[i];
@@ -151,6 +173,27 @@ const struct vq_verb *vq_verb_find(const char *name)
         }
     }
     return NULL;
+}
+
+const char *vq_verb_nearest(const char *name)
+{
+    return nearest(name, verb_name, vq_verbs);
+}
+
+int vq_cli_unknown_word(const char *verb, const char *word, const char *const *known)
+{
+    struct vq_buf list;
+    vq_buf_init(&list, VQ_ERROR_BYTES_MAX);
+    for (size_t i = 0; known[i] != NULL; i++) {
+        vq_buf_printf(&list, "%s%s", i == 0 ? "" : ", ", known[i]);
+    }
+    const char *near = word == NULL ? NULL : nearest(word, list_name, known);
+    int code = word == NULL   ? vq_cli_usage(verb, "say one of %s", list.at)
+               : near != NULL ? vq_cli_usage(verb, "'%.60s' is none of %s; did you mean %s?", word,
+                                             list.at, near)
+                              : vq_cli_usage(verb, "'%.60s' is none of %s", word, list.at);
+    vq_buf_free(&list);
+    return code;
 }
 
 void vq_verb_help(const struct vq_verb *verb)
@@ -191,6 +234,6 @@ int vq_cli_usage(const char *verb, const char *fmt, ...)
     fputs("vibeq: ", stderr);
     vfprintf(stderr, fmt, args);
     va_end(args);
-    fprintf(stderr, "\nTry: vibeq help %s\n", verb);
+    fprintf(stderr, "\nTry: vibeq help%s%s\n", verb[0] == '\0' ? "" : " ", verb);
     return VQ_EXIT_USAGE;
 }

@@ -36,6 +36,7 @@ struct vq_verb {
     const char *name;
     const char *summary;
     const char *usage; /* the words after the name */
+    const char *words; /* what completion offers there: "FILE", "RUN", or words by blanks; NULL */
     const struct vq_opt *opts;
     const char *more; /* a paragraph for the help, or NULL */
     int (*run)(int argc, char **argv);
@@ -49,6 +50,7 @@ enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, v
 /* Every verb, in the order of the help; the last has a NULL name. */
 extern const struct vq_verb vq_verbs[];
 const struct vq_verb *vq_verb_find(const char *name);
+const char *vq_verb_nearest(const char *name); /* the name of the one nearest to a typo; NULL */
 void vq_verb_help(const struct vq_verb *verb);
 
 /* Exit codes, documented in vibeq(1). */
@@ -64,5 +66,8 @@ enum vq_exit {
 int vq_cli_fail(enum vq_status status, const struct vq_error *err);
 /* A usage error with a pointer to the verb's help; returns VQ_EXIT_USAGE. */
 int vq_cli_usage(const char *verb, const char *fmt, ...) VQ_PRINTF(2, 3);
+/* The same for a word of the verb that is none of `known` (NULL-terminated), or is missing (NULL): names them all, and the
+ * nearest. */
+int vq_cli_unknown_word(const char *verb, const char *word, const char *const *known);
 
 #endif

@@ -98,7 +98,8 @@ static enum vq_status config_from_words(const struct run_words *w, const char *d
 {
     if (w->models.count != 2) {
         return vq_fail(err, VQ_INVALID,
-                       "name the two output columns: vibeq run %s --models A,B --judge MODEL",
+                       "name the two output columns: vibeq run %s --models A,B --judge MODEL (a "
+                       "configuration's name ends with .yaml)",
                        data);
     }
     if (w->judges.count == 0) {
@@ -135,6 +136,11 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcasecmp(text + n - m, end) == 0;
 }
 
+bool vq_is_config_name(const char *path)
+{
+    return ends_with(path, ".yaml") || ends_with(path, ".yml");
+}
+
 static enum vq_status config_from_file(const struct run_words *w, const char *path,
                                        struct vq_config **ret_config, struct vq_error *err)
 {
@@ -151,10 +157,9 @@ static enum vq_status config_from_file(const struct run_words *w, const char *pa
 static enum vq_status make_config(const struct run_words *w, const char *word,
                                   struct vq_config **ret_config, struct vq_error *err)
 {
-    bool yaml = ends_with(word, ".yaml") || ends_with(word, ".yml");
     struct vq_config *config;
-    VQ_TRY(yaml ? config_from_file(w, word, &config, err)
-                : config_from_words(w, word, &config, err));
+    VQ_TRY(vq_is_config_name(word) ? config_from_file(w, word, &config, err)
+                                   : config_from_words(w, word, &config, err));
     if (w->limit.given) {
         config->data.limit = w->limit.value;
     }

@@ -114,13 +114,16 @@ int vq_verb_store(int argc, char **argv)
     if (vq_opts_parse(vq_store_opts, argc, argv, &w, &words, &err) != VQ_OK) {
         return vq_cli_usage("store", "%s", err.text);
     }
-    static const char *const known[] = {"stat", "gc", "export", "check"};
+    static const char *const known[] = {"stat", "gc", "export", "check", NULL};
     bool found = false;
-    for (size_t i = 0; words == 1 && i < VQ_COUNT(known); i++) {
+    for (size_t i = 0; words == 1 && known[i] != NULL; i++) {
         found |= strcmp(argv[0], known[i]) == 0;
     }
+    if (!found && words > 1) {
+        return vq_cli_usage("store", "one thing at a time");
+    }
     if (!found) {
-        return vq_cli_usage("store", "say one of stat, gc, export, check");
+        return vq_cli_unknown_word("store", words == 1 ? argv[0] : NULL, known);
     }
     char *runs_dir = NULL;
     enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);

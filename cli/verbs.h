@@ -5,6 +5,8 @@
 #include "cli/opts.h"
 #include "coordinator/shell/run.h"
 
+int vq_verb_init(int argc, char **argv);
+int vq_verb_check(int argc, char **argv);
 int vq_verb_run(int argc, char **argv);
 int vq_verb_resume(int argc, char **argv);
 int vq_verb_status(int argc, char **argv);
@@ -13,6 +15,8 @@ int vq_verb_rm(int argc, char **argv);
 int vq_verb_store(int argc, char **argv);
 int vq_verb_prompts(int argc, char **argv);
 
+extern const struct vq_opt vq_init_opts[];
+extern const struct vq_opt vq_check_opts[];
 extern const struct vq_opt vq_run_opts[];
 extern const struct vq_opt vq_resume_opts[];
 extern const struct vq_opt vq_status_opts[];
@@ -20,5 +24,8 @@ extern const struct vq_opt vq_list_opts[];
 extern const struct vq_opt vq_rm_opts[];
 extern const struct vq_opt vq_store_opts[];
 extern const struct vq_opt vq_prompts_opts[];
+
+/* Whether a word of `vibeq run` names a configuration (.yaml, .yml) and not a data file. */
+bool vq_is_config_name(const char *path);
 
 #endif

@@ -1,0 +1,168 @@
+/* `vibeq init DATA.csv`: a first configuration with its columns guessed. An existing file is left alone unless --force says
+ * otherwise. Not its job: the guess and the text (coordinator/pipeline/init_config). */
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "common/text/file.h"
+#include "coordinator/pipeline/init_config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_OUTPUT "vibeq.yaml"
+
+struct init_words {
+    const char *output;
+    bool force;
+};
+
+#define AT(field) offsetof(struct init_words, field)
+
+const struct vq_opt vq_init_opts[] = {
+    {"output", VQ_OPT_TEXT, AT(output), "FILE",
+     "where to write it; default vibeq.yaml, - is standard output"},
+    {"force", VQ_OPT_FLAG, AT(force), NULL, "replace a file that is there"},
+    {0},
+};
+
+/* How the data file is called from the configuration's folder: as given when both are looked at from here, else in full. */
+static enum vq_status path_from(const char *output, const char *data, char **ret_path,
+                                struct vq_error *err)
+{
+    if (data[0] == '/' || strchr(output, '/') == NULL) {
+        *ret_path = vq_strdup(data);
+    } else {
+        char *real = realpath(data, NULL);
+        if (real == NULL) {
+            return vq_fail(err, VQ_NOT_FOUND, "%s: %s", data, strerror(errno));
+        }
+        *ret_path = vq_strdup(real);
+        free(real); /* realpath's own */
+    }
+    return *ret_path == NULL ? VQ_NOMEM : VQ_OK;
+}
+
+static enum vq_status write_new(const char *path, struct vq_span text, struct vq_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST) {
+        return vq_fail(err, VQ_EXISTS,
+                       "%s is there already and is left as it is; --force replaces it, --output "
+                       "FILE writes another",
+                       path);
+    }
+    if (fd < 0) {
+        return vq_fail(err, VQ_INVALID, "cannot write %s: %s", path, strerror(errno));
+    }
+    ssize_t put = write(fd, text.at, text.bytes);
+    bool good = put == (ssize_t)text.bytes;
+    good = close(fd) == 0 && good;
+    if (!good) {
+        (void)unlink(path); /* a part of a configuration is worse than none */
+        return vq_fail(err, VQ_IO, "cannot write %s: %s", path, strerror(errno));
+    }
+    return VQ_OK;
+}
+
+static enum vq_status write_out(const struct init_words *w, const char *path, struct vq_span text,
+                                struct vq_error *err)
+{
+    if (strcmp(path, "-") == 0) {
+        bool good = fwrite(text.at, 1, text.bytes, stdout) == text.bytes && fflush(stdout) == 0;
+        return good ? VQ_OK : vq_fail(err, VQ_IO, "cannot write to standard output");
+    }
+    return w->force ? vq_file_replace(path, text, 0644, err) : write_new(path, text, err);
+}
+
+static void say_column(const struct vq_table *table, const char *what, uint32_t column,
+                       const char *none)
+{
+    if (column == VQ_INIT_NONE) {
+        fprintf(stderr, "  %-11s %s\n", what, none);
+        return;
+    }
+    struct vq_span name = table->columns[column];
+    fprintf(stderr, "  %-11s %.*s\n", what, (int)name.bytes, name.at);
+}
+
+static void say(const struct vq_table *table, const struct vq_init_guess *g, const char *output)
+{
+    bool named = strcmp(output, "-") != 0;
+    bool whole = g->prompt != VQ_INIT_NONE && g->model[0] != VQ_INIT_NONE;
+    fprintf(stderr, "%u records. Guessed columns:\n", table->rows_count);
+    say_column(table, "prompt", g->prompt, "not found: name it under data:");
+    say_column(table, "model A", g->model[0], "not found: name it under models:");
+    say_column(table, "model B", g->model[1], "not found: name it under models:");
+    say_column(table, "preference", g->preference, "none");
+    if (g->group != VQ_INIT_NONE) {
+        say_column(table, "group", g->group, "");
+    }
+    if (named && whole) {
+        fprintf(stderr, "Wrote %s. Look it over, then: vibeq run %s\n", output, output);
+    } else if (named) {
+        fprintf(stderr, "Wrote %s. Fill in what was not found, then: vibeq run %s\n", output,
+                output);
+    }
+}
+
+static enum vq_status init_from(const struct init_words *w, const char *data,
+                                const struct vq_table *table, struct vq_error *err)
+{
+    const char *output = w->output == NULL ? DEFAULT_OUTPUT : w->output;
+    struct vq_init_guess guess;
+    vq_init_guess(table, &guess);
+    char *path = NULL;
+    VQ_TRY(path_from(output, data, &path, err));
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_INIT_BYTES_MAX);
+    vq_init_config(table, path, &guess, &text);
+    enum vq_status status = text.status;
+    if (status == VQ_OK) {
+        status = write_out(w, output, vq_buf_span(&text), err);
+    }
+    if (status == VQ_OK) {
+        say(table, &guess, output);
+    }
+    vq_buf_free(&text);
+    vq_free(path);
+    return status;
+}
+
+static enum vq_status init_file(const struct init_words *w, const char *data, struct vq_error *err)
+{
+    struct vq_buf bytes;
+    struct vq_table *table = NULL;
+    enum vq_table_format format;
+    VQ_TRY(vq_file_read(data, VQ_JOB_DATA_BYTES_MAX, &bytes, err));
+    enum vq_status status = vq_table_format_of("auto", data, vq_buf_span(&bytes), &format, err);
+    if (status == VQ_OK) {
+        status = vq_table_parse(vq_buf_span(&bytes), format, data, &table, err);
+    }
+    if (status == VQ_OK) {
+        status = init_from(w, data, table, err);
+    }
+    vq_table_destroy(&table);
+    vq_buf_free(&bytes);
+    return status;
+}
+
+int vq_verb_init(int argc, char **argv)
+{
+    struct init_words w = {0};
+    struct vq_error err = {0};
+    int words;
+    if (vq_opts_parse(vq_init_opts, argc, argv, &w, &words, &err) != VQ_OK) {
+        return vq_cli_usage("init", "%s", err.text);
+    }
+    if (words != 1) {
+        return vq_cli_usage("init", words == 0 ? "name a data file" : "one data file at a time");
+    }
+    if (w.output != NULL && strcmp(w.output, "-") != 0 && !vq_is_config_name(w.output)) {
+        return vq_cli_usage("init", "a configuration's name ends with .yaml");
+    }
+    enum vq_status status = init_file(&w, argv[0], &err);
+    return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
+}
