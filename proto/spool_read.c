@@ -267,6 +267,9 @@ static int by_place(const void *a, const void *b)
 static size_t entries_live(struct entry *entries, size_t count)
 {
     size_t live = 0;
+    if (count == 0) {
+        return 0;
+    }
     qsort(entries, count, sizeof(*entries), by_call);
     for (size_t i = 0, end; i < count; i = end) {
         struct entry best = entries[i];
