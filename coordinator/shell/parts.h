@@ -8,6 +8,7 @@
  *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check` uses it too)
  *   control.c   endpoint.json, /status, /metrics, status.json
  *   progress.c  the line on the terminal
+ *   say.c       a line for the person, and the one fatal reason
  *   finish.c    results and accounting
  */
 #ifndef VQ_SHELL_PARTS_H
@@ -148,7 +149,7 @@ struct vq_run {
     bool outcomes_read;
 };
 
-/* run.c */
+/* say.c */
 int64_t vq_run_now(void);
 void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
 void vq_run_say(struct vq_run *run, const char *fmt, ...)

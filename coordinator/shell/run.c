@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/text/log.h"
+#include "coordinator/shell/machine.h"
 #include "coordinator/shell/parts.h"
 
 #include <errno.h>
@@ -13,43 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#define DEFAULT_CONCURRENCY 16u
-
-int64_t vq_run_now(void)
-{
-    return vq_clock_mono_ns();
-}
-
-void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...)
-{
-    if (run->fatal != VQ_OK) {
-        return; /* the first reason is the reason */
-    }
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(run->err.text, sizeof(run->err.text), fmt, args);
-    va_end(args);
-    run->fatal = status;
-    vq_log(VQ_LOG_ERROR, "run.fatal", "status=%s why=%s", vq_status_name(status), run->err.text);
-    if (run->loop != NULL) {
-        vq_loop_stop(run->loop);
-    }
-}
-
-void vq_run_say(struct vq_run *run, const char *fmt, ...)
-{
-    char text[VQ_ERROR_BYTES_MAX];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    vq_log(VQ_LOG_INFO, "said", "text=%s", text);
-    vq_progress_clear(run);
-    if (!run->options->quiet) {
-        fprintf(stderr, "%s\n", text);
-    }
-}
 
 /* ---- signals, timers, the turn ---- */
 
@@ -157,9 +121,8 @@ static enum vq_status open_core(struct vq_run *run, struct vq_error *err)
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_conf_judge *j = &config->judges[i];
-        uint32_t concurrency = j->concurrency > 0 ? j->concurrency : DEFAULT_CONCURRENCY;
         judges[i] = (struct vq_coord_judge){.name = j->name,
-                                            .concurrency = (concurrency + share - 1) / share,
+                                            .concurrency = vq_machine_share(j, share),
                                             .requests_per_minute = j->requests_per_minute / share,
                                             .tokens_per_minute = j->tokens_per_minute / share};
     }
