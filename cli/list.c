@@ -95,7 +95,7 @@ int vq_verb_list(int argc, char **argv)
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }
 
-static enum vq_status remove_run(const char *runs_dir, const char *name, struct vq_error *err)
+enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, struct vq_error *err)
 {
     struct vq_id uid;
     VQ_TRY(vq_run_remove(runs_dir, name, &uid, err));
@@ -126,7 +126,7 @@ int vq_verb_rm(int argc, char **argv)
     char *runs_dir = NULL;
     enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
     for (int i = 0; i < words && status == VQ_OK; i++) {
-        status = remove_run(runs_dir, argv[i], &err);
+        status = vq_cli_remove_run(runs_dir, argv[i], &err);
         if (status == VQ_OK) {
             fprintf(stderr,
                     "Removed %s. Its paid answers stay in the store and save later runs their "

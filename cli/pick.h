@@ -23,7 +23,7 @@ struct vq_pick_words {
         {"vibe", VQ_OPT_TEXT, offsetof(struct vq_pick_words, vibe), "NAME",                        \
          "name of the vibe; default the first"},                                                   \
         {"judge", VQ_OPT_TEXT, offsetof(struct vq_pick_words, judge), "NAME",                      \
-         "name of the judge"},                                                  \
+         "name of the judge"},                                                                     \
     {                                                                                              \
         "swapped", VQ_OPT_FLAG, offsetof(struct vq_pick_words, swapped), NULL,                     \
             "with model B's output shown first"                                                    \

@@ -5,6 +5,7 @@
 #include "common/text/file.h"
 #include "common/text/fmt.h"
 #include "common/text/json.h"
+#include "coordinator/shell/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,8 +285,9 @@ static int exit_of(enum vq_run_end end)
     return VQ_EXIT_INTERNAL;
 }
 
-static int carry_out(const struct run_words *w, struct vq_job *job, struct vq_run_dir *run,
-                     const char *runs_dir, bool resumed)
+static enum vq_status carry_out(const struct run_words *w, struct vq_job *job,
+                                struct vq_run_dir *run, const char *runs_dir, bool resumed,
+                                enum vq_run_end *ret_end, struct vq_error *err)
 {
     struct vq_run_options options = {.runs_dir = runs_dir,
                                      .listen = w->listen,
@@ -294,10 +296,44 @@ static int carry_out(const struct run_words *w, struct vq_job *job, struct vq_ru
                                      .retry_failed = w->retry_failed,
                                      .quiet = w->quiet,
                                      .json = w->json};
-    enum vq_run_end end = VQ_RUN_FAILED;
-    struct vq_error err = {0};
-    enum vq_status status = vq_run_carry_out(&options, job, run, &end, &err);
-    return status != VQ_OK ? vq_cli_fail(status, &err) : exit_of(end);
+    return vq_run_carry_out(&options, job, run, ret_end, err);
+}
+
+/* Everything that can be refused without a folder is refused before there is one. */
+static enum vq_status check_before(const struct run_words *w, const struct vq_job *job,
+                                   const struct vq_job_estimate *estimate, struct vq_error *err)
+{
+    const char *name = w->name != NULL ? w->name : job->config->name;
+    if (name != NULL) {
+        VQ_TRY(vq_run_name_check(name, err));
+    }
+    VQ_TRY(vq_machine_check(job, job->config->workers, err));
+    return confirm(estimate, w->yes, err);
+}
+
+/* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left behind. */
+static enum vq_status run_new(const struct run_words *w, struct vq_job *job, const char *runs_dir,
+                              enum vq_run_end *ret_end, struct vq_error *err)
+{
+    struct vq_run_dir *run = NULL;
+    VQ_TRY(create_run(w, job, runs_dir, &run, err));
+    char name[VQ_RUN_NAME_BYTES_MAX + 1];
+    (void)snprintf(name, sizeof(name), "%s", vq_run_dir_name(run));
+    enum vq_status status = vq_job_keep(job, run, err);
+    if (status == VQ_OK) {
+        if (!w->quiet) {
+            fprintf(stderr, "Run %s\n", name);
+        }
+        status = carry_out(w, job, run, runs_dir, false, ret_end, err);
+    }
+    vq_run_dir_close(&run);
+    if (status != VQ_OK && vq_status_class(status) == VQ_CLASS_REFUSE) {
+        struct vq_error ignored;
+        if (vq_cli_remove_run(runs_dir, name, &ignored) != VQ_OK) {
+            fprintf(stderr, "vibeq: the folder of %s is left behind\n", name);
+        }
+    }
+    return status;
 }
 
 static int run_job(const struct run_words *w, struct vq_job *job)
@@ -317,29 +353,16 @@ static int run_job(const struct run_words *w, struct vq_job *job)
         return VQ_EXIT_DONE;
     }
     char *runs_dir = NULL;
-    struct vq_run_dir *run = NULL;
-    status = confirm(&estimate, w->yes, &err);
+    enum vq_run_end end = VQ_RUN_FAILED;
+    status = check_before(w, job, &estimate, &err);
     if (status == VQ_OK) {
         status = vq_runs_dir(w->runs, &runs_dir, &err);
     }
     if (status == VQ_OK) {
-        status = create_run(w, job, runs_dir, &run, &err);
+        status = run_new(w, job, runs_dir, &end, &err);
     }
-    if (status == VQ_OK) {
-        status = vq_job_keep(job, run, &err);
-    }
-    int code;
-    if (status == VQ_OK) {
-        if (!w->quiet) {
-            fprintf(stderr, "Run %s\n", vq_run_dir_name(run));
-        }
-        code = carry_out(w, job, run, runs_dir, false);
-    } else {
-        code = vq_cli_fail(status, &err);
-    }
-    vq_run_dir_close(&run);
     vq_free(runs_dir);
-    return code;
+    return status == VQ_OK ? exit_of(end) : vq_cli_fail(status, &err);
 }
 
 int vq_verb_run(int argc, char **argv)
@@ -415,10 +438,15 @@ int vq_verb_resume(int argc, char **argv)
     if (status == VQ_OK) {
         status = open_run(&w, runs_dir, argv[0], &run, &job, &err);
     }
-    int code =
-        status == VQ_OK ? carry_out(&w, job, run, runs_dir, true) : vq_cli_fail(status, &err);
+    if (status == VQ_OK) {
+        status = vq_machine_check(job, job->config->workers, &err);
+    }
+    enum vq_run_end end = VQ_RUN_FAILED;
+    if (status == VQ_OK) {
+        status = carry_out(&w, job, run, runs_dir, true, &end, &err);
+    }
     vq_job_destroy(&job);
     vq_run_dir_close(&run);
     vq_free(runs_dir);
-    return code;
+    return status == VQ_OK ? exit_of(end) : vq_cli_fail(status, &err);
 }

@@ -27,5 +27,8 @@ extern const struct vq_opt vq_prompts_opts[];
 
 /* Whether a word of `vibeq run` names a configuration (.yaml, .yml) and not a data file. */
 bool vq_is_config_name(const char *path);
+/* Removes a run's folder and its part of the store's ledger; answers stay. Statuses of vq_run_remove and of the store. */
+enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif
