@@ -1,5 +1,6 @@
-/* Durable commits into the call store: results of whole shards, as workers bring them, against bare LMDB with the same values and
- * random keys. Shows what a commit costs besides its fsync, and that a shard's neighbouring keys pay.
+/* Durable commits into the call store: results of whole shards, as workers bring them, against bare
+ * LMDB with the same values and random keys. Shows what a commit costs besides its fsync, and that
+ * a shard's neighbouring keys pay.
  *
  *     bench-store [FOLDER]     a folder on the disk to measure; default: the current one */
 #include "common/base/alloc.h"

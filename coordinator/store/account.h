@@ -1,4 +1,5 @@
-/* The numbers of accounting.json: a pure fold over a run's ledger rows and its final outcomes. Two sums always hold:
+/* The numbers of accounting.json: a pure fold over a run's ledger rows and its final outcomes. Two
+ * sums always hold:
  *   planned = first_sends + from_store + saved_by_lazy_swap + not_asked
  *   sent    = first_sends + asked_again + retried + repairs
  * `not_asked` is 0 for a finished run without worker_lost failures. */
@@ -80,8 +81,8 @@ struct vq_account {
     int64_t last_unix_ms;
 };
 
-/* A fold: create, row for each ledger row in any order, finish once. `plan` and `prices` (a judge each; NULL: none) are
- * borrowed until finish. */
+/* A fold: create, row for each ledger row in any order, finish once. `plan` and `prices` (a
+ * judge each; NULL: none) are borrowed until finish. */
 struct vq_accountant;
 enum vq_status vq_accountant_create(const struct vq_plan *plan, const struct vq_price *prices,
                                     struct vq_accountant **ret_accountant) VQ_WARN_UNUSED;

@@ -1,9 +1,11 @@
-/* The call store's handle: opening it with the checks that LMDB leaves to its user, and the meta row of a run.
+/* The call store's handle: opening it with the checks that LMDB leaves to its user, and the meta
+ * row of a run.
  *
- * Invariants: one handle a process (a second open of the same LMDB file in one process breaks the first one's locks); the file
- * is ours alone, on a local disk, and as long as LMDB believes it to be, before anything in it is read.
- * Threads: open and close belong to the loop thread while nothing else uses the handle; env.c says the rest.
- * Not its job: answers and ledger rows (commit.c, lookup.c). */
+ * Invariants: one handle a process (a second open of the same LMDB file in one process breaks
+ * the first one's locks); the file is ours alone, on a local disk, and as long as LMDB believes
+ * it to be, before anything in it is read. Threads: open and close belong to the loop thread
+ * while nothing else uses the handle; env.c says the rest. Not its job: answers and ledger rows
+ * (commit.c, lookup.c). */
 #include "coordinator/store/calls.h"
 
 #include "common/base/alloc.h"
@@ -65,7 +67,8 @@ static enum vq_status env_create(struct vq_calls *calls, const struct vq_calls_o
     return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "setting up", err);
 }
 
-/* mdb_env_open on an environment that is made anew for each try: a failed open leaves it unusable. */
+/* mdb_env_open on an environment that is made anew for each try: a failed open leaves it
+ * unusable. */
 static enum vq_status env_open(struct vq_calls *calls, const struct vq_calls_options *options,
                                struct vq_error *err)
 {

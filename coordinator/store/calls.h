@@ -1,16 +1,19 @@
-/* The call store `RUNS/calls.lmdb`: the only place where a raw answer lives, shared by all runs of a runs folder and by
- * their processes. Two tables:
+/* The call store `RUNS/calls.lmdb`: the only place where a raw answer lives, shared by all runs of
+ * a runs folder and by their processes. Two tables:
  *   answers  request hash -> answer record; the first one wins
- *   ledger   run uid, 'C', call id -> how that call ended; run uid, 'F', request hash -> a failure that settled a task;
+ *   ledger   run uid, 'C', call id -> how that call ended;
+ *            run uid, 'F', request hash -> a failure that settled a task;
  *            run uid, 'M' -> the run's meta row
  * Each value carries a checksum over its key and itself (record.h).
  *
- * Threads: one handle a process; every function here may be called from the loop thread and from one thread-pool job at a
- * time. A write waits for other processes' writes, so writes belong in the thread pool.
+ * Threads: one handle a process; every function here may be called from the loop thread and from
+ * one thread-pool job at a time. A write waits for other processes' writes, so writes belong in the
+ * thread pool.
  *
- * Statuses of all functions of the store that read or write: VQ_CORRUPT (err names the file and what is damaged),
- * VQ_FULL (the disk; nothing of the transaction was written), VQ_IO (err says what; after a failed write the handle
- * refuses all further ones), VQ_AGAIN (the map is being resized: in the loop thread, try in the next turn), VQ_NOMEM. */
+ * Statuses of all functions of the store that read or write: VQ_CORRUPT (err names the file and
+ * what is damaged), VQ_FULL (the disk; nothing of the transaction was written), VQ_IO (err says
+ * what; after a failed write the handle refuses all further ones), VQ_AGAIN (the map is being
+ * resized: in the loop thread, try in the next turn), VQ_NOMEM. */
 #ifndef VQ_COORDINATOR_STORE_CALLS_H
 #define VQ_COORDINATOR_STORE_CALLS_H
 
@@ -27,17 +30,19 @@ struct vq_calls_options {
     bool must_exist;      /* VQ_NOT_FOUND rather than a new store */
 };
 
-/* Opens or creates the store in `runs_dir`, which exists. `options` may be NULL. Installs a SIGBUS handler that names the
- * file and exits 1. VQ_DENIED: a network file system, or a file that others may read. VQ_EXISTS: this process has a store open.
- * VQ_CORRUPT: cut short, or no LMDB file. */
+/* Opens or creates the store in `runs_dir`, which exists. `options` may be NULL. Installs a
+ * SIGBUS handler that names the file and exits 1. VQ_DENIED: a network file system, or a file
+ * that others may read. VQ_EXISTS: this process has a store open. VQ_CORRUPT: cut short, or no
+ * LMDB file. */
 enum vq_status vq_calls_open(const char *runs_dir, const struct vq_calls_options *options,
                              struct vq_calls **ret_calls, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_calls_close(struct vq_calls **calls); /* no transaction may be open; NULL is fine */
 
 const char *vq_calls_path(const struct vq_calls *calls);
 
-/* For the loop's watch over a commit in the thread pool: for how long it has been waiting for the writer lock, 0 when it is
- * not. Above VQ_STORE_LOCK_WAIT_MS the run pauses and says vq_calls_lock_text. */
+/* For the loop's watch over a commit in the thread pool: for how long it has been waiting for
+ * the writer lock, 0 when it is not. Above VQ_STORE_LOCK_WAIT_MS the run pauses and says
+ * vq_calls_lock_text. */
 int64_t vq_calls_lock_wait_ns(const struct vq_calls *calls, int64_t now_ns);
 void vq_calls_lock_text(const struct vq_calls *calls, struct vq_error *ret_text);
 
@@ -59,20 +64,23 @@ struct vq_run_begun {
     struct vq_run_meta before; /* zero at a first start */
 };
 
-/* A coordinator's start: raises the epoch, clears the clean mark and makes both durable. `retry_failed` raises the generation
- * too (and commit_n, so that Redis is rebuilt). VQ_LIMIT: the generation is at VQ_GENERATION_MAX. */
+/* A coordinator's start: raises the epoch, clears the clean mark and makes both durable.
+ * `retry_failed` raises the generation too (and commit_n, so that Redis is rebuilt). VQ_LIMIT:
+ * the generation is at VQ_GENERATION_MAX. */
 enum vq_status vq_calls_begin_run(struct vq_calls *calls, const struct vq_id *uid,
                                   const struct vq_id *nonce, bool retry_failed, int64_t unix_ms,
                                   struct vq_run_begun *ret_begun,
                                   struct vq_error *err) VQ_WARN_UNUSED;
-/* A clean stop: nothing is leased, in flight or in a spool. VQ_STALE when the epoch is no longer mine. */
+/* A clean stop: nothing is leased, in flight or in a spool. VQ_STALE when the epoch is no longer
+ * mine. */
 enum vq_status vq_calls_end_run(struct vq_calls *calls, const struct vq_id *uid, uint64_t epoch,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_NOT_FOUND: the run never started on this store. */
 enum vq_status vq_calls_read_run(struct vq_calls *calls, const struct vq_id *uid,
                                  struct vq_run_meta *ret_meta, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Reads a snapshot. Cheap; short-lived: a view that stays open keeps the file from reusing space. Views belong to one thread. */
+/* Reads a snapshot. Cheap; short-lived: a view that stays open keeps the file from reusing
+ * space. Views belong to one thread. */
 struct vq_view;
 enum vq_status vq_view_begin(struct vq_calls *calls, struct vq_view **ret_view,
                              struct vq_error *err) VQ_WARN_UNUSED;

@@ -1,4 +1,5 @@
-/* Private to the store: what is recorded of one (sample, vibe, judge) cell, read from a transaction. */
+/* Private to the store: what is recorded of one (sample, vibe, judge) cell, read from a
+ * transaction. */
 #ifndef VQ_COORDINATOR_STORE_CELL_H
 #define VQ_COORDINATOR_STORE_CELL_H
 

@@ -2,14 +2,15 @@
  *   1. which call ids the ledger knows already;
  *   2. answers, in key order, the first one wins;
  *   3. ledger rows, in key order;
- *   4. while the run's epoch is mine: failure rows of tasks that are still open, the standing state of each touched cell,
+ *   4. while the run's epoch is mine: failure rows of tasks that are still open, the standing
+ *      state of each touched cell,
  *      and commit n.
  *
- * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and reports the same states; an
- * answer is never overwritten, nor is a ledger row, except `unknown` by how that call really ended. States come from
- * vq_task_state over what this very transaction sees.
- * Threads: one thread-pool job; it reads plan and batch, which nobody changes meanwhile.
- * Not its job: Redis, ACKs, and what to do about a failure. */
+ * Invariants: everything or nothing is on disk on return; the same batch again changes nothing
+ * and reports the same states; an answer is never overwritten, nor is a ledger row, except
+ * `unknown` by how that call really ended. States come from vq_task_state over what this very
+ * transaction sees. Threads: one thread-pool job; it reads plan and batch, which nobody changes
+ * meanwhile. Not its job: Redis, ACKs, and what to do about a failure. */
 #include "coordinator/store/commit.h"
 
 #include "common/base/alloc.h"
@@ -244,8 +245,8 @@ static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, stru
 
 /* ---- 3: ledger rows ---- */
 
-/* Is the result about the task that it names? A repair is judged by what it repairs: the text it was made for may be one
- * that another run's answer stands in front of. */
+/* Is the result about the task that it names? A repair is judged by what it repairs: the text it
+ * was made for may be one that another run's answer stands in front of. */
 static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
 {
     if (!vq_plan_has(c->plan, r->task)) {

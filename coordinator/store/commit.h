@@ -1,4 +1,5 @@
-/* The commit of a batch of results: one write transaction, then the standing state of every cell it touched. */
+/* The commit of a batch of results: one write transaction, then the standing state of every cell
+ * it touched. */
 #ifndef VQ_COORDINATOR_STORE_COMMIT_H
 #define VQ_COORDINATOR_STORE_COMMIT_H
 
@@ -10,15 +11,18 @@
 #define VQ_BATCH_RESULTS_MAX 65536
 #define VQ_BATCH_BYTES_MAX   (256u << 20)
 
-/* Results gathered for one commit; owns copies of everything. Filled by the loop thread, then handed to the job whole. */
+/* Results gathered for one commit; owns copies of everything. Filled by the loop thread, then
+ * handed to the job whole. */
 struct vq_batch;
 enum vq_status vq_batch_create(struct vq_batch **ret_batch) VQ_WARN_UNUSED;
 void vq_batch_destroy(struct vq_batch **batch);
 void vq_batch_clear(struct vq_batch *batch); /* keeps its memory */
-/* VQ_LIMIT: full, commit it first. `worker`: its name for accounting, at most VQ_WORKER_NAME_BYTES count. */
+/* VQ_LIMIT: full, commit it first. `worker`: its name for accounting, at most
+ * VQ_WORKER_NAME_BYTES count. */
 enum vq_status vq_batch_add(struct vq_batch *batch, const struct vq_result *result,
                             struct vq_span worker) VQ_WARN_UNUSED;
-/* A failure that comes with no result, such as VQ_OUTCOME_WORKER_LOST: settles the task if it is still open. */
+/* A failure that comes with no result, such as VQ_OUTCOME_WORKER_LOST: settles the task if it is
+ * still open. */
 enum vq_status vq_batch_fail(struct vq_batch *batch, uint64_t task,
                              enum vq_outcome failure) VQ_WARN_UNUSED;
 size_t vq_batch_results(const struct vq_batch *batch);
@@ -27,8 +31,9 @@ size_t vq_batch_bytes(const struct vq_batch *batch);
 const struct vq_result *vq_batch_at(const struct vq_batch *batch, size_t i);
 #define VQ_WORKER_NAME_BYTES 64
 
-/* A task's state after the commit. Overwrite what was known of it: a stored swapped answer becomes not needed when the first
- * order's answer comes in after it. NONE: still open (or open again). */
+/* A task's state after the commit. Overwrite what was known of it: a stored swapped answer
+ * becomes not needed when the first order's answer comes in after it. NONE: still open (or open
+ * again). */
 struct vq_standing {
     uint64_t task;
     uint8_t outcome; /* enum vq_outcome */
@@ -46,10 +51,14 @@ struct vq_commit {
 };
 
 /* Job of the thread pool; touches no loop. All or nothing, and durable on return:
- *   answers (first one wins); ledger rows (a known call id changes nothing, except that an `unknown` call may turn out to have
- *   ended); failure rows, while their task is open after the answers were put; commit n in the meta row.
- * On VQ_OK the caller frees *ret_commit. VQ_STALE: another coordinator raised the epoch; answers and ledger rows are recorded
- * all the same, no failure row, no n, and *ret_commit is untouched: stop, ACK nothing. */
+ *   - answers: the first one wins;
+ *   - ledger rows: a known call id changes nothing, except that an `unknown` call may turn out to
+ *     have ended;
+ *   - failure rows, while their task is open after the answers were put;
+ *   - commit n in the meta row.
+ * On VQ_OK the caller frees *ret_commit. VQ_STALE: another coordinator raised the epoch; answers
+ * and ledger rows are recorded all the same, no failure row, no n, and *ret_commit is untouched:
+ * stop, ACK nothing. */
 enum vq_status vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
                              const struct vq_id *run, uint64_t epoch, const struct vq_batch *batch,
                              int64_t unix_ms, struct vq_commit *ret_commit,

@@ -32,12 +32,14 @@ struct vq_view {
     MDB_txn *txn;
 };
 
-/* The status of an LMDB return code, with a sentence that begins with the file. MDB_NOTFOUND is VQ_NOT_FOUND. */
+/* The status of an LMDB return code, with a sentence that begins with the file. MDB_NOTFOUND is
+ * VQ_NOT_FOUND. */
 enum vq_status vq_env_status(const struct vq_calls *calls, int rc, const char *doing,
                              struct vq_error *err);
 
-/* One write transaction. `run` may be called again from the start (a resized map): it changes nothing but through `write`, or
- * sets it anew. It returns VQ_OK to commit; else nothing is written. */
+/* One write transaction. `run` may be called again from the start (a resized map): it changes
+ * nothing but through `write`, or sets it anew. It returns VQ_OK to commit; else nothing is
+ * written. */
 struct vq_write {
     struct vq_view view; /* reads what this transaction wrote, too */
     bool full;           /* the map is full: grown, then again */
@@ -47,15 +49,17 @@ typedef enum vq_status (*vq_write_fn)(void *ctx, struct vq_write *write, struct 
 enum vq_status vq_env_write(struct vq_calls *calls, uint64_t bytes, vq_write_fn run, void *ctx,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Values stay valid until the next put of the transaction, or the view's end. VQ_NOT_FOUND without a sentence. */
+/* Values stay valid until the next put of the transaction, or the view's end. VQ_NOT_FOUND
+ * without a sentence. */
 enum vq_status vq_env_get(const struct vq_view *view, MDB_dbi table, struct vq_span key,
                           struct vq_span *ret_value, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_EXISTS without a sentence: there was one and `replace` is false. */
 enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span key,
                           struct vq_span value, bool replace, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Reads a run's meta row, lets `change` change it and writes it back. `exists` is false for a run without one, whose *meta is
- * zero. What `change` returns other than VQ_OK is returned, and nothing is written. In calls.c. */
+/* Reads a run's meta row, lets `change` change it and writes it back. `exists` is false for a
+ * run without one, whose *meta is zero. What `change` returns other than VQ_OK is returned, and
+ * nothing is written. In calls.c. */
 typedef enum vq_status (*vq_meta_fn)(void *ctx, bool exists, struct vq_run_meta *meta,
                                      struct vq_error *err);
 enum vq_status vq_env_meta(struct vq_write *write, const struct vq_id *uid, vq_meta_fn change,

@@ -1,9 +1,9 @@
-/* Checks around LMDB's file. LMDB maps the file and trusts it: a file that was cut short is a SIGBUS on some later read, a
- * file on a network file system is silent damage, and a full disk is found out in the middle of a transaction. So all three are
- * looked for beforehand.
+/* Checks around LMDB's file. LMDB maps the file and trusts it: a file that was cut short is a
+ * SIGBUS on some later read, a file on a network file system is silent damage, and a full disk is
+ * found out in the middle of a transaction. So all three are looked for beforehand.
  *
- * Space is reserved by making the file longer (fallocate without KEEP_SIZE): LMDB may count a page as used that it never wrote,
- * so without that the length check could refuse a sound file.
+ * Space is reserved by making the file longer (fallocate without KEEP_SIZE): LMDB may count a
+ * page as used that it never wrote, so without that the length check could refuse a sound file.
  * Not its job: what is in the file. */
 #include "coordinator/store/guard.h"
 
@@ -51,7 +51,8 @@ const char *vq_guard_network_name(uint64_t magic, const char *fuse_type)
     return NULL;
 }
 
-/* The mount's type, "fuse.sshfs"; "" when it cannot be told. mountinfo: id parent major:minor root point options ... - type */
+/* The mount's type, "fuse.sshfs"; "" when it cannot be told. mountinfo: id parent major:minor
+ * root point options ... - type */
 static void fuse_type_of(const char *folder, char ret_type[64])
 {
     ret_type[0] = '\0';

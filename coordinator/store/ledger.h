@@ -5,13 +5,14 @@
 #include "coordinator/store/account.h"
 #include "coordinator/store/calls.h"
 
-/* Calls `row` for each call of the run, ascending by call id; rows point into the view. A status other than VQ_OK ends the scan
- * and is returned. */
+/* Calls `row` for each call of the run, ascending by call id; rows point into the view. A status
+ * other than VQ_OK ends the scan and is returned. */
 typedef enum vq_status (*vq_ledger_row_fn)(void *ctx, const struct vq_call_row *row);
 enum vq_status vq_ledger_scan(struct vq_view *view, const struct vq_id *run, vq_ledger_row_fn row,
                               void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The totals of a run from its ledger and the final outcomes (one byte a task). The caller destroys *ret_account. */
+/* The totals of a run from its ledger and the final outcomes (one byte a task). The caller
+ * destroys *ret_account. */
 enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_plan *plan,
                                  const struct vq_id *run, const uint8_t *outcomes,
                                  const struct vq_price *prices, struct vq_account **ret_account,

@@ -1,5 +1,5 @@
-/* What the store knows of a shard's tasks. A stored verdict would only be a cache: raw answers are parsed anew, and states come
- * from vq_task_state. */
+/* What the store knows of a shard's tasks. A stored verdict would only be a cache: raw answers
+ * are parsed anew, and states come from vq_task_state. */
 #ifndef VQ_COORDINATOR_STORE_LOOKUP_H
 #define VQ_COORDINATOR_STORE_LOOKUP_H
 
@@ -7,8 +7,9 @@
 #include "coordinator/store/calls.h"
 #include "coordinator/store/plan.h"
 
-/* Fills ret_known[vq_grid_shard_tasks()], index = task - first task of the shard. `run`: whose failure rows count. `text` gets the
- * priors appended; it is the caller's, and the priors are valid until it changes. VQ_LIMIT: `text` is full. */
+/* Fills ret_known[vq_grid_shard_tasks()], index = task - first task of the shard. `run`: whose
+ * failure rows count. `text` gets the priors appended; it is the caller's, and the priors are
+ * valid until it changes. VQ_LIMIT: `text` is full. */
 enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
                                const struct vq_id *run, uint64_t shard, struct vq_known *ret_known,
                                struct vq_buf *text, struct vq_error *err) VQ_WARN_UNUSED;
@@ -34,8 +35,8 @@ struct vq_answer {
 enum vq_status vq_lookup_answer(struct vq_view *view, const struct vq_hash *request,
                                 struct vq_answer *ret_answer, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The answer that a task's vote (or non-vote) stands on: of the standing repeat, and of its repair if that is what was read
- * (*ret_repaired). VQ_NOT_FOUND: no answer stands. */
+/* The answer that a task's vote (or non-vote) stands on: of the standing repeat, and of its
+ * repair if that is what was read (*ret_repaired). VQ_NOT_FOUND: no answer stands. */
 enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *plan,
                                   const struct vq_id *run, uint64_t task,
                                   struct vq_answer *ret_answer, bool *ret_repaired,

@@ -1,6 +1,6 @@
-/* What a ranking stage asks, as the store needs it: from a task to its request hashes and to the plan of its cell. Pure; read by two
- * threads at once, so nothing in it changes while a run goes on. The shell fills it; everything is borrowed and
- * outlives the store's use of it. */
+/* What a ranking stage asks, as the store needs it: from a task to its request hashes and to the
+ * plan of its cell. Pure; read by two threads at once, so nothing in it changes while a run goes
+ * on. The shell fills it; everything is borrowed and outlives the store's use of it. */
 #ifndef VQ_COORDINATOR_STORE_PLAN_H
 #define VQ_COORDINATOR_STORE_PLAN_H
 
@@ -25,10 +25,12 @@ static inline bool vq_plan_has(const struct vq_plan *plan, uint64_t task)
     return task < vq_grid_tasks(&plan->grid);
 }
 
-/* The request hash of a task's asking. The task must be of the plan (vq_plan_has), here and below. */
+/* The request hash of a task's asking. The task must be of the plan (vq_plan_has), here and
+ * below. */
 void vq_plan_request(const struct vq_plan *plan, uint64_t task, uint32_t repeat,
                      struct vq_hash *ret_hash);
-/* The request hash of the repair of `answer`, which the request `of` of this task got. The judge must have a repair. */
+/* The request hash of the repair of `answer`, which the request `of` of this task got. The judge
+ * must have a repair. */
 void vq_plan_repair(const struct vq_plan *plan, uint64_t task, const struct vq_hash *of,
                     struct vq_span answer, struct vq_hash *ret_hash);
 /* The cell that a task belongs to, as vq_task_state wants it. */

@@ -1,5 +1,6 @@
-/* The bytes of the store's values. Each value is a head of 8 bytes (version, kind, two zeros, CRC-32C over key, head and
- * body) and a body of little-endian numbers and length-prefixed texts. docs/store.md has the layout. Pure. */
+/* The bytes of the store's values. Each value is a head of 8 bytes (version, kind, two zeros,
+ * CRC-32C over key, head and body) and a body of little-endian numbers and length-prefixed
+ * texts. docs/store.md has the layout. Pure. */
 #ifndef VQ_COORDINATOR_STORE_RECORD_H
 #define VQ_COORDINATOR_STORE_RECORD_H
 
@@ -44,7 +45,8 @@ void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call
 void vq_record_failure(struct vq_buf *out, struct vq_span key, const struct vq_failure_row *row);
 void vq_record_meta(struct vq_buf *out, struct vq_span key, const struct vq_run_meta *meta);
 
-/* Decoders check everything; spans of the result point into `value`. VQ_CORRUPT; VQ_VERSION: written by a later vibeq. */
+/* Decoders check everything; spans of the result point into `value`. VQ_CORRUPT; VQ_VERSION:
+ * written by a later vibeq. */
 enum vq_status vq_record_read_answer(struct vq_span key, struct vq_span value,
                                      struct vq_answer *ret_answer) VQ_WARN_UNUSED;
 enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,

@@ -1,8 +1,8 @@
 /* Binary, folders, socket path and configuration of a run's private Redis server.
  *
- * The socket's name is a hash of the run's uid and folder, so that a copied run folder does not take over the original's
- * socket: a second server on one path silently would.
- * Not its job: processes. */
+ * The socket's name is a hash of the run's uid and folder, so that a copied run folder does not
+ * take over the original's socket: a second server on one path silently would. Not its job:
+ * processes. */
 #include "coordinator/store/redis_paths.h"
 
 #include "common/text/file.h"
@@ -35,7 +35,8 @@ static bool find_program(const char *name, char ret_path[VQ_REDIS_PATH_BYTES])
     return false;
 }
 
-/* Debian's redis-tools has the server inside redis-check-rdb: one binary, told apart by its argv[0]. */
+/* Debian's redis-tools has the server inside redis-check-rdb: one binary, told apart by its
+ * argv[0]. */
 static enum vq_status find_binary(char ret_path[VQ_REDIS_PATH_BYTES], struct vq_error *err)
 {
     if (find_program("redis-server", ret_path) || find_program("redis-check-rdb", ret_path)) {

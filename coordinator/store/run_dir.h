@@ -1,5 +1,6 @@
-/* The runs folder and a run's own folder in it: names, the run lock, files. Everything is 0700/0600: it holds prompts. Further:
- * run_inputs.h (copies of what a run began with), run_list.h (looking at runs without their lock). */
+/* The runs folder and a run's own folder in it: names, the run lock, files. Everything is
+ * 0700/0600: it holds prompts. Further: run_inputs.h (copies of what a run began with),
+ * run_list.h (looking at runs without their lock). */
 #ifndef VQ_COORDINATOR_STORE_RUN_DIR_H
 #define VQ_COORDINATOR_STORE_RUN_DIR_H
 
@@ -12,18 +13,20 @@
 
 struct vq_run_dir; /* an open run: holds the run lock until it is closed */
 
-/* `option`, else VIBEQ_RUNS, else "./runs"; made absolute and created (0700) when missing. The caller frees *ret_path. */
+/* `option`, else VIBEQ_RUNS, else "./runs"; made absolute and created (0700) when missing. The
+ * caller frees *ret_path. */
 enum vq_status vq_runs_dir(const char *option, char **ret_path,
                            struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Letters, digits, `-`, `_`, `.`; begins with a letter or digit; not a name the runs folder uses itself. VQ_INVALID. */
+/* Letters, digits, `-`, `_`, `.`; begins with a letter or digit; not a name the runs folder uses
+ * itself. VQ_INVALID. */
 enum vq_status vq_run_name_check(const char *name, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* A new run: folder, lock, a random uid (file `uid`). VQ_EXISTS: names `vibeq resume NAME`. */
 enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
                                  struct vq_run_dir **ret_run, struct vq_error *err) VQ_WARN_UNUSED;
-/* An existing run: the lock is taken before anything is read. VQ_NOT_FOUND (err names the nearest run). VQ_LOCKED: it runs.
- * VQ_CORRUPT: it was never fully begun. */
+/* An existing run: the lock is taken before anything is read. VQ_NOT_FOUND (err names the
+ * nearest run). VQ_LOCKED: it runs. VQ_CORRUPT: it was never fully begun. */
 enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
                                struct vq_error *err) VQ_WARN_UNUSED;
 void vq_run_dir_close(struct vq_run_dir **run); /* gives up the lock; NULL inside is fine */
@@ -35,8 +38,8 @@ const struct vq_id *vq_run_dir_uid(const struct vq_run_dir *run);
 enum vq_status vq_run_dir_join(const struct vq_run_dir *run, const char *file,
                                char ret_path[VQ_RUN_PATH_BYTES_MAX]) VQ_WARN_UNUSED;
 
-/* `file` is relative to the run folder; missing subfolders are made. Whole or not at all; it outlives a power cut when
- * `durable`. */
+/* `file` is relative to the run folder; missing subfolders are made. Whole or not at all; it
+ * outlives a power cut when `durable`. */
 enum vq_status vq_run_dir_write(const struct vq_run_dir *run, const char *file,
                                 struct vq_span bytes, bool durable,
                                 struct vq_error *err) VQ_WARN_UNUSED;

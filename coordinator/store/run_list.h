@@ -27,7 +27,8 @@ enum vq_status vq_run_file_read(const char *runs_dir, const char *name, const ch
 enum vq_status vq_run_endpoint_read(const char *runs_dir, const char *name,
                                     struct vq_endpoint *ret_endpoint,
                                     struct vq_error *err) VQ_WARN_UNUSED;
-/* Deletes a run's folder; its answers stay in the store. VQ_LOCKED: it runs. *ret_uid: for dropping its ledger (tools.h). */
+/* Deletes a run's folder; its answers stay in the store. VQ_LOCKED: it runs. *ret_uid: for
+ * dropping its ledger (tools.h). */
 enum vq_status vq_run_remove(const char *runs_dir, const char *name, struct vq_id *ret_uid,
                              struct vq_error *err) VQ_WARN_UNUSED;
 

@@ -1,12 +1,13 @@
-/* A run's columns in Redis. Each operation is one Lua script (reading: one a block), which checks owner and commit number and then
- * does all of its work, or none.
+/* A run's columns in Redis. Each operation is one Lua script (reading: one a block), which checks
+ * owner and commit number and then does all of its work, or none.
  *
- * Invariants: a write that is not mine to make changes nothing. The tally always equals the columns: changes are counted
- * inside the script, from the old bytes to the new. A script that ended in an error may have done half of its work, so
- * the next begin says rebuild.
- * An operation is completed exactly once, from the loop: by its last reply, by a deferred function when it could not even be
- * sent, or by the destruction of the state, whose memory then lives on until the last reply has come.
- * Not its job: connecting, waiting, deciding when to rebuild (the shell). */
+ * Invariants: a write that is not mine to make changes nothing. The tally always equals the
+ * columns: changes are counted inside the script, from the old bytes to the new. A script that
+ * ended in an error may have done half of its work, so the next begin says rebuild. An operation
+ * is completed exactly once, from the loop: by its last reply, by a deferred function when it
+ * could not even be sent, or by the destruction of the state, whose memory then lives on until
+ * the last reply has come. Not its job: connecting, waiting, deciding when to rebuild (the
+ * shell). */
 #include "coordinator/store/run_state.h"
 
 #include "common/base/alloc.h"
@@ -595,7 +596,8 @@ void vq_run_state_read(struct vq_run_state *state, uint64_t n, vq_state_read_fn 
     op->done.read = done;
     op->column = vq_alloc(state->tasks, 1);
     enum vq_status status = op->column == NULL ? VQ_NOMEM : VQ_OK;
-    /* Blocks that were never written have no key; owner and n are checked all the same, with the first. */
+    /* Blocks that were never written have no key; owner and n are checked all the same, with the
+     * first. */
     uint64_t blocks = state->blocks == 0 ? 1 : state->blocks;
     for (uint64_t b = 0; b < blocks && status == VQ_OK; b++) {
         status = read_block(op, b, n);

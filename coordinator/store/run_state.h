@@ -1,15 +1,17 @@
-/* A run's state in Redis: who owns it, the number of the last commit, one byte a task, and a tally by outcome. All of it can be
- * rebuilt from the call store. Keys, RUN being NAME.UID8:
+/* A run's state in Redis: who owns it, the number of the last commit, one byte a task, and a tally
+ * by outcome. All of it can be rebuilt from the call store. Keys, RUN being NAME.UID8:
  *   vibeq:{RUN}:owner         uid, epoch, nonce in hex
  *   vibeq:{RUN}:commit        n; absent while the columns are being filled
  *   vibeq:{RUN}:rank:BLOCK    outcomes of VQ_STATE_BLOCK_TASKS tasks each
  *   vibeq:{RUN}:tally         outcome -> tasks
- * Each write is one script that checks owner and n first. Asynchronous on the loop; every operation calls back exactly once,
- * also when the state is destroyed (VQ_UNAVAILABLE), never from inside the call that started it.
+ * Each write is one script that checks owner and n first. Asynchronous on the loop; every operation
+ * calls back exactly once, also when the state is destroyed (VQ_UNAVAILABLE), never from inside the
+ * call that started it.
  *
- * Statuses of every callback: VQ_OK. VQ_UNAVAILABLE: Redis is away or too slow, whether it was done is unknown: pause, begin
- * again when it is back. VQ_STALE: another coordinator owns the run: stop. VQ_CORRUPT: Redis holds something else than
- * was written (a lost tail, a flushed server): begin again, which says rebuild. */
+ * Statuses of every callback: VQ_OK. VQ_UNAVAILABLE: Redis is away or too slow, whether it was
+ * done is unknown: pause, begin again when it is back. VQ_STALE: another coordinator owns the
+ * run: stop. VQ_CORRUPT: Redis holds something else than was written (a lost tail, a flushed
+ * server): begin again, which says rebuild. */
 #ifndef VQ_COORDINATOR_STORE_RUN_STATE_H
 #define VQ_COORDINATOR_STORE_RUN_STATE_H
 
@@ -36,8 +38,8 @@ enum vq_status vq_run_state_create(struct vq_loop *loop, struct vq_redis *redis,
 void vq_run_state_destroy(struct vq_run_state **state);
 
 enum vq_sync {
-    VQ_SYNC_EQUAL, /* Redis is at n: go on */
-    VQ_SYNC_BEHIND, /* Redis is at n - 1: apply commit n (again), if it is still at hand, else rebuild */
+    VQ_SYNC_EQUAL,   /* Redis is at n: go on */
+    VQ_SYNC_BEHIND,  /* Redis is at n - 1: apply commit n, if it is still at hand, else rebuild */
     VQ_SYNC_REBUILD, /* wipe, fill, fill_end */
 };
 
@@ -48,12 +50,14 @@ typedef void (*vq_state_sync_fn)(void *ctx, enum vq_status status, enum vq_sync 
 typedef void (*vq_state_read_fn)(void *ctx, enum vq_status status, const uint8_t *outcomes,
                                  uint64_t tasks, const char *text);
 
-/* At the start and after every reconnection: compares Redis with the ledger and takes the run over from `before` (the owner of
- * the previous start, NULL: none) when they agree. Nothing else may be written before this said so. */
+/* At the start and after every reconnection: compares Redis with the ledger and takes the run
+ * over from `before` (the owner of the previous start, NULL: none) when they agree. Nothing else
+ * may be written before this said so. */
 void vq_run_state_begin(struct vq_run_state *state, const struct vq_owner *before, uint64_t n,
                         vq_state_sync_fn done, void *ctx);
-/* Rebuild: wipe makes this run's keys anew, owned by me; fill puts outcomes of tasks first..first+count-1 (each task at most
- * once), fill_end sets n. A crash in between leaves no n, so that the next begin says rebuild. */
+/* Rebuild: wipe makes this run's keys anew, owned by me; fill puts outcomes of tasks
+ * first..first+count-1 (each task at most once), fill_end sets n. A crash in between leaves no
+ * n, so that the next begin says rebuild. */
 void vq_run_state_wipe(struct vq_run_state *state, vq_state_done_fn done, void *ctx);
 void vq_run_state_fill(struct vq_run_state *state, uint64_t first, const uint8_t *outcomes,
                        uint32_t count, vq_state_done_fn done, void *ctx);

@@ -1,5 +1,6 @@
-/* What dead local workers left behind: reads the spools RUN_DIR/spool/K/ that no process holds, gives their results to the core,
- * and removes them once these are committed. A SENT record without an answer becomes a result with VQ_END_UNKNOWN. */
+/* What dead local workers left behind: reads the spools RUN_DIR/spool/K/ that no process holds,
+ * gives their results to the core, and removes them once these are committed. A SENT record
+ * without an answer becomes a result with VQ_END_UNKNOWN. */
 #ifndef VQ_COORDINATOR_STORE_SPOOL_IMPORT_H
 #define VQ_COORDINATOR_STORE_SPOOL_IMPORT_H
 
@@ -9,8 +10,9 @@
 
 struct vq_spool_import; /* one spool, held by its lock until it is finished */
 
-/* Takes the next unlocked spool with an index >= *k that holds anything, and sets *k past it. VQ_NOT_FOUND: there is none.
- * VQ_CORRUPT: damaged in the middle (named). VQ_INVALID: another run's (named). A torn tail is no damage. */
+/* Takes the next unlocked spool with an index >= *k that holds anything, and sets *k past it.
+ * VQ_NOT_FOUND: there is none. VQ_CORRUPT: damaged in the middle (named). VQ_INVALID: another
+ * run's (named). A torn tail is no damage. */
 enum vq_status vq_spool_import_next(const char *run_dir, const struct vq_id *run, uint32_t *k,
                                     struct vq_spool_import **ret_import,
                                     struct vq_error *err) VQ_WARN_UNUSED;

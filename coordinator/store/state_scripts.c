@@ -1,7 +1,7 @@
-/* What Redis runs for a run's state, one script an operation: first the checks, then all of the work.
- * Invariants: the tally changes by what the column's bytes change, counted here; a commit number goes up by one and only for
- * its owner; a script that was done already does nothing and says ok.
- * Not its job: deciding what a refusal means (run_state.c). */
+/* What Redis runs for a run's state, one script an operation: first the checks, then all of the
+ * work. Invariants: the tally changes by what the column's bytes change, counted here; a commit
+ * number goes up by one and only for its owner; a script that was done already does nothing and
+ * says ok. Not its job: deciding what a refusal means (run_state.c). */
 #include "coordinator/store/state_scripts.h"
 
 const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
@@ -52,7 +52,8 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
         "if redis.call('EXISTS', KEYS[2]) == 1 then return {'commit', 'not being filled'} end\n"
         "redis.call('SET', KEYS[2], ARGV[2])\n"
         "return {'ok', ''}\n",
-    /* ARGV: me, n, n - 1, runs of bytes: key index, offset, length (32 bits, little-endian each), bytes */
+    /* ARGV: me, n, n - 1, runs of bytes: key index, offset, length (32 bits, little-endian
+     * each), bytes */
     [VQ_STATE_SCRIPT_APPLY] =
         "local o = redis.call('GET', KEYS[1])\n"
         "if o ~= ARGV[1] then return {'owner', o or ''} end\n"

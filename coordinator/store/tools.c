@@ -1,8 +1,9 @@
 /* Looking after the store: counting, checking, dropping ledgers and old answers, export.
  *
- * Invariants: everything that deletes works in bounded transactions, so that a running coordinator waits for at most one; an
- * answer goes only when it is older than asked and no kept ledger names it. Nothing here runs inside a coordinator.
- * Not its job: the folders of runs (run_dir.c). */
+ * Invariants: everything that deletes works in bounded transactions, so that a running
+ * coordinator waits for at most one; an answer goes only when it is older than asked and no kept
+ * ledger names it. Nothing here runs inside a coordinator. Not its job: the folders of runs
+ * (run_dir.c). */
 #include "coordinator/store/tools.h"
 
 #include "common/base/alloc.h"
@@ -18,7 +19,8 @@
 typedef enum vq_status (*table_fn)(void *ctx, struct vq_span key, struct vq_span value,
                                    struct vq_error *err);
 
-/* Calls `fn` for each row of a table from `from` (empty: the first) on; VQ_NOT_FOUND from `fn` ends it well. */
+/* Calls `fn` for each row of a table from `from` (empty: the first) on; VQ_NOT_FOUND from `fn`
+ * ends it well. */
 static enum vq_status each(const struct vq_view *view, MDB_dbi table, struct vq_span from,
                            table_fn fn, void *ctx, struct vq_error *err)
 {

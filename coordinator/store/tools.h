@@ -17,7 +17,8 @@ struct vq_store_stat {
 enum vq_status vq_store_stat(struct vq_calls *calls, struct vq_store_stat *ret_stat,
                              struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Reads every value and checks it. VQ_CORRUPT names the first damaged key; *ret_values counts the sound ones before it. */
+/* Reads every value and checks it. VQ_CORRUPT names the first damaged key; *ret_values counts
+ * the sound ones before it. */
 enum vq_status vq_store_check(struct vq_calls *calls, uint64_t *ret_values,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
@@ -28,14 +29,15 @@ enum vq_status vq_store_drop_run(struct vq_calls *calls, const struct vq_id *run
 struct vq_gc {
     const struct vq_id *keep; /* runs that still have a folder; the ledgers of all others go */
     size_t keep_count;
-    int64_t
-        answers_before_unix_ms; /* > 0: also drop answers that are older than this and named by no kept ledger */
+    /* Above 0: also drop answers older than this that no kept ledger names. */
+    int64_t answers_before_unix_ms;
     bool dry_run;
 };
 struct vq_gc_done {
     uint64_t runs, rows, answers;
 };
-/* Answers are dropped only on request: an answer that no ledger names may still save a later run its call. */
+/* Answers are dropped only on request: an answer that no ledger names may still save a later run
+ * its call. */
 enum vq_status vq_store_gc(struct vq_calls *calls, const struct vq_gc *gc,
                            struct vq_gc_done *ret_done, struct vq_error *err) VQ_WARN_UNUSED;
 

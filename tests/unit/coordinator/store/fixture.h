@@ -1,4 +1,5 @@
-/* What the store's tests share: a folder that goes away, a small plan made of real templates and hashes, results and batches. */
+/* What the store's tests share: a folder that goes away, a small plan made of real templates and
+ * hashes, results and batches. */
 #ifndef VQ_TEST_STORE_FIXTURE_H
 #define VQ_TEST_STORE_FIXTURE_H
 

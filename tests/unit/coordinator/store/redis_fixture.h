@@ -100,7 +100,8 @@ static VQ_UNUSED void rx_free(struct rx *rx)
     vq_free(rx);
 }
 
-/* One command, its answer as text; integers in decimal, "(nil)", items of an array joined by spaces. */
+/* One command, its answer as text; integers in decimal, "(nil)", items of an array joined by
+ * spaces. */
 struct rx_reply {
     bool done;
     enum vq_status status;

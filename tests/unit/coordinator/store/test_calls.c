@@ -1,4 +1,5 @@
-/* The store's file: what it refuses to open, what survives a process that ends anywhere, and several processes at once. */
+/* The store's file: what it refuses to open, what survives a process that ends anywhere, and
+ * several processes at once. */
 #include "fixture.h"
 
 #include "common/base/clock.h"
@@ -24,7 +25,8 @@ static enum vq_status reopen(struct fx *fx)
     return vq_calls_open(fx->dir, &fx_options, &fx->calls, &fx->err);
 }
 
-/* One answer for each of `count` made-up questions from `first` on; `epoch` in the call's number keeps them apart. */
+/* One answer for each of `count` made-up questions from `first` on; `epoch` in the call's number
+ * keeps them apart. */
 static void add_made_up(struct fx *fx, uint64_t first, uint64_t count, size_t bytes)
 {
     static char text[8192];
@@ -437,7 +439,8 @@ static enum vq_status hold_writer(void *ctx, struct vq_write *write_, struct vq_
     return VQ_IO;
 }
 
-/* A process that stands still inside a write transaction: others wait and say so; when it dies they go on. */
+/* A process that stands still inside a write transaction: others wait and say so; when it dies
+ * they go on. */
 static void test_writer_lock(void **state)
 {
     struct fx *fx = *state;

@@ -1,4 +1,5 @@
-/* Commit, look-up and rebuild agree, whatever happened in whatever order: against a small model of the rules. */
+/* Commit, look-up and rebuild agree, whatever happened in whatever order: against a small model
+ * of the rules. */
 #include "fixture.h"
 
 #include "common/base/rng.h"
@@ -112,7 +113,8 @@ static void test_against_model(void **state)
         struct vq_rng rng;
         struct model m = {0};
         vq_rng_seed(&rng, seed);
-        /* Each seed is a run of its own over other questions: the axes' words are part of the hash. */
+        /* Each seed is a run of its own over other questions: the axes' words are part of the
+         * hash. */
         char low[32];
         (void)snprintf(low, sizeof(low), "seed %d", (int)seed);
         for (int v = 0; v < FX_VIBES; v++) {

@@ -190,7 +190,8 @@ static void test_coordinator_killed(void **state)
     assert_false(alive(server));
 }
 
-/* The old server stands still and does not hear SIGTERM: it is ended by the pid file. Takes some seconds. */
+/* The old server stands still and does not hear SIGTERM: it is ended by the pid file. Takes some
+ * seconds. */
 static void test_old_server_stands_still(void **state)
 {
     struct rx *rx = *state;
@@ -210,7 +211,8 @@ static bool has_failed(void *ctx)
     return ((struct rx *)ctx)->last == VQ_REDIS_SERVER_FAILED;
 }
 
-/* The lock is held by a process that is no server of ours: nobody is signalled, and the text says what holds it. */
+/* The lock is held by a process that is no server of ours: nobody is signalled, and the text
+ * says what holds it. */
 static void test_foreign_lock(void **state)
 {
     struct rx *rx = *state;

@@ -1,4 +1,5 @@
-/* A run's folder: one owner, whole files, copies that are checked, and what can be seen from outside. */
+/* A run's folder: one owner, whole files, copies that are checked, and what can be seen from
+ * outside. */
 #include "fixture.h"
 
 #include "coordinator/store/run_dir.h"

@@ -103,7 +103,8 @@ static void test_gc(void **state)
     assert_int_equal(fx_outcome(fx, 20), VQ_OUTCOME_NONE);
 }
 
-/* An answer that a kept run used but did not buy stays too: its ledger names no call of it, its age does not matter then. */
+/* An answer that a kept run used but did not buy stays too: its ledger names no call of it, its
+ * age does not matter then. */
 static void test_gc_keeps_what_is_named(void **state)
 {
     struct fx *fx = *state;
