@@ -1,12 +1,12 @@
 /* A run's ledger as numbers. Pure: rows in any order give the same sums.
  *
- * A task is what was planned, a call is what was sent. Each sent call is one of: the first
- * asking of a task (one a task), a first asking at a higher repeat (--retry-failed), a repair,
- * or a retry of one of the first two. Each planned task is one of: asked (first_sends), settled
- * by what the store had (from_store), not needed and never sent (saved_by_lazy_swap), or none of
- * these (not_asked). So both sums of the header hold by construction. Invariant: memory is a bit
- * a task and repeat in use, plus the workers. Not its job: which answer stands (lookup.c), the
- * JSON. */
+ * A task is what was planned, a call is what was sent. Each sent call is one of: the first asking
+ * of a task (one a task), a first asking at a higher repeat (--retry-failed), a repair, or a retry
+ * of one of the first two. Each planned task is one of: asked (first_sends), settled by what the
+ * store had (from_store), not needed and never sent (saved_by_lazy_swap), or none of these
+ * (not_asked). So both sums of the header hold by construction.
+ * Invariant: memory is a bit a task and repeat in use, plus the workers.
+ * Not its job: which answer stands (lookup.c), the JSON. */
 #include "coordinator/store/account.h"
 
 #include "common/base/alloc.h"

@@ -1,6 +1,8 @@
 /* Results that wait for one commit, copied into an arena whose blocks never move, so that spans
- * stay valid while it fills. Invariant: a batch is filled by one thread and read by another,
- * never both at once: the caller hands it over. Not its job: checking what a result says. */
+ * stay valid while it fills.
+ * Invariant: a batch is filled by one thread and read by another, never both at once: the caller
+ * hands it over.
+ * Not its job: checking what a result says. */
 #include "coordinator/store/batch.h"
 
 #include "common/base/alloc.h"

@@ -1,11 +1,12 @@
 /* The call store's handle: opening it with the checks that LMDB leaves to its user, and the meta
  * row of a run.
  *
- * Invariants: one handle a process (a second open of the same LMDB file in one process breaks
- * the first one's locks); the file is ours alone, on a local disk, and as long as LMDB believes
- * it to be, before anything in it is read. Threads: open and close belong to the loop thread
- * while nothing else uses the handle; env.c says the rest. Not its job: answers and ledger rows
- * (commit.c, lookup.c). */
+ * Invariants: one handle a process (a second open of the same LMDB file in one process breaks the
+ * first one's locks); the file is ours alone, on a local disk, and as long as LMDB believes it to
+ * be, before anything in it is read.
+ * Threads: open and close belong to the loop thread while nothing else uses the handle; env.c says
+ * the rest.
+ * Not its job: answers and ledger rows (commit.c, lookup.c). */
 #include "coordinator/store/calls.h"
 
 #include "common/base/alloc.h"

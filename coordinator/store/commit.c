@@ -6,11 +6,11 @@
  *      state of each touched cell,
  *      and commit n.
  *
- * Invariants: everything or nothing is on disk on return; the same batch again changes nothing
- * and reports the same states; an answer is never overwritten, nor is a ledger row, except
- * `unknown` by how that call really ended. States come from vq_task_state over what this very
- * transaction sees. Threads: one thread-pool job; it reads plan and batch, which nobody changes
- * meanwhile. Not its job: Redis, ACKs, and what to do about a failure. */
+ * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and
+ * reports the same states; an answer is never overwritten, nor is a ledger row, except `unknown` by
+ * how that call really ended. States come from vq_task_state over what this very transaction sees.
+ * Threads: one thread-pool job; it reads plan and batch, which nobody changes meanwhile.
+ * Not its job: Redis, ACKs, and what to do about a failure. */
 #include "coordinator/store/commit.h"
 
 #include "common/base/alloc.h"

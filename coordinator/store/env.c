@@ -1,11 +1,11 @@
 /* LMDB's transactions: one way to write, one way to read.
  *
- * Invariants: the map is resized only while this process has no transaction (the exclusive side
- * of `map`); a write transaction begins only when the disk space that it may need is there;
- * begin to commit is one call, in one thread. After a write or sync that failed nothing more is
- * written: what the kernel did with the pages is unknown. A reader never waits for a writer, of
- * this process or another. The exclusive side is taken for the time of one mmap. Not its job:
- * what keys and values mean. */
+ * Invariants: the map is resized only while this process has no transaction (the exclusive side of
+ * `map`); a write transaction begins only when the disk space that it may need is there; begin to
+ * commit is one call, in one thread. After a write or sync that failed nothing more is written:
+ * what the kernel did with the pages is unknown. A reader never waits for a writer, of this process
+ * or another. The exclusive side is taken for the time of one mmap.
+ * Not its job: what keys and values mean. */
 #include "coordinator/store/env.h"
 
 #include "common/base/alloc.h"

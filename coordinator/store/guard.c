@@ -2,8 +2,8 @@
  * SIGBUS on some later read, a file on a network file system is silent damage, and a full disk is
  * found out in the middle of a transaction. So all three are looked for beforehand.
  *
- * Space is reserved by making the file longer (fallocate without KEEP_SIZE): LMDB may count a
- * page as used that it never wrote, so without that the length check could refuse a sound file.
+ * Space is reserved by making the file longer (fallocate without KEEP_SIZE): LMDB may count a page
+ * as used that it never wrote, so without that the length check could refuse a sound file.
  * Not its job: what is in the file. */
 #include "coordinator/store/guard.h"
 

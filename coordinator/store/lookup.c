@@ -2,8 +2,8 @@
  * of its repair), of a shard, of one answer.
  *
  * Invariants: verdicts come from the raw answer each time; states come from vq_task_state and
- * nowhere else, so that a lease, a commit and a rebuild can never disagree. Not its job:
- * writing, and deciding what to ask. */
+ * nowhere else, so that a lease, a commit and a rebuild can never disagree.
+ * Not its job: writing, and deciding what to ask. */
 #include "coordinator/store/lookup.h"
 
 #include "coordinator/store/cell.h"

@@ -1,9 +1,9 @@
 /* Encoding and decoding of the store's values.
  *
  * Invariants: what a decoder accepts has a right checksum, a known version and kind, only whole
- * fields and nothing after them; a decoder reads no byte outside of its value. The key is part
- * of the checksum, so that a value under a wrong key is damage too. Not its job: reading the
- * store, and what a value means. */
+ * fields and nothing after them; a decoder reads no byte outside of its value. The key is part of
+ * the checksum, so that a value under a wrong key is damage too.
+ * Not its job: reading the store, and what a value means. */
 #include "coordinator/store/record.h"
 
 #include <pthread.h>

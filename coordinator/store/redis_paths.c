@@ -1,8 +1,8 @@
 /* Binary, folders, socket path and configuration of a run's private Redis server.
  *
  * The socket's name is a hash of the run's uid and folder, so that a copied run folder does not
- * take over the original's socket: a second server on one path silently would. Not its job:
- * processes. */
+ * take over the original's socket: a second server on one path silently would.
+ * Not its job: processes. */
 #include "coordinator/store/redis_paths.h"
 
 #include "common/text/file.h"

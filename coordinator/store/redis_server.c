@@ -1,12 +1,12 @@
 /* A run's private Redis server as a small state machine on a timer.
  *
- * Invariants: at most one server uses the run's folder and socket. What says so is `redis/lock`:
- * it is locked here, the server inherits the descriptor and this process closes its own, so the
- * lock lasts exactly as long as a server lives, also one that outlived a killed coordinator for
- * a moment. Only a process that has the lock file open is ever signalled. State changes happen
- * in the timer only, so `changed` is never called from inside another call. The server gets no
- * variable of our environment (there may be keys in it) and SIGTERM when this process dies
- * (net/child.c). Not its job: what is in Redis (run_state.c). */
+ * Invariants: at most one server uses the run's folder and socket. What says so is `redis/lock`: it
+ * is locked here, the server inherits the descriptor and this process closes its own, so the lock
+ * lasts exactly as long as a server lives, also one that outlived a killed coordinator for a
+ * moment. Only a process that has the lock file open is ever signalled. State changes happen in the
+ * timer only, so `changed` is never called from inside another call. The server gets no variable of
+ * our environment (there may be keys in it) and SIGTERM when this process dies (net/child.c).
+ * Not its job: what is in Redis (run_state.c). */
 #include "coordinator/store/redis_server.h"
 
 #include "common/base/alloc.h"

@@ -1,9 +1,9 @@
 /* A run's folder: making it, opening it under its lock, its files.
  *
- * Invariants: mkdir decides who makes a run; nothing of an existing run is read or written
- * before its lock is held; the lock is a flock on a descriptor that no child inherits, so it
- * ends with this process, however that ends. Files are replaced whole. Not its job: what is in
- * the files. */
+ * Invariants: mkdir decides who makes a run; nothing of an existing run is read or written before
+ * its lock is held; the lock is a flock on a descriptor that no child inherits, so it ends with
+ * this process, however that ends. Files are replaced whole.
+ * Not its job: what is in the files. */
 #include "coordinator/store/run_dir.h"
 
 #include "common/base/alloc.h"

@@ -1,8 +1,8 @@
 /* Runs seen from outside: the list, what one of them has, its endpoint, and its removal.
  *
- * Invariants: a probe of the run lock takes it shared and for a moment only; a folder that is
- * being removed gets a name that is no run's first, so that nobody sees half of it. Not its job:
- * the store; a removed run's ledger is dropped by its caller (tools.h). */
+ * Invariants: a probe of the run lock takes it shared and for a moment only; a folder that is being
+ * removed gets a name that is no run's first, so that nobody sees half of it.
+ * Not its job: the store; a removed run's ledger is dropped by its caller (tools.h). */
 #include "coordinator/store/run_list.h"
 
 #include "common/base/alloc.h"

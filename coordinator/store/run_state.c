@@ -3,11 +3,11 @@
  *
  * Invariants: a write that is not mine to make changes nothing. The tally always equals the
  * columns: changes are counted inside the script, from the old bytes to the new. A script that
- * ended in an error may have done half of its work, so the next begin says rebuild. An operation
- * is completed exactly once, from the loop: by its last reply, by a deferred function when it
- * could not even be sent, or by the destruction of the state, whose memory then lives on until
- * the last reply has come. Not its job: connecting, waiting, deciding when to rebuild (the
- * shell). */
+ * ended in an error may have done half of its work, so the next begin says rebuild. An operation is
+ * completed exactly once, from the loop: by its last reply, by a deferred function when it could
+ * not even be sent, or by the destruction of the state, whose memory then lives on until the last
+ * reply has come.
+ * Not its job: connecting, waiting, deciding when to rebuild (the shell). */
 #include "coordinator/store/run_state.h"
 
 #include "common/base/alloc.h"

@@ -1,10 +1,10 @@
 /* Takes over the spools of dead workers, one at a time.
  *
  * Invariants: a spool is read only under its lock, which lasts until the import is finished or
- * abandoned, so that no new worker starts on it meanwhile; its file goes only after the caller
- * said that everything is committed. Dying anywhere in between leaves the spool for the next
- * import, whose results the store then knows already. Not its job: the format (proto/spool.c),
- * the commit. */
+ * abandoned, so that no new worker starts on it meanwhile; its file goes only after the caller said
+ * that everything is committed. Dying anywhere in between leaves the spool for the next import,
+ * whose results the store then knows already.
+ * Not its job: the format (proto/spool.c), the commit. */
 #include "coordinator/store/spool_import.h"
 
 #include "common/base/alloc.h"

@@ -1,9 +1,9 @@
 /* Looking after the store: counting, checking, dropping ledgers and old answers, export.
  *
- * Invariants: everything that deletes works in bounded transactions, so that a running
- * coordinator waits for at most one; an answer goes only when it is older than asked and no kept
- * ledger names it. Nothing here runs inside a coordinator. Not its job: the folders of runs
- * (run_dir.c). */
+ * Invariants: everything that deletes works in bounded transactions, so that a running coordinator
+ * waits for at most one; an answer goes only when it is older than asked and no kept ledger names
+ * it. Nothing here runs inside a coordinator.
+ * Not its job: the folders of runs (run_dir.c). */
 #include "coordinator/store/tools.h"
 
 #include "common/base/alloc.h"
