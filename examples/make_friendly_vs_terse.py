@@ -15,7 +15,7 @@ import csv
 import random
 import sys
 
-SEED = 99
+SEED = 4
 NOISE = 0.20
 EXCHANGED = 0.15
 
