@@ -12,8 +12,10 @@
 #include "common/base/rng.h"
 #include "common/net/loop_private.h"
 
+#include <arpa/inet.h>
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
+#include <netdb.h>
 #include <stdio.h>
 
 #define WATCH_MS      100
@@ -22,6 +24,7 @@
 
 enum state {
     STATE_DOWN,
+    STATE_RESOLVING,
     STATE_CONNECTING, /* and greeting */
     STATE_UP,
 };
@@ -42,10 +45,19 @@ struct pending {
     struct pending *next;
 };
 
+/* A host's address is looked up in the thread pool: hiredis itself would stop the loop for it. Outlives a client that goes. */
+struct lookup {
+    struct vq_redis *redis; /* NULL: nobody waits any more */
+    char host[VQ_REDIS_HOST_BYTES_MAX];
+    char address[INET6_ADDRSTRLEN];
+    int failed; /* of getaddrinfo */
+};
+
 struct vq_redis {
     struct vq_loop *loop;
     struct vq_redis_options options;
-    int64_t deadline_ns; /* of a command, a duration */
+    struct lookup *lookup; /* under way */
+    int64_t deadline_ns;   /* of a command, a duration */
     redisAsyncContext *context;
     enum state state;
     int64_t connect_until_ns;
@@ -326,17 +338,16 @@ static void on_connected(const redisAsyncContext *context, int status)
 
 static void fail_to_connect(struct vq_redis *r, const char *why)
 {
+    r->state = STATE_DOWN;
     (void)snprintf(r->why, sizeof(r->why), "%s", why);
     vq_loop_defer(r->loop, &r->gone);
 }
 
-static void connect_now(struct vq_redis *r)
+static void connect_to(struct vq_redis *r, const char *numeric_host)
 {
     const struct vq_redis_address *to = r->options.address;
-    r->why[0] = '\0';
-    r->loss = VQ_UNAVAILABLE;
-    redisAsyncContext *context = to->unix_path[0] != '\0' ? redisAsyncConnectUnix(to->unix_path)
-                                                          : redisAsyncConnect(to->host, to->port);
+    redisAsyncContext *context = numeric_host == NULL ? redisAsyncConnectUnix(to->unix_path)
+                                                      : redisAsyncConnect(numeric_host, to->port);
     if (context == NULL) {
         fail_to_connect(r, "out of memory");
         return;
@@ -351,14 +362,69 @@ static void connect_now(struct vq_redis *r)
     r->connect_until_ns = vq_clock_mono_ns() + r->deadline_ns;
     if (attach(r) != VQ_OK) {
         r->context = NULL;
-        r->state = STATE_DOWN;
         redisAsyncFree(context);
         fail_to_connect(r, "cannot watch the connection");
         return;
     }
-    (void)redisAsyncSetConnectCallback(context,
-                                       on_connected); /* begins to wait for the connection */
+    /* begins to wait for the connection */
+    (void)redisAsyncSetConnectCallback(context, on_connected);
     vq_timer_start(r->watch, WATCH_MS, WATCH_MS);
+}
+
+static void look_up(void *ctx)
+{
+    struct lookup *l = ctx;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    l->failed = getaddrinfo(l->host, NULL, &hints, &found);
+    if (l->failed == 0) {
+        l->failed = getnameinfo(found->ai_addr, found->ai_addrlen, l->address, sizeof(l->address),
+                                NULL, 0, NI_NUMERICHOST);
+        freeaddrinfo(found);
+    }
+}
+
+static void looked_up(void *ctx)
+{
+    struct lookup *l = ctx;
+    struct vq_redis *r = l->redis;
+    if (r != NULL) {
+        r->lookup = NULL;
+        if (l->failed == 0) {
+            connect_to(r, l->address);
+        } else {
+            fail_to_connect(r, gai_strerror(l->failed));
+        }
+    }
+    vq_free(l);
+}
+
+static void connect_now(struct vq_redis *r)
+{
+    const struct vq_redis_address *to = r->options.address;
+    struct in6_addr numeric;
+    r->why[0] = '\0';
+    r->loss = VQ_UNAVAILABLE;
+    if (to->unix_path[0] != '\0') {
+        connect_to(r, NULL);
+        return;
+    }
+    if (inet_pton(AF_INET, to->host, &numeric) == 1 ||
+        inet_pton(AF_INET6, to->host, &numeric) == 1) {
+        connect_to(r, to->host);
+        return;
+    }
+    struct lookup *l = vq_alloc(1, sizeof(*l));
+    if (l != NULL) {
+        l->redis = r;
+        memcpy(l->host, to->host, sizeof(l->host));
+    }
+    if (l == NULL || vq_loop_work(r->loop, look_up, looked_up, l) != VQ_OK) {
+        vq_free(l);
+        fail_to_connect(r, "out of memory");
+        return;
+    }
+    r->lookup = l;
+    r->state = STATE_RESOLVING;
 }
 
 static void on_retry(void *ctx)
@@ -419,6 +485,9 @@ void vq_redis_destroy(struct vq_redis **redis)
     if (r->context != NULL) {
         r->loss = VQ_UNAVAILABLE;
         redisAsyncFree(r->context);
+    }
+    if (r->lookup != NULL) {
+        r->lookup->redis = NULL;
     }
     vq_deferred_cancel(r->loop, &r->gone);
     vq_deferred_cancel(r->loop, &r->drop);

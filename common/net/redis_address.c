@@ -82,7 +82,11 @@ static enum vq_status parse_tcp(const char *rest, struct vq_redis_address *a, st
             return vq_fail(err, VQ_INVALID,
                            "Redis user names are not supported: redis://:PASSWORD@HOST");
         }
-        VQ_TRY(vq_secret_from_bytes(vq_span(rest + 1, (size_t)(at - rest) - 1), &a->password));
+        enum vq_status status =
+            vq_secret_from_bytes(vq_span(rest + 1, (size_t)(at - rest) - 1), &a->password);
+        if (status != VQ_OK) {
+            return vq_fail(err, status, "the password of the Redis address is empty or too long");
+        }
         rest = at + 1;
     }
     size_t bytes = strcspn(rest, "/?#");
