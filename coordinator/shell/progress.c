@@ -41,7 +41,9 @@ static void compose(struct vq_run *run, struct vq_buf *line)
     } else if (s.stage == VQ_COORD_DRAINING) {
         vq_buf_puts(line, ", draining");
     }
-    vq_buf_printf(line, ", %s calls", vq_fmt_rate(s.calls_per_s, rate));
+    if (s.calls_per_s > 0) {
+        vq_buf_printf(line, ", %s calls", vq_fmt_rate(s.calls_per_s, rate));
+    }
     double eta_s = vq_status_eta_s(&s);
     if (eta_s > 0) {
         vq_buf_printf(line, ", %s left",

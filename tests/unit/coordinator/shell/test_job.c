@@ -1,0 +1,191 @@
+/* A job from a configuration: the grid, who the providers are, what a run would send, what its workers are told. */
+#include "coordinator/shell/job.h"
+
+#include "common/base/alloc.h"
+#include "common/text/file.h"
+#include "proto/wire.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/vq-job-XXXXXX";
+
+static int setup(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    struct vq_buf csv;
+    vq_buf_init(&csv, 1u << 20);
+    vq_buf_puts(&csv, "question,a,b\n");
+    for (int i = 0; i < 10; i++) {
+        vq_buf_printf(&csv, "what is %d?,it is number %d and that is all,nothing much to tell %d\n",
+                      i, i * 7, i * 13);
+    }
+    char path[64];
+    (void)snprintf(path, sizeof(path), "%s/d.csv", folder);
+    enum vq_status status = vq_file_replace(path, vq_buf_span(&csv), 0600, NULL);
+    vq_buf_free(&csv);
+    return status == VQ_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char path[64];
+    (void)snprintf(path, sizeof(path), "%s/d.csv", folder);
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+static enum vq_status make(const char *rest, struct vq_job **ret_job, struct vq_error *err)
+{
+    char yaml[2048];
+    (void)snprintf(yaml, sizeof(yaml), "data: {path: d.csv}\nmodels: [a, b]\n%s", rest);
+    struct vq_config *config;
+    VQ_TRY(vq_config_parse(yaml, strlen(yaml), "t.yaml", folder, NULL, 0, &config, err));
+    return vq_job_create(config, NULL, ret_job, err);
+}
+
+static struct vq_job *made(const char *rest)
+{
+    struct vq_job *job = NULL;
+    struct vq_error err = {0};
+    enum vq_status status = make(rest, &job, &err);
+    if (status != VQ_OK) {
+        print_error("%s\n", err.text);
+    }
+    assert_int_equal(status, VQ_OK);
+    return job;
+}
+
+static void the_grid_is_samples_by_judges_by_vibes(void **state)
+{
+    (void)state;
+    struct vq_job *job = made("judges: [offline-a, offline-b]\n");
+    assert_int_equal(job->plan.grid.samples, 10);
+    assert_int_equal(job->plan.grid.judges, 2);
+    assert_int_equal(job->plan.grid.vibes, 10);
+    assert_true(job->needs_offline);
+    assert_string_equal(job->judge_kind, "offline-lexical");
+    struct vq_job_estimate e;
+    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
+    assert_int_equal(e.calls, 10 * 2 * 10 * 2);
+    assert_false(e.remote);
+    assert_true(e.tokens_in > (double)e.calls * 50);
+    vq_job_destroy(&job);
+}
+
+static void forward_asks_one_order(void **state)
+{
+    (void)state;
+    struct vq_job *job =
+        made("judges: [offline-a]\njudging: {pair_rule: forward, lazy_swap: false}\n");
+    struct vq_job_estimate e;
+    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
+    assert_int_equal(e.calls, 10 * 10);
+    for (uint32_t i = 0; i < 10; i++) {
+        assert_int_equal(job->first_order[i], 0);
+    }
+    vq_job_destroy(&job);
+}
+
+/* Protocol 8: never a key, never the port of a server that we started ourselves. */
+static void a_provider_is_its_host_and_path(void **state)
+{
+    (void)state;
+    struct vq_job *job =
+        made("judges:\n"
+             "  - {model: m, base_url: 'https://api.example.com/v1/', key: 'env:K'}\n"
+             "  - {model: m, name: other, base_url: 'https://x/v1', identity: same}\n"
+             "  - {model: offline-a}\n"
+             "offline: {seed: 9}\n");
+    assert_string_equal(job->identities[0], "api.example.com/v1");
+    assert_string_equal(job->identities[1], "same");
+    assert_string_equal(job->identities[2], "offline/9");
+    assert_string_equal(job->judge_kind, "mixed");
+    struct vq_job_estimate e;
+    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
+    assert_true(e.remote);
+    assert_false(e.priced);
+    vq_job_destroy(&job);
+}
+
+static void workers_are_told_references_never_keys(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("VQ_TEST_JOB_KEY", "sk-canary-777", 1), 0);
+    struct vq_job *job = made("judges:\n  - {model: m, base_url: 'https://api.example.com/v1', "
+                              "key: 'env:VQ_TEST_JOB_KEY'}\n"
+                              "  - {model: offline-a}\n");
+    struct vq_buf body;
+    struct vq_hash hash, again;
+    assert_int_equal(vq_job_spec(job, "http://127.0.0.1:5/v1", &body, &hash), VQ_OK);
+    assert_null(memmem(body.at, body.bytes, "sk-canary", 9));
+    struct vq_decoder *decoder;
+    struct vq_spec spec;
+    struct vq_error err = {0};
+    assert_int_equal(vq_decoder_create(&decoder), VQ_OK);
+    assert_int_equal(vq_spec_decode(decoder, vq_buf_span(&body), &spec, &err), VQ_OK);
+    assert_int_equal(spec.judges_count, 2);
+    assert_true(vq_span_eq(spec.judges[0].key, vq_span_str("env:VQ_TEST_JOB_KEY")));
+    assert_true(vq_span_eq(spec.judges[1].base_url, vq_span_str("http://127.0.0.1:5/v1")));
+    assert_int_equal(spec.axes_count, 10);
+    struct vq_buf other;
+    assert_int_equal(vq_job_spec(job, "http://127.0.0.1:6/v1", &other, &again), VQ_OK);
+    assert_false(vq_hash_eq(&hash, &again));
+    vq_buf_free(&body);
+    vq_buf_free(&other);
+    vq_decoder_destroy(&decoder);
+    vq_job_destroy(&job);
+}
+
+static void prices_make_dollars(void **state)
+{
+    (void)state;
+    struct vq_job *job =
+        made("judges:\n  - {model: m, base_url: 'https://h/v1', price_input_usd: 1, "
+             "price_output_usd: 10}\n");
+    struct vq_job_estimate e;
+    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
+    assert_true(e.priced);
+    double expected = (e.tokens_in * 1 + e.tokens_out * 10) / 1e6;
+    assert_true(e.usd > expected * 0.999 && e.usd < expected * 1.001);
+    vq_job_destroy(&job);
+}
+
+static void a_missing_column_is_named(void **state)
+{
+    (void)state;
+    char yaml[] = "data: {path: d.csv}\nmodels: [a, c]\njudges: [offline-a]\n";
+    struct vq_config *config;
+    struct vq_error err = {0};
+    assert_int_equal(vq_config_parse(yaml, strlen(yaml), "t.yaml", folder, NULL, 0, &config, &err),
+                     VQ_OK);
+    struct vq_job *job = NULL;
+    assert_int_equal(vq_job_create(config, NULL, &job, &err), VQ_INVALID);
+    assert_null(job);
+    assert_non_null(strstr(err.text, "c"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_grid_is_samples_by_judges_by_vibes),
+        cmocka_unit_test(forward_asks_one_order),
+        cmocka_unit_test(a_provider_is_its_host_and_path),
+        cmocka_unit_test(workers_are_told_references_never_keys),
+        cmocka_unit_test(prices_make_dollars),
+        cmocka_unit_test(a_missing_column_is_named),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

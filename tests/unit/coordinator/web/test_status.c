@@ -1,0 +1,126 @@
+/* Status and metrics of a real core: valid JSON, valid exposition format, and the same counts in both. */
+#include "coordinator/web/status.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <string.h>
+
+static struct vq_coord *core(void)
+{
+    static const struct vq_coord_judge judges[2] = {{.name = "plain", .concurrency = 4},
+                                                    {.name = "odd \"name\"\n", .concurrency = 4}};
+    struct vq_coord_params params = {.run_name = "r",
+                                     .epoch = 1,
+                                     .grid = {3, 2, 2},
+                                     .judges = judges,
+                                     .term_ns = INT64_C(30000000000),
+                                     .heartbeat_ns = INT64_C(5000000000),
+                                     .orphan_s = 60,
+                                     .orphan_remote_s = 60};
+    struct vq_coord *c = NULL;
+    struct vq_error err = {0};
+    assert_int_equal(vq_coord_create(&params, 1, &c, &err), VQ_OK);
+    return c;
+}
+
+static struct vq_status_facts facts(const struct vq_coord *c)
+{
+    return (struct vq_status_facts){.run = "r",
+                                    .uid_hex = "00",
+                                    .state = "running",
+                                    .note = "a \"note\"",
+                                    .now_ns = 2,
+                                    .redis = "up",
+                                    .coord = c,
+                                    .judges = c == NULL ? 0 : 2};
+}
+
+static void json_says_what_the_core_says(void **state)
+{
+    (void)state;
+    struct vq_coord *c = core();
+    struct vq_status_facts f = facts(c);
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 20);
+    vq_status_json(&f, &out);
+    assert_int_equal(out.status, VQ_OK);
+    json_error_t bad;
+    json_t *root = json_loadb(out.at, out.bytes, JSON_REJECT_DUPLICATES, &bad);
+    assert_non_null(root);
+    assert_int_equal(json_integer_value(json_object_get(root, "tasks_total")), 3 * 2 * 2 * 2);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "tasks"), "open")),
+                     24);
+    assert_int_equal(json_array_size(json_object_get(root, "judges")), 2);
+    assert_string_equal(json_string_value(json_object_get(root, "note")), "a \"note\"");
+    assert_true(json_is_null(json_object_get(root, "eta_s"))); /* unknown is not 0 */
+    json_decref(root);
+    vq_buf_free(&out);
+    vq_coord_destroy(&c);
+}
+
+static void before_there_is_a_core(void **state)
+{
+    (void)state;
+    struct vq_status_facts f = facts(NULL);
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 20);
+    vq_status_json(&f, &out);
+    vq_status_metrics(&f, &out);
+    assert_int_equal(out.status, VQ_OK);
+    assert_non_null(strstr(out.at, "vibeq_redis_up 1\n"));
+    vq_buf_free(&out);
+}
+
+/* Every line is a comment or NAME{labels} NUMBER, every sample follows its TYPE, quotes and newlines are escaped. */
+static void metrics_are_in_the_exposition_format(void **state)
+{
+    (void)state;
+    struct vq_coord *c = core();
+    struct vq_status_facts f = facts(c);
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 20);
+    vq_status_metrics(&f, &out);
+    assert_int_equal(out.status, VQ_OK);
+    assert_non_null(strstr(out.at, "judge=\"odd \\\"name\\\"\\n\",state=\"open\"} 12\n"));
+    char family[128] = "";
+    for (char *line = strtok(out.at, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        if (strncmp(line, "# TYPE ", 7) == 0) {
+            size_t n = strcspn(line + 7, " ");
+            assert_true(n < sizeof(family));
+            memcpy(family, line + 7, n);
+            family[n] = '\0';
+        } else if (line[0] != '#') {
+            assert_true(strncmp(line, family, strlen(family)) == 0);
+            assert_non_null(strrchr(line, ' '));
+        }
+    }
+    vq_buf_free(&out);
+    vq_coord_destroy(&c);
+}
+
+static void time_left_is_unknown_or_a_number(void **state)
+{
+    (void)state;
+    struct vq_coord_status s = {0};
+    assert_true(vq_status_eta_s(&s) == 0);
+    s.all.state[VQ_TASK_OPEN] = 10;
+    assert_true(vq_status_eta_s(&s) < 0);
+    s.settled_per_s = 2;
+    assert_true(vq_status_eta_s(&s) == 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_says_what_the_core_says),
+        cmocka_unit_test(before_there_is_a_core),
+        cmocka_unit_test(metrics_are_in_the_exposition_format),
+        cmocka_unit_test(time_left_is_unknown_or_a_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
