@@ -1,0 +1,303 @@
+/* The status server: routes, token, Host header, limits; asked over raw sockets from a thread. */
+#include "net_test.h"
+
+#include "common/net/httpd.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct fixture {
+    struct vq_loop *loop;
+    struct vq_httpd *httpd;
+    struct vq_secret *token;
+    int handled;
+    char seen[256];
+};
+
+static void on_metrics(void *ctx, const struct vq_httpd_request *request,
+                       struct vq_httpd_response *response)
+{
+    struct fixture *f = ctx;
+    f->handled++;
+    const char *name = vq_httpd_query(request, "name");
+    const char *none = vq_httpd_query(request, "none");
+    vq_buf_printf(response->body, "path=%s name=%s none=%s\n", request->path,
+                  name == NULL ? "-" : name, none == NULL ? "-" : none);
+}
+
+static void on_post(void *ctx, const struct vq_httpd_request *request,
+                    struct vq_httpd_response *response)
+{
+    struct fixture *f = ctx;
+    f->handled++;
+    response->status = 202;
+    response->content_type = "application/json";
+    vq_buf_printf(response->body, "%zu", request->body.bytes);
+    size_t n = request->body.bytes < 255 ? request->body.bytes : 255;
+    if (n > 0) {
+        memcpy(f->seen, request->body.at, n);
+    }
+    f->seen[n] = '\0';
+}
+
+static void on_large(void *ctx, const struct vq_httpd_request *request,
+                     struct vq_httpd_response *response)
+{
+    (void)ctx;
+    static char block[1 << 20];
+    memset(block, 'x', sizeof(block));
+    bool too_large = vq_httpd_query(request, "too") != NULL;
+    for (int i = 0; i < (too_large ? 65 : 8); i++) {
+        vq_buf_append(response->body, block, sizeof(block));
+    }
+}
+
+static const struct vq_httpd_route routes[] = {
+    {VQ_HTTPD_GET, "/metrics", true, on_metrics}, {VQ_HTTPD_GET, "/status", false, on_metrics},
+    {VQ_HTTPD_POST, "/control", false, on_post},  {VQ_HTTPD_GET, "/pages/*", true, on_metrics},
+    {VQ_HTTPD_GET, "/large", true, on_large},
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    *state = f;
+    assert_ok(vq_loop_create(&f->loop, NULL));
+    assert_ok(vq_secret_from_bytes(vq_span_str("t0ken"), &f->token));
+    struct vq_httpd_options options = {
+        .token = f->token, .routes = routes, .routes_count = VQ_COUNT(routes), .ctx = f};
+    assert_ok(vq_httpd_create(f->loop, &options, &f->httpd, NULL));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    vq_httpd_destroy(&f->httpd);
+    vq_loop_destroy(&f->loop);
+    vq_secret_destroy(&f->token);
+    free(f);
+    return 0;
+}
+
+struct ask {
+    int port;
+    const char *request;
+    size_t request_bytes;
+    char *answer;
+    size_t answer_bytes;
+    bool done;
+};
+
+static void ask_work(void *ctx)
+{
+    struct ask *a = ctx;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)a->port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    size_t cap = 16 << 20;
+    a->answer = calloc(1, cap);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0) {
+        size_t sent = 0;
+        while (sent < a->request_bytes) {
+            ssize_t n = send(fd, a->request + sent, a->request_bytes - sent, MSG_NOSIGNAL);
+            if (n <= 0) {
+                break;
+            }
+            sent += (size_t)n;
+        }
+        ssize_t got;
+        while (a->answer_bytes < cap - 1 &&
+               (got = recv(fd, a->answer + a->answer_bytes, cap - 1 - a->answer_bytes, 0)) > 0) {
+            a->answer_bytes += (size_t)got;
+        }
+    }
+    (void)close(fd);
+}
+
+static void ask_done(void *ctx)
+{
+    ((struct ask *)ctx)->done = true;
+}
+
+/* The whole answer; the caller frees it. */
+static char *ask_bytes(struct fixture *f, const char *request, size_t bytes)
+{
+    struct ask a = {.port = vq_httpd_port(f->httpd), .request = request, .request_bytes = bytes};
+    assert_ok(vq_loop_work(f->loop, ask_work, ask_done, &a));
+    wait_flag(f->loop, &a.done);
+    return a.answer;
+}
+
+static char *ask(struct fixture *f, const char *line, const char *headers)
+{
+    char request[1024];
+    int n =
+        snprintf(request, sizeof(request),
+                 "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%s\r\n", line, headers);
+    return ask_bytes(f, request, (size_t)n);
+}
+
+static void expect(struct fixture *f, const char *line, const char *headers, const char *status,
+                   const char *part)
+{
+    char *answer = ask(f, line, headers);
+    assert_contains(answer, status);
+    assert_contains(answer, part);
+    free(answer);
+}
+
+#define AUTH "Authorization: Bearer t0ken\r\n"
+
+static void test_routes(void **state)
+{
+    struct fixture *f = *state;
+    expect(f, "GET /metrics", "", "HTTP/1.1 200", "path=/metrics name=- none=-");
+    expect(f, "GET /metrics?name=a%20b&x=", "", "HTTP/1.1 200", "name=a b");
+    expect(f, "GET /pages/a/b.css", "", "HTTP/1.1 200", "path=/pages/a/b.css");
+    expect(f, "GET /nothing", "", "HTTP/1.1 404", "");
+    expect(f, "GET /metrics/x", "", "HTTP/1.1 404", "");
+    expect(f, "POST /metrics", "Content-Length: 0\r\n", "HTTP/1.1 405", "");
+    expect(f, "DELETE /metrics", "", "HTTP/1.1 405", "");
+    assert_int_equal(f->handled, 3);
+    char *answer = ask(f, "HEAD /metrics", "");
+    assert_contains(answer, "HTTP/1.1 200");
+    assert_null(strstr(answer, "path="));
+    free(answer);
+    expect(f, "GET /metrics", "", "X-Content-Type-Options: nosniff", "Cache-Control: no-store");
+}
+
+static void test_token(void **state)
+{
+    struct fixture *f = *state;
+    const char *const wrong[] = {"",
+                                 "Authorization: Bearer \r\n",
+                                 "Authorization: Bearer t0ke\r\n",
+                                 "Authorization: Bearer t0kenn\r\n",
+                                 "Authorization: Bearer T0ken\r\n",
+                                 "Authorization: Bearer t\r\n",
+                                 "Authorization: t0ken\r\n",
+                                 "Authorization: Basic t0ken\r\n"};
+    for (size_t i = 0; i < VQ_COUNT(wrong); i++) {
+        char *answer = ask(f, "GET /status", wrong[i]);
+        assert_contains(answer, "HTTP/1.1 401");
+        assert_null(strstr(answer, "path="));
+        assert_null(strstr(answer, "t0ken"));
+        free(answer);
+    }
+    assert_int_equal(f->handled, 0);
+    expect(f, "GET /status", AUTH, "HTTP/1.1 200", "path=/status");
+    expect(f, "GET /metrics", "", "HTTP/1.1 200", "path=/metrics"); /* open */
+}
+
+static void test_host_header(void **state)
+{
+    struct fixture *f = *state;
+    const char *const hosts[] = {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example",
+                                 "127.0.0.2", ""};
+    for (size_t i = 0; i < VQ_COUNT(hosts); i++) {
+        char request[256];
+        int n =
+            snprintf(request, sizeof(request),
+                     "GET /metrics HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", hosts[i]);
+        char *answer = ask_bytes(f, request, (size_t)n);
+        assert_contains(answer, "HTTP/1.1 403");
+        free(answer);
+    }
+    assert_int_equal(f->handled, 0);
+    const char good[] =
+        "GET /metrics HTTP/1.1\r\nHost: localhost:8080\r\nConnection: close\r\n\r\n";
+    char *answer = ask_bytes(f, good, strlen(good));
+    assert_contains(answer, "HTTP/1.1 200");
+    free(answer);
+}
+
+static void test_post_body(void **state)
+{
+    struct fixture *f = *state;
+    char *answer = ask(f, "POST /control", AUTH "Content-Length: 5\r\n\r\nhello");
+    assert_contains(answer, "HTTP/1.1 202");
+    assert_contains(answer, "application/json");
+    assert_string_equal(f->seen, "hello");
+    free(answer);
+    /* one byte over the limit */
+    size_t body = VQ_HTTPD_REQUEST_BYTES_MAX + 1;
+    char *request = calloc(1, body + 512);
+    int n = snprintf(request, 512,
+                     "POST /control HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" AUTH
+                     "Content-Length: %zu\r\n\r\n",
+                     body);
+    memset(request + n, 'x', body);
+    answer = ask_bytes(f, request, (size_t)n + body);
+    assert_contains(answer, "HTTP/1.1 413");
+    assert_int_equal(f->handled, 1);
+    free(answer);
+    free(request);
+}
+
+static void test_large_answers(void **state)
+{
+    struct fixture *f = *state;
+    char *answer = ask(f, "GET /large", "");
+    assert_contains(answer, "HTTP/1.1 200");
+    const char *body = strstr(answer, "\r\n\r\n");
+    assert_non_null(body);
+    assert_int_equal(strlen(body + 4), 8 << 20);
+    free(answer);
+    expect(f, "GET /large?too=1", "", "HTTP/1.1 500", "too long");
+}
+
+static void test_garbage_and_idle_connections(void **state)
+{
+    struct fixture *f = *state;
+    const char *const garbage[] = {"\r\n\r\n\r\n", "GET\r\n\r\n",
+                                   "nonsense nonsense nonsense\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"};
+    for (size_t i = 0; i < VQ_COUNT(garbage); i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0); /* left open, idle */
+        struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(vq_httpd_port(f->httpd))};
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+        assert_true(send(fd, garbage[i], strlen(garbage[i]), MSG_NOSIGNAL) > 0);
+        run_for(f->loop, 20);
+        expect(f, "GET /metrics", "", "HTTP/1.1 200", "path=/metrics");
+        (void)close(fd);
+    }
+}
+
+static void test_addresses(void **state)
+{
+    struct fixture *f = *state;
+    struct vq_httpd *other = NULL;
+    struct vq_error err = {""};
+    struct vq_httpd_options options = {.routes = routes, .routes_count = 1, .ctx = f};
+    const char *const refused[] = {"0.0.0.0", "192.0.2.1", "::", "localhost", ""};
+    for (size_t i = 0; i < VQ_COUNT(refused); i++) {
+        options.address = refused[i];
+        assert_status(vq_httpd_create(f->loop, &options, &other, &err), VQ_INVALID);
+        assert_null(other);
+    }
+    options.address = NULL;
+    options.port = vq_httpd_port(f->httpd);
+    assert_status(vq_httpd_create(f->loop, &options, &other, &err), VQ_EXISTS);
+    assert_contains(err.text, "taken");
+    options.port = 0;
+    options.address = "::1";
+    if (vq_httpd_create(f->loop, &options, &other, &err) == VQ_OK) {
+        assert_true(vq_httpd_port(other) != 0);
+        vq_httpd_destroy(&other);
+    }
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_routes),    T(test_token),         T(test_host_header),
+        T(test_post_body), T(test_large_answers), T(test_garbage_and_idle_connections),
+        T(test_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
