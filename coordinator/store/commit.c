@@ -3,8 +3,7 @@
  *   2. answers, in key order, the first one wins;
  *   3. ledger rows, in key order;
  *   4. while the run's epoch is mine: failure rows of tasks that are still open, the standing
- *      state of each touched cell,
- *      and commit n.
+ *      state of each touched cell, and commit n.
  *
  * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and
  * reports the same states; an answer is never overwritten, nor is a ledger row, except `unknown` by

@@ -331,6 +331,65 @@ static void test_full_disk(void **state)
     assert_int_equal((values - 1) % 2000, 200);
 }
 
+/* ---- the loop thread and the pool ---- */
+
+struct committer {
+    struct fx *fx;
+    _Atomic bool done;
+    enum vq_status status;
+};
+
+static void *commit_thread(void *ctx)
+{
+    struct committer *c = ctx;
+    struct vq_error err;
+    for (uint64_t i = 0; i < 40 && c->status == VQ_OK; i++) {
+        struct vq_commit commit;
+        add_made_up(c->fx, i * 50, 50, 3000);
+        c->status = vq_commit_run(c->fx->calls, &c->fx->plan, &c->fx->run, c->fx->epoch,
+                                  c->fx->batch, 9000, &commit, &err);
+        vq_batch_clear(c->fx->batch);
+        if (c->status == VQ_OK) {
+            vq_commit_free(&commit);
+        }
+    }
+    atomic_store(&c->done, true);
+    return NULL;
+}
+
+/* Look-ups see whole commits only, in their order, while the map grows under them. */
+static void test_read_while_writing(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_calls_options options = {.map_bytes = 1u << 20, .reserve_bytes = 1u << 20};
+    struct committer c = {.fx = fx};
+    pthread_t thread;
+    struct vq_error err;
+    vq_calls_close(&fx->calls);
+    assert_ok(vq_calls_open(fx->dir, &options, &fx->calls, &err), &err);
+    assert_int_equal(pthread_create(&thread, NULL, commit_thread, &c), 0);
+    uint64_t seen = 0;
+    bool last = false;
+    while (!last) {
+        last = atomic_load(&c.done);
+        struct vq_view *view = NULL;
+        enum vq_status status = vq_view_begin(fx->calls, &view, &err);
+        if (status == VQ_AGAIN) {
+            continue;
+        }
+        assert_ok(status, &err);
+        while (seen < 40 && has_made_up(fx, view, seen * 50)) {
+            seen++;
+        }
+        assert_true(seen == 0 || has_made_up(fx, view, seen * 50 - 1));
+        assert_false(has_made_up(fx, view, seen * 50 + 49));
+        vq_view_end(&view);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(c.status, VQ_OK);
+    assert_int_equal(seen, 40);
+}
+
 /* ---- processes that end ---- */
 
 /* Commits ten answers at a time and says how many are durable, until it is killed. */
@@ -525,8 +584,9 @@ int main(void)
         CASE(test_not_a_store),     CASE(test_flipped_bit),
         CASE(test_epochs),          CASE(test_generation_limit),
         CASE(test_map_grows),       CASE(test_map_grown_by_another),
-        CASE(test_full_disk),       CASE(test_killed_anywhere),
-        CASE(test_writer_lock),     CASE(test_sigbus),
+        CASE(test_full_disk),       CASE(test_read_while_writing),
+        CASE(test_killed_anywhere), CASE(test_writer_lock),
+        CASE(test_sigbus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
