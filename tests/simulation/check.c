@@ -44,6 +44,25 @@ static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_cal
     }
 }
 
+void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (settled[i].outcome != VQ_OUTCOME_NONE && s->settled_ns[settled[i].task] == 0) {
+            s->settled_ns[settled[i].task] = s->now_ns;
+        }
+    }
+}
+
+/* Rule 3: the holder of a task that somebody else's answer settled gets a CANCEL: before its lease is renewed again. */
+static void check_settled_call(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    int64_t settled_ns = s->settled_ns[call->task];
+    if (settled_ns != 0 && s->now_ns > settled_ns + s->term_ns) {
+        sim_fail(s, "rule 3: worker %u asks task %llu, settled since %.3f s", worker,
+                 (unsigned long long)call->task, (double)settled_ns / 1e9);
+    }
+}
+
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     struct vq_hash request;
@@ -53,6 +72,7 @@ void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *c
             sim_fail(s, "the worker's request hash is not the coordinator's");
         }
     }
+    check_settled_call(s, worker, call);
     check_fence(s, worker, call);
     check_twice(s, worker, call);
 }

@@ -68,6 +68,7 @@ static void coord_end(struct sim *s)
     co->settled = NULL;
     co->batch = NULL;
     co->batch_lmdb = co->paused = false;
+    memset(s->settled_ns, 0, (size_t)vq_grid_tasks(&s->grid) * sizeof(*s->settled_ns));
     co->life++;
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
@@ -107,7 +108,7 @@ void sim_redis_kill(struct sim *s)
     s->report->redis_kills++;
     s->coord.redis_away = true;
     memset(s->store.column, 0, (size_t)vq_grid_tasks(&s->grid));
-    s->store.column_commits = s->store.commits / 2;
+    s->store.column_commits = 0; /* n and columns are lost together */
     sim_push(s, s->now_ns + sim_spread(s, VQ_NS_PER_S), EV_REDIS_BACK, 0, 0, 0);
 }
 
@@ -187,6 +188,7 @@ static void commit_redis(struct sim *s)
         sim_store_commit_redis(&s->store, co->batch);
     }
     uint64_t no = co->batch->no;
+    sim_check_settled(s, co->settled, co->settled_count);
     co->batch = NULL;
     co->batch_lmdb = false;
     if (co->paused) {

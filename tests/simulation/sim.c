@@ -296,7 +296,13 @@ static void make_store(struct sim *s)
     s->audited = vq_alloc((size_t)tasks / 2, 1);
     s->first = vq_alloc((size_t)vq_grid_shards(&s->grid), 1);
     s->leased = vq_alloc((size_t)tasks, sizeof(*s->leased));
-    VQ_ASSERT(s->audited != NULL && s->first != NULL && s->leased != NULL);
+    s->settled_ns = vq_alloc((size_t)tasks, sizeof(*s->settled_ns));
+    s->poison = vq_alloc((size_t)tasks, sizeof(*s->poison));
+    VQ_ASSERT(s->audited != NULL && s->first != NULL && s->leased != NULL &&
+              s->settled_ns != NULL && s->poison != NULL);
+    for (int64_t n = sim_chance(s, 0.15) ? sim_between(s, 1, 2) : 0; n > 0; n--) {
+        s->poison[vq_rng_below(&s->rng, tasks)] = true;
+    }
     for (uint64_t cell = 0; cell < tasks / 2; cell++) {
         s->audited[cell] = sim_chance(s, 0.15);
     }
@@ -392,6 +398,8 @@ static void world_free(struct sim *s)
     vq_free(s->audited);
     vq_free(s->first);
     vq_free(s->leased);
+    vq_free(s->settled_ns);
+    vq_free(s->poison);
     vq_free(s->texts);
     vq_free(s->samples);
     vq_free(s->ids);
@@ -440,6 +448,7 @@ static void for_worker(struct sim *s, const struct sim_event *event)
     }
     struct vq_work_event tick = {.type = VQ_WORK_TICK};
     struct vq_work_event connected = {.type = VQ_WORK_CONNECTED};
+    const struct sim_call *call;
     switch ((int)event->kind) {
     case EV_TO_WORKER:
         if (event->b == w->connection && w->up) {
@@ -451,7 +460,14 @@ static void for_worker(struct sim *s, const struct sim_event *event)
             sim_worker_step(s, event->a, &connected);
         }
         break;
-    case EV_REPLY: sim_call_reply(s, event->a, (size_t)event->b); break;
+    case EV_REPLY:
+        call = &s->calls[event->b];
+        if (s->poison[call->task] && call->end == VQ_END_ANSWER) {
+            sim_worker_kill(s, event->a); /* as a bug in reading this answer would */
+        } else {
+            sim_call_reply(s, event->a, (size_t)event->b);
+        }
+        break;
     case EV_WORKER_TICK:
         w->wake_ns = w->wake_ns <= s->now_ns ? INT64_MAX : w->wake_ns;
         sim_worker_step(s, event->a, &tick);

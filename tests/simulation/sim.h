@@ -23,7 +23,7 @@
 #include "tests/simulation/store.h"
 #include "worker/core/work.h"
 
-#define SIM_WORKERS_MAX 64 /* processes, over the whole run */
+#define SIM_WORKERS_MAX 200 /* processes, over the whole run */
 #define SIM_WHY_MAX     512
 
 struct sim_options {
@@ -213,6 +213,8 @@ struct sim {
     size_t calls_count, calls_cap;
     struct sim_map calls_by_id, calls_by_request; /* the latest of a request */
     struct vq_fence *leased;                      /* by task: the last fence it was leased under */
+    int64_t *settled_ns; /* by task: when it was settled in this coordinator's life; 0: not yet */
+    bool *poison;        /* by task: its call kills its worker */
 };
 
 /* sim.c */
@@ -265,6 +267,7 @@ void sim_heal(struct sim *s);
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_check_ack(struct sim *s, const struct vq_id *call);
 void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease);
+void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count);
 void sim_check_silence(struct sim *s);
 void sim_check_step(struct sim *s);
 void sim_check_end(struct sim *s);

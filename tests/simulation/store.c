@@ -3,14 +3,13 @@
 
 #include "common/base/alloc.h"
 
-#define REPEATS_MAX 4
-
 void sim_store_init(struct sim_store *store)
 {
     size_t tasks = (size_t)vq_grid_tasks(&store->grid);
-    store->failures = vq_alloc(tasks, sizeof(*store->failures));
+    store->failures = vq_alloc(tasks, SIM_REPEATS_MAX);
     store->column = vq_alloc(tasks, 1);
-    VQ_ASSERT(store->failures != NULL && store->column != NULL && store->repeat_max < REPEATS_MAX);
+    VQ_ASSERT(store->failures != NULL && store->column != NULL &&
+              store->repeat_max < SIM_REPEATS_MAX);
 }
 
 void sim_store_free(struct sim_store *store)
@@ -85,9 +84,8 @@ static void attempts_of(const struct sim_store *store, uint64_t task, struct vq_
                              &repair);
             repaired = answer_of(store, &repair);
         }
-        const struct sim_failure *failure = &store->failures[task];
         ret[r] = (struct vq_attempt){
-            .failure = failure->repeat == r ? failure->outcome : VQ_OUTCOME_NONE,
+            .failure = (enum vq_outcome)store->failures[task * SIM_REPEATS_MAX + r],
             .answer = verdict(answer),
             .repaired = verdict(repaired),
         };
@@ -105,7 +103,7 @@ static struct vq_task_plan plan_of(const struct sim_store *store, uint64_t task)
 
 void sim_store_state(const struct sim_store *store, uint64_t task, struct vq_task_view *ret_view)
 {
-    struct vq_attempt attempts[2][REPEATS_MAX];
+    struct vq_attempt attempts[2][SIM_REPEATS_MAX];
     attempts_of(store, task & ~UINT64_C(1), attempts[0]);
     attempts_of(store, task | 1, attempts[1]);
     const struct vq_attempt *const both[2] = {attempts[0], attempts[1]};
@@ -144,7 +142,7 @@ static void failure_put(struct sim_store *store, uint64_t task, uint32_t repeat,
     struct vq_task_view view;
     sim_store_state(store, task, &view);
     if (view.outcome == VQ_OUTCOME_NONE && view.repeat == repeat) {
-        store->failures[task] = (struct sim_failure){repeat, outcome};
+        store->failures[task * SIM_REPEATS_MAX + repeat] = (uint8_t)outcome;
     }
 }
 

@@ -7,6 +7,8 @@
 #include "coordinator/core/coord.h"
 #include "tests/simulation/map.h"
 
+#define SIM_REPEATS_MAX 4
+
 struct sim_answer {
     char *text;
     size_t bytes;
@@ -18,11 +20,6 @@ struct sim_ledger_row {
     struct vq_id call;
     uint8_t end;
     uint32_t times; /* committed so often */
-};
-
-struct sim_failure {
-    uint32_t repeat;
-    enum vq_outcome outcome; /* NONE: no row */
 };
 
 struct sim_store {
@@ -42,8 +39,8 @@ struct sim_store {
     size_t answers_count, answers_cap;
     struct sim_ledger_row *ledger;
     size_t ledger_count, ledger_cap;
-    struct sim_failure *failures; /* by task */
-    uint64_t commits;             /* n in LMDB */
+    uint8_t *failures; /* by task and repeat: an outcome, NONE: no row */
+    uint64_t commits;  /* n in LMDB */
 
     uint8_t *column; /* Redis: by task */
     uint64_t column_commits;
