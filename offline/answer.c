@@ -1,6 +1,6 @@
-/* From a parsed request to the body of the answer. First an opinion (lexical judge, oracle, or the decision read from
- * an answer that is to be repaired), then its text, then the fault. Invariant: every reply is either a whole answer that a
- * provider would bill (paid) or says why not. */
+/* From a parsed request to the body of the answer. First an opinion (lexical judge, oracle, or the
+ * decision read from an answer that is to be repaired), then its text, then the fault. Invariant:
+ * every reply is either a whole answer that a provider would bill (paid) or says why not. */
 #include "offline/answer.h"
 
 #include <inttypes.h>
@@ -22,7 +22,8 @@ struct draft {
     struct vq_chat_answer answer;
 };
 
-/* A repair asks which decision an answer states: the only output it names in capitals, if it names just one. */
+/* A repair asks which decision an answer states: the only output it names in capitals, if it names
+ * just one. */
 static const char *stated_in(struct vq_span text)
 {
     bool a = memmem(text.at, text.bytes, "Output A", 8) != NULL;

@@ -1,5 +1,5 @@
-/* Makes the text of a chat answer: asks a judge, writes the verdict in the form that was asked for, and spoils the text
- * where a fault wants it. No sockets, no clock. */
+/* Makes the text of a chat answer: asks a judge, writes the verdict in the form that was asked for,
+ * and spoils the text where a fault wants it. No sockets, no clock. */
 #ifndef VQ_OFFLINE_ANSWER_H
 #define VQ_OFFLINE_ANSWER_H
 
@@ -23,8 +23,8 @@ struct vq_answer_context {
     int64_t created_s;
 };
 
-/* Fills status, body, tokens, outcome, verdict and paid of the reply. VQ_NOT_FOUND: the oracle does not know the
- * question; the sentence is for the client. */
+/* Fills status, body, tokens, outcome, verdict and paid of the reply. VQ_NOT_FOUND: the oracle does
+ * not know the question; the sentence is for the client. */
 enum vq_status vq_answer_make(const struct vq_answerer *answerer,
                               const struct vq_chat_request *request,
                               const struct vq_answer_context *context, struct vq_reply *reply,

@@ -1,5 +1,5 @@
-/* JSON lines to one file descriptor. Invariant: only whole lines are written, in order, each in one write() as far as
- * the kernel takes it. Not its job: what stands in a line (service.c). */
+/* JSON lines to one file descriptor. Invariant: only whole lines are written, in order, each in one
+ * write() as far as the kernel takes it. Not its job: what stands in a line (service.c). */
 #include "offline/call_log.h"
 
 #include "common/base/clock.h"

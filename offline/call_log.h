@@ -1,5 +1,6 @@
-/* The server's own record of every call, as JSON lines: what tests take for the truth. A line is handed to the kernel
- * with write() before its answer leaves, so that killing the server loses none. Never holds a key. */
+/* The server's own record of every call, as JSON lines: what tests take for the truth. A line is
+ * handed to the kernel with write() before its answer leaves, so that killing the server loses
+ * none. Never holds a key. */
 #ifndef VQ_OFFLINE_CALL_LOG_H
 #define VQ_OFFLINE_CALL_LOG_H
 
@@ -11,16 +12,19 @@ struct vq_call_log {
     struct vq_json line; /* the one that is being made, into `lines` */
 };
 
-/* Appends to an existing file; created 0600, since it tells who asked what when. No path: no log. */
+/* Appends to an existing file; created 0600, since it tells who asked what and when. No
+ * path: no log. */
 enum vq_status vq_call_log_open(const char *path, struct vq_call_log *ret_log,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 void vq_call_log_close(struct vq_call_log *log);
 
-/* Begins a line with its event, number and wall time; the caller writes more keys and values, then ends it. */
+/* Begins a line with its event, number and wall time; the caller writes more keys and values, then
+ * ends it. */
 struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, uint64_t n);
 void vq_call_log_end(struct vq_call_log *log);
 
-/* Writes what was gathered. VQ_IO when the file does not take it: the server must stop, its log would lie. */
+/* Writes what was gathered. VQ_IO when the file does not take it: the server must stop, its log
+ * would lie. */
 enum vq_status vq_call_log_flush(struct vq_call_log *log, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

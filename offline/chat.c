@@ -1,5 +1,6 @@
-/* The chat dialect. The body is parsed once; spans of the question point into the tree. Only the fields that matter
- * here are looked at, others are let through as a lenient provider would. Not its job: what to answer (answer.c). */
+/* The chat dialect. The body is parsed once; spans of the question point into the tree. Only the
+ * fields that matter here are looked at, others are let through as a lenient provider would. Not
+ * its job: what to answer (answer.c). */
 #include "offline/chat.h"
 
 #include "common/text/json.h"
@@ -15,7 +16,8 @@ uint64_t vq_chat_tokens(uint64_t bytes)
     return (bytes + 3) / 4;
 }
 
-/* The text of a message: a string, or the text parts of a list joined. The parts are joined into `joined`. */
+/* The text of a message: a string, or the text parts of a list joined. The parts are joined into
+ * `joined`. */
 static struct vq_span text_of(const json_t *message, struct vq_buf *joined)
 {
     const json_t *content = json_object_get(message, "content");
@@ -96,7 +98,8 @@ static enum vq_status read_messages(const json_t *messages, struct vq_chat_reque
     return request->joined.status == VQ_OK ? VQ_OK : vq_fail(err, VQ_INVALID, "too long");
 }
 
-/* response_format: the names of the properties to fill. The one with a list of allowed values takes the verdict. */
+/* response_format: the names of the properties to fill. The one with a list of allowed values takes
+ * the verdict. */
 static void read_format(const json_t *root, struct vq_chat_request *request)
 {
     const json_t *format = json_object_get(root, "response_format");

@@ -1,4 +1,5 @@
-/* Requests of the OpenAI-compatible chat: reading them, and writing the answers' bodies. No sockets, no clock. */
+/* Requests of the OpenAI-compatible chat: reading them, and writing the answers' bodies. No
+ * sockets, no clock. */
 #ifndef VQ_OFFLINE_CHAT_H
 #define VQ_OFFLINE_CHAT_H
 

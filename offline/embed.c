@@ -1,5 +1,5 @@
-/* Hashed n-grams: every word and every run of three to five characters inside words (with their borders) adds +1 or -1 to
- * one of the dimensions, by hash. Not its job: meaning. */
+/* Hashed n-grams: every word and every run of three to five characters inside words (with their
+ * borders) adds +1 or -1 to one of the dimensions, by hash. Not its job: meaning. */
 #include "offline/embed.h"
 
 #include "common/base/alloc.h"

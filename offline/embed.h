@@ -1,4 +1,5 @@
-/* Embeddings without a model: hashed n-grams of letters and words, normalised. Texts that share words are near. */
+/* Embeddings without a model: hashed n-grams of letters and words, normalised. Texts that share
+ * words are near. */
 #ifndef VQ_OFFLINE_EMBED_H
 #define VQ_OFFLINE_EMBED_H
 
@@ -12,8 +13,8 @@
 /* Unit length; zero for a text without letters or digits. */
 void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector);
 
-/* A request of POST /v1/embeddings into a reply; what is wrong with it becomes an error reply. Returns the model's name
- * as asked into ret_model (VQ_CHAT_MODEL_BYTES). */
+/* A request of POST /v1/embeddings into a reply; what is wrong with it becomes an error reply.
+ * Returns the model's name as asked into ret_model (VQ_CHAT_MODEL_BYTES). */
 enum vq_status vq_embed_answer(struct vq_span body, struct vq_reply *reply,
                                char *ret_model) VQ_WARN_UNUSED;
 

@@ -1,4 +1,5 @@
-/* vibeq-offline: start and stop. Exit codes: 0 stopped by a signal, 1 internal error, 2 usage or input error. */
+/* vibeq-offline: start and stop. Exit codes: 0 stopped by a signal, 1 internal error, 2 usage or
+ * input error. */
 #include "common/base/secret.h"
 #include "offline/options.h"
 #include "offline/server.h"

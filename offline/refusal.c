@@ -26,8 +26,9 @@ static bool has_habit(enum vq_fault fault)
            fault == VQ_FAULT_OVERLOADED;
 }
 
-/* Retry-After as the rule wants it: nothing said = one second where a provider would say so; "absent"; "right" (until the
- * rule ends); "date:S"; "ms:N" (retry-after-ms); any other text as it is. */
+/* Retry-After as the rule wants it: nothing said = one second where a provider would say so;
+ * "absent"; "right" (until the rule ends); "date:S"; "ms:N" (retry-after-ms); any other text as it
+ * is. */
 static void add_retry_after(struct vq_reply *reply, const struct vq_fault_rule *rule,
                             int64_t since_start_ms, int64_t unix_ms)
 {

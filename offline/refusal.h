@@ -1,4 +1,5 @@
-/* Replies that refuse: the errors that were asked for, and those of the rate limit, with their headers. */
+/* Replies that refuse: the errors that were asked for, and those of the rate limit, with their
+ * headers. */
 #ifndef VQ_OFFLINE_REFUSAL_H
 #define VQ_OFFLINE_REFUSAL_H
 

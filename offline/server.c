@@ -1,10 +1,11 @@
-/* libmicrohttpd without a thread of its own, inside an epoll loop that also has the signals, the deadlines of delayed
- * answers, and the sockets on which a spoiled answer is played.
- * A request is RECEIVING until its body is whole; then it is answered at once, or WAITING (suspended) for its delay, then
- * DUE. A spoiled answer is PLAYING: the connection stays suspended, so the library does not touch the socket, and the
- * bytes are written to its descriptor from here; when it is OVER the library is told to close.
- * Invariants: a suspended request is in the heap of deadlines, or watched in epoll, or both; every request is freed in
- * the library's completion callback and nowhere else. Not its job: what is answered (service.c). */
+/* libmicrohttpd without a thread of its own, inside an epoll loop that also has the signals, the
+ * deadlines of delayed answers, and the sockets on which a spoiled answer is played. A request is
+ * RECEIVING until its body is whole; then it is answered at once, or WAITING (suspended) for its
+ * delay, then DUE. A spoiled answer is PLAYING: the connection stays suspended, so the library does
+ * not touch the socket, and the bytes are written to its descriptor from here; when it is OVER the
+ * library is told to close. Invariants: a suspended request is in the heap of deadlines, or watched
+ * in epoll, or both; every request is freed in the library's completion callback and nowhere else.
+ * Not its job: what is answered (service.c). */
 #include "offline/server.h"
 
 #include "common/base/alloc.h"
@@ -131,7 +132,8 @@ static void end_playing(struct exchange *x, const char *lost)
     wake(x, OVER);
 }
 
-/* Sends as much of a spoiled answer as goes; then waits, hangs or ends. The connection is suspended. */
+/* Sends as much of a spoiled answer as goes; then waits, hangs or ends. The connection is
+ * suspended. */
 static void play(struct exchange *x)
 {
     int64_t wait_ns = 0;
@@ -236,8 +238,8 @@ static struct exchange *open_exchange(struct vq_server *server, struct MHD_Conne
     return x;
 }
 
-/* The library's callback for a request: once with its headers, then for pieces of its body, then to answer it, and
- * again each time a suspended connection goes on. */
+/* The library's callback for a request: once with its headers, then for pieces of its body, then to
+ * answer it, and again each time a suspended connection goes on. */
 static enum MHD_Result take_request(void *cls, struct MHD_Connection *connection, const char *path,
                                     const char *method, const char *version, const char *upload,
                                     size_t *upload_bytes, void **request)
@@ -460,7 +462,8 @@ static void run_due(struct vq_server *server)
     }
 }
 
-/* False when a signal says to stop. A peer that goes away ends the answer that is being played to it. */
+/* False when a signal says to stop. A peer that goes away ends the answer that is being played to
+ * it. */
 static bool handle_events(struct vq_server *server, const struct epoll_event *events, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
-/* The order in which a call is looked at is a provider's: path, key, size, JSON, then the faults that were asked for, the
- * model, the rate limit, and the answer. Invariants: a call has exactly one "request" and at most one "answer" line, the
- * latter in the file before its first byte leaves; a key is seen only as its fingerprint. */
+/* The order in which a call is looked at is a provider's: path, key, size, JSON, then the faults
+ * that were asked for, the model, the rate limit, and the answer. Invariants: a call has exactly
+ * one "request" and at most one "answer" line, the latter in the file before its first byte leaves;
+ * a key is seen only as its fingerprint. */
 #include "offline/service.h"
 
 #include "common/base/alloc.h"
@@ -97,8 +98,8 @@ void vq_service_destroy(struct vq_service **service)
     *service = NULL;
 }
 
-/* The fingerprint of "Bearer KEY" into `print`; "" without a key. Fingerprints are slow to make (they go through
- * guarded memory), so they are remembered by a hash of the header. */
+/* The fingerprint of "Bearer KEY" into `print`; "" without a key. Fingerprints are slow to make
+ * (they go through guarded memory), so they are remembered by a hash of the header. */
 static enum vq_status print_key(struct vq_service *service, const char *header, char *print)
 {
     print[0] = '\0';

@@ -1,5 +1,5 @@
-/* From an HTTP request to a reply, and the log of both: keys, models, faults, limits, answers. Knows nothing of
- * sockets; `now_ns` is monotonic. */
+/* From an HTTP request to a reply, and the log of both: keys, models, faults, limits, answers.
+ * Knows nothing of sockets; `now_ns` is monotonic. */
 #ifndef VQ_OFFLINE_SERVICE_H
 #define VQ_OFFLINE_SERVICE_H
 
@@ -52,20 +52,22 @@ struct vq_call {
     bool too_large; /* the body was longer than the server reads, and dropped */
 };
 
-/* Makes the reply, which may have to wait for delay_ns before it is sent. The log has the request's line and has been
- * flushed when there is a delay; the answer's line follows with vq_service_answered. Fails only for our own reasons
- * (no memory, no log): then the server stops. */
+/* Makes the reply, which may have to wait for delay_ns before it is sent. The log has the request's
+ * line and has been flushed when there is a delay; the answer's line follows with
+ * vq_service_answered. Fails only for our own reasons (no memory, no log); then the
+ * server stops. */
 enum vq_status vq_service_take(struct vq_service *service, const struct vq_call *call,
                                int64_t now_ns, struct vq_reply *ret_reply,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Just before the first byte of the reply is sent: writes the answer's line, `taken_ns` being when the request came. */
+/* Just before the first byte of the reply is sent: writes the answer's line, `taken_ns` being when
+ * the request came. */
 enum vq_status vq_service_answered(struct vq_service *service, const struct vq_reply *reply,
                                    int64_t taken_ns, int64_t now_ns,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The request is over. `why` is NULL when all its bytes went out, else says what kept them ("client", "fault",
- * "stopped") and is logged as a line of its own. */
+/* The request is over. `why` is NULL when all its bytes went out, else says what kept them
+ * ("client", "fault", "stopped") and is logged as a line of its own. */
 enum vq_status vq_service_over(struct vq_service *service, const struct vq_reply *reply,
                                const char *why, struct vq_error *err) VQ_WARN_UNUSED;
 

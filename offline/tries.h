@@ -4,7 +4,9 @@
 
 #include "common/base/hash.h"
 
-#define VQ_TRIES_MAX (4u << 20) /* bodies that are remembered; further ones count as first tries */
+#define VQ_TRIES_MAX                                                                               \
+    (4u << 20) /* bodies that are remembered; further ones count as first tries   \
+                                 */
 
 struct vq_tries {
     struct vq_tries_slot *slots;
@@ -12,7 +14,8 @@ struct vq_tries {
     size_t n;
 };
 
-/* 1 for the first time. Forgets nothing below VQ_TRIES_MAX; without memory a new body counts as a first try. */
+/* 1 for the first time. Forgets nothing below VQ_TRIES_MAX; without memory a new body counts as a
+ * first try. */
 uint64_t vq_tries_count(struct vq_tries *tries, const struct vq_hash *hash);
 void vq_tries_free(struct vq_tries *tries);
 

@@ -1,6 +1,7 @@
-/* Spoiled answers. The whole answer is written out as bytes, then cut, padded or slowed down; a table says how for each
- * fault. A reset is made by connect(AF_UNSPEC), which drops the connection at once and leaves the descriptor to the
- * HTTP library that owns it. Not its job: to decide which answer is spoiled (service.c). */
+/* Spoiled answers. The whole answer is written out as bytes, then cut, padded or slowed down; a
+ * table says how for each fault. A reset is made by connect(AF_UNSPEC), which drops the connection
+ * at once and leaves the descriptor to the HTTP library that owns it. Not its job: to decide which
+ * answer is spoiled (service.c). */
 #include "offline/wire.h"
 
 #include "common/base/clock.h"
@@ -111,7 +112,8 @@ static void plan_bad_chunk(const struct vq_reply *reply, struct vq_wire *wire)
     vq_buf_puts(&wire->bytes, "\r\nthis is no size\r\n");
 }
 
-/* Head and body with the given length header, then `kept` in percent: of the head (below 100), or of head and body. */
+/* Head and body with the given length header, then `kept` in percent: of the head (below 100), or
+ * of head and body. */
 static void plan_plain(const struct vq_reply *reply, struct vq_wire *wire, enum length length,
                        unsigned head_percent, unsigned body_percent)
 {

@@ -1,5 +1,5 @@
-/* Plays a spoiled answer on a connected socket: what an HTTP library would never send. Writes without blocking; the
- * caller waits. */
+/* Plays a spoiled answer on a connected socket: what an HTTP library would never send. Writes
+ * without blocking; the caller waits. */
 #ifndef VQ_OFFLINE_WIRE_H
 #define VQ_OFFLINE_WIRE_H
 
@@ -36,7 +36,8 @@ enum vq_wire_state {
 };
 enum vq_wire_state vq_wire_step(struct vq_wire *wire, int fd, int64_t *ret_wait_ns);
 
-/* Aborts the connection of a socket with a TCP reset; the descriptor stays open, for its owner to close. */
+/* Aborts the connection of a socket with a TCP reset; the descriptor stays open, for its owner to
+ * close. */
 void vq_wire_reset(int fd);
 
 #endif

@@ -1,5 +1,5 @@
-/* Sliding windows of admitted requests, one queue of (time, tokens) a pool. Invariant: over any window of window_ns
- * no pool admits more requests or tokens than its limit. Not its job: HTTP. */
+/* Sliding windows of admitted requests, one queue of (time, tokens) a pool. Invariant: over any
+ * window of window_ns no pool admits more requests or tokens than its limit. Not its job: HTTP. */
 #include "offline/faults/limiter.h"
 
 #include "common/base/alloc.h"

@@ -1,6 +1,7 @@
-/* Rules of misbehaviour: parsing and matching. A rule is a flat JSON object whose fields are one table (`fields`);
- * the command line's form is turned into the same object. Invariant: chances depend on seed, rule, body and try only,
- * never on the order of arrival. Not its job: to carry a fault out (answer.c, wire.c). */
+/* Rules of misbehaviour: parsing and matching. A rule is a flat JSON object whose fields are one
+ * table (`fields`); the command line's form is turned into the same object. Invariant: chances
+ * depend on seed, rule, body and try only, never on the order of arrival. Not its job: to carry a
+ * fault out (answer.c, wire.c). */
 #include "offline/faults/rules.h"
 
 #include "common/base/alloc.h"

@@ -1,5 +1,6 @@
-/* Which fault a request meets: a list of rules, from a script or from single options. Pure but for reading the script
- * file; time and the request's hash are arguments. The first rule that fires wins. */
+/* Which fault a request meets: a list of rules, from a script or from single options. Pure but for
+ * reading the script file; time and the request's hash are arguments. The first rule that fires
+ * wins. */
 #ifndef VQ_OFFLINE_FAULTS_RULES_H
 #define VQ_OFFLINE_FAULTS_RULES_H
 
@@ -72,8 +73,8 @@ struct vq_fault_rules {
 
 void vq_fault_rules_free(struct vq_fault_rules *rules);
 
-/* A script: one JSON object a line, the fields of vq_fault_rule; empty lines and lines that begin with # are skipped.
- * Errors name file, line and field. */
+/* A script: one JSON object a line, the fields of vq_fault_rule; empty lines and lines that begin
+ * with # are skipped. Errors name file, line and field. */
 enum vq_status vq_fault_rules_load(struct vq_fault_rules *rules, const char *path,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 /* "NAME=P" or "NAME=P,field=value,...": the same from the command line. */
@@ -91,8 +92,8 @@ struct vq_fault_query {
     int64_t since_start_ms;
 };
 
-/* The rule that fires, or NULL. Counts in every rule it looks at. The same seed, bodies and tries meet the same
- * chances, in whatever order they come. */
+/* The rule that fires, or NULL. Counts in every rule it looks at. The same seed, bodies and tries
+ * meet the same chances, in whatever order they come. */
 const struct vq_fault_rule *vq_fault_rules_match(struct vq_fault_rules *rules,
                                                  const struct vq_fault_query *query);
 

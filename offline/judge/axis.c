@@ -1,8 +1,9 @@
-/* Reads an axis. Its texts are brought into one plain form (lower case, one space between words, a bar where a
- * clause ends), then searched for the cues of topics.def. A negation shortly before a cue in the same clause turns
- * it. A topic weighs (cues in high) - (cues in low), so that changing the two changes the sign; where they say
- * nothing of a topic that the name speaks of, words like "more" and "less" give it a direction.
- * Invariant: weights are odd in (low, high). Not its job: to look at outputs. */
+/* Reads an axis. Its texts are brought into one plain form (lower case, one space between words, a
+ * bar where a clause ends), then searched for the cues of topics.def. A negation shortly before a
+ * cue in the same clause turns it. A topic weighs (cues in high) - (cues in low), so that changing
+ * the two changes the sign; where they say nothing of a topic that the name speaks of, words like
+ * "more" and "less" give it a direction. Invariant: weights are odd in (low, high). Not its job: to
+ * look at outputs. */
 #include "offline/judge/axis.h"
 
 #include <ctype.h>

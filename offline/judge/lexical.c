@@ -1,7 +1,8 @@
-/* Compares two outputs on an axis. The difference is a weighted mean of the differences of single measures; a small
- * noise, drawn by hash from everything but the position, is added; below the judge's threshold the outputs are equal.
- * Invariants: swapping the outputs negates the difference bit by bit, and so does swapping low and high. Every
- * quantity below is odd in both, or does not depend on them. Not its job: formats of answers (chat.h). */
+/* Compares two outputs on an axis. The difference is a weighted mean of the differences of single
+ * measures; a small noise, drawn by hash from everything but the position, is added; below the
+ * judge's threshold the outputs are equal. Invariants: swapping the outputs negates the difference
+ * bit by bit, and so does swapping low and high. Every quantity below is odd in both, or does not
+ * depend on them. Not its job: formats of answers (chat.h). */
 #include "offline/judge/lexical.h"
 
 #include "common/base/alloc.h"
@@ -120,7 +121,8 @@ static const struct vq_axis_weights *read_axis(struct vq_lexical *lexical, enum 
     return &slot->weights;
 }
 
-/* So does the same output, once for each axis, order and judge; hashing it is five times quicker than counting. */
+/* So does the same output, once for each axis, order and judge; hashing it is five times quicker
+ * than counting. */
 static void measure(struct vq_lexical *lexical, struct vq_span text,
                     struct vq_measures *ret_measures)
 {
@@ -167,8 +169,8 @@ static void hash_unordered(struct vq_hasher *h, struct vq_span a, struct vq_span
     vq_hasher_field(h, keep ? b : a);
 }
 
-/* One normal draw for the question, whatever the order of the outputs and of low and high; then signed by both
- * orders, so that it is mirrored with them. 0 for equal outputs. */
+/* One normal draw for the question, whatever the order of the outputs and of low and high; then
+ * signed by both orders, so that it is mirrored with them. 0 for equal outputs. */
 static double noise_of(const struct vq_lexical *lexical, enum vq_judge_kind kind,
                        const struct vq_sections *q, int64_t draw)
 {
@@ -198,8 +200,8 @@ struct reason {
     double share; /* part of the difference */
 };
 
-/* Weighted mean of the measures' differences; the strongest parts go to `reasons`. `ret_seen` tells whether either text
- * shows anything of what the axis is about. */
+/* Weighted mean of the measures' differences; the strongest parts go to `reasons`. `ret_seen` tells
+ * whether either text shows anything of what the axis is about. */
 static double difference(const struct vq_axis_weights *weights, const struct vq_measures *a,
                          const struct vq_measures *b, struct reason reasons[REASONS_MAX],
                          bool *ret_seen)

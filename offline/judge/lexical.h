@@ -1,5 +1,6 @@
-/* The lexical judge: which of two outputs is higher on an axis, by counted words. It needs no model and knows
- * nothing of meaning; it exists so that the whole system can be tried and tested. Pure. */
+/* The lexical judge: which of two outputs is higher on an axis, by counted words. It needs no model
+ * and knows nothing of meaning; it exists so that the whole system can be tried and tested. Pure.
+ */
 #ifndef VQ_OFFLINE_JUDGE_LEXICAL_H
 #define VQ_OFFLINE_JUDGE_LEXICAL_H
 
@@ -26,9 +27,10 @@ void vq_lexical_destroy(struct vq_lexical **lexical);
 extern const char *const vq_lexical_judges[];
 enum vq_status vq_lexical_find(const char *model, enum vq_judge_kind *ret_kind) VQ_WARN_UNUSED;
 
-/* Judges a question, and appends one or two sentences of analysis to `analysis` when it is not NULL.
- * Changing the outputs mirrors the opinion (A for B), and so does changing low and high. Noise is a function of seed,
- * judge, prompt, axis and the unordered pair of outputs; `draw` (a request's own seed, usually 0) tells repeats apart. */
+/* Judges a question, and appends one or two sentences of analysis to `analysis` when it is not
+ * NULL. Changing the outputs mirrors the opinion (A for B), and so does changing low and high.
+ * Noise is a function of seed, judge, prompt, axis and the unordered pair of outputs; `draw` (a
+ * request's own seed, usually 0) tells repeats apart. */
 enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind kind,
                                  const struct vq_sections *question, int64_t draw,
                                  struct vq_buf *analysis);

@@ -1,6 +1,7 @@
-/* Counts words, marks and layout of a text in one pass. A token is a run of letters, digits and apostrophes; each is
- * looked up alone and together with the word before it. Commands count only as the first word of a sentence.
- * Invariant: the result depends on the text alone. Not its job: to know what an axis asks for (axis.h). */
+/* Counts words, marks and layout of a text in one pass. A token is a run of letters, digits and
+ * apostrophes; each is looked up alone and together with the word before it. Commands count only as
+ * the first word of a sentence. Invariant: the result depends on the text alone. Not its job: to
+ * know what an axis asks for (axis.h). */
 #include "offline/judge/measure.h"
 
 #include "common/base/alloc.h"

@@ -11,7 +11,8 @@ enum vq_measure {
     VQ_MEASURE__COUNT
 };
 
-/* One value a measure: a count, or a rate per hundred words (measures.def says which). All 0 for an empty text. */
+/* One value a measure: a count, or a rate per hundred words (measures.def says which). All 0 for an
+ * empty text. */
 struct vq_measures {
     double at[VQ_MEASURE__COUNT];
 };
@@ -27,7 +28,8 @@ void vq_measure_text(const struct vq_lexicon *lexicon, struct vq_span text,
 
 const char *vq_measure_label(enum vq_measure measure);
 
-/* (a - b) / (a + b + softener) of one measure: in (-1, 1), and exactly negated when a and b change places. */
+/* (a - b) / (a + b + softener) of one measure: in (-1, 1), and exactly negated when a and b change
+ * places. */
 double vq_measure_difference(enum vq_measure measure, const struct vq_measures *a,
                              const struct vq_measures *b);
 

@@ -1,5 +1,5 @@
-/* Verdicts from a truth file, with stated rates of error: for tests that must know what should come out. Pure but for
- * reading the file. */
+/* Verdicts from a truth file, with stated rates of error: for tests that must know what should come
+ * out. Pure but for reading the file. */
 #ifndef VQ_OFFLINE_JUDGE_ORACLE_H
 #define VQ_OFFLINE_JUDGE_ORACLE_H
 
@@ -8,8 +8,9 @@
 /* The file holds JSON objects, one a line; empty lines and lines that begin with # are skipped.
  *   {"axis": NAME, "sample": ID, "score": 1 | 0 | -1 | "N/A"}     +1: model A's output is higher
  *   {"rates": {"model": M, "axis": NAME, "error": p, ...}}        model and axis may be left out
- * A question belongs to sample ID when its prompt holds "[ID]"; an output that holds "[A]" is model A's, "[B]" model B's.
- * The axis of a preference question is "preference". Of the lines with rates that fit a question the last one counts. */
+ * A question belongs to sample ID when its prompt holds "[ID]"; an output that holds "[A]" is model
+ * A's, "[B]" model B's. The axis of a preference question is "preference". Of the lines with rates
+ * that fit a question the last one counts. */
 struct vq_oracle;
 
 enum vq_oracle_failure {
@@ -32,7 +33,8 @@ bool vq_oracle_names_model(const struct vq_oracle *oracle, const char *model);
 /* The i-th model that the rates name, in the file's order, or NULL: for the list of models. */
 const char *vq_oracle_model(const struct vq_oracle *oracle, size_t i);
 
-/* `nth_try` counts from 1 how often this very request came. VQ_NOT_FOUND, with a sentence, when the file does not say. */
+/* `nth_try` counts from 1 how often this very request came. VQ_NOT_FOUND, with a sentence, when the
+ * file does not say. */
 enum vq_status vq_oracle_ask(const struct vq_oracle *oracle, const char *model,
                              const struct vq_sections *question, uint64_t nth_try,
                              struct vq_oracle_answer *ret_answer,

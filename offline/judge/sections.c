@@ -1,6 +1,7 @@
-/* Finds the sections of a judge prompt. The texts between the tags are other people's and may hold look-alikes of the
- * tags: a section begins at its first opening tag at the start of a line (or its first anywhere) and ends at its last
- * closing tag before the next section begins. Not its job: to decide anything. */
+/* Finds the sections of a judge prompt. The texts between the tags are other people's and may hold
+ * look-alikes of the tags: a section begins at its first opening tag at the start of a line (or its
+ * first anywhere) and ends at its last closing tag before the next section begins. Not its job: to
+ * decide anything. */
 #include "offline/judge/sections.h"
 
 #include <ctype.h>

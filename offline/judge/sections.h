@@ -14,13 +14,15 @@ struct vq_sections {
     bool has_axis; /* false: a question of preference */
 };
 
-/* Two layouts are known. Tagged: <prompt>, <output_a>, <output_b>, <axis>, each from its first opening tag to the last
- * closing tag before the next section. Labelled: lines that begin with "Prompt:", "Output A:", "Output B:", "Axis:"
- * (or "Vibe:", "Name:", "Property:"), "Low:" and "High:". VQ_NOT_FOUND when there are no two outputs. */
+/* Two layouts are known. Tagged: <prompt>, <output_a>, <output_b>, <axis>, each from its first
+ * opening tag to the last closing tag before the next section. Labelled: lines that begin with
+ * "Prompt:", "Output A:", "Output B:", "Axis:" (or "Vibe:", "Name:", "Property:"), "Low:" and
+ * "High:". VQ_NOT_FOUND when there are no two outputs. */
 enum vq_status vq_sections_find(struct vq_span text,
                                 struct vq_sections *ret_sections) VQ_WARN_UNUSED;
 
-/* "Name: n / Low: l / High: h", on lines of their own or on one line; the name may come without its label. */
+/* "Name: n / Low: l / High: h", on lines of their own or on one line; the name may come without its
+ * label. */
 void vq_sections_read_axis(struct vq_span text, struct vq_sections *sections);
 
 #endif

@@ -30,7 +30,8 @@ static struct vq_admission ask(struct vq_limiter *limiter, uint64_t tokens, int6
 
 #define ARRIVALS 20000
 
-/* Against a plain recount: over any window the admitted stay within both limits, and a refusal was needed. */
+/* Against a plain recount: over any window the admitted stay within both limits, and a refusal was
+ * needed. */
 static void no_window_holds_more_than_its_limit(void **state)
 {
     (void)state;

@@ -109,7 +109,8 @@ static void every_preset_is_understood_and_points_the_right_way(void **state)
     for (size_t i = 0; i < n; i++) {
         assert_string_equal(axes[i].name, clear_cases[i].name);
         for (int kind = 0; kind < VQ_JUDGE_KIND__COUNT; kind++) {
-            /* Offline-b reads creativity as choice of words, in which the two texts hardly differ. */
+            /* Offline-b reads creativity as choice of words, in which the two texts hardly differ.
+             */
             if (kind == VQ_JUDGE_KIND_B && strncmp(axes[i].name, "Creativity", 10) == 0) {
                 continue;
             }
@@ -250,7 +251,8 @@ static void swapping_mirrors_every_opinion(void **state)
     assert_int_equal(counts[VQ_OPINION_NA], 0);
 }
 
-/* The same seed gives the same opinions; another seed, another judge or another draw differs somewhere. */
+/* The same seed gives the same opinions; another seed, another judge or another draw differs
+ * somewhere. */
 static void noise_follows_seed_judge_and_draw(void **state)
 {
     struct axis axes[AXES_MAX] = {0};

@@ -127,7 +127,8 @@ static void names_file_and_line_of_what_is_wrong(void **state)
 
 #define SAMPLES 4000
 
-/* All truths are +1; what comes out is counted against the stated rate, within five standard deviations. */
+/* All truths are +1; what comes out is counted against the stated rate, within five standard
+ * deviations. */
 struct tally {
     size_t right, wrong, equal, na, both_first, refused, unparseable, truncated, contradicted;
 };
