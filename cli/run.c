@@ -33,7 +33,8 @@ const struct vq_opt vq_run_opts[] = {
     {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE", "overrides a key of the configuration (repeatable)"},
     {"models", VQ_OPT_SPLIT, AT(models), "A,B", "the two columns with the models' outputs"},
     {"model", VQ_OPT_LIST, AT(models), "A", "one of them, for names with commas (twice)"},
-    {"judge", VQ_OPT_SPLIT, AT(judges), "MODEL,..", "judging models (repeatable)"},
+    {"judge", VQ_OPT_LIST, AT(judges), "MODEL[,..]",
+     "judging models; repeated, each is one name, which may hold commas"},
     {"prompt", VQ_OPT_TEXT, AT(prompt), "COLUMN", "prompt column; default question, then prompt"},
     {"preference", VQ_OPT_TEXT, AT(preference), "COLUMN", "which model is preferred, if known"},
     {"base-url", VQ_OPT_TEXT, AT(base_url), "URL",
@@ -65,23 +66,29 @@ const struct vq_opt vq_resume_opts[] = {
 
 /* ---- a configuration from words alone ---- */
 
+static void yaml_span(struct vq_buf *out, const char *before, struct vq_span value)
+{
+    vq_buf_puts(out, before);
+    vq_json_string(out, value); /* a JSON string is a YAML one */
+    vq_buf_putc(out, '\n');
+}
+
 static void yaml_line(struct vq_buf *out, const char *before, const char *value)
 {
     if (value != NULL) {
-        vq_buf_puts(out, before);
-        vq_json_string(out, vq_span_str(value)); /* a JSON string is a YAML one */
-        vq_buf_putc(out, '\n');
+        yaml_span(out, before, vq_span_str(value));
     }
 }
 
-static bool is_offline(const char *model)
+static bool is_offline(struct vq_span model)
 {
-    return strncmp(model, "offline-", strlen("offline-")) == 0;
+    size_t bytes = strlen("offline-");
+    return model.bytes > bytes && memcmp(model.at, "offline-", bytes) == 0;
 }
 
-static void yaml_judge(struct vq_buf *out, const struct run_words *w, const char *model)
+static void yaml_judge(struct vq_buf *out, const struct run_words *w, struct vq_span model)
 {
-    yaml_line(out, "  - model: ", model);
+    yaml_span(out, "  - model: ", model);
     if (is_offline(model) && w->base_url == NULL) {
         return;
     }
@@ -92,6 +99,23 @@ static void yaml_judge(struct vq_buf *out, const struct run_words *w, const char
     }
     yaml_line(out, "    base_url: ", url != NULL ? url : OPENAI_URL);
     yaml_line(out, "    key: ", key);
+}
+
+/* One --judge holds names separated by commas; of several, each is one name. */
+static void yaml_judges(struct vq_buf *out, const struct run_words *w)
+{
+    vq_buf_puts(out, "judges:\n");
+    if (w->judges.count > 1) {
+        for (uint32_t i = 0; i < w->judges.count; i++) {
+            yaml_judge(out, w, vq_span_str(w->judges.items[i]));
+        }
+        return;
+    }
+    for (const char *at = w->judges.items[0]; at != NULL;) {
+        size_t bytes = strcspn(at, ",");
+        yaml_judge(out, w, vq_span(at, bytes));
+        at = at[bytes] == '\0' ? NULL : at + bytes + 1;
+    }
 }
 
 static enum vq_status config_from_words(const struct run_words *w, const char *data,
@@ -118,10 +142,7 @@ static enum vq_status config_from_words(const struct run_words *w, const char *d
     vq_buf_puts(&yaml, "models:\n");
     yaml_line(&yaml, "  - ", w->models.items[0]);
     yaml_line(&yaml, "  - ", w->models.items[1]);
-    vq_buf_puts(&yaml, "judges:\n");
-    for (uint32_t i = 0; i < w->judges.count; i++) {
-        yaml_judge(&yaml, w, w->judges.items[i]);
-    }
+    yaml_judges(&yaml, w);
     enum vq_status status = yaml.status;
     if (status == VQ_OK) {
         status = vq_config_parse(yaml.at, yaml.bytes, "(command line)", ".", w->set.items,

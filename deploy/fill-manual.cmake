@@ -1,0 +1,7 @@
+# cmake -DPROGRAM=vibeq -DTEMPLATE=vibeq.1.in -DVERSION=... -DOUT=vibeq.1 -P fill-manual.cmake: the prose with the program's own
+# list of commands in it.
+execute_process(COMMAND ${PROGRAM} __manual man OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${TEMPLATE} page)
+string(REPLACE "@VERSION@" "${VERSION}" page "${page}")
+string(REPLACE "@COMMANDS@\n" "${commands}" page "${page}")
+file(WRITE ${OUT} "${page}")
