@@ -1,5 +1,6 @@
-/* Messages, results and specs to MessagePack, walking the table. Invariant: what is written here, vq_msg_decode accepts; a
- * value that it would refuse (over its bound, not finite) is refused here as VQ_LIMIT, and the buffer is as before. */
+/* Messages, results and specs to MessagePack, walking the table. Invariant: what is written
+ * here, vq_msg_decode accepts; a value that it would refuse (over its bound, not finite) is
+ * refused here as VQ_LIMIT, and the buffer is as before. */
 #include "proto/table.h"
 
 #include <math.h>

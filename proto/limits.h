@@ -1,4 +1,5 @@
-/* Bounds of what one message may carry. messages.def uses them; who fills a message cuts to them. */
+/* Bounds of what one message may carry. messages.def uses them; who fills a message cuts to
+ * them. */
 #ifndef VQ_PROTO_LIMITS_H
 #define VQ_PROTO_LIMITS_H
 

@@ -1,4 +1,5 @@
-/* Expands messages.def into constant tables, and checks at compile time that every row fits the C type of its member. */
+/* Expands messages.def into constant tables, and checks at compile time that every row fits the
+ * C type of its member. */
 #include "proto/table.h"
 
 #include "proto/limits.h"

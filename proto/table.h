@@ -1,4 +1,5 @@
-/* The table of messages.def as data. Private to proto/: the codec walks it, the documentation is written from it. */
+/* The table of messages.def as data. Private to proto/: the codec walks it, the documentation is
+ * written from it. */
 #ifndef VQ_PROTO_TABLE_H
 #define VQ_PROTO_TABLE_H
 
@@ -54,8 +55,9 @@ extern const uint32_t vq_wire_messages_count;
 const struct vq_wire_message *vq_wire_message(uint64_t type); /* NULL: no such type */
 const struct vq_wire_message *vq_wire_standalone(const char *name);
 
-/* Walks a frame's headers, allocating nothing: one array, no bytes behind it, nothing longer than the frame, no maps and no
- * extension types, within VQ_FRAME_DEPTH_MAX and VQ_FRAME_ITEMS_MAX. VQ_INVALID, VQ_LIMIT. */
+/* Walks a frame's headers, allocating nothing: one array, no bytes behind it, nothing longer
+ * than the frame, no maps and no extension types, within VQ_FRAME_DEPTH_MAX and
+ * VQ_FRAME_ITEMS_MAX. VQ_INVALID, VQ_LIMIT. */
 enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The version a frame claims, of any protocol; false when it has none. */

@@ -1,6 +1,7 @@
-/* Walks the headers of a MessagePack frame before anything is allocated for it: msgpack-c would reserve room for what a
- * header claims. Invariants: no byte outside the frame is read; the work is linear in the frame's bytes; after VQ_OK a
- * decoder needs at most VQ_FRAME_ITEMS_MAX objects. What the values mean is not its job. */
+/* Walks the headers of a MessagePack frame before anything is allocated for it: msgpack-c would
+ * reserve room for what a header claims. Invariants: no byte outside the frame is read; the work
+ * is linear in the frame's bytes; after VQ_OK a decoder needs at most VQ_FRAME_ITEMS_MAX
+ * objects. What the values mean is not its job. */
 #include "proto/table.h"
 
 struct head {

@@ -1,7 +1,9 @@
-/* Frames to messages, walking the table. A frame's headers are walked before msgpack-c may allocate for them; then every
- * value is checked for type and bound. Invariants: any bytes are safe to decode; nothing is written to the caller's message
- * before all of it was accepted; memory that a message points into belongs to the decoder, is reused from frame to frame
- * and bounded by VQ_FRAME_BYTES_MAX, VQ_FRAME_ITEMS_MAX and the table. Whether a message makes sense is not its job. */
+/* Frames to messages, walking the table. A frame's headers are walked before msgpack-c may
+ * allocate for them; then every value is checked for type and bound. Invariants: any bytes are
+ * safe to decode; nothing is written to the caller's message before all of it was accepted;
+ * memory that a message points into belongs to the decoder, is reused from frame to frame and
+ * bounded by VQ_FRAME_BYTES_MAX, VQ_FRAME_ITEMS_MAX and the table. Whether a message makes sense
+ * is not its job. */
 #include "common/base/alloc.h"
 #include "proto/table.h"
 
@@ -319,7 +321,8 @@ static enum vq_status read_record(struct reader *r, const struct vq_wire_record 
     return read_fields(r, record, o->via.array.ptr, o->via.array.size, at);
 }
 
-/* Checks the frame as a whole and parses it: *ret_frame is an array of a right version with at least a type. */
+/* Checks the frame as a whole and parses it: *ret_frame is an array of a right version with at
+ * least a type. */
 static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame,
                             msgpack_object *ret_frame, struct vq_error *err)
 {

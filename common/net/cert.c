@@ -1,9 +1,11 @@
-/* Certificates in the text format of CZMQ's zcert (ZPL: sections, indented name = "value" lines). Read and written here and not
- * through czmq, because czmq leaves secret keys in freed memory, takes a file that everybody can read, and names neither line
- * nor reason when it refuses one; the tests hold both readers against each other's files.
+/* Certificates in the text format of CZMQ's zcert (ZPL: sections, indented name = "value"
+ * lines). Read and written here and not through czmq, because czmq leaves secret keys in freed
+ * memory, takes a file that everybody can read, and names neither line nor reason when it
+ * refuses one; the tests hold both readers against each other's files.
  *
- * Invariants: secret key text leaves a vq_secret only into buffers that are wiped before they go; a file that holds one is
- * 0600 from its first byte. Not its job: who may join with which key (zap.c). */
+ * Invariants: secret key text leaves a vq_secret only into buffers that are wiped before they
+ * go; a file that holds one is 0600 from its first byte. Not its job: who may join with which
+ * key (zap.c). */
 #include "common/net/cert.h"
 
 #include "common/text/file.h"

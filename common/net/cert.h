@@ -1,4 +1,5 @@
-/* CURVE key pairs and the files they live in, in CZMQ's certificate format (zcert): readable by czmq's tools. */
+/* CURVE key pairs and the files they live in, in CZMQ's certificate format (zcert): readable by
+ * czmq's tools. */
 #ifndef VQ_NET_CERT_H
 #define VQ_NET_CERT_H
 
@@ -16,8 +17,8 @@ struct vq_keypair {
 enum vq_status vq_keypair_create(struct vq_keypair *ret_keys) VQ_WARN_UNUSED;
 void vq_keypair_destroy(struct vq_keypair *keys); /* wipes; a zeroed one is fine */
 
-/* What a worker needs to join a run; or, for the coordinator's own file, its key pair and address. Text is NUL-terminated, one
- * line, no quotes. */
+/* What a worker needs to join a run; or, for the coordinator's own file, its key pair and
+ * address. Text is NUL-terminated, one line, no quotes. */
 struct vq_cert {
     struct vq_keypair keys;                  /* of whoever reads this file */
     char server_key[VQ_CURVE_KEY_CHARS + 1]; /* of the ROUTER; "" in the coordinator's own */
@@ -26,12 +27,13 @@ struct vq_cert {
     char run_name[VQ_CERT_VALUE_BYTES_MAX];
 };
 
-/* Writes mode 0600, whole or not at all (a temporary file beside it, then a rename). VQ_INVALID for text that the format
- * cannot hold, VQ_IO with file and reason. */
+/* Writes mode 0600, whole or not at all (a temporary file beside it, then a rename). VQ_INVALID
+ * for text that the format cannot hold, VQ_IO with file and reason. */
 enum vq_status vq_cert_write(const char *path, const struct vq_cert *cert,
                              struct vq_error *err) VQ_WARN_UNUSED;
-/* Refuses a file that others can read (VQ_DENIED), a missing one (VQ_NOT_FOUND), one without a complete key pair or with a key
- * pair that does not belong together (VQ_INVALID, with the line). Unknown names are skipped. */
+/* Refuses a file that others can read (VQ_DENIED), a missing one (VQ_NOT_FOUND), one without a
+ * complete key pair or with a key pair that does not belong together (VQ_INVALID, with the
+ * line). Unknown names are skipped. */
 enum vq_status vq_cert_read(const char *path, struct vq_cert *ret_cert,
                             struct vq_error *err) VQ_WARN_UNUSED;
 void vq_cert_destroy(struct vq_cert *cert); /* wipes; a zeroed one is fine */

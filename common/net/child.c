@@ -1,9 +1,11 @@
-/* Children are forked here and not by libuv, which cannot set PR_SET_PDEATHSIG or a process group for them. Everything that
- * allocates happens before the fork; between fork and exec only async-signal-safe calls are made, with all signals blocked.
+/* Children are forked here and not by libuv, which cannot set PR_SET_PDEATHSIG or a process
+ * group for them. Everything that allocates happens before the fork; between fork and exec only
+ * async-signal-safe calls are made, with all signals blocked.
  *
- * Invariants: a child that was spawned is reaped exactly once, by SIGCHLD's handler or by destroy; a pipe that exec closes
- * tells whether exec worked before vq_child_spawn returns. The death signal follows the thread that forked: the loop's.
- * Not its job: what a child prints, and whether to start it again. */
+ * Invariants: a child that was spawned is reaped exactly once, by SIGCHLD's handler or by
+ * destroy; a pipe that exec closes tells whether exec worked before vq_child_spawn returns. The
+ * death signal follows the thread that forked: the loop's. Not its job: what a child prints, and
+ * whether to start it again. */
 #include "common/net/child.h"
 
 #include "common/base/alloc.h"

@@ -1,8 +1,9 @@
-/* A worker's end: a DEALER with CURVE that connects for ever. Frames that libzmq has no connection or no room for wait here, in
- * order, so that a caller never has to try again.
+/* A worker's end: a DEALER with CURVE that connects for ever. Frames that libzmq has no
+ * connection or no room for wait here, in order, so that a caller never has to try again.
  *
- * Invariants: no routing id is set, a new connection is a new peer to the other side; while frames wait, new ones wait
- * behind them. Not its job: to notice that the coordinator is gone (its HEARTBEATs tell). */
+ * Invariants: no routing id is set, a new connection is a new peer to the other side; while
+ * frames wait, new ones wait behind them. Not its job: to notice that the coordinator is gone
+ * (its HEARTBEATs tell). */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 
@@ -176,8 +177,8 @@ fail:
     return status;
 }
 
-/* A new socket, and not disconnect and connect on the old one: what is sent right after a disconnect may still go into the
- * old connection's pipe, and be lost. */
+/* A new socket, and not disconnect and connect on the old one: what is sent right after a
+ * disconnect may still go into the old connection's pipe, and be lost. */
 enum vq_status vq_dealer_reconnect(struct vq_dealer *d, struct vq_error *err)
 {
     VQ_ASSERT(!d->receiving);

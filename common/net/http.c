@@ -1,12 +1,13 @@
-/* The HTTP client: libcurl's multi socket interface on the loop. One multi handle costs time linear in its connections, so
- * calls are spread over handles of VQ_HTTP_CALLS_PER_MULTI; the lowest handle with room takes the next call, which keeps
- * kept-alive connections in use. All sockets of all handles stand in one epoll set of this client, and that one
- * descriptor is polled by the loop: a socket that libcurl closes leaves the set by itself, which libuv's own poll handles
- * would not survive.
+/* The HTTP client: libcurl's multi socket interface on the loop. One multi handle costs time
+ * linear in its connections, so calls are spread over handles of VQ_HTTP_CALLS_PER_MULTI; the
+ * lowest handle with room takes the next call, which keeps kept-alive connections in use. All
+ * sockets of all handles stand in one epoll set of this client, and that one descriptor is
+ * polled by the loop: a socket that libcurl closes leaves the set by itself, which libuv's own
+ * poll handles would not survive.
  *
- * Invariants: a call that was started ends exactly once, through vq_http_call_end, and never from inside vq_http_start;
- * libcurl is never called from its own callbacks; a call is in `in_flight` or in `free`. Not its job: retries, pacing and
- * what a response means. */
+ * Invariants: a call that was started ends exactly once, through vq_http_call_end, and never
+ * from inside vq_http_start; libcurl is never called from its own callbacks; a call is in
+ * `in_flight` or in `free`. Not its job: retries, pacing and what a response means. */
 #include "common/base/alloc.h"
 #include "common/net/http_private.h"
 
@@ -37,6 +38,7 @@ struct vq_http {
     uint32_t calls_max;
     uint32_t calls; /* in flight */
     char *ca_file;
+    struct vq_http_seen seen;
     struct vq_http_call *in_flight;
     struct vq_http_call *free;
     bool closing; /* no new call, also not from a done function */
@@ -249,7 +251,7 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
     if (status != VQ_OK) {
         return vq_fail(err, status, "no memory for another call");
     }
-    status = vq_http_call_prepare(call, request, err);
+    status = vq_http_call_prepare(call, request, &http->seen, err);
     if (status != VQ_OK) {
         give_back(http, call);
         return status;

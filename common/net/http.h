@@ -1,5 +1,6 @@
-/* HTTP calls on the loop: thousands at once, each with its deadlines, each ending exactly once. No redirects, no retries, https
- * unless the host is local; request headers and bodies never reach a log. */
+/* HTTP calls on the loop: thousands at once, each with its deadlines, each ending exactly once.
+ * No redirects, no retries, https unless the host is local; request headers and bodies never
+ * reach a log. */
 #ifndef VQ_NET_HTTP_H
 #define VQ_NET_HTTP_H
 
@@ -16,7 +17,7 @@
 #define VQ_HTTP_KEPT_HEADERS_MAX        40           /* of a response */
 #define VQ_HTTP_KEPT_BYTES_MAX          8192         /* of them */
 #define VQ_HTTP_RESPONSE_HEAD_BYTES_MAX (256u << 10) /* all header lines of a response */
-#define VQ_HTTP_BODY_BYTES_MAX          (4u << 20) /* default cap of a response body, after decompression */
+#define VQ_HTTP_BODY_BYTES_MAX          (4u << 20)   /* default cap of a body, decompressed */
 #define VQ_HTTP_ERROR_BYTES_MAX         256
 #define VQ_HTTP_CONNECT_MS              10000 /* defaults of the deadlines */
 #define VQ_HTTP_FIRST_BYTE_MS           120000
@@ -55,26 +56,24 @@ struct vq_http_response {
     bool reused; /* went over a connection that stood already */
 };
 
-/* Everything but `body` and `secret` is copied. */
+/* Everything but `body` is copied. */
 struct vq_http_request {
     enum vq_http_method method;
     const char *url;
-    const struct vq_http_header
-        *headers; /* Content-Type and so on; names and values without CR, LF, NUL */
+    const struct vq_http_header *headers; /* without CR, LF, NUL */
     uint32_t headers_count;
-    const struct vq_secret
-        *secret;               /* NULL: none. Goes into "secret_header: secret_prefix SECRET" */
-    const char *secret_header; /* NULL: "Authorization" */
-    const char *secret_prefix; /* NULL: "Bearer "; may be "" */
-    struct vq_span body;       /* borrowed until done */
-    uint32_t connect_ms;       /* 0: the defaults above */
-    uint32_t first_byte_ms;    /* from the start of the call */
+    const struct vq_secret *secret; /* goes into "secret_header: secret_prefix SECRET"; or NULL */
+    const char *secret_header;      /* NULL: "Authorization" */
+    const char *secret_prefix;      /* NULL: "Bearer "; may be "" */
+    struct vq_span body;            /* borrowed until done */
+    uint32_t connect_ms;            /* 0: the defaults above */
+    uint32_t first_byte_ms;         /* from the start of the call */
     uint32_t total_ms;
     uint32_t slow_bytes_per_s; /* 0: no such check; else over slow_s */
     uint32_t slow_s;
     size_t body_bytes_max;
-    /* Exactly once, from the loop, never from inside vq_http_start. The response and all it points to end with the
-     * call. A new call may be started from it. */
+    /* Exactly once, from the loop, never from inside vq_http_start. The response and all it
+     * points to end with the call. A new call may be started from it. */
     void (*done)(void *ctx, const struct vq_http_response *response);
     void *ctx;
 };
@@ -84,16 +83,17 @@ enum vq_status vq_http_create(struct vq_loop *loop, const struct vq_http_options
 /* Ends all calls in flight: done is called for each with CANCELLED. Not from a done function. */
 void vq_http_destroy(struct vq_http **http);
 
-/* VQ_INVALID: URL, scheme or header refused; VQ_LIMIT: calls_max are in flight; VQ_NOMEM. Then `done` is not called.
- * *ret_call (may be NULL) is good until done was called. */
+/* VQ_INVALID: URL, scheme or header refused; VQ_LIMIT: calls_max are in flight; VQ_NOMEM. Then
+ * `done` is not called. *ret_call (may be NULL) is good until done was called. */
 enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request *request,
                              struct vq_http_call **ret_call, struct vq_error *err) VQ_WARN_UNUSED;
 /* done follows in a later step with CANCELLED, unless the call has ended by then. */
 void vq_http_cancel(struct vq_http_call *call);
 uint32_t vq_http_in_flight(const struct vq_http *http);
 
-/* Value of a kept header by lower-case name; empty when there is none. Kept are retry-after, retry-after-ms, content-type, date,
- * x-request-id, request-id, x-should-retry, and all x-ratelimit-* and anthropic-ratelimit-*. */
+/* Value of a kept header by lower-case name; empty when there is none. Kept are retry-after,
+ * retry-after-ms, content-type, date, x-request-id, request-id, x-should-retry, and all
+ * x-ratelimit-* and anthropic-ratelimit-*. */
 struct vq_span vq_http_response_header(const struct vq_http_response *response, const char *name);
 
 /* True for localhost, *.localhost, 127.0.0.0/8 and ::1 in a URL or as a bare host. */

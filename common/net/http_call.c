@@ -1,8 +1,9 @@
-/* One HTTP call: its options, what libcurl reports of it, and what its end is called. Invariants: the key is in libcurl's
- * header list and nowhere else of ours, and that list is wiped; nothing is received beyond the caps; a request is sent at
- * most once: libcurl would send it again when a kept-alive connection breaks before the answer, and the first may have
- * been carried out and paid, so a second send is refused. libcurl's own low-speed check is not used: it would end a call
- * whose model thinks for a minute before its first byte. */
+/* One HTTP call: its options, what libcurl reports of it, and what its end is called.
+ * Invariants: the key is in libcurl's header list and nowhere else of ours, and that list is
+ * wiped; nothing is received beyond the caps; a request is sent at most once: libcurl would send
+ * it again when a kept-alive connection breaks before the answer, and the first may have been
+ * carried out and paid, so a second send is refused. libcurl's own low-speed check is not used:
+ * it would end a call whose model thinks for a minute before its first byte. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/net/http_private.h"
@@ -342,7 +343,8 @@ static bool is_local_host(const char *host)
            c < 256 && d < 256;
 }
 
-/* Whether the URL is one; its scheme and host. Credentials in it are refused: they would reach logs. */
+/* Whether the URL is one; its scheme and host. Credentials in it are refused: they would reach
+ * logs. */
 static enum vq_status look_at_url(const char *url, bool *ret_https, bool *ret_local)
 {
     char *scheme = NULL, *host = NULL, *user = NULL;
@@ -376,16 +378,23 @@ bool vq_http_url_is_local(const char *url)
     return look_at_url(url, &https, &local) == VQ_OK && local;
 }
 
-static enum vq_status check_url(const char *url, bool *ret_https, bool *ret_local,
-                                struct vq_error *err)
+static enum vq_status check_url(const char *url, struct vq_http_seen *seen, struct vq_error *err)
 {
-    if (strlen(url) > VQ_HTTP_URL_BYTES_MAX || look_at_url(url, ret_https, ret_local) != VQ_OK) {
+    if (strcmp(url, seen->url) == 0 && url[0] != '\0') {
+        return VQ_OK;
+    }
+    bool https = false, local = false;
+    size_t bytes = strlen(url);
+    if (bytes > VQ_HTTP_URL_BYTES_MAX || look_at_url(url, &https, &local) != VQ_OK) {
         return vq_fail(err, VQ_INVALID, "not an http or https address without user and password");
     }
-    if (!*ret_https && !*ret_local) {
+    if (!https && !local) {
         return vq_fail(err, VQ_INVALID, "%.200s: plain http is only for this machine; use https",
                        url);
     }
+    memcpy(seen->url, url, bytes + 1);
+    seen->https = https;
+    seen->local = local;
     return VQ_OK;
 }
 
@@ -419,12 +428,12 @@ static bool set_request_options(struct vq_http_call *call, const struct vq_http_
 }
 
 enum vq_status vq_http_call_prepare(struct vq_http_call *call,
-                                    const struct vq_http_request *request, struct vq_error *err)
+                                    const struct vq_http_request *request,
+                                    struct vq_http_seen *seen, struct vq_error *err)
 {
-    bool https = false, local = false;
-    VQ_TRY(check_url(request->url, &https, &local, err));
+    VQ_TRY(check_url(request->url, seen, err));
     enum vq_status status = make_headers(call, request);
-    if (status == VQ_OK && !set_request_options(call, request, https, local)) {
+    if (status == VQ_OK && !set_request_options(call, request, seen->https, seen->local)) {
         status = VQ_NOMEM;
     }
     if (status != VQ_OK) {

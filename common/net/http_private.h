@@ -43,6 +43,12 @@ struct vq_http_call {
     char error[CURL_ERROR_SIZE];
 };
 
+/* What the last URL was found to be: a worker's calls go to a few. */
+struct vq_http_seen {
+    char url[VQ_HTTP_URL_BYTES_MAX + 1];
+    bool https, local;
+};
+
 /* ---- http_call.c ---- */
 
 /* With an easy handle that has everything that is the same for all calls. */
@@ -51,7 +57,7 @@ enum vq_status vq_http_call_create(struct vq_http *http, struct vq_loop *loop, c
 void vq_http_call_destroy(struct vq_http_call **call);
 enum vq_status vq_http_call_prepare(struct vq_http_call *call,
                                     const struct vq_http_request *request,
-                                    struct vq_error *err) VQ_WARN_UNUSED;
+                                    struct vq_http_seen *seen, struct vq_error *err) VQ_WARN_UNUSED;
 /* Tells `done` how it ended; afterwards the call is clean for the pool. */
 void vq_http_call_finish(struct vq_http_call *call, enum vq_transport transport, const char *why);
 enum vq_transport vq_http_call_classify(const struct vq_http_call *call, CURLcode code);

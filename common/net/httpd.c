@@ -1,6 +1,7 @@
-/* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out is a timer, MHD_run does the rest.
- * Invariants: bound to a loopback address only; a request whose Host header names another host is refused, and so is one without the
- * token where a token is asked; handlers answer at once from the loop's thread. Owns connections and responses. */
+/* libmicrohttpd in external-epoll mode on the loop: its epoll descriptor is polled, its time-out
+ * is a timer, MHD_run does the rest. Invariants: bound to a loopback address only; a request
+ * whose Host header names another host is refused, and so is one without the token where a token
+ * is asked; handlers answer at once from the loop's thread. Owns connections and responses. */
 #include "common/net/httpd.h"
 
 #include "common/base/alloc.h"

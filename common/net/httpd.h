@@ -1,5 +1,6 @@
-/* A small HTTP server on the loop for status and control: loopback only, fixed routes, a bearer token, a check of the Host header (so
- * that a web page elsewhere cannot reach it through a name of its own). Handlers answer at once. */
+/* A small HTTP server on the loop for status and control: loopback only, fixed routes, a bearer
+ * token, a check of the Host header (so that a web page elsewhere cannot reach it through a name
+ * of its own). Handlers answer at once. */
 #ifndef VQ_NET_HTTPD_H
 #define VQ_NET_HTTPD_H
 
@@ -43,8 +44,8 @@ struct vq_httpd_route {
 struct vq_httpd_options {
     const char *address; /* "127.0.0.1" (default, NULL) or "::1"; others are refused */
     uint16_t port;       /* 0: a free one */
-    const struct vq_secret
-        *token; /* asked of routes that are not open; borrowed for life; NULL: all are open */
+    /* Asked of routes that are not open; borrowed for life. NULL: all are open. */
+    const struct vq_secret *token;
     const struct vq_httpd_route *routes; /* borrowed for life */
     uint32_t routes_count;
     void *ctx; /* of all handlers */

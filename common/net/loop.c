@@ -1,10 +1,12 @@
-/* The loop over libuv. libuv runs timers first and knows nothing of ZeroMQ's edges, so a turn is ordered here: libuv's poll
- * phase brings step 1, one check handle runs steps 2 to 5, one prepare handle decides whether the loop may sleep and until
- * when. Timers are a heap of our own; libuv's timer only ends the sleep.
+/* The loop over libuv. libuv runs timers first and knows nothing of ZeroMQ's edges, so a turn is
+ * ordered here: libuv's poll phase brings step 1, one check handle runs steps 2 to 5, one
+ * prepare handle decides whether the loop may sleep and until when. Timers are a heap of our
+ * own; libuv's timer only ends the sleep.
  *
- * Invariants: the heap has room for every timer that exists, so that starting one cannot fail; a callback may destroy its
- * own timer, deferred function or source; nothing here is touched by another thread but through libuv's work queue.
- * Not its job: what the callbacks do, and how long they take (it only measures). */
+ * Invariants: the heap has room for every timer that exists, so that starting one cannot fail; a
+ * callback may destroy its own timer, deferred function or source; nothing here is touched by
+ * another thread but through libuv's work queue. Not its job: what the callbacks do, and how
+ * long they take (it only measures). */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/net/loop_private.h"

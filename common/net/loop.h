@@ -1,9 +1,10 @@
-/* The event loop: one a process, run by the one thread that owns all state. Everything below is for that thread only,
- * except the `work` function of vq_loop_work.
+/* The event loop: one a process, run by the one thread that owns all state. Everything below is
+ * for that thread only, except the `work` function of vq_loop_work.
  *
- * A turn has a fixed order, so that what a peer said is known before a deadline fires, also after this process stood
- * still: 1. sockets, calls, finished work, signals, children; 2. frames of ZeroMQ sockets; 3. due timers; 4. deferred
- * functions; 5. the turn hook, the place to commit; 6. sleep until something happens. */
+ * A turn has a fixed order, so that what a peer said is known before a deadline fires, also
+ * after this process stood still: 1. sockets, calls, finished work, signals, children; 2. frames
+ * of ZeroMQ sockets; 3. due timers; 4. deferred functions; 5. the turn hook, the place to
+ * commit; 6. sleep until something happens. */
 #ifndef VQ_NET_LOOP_H
 #define VQ_NET_LOOP_H
 
@@ -12,19 +13,20 @@
 struct vq_loop;
 
 enum vq_status vq_loop_create(struct vq_loop **ret_loop, struct vq_error *err) VQ_WARN_UNUSED;
-/* Everything made on the loop must have been destroyed before; waits for work that still runs in the thread pool (its
- * done functions run). NULL inside is fine. */
+/* Everything made on the loop must have been destroyed before; waits for work that still runs in
+ * the thread pool (its done functions run). NULL inside is fine. */
 void vq_loop_destroy(struct vq_loop **loop);
 
 /* Turns until vq_loop_stop; a stop before the run ends it at once. VQ_OK. */
 enum vq_status vq_loop_run(struct vq_loop *loop) VQ_WARN_UNUSED;
 void vq_loop_stop(struct vq_loop *loop); /* after this turn */
-/* Turns until `done(ctx)` holds (VQ_OK; asked after each turn) or timeout_ms have passed (VQ_TIMEOUT) or somebody
- * stopped the loop (VQ_AGAIN). For starting, stopping and tests. */
+/* Turns until `done(ctx)` holds (VQ_OK; asked after each turn) or timeout_ms have passed
+ * (VQ_TIMEOUT) or somebody stopped the loop (VQ_AGAIN). For starting, stopping and tests. */
 enum vq_status vq_loop_run_until(struct vq_loop *loop, bool (*done)(void *ctx), void *ctx,
                                  uint32_t timeout_ms) VQ_WARN_UNUSED;
 
-/* The hook of step 5; one a loop, NULL takes it away. It may send, start calls and work, and defer. */
+/* The hook of step 5; one a loop, NULL takes it away. It may send, start calls and work, and
+ * defer. */
 void vq_loop_on_turn(struct vq_loop *loop, void (*hook)(void *ctx), void *ctx);
 /* The next sleep is skipped: there is more to do. */
 void vq_loop_again(struct vq_loop *loop);
@@ -34,8 +36,8 @@ void vq_loop_again(struct vq_loop *loop);
 struct vq_timer;
 enum vq_status vq_timer_create(struct vq_loop *loop, void (*fire)(void *ctx), void *ctx,
                                struct vq_timer **ret_timer) VQ_WARN_UNUSED;
-/* Fires once after first_ms, then every repeat_ms (0: once). Starts anew when it runs. A repeating timer that is late
- * fires once and goes on from now: no catching up. */
+/* Fires once after first_ms, then every repeat_ms (0: once). Starts anew when it runs. A
+ * repeating timer that is late fires once and goes on from now: no catching up. */
 void vq_timer_start(struct vq_timer *timer, uint64_t first_ms, uint64_t repeat_ms);
 void vq_timer_stop(struct vq_timer *timer);
 bool vq_timer_is_running(const struct vq_timer *timer);
@@ -53,7 +55,8 @@ struct vq_deferred {
     bool queued;
 };
 
-/* Runs it once in step 4, of this turn when called from steps 1 to 3, else of the next. Queued already: nothing. Cannot fail. */
+/* Runs it once in step 4, of this turn when called from steps 1 to 3, else of the next. Queued
+ * already: nothing. Cannot fail. */
 void vq_loop_defer(struct vq_loop *loop, struct vq_deferred *deferred);
 void vq_deferred_cancel(struct vq_loop *loop, struct vq_deferred *deferred);
 
@@ -67,8 +70,8 @@ void vq_signal_destroy(struct vq_signal **signal);
 
 /* ---- the thread pool ---- */
 
-/* `work` runs in a thread of the pool, then `done` on the loop: each exactly once. What ctx points to belongs to `work` in
- * between. VQ_NOMEM: neither runs. */
+/* `work` runs in a thread of the pool, then `done` on the loop: each exactly once. What ctx
+ * points to belongs to `work` in between. VQ_NOMEM: neither runs. */
 enum vq_status vq_loop_work(struct vq_loop *loop, void (*work)(void *ctx), void (*done)(void *ctx),
                             void *ctx) VQ_WARN_UNUSED;
 
@@ -78,8 +81,7 @@ struct vq_loop_stats {
     uint64_t turns;
     int64_t busy_ns;     /* time outside sleep, altogether */
     int64_t busy_ns_max; /* the longest turn since the last take: what others had to wait */
-    int64_t
-        late_ns_max; /* the latest that a timer fired since the last take; shows a stopped process too */
+    int64_t late_ns_max; /* the latest a timer fired since the last take: a stopped process too */
 };
 
 /* Reads the numbers and begins new maxima. */

@@ -6,7 +6,8 @@
 
 #include <uv.h>
 
-/* Something that is read in step 2 and whose wake-ups cannot be trusted alone (a ZeroMQ socket). Lives in its owner. */
+/* Something that is read in step 2 and whose wake-ups cannot be trusted alone (a ZeroMQ socket).
+ * Lives in its owner. */
 struct vq_source {
     bool (*ready)(void *ctx); /* asked before sleep: is there something to read or write? */
     void (*drain)(void *ctx);

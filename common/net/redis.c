@@ -1,10 +1,12 @@
-/* hiredis 0.14 on the loop, with what it lacks: a deadline for every command, a connection that comes back with growing, jittered
- * pauses, and an adapter that forgets its descriptor before hiredis closes it.
+/* hiredis 0.14 on the loop, with what it lacks: a deadline for every command, a connection that
+ * comes back with growing, jittered pauses, and an adapter that forgets its descriptor before
+ * hiredis closes it.
  *
- * Invariants: every accepted command completes exactly once, never from inside the call that gave it; after the first lost or late
- * reply the connection is given up and everything in flight is unknown. Replies are served in order, so only the oldest command
- * can be late. Owns its connection and the list of commands without a reply; the password is never copied but into hiredis' own
- * output. Not its job: what a reply means. */
+ * Invariants: every accepted command completes exactly once, never from inside the call that
+ * gave it; after the first lost or late reply the connection is given up and everything in
+ * flight is unknown. Replies are served in order, so only the oldest command can be late. Owns
+ * its connection and the list of commands without a reply; the password is never copied but into
+ * hiredis' own output. Not its job: what a reply means. */
 #include "common/net/redis.h"
 
 #include "common/base/alloc.h"
@@ -45,7 +47,8 @@ struct pending {
     struct pending *next;
 };
 
-/* A host's address is looked up in the thread pool: hiredis itself would stop the loop for it. Outlives a client that goes. */
+/* A host's address is looked up in the thread pool: hiredis itself would stop the loop for it.
+ * Outlives a client that goes. */
 struct lookup {
     struct vq_redis *redis; /* NULL: nobody waits any more */
     char host[VQ_REDIS_HOST_BYTES_MAX];
@@ -129,7 +132,8 @@ static void on_adapter_closed(uv_handle_t *handle)
     vq_free(handle->data);
 }
 
-/* The one sign that a context is going, however it goes; commands in flight have been told by then. */
+/* The one sign that a context is going, however it goes; commands in flight have been told by
+ * then. */
 static void cleanup(void *data)
 {
     struct adapter *a = data;

@@ -1,5 +1,6 @@
-/* Redis on the loop: pipelined commands, each with a deadline, over a connection that comes back by itself. Nothing is queued while
- * there is none: who asks learns it at once. After a lost or late reply nobody knows whether the command ran. */
+/* Redis on the loop: pipelined commands, each with a deadline, over a connection that comes back
+ * by itself. Nothing is queued while there is none: who asks learns it at once. After a lost or
+ * late reply nobody knows whether the command ran. */
 #ifndef VQ_NET_REDIS_H
 #define VQ_NET_REDIS_H
 
@@ -11,7 +12,7 @@
 #define VQ_REDIS_ARGS_MAX          4096
 #define VQ_REDIS_COMMAND_BYTES_MAX (64u << 20)
 #define VQ_REDIS_DEADLINE_MS       5000
-#define VQ_REDIS_RETRY_MS          50 /* first pause before connecting again; doubles, with jitter */
+#define VQ_REDIS_RETRY_MS          50 /* first pause before connecting again; doubles, jittered */
 #define VQ_REDIS_RETRY_MAX_MS      2000
 #define VQ_REDIS_PATH_BYTES_MAX    107 /* of a unix socket */
 #define VQ_REDIS_HOST_BYTES_MAX    256
@@ -51,18 +52,17 @@ struct vq_redis_reply {
 /* Item i < items of an array. */
 struct vq_redis_reply vq_redis_reply_item(const struct vq_redis_reply *reply, size_t i);
 
-/* VQ_OK: `reply` is the server's, which may be an ERROR. VQ_TIMEOUT, VQ_UNAVAILABLE: no reply in time, or the connection broke;
- * reply is NULL and whether it ran is unknown. */
+/* VQ_OK: `reply` is the server's, which may be an ERROR. VQ_TIMEOUT, VQ_UNAVAILABLE: no reply in
+ * time, or the connection broke; reply is NULL and whether it ran is unknown. */
 typedef void (*vq_redis_fn)(void *ctx, enum vq_status status, const struct vq_redis_reply *reply);
 
 struct vq_redis_options {
     const struct vq_redis_address *address; /* borrowed for the life of the client */
     uint32_t deadline_ms;                   /* of a command and of connecting; 0: the default */
-    void (*on_up)(void *ctx); /* connected, authenticated, database selected: commands may go */
-    void (*on_down)(
-        void *ctx,
-        const char
-            *why); /* after the callbacks of all commands in flight; also for the first attempt */
+    /* Connected, authenticated, database selected: commands may go. */
+    void (*on_up)(void *ctx);
+    /* After the callbacks of all commands in flight; also for a failed first attempt. */
+    void (*on_down)(void *ctx, const char *why);
     void *ctx;
 };
 
@@ -76,8 +76,9 @@ bool vq_redis_is_up(const struct vq_redis *redis);
 /* Gives the connection up (commands in flight: VQ_UNAVAILABLE) and makes a new one. */
 void vq_redis_drop(struct vq_redis *redis, const char *why);
 
-/* One command of binary arguments, copied into the output. `fn` (may be NULL: nobody cares) is called exactly once, never from inside.
- * Replies come in the order of the commands. VQ_UNAVAILABLE: no connection; VQ_LIMIT; VQ_NOMEM: fn is not called. */
+/* One command of binary arguments, copied into the output. `fn` (may be NULL: nobody cares) is
+ * called exactly once, never from inside. Replies come in the order of the commands.
+ * VQ_UNAVAILABLE: no connection; VQ_LIMIT; VQ_NOMEM: fn is not called. */
 enum vq_status vq_redis_command(struct vq_redis *redis, const struct vq_span *args, uint32_t count,
                                 vq_redis_fn fn, void *ctx) VQ_WARN_UNUSED;
 /* The same for words without binary arguments: "GET", key, NULL. */

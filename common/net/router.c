@@ -1,9 +1,11 @@
-/* The coordinator's end: a ROUTER with CURVE, whose peers are known by the routing id that libzmq itself gave their connection
- * (a zero byte and a counter). A peer that chose its own id is not listened to.
+/* The coordinator's end: a ROUTER with CURVE, whose peers are known by the routing id that
+ * libzmq itself gave their connection (a zero byte and a counter). A peer that chose its own id
+ * is not listened to.
  *
- * Invariants: frames to one peer leave in the order of vq_router_send; while a peer has waiting frames, new ones wait behind
- * them; a peer that libzmq does not know has no waiting frames. A context of its own, so that its ZAP handler is the only
- * one. Not its job: sessions, and what a frame means. */
+ * Invariants: frames to one peer leave in the order of vq_router_send; while a peer has waiting
+ * frames, new ones wait behind them; a peer that libzmq does not know has no waiting frames. A
+ * context of its own, so that its ZAP handler is the only one. Not its job: sessions, and what a
+ * frame means. */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 
@@ -30,8 +32,7 @@ struct vq_router {
     struct outbox *outboxes; /* of peers that do not keep up */
     size_t outboxes_cap;
     size_t outboxes_count;
-    struct vq_timer *
-        retry; /* runs while there are outboxes: ZMQ_EVENTS does not tell which peer has room again */
+    struct vq_timer *retry; /* while there are outboxes: ZMQ_EVENTS does not tell whose has room */
     const char *sender_key; /* inside on_message */
     struct vq_zsock_stats stats;
 };

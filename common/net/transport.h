@@ -1,4 +1,5 @@
-/* How one HTTP exchange ended below HTTP itself. No third-party include: provider tables use it as well. */
+/* How one HTTP exchange ended below HTTP itself. No third-party include: provider tables use it
+ * as well. */
 #ifndef VQ_NET_TRANSPORT_H
 #define VQ_NET_TRANSPORT_H
 

@@ -1,8 +1,10 @@
-/* Answers libzmq's question of each CURVE handshake, "may this key in?" (ZAP, RFC 27), from a list. It runs on the loop: while it
- * does not answer, nobody gets in. libzmq lets everybody in where no handler answers and the domain is not enforced, so the
- * handler is bound before any other socket of its context, and router.c enforces the domain.
+/* Answers libzmq's question of each CURVE handshake, "may this key in?" (ZAP, RFC 27), from a
+ * list. It runs on the loop: while it does not answer, nobody gets in. libzmq lets everybody in
+ * where no handler answers and the domain is not enforced, so the handler is bound before any
+ * other socket of its context, and router.c enforces the domain.
  *
- * Invariant: a request gets exactly one reply, 200 only for a CURVE key on the list, with the key as the user id. */
+ * Invariant: a request gets exactly one reply, 200 only for a CURVE key on the list, with the
+ * key as the user id. */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 
@@ -81,7 +83,8 @@ enum vq_status vq_zap_refuse(struct vq_zap *zap, const char *public_key)
     return VQ_OK;
 }
 
-/* All parts of one request; a part that is too long for a request is cut, and then refused. -1: none there. */
+/* All parts of one request; a part that is too long for a request is cut, and then refused. -1:
+ * none there. */
 static int receive(void *socket, struct part parts[ZAP_PARTS])
 {
     int count = 0;
@@ -112,8 +115,8 @@ static bool is(const struct part *part, const char *text)
     return vq_span_eq(vq_span(part->at, part->bytes), vq_span_str(text));
 }
 
-/* Whether the request may pass; then `ret_key` is its key as text. Parts: version, request id, domain, address, routing id,
- * mechanism, credentials. */
+/* Whether the request may pass; then `ret_key` is its key as text. Parts: version, request id,
+ * domain, address, routing id, mechanism, credentials. */
 static bool may_pass(const struct vq_zap *zap, const struct part *parts, int count,
                      char ret_key[VQ_CURVE_KEY_CHARS + 1])
 {

@@ -1,8 +1,10 @@
-/* A ZeroMQ socket on the loop. ZMQ_FD is edge-triggered, and any send, receive or look at ZMQ_EVENTS may swallow the edge. So
- * the poll handle's callback does nothing but end the sleep; the loop drains every socket once a turn (step 2) and, before
- * it sleeps, asks ZMQ_EVENTS again whether something is left: then it does not sleep.
+/* A ZeroMQ socket on the loop. ZMQ_FD is edge-triggered, and any send, receive or look at
+ * ZMQ_EVENTS may swallow the edge. So the poll handle's callback does nothing but end the sleep;
+ * the loop drains every socket once a turn (step 2) and, before it sleeps, asks ZMQ_EVENTS again
+ * whether something is left: then it does not sleep.
  *
- * Invariants: the poll handle is closed before its socket; ZMQ_FD is never used for anything but waking up. */
+ * Invariants: the poll handle is closed before its socket; ZMQ_FD is never used for anything but
+ * waking up. */
 #include "common/base/alloc.h"
 #include "common/net/zsock_private.h"
 

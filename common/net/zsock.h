@@ -1,9 +1,9 @@
-/* The two ends of the wire on the loop: a ROUTER for the coordinator, a DEALER for a worker, CURVE always on. A frame is one
- * message of bytes; what it means is proto's matter.
+/* The two ends of the wire on the loop: a ROUTER for the coordinator, a DEALER for a worker,
+ * CURVE always on. A frame is one message of bytes; what it means is proto's matter.
  *
- * Who may talk is decided by the CURVE key alone: a list of allowed client keys, asked in every handshake. Routing ids that a
- * peer chose for itself are not accepted; a peer is known by a number that this side gave its connection, and a new
- * connection is a new peer. */
+ * Who may talk is decided by the CURVE key alone: a list of allowed client keys, asked in every
+ * handshake. Routing ids that a peer chose for itself are not accepted; a peer is known by a
+ * number that this side gave its connection, and a new connection is a new peer. */
 #ifndef VQ_NET_ZSOCK_H
 #define VQ_NET_ZSOCK_H
 
@@ -49,21 +49,24 @@ struct vq_router_options {
 
 enum vq_status vq_router_create(struct vq_loop *loop, const struct vq_router_options *options,
                                 struct vq_router **ret_router, struct vq_error *err) VQ_WARN_UNUSED;
-/* "tcp://127.0.0.1:0", "tcp://[::]:5555": port 0 takes a free one. The real endpoint is written to `ret_endpoint`. May be
- * called for several addresses. VQ_EXISTS: the port is taken; VQ_INVALID: no such address. */
+/* "tcp://127.0.0.1:0", "tcp://[::]:5555": port 0 takes a free one. The real endpoint is written
+ * to `ret_endpoint`. May be called for several addresses. VQ_EXISTS: the port is taken;
+ * VQ_INVALID: no such address. */
 enum vq_status vq_router_bind(struct vq_router *router, const char *endpoint,
                               char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
                               struct vq_error *err) VQ_WARN_UNUSED;
-/* VQ_OK: sent, or waiting in order for its turn (it is copied). VQ_NOT_FOUND: no such peer any more. VQ_LIMIT: the peer does not
- * keep up, its queue is full. VQ_NOMEM. */
+/* VQ_OK: sent, or waiting in order for its turn (it is copied). VQ_NOT_FOUND: no such peer any
+ * more. VQ_LIMIT: the peer does not keep up, its queue is full. VQ_NOMEM. */
 enum vq_status vq_router_send(struct vq_router *router, uint64_t peer,
                               struct vq_span frame) VQ_WARN_UNUSED;
-/* Adds a client key, VQ_EXISTS, VQ_LIMIT, VQ_INVALID; takes one away (for new connections), VQ_NOT_FOUND. */
+/* Adds a client key, VQ_EXISTS, VQ_LIMIT, VQ_INVALID; takes one away (for new connections),
+ * VQ_NOT_FOUND. */
 enum vq_status vq_router_allow(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
 enum vq_status vq_router_refuse(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
 /* From now on nobody new gets in, with no key; connections that stand go on. */
 void vq_router_close_door(struct vq_router *router);
-/* Inside on_message: the client key (Z85) of the peer that sent this frame, as the handshake proved it. */
+/* Inside on_message: the client key (Z85) of the peer that sent this frame, as the handshake
+ * proved it. */
 const char *vq_router_sender_key(const struct vq_router *router);
 struct vq_zsock_stats vq_router_stats(const struct vq_router *router);
 /* Frames that were sent get VQ_ZSOCK_LINGER_MS to leave. Not from on_message. */
@@ -81,14 +84,15 @@ struct vq_dealer_options {
     void *ctx;
 };
 
-/* Connects now and again for ever, in the background: that nobody listens is not an error here. Only a ROUTER that refused our key
- * is not asked again, until vq_dealer_reconnect. */
+/* Connects now and again for ever, in the background: that nobody listens is not an error here.
+ * Only a ROUTER that refused our key is not asked again, until vq_dealer_reconnect. */
 enum vq_status vq_dealer_create(struct vq_loop *loop, const struct vq_dealer_options *options,
                                 struct vq_dealer **ret_dealer, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_OK: sent, or waiting (also for a connection). VQ_LIMIT: the queue is full. VQ_NOMEM. */
 enum vq_status vq_dealer_send(struct vq_dealer *dealer, struct vq_span frame) VQ_WARN_UNUSED;
-/* Drops what waits unsent and the connection, and connects anew: for a new HELLO after silence. On failure
- * (no memory, no descriptors) there is no connection, and it may be tried again. Not from on_message. */
+/* Drops what waits unsent and the connection, and connects anew: for a new HELLO after silence.
+ * On failure (no memory, no descriptors) there is no connection, and it may be tried again. Not
+ * from on_message. */
 enum vq_status vq_dealer_reconnect(struct vq_dealer *dealer, struct vq_error *err) VQ_WARN_UNUSED;
 struct vq_zsock_stats vq_dealer_stats(const struct vq_dealer *dealer);
 void vq_dealer_destroy(struct vq_dealer **dealer); /* not from on_message */

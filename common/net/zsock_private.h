@@ -1,4 +1,5 @@
-/* What ROUTER, DEALER and the ZAP handler share: a ZeroMQ socket on the loop. Private: it shows libzmq. */
+/* What ROUTER, DEALER and the ZAP handler share: a ZeroMQ socket on the loop. Private: it shows
+ * libzmq. */
 #ifndef VQ_NET_ZSOCK_PRIVATE_H
 #define VQ_NET_ZSOCK_PRIVATE_H
 

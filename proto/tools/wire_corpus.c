@@ -1,5 +1,6 @@
-/* Writes the seed corpora of the wire's fuzz targets: a small and a larger example of every message of the table, filled by rule, into
- * DIR/wire and DIR/spec. Run again after a change of messages.def. */
+/* Writes the seed corpora of the wire's fuzz targets: a small and a larger example of every
+ * message of the table, filled by rule, into DIR/wire and DIR/spec. Run again after a change of
+ * messages.def. */
 #include "proto/table.h"
 
 #include <stdio.h>
@@ -7,7 +8,8 @@
 
 static char memory[1u << 20]; /* zeroed: an example needs no other values in its lists' items */
 
-/* Numbers, texts and lists that are not empty; lists of one item in the small example, three in the larger. */
+/* Numbers, texts and lists that are not empty; lists of one item in the small example, three in
+ * the larger. */
 static void fill(const struct vq_wire_record *record, char *at, uint32_t items)
 {
     for (uint32_t i = 0; i < record->fields_count; i++) {

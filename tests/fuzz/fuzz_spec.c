@@ -1,5 +1,5 @@
-/* Any bytes as a spec (the body of SPEC) and as a result (a record of the spool): no crash, and what is accepted can be encoded
- * again. Corpus: vq-wire-corpus. */
+/* Any bytes as a spec (the body of SPEC) and as a result (a record of the spool): no crash, and
+ * what is accepted can be encoded again. Corpus: vq-wire-corpus. */
 #include "proto/wire.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Any bytes as a frame, both ways: no crash, no more memory than the limits, and what is accepted can be encoded and decoded again to
- * the same bytes. Corpus: vq-wire-corpus. */
+/* Any bytes as a frame, both ways: no crash, no more memory than the limits, and what is
+ * accepted can be encoded and decoded again to the same bytes. Corpus: vq-wire-corpus. */
 #include "proto/wire.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The codec: golden bytes, random round trips, every field with a wrong type or over its bound, cut and damaged frames. */
+/* The codec: golden bytes, random round trips, every field with a wrong type or over its bound,
+ * cut and damaged frames. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +106,8 @@ static void test_golden_frames(void **state)
                     "01ce00011170");
 }
 
-/* The table's shape belongs to a version: whoever changes it raises VQ_PROTOCOL_VERSION, and then this hash. */
+/* The table's shape belongs to a version: whoever changes it raises VQ_PROTOCOL_VERSION, and
+ * then this hash. */
 static void test_table_belongs_to_its_version(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* A real Redis server in a folder of its own, on a unix socket and a TCP port, for the length of a test. */
+/* A real Redis server in a folder of its own, on a unix socket and a TCP port, for the length of
+ * a test. */
 #ifndef VQ_REDIS_TOY_H
 #define VQ_REDIS_TOY_H
 
@@ -20,7 +21,8 @@ struct redis_toy {
     int port;
 };
 
-/* The redis-server program, or the same program under its other name (argv[0] decides what it is); NULL: none here. */
+/* The redis-server program, or the same program under its other name (argv[0] decides what it
+ * is); NULL: none here. */
 static inline const char *redis_program(void)
 {
     static const char *const paths[] = {"/usr/bin/redis-server", "/usr/bin/redis-check-rdb"};

@@ -170,7 +170,8 @@ static void test_kill_and_destroy(void **state)
     vq_child_destroy(&first);
 }
 
-/* A parent that is killed takes the child with it: the middle process spawns, tells the pid, and is killed. */
+/* A parent that is killed takes the child with it: the middle process spawns, tells the pid, and
+ * is killed. */
 static void test_child_dies_with_its_parent(void **state)
 {
     (void)state;

@@ -181,7 +181,8 @@ static void note_timer_and_defer(void *ctx)
     vq_loop_defer(the_loop, &deferred_d);
 }
 
-/* After standing still with both due, the source is read first, then the timer, then what it deferred, then the hook. */
+/* After standing still with both due, the source is read first, then the timer, then what it
+ * deferred, then the hook. */
 static void test_turn_order(void **state)
 {
     the_loop = *state;

@@ -350,7 +350,8 @@ static void test_server_dies_and_returns(void **state)
     assert_int_equal(vq_redis_stats(f->redis).connects, 2);
 }
 
-/* A server that stands still: the deadline drops the connection, everything in flight is unknown. */
+/* A server that stands still: the deadline drops the connection, everything in flight is
+ * unknown. */
 static void test_deadline(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,5 @@
-/* ROUTER and DEALER on the loop: who gets in, what arrives, what happens when a peer does not keep up, and no stalls. */
+/* ROUTER and DEALER on the loop: who gets in, what arrives, what happens when a peer does not
+ * keep up, and no stalls. */
 #include "net_test.h"
 
 #include "common/base/rng.h"
@@ -357,7 +358,8 @@ static void test_new_connection_is_a_new_peer(void **state)
     vq_dealer_destroy(&c.dealer);
 }
 
-/* The dealer is there first; what it said waits for a router on that very port, also for a second one. */
+/* The dealer is there first; what it said waits for a router on that very port, also for a
+ * second one. */
 static void test_dealer_waits_for_a_router_and_for_its_return(void **state)
 {
     struct fixture *f = *state;
@@ -391,7 +393,8 @@ static void test_dealer_waits_for_a_router_and_for_its_return(void **state)
     vq_dealer_destroy(&c.dealer);
 }
 
-/* A peer that does not read: its frames wait here up to the limit, then VQ_LIMIT; when it reads again, all come in order. */
+/* A peer that does not read: its frames wait here up to the limit, then VQ_LIMIT; when it reads
+ * again, all come in order. */
 static void test_slow_peer(void **state)
 {
     struct fixture *f = *state;
@@ -638,7 +641,8 @@ struct swallow {
     bool done;
 };
 
-/* A frame arrives while this runs, after the turn's drain; then a send to somebody else swallows its edge. */
+/* A frame arrives while this runs, after the turn's drain; then a send to somebody else swallows
+ * its edge. */
 static void swallow_edge(void *ctx)
 {
     struct swallow *s = ctx;

@@ -1,4 +1,5 @@
-/* An HTTP server for tests that answers by path, well or badly: a thread a connection, blocking sockets. */
+/* An HTTP server for tests that answers by path, well or badly: a thread a connection, blocking
+ * sockets. */
 #ifndef VQ_TOY_SERVER_H
 #define VQ_TOY_SERVER_H
 
