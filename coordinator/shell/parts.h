@@ -1,6 +1,7 @@
 /* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core -> actions -> commit -> actions.
  *
  *   run.c       start and stop, in order; the loop's turn
+ *   begin.c     the start in the call store
  *   dispatch.c  frames in, the core's actions out
  *   commit.c    the commit point: store, then Redis, then the core hears of it
  *   redis.c     the private server, the connection, falling behind and rebuilding
@@ -154,6 +155,9 @@ int64_t vq_run_now(void);
 void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
 void vq_run_say(struct vq_run *run, const char *fmt, ...)
     VQ_PRINTF(2, 3); /* a line for the person */
+
+/* begin.c */
+enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* dispatch.c */
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;

@@ -85,18 +85,6 @@ static void on_turn(void *ctx)
 
 /* ---- opening, in order ---- */
 
-static enum vq_status open_store(struct vq_run *run, struct vq_error *err)
-{
-    VQ_TRY(vq_calls_open(run->options->runs_dir, NULL, &run->calls, err));
-    run->owner.uid = *vq_run_dir_uid(run->dir);
-    vq_random_bytes(run->owner.nonce.b, sizeof(run->owner.nonce.b));
-    VQ_TRY(vq_calls_begin_run(run->calls, &run->owner.uid, &run->owner.nonce,
-                              run->options->retry_failed, run->started_unix_ms, &run->begun, err));
-    run->owner.epoch = run->begun.now.epoch;
-    run->job->plan.generation = run->begun.now.generation;
-    return VQ_OK;
-}
-
 static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
 {
     VQ_TRY(vq_loop_create(&run->loop, err));
@@ -160,8 +148,8 @@ static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error 
 
 static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
 {
-    VQ_TRY(open_store(run, err));
     VQ_TRY(open_loop(run, err));
+    VQ_TRY(vq_run_begin_store(run, err));
     VQ_TRY(vq_children_open(run, err));
     if (run->job->needs_offline) {
         VQ_TRY(vq_children_offline(run, err));
