@@ -73,7 +73,7 @@ static enum vq_status begin_run(struct vq_run *run, struct vq_error *err)
 static bool has_run_before(const struct vq_run *run)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
-    return vq_run_dir_join(run->dir, "accounting.json", path) == VQ_OK && access(path, F_OK) == 0;
+    return vq_run_dir_join(run->dir, "status.json", path) == VQ_OK && access(path, F_OK) == 0;
 }
 
 enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err)
