@@ -106,9 +106,15 @@ static enum vq_status coefficients(struct vq_work *w, enum target target,
                                            .level = 0.95,
                                            .seed = vq_seed(w, VQ_SEED_COEF)};
     struct vq_logit_fit mle = {0};
-    enum vq_status status =
-        vq_bootstrap_coefficients(&train->data, m->c, l1_ratio(w->in->config->regression.estimator),
-                                  train->group, &options, ci, NULL, w->err);
+    for (uint32_t col = 0; col < k; col++) {
+        ci[col] = (struct vq_interval){NAN, NAN};
+    }
+    enum vq_status status = VQ_OK;
+    if (options.draws > 0) {
+        status = vq_bootstrap_coefficients(&train->data, m->c,
+                                           l1_ratio(w->in->config->regression.estimator),
+                                           train->group, &options, ci, NULL, w->err);
+    }
     if (status == VQ_OK) {
         status = vq_logit_fit_mle(&train->data, &mle, w->err);
     }
@@ -183,7 +189,8 @@ static enum vq_status accuracies(struct vq_work *w, const struct design *train,
         vq_proportion_interval(VQ_PROPORTION_WILSON, m->accuracy_test * n, n, 0.95);
     m->missing_warning = differs(m->accuracy_train, m->accuracy_train_complete) ||
                          differs(m->accuracy_test, m->accuracy_test_complete);
-    if (w->out->questions_repeat && m->rows_test > 0) {
+    if (w->out->questions_repeat && m->rows_test > 0 &&
+        w->in->config->regression.bootstrap_draws > 0) {
         VQ_TRY(clustered(w, test, coef, &m->accuracy_test_ci95_clustered));
     }
     return VQ_OK;

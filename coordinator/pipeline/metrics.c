@@ -32,14 +32,15 @@ static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *
         return VQ_NOMEM;
     }
     enum vq_status status = VQ_OK;
+    bool drawn = s->rows > 0 && w->in->config->regression.bootstrap_draws > 0;
     for (int pref = 0; pref < 2 && status == VQ_OK; pref++) {
-        if (s->rows > 0) {
+        if (drawn) {
             status = bootstrap(w, s, pref ? s->pref : NULL,
                                pref ? VQ_SEED_PREF : VQ_SEED_SEPARABILITY, means);
         }
         for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
             struct vq_vibe_metrics *m = &w->out->vibe[v];
-            struct vq_interval ci = s->rows > 0 ? means[v].percentile : no_interval;
+            struct vq_interval ci = drawn ? means[v].percentile : no_interval;
             if (pref) {
                 *(test ? &m->pref_ci95_test : &m->pref_ci95_train) = ci;
             } else {
