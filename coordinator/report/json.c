@@ -80,6 +80,9 @@ static void write_judges(struct vq_json *j, const struct vq_report_input *r)
              "Made with the offline judge: these numbers show that the plumbing works, not how the "
              "models differ.");
     }
+    text(j, "intervals_note",
+         "95 % intervals cover the choice of prompts, not that of judges or of vibes; those of "
+         "coefficients hold C fixed.");
 }
 
 static void write_data(struct vq_json *j, const struct vq_report_input *r)

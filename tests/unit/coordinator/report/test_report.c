@@ -145,6 +145,10 @@ static void json_has_the_shape_of_format_1(void **state)
         assert_non_null(json_object_get(root, keys[i]));
     }
     assert_null(json_object_get(root, "judge_note"));
+    const char *note = json_string_value(json_object_get(root, "intervals_note"));
+    assert_non_null(note);
+    assert_non_null(strstr(note, "not that of judges"));
+    assert_non_null(strstr(note, "hold C fixed"));
     json_t *vibe = json_array_get(json_object_get(root, "vibes"), 0);
     json_t *sep = json_object_get(vibe, "separability");
     assert_true(json_number_value(json_object_get(sep, "test")) == 1.0);
