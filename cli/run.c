@@ -1,196 +1,15 @@
-/* `vibeq run` and `vibeq resume`: from words to a job, what it will send said before anything is sent, then the run. Not its job:
- * the run itself (coordinator/shell). */
-#include "cli/verbs.h"
+/* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not its job: reading the words
+ * (run_words.c), the run itself (coordinator/shell). */
+#include "cli/run_words.h"
 #include "common/base/alloc.h"
-#include "common/text/file.h"
 #include "common/text/fmt.h"
-#include "common/text/json.h"
 #include "coordinator/shell/machine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ASK_ABOVE_CALLS     500
-#define MADE_YAML_BYTES_MAX (1u << 20)
-#define OPENAI_URL          "https://api.openai.com/v1"
-
-struct run_words {
-    struct vq_opt_list set;
-    struct vq_opt_list models;
-    struct vq_opt_list judges;
-    const char *prompt, *preference, *base_url, *key, *runs, *name, *listen;
-    struct vq_opt_count limit, workers;
-    bool yes, dry_run, json, quiet, retry_failed;
-};
-
-#define AT(field) offsetof(struct run_words, field)
-
-const struct vq_opt vq_run_opts[] = {
-    {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE", "overrides a key of the configuration (repeatable)"},
-    {"models", VQ_OPT_SPLIT, AT(models), "A,B", "the two columns with the models' outputs"},
-    {"model", VQ_OPT_LIST, AT(models), "A", "one of them, for names with commas (twice)"},
-    {"judge", VQ_OPT_LIST, AT(judges), "MODEL[,..]",
-     "judging models; repeated, each is one name, which may hold commas"},
-    {"prompt", VQ_OPT_TEXT, AT(prompt), "COLUMN", "prompt column; default question, then prompt"},
-    {"preference", VQ_OPT_TEXT, AT(preference), "COLUMN", "which model is preferred, if known"},
-    {"base-url", VQ_OPT_TEXT, AT(base_url), "URL",
-     "OpenAI-compatible endpoint; default OPENAI_BASE_URL"},
-    {"key", VQ_OPT_TEXT, AT(key), "env:NAME", "or file:PATH; default env:OPENAI_API_KEY"},
-    {"limit", VQ_OPT_COUNT, AT(limit), "N", "a seeded sample of N records"},
-    {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
-    {"name", VQ_OPT_TEXT, AT(name), "ID", "the run's name"},
-    {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
-    {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
-    {"yes", VQ_OPT_FLAG, AT(yes), NULL, "do not ask before sending"},
-    {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "say what would be sent, and stop"},
-    {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
-    {"quiet", VQ_OPT_FLAG, AT(quiet), NULL, "no progress, no notes"},
-    {0},
-};
-
-const struct vq_opt vq_resume_opts[] = {
-    {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE", "overrides workers, limits, keys, endpoints"},
-    {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
-    {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
-    {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
-    {"retry-failed", VQ_OPT_FLAG, AT(retry_failed), NULL,
-     "ask again what failed or gave no verdict"},
-    {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
-    {"quiet", VQ_OPT_FLAG, AT(quiet), NULL, "no progress, no notes"},
-    {0},
-};
-
-/* ---- a configuration from words alone ---- */
-
-static void yaml_span(struct vq_buf *out, const char *before, struct vq_span value)
-{
-    vq_buf_puts(out, before);
-    vq_json_string(out, value); /* a JSON string is a YAML one */
-    vq_buf_putc(out, '\n');
-}
-
-static void yaml_line(struct vq_buf *out, const char *before, const char *value)
-{
-    if (value != NULL) {
-        yaml_span(out, before, vq_span_str(value));
-    }
-}
-
-static bool is_offline(struct vq_span model)
-{
-    size_t bytes = strlen("offline-");
-    return model.bytes > bytes && memcmp(model.at, "offline-", bytes) == 0;
-}
-
-static void yaml_judge(struct vq_buf *out, const struct run_words *w, struct vq_span model)
-{
-    yaml_span(out, "  - model: ", model);
-    if (is_offline(model) && w->base_url == NULL) {
-        return;
-    }
-    const char *url = w->base_url != NULL ? w->base_url : getenv("OPENAI_BASE_URL");
-    const char *key = w->key;
-    if (key == NULL && getenv("OPENAI_API_KEY") != NULL) {
-        key = "env:OPENAI_API_KEY";
-    }
-    yaml_line(out, "    base_url: ", url != NULL ? url : OPENAI_URL);
-    yaml_line(out, "    key: ", key);
-}
-
-/* One --judge holds names separated by commas; of several, each is one name. */
-static void yaml_judges(struct vq_buf *out, const struct run_words *w)
-{
-    vq_buf_puts(out, "judges:\n");
-    if (w->judges.count > 1) {
-        for (uint32_t i = 0; i < w->judges.count; i++) {
-            yaml_judge(out, w, vq_span_str(w->judges.items[i]));
-        }
-        return;
-    }
-    for (const char *at = w->judges.items[0]; at != NULL;) {
-        size_t bytes = strcspn(at, ",");
-        yaml_judge(out, w, vq_span(at, bytes));
-        at = at[bytes] == '\0' ? NULL : at + bytes + 1;
-    }
-}
-
-static enum vq_status config_from_words(const struct run_words *w, const char *data,
-                                        struct vq_config **ret_config, struct vq_error *err)
-{
-    if (w->models.count != 2) {
-        return vq_fail(err, VQ_INVALID,
-                       "name the two output columns: vibeq run %s --models A,B --judge MODEL (a "
-                       "configuration's name ends with .yaml)",
-                       data);
-    }
-    if (w->judges.count == 0) {
-        return vq_fail(
-            err, VQ_INVALID,
-            "name at least one judge: --judge MODEL[,MODEL]; offline-a and offline-b need "
-            "no endpoint");
-    }
-    struct vq_buf yaml;
-    vq_buf_init(&yaml, MADE_YAML_BYTES_MAX);
-    vq_buf_puts(&yaml, "data:\n");
-    yaml_line(&yaml, "  path: ", data);
-    yaml_line(&yaml, "  prompt: ", w->prompt);
-    yaml_line(&yaml, "  preference: ", w->preference);
-    vq_buf_puts(&yaml, "models:\n");
-    yaml_line(&yaml, "  - ", w->models.items[0]);
-    yaml_line(&yaml, "  - ", w->models.items[1]);
-    yaml_judges(&yaml, w);
-    enum vq_status status = yaml.status;
-    if (status == VQ_OK) {
-        status = vq_config_parse(yaml.at, yaml.bytes, "(command line)", ".", w->set.items,
-                                 w->set.count, ret_config, err);
-    }
-    vq_buf_free(&yaml);
-    return status;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcasecmp(text + n - m, end) == 0;
-}
-
-bool vq_is_config_name(const char *path)
-{
-    return ends_with(path, ".yaml") || ends_with(path, ".yml");
-}
-
-static enum vq_status config_from_file(const struct run_words *w, const char *path,
-                                       struct vq_config **ret_config, struct vq_error *err)
-{
-    if (w->models.count > 0 || w->judges.count > 0 || w->base_url != NULL || w->key != NULL ||
-        w->prompt != NULL || w->preference != NULL) {
-        return vq_fail(
-            err, VQ_INVALID,
-            "--models, --judge, --prompt, --preference, --base-url and --key go with a data "
-            "file; with a configuration use --set, for example --set judges[0].model=NAME");
-    }
-    return vq_config_load(path, w->set.items, w->set.count, ret_config, err);
-}
-
-static enum vq_status make_config(const struct run_words *w, const char *word,
-                                  struct vq_config **ret_config, struct vq_error *err)
-{
-    struct vq_config *config;
-    VQ_TRY(vq_is_config_name(word) ? config_from_file(w, word, &config, err)
-                                   : config_from_words(w, word, &config, err));
-    if (w->limit.given) {
-        config->data.limit = w->limit.value;
-    }
-    if (w->workers.given) {
-        config->workers = w->workers.value;
-    }
-    *ret_config = config;
-    return VQ_OK;
-}
+#define ASK_ABOVE_CALLS 500
 
 /* ---- what is said before anything is sent ---- */
 
@@ -271,7 +90,7 @@ static void stem(const char *path, char ret_stem[64])
     }
 }
 
-static enum vq_status create_run(const struct run_words *w, const struct vq_job *job,
+static enum vq_status create_run(const struct vq_run_words *w, const struct vq_job *job,
                                  const char *runs_dir, struct vq_run_dir **ret_run,
                                  struct vq_error *err)
 {
@@ -306,7 +125,7 @@ static int exit_of(enum vq_run_end end)
     return VQ_EXIT_INTERNAL;
 }
 
-static enum vq_status carry_out(const struct run_words *w, struct vq_job *job,
+static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job,
                                 struct vq_run_dir *run, const char *runs_dir, bool resumed,
                                 enum vq_run_end *ret_end, struct vq_error *err)
 {
@@ -321,7 +140,7 @@ static enum vq_status carry_out(const struct run_words *w, struct vq_job *job,
 }
 
 /* Everything that can be refused without a folder is refused before there is one. */
-static enum vq_status check_before(const struct run_words *w, const struct vq_job *job,
+static enum vq_status check_before(const struct vq_run_words *w, const struct vq_job *job,
                                    const struct vq_job_estimate *estimate, struct vq_error *err)
 {
     const char *name = w->name != NULL ? w->name : job->config->name;
@@ -333,8 +152,8 @@ static enum vq_status check_before(const struct run_words *w, const struct vq_jo
 }
 
 /* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left behind. */
-static enum vq_status run_new(const struct run_words *w, struct vq_job *job, const char *runs_dir,
-                              enum vq_run_end *ret_end, struct vq_error *err)
+static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
+                              const char *runs_dir, enum vq_run_end *ret_end, struct vq_error *err)
 {
     struct vq_run_dir *run = NULL;
     VQ_TRY(create_run(w, job, runs_dir, &run, err));
@@ -357,7 +176,7 @@ static enum vq_status run_new(const struct run_words *w, struct vq_job *job, con
     return status;
 }
 
-static int run_job(const struct run_words *w, struct vq_job *job)
+static int run_job(const struct vq_run_words *w, struct vq_job *job)
 {
     struct vq_error err = {0};
     struct vq_job_estimate estimate;
@@ -388,18 +207,19 @@ static int run_job(const struct run_words *w, struct vq_job *job)
 
 int vq_verb_run(int argc, char **argv)
 {
-    struct run_words w = {0};
+    struct vq_run_words w = {.yes = false};
     struct vq_error err = {0};
     int words;
-    if (vq_opts_parse(vq_run_opts, argc, argv, &w, &words, &err) != VQ_OK) {
-        return vq_cli_usage("run", "%s", err.text);
+    int code = vq_run_words_parse("run", vq_run_opts, argc, argv, &w, &words);
+    if (code != VQ_EXIT_DONE) {
+        return code;
     }
     if (words != 1) {
         return vq_cli_usage("run", words == 0 ? "name a configuration or a data file"
                                               : "one configuration or data file at a time");
     }
     struct vq_config *config;
-    enum vq_status status = make_config(&w, argv[0], &config, &err);
+    enum vq_status status = vq_run_words_config(&w, argv[0], &config, &err);
     struct vq_job *job;
     if (status == VQ_OK) {
         status = vq_job_create(config, NULL, &job, &err);
@@ -407,12 +227,12 @@ int vq_verb_run(int argc, char **argv)
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }
-    int code = run_job(&w, job);
+    code = run_job(&w, job);
     vq_job_destroy(&job);
     return code;
 }
 
-static enum vq_status open_run(const struct run_words *w, const char *runs_dir, const char *name,
+static enum vq_status open_run(const struct vq_run_words *w, const char *runs_dir, const char *name,
                                struct vq_run_dir **ret_run, struct vq_job **ret_job,
                                struct vq_error *err)
 {
@@ -425,10 +245,7 @@ static enum vq_status open_run(const struct run_words *w, const char *runs_dir, 
         status = vq_run_dir_join(run, "run.yaml", path);
     }
     if (status == VQ_OK) {
-        status = vq_config_load(path, w->set.items, w->set.count, &config, err);
-    }
-    if (status == VQ_OK && w->workers.given) {
-        config->workers = w->workers.value;
+        status = vq_run_words_reload(w, path, &config, err);
     }
     if (status == VQ_OK) {
         status = vq_job_create(config, run, ret_job, err);
@@ -443,11 +260,12 @@ static enum vq_status open_run(const struct run_words *w, const char *runs_dir, 
 
 int vq_verb_resume(int argc, char **argv)
 {
-    struct run_words w = {0};
+    struct vq_run_words w = {.yes = false};
     struct vq_error err = {0};
     int words;
-    if (vq_opts_parse(vq_resume_opts, argc, argv, &w, &words, &err) != VQ_OK) {
-        return vq_cli_usage("resume", "%s", err.text);
+    int code = vq_run_words_parse("resume", vq_resume_opts, argc, argv, &w, &words);
+    if (code != VQ_EXIT_DONE) {
+        return code;
     }
     if (words != 1) {
         return vq_cli_usage("resume", "name one run; vibeq list shows them");

@@ -32,7 +32,7 @@ void vq_conf_prefix_node(const struct vq_node *node, const char *name, const cha
 {
     const char *gap = path[0] == '\0' ? "" : ", ";
     if (node != NULL && node->from_override) {
-        vq_error_prefix(err, "--set %s", path);
+        vq_error_prefix(err, "--set%s%s", path[0] == '\0' ? "" : " ", path);
     } else if (node != NULL && node->line > 0) {
         vq_error_prefix(err, "%s, line %u, column %u%s%s", name, node->line, node->column, gap,
                         path);

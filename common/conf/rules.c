@@ -246,7 +246,7 @@ static enum vq_status check_judge(const struct rules *r, uint32_t i)
         if (strcmp(r->config->judges[k].name, j->name) == 0) {
             return broken(
                 r, judge_path(i, NULL, path),
-                "the name \"%.80s\" is already that of judges[%u]; give each its own name:",
+                "the name \"%.80s\" is already that of judges[%u]; give each its own name",
                 j->name, k);
         }
     }

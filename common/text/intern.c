@@ -91,24 +91,33 @@ static char folded(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Levenshtein distance over bytes, two rows; both at most NEAR_BYTES_MAX long. */
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits over bytes, where two neighbours that changed places count as one (optimal string alignment); both at most
+ * NEAR_BYTES_MAX long. Three rows: this one, the one before, the one before that. */
 static uint32_t edits_between(struct vq_span a, struct vq_span b)
 {
-    uint32_t row[NEAR_BYTES_MAX + 1];
+    uint32_t rows[3][NEAR_BYTES_MAX + 1];
     for (size_t j = 0; j <= b.bytes; j++) {
-        row[j] = (uint32_t)j;
+        rows[0][j] = (uint32_t)j;
     }
-    for (size_t i = 0; i < a.bytes; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = (uint32_t)i + 1;
-        for (size_t j = 0; j < b.bytes; j++) {
-            uint32_t change = diagonal + (folded(a.at[i]) != folded(b.at[j]));
-            uint32_t gap = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = change < gap ? change : gap;
+    for (size_t i = 1; i <= a.bytes; i++) {
+        uint32_t *row = rows[i % 3];
+        const uint32_t *last = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
+        row[0] = (uint32_t)i;
+        for (size_t j = 1; j <= b.bytes; j++) {
+            char x = folded(a.at[i - 1]), y = folded(b.at[j - 1]);
+            uint32_t edits = least(last[j - 1] + (x != y), least(last[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == folded(b.at[j - 2]) && y == folded(a.at[i - 2])) {
+                edits = least(edits, older[j - 2] + 1);
+            }
+            row[j] = edits;
         }
     }
-    return row[b.bytes];
+    return rows[a.bytes % 3][b.bytes];
 }
 
 static bool begins_with(struct vq_span text, struct vq_span prefix)

@@ -37,10 +37,11 @@ static enum vq_status no_such_column(const struct vq_dataset_build *b, unsigned 
     }
     uint32_t near = vq_nearest_name(vq_span_str(name), table->columns, table->columns_count);
     struct vq_span s = near == VQ_INTERN_NONE ? vq_span("", 0) : shown(table->columns[near]);
-    enum vq_status status = vq_fail(
-        b->err, VQ_INVALID, "%s has no column \"%.80s\" for %s%s%.*s%s; its columns are %s",
-        vq_dataset_file_name(b, file), name, role, s.bytes == 0 ? "" : "; did you mean \"",
-        (int)s.bytes, s.at, s.bytes == 0 ? "" : "\"?", list.at == NULL ? "(none)" : list.at);
+    enum vq_status status =
+        vq_fail(b->err, VQ_INVALID, "%s has no column \"%.80s\" for %s%s%.*s%s columns are %s",
+                vq_dataset_file_name(b, file), name, role, s.bytes == 0 ? "" : "; did you mean \"",
+                (int)s.bytes, s.at, s.bytes == 0 ? "; its" : "\"? Its",
+                list.at == NULL ? "(none)" : list.at);
     vq_buf_free(&list);
     return status;
 }

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ANSWER_TOKENS_GUESS 120.0
 #define ESTIMATE_ROWS       64u
@@ -86,6 +87,31 @@ static enum vq_status load_template(struct vq_job *job, const struct vq_run_dir 
     }
     vq_free(path);
     vq_buf_free(&text);
+    return status;
+}
+
+/* A folder may replace some of the templates, but not be missing, nor replace none by a mistake. */
+static enum vq_status check_prompts_dir(const struct vq_job *job, struct vq_error *err)
+{
+    const char *dir = job->config->prompts_dir;
+    struct vq_buf names;
+    vq_buf_init(&names, VQ_ERROR_BYTES_MAX);
+    bool found = false;
+    enum vq_status status = VQ_OK;
+    for (int k = 0; k < VQ_TEMPLATE__COUNT && status == VQ_OK; k++) {
+        const char *name = vq_template_file((enum vq_template_kind)k);
+        char *path = NULL;
+        status = vq_path_join(dir, name, &path);
+        found |= status == VQ_OK && access(path, F_OK) == 0;
+        vq_buf_printf(&names, "%s%s", k == 0 ? "" : " or ", name);
+        vq_free(path);
+    }
+    if (status == VQ_OK && !found) {
+        status = vq_fail(err, VQ_NOT_FOUND,
+                         "prompts.dir: %s holds no %s; vibeq prompts export DIR writes them", dir,
+                         names.at == NULL ? "template" : names.at);
+    }
+    vq_buf_free(&names);
     return status;
 }
 
@@ -221,6 +247,9 @@ static enum vq_status fill_rows(struct vq_job *job)
 static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
     VQ_TRY(load_data(job, run, err));
+    if (run == NULL && job->config->prompts_dir != NULL) {
+        VQ_TRY(check_prompts_dir(job, err));
+    }
     VQ_TRY(load_template(job, run, VQ_TEMPLATE_JUDGE, err));
     if (job->config->judging.repair) {
         VQ_TRY(load_template(job, run, VQ_TEMPLATE_REPAIR, err));

@@ -34,6 +34,15 @@ struct vq_run_dir {
 
 /* ---- the runs folder ---- */
 
+/* By errno: a place where no folder can be is a wrong word of the person's, a failing disk is not. */
+static enum vq_status no_folder(const char *path, struct vq_error *err)
+{
+    bool fatal = errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == ENOMEM;
+    return vq_fail(err, fatal ? VQ_IO : VQ_DENIED,
+                   "%s cannot be made: %s; choose another folder with --runs", path,
+                   strerror(errno));
+}
+
 /* Makes `path` and its missing parents. */
 static enum vq_status make_folders(char *path, struct vq_error *err)
 {
@@ -42,17 +51,14 @@ static enum vq_status make_folders(char *path, struct vq_error *err)
         int rc = mkdir(path, 0700);
         bool failed = rc != 0 && errno != EEXIST && access(path, F_OK) != 0;
         if (failed) {
-            enum vq_status status =
-                vq_fail(err, VQ_IO, "%s cannot be made: %s", path, strerror(errno));
+            enum vq_status status = no_folder(path, err);
             *slash = '/';
             return status;
         }
         *slash = '/';
     }
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        return vq_fail(err, errno == EACCES || errno == EROFS ? VQ_DENIED : VQ_IO,
-                       "%s cannot be made: %s; choose another folder with --runs", path,
-                       strerror(errno));
+        return no_folder(path, err);
     }
     return VQ_OK;
 }

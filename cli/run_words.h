@@ -1,0 +1,33 @@
+/* The words of `vibeq run` and `vibeq resume`, and the configuration that they make. */
+#ifndef VQ_CLI_RUN_WORDS_H
+#define VQ_CLI_RUN_WORDS_H
+
+#include "cli/verbs.h"
+
+#define VQ_OVERRIDE_BYTES 32
+
+struct vq_run_words {
+    struct vq_opt_list set;
+    struct vq_opt_list models;
+    struct vq_opt_list judges;
+    const char *prompt, *preference, *base_url, *key, *runs, *name, *listen;
+    struct vq_opt_count limit, workers;
+    bool yes, dry_run, json, quiet, retry_failed;
+    char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */
+};
+
+/* Reads options by `opts` and counts the other words. VQ_EXIT_DONE, or an exit code after what was said. */
+int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, char **argv,
+                       struct vq_run_words *ret_words, int *ret_count);
+
+/* The configuration: of the file `word` (.yaml, .yml), or of the data file `word` and the options. Sentences name the option
+ * where one is to blame. The caller owns *ret_config. */
+enum vq_status vq_run_words_config(const struct vq_run_words *words, const char *word,
+                                   struct vq_config **ret_config,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+/* That of a run's folder, with what may be overridden. */
+enum vq_status vq_run_words_reload(const struct vq_run_words *words, const char *run_yaml,
+                                   struct vq_config **ret_config,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif
