@@ -39,6 +39,7 @@ struct vq_http {
     uint32_t calls; /* in flight */
     char *ca_file;
     struct vq_http_seen seen;
+    struct vq_http_name names[VQ_HTTP_NAMES_MAX];
     struct vq_http_call *in_flight;
     struct vq_http_call *free;
     bool closing; /* no new call, also not from a done function */
@@ -69,16 +70,17 @@ void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, co
 {
     struct vq_http *http = call->http;
     struct vq_http_multi *m = call->multi;
-    VQ_ASSERT(m != NULL);
-    (void)curl_multi_remove_handle(m->curl, call->easy); /* it is there */
-    call->multi = NULL;
+    VQ_ASSERT(m != NULL || call->waits);
+    if (m != NULL) {
+        (void)curl_multi_remove_handle(m->curl, call->easy); /* it is there */
+        call->multi = NULL;
+        m->calls--;
+        http->first_room = m->index < http->first_room ? m->index : http->first_room;
+    }
+    vq_http_name_leave(call, transport);
     vq_timer_stop(call->timer);
     vq_deferred_cancel(http->loop, &call->cancel);
-    m->calls--;
     http->calls--;
-    if (m->index < http->first_room) {
-        http->first_room = m->index;
-    }
     if (call->prev != NULL) {
         call->prev->next = call->next;
     } else {
@@ -218,6 +220,18 @@ static enum vq_status find_room(struct vq_http *http, struct vq_http_multi **ret
 
 /* ---- calls ---- */
 
+enum vq_status vq_http_call_go(struct vq_http_call *call)
+{
+    struct vq_http_multi *m;
+    VQ_TRY(find_room(call->http, &m));
+    if (curl_multi_add_handle(m->curl, call->easy) != CURLM_OK) {
+        return VQ_NOMEM;
+    }
+    call->multi = m;
+    m->calls++;
+    return VQ_OK;
+}
+
 static enum vq_status take_call(struct vq_http *http, struct vq_http_call **ret_call)
 {
     if (http->free == NULL) {
@@ -242,12 +256,8 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
         return vq_fail(err, VQ_LIMIT, "%u calls are in flight, at most %u", http->calls,
                        http->calls_max);
     }
-    struct vq_http_multi *m;
     struct vq_http_call *call;
-    enum vq_status status = find_room(http, &m);
-    if (status == VQ_OK) {
-        status = take_call(http, &call);
-    }
+    enum vq_status status = take_call(http, &call);
     if (status != VQ_OK) {
         return vq_fail(err, status, "no memory for another call");
     }
@@ -256,13 +266,16 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
         give_back(http, call);
         return status;
     }
-    if (curl_multi_add_handle(m->curl, call->easy) != CURLM_OK) {
+    call->name = vq_http_name_of(http->names, http->seen.host);
+    if (call->name == NULL || vq_http_name_enter(call->name, call)) {
+        status = vq_http_call_go(call);
+    }
+    if (status != VQ_OK) {
+        vq_http_name_leave(call, VQ_TRANSPORT_CANCELLED);
         vq_timer_stop(call->timer);
         give_back(http, call);
-        return vq_fail(err, VQ_NOMEM, "libcurl takes no other call");
+        return vq_fail(err, status, "libcurl takes no other call");
     }
-    call->multi = m;
-    m->calls++;
     http->calls++;
     call->prev = NULL;
     call->next = http->in_flight;
@@ -278,8 +291,13 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
 
 void vq_http_cancel(struct vq_http_call *call)
 {
-    VQ_ASSERT(call->multi != NULL);
+    VQ_ASSERT(call->multi != NULL || call->waits);
     vq_loop_defer(call->http->loop, &call->cancel);
+}
+
+struct vq_loop *vq_http_loop(const struct vq_http *http)
+{
+    return http->loop;
 }
 
 uint32_t vq_http_in_flight(const struct vq_http *http)
@@ -328,6 +346,9 @@ enum vq_status vq_http_create(struct vq_loop *loop, const struct vq_http_options
     http->calls_max =
         options != NULL && options->calls_max != 0 ? options->calls_max : VQ_HTTP_CALLS_MAX;
     http->calls_max = http->calls_max > VQ_HTTP_CALLS_MAX ? VQ_HTTP_CALLS_MAX : http->calls_max;
+    for (size_t i = 0; i < VQ_HTTP_NAMES_MAX; i++) {
+        http->names[i].http = http;
+    }
     enum vq_status status = VQ_OK;
     http->share = curl_share_init();
     if (options != NULL && options->ca_file != NULL) {
@@ -360,6 +381,9 @@ void vq_http_destroy(struct vq_http **ret_http)
     http->closing = true;
     while (http->in_flight != NULL) {
         vq_http_call_end(http->in_flight, VQ_TRANSPORT_CANCELLED, "the client was closed");
+    }
+    for (size_t i = 0; i < VQ_HTTP_NAMES_MAX; i++) {
+        vq_deferred_cancel(http->loop, &http->names[i].release);
     }
     while (http->free != NULL) {
         struct vq_http_call *call = http->free;

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/net/http_private.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
@@ -16,7 +17,6 @@
 
 #define KEEP_BODY_BYTES   65536 /* a larger response buffer is given back after its call */
 #define LINE_BYTES_MAX    (VQ_HTTP_HEADER_BYTES_MAX + VQ_SECRET_BYTES_MAX)
-#define DNS_CACHE_S       300L
 #define IO_BUFFER_BYTES   16384L
 #define IDLE_CONNECTION_S 110L /* common servers and balancers close theirs after 120 s or less */
 
@@ -132,6 +132,7 @@ static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port
         call->sent_twice = true;
         return CURL_PREREQFUNC_ABORT;
     }
+    vq_http_name_found(call); /* when it goes over a connection that stands */
     call->sent = true;
     call->connect_ns = vq_clock_mono_ns();
     return CURL_PREREQFUNC_OK;
@@ -139,8 +140,8 @@ static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port
 
 static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    (void)ctx;
     (void)purpose;
+    vq_http_name_found(ctx);
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -176,6 +177,7 @@ static bool set_constant_options(struct vq_http_call *call, const char *ca_file,
     SET(CURLOPT_SHARE, share);
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_NOPROGRESS, 1L);
+    SET(CURLOPT_QUICK_EXIT, 1L); /* a call that ends does not wait for its lookup's thread */
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_TCP_NODELAY, 1L);
@@ -183,7 +185,7 @@ static bool set_constant_options(struct vq_http_call *call, const char *ca_file,
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_ACCEPT_ENCODING, "gzip");
     SET(CURLOPT_USERAGENT, "vibeq/" VIBEQ_VERSION);
-    SET(CURLOPT_DNS_CACHE_TIMEOUT, DNS_CACHE_S);
+    SET(CURLOPT_DNS_CACHE_TIMEOUT, (long)VQ_HTTP_DNS_CACHE_S);
     SET(CURLOPT_MAXAGE_CONN, IDLE_CONNECTION_S);
     SET(CURLOPT_BUFFERSIZE, IO_BUFFER_BYTES);
     SET(CURLOPT_UPLOAD_BUFFERSIZE, IO_BUFFER_BYTES);
@@ -195,6 +197,7 @@ static bool set_constant_options(struct vq_http_call *call, const char *ca_file,
     SET(CURLOPT_PREREQFUNCTION, on_send);
     SET(CURLOPT_PREREQDATA, call);
     SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
+    SET(CURLOPT_OPENSOCKETDATA, call);
     if (ca_file != NULL) {
         SET(CURLOPT_CAINFO, ca_file);
     }
@@ -343,9 +346,15 @@ static bool is_local_host(const char *host)
            c < 256 && d < 256;
 }
 
+static bool is_numeric_host(const char *host)
+{
+    struct in_addr address;
+    return host[0] == '[' || inet_pton(AF_INET, host, &address) == 1;
+}
+
 /* Whether the URL is one; its scheme and host. Credentials in it are refused: they would reach
  * logs. */
-static enum vq_status look_at_url(const char *url, bool *ret_https, bool *ret_local)
+static enum vq_status look_at_url(const char *url, struct vq_http_seen *ret_seen)
 {
     char *scheme = NULL, *host = NULL, *user = NULL;
     CURLU *u = curl_url();
@@ -353,13 +362,18 @@ static enum vq_status look_at_url(const char *url, bool *ret_https, bool *ret_lo
         return VQ_NOMEM;
     }
     enum vq_status status = VQ_INVALID;
-    if (curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+    if (strlen(url) <= VQ_HTTP_URL_BYTES_MAX &&
+        curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
         curl_url_get(u, CURLUPART_USER, &user, 0) == CURLUE_NO_USER &&
         curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
         curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-        (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0)) {
-        *ret_https = strcmp(scheme, "https") == 0;
-        *ret_local = is_local_host(host);
+        (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0) &&
+        strlen(host) < VQ_HTTP_HOST_BYTES_MAX) {
+        ret_seen->https = strcmp(scheme, "https") == 0;
+        ret_seen->local = is_local_host(host);
+        (void)snprintf(ret_seen->url, sizeof(ret_seen->url), "%s", url);
+        (void)snprintf(ret_seen->host, sizeof(ret_seen->host), "%s",
+                       ret_seen->local || is_numeric_host(host) ? "" : host);
         status = VQ_OK;
     }
     curl_free(scheme);
@@ -371,11 +385,11 @@ static enum vq_status look_at_url(const char *url, bool *ret_https, bool *ret_lo
 
 bool vq_http_url_is_local(const char *url)
 {
-    bool https = false, local = false;
+    struct vq_http_seen seen;
     if (strstr(url, "://") == NULL) {
         return is_local_host(url);
     }
-    return look_at_url(url, &https, &local) == VQ_OK && local;
+    return look_at_url(url, &seen) == VQ_OK && seen.local;
 }
 
 static enum vq_status check_url(const char *url, struct vq_http_seen *seen, struct vq_error *err)
@@ -383,18 +397,15 @@ static enum vq_status check_url(const char *url, struct vq_http_seen *seen, stru
     if (strcmp(url, seen->url) == 0 && url[0] != '\0') {
         return VQ_OK;
     }
-    bool https = false, local = false;
-    size_t bytes = strlen(url);
-    if (bytes > VQ_HTTP_URL_BYTES_MAX || look_at_url(url, &https, &local) != VQ_OK) {
+    struct vq_http_seen found;
+    if (look_at_url(url, &found) != VQ_OK) {
         return vq_fail(err, VQ_INVALID, "not an http or https address without user and password");
     }
-    if (!https && !local) {
+    if (!found.https && !found.local) {
         return vq_fail(err, VQ_INVALID, "%.200s: plain http is only for this machine; use https",
                        url);
     }
-    memcpy(seen->url, url, bytes + 1);
-    seen->https = https;
-    seen->local = local;
+    *seen = found;
     return VQ_OK;
 }
 

@@ -7,7 +7,27 @@
 
 #include <curl/curl.h>
 
+#define VQ_HTTP_NAMES_MAX      16
+#define VQ_HTTP_HOST_BYTES_MAX 256
+#define VQ_HTTP_DNS_CACHE_S    300
+
 struct vq_http_multi;
+struct vq_http_call;
+
+/* A host whose address must be looked up. libcurl takes a thread for each lookup and does not see
+ * that another is under way for the same host: so one call leads, and the others wait until it
+ * has an address. */
+struct vq_http_name {
+    struct vq_http *http;
+    char host[VQ_HTTP_HOST_BYTES_MAX];
+    int64_t known_until_ns;       /* libcurl has the address in its cache */
+    struct vq_http_call *leader;  /* NULL: none looks */
+    struct vq_http_call *waiting; /* first in, first out */
+    struct vq_http_call *waiting_last;
+    struct vq_deferred release;
+    bool failed; /* the leader found nothing: those who wait end as it did */
+    enum vq_transport failure;
+};
 
 struct vq_http_kept { /* places in `kept_text`, which may move while it grows */
     size_t name_at, name_bytes, value_at, value_bytes;
@@ -16,8 +36,11 @@ struct vq_http_kept { /* places in `kept_text`, which may move while it grows */
 /* Lives in the client's pool between calls, with its easy handle and its timer. */
 struct vq_http_call {
     struct vq_http *http;
-    struct vq_http_multi *multi; /* NULL: not in flight */
-    struct vq_http_call *next;   /* in flight, or free */
+    struct vq_http_multi *multi; /* NULL: waits for a name, or not in flight */
+    struct vq_http_name *name;   /* NULL: needs no lookup */
+    struct vq_http_call *next_waiting;
+    bool waits;
+    struct vq_http_call *next; /* in flight, or free */
     struct vq_http_call *prev;
     CURL *easy;
     struct curl_slist *headers; /* holds the key: wiped when freed */
@@ -46,6 +69,7 @@ struct vq_http_call {
 /* What the last URL was found to be: a worker's calls go to a few. */
 struct vq_http_seen {
     char url[VQ_HTTP_URL_BYTES_MAX + 1];
+    char host[VQ_HTTP_HOST_BYTES_MAX]; /* "": needs no lookup */
     bool https, local;
 };
 
@@ -62,7 +86,22 @@ enum vq_status vq_http_call_prepare(struct vq_http_call *call,
 void vq_http_call_finish(struct vq_http_call *call, enum vq_transport transport, const char *why);
 enum vq_transport vq_http_call_classify(const struct vq_http_call *call, CURLcode code);
 
+/* ---- http_names.c ---- */
+
+/* The place of a host; NULL: the table is full, the call goes as it is. */
+struct vq_http_name *vq_http_name_of(struct vq_http_name *names, const char *host);
+/* True when the call may go now (and perhaps leads); else it waits. */
+bool vq_http_name_enter(struct vq_http_name *name, struct vq_http_call *call);
+/* The call has an address, or even a connection. Safe inside libcurl's callbacks. */
+void vq_http_name_found(struct vq_http_call *call);
+/* The call ends. */
+void vq_http_name_leave(struct vq_http_call *call, enum vq_transport transport);
+
 /* ---- http.c ---- */
+
+struct vq_loop *vq_http_loop(const struct vq_http *http);
+/* Hands a call to libcurl. */
+enum vq_status vq_http_call_go(struct vq_http_call *call) VQ_WARN_UNUSED;
 
 /* Takes the call out of its multi handle and finishes it. */
 void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, const char *why);

@@ -510,6 +510,84 @@ static void test_many_calls_at_once(void **state)
     assert_int_equal(vq_http_in_flight(f->http), 0);
 }
 
+/* ---- names ---- */
+
+static int threads_now(void)
+{
+    int threads = 0;
+    char line[256];
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    while (fgets(line, sizeof(line), status) != NULL) {
+        (void)sscanf(line, "Threads: %d", &threads);
+    }
+    assert_int_equal(fclose(status), 0);
+    return threads;
+}
+
+struct restarter {
+    struct fixture *f;
+    const char *url;
+    int started, done, dns, cancelled, threads_max;
+};
+
+static void start_again(struct restarter *r, struct vq_http_call **ret_call);
+
+static void on_restarted(void *ctx, const struct vq_http_response *response)
+{
+    struct restarter *r = ctx;
+    r->done++;
+    r->dns += response->transport == VQ_TRANSPORT_DNS;
+    r->cancelled += response->transport == VQ_TRANSPORT_CANCELLED;
+    assert_false(response->sent);
+    int threads = threads_now();
+    r->threads_max = threads > r->threads_max ? threads : r->threads_max;
+    if (r->started < 400) {
+        start_again(r, NULL);
+    }
+}
+
+static void start_again(struct restarter *r, struct vq_http_call **ret_call)
+{
+    r->started++;
+    struct vq_http_request request = {
+        .url = r->url, .body = vq_span_str("{}"), .done = on_restarted, .ctx = r};
+    assert_ok(vq_http_start(r->f->http, &request, ret_call, NULL));
+}
+
+/* Many calls to one host ask for its address once; what they learn, all learn; who is cancelled
+ * while it asks is followed by another. */
+static void test_a_host_is_looked_up_by_one_call(void **state)
+{
+    struct fixture *f = *state;
+    struct restarter r = {.f = f, .url = "https://no-such-host.invalid/v1"};
+    for (int i = 0; i < 500 && threads_now() > 20; i++) { /* of the server of an earlier test */
+        usleep(10000);
+    }
+    struct vq_http_call *first, *third;
+    start_again(&r, &first);
+    start_again(&r, NULL);
+    start_again(&r, &third);
+    while (r.started < 300) {
+        start_again(&r, NULL);
+    }
+    run_for(f->loop, 1);
+    vq_http_cancel(first);
+    vq_http_cancel(third);
+    wait_count(f->loop, &r.done, 400);
+    assert_int_equal(r.started, 400);
+    assert_int_equal(r.cancelled + r.dns, 400);
+    assert_in_range(r.cancelled, 1, 2);
+    assert_in_range(r.threads_max, 1, 40);
+    assert_int_equal(vq_http_in_flight(f->http), 0);
+    /* one that is at work when the client goes */
+    r.started = 399;
+    start_again(&r, NULL);
+    start_again(&r, NULL);
+    vq_http_destroy(&f->http);
+    assert_int_equal(r.done, 402);
+}
+
 /* ---- TLS ---- */
 
 static enum MHD_Result answer_tls(void *cls, struct MHD_Connection *connection, const char *url,
@@ -619,6 +697,7 @@ int main(void)
         T(test_destroy_ends_calls),
         T(test_limit_of_calls),
         T(test_many_calls_at_once),
+        T(test_a_host_is_looked_up_by_one_call),
         T(test_tls_trusts_only_the_right_certificate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
