@@ -8,28 +8,32 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps build demo test bench install uninstall clean format
+.PHONY: all deps configure build demo test bench install uninstall clean format
 
 all: build
 
 deps:
 	@deploy/install-deps
 
-build:
+build: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target programs
+
+configure:
 	@command -v cmake >/dev/null 2>&1 && command -v ninja >/dev/null 2>&1 || deploy/install-deps
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD).log 2>&1 \
 	    || { cat $(BUILD).log; echo "Some packages may be missing: run deploy/install-deps"; rm -f $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
-	@cmake --build $(BUILD) -j $(JOBS)
 
 demo: deps build
 	$(BUILD)/bin/vibeq run examples/friendly-vs-terse.yaml
 
-test: deps build
+test: deps configure
+	@cmake --build $(BUILD) -j $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) -LE 'long|root'
 
-bench: build
+bench: configure
 	@deploy/install-deps --bench
+	@cmake --build $(BUILD) -j $(JOBS)
 	@bench/run $(BUILD)
 
 install: build
