@@ -73,7 +73,9 @@ static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, co
             done += (size_t)put;
         } else if (put == 0 || errno != EINTR) {
             int reason = put == 0 ? ENOSPC : errno;
-            (void)ftruncate(fd, (off_t)end); /* if that fails too, readers cut it as a torn tail */
+            if (ftruncate(fd, (off_t)end) != 0) {
+                reason = reason == ENOSPC ? reason : errno; /* readers cut it as a torn tail */
+            }
             enum vq_status status =
                 reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? VQ_FULL : VQ_IO;
             return vq_fail(err, status, "cannot write the spool in %s: %s", dir, strerror(reason));

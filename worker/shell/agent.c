@@ -456,6 +456,7 @@ int vq_agent_run(const struct vq_worker_options *options)
     enum vq_status status = start(&a, &cert, &err);
     if (status == VQ_OK) {
         step(&a, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
+        vq_loop_again(a.loop); /* the hook that sets the timer runs before the first sleep too */
         status = vq_loop_run(a.loop);
     }
     if (status != VQ_OK) {
