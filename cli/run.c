@@ -62,7 +62,11 @@ static enum vq_status confirm(const struct vq_job_estimate *e, bool yes, struct 
     }
     fprintf(stderr, "Send them? [y/N] ");
     char answer[16];
-    if (fgets(answer, sizeof(answer), stdin) == NULL || (answer[0] != 'y' && answer[0] != 'Y')) {
+    bool said = fgets(answer, sizeof(answer), stdin) != NULL;
+    if (!said) {
+        fprintf(stderr, "\n"); /* the terminal's own line end did not come */
+    }
+    if (!said || (answer[0] != 'y' && answer[0] != 'Y')) {
         return vq_fail(err, VQ_DENIED, "nothing was sent");
     }
     return VQ_OK;

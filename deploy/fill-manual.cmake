@@ -1,5 +1,6 @@
 # cmake -DPROGRAM=vibeq -DTEMPLATE=vibeq.1.in -DVERSION=... -DOUT=vibeq.1 -P fill-manual.cmake: the prose with the program's own
 # list of commands in it.
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${PROGRAM} __manual man OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${TEMPLATE} page)
 string(REPLACE "@VERSION@" "${VERSION}" page "${page}")

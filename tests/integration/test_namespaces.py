@@ -1,3 +1,4 @@
+# labels: root
 """Two hosts, as network namespaces: a worker in the second joins over CURVE, works, is killed, joins again; one without the right
 certificate gets nothing. Needs root; skips loudly elsewhere."""
 import os
