@@ -91,6 +91,9 @@ void sim_coord_pause(struct sim *s, int64_t until_ns)
 {
     s->report->pauses++;
     s->coord.paused_until_ns = until_ns;
+    if (until_ns - s->now_ns > s->heartbeat_ns) { /* rule 4: as after a start */
+        s->coord.running_since_ns = until_ns;
+    }
 }
 
 void sim_coord_drain(struct sim *s)

@@ -1,9 +1,9 @@
 /* vibeq-sim: runs the simulated cluster over a range of seeds. The first seed that breaks an invariant is printed with what
  * broke, and replays exactly: vibeq-sim --seeds N..N --verbose.
  *
- *     vibeq-sim --seeds A..B [--verbose] [--twice] [--moves]
+ *     vibeq-sim --seeds A..B [--verbose] [--first] [--twice] [--moves]
  *
- * --twice runs each seed a second time and compares the traces; --moves prints how often each pair of the task table came. */
+ * --first stops at the first failure; --twice runs each seed a second time and compares the traces; --moves prints how often each pair of the task table came. */
 #include "tests/simulation/sim.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 struct arguments {
     uint64_t from, to;
-    bool verbose, twice, moves;
+    bool verbose, twice, moves, first;
 };
 
 static bool parse_seeds(const char *text, struct arguments *args)
@@ -33,6 +33,8 @@ static bool parse(int argc, char **argv, struct arguments *args)
             args->verbose = true;
         } else if (strcmp(argv[i], "--twice") == 0) {
             args->twice = true;
+        } else if (strcmp(argv[i], "--first") == 0) {
+            args->first = true;
         } else if (strcmp(argv[i], "--moves") == 0) {
             args->moves = true;
         } else if (strcmp(argv[i], "--seeds") != 0 || i + 1 == argc ||
@@ -87,12 +89,13 @@ int main(int argc, char **argv)
 {
     struct arguments args;
     if (!parse(argc, argv, &args)) {
-        fprintf(stderr, "usage: vibeq-sim --seeds A..B [--verbose] [--twice] [--moves]\n");
+        fprintf(stderr,
+                "usage: vibeq-sim --seeds A..B [--verbose] [--first] [--twice] [--moves]\n");
         return 2;
     }
     struct sim_report sum = {0};
     uint64_t failed = 0;
-    for (uint64_t seed = args.from; seed <= args.to; seed++) {
+    for (uint64_t seed = args.from; seed <= args.to && !(args.first && failed > 0); seed++) {
         struct sim_options options = {.seed = seed, .verbose = args.verbose};
         struct sim_report report, again;
         sim_run(&options, &report);
