@@ -110,7 +110,14 @@ static void test_own_process_group_and_default_signals(void **state)
     /* SIGPIPE is ignored here, and not there */
     (void)run_shell(*state, "grep SigIgn /proc/self/status", (struct vq_child_options){0}, out,
                     sizeof(out));
-    assert_contains(out, "0000000000000000");
+    const char *mask = strpbrk(out, "0123456789abcdef");
+    for (const char *at = out; *at != '\0'; at++) {
+        mask = *at == '\t' ? at + 1 : mask;
+    }
+    assert_non_null(mask);
+    /* 32 and 33 are the C library's own: whoever started us may have ignored them, and nobody can take that back */
+    unsigned long long c_library = 3ull << 31;
+    assert_int_equal(strtoull(mask, NULL, 16) & ~c_library, 0);
 }
 
 static void test_argv0_may_differ_and_path_is_searched(void **state)
