@@ -115,7 +115,8 @@ static void test_own_process_group_and_default_signals(void **state)
         mask = *at == '\t' ? at + 1 : mask;
     }
     assert_non_null(mask);
-    /* 32 and 33 are the C library's own: whoever started us may have ignored them, and nobody can take that back */
+    /* 32 and 33 are the C library's own: whoever started us may have ignored them, and nobody
+     * can take that back */
     unsigned long long c_library = 3ull << 31;
     assert_int_equal(strtoull(mask, NULL, 16) & ~c_library, 0);
 }

@@ -1,6 +1,7 @@
 /* The HTTP client against a server that answers well and badly. */
 #include "net_test.h"
 
+#include "common/base/alloc.h"
 #include "common/net/http.h"
 #include "toy_server.h"
 
@@ -588,6 +589,37 @@ static void test_a_host_is_looked_up_by_one_call(void **state)
     assert_int_equal(r.done, 402);
 }
 
+static void test_no_memory(void **state)
+{
+    struct fixture *f = *state;
+    bool made = false;
+    for (uint64_t n = 1; !made; n++) {
+        struct vq_http *http = NULL;
+        vq_alloc_fail_at(n);
+        enum vq_status status = vq_http_create(f->loop, NULL, &http, NULL);
+        vq_alloc_fail_at(0);
+        made = status == VQ_OK;
+        assert_true(made || (status == VQ_NOMEM && http == NULL));
+        vq_http_destroy(&http);
+    }
+    made = false;
+    for (uint64_t n = 1; !made; n++) {
+        struct result r = {0};
+        struct vq_http_request request = request_to(f, "/echo", &r);
+        vq_alloc_fail_at(n);
+        enum vq_status status = vq_http_start(f->http, &request, NULL, NULL);
+        vq_alloc_fail_at(0);
+        made = status == VQ_OK;
+        assert_true(made || status == VQ_NOMEM);
+        if (made) {
+            wait_flag(f->loop, &r.done);
+            assert_transport(&r, VQ_TRANSPORT_OK, true);
+        }
+        assert_int_equal(r.times, made ? 1 : 0);
+    }
+    assert_int_equal(f->server.requests, 1);
+}
+
 /* ---- TLS ---- */
 
 static enum MHD_Result answer_tls(void *cls, struct MHD_Connection *connection, const char *url,
@@ -698,6 +730,7 @@ int main(void)
         T(test_limit_of_calls),
         T(test_many_calls_at_once),
         T(test_a_host_is_looked_up_by_one_call),
+        T(test_no_memory),
         T(test_tls_trusts_only_the_right_certificate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,10 +2,15 @@
  * keep up, and no stalls. */
 #include "net_test.h"
 
+#include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "common/net/zsock.h"
 
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -509,6 +514,113 @@ static void test_too_long_frame_from_a_peer(void **state)
     free(big);
 }
 
+/* ---- strangers on the port ---- */
+
+static int open_files(void)
+{
+    int count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    assert_non_null(dir);
+    while (readdir(dir) != NULL) {
+        count++;
+    }
+    assert_int_equal(closedir(dir), 0);
+    return count;
+}
+
+static int knock(const struct fixture *f, struct vq_span bytes)
+{
+    unsigned port = 0;
+    assert_int_equal(sscanf(f->endpoint, "tcp://127.0.0.1:%u", &port), 1);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    if (bytes.bytes > 0) {
+        assert_true(send(fd, bytes.at, bytes.bytes, MSG_NOSIGNAL) > 0);
+    }
+    return fd;
+}
+
+/* Garbage, half a greeting, a greeting of another mechanism, nothing at all: who may in gets in
+ * meanwhile, and connections without a handshake are dropped after a while. */
+static void test_strangers_on_the_port(void **state)
+{
+    struct fixture *f = *state;
+    enum {
+        KNOCKS = 100
+    };
+    int fds[KNOCKS];
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 11);
+    char greeting[64] = {0};
+    greeting[0] = (char)0xff;
+    greeting[9] = 0x7f;
+    greeting[10] = 3;
+    memcpy(greeting + 12, "NULL", 4);
+    char garbage[2000];
+    for (size_t i = 0; i < sizeof(garbage); i++) {
+        garbage[i] = (char)vq_rng_u64(&rng);
+    }
+    int before = open_files();
+    for (int i = 0; i < KNOCKS; i++) {
+        const struct vq_span said[] = {vq_span(garbage + i, 1900), vq_span(greeting, 10),
+                                       vq_span(greeting, sizeof(greeting)), vq_span(NULL, 0),
+                                       vq_span("GET / HTTP/1.1\r\n\r\n", 18)};
+        fds[i] = knock(f, said[i % 5]);
+    }
+    struct client c = {0};
+    join(f, &c);
+    say(&c, "hello");
+    wait_count(f->loop, &f->got, 1);
+    assert_string_equal(f->last, "hello");
+    vq_dealer_destroy(&c.dealer);
+    for (int i = 0; i < 1000 && open_files() > before + KNOCKS; i++) {
+        run_for(f->loop, 20); /* our ends stay open: the other ends must go by themselves */
+    }
+    assert_in_range(open_files(), before, before + KNOCKS);
+    assert_int_equal(f->got, 1);
+    for (int i = 0; i < KNOCKS; i++) {
+        assert_int_equal(close(fds[i]), 0);
+    }
+}
+
+static void test_no_memory(void **state)
+{
+    struct fixture *f = *state;
+    struct client c = {0};
+    const char *allowed[] = {f->client.public_key};
+    struct vq_router_options router = {
+        .keys = &f->server, .allowed = allowed, .allowed_count = 1, .on_message = on_router};
+    struct vq_dealer_options dealer = {.endpoint = f->endpoint,
+                                       .server_key = f->server.public_key,
+                                       .keys = &f->client,
+                                       .on_message = on_dealer,
+                                       .ctx = &c};
+    bool made = false;
+    for (uint64_t n = 1; !made; n++) {
+        struct vq_router *r = NULL;
+        vq_alloc_fail_at(n);
+        enum vq_status status = vq_router_create(f->loop, &router, &r, NULL);
+        vq_alloc_fail_at(0);
+        made = status == VQ_OK;
+        assert_true(made || r == NULL);
+        assert_true(n < 50);
+        vq_router_destroy(&r);
+    }
+    made = false;
+    for (uint64_t n = 1; !made; n++) {
+        struct vq_dealer *d = NULL;
+        vq_alloc_fail_at(n);
+        enum vq_status status = vq_dealer_create(f->loop, &dealer, &d, NULL);
+        vq_alloc_fail_at(0);
+        made = status == VQ_OK;
+        assert_true(made || d == NULL);
+        assert_true(n < 50);
+        vq_dealer_destroy(&d);
+    }
+}
+
 /* ---- stalls ---- */
 
 struct pinger {
@@ -731,6 +843,8 @@ int main(void)
         T(test_waiting_frames_go_with_their_peer),
         T(test_large_frames_and_the_limit),
         T(test_too_long_frame_from_a_peer),
+        T(test_strangers_on_the_port),
+        T(test_no_memory),
         T(test_no_stall_when_answers_leave_from_a_busy_timer),
         T(test_no_stall_when_answers_are_deferred),
         T(test_no_stall_when_answers_leave_from_the_hook),
