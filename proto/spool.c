@@ -1,9 +1,10 @@
 /* Writing a spool, and its lock.
  *
- * The lock is on a file of its own, so that the spool can be replaced by a rename. Each record is one write(); one that is cut
- * short (no space) is taken back, so that the file stays whole and the next record can follow. The file is made anew when it
- * is opened and when much of it is ACKed: what lives is read back and written to `spool.new`, which is renamed. A kill at any
- * point leaves one whole file or the other. Not its job: when to write what (the worker's core says so). */
+ * The lock is on a file of its own, so that the spool can be replaced by a rename. A record is one write(); one that is
+ * cut short (no space) is taken back, so that the file stays whole and the next record can follow. Only ACKs wait, for the
+ * next record or for many others: one that is forgotten in a kill costs a repeated result. The file is made anew when it
+ * is opened and when much of it is ACKed: what lives is written to `spool.new`, which is renamed. A kill at any point
+ * leaves one whole file or the other. Not its job: when to write what (the worker's core says so). */
 #include "proto/spool.h"
 
 #include "common/base/alloc.h"
@@ -17,7 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SPOOL_NEW "spool.new"
+#define SPOOL_NEW       "spool.new"
+#define ACKED_BYTES_MAX 32768 /* of ACKs that wait */
 
 struct vq_spool {
     char *dir;
@@ -26,7 +28,8 @@ struct vq_spool {
     uint64_t bytes;
     uint64_t rewrite_bytes; /* above it the file is made anew */
     size_t live;
-    struct vq_buf record, body;
+    struct vq_buf record; /* ACKs that wait for the next write */
+    struct vq_buf body;
 };
 
 enum vq_status vq_spool_path(const char *dir, const char *name, char *ret_path,
@@ -84,6 +87,15 @@ static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, co
     return VQ_OK;
 }
 
+/* Writes what waits in `record`; it stays there when it cannot be written. */
+static enum vq_status flush(struct vq_spool *spool, struct vq_error *err)
+{
+    VQ_TRY(file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err));
+    spool->bytes += spool->record.bytes;
+    vq_buf_clear(&spool->record);
+    return VQ_OK;
+}
+
 static enum vq_status record_make(struct vq_spool *spool, struct vq_buf *out,
                                   enum vq_spool_type type, const struct vq_result *result)
 {
@@ -128,6 +140,7 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
     }
     uint64_t bytes = 0;
     enum vq_status status = new_fill(spool, held, fd, &bytes, err);
+    vq_buf_clear(&spool->record);
     if (status == VQ_OK && rename(path, now) != 0) {
         status = vq_fail(err, VQ_IO, "cannot rename %s: %s", path, strerror(errno));
     }
@@ -170,6 +183,7 @@ static enum vq_status compact(struct vq_spool *spool, struct vq_error *err)
         return VQ_OK;
     }
     struct vq_spool_held *held = NULL;
+    VQ_TRY(flush(spool, err));
     VQ_TRY(vq_spool_read(spool->dir, &spool->run, &held, err));
     enum vq_status status = renew(spool, held, err);
     if (status == VQ_FULL) { /* no room for a second one: go on in this one, and try later */
@@ -195,7 +209,7 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
     spool->fd = -1;
     spool->run = *run;
     spool->worker = *worker;
-    vq_buf_init(&spool->record, VQ_SPOOL_RECORD_BYTES_MAX);
+    vq_buf_init(&spool->record, VQ_SPOOL_RECORD_BYTES_MAX + 2 * ACKED_BYTES_MAX);
     vq_buf_init(&spool->body, VQ_SPOOL_RECORD_BYTES_MAX);
     spool->dir = vq_strdup(dir);
     enum vq_status status =
@@ -223,11 +237,19 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
 static enum vq_status append(struct vq_spool *spool, enum vq_spool_type type,
                              const struct vq_result *result, struct vq_error *err)
 {
-    vq_buf_clear(&spool->record);
-    VQ_TRY(record_make(spool, &spool->record, type, result));
-    VQ_TRY(file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err));
-    spool->bytes += spool->record.bytes;
-    return VQ_OK;
+    size_t waiting = spool->record.bytes;
+    enum vq_status status = record_make(spool, &spool->record, type, result);
+    if (status == VQ_OK) {
+        status = flush(spool, err);
+    }
+    if (status != VQ_OK) { /* the ACKs that waited wait on */
+        spool->record.status = VQ_OK;
+        spool->record.bytes = waiting;
+        if (spool->record.at != NULL) {
+            spool->record.at[waiting] = '\0';
+        }
+    }
+    return status;
 }
 
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
@@ -262,12 +284,12 @@ enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *r
 enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
                               struct vq_error *err)
 {
-    vq_buf_clear(&spool->record);
     vq_spool_put_record(&spool->record, VQ_SPOOL_ACKED, call, vq_span("", 0));
     VQ_TRY(spool->record.status);
-    VQ_TRY(file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err));
-    spool->bytes += spool->record.bytes;
     spool->live -= spool->live > 0 ? 1 : 0;
+    if (spool->live == 0 || spool->record.bytes > ACKED_BYTES_MAX) {
+        VQ_TRY(flush(spool, err));
+    }
     return compact(spool, err);
 }
 
@@ -288,7 +310,8 @@ void vq_spool_close(struct vq_spool **spool)
         return;
     }
     char path[VQ_SPOOL_PATH_BYTES_MAX];
-    if (s->fd >= 0 && nothing_left(s) &&
+    struct vq_error err = {""};
+    if (s->fd >= 0 && flush(s, &err) == VQ_OK && nothing_left(s) &&
         vq_spool_path(s->dir, VQ_SPOOL_FILE, path, NULL) == VQ_OK) {
         (void)unlink(path); /* that it stays is no harm */
     }
