@@ -146,19 +146,14 @@ enum vq_call_kind {
     VQ_CALL_REPAIR = 1
 };
 
-enum vq_call_end {           /* how one HTTP call ended; stands in the ledger: never renumber */
-    VQ_END_ANSWER = 0,       /* an answer, whatever it says */
-    VQ_END_RATE = 1,         /* refused for lack of capacity; burns no try */
-    VQ_END_PROVIDER = 2,     /* 5xx, 408, 409, 529 */
-    VQ_END_NETWORK = 3,      /* connect, TLS or DNS failed: nothing was sent */
-    VQ_END_LOST = 4,         /* sent, then reset or timed out: may be paid */
-    VQ_END_BAD_RESPONSE = 5, /* 200 that is no answer */
-    VQ_END_BAD_REQUEST = 6,  /* 400 and kin */
-    VQ_END_TOO_LONG = 7,
-    VQ_END_CLOSED = 8,  /* key, money or model: closes the pool; the task is not failed */
-    VQ_END_UNKNOWN = 9, /* found in the spool of a dead worker: sent, never answered */
+enum vq_call_end {
+#define VQ_CALL_END(name, number, word) VQ_END_##name = number,
+#include "proto/call_end.def"
+#undef VQ_CALL_END
     VQ_END__COUNT
 };
+/* Its word in reports and metrics, "answer"; "?" for an unknown number. */
+const char *vq_call_end_word(enum vq_call_end end);
 
 /* One call: the call record. The same struct goes through the spool, the wire and the commit. */
 struct vq_result {

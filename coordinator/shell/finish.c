@@ -256,21 +256,14 @@ static void count(struct vq_json *j, const char *key, uint64_t value)
 
 static void sums(struct vq_json *j, const struct vq_account_sums *s)
 {
-    static const char *const ends[VQ_END__COUNT] = {[VQ_END_RATE] = "rate",
-                                                    [VQ_END_PROVIDER] = "provider",
-                                                    [VQ_END_NETWORK] = "network",
-                                                    [VQ_END_LOST] = "lost",
-                                                    [VQ_END_BAD_RESPONSE] = "bad_response",
-                                                    [VQ_END_BAD_REQUEST] = "bad_request",
-                                                    [VQ_END_TOO_LONG] = "too_long",
-                                                    [VQ_END_CLOSED] = "closed"};
     count(j, "sent", s->sent);
     count(j, "answered", s->answered);
     vq_json_key(j, "failed");
     vq_json_object(j);
     for (int end = 0; end < VQ_END__COUNT; end++) {
-        if (ends[end] != NULL) {
-            count(j, ends[end], s->failed[end]);
+        if (end != VQ_END_ANSWER &&
+            end != VQ_END_UNKNOWN) { /* these two have counts of their own */
+            count(j, vq_call_end_word((enum vq_call_end)end), s->failed[end]);
         }
     }
     vq_json_object_end(j);

@@ -7,19 +7,6 @@
 
 #include <math.h>
 
-static const char *const end_names[VQ_END__COUNT] = {
-    [VQ_END_ANSWER] = "answer",
-    [VQ_END_RATE] = "rate",
-    [VQ_END_PROVIDER] = "provider",
-    [VQ_END_NETWORK] = "network",
-    [VQ_END_LOST] = "lost",
-    [VQ_END_BAD_RESPONSE] = "bad_response",
-    [VQ_END_BAD_REQUEST] = "bad_request",
-    [VQ_END_TOO_LONG] = "too_long",
-    [VQ_END_CLOSED] = "closed",
-    [VQ_END_UNKNOWN] = "unknown",
-};
-
 const char *vq_status_stage_name(enum vq_coord_stage stage)
 {
     switch (stage) {
@@ -78,7 +65,7 @@ static void counts(struct vq_json *j, const struct vq_coord_counts *c)
     vq_json_object(j);
     count(j, "ended", c->calls);
     for (int end = 0; end < VQ_END__COUNT; end++) {
-        count(j, end_names[end], c->ends[end]);
+        count(j, vq_call_end_word((enum vq_call_end)end), c->ends[end]);
     }
     vq_json_object_end(j);
 }
@@ -246,7 +233,7 @@ static void judge_metrics(const struct vq_status_facts *f, struct vq_buf *out)
         for (int end = 0; end < VQ_END__COUNT; end++) {
             vq_buf_puts(out, "vibeq_calls_total{judge=");
             label(out, judge.name);
-            vq_buf_printf(out, ",end=\"%s\"} %llu\n", end_names[end],
+            vq_buf_printf(out, ",end=\"%s\"} %llu\n", vq_call_end_word((enum vq_call_end)end),
                           (unsigned long long)judge.counts.ends[end]);
         }
     }

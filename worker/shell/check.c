@@ -115,18 +115,8 @@ static enum vq_status read_file(struct check *c, struct vq_span rest, struct vq_
 
 static const char *end_name(const struct vq_work_reply *reply)
 {
-    switch (reply->end) {
-    case VQ_END_ANSWER: return "answer";
-    case VQ_END_RATE: return "rate";
-    case VQ_END_PROVIDER: return "provider";
-    case VQ_END_NETWORK: return "network";
-    case VQ_END_LOST: return "lost";
-    case VQ_END_BAD_RESPONSE: return "bad_response";
-    case VQ_END_BAD_REQUEST: return "bad_request";
-    case VQ_END_TOO_LONG: return "too_long";
-    case VQ_END_CLOSED: break;
-    case VQ_END_UNKNOWN:
-    case VQ_END__COUNT: return "unknown";
+    if (reply->end != VQ_END_CLOSED) {
+        return vq_call_end_word(reply->end);
     }
     switch (reply->pool) {
     case VQ_POOL_NO_KEY: return "no_key";
