@@ -246,8 +246,8 @@ static enum vq_status check_judge(const struct rules *r, uint32_t i)
         if (strcmp(r->config->judges[k].name, j->name) == 0) {
             return broken(
                 r, judge_path(i, NULL, path),
-                "the name \"%.80s\" is already that of judges[%u]; give each its own name",
-                j->name, k);
+                "the name \"%.80s\" is already that of judges[%u]; give each its own name", j->name,
+                k);
         }
     }
     VQ_TRY(check_endpoint(r, j, judge_path(i, "base_url", path)));

@@ -162,9 +162,8 @@ static void warnings(const struct vq_report_input *r, struct vq_buf *out)
         vq_buf_puts(out, "warning: a coefficient is above 20: the data are nearly separable\n");
     }
     if (strcmp(r->judge_kind, "model") != 0) {
-        vq_buf_puts(out,
-                    "The judge is vibeq's offline judge: this shows that the plumbing works,\n"
-                    "not how the models differ.\n");
+        vq_buf_puts(out, "The judge is vibeq's offline judge: this shows that the plumbing works,\n"
+                         "not how the models differ.\n");
     }
 }
 

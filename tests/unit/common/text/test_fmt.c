@@ -88,15 +88,13 @@ static void test_nearest_name(void **state)
 {
     (void)state;
     const struct vq_span names[] = {vq_span_str("question"), vq_span_str("model_a"),
-                                    vq_span_str("model_b"), vq_span_str("x"),
-                                    vq_span_str("alpha")};
+                                    vq_span_str("model_b"), vq_span_str("x"), vq_span_str("alpha")};
     static const struct {
         const char *name;
         uint32_t nearest;
-    } cases[] = {{"qestion", 0},       {"Question", 0},      {"questions", 0},
-                 {"quest", 0},         {"modelb", 2},        {"zebra", VQ_INTERN_NONE},
-                 {"", VQ_INTERN_NONE}, {"y", VQ_INTERN_NONE},
-                 {"alhpa", 4}};
+    } cases[] = {{"qestion", 0},       {"Question", 0},       {"questions", 0},
+                 {"quest", 0},         {"modelb", 2},         {"zebra", VQ_INTERN_NONE},
+                 {"", VQ_INTERN_NONE}, {"y", VQ_INTERN_NONE}, {"alhpa", 4}};
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         assert_int_equal(vq_nearest_name(vq_span_str(cases[i].name), names, VQ_COUNT(names)),
                          cases[i].nearest);
