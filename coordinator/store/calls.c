@@ -203,14 +203,15 @@ enum vq_status vq_calls_open(const char *runs_dir, const struct vq_calls_options
         return vq_fail(err, VQ_EXISTS, "this process has a call store open already");
     }
     struct vq_calls *calls = vq_alloc(1, sizeof(*calls));
-    char *path = vq_alloc(strlen(runs_dir) + 1 + sizeof(VQ_STORE_FILE), 1);
+    size_t path_bytes = strlen(runs_dir) + 1 + sizeof(VQ_STORE_FILE);
+    char *path = vq_alloc(path_bytes, 1);
     if (calls == NULL || path == NULL) {
         vq_free(calls);
         vq_free(path);
         atomic_store(&opened_by, 0);
         return VQ_NOMEM;
     }
-    (void)sprintf(path, "%s/%s", runs_dir, VQ_STORE_FILE);
+    (void)snprintf(path, path_bytes, "%s/%s", runs_dir, VQ_STORE_FILE);
     calls->path = path;
     calls->reserve_bytes =
         options->reserve_bytes != 0 ? options->reserve_bytes : VQ_STORE_RESERVE_BYTES;
