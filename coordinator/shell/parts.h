@@ -39,6 +39,7 @@
 #define VQ_RUN_WORKER_RESTARTS_MAX 20 /* of one local worker, without a call in between */
 #define VQ_RUN_REDIS_WAIT_MS       135000
 #define VQ_RUN_GOODBYE_MS          10000 /* for workers to leave at the end */
+#define VQ_RUN_LINGER_MS           1000  /* from then on, for workers elsewhere to hear it */
 #define VQ_RUN_LOOKUPS_PER_TURN    64
 
 struct vq_run;
@@ -131,6 +132,7 @@ struct vq_run {
     struct vq_signal *sigint, *sigterm, *sighup;
     struct vq_terminal terminal;
     int64_t started_ns;
+    int64_t goodbye_ns;
     int64_t started_unix_ms;
     uint64_t shards_waiting[VQ_COORD_LOOKUPS_MAX]; /* LOOKUPs not answered yet, a ring */
     uint32_t shards_head, shards_count;

@@ -185,6 +185,28 @@ static void goodbye(struct vq_run *run)
     if (status != VQ_OK) {
         vq_log(VQ_LOG_WARN, "workers.linger", "status=%s", vq_status_name(status));
     }
+    run->goodbye_ns = vq_run_now();
+}
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* Workers elsewhere may still be reading their ACKs and the BYE: a closed connection takes with it what was not read, and they
+ * would wait for a coordinator that does not come back. Who speaks meanwhile is told BYE again. */
+static void linger(struct vq_run *run)
+{
+    bool remote = run->options->listen != NULL || run->options->workers == 0;
+    int64_t left_ms = VQ_RUN_LINGER_MS - (vq_run_now() - run->goodbye_ns) / VQ_NS_PER_MS;
+    if (!remote || run->fatal != VQ_OK || run->interrupts > 1 || left_ms <= 0) {
+        return;
+    }
+    enum vq_status status = vq_loop_run_until(run->loop, never, NULL, (uint32_t)left_ms);
+    if (status != VQ_TIMEOUT) {
+        vq_log(VQ_LOG_WARN, "linger.cut", "status=%s", vq_status_name(status));
+    }
 }
 
 static enum vq_run_end stopped_end(struct vq_run *run)
@@ -246,6 +268,7 @@ static enum vq_run_end end(struct vq_run *run)
     }
     end_clean(run);
     vq_control_write_status(run);
+    linger(run);
     return how;
 }
 

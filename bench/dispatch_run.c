@@ -1,0 +1,256 @@
+/* The coordinator of bench-dispatch: vq_run_carry_out as `vibeq run --workers 0` calls it, with nothing taken out and nothing
+ * put in. What is to be known is seen at its seams: the linker (-Wl,--wrap) sends a few calls through here on their way.
+ *
+ *   vq_coord_next      the clock runs from the first LEASE to FINISHED
+ *   vq_msg_decode, vq_router_send      frames and bytes each way
+ *   vq_commit_run      time of the commit job; in its place, when the store is off, one that only remembers outcomes
+ *   vq_finish_results  the statistics, which are another bench's matter */
+#include "bench/dispatch.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "coordinator/shell/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static struct {
+    bool store;
+    uint64_t tasks;
+    int64_t begin_ns, end_ns;
+    struct rusage begin, end, begin_loop, end_loop;
+    uint64_t frames_out, bytes_out, frames_in, bytes_in, actions;
+    uint64_t commits, results;
+    int64_t commit_ns, commit_cpu_ns;
+    uint8_t *outcomes; /* of a run without a store */
+} seen;
+
+/* ---- the seams ---- */
+
+bool __real_vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *ret_action);
+bool __wrap_vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *ret_action);
+bool __wrap_vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *ret_action)
+{
+    bool got = __real_vq_coord_next(c, now_ns, ret_action);
+    if (!got) {
+        return false;
+    }
+    seen.actions++;
+    if (seen.begin_ns == 0 && ret_action->type == VQ_COORD_SEND &&
+        ret_action->u.send.msg.type == VQ_MSG_LEASE) {
+        (void)getrusage(RUSAGE_SELF, &seen.begin);
+        (void)getrusage(RUSAGE_THREAD, &seen.begin_loop);
+        seen.begin_ns = vq_clock_mono_ns();
+    } else if (ret_action->type == VQ_COORD_FINISHED) {
+        seen.end_ns = vq_clock_mono_ns();
+        (void)getrusage(RUSAGE_SELF, &seen.end);
+        (void)getrusage(RUSAGE_THREAD, &seen.end_loop);
+    }
+    return true;
+}
+
+enum vq_status __real_vq_msg_decode(struct vq_decoder *decoder, struct vq_span frame,
+                                    enum vq_direction direction, struct vq_msg *ret_msg,
+                                    struct vq_error *err);
+enum vq_status __wrap_vq_msg_decode(struct vq_decoder *decoder, struct vq_span frame,
+                                    enum vq_direction direction, struct vq_msg *ret_msg,
+                                    struct vq_error *err);
+enum vq_status __wrap_vq_msg_decode(struct vq_decoder *decoder, struct vq_span frame,
+                                    enum vq_direction direction, struct vq_msg *ret_msg,
+                                    struct vq_error *err)
+{
+    seen.frames_in++;
+    seen.bytes_in += frame.bytes;
+    return __real_vq_msg_decode(decoder, frame, direction, ret_msg, err);
+}
+
+enum vq_status __real_vq_router_send(struct vq_router *router, uint64_t peer, struct vq_span frame);
+enum vq_status __wrap_vq_router_send(struct vq_router *router, uint64_t peer, struct vq_span frame);
+enum vq_status __wrap_vq_router_send(struct vq_router *router, uint64_t peer, struct vq_span frame)
+{
+    seen.frames_out++;
+    seen.bytes_out += frame.bytes;
+    return __real_vq_router_send(router, peer, frame);
+}
+
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * VQ_NS_PER_S + t.tv_nsec;
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const struct vq_standing *x = a;
+    const struct vq_standing *y = b;
+    return (x->task > y->task) - (x->task < y->task);
+}
+
+/* A commit that keeps nothing. Every answer of this bench is a parsed A or B, so that an outcome stands as it came. */
+static enum vq_status commit_nowhere(const struct vq_batch *batch, struct vq_commit *ret_commit)
+{
+    static uint64_t n;
+    size_t count = vq_batch_results(batch);
+    struct vq_standing *standing = vq_alloc(2 * count, sizeof(*standing));
+    if (standing == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct vq_result *r = vq_batch_at(batch, i);
+        seen.outcomes[r->task] = r->outcome;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t first = vq_batch_at(batch, i)->task & ~UINT64_C(1);
+        standing[2 * i] = (struct vq_standing){first, seen.outcomes[first]};
+        standing[2 * i + 1] = (struct vq_standing){first + 1, seen.outcomes[first + 1]};
+    }
+    qsort(standing, 2 * count, sizeof(*standing), by_task);
+    size_t kept = 0;
+    for (size_t i = 0; i < 2 * count; i++) {
+        if (kept == 0 || standing[kept - 1].task != standing[i].task) {
+            standing[kept++] = standing[i];
+        }
+    }
+    *ret_commit = (struct vq_commit){.n = ++n, .standing = standing, .standing_count = kept};
+    return VQ_OK;
+}
+
+enum vq_status __real_vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
+                                    const struct vq_id *run, uint64_t epoch,
+                                    const struct vq_batch *batch, int64_t unix_ms,
+                                    struct vq_commit *ret_commit, struct vq_error *err);
+enum vq_status __wrap_vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
+                                    const struct vq_id *run, uint64_t epoch,
+                                    const struct vq_batch *batch, int64_t unix_ms,
+                                    struct vq_commit *ret_commit, struct vq_error *err);
+enum vq_status __wrap_vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
+                                    const struct vq_id *run, uint64_t epoch,
+                                    const struct vq_batch *batch, int64_t unix_ms,
+                                    struct vq_commit *ret_commit, struct vq_error *err)
+{
+    int64_t begin_ns = vq_clock_mono_ns();
+    int64_t begin_cpu_ns = thread_cpu_ns();
+    enum vq_status status =
+        seen.store ? __real_vq_commit_run(calls, plan, run, epoch, batch, unix_ms, ret_commit, err)
+                   : commit_nowhere(batch, ret_commit);
+    seen.commit_ns += vq_clock_mono_ns() - begin_ns;
+    seen.commit_cpu_ns += thread_cpu_ns() - begin_cpu_ns;
+    seen.commits++;
+    seen.results += vq_batch_results(batch);
+    return status;
+}
+
+enum vq_status __wrap_vq_finish_results(struct vq_run *run, bool *ret_missing,
+                                        struct vq_error *err);
+enum vq_status __wrap_vq_finish_results(struct vq_run *run, bool *ret_missing, struct vq_error *err)
+{
+    (void)run;
+    (void)err;
+    *ret_missing = false;
+    return VQ_OK;
+}
+
+enum vq_status __wrap_vq_finish_accounting(struct vq_run *run, struct vq_error *err);
+enum vq_status __wrap_vq_finish_accounting(struct vq_run *run, struct vq_error *err)
+{
+    (void)run;
+    (void)err;
+    return VQ_OK;
+}
+
+/* ---- the run ---- */
+
+static const char config_yaml[] = "data:\n"
+                                  "  path: data.csv\n"
+                                  "  prompt: question\n"
+                                  "  near_duplicate: 0\n"
+                                  "models: [left, right]\n"
+                                  "method: preset\n"
+                                  "workers: 0\n"
+                                  "judges:\n"
+                                  "  - {model: judge-a, base_url: 'http://127.0.0.1:9/v1', "
+                                  "concurrency: 1024}\n"
+                                  "  - {model: judge-b, base_url: 'http://127.0.0.1:9/v1', "
+                                  "concurrency: 1024}\n";
+
+static enum vq_status make_job(const char *dir, struct vq_job **ret_job, struct vq_error *err)
+{
+    struct vq_config *config;
+    VQ_TRY(
+        vq_config_parse(config_yaml, sizeof(config_yaml) - 1, "bench", dir, NULL, 0, &config, err));
+    return vq_job_create(config, NULL, ret_job, err);
+}
+
+static double seconds(const struct timeval *t)
+{
+    return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
+static double cpu_s(const struct rusage *u)
+{
+    return seconds(&u->ru_utime) + seconds(&u->ru_stime);
+}
+
+static void report(void)
+{
+    struct rusage children;
+    (void)getrusage(RUSAGE_CHILDREN, &children);
+    double loop = cpu_s(&seen.end_loop) - cpu_s(&seen.begin_loop);
+    double commit = (double)seen.commit_cpu_ns / 1e9;
+    double all = cpu_s(&seen.end) - cpu_s(&seen.begin);
+    (void)printf("tasks=%llu seconds=%.4f loop_cpu_s=%.3f commit_cpu_s=%.3f io_cpu_s=%.3f "
+                 "redis_cpu_s=%.3f commit_s=%.3f commits=%llu results=%llu actions=%llu "
+                 "frames_out=%llu bytes_out=%llu frames_in=%llu bytes_in=%llu switches=%ld\n",
+                 (unsigned long long)seen.tasks, (double)(seen.end_ns - seen.begin_ns) / 1e9, loop,
+                 commit, all - loop - commit, cpu_s(&children), (double)seen.commit_ns / 1e9,
+                 (unsigned long long)seen.commits, (unsigned long long)seen.results,
+                 (unsigned long long)seen.actions, (unsigned long long)seen.frames_out,
+                 (unsigned long long)seen.bytes_out, (unsigned long long)seen.frames_in,
+                 (unsigned long long)seen.bytes_in,
+                 seen.end.ru_nvcsw + seen.end.ru_nivcsw - seen.begin.ru_nvcsw -
+                     seen.begin.ru_nivcsw);
+}
+
+static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_error *err)
+{
+    char runs[4096];
+    (void)snprintf(runs, sizeof(runs), "%s/runs", dir);
+    struct vq_run_dir *run = NULL;
+    struct vq_run_options options = {.runs_dir = runs, .quiet = true};
+    enum vq_run_end end = VQ_RUN_FAILED;
+    VQ_TRY(vq_run_dir_create(runs, BENCH_RUN, &run, err));
+    enum vq_status status = vq_job_keep(job, run, err);
+    if (status == VQ_OK) {
+        status = vq_run_carry_out(&options, job, run, &end, err);
+    }
+    if (status == VQ_OK && (end != VQ_RUN_DONE || seen.end_ns == 0)) {
+        status = vq_fail(err, VQ_UNAVAILABLE, "the run did not come to its end");
+    }
+    vq_run_dir_close(&run);
+    return status;
+}
+
+int bench_coordinator(const char *dir, int store)
+{
+    struct vq_job *job = NULL;
+    struct vq_error err = {0};
+    seen.store = store != 0;
+    enum vq_status status = make_job(dir, &job, &err);
+    if (status == VQ_OK) {
+        seen.tasks = vq_grid_tasks(&job->plan.grid);
+        seen.outcomes = vq_alloc(seen.tasks, 1);
+        status = seen.outcomes == NULL ? VQ_NOMEM : carry_out(dir, job, &err);
+    }
+    if (status == VQ_OK) {
+        report();
+    } else {
+        (void)fprintf(stderr, "bench-dispatch: %s\n",
+                      err.text[0] != '\0' ? err.text : vq_status_text(status));
+    }
+    vq_job_destroy(&job);
+    vq_free(seen.outcomes);
+    return status == VQ_OK ? 0 : 1;
+}
