@@ -1,0 +1,63 @@
+"""`make install`: what lands where, under a prefix and under DESTDIR, and that it works from there without the tree."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import vqtest
+from vqtest import BIN, Case, planted
+
+BUILD = Path(os.environ.get("VQ_BUILD_DIR", BIN.parent))
+EXPECTED = {"bin/vibeq", "bin/vibeq-worker", "bin/vibeq-offline", "share/man/man1/vibeq.1", "share/man/man1/vibeq-worker.1",
+            "share/man/man1/vibeq-offline.1", "share/bash-completion/completions/vibeq", "share/zsh/site-functions/_vibeq",
+            "share/vibeq/prompts/judge.txt", "share/vibeq/prompts/repair.txt", "share/vibeq/prompts/preset-vibes.yaml",
+            "share/vibeq/examples/friendly-vs-terse.csv", "share/vibeq/examples/friendly-vs-terse.yaml",
+            "share/vibeq/examples/read_results.py", "share/vibeq/examples/read_results.R", "share/doc/vibeq/README.md",
+            "share/doc/vibeq/LICENSE"}
+
+
+class Install(Case):
+    def setUp(self):
+        super().setUp()
+        manifest = BUILD / "install_manifest.txt"  # `make uninstall` goes by it: ours must not stay
+        before = manifest.read_bytes() if manifest.exists() else None
+        self.addCleanup(lambda: manifest.write_bytes(before) if before is not None else manifest.unlink(missing_ok=True))
+
+    def install(self, prefix, destdir=None):
+        env = dict(os.environ, **({"DESTDIR": str(destdir)} if destdir else {}))
+        run = subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], capture_output=True, text=True, env=env)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+    def files(self, folder):
+        return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+    def test_under_a_prefix(self):
+        self.install(self.dir / "usr")
+        self.assertEqual(self.files(self.dir / "usr"), EXPECTED)
+        for program in ("vibeq", "vibeq-worker", "vibeq-offline"):
+            self.assertTrue(os.access(self.dir / "usr/bin" / program, os.X_OK))
+
+    def test_under_destdir(self):
+        self.install("/opt/vibeq", self.dir / "root")
+        self.assertEqual(self.files(self.dir / "root/opt/vibeq"), EXPECTED)
+
+    def test_it_runs_from_there(self):
+        """The programs find each other beside themselves, and need nothing of the tree."""
+        self.install(self.dir / "usr")
+        shutil.copytree(self.dir / "usr/share/vibeq/examples", self.dir / "mine")
+        run = subprocess.run([self.dir / "usr/bin/vibeq", "run", "mine/friendly-vs-terse.yaml", "--limit", "10", "--name", "r", "--quiet"],
+                             cwd=self.dir, env=self.environment(PATH="/usr/bin:/bin"), capture_output=True, text=True, timeout=90)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(self.results("r")["data"]["used"], 10)
+
+    def test_installed_prompts_are_the_built_in_ones(self):
+        planted(self.dir, 4, ("V1",))
+        self.install(self.dir / "usr")
+        self.config(("V1",))
+        own = ("--set", f"prompts.dir={self.dir / 'usr/share/vibeq/prompts'}")
+        show = ("prompts", "show", "judge", "--config", "config.yaml")
+        self.assertEqual(self.vibeq(*show).stdout, self.vibeq(*show, *own).stdout)
+
+
+if __name__ == "__main__":
+    vqtest.main()
