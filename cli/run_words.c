@@ -3,6 +3,7 @@
  * reference, and never repeated. Not its job: files and columns (coordinator/shell/job.c). */
 #include "cli/run_words.h"
 
+#include "cli/resumed.h"
 #include "common/text/json.h"
 
 #include <stdio.h>
@@ -261,9 +262,21 @@ enum vq_status vq_run_words_config(const struct vq_run_words *w, const char *wor
 enum vq_status vq_run_words_reload(const struct vq_run_words *w, const char *run_yaml,
                                    struct vq_config **ret_config, struct vq_error *err)
 {
-    enum vq_status status = vq_config_load(run_yaml, w->set.items, w->set.count, ret_config, err);
+    VQ_TRY(vq_resumed_keys_check(&w->set, err));
+    struct vq_config *was, *now;
+    VQ_TRY(vq_config_load(run_yaml, NULL, 0, &was, err));
+    enum vq_status status = vq_config_load(run_yaml, w->set.items, w->set.count, &now, err);
     if (status != VQ_OK) {
         name_count(err);
+        vq_config_destroy(&was);
+        return status;
     }
-    return status;
+    status = vq_resumed_judges_check(was, now, err);
+    vq_config_destroy(&was);
+    if (status != VQ_OK) {
+        vq_config_destroy(&now);
+        return status;
+    }
+    *ret_config = now;
+    return VQ_OK;
 }

@@ -1,0 +1,118 @@
+/* What `vibeq resume --set` takes and what it refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/resumed.h"
+
+#include <string.h>
+
+#define DATA "data: d.csv\nmodels: [a, b]\n"
+
+static enum vq_status keys(const char *one, const char *two, struct vq_error *err)
+{
+    struct vq_opt_list set = {.items = {one, two}, .count = two == NULL ? 1 : 2};
+    *err = (struct vq_error){0};
+    return vq_resumed_keys_check(&set, err);
+}
+
+static void what_answers_do_not_depend_on_may_change(void **state)
+{
+    (void)state;
+    static const char *const fine[] = {
+        "workers=3",
+        "term_ms=1000",
+        "redis=unix:///tmp/x",
+        "redis.url=",
+        "judging.tries_max=2",
+        "judges[0].key=env:OTHER",
+        "judges[12].base_url=http://localhost:1/v1?a=b[0]",
+        "judges[3].concurrency=9",
+        "judges[0].total_timeout_ms=5",
+    };
+    struct vq_error err;
+    for (size_t i = 0; i < VQ_COUNT(fine); i++) {
+        assert_int_equal(keys(fine[i], NULL, &err), VQ_OK);
+    }
+}
+
+static void all_else_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const char *const no[] = {"seed=1",
+                                     "data.limit=5",
+                                     "data.path=x.csv",
+                                     "models=[b, a]",
+                                     "judges=[offline-a]",
+                                     "judges[0]=offline-a",
+                                     "judges[0].model=x",
+                                     "judges[0].identity=x",
+                                     "judges[0].temperature=1",
+                                     "judging.repair=off",
+                                     "judging={tries_max: 2}",
+                                     "gates.kappa_min=0.9",
+                                     "worker=3",
+                                     "no.such.key=1"};
+    struct vq_error err;
+    for (size_t i = 0; i < VQ_COUNT(no); i++) {
+        assert_int_equal(keys("workers=1", no[i], &err), VQ_INVALID);
+        char named[64] = "--set ";
+        (void)strncat(named, no[i], strcspn(no[i], "="));
+        assert_non_null(strstr(err.text, named));
+        assert_null(strstr(err.text, no[i])); /* never the value: it may be a key */
+        assert_int_equal(keys(no[i], "workers=1", &err), VQ_INVALID);
+    }
+}
+
+static struct vq_config *config(const char *yaml, const char *override)
+{
+    struct vq_config *c;
+    struct vq_error err = {0};
+    enum vq_status status = vq_config_parse(yaml, strlen(yaml), "c.yaml", ".", &override,
+                                            override == NULL ? 0 : 1, &c, &err);
+    if (status != VQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    return c;
+}
+
+static enum vq_status moved(const char *yaml, const char *override, struct vq_error *err)
+{
+    struct vq_config *was = config(yaml, NULL), *now = config(yaml, override);
+    *err = (struct vq_error){0};
+    enum vq_status status = vq_resumed_judges_check(was, now, err);
+    vq_config_destroy(&was);
+    vq_config_destroy(&now);
+    return status;
+}
+
+static void another_endpoint_needs_an_identity(void **state)
+{
+    (void)state;
+    static const char plain[] = DATA "judges:\n- {model: m, base_url: 'http://localhost:1/v1'}\n";
+    static const char named[] =
+        DATA "judges:\n- {model: m, base_url: 'http://localhost:1/v1', identity: mine}\n";
+    static const char built_in[] = DATA "judges: [offline-a]\n";
+    static const char other[] = "judges[0].base_url=http://localhost:2/v1";
+    struct vq_error err;
+    assert_int_equal(moved(plain, other, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "judges[0].base_url"));
+    assert_non_null(strstr(err.text, "identity"));
+    assert_int_equal(moved(built_in, other, &err), VQ_INVALID);
+    assert_int_equal(moved(named, other, &err), VQ_OK);
+    assert_int_equal(moved(plain, "judges[0].base_url=https://localhost:1/v1/", &err), VQ_OK);
+    assert_int_equal(moved(built_in, "judges[0].concurrency=2", &err), VQ_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_answers_do_not_depend_on_may_change),
+        cmocka_unit_test(all_else_is_refused_by_name),
+        cmocka_unit_test(another_endpoint_needs_an_identity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
