@@ -52,7 +52,10 @@ class Kills(Case):
         repeats = sum(n - 1 for n in self.repeats().values())
         self.assertLessEqual(repeats, in_flight_max)
         self.assertLessEqual(repeats, calls["unknown"])
-        self.assertEqual(calls["sent"], len(self.server.requests()), "every request is in the ledger")
+        # a worker may die between noting a send and sending: such a call is unknown too
+        received = len(self.server.requests())
+        self.assertGreaterEqual(calls["sent"], received, "every request is in the ledger")
+        self.assertLessEqual(calls["sent"] - calls["unknown"], received)
         self.assertEqual(calls["planned"], calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"])
 
     def workers(self):
