@@ -124,7 +124,8 @@ enum vq_coord_action_type {
     VQ_COORD_COMMIT, /* `batch`: commit it, answer with vq_coord_committed. The next COMMIT comes after that */
     VQ_COORD_CLOSE,    /* `send.peer`: its session has ended; the peer may say HELLO again */
     VQ_COORD_NOTE,     /* `note`: a line for the log */
-    VQ_COORD_FINISHED, /* the stage is done: every task terminal, every batch committed. Once */
+    VQ_COORD_FINISHED, /* the stage is done: every task terminal, every batch committed. Once. Spools may be imported after it: they
+                          change no outcome, but are in the ledger */
     VQ_COORD_STOPPED, /* `stopped`: the run cannot or shall not go on; resumable. Once, and never after FINISHED */
 };
 

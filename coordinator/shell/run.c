@@ -173,10 +173,11 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
 static bool workers_left(void *ctx)
 {
     struct vq_run *run = ctx;
-    return vq_children_gone(run) || run->fatal != VQ_OK;
+    bool committing = run->commit.busy && run->commit.from != NULL;
+    return (vq_children_gone(run) && !committing) || run->fatal != VQ_OK;
 }
 
-/* The core has said BYE. Local workers get a moment to leave by themselves. */
+/* The core has said BYE. Local workers get a moment to leave by themselves; what their spools still hold is committed. */
 static void goodbye(struct vq_run *run)
 {
     run->done = true;
