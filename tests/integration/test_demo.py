@@ -29,7 +29,7 @@ class Demo(Case):
         self.dropped = [v for v in self.r["vibes"] if not v["kept"]]
 
     def run_it(self, name):
-        return self.vibeq("run", EXAMPLE, "--name", name, code=DONE)
+        return self.vibeq("run", EXAMPLE, "--name", name, code=DONE, env={"LC_ALL": "C.UTF-8", "COLUMNS": ""})
 
     def files(self, name):
         folder = self.dir / "runs" / name
@@ -40,6 +40,13 @@ class Demo(Case):
         self.assertGreaterEqual(self.r["data"]["used"], PROMPTS_MIN)
         with open(EXAMPLE.with_suffix(".csv"), newline="", encoding="utf-8") as file:
             self.assertGreaterEqual(len({row["question"] for row in csv.DictReader(file)}), PROMPTS_MIN)
+
+    def test_the_readme_shows_this_very_table(self):
+        shown = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+        lines = [line.rstrip() for line in self.run_of_it.stdout.splitlines() if line.strip() and not line.startswith("/")]
+        self.assertGreater(len(lines), 20)
+        for line in lines:
+            self.assertIn(line, shown)
 
     def test_a_kept_vibe_has_negative_separability(self):
         self.assertTrue([v["name"] for v in self.kept if v["separability"]["train"] < 0 and v["separability"]["test"] < 0])
