@@ -81,9 +81,11 @@ int vq_verb_list(int argc, char **argv)
     char *runs_dir = NULL;
     struct vq_run_info *runs = NULL;
     size_t count = 0;
-    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     if (status == VQ_OK) {
         status = vq_runs_list(runs_dir, &runs, &count, &err);
+    } else if (status == VQ_NOT_FOUND && w.runs == NULL) {
+        status = VQ_OK; /* nothing was ever run here */
     }
     if (status == VQ_OK && w.json) {
         status = print_json(runs, count);
@@ -124,7 +126,7 @@ int vq_verb_rm(int argc, char **argv)
         return vq_cli_usage("rm", "name the runs to remove; vibeq list shows them");
     }
     char *runs_dir = NULL;
-    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     for (int i = 0; i < words && status == VQ_OK; i++) {
         status = vq_cli_remove_run(runs_dir, argv[i], &err);
         if (status == VQ_OK) {

@@ -48,11 +48,13 @@ static void say_estimate(const struct vq_job *job, const struct vq_job_estimate 
     }
 }
 
-static enum vq_status confirm(const struct vq_job_estimate *e, bool yes, struct vq_error *err)
+static bool must_confirm(const struct vq_run_words *w, const struct vq_job_estimate *e)
 {
-    if (yes || !e->remote || e->calls <= ASK_ABOVE_CALLS) {
-        return VQ_OK;
-    }
+    return !w->yes && e->remote && e->calls > ASK_ABOVE_CALLS;
+}
+
+static enum vq_status confirm(const struct vq_job_estimate *e, struct vq_error *err)
+{
     if (!isatty(STDIN_FILENO)) {
         return vq_fail(
             err, VQ_DENIED,
@@ -152,7 +154,7 @@ static enum vq_status check_before(const struct vq_run_words *w, const struct vq
         VQ_TRY(vq_run_name_check(name, err));
     }
     VQ_TRY(vq_machine_check(job, job->config->workers, err));
-    return confirm(estimate, w->yes, err);
+    return must_confirm(w, estimate) ? confirm(estimate, err) : VQ_OK;
 }
 
 /* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left behind. */
@@ -190,6 +192,8 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
     }
     if (!w->quiet || w->dry_run) {
         say_data(job);
+    }
+    if (!w->quiet || w->dry_run || must_confirm(w, &estimate)) {
         say_estimate(job, &estimate);
     }
     if (w->dry_run) {
@@ -277,7 +281,7 @@ int vq_verb_resume(int argc, char **argv)
     char *runs_dir = NULL;
     struct vq_run_dir *run = NULL;
     struct vq_job *job = NULL;
-    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     if (status == VQ_OK) {
         status = open_run(&w, runs_dir, argv[0], &run, &job, &err);
     }

@@ -125,15 +125,22 @@ static bool is_offline(struct vq_span model)
     return model.bytes > bytes && memcmp(model.at, "offline-", bytes) == 0;
 }
 
+/* A variable that is empty says nothing. */
+static const char *from_environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
 static void yaml_judge(struct vq_buf *out, const struct vq_run_words *w, struct vq_span model)
 {
     yaml_span(out, "  - model: ", model);
     if (is_offline(model) && w->base_url == NULL) {
         return;
     }
-    const char *url = w->base_url != NULL ? w->base_url : getenv("OPENAI_BASE_URL");
+    const char *url = w->base_url != NULL ? w->base_url : from_environment("OPENAI_BASE_URL");
     const char *key = w->key;
-    if (key == NULL && getenv("OPENAI_API_KEY") != NULL) {
+    if (key == NULL && from_environment("OPENAI_API_KEY") != NULL) {
         key = "env:OPENAI_API_KEY";
     }
     yaml_line(out, "    base_url: ", url != NULL ? url : OPENAI_URL);

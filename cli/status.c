@@ -312,7 +312,7 @@ int vq_verb_status(int argc, char **argv)
     }
     char *runs_dir = NULL;
     char name[VQ_RUN_NAME_BYTES_MAX + 1];
-    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     if (status == VQ_OK && words == 1) {
         (void)snprintf(name, sizeof(name), "%s", argv[0]);
     } else if (status == VQ_OK) {

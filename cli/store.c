@@ -126,7 +126,7 @@ int vq_verb_store(int argc, char **argv)
         return vq_cli_unknown_word("store", words == 1 ? argv[0] : NULL, known);
     }
     char *runs_dir = NULL;
-    enum vq_status status = vq_runs_dir(w.runs, &runs_dir, &err);
+    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     if (status == VQ_OK) {
         status = with_store(argv[0], runs_dir, &w, &err);
     }

@@ -345,8 +345,8 @@ enum vq_status vq_router_bind(struct vq_router *r, const char *endpoint,
         }
         bool address = errno == EINVAL || errno == ENODEV || errno == EADDRNOTAVAIL ||
                        errno == EPROTONOSUPPORT;
-        return vq_fail(err, address ? VQ_INVALID : VQ_IO, "cannot listen on %s: %s", endpoint,
-                       zmq_strerror(errno));
+        return vq_fail(err, address ? VQ_INVALID : VQ_IO, "cannot listen on %s: %s%s", endpoint,
+                       zmq_strerror(errno), address ? "; name an address of this machine" : "");
     }
     char real[VQ_ZSOCK_ENDPOINT_BYTES_MAX] = "";
     size_t bytes = sizeof(real);

@@ -63,20 +63,22 @@ static enum vq_status make_folders(char *path, struct vq_error *err)
     return VQ_OK;
 }
 
-enum vq_status vq_runs_dir(const char *option, char **ret_path, struct vq_error *err)
+static const char *wanted_folder(const char *option)
 {
     const char *wanted = option != NULL ? option : getenv("VIBEQ_RUNS");
-    if (wanted == NULL || *wanted == '\0') {
-        wanted = "./runs";
-    }
-    char *path = vq_strdup(wanted);
-    if (path == NULL) {
-        return VQ_NOMEM;
-    }
-    enum vq_status status = make_folders(path, err);
-    char *real = status == VQ_OK ? realpath(path, NULL) : NULL;
+    return wanted == NULL || *wanted == '\0' ? "./runs" : wanted;
+}
+
+static enum vq_status absolute_folder(const char *path, char **ret_path, struct vq_error *err)
+{
+    char *real = realpath(path, NULL);
     struct stat st;
-    if (status == VQ_OK && (real == NULL || stat(real, &st) != 0 || !S_ISDIR(st.st_mode))) {
+    if (real == NULL && errno == ENOENT) {
+        return vq_fail(err, VQ_NOT_FOUND,
+                       "there is no runs folder %s; --runs or VIBEQ_RUNS names another", path);
+    }
+    enum vq_status status = VQ_OK;
+    if (real == NULL || stat(real, &st) != 0 || !S_ISDIR(st.st_mode)) {
         status = vq_fail(err, VQ_INVALID, "%s is not a folder", path);
     }
     if (status == VQ_OK) {
@@ -84,8 +86,26 @@ enum vq_status vq_runs_dir(const char *option, char **ret_path, struct vq_error 
         status = *ret_path == NULL ? VQ_NOMEM : VQ_OK;
     }
     free(real); /* realpath's own */
+    return status;
+}
+
+enum vq_status vq_runs_dir(const char *option, char **ret_path, struct vq_error *err)
+{
+    char *path = vq_strdup(wanted_folder(option));
+    if (path == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = make_folders(path, err);
+    if (status == VQ_OK) {
+        status = absolute_folder(path, ret_path, err);
+    }
     vq_free(path);
     return status;
+}
+
+enum vq_status vq_runs_dir_find(const char *option, char **ret_path, struct vq_error *err)
+{
+    return absolute_folder(wanted_folder(option), ret_path, err);
 }
 
 static bool name_char(char c)

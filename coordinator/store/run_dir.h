@@ -18,6 +18,10 @@ struct vq_run_dir; /* an open run: holds the run lock until it is closed */
 enum vq_status vq_runs_dir(const char *option, char **ret_path,
                            struct vq_error *err) VQ_WARN_UNUSED;
 
+/* The same, but VQ_NOT_FOUND when it is missing: for looking at runs. */
+enum vq_status vq_runs_dir_find(const char *option, char **ret_path,
+                                struct vq_error *err) VQ_WARN_UNUSED;
+
 /* Letters, digits, `-`, `_`, `.`; begins with a letter or digit; not a name the runs folder uses
  * itself. VQ_INVALID. */
 enum vq_status vq_run_name_check(const char *name, struct vq_error *err) VQ_WARN_UNUSED;

@@ -319,7 +319,7 @@ class Configuration(CliCase):
         self.refused("run", "data.csv", *WORDS, "--name", "calls.lmdb", says=["used by the runs folder"])
         self.refused("run", "data.csv", *WORDS, "--runs", "data.csv", says=["not a folder"])
         self.refused("run", "data.csv", *WORDS, "--runs", "/proc/nowhere", says=["--runs"])
-        self.refused("run", "data.csv", *WORDS, "--listen", "no-such-host.invalid", says=["no-such-host.invalid"])
+        self.refused("run", "data.csv", *WORDS, "--listen", "no-such-host.invalid", says=["no-such-host.invalid", "an address of this machine"])
 
 
 class Before(CliCase):
@@ -337,8 +337,8 @@ class Before(CliCase):
         for answer, said in ((b"n\n", "nothing was sent"), (b"\n", "nothing was sent"), (b"\x04", "nothing was sent")):
             ours, theirs = pty.openpty()
             threading.Timer(0.2, os.write, (ours, answer)).start()
-            run = self.refused("run", "data.csv", *self.REMOTE, says=["Send them? [y/N]", said], stdin=theirs)
-            self.assertIn("about", run.stderr)
+            run = self.refused("run", "data.csv", *self.REMOTE, "--quiet", says=["Send them? [y/N]", said], stdin=theirs)
+            self.assertIn("720 calls", run.stderr)
             os.close(ours)
             os.close(theirs)
 
@@ -372,10 +372,14 @@ class Runs(CliCase):
         self.assertEqual([p.name for p in (self.dir / "runs").iterdir() if p.is_dir()], ["night"])
 
     def test_without_any_run(self):
-        self.refused("status", says=["there is no run"])
-        self.refused("resume", "x", says=["x"])
+        for words in (["status"], ["resume", "x"], ["rm", "x"], ["store", "stat"], ["list", "--runs", "runs"]):
+            self.refused(*words, says=["no runs folder", "--runs"])
         self.assertEqual(self.vibeq("list").stdout, "")
         self.assertEqual(json.loads(self.vibeq("list", "--json").stdout), [])
+        self.assertFalse((self.dir / "runs").exists())
+        (self.dir / "runs").mkdir()
+        self.refused("status", says=["there is no run"])
+        self.refused("resume", "x", says=["x"])
 
 
 class Init(CliCase):

@@ -100,6 +100,12 @@ static void test_endpoint_and_key(void **state)
     assert_null(c->judges[0].key);
     assert_null(c->judges[1].base_url);
     vq_config_destroy(&c);
+    assert_int_equal(setenv("OPENAI_BASE_URL", "", 1), 0);
+    assert_int_equal(setenv("OPENAI_API_KEY", "", 1), 0);
+    assert_int_equal(CONFIG("d.csv", "--models", "a,b", "--judge", "m"), VQ_OK);
+    assert_string_equal(c->judges[0].base_url, "https://api.openai.com/v1");
+    assert_null(c->judges[0].key);
+    vq_config_destroy(&c);
     assert_int_equal(setenv("OPENAI_BASE_URL", "https://one.example/v1", 1), 0);
     assert_int_equal(setenv("OPENAI_API_KEY", "not read here", 1), 0);
     assert_int_equal(CONFIG("d.csv", "--models", "a,b", "--judge", "m"), VQ_OK);
