@@ -6,9 +6,13 @@
 
 #include "common/base/alloc.h"
 
+/* Every bit of the key reaches the low bits (splitmix64's last steps): ids differ in a counter that stands in the highest byte
+ * of `lo`, from where a multiplication alone brings nothing down. */
 static size_t home(const struct vq_work_table *table, struct vq_work_key128 key)
 {
-    uint64_t x = (key.hi ^ (key.lo * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0xbf58476d1ce4e5b9);
+    uint64_t x = key.hi ^ (key.lo * UINT64_C(0x9e3779b97f4a7c15));
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     x ^= x >> 31;
     return (size_t)x & (table->cap - 1);
 }
