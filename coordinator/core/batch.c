@@ -174,19 +174,6 @@ const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
 
 /* ---- received ---- */
 
-/* No room: the worker says them again. Until then each reserves its task, as if it were listed: another call of the same
- * task, an answer's repair, may be taken before it. */
-static enum vq_status results_drop(struct vq_coord *c, struct vq_coord_session *s,
-                                   const struct vq_result *results, size_t count)
-{
-    c->tally.dropped_full += count;
-    for (size_t n = 0; n < count; n++) {
-        struct vq_held_call held = {results[n].call, results[n].task};
-        VQ_TRY(vq_coord_call_list(c, s, &held));
-    }
-    return VQ_OK;
-}
-
 enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
                                 struct vq_span worker, const struct vq_result *results,
                                 size_t count, size_t *ret_taken)
@@ -196,7 +183,8 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
         const struct vq_result *r = &results[n];
         if (vq_coord_gather_full(c, r)) {
             *ret_taken = n;
-            return s == NULL ? VQ_OK : results_drop(c, s, results + n, count - n);
+            c->tally.dropped_full += s == NULL ? 0 : count - n; /* its worker says them again */
+            return VQ_OK;
         }
         bool is_new;
         VQ_TRY(vq_coord_call_receive(c, s, r, &is_new));
@@ -279,8 +267,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
         lane->unsettled = 0;
     } else {
         vq_coord_slot_return(c, shard, i);
-        VQ_TRY(vq_coord_call_hold(c, NULL,
-                                  r->task)); /* what it builds on may have been lost on the way */
+        /* What it builds on may have been lost on the way, and is listed soon. */
+        VQ_TRY(vq_coord_call_hold(c, NULL, r->task));
         if (++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
             (void)snprintf(

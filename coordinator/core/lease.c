@@ -370,7 +370,7 @@ enum vq_status vq_coord_lease_all(struct vq_coord *c)
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[j];
         struct vq_coord_link *link;
-        while ((lane->answered || lane->live == 0) &&
+        while ((lane->answered || (lane->live == 0 && !vq_coord_lane_refused(c, lane))) &&
                (link = vq_coord_first(&lane->ready)) != NULL) {
             struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, queue);
             struct vq_coord_pool *pool = lease_pool(c, lane, shard);

@@ -328,10 +328,20 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
 
 /* ---- judges that nobody can call ---- */
 
+/* Local workers have the same keys: when the probe of one was refused, another's would be too. */
+bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane)
+{
+    return !lane->answered && !c->params.remote && lane->pools_closed > 0;
+}
+
 static bool lane_closed(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
-    return lane->open > 0 && lane->ready_count > 0 && lane->pools_open == 0 &&
-           (lane->pools_closed > 0 || (lane->pools_no_key > 0 && !c->params.remote));
+    if (lane->open == 0 || lane->ready_count == 0) {
+        return false;
+    }
+    return vq_coord_lane_refused(c, lane) ||
+           (lane->pools_open == 0 &&
+            (lane->pools_closed > 0 || (lane->pools_no_key > 0 && !c->params.remote)));
 }
 
 /* Rule 25: at once when the judge never answered; later the run first finishes what the other judges can do. */

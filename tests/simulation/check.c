@@ -94,9 +94,11 @@ void sim_check_ack(struct sim *s, const struct vq_id *call)
 
 void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
 {
-    if (lease->fence.epoch != s->coord.epoch) {
-        sim_fail(s, "a lease of another epoch");
+    if (lease->fence.epoch != s->coord.epoch || lease->fence.n <= s->coord.fence_n) {
+        sim_fail(s, "I5: a fence that does not rise: %llu.%llu",
+                 (unsigned long long)lease->fence.epoch, (unsigned long long)lease->fence.n);
     }
+    s->coord.fence_n = lease->fence.n;
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         uint64_t task = lease->asks[i].task;
         sim_trace(s, task, lease->fence.n);
@@ -106,6 +108,13 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
                 lease->asks[i].prior.bytes > 0 ? ", to repair" : "");
         if (vq_coord_outcome(s->coord.core, task) != VQ_OUTCOME_NONE) {
             sim_fail(s, "a settled task is leased");
+        }
+        bool second = (task & 1) != s->first[lease->shard];
+        if (second && s->store.swap == VQ_SWAP_LAZY && s->audited[task / 2] == 0 &&
+            vq_coord_outcome(s->coord.core, task ^ 1) == VQ_OUTCOME_NONE &&
+            (i == 0 || lease->asks[i - 1].task != (task ^ 1) || !lease->asks[i].lazy)) {
+            sim_fail(s, "task %llu is leased before anybody knows whether it is needed",
+                     (unsigned long long)task);
         }
         s->leased[task] = lease->fence;
     }

@@ -27,6 +27,7 @@ void sim_coord_start(struct sim *s)
     s->params.wait_one_term = co->ever && !co->clean;
     s->params.remote = true;
     co->ever = true;
+    co->fence_n = 0;
     co->clean = false;
     co->running_since_ns = s->now_ns;
     co->paused_until_ns = 0;

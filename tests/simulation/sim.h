@@ -152,6 +152,7 @@ struct sim_coord {
     struct vq_coord *core; /* NULL: not running */
     uint64_t life;
     uint64_t epoch;
+    uint64_t fence_n;      /* of the last lease */
     bool clean; /* the durable mark of a clean stop */
     bool ever;
     int64_t paused_until_ns, running_since_ns, wake_ns;

@@ -1,0 +1,272 @@
+/* Sessions (rule 2): HELLO, lists, what belongs to which session, and peers that break the rules. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/coordinator/core/rig.h"
+
+static struct rig rig;
+
+static int setup(void **state)
+{
+    rig_init(&rig, 4, 1, 2);
+    *state = &rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_end(*state);
+    return 0;
+}
+
+static void hello_opens_a_session_and_echoes_its_stamp(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    assert_int_not_equal(session, 0);
+    const struct rig_said *welcome = rig_last(r, 7, VQ_MSG_WELCOME);
+    assert_int_equal(welcome->stamp_ns, r->now_ns);
+    assert_int_equal(welcome->term_ms, RIG_TERM);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_SPEC), 0); /* it has the SPEC */
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_GRANT)->concurrency, 4);
+    struct vq_coord_worker_status worker;
+    assert_true(vq_coord_worker_fill(r->c, 0, &worker));
+    assert_string_equal(worker.name, "worker");
+    assert_int_equal(worker.local, 1);
+    assert_false(vq_coord_worker_fill(r->c, 1, &worker));
+}
+
+static void another_spec_is_sent(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    struct vq_msg_hello hello = {.worker = rig_worker(1), .stamp_ns = 1, .local = -1};
+    (void)rig_hello_as(r, 7, hello);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_SPEC), 1);
+}
+
+static void strangers_are_asked_to_say_hello(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    rig_beat(r, 7, 3, NULL);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_NO_SESSION);
+    assert_int_equal(rig_status(r).dropped_unknown, 1);
+    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye.session = 3};
+    rig_mark(r);
+    rig_tell(r, 7, &bye); /* and are not answered when they leave */
+    assert_int_equal(rig_count(r, 7, VQ_MSG_BYE), 0);
+}
+
+static void other_sessions_messages_are_dropped(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    rig_mark(r);
+    rig_beat(r, 7, session + 1, NULL);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_HEARTBEAT), 0);
+    assert_int_equal(rig_status(r).dropped_session, 1);
+}
+
+static void other_runs_are_refused(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    struct vq_msg msg = {.type = VQ_MSG_HELLO,
+                         .u.hello = {.worker = rig_worker(1), .run = {{8}}, .stamp_ns = 1}};
+    rig_tell(r, 7, &msg);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_OTHER_RUN);
+    assert_int_equal(rig_status(r).sessions, 0);
+    msg.u.hello.run = r->params.run;
+    rig_tell(r, 7, &msg);
+    assert_int_equal(rig_status(r).sessions, 1);
+}
+
+static void the_same_hello_twice_is_one_session(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t first = rig_hello(r, 7, 1);
+    assert_int_equal(rig_hello(r, 7, 1), first);
+    assert_int_equal(rig_status(r).sessions, 1);
+}
+
+static void a_second_hello_replaces_the_session_and_its_held_decides(void **state)
+{
+    struct rig *r = *state;
+    rig_tried(r, 12, "Model: A");
+    rig_start(r);
+    uint64_t old = rig_join(r, 7, 1, 12);
+    struct rig_said kept = *rig_lease(r, 0);
+    struct rig_said lost = *rig_lease(r, 1);
+    assert_int_equal(rig_status(r).leased_shards, 3);
+    rig_pass(r, 100);
+    rig_mark(r);
+    uint64_t session = rig_hello(r, 8, 1); /* from another connection, as after a reconnect */
+    assert_int_not_equal(session, old);
+    assert_int_equal(r->said[r->mark].action, VQ_COORD_CLOSE);
+    assert_int_equal(rig_status(r).sessions, 1);
+    assert_int_equal(rig_status(r).leased_shards, 3); /* in limbo */
+    rig_credit(r, 8, session, 0, 4, VQ_POOL_OPEN);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_LEASE), 0); /* nothing before HELD */
+    struct vq_held_lease held = {kept.shard, kept.fence};
+    rig_list(r, 8, session, VQ_MSG_HELD, &held, 1, NULL, 0);
+    assert_int_equal(rig_status(r).leased_shards, 1);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_CANCEL), 0);
+    rig_say_answer(r, 8, session, &kept, kept.tasks[0], "Model: equal");
+    rig_credit(r, 8, session, 0, 100, VQ_POOL_OPEN);
+    /* what it did not list is leased again, under a later fence, and its sample is sent again */
+    const struct rig_said *again = rig_last(r, 8, VQ_MSG_LEASE);
+    assert_true(again->fence.n > lost.fence.n);
+    assert_true(rig_count(r, 8, VQ_MSG_SAMPLE) > 0);
+    assert_int_equal(rig_status(r).leases_lost, 0);
+}
+
+static void a_fence_that_is_not_current_gets_cancel(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct vq_held_lease held = {2, {4, 1}}; /* of an earlier epoch */
+    rig_list(r, 7, session, VQ_MSG_HELD, &held, 1, NULL, 0);
+    const struct rig_said *cancel = rig_last(r, 7, VQ_MSG_CANCEL);
+    assert_int_equal(cancel->code, VQ_CANCEL_STALE);
+    assert_int_equal(cancel->shard, 2);
+    assert_int_equal(cancel->fence.epoch, 4);
+    assert_int_equal(cancel->count, 0); /* all of it */
+}
+
+static void heartbeats_are_echoed_and_count_as_held(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    rig_credit(r, 7, session, 0, 8, VQ_POOL_OPEN);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0);
+    rig_pass(r, 10);
+    rig_beat(r, 7, session, NULL);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_HEARTBEAT)->stamp_ns, r->now_ns);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_LEASE)->stamp_ns,
+                     r->now_ns); /* the latest that was read */
+}
+
+static void grant_is_said_again(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 0);
+    rig_mark(r);
+    for (unsigned i = 0; i < VQ_COORD_GRANT_HEARTBEATS; i++) {
+        rig_pass(r, 10);
+        rig_beat(r, 7, session, NULL);
+    }
+    assert_int_equal(rig_count(r, 7, VQ_MSG_GRANT), 1);
+}
+
+static void bye_ends_the_session_and_frees_its_leases(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    assert_int_equal(rig_status(r).leased_shards, 1);
+    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {session, VQ_BYE_LEAVING, {"done", 4}}};
+    rig_tell(r, 7, &bye);
+    assert_int_equal(rig_status(r).sessions, 0);
+    assert_int_equal(rig_status(r).leased_shards, 0);
+    assert_int_equal(rig_status(r).leases_lost, 0);
+    assert_int_equal(r->said[r->said_count - 1].action, VQ_COORD_CLOSE);
+}
+
+/* ---- broken rules: BYE PROTOCOL, then deaf until a HELLO; never an assertion ---- */
+
+static void assert_breaks(struct rig *r, const struct vq_msg *msg)
+{
+    uint64_t broken = rig_status(r).broken;
+    rig_tell(r, 7, msg);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_PROTOCOL);
+    assert_int_equal(rig_status(r).broken, broken + 1);
+    rig_pass(r, 1);
+    (void)rig_hello(r, 7, 1); /* makes it good */
+}
+
+static void what_breaks_a_rule_makes_the_session_deaf(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t s = rig_hello(r, 7, 1);
+    struct vq_held_lease lease = {99, {5, 1}};
+    struct vq_held_call call = {rig_worker(3), 16};
+    struct vq_credit credit = {.judge = 1};
+    struct vq_msg held = {.type = VQ_MSG_HELD};
+    held.u.held = (struct vq_msg_held){.session = s, .leases = &lease, .leases_count = 1};
+    assert_breaks(r, &held);
+    held.u.held = (struct vq_msg_held){.session = s + 1, .calls = &call, .calls_count = 1};
+    assert_breaks(r, &held);
+    struct vq_msg msg = {.type = VQ_MSG_CREDIT, .u.credit = {s + 2, &credit, 1}};
+    assert_breaks(r, &msg);
+    credit = (struct vq_credit){.state = VQ_POOL_NO_MODEL + 1};
+    msg.u.credit.session++;
+    assert_breaks(r, &msg);
+    msg = (struct vq_msg){.type = VQ_MSG_LEASE, .u.lease.session = s + 4};
+    assert_breaks(r, &msg);
+    msg = (struct vq_msg){.type = VQ_MSG_CANCEL, .u.cancel = {.session = s + 5}};
+    assert_breaks(r, &msg);
+    struct vq_result result = {.task = 3, .shard = 1};
+    msg = (struct vq_msg){.type = VQ_MSG_RESULTS, .u.results = {s + 6, &result, 1}};
+    assert_breaks(r, &msg);
+    result = (struct vq_result){.task = 16, .shard = 4};
+    msg.u.results.session++;
+    assert_breaks(r, &msg);
+    result = (struct vq_result){.task = 3, .shard = 0, .end = VQ_END__COUNT};
+    msg.u.results.session++;
+    assert_breaks(r, &msg);
+    struct vq_msg other = {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(2)}};
+    assert_breaks(r, &other); /* a second worker on one connection */
+}
+
+static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    struct vq_msg msg = {.type = VQ_MSG_CANCEL, .u.cancel = {.session = session}};
+    rig_tell(r, 7, &msg);
+    rig_mark(r);
+    rig_beat(r, 7, session, NULL);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_HEARTBEAT), 0);
+    assert_int_equal(rig_status(r).leased_shards, 1); /* its term runs out first */
+    rig_pass(r, RIG_TERM);
+    assert_int_equal(rig_status(r).leased_shards, 0);
+    assert_int_equal(rig_status(r).leases_lost, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(hello_opens_a_session_and_echoes_its_stamp, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(another_spec_is_sent, setup, teardown),
+        cmocka_unit_test_setup_teardown(strangers_are_asked_to_say_hello, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_sessions_messages_are_dropped, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_runs_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_same_hello_twice_is_one_session, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_second_hello_replaces_the_session_and_its_held_decides,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fence_that_is_not_current_gets_cancel, setup, teardown),
+        cmocka_unit_test_setup_teardown(heartbeats_are_echoed_and_count_as_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(grant_is_said_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(bye_ends_the_session_and_frees_its_leases, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_deaf_session_is_not_heard_and_not_blamed, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
