@@ -316,6 +316,7 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
 void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges);
 /* Stops the run when a judge that is needed cannot be called by anybody. */
 enum vq_status vq_coord_pools_check(struct vq_coord *c) VQ_WARN_UNUSED;
+bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane);
 
 /* shard.c */
 struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no);
