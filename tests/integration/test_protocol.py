@@ -73,7 +73,7 @@ class Leases(Protocol):
         term_s = 3.0
         self.slow(term_ms=int(term_s * 1000))
         self.kill_all(self.begin())
-        self.wait_for("the last requests", lambda: len(self.server.answers()) == len(self.server.requests()))
+        time.sleep(0.5)  # what was on its way to the server has arrived
         before, resumed_ms = len(self.server.requests()), time.time() * 1000
         self.vibeq("resume", "r", "--quiet")
         first = min(x["unix_ms"] for x in self.server.requests()[before:])
@@ -133,7 +133,10 @@ class Leases(Protocol):
         self.assertEqual(self.results_bytes("r"), self.results_bytes("s"))
         accounts = [self.accounting("r"), self.accounting("s")]
         self.assertEqual(sum(c["sent"] for c in accounts), len(self.server.requests()))
-        self.assertEqual(sum(c["paid_unused"] for c in accounts), self.repeats(), "the first answer stands, the other is shown as unused")
+        unknown = sum(c["unknown"] for c in accounts)
+        unused = sum(c["paid_unused"] for c in accounts)
+        self.assertEqual(unused + unknown, self.repeats(), "the first answer stands, the other is shown as unused")
+        self.assertEqual([c["still_out"] for c in accounts], [0, 0])
         self.assertGreater(accounts[1]["from_store"], 0)
 
 
@@ -143,17 +146,26 @@ class Store(Protocol):
         self.vibeq("run", "config.yaml", "--name", "one", "--quiet")
         path = self.dir / "runs" / "calls.lmdb"
         change(path)
-        before = path.read_bytes()
         run = self.vibeq("run", "config.yaml", "--name", "two", "--quiet", code=INTERNAL)
         self.assertIn("calls.lmdb", run.stderr)
-        self.assertEqual(path.read_bytes(), before, "nothing is mended behind one's back")
+        self.assertFalse((self.run_dir("two") / "results" / "results.json").exists())
         return run
 
+    def left_alone(self, change):
+        before = []
+
+        def change_and_look(path):
+            change(path)
+            before.append(path.read_bytes())
+
+        self.damaged(change_and_look)
+        self.assertEqual((self.dir / "runs" / "calls.lmdb").read_bytes(), before[0])
+
     def test_17_a_store_that_was_cut_is_named_and_left_alone(self):
-        self.damaged(lambda path: os.truncate(path, 3 * 4096))
+        self.left_alone(lambda path: os.truncate(path, 3 * 4096))
 
     def test_17_a_file_that_is_no_store_is_named_and_left_alone(self):
-        self.damaged(lambda path: path.write_bytes(b"this is not a store\n" * 2000))
+        self.left_alone(lambda path: path.write_bytes(b"this is not a store\n" * 2000))
 
     def test_17_a_damaged_answer_is_named(self):
         def change(path):
@@ -178,7 +190,8 @@ class Store(Protocol):
                 mode = path.lstat().st_mode & 0o077
             except FileNotFoundError:
                 continue
-            self.assertEqual(mode, 0, f"{path} is open to others")
+            if "redis" not in path.parent.parts:  # that folder is closed, and what Redis makes in it is Redis's
+                self.assertEqual(mode, 0, f"{path} is open to others")
             seen += 1
         self.assertGreater(seen, 20)
         self.assertEqual((self.run_dir() / "endpoint.json").stat().st_mode & 0o777, 0o600)
@@ -212,8 +225,9 @@ class Processes(Protocol):
     def test_15_a_second_coordinator_on_a_shared_redis(self):
         """The run folder is copied while its coordinator stands still: locks do not help there, the owner in Redis does."""
         path = self.dir / "shared.sock"
+        program = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
         server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", self.dir],
-                                  stdout=subprocess.DEVNULL)
+                                  executable=program, stdout=subprocess.DEVNULL)
         self.children.append(server)
         self.wait_for("the shared Redis", path.exists)
         self.slow(redis=f"{{url: 'unix://{path}'}}")
@@ -250,8 +264,9 @@ class Processes(Protocol):
                 sockets.add(found.group(1))
         addresses = []
         for table in ("tcp", "tcp6"):
-            for line in open(f"/proc/{pid}/net/{table}", encoding="ascii").read().splitlines()[1:]:
-                words = line.split()
+            with open(f"/proc/{pid}/net/{table}", encoding="ascii") as file:
+                lines = file.read().splitlines()[1:]
+            for words in map(str.split, lines):
                 if words[3] == "0A" and words[9] in sockets:
                     addresses.append(words[1].split(":")[0])
         return addresses
@@ -283,7 +298,7 @@ class Processes(Protocol):
         self.wait_exit(child, DONE)
 
     def test_21_a_remote_worker_that_lost_its_coordinator_leaves_and_comes_back(self):
-        self.slow(orphan_s=2, term_ms=1000)
+        self.slow(orphan_s=2, term_ms=1000, judge={"concurrency": 2})
         spool = self.dir / "remote-spool"
         child = self.start("run", "config.yaml", "--name", "r", "--quiet", "--workers", "0")
         cert = self.run_dir() / "join.cert"
@@ -351,6 +366,9 @@ class Processes(Protocol):
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED, 20)
         self.assertEqual(self.workers(), [])
+        calls = self.accounting("r")
+        self.assertEqual(calls["sent"], len(self.server.requests()))
+        self.assertEqual(calls["unknown"], len(self.server.requests()), "sent and never answered, and said so")
 
     def test_22_without_its_terminal_the_run_goes_on(self):
         self.slow()
