@@ -109,11 +109,22 @@ static inline void rig_init(struct rig *r, uint32_t samples, uint32_t judges, ui
     sim_store_init(&r->store);
 }
 
+static inline void rig_look_up_as(struct rig *r, uint64_t shard, const struct vq_known *known)
+{
+    for (size_t i = 0; i < r->lookups_count; i++) {
+        if (r->lookups[i] == shard) {
+            r->lookups[i] = r->lookups[--r->lookups_count];
+            break;
+        }
+    }
+    assert_int_equal(vq_coord_looked_up(r->c, shard, known, r->now_ns), VQ_OK);
+}
+
 static inline void rig_look_up(struct rig *r, uint64_t shard)
 {
     struct vq_known known[RIG_TASKS_MAX] = {0};
     sim_store_known(&r->store, shard, known);
-    assert_int_equal(vq_coord_looked_up(r->c, shard, known, r->now_ns), VQ_OK);
+    rig_look_up_as(r, shard, known);
 }
 
 /* Carries the commit in flight out. */
@@ -236,7 +247,7 @@ static inline void rig_pull(struct rig *r)
         }
         more = false;
         while (!r->hold_lookups && r->lookups_count > 0) {
-            rig_look_up(r, r->lookups[--r->lookups_count]);
+            rig_look_up(r, r->lookups[r->lookups_count - 1]);
             more = true;
         }
         if (!r->hold_commits && r->batch != NULL) {

@@ -1,0 +1,426 @@
+/* Commits: rules 3, 13 and 14, what a commit settles, what gathers meanwhile, imports of dead workers' spools. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/coordinator/core/rig.h"
+
+/* 4 samples, 1 judge, 2 vibes; the judge is past its probe. */
+static struct rig rig;
+
+static int setup(void **state)
+{
+    rig_init(&rig, 4, 1, 2);
+    rig_tried(&rig, 12, "Model: A");
+    *state = &rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_end(*state);
+    return 0;
+}
+
+static void nothing_is_acked_or_counted_before_its_commit(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    uint64_t answered = rig_status(r).all.state[VQ_TASK_ANSWERED];
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &lease, 0, "Model: A");
+    assert_non_null(r->batch);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 0);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_NONE);
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_ANSWERED], answered);
+    assert_int_equal(rig_status(r).received, 1);
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_FIRST);
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_ANSWERED], answered + 1);
+    assert_int_equal(rig_status(r).all.calls, 1);
+    assert_int_equal(rig_status(r).tokens_in, 10);
+}
+
+static void one_commit_in_flight_and_the_rest_gathers(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    struct rig_said one = *rig_lease(r, 0);
+    struct rig_said two = *rig_lease(r, 1);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &one, 0, "Model: A");
+    const struct vq_coord_batch *first = r->batch;
+    uint64_t no = first->no;
+    assert_int_equal(first->results_count, 1);
+    rig_say_answer(r, 7, session, &one, 2, "Model: B");
+    rig_say_answer(r, 7, session, &two, 4, "Model: B");
+    assert_ptr_equal(r->batch, first); /* rig_act fails on a second COMMIT */
+    assert_int_equal(first->results_count, 1);
+    assert_memory_equal(first->results[0].answer.at, "Model: A", 8);
+    assert_int_equal(first->workers[0].bytes, strlen("worker"));
+    rig_commit(r);
+    rig_pull(r);
+    assert_non_null(r->batch);
+    assert_int_equal(r->batch->no, no + 1);
+    assert_int_equal(r->batch->results_count, 2);
+}
+
+static void a_call_is_taken_once(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    struct vq_result result = rig_answer(r, &lease, 0, "Model: A");
+    rig_results(r, 7, session, &result, 1);
+    rig_results(r, 7, session, &result, 1); /* gathers or in flight */
+    assert_int_equal(rig_status(r).received, 1);
+    assert_int_equal(rig_status(r).repeated, 1);
+    rig_commit(r);
+    rig_pull(r);
+    assert_null(r->batch);
+    rig_mark(r);
+    rig_results(r, 7, session, &result, 1); /* committed: its ACK was lost */
+    assert_null(r->batch);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
+    struct vq_held_call call = {result.call, 0};
+    rig_list(r, 7, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 2);
+    assert_int_equal(rig_status(r).calls_reserved, 0);
+}
+
+static void the_ack_goes_to_the_session_that_brought_it_last(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    struct vq_result result = rig_answer(r, &lease, 0, "Model: A");
+    rig_results(r, 7, session, &result, 1);
+    rig_pass(r, 1);
+    uint64_t again = rig_hello(r, 8, 1);
+    rig_results(r, 8, again, &result, 1);
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 0);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
+}
+
+static void a_received_task_is_not_leased_before_its_commit(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &lease, 0, "Model: A");
+    struct vq_id worker = rig_worker(1);
+    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    rig_pull(r);
+    rig_mark(r);
+    (void)rig_join(r, 8, 2, 100);
+    for (unsigned i = 0; i < rig_count(r, 8, VQ_MSG_LEASE); i++) {
+        for (uint32_t n = 0; n < rig_lease(r, i)->count; n++) {
+            assert_int_not_equal(rig_lease(r, i)->tasks[n], 0);
+            assert_int_not_equal(rig_lease(r, i)->tasks[n], 1); /* nor the order it decides about */
+        }
+    }
+}
+
+static void what_finds_no_room_is_dropped_and_comes_again(void **state)
+{
+    struct rig *r = *state;
+    r->params.commit_results_max = 2;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    struct rig_said one = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &one, 0, "Model: equal");
+    struct vq_result results[3] = {rig_answer(r, &one, 2, "Model: A"),
+                                   rig_answer(r, &one, 3, "Model: A"),
+                                   rig_answer(r, &one, 1, "Model: A")};
+    rig_results(r, 7, session, results, 3);
+    assert_int_equal(rig_status(r).dropped_full, 1);
+    assert_int_equal(rig_status(r).received, 3);
+    r->hold_commits = false;
+    rig_commit(r);
+    rig_pull(r);
+    rig_results(r, 7, session, results, 3);
+    assert_int_equal(rig_status(r).all.calls, 4);
+}
+
+static void the_store_decides_which_answer_stands(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    rig_tried(r, 0, "Model: equal"); /* another run bought it meanwhile */
+    rig_mark(r);
+    rig_say_answer(r, 7, session, &lease, 0, "Model: A");
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_EQUAL);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NOT_NEEDED);
+    /* the worker goes by its own answer and would ask the swapped order: it is told */
+    assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->tasks[0], 1);
+}
+
+static void a_swapped_order_that_was_skipped_but_is_needed_is_open_again(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    rig_tried(r, 0, "Model: B");
+    rig_credit(r, 7, session, 0, 0, VQ_POOL_OPEN);
+    rig_say_answer(r, 7, session, &lease, 0, "Model: equal"); /* its worker skips task 1 */
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_SECOND);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NONE);
+    rig_say_answer(r, 7, session, &lease, 2, "Model: equal");
+    rig_mark(r);
+    rig_credit(r, 7, session, 0, 4, VQ_POOL_OPEN);
+    assert_int_equal(rig_lease(r, 0)->count, 1);
+    assert_int_equal(rig_lease(r, 0)->tasks[0], 1);
+    assert_false(rig_lease(r, 0)->lazy[0]);
+}
+
+static void an_unparseable_answer_is_not_the_end(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    rig_say_answer(r, 7, session, &lease, 0, "it was a dark and stormy night");
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_NONE);
+    struct vq_result repair = rig_answer(r, &lease, 0, "Model: B");
+    repair.kind = VQ_CALL_REPAIR;
+    repair.repaired = repair.request;
+    rig_repair_of(NULL, 0, &repair.repaired, repair.answer, &repair.request);
+    rig_results(r, 7, session, &repair, 1);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_SECOND);
+    assert_int_equal(rig_status(r).all.calls, 2);
+}
+
+static void a_final_failure_settles_and_the_swapped_order_is_asked(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result retry = rig_failure(r, &lease, 0, VQ_END_PROVIDER, false, VQ_OUTCOME_NONE);
+    rig_results(r, 7, session, &retry, 1);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_NONE);
+    struct vq_result last =
+        rig_failure(r, &lease, 0, VQ_END_PROVIDER, true, VQ_OUTCOME_UNAVAILABLE);
+    rig_results(r, 7, session, &last, 1);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_UNAVAILABLE);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NONE);
+    assert_int_equal(rig_status(r).all.ends[VQ_END_PROVIDER], 2);
+    rig_say_answer(r, 7, session, &lease, 1, "Model: A"); /* under the same lease */
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_FIRST);
+}
+
+static void a_look_up_that_a_commit_overtook_is_asked_again(void **state)
+{
+    struct rig *r = *state;
+    r->hold_lookups = true;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct vq_known before[4] = {0};
+    sim_store_known(&r->store, 0, before); /* read from the store before the commit ... */
+    struct rig_said old = {.fence = {4, 1}};
+    rig_say_answer(r, 7, session, &old, 0, "it was a dark and stormy night");
+    size_t asked = r->lookups_asked;
+    rig_look_up_as(r, 0, before); /* ... told after it */
+    rig_pull(r);
+    assert_int_equal(r->lookups_asked, asked + 1);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0);
+    rig_look_up(r, 0);
+    rig_pull(r);
+    assert_true(rig_lease(r, 0)->prior[0] > 0); /* what was bought is repaired, not bought again */
+}
+
+static void a_look_up_told_late_does_not_undo_a_commit(void **state)
+{
+    struct rig *r = *state;
+    rig_tried(r, 1, "Model: B"); /* the swapped order is stored, the first is not */
+    r->hold_lookups = true;
+    r->hold_commits = true;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct vq_known before[4] = {0};
+    sim_store_known(&r->store, 0, before);
+    struct rig_said old = {.fence = {4, 1}};
+    rig_say_answer(r, 7, session, &old, 0, "Model: equal"); /* its commit is in flight */
+    rig_look_up_as(r, 0, before);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_SECOND);
+    r->hold_commits = r->hold_lookups = false;
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NOT_NEEDED);
+    assert_int_equal(r->store.column[1], VQ_OUTCOME_NOT_NEEDED);
+}
+
+static void the_store_away_pauses_the_leases(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 0);
+    assert_int_equal(vq_coord_commit_paused(r->c, true, r->now_ns), VQ_OK);
+    rig_credit(r, 7, session, 0, 4, VQ_POOL_OPEN);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0);
+    assert_int_equal(rig_status(r).stage, VQ_COORD_PAUSED);
+    assert_int_equal(vq_coord_commit_paused(r->c, false, r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+}
+
+static void a_commit_that_cannot_be_stops_the_run(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &lease, 0, "Model: A");
+    assert_int_equal(vq_coord_commit_failed(r->c, "the disk is full", r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_STORE);
+    assert_false(r->stop_clean);
+    assert_string_equal(r->stop_text, "the disk is full");
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 0);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_STOPPED);
+}
+
+static void what_the_store_contradicts_is_a_bug(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &lease, 0, "Model: A");
+    assert_int_equal(vq_coord_committed(r->c, r->batch->no + 1, NULL, 0, r->now_ns), VQ_BUG);
+    struct vq_settled settled = {16, VQ_OUTCOME_FIRST}; /* no such task */
+    assert_int_equal(vq_coord_committed(r->c, r->batch->no, &settled, 1, r->now_ns), VQ_BUG);
+    settled = (struct vq_settled){12, VQ_OUTCOME_ERROR}; /* it is answered */
+    assert_int_equal(vq_coord_committed(r->c, r->batch->no, &settled, 1, r->now_ns), VQ_BUG);
+    struct vq_known known[4] = {0};
+    assert_int_equal(vq_coord_looked_up(r->c, 0, known, r->now_ns), VQ_BUG); /* nobody asked */
+}
+
+static void answers_of_other_questions_stop_the_run(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 30, 1, 1);
+    rig_tried(r, 59, "Model: A");
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 2);
+    for (unsigned i = 0; i < VQ_COORD_UNSETTLED_MAX; i++) {
+        assert_int_equal(r->stopped, 0);
+        struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE);
+        struct vq_result results[2] = {rig_answer(r, &lease, lease.tasks[0], "Model: equal"),
+                                       rig_answer(r, &lease, lease.tasks[0], "Model: equal")};
+        results[0].request.b[20] = 1; /* another template, another version */
+        rig_results(r, 7, session, results, 1);
+    }
+    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {session, VQ_BYE_LEAVING, {NULL, 0}}};
+    rig_tell(r, 7, &bye);
+    rig_pass(r, 2 * RIG_TERM);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_ANSWERS);
+}
+
+/* ---- rule 21: imports ---- */
+
+static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result results[2] = {rig_answer(r, &lease, 0, "Model: equal"),
+                                   rig_failure(r, &lease, 2, VQ_END_UNKNOWN, false, 0)};
+    results[0].final = false; /* a spool does not know */
+    size_t taken;
+    assert_int_equal(vq_coord_imported_no(r->c), 0);
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results, 2, r->now_ns, &taken),
+                     VQ_OK);
+    assert_int_equal(taken, 2);
+    struct vq_id worker = rig_worker(1);
+    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    r->hold_commits = true;
+    rig_pull(r);
+    assert_int_equal(r->batch->no, vq_coord_imported_no(r->c));
+    assert_memory_equal(r->batch->workers[1].at, "dead", 4);
+    r->hold_commits = false;
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_EQUAL);
+    assert_int_equal(rig_status(r).all.ends[VQ_END_UNKNOWN], 1);
+    rig_mark(r);
+    (void)rig_join(r, 8, 2, 4);
+    assert_int_equal(rig_lease(r, 0)->count, 2); /* the unknown call may be asked again */
+    assert_int_equal(rig_lease(r, 0)->tasks[0], 2);
+}
+
+static void an_import_takes_what_there_is_room_for(void **state)
+{
+    struct rig *r = *state;
+    r->params.commit_results_max = 2;
+    rig_start(r);
+    struct rig_said old = {.fence = {4, 1}};
+    struct vq_result results[3];
+    for (uint64_t i = 0; i < 3; i++) {
+        results[i] = rig_answer(r, &old, i * 2, "Model: A");
+    }
+    size_t taken;
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results, 3, r->now_ns, &taken),
+                     VQ_OK);
+    assert_int_equal(taken, 2);
+    assert_int_equal(rig_status(r).dropped_full, 0); /* nothing is lost: offer it again */
+    rig_pull(r);
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results + 2, 1, r->now_ns, &taken),
+                     VQ_OK);
+    assert_int_equal(taken, 1);
+    results[0].task = 999;
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results, 1, r->now_ns, &taken),
+                     VQ_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(nothing_is_acked_or_counted_before_its_commit),
+        T(one_commit_in_flight_and_the_rest_gathers),
+        T(a_call_is_taken_once),
+        T(the_ack_goes_to_the_session_that_brought_it_last),
+        T(a_received_task_is_not_leased_before_its_commit),
+        T(what_finds_no_room_is_dropped_and_comes_again),
+        T(the_store_decides_which_answer_stands),
+        T(a_swapped_order_that_was_skipped_but_is_needed_is_open_again),
+        T(an_unparseable_answer_is_not_the_end),
+        T(a_final_failure_settles_and_the_swapped_order_is_asked),
+        T(a_look_up_that_a_commit_overtook_is_asked_again),
+        T(a_look_up_told_late_does_not_undo_a_commit),
+        T(the_store_away_pauses_the_leases),
+        T(a_commit_that_cannot_be_stops_the_run),
+        T(what_the_store_contradicts_is_a_bug),
+        T(answers_of_other_questions_stop_the_run),
+        T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
+        T(an_import_takes_what_there_is_room_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

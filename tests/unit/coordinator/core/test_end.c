@@ -1,0 +1,432 @@
+/* The scout, the probe (rule 25), closed judges, the status, and every way a stage ends. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/coordinator/core/rig.h"
+
+static struct rig rig;
+
+static int setup(void **state)
+{
+    rig_init(&rig, 4, 1, 2);
+    *state = &rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_end(*state);
+    return 0;
+}
+
+/* The store has every answer. */
+static void all_stored(struct rig *r)
+{
+    for (uint64_t task = 0; task < vq_grid_tasks(&r->params.grid); task++) {
+        rig_tried(r, task, task % 3 == 0 ? "Model: equal" : "Model: A");
+    }
+}
+
+/* Answers everything that is leased to this worker, until nothing is left. */
+static void answer_all(struct rig *r, uint64_t peer, uint64_t session)
+{
+    size_t at = 0;
+    while (at < r->said_count) {
+        struct rig_said lease = r->said[at++];
+        if (lease.action != VQ_COORD_SEND || lease.type != VQ_MSG_LEASE || lease.peer != peer) {
+            continue;
+        }
+        for (uint32_t i = 0; i < lease.count; i++) {
+            if (vq_coord_outcome(r->c, lease.tasks[i]) == VQ_OUTCOME_NONE) {
+                rig_say_answer(r, peer, session, &lease, lease.tasks[i], "Model: A");
+            }
+        }
+    }
+}
+
+/* ---- the scout ---- */
+
+static void a_run_whose_answers_are_all_stored_needs_no_worker(void **state)
+{
+    struct rig *r = *state;
+    all_stored(r);
+    rig_start(r);
+    assert_int_equal(r->finished, 1);
+    assert_int_equal(rig_status(r).all.from_store, 16);
+    assert_int_equal(rig_status(r).stage, VQ_COORD_DONE);
+    assert_int_equal(r->settled_found, 16); /* told to the run state */
+    for (uint64_t task = 0; task < 16; task++) {
+        assert_int_equal(r->store.column[task], vq_coord_outcome(r->c, task));
+        assert_int_not_equal(r->store.column[task], VQ_OUTCOME_NONE);
+    }
+}
+
+static void the_scout_keeps_a_bounded_number_ready(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 500, 2, 1);
+    r->params.ready_shards_max = 10;
+    rig_start(r);
+    assert_int_equal(rig_status(r).ready_shards, 10);
+    assert_int_equal(r->lookups_asked, 10);
+    assert_true(r->lookups_most <= VQ_COORD_LOOKUPS_MAX);
+}
+
+static void the_scout_asks_in_order_and_not_too_much_at_once(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 500, 2, 1);
+    r->params.ready_shards_max = 400;
+    r->hold_lookups = true;
+    rig_start(r);
+    assert_int_equal(r->lookups_count, VQ_COORD_LOOKUPS_MAX);
+    for (size_t i = 0; i < r->lookups_count; i++) {
+        assert_int_equal(r->lookups[i], i); /* the judges of a sample next to each other */
+    }
+    struct vq_known known[2] = {{.outcome = VQ_OUTCOME_EQUAL}, {.outcome = VQ_OUTCOME_NOT_NEEDED}};
+    assert_int_equal(vq_coord_looked_up(r->c, 3, known, r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(r->lookups_count, VQ_COORD_LOOKUPS_MAX + 1);
+}
+
+/* ---- rule 25 ---- */
+
+static void an_untried_judge_gets_one_call(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    assert_int_equal(rig_count(r, 0, VQ_MSG_LEASE), 1);
+    assert_int_equal(rig_lease(r, 0)->count, 1);
+    (void)rig_join(r, 8, 2, 100);
+    assert_int_equal(rig_count(r, 0, VQ_MSG_LEASE), 1);
+    rig_mark(r);
+    rig_probe(r, 7, session);
+    assert_true(rig_count(r, 0, VQ_MSG_LEASE) >= 4); /* everything, now */
+    struct vq_coord_judge_status judge;
+    vq_coord_judge_fill(r->c, 0, &judge);
+    assert_true(judge.answered);
+    assert_string_equal(judge.name, "ada");
+}
+
+static void a_stored_answer_is_as_good_as_a_probe(void **state)
+{
+    struct rig *r = *state;
+    rig_tried(r, 12, "Model: A");
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 8);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 2);
+}
+
+static void a_judge_that_always_fails_is_tried_some_times(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    for (unsigned i = 0; i < VQ_COORD_PROBES_MAX; i++) {
+        struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE);
+        assert_int_equal(lease.count, 1);
+        struct vq_result result =
+            rig_failure(r, &lease, lease.tasks[0], VQ_END_BAD_REQUEST, true, VQ_OUTCOME_ERROR);
+        rig_results(r, 7, session, &result, 1);
+    }
+    assert_true(rig_last(r, 7, VQ_MSG_LEASE)->count > 1);
+}
+
+static void a_wrong_key_stops_the_run_after_one_call_and_fails_nothing(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result closed =
+        rig_failure(r, &lease, lease.tasks[0], VQ_END_CLOSED, false, VQ_OUTCOME_NONE);
+    rig_results(r, 7, session, &closed, 1);
+    struct vq_msg back = {
+        .type = VQ_MSG_CANCEL,
+        .u.cancel = {session, lease.shard, lease.fence, VQ_CANCEL_RETURNED, NULL, 0}};
+    rig_mark(r);
+    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {session, VQ_BYE_LEAVING, {NULL, 0}}};
+    rig_credit(r, 7, session, 0, 0, VQ_POOL_BAD_KEY);
+    rig_tell(r, 7, &back);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_DRAIN), 1);
+    rig_tell(r, 7, &bye);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_POOL);
+    assert_true(r->stop_clean);
+    assert_non_null(strstr(r->stop_text, "ada"));
+    assert_non_null(strstr(r->stop_text, "401 bad key"));
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_OPEN], 16);
+}
+
+static void local_workers_have_the_same_keys(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t bad = rig_join(r, 7, 1, 100);
+    rig_credit(r, 7, bad, 0, 0, VQ_POOL_BAD_KEY);
+    rig_mark(r);
+    (void)rig_join(r, 8, 2, 100);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_LEASE), 0); /* a second probe would be refused too */
+}
+
+static void another_worker_with_a_good_key_goes_on(void **state)
+{
+    struct rig *r = *state;
+    r->params.remote = true;
+    rig_start(r);
+    uint64_t good = rig_join(r, 7, 1, 100);
+    uint64_t bad = rig_join(r, 8, 2, 100);
+    rig_credit(r, 8, bad, 0, 0, VQ_POOL_NO_MONEY);
+    assert_int_equal(r->stopped, 0);
+    rig_probe(r, 7, good);
+    answer_all(r, 7, good);
+    assert_int_equal(r->finished, 1);
+}
+
+static void the_other_judges_finish_first(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 3, 2, 1);
+    rig_tried(r, 8, "Model: A"); /* both judges are past their probe */
+    rig_tried(r, 10, "Model: A");
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    struct vq_credit credits[2] = {{.judge = 0, .state = VQ_POOL_NO_MONEY},
+                                   {.judge = 1, .tasks = 100}};
+    struct vq_msg msg = {.type = VQ_MSG_CREDIT, .u.credit = {session, credits, 2}};
+    rig_tell(r, 7, &msg);
+    assert_int_equal(r->stopped, 0);
+    struct vq_coord_judge_status judge;
+    vq_coord_judge_fill(r->c, 0, &judge);
+    assert_true(judge.closed);
+    answer_all(r, 7, session);
+    vq_coord_judge_fill(r->c, 1, &judge);
+    assert_int_equal(judge.counts.state[VQ_TASK_OPEN], 0);
+    assert_int_equal(r->stopped, 1); /* now nothing else is left to do */
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_POOL);
+}
+
+static void without_a_key_a_run_open_to_others_waits_and_a_local_one_stops(void **state)
+{
+    struct rig *r = *state;
+    r->params.remote = true;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 0);
+    rig_credit(r, 7, session, 0, 0, VQ_POOL_NO_KEY);
+    assert_int_equal(r->stopped, 0);
+    vq_coord_destroy(&r->c);
+    r->params.remote = false;
+    rig_start(r);
+    session = rig_join(r, 7, 1, 0);
+    rig_credit(r, 7, session, 0, 0, VQ_POOL_NO_KEY);
+    assert_int_equal(r->stopped, 1);
+}
+
+static void a_closed_judge_whose_answers_are_stored_is_not_missed(void **state)
+{
+    struct rig *r = *state;
+    all_stored(r);
+    r->hold_lookups = true;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 0);
+    rig_credit(r, 7, session, 0, 0, VQ_POOL_NO_KEY);
+    assert_int_equal(r->stopped, 0);
+    r->hold_lookups = false;
+    rig_pull(r);
+    assert_int_equal(r->finished, 1);
+}
+
+/* ---- the end ---- */
+
+static void finished_once_and_everybody_is_told(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    answer_all(r, 7, session);
+    assert_int_equal(r->finished, 1);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_DONE);
+    rig_mark(r);
+    rig_pass(r, RIG_TERM);
+    assert_int_equal(r->finished, 1);
+    struct vq_msg hello = {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(3)}};
+    rig_tell(r, 9, &hello); /* who comes late hears it too */
+    assert_int_equal(rig_last(r, 9, VQ_MSG_BYE)->code, VQ_BYE_DONE);
+    assert_int_equal(vq_coord_wake_ns(r->c), INT64_MAX);
+}
+
+static void calls_that_are_still_out_are_waited_for_but_not_forever(void **state)
+{
+    struct rig *r = *state;
+    all_stored(r);
+    r->hold_lookups = true;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct vq_held_call call = {rig_worker(77), 2};
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, &call, 1);
+    r->hold_lookups = false;
+    rig_pull(r);
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_OPEN], 0);
+    assert_int_equal(r->finished, 0);
+    for (int ms = 0; ms < VQ_COORD_LINGER_TERMS * RIG_TERM; ms += 500) {
+        assert_int_equal(r->finished, 0);
+        rig_pass(r, 500);
+        rig_list(r, 7, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+    }
+    assert_int_equal(r->finished, 1);
+}
+
+static void a_drain_waits_for_what_is_in_flight(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    struct rig_said lease = *rig_lease(r, 0);
+    assert_int_equal(vq_coord_drain(r->c, r->now_ns + rig_ms(60000), r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_DRAIN), 1);
+    assert_int_equal(rig_status(r).stage, VQ_COORD_DRAINING);
+    rig_pass(r, 1000);
+    rig_beat(r, 7, session, &lease);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_DRAIN), 2); /* the first may be lost */
+    assert_int_equal(r->stopped, 0);
+    rig_mark(r);
+    rig_say_answer(r, 7, session, &lease, lease.tasks[0], "Model: A");
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_DRAINED);
+    assert_true(r->stop_clean);
+}
+
+static void a_drain_has_a_deadline(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 100);
+    assert_int_equal(vq_coord_drain(r->c, r->now_ns + rig_ms(2000), r->now_ns), VQ_OK);
+    rig_pull(r);
+    rig_pass(r, 1999);
+    assert_int_equal(r->stopped, 0);
+    rig_pass(r, 1);
+    assert_int_equal(r->stopped, 1);
+    assert_false(r->stop_clean);
+}
+
+static void a_stop_before_the_wait_is_over_is_not_clean(void **state)
+{
+    struct rig *r = *state;
+    r->params.wait_one_term = true;
+    rig_start(r);
+    assert_int_equal(vq_coord_drain(r->c, r->now_ns + rig_ms(9000), r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(r->stopped, 1);
+    assert_false(r->stop_clean); /* workers may hold calls that nobody has listed yet */
+}
+
+static void stop_now_commits_what_was_received(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &lease, lease.tasks[0], "Model: A");
+    assert_int_equal(vq_coord_stop(r->c, r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(r->stopped, 0);
+    struct vq_result late = rig_answer(r, &lease, lease.tasks[0], "Model: A");
+    rig_results(r, 7, session, &late, 1); /* from now on its worker keeps them */
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_NOW);
+    assert_int_equal(rig_status(r).all.calls, 1);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_STOPPED);
+}
+
+/* ---- the status ---- */
+
+static void counts_and_rates(void **state)
+{
+    struct rig *r = *state;
+    rig_tried(r, 12, "Model: A");
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    struct vq_coord_status s = rig_status(r);
+    assert_int_equal(s.tasks, 16);
+    assert_int_equal(s.all.state[VQ_TASK_LEASED], 8);
+    assert_int_equal(s.all.state[VQ_TASK_OPEN], 7);
+    assert_int_equal(s.all.state[VQ_TASK_ANSWERED], 1);
+    assert_int_equal(s.leased_shards, 2);
+    struct vq_coord_worker_status worker;
+    assert_true(vq_coord_worker_fill(r->c, 0, &worker));
+    assert_int_equal(worker.tasks_held, 8);
+    assert_int_equal(worker.leases, 2);
+    struct rig_said lease = *rig_lease(r, 0);
+    rig_say_answer(r, 7, session, &lease, 0, "Model: equal");
+    rig_pass(r, 10000);
+    s = rig_status(r);
+    assert_true(s.calls_per_s > 0.09 && s.calls_per_s < 0.11); /* 1 in 10 s */
+    assert_true(s.settled_per_s > 0.29 &&
+                s.settled_per_s < 0.31); /* with the stored one and 1 not needed */
+    rig_pass(r, 120000);
+    assert_true(rig_status(r).calls_per_s == 0);
+    assert_int_equal(vq_coord_moves(r->c)[VQ_TASK_LEASED][VQ_TASK_ON_NOT_NEED], 1);
+    assert_int_equal(vq_coord_grid(r->c)->samples, 4);
+}
+
+static void bad_parameters_are_named(void **state)
+{
+    struct rig *r = *state;
+    struct vq_error err = {""};
+    struct vq_coord_params p = r->params;
+    p.grid.vibes = 0;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "no tasks"));
+    p = r->params;
+    p.term_ns = 2 * p.heartbeat_ns;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "heartbeats"));
+    p = r->params;
+    p.grid.samples = UINT32_MAX;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_LIMIT);
+    assert_null(r->c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(a_run_whose_answers_are_all_stored_needs_no_worker),
+        T(the_scout_keeps_a_bounded_number_ready),
+        T(the_scout_asks_in_order_and_not_too_much_at_once),
+        T(an_untried_judge_gets_one_call),
+        T(a_stored_answer_is_as_good_as_a_probe),
+        T(a_judge_that_always_fails_is_tried_some_times),
+        T(a_wrong_key_stops_the_run_after_one_call_and_fails_nothing),
+        T(local_workers_have_the_same_keys),
+        T(another_worker_with_a_good_key_goes_on),
+        T(the_other_judges_finish_first),
+        T(without_a_key_a_run_open_to_others_waits_and_a_local_one_stops),
+        T(a_closed_judge_whose_answers_are_stored_is_not_missed),
+        T(finished_once_and_everybody_is_told),
+        T(calls_that_are_still_out_are_waited_for_but_not_forever),
+        T(a_drain_waits_for_what_is_in_flight),
+        T(a_drain_has_a_deadline),
+        T(a_stop_before_the_wait_is_over_is_not_clean),
+        T(stop_now_commits_what_was_received),
+        T(counts_and_rates),
+        T(bad_parameters_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
