@@ -71,9 +71,11 @@ struct vq_run_redis {
     struct vq_redis *client;
     struct vq_run_state *state;
     enum vq_redis_phase phase;
-    uint64_t n;       /* commits that the store holds */
-    bool first_done;  /* compared with the store at least once in this process */
-    bool told;        /* that it is away */
+    uint64_t n;      /* commits that the store holds */
+    bool first_done; /* compared with the store at least once in this process */
+    bool told;       /* that it is away */
+    bool checking;   /* whether the run is still ours */
+    int64_t checked_ns;
     uint64_t fill_at; /* next task of a rebuild */
     int64_t down_since_ns;
     uint64_t restarts;
@@ -171,6 +173,7 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
 void vq_committer_redis_ready(
     struct vq_run *run); /* Redis is level with the store: apply what waits */
 void vq_committer_watch(struct vq_run *run);
+bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
 void vq_committer_free(struct vq_run *run);
 
 /* redis.c */

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AWAY_SAID_AFTER_NS (2 * VQ_NS_PER_S)
+#define AWAY_SAID_AFTER_NS  (2 * VQ_NS_PER_S)
+#define OWNER_CHECKS_A_TERM 4 /* so that none is older than a third of a term */
 
 static void sync_begin(struct vq_run *run);
 
@@ -230,9 +231,33 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
                    url != NULL ? " at the address in redis.url" : "", r->why);
 }
 
+static void on_checked(void *ctx, enum vq_status status, const char *text)
+{
+    struct vq_run *run = ctx;
+    struct vq_run_redis *r = &run->redis;
+    r->checking = false;
+    if (status != VQ_OK && r->phase == VQ_PHASE_UP) {
+        refused(run, status, text);
+    }
+}
+
+/* Each write checks the owner; where nothing is written for a while, leases would be renewed for a run that another has taken. */
+static void check_owner(struct vq_run *run)
+{
+    struct vq_run_redis *r = &run->redis;
+    int64_t every_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS / OWNER_CHECKS_A_TERM;
+    if (r->phase != VQ_PHASE_UP || r->checking || vq_run_now() - r->checked_ns < every_ns) {
+        return;
+    }
+    r->checking = true;
+    r->checked_ns = vq_run_now();
+    vq_run_state_check(r->state, on_checked, run);
+}
+
 void vq_run_redis_tick(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
+    check_owner(run);
     if (r->phase != VQ_PHASE_UP && !r->told &&
         vq_run_now() - r->down_since_ns > AWAY_SAID_AFTER_NS) {
         vq_run_say(run, "Redis is away (%s); the run waits, nothing is lost.", r->why);

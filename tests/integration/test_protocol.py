@@ -222,25 +222,47 @@ class Store(Protocol):
 
 
 class Processes(Protocol):
-    def test_15_a_second_coordinator_on_a_shared_redis(self):
-        """The run folder is copied while its coordinator stands still: locks do not help there, the owner in Redis does."""
+    def shared_redis(self):
         path = self.dir / "shared.sock"
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
         server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", self.dir],
                                   executable=program, stdout=subprocess.DEVNULL)
         self.children.append(server)
         self.wait_for("the shared Redis", path.exists)
-        self.slow(redis=f"{{url: 'unix://{path}'}}")
+        return f"{{url: 'unix://{path}'}}"
+
+    def copied_runs(self):
+        """Another folder with the same runs: locks do not help there, the owner in Redis does."""
+        other = self.dir / "copied"
+        shutil.copytree(self.dir / "runs", other, ignore=lambda _, names: [n for n in names if n in ("spool", "endpoint.json")])
+        return other
+
+    def test_15_a_second_coordinator_on_a_shared_redis(self):
+        self.slow(redis=self.shared_redis())
         child = self.begin("--quiet")
         child.send_signal(signal.SIGSTOP)
-        other = self.dir / "copied"
-        shutil.copytree(self.dir / "runs", other, ignore=lambda _, names: [n for n in names if n == "spool"])
+        other = self.copied_runs()
         self.vibeq("resume", "r", "--quiet", "--runs", other)
         child.send_signal(signal.SIGCONT)
         self.wait_exit(child, STOPPED)
         self.assertIn("another coordinator", self.said())
         self.assertFalse((self.run_dir() / "results" / "results.json").exists())
         self.assertTrue((other / "r" / "results" / "results.json").exists())
+
+    def test_15_the_first_one_notices_though_it_has_nothing_to_write(self):
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "60s")
+        self.config(AXES, url=self.server.url, term_ms=1500, redis=self.shared_redis())
+        child = self.start("run", "config.yaml", "--name", "r", "--quiet")
+        self.wait_for("calls in flight", lambda: len(self.server.requests()) >= 2)
+        child.send_signal(signal.SIGSTOP)
+        other = self.copied_runs()
+        second = self.start("resume", "r", "--quiet", "--runs", other, "--workers", "0")
+        self.wait_for("the second to own the run", (other / "r" / "endpoint.json").exists)
+        second.kill()
+        second.wait()
+        child.send_signal(signal.SIGCONT)
+        self.wait_exit(child, STOPPED, 30)
+        self.assertIn("another coordinator", self.said())
 
     def test_20_the_private_redis_has_no_port_and_goes_with_its_coordinator(self):
         self.slow()
