@@ -119,8 +119,9 @@ static void put_judge(const struct vq_job *job, const struct vq_picked *picked, 
                o->error == NULL ? "" : ": ", o->error == NULL ? "" : o->error);
     }
     char took[VQ_FMT_BYTES];
-    if (o->latency_ms > 0) {
-        printf("latency  %s", vq_fmt_duration(o->latency_ms * VQ_NS_PER_MS, took));
+    if (o->latency_ms > 0 || o->http_status > 0) {
+        printf("latency  %s%s", o->latency_ms < 1 ? "below " : "",
+               vq_fmt_duration((o->latency_ms < 1 ? 1 : o->latency_ms) * VQ_NS_PER_MS, took));
         if (o->http_status > 0) {
             printf(", HTTP status %lld", (long long)o->http_status);
         }
