@@ -122,7 +122,9 @@ enum vq_coord_action_type {
     VQ_COORD_SAMPLE, /* `sample`: send a SAMPLE; the shell has the texts */
     VQ_COORD_LOOKUP, /* `shard`: look its tasks up, answer with vq_coord_looked_up */
     VQ_COORD_COMMIT, /* `batch`: commit it, answer with vq_coord_committed. The next COMMIT comes after that */
-    VQ_COORD_CLOSE,    /* `send.peer`: its session has ended; the peer may say HELLO again */
+    /* `send.peer`: its session has ended; the peer may say HELLO again. If it was a local worker's and nobody holds its spool,
+     * import that now, before the next action: its tasks are about to be looked up and leased again (rule 21) */
+    VQ_COORD_CLOSE,
     VQ_COORD_NOTE,     /* `note`: a line for the log */
     VQ_COORD_FINISHED, /* the stage is done: every task terminal, every batch committed. Once. Spools may be imported after it: they
                           change no outcome, but are in the ledger */

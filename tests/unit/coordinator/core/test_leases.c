@@ -89,6 +89,23 @@ static void no_more_than_the_credit_is_held(void **state)
     assert_int_equal(rig_lease(r, 0)->count, 4);
 }
 
+static void no_more_is_leased_than_a_batch_has_room_for(void **state)
+{
+    struct rig *r = *state;
+    r->params.commit_results_max = 8;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 2);
+    struct rig_said one = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_mark(r);
+    rig_say_answer(r, 7, session, &one, 0,
+                   "Model: equal"); /* in flight: its batch is another one */
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    rig_say_answer(r, 7, session, &one, 2, "Model: equal"); /* gathers */
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+}
+
 static void a_small_credit_gets_a_part(void **state)
 {
     struct rig *r = *state;
@@ -488,6 +505,7 @@ int main(void)
         T(both_orders_are_asked_without_lazy_swap),
         T(only_a_worker_that_serves_the_judge_gets_it),
         T(no_more_than_the_credit_is_held),
+        T(no_more_is_leased_than_a_batch_has_room_for),
         T(a_small_credit_gets_a_part),
         T(two_judges_of_a_sample_go_to_the_worker_that_has_it),
         T(several_workers_take_turns),
