@@ -2,7 +2,8 @@
  * shell says it is durable. Then tasks settle by the state table, leases close, holders of settled tasks get a CANCEL, ACKs go.
  *
  * Invariants: at most one batch is in flight, its memory does not change meanwhile; nothing is ACKed and nothing tallied
- * before its commit; a call is in at most one batch. What finds no room is dropped and counted: its worker says it again.
+ * before its commit; a call is in at most one batch; no more is leased than there is room for. What finds none all the same
+ * (retries, late answers) is dropped and counted: its worker says it again.
  * Not its job: what stands in the store (the shell tells), reading answers. */
 #include "common/base/alloc.h"
 #include "coordinator/core/internal.h"
@@ -28,7 +29,7 @@ bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next
 
 bool vq_coord_gather_busy(const struct vq_coord *c)
 {
-    return c->gather->results_count > c->params.commit_results_max / 2 ||
+    return c->out + c->gather->results_count >= c->params.commit_results_max ||
            c->gather->bytes > c->params.commit_bytes_max / 2;
 }
 

@@ -221,6 +221,8 @@ struct vq_coord {
 
     struct vq_coord_table shards, calls, peers, workers, uses;
     size_t leases;
+    uint64_t out;                /* slots OUT of all shards: each may send a result */
+    uint32_t lease_turn;         /* the judge that is served first, the next time */
     struct vq_coord_link listed; /* calls by when they were listed last */
     struct vq_coord_link recent; /* committed calls, oldest first */
     size_t listed_count, received_count, recent_count;
@@ -374,7 +376,8 @@ void vq_coord_calls_expire(struct vq_coord *c);
 
 /* batch.c */
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);
-bool vq_coord_gather_busy(const struct vq_coord *c); /* half full: nothing more is leased */
+bool vq_coord_gather_busy(
+    const struct vq_coord *c); /* no room for all that is out: nothing more is leased */
 bool vq_coord_gather_empty(const struct vq_coord *c);
 enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result *result,
                                       struct vq_span worker) VQ_WARN_UNUSED;

@@ -87,6 +87,7 @@ static void slot_clear(struct vq_coord *c, struct vq_coord_shard *shard, struct 
     VQ_ASSERT(slot->state != SLOT_FREE && shard->live > 0);
     if (slot->state == SLOT_OUT) {
         shard->out--;
+        c->out--;
         shard->holder->pools[shard->judge].held--;
         vq_coord_hungry_update(c, &shard->holder->pools[shard->judge]);
     }
@@ -115,6 +116,7 @@ static void slot_in(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_
 {
     slot->state = (uint8_t)state;
     shard->out--;
+    c->out--;
     shard->holder->pools[shard->judge].held--;
     vq_coord_hungry_update(c, &shard->holder->pools[shard->judge]);
 }
@@ -355,6 +357,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     shard->live = shard->out = shard->asks = taken;
     vq_coord_lease_renew(shard, s->stamp_ns);
     c->leases++;
+    c->out += taken;
     s->leases_count++;
     lane->leased_count++;
     lane->live += taken;
@@ -367,10 +370,12 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
 
 enum vq_status vq_coord_lease_all(struct vq_coord *c)
 {
+    c->lease_turn = (c->lease_turn + 1) % c->params.grid.judges; /* when room is short, to all */
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        struct vq_coord_lane *lane = &c->lanes[j];
+        struct vq_coord_lane *lane = &c->lanes[(c->lease_turn + j) % c->params.grid.judges];
         struct vq_coord_link *link;
-        while ((lane->answered || (lane->live == 0 && !vq_coord_lane_refused(c, lane))) &&
+        while (!vq_coord_gather_busy(c) &&
+               (lane->answered || (lane->live == 0 && !vq_coord_lane_refused(c, lane))) &&
                (link = vq_coord_first(&lane->ready)) != NULL) {
             struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, queue);
             struct vq_coord_pool *pool = lease_pool(c, lane, shard);

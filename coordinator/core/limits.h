@@ -15,7 +15,7 @@
 #define VQ_COORD_ACK_CALLS_MAX 4096u /* call ids in one ACK */
 
 #define VQ_COORD_BATCH_RESULTS_DEFAULT                                                             \
-    32768u /* also the most that gather while a commit is in flight */
+    65536u /* also the most that gather while a commit is in flight, and that may be leased */
 #define VQ_COORD_BATCH_BYTES_DEFAULT (64u << 20)
 #define VQ_COORD_BATCH_SETTLED_MAX                                                                 \
     (1u << 18) /* tasks settled by look-up in one batch; the scout waits above it */

@@ -1,8 +1,9 @@
 /* Results that the coordinator has not ACKed.
  *
  * A result is unread, then unsent, then sent, until its ACK, whatever becomes of its lease or session; each new session
- * sends all of them again. `sent` is in the order of sending. What bounds them: no call starts while there are too many
- * (call.c). */
+ * sends all of them again. `sent` is in the order of sending, and ACKs come in that order: one that is passed over found no
+ * room at the coordinator and is sent again at once; without any ACK, after a term. What bounds them: no call starts while
+ * there are too many (call.c). */
 #include "common/base/alloc.h"
 #include "proto/limits.h"
 #include "worker/core/state.h"
@@ -121,8 +122,37 @@ static void entry_forget(struct vq_work *w, struct vq_work_result *entry)
     vq_free(entry);
 }
 
+static struct vq_work_result *first(const struct vq_work_link *list)
+{
+    return vq_work_list_empty(list) ? NULL : VQ_WORK_ITEM(list->next, struct vq_work_result, link);
+}
+
+static void unsend(struct vq_work *w, struct vq_work_result *entry)
+{
+    entry->place = VQ_WORK_RESULT_UNSENT;
+    w->unsent_count++;
+    w->unsent_bytes += entry->bytes;
+}
+
+/* The first of `sent`, to be sent again. */
+static void resend_first(struct vq_work *w)
+{
+    struct vq_work_result *entry = first(&w->sent);
+    vq_work_list_remove(&entry->link);
+    vq_work_list_push(&w->unsent, &entry->link);
+    unsend(w, entry);
+}
+
+static void resend_before(struct vq_work *w, uint64_t sent_no)
+{
+    while (first(&w->sent) != NULL && first(&w->sent)->sent_no < sent_no) {
+        resend_first(w);
+    }
+}
+
 void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
 {
+    uint64_t last = 0;
     for (uint32_t i = 0; i < ack->calls_count; i++) {
         struct vq_work_result *entry =
             vq_work_table_get(&w->results_by_id, vq_work_key_id(&ack->calls[i]));
@@ -141,15 +171,12 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
             vq_work_queue(w,
                           (struct vq_work_item){.type = VQ_WORK_ITEM_ACKED, .u.id = ack->calls[i]});
         }
+        if (entry->place == VQ_WORK_RESULT_SENT && entry->sent_no > last) {
+            last = entry->sent_no;
+        }
         entry_forget(w, entry);
     }
-}
-
-static void unsend(struct vq_work *w, struct vq_work_result *entry)
-{
-    entry->place = VQ_WORK_RESULT_UNSENT;
-    w->unsent_count++;
-    w->unsent_bytes += entry->bytes;
+    resend_before(w, last);
 }
 
 void vq_work_outbox_session(struct vq_work *w)
@@ -165,11 +192,6 @@ static int64_t resend_ns(const struct vq_work *w)
 {
     int64_t least = VQ_WORK_MS(VQ_WORK_RESEND_MS_MIN);
     return w->term_ns > least ? w->term_ns : least;
-}
-
-static const struct vq_work_result *first(const struct vq_work_link *list)
-{
-    return vq_work_list_empty(list) ? NULL : VQ_WORK_ITEM(list->next, struct vq_work_result, link);
 }
 
 /* When the next RESULTS is due, by what is unsent or was not ACKed for long; INT64_MAX: never. */
@@ -198,10 +220,7 @@ void vq_work_outbox_pump(struct vq_work *w)
         return;
     }
     while (first(&w->sent) != NULL && first(&w->sent)->at_ns + resend_ns(w) <= w->now_ns) {
-        struct vq_work_result *entry = VQ_WORK_ITEM(w->sent.next, struct vq_work_result, link);
-        vq_work_list_remove(&entry->link);
-        vq_work_list_push(&w->unsent, &entry->link);
-        unsend(w, entry);
+        resend_first(w);
     }
     if (w->unsent_count > 0 && due_ns(w) <= w->now_ns) {
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_RESULTS});
@@ -235,6 +254,7 @@ bool vq_work_outbox_fill(struct vq_work *w, struct vq_msg_results *ret_results)
         vq_work_list_push(&w->sent, &entry->link);
         entry->place = VQ_WORK_RESULT_SENT;
         entry->at_ns = w->now_ns;
+        entry->sent_no = ++w->sent_n;
         w->unsent_count--;
         w->unsent_bytes -= entry->bytes;
     }

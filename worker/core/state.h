@@ -93,7 +93,8 @@ struct vq_work_result { /* a result without an ACK */
     struct vq_work_link link;
     struct vq_result result;
     enum vq_work_result_place place;
-    int64_t at_ns; /* when it was read, or sent last */
+    int64_t at_ns;    /* when it was read, or sent last */
+    uint64_t sent_no; /* its place in the order of sending */
     size_t bytes;
     char at[]; /* its texts */
 };
@@ -239,7 +240,8 @@ struct vq_work {
     struct vq_work_table results_by_id;
     uint32_t results_count, unsent_count;
     uint64_t results_bytes, unsent_bytes;
-    bool flush; /* send what is unsent, now */
+    uint64_t sent_n; /* counts results sent */
+    bool flush;      /* send what is unsent, now */
 
     /* actions */
     struct vq_work_item *items; /* a queue: head to count */

@@ -159,6 +159,24 @@ static void what_finds_no_room_is_dropped_and_comes_again(void **state)
     assert_int_equal(rig_status(r).all.calls, 4);
 }
 
+static void no_more_is_leased_than_there_is_room_for(void **state)
+{
+    struct rig *r = *state;
+    r->params.commit_results_max = 2;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1); /* its 4 tasks are room enough */
+    struct rig_said one = *rig_lease(r, 0);
+    rig_mark(r);
+    rig_say_answer(r, 7, session, &one, 0, "Model: A");
+    rig_say_answer(r, 7, session, &one, 1, "Model: A");
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0); /* 2 out */
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &one, 2, "Model: A");
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1); /* 1 out, the other is being committed */
+    assert_int_equal(rig_status(r).dropped_full, 0);
+}
+
 static void the_store_decides_which_answer_stands(void **state)
 {
     struct rig *r = *state;
@@ -409,6 +427,7 @@ int main(void)
         T(the_ack_goes_to_the_session_that_brought_it_last),
         T(a_received_task_is_not_leased_before_its_commit),
         T(what_finds_no_room_is_dropped_and_comes_again),
+        T(no_more_is_leased_than_there_is_room_for),
         T(the_store_decides_which_answer_stands),
         T(a_swapped_order_that_was_skipped_but_is_needed_is_open_again),
         T(an_unparseable_answer_is_not_the_end),

@@ -96,6 +96,26 @@ static void test_sent_again_without_an_ack(void **state)
     assert_int_equal(rig_stats(&rig).results, 0);
 }
 
+static void test_what_an_ack_passes_over_is_sent_again_at_once(void **state)
+{
+    (void)state;
+    begin(8, 16);
+    rig_lease(&rig, 0, 1, false);
+    for (int i = 0; i < 3; i++) {
+        rig_answer(&rig, 0, "Model: A");
+        rig_wait(&rig, VQ_WORK_BATCH_MS);
+    }
+    assert_int_equal(rig.results_count, 3);
+    rig_ack(&rig, 1, 1); /* the first found no room; of the third nothing is known yet */
+    rig_wait(&rig, VQ_WORK_BATCH_MS);
+    assert_int_equal(rig.results_count, 4);
+    assert_true(vq_id_eq(&rig.results[0].r.call, &rig.results[3].r.call));
+    rig_ack(&rig, 2, 2);
+    rig_wait(&rig, VQ_WORK_BATCH_MS);
+    assert_int_equal(rig.results_count, 4);
+    assert_int_equal(rig_stats(&rig).results, 0);
+}
+
 static void spooled(uint8_t n, enum vq_call_end end, enum vq_call_kind kind, const char *answer)
 {
     struct vq_result result = {.shard = 3,
@@ -248,6 +268,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_full_batch_goes_at_once, teardown),
         cmocka_unit_test_teardown(test_large_answers_go_alone, teardown),
         cmocka_unit_test_teardown(test_sent_again_without_an_ack, teardown),
+        cmocka_unit_test_teardown(test_what_an_ack_passes_over_is_sent_again_at_once, teardown),
         cmocka_unit_test_teardown(test_what_an_earlier_spool_held_is_sent_after_hello, teardown),
         cmocka_unit_test_teardown(test_no_call_starts_while_too_much_is_unacked, teardown),
         cmocka_unit_test(test_table_against_a_plain_list),
