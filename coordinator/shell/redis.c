@@ -219,7 +219,9 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
     } else {
         VQ_TRY(start_server(run, err));
     }
-    enum vq_status status = vq_loop_run_until(run->loop, settled_start, run, VQ_RUN_REDIS_WAIT_MS);
+    enum vq_status status =
+        vq_loop_run_until(run->loop, settled_start, run,
+                          url != NULL ? VQ_RUN_SHARED_REDIS_WAIT_MS : VQ_RUN_REDIS_WAIT_MS);
     if (run->fatal != VQ_OK) {
         *err = run->err;
         return run->fatal;
