@@ -217,6 +217,9 @@ int vq_cli_fail(enum vq_status status, const struct vq_error *err)
 {
     const char *text = err != NULL && err->text[0] != '\0' ? err->text : vq_status_text(status);
     fprintf(stderr, "vibeq: %s\n", text);
+    if (status == VQ_FULL) {
+        return VQ_EXIT_STOPPED; /* with room again it goes on */
+    }
     switch (vq_status_class(status)) {
     case VQ_CLASS_OK: return VQ_EXIT_DONE;
     case VQ_CLASS_RETRY: return VQ_EXIT_STOPPED;

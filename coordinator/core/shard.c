@@ -186,8 +186,9 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
         }
         VQ_TRY(vq_coord_gather_settled(c, task, outcome));
         VQ_TRY(vq_coord_settle(c, shard, task, outcome));
-        c->counts.from_store += is_new;
-        lane->counts.from_store += is_new;
+        bool stored = is_new && outcome != VQ_OUTCOME_NOT_NEEDED;
+        c->counts.from_store += stored;
+        lane->counts.from_store += stored;
         lane->answered |= vq_outcome_is_answered(outcome);
     }
     return VQ_OK;

@@ -101,7 +101,11 @@ static void dropped_row(const struct vq_report_input *r, uint32_t v, struct vq_b
     vq_fmt_pad(out, vq_span_str(r->in->axes[v].name), 24);
     switch (m->reason) {
     case VQ_DROP_SEPARABILITY:
-        vq_buf_printf(out, " separability %+.3f on train", m->sep_train);
+        if (isnan(m->sep_train)) {
+            vq_buf_puts(out, " no answers on train");
+        } else {
+            vq_buf_printf(out, " separability %+.3f on train", m->sep_train);
+        }
         break;
     case VQ_DROP_KAPPA: vq_buf_printf(out, " kappa %.2f on train", m->train.kappa); break;
     case VQ_DROP_OVERLAP:

@@ -128,6 +128,11 @@ static void go_on_with_worker(struct vq_local_worker *w)
     if (!w->importing || run->coord == NULL || run->fatal != VQ_OK) {
         return;
     }
+    if (vq_committer_is_dead(run)) { /* its spool is for the resumed run */
+        vq_spool_import_abandon(&w->import);
+        w->importing = false;
+        return;
+    }
     if (w->import != NULL) {
         if (!offer(run, w->import, &w->imported) ||
             !committed(run, vq_coord_imported_no(run->coord))) {

@@ -185,6 +185,11 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch)
     }
 }
 
+bool vq_committer_is_dead(const struct vq_run *run)
+{
+    return run->commit.busy && run->commit.from == NULL;
+}
+
 void vq_committer_watch(struct vq_run *run)
 {
     struct vq_committer *c = &run->commit;

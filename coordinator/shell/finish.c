@@ -9,6 +9,7 @@
 #include "coordinator/stats/stats.h"
 #include "coordinator/store/ledger.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,17 @@ static const struct result_file files[] = {
     {"results/results.json", vq_report_json}, /* last: it says that the others are there */
 };
 
+/* Onto standard output; a reader that has seen enough is no failure. */
+static enum vq_status print(const struct vq_buf *out, struct vq_error *err)
+{
+    errno = 0;
+    bool whole = fwrite(out->at, 1, out->bytes, stdout) == out->bytes && fflush(stdout) == 0;
+    if (whole || errno == EPIPE) {
+        return VQ_OK;
+    }
+    return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "standard output: %s", strerror(errno));
+}
+
 static enum vq_status write_files(struct vq_run *run, const struct vq_report_input *r,
                                   struct vq_error *err)
 {
@@ -163,7 +175,7 @@ static enum vq_status write_files(struct vq_run *run, const struct vq_report_inp
             status = vq_run_dir_write(run->dir, files[i].path, vq_buf_span(&out), true, err);
         }
         if (status == VQ_OK && run->options->json && i + 1 == VQ_COUNT(files)) {
-            fwrite(out.at, 1, out.bytes, stdout);
+            status = print(&out, err);
         }
         vq_buf_free(&out);
         VQ_TRY(status);
@@ -171,7 +183,8 @@ static enum vq_status write_files(struct vq_run *run, const struct vq_report_inp
     return VQ_OK;
 }
 
-static enum vq_status print_table(struct vq_run *run, const struct vq_report_input *r)
+static enum vq_status print_table(struct vq_run *run, const struct vq_report_input *r,
+                                  struct vq_error *err)
 {
     struct vq_terminal terminal;
     vq_terminal_of(STDOUT_FILENO, &terminal);
@@ -182,11 +195,7 @@ static enum vq_status print_table(struct vq_run *run, const struct vq_report_inp
     for (size_t i = VQ_COUNT(files); i > 0; i--) {
         vq_buf_printf(&out, "%s/%s\n", vq_run_dir_path(run->dir), files[i - 1].path);
     }
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        fwrite(out.at, 1, out.bytes, stdout);
-        fflush(stdout);
-    }
+    enum vq_status status = out.status == VQ_OK ? print(&out, err) : out.status;
     vq_buf_free(&out);
     return status;
 }
@@ -215,7 +224,7 @@ static enum vq_status report(struct vq_run *run, const struct vq_vibecheck_input
                                : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR])};
     memcpy(r.data_hash, job->data_sha256, sizeof(r.data_hash));
     VQ_TRY(write_files(run, &r, err));
-    return run->options->json ? VQ_OK : print_table(run, &r);
+    return run->options->json ? VQ_OK : print_table(run, &r, err);
 }
 
 enum vq_status vq_finish_results(struct vq_run *run, bool *ret_missing, struct vq_error *err)

@@ -90,6 +90,7 @@ static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_loop_create(&run->loop, err));
     (void)vq_loop_raise_files();
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a full disk */
     VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->sigint));
     VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->sigterm));
     VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->sighup));
@@ -265,7 +266,7 @@ static enum vq_run_end end(struct vq_run *run)
     }
     enum vq_status status = vq_finish_accounting(run, &err);
     if (status != VQ_OK) {
-        vq_log(VQ_LOG_WARN, "accounting.unwritten", "why=%s", err.text);
+        vq_run_say(run, "accounting.json is not up to date: %s", err.text);
     }
     end_clean(run);
     vq_control_write_status(run);

@@ -221,7 +221,7 @@ enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
                                "run %s exists; `vibeq resume %s` goes on with it, another --name "
                                "begins a new one",
                                name, name)
-                     : vq_fail(err, VQ_IO, "%s cannot be made: %s", run->path, strerror(errno));
+                     : no_folder(run->path, err);
     }
     if (status == VQ_OK) {
         status = take_lock(run, O_CREAT, err);

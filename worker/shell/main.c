@@ -34,6 +34,7 @@ int main(int argc, char **argv)
     struct vq_error err = {""};
     vq_process_harden();
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a spool that may not grow is a full disk */
     if (vq_worker_options_read(argc, argv, &options, &err) != VQ_OK) {
         (void)fprintf(stderr, "vibeq-worker: %s\n", err.text);
         return VQ_WORK_EXIT_USAGE;

@@ -1,0 +1,86 @@
+"""Ends that are not the usual one: what cannot be written, read or reached is said, with an exit code that is documented."""
+import json
+import os
+import resource
+import subprocess
+import unittest
+
+from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Case, planted
+
+AXES = ["V1", "V2", "V3"]
+
+
+class Output(Case):
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_standard_output_that_takes_nothing(self):
+        planted(self.dir, 10, AXES)
+        self.config()
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        for more in (["--json"], []):
+            with open("/dev/full", "wb") as full:
+                run = subprocess.run([str(BIN / "vibeq"), "resume", "r", "--quiet", *more], cwd=self.dir, env=self.environment(),
+                                     stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(run.returncode, STOPPED, run.stderr)
+            self.assertIn("standard output", run.stderr)
+
+    def test_a_reader_that_has_seen_enough_is_no_failure(self):
+        planted(self.dir, 10, AXES)
+        self.config()
+        child = subprocess.Popen([str(BIN / "vibeq"), "run", "config.yaml", "--name", "r", "--quiet"], cwd=self.dir,
+                                 env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.children.append(child)
+        child.stdout.close()
+        self.assertEqual(child.wait(60), DONE, child.stderr.read())
+        child.stderr.close()
+        child.stdout = child.stderr = None
+
+    def test_nothing_answered_is_no_number(self):
+        planted(self.dir, 10, AXES)
+        self.config(url=self.offline("--oracle", self.dir / "truth.jsonl", "--fault", "refusal=1,sticky=true").url)
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=MISSING)
+        self.assertNotIn("nan", run.stdout)
+        self.assertIn("no answers on train", run.stdout)
+        self.assertEqual(self.results("r")["cells_missing"], 10 * len(AXES) * 2)
+
+
+class Store(Case):
+    def test_no_room_stops_and_nothing_is_bought_twice(self):
+        """A limit on the size of files stands for a disk that is full."""
+        planted(self.dir, 150, AXES)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "2ms")
+        self.config(url=server.url, term_ms=2000)
+
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1_400_000, resource.RLIM_INFINITY))
+        run = subprocess.run([str(BIN / "vibeq"), "run", "config.yaml", "--name", "r", "--quiet"], cwd=self.dir,
+                             env=self.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                             preexec_fn=small_files)
+        self.assertEqual(run.returncode, STOPPED, run.stderr)
+        self.assertIn("calls.lmdb: no room", run.stderr)
+        self.assertIn("vibeq resume r", run.stderr)
+        self.vibeq("resume", "r", "--quiet")
+        c = self.accounting("r")
+        self.assertEqual(c["planned"], c["first_sends"] + c["from_store"] + c["saved_by_lazy_swap"])
+        self.assertLessEqual(len(server.requests()) - c["first_sends"], c["unknown"])
+
+    def test_status_counts_what_the_store_answered(self):
+        planted(self.dir, 10, AXES)
+        self.config()
+        self.vibeq("run", "config.yaml", "--name", "one", "--quiet")
+        self.vibeq("run", "config.yaml", "--name", "two", "--quiet")
+        tasks = json.loads(self.vibeq("status", "two", "--json").stdout)["tasks"]
+        self.assertEqual(tasks["from_store"], tasks["answered"])
+        self.assertEqual(tasks["from_store"], self.accounting("two")["from_store"])
+
+
+class Refused(Case):
+    def test_more_workers_than_a_machine_bears(self):
+        planted(self.dir, 10, AXES)
+        self.config()
+        run = self.vibeq("run", "config.yaml", "--workers", "100000", code=USAGE)
+        self.assertIn("--workers", run.stderr)
+        self.assertFalse((self.dir / "runs").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
