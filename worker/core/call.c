@@ -251,6 +251,8 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     ask->answer = NULL;
     ask->answer_bytes = 0;
     ask->state = VQ_WORK_ASK_DONE;
+    w->asks_done++;
+    w->pools[ask->lease->judge].asks_done++;
     vq_work_ask_decide(w, ask, outcome);
     if (ask->cancelled) {
         vq_work_ask_close(w, ask); /* nobody waits for its ACK */

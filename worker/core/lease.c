@@ -137,12 +137,17 @@ static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
 /* Takes an ask out of every count; does not look at its lease. */
 static void ask_take_out(struct vq_work *w, struct vq_work_ask *ask)
 {
+    struct vq_work_pool *pool = &w->pools[ask->lease->judge];
     vq_work_ask_unqueue(w, ask);
+    if (ask->state == VQ_WORK_ASK_DONE) {
+        w->asks_done--;
+        pool->asks_done--;
+    }
     ask->state = VQ_WORK_ASK_CLOSED;
     ask->lease->open--;
     w->asks_open--;
-    w->pools[ask->lease->judge].asks_open--;
-    w->pools[ask->lease->judge].closed++;
+    pool->asks_open--;
+    pool->closed++;
 }
 
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask)

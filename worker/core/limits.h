@@ -2,8 +2,9 @@
 #ifndef VQ_WORKER_LIMITS_H
 #define VQ_WORKER_LIMITS_H
 
-/* What it may hold. Credit stays below VQ_WORK_ASKS_MAX open asks; above VQ_WORK_SAMPLES_BYTES_SOFT no more credit is asked
- * for, above VQ_WORK_SAMPLES_BYTES_MAX a SAMPLE is not kept and its lease is given back. */
+/* What it may hold. Credit stays below half of VQ_WORK_ASKS_MAX asks (the other half is for those whose result has no ACK yet);
+ * above VQ_WORK_SAMPLES_BYTES_SOFT no more is asked for, above VQ_WORK_SAMPLES_BYTES_MAX a SAMPLE is not kept and its lease
+ * is given back. */
 #define VQ_WORK_JUDGES_MAX         256u
 #define VQ_WORK_ASKS_MAX           65536u
 #define VQ_WORK_LEASES_MAX         50000u /* what one HEARTBEAT can list */

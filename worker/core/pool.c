@@ -173,11 +173,12 @@ static uint32_t want(const struct vq_work *w, const struct vq_work_pool *pool)
         pool->limit == 0) {
         return 0;
     }
-    if (w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w)) {
-        return pool->asks_open; /* what it has, no more for now */
+    if (w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w) ||
+        w->asks_done > VQ_WORK_ASKS_MAX / 4) {
+        return pool->asks_open - pool->asks_done; /* what it has, no more for now */
     }
     double shard = 2.0 * w->spec->axes_count;
-    double most = (double)VQ_WORK_ASKS_MAX / w->spec->judges_count;
+    double most = VQ_WORK_ASKS_MAX / 2.0 / w->spec->judges_count; /* the rest is for what is done */
     double tasks = pool->level * VQ_WORK_AHEAD_CALLS;
     double ahead = pool->level + pool->per_s * VQ_WORK_AHEAD_S;
     tasks = ahead > tasks ? ahead : tasks;

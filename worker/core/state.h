@@ -119,9 +119,10 @@ struct vq_work_pool { /* a judge as this worker may use it */
     double requests_per_minute;
     struct vq_gcra requests, tokens;
     uint32_t asks_open;
-    uint32_t closed;   /* asks closed since the last look */
-    double per_s;      /* of them */
-    uint32_t credited; /* what the last CREDIT said */
+    uint32_t asks_done; /* of these: final, not ACKed; the coordinator counts them on no credit */
+    uint32_t closed;    /* asks closed since the last look */
+    double per_s;       /* of them */
+    uint32_t credited;  /* what the last CREDIT said */
 };
 
 /* ---- actions to take ---- */
@@ -220,7 +221,7 @@ struct vq_work {
     struct vq_work_link leases;
     struct vq_work_link returned; /* tasks given back that nobody was told of yet */
     struct vq_work_table leases_by_shard;
-    uint32_t leases_count, asks_open;
+    uint32_t leases_count, asks_open, asks_done;
     uint64_t lease_seq;
     struct vq_work_heap delayed; /* asks by time */
     struct vq_work_table samples;
