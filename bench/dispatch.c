@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,18 +144,22 @@ static void read_line(int fd, char line[LINE_BYTES_MAX])
     (void)close(fd);
 }
 
-static void reap(pid_t pid, const char *what)
+/* Returns the CPU seconds of the process and of what it waited for. */
+static double reap(pid_t pid, const char *what)
 {
     int status = 0;
-    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    struct rusage used;
+    if (wait4(pid, &status, 0, &used) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         die(what, "it failed");
     }
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
 static void remove_tree(const char *path)
 {
     const char *argv[] = {"/bin/rm", "-rf", path, NULL};
-    reap(start(argv, NULL), "rm");
+    (void)reap(start(argv, NULL), "rm");
 }
 
 static void wait_for(const char *path, pid_t pid)
@@ -186,10 +191,13 @@ static void run_vibeq(const struct bench *b, bool store, char line[LINE_BYTES_MA
         workers[i] = start(worker, NULL);
     }
     read_line(fd, line);
-    reap(pid, "the coordinator");
+    (void)reap(pid, "the coordinator");
+    double workers_s = 0;
     for (int i = 0; i < WORKERS; i++) {
-        reap(workers[i], "a worker");
+        workers_s += reap(workers[i], "a worker");
     }
+    size_t used = strlen(line);
+    (void)snprintf(line + used, LINE_BYTES_MAX - used, " workers_cpu_s=%.3f", workers_s);
     remove_tree(runs);
 }
 
@@ -205,7 +213,7 @@ static void run_bare(const struct bench *b, bool curve, bool once, char line[LIN
     int fd;
     pid_t pid = start(argv, &fd);
     read_line(fd, line);
-    reap(pid, b->bare);
+    (void)reap(pid, b->bare);
 }
 
 /* ---- numbers ---- */
@@ -263,7 +271,8 @@ static void print_costs(const char *line)
     } cpu[] = {{"loop_cpu_s", "loop thread"},
                {"io_cpu_s", "ZeroMQ's thread (CURVE)"},
                {"commit_cpu_s", "commit job (LMDB)"},
-               {"redis_cpu_s", "Redis, with its start and end"}};
+               {"redis_cpu_s", "Redis, with its start and end"},
+               {"workers_cpu_s", "the two workers"}};
     (void)printf("\nvibeq, last round: CPU a task\n");
     for (size_t i = 0; i < sizeof(cpu) / sizeof(*cpu); i++) {
         (void)printf("  %-30s %6.2f us\n", cpu[i].what, value_of(line, cpu[i].name) / tasks * 1e6);

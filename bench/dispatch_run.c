@@ -1,7 +1,7 @@
 /* The coordinator of bench-dispatch: vq_run_carry_out as `vibeq run --workers 0` calls it, with nothing taken out and nothing
  * put in. What is to be known is seen at its seams: the linker (-Wl,--wrap) sends a few calls through here on their way.
  *
- *   vq_coord_next      the clock runs from the first LEASE to FINISHED
+ *   vq_coord_next      the clock runs from the first LEASE to FINISHED; what is asked of the shell
  *   vq_msg_decode, vq_router_send      frames and bytes each way
  *   vq_commit_run      time of the commit job; in its place, when the store is off, one that only remembers outcomes
  *   vq_finish_results  the statistics, which are another bench's matter */
@@ -21,13 +21,29 @@ static struct {
     uint64_t tasks;
     int64_t begin_ns, end_ns;
     struct rusage begin, end, begin_loop, end_loop;
-    uint64_t frames_out, bytes_out, frames_in, bytes_in, actions;
+    uint64_t frames_out, bytes_out, frames_in, bytes_in;
+    uint64_t leases, asks, samples, acks, lookups;
     uint64_t commits, results;
     int64_t commit_ns, commit_cpu_ns;
     uint8_t *outcomes; /* of a run without a store */
 } seen;
 
 /* ---- the seams ---- */
+
+static void count(const struct vq_coord_action *action)
+{
+    const struct vq_msg *msg = &action->u.send.msg;
+    if (action->type == VQ_COORD_SEND && msg->type == VQ_MSG_LEASE) {
+        seen.leases++;
+        seen.asks += msg->u.lease.asks_count;
+    } else if (action->type == VQ_COORD_SEND && msg->type == VQ_MSG_ACK) {
+        seen.acks++;
+    } else if (action->type == VQ_COORD_SAMPLE) {
+        seen.samples++;
+    } else if (action->type == VQ_COORD_LOOKUP) {
+        seen.lookups++;
+    }
+}
 
 bool __real_vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *ret_action);
 bool __wrap_vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *ret_action);
@@ -37,9 +53,8 @@ bool __wrap_vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_ac
     if (!got) {
         return false;
     }
-    seen.actions++;
-    if (seen.begin_ns == 0 && ret_action->type == VQ_COORD_SEND &&
-        ret_action->u.send.msg.type == VQ_MSG_LEASE) {
+    count(ret_action);
+    if (seen.begin_ns == 0 && seen.leases > 0) {
         (void)getrusage(RUSAGE_SELF, &seen.begin);
         (void)getrusage(RUSAGE_THREAD, &seen.begin_loop);
         seen.begin_ns = vq_clock_mono_ns();
@@ -202,12 +217,15 @@ static void report(void)
     double commit = (double)seen.commit_cpu_ns / 1e9;
     double all = cpu_s(&seen.end) - cpu_s(&seen.begin);
     (void)printf("tasks=%llu seconds=%.4f loop_cpu_s=%.3f commit_cpu_s=%.3f io_cpu_s=%.3f "
-                 "redis_cpu_s=%.3f commit_s=%.3f commits=%llu results=%llu actions=%llu "
+                 "redis_cpu_s=%.3f commit_s=%.3f commits=%llu results=%llu leases=%llu asks=%llu "
+                 "samples=%llu acks=%llu lookups=%llu "
                  "frames_out=%llu bytes_out=%llu frames_in=%llu bytes_in=%llu switches=%ld\n",
                  (unsigned long long)seen.tasks, (double)(seen.end_ns - seen.begin_ns) / 1e9, loop,
                  commit, all - loop - commit, cpu_s(&children), (double)seen.commit_ns / 1e9,
                  (unsigned long long)seen.commits, (unsigned long long)seen.results,
-                 (unsigned long long)seen.actions, (unsigned long long)seen.frames_out,
+                 (unsigned long long)seen.leases, (unsigned long long)seen.asks,
+                 (unsigned long long)seen.samples, (unsigned long long)seen.acks,
+                 (unsigned long long)seen.lookups, (unsigned long long)seen.frames_out,
                  (unsigned long long)seen.bytes_out, (unsigned long long)seen.frames_in,
                  (unsigned long long)seen.bytes_in,
                  seen.end.ru_nvcsw + seen.end.ru_nivcsw - seen.begin.ru_nvcsw -

@@ -55,6 +55,10 @@ static void act(struct joined *j, const struct vq_work_action *action)
     case VQ_WORK_RECONNECT: j->reconnect = true; break;
     case VQ_WORK_EXIT: j->exit_code = (int)action->u.exit_code; break;
     case VQ_WORK_NOTE:
+        if (action->u.note.level == VQ_WORK_NOTE_WARN) { /* not part of a run that goes well */
+            (void)fprintf(stderr, "bench worker: %s\n", action->u.note.text);
+        }
+        break;
     case VQ_WORK_SPOOL_SENT:
     case VQ_WORK_SPOOL_ANSWER:
     case VQ_WORK_SPOOL_ACKED: break;
