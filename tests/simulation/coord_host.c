@@ -44,8 +44,12 @@ void sim_coord_start(struct sim *s)
         struct sim_worker *w = &s->workers[i];
         w->child = false;
         if (w->work != NULL) {
-            sim_connect(s, i, s->now_ns + sim_between(s, 1, 500) * VQ_NS_PER_MS,
-                        !sim_chance(s, s->knobs.same_peer));
+            int64_t at_ns = s->now_ns + sim_between(s, 1, 500) * VQ_NS_PER_MS;
+            sim_connect(s, i, at_ns, !sim_chance(s, s->knobs.same_peer));
+            if (sim_chance(s, s->knobs.block / 2)) { /* just when it says what it holds */
+                at_ns += sim_between(s, 1, 8) * (s->knobs.delay_ns + s->knobs.jitter_ns);
+                sim_push(s, at_ns, EV_BLOCK, i, 0, 0);
+            }
         } else if (w->local >= 0 && w->spool.count > 0) {
             sim_push(s, s->now_ns, EV_IMPORT, i, 0, co->life);
         }

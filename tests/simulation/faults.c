@@ -36,9 +36,12 @@ static void cut(struct sim *s, uint32_t worker)
     sim_connect(s, worker, s->now_ns + some_time(s) / 4, !sim_chance(s, s->knobs.same_peer));
 }
 
-static void block(struct sim *s, uint32_t worker)
+void sim_block(struct sim *s, uint32_t worker)
 {
     struct sim_worker *w = &s->workers[worker];
+    if (s->healed || !w->up) {
+        return;
+    }
     int64_t until_ns = s->now_ns + some_time(s);
     int which = (int)sim_between(s, 0, 2); /* one direction, or both */
     s->report->partitions++;
@@ -70,7 +73,7 @@ static void worker_fault(struct sim *s, uint32_t worker)
         cut(s, worker);
     }
     if (sim_chance(s, k->block)) {
-        block(s, worker);
+        sim_block(s, worker);
     }
     if (sim_chance(s, k->pause)) {
         w->paused_until_ns = s->now_ns + some_time(s);

@@ -484,6 +484,7 @@ static void dispatch(struct sim *s, const struct sim_event *event)
     case EV_REPLY:
     case EV_WORKER_TICK: for_worker(s, event); return;
     case EV_FAULT: sim_fault(s); return;
+    case EV_BLOCK: sim_block(s, event->a); return;
     case EV_HEAL: sim_heal(s); return;
     case EV_OVER: s->over = true; return;
     case EV_SPAWN:

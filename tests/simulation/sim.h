@@ -58,6 +58,7 @@ enum sim_event_kind {
     EV_COORD_START,
     EV_SPAWN, /* a: slot (local k), or SIM_REMOTE */
     EV_FAULT,
+    EV_BLOCK, /* the link of worker a is blocked */
     EV_HEAL,
     EV_OVER, /* some time after FINISHED: everybody has left */
     EV_REDIS_BACK,
@@ -152,8 +153,8 @@ struct sim_coord {
     struct vq_coord *core; /* NULL: not running */
     uint64_t life;
     uint64_t epoch;
-    uint64_t fence_n;      /* of the last lease */
-    bool clean; /* the durable mark of a clean stop */
+    uint64_t fence_n; /* of the last lease */
+    bool clean;       /* the durable mark of a clean stop */
     bool ever;
     int64_t paused_until_ns, running_since_ns, wake_ns;
     const struct vq_coord_batch *batch; /* in flight */
@@ -262,6 +263,7 @@ void sim_coord_event(struct sim *s, const struct sim_event *event);
 
 /* faults.c */
 void sim_fault(struct sim *s);
+void sim_block(struct sim *s, uint32_t worker);
 void sim_heal(struct sim *s);
 
 /* check.c */
