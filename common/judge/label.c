@@ -7,7 +7,9 @@
 
 static bool is_alnum(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    unsigned letter = ((unsigned char)c | 0x20u) - 'a';
+    unsigned digit = (unsigned char)c - (unsigned)'0';
+    return letter < 26 || digit < 10;
 }
 
 size_t vq_label_punct_bytes(struct vq_span text)
@@ -33,18 +35,29 @@ size_t vq_label_punct_bytes(struct vq_span text)
     return general || cjk || wide || mark ? 3 : 0;
 }
 
+/* These two look at every byte of every answer some times: ASCII, which is nearly all of it, is decided on the spot. */
 struct vq_span vq_label_skip_punct(struct vq_span text)
 {
-    for (size_t n = vq_label_punct_bytes(text); n > 0; n = vq_label_punct_bytes(text)) {
-        text = vq_span_after(text, n);
+    size_t at = 0;
+    while (at < text.bytes && !is_alnum(text.at[at])) {
+        size_t n = (unsigned char)text.at[at] < 0x80
+                       ? 1
+                       : vq_label_punct_bytes(vq_span(text.at + at, text.bytes - at));
+        if (n == 0) {
+            break;
+        }
+        at += n;
     }
-    return text;
+    return vq_span_after(text, at);
 }
 
 struct vq_span vq_label_word(struct vq_span text)
 {
     size_t bytes = 0;
-    while (bytes < text.bytes && vq_label_punct_bytes(vq_span_after(text, bytes)) == 0) {
+    while (bytes < text.bytes &&
+           (is_alnum(text.at[bytes]) ||
+            ((unsigned char)text.at[bytes] >= 0x80 &&
+             vq_label_punct_bytes(vq_span(text.at + bytes, text.bytes - bytes)) == 0))) {
         bytes++;
     }
     return vq_span(text.at, bytes);

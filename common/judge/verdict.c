@@ -55,13 +55,14 @@ static void keep(enum vq_outcome *find, enum vq_outcome said)
 
 static bool is_keyword(struct vq_span word)
 {
-    static const char *const keywords[] = {"model", "winner", "answer", "choice", "verdict"};
-    for (size_t i = 0; i < VQ_COUNT(keywords); i++) {
-        if (vq_label_word_is(word, keywords[i])) {
-            return true;
-        }
+    switch (word.bytes == 0 ? 0 : word.at[0] | 0x20) { /* every word of an answer comes by */
+    case 'a': return vq_label_word_is(word, "answer");
+    case 'c': return vq_label_word_is(word, "choice");
+    case 'm': return vq_label_word_is(word, "model");
+    case 'v': return vq_label_word_is(word, "verdict");
+    case 'w': return vq_label_word_is(word, "winner");
+    default: return false;
     }
-    return false;
 }
 
 static bool is_space(char c)
