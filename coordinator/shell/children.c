@@ -18,6 +18,7 @@
 
 #define RESTART_FIRST_MS UINT64_C(200)
 #define RESTART_MAX_MS   UINT64_C(10000)
+#define STRAYS_EVERY_MS  2000
 
 static void spawn_worker(struct vq_local_worker *w);
 
@@ -121,6 +122,14 @@ static void finish_import(struct vq_spool_import **import)
     }
 }
 
+static void local_ended(struct vq_run *run, uint32_t k)
+{
+    enum vq_status status = vq_coord_local_ended(run->coord, k, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+}
+
 /* One dead worker's spool: all its results into batches, those committed, then the spool goes and the core hears of the end. */
 static void go_on_with_worker(struct vq_local_worker *w)
 {
@@ -141,10 +150,7 @@ static void go_on_with_worker(struct vq_local_worker *w)
         finish_import(&w->import);
     }
     w->importing = false;
-    enum vq_status status = vq_coord_local_ended(run->coord, w->k, vq_run_now());
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
-    }
+    local_ended(run, w->k);
     vq_loop_again(run->loop);
     if (run->finished || run->stopped || run->draining || run->done) {
         return;
@@ -268,13 +274,18 @@ enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
     return VQ_OK;
 }
 
-/* Spools that lie about at the start or the end: of workers of an earlier coordinator, which is gone, as they are. */
+/* Spools of workers that an earlier coordinator started: all that are free at the start and at the end; in between those for
+ * which no worker is started here, since theirs may have outlived that coordinator and ended only now. */
 static void go_on_with_strays(struct vq_run *run)
 {
     if (run->import == NULL) {
         if (run->import_k >= VQ_SPOOLS_MAX) {
-            return;
+            if (run->done || vq_run_now() < run->strays_ns) {
+                return;
+            }
+            run->import_k = run->workers_count;
         }
+        run->strays_ns = vq_run_now() + STRAYS_EVERY_MS * VQ_NS_PER_MS;
         struct vq_error err = {0};
         enum vq_status status = vq_spool_import_next(vq_run_dir_path(run->dir), &run->owner.uid,
                                                      &run->import_k, &run->import, &err);
@@ -290,9 +301,18 @@ static void go_on_with_strays(struct vq_run *run)
     }
     if (offer(run, run->import, &run->imported) &&
         committed(run, vq_coord_imported_no(run->coord))) {
+        uint32_t k = vq_spool_import_k(run->import);
         finish_import(&run->import);
+        if (k >= run->workers_count) {
+            local_ended(run, k);
+        }
         vq_loop_again(run->loop);
     }
+}
+
+void vq_children_strays_again(struct vq_run *run)
+{
+    run->import_k = run->import == NULL ? 0 : run->import_k;
 }
 
 void vq_children_tick(struct vq_run *run)
@@ -308,6 +328,10 @@ void vq_children_tick(struct vq_run *run)
 
 bool vq_children_gone(struct vq_run *run)
 {
+    bool strays = run->import != NULL || run->import_k < VQ_SPOOLS_MAX;
+    if (run->done && strays && run->fatal == VQ_OK && !vq_committer_is_dead(run)) {
+        return false;
+    }
     for (uint32_t k = 0; k < run->workers_count; k++) {
         const struct vq_local_worker *w = &run->workers[k];
         if (w->child != NULL || w->importing) {

@@ -127,6 +127,7 @@ struct vq_run {
     size_t imported;
     uint32_t import_k;
     uint64_t import_no; /* the batch that holds its last result */
+    int64_t strays_ns;  /* when to look again */
 
     struct vq_httpd *httpd;
     struct vq_secret *token;
@@ -190,6 +191,7 @@ enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err) VQ_
 enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_children_tick(struct vq_run *run); /* goes on with imports */
 bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
+void vq_children_strays_again(struct vq_run *run); /* looks once more for spools of nobody */
 void vq_children_stop(struct vq_run *run, int signum);
 void vq_children_close(struct vq_run *run);
 

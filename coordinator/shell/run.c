@@ -182,6 +182,7 @@ static bool workers_left(void *ctx)
 static void goodbye(struct vq_run *run)
 {
     run->done = true;
+    vq_children_strays_again(run);
     vq_children_stop(run, run->interrupts > 1 ? SIGKILL : SIGTERM);
     enum vq_status status = vq_loop_run_until(run->loop, workers_left, run, VQ_RUN_GOODBYE_MS);
     if (status != VQ_OK) {

@@ -2,6 +2,7 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 import unittest
 
@@ -71,6 +72,33 @@ class Store(Case):
         tasks = json.loads(self.vibeq("status", "two", "--json").stdout)["tasks"]
         self.assertEqual(tasks["from_store"], tasks["answered"])
         self.assertEqual(tasks["from_store"], self.accounting("two")["from_store"])
+
+
+class Spools(Case):
+    def test_a_worker_outlives_its_coordinator_and_dies_under_one_that_started_fewer(self):
+        planted(self.dir, 60, AXES)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "200ms")
+        self.config(url=server.url, term_ms=2000, judge={"concurrency": 20})
+        first = self.start("run", "config.yaml", "--name", "r", "--quiet")
+        self.wait_for("answers", lambda: len(server.answers()) > 40)
+        first.kill()
+        first.wait()
+        second = self.start("resume", "r", "--workers", "1", "--quiet")
+        spool = str(self.dir / "runs" / "r" / "spool" / "1")
+
+        def is_back():
+            status = self.vibeq("status", "r", "--json", code=None)
+            return status.returncode == 0 and '"local-1"' in status.stdout
+        self.wait_for("the orphan", is_back)
+        before = len(server.requests())
+        self.wait_for("its calls", lambda: len(server.requests()) > before + 30)
+        for pid in self.processes_of(spool, "vibeq-worker"):
+            os.kill(pid, signal.SIGKILL)
+        self.wait_exit(second, DONE)
+        self.assertFalse((self.dir / "runs" / "r" / "spool" / "1" / "spool").exists(), "its spool was taken over")
+        c = self.accounting("r")
+        self.assertEqual(c["sent"], len(server.requests()))
+        self.assertLessEqual(c["sent"] - c["first_sends"], c["unknown"])
 
 
 class Refused(Case):
