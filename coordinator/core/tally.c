@@ -66,7 +66,7 @@ static void rates_fill(const struct vq_coord *c, int64_t now_ns, struct vq_coord
     uint64_t calls = 0;
     uint64_t settled = 0;
     int64_t second = now_ns / VQ_NS_PER_S;
-    for (int64_t i = 1; i <= (int64_t)VQ_COORD_RATE_SECONDS; i++) { /* whole seconds only */
+    for (int64_t i = 0; i <= (int64_t)VQ_COORD_RATE_SECONDS; i++) {
         int64_t at = second - i;
         if (at >= 0 && at <= c->rate.second && at > c->rate.second - (int64_t)RATE_CELLS) {
             calls += c->rate.calls[at % (int64_t)RATE_CELLS];
@@ -74,7 +74,8 @@ static void rates_fill(const struct vq_coord *c, int64_t now_ns, struct vq_coord
         }
     }
     double window = (double)(now_ns - c->started_ns) / (double)VQ_NS_PER_S;
-    window = window > VQ_COORD_RATE_SECONDS ? VQ_COORD_RATE_SECONDS : window;
+    double most = VQ_COORD_RATE_SECONDS + (double)(now_ns % VQ_NS_PER_S) / (double)VQ_NS_PER_S;
+    window = window > most ? most : window;
     window = window < 1 ? 1 : window;
     s->calls_per_s = (double)calls / window;
     s->settled_per_s = (double)settled / window;

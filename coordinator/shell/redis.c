@@ -229,6 +229,10 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
     if (r->phase == VQ_PHASE_UP) {
         return VQ_OK;
     }
+    if (run->interrupts > 0) {
+        return vq_fail(err, VQ_AGAIN, "stopped before anything was sent; vibeq resume %s goes on",
+                       vq_run_dir_name(run->dir));
+    }
     return vq_fail(err, status == VQ_OK ? VQ_AGAIN : VQ_UNAVAILABLE, "Redis does not answer%s: %s",
                    url != NULL ? " at the address in redis.url" : "", r->why);
 }
