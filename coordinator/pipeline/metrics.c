@@ -52,6 +52,27 @@ static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *
     return status;
 }
 
+/* The mean with every missing judge score of train at -1, then at +1: a row that lacks one of its judges is known only so far.
+ * Returns how many are missing. */
+static uint64_t judge_bounds(const struct vq_work *w, uint32_t vibe, struct vq_interval *ret_bounds)
+{
+    uint64_t missing = 0;
+    double sum = 0.0;
+    uint32_t judges = w->in->grid.judges;
+    for (size_t row = 0; row < w->train.rows; row++) {
+        for (uint32_t j = 0; j < judges; j++) {
+            int8_t score = vq_scores_at(w->out->scores, w->train.sample[row], vibe, j);
+            missing += score == VQ_SCORE_MISSING;
+            sum += score == VQ_SCORE_MISSING ? 0.0 : score;
+        }
+    }
+    double cells = (double)w->train.rows * judges;
+    *ret_bounds = w->train.rows == 0 ? (struct vq_interval){NAN, NAN}
+                                     : (struct vq_interval){(sum - (double)missing) / cells,
+                                                            (sum + (double)missing) / cells};
+    return missing;
+}
+
 static void separability(struct vq_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;
@@ -67,9 +88,10 @@ static void separability(struct vq_work *w)
         m->missing_test = test.missing;
         m->pref_train = train.pref_mean;
         m->pref_test = test.pref_mean;
+        train.missing = judge_bounds(w, v, &train.bounds);
         m->bounds = train.bounds;
         m->gate_could_flip = vq_separability_gate_could_flip(&train, min);
-        m->p = isnan(train.p_sign) && train.rows > train.missing ? 1.0 : train.p_sign;
+        m->p = isnan(train.p_sign) && train.rows > m->missing_train ? 1.0 : train.p_sign;
     }
 }
 

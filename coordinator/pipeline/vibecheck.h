@@ -61,7 +61,7 @@ struct vq_vibe_metrics {
     struct vq_interval sep_ci95_train, sep_ci95_test;
     uint64_t missing_train, missing_test; /* rows without a row score */
     double p, q;               /* exact sign test on train; Benjamini-Hochberg over the vibes */
-    struct vq_interval bounds; /* of sep_train: its missing cells at -1, then at +1 */
+    struct vq_interval bounds; /* of sep_train: its missing judge scores at -1, then at +1 */
     bool gate_could_flip;
     bool distinguishable; /* q <= 0.05 */
     struct vq_agreement_pair train, test;

@@ -83,6 +83,13 @@ static void a_row_keeps_the_judges_it_has(void **state)
     }
     assert_int_equal(r->vibe[0].missing_train + r->vibe[0].missing_test, 0);
     assert_int_equal(r->vibe[0].judges[1].missing, 60);
+    /* 30 of the 200 train scores: what they are not known to be is in the bounds */
+    assert_same(r->vibe[0].bounds.hi - r->vibe[0].bounds.lo, 2.0 * 30 / 200);
+    assert_true(r->vibe[0].bounds.lo < r->vibe[0].sep_train &&
+                r->vibe[0].sep_train < r->vibe[0].bounds.hi);
+    assert_false(r->vibe[0].gate_could_flip);
+    assert_same(full->vibe[0].bounds.lo, full->vibe[0].bounds.hi);
+    assert_same(full->vibe[0].bounds.lo, full->vibe[0].sep_train);
     for (uint32_t i = 0; i < 60; i++) { /* what the other judge says there changes no agreement */
         planted_say(w, i, 0, 0, i % 3 == 0 ? 0 : 1);
     }
