@@ -12,8 +12,6 @@
 #include "common/judge/template.h"
 #include "common/text/utf8.h"
 
-#define STORE_PREFIX_BYTES 8 /* of the sample's id, at the front of its requests' hashes */
-
 static int span_cmp(struct vq_span a, struct vq_span b)
 {
     size_t common = a.bytes < b.bytes ? a.bytes : b.bytes;
@@ -130,7 +128,7 @@ void vq_request_hash(const struct vq_asker *asker, const struct vq_sample_id *sa
     vq_hasher_u64(&h, repeat);
     hash_axis(&h, vibe);
     vq_hasher_final(&h, ret_hash);
-    memcpy(ret_hash->b, sample->id.b, STORE_PREFIX_BYTES);
+    memcpy(ret_hash->b, sample->id.b, VQ_REQUEST_PREFIX_BYTES);
 }
 
 void vq_repair_hash(const struct vq_asker *asker, const struct vq_hash *of, struct vq_span answer,
@@ -144,7 +142,7 @@ void vq_repair_hash(const struct vq_asker *asker, const struct vq_hash *of, stru
     vq_hasher_bytes(&h, of->b, VQ_HASH_BYTES);
     vq_hasher_field(&h, answer);
     vq_hasher_final(&h, &hash);
-    memcpy(hash.b, of->b, STORE_PREFIX_BYTES);
+    memcpy(hash.b, of->b, VQ_REQUEST_PREFIX_BYTES);
     *ret_hash = hash;
 }
 

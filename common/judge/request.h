@@ -6,9 +6,10 @@
 
 #include "common/base/hash.h"
 
-#define VQ_TEMPLATE_BYTES_MAX (64u << 10)
-#define VQ_SAMPLE_BYTES_MAX   (4u << 20) /* prompt + output A + output B */
-#define VQ_RENDER_BYTES_MAX   (VQ_SAMPLE_BYTES_MAX + 2 * VQ_TEMPLATE_BYTES_MAX) /* one message */
+#define VQ_TEMPLATE_BYTES_MAX   (64u << 10)
+#define VQ_SAMPLE_BYTES_MAX     (4u << 20) /* prompt + output A + output B */
+#define VQ_REQUEST_PREFIX_BYTES 8 /* of the sample's id, at the front of its requests' hashes */
+#define VQ_RENDER_BYTES_MAX     (VQ_SAMPLE_BYTES_MAX + 2 * VQ_TEMPLATE_BYTES_MAX) /* one message */
 
 /* A template: a system and a user text with {{placeholders}}. Built from a file, see template.h. */
 struct vq_template;
@@ -70,14 +71,14 @@ struct vq_asker {
 void vq_asker_init(struct vq_asker *asker, const struct vq_judge *judge,
                    const struct vq_template *ranker, const struct vq_template *repair);
 
-/* The request hash of a ranker call. Its first 8 bytes are those of the sample's id, so that a
+/* The request hash of a ranker call. Its first VQ_REQUEST_PREFIX_BYTES are those of the sample's id, so that a
  * sample's records are neighbours in the store. `repeat` is 0, or the number of the asking
  * again. */
 void vq_request_hash(const struct vq_asker *asker, const struct vq_sample_id *sample,
                      const struct vq_axis *vibe, unsigned order, uint32_t repeat,
                      struct vq_hash *ret_hash);
 /* The hash of the call that repairs `answer`, the raw text that the request `of` got. The same
- * first 8 bytes. */
+ * first bytes. */
 void vq_repair_hash(const struct vq_asker *asker, const struct vq_hash *of, struct vq_span answer,
                     struct vq_hash *ret_hash);
 

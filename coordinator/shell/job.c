@@ -241,6 +241,7 @@ static enum vq_status fill_rows(struct vq_job *job)
                 forward ? 0 : (uint8_t)vq_first_order(&job->sample_ids[i], &job->judges[j]);
         }
     }
+    job->plan.first_order = job->first_order;
     return VQ_OK;
 }
 

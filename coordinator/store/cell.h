@@ -13,10 +13,15 @@ struct vq_cell_known {
     struct vq_attempt attempts[2][VQ_GENERATION_MAX + 1];
 };
 
-/* `task`: either order of the cell. Reads what `view` sees. */
+/* `task`: either order of the cell. Reads what `view` sees. `requests`: the request hashes of its
+ * orders at repeat 0, if they are at hand; or NULL. plan.audited is true only where it matters: the
+ * cell is audited and its first order settles. */
 enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
-                            const struct vq_id *run, uint64_t task, struct vq_cell_known *ret_cell,
+                            const struct vq_id *run, uint64_t task,
+                            const struct vq_hash requests[2], struct vq_cell_known *ret_cell,
                             struct vq_error *err) VQ_WARN_UNUSED;
+/* The same where nothing is stored. */
+void vq_cell_empty(const struct vq_plan *plan, uint64_t task, struct vq_cell_known *ret_cell);
 void vq_cell_state(const struct vq_cell_known *cell, unsigned order, struct vq_task_view *ret_view);
 
 /* One answer row, decoded and checked. VQ_NOT_FOUND without a sentence. */

@@ -48,6 +48,7 @@ struct commit_ctx {
     size_t failing_count;
     uint64_t *cells; /* first tasks of touched cells, ascending */
     size_t cells_count;
+    struct vq_hash *requests; /* of both orders of each cell, at repeat 0 */
     struct vq_commit done;
     bool stale;
 };
@@ -151,6 +152,13 @@ static enum vq_status prepare(struct commit_ctx *c)
         }
     }
     c->cells_count = kept;
+    c->requests = vq_alloc(2 * kept, sizeof(*c->requests));
+    if (c->requests == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < 2 * kept; i++) {
+        vq_plan_request(c->plan, c->cells[i / 2] + i % 2, 0, &c->requests[i]);
+    }
     return VQ_OK;
 }
 
@@ -162,6 +170,7 @@ static void cleanup(struct commit_ctx *c)
     vq_free(c->marks);
     vq_free(c->failing);
     vq_free(c->cells);
+    vq_free(c->requests);
     vq_commit_free(&c->done);
 }
 
@@ -244,6 +253,20 @@ static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, stru
 
 /* ---- 3: ledger rows ---- */
 
+/* The request hash of a task of a touched cell. */
+static void request_of(const struct commit_ctx *c, uint64_t task, uint32_t repeat,
+                       struct vq_hash *ret_hash)
+{
+    if (repeat > 0) {
+        vq_plan_request(c->plan, task, repeat, ret_hash);
+        return;
+    }
+    uint64_t first = task - task % 2;
+    const uint64_t *cell = bsearch(&first, c->cells, c->cells_count, sizeof(*c->cells), cmp_cell);
+    VQ_ASSERT(cell != NULL);
+    *ret_hash = c->requests[2 * (size_t)(cell - c->cells) + task % 2];
+}
+
 /* Is the result about the task that it names? A repair is judged by what it repairs: the text it
  * was made for may be one that another run's answer stands in front of. */
 static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
@@ -252,7 +275,7 @@ static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
         return true;
     }
     struct vq_hash expected;
-    vq_plan_request(c->plan, r->task, r->repeat, &expected);
+    request_of(c, r->task, r->repeat, &expected);
     return !vq_hash_eq(&expected, r->kind == VQ_CALL_REPAIR ? &r->repaired : &r->request);
 }
 
@@ -328,7 +351,7 @@ static enum vq_status put_failure(struct commit_ctx *c, struct vq_write *w, cons
                                   uint32_t repeat, struct vq_error *err)
 {
     struct vq_hash request;
-    vq_plan_request(c->plan, f->task, repeat, &request);
+    request_of(c, f->task, repeat, &request);
     struct vq_failure_row row = {.outcome = (enum vq_outcome)f->outcome, .unix_ms = c->unix_ms};
     if (f->result != NULL) {
         row.call = f->result->call;
@@ -347,12 +370,13 @@ static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq
     size_t f = 0;
     for (size_t i = 0; i < c->cells_count; i++) {
         uint64_t first = c->cells[i];
-        VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &cell, err));
+        VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell, err));
         for (; f < c->failing_count && c->failing[f].task < first + 2; f++) {
             vq_cell_state(&cell, c->failing[f].task % 2, &state);
             if (applies(&c->failing[f], &state, c)) {
                 VQ_TRY(put_failure(c, w, &c->failing[f], state.repeat, err));
-                VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &cell, err));
+                VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell,
+                                    err));
             }
         }
         for (unsigned order = 0; order < 2; order++) {

@@ -237,6 +237,25 @@ enum vq_status vq_env_get(const struct vq_view *view, MDB_dbi table, struct vq_s
     return rc == MDB_NOTFOUND ? VQ_NOT_FOUND : vq_env_status(view->calls, rc, "reading", err);
 }
 
+enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
+                                 bool *ret_has, struct vq_error *err)
+{
+    MDB_cursor *cursor;
+    MDB_val k = {.mv_size = prefix.bytes, .mv_data = (void *)(uintptr_t)prefix.at};
+    MDB_val v;
+    int rc = mdb_cursor_open(view->txn, table, &cursor);
+    if (rc == 0) {
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+        mdb_cursor_close(cursor);
+    }
+    if (rc != 0 && rc != MDB_NOTFOUND) {
+        return vq_env_status(view->calls, rc, "reading", err);
+    }
+    *ret_has =
+        rc == 0 && k.mv_size >= prefix.bytes && memcmp(k.mv_data, prefix.at, prefix.bytes) == 0;
+    return VQ_OK;
+}
+
 enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span key,
                           struct vq_span value, bool replace, struct vq_error *err)
 {

@@ -53,6 +53,9 @@ enum vq_status vq_env_write(struct vq_calls *calls, uint64_t bytes, vq_write_fn 
  * without a sentence. */
 enum vq_status vq_env_get(const struct vq_view *view, MDB_dbi table, struct vq_span key,
                           struct vq_span *ret_value, struct vq_error *err) VQ_WARN_UNUSED;
+/* Whether any key of the table begins so. */
+enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
+                                 bool *ret_has, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_EXISTS without a sentence: there was one and `replace` is false. */
 enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span key,
                           struct vq_span value, bool replace, struct vq_error *err) VQ_WARN_UNUSED;

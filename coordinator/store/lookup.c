@@ -45,22 +45,20 @@ static enum vq_outcome verdict_of(const struct vq_answer *a)
 }
 
 static enum vq_status load_attempt(const struct vq_view *view, const struct vq_plan *plan,
-                                   const struct vq_id *run, uint64_t task, uint32_t repeat,
-                                   bool repair, struct vq_attempt *ret_attempt,
-                                   struct vq_error *err)
+                                   const struct vq_id *run, uint64_t task,
+                                   const struct vq_hash *request, bool repair,
+                                   struct vq_attempt *ret_attempt, struct vq_error *err)
 {
     struct vq_attempt attempt = {0};
-    struct vq_hash request;
     struct vq_answer answer;
-    vq_plan_request(plan, task, repeat, &request);
-    VQ_TRY(load_failure(view, run, &request, &attempt.failure, err));
-    enum vq_status status = vq_cell_answer(view, &request, &answer, err);
+    VQ_TRY(load_failure(view, run, request, &attempt.failure, err));
+    enum vq_status status = vq_cell_answer(view, request, &answer, err);
     if (status == VQ_OK) {
         attempt.answer = verdict_of(&answer);
     }
     if (status == VQ_OK && repair && attempt.answer == VQ_OUTCOME_UNPARSEABLE) {
         struct vq_hash again;
-        vq_plan_repair(plan, task, &request, answer.answer, &again);
+        vq_plan_repair(plan, task, request, answer.answer, &again);
         status = vq_cell_answer(view, &again, &answer, err);
         if (status == VQ_OK) {
             attempt.repaired = verdict_of(&answer);
@@ -84,25 +82,50 @@ static bool moves_on(const struct vq_attempt *a, bool repair)
     return !open && !vq_outcome_is_vote(a->answer) && !vq_outcome_is_vote(a->repaired);
 }
 
-enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
-                            const struct vq_id *run, uint64_t task, struct vq_cell_known *ret_cell,
-                            struct vq_error *err)
+static enum vq_status load_attempts(const struct vq_view *view, const struct vq_plan *plan,
+                                    const struct vq_id *run, uint64_t task,
+                                    const struct vq_hash *request, bool repair,
+                                    struct vq_attempt *ret_attempts, struct vq_error *err)
+{
+    struct vq_hash hash;
+    for (uint32_t r = 0; r <= plan->generation; r++) {
+        if (r > 0 || request == NULL) {
+            vq_plan_request(plan, task, r, &hash);
+            request = &hash;
+        }
+        VQ_TRY(load_attempt(view, plan, run, task, request, repair, &ret_attempts[r], err));
+        if (!moves_on(&ret_attempts[r], repair)) {
+            break;
+        }
+    }
+    return VQ_OK;
+}
+
+void vq_cell_empty(const struct vq_plan *plan, uint64_t task, struct vq_cell_known *ret_cell)
 {
     VQ_ASSERT(plan->generation <= VQ_GENERATION_MAX && vq_plan_has(plan, task));
     ret_cell->task = task - task % 2;
-    vq_plan_cell(plan, task, &ret_cell->plan);
-    bool repair = ret_cell->plan.repair;
+    vq_plan_cell_rest(plan, task, &ret_cell->plan);
     for (unsigned order = 0; order < 2; order++) {
-        struct vq_attempt *attempts = ret_cell->attempts[order];
-        memset(attempts, 0, (plan->generation + 1) * sizeof(*attempts));
-        for (uint32_t r = 0; r <= plan->generation; r++) {
-            VQ_TRY(load_attempt(view, plan, run, ret_cell->task + order, r, repair, &attempts[r],
-                                err));
-            if (!moves_on(&attempts[r], repair)) {
-                break;
-            }
-        }
+        memset(ret_cell->attempts[order], 0,
+               (plan->generation + 1) * sizeof(ret_cell->attempts[order][0]));
     }
+}
+
+enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
+                            const struct vq_id *run, uint64_t task,
+                            const struct vq_hash requests[2], struct vq_cell_known *ret_cell,
+                            struct vq_error *err)
+{
+    vq_cell_empty(plan, task, ret_cell);
+    for (unsigned order = 0; order < 2; order++) {
+        VQ_TRY(load_attempts(view, plan, run, ret_cell->task + order,
+                             requests == NULL ? NULL : &requests[order], ret_cell->plan.repair,
+                             ret_cell->attempts[order], err));
+    }
+    struct vq_task_view first;
+    vq_cell_state(ret_cell, ret_cell->plan.first, &first);
+    ret_cell->plan.audited = vq_outcome_settles(first.outcome) && vq_plan_audited(plan, task);
     return VQ_OK;
 }
 
@@ -127,6 +150,26 @@ static enum vq_status append_prior(const struct vq_view *view, const struct vq_p
     return text->status;
 }
 
+/* Whether nothing at all is stored of this task's sample, in two looks: keys of requests begin with it. */
+static enum vq_status sample_is_new(const struct vq_view *view, const struct vq_plan *plan,
+                                    const struct vq_id *run, uint64_t task, bool *ret_new,
+                                    struct vq_error *err)
+{
+    struct vq_hash request;
+    bool answered, failed = false;
+    vq_plan_request(plan, task, 0, &request);
+    struct vq_span prefix = vq_span((const char *)request.b, VQ_REQUEST_PREFIX_BYTES);
+    VQ_TRY(vq_env_has_prefix(view, view->calls->answers, prefix, &answered, err));
+    if (!answered) {
+        struct vq_ledger_key key = vq_ledger_key_failure(run, &request);
+        prefix = vq_ledger_key_span(&key);
+        prefix.bytes -= VQ_HASH_BYTES - VQ_REQUEST_PREFIX_BYTES;
+        VQ_TRY(vq_env_has_prefix(view, view->calls->ledger, prefix, &failed, err));
+    }
+    *ret_new = !answered && !failed;
+    return VQ_OK;
+}
+
 enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
                                const struct vq_id *run, uint64_t shard, struct vq_known *ret_known,
                                struct vq_buf *text, struct vq_error *err)
@@ -135,10 +178,14 @@ enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
     uint64_t first = shard * tasks;
     size_t at = text->bytes;
     struct vq_cell_known cell;
+    bool empty;
+    VQ_TRY(sample_is_new(view, plan, run, first, &empty, err));
     for (uint32_t i = 0; i < tasks; i++) {
         unsigned order = i % 2;
-        if (order == 0) {
-            VQ_TRY(vq_cell_load(view, plan, run, first + i, &cell, err));
+        if (order == 0 && empty) {
+            vq_cell_empty(plan, first + i, &cell);
+        } else if (order == 0) {
+            VQ_TRY(vq_cell_load(view, plan, run, first + i, NULL, &cell, err));
         }
         struct vq_task_view state;
         vq_cell_state(&cell, order, &state);
@@ -147,7 +194,7 @@ enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
                                          .repeat = state.repeat,
                                          .second = second,
                                          .lazy = second && cell.plan.swap == VQ_SWAP_LAZY &&
-                                                 !cell.plan.audited};
+                                                 !vq_plan_audited(plan, first + i)};
         if (state.wants_repair) {
             VQ_TRY(
                 append_prior(view, plan, first + i, state.repeat, text, &ret_known[i].prior, err));
@@ -171,7 +218,7 @@ enum vq_status vq_lookup_outcomes(struct vq_view *view, const struct vq_plan *pl
     struct vq_cell_known cell;
     for (uint32_t i = 0; i < tasks; i++) {
         if (i % 2 == 0) {
-            VQ_TRY(vq_cell_load(view, plan, run, shard * tasks + i, &cell, err));
+            VQ_TRY(vq_cell_load(view, plan, run, shard * tasks + i, NULL, &cell, err));
         }
         struct vq_task_view state;
         vq_cell_state(&cell, i % 2, &state);
@@ -195,7 +242,7 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
 {
     struct vq_cell_known cell;
     struct vq_task_view state;
-    VQ_TRY(vq_cell_load(view, plan, run, task, &cell, err));
+    VQ_TRY(vq_cell_load(view, plan, run, task, NULL, &cell, err));
     vq_cell_state(&cell, task % 2, &state);
     if (!vq_outcome_is_answered(state.outcome)) {
         return VQ_NOT_FOUND;

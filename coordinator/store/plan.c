@@ -17,18 +17,29 @@ void vq_plan_repair(const struct vq_plan *plan, uint64_t task, const struct vq_h
     vq_repair_hash(&plan->askers[cell.judge], of, answer, ret_hash);
 }
 
-void vq_plan_cell(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell)
+void vq_plan_cell_rest(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell)
 {
     struct vq_cell cell = vq_grid_cell(&plan->grid, task);
     const struct vq_asker *asker = &plan->askers[cell.judge];
-    const struct vq_sample_id *sample = &plan->samples[cell.sample];
     *ret_cell = (struct vq_task_plan){
         .swap = plan->swap, .repair = asker->repair != NULL, .repeat_max = plan->generation};
     if (plan->swap != VQ_SWAP_NONE) {
-        ret_cell->first = vq_first_order(sample, asker->judge);
+        ret_cell->first = plan->first_order != NULL
+                              ? plan->first_order[task / vq_grid_shard_tasks(&plan->grid)]
+                              : vq_first_order(&plan->samples[cell.sample], asker->judge);
     }
-    if (plan->swap == VQ_SWAP_LAZY) {
-        ret_cell->audited =
-            vq_audited(sample, &plan->axes[cell.vibe], asker->judge, plan->audit_share);
-    }
+}
+
+bool vq_plan_audited(const struct vq_plan *plan, uint64_t task)
+{
+    struct vq_cell cell = vq_grid_cell(&plan->grid, task);
+    return plan->swap == VQ_SWAP_LAZY &&
+           vq_audited(&plan->samples[cell.sample], &plan->axes[cell.vibe],
+                      plan->askers[cell.judge].judge, plan->audit_share);
+}
+
+void vq_plan_cell(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell)
+{
+    vq_plan_cell_rest(plan, task, ret_cell);
+    ret_cell->audited = vq_plan_audited(plan, task);
 }

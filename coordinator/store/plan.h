@@ -15,6 +15,8 @@ struct vq_plan {
     const struct vq_sample_id *samples; /* grid.samples */
     const struct vq_asker *askers;      /* grid.judges; `repair` NULL: no repair */
     const struct vq_axis *axes;         /* grid.vibes */
+    const uint8_t
+        *first_order; /* by shard: vq_first_order, known already; NULL: worked out each time */
     double audit_share;
     enum vq_swap swap;
     uint32_t generation; /* of --retry-failed: 0 at first; repeats 0 to this one may be asked */
@@ -35,5 +37,9 @@ void vq_plan_repair(const struct vq_plan *plan, uint64_t task, const struct vq_h
                     struct vq_span answer, struct vq_hash *ret_hash);
 /* The cell that a task belongs to, as vq_task_state wants it. */
 void vq_plan_cell(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell);
+/* The same in two steps, since the audit bit is a hash of its own that matters only where the first order settles: the rest, with
+ * `audited` false, and the bit. */
+void vq_plan_cell_rest(const struct vq_plan *plan, uint64_t task, struct vq_task_plan *ret_cell);
+bool vq_plan_audited(const struct vq_plan *plan, uint64_t task);
 
 #endif

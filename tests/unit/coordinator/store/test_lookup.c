@@ -105,6 +105,21 @@ static void compare(struct fx *fx, const struct model *m, const struct vq_commit
     vq_buf_free(&text);
 }
 
+/* The only thing that is stored of its sample. */
+static void test_a_failure_alone_is_found(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_commit commit;
+    uint64_t task = fx_task(fx, FX_SAMPLES - 1, 0, 0, 0);
+    assert_int_equal(fx_outcome(fx, task), VQ_OUTCOME_NONE);
+    assert_int_equal(vq_batch_fail(fx->batch, task, VQ_OUTCOME_WORKER_LOST), VQ_OK);
+    fx_commit(fx, &commit);
+    vq_commit_free(&commit);
+    assert_int_equal(fx_outcome(fx, task), VQ_OUTCOME_WORKER_LOST);
+    assert_int_equal(fx_outcome(fx, fx_task(fx, FX_SAMPLES - 1, 0, 1, 0)), VQ_OUTCOME_NONE);
+    assert_int_equal(fx_outcome(fx, fx_task(fx, 0, 0, 0, 0)), VQ_OUTCOME_NONE);
+}
+
 static void test_against_model(void **state)
 {
     struct fx *fx = *state;
@@ -184,6 +199,7 @@ static void test_standing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(test_a_failure_alone_is_found),
         CASE(test_against_model),
         CASE(test_text_limit),
         CASE(test_standing),
