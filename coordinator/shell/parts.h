@@ -38,10 +38,11 @@
 #define VQ_RUN_LOCAL_ORPHAN_S      60
 #define VQ_RUN_WORKER_RESTARTS_MAX 20 /* of one local worker, without a call in between */
 #define VQ_RUN_REDIS_WAIT_MS       135000
-#define VQ_RUN_SHARED_REDIS_WAIT_MS 15000 /* a server that somebody else starts is there, or it is not */
-#define VQ_RUN_GOODBYE_MS          10000 /* for workers to leave at the end */
-#define VQ_RUN_LINGER_MS           1000  /* from then on, for workers elsewhere to hear it */
-#define VQ_RUN_LOOKUPS_PER_TURN    64
+#define VQ_RUN_SHARED_REDIS_WAIT_MS                                                                \
+    15000 /* a server that somebody else starts is there, or it is not */
+#define VQ_RUN_GOODBYE_MS       10000 /* for workers to leave at the end */
+#define VQ_RUN_LINGER_MS        1000  /* from then on, for workers elsewhere to hear it */
+#define VQ_RUN_LOOKUPS_PER_TURN 64
 
 struct vq_run;
 

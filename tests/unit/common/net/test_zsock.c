@@ -1,120 +1,6 @@
 /* ROUTER and DEALER on the loop: who gets in, what arrives, what happens when a peer does not
  * keep up, and no stalls. */
-#include "net_test.h"
-
-#include "common/base/alloc.h"
-#include "common/base/rng.h"
-#include "common/net/zsock.h"
-
-#include <arpa/inet.h>
-#include <dirent.h>
-#include <netinet/in.h>
-#include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
-#include <zmq.h>
-
-#define LOOPBACK "tcp://127.0.0.1:0"
-
-struct fixture {
-    struct vq_loop *loop;
-    struct vq_keypair server;
-    struct vq_keypair client;
-    struct vq_router *router;
-    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
-    /* what the router got */
-    int got;
-    uint64_t peer;
-    char last[64];
-    bool echo;
-    char sender[VQ_CURVE_KEY_CHARS + 1];
-};
-
-struct client {
-    struct vq_dealer *dealer;
-    int got;
-    char last[64];
-    struct vq_span expected; /* at not NULL: every frame must be this */
-};
-
-static void copy_text(char *to, size_t cap, struct vq_span from)
-{
-    size_t n = from.bytes < cap - 1 ? from.bytes : cap - 1;
-    memcpy(to, from.at, n);
-    to[n] = '\0';
-}
-
-static void on_router(void *ctx, uint64_t peer, struct vq_span frame)
-{
-    struct fixture *f = ctx;
-    f->got++;
-    f->peer = peer;
-    copy_text(f->last, sizeof(f->last), frame);
-    copy_text(f->sender, sizeof(f->sender), vq_span_str(vq_router_sender_key(f->router)));
-    if (f->echo) {
-        assert_ok(vq_router_send(f->router, peer, frame));
-    }
-}
-
-static void on_dealer(void *ctx, struct vq_span frame)
-{
-    struct client *c = ctx;
-    c->got++;
-    copy_text(c->last, sizeof(c->last), frame);
-    if (c->expected.at != NULL) {
-        assert_true(vq_span_eq(frame, c->expected));
-    }
-}
-
-static int setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-    *state = f;
-    assert_ok(vq_loop_create(&f->loop, NULL));
-    assert_ok(vq_keypair_create(&f->server));
-    assert_ok(vq_keypair_create(&f->client));
-    const char *allowed[] = {f->client.public_key};
-    struct vq_router_options options = {.keys = &f->server,
-                                        .allowed = allowed,
-                                        .allowed_count = 1,
-                                        .on_message = on_router,
-                                        .ctx = f};
-    assert_ok(vq_router_create(f->loop, &options, &f->router, NULL));
-    assert_ok(vq_router_bind(f->router, LOOPBACK, f->endpoint, NULL));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    vq_router_destroy(&f->router);
-    vq_keypair_destroy(&f->server);
-    vq_keypair_destroy(&f->client);
-    vq_loop_destroy(&f->loop);
-    free(f);
-    return 0;
-}
-
-static void join_with(struct fixture *f, struct client *c, const struct vq_keypair *keys,
-                      const char *server_key)
-{
-    struct vq_dealer_options options = {.endpoint = f->endpoint,
-                                        .server_key = server_key,
-                                        .keys = keys,
-                                        .on_message = on_dealer,
-                                        .ctx = c};
-    assert_ok(vq_dealer_create(f->loop, &options, &c->dealer, NULL));
-}
-
-static void join(struct fixture *f, struct client *c)
-{
-    join_with(f, c, &f->client, f->server.public_key);
-}
-
-static void say(struct client *c, const char *text)
-{
-    assert_ok(vq_dealer_send(c->dealer, vq_span_str(text)));
-}
+#include "tests/unit/common/net/zsock_fixture.h"
 
 static void test_frames_go_both_ways(void **state)
 {
@@ -621,235 +507,30 @@ static void test_no_memory(void **state)
     }
 }
 
-/* ---- stalls ---- */
-
-struct pinger {
-    const struct fixture *f;
-    int rounds;
-    int answered;
-    pthread_t thread;
-};
-
-/* Sends and waits for the answer, one at a time, in a thread of its own. */
-static void *ping(void *ctx)
-{
-    struct pinger *p = ctx;
-    struct raw raw;
-    int timeout_ms = WAIT_MS;
-    raw_open(&raw, 0);
-    raw_keys(&raw, p->f);
-    assert_int_equal(zmq_setsockopt(raw.socket, ZMQ_RCVTIMEO, &timeout_ms, sizeof(int)), 0);
-    assert_int_equal(zmq_connect(raw.socket, p->f->endpoint), 0);
-    char answer[16];
-    for (int i = 0; i < p->rounds; i++) {
-        if (zmq_send(raw.socket, "ping", 4, 0) != 4 ||
-            zmq_recv(raw.socket, answer, sizeof(answer), 0) != 4) {
-            break;
-        }
-        p->answered++;
-    }
-    raw_close(&raw);
-    return NULL;
-}
-
-struct late_answer {
-    struct fixture *f;
-    uint64_t peers[4096];
-    size_t count;
-    int answered;
-    enum late_where {
-        IN_TIMER,
-        IN_DEFERRED,
-        IN_HOOK
-    } where;
-    struct vq_deferred deferred;
-    struct vq_timer *timer;
-};
-
-static void answer_all(void *ctx)
-{
-    struct late_answer *late = ctx;
-    for (size_t i = 0; i < late->count; i++) {
-        assert_ok(vq_router_send(late->f->router, late->peers[i], vq_span_str("pong")));
-        late->answered++;
-    }
-    late->count = 0;
-}
-
-static void work_and_answer(void *ctx)
-{
-    usleep(1500); /* meanwhile frames arrive, and the sends below swallow their edge */
-    answer_all(ctx);
-}
-
-static struct late_answer *the_late;
-
-static void on_ping(void *ctx, uint64_t peer, struct vq_span frame)
-{
-    (void)ctx;
-    (void)frame;
-    struct late_answer *late = the_late;
-    late->peers[late->count++] = peer;
-    if (late->where == IN_DEFERRED) {
-        vq_loop_defer(late->f->loop, &late->deferred);
-    } else if (late->where == IN_TIMER) {
-        vq_timer_start(late->timer, 0, 0);
-    }
-}
-
-static void stall_round(struct fixture *f, enum late_where where, int rounds)
-{
-    vq_router_destroy(&f->router);
-    struct late_answer *late = calloc(1, sizeof(*late));
-    the_late = late;
-    late->f = f;
-    late->where = where;
-    late->deferred = (struct vq_deferred){.fn = answer_all, .ctx = late};
-    assert_ok(vq_timer_create(f->loop, work_and_answer, late, &late->timer));
-    const char *allowed[] = {f->client.public_key};
-    struct vq_router_options options = {
-        .keys = &f->server, .allowed = allowed, .allowed_count = 1, .on_message = on_ping};
-    assert_ok(vq_router_create(f->loop, &options, &f->router, NULL));
-    assert_ok(vq_router_bind(f->router, LOOPBACK, f->endpoint, NULL));
-    if (where == IN_HOOK) {
-        vq_loop_on_turn(f->loop, answer_all, late);
-    }
-    struct pinger pingers[3];
-    for (size_t i = 0; i < VQ_COUNT(pingers); i++) {
-        pingers[i] = (struct pinger){.f = f, .rounds = rounds};
-        assert_int_equal(pthread_create(&pingers[i].thread, NULL, ping, &pingers[i]), 0);
-    }
-    /* nothing but frames wakes this loop: one edge lost is the end */
-    wait_count(f->loop, &late->answered, (int)VQ_COUNT(pingers) * rounds);
-    for (size_t i = 0; i < VQ_COUNT(pingers); i++) {
-        run_for(f->loop, 1);
-        assert_int_equal(pthread_join(pingers[i].thread, NULL), 0);
-        assert_int_equal(pingers[i].answered, rounds);
-    }
-    vq_loop_on_turn(f->loop, NULL, NULL);
-    vq_timer_destroy(&late->timer);
-    free(late);
-}
-
-static void test_no_stall_when_answers_leave_from_a_busy_timer(void **state)
-{
-    stall_round(*state, IN_TIMER, 300);
-}
-
-static void test_no_stall_when_answers_are_deferred(void **state)
-{
-    stall_round(*state, IN_DEFERRED, 3000);
-}
-
-static void test_no_stall_when_answers_leave_from_the_hook(void **state)
-{
-    stall_round(*state, IN_HOOK, 3000);
-}
-
-struct swallow {
-    struct fixture *f;
-    struct raw *speaker;
-    uint64_t silent_peer;
-    bool done;
-};
-
-/* A frame arrives while this runs, after the turn's drain; then a send to somebody else swallows
- * its edge. */
-static void swallow_edge(void *ctx)
-{
-    struct swallow *s = ctx;
-    if (!s->done) {
-        s->done = true;
-        assert_int_equal(zmq_send(s->speaker->socket, "unheard?", 8, 0), 8);
-        usleep(50000);
-        assert_ok(vq_router_send(s->f->router, s->silent_peer, vq_span_str("x")));
-    }
-}
-
-static void test_edge_swallowed_by_a_send(void **state)
-{
-    struct fixture *f = *state;
-    struct raw speaker, silent; /* neither is on this loop: they cannot wake it by themselves */
-    raw_open(&silent, 0);
-    raw_keys(&silent, f);
-    assert_int_equal(zmq_connect(silent.socket, f->endpoint), 0);
-    assert_int_equal(zmq_send(silent.socket, "hello", 5, 0), 5);
-    wait_count(f->loop, &f->got, 1);
-    struct swallow s = {.f = f, .speaker = &speaker, .silent_peer = f->peer};
-    raw_open(&speaker, 0);
-    raw_keys(&speaker, f);
-    assert_int_equal(zmq_connect(speaker.socket, f->endpoint), 0);
-    assert_int_equal(zmq_send(speaker.socket, "hello", 5, 0), 5);
-    wait_count(f->loop, &f->got, 2);
-    struct vq_timer *timer;
-    struct vq_deferred deferred = {.fn = swallow_edge, .ctx = &s};
-    assert_ok(vq_timer_create(f->loop, swallow_edge, &s, &timer));
-    vq_timer_start(timer, 20, 0);
-    wait_count(f->loop, &f->got, 3); /* nothing else wakes the loop */
-    assert_string_equal(f->last, "unheard?");
-    s.done = false;
-    vq_loop_defer(f->loop, &deferred);
-    wait_count(f->loop, &f->got, 4);
-    s.done = true;
-    vq_loop_on_turn(f->loop, swallow_edge, &s);
-    run_for(f->loop, 20);
-    s.done = false;
-    vq_loop_again(f->loop);
-    wait_count(f->loop, &f->got, 5);
-    vq_loop_on_turn(f->loop, NULL, NULL);
-    vq_timer_destroy(&timer);
-    raw_close(&speaker);
-    raw_close(&silent);
-}
-
-/* More frames than one turn reads. */
-static void test_flood_is_read_to_the_end(void **state)
-{
-    struct fixture *f = *state;
-    struct client c = {0};
-    join(f, &c);
-    f->echo = true;
-    int n = 5 * VQ_ZSOCK_FRAMES_PER_TURN;
-    for (int i = 0; i < n; i++) {
-        say(&c, "frame");
-    }
-    wait_count(f->loop, &c.got, n);
-    assert_int_equal(f->got, n);
-    struct vq_zsock_stats stats = vq_router_stats(f->router);
-    assert_int_equal(stats.frames_in, n);
-    assert_int_equal(stats.frames_out, n);
-    assert_int_equal(stats.bytes_in, n * 5);
-    vq_dealer_destroy(&c.dealer);
-}
-
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_frames_go_both_ways),
-        T(test_real_port_is_told_and_taken_port_is_an_error),
-        T(test_ipv6_loopback),
-        T(test_unknown_client_key_gets_nothing),
-        T(test_key_taken_away_is_not_heard_any_more),
-        T(test_without_a_zap_handler_nobody_gets_in),
-        T(test_wrong_server_key_reaches_nobody),
-        T(test_peer_without_curve_gets_nothing),
-        T(test_self_chosen_routing_id_is_not_heard),
-        T(test_several_parts_are_no_frame),
-        T(test_unknown_and_gone_peers),
-        T(test_new_connection_is_a_new_peer),
-        T(test_dealer_waits_for_a_router_and_for_its_return),
-        T(test_slow_peer),
-        T(test_waiting_frames_go_with_their_peer),
-        T(test_large_frames_and_the_limit),
-        T(test_too_long_frame_from_a_peer),
-        T(test_strangers_on_the_port),
-        T(test_no_memory),
-        T(test_no_stall_when_answers_leave_from_a_busy_timer),
-        T(test_no_stall_when_answers_are_deferred),
-        T(test_no_stall_when_answers_leave_from_the_hook),
-        T(test_edge_swallowed_by_a_send),
-        T(test_flood_is_read_to_the_end),
+        cmocka_unit_test_setup_teardown(test_frames_go_both_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_real_port_is_told_and_taken_port_is_an_error, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_ipv6_loopback, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unknown_client_key_gets_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_key_taken_away_is_not_heard_any_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_without_a_zap_handler_nobody_gets_in, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_server_key_reaches_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_peer_without_curve_gets_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_self_chosen_routing_id_is_not_heard, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_several_parts_are_no_frame, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unknown_and_gone_peers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_new_connection_is_a_new_peer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dealer_waits_for_a_router_and_for_its_return, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_slow_peer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_waiting_frames_go_with_their_peer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_large_frames_and_the_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_long_frame_from_a_peer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strangers_on_the_port, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
