@@ -130,40 +130,6 @@ static void test_wrong_server_key_reaches_nobody(void **state)
     vq_dealer_destroy(&c.dealer);
 }
 
-/* A peer made with libzmq itself. */
-struct raw {
-    void *context;
-    void *socket;
-};
-
-static void raw_open(struct raw *raw, int linger)
-{
-    raw->context = zmq_ctx_new();
-    raw->socket = zmq_socket(raw->context, ZMQ_DEALER);
-    assert_non_null(raw->socket);
-    assert_int_equal(zmq_setsockopt(raw->socket, ZMQ_LINGER, &linger, sizeof(linger)), 0);
-}
-
-static enum vq_status set_raw_secret(void *ctx, struct vq_span bytes)
-{
-    char text[VQ_CURVE_KEY_CHARS + 1] = {0};
-    memcpy(text, bytes.at, bytes.bytes);
-    return zmq_setsockopt(ctx, ZMQ_CURVE_SECRETKEY, text, sizeof(text)) == 0 ? VQ_OK : VQ_BUG;
-}
-
-static void raw_keys(struct raw *raw, const struct fixture *f)
-{
-    assert_int_equal(zmq_setsockopt(raw->socket, ZMQ_CURVE_SERVERKEY, f->server.public_key, 41), 0);
-    assert_int_equal(zmq_setsockopt(raw->socket, ZMQ_CURVE_PUBLICKEY, f->client.public_key, 41), 0);
-    assert_ok(vq_secret_expose(f->client.secret_key, set_raw_secret, raw->socket));
-}
-
-static void raw_close(struct raw *raw)
-{
-    assert_int_equal(zmq_close(raw->socket), 0);
-    assert_int_equal(zmq_ctx_term(raw->context), 0);
-}
-
 static void test_peer_without_curve_gets_nothing(void **state)
 {
     struct fixture *f = *state;
