@@ -138,7 +138,7 @@ enum vq_status vq_conf_override(struct vq_node *root, const char *assignment, st
         }
         node = *slot;
     }
-    struct vq_node *value;
+    struct vq_node *value = NULL;
     VQ_TRY(parse_value(path, equals + 1, &value, err));
     vq_node_replace(slot, value);
     return VQ_OK;
