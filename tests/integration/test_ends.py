@@ -3,6 +3,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -99,6 +100,23 @@ class Spools(Case):
         c = self.accounting("r")
         self.assertEqual(c["sent"], len(server.requests()))
         self.assertLessEqual(c["sent"] - c["first_sends"], c["unknown"])
+
+
+class Reach(Case):
+    def test_an_endpoint_that_is_not_there_stops_the_run_and_fails_nothing(self):
+        planted(self.dir, 10, AXES)
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+        self.config(url=f"http://127.0.0.1:{port}/v1")
+        run = self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=STOPPED)
+        self.assertIn("no worker can call judge", run.stderr)
+        self.assertIn("connection", run.stderr)
+        status = json.loads(self.vibeq("status", "r", "--json").stdout)
+        self.assertEqual(status["tasks"]["failed"], 0)
+        self.offline("--oracle", self.dir / "truth.jsonl", "--port", port)
+        self.vibeq("resume", "r", "--quiet")
+        self.assertEqual(self.results("r")["cells_missing"], 0)
 
 
 class Refused(Case):

@@ -293,8 +293,14 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
 static void retry(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
                   int64_t retry_after_ms)
 {
-    uint32_t tries_max = w->spec->judges[ask->lease->judge].tries_max;
-    if (ask->kind_tries >= tries_max && !ask->cancelled) {
+    uint32_t judge = ask->lease->judge;
+    bool last = ask->kind_tries >= w->spec->judges[judge].tries_max && !ask->cancelled;
+    if (last && result->end == VQ_END_NETWORK && !w->pools[judge].heard) {
+        vq_work_pool_close(w, judge, VQ_POOL_NO_MODEL, result->error);
+        again(w, ask, w->now_ns);
+        return;
+    }
+    if (last) {
         settle(w, ask, result,
                result->end == VQ_END_BAD_RESPONSE ? VQ_OUTCOME_BAD_RESPONSE
                                                   : VQ_OUTCOME_UNAVAILABLE);
@@ -327,6 +333,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     struct vq_work_ask *ask = vq_work_ask_find(w, result->shard, result->fence, result->task);
     ask = ask != NULL && ask->state == VQ_WORK_ASK_CALLING ? ask : NULL;
     vq_work_outbox_send(w, read->result);
+    vq_work_pool_heard(w, result->judge, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {
         vq_work_pool_refused(w, result->judge, read->flight->started_ns, read->retry_after_ms);
     } else if (result->end == VQ_END_CLOSED) {

@@ -113,6 +113,14 @@ void vq_work_pool_close(struct vq_work *w, uint32_t judge, enum vq_pool_state st
     w->credit_due = true;
 }
 
+void vq_work_pool_heard(struct vq_work *w, uint32_t judge, enum vq_call_end end)
+{
+    struct vq_work_pool *pool = pool_of(w, judge);
+    if (pool != NULL && end != VQ_END_NETWORK) {
+        pool->heard = true;
+    }
+}
+
 void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
                           int64_t retry_after_ms)
 {

@@ -105,6 +105,8 @@ struct vq_work_pool { /* a judge as this worker may use it */
     uint8_t state;    /* enum vq_pool_state */
     bool keyed;       /* the shell said whether there is a key */
     bool granted;     /* a GRANT came in this session */
+    bool
+        heard; /* its endpoint said something, ever; one that never did is closed, and fails no task */
     uint64_t grant_n;
     uint8_t fingerprint[8];
     size_t fingerprint_bytes;
@@ -309,6 +311,7 @@ void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
 void vq_work_pool_close(struct vq_work *w, uint32_t judge, enum vq_pool_state state,
                         struct vq_span text);
+void vq_work_pool_heard(struct vq_work *w, uint32_t judge, enum vq_call_end end);
 void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
                           int64_t retry_after_ms);
 void vq_work_pool_answered(struct vq_work *w, uint32_t judge);

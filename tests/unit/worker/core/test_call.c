@@ -63,19 +63,19 @@ static void test_tries_are_bounded_and_typed(void **state)
 {
     (void)state;
     static const struct {
-        enum vq_call_end end;
+        enum vq_call_end first, end;
         enum vq_outcome outcome;
-    } cases[] = {{VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE},
-                 {VQ_END_NETWORK, VQ_OUTCOME_UNAVAILABLE},
-                 {VQ_END_LOST, VQ_OUTCOME_UNAVAILABLE},
-                 {VQ_END_BAD_RESPONSE, VQ_OUTCOME_BAD_RESPONSE}};
+    } cases[] = {{VQ_END_PROVIDER, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE},
+                 {VQ_END_PROVIDER, VQ_END_NETWORK, VQ_OUTCOME_UNAVAILABLE},
+                 {VQ_END_LOST, VQ_END_LOST, VQ_OUTCOME_UNAVAILABLE},
+                 {VQ_END_BAD_RESPONSE, VQ_END_BAD_RESPONSE, VQ_OUTCOME_BAD_RESPONSE}};
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         begin(8);
         one_ask();
         for (uint32_t tries = 1; tries <= 3; tries++) { /* tries_max of the rig */
             assert_int_equal(rig.calls_count, 1);
             assert_int_equal(rig.calls[0].tries, tries);
-            rig_fail(&rig, 0, cases[i].end, -1);
+            rig_fail(&rig, 0, tries == 1 ? cases[i].first : cases[i].end, -1);
             rig_echo(&rig);
             rig_wait(&rig, (int64_t)VQ_WORK_BACKOFF_MS
                                << (tries - 1)); /* full jitter: not later than this */
@@ -84,13 +84,32 @@ static void test_tries_are_bounded_and_typed(void **state)
         assert_int_equal(rig.calls_ever, 3);
         assert_int_equal(rig.results_count, 3); /* each call is a record */
         for (uint32_t n = 0; n < 3; n++) {
-            assert_int_equal(rig.results[n].r.end, cases[i].end);
+            assert_int_equal(rig.results[n].r.end, n == 0 ? cases[i].first : cases[i].end);
             assert_int_equal(rig.results[n].r.final, n == 2);
             assert_int_equal(rig.results[n].r.outcome, n == 2 ? cases[i].outcome : VQ_OUTCOME_NONE);
         }
         vq_work_destroy(&rig.w);
     }
     begin(8);
+}
+
+static void test_an_endpoint_that_never_spoke_is_closed_and_fails_no_task(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    for (uint32_t tries = 1; tries <= 3; tries++) {
+        rig_fail(&rig, 0, VQ_END_NETWORK, -1);
+        rig_echo(&rig);
+        rig_wait(&rig, (int64_t)VQ_WORK_BACKOFF_MS << (tries - 1));
+    }
+    assert_int_equal(rig.calls_count, 0);
+    assert_int_equal(rig.results_count, 3);
+    for (uint32_t n = 0; n < 3; n++) {
+        assert_false(rig.results[n].r.final);
+        assert_int_equal(rig.results[n].r.outcome, VQ_OUTCOME_NONE);
+    }
+    assert_int_equal(rig.credits[0].state, VQ_POOL_NO_MODEL);
 }
 
 static void test_retry_after_of_a_provider_error_is_kept(void **state)
@@ -310,6 +329,8 @@ int main(void)
         cmocka_unit_test_teardown(test_notes_and_calls_in_order, teardown),
         cmocka_unit_test_teardown(test_without_a_spool_no_notes, teardown),
         cmocka_unit_test_teardown(test_tries_are_bounded_and_typed, teardown),
+        cmocka_unit_test_teardown(test_an_endpoint_that_never_spoke_is_closed_and_fails_no_task,
+                                  teardown),
         cmocka_unit_test_teardown(test_retry_after_of_a_provider_error_is_kept, teardown),
         cmocka_unit_test_teardown(test_what_a_retry_does_not_help_settles_at_once, teardown),
         cmocka_unit_test_teardown(test_a_rate_refusal_burns_no_try, teardown),
