@@ -99,7 +99,6 @@ struct vq_conf_judging {
     double audit_share; /* 0.1 of settled cells are swapped anyway */
     bool repair;
     bool truncate;
-    double retest;      /* 0: off */
     uint32_t tries_max; /* sends of one call, 6 */
 };
 

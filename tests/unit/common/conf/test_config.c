@@ -69,7 +69,7 @@ static void test_defaults_are_filled_in(void **state)
     assert_int_equal(j->total_timeout_ms, 300000);
     assert_int_equal(c->judging.pair_rule, VQ_PAIR_STRICT);
     assert_true(c->judging.lazy_swap && c->judging.repair && !c->judging.truncate);
-    assert_true(c->judging.audit_share == 0.1 && c->judging.retest == 0);
+    assert_true(c->judging.audit_share == 0.1);
     assert_int_equal(c->judging.tries_max, 6);
     assert_true(c->gates.separability_min == 0.05 && c->gates.kappa_min == 0.2 && c->gates.kappa);
     assert_int_equal(c->gates.separability, VQ_GATE_POINT);
@@ -378,7 +378,7 @@ static const char *const rich =
     "- {model: m, base_url: 'https://h/v1', key: 'file:keys/k', temperature: 0.7, price_input_usd: "
     "0.1, price_output_usd: 1e-05, name: \"1e3\"}\n"
     "- offline-a\n"
-    "judging: {pair_rule: lenient, retest: 0.02}\n"
+    "judging: {pair_rule: lenient, audit_share: 0.02}\n"
     "gates: {separability: interval, preference: and, overlap: off}\n"
     "regression: {cv: paper, estimator: lasso, num_final_vibes: 5}\n"
     "offline: {seed: 7, oracle: truth.csv}\n"
