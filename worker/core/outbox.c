@@ -153,6 +153,7 @@ static void resend_before(struct vq_work *w, uint64_t sent_no)
 void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
 {
     uint64_t last = 0;
+    bool held_enough = vq_work_holds_enough(w);
     for (uint32_t i = 0; i < ack->calls_count; i++) {
         struct vq_work_result *entry =
             vq_work_table_get(&w->results_by_id, vq_work_key_id(&ack->calls[i]));
@@ -177,6 +178,9 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
         entry_forget(w, entry);
     }
     resend_before(w, last);
+    if (held_enough && !vq_work_holds_enough(w)) {
+        w->credit_due = true; /* now, not at the next look: there may be nothing else to do */
+    }
 }
 
 void vq_work_outbox_session(struct vq_work *w)

@@ -175,14 +175,19 @@ int64_t vq_work_pool_when(const struct vq_work *w, const struct vq_work_pool *po
 
 /* ---- credit ---- */
 
+bool vq_work_holds_enough(const struct vq_work *w)
+{
+    return w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w) ||
+           w->asks_done > VQ_WORK_ASKS_MAX / 4;
+}
+
 static uint32_t want(const struct vq_work *w, const struct vq_work_pool *pool)
 {
     if (w->draining || w->orphaned || !pool->keyed || pool->state != VQ_POOL_OPEN ||
         pool->limit == 0) {
         return 0;
     }
-    if (w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w) ||
-        w->asks_done > VQ_WORK_ASKS_MAX / 4) {
+    if (vq_work_holds_enough(w)) {
         return pool->asks_open - pool->asks_done; /* what it has, no more for now */
     }
     double shard = 2.0 * w->spec->axes_count;
@@ -233,34 +238,46 @@ static bool keys_known(const struct vq_work *w)
     return true;
 }
 
-/* Speeds since the last look, and whether some wish has moved by a quarter. */
-static bool moved(struct vq_work *w)
+static bool credit_ready(const struct vq_work *w)
 {
-    double seconds = (double)(w->now_ns - w->credit_ns) / 1e9;
+    return w->link == VQ_WORK_LINK_OPEN && w->spec != NULL &&
+           vq_hash_eq(&w->spec->hash, &w->spec_wanted) && keys_known(w);
+}
+
+/* Whether some wish is off by a quarter from what the last CREDIT said. */
+static bool wish_moved(const struct vq_work *w)
+{
     bool changed = false;
     for (uint32_t i = 0; i < w->spec->judges_count; i++) {
-        struct vq_work_pool *pool = &w->pools[i];
-        pool->per_s = 0.5 * pool->per_s + 0.5 * (double)pool->closed / seconds;
-        pool->closed = 0;
-        double now = want(w, pool);
-        double then = pool->credited;
+        double now = want(w, &w->pools[i]);
+        double then = w->pools[i].credited;
         changed = changed || now > then * 1.25 || now < then * 0.75;
     }
     return changed;
 }
 
+/* Speeds since the last look. */
+static void look_at_speeds(struct vq_work *w)
+{
+    double seconds = (double)(w->now_ns - w->credit_ns) / 1e9;
+    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
+        struct vq_work_pool *pool = &w->pools[i];
+        pool->per_s = 0.5 * pool->per_s + 0.5 * (double)pool->closed / seconds;
+        pool->closed = 0;
+    }
+    w->credit_ns = w->now_ns;
+}
+
 void vq_work_credit_pump(struct vq_work *w)
 {
-    if (w->link != VQ_WORK_LINK_OPEN || w->spec == NULL ||
-        !vq_hash_eq(&w->spec->hash, &w->spec_wanted) || !keys_known(w)) {
+    if (!credit_ready(w)) {
         return;
     }
     bool look = w->now_ns - w->credit_ns >= VQ_WORK_MS(VQ_WORK_CREDIT_MS);
-    bool changed = look && moved(w);
     if (look) {
-        w->credit_ns = w->now_ns;
+        look_at_speeds(w);
     }
-    if (w->credit_due || changed) {
+    if (w->credit_due || (look && wish_moved(w))) {
         w->credit_due = false;
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
     }
@@ -268,7 +285,7 @@ void vq_work_credit_pump(struct vq_work *w)
 
 int64_t vq_work_credit_wake(const struct vq_work *w)
 {
-    if (w->link != VQ_WORK_LINK_OPEN || w->asks_open == 0) {
+    if (!credit_ready(w) || (w->asks_open == 0 && !wish_moved(w))) {
         return INT64_MAX;
     }
     return w->credit_ns + VQ_WORK_MS(VQ_WORK_CREDIT_MS);

@@ -317,6 +317,7 @@ void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
 void vq_work_pool_answered(struct vq_work *w, uint32_t judge);
 /* When the next call of `tokens` may start: now, later, or INT64_MAX. */
 int64_t vq_work_pool_when(const struct vq_work *w, const struct vq_work_pool *pool, double tokens);
+bool vq_work_holds_enough(const struct vq_work *w); /* no more is wanted for now */
 bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *credit);
 void vq_work_credit_pump(struct vq_work *w);
 int64_t vq_work_credit_wake(const struct vq_work *w);

@@ -186,8 +186,10 @@ static void test_no_call_starts_while_too_much_is_unacked(void **state)
     rig_wait(&rig, VQ_WORK_CREDIT_MS);
     /* it wants to hold what it still has to ask: what is done is not on its credit any more */
     assert_int_equal(rig.credits[0].tasks, 3 * 128 - ended);
+    uint32_t credits = rig.sent[VQ_MSG_CREDIT];
     rig_ack(&rig, 0, rig.results_count);
     assert_int_equal(rig.calls_count, 1); /* goes on */
+    assert_int_equal(rig.sent[VQ_MSG_CREDIT], credits + 1); /* says at once what it wants now */
 }
 
 /* ---- the parts ---- */
