@@ -370,6 +370,25 @@ static bool is_down(void *ctx)
     return !((struct rx *)ctx)->up;
 }
 
+/* SIGSTOP is asynchronous: what is sent before it has stopped may still be carried out. */
+static void stop_for_sure(pid_t pid)
+{
+    char path[64], text[256];
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    for (int i = 0; i < 2000; i++) {
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        bool read = fgets(text, sizeof(text), file) != NULL;
+        (void)fclose(file);
+        if (read && strstr(text, ") T ") != NULL) {
+            return;
+        }
+        (void)usleep(1000);
+    }
+    fail_msg("the server does not stop");
+}
+
 /* Redis dies under a commit: unknown; it comes back by itself, and begin tells what is true. */
 static void test_redis_killed(void **unused)
 {
@@ -377,7 +396,7 @@ static void test_redis_killed(void **unused)
     struct vq_run_state *state = fresh(1, 10, 0);
     const struct vq_standing one[] = {{1, 1}};
     struct answer a = {0};
-    assert_int_equal(kill(vq_redis_server_pid(rx->server), SIGSTOP), 0);
+    stop_for_sure(vq_redis_server_pid(rx->server));
     vq_run_state_apply(state, 1, one, 1, on_done, &a);
     assert_int_equal(kill(vq_redis_server_pid(rx->server), SIGKILL), 0);
     assert_int_equal(wait_for(&a).status, VQ_UNAVAILABLE);
