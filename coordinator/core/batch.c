@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #define CHUNK_BYTES (256u << 10)
+#define SPARES_MAX  32 /* chunks that a batch keeps for its next time: 8 MiB */
 
 /* ---- gathering ---- */
 
@@ -44,11 +45,18 @@ static char *chunk_take(struct vq_coord_gather *g, size_t n)
 {
     if (g->chunks == NULL || g->chunks->cap - g->chunks->bytes < n) {
         size_t cap = n > CHUNK_BYTES ? n : CHUNK_BYTES;
-        struct vq_coord_chunk *chunk = vq_alloc(1, sizeof(*chunk) + cap);
+        struct vq_coord_chunk *chunk = g->spares;
+        if (cap == CHUNK_BYTES && chunk != NULL) {
+            g->spares = chunk->next;
+            g->spares_count--;
+        } else {
+            chunk = vq_alloc(1, sizeof(*chunk) + cap);
+        }
         if (chunk == NULL) {
             return NULL;
         }
         chunk->cap = cap;
+        chunk->bytes = 0;
         chunk->next = g->chunks;
         g->chunks = chunk;
     }
@@ -122,28 +130,39 @@ enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task, enum v
     return VQ_OK;
 }
 
-/* Keeps one chunk, so that a quiet run does not allocate. */
+static void chunks_free(struct vq_coord_chunk *chunks)
+{
+    while (chunks != NULL) {
+        struct vq_coord_chunk *next = chunks->next;
+        vq_free(chunks);
+        chunks = next;
+    }
+}
+
+/* Keeps some chunks: a busy run fills as many again, and fresh memory costs more than what is
+ * copied into it. */
 static void gather_clear(struct vq_coord_gather *g)
 {
-    while (g->chunks != NULL && (g->chunks->next != NULL || g->chunks->cap > CHUNK_BYTES)) {
-        struct vq_coord_chunk *next = g->chunks->next;
-        vq_free(g->chunks);
-        g->chunks = next;
+    struct vq_coord_chunk *next;
+    for (struct vq_coord_chunk *chunk = g->chunks; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        if (chunk->cap == CHUNK_BYTES && g->spares_count < SPARES_MAX) {
+            chunk->next = g->spares;
+            g->spares = chunk;
+            g->spares_count++;
+        } else {
+            vq_free(chunk);
+        }
     }
-    if (g->chunks != NULL) {
-        g->chunks->bytes = 0;
-    }
+    g->chunks = NULL;
     g->results_count = g->failures_count = g->settled_count = 0;
     g->bytes = 0;
 }
 
 void vq_coord_gather_free(struct vq_coord_gather *g)
 {
-    while (g->chunks != NULL) {
-        struct vq_coord_chunk *next = g->chunks->next;
-        vq_free(g->chunks);
-        g->chunks = next;
-    }
+    chunks_free(g->chunks);
+    chunks_free(g->spares);
     vq_free(g->results);
     vq_free(g->workers);
     vq_free(g->failures);

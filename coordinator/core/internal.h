@@ -177,6 +177,8 @@ struct vq_coord_gather {
     struct vq_settled *settled;
     size_t settled_count, settled_cap;
     struct vq_coord_chunk *chunks; /* bytes of the results' spans */
+    struct vq_coord_chunk *spares; /* empty ones */
+    uint32_t spares_count;
     size_t bytes;
 };
 

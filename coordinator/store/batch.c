@@ -1,7 +1,7 @@
 /* Results that wait for one commit, copied into an arena whose blocks never move, so that spans
  * stay valid while it fills.
  * Invariant: a batch is filled by one thread and read by another, never both at once: the caller
- * hands it over.
+ * hands it over. Its results are copies of its own, or all of them lent.
  * Not its job: checking what a result says. */
 #include "coordinator/store/batch.h"
 
@@ -41,8 +41,8 @@ void vq_batch_destroy(struct vq_batch **batch)
         return;
     }
     drop_blocks(*batch);
-    vq_free((*batch)->results);
-    vq_free((*batch)->workers);
+    vq_free((*batch)->own_results);
+    vq_free((*batch)->own_workers);
     vq_free((*batch)->failures);
     vq_free(*batch);
     *batch = NULL;
@@ -50,6 +50,8 @@ void vq_batch_destroy(struct vq_batch **batch)
 
 void vq_batch_clear(struct vq_batch *batch)
 {
+    batch->results = batch->own_results;
+    batch->workers = batch->own_workers;
     batch->results_count = 0;
     batch->failures_count = 0;
     batch->bytes = 0;
@@ -82,6 +84,12 @@ static char *arena_take(struct vq_batch *batch, size_t bytes)
     return at;
 }
 
+static size_t text_bytes(const struct vq_result *result)
+{
+    return result->answer.bytes + result->finish_reason.bytes + result->model.bytes +
+           result->fingerprint.bytes + result->error.bytes;
+}
+
 /* Moves the texts of `result` into `to`, which has room for them. */
 static void keep_texts(struct vq_result *result, char *to)
 {
@@ -102,34 +110,52 @@ enum vq_status vq_batch_add(struct vq_batch *batch, const struct vq_result *resu
     if (worker.bytes > VQ_WORKER_NAME_BYTES) {
         worker.bytes = VQ_WORKER_NAME_BYTES;
     }
-    size_t texts = result->answer.bytes + result->finish_reason.bytes + result->model.bytes +
-                   result->fingerprint.bytes + result->error.bytes;
+    VQ_ASSERT(batch->results == batch->own_results); /* nothing is lent */
+    size_t texts = text_bytes(result);
     size_t bytes = texts + worker.bytes;
     if (bytes > VQ_BATCH_BYTES_MAX - batch->bytes) {
         return VQ_LIMIT;
     }
     size_t n = batch->results_count;
-    void *results = batch->results;
-    VQ_TRY(vq_grow(&results, &batch->results_cap, n + 1, sizeof(*batch->results),
+    void *results = batch->own_results;
+    VQ_TRY(vq_grow(&results, &batch->results_cap, n + 1, sizeof(*batch->own_results),
                    VQ_BATCH_RESULTS_MAX));
-    batch->results = results;
-    void *workers = batch->workers;
-    VQ_TRY(vq_grow(&workers, &batch->workers_cap, n + 1, sizeof(*batch->workers),
+    batch->results = batch->own_results = results;
+    void *workers = batch->own_workers;
+    VQ_TRY(vq_grow(&workers, &batch->workers_cap, n + 1, sizeof(*batch->own_workers),
                    VQ_BATCH_RESULTS_MAX));
-    batch->workers = workers;
+    batch->workers = batch->own_workers = workers;
     char *at = arena_take(batch, bytes);
     if (at == NULL) {
         return VQ_NOMEM;
     }
-    struct vq_result *kept = &batch->results[n];
+    struct vq_result *kept = &batch->own_results[n];
     *kept = *result;
     keep_texts(kept, at);
     if (worker.bytes > 0) {
         memcpy(at + texts, worker.at, worker.bytes);
     }
-    batch->workers[n] = vq_span(at + texts, worker.bytes);
+    batch->own_workers[n] = vq_span(at + texts, worker.bytes);
     batch->results_count++;
     batch->bytes += bytes;
+    return VQ_OK;
+}
+
+enum vq_status vq_batch_lend(struct vq_batch *batch, const struct vq_result *results,
+                             const struct vq_span *workers, size_t count)
+{
+    VQ_ASSERT(batch->results_count == 0);
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += text_bytes(&results[i]);
+    }
+    if (count > VQ_BATCH_RESULTS_MAX || bytes > VQ_BATCH_BYTES_MAX) {
+        return VQ_LIMIT;
+    }
+    batch->results = results;
+    batch->workers = workers;
+    batch->results_count = count;
+    batch->bytes = bytes;
     return VQ_OK;
 }
 

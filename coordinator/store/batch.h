@@ -10,9 +10,12 @@ struct vq_batch_failure {
 };
 
 struct vq_batch {
-    struct vq_result *results;
-    struct vq_span *workers; /* by result */
-    size_t results_count, results_cap, workers_cap;
+    const struct vq_result *results; /* own_results, or lent */
+    const struct vq_span *workers;   /* by result */
+    size_t results_count;
+    struct vq_result *own_results;
+    struct vq_span *own_workers;
+    size_t results_cap, workers_cap;
     struct vq_batch_failure *failures;
     size_t failures_count, failures_cap;
     struct block *blocks; /* the newest first */

@@ -141,8 +141,9 @@ static enum vq_status prepare(struct commit_ctx *c)
                 (struct failing){.task = f->task, .outcome = f->outcome};
         }
     }
-    qsort_r(c->by_call, n, sizeof(*c->by_call), cmp_call, batch->results);
-    qsort_r(c->by_request, n, sizeof(*c->by_request), cmp_request, batch->results);
+    qsort_r(c->by_call, n, sizeof(*c->by_call), cmp_call, (void *)(uintptr_t)batch->results);
+    qsort_r(c->by_request, n, sizeof(*c->by_request), cmp_request,
+            (void *)(uintptr_t)batch->results);
     qsort(c->failing, c->failing_count, sizeof(*c->failing), cmp_failing);
     qsort(c->cells, c->cells_count, sizeof(*c->cells), cmp_cell);
     size_t kept = 0;
@@ -283,6 +284,10 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               struct vq_error *err)
 {
     const struct vq_result *r = &c->batch->results[i];
+    struct vq_span worker = c->batch->workers[i];
+    if (worker.bytes > VQ_WORKER_NAME_BYTES) {
+        worker.bytes = VQ_WORKER_NAME_BYTES;
+    }
     struct vq_call_row row = {.call = r->call,
                               .request = r->request,
                               .task = r->task,
@@ -304,7 +309,7 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               .tokens_in = r->tokens_in,
                               .tokens_cached = r->tokens_cached,
                               .tokens_out = r->tokens_out,
-                              .worker = c->batch->workers[i],
+                              .worker = worker,
                               .model = r->model,
                               .error = r->error};
     struct vq_ledger_key key = vq_ledger_key_call(c->run, &r->call);

@@ -11,8 +11,8 @@
 #define VQ_BATCH_RESULTS_MAX 65536
 #define VQ_BATCH_BYTES_MAX   (256u << 20)
 
-/* Results gathered for one commit; owns copies of everything. Filled by the loop thread, then
- * handed to the job whole. */
+/* Results gathered for one commit: copies of its own, or all of them lent. Filled by the loop
+ * thread, then handed to the job whole. */
 struct vq_batch;
 enum vq_status vq_batch_create(struct vq_batch **ret_batch) VQ_WARN_UNUSED;
 void vq_batch_destroy(struct vq_batch **batch);
@@ -21,6 +21,10 @@ void vq_batch_clear(struct vq_batch *batch); /* keeps its memory */
  * VQ_WORKER_NAME_BYTES count. */
 enum vq_status vq_batch_add(struct vq_batch *batch, const struct vq_result *result,
                             struct vq_span worker) VQ_WARN_UNUSED;
+/* All results at once, not copied: they and what they point to stay the caller's, unchanged until
+ * the batch is cleared. The batch holds none yet, and takes no more. VQ_LIMIT. */
+enum vq_status vq_batch_lend(struct vq_batch *batch, const struct vq_result *results,
+                             const struct vq_span *workers, size_t count) VQ_WARN_UNUSED;
 /* A failure that comes with no result, such as VQ_OUTCOME_WORKER_LOST: settles the task if it is
  * still open. */
 enum vq_status vq_batch_fail(struct vq_batch *batch, uint64_t task,

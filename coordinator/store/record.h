@@ -58,5 +58,7 @@ enum vq_status vq_record_read_meta(struct vq_span key, struct vq_span value,
 
 /* CRC-32C (Castagnoli), continued from `crc`; 0 begins. */
 uint32_t vq_crc32c(uint32_t crc, const void *bytes, size_t n);
+uint32_t vq_crc32c_plain(uint32_t crc, const void *bytes,
+                         size_t n); /* without the processor's help */
 
 #endif

@@ -522,6 +522,27 @@ static void test_batch_bounds(void **state)
     assert_int_equal(vq_batch_results(fx->batch), 0);
 }
 
+static void test_lent_results(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_result results[2] = {fx_answer(fx, 0, SAYS_A), fx_answer(fx, 4, SAYS_A)};
+    struct vq_span workers[2] = {vq_span_str("w"), vq_span_str("w")};
+    struct vq_commit commit;
+    assert_int_equal(vq_batch_lend(fx->batch, results, workers, 2), VQ_OK);
+    assert_ptr_equal(vq_batch_at(fx->batch, 1), &results[1]);
+    assert_int_equal(vq_batch_bytes(fx->batch), 2 * results[0].answer.bytes +
+                                                    2 * results[0].model.bytes +
+                                                    2 * results[0].finish_reason.bytes);
+    fx_commit(fx, &commit);
+    vq_commit_free(&commit);
+    assert_int_equal(fx_outcome(fx, 0), VQ_OUTCOME_FIRST);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
+    assert_int_equal(vq_batch_results(fx->batch), 0); /* given back; now of its own again */
+    struct vq_result own = fx_answer(fx, 6, SAYS_A);
+    fx_commit_one(fx, &own);
+    assert_int_equal(fx_outcome(fx, 6), VQ_OUTCOME_FIRST);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
 
 int main(void)
@@ -548,6 +569,7 @@ int main(void)
         CASE(test_unknown_run),
         CASE(test_no_memory),
         CASE(test_batch_bounds),
+        CASE(test_lent_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,16 @@ static void test_crc(void **state)
     assert_int_equal(vq_crc32c(0, "123456789", 9), 0xe3069283u);
     assert_int_equal(vq_crc32c(vq_crc32c(0, "12345", 5), "6789", 4), 0xe3069283u);
     assert_int_equal(vq_crc32c(0, "", 0), 0);
+    /* With and without the processor's help, at every length and alignment. */
+    char bytes[64];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (char)(i * 37 + 11);
+    }
+    for (size_t at = 0; at < 8; at++) {
+        for (size_t n = 0; n + at <= sizeof(bytes); n++) {
+            assert_int_equal(vq_crc32c(7, bytes + at, n), vq_crc32c_plain(7, bytes + at, n));
+        }
+    }
 }
 
 static void test_round_trip(void **state)
