@@ -292,11 +292,16 @@ static void finished(struct sim *s)
 {
     sim_say(s, "FINISHED");
     s->coord.finished = true;
+    bool column_whole = s->store.column_commits == s->store.commits; /* else: rebuilt first */
+    if (s->coord.batch != NULL) {
+        sim_fail(s, "finished with a commit in flight");
+    }
     for (uint64_t task = 0; task < vq_grid_tasks(&s->grid); task++) {
         struct vq_task_view view;
         sim_store_state(&s->store, task, &view);
         enum vq_outcome outcome = vq_coord_outcome(s->coord.core, task);
-        if (view.outcome != outcome || outcome == VQ_OUTCOME_NONE) {
+        if (view.outcome != outcome || outcome == VQ_OUTCOME_NONE ||
+            (column_whole && s->store.column[task] != outcome)) {
             sim_fail(s, "I1: finished, and task %llu is %s in the store and %s in the core",
                      (unsigned long long)task, vq_outcome_name(view.outcome),
                      vq_outcome_name(outcome));

@@ -42,7 +42,7 @@ void sim_send_to_worker(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     encode(s, msg);
     int64_t at_ns = arrival(s, w, 1);
     sim_push_bytes(s, at_ns, EV_TO_WORKER, i, w->connection, w->life, vq_buf_span(&s->frame));
-    if (sim_chance(s, s->knobs.duplicate) && msg->type != VQ_MSG_LEASE) {
+    if (sim_chance(s, s->knobs.duplicate)) {
         sim_push_bytes(s, arrival(s, w, 1), EV_TO_WORKER, i, w->connection, w->life,
                        vq_buf_span(&s->frame));
     }
