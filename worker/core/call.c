@@ -251,8 +251,11 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     ask->answer = NULL;
     ask->answer_bytes = 0;
     ask->state = VQ_WORK_ASK_DONE;
+    bool held_enough = vq_work_holds_enough(w);
     w->asks_done++;
     w->pools[ask->lease->judge].asks_done++;
+    w->credit_due |=
+        !held_enough && vq_work_holds_enough(w); /* before more comes than it may hold */
     vq_work_ask_decide(w, ask, outcome);
     if (ask->cancelled) {
         vq_work_ask_close(w, ask); /* nobody waits for its ACK */
