@@ -188,7 +188,7 @@ static void test_no_call_starts_while_too_much_is_unacked(void **state)
     assert_int_equal(rig.credits[0].tasks, 3 * 128 - ended);
     uint32_t credits = rig.sent[VQ_MSG_CREDIT];
     rig_ack(&rig, 0, rig.results_count);
-    assert_int_equal(rig.calls_count, 1); /* goes on */
+    assert_int_equal(rig.calls_count, 1);                   /* goes on */
     assert_int_equal(rig.sent[VQ_MSG_CREDIT], credits + 1); /* says at once what it wants now */
 }
 
