@@ -114,6 +114,9 @@ static void settle(struct joined *j)
             struct vq_id call = j->calls[i];
             answer_call(j, &call);
         }
+        if (count == 0) {
+            continue;
+        }
         memmove(j->calls, j->calls + count, (j->calls_count - count) * sizeof(*j->calls));
         j->calls_count -= count;
     }
