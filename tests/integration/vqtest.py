@@ -67,7 +67,9 @@ class Offline:
         self.url = found.group(1)
 
     def log(self):
-        return [json.loads(line) for line in self.log_path.read_text().splitlines()] if self.log_path.exists() else []
+        """The whole lines so far: the server may be in the middle of one."""
+        text = self.log_path.read_text() if self.log_path.exists() else ""
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
     def requests(self):
         return [line for line in self.log() if line.get("event") == "request"]
