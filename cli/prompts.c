@@ -26,7 +26,7 @@ static enum vq_status export_templates(const char *folder, struct vq_error *err)
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         return vq_fail(err, VQ_INVALID, "cannot make the folder %s: %s", folder, strerror(errno));
     }
-    for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
+    for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
         char *path;
         VQ_TRY(vq_path_join(folder, vq_template_file((enum vq_template_kind)k), &path));
         struct stat st;

@@ -103,6 +103,15 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
     for (uint32_t i = 0; i < c->judges_count; i++) {
         VQ_TRY(absolute_key(base_dir, &c->judges[i].key));
     }
+    for (uint32_t i = 0; i < c->preference_judges_count; i++) {
+        VQ_TRY(absolute_key(base_dir, &c->preference_judges[i].key));
+    }
+    struct vq_conf_judge *const roles[] = {c->proposer, c->reducer, c->embedder};
+    for (size_t i = 0; i < VQ_COUNT(roles); i++) {
+        if (roles[i] != NULL) {
+            VQ_TRY(absolute_key(base_dir, &roles[i]->key));
+        }
+    }
     return VQ_OK;
 }
 

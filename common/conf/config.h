@@ -10,10 +10,39 @@
 #define VQ_VIBES_MAX        1000
 #define VQ_NAME_BYTES_MAX   256
 #define VQ_AXIS_BYTES_MAX   4096
+#define VQ_EMBEDDER_NONE    "none" /* the embedder's model when there is to be none */
 
 enum vq_method {
     VQ_METHOD_PRESET,
-    VQ_METHOD_VIBES
+    VQ_METHOD_VIBES,
+    VQ_METHOD_DISCOVER
+};
+enum vq_preference_source {
+    VQ_PREFERENCE_DATA, /* the data's column, if it has one */
+    VQ_PREFERENCE_JUDGE /* labelled by preference_judges where the data has no column */
+};
+enum vq_clustering {
+    VQ_CLUSTERING_AUTO, /* from cluster_threshold axes on */
+    VQ_CLUSTERING_ALWAYS,
+    VQ_CLUSTERING_NEVER
+};
+enum vq_conf_linkage {
+    VQ_CONF_LINKAGE_WARD,
+    VQ_CONF_LINKAGE_AVERAGE,
+    VQ_CONF_LINKAGE_COMPLETE
+};
+enum vq_misclassified {
+    VQ_MISCLASSIFIED_MM,
+    VQ_MISCLASSIFIED_MM_OR_PP
+};
+enum vq_carried {
+    VQ_CARRIED_SURVIVING,
+    VQ_CARRIED_ALL
+};
+enum vq_final_order {
+    VQ_FINAL_LARS,
+    VQ_FINAL_SEPARABILITY,
+    VQ_FINAL_P_VALUE
 };
 enum vq_pair_rule {
     VQ_PAIR_STRICT,
@@ -93,6 +122,32 @@ struct vq_conf_judge {
     uint32_t total_timeout_ms;      /* 300,000 */
 };
 
+/* Discovery, reduction and iteration; used by `method: discover`. */
+struct vq_conf_vibecheck {
+    char *preset;   /* "none", "paper-hc3", ...: defaults of other keys */
+    uint32_t d;     /* rows shown to the proposer in an iteration */
+    uint32_t batch; /* of them in one call */
+    uint32_t iterations;
+    uint32_t num_eval_vibes;  /* new vibes validated in an iteration; 0: all */
+    uint32_t num_final_vibes; /* 0: keep all that pass */
+    uint32_t k;               /* "K": most axes after the final reducer */
+    uint32_t clusters;
+    uint32_t cluster_threshold; /* axes from which on `auto` clusters */
+    enum vq_clustering clustering;
+    enum vq_conf_linkage linkage;
+    uint32_t discovery_calls; /* 1 or 2 */
+    bool dedup;
+    bool list_rejected; /* the proposer is told what was rejected already */
+    enum vq_carried carried;
+    enum vq_misclassified misclassified;
+    uint32_t min_misclassified; /* go on only with more rows than this; 0: d */
+    double mm_stop;             /* stop at this MM train accuracy; 0: off */
+    enum vq_final_order final_order;
+    bool shuffle_outputs; /* which output is shown as 1 changes by batch */
+    bool compare_presets; /* the preset vibes are scored beside the discovered ones */
+    bool question_types;  /* one more call a kept vibe: the kinds of questions it shows on */
+};
+
 struct vq_conf_judging {
     enum vq_pair_rule pair_rule;
     bool lazy_swap;     /* default: on under strict, refused under the others */
@@ -100,6 +155,9 @@ struct vq_conf_judging {
     bool repair;
     bool truncate;
     uint32_t tries_max; /* sends of one call, 6 */
+    bool early_stop;    /* a vibe that fails on the first early_stop_rows is not asked further */
+    uint32_t early_stop_rows;
+    double retest; /* share of the cells that is asked once more, for the judges' flip rate */
 };
 
 struct vq_conf_gates {
@@ -116,7 +174,11 @@ struct vq_conf_regression {
     enum vq_cv cv;
     enum vq_estimator estimator;
     uint32_t bootstrap_draws; /* 1,000 */
-    uint32_t num_final_vibes; /* 0: keep all that pass */
+};
+
+struct vq_conf_report {
+    char *by;          /* NULL, or a user's column: separability and MM for each of its values */
+    uint32_t examples; /* for each vibe and direction */
 };
 
 struct vq_conf_offline { /* the built-in server, when a judge needs it */
@@ -135,9 +197,17 @@ struct vq_config {
     uint32_t vibes_count;
     struct vq_conf_judge *judges;
     uint32_t judges_count;
+    enum vq_preference_source preference;
+    struct vq_conf_judge *preference_judges; /* none: `judges` */
+    uint32_t preference_judges_count;
+    struct vq_conf_judge *proposer; /* NULL: the first judge */
+    struct vq_conf_judge *reducer;  /* NULL: the proposer */
+    struct vq_conf_judge *embedder; /* NULL: the built-in one; model "none": no embedding */
+    struct vq_conf_vibecheck vibecheck;
     struct vq_conf_judging judging;
     struct vq_conf_gates gates;
     struct vq_conf_regression regression;
+    struct vq_conf_report report;
     struct vq_conf_offline offline;
     char *prompts_dir; /* NULL: the built-in templates */
     char *redis_url; /* NULL: a private server; redis://[:password@]host:port[/db] or unix://path */

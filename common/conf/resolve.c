@@ -130,8 +130,55 @@ static bool text_is(const struct vq_node *node, const char *text)
     return node != NULL && node->kind == VQ_NODE_SCALAR && strcmp(node->text, text) == 0;
 }
 
+/* The values that the VibeCheck paper gives for its data sets (its Table 5 and the published configurations). */
+static enum vq_status add_paper_defaults(struct vq_node *root)
+{
+    static const struct {
+        const char *preset;
+        const char *d, *batch, *iterations, *clusters;
+    } papers[] = {{"paper-hc3", "40", "5", "3", "3"},
+                  {"paper-arena", "20", "5", "3", "10"},
+                  {"paper-cnndm", "20", "2", "3", "5"},
+                  {"paper-math", "20", "5", "1", "3"},
+                  {"paper-coco", "20", "5", "1", "3"}};
+    const struct vq_node *preset = vq_node_at(root, "vibecheck.preset");
+    for (size_t i = 0; i < VQ_COUNT(papers); i++) {
+        if (!text_is(preset, papers[i].preset)) {
+            continue;
+        }
+        VQ_TRY(add_if_missing(root, NULL, "method", "discover"));
+        VQ_TRY(add_if_missing(root, "vibecheck", "d", papers[i].d));
+        VQ_TRY(add_if_missing(root, "vibecheck", "batch", papers[i].batch));
+        VQ_TRY(add_if_missing(root, "vibecheck", "iterations", papers[i].iterations));
+        VQ_TRY(add_if_missing(root, "vibecheck", "clusters", papers[i].clusters));
+        VQ_TRY(add_if_missing(root, "data", "ties", "drop_all"));
+        VQ_TRY(add_if_missing(root, "gates", "overlap", "pearson"));
+        return add_if_missing(root, "regression", "cv", "paper");
+    }
+    return VQ_OK;
+}
+
+/* A list of axes is longer than a verdict. */
+#define ROLE_TOKENS_TEXT "2000"
+
+static enum vq_status add_judge_defaults(struct vq_node *judge, bool writes_lists)
+{
+    if (judge == NULL || judge->kind != VQ_NODE_MAP) {
+        return VQ_OK;
+    }
+    const struct vq_node *model = vq_node_get(judge, "model");
+    if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_node_get(judge, "name") == NULL) {
+        VQ_TRY(add_scalar(judge, "name", model->text, false));
+    }
+    if (writes_lists && vq_node_get(judge, "max_tokens") == NULL) {
+        VQ_TRY(add_scalar(judge, "max_tokens", ROLE_TOKENS_TEXT, true));
+    }
+    return VQ_OK;
+}
+
 static enum vq_status add_dependent_defaults(struct vq_node *root)
 {
+    VQ_TRY(add_paper_defaults(root));
     const struct vq_node *vibes = vq_node_get(root, "vibes");
     bool has_vibes = vibes != NULL && vibes->kind == VQ_NODE_LIST && vibes->items_count > 0;
     VQ_TRY(add_if_missing(root, NULL, "method", has_vibes ? "vibes" : "preset"));
@@ -139,14 +186,19 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
     bool strict = rule == NULL || text_is(rule, "strict");
     VQ_TRY(add_if_missing(root, "judging", "lazy_swap", strict ? "true" : "false"));
     bool preset = text_is(vq_node_get(root, "method"), "preset");
+    bool discover = text_is(vq_node_get(root, "method"), "discover");
     VQ_TRY(add_if_missing(root, "gates", "overlap", preset ? "off" : "cosine"));
-    const struct vq_node *judges = vq_node_get(root, "judges");
-    for (uint32_t i = 0; judges != NULL && i < judges->items_count; i++) {
-        struct vq_node *judge = judges->items[i];
-        const struct vq_node *model = vq_node_get(judge, "model");
-        if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_node_get(judge, "name") == NULL) {
-            VQ_TRY(add_scalar(judge, "name", model->text, false));
+    VQ_TRY(add_if_missing(root, "vibecheck", "num_final_vibes", discover ? "10" : "0"));
+    static const char *const lists[] = {"judges", "preference_judges"};
+    for (size_t k = 0; k < VQ_COUNT(lists); k++) {
+        const struct vq_node *judges = vq_node_get(root, lists[k]);
+        for (uint32_t i = 0; judges != NULL && i < judges->items_count; i++) {
+            VQ_TRY(add_judge_defaults(judges->items[i], false));
         }
+    }
+    static const char *const roles[] = {"proposer", "reducer", "embedder"};
+    for (size_t k = 0; k < VQ_COUNT(roles); k++) {
+        VQ_TRY(add_judge_defaults(vq_node_get(root, roles[k]), true));
     }
     return VQ_OK;
 }
@@ -398,7 +450,7 @@ static enum vq_status check_map(struct walk *walk, const struct vq_key *keys, st
         }
         if (key->by_default != NULL) {
             VQ_TRY(add_scalar(map, key->key, key->by_default, key->kind != VQ_KEY_KIND_TEXT));
-        } else if (key->kind == VQ_KEY_KIND_SECTION) {
+        } else if (key->kind == VQ_KEY_KIND_SECTION && !key->optional) {
             struct vq_node *section;
             VQ_TRY(section_of(map, key->key, &section));
             VQ_TRY(check_map(walk, key->keys, section));

@@ -169,6 +169,11 @@ static enum vq_status check_vibes(const struct rules *r)
                       "`preset` uses the built-in vibes; leave out the list under vibes:, or say "
                       "method: vibes");
     }
+    if (c->method == VQ_METHOD_DISCOVER && c->vibes_count > 0) {
+        return broken(r, "method",
+                      "`discover` finds the vibes itself; leave out the list under vibes:, or say "
+                      "method: vibes");
+    }
     for (uint32_t i = 0; i < c->vibes_count; i++) {
         VQ_TRY(check_vibe(r, i));
     }
@@ -223,63 +228,84 @@ static enum vq_status check_endpoint(const struct rules *r, const struct vq_conf
 }
 
 /* "judges[2].key" in a static-free way: the caller's array. */
-static const char *judge_path(uint32_t i, const char *key, char ret_path[PATH_BYTES_MAX])
+static const char *path_of(const char *place, const char *key, char ret_path[PATH_BYTES_MAX])
 {
-    (void)snprintf(ret_path, PATH_BYTES_MAX, "judges[%u]%s%s", i, key == NULL ? "" : ".",
+    (void)snprintf(ret_path, PATH_BYTES_MAX, "%s%s%s", place, key == NULL ? "" : ".",
                    key == NULL ? "" : key);
     return ret_path;
 }
 
-static enum vq_status check_judge(const struct rules *r, uint32_t i)
+/* One model, wherever it stands: `place` is "judges[2]" or "proposer". */
+static enum vq_status check_judge(const struct rules *r, const struct vq_conf_judge *j,
+                                  const char *place)
 {
-    const struct vq_conf_judge *j = &r->config->judges[i];
     char path[PATH_BYTES_MAX];
     if (!is_name(j->model)) {
-        return broken(r, judge_path(i, "model", path),
-                      "missing; a judge needs the name of its model");
+        return broken(r, path_of(place, "model", path), "missing; name the model");
     }
     if (!is_name(j->name)) {
-        return broken(r, judge_path(i, "name", path), "a name is one line, at most %d bytes",
+        return broken(r, path_of(place, "name", path), "a name is one line, at most %d bytes",
                       VQ_NAME_BYTES_MAX);
     }
-    for (uint32_t k = 0; k < i; k++) {
-        if (strcmp(r->config->judges[k].name, j->name) == 0) {
-            return broken(
-                r, judge_path(i, NULL, path),
-                "the name \"%.80s\" is already that of judges[%u]; give each its own name", j->name,
-                k);
-        }
-    }
-    VQ_TRY(check_endpoint(r, j, judge_path(i, "base_url", path)));
+    VQ_TRY(check_endpoint(r, j, path_of(place, "base_url", path)));
     if (j->key != NULL) {
-        VQ_TRY(check_key(r, judge_path(i, "key", path), j->key));
+        VQ_TRY(check_key(r, path_of(place, "key", path), j->key));
     }
     if (j->identity != NULL && !is_name(j->identity)) {
-        return broken(r, judge_path(i, "identity", path),
+        return broken(r, path_of(place, "identity", path),
                       "an identity is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
     }
     if ((j->price_input_usd < 0) != (j->price_output_usd < 0)) {
         return broken(
-            r, judge_path(i, j->price_input_usd < 0 ? "price_output_usd" : "price_input_usd", path),
+            r,
+            path_of(place, j->price_input_usd < 0 ? "price_output_usd" : "price_input_usd", path),
             "set price_input_usd and price_output_usd, or neither");
     }
     if (j->connect_timeout_ms > j->total_timeout_ms ||
         j->first_byte_timeout_ms > j->total_timeout_ms) {
-        return broken(r, judge_path(i, "total_timeout_ms", path),
+        return broken(r, path_of(place, "total_timeout_ms", path),
                       "must be at least connect_timeout_ms and first_byte_timeout_ms");
+    }
+    return VQ_OK;
+}
+
+static enum vq_status check_list(const struct rules *r, const struct vq_conf_judge *judges,
+                                 uint32_t count, const char *key)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char place[PATH_BYTES_MAX];
+        (void)snprintf(place, sizeof(place), "%s[%u]", key, i);
+        VQ_TRY(check_judge(r, &judges[i], place));
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(judges[k].name, judges[i].name) == 0) {
+                return broken(
+                    r, place,
+                    "the name \"%.80s\" is already that of %s[%u]; give each its own name",
+                    judges[i].name, key, k);
+            }
+        }
     }
     return VQ_OK;
 }
 
 static enum vq_status check_judges(const struct rules *r)
 {
-    if (r->config->judges_count == 0) {
+    const struct vq_config *c = r->config;
+    if (c->judges_count == 0) {
         return broken(
             r, "judges",
             "missing; name at least one model, for example judges: [offline-a, offline-b]");
     }
-    for (uint32_t i = 0; i < r->config->judges_count; i++) {
-        VQ_TRY(check_judge(r, i));
+    VQ_TRY(check_list(r, c->judges, c->judges_count, "judges"));
+    VQ_TRY(check_list(r, c->preference_judges, c->preference_judges_count, "preference_judges"));
+    if (c->proposer != NULL) {
+        VQ_TRY(check_judge(r, c->proposer, "proposer"));
+    }
+    if (c->reducer != NULL) {
+        VQ_TRY(check_judge(r, c->reducer, "reducer"));
+    }
+    if (c->embedder != NULL && strcmp(c->embedder->model, VQ_EMBEDDER_NONE) != 0) {
+        VQ_TRY(check_judge(r, c->embedder, "embedder"));
     }
     return VQ_OK;
 }

@@ -16,7 +16,17 @@
         name##_count = VQ_COUNT(name)                                                              \
     }
 
-WORDS(method_words, {"preset", VQ_METHOD_PRESET}, {"vibes", VQ_METHOD_VIBES});
+WORDS(method_words, {"preset", VQ_METHOD_PRESET}, {"vibes", VQ_METHOD_VIBES},
+      {"discover", VQ_METHOD_DISCOVER});
+WORDS(preference_words, {"data", VQ_PREFERENCE_DATA}, {"judge", VQ_PREFERENCE_JUDGE});
+WORDS(clustering_words, {"auto", VQ_CLUSTERING_AUTO}, {"always", VQ_CLUSTERING_ALWAYS},
+      {"never", VQ_CLUSTERING_NEVER});
+WORDS(linkage_words, {"ward", VQ_CONF_LINKAGE_WARD}, {"average", VQ_CONF_LINKAGE_AVERAGE},
+      {"complete", VQ_CONF_LINKAGE_COMPLETE});
+WORDS(misclassified_words, {"mm", VQ_MISCLASSIFIED_MM}, {"mm_or_pp", VQ_MISCLASSIFIED_MM_OR_PP});
+WORDS(carried_words, {"surviving", VQ_CARRIED_SURVIVING}, {"all", VQ_CARRIED_ALL});
+WORDS(final_order_words, {"lars", VQ_FINAL_LARS}, {"separability", VQ_FINAL_SEPARABILITY},
+      {"p_value", VQ_FINAL_P_VALUE});
 WORDS(ties_words, {"keep", VQ_TIES_KEEP}, {"drop_all", VQ_TIES_DROP_ALL});
 WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
       {"forward", VQ_PAIR_FORWARD});
@@ -30,7 +40,13 @@ WORDS(estimator_words, {"l2_cv", VQ_ESTIMATOR_L2_CV}, {"elasticnet", VQ_ESTIMATO
       {"lasso", VQ_ESTIMATOR_LASSO});
 
 /* The same words for sentences. */
-#define method_words_text            "preset|vibes"
+#define method_words_text            "preset|vibes|discover"
+#define preference_words_text        "data|judge"
+#define clustering_words_text        "auto|always|never"
+#define linkage_words_text           "ward|average|complete"
+#define misclassified_words_text     "mm|mm_or_pp"
+#define carried_words_text           "surviving|all"
+#define final_order_words_text       "lars|separability|p_value"
 #define ties_words_text              "keep|drop_all"
 #define pair_rule_words_text         "strict|lenient|forward"
 #define gate_separability_words_text "point|interval"
@@ -89,9 +105,11 @@ WORDS(estimator_words, {"l2_cv", VQ_ESTIMATOR_L2_CV}, {"elasticnet", VQ_ESTIMATO
 BOTH(data, VQ_KEYS_DATA);
 BOTH(vibe, VQ_KEYS_VIBE);
 BOTH(judge, VQ_KEYS_JUDGE);
+BOTH(vibecheck, VQ_KEYS_VIBECHECK);
 BOTH(judging, VQ_KEYS_JUDGING);
 BOTH(gates, VQ_KEYS_GATES);
 BOTH(regression, VQ_KEYS_REGRESSION);
+BOTH(report, VQ_KEYS_REPORT);
 BOTH(offline, VQ_KEYS_OFFLINE);
 
 /* prompts.dir and redis.url are sections in YAML and plain members of struct vq_config: their offsets count from the
@@ -115,6 +133,11 @@ static const cyaml_schema_value_t judge_value = {
 #define CY_SECTION(key, member, fields)                                                            \
     CYAML_FIELD_MAPPING(key, CYAML_FLAG_OPTIONAL, struct vq_config, member, fields)
 
+/* One model in a role of its own; left out, another model stands in. */
+#define CY_ROLE(role)                                                                              \
+    CYAML_FIELD_MAPPING_PTR(#role, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,     \
+                            role, judge_fields)
+
 static const cyaml_schema_field_t run_fields[] = {
     VQ_KEYS_RUN(CY) CY_SECTION("data", data, data_fields),
     CYAML_FIELD_SEQUENCE_FIXED("models", CYAML_FLAG_DEFAULT, struct vq_config, models, &model_value,
@@ -123,9 +146,16 @@ static const cyaml_schema_field_t run_fields[] = {
                          &vibe_value, 0, VQ_VIBES_MAX),
     CYAML_FIELD_SEQUENCE("judges", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
                          judges, &judge_value, 0, VQ_JUDGES_MAX),
+    CYAML_FIELD_SEQUENCE("preference_judges", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                         struct vq_config, preference_judges, &judge_value, 0, VQ_JUDGES_MAX),
+    CY_ROLE(proposer),
+    CY_ROLE(reducer),
+    CY_ROLE(embedder),
+    CY_SECTION("vibecheck", vibecheck, vibecheck_fields),
     CY_SECTION("judging", judging, judging_fields),
     CY_SECTION("gates", gates, gates_fields),
     CY_SECTION("regression", regression, regression_fields),
+    CY_SECTION("report", report, report_fields),
     CY_SECTION("offline", offline, offline_fields),
     CY_SECTION("prompts", prompts_dir, prompts_fields),
     CY_SECTION("redis", redis_url, redis_fields),
@@ -137,6 +167,12 @@ static const cyaml_schema_value_t run_schema = {
 #define OUR_SECTION(name, scalar)                                                                  \
     {                                                                                              \
         .key = #name, .kind = VQ_KEY_KIND_SECTION, .keys = name##_keys, .scalar_key = scalar       \
+    }
+
+#define OUR_ROLE(role, text)                                                                       \
+    {                                                                                              \
+        .key = #role, .kind = VQ_KEY_KIND_SECTION, .keys = judge_keys, .scalar_key = "model",      \
+        .optional = true, .meaning = text                                                          \
     }
 
 static const struct vq_key run_keys[] = {
@@ -157,9 +193,22 @@ static const struct vq_key run_keys[] = {
      .items_max = VQ_JUDGES_MAX,
      .meaning =
          "Who compares the outputs: maps of the keys below, or plain model names. Required."},
+    {.key = "preference_judges",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = judge_keys,
+     .scalar_key = "model",
+     .items_max = VQ_JUDGES_MAX,
+     .meaning = "Who labels rows under `preference: judge`, written like `judges`. Not set: the "
+                "judges."},
+    OUR_ROLE(proposer, "Who proposes axes, written like a judge. Not set: the first judge."),
+    OUR_ROLE(reducer, "Who merges and shortens lists of axes. Not set: the proposer."),
+    OUR_ROLE(embedder, "Who turns axes into vectors. Not set: the built-in `offline-embed`; "
+                       "`none`: nobody, and all axes are one group."),
+    OUR_SECTION(vibecheck, "preset"),
     OUR_SECTION(judging, NULL),
     OUR_SECTION(gates, NULL),
     OUR_SECTION(regression, NULL),
+    OUR_SECTION(report, "by"),
     OUR_SECTION(offline, NULL),
     OUR_SECTION(prompts, "dir"),
     OUR_SECTION(redis, "url"),

@@ -31,6 +31,7 @@ struct vq_key {
     const char
         *scalar_key;    /* a section given as one scalar is this key of it; NULL: it may not be */
     uint32_t items_max; /* of lists */
+    bool optional; /* a section that, not given, stays absent instead of getting its defaults */
     const char *meaning;
 };
 

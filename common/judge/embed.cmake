@@ -1,4 +1,5 @@
-# Turns prompts/* into one C file: cmake -DPROMPTS=dir -DOUT=file -P embed.cmake. Texts become byte arrays; the preset
+cmake_minimum_required(VERSION 3.20)
+# Turns prompts/* into one C file: cmake -DPROMPTS=dir -DTEMPLATES=name,... -DOUT=file -P embed.cmake. Texts become byte arrays; the preset
 # axes, a list of name, low and high, become an array of struct vq_axis. What it cannot read ends the build.
 
 function(embed_text symbol file)
@@ -65,6 +66,9 @@ function(embed_axes file)
 endfunction()
 
 file(WRITE ${OUT} "/* Made from prompts/ by common/judge/embed.cmake. */\n#include \"common/judge/embedded.h\"\n\n")
-embed_text(vq_embedded_judge ${PROMPTS}/judge.txt)
-embed_text(vq_embedded_repair ${PROMPTS}/repair.txt)
+string(REPLACE "," ";" TEMPLATES "${TEMPLATES}")
+foreach(file IN LISTS TEMPLATES)
+    string(REPLACE "-" "_" symbol ${file})
+    embed_text(vq_embedded_${symbol} ${PROMPTS}/${file}.txt)
+endforeach()
 embed_axes(${PROMPTS}/preset-vibes.yaml)

@@ -6,6 +6,18 @@
 
 extern const struct vq_span vq_embedded_judge;
 extern const struct vq_span vq_embedded_repair;
+extern const struct vq_span vq_embedded_preference;
+extern const struct vq_span vq_embedded_discover;
+extern const struct vq_span vq_embedded_differences;
+extern const struct vq_span vq_embedded_formalise;
+extern const struct vq_span vq_embedded_discover_again;
+extern const struct vq_span vq_embedded_summarise;
+extern const struct vq_span vq_embedded_simplify;
+extern const struct vq_span vq_embedded_reduce;
+extern const struct vq_span vq_embedded_dedup;
+extern const struct vq_span vq_embedded_generate;
+extern const struct vq_span vq_embedded_match;
+extern const struct vq_span vq_embedded_question_types;
 extern const struct vq_axis vq_embedded_axes[];
 extern const size_t vq_embedded_axes_count;
 

@@ -17,8 +17,17 @@ static const char *const placeholder_names[VQ_PLACEHOLDER__COUNT] = {
     [VQ_PLACEHOLDER_PROMPT] = "prompt",     [VQ_PLACEHOLDER_OUTPUT_A] = "output_a",
     [VQ_PLACEHOLDER_OUTPUT_B] = "output_b", [VQ_PLACEHOLDER_VIBE_NAME] = "vibe_name",
     [VQ_PLACEHOLDER_VIBE_LOW] = "vibe_low", [VQ_PLACEHOLDER_VIBE_HIGH] = "vibe_high",
-    [VQ_PLACEHOLDER_ANSWER] = "answer",
+    [VQ_PLACEHOLDER_ANSWER] = "answer",     [VQ_PLACEHOLDER_ROWS] = "rows",
+    [VQ_PLACEHOLDER_AXES] = "axes",         [VQ_PLACEHOLDER_AXIS] = "axis",
+    [VQ_PLACEHOLDER_NEW_AXES] = "new_axes", [VQ_PLACEHOLDER_REJECTED] = "rejected",
+    [VQ_PLACEHOLDER_COUNT] = "count",
 };
+
+#define P(name) (1u << VQ_PLACEHOLDER_##name)
+
+/* Sent as it stands: what the coordinator rendered. */
+static const char as_is_text[] = "@system\n{{output_a}}\n@user\n{{prompt}}\n";
+static const struct vq_span as_is = {as_is_text, sizeof(as_is_text) - 1};
 
 static const struct {
     const char *file;
@@ -26,11 +35,28 @@ static const struct {
     unsigned required; /* bit set of enum vq_placeholder: these and no others */
 } kinds[VQ_TEMPLATE__COUNT] = {
     [VQ_TEMPLATE_JUDGE] = {"judge.txt", &vq_embedded_judge,
-                           1u << VQ_PLACEHOLDER_PROMPT | 1u << VQ_PLACEHOLDER_OUTPUT_A |
-                               1u << VQ_PLACEHOLDER_OUTPUT_B | 1u << VQ_PLACEHOLDER_VIBE_NAME |
-                               1u << VQ_PLACEHOLDER_VIBE_LOW | 1u << VQ_PLACEHOLDER_VIBE_HIGH},
-    [VQ_TEMPLATE_REPAIR] = {"repair.txt", &vq_embedded_repair, 1u << VQ_PLACEHOLDER_ANSWER},
+                           P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(VIBE_NAME) | P(VIBE_LOW) |
+                               P(VIBE_HIGH)},
+    [VQ_TEMPLATE_REPAIR] = {"repair.txt", &vq_embedded_repair, P(ANSWER)},
+    [VQ_TEMPLATE_PREFERENCE] = {"preference.txt", &vq_embedded_preference,
+                                P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B)},
+    [VQ_TEMPLATE_DISCOVER] = {"discover.txt", &vq_embedded_discover, P(ROWS)},
+    [VQ_TEMPLATE_DIFFERENCES] = {"differences.txt", &vq_embedded_differences, P(ROWS)},
+    [VQ_TEMPLATE_FORMALISE] = {"formalise.txt", &vq_embedded_formalise, P(ANSWER)},
+    [VQ_TEMPLATE_DISCOVER_AGAIN] = {"discover-again.txt", &vq_embedded_discover_again,
+                                    P(ROWS) | P(AXES) | P(REJECTED)},
+    [VQ_TEMPLATE_SUMMARISE] = {"summarise.txt", &vq_embedded_summarise, P(AXES)},
+    [VQ_TEMPLATE_SIMPLIFY] = {"simplify.txt", &vq_embedded_simplify, P(AXES)},
+    [VQ_TEMPLATE_REDUCE] = {"reduce.txt", &vq_embedded_reduce, P(AXES) | P(COUNT)},
+    [VQ_TEMPLATE_DEDUP] = {"dedup.txt", &vq_embedded_dedup, P(AXES) | P(NEW_AXES)},
+    [VQ_TEMPLATE_GENERATE] = {"generate.txt", &vq_embedded_generate, P(COUNT)},
+    [VQ_TEMPLATE_MATCH] = {"match.txt", &vq_embedded_match, P(AXIS) | P(AXES)},
+    [VQ_TEMPLATE_QUESTION_TYPES] = {"question-types.txt", &vq_embedded_question_types,
+                                    P(AXIS) | P(ROWS)},
+    [VQ_TEMPLATE_AS_IS] = {"(as it is)", &as_is, P(PROMPT) | P(OUTPUT_A)},
 };
+
+#undef P
 
 struct piece {
     struct vq_span literal;

@@ -13,8 +13,26 @@ enum vq_template_kind {
     /* judge.txt: {{prompt}} {{output_a}} {{output_b}} {{vibe_name}} {{vibe_low}} {{vibe_high}} */
     VQ_TEMPLATE_JUDGE,
     VQ_TEMPLATE_REPAIR, /* repair.txt: {{answer}} */
+    /* preference.txt: {{prompt}} {{output_a}} {{output_b}} */
+    VQ_TEMPLATE_PREFERENCE,
+    /* Asked by the method, rendered by the coordinator. {{axes}} and its like are lists, one axis a line. */
+    VQ_TEMPLATE_DISCOVER,       /* discover.txt: {{rows}} -> a list of axes */
+    VQ_TEMPLATE_DIFFERENCES,    /* differences.txt: {{rows}} -> free text (discovery_calls: 2) */
+    VQ_TEMPLATE_FORMALISE,      /* formalise.txt: {{answer}} -> a list of axes */
+    VQ_TEMPLATE_DISCOVER_AGAIN, /* discover-again.txt: {{rows}} {{axes}} {{rejected}} -> new axes */
+    VQ_TEMPLATE_SUMMARISE,      /* summarise.txt: {{axes}} -> the fewest axes that cover them */
+    VQ_TEMPLATE_SIMPLIFY, /* simplify.txt: {{axes}} -> without redundant ones, in plain words */
+    VQ_TEMPLATE_REDUCE,   /* reduce.txt: {{axes}} {{count}} -> at most so many */
+    VQ_TEMPLATE_DEDUP,    /* dedup.txt: {{axes}} {{new_axes}} -> names of the new ones to keep */
+    VQ_TEMPLATE_GENERATE, /* generate.txt: {{count}} -> a general list of axes */
+    VQ_TEMPLATE_MATCH, /* match.txt: {{axis}} {{axes}} -> the number of the one that says the same, or none */
+    VQ_TEMPLATE_QUESTION_TYPES, /* question-types.txt: {{axis}} {{rows}} -> kinds of questions */
+    /* The coordinator's own rendering, sent as it is: {{output_a}} is the system part, {{prompt}} the user part. Not a file. */
+    VQ_TEMPLATE_AS_IS,
     VQ_TEMPLATE__COUNT
 };
+#define VQ_TEMPLATE_FILES                                                                          \
+    ((unsigned)VQ_TEMPLATE_AS_IS) /* the kinds before it are files of prompts/ */
 
 /* What may be put into a template. */
 enum vq_placeholder {
@@ -25,6 +43,12 @@ enum vq_placeholder {
     VQ_PLACEHOLDER_VIBE_LOW,
     VQ_PLACEHOLDER_VIBE_HIGH,
     VQ_PLACEHOLDER_ANSWER,
+    VQ_PLACEHOLDER_ROWS,
+    VQ_PLACEHOLDER_AXES,
+    VQ_PLACEHOLDER_AXIS,
+    VQ_PLACEHOLDER_NEW_AXES,
+    VQ_PLACEHOLDER_REJECTED,
+    VQ_PLACEHOLDER_COUNT,
     VQ_PLACEHOLDER__COUNT
 };
 

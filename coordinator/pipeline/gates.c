@@ -108,7 +108,7 @@ static enum vq_status drop_after(struct vq_work *w, const uint32_t *index, uint3
 
 static enum vq_status final_gate(struct vq_work *w)
 {
-    uint32_t final = w->in->config->regression.num_final_vibes;
+    uint32_t final = w->in->config->vibecheck.num_final_vibes;
     uint32_t *index = vq_alloc(w->in->grid.vibes, sizeof(*index));
     if (index == NULL) {
         return VQ_NOMEM;

@@ -179,7 +179,7 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     text(j, "cv", cv[c->regression.cv]);
     text(j, "estimator", estimators[c->regression.estimator]);
     count(j, "bootstrap_draws", c->regression.bootstrap_draws);
-    count(j, "num_final_vibes", c->regression.num_final_vibes);
+    count(j, "num_final_vibes", c->vibecheck.num_final_vibes);
     real(j, "test_share", c->data.test_share);
     count(j, "near_duplicate", c->data.near_duplicate);
     text(j, "ties", c->data.ties == VQ_TIES_KEEP ? "keep" : "drop_all");

@@ -98,7 +98,7 @@ static enum vq_status check_prompts_dir(const struct vq_job *job, struct vq_erro
     vq_buf_init(&names, VQ_ERROR_BYTES_MAX);
     bool found = false;
     enum vq_status status = VQ_OK;
-    for (int k = 0; k < VQ_TEMPLATE__COUNT && status == VQ_OK; k++) {
+    for (int k = 0; k < (int)VQ_TEMPLATE_FILES && status == VQ_OK; k++) {
         const char *name = vq_template_file((enum vq_template_kind)k);
         char *path = NULL;
         status = vq_path_join(dir, name, &path);
@@ -251,9 +251,10 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
     if (run == NULL && job->config->prompts_dir != NULL) {
         VQ_TRY(check_prompts_dir(job, err));
     }
-    VQ_TRY(load_template(job, run, VQ_TEMPLATE_JUDGE, err));
-    if (job->config->judging.repair) {
-        VQ_TRY(load_template(job, run, VQ_TEMPLATE_REPAIR, err));
+    for (unsigned k = 0; k < VQ_TEMPLATE_FILES; k++) {
+        if (k != VQ_TEMPLATE_REPAIR || job->config->judging.repair) {
+            VQ_TRY(load_template(job, run, (enum vq_template_kind)k, err));
+        }
     }
     VQ_TRY(load_axes(job));
     VQ_TRY(load_judges(job, err));
@@ -306,7 +307,7 @@ void vq_job_destroy(struct vq_job **job)
     vq_free(j->sample_ids);
     vq_free(j->rows);
     vq_free(j->first_order);
-    for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
+    for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
         vq_template_destroy(&j->templates[k]);
     }
     vq_dataset_destroy(&j->dataset);
@@ -328,7 +329,7 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
         VQ_TRY(vq_run_dir_keep(run, VQ_JOB_TEST_COPY, vq_buf_span(&job->data[1]),
                                job->config->data.test_path_abs, err));
     }
-    for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
+    for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
         if (job->templates[k] == NULL) {
             continue;
         }

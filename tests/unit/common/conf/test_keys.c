@@ -126,16 +126,27 @@ static void describe_value(struct vq_buf *out, const struct vq_key *key)
     case VQ_KEY_KIND_TEXTS: vq_buf_printf(out, "list of %u texts", key->items_max); break;
     case VQ_KEY_KIND_SECTIONS: vq_buf_printf(out, "list, at most %u", key->items_max); break;
     case VQ_KEY_KIND_TEXT:
-    case VQ_KEY_KIND_ENUM:
-    case VQ_KEY_KIND_SECTION: vq_buf_puts(out, "text"); break;
+    case VQ_KEY_KIND_ENUM: vq_buf_puts(out, "text"); break;
+    case VQ_KEY_KIND_SECTION: vq_buf_puts(out, "map, or a model"); break;
     }
+}
+
+/* The keys of a judge are described once, though other models are written with the same. */
+static bool was_described(const struct vq_key *section)
+{
+    for (const struct vq_key *key = vq_conf_keys(); key != section; key++) {
+        if (key->keys == section->keys) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void describe_rows(struct vq_buf *out, const struct vq_key *keys, const char *prefix)
 {
     vq_buf_puts(out, "| key | default | value | meaning |\n| --- | --- | --- | --- |\n");
     for (const struct vq_key *key = keys; key->key != NULL; key++) {
-        if (key->kind == VQ_KEY_KIND_SECTION) {
+        if (key->kind == VQ_KEY_KIND_SECTION && !key->optional) {
             continue;
         }
         bool is_bool = key->kind == VQ_KEY_KIND_BOOL && key->by_default != NULL;
@@ -155,7 +166,7 @@ static void describe_all(struct vq_buf *out)
     vq_buf_puts(out, "## Top level\n\n");
     describe_rows(out, vq_conf_keys(), "");
     for (const struct vq_key *key = vq_conf_keys(); key->key != NULL; key++) {
-        if (key->keys == NULL) {
+        if (key->keys == NULL || was_described(key)) {
             continue;
         }
         char prefix[64];

@@ -36,7 +36,7 @@ static struct vq_template *parsed(enum vq_template_kind kind, const char *text)
 static void test_built_in_templates_are_the_files_and_parse(void **state)
 {
     (void)state;
-    for (unsigned kind = 0; kind < VQ_TEMPLATE__COUNT; kind++) {
+    for (unsigned kind = 0; kind < VQ_TEMPLATE_FILES; kind++) {
         struct vq_span text = vq_template_builtin((enum vq_template_kind)kind);
         char path[512];
         static char file_text[VQ_TEMPLATE_BYTES_MAX];

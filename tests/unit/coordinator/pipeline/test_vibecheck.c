@@ -386,7 +386,7 @@ static void num_final_vibes_keeps_the_first_of_the_order(void **state)
         say(w, i, 1, 0, 0);
         say(w, i, 1, 1, 0);
     }
-    w->config.regression.num_final_vibes = 1;
+    w->config.vibecheck.num_final_vibes = 1;
     struct vq_vibecheck *r = compute(w);
     assert_int_equal(r->kept_count, 1);
     assert_true(r->vibe[0].kept);
