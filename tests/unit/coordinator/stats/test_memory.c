@@ -5,7 +5,9 @@
 #include "coordinator/stats/agreement.h"
 #include "coordinator/stats/bootstrap.h"
 #include "coordinator/stats/bradley.h"
+#include "coordinator/stats/cluster.h"
 #include "coordinator/stats/compare.h"
+#include "coordinator/stats/cosine.h"
 #include "coordinator/stats/crossval.h"
 #include "coordinator/stats/lars.h"
 #include "coordinator/stats/multiple.h"
@@ -111,12 +113,32 @@ static enum vq_status run_cluster(void)
     return status;
 }
 
+static enum vq_status run_tree(void)
+{
+    const float rows[8] = {0, 0, 0, 1, 2, 0, 2, 1};
+    uint32_t labels[4];
+    struct vq_cluster_tree tree;
+    VQ_TRY(vq_cluster_build((struct vq_vectors){rows, 4, 2}, VQ_CLUSTER_WARD, &tree, NULL));
+    enum vq_status status = vq_cluster_cut_count(&tree, 2, labels, NULL);
+    vq_cluster_tree_free(&tree);
+    return status;
+}
+
+static enum vq_status run_nearest(void)
+{
+    const float rows[4] = {0, 1, 1, 0};
+    const struct vq_vectors vectors = {rows, 2, 2};
+    uint32_t nearest[2];
+    return vq_cosine_nearest(vectors, vectors, nearest, NULL, NULL);
+}
+
 static void test_every_allocation(void **state)
 {
     (void)state;
     enum vq_status (*const calls[])(void) = {
-        run_crossval, run_published, run_fold,  run_means,  run_coefficients, run_explicit,
-        run_lars,     run_bradley,   run_alpha, run_adjust, run_two_sample,   run_cluster,
+        run_crossval,   run_published, run_fold,    run_means,   run_coefficients,
+        run_explicit,   run_lars,      run_bradley, run_alpha,   run_adjust,
+        run_two_sample, run_cluster,   run_tree,    run_nearest,
     };
     for (size_t i = 0; i < VQ_COUNT(calls); i++) {
         enum vq_status status = VQ_NOMEM;
