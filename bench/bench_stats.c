@@ -1,16 +1,20 @@
-/* bench-stats [ROWS_MAX]: how long the numbers of a run take. For n = 10^4, 10^5, 10^6 rows and k = 10, 20, 50 vibes of
+/* bench-stats [ROWS_MAX [VECTORS_MAX]]: how long the numbers of a run take. For n = 10^4, 10^5, 10^6 rows and k = 10, 20, 50 vibes of
  * planted scores in {-1, -1/2, 0, 1/2, 1}: the mirrored L2 fit at one C, the maximum-likelihood fit with its proof of
  * overlap, the order by lasso path, and 1,000 bootstrap draws of all means. Then the case of a common run: the choice of C
- * and 1,000 refits for the intervals of the coefficients. Prints one line a size; seconds of one thread. */
+ * and 1,000 refits for the intervals of the coefficients. Last the clustering of 1,000, 5,000 and, if VECTORS_MAX (5,000)
+ * allows, 20,000 vectors of 1,024 numbers around planted centres, with the process's peak of resident memory (the input
+ * is in it). Prints one line a size; seconds of one thread. */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/rng.h"
 #include "coordinator/stats/bootstrap.h"
+#include "coordinator/stats/cluster.h"
 #include "coordinator/stats/crossval.h"
 #include "coordinator/stats/lars.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 struct problem {
     double *x;
@@ -134,10 +138,59 @@ static void common_run(size_t rows, size_t cols)
     unplant(&p);
 }
 
+#define VECTOR_COLS 1024
+#define CENTRES     50
+
+static void plant_vectors(float *at, size_t rows)
+{
+    static float centre[CENTRES * VECTOR_COLS];
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 2027);
+    for (size_t cell = 0; cell < VQ_COUNT(centre); cell++) {
+        centre[cell] = (float)vq_rng_unit(&rng) - 0.5F;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        const float *from = centre + vq_rng_below(&rng, CENTRES) * VECTOR_COLS;
+        for (size_t col = 0; col < VECTOR_COLS; col++) {
+            at[row * VECTOR_COLS + col] = from[col] + (float)vq_rng_unit(&rng) - 0.5F;
+        }
+    }
+}
+
+static void cluster(size_t rows)
+{
+    float *at = vq_alloc(rows * VECTOR_COLS, sizeof(*at));
+    uint32_t *labels = vq_alloc(rows, sizeof(*labels));
+    if (at == NULL || labels == NULL) {
+        check(VQ_NOMEM, "planting vectors");
+    }
+    plant_vectors(at, rows);
+    const char *const names[] = {"ward", "average", "complete"};
+    printf("%9zu %4d", rows, VECTOR_COLS);
+    for (size_t kind = 0; kind < VQ_COUNT(names); kind++) {
+        struct vq_cluster_tree tree;
+        int64_t start = vq_clock_mono_ns();
+        check(vq_cluster_build((struct vq_vectors){at, rows, VECTOR_COLS},
+                               (enum vq_cluster_linkage)kind, &tree, NULL),
+              names[kind]);
+        check(vq_cluster_cut_count(&tree, 10, labels, NULL), "the cut");
+        printf(" %10.3f", seconds_since(start));
+        vq_cluster_tree_free(&tree);
+    }
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    printf(" %9.1f\n", (double)usage.ru_maxrss / 1024.0);
+    (void)fflush(stdout);
+    vq_free(labels);
+    vq_free(at);
+}
+
 int main(int argc, char **argv)
 {
     size_t rows_max = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
     const size_t all_cols[] = {10, 20, 50};
+    size_t vectors_max = argc > 2 ? strtoul(argv[2], NULL, 10) : 5000;
+    const size_t all_vectors[] = {1000, 5000, 20000};
     vq_stats_init();
     printf("%9s %4s %9s %6s %9s %-10s %9s %9s\n", "rows", "k", "l2 s", "steps", "mle s", "status",
            "lars s", "means s");
@@ -150,5 +203,10 @@ int main(int argc, char **argv)
     common_run(250, 10);
     common_run(1000, 10);
     common_run(10000, 10);
+    printf("\n%9s %4s %10s %10s %10s %9s\n", "vectors", "d", "ward s", "average s", "complete s",
+           "peak MiB");
+    for (size_t i = 0; i < VQ_COUNT(all_vectors) && all_vectors[i] <= vectors_max; i++) {
+        cluster(all_vectors[i]);
+    }
     return 0;
 }
