@@ -328,10 +328,9 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     probe_after(&c->lanes[shard->judge], r);
     vq_coord_tally_result(c, r);
     struct vq_coord_session *s = vq_coord_session_get(c, call->peer, call->session);
-    if (s != NULL) {
+    if (vq_coord_call_commit(c, call) && s != NULL) {
         VQ_TRY(vq_coord_ack(c, s, &r->call));
     }
-    vq_coord_call_commit(c, call);
     if (shard->state == SHARD_LEASED) {
         vq_coord_lease_check(c, shard);
     } else {

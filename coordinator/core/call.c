@@ -1,5 +1,6 @@
-/* Calls (rules 3 and 5): a call that a worker lists as sent and not ACKed, or whose result was received and not committed,
- * reserves its task; a committed one is remembered for a while, so that its repeat is ACKed at once.
+/* Calls (rules 3, 5 and 10): a call that a worker lists as sent and not ACKed, or whose result was received and not committed,
+ * reserves its task; a committed one is remembered for a while, so that its repeat is ACKed at once. A listed one that never
+ * comes back is committed as unknown; that is not remembered, since its answer may still come and is worth more.
  *
  * Invariants: a call is in the table exactly while it is in one of the three states; listed ones are in `listed`, oldest
  * first, and in their session's list; committed ones in `recent`, at most VQ_COORD_RECENT_CALLS. slot.reserved and
@@ -126,6 +127,15 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
 {
     struct vq_coord_call *call = vq_coord_call_find(c, &result->call);
     *ret_new = false;
+    if (call != NULL && call->state == CALL_RECEIVED && call->given_up &&
+        result->end != VQ_END_UNKNOWN && call->task == result->task) { /* it came after all */
+        call->given_up = false;
+        call->gathered++;
+        call->peer = s == NULL ? 0 : s->peer;
+        call->session = s == NULL ? 0 : s->id;
+        *ret_new = true;
+        return VQ_OK;
+    }
     if (call != NULL && call->state != CALL_LISTED) {
         c->tally.repeated++;
         if (s != NULL && call->state == CALL_COMMITTED) {
@@ -150,6 +160,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
         c->listed_count--;
     }
     call->state = CALL_RECEIVED;
+    call->gathered = 1;
     call->peer = s == NULL ? 0 : s->peer;
     call->session = s == NULL ? 0 : s->id;
     c->received_count++;
@@ -157,17 +168,26 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     return VQ_OK;
 }
 
-/* From reserved to remembered. The caller stirs the shard. */
-void vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
+/* From reserved to remembered, or forgotten when it was given up. The caller stirs the shard. */
+bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
 {
-    VQ_ASSERT(call->state == CALL_RECEIVED);
+    VQ_ASSERT(call->state == CALL_RECEIVED && call->gathered > 0);
+    if (--call->gathered > 0) {
+        return false;
+    }
     call_release(c, call);
+    if (call->given_up) {
+        vq_coord_table_remove(&c->calls, &call->by_id);
+        vq_free(call);
+        return true;
+    }
     call->state = CALL_COMMITTED;
     vq_coord_push(&c->recent, &call->order);
     c->recent_count++;
     if (c->recent_count > VQ_COORD_RECENT_CALLS) {
         vq_coord_call_drop(c, VQ_COORD_OF(vq_coord_first(&c->recent), struct vq_coord_call, order));
     }
+    return true;
 }
 
 /* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be freed. */
@@ -187,20 +207,93 @@ void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
     }
 }
 
-void vq_coord_calls_expire(struct vq_coord *c)
+/* ---- never returned ---- */
+
+/* A hold is nobody's call (vq_coord_call_hold). */
+static bool is_hold(const struct vq_coord_call *call)
+{
+    uint64_t half;
+    memcpy(&half, call->id.b, sizeof(half));
+    return half == UINT64_MAX;
+}
+
+/* A listed call will not come back: into the ledger as unknown with the next batch; a hold just ends. *ret_done is false when
+ * the batch has no room. The shard may be freed. */
+static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bool *ret_done)
+{
+    *ret_done = true;
+    if (is_hold(call)) {
+        vq_coord_call_drop(c, call);
+        return VQ_OK;
+    }
+    struct vq_result result = {.call = call->id,
+                               .shard = call->shard->no,
+                               .task = call->task,
+                               .judge = call->shard->judge,
+                               .repeat = slot_of(c, call)->repeat,
+                               .end = VQ_END_UNKNOWN};
+    if (vq_coord_gather_full(c, &result)) {
+        *ret_done = false;
+        return VQ_OK;
+    }
+    struct vq_span name;
+    VQ_TRY(vq_coord_gather_name(c, vq_span_str(call->lister == NULL ? "lost" : call->lister->name),
+                                &name));
+    VQ_TRY(vq_coord_gather_result(c, &result, name));
+    vq_coord_unlink(&call->mine);
+    vq_coord_unlink(&call->order);
+    call->lister = NULL;
+    c->listed_count--;
+    c->received_count++;
+    call->state = CALL_RECEIVED;
+    call->given_up = true;
+    call->gathered = 1;
+    call->peer = call->session = 0;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *s)
 {
     struct vq_coord_link *link;
-    while ((link = vq_coord_first(&c->listed)) != NULL) {
+    bool done = true;
+    while (done && (link = vq_coord_first(&s->calls)) != NULL) {
+        VQ_TRY(give_up(c, VQ_COORD_OF(link, struct vq_coord_call, mine), &done));
+    }
+    return VQ_OK; /* those without room are nobody's now, and expire */
+}
+
+enum vq_status vq_coord_calls_end(struct vq_coord *c)
+{
+    struct vq_coord_link *link = c->listed.next;
+    bool done = true;
+    while (done && link != &c->listed) {
         struct vq_coord_call *call = VQ_COORD_OF(link, struct vq_coord_call, order);
-        if (c->now_ns - call->listed_ns < c->params.term_ns) {
-            return;
+        link = link->next;
+        if (call->lister == NULL || !call->lister->has_spool) {
+            VQ_TRY(give_up(c, call, &done));
         }
-        if (call->lister != NULL && call->lister->listed_ns <= call->listed_ns) {
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_calls_expire(struct vq_coord *c)
+{
+    struct vq_coord_link *link;
+    bool done = true;
+    while (done && (link = vq_coord_first(&c->listed)) != NULL) {
+        struct vq_coord_call *call = VQ_COORD_OF(link, struct vq_coord_call, order);
+        const struct vq_coord_session *lister = call->lister;
+        if (c->now_ns - call->listed_ns < c->params.term_ns) {
+            return VQ_OK;
+        }
+        if (lister != NULL && lister->listed_ns <= call->listed_ns &&
+            c->now_ns - lister->heard_ns < c->params.term_ns) {
             call->listed_ns =
-                call->lister->heard_ns; /* it speaks, and has not said since what it holds */
+                lister->heard_ns; /* it speaks, and has not said since what it holds */
             vq_coord_push(&c->listed, &call->order);
             continue;
         }
-        vq_coord_call_drop(c, call);
+        VQ_TRY(give_up(c, call, &done));
     }
+    return VQ_OK;
 }

@@ -205,9 +205,8 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
     if (c->done) {
         return VQ_OK;
     }
-    VQ_TRY(sessions_expire(c));
-    vq_coord_calls_expire(c);
-    return VQ_OK;
+    VQ_TRY(vq_coord_calls_expire(c)); /* while it is known whose they are */
+    return sessions_expire(c);
 }
 
 static int64_t earlier(int64_t a_ns, int64_t b_ns)
@@ -275,6 +274,10 @@ static enum vq_status finish_check(struct vq_coord *c)
             return VQ_OK;
         }
     }
+    VQ_TRY(vq_coord_calls_end(c));
+    if (!nothing_gathers(c)) {
+        return VQ_OK;
+    }
     VQ_TRY(say_end(c, VQ_BYE_DONE, "the run is finished"));
     c->finished = true;
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
@@ -282,7 +285,7 @@ static enum vq_status finish_check(struct vq_coord *c)
 
 static enum vq_status stopped_say(struct vq_coord *c)
 {
-    bool clean = c->leases == 0 && c->listed_count + c->received_count == 0 &&
+    bool clean = !c->stop_dirty && c->leases == 0 && c->listed_count + c->received_count == 0 &&
                  c->now_ns >= c->wait_until_ns; /* before that, who knows what is out */
     VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop_text));
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
@@ -297,7 +300,9 @@ static enum vq_status stop_check(struct vq_coord *c)
     if (out && !c->stop_now && c->now_ns < c->stop_deadline_ns) {
         return VQ_OK;
     }
-    return stopped_say(c);
+    c->stop_dirty |= c->listed_count > 0; /* counted as unknown below, and perhaps still going on */
+    VQ_TRY(vq_coord_calls_end(c));
+    return nothing_gathers(c) ? stopped_say(c) : VQ_OK;
 }
 
 enum vq_status vq_coord_turn(struct vq_coord *c)
@@ -399,10 +404,7 @@ enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64
 static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *s)
 {
     vq_coord_note(c, VQ_COORD_NOTE_WARN, "the process of worker %s has ended", s->name);
-    struct vq_coord_link *link;
-    while ((link = vq_coord_first(&s->calls)) != NULL) { /* nothing more will come of them */
-        vq_coord_call_drop(c, VQ_COORD_OF(link, struct vq_coord_call, mine));
-    }
+    VQ_TRY(vq_coord_calls_lost(c, s));
     return vq_coord_session_end(c, s, true);
 }
 

@@ -38,6 +38,8 @@ struct vq_coord_call {
     uint64_t peer, session;       /* received: whom to ACK; 0: nobody */
     int64_t listed_ns;
     enum call_state state;
+    uint8_t gathered; /* received: how many of its results are not committed yet */
+    bool given_up;    /* received: nothing but that it never came back */
 };
 
 /* ---- shards ---- */
@@ -125,6 +127,7 @@ struct vq_coord_session {
     int64_t local;
     int64_t hello_stamp_ns, stamp_ns;
     int64_t heard_ns;
+    bool has_spool;
     bool held; /* it has said what it holds: may be leased to */
     bool draining;
     bool deaf;                   /* broke a rule: what it says is dropped until it says HELLO */
@@ -250,6 +253,7 @@ struct vq_coord {
     int64_t wait_until_ns; /* rule 4 */
     bool stopping;         /* drain or stop */
     bool stop_now;
+    bool stop_dirty; /* calls were out at the end */
     enum vq_coord_stop stop_kind;
     char stop_text[VQ_COORD_TEXT_BYTES_MAX];
     int64_t stop_deadline_ns;
@@ -372,9 +376,14 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s
 /* *ret_new is false when the result is known already (then it is ACKed if it is committed). */
 enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
                                      const struct vq_result *result, bool *ret_new) VQ_WARN_UNUSED;
-void vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call);
+/* One result of it is committed. false: another one still gathers. */
+bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call);
 void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call);
-void vq_coord_calls_expire(struct vq_coord *c);
+/* Of `s`, whose process has ended: what it listed and never returned is unknown (rule 10). */
+enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+/* Before the end: the same of all calls that nobody keeps in a spool for the next start. */
+enum vq_status vq_coord_calls_end(struct vq_coord *c) VQ_WARN_UNUSED;
+enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
 
 /* batch.c */
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);

@@ -50,6 +50,27 @@ static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
+/* Calls that a worker without a spool is about to make, besides those of its last list (rule 10). */
+static enum vq_status take_more(struct vq_coord *c, struct vq_coord_session *s,
+                                const struct vq_msg_held *held)
+{
+    uint64_t tasks = vq_grid_tasks(&c->params.grid);
+    if (!held_fits(c, held)) {
+        return vq_coord_broke(c, s, "too many calls are not ACKed");
+    }
+    if (held->leases_count > 0) {
+        return vq_coord_broke(c, s, "leases in a list that only adds calls");
+    }
+    for (uint32_t n = 0; n < held->calls_count; n++) {
+        if (held->calls[n].task >= tasks) {
+            return vq_coord_broke(c, s, "a call of a task that does not exist");
+        }
+        VQ_TRY(vq_coord_call_list(c, s, &held->calls[n]));
+    }
+    s->calls_listed += held->calls_count;
+    return VQ_OK;
+}
+
 /* HELD and HEARTBEAT (rule 5). */
 static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
                                 const struct vq_msg_held *held)
@@ -103,6 +124,9 @@ static enum vq_status first_held(struct vq_coord *c, struct vq_coord_session *s)
 static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
                               const struct vq_msg *msg)
 {
+    if (msg->type == VQ_MSG_HELD && msg->u.held.stamp_ns == 0) {
+        return take_more(c, s, &msg->u.held);
+    }
     VQ_TRY(take_held(c, s, &msg->u.held));
     if (s->deaf) {
         return VQ_OK;

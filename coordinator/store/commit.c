@@ -268,12 +268,22 @@ static void request_of(const struct commit_ctx *c, uint64_t task, uint32_t repea
     *ret_hash = c->requests[2 * (size_t)(cell - c->cells) + task % 2];
 }
 
+/* A call that the coordinator only heard of: sent, never returned, and with it its hash. */
+static bool only_listed(const struct vq_result *r)
+{
+    static const struct vq_hash none;
+    return r->end == VQ_END_UNKNOWN && vq_hash_eq(&r->request, &none);
+}
+
 /* Is the result about the task that it names? A repair is judged by what it repairs: the text it
  * was made for may be one that another run's answer stands in front of. */
 static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
 {
     if (!vq_plan_has(c->plan, r->task)) {
         return true;
+    }
+    if (only_listed(r)) {
+        return false;
     }
     struct vq_hash expected;
     request_of(c, r->task, r->repeat, &expected);
@@ -312,6 +322,9 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               .worker = worker,
                               .model = r->model,
                               .error = r->error};
+    if (only_listed(r) && !row.foreign) {
+        request_of(c, r->task, r->repeat, &row.request);
+    }
     struct vq_ledger_key key = vq_ledger_key_call(c->run, &r->call);
     struct vq_span k = vq_ledger_key_span(&key);
     vq_record_call(&c->value, k, &row);

@@ -133,6 +133,19 @@ void sim_check_silence(struct sim *s)
     }
 }
 
+/* Rule 10: of a worker without a spool, what this coordinator heard of and never got is in the ledger. */
+void sim_check_unknown(struct sim *s)
+{
+    for (size_t n = 0; n < s->calls_count; n++) {
+        const struct sim_call *call = &s->calls[n];
+        if (call->state == CALL_UNKNOWN && call->heard_life == s->coord.life + 1 &&
+            !s->workers[call->worker].has_spool && sim_store_row(&s->store, &call->id) == NULL) {
+            sim_fail(s, "rule 10: the call of task %llu that worker %u lost is not counted",
+                     (unsigned long long)call->task, call->worker);
+        }
+    }
+}
+
 void sim_check_step(struct sim *s)
 {
     if (s->coord.core == NULL) {

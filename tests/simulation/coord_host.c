@@ -292,6 +292,7 @@ static void finished(struct sim *s)
 {
     sim_say(s, "FINISHED");
     s->coord.finished = true;
+    sim_check_unknown(s);
     bool column_whole = s->store.column_commits == s->store.commits; /* else: rebuilt first */
     if (s->coord.batch != NULL) {
         sim_fail(s, "finished with a commit in flight");
@@ -386,6 +387,17 @@ static uint64_t dropped(const struct sim *s)
     return status.dropped_session + status.dropped_unknown;
 }
 
+/* The core is about to hear that a call was sent, if the message is of the session that it knows. */
+static void listed_by(struct sim *s, uint64_t peer, uint64_t session, struct sim_call *call)
+{
+    struct vq_coord_worker_status worker;
+    for (uint32_t i = 0; call != NULL && vq_coord_worker_fill(s->coord.core, i, &worker); i++) {
+        if (worker.peer == peer && worker.session == session) {
+            call->heard_life = s->coord.life + 1;
+        }
+    }
+}
+
 static void frame(struct sim *s, const struct sim_event *event)
 {
     struct vq_msg msg;
@@ -398,6 +410,13 @@ static void frame(struct sim *s, const struct sim_event *event)
     sim_say(s, "coordinator hears %s of worker %u (peer %llu)", vq_msg_name(msg.type), event->a,
             (unsigned long long)event->b);
     uint64_t before = dropped(s);
+    const struct vq_msg_held *held =
+        msg.type == VQ_MSG_HELD || msg.type == VQ_MSG_HEARTBEAT ? &msg.u.held : NULL;
+    for (uint32_t i = 0; held != NULL && i < held->calls_count; i++) {
+        struct vq_hash key = sim_key_id(&held->calls[i].call);
+        const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
+        listed_by(s, event->b, held->session, n == NULL ? NULL : &s->calls[*n]);
+    }
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }

@@ -94,7 +94,8 @@ struct sim_call {
     int64_t started_ns;
     int64_t answered_ns;
     enum sim_call_state state;
-    int64_t next_same; /* the call before it of the same request; -1 */
+    uint64_t heard_life; /* of the coordinator that last heard of it, plus 1; 0: none */
+    int64_t next_same;   /* the call before it of the same request; -1 */
     /* the reply to come */
     enum vq_call_end end;
     enum vq_pool_state pool;
@@ -272,6 +273,7 @@ void sim_check_ack(struct sim *s, const struct vq_id *call);
 void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease);
 void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count);
 void sim_check_silence(struct sim *s);
+void sim_check_unknown(struct sim *s);
 void sim_check_step(struct sim *s);
 void sim_check_end(struct sim *s);
 

@@ -9,6 +9,7 @@
 #include "worker/core/work.h"
 
 #include "common/base/alloc.h"
+#include "proto/limits.h"
 #include "worker/core/state.h"
 
 #include <stdio.h>
@@ -275,6 +276,31 @@ static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *m
     return true;
 }
 
+/* Without a spool only the coordinator can remember a call after a kill, so it hears of it first: of all that are next. */
+static bool give_sent(struct vq_work *w, struct vq_msg *msg)
+{
+    void *calls = w->scratch2;
+    if (w->link != VQ_WORK_LINK_OPEN ||
+        !vq_work_ok(w, vq_grow(&calls, &w->scratch2_cap,
+                               (w->items_count - w->items_head) * sizeof(struct vq_held_call), 1,
+                               SIZE_MAX / 2))) {
+        return false;
+    }
+    w->scratch2 = calls;
+    struct vq_held_call *list = calls;
+    *msg = (struct vq_msg){.type = VQ_MSG_HELD, .u.held = {.session = w->session, .calls = list}};
+    struct vq_msg_held *held = &msg->u.held;
+    for (size_t i = w->items_head; i < w->items_count; i++) {
+        struct vq_work_item *item = &w->items[i];
+        if (item->type == VQ_WORK_ITEM_CALL && held->calls_count < VQ_WIRE_HELD_CALLS_MAX) {
+            const struct vq_work_call *call = &item->u.flight->call;
+            list[held->calls_count++] = (struct vq_held_call){call->id, call->task};
+            item->half = true;
+        }
+    }
+    return true;
+}
+
 static void give_hello(struct vq_work *w, struct vq_msg *msg)
 {
     w->hello_ns = vq_work_stamp(w);
@@ -350,7 +376,11 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
     case VQ_WORK_ITEM_RECONNECT: action->type = VQ_WORK_RECONNECT; return true;
     case VQ_WORK_ITEM_KEYS: action->type = VQ_WORK_KEYS; return true;
     case VQ_WORK_ITEM_CALL:
-        action->type = item->half || !w->options.has_spool ? VQ_WORK_CALL : VQ_WORK_SPOOL_SENT;
+        if (!item->half && !w->options.has_spool) {
+            action->type = VQ_WORK_SEND;
+            return give_sent(w, &action->u.message);
+        }
+        action->type = item->half ? VQ_WORK_CALL : VQ_WORK_SPOOL_SENT;
         action->u.call = item->u.flight->call;
         return true;
     case VQ_WORK_ITEM_ANSWER:
@@ -415,7 +445,7 @@ bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
             continue;
         }
         struct vq_work_item item = w->items[w->items_head];
-        if (item.type == VQ_WORK_ITEM_CALL && w->options.has_spool && !item.half) {
+        if (item.type == VQ_WORK_ITEM_CALL && !item.half) {
             w->items[w->items_head].half = true; /* the note first, then the call */
         } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link == VQ_WORK_LINK_OPEN &&
                    w->unsent_count > 0) {

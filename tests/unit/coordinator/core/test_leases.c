@@ -497,11 +497,93 @@ static void a_worker_that_ended_reserves_nothing(void **state)
     assert_int_equal(rig_lease(r, 0)->count, 4);
 }
 
+/* ---- rule 10: what never comes back ---- */
+
+static enum vq_call_end ended(const struct rig *r, const struct vq_id *call)
+{
+    const struct sim_ledger_row *row = sim_store_row(&r->store, call);
+    return row == NULL ? VQ_END__COUNT : (enum vq_call_end)row->end;
+}
+
+static void a_call_that_never_comes_back_is_unknown(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_held_lease held = {lease.shard, lease.fence};
+    struct vq_held_call call = {rig_call(r), lease.tasks[0]};
+    rig_list(r, 7, session, VQ_MSG_HEARTBEAT, &held, 1, &call, 1);
+    rig_pass(r, RIG_TERM - 1);
+    assert_int_equal(ended(r, &call.call), VQ_END__COUNT);
+    rig_pass(r, 1);
+    assert_int_equal(ended(r, &call.call), VQ_END_UNKNOWN);
+    assert_int_equal(rig_status(r).calls_reserved, 0);
+    assert_int_equal(rig_status(r).all.ends[VQ_END_UNKNOWN], 1);
+    /* it was only slow: the answer counts, and is ACKed */
+    struct vq_result late = rig_answer(r, &lease, lease.tasks[0], "Model: A");
+    late.call = call.call;
+    session = rig_hello(r, 8, 1);
+    rig_mark(r);
+    rig_results(r, 8, session, &late, 1);
+    assert_int_equal(ended(r, &call.call), VQ_END_ANSWER);
+    assert_int_equal(vq_coord_outcome(r->c, lease.tasks[0]), VQ_OUTCOME_FIRST);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
+}
+
+static void an_answer_that_overtakes_its_unknown_is_kept(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_held_lease held = {lease.shard, lease.fence};
+    struct vq_held_call call = {rig_call(r), lease.tasks[0]};
+    rig_list(r, 7, session, VQ_MSG_HEARTBEAT, &held, 1, &call, 1);
+    r->hold_commits = true;
+    rig_pass(r, RIG_TERM);
+    assert_non_null(r->batch);
+    session = rig_hello(r, 8, 1);
+    rig_mark(r);
+    struct vq_result late = rig_answer(r, &lease, lease.tasks[0], "Model: A");
+    late.call = call.call;
+    rig_results(r, 8, session, &late, 1);
+    rig_commit(r);
+    assert_int_equal(ended(r, &call.call), VQ_END_UNKNOWN);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 0); /* the answer itself is not durable yet */
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(ended(r, &call.call), VQ_END_ANSWER);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
+    assert_int_equal(rig_status(r).calls_reserved, 0);
+}
+
+static void calls_are_named_before_they_are_made(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_held_call call = {rig_call(r), lease.tasks[0]};
+    struct vq_msg msg = {.type = VQ_MSG_HELD, .u.held = {session, 0, NULL, 0, &call, 1}};
+    rig_tell(r, 7, &msg);
+    assert_int_equal(rig_status(r).calls_reserved, 1);
+    assert_int_equal(rig_status(r).leased_shards, 1); /* it says nothing of leases */
+    struct vq_id worker = rig_worker(1);
+    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(ended(r, &call.call), VQ_END_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         T(whole_shards_in_order_with_the_second_order_lazy),
+        T(a_call_that_never_comes_back_is_unknown),
+        T(an_answer_that_overtakes_its_unknown_is_kept),
+        T(calls_are_named_before_they_are_made),
         T(both_orders_are_asked_without_lazy_swap),
         T(only_a_worker_that_serves_the_judge_gets_it),
         T(no_more_than_the_credit_is_held),

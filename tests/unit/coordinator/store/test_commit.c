@@ -111,6 +111,26 @@ static enum vq_status keep_row(void *ctx, const struct vq_call_row *row)
     return VQ_OK;
 }
 
+/* Listed and never returned: the core knows the task, the plan its hash. */
+static void test_unknown_gets_its_hash_from_the_plan(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_result sent = fx_result(fx, 4, 0);
+    struct vq_hash request = sent.request;
+    sent.end = VQ_END_UNKNOWN;
+    sent.request = (struct vq_hash){{0}};
+    sent.answer = (struct vq_span){NULL, 0};
+    fx_commit_one(fx, &sent);
+    struct last_row last = {0};
+    struct vq_view *view = NULL;
+    assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
+    assert_ok(vq_ledger_scan(view, &fx->run, keep_row, &last, &fx->err), &fx->err);
+    vq_view_end(&view);
+    assert_int_equal(last.row.end, VQ_END_UNKNOWN);
+    assert_false(last.row.foreign);
+    assert_memory_equal(last.row.request.b, request.b, sizeof(request.b));
+}
+
 static void test_unknown_turns_out(void **state)
 {
     struct fx *fx = *state;
@@ -551,6 +571,7 @@ int main(void)
         CASE(test_answer_settles),
         CASE(test_first_answer_wins),
         CASE(test_known_call_changes_nothing),
+        CASE(test_unknown_gets_its_hash_from_the_plan),
         CASE(test_unknown_turns_out),
         CASE(test_lazy_swap),
         CASE(test_swapped_answer_is_not_needed),

@@ -53,10 +53,17 @@ static void test_without_a_spool_no_notes(void **state)
     rig_create(&rig, (struct vq_work_options){.local = -1});
     rig_open(&rig, 8);
     one_ask();
+    assert_string_equal(rig.log, "hC"); /* the coordinator hears of the call before it is made */
+    const struct vq_msg_held *held = &rig.last[VQ_MSG_HELD].u.held;
+    assert_int_equal(held->stamp_ns, 0);
+    assert_int_equal(held->leases_count, 0);
+    assert_int_equal(held->calls_count, 1);
+    assert_memory_equal(rig.held[0].call.b, rig.calls[0].id.b, VQ_ID_BYTES);
+    assert_int_equal(rig.held[0].task, rig.calls[0].task);
     rig_answer(&rig, 0, "Model: A");
     rig_wait(&rig, VQ_WORK_BATCH_MS);
     rig_ack(&rig, 0, 1);
-    assert_string_equal(rig.log, "CR");
+    assert_string_equal(rig.log, "hCR");
 }
 
 static void test_tries_are_bounded_and_typed(void **state)
