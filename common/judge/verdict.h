@@ -68,5 +68,9 @@ const char *vq_outcome_name(enum vq_outcome outcome);
  * bytes. Returns FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE. */
 enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason,
                                   bool refusal);
+/* The same for the answer to preference.txt, whose labels are A, B and tie: EQUAL for a tie. It knows no N/A and no
+ * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED or UNPARSEABLE. */
+enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span finish_reason,
+                                      bool refusal);
 
 #endif

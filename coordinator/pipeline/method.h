@@ -16,6 +16,7 @@
 #define VQ_PIPELINE_METHOD_H
 
 #include "common/judge/template.h"
+#include "common/judge/vectors.h"
 #include "coordinator/pipeline/vibecheck.h"
 
 /* What an answer of the stage is, and so how it is asked and read. */
@@ -35,8 +36,6 @@ enum vq_role {
     VQ_ROLE_EMBEDDER,
     VQ_ROLE__COUNT
 };
-
-#define VQ_EMBED_BATCH_MAX 32 /* texts of one embedding call */
 
 /* TEXT: one prompt, rendered. `again` tells a prompt from the same one asked before, so that it is not answered from the store. */
 struct vq_stage_prompt {
