@@ -130,7 +130,7 @@ static void common_run(size_t rows, size_t cols)
     check(vq_crossval_choose_c(&p.data, NULL, &cv_options, &cv, NULL), "the choice of C");
     double choice = seconds_since(start);
     start = vq_clock_mono_ns();
-    check(vq_bootstrap_coefficients(&p.data, cv.c, 0.0, NULL, &options, ret, NULL, NULL),
+    check(vq_bootstrap_coefficients(&p.data, cv.c, 0.0, NULL, &options, ret, NULL, NULL, NULL),
           "the refits");
     printf("%9zu %4zu %9.3f %9.3f %9.3f\n", rows, cols, choice, seconds_since(start),
            time_means(&p));

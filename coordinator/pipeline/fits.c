@@ -113,7 +113,7 @@ static enum vq_status coefficients(struct vq_work *w, enum target target,
     if (options.draws > 0) {
         status = vq_bootstrap_coefficients(&train->data, m->c,
                                            l1_ratio(w->in->config->regression.estimator),
-                                           train->group, &options, ci, NULL, w->err);
+                                           train->group, &options, ci, NULL, NULL, w->err);
     }
     if (status == VQ_OK) {
         status = vq_logit_fit_mle(&train->data, &mle, w->err);

@@ -230,8 +230,21 @@ static enum vq_status refit(struct refits *refits, struct vq_design *design)
     return VQ_OK;
 }
 
+static double two_sided(const double *values, size_t n)
+{
+    double present = 0.0;
+    double low = 0.0;
+    double high = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        present += isnan(values[i]) ? 0.0 : 1.0;
+        low += values[i] <= 0.0 ? 1.0 : 0.0;
+        high += values[i] >= 0.0 ? 1.0 : 0.0;
+    }
+    return present > 0.0 ? fmin(1.0, 2.0 * (1.0 + fmin(low, high)) / (1.0 + present)) : NAN;
+}
+
 static enum vq_status run_refits(struct refits *refits, struct vq_interval *ret,
-                                 struct vq_interval *ret_intercept)
+                                 struct vq_interval *ret_intercept, double *ret_p)
 {
     const struct vq_logit_data *data = refits->data;
     size_t draws = refits->options->draws;
@@ -248,6 +261,9 @@ static enum vq_status run_refits(struct refits *refits, struct vq_interval *ret,
     size_t first = data->intercept ? 1 : 0;
     double level = refits->options->level;
     for (size_t j = first; j < refits->params; j++) {
+        if (ret_p != NULL) { /* before the percentiles, which move the draws */
+            ret_p[j - first] = two_sided(refits->draw + j * draws, draws);
+        }
         ret[j - first] = percentiles(refits->draw + j * draws, draws, level, NULL);
     }
     if (ret_intercept != NULL) {
@@ -261,7 +277,7 @@ enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, doubl
                                          double l1_ratio, const uint32_t *groups,
                                          const struct vq_bootstrap_options *options,
                                          struct vq_interval *ret, struct vq_interval *ret_intercept,
-                                         struct vq_error *err)
+                                         double *ret_p, struct vq_error *err)
 {
     VQ_TRY(vq_logit_check(data, err));
     VQ_TRY(check_options(options, err));
@@ -292,7 +308,7 @@ enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, doubl
         }
         status = vq_groups_index(groups, rows, refits.group_of, &refits.groups);
         if (status == VQ_OK) {
-            status = run_refits(&refits, ret, ret_intercept);
+            status = run_refits(&refits, ret, ret_intercept, ret_p);
         }
     }
     vq_free(refits.group_of);

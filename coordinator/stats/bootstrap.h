@@ -29,12 +29,14 @@ enum vq_status vq_bootstrap_means(struct vq_matrix x, const double *factor, cons
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Intervals of the coefficients of a penalised fit with C held fixed: the fit is made again on each draw. `ret` holds
- * x.cols intervals; `ret_intercept` may be NULL. Returns as the fits do. */
+ * x.cols intervals; `ret_intercept` may be NULL. `ret_p` (NULL = not wanted) gets x.cols two-sided p-values, twice the
+ * share of draws on the rarer side of 0, (1 + draws there) / (1 + draws), at most 1; draws at exactly 0 are on both sides;
+ * NaN without a draw that could be fitted. Returns as the fits do. */
 enum vq_status vq_bootstrap_coefficients(const struct vq_logit_data *data, double c,
                                          double l1_ratio, const uint32_t *groups,
                                          const struct vq_bootstrap_options *options,
                                          struct vq_interval *ret, struct vq_interval *ret_intercept,
-                                         struct vq_error *err) VQ_WARN_UNUSED;
+                                         double *ret_p, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* One draw by given rows, for tests and replays: draws x size row numbers below n. */
 struct vq_bootstrap_explicit {

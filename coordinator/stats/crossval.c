@@ -335,7 +335,7 @@ enum vq_status vq_crossval_choose_c(const struct vq_logit_data *data, const uint
         cv.log_loss[at] = NAN;
         cv.accuracy[at] = NAN;
     }
-    if (options->mode == VQ_CROSSVAL_PAPER) {
+    if (options->mode != VQ_CROSSVAL_LOG_LOSS) {
         if (!data->mirrored) {
             return vq_fail(err, VQ_INVALID, "the published folds are those of mirrored rows");
         }

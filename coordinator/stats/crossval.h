@@ -2,7 +2,8 @@
  *
  * Default: the groups (questions) in an order shuffled by the seed are dealt to the folds; each C is judged by the mean
  * log-loss of the held-out rows. `paper`: the published rule: accuracy over stratified folds, contiguous within a class in
- * the order [originals; mirrored], of the explicitly mirrored set with a free intercept; the smallest C among the best. */
+ * the order [originals; mirrored], of the explicitly mirrored set with a free intercept; the smallest C among the best.
+ * `sklearn_folds`: those folds and that intercept, judged by log-loss. */
 #ifndef VQ_STATS_CROSSVAL_H
 #define VQ_STATS_CROSSVAL_H
 
@@ -14,6 +15,7 @@
 enum vq_crossval_mode {
     VQ_CROSSVAL_LOG_LOSS,
     VQ_CROSSVAL_PAPER,
+    VQ_CROSSVAL_SKLEARN_FOLDS,
 };
 
 enum vq_crossval_status {
@@ -41,8 +43,8 @@ struct vq_crossval_options {
     uint64_t seed;
 };
 
-/* `groups`: one value a row, equal for rows that must stay together; NULL = each row its own. Paper mode needs mirrored
- * data and ignores groups and seed. Returns as the fits of logit.h do. */
+/* `groups`: one value a row, equal for rows that must stay together; NULL = each row its own. The modes with
+ * the published folds need mirrored data and ignore groups and seed. Returns as the fits of logit.h do. */
 enum vq_status vq_crossval_choose_c(const struct vq_logit_data *data, const uint32_t *groups,
                                     const struct vq_crossval_options *options,
                                     struct vq_crossval *ret_cv,

@@ -94,6 +94,15 @@ enum vq_status vq_logit_cluster_se(const struct vq_logit_data *data, const struc
                                    const uint32_t *groups, double *ret_se,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
+/* Approximate tests of given coefficients (usually penalised ones, x.cols of them, none NaN): the unregularised
+ * information at them, inverted; `ret_se` (NULL = not wanted) and `ret_p` (two-sided Student t, as many degrees as the sum
+ * of weights less the parameters) hold x.cols values. Penalised estimates are pulled toward 0 and C was chosen from the
+ * same rows, which this does not know of. The rows are counted once: the published procedure counts their mirrored
+ * copies too, and its errors are smaller by the root of 2. NaN where the information has no inverse or no degree is
+ * left. VQ_OK, VQ_INVALID, VQ_LIMIT, VQ_NOMEM. */
+enum vq_status vq_logit_wald(const struct vq_logit_data *data, double intercept, const double *coef,
+                             double *ret_se, double *ret_p, struct vq_error *err) VQ_WARN_UNUSED;
+
 #define VQ_LOGIT_TIE 1e-9 /* |predictor| below it is a tie */
 
 /* Class 1 is predicted where the predictor is > 0. Sums and means are over weighted rows. Without rows all NaN. */

@@ -77,3 +77,19 @@ void vq_stats_standardise(struct vq_matrix x, double *ret_mean, double *ret_scal
         ret_scale[col] = scale > 1e-14 * fabs(mean) ? scale : 1.0;
     }
 }
+
+void vq_stats_root_mean_square(struct vq_matrix x, double *ret_scale)
+{
+    for (size_t col = 0; col < x.cols; col++) {
+        double squares = 0.0;
+        size_t present = 0;
+        for (size_t row = 0; row < x.rows; row++) {
+            double value = x.at[row * x.cols + col];
+            if (!isnan(value)) {
+                squares += value * value;
+                present++;
+            }
+        }
+        ret_scale[col] = squares > 0.0 ? sqrt(squares / (double)present) : 1.0;
+    }
+}

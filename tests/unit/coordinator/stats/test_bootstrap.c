@@ -183,16 +183,23 @@ static void test_coefficients(void **state)
     struct vq_bootstrap_options options = {.draws = 400, .level = 0.95, .seed = 4};
     struct vq_interval ci[2];
     struct vq_interval again[2];
-    assert_int_equal(vq_bootstrap_coefficients(&data, 1e4, 0.0, NULL, &options, ci, NULL, NULL),
+    double p[2];
+    assert_int_equal(vq_bootstrap_coefficients(&data, 1e4, 0.0, NULL, &options, ci, NULL, p, NULL),
                      VQ_OK);
+    assert_near(p[0], 2.0 / 401.0, 1e-12, 0.0); /* no draw is at 0 or below */
+    assert_true(p[1] <= 1.0);
+    assert_int_equal(p[1] > 0.05, ci[1].lo < 0.0 && ci[1].hi > 0.0); /* as the interval says */
     for (size_t col = 0; col < 2;
          col++) { /* near the Wald interval, without a penalty to speak of */
         assert_near(ci[col].lo, fit.ci95_lo[col], 0.0, 0.25 * fit.se[col] + 0.02);
         assert_near(ci[col].hi, fit.ci95_hi[col], 0.0, 0.25 * fit.se[col] + 0.02);
     }
-    assert_int_equal(vq_bootstrap_coefficients(&data, 1e4, 0.0, NULL, &options, again, NULL, NULL),
-                     VQ_OK);
+    assert_int_equal(
+        vq_bootstrap_coefficients(&data, 1e4, 0.0, NULL, &options, again, NULL, NULL, NULL), VQ_OK);
     assert_memory_equal(ci, again, sizeof(ci));
+    assert_int_equal(vq_bootstrap_coefficients(&data, 1e-4, 1.0, NULL, &options, ci, NULL, p, NULL),
+                     VQ_OK);
+    assert_near(p[0], 1.0, 0.0, 0.0); /* the lasso leaves nothing: every draw is 0 */
     vq_logit_fit_free(&fit);
 }
 

@@ -188,8 +188,13 @@ static void test_published_folds(void **state)
     struct vq_crossval_options options = {.mode = VQ_CROSSVAL_PAPER};
     struct vq_crossval cv;
     assert_int_equal(vq_crossval_choose_c(&data, NULL, &options, &cv, NULL), VQ_OK);
+    options.mode = VQ_CROSSVAL_SKLEARN_FOLDS;
+    struct vq_crossval by_loss;
+    assert_int_equal(vq_crossval_choose_c(&data, NULL, &options, &by_loss, NULL), VQ_OK);
+    size_t best = 0;
     for (size_t at = 0; at < VQ_CROSSVAL_GRID; at++) {
         double mean = 0.0;
+        double loss = 0.0;
         for (uint32_t fold = 0; fold < 5; fold++) {
             struct vq_logit_fit fit;
             struct vq_logit_score score;
@@ -197,10 +202,14 @@ static void test_published_folds(void **state)
                 vq_crossval_fold(&mirrored, fold_of_row, fold, cv.grid[at], &fit, &score, NULL),
                 VQ_OK);
             mean += score.accuracy_ties_half / 5.0;
+            loss += score.log_loss * score.weight / 14.0;
             vq_logit_fit_free(&fit);
         }
         assert_near(cv.accuracy[at], mean, 1e-12, 0.0);
+        assert_near(by_loss.log_loss[at], loss, 1e-7, 0.0);
+        best = by_loss.log_loss[at] < by_loss.log_loss[best] ? at : best;
     }
+    assert_near(by_loss.c, by_loss.grid[best], 0.0, 0.0);
 }
 
 static void test_too_little(void **state)

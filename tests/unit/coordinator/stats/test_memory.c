@@ -10,6 +10,7 @@
 #include "coordinator/stats/cosine.h"
 #include "coordinator/stats/crossval.h"
 #include "coordinator/stats/lars.h"
+#include "coordinator/stats/legacy.h"
 #include "coordinator/stats/multiple.h"
 
 enum {
@@ -59,7 +60,7 @@ static enum vq_status run_means(void)
 static enum vq_status run_coefficients(void)
 {
     struct vq_interval ci[COLS];
-    return vq_bootstrap_coefficients(&MIRRORED, 1.0, 0.5, GROUPS, &DRAWS, ci, NULL, NULL);
+    return vq_bootstrap_coefficients(&MIRRORED, 1.0, 0.5, GROUPS, &DRAWS, ci, NULL, NULL, NULL);
 }
 
 static enum vq_status run_explicit(void)
@@ -132,13 +133,27 @@ static enum vq_status run_nearest(void)
     return vq_cosine_nearest(vectors, vectors, nearest, NULL, NULL);
 }
 
+static enum vq_status run_wald(void)
+{
+    const double coef[COLS] = {0.5, -0.5};
+    double p[COLS];
+    return vq_logit_wald(&MIRRORED, 0.0, coef, NULL, p, NULL);
+}
+
+static enum vq_status run_legacy(void)
+{
+    struct vq_legacy_coef coef[COLS];
+    struct vq_legacy legacy = {.coef = coef};
+    return vq_legacy_bootstrap(&MIRRORED, &DRAWS, &legacy, NULL);
+}
+
 static void test_every_allocation(void **state)
 {
     (void)state;
     enum vq_status (*const calls[])(void) = {
-        run_crossval,   run_published, run_fold,    run_means,   run_coefficients,
-        run_explicit,   run_lars,      run_bradley, run_alpha,   run_adjust,
-        run_two_sample, run_cluster,   run_tree,    run_nearest,
+        run_crossval, run_published, run_fold,  run_means,  run_coefficients, run_explicit,
+        run_lars,     run_bradley,   run_alpha, run_adjust, run_two_sample,   run_cluster,
+        run_tree,     run_nearest,   run_wald,  run_legacy,
     };
     for (size_t i = 0; i < VQ_COUNT(calls); i++) {
         enum vq_status status = VQ_NOMEM;

@@ -112,6 +112,17 @@ static void test_alias(void **state)
     assert_true(aliased[1] && aliased[2] && aliased[4]);
 }
 
+static void test_root_mean_square(void **state)
+{
+    (void)state;
+    const double x[12] = {3, 0, NAN, 4, 0, NAN, NAN, 0, NAN, 0, 0, NAN};
+    double scale[3];
+    vq_stats_root_mean_square((struct vq_matrix){x, 4, 3}, scale);
+    assert_near(scale[0], sqrt(25.0 / 3.0), 1e-15, 0.0); /* over the three cells there are */
+    assert_near(scale[1], 1.0, 0.0, 0.0);
+    assert_near(scale[2], 1.0, 0.0, 0.0);
+}
+
 int main(void)
 {
     vq_stats_init();
@@ -119,7 +130,7 @@ int main(void)
         cmocka_unit_test(test_one_thread),  cmocka_unit_test(test_quantile),
         cmocka_unit_test(test_standardise), cmocka_unit_test(test_check),
         cmocka_unit_test(test_groups),      cmocka_unit_test(test_cholesky),
-        cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_alias),       cmocka_unit_test(test_root_mean_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
