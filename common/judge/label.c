@@ -63,6 +63,22 @@ struct vq_span vq_label_word(struct vq_span text)
     return vq_span(text.at, bytes);
 }
 
+bool vq_label_skip_separator(struct vq_span *text)
+{
+    struct vq_span s = *text;
+    while (s.bytes > 0 && memchr(" \t*_`\"'#", s.at[0], 8) != NULL) {
+        s = vq_span_after(s, 1);
+    }
+    size_t n = s.bytes > 0 && (s.at[0] == ':' || s.at[0] == '=') ? 1 : 0;
+    if (s.bytes >= 3 && memcmp(s.at, "\xEF\xBC\x9A", 3) == 0) {
+        n = 3; /* the wide colon of Chinese text */
+    }
+    if (n > 0) {
+        *text = vq_span_after(s, n);
+    }
+    return n > 0;
+}
+
 bool vq_label_word_is(struct vq_span word, const char *lower)
 {
     for (size_t i = 0; i < word.bytes; i++) {
@@ -107,6 +123,22 @@ struct label {
     struct vq_span rest;     /* behind the label */
 };
 
+/* Whether the "a" in front of `rest` is that of "a tie"; *ret_after is then behind it. */
+static bool is_article(struct vq_span rest, struct vq_span *ret_after)
+{
+    struct vq_span word = rest;
+    while (word.bytes > 0 && (word.at[0] == ' ' || word.at[0] == '\t')) {
+        word = vq_span_after(word, 1);
+    }
+    struct vq_span tie = vq_label_word(word);
+    bool yes =
+        word.bytes < rest.bytes && (vq_label_word_is(tie, "tie") || vq_label_word_is(tie, "draw"));
+    if (yes) {
+        *ret_after = vq_span_after(word, tie.bytes);
+    }
+    return yes;
+}
+
 static struct label label_at(struct vq_span text)
 {
     static const char *const equal[] = {"equal", "equally", "tie",  "tied",
@@ -125,7 +157,9 @@ static struct label label_at(struct vq_span text)
         is_alnum(label.rest.at[1])) {
         return label; /* A-level, b_2: the word goes on */
     }
-    if (vq_label_word_is(word, "a") || vq_label_word_is(word, "b")) {
+    if (vq_label_word_is(word, "a") && is_article(label.rest, &label.rest)) {
+        label.outcome = VQ_OUTCOME_EQUAL;
+    } else if (vq_label_word_is(word, "a") || vq_label_word_is(word, "b")) {
         label.lower = word.at[0] >= 'a';
         label.outcome = vq_label_word_is(word, "a") ? VQ_OUTCOME_FIRST : VQ_OUTCOME_SECOND;
     } else if (is_one_of(word, equal, VQ_COUNT(equal))) {

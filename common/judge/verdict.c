@@ -1,4 +1,4 @@
-/* The verdict of a ranker's answer.
+/* The verdict of a ranker's or a preference judge's answer.
  *
  * One pass over the text, without allocation. Thinking blocks are left out; what remains is read
  * line by line, and each line may replace what an earlier one said. Three kinds of finds are kept
@@ -14,6 +14,7 @@
 #include "common/judge/verdict.h"
 
 #include "common/judge/label.h"
+#include "common/judge/thinking.h"
 
 const char *vq_outcome_name(enum vq_outcome outcome)
 {
@@ -40,25 +41,36 @@ const char *vq_outcome_name(enum vq_outcome outcome)
 
 /* What the lines so far say; NONE where they say nothing. */
 struct finds {
+    bool preference; /* the labels are A, B and tie; "Preference" is a keyword too */
     enum vq_outcome stated;
     enum vq_outcome inline_;
     enum vq_outcome alone;
     bool awaits_label; /* the last line with words was a keyword and nothing else */
 };
 
-static void keep(enum vq_outcome *find, enum vq_outcome said)
+/* A preference has no N/A and no unsure: who says so has not said which. */
+static enum vq_outcome of_kind(const struct finds *finds, enum vq_outcome said)
+{
+    bool foreign = said == VQ_OUTCOME_NA || said == VQ_OUTCOME_UNSURE;
+    return finds->preference && foreign ? VQ_OUTCOME_UNPARSEABLE : said;
+}
+
+static void keep(const struct finds *finds, enum vq_outcome *find, enum vq_outcome said)
 {
     if (said != VQ_OUTCOME_NONE) {
-        *find = said;
+        *find = of_kind(finds, said);
     }
 }
 
-static bool is_keyword(struct vq_span word)
+static bool is_keyword(const struct finds *finds, struct vq_span word)
 {
     switch (word.bytes == 0 ? 0 : word.at[0] | 0x20) { /* every word of an answer comes by */
     case 'a': return vq_label_word_is(word, "answer");
     case 'c': return vq_label_word_is(word, "choice");
     case 'm': return vq_label_word_is(word, "model");
+    case 'p':
+        return finds->preference &&
+               (vq_label_word_is(word, "preference") || vq_label_word_is(word, "preferred"));
     case 'v': return vq_label_word_is(word, "verdict");
     case 'w': return vq_label_word_is(word, "winner");
     default: return false;
@@ -76,24 +88,6 @@ static struct vq_span skip_spaces(struct vq_span text)
         text = vq_span_after(text, 1);
     }
     return text;
-}
-
-/* Past ":" or "=" and the quotes and markdown around it: `**Model:** A`. False when there is
- * none. */
-static bool skip_separator(struct vq_span *text)
-{
-    struct vq_span s = *text;
-    while (s.bytes > 0 && (is_space(s.at[0]) || memchr("*_`\"'#", s.at[0], 6) != NULL)) {
-        s = vq_span_after(s, 1);
-    }
-    size_t n = s.bytes > 0 && (s.at[0] == ':' || s.at[0] == '=') ? 1 : 0;
-    if (s.bytes >= 3 && memcmp(s.at, "\xEF\xBC\x9A", 3) == 0) {
-        n = 3; /* the wide colon of Chinese text */
-    }
-    if (n > 0) {
-        *text = vq_span_after(s, n);
-    }
-    return n > 0;
 }
 
 /* The value of a JSON member whose name is `word`, a part of `line`: `"model" : "A"`. Single quotes
@@ -157,15 +151,15 @@ static void read_stated(struct finds *finds, struct vq_span line)
 {
     struct vq_span front = skip_line_front(line);
     struct vq_span word = vq_label_word(front);
-    if (!is_keyword(word)) {
+    if (!is_keyword(finds, word)) {
         return;
     }
     struct vq_span value = vq_span_after(front, word.bytes);
     struct vq_span member;
     if (vq_label_skip_punct(value).bytes == 0) {
         finds->awaits_label = true;
-    } else if (!json_value(line, word, &member) && skip_separator(&value)) {
-        keep(&finds->stated, vq_label_read(value));
+    } else if (!json_value(line, word, &member) && vq_label_skip_separator(&value)) {
+        keep(finds, &finds->stated, vq_label_read(value));
     }
 }
 
@@ -181,17 +175,18 @@ static void read_inside(struct finds *finds, struct vq_span line)
         }
         struct vq_span word = vq_label_word(rest);
         rest = vq_span_after(rest, word.bytes);
-        if (!is_keyword(word)) {
+        if (!is_keyword(finds, word)) {
             continue;
         }
         struct vq_span value = rest;
         if (json_value(line, word, &value)) {
-            keep(&finds->stated, vq_label_read(value));
+            keep(finds, &finds->stated, vq_label_read(value));
             size_t passed = (size_t)(value.at + value.bytes - rest.at);
             rest = vq_span_after(rest, passed);
-        } else if (skip_separator(&value)) {
+        } else if (vq_label_skip_separator(&value)) {
             if (open != NULL) {
-                keep(&finds->inline_, vq_label_read(vq_span(open, (size_t)(word.at - open))));
+                keep(finds, &finds->inline_,
+                     vq_label_read(vq_span(open, (size_t)(word.at - open))));
             }
             open = value.at;
             rest = value;
@@ -199,20 +194,20 @@ static void read_inside(struct finds *finds, struct vq_span line)
     }
     if (open != NULL) {
         const char *end = line.at + line.bytes;
-        keep(&finds->inline_, vq_label_read(vq_span(open, (size_t)(end - open))));
+        keep(finds, &finds->inline_, vq_label_read(vq_span(open, (size_t)(end - open))));
     }
 }
 
 /* A label and nothing else, with or without a keyword in front. A colon at the end makes it a
  * heading. */
-static enum vq_outcome read_alone(struct vq_span line)
+static enum vq_outcome read_alone(const struct finds *finds, struct vq_span line)
 {
     struct vq_span front = skip_line_front(line);
     struct vq_span word = vq_label_word(front);
     if (memchr(line.at, ':', line.bytes) != NULL) {
         return VQ_OUTCOME_NONE;
     }
-    return vq_label_alone(is_keyword(word) ? vq_span_after(front, word.bytes) : line);
+    return vq_label_alone(is_keyword(finds, word) ? vq_span_after(front, word.bytes) : line);
 }
 
 static void read_line(struct finds *finds, struct vq_span line)
@@ -220,67 +215,30 @@ static void read_line(struct finds *finds, struct vq_span line)
     if (vq_label_skip_punct(line).bytes == 0) {
         return; /* blank, a rule, a fence: the last line with words stays the last */
     }
-    finds->alone = read_alone(line);
+    finds->alone = of_kind(finds, read_alone(finds, line));
     if (finds->awaits_label) {
         finds->awaits_label = false;
-        keep(&finds->stated, vq_label_alone(line));
+        keep(finds, &finds->stated, vq_label_alone(line));
     }
     read_stated(finds, line);
     read_inside(finds, line);
 }
 
-static const struct {
-    const char *open;
-    const char *close;
-} thinking[] = {
-    {"<think>", "</think>"},
-    {"<thinking>", "</thinking>"},
-    {"[think]", "[/think]"},
-};
-
-/* Whether `text` begins with the tag, in any case. */
-static bool begins_with(struct vq_span text, const char *tag)
+/* Reads the lines outside of thinking blocks; a line ends where a block stands. */
+static void read_lines(struct finds *finds, struct vq_span text)
 {
-    size_t bytes = strlen(tag);
-    return text.bytes >= bytes && vq_label_word_is(vq_span(text.at, bytes), tag);
-}
-
-/* Reads the lines outside of thinking blocks. False when a block is not closed. A closing tag alone
- * ends a block that began in the prompt: nothing before it counts. */
-static bool read_lines(struct finds *finds, struct vq_span text)
-{
+    text = vq_thinking_rest(text);
     size_t from = 0;
     for (size_t i = 0; i < text.bytes;) {
         char c = text.at[i];
-        size_t skip = c == '\n' || c == '\r' ? 1 : 0;
-        for (size_t k = 0; k < VQ_COUNT(thinking) && (c == '<' || c == '['); k++) {
-            struct vq_span rest = vq_span_after(text, i);
-            if (begins_with(rest, thinking[k].close)) {
-                *finds = (struct finds){VQ_OUTCOME_NONE};
-                from = i; /* the line so far was thought */
-                skip = strlen(thinking[k].close);
-            } else if (begins_with(rest, thinking[k].open)) {
-                size_t at = strlen(thinking[k].open);
-                while (at < rest.bytes &&
-                       !begins_with(vq_span_after(rest, at), thinking[k].close)) {
-                    at++;
-                }
-                if (at == rest.bytes) {
-                    return false;
-                }
-                skip = at + strlen(thinking[k].close);
-            }
-        }
+        size_t skip = c == '\n' || c == '\r' ? 1 : vq_thinking_block_bytes(vq_span_after(text, i));
         if (skip > 0) {
             read_line(finds, vq_span(text.at + from, i - from));
             from = i + skip;
-            i = from;
-        } else {
-            i++;
         }
+        i += skip > 0 ? skip : 1;
     }
     read_line(finds, vq_span_after(text, from));
-    return true;
 }
 
 static bool is_any_of(struct vq_span text, const char *const *list, size_t count)
@@ -293,21 +251,31 @@ static bool is_any_of(struct vq_span text, const char *const *list, size_t count
     return false;
 }
 
-enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason, bool refusal)
+static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reason, bool refusal,
+                               bool preference)
 {
     static const char *const filtered[] = {"content_filter", "refusal", "safety"};
     static const char *const cut[] = {"length", "max_tokens", "model_length"};
     if (refusal || is_any_of(finish_reason, filtered, VQ_COUNT(filtered))) {
         return VQ_OUTCOME_REFUSED;
     }
-    struct finds finds = {VQ_OUTCOME_NONE};
-    if (!read_lines(&finds, answer.bytes == 0 ? vq_span_str("") : answer)) {
-        finds = (struct finds){VQ_OUTCOME_NONE};
-    }
+    struct finds finds = {.preference = preference};
+    read_lines(&finds, answer.bytes == 0 ? vq_span_str("") : answer);
     enum vq_outcome said = finds.stated != VQ_OUTCOME_NONE ? finds.stated : finds.inline_;
     if (is_any_of(finish_reason, cut, VQ_COUNT(cut))) {
         return vq_outcome_is_vote(said) ? said : VQ_OUTCOME_TRUNCATED;
     }
     said = said != VQ_OUTCOME_NONE ? said : finds.alone;
     return said != VQ_OUTCOME_NONE ? said : VQ_OUTCOME_UNPARSEABLE;
+}
+
+enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason, bool refusal)
+{
+    return verdict(answer, finish_reason, refusal, false);
+}
+
+enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span finish_reason,
+                                      bool refusal)
+{
+    return verdict(answer, finish_reason, refusal, true);
 }
