@@ -69,12 +69,18 @@ enum vq_conf_overlap {
 };
 enum vq_cv {
     VQ_CV_LOG_LOSS,
-    VQ_CV_PAPER
+    VQ_CV_PAPER,
+    VQ_CV_SKLEARN_FOLDS
 };
 enum vq_estimator {
     VQ_ESTIMATOR_L2_CV,
     VQ_ESTIMATOR_ELASTICNET,
-    VQ_ESTIMATOR_LASSO
+    VQ_ESTIMATOR_LASSO,
+    VQ_ESTIMATOR_LEGACY_BOOTSTRAP
+};
+enum vq_p_values {
+    VQ_P_VALUES_BOOTSTRAP,
+    VQ_P_VALUES_WALD
 };
 
 struct vq_conf_data {
@@ -173,6 +179,8 @@ struct vq_conf_gates {
 struct vq_conf_regression {
     enum vq_cv cv;
     enum vq_estimator estimator;
+    bool standardise; /* off */
+    enum vq_p_values p_values;
     uint32_t bootstrap_draws; /* 1,000 */
 };
 

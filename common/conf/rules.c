@@ -324,6 +324,16 @@ static enum vq_status check_judging(const struct rules *r)
     return VQ_OK;
 }
 
+static enum vq_status check_regression(const struct rules *r)
+{
+    const struct vq_conf_regression *c = &r->config->regression;
+    if (c->estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP && c->bootstrap_draws == 0) {
+        return broken(r, "regression.bootstrap_draws",
+                      "must not be 0 with `estimator: legacy_bootstrap`, which is made of draws");
+    }
+    return VQ_OK;
+}
+
 static enum vq_status check_redis(const struct rules *r)
 {
     const char *url = r->config->redis_url;
@@ -349,5 +359,6 @@ enum vq_status vq_conf_check_rules(const struct vq_config *config, const struct 
     VQ_TRY(check_vibes(&r));
     VQ_TRY(check_judges(&r));
     VQ_TRY(check_judging(&r));
+    VQ_TRY(check_regression(&r));
     return check_redis(&r);
 }

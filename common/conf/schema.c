@@ -35,9 +35,11 @@ WORDS(gate_preference_words, {"separability", VQ_GATE_SEP_ONLY}, {"or", VQ_GATE_
       {"and", VQ_GATE_SEP_AND_PREF});
 WORDS(overlap_words, {"cosine", VQ_CONF_OVERLAP_COSINE}, {"pearson", VQ_CONF_OVERLAP_PEARSON},
       {"off", VQ_CONF_OVERLAP_OFF});
-WORDS(cv_words, {"log_loss", VQ_CV_LOG_LOSS}, {"paper", VQ_CV_PAPER});
+WORDS(cv_words, {"log_loss", VQ_CV_LOG_LOSS}, {"paper", VQ_CV_PAPER},
+      {"sklearn_folds", VQ_CV_SKLEARN_FOLDS});
 WORDS(estimator_words, {"l2_cv", VQ_ESTIMATOR_L2_CV}, {"elasticnet", VQ_ESTIMATOR_ELASTICNET},
-      {"lasso", VQ_ESTIMATOR_LASSO});
+      {"lasso", VQ_ESTIMATOR_LASSO}, {"legacy_bootstrap", VQ_ESTIMATOR_LEGACY_BOOTSTRAP});
+WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES_WALD});
 
 /* The same words for sentences. */
 #define method_words_text            "preset|vibes|discover"
@@ -52,8 +54,9 @@ WORDS(estimator_words, {"l2_cv", VQ_ESTIMATOR_L2_CV}, {"elasticnet", VQ_ESTIMATO
 #define gate_separability_words_text "point|interval"
 #define gate_preference_words_text   "separability|or|and"
 #define overlap_words_text           "cosine|pearson|off"
-#define cv_words_text                "log_loss|paper"
-#define estimator_words_text         "l2_cv|elasticnet|lasso"
+#define cv_words_text                "log_loss|paper|sklearn_folds"
+#define estimator_words_text         "l2_cv|elasticnet|lasso|legacy_bootstrap"
+#define p_values_words_text          "bootstrap|wald"
 
 #define TEXT_BYTES_MAX 65536u
 #define TEXT_FLAGS     (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL | CYAML_FLAG_SCALAR_QUOTE_DOUBLE)

@@ -1,10 +1,9 @@
 /* Model matching and preference prediction: the mirrored logistic regression without intercept on the kept vibes' row
  * scores of train, judged on test. A missing cell contributes 0 (no evidence) and is counted; complete-case accuracies
- * stand beside. Intervals of coefficients hold C fixed. */
+ * stand beside. Not its job: how coefficients are estimated (estimate.c). */
 #include "common/base/alloc.h"
-#include "coordinator/pipeline/parts.h"
+#include "coordinator/pipeline/estimate.h"
 #include "coordinator/stats/bootstrap.h"
-#include "coordinator/stats/crossval.h"
 #include "coordinator/stats/proportions.h"
 
 #include <math.h>
@@ -22,6 +21,7 @@ struct design {
     double *x;
     double *y;
     uint32_t *group;
+    double *scale; /* of train's columns; what both splits were divided by */
 };
 
 static void design_free(struct design *d)
@@ -29,6 +29,7 @@ static void design_free(struct design *d)
     vq_free(d->x);
     vq_free(d->y);
     vq_free(d->group);
+    vq_free(d->scale);
 }
 
 static enum vq_status design_fill(const struct vq_work *w, const struct vq_split *s,
@@ -61,83 +62,63 @@ static enum vq_status design_fill(const struct vq_work *w, const struct vq_split
     return VQ_OK;
 }
 
-static double l1_ratio(enum vq_estimator estimator)
+/* Scales of 1 unless the scores are to be standardised. Mirrored columns have mean 0: there is nothing to subtract. */
+static enum vq_status standardise(const struct vq_work *w, struct design *train,
+                                  struct design *test)
 {
-    switch (estimator) {
-    case VQ_ESTIMATOR_L2_CV: return 0.0;
-    case VQ_ESTIMATOR_ELASTICNET: return 0.5;
-    case VQ_ESTIMATOR_LASSO: return 1.0;
+    uint32_t k = w->out->kept_count;
+    train->scale = vq_alloc(k, sizeof(*train->scale));
+    if (train->scale == NULL) {
+        return VQ_NOMEM;
     }
-    return 0.0;
-}
-
-static enum vq_status choose_c(struct vq_work *w, const struct design *train, double *ret_c)
-{
-    struct vq_crossval_options options = {.mode = w->in->config->regression.cv == VQ_CV_PAPER
-                                                      ? VQ_CROSSVAL_PAPER
-                                                      : VQ_CROSSVAL_LOG_LOSS,
-                                          .l1_ratio = l1_ratio(w->in->config->regression.estimator),
-                                          .seed = vq_seed(w, VQ_SEED_FOLDS)};
-    struct vq_crossval cv;
-    VQ_TRY(vq_crossval_choose_c(&train->data, train->group, &options, &cv, w->err));
-    *ret_c = cv.c;
+    const struct vq_conf_regression *r = &w->in->config->regression;
+    if (!r->standardise && r->estimator != VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
+        for (uint32_t col = 0; col < k; col++) {
+            train->scale[col] = 1.0;
+        }
+        return VQ_OK;
+    }
+    vq_stats_root_mean_square(train->data.x, train->scale);
+    struct design *both[] = {train, test};
+    for (size_t d = 0; d < VQ_COUNT(both); d++) {
+        for (size_t row = 0; row < both[d]->data.x.rows; row++) {
+            for (uint32_t col = 0; col < k; col++) {
+                both[d]->x[row * k + col] /= train->scale[col];
+            }
+        }
+    }
     return VQ_OK;
-}
-
-static enum vq_status fit_at(struct vq_work *w, const struct design *train, double c,
-                             struct vq_logit_fit *ret_fit)
-{
-    double ratio = l1_ratio(w->in->config->regression.estimator);
-    return ratio > 0 ? vq_logit_fit_elasticnet(&train->data, c, ratio, ret_fit, w->err)
-                     : vq_logit_fit_l2(&train->data, c, ret_fit, w->err);
 }
 
 /* Coefficients, their intervals and the unregularised fit into the kept vibes. */
 static enum vq_status coefficients(struct vq_work *w, enum target target,
-                                   const struct design *train, const struct vq_logit_fit *fit,
+                                   const struct design *train, const struct vq_estimate *e,
                                    struct vq_fit_metrics *m)
 {
-    uint32_t k = w->out->kept_count;
-    struct vq_interval *ci = vq_alloc(k, sizeof(*ci));
-    if (ci == NULL) {
-        return VQ_NOMEM;
-    }
-    struct vq_bootstrap_options options = {.draws = w->in->config->regression.bootstrap_draws,
-                                           .level = 0.95,
-                                           .seed = vq_seed(w, VQ_SEED_COEF)};
-    struct vq_logit_fit mle = {0};
-    for (uint32_t col = 0; col < k; col++) {
-        ci[col] = (struct vq_interval){NAN, NAN};
-    }
-    enum vq_status status = VQ_OK;
-    if (options.draws > 0) {
-        status = vq_bootstrap_coefficients(&train->data, m->c,
-                                           l1_ratio(w->in->config->regression.estimator),
-                                           train->group, &options, ci, NULL, NULL, w->err);
-    }
-    if (status == VQ_OK) {
-        status = vq_logit_fit_mle(&train->data, &mle, w->err);
-    }
-    for (uint32_t v = 0, col = 0; status == VQ_OK && v < w->in->grid.vibes; v++) {
+    struct vq_logit_fit mle;
+    VQ_TRY(vq_logit_fit_mle(&train->data, &mle, w->err));
+    bool mm = target == TARGET_MM;
+    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *vibe = &w->out->vibe[v];
         if (!vibe->kept) {
             continue;
         }
-        bool mm = target == TARGET_MM;
-        *(mm ? &vibe->mm_coef : &vibe->pp_coef) = fit->coef[col];
-        *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = ci[col];
+        *(mm ? &vibe->mm_coef : &vibe->pp_coef) = e->coef[col];
+        *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = e->ci95[col];
+        *(mm ? &vibe->mm_p : &vibe->pp_p) = e->p[col];
         *(mm ? &vibe->mm_mle : &vibe->pp_mle) = mle.coef[col];
         *(mm ? &vibe->mm_mle_se : &vibe->pp_mle_se) = mle.se[col];
-        m->coef_abs_max = fmax(m->coef_abs_max, fabs(fit->coef[col]));
+        m->coef_abs_max = fmax(m->coef_abs_max, fabs(e->coef[col]));
         col++;
     }
-    if (status == VQ_OK) {
-        m->mle_status = mle.status;
-        m->mle_separation = mle.separation;
-        vq_logit_fit_free(&mle);
-    }
-    vq_free(ci);
-    return status;
+    m->mle_status = mle.status;
+    m->mle_separation = mle.separation;
+    vq_logit_fit_free(&mle);
+    m->c = e->c;
+    m->legacy_accuracy = e->accuracy;
+    m->legacy_accuracy_sd = e->accuracy_sd;
+    m->legacy_accuracy_ci95 = e->accuracy_ci95;
+    return VQ_OK;
 }
 
 static enum vq_status clustered(struct vq_work *w, const struct design *test, const double *coef,
@@ -197,7 +178,7 @@ static enum vq_status accuracies(struct vq_work *w, const struct design *train,
 }
 
 /* The margin of every row, of both splits, labelled or not. */
-static void margins(struct vq_work *w, const double *coef, double *ret_margin)
+static void margins(struct vq_work *w, const double *coef, const double *scale, double *ret_margin)
 {
     uint32_t vibes = w->in->grid.vibes;
     for (uint32_t i = 0; i < w->in->grid.samples; i++) {
@@ -205,7 +186,7 @@ static void margins(struct vq_work *w, const double *coef, double *ret_margin)
         for (uint32_t v = 0, col = 0; v < vibes; v++) {
             if (w->out->vibe[v].kept) {
                 double x = w->out->scores->x[(size_t)i * vibes + v];
-                sum += isnan(x) ? 0.0 : x * coef[col];
+                sum += isnan(x) ? 0.0 : x / scale[col] * coef[col];
                 col++;
             }
         }
@@ -245,18 +226,18 @@ static enum vq_status fit_designs(struct vq_work *w, enum target target, const s
         m->accuracy_test = m->rows_test > 0 ? 0.5 : NAN;
         return VQ_OK;
     }
-    VQ_TRY(choose_c(w, train, &m->c));
-    struct vq_logit_fit fit;
-    VQ_TRY(fit_at(w, train, m->c, &fit));
+    struct vq_estimate e;
+    VQ_TRY(vq_estimate_make(w, &train->data, train->group, &e));
     m->status = VQ_FIT_OK;
-    enum vq_status status = coefficients(w, target, train, &fit, m);
+    enum vq_status status = coefficients(w, target, train, &e, m);
     if (status == VQ_OK) {
-        status = accuracies(w, train, test, fit.coef, m);
+        status = accuracies(w, train, test, e.coef, m);
     }
     if (status == VQ_OK) {
-        margins(w, fit.coef, target == TARGET_MM ? w->out->mm_margin : w->out->pp_margin);
+        margins(w, e.coef, train->scale,
+                target == TARGET_MM ? w->out->mm_margin : w->out->pp_margin);
     }
-    vq_logit_fit_free(&fit);
+    vq_estimate_free(&e);
     return status;
 }
 
@@ -269,11 +250,17 @@ static enum vq_status fit_target(struct vq_work *w, enum target target, struct v
                                  .accuracy_test_ci95_clustered = {NAN, NAN},
                                  .accuracy_test_complete = NAN,
                                  .accuracy_train_complete = NAN,
+                                 .legacy_accuracy = NAN,
+                                 .legacy_accuracy_sd = NAN,
+                                 .legacy_accuracy_ci95 = {NAN, NAN},
                                  .majority_baseline = NAN};
     struct design train = {0}, test = {0};
     enum vq_status status = design_fill(w, &w->train, target, &train);
     if (status == VQ_OK) {
         status = design_fill(w, &w->test, target, &test);
+    }
+    if (status == VQ_OK) {
+        status = standardise(w, &train, &test);
     }
     if (status == VQ_OK) {
         status = fit_designs(w, target, &train, &test, m);
@@ -290,7 +277,8 @@ enum vq_status vq_fits_compute(struct vq_work *w)
     }
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
-        m->mm_coef = m->pp_coef = m->mm_mle = m->pp_mle = m->mm_mle_se = m->pp_mle_se = NAN;
+        m->mm_coef = m->pp_coef = m->mm_mle = m->pp_mle = m->mm_mle_se = m->pp_mle_se = m->mm_p =
+            m->pp_p = NAN;
         m->mm_ci95 = m->pp_ci95 = (struct vq_interval){NAN, NAN};
     }
     VQ_TRY(fit_target(w, TARGET_MM, &w->out->mm));

@@ -70,6 +70,8 @@ struct vq_vibe_metrics {
     struct vq_judge_metrics *judges; /* one a judge */
     double mm_coef, pp_coef;         /* NaN when dropped or not fitted */
     struct vq_interval mm_ci95, pp_ci95;
+    double mm_p,
+        pp_p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */
     double mm_mle, mm_mle_se, pp_mle, pp_mle_se; /* unregularised, where they exist */
 };
 
@@ -94,6 +96,9 @@ struct vq_fit_metrics {
     bool missing_warning;     /* complete-case accuracy differs by more than 0.01 */
     double majority_baseline; /* PP */
     double coef_abs_max;
+    double legacy_accuracy,
+        legacy_accuracy_sd; /* in-sample, over the draws; NaN but for that estimator */
+    struct vq_interval legacy_accuracy_ci95;
     enum vq_logit_status mle_status;
     enum vq_logit_separation mle_separation;
 };

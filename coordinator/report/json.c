@@ -159,8 +159,9 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     static const char *const gates[] = {"point", "interval"};
     static const char *const preference[] = {"separability", "or", "and"};
     static const char *const overlap[] = {"cosine", "pearson", "off"};
-    static const char *const cv[] = {"log_loss", "paper"};
-    static const char *const estimators[] = {"l2", "elasticnet", "lasso"};
+    static const char *const cv[] = {"log_loss", "paper", "sklearn_folds"};
+    static const char *const estimators[] = {"l2", "elasticnet", "lasso", "legacy_bootstrap"};
+    static const char *const p_values[] = {"bootstrap", "wald_approximate"};
     const struct vq_config *c = r->config;
     vq_json_key(j, "settings");
     vq_json_object(j);
@@ -178,6 +179,9 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     real(j, "overlap_max", c->gates.overlap_max);
     text(j, "cv", cv[c->regression.cv]);
     text(j, "estimator", estimators[c->regression.estimator]);
+    bool legacy = c->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP;
+    boolean(j, "standardise", c->regression.standardise || legacy);
+    text(j, "p_values", legacy ? "legacy_share_of_zeros" : p_values[c->regression.p_values]);
     count(j, "bootstrap_draws", c->regression.bootstrap_draws);
     count(j, "num_final_vibes", c->vibecheck.num_final_vibes);
     real(j, "test_share", c->data.test_share);
@@ -236,7 +240,7 @@ static void write_agreement(struct vq_json *j, const char *key,
 }
 
 static void write_coefficient(struct vq_json *j, const char *key, double coef,
-                              struct vq_interval ci, double mle, double se)
+                              struct vq_interval ci, double p, double mle, double se)
 {
     vq_json_key(j, key);
     if (isnan(coef)) {
@@ -246,6 +250,7 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
     vq_json_object(j);
     real(j, "value", coef);
     interval(j, "ci95", ci);
+    real(j, "p", p);
     real(j, "unregularised", mle);
     real(j, "unregularised_se", se);
     vq_json_object_end(j);
@@ -293,8 +298,10 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     real(j, "test", m->pref_test);
     interval(j, "ci95", isnan(m->pref_test) ? m->pref_ci95_train : m->pref_ci95_test);
     vq_json_object_end(j);
-    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_mle, m->mm_mle_se);
-    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_mle, m->pp_mle_se);
+    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, m->mm_mle,
+                      m->mm_mle_se);
+    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_p, m->pp_mle,
+                      m->pp_mle_se);
     vq_json_object_end(j);
 }
 
@@ -319,6 +326,11 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
         real(j, "majority_baseline", m->majority_baseline);
     }
     real(j, c_key, m->c);
+    if (!isnan(m->legacy_accuracy)) {
+        real(j, "legacy_accuracy_in_sample", m->legacy_accuracy);
+        real(j, "legacy_accuracy_sd", m->legacy_accuracy_sd);
+        interval(j, "legacy_accuracy_ci95", m->legacy_accuracy_ci95);
+    }
     if (m->status == VQ_FIT_OK) {
         text(j, "unregularised_status", vq_logit_status_name(m->mle_status));
         text(j, "separation", vq_logit_separation_name(m->mle_separation));

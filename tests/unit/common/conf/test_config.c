@@ -78,6 +78,8 @@ static void test_defaults_are_filled_in(void **state)
     assert_true(c->gates.overlap_max == 0.8);
     assert_int_equal(c->regression.bootstrap_draws, 1000);
     assert_int_equal(c->regression.cv, VQ_CV_LOG_LOSS);
+    assert_int_equal(c->regression.p_values, VQ_P_VALUES_BOOTSTRAP);
+    assert_false(c->regression.standardise);
     assert_int_equal(c->seed, 42);
     assert_int_equal(c->workers, 2);
     assert_int_equal(c->term_ms, 30000);
@@ -196,6 +198,9 @@ static const struct refusal refusals[] = {
      NULL,
      {"line 6, column 3, judging.lazy_swap", "strict", "lenient"}},
     {MINIMAL "judging: {pair_rule: forward, lazy_swap: on}\n", NULL, {"lazy_swap", "forward", ""}},
+    {MINIMAL "regression: {estimator: legacy_bootstrap, bootstrap_draws: 0}\n",
+     NULL,
+     {"bootstrap_draws", "legacy_bootstrap", ""}},
     {MINIMAL "data: other.csv\n", NULL, {"line 4, column 1", "\"data\"", "twice"}},
     {MINIMAL "seed: &x 4\n", NULL, {"line 4", "anchors", ""}},
     {MINIMAL "seed: *x\n", NULL, {"aliases", "", ""}},
@@ -380,7 +385,8 @@ static const char *const rich =
     "- offline-a\n"
     "judging: {pair_rule: lenient, audit_share: 0.02}\n"
     "gates: {separability: interval, preference: and, overlap: off}\n"
-    "regression: {cv: paper, estimator: lasso}\n"
+    "regression: {cv: sklearn_folds, estimator: legacy_bootstrap, standardise: on, p_values: "
+    "wald}\n"
     "vibecheck: {num_final_vibes: 5}\n"
     "offline: {seed: 7, oracle: truth.csv}\n"
     "prompts: {dir: my}\n"
