@@ -178,6 +178,15 @@ class Decisions(Case):
             if v["kept"]:
                 self.assertIn("unregularised", v["mm_coefficient"])
                 self.assertIn("unregularised_se", v["mm_coefficient"])
+                self.assertTrue(0 < v["mm_coefficient"]["p"] <= 1)
+        self.assertEqual((r["settings"]["p_values"], r["settings"]["standardise"]), ("bootstrap", False))
+        self.assertNotIn("legacy_accuracy_in_sample", r["mm"])
+        self.vibeq("run", "config.yaml", "--name", "old", "--quiet", "--set", "regression.estimator=legacy_bootstrap")
+        old = self.results("old")
+        self.assertEqual(old["mm"]["C_mm"], 1)
+        self.assertTrue(0.5 < old["mm"]["legacy_accuracy_in_sample"] <= 1)
+        self.assertEqual((old["settings"]["estimator"], old["settings"]["p_values"], old["settings"]["standardise"]),
+                         ("legacy_bootstrap", "legacy_share_of_zeros", True))
 
     def lexical(self, name, low, high, axis="Length"):
         (self.dir / name).write_text(
