@@ -12,7 +12,7 @@
 #define VQ_AXIS_BYTES_MAX   4096
 #define VQ_EMBEDDER_NONE    "none" /* the embedder's model when there is to be none */
 
-enum vq_method {
+enum vq_conf_method {
     VQ_METHOD_PRESET,
     VQ_METHOD_VIBES,
     VQ_METHOD_DISCOVER
@@ -200,7 +200,7 @@ struct vq_config {
     char *name; /* run id; NULL: made from data and time by the CLI */
     struct vq_conf_data data;
     char *models[2]; /* A, B: column names */
-    enum vq_method method;
+    enum vq_conf_method method;
     struct vq_conf_axis *vibes;
     uint32_t vibes_count;
     struct vq_conf_judge *judges;
