@@ -70,7 +70,7 @@ static enum vq_status penalised(struct vq_work *w, const struct vq_logit_data *t
     const struct vq_conf_regression *r = &w->in->config->regression;
     VQ_TRY(choose_c(w, train, groups, &e->c));
     VQ_TRY(fit(w, train, e->c, e->coef));
-    if (r->bootstrap_draws > 0) {
+    if (vq_draws(w) > 0) {
         struct vq_bootstrap_options options = draws(w);
         VQ_TRY(vq_bootstrap_coefficients(train, e->c, l1_ratio(r->estimator), groups, &options,
                                          e->ci95, NULL, e->p, w->err));

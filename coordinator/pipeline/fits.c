@@ -134,9 +134,8 @@ static enum vq_status clustered(struct vq_work *w, const struct design *test, co
         double signed_eta = test->data.y[i] > 0.5 ? right[i] : -right[i];
         right[i] = fabs(signed_eta) < VQ_LOGIT_TIE ? 0.5 : signed_eta > 0 ? 1.0 : 0.0;
     }
-    struct vq_bootstrap_options options = {.draws = w->in->config->regression.bootstrap_draws,
-                                           .level = 0.95,
-                                           .seed = vq_seed(w, VQ_SEED_ACCURACY)};
+    struct vq_bootstrap_options options = {
+        .draws = vq_draws(w), .level = 0.95, .seed = vq_seed(w, VQ_SEED_ACCURACY)};
     struct vq_bootstrap_mean mean;
     enum vq_status status = vq_bootstrap_means((struct vq_matrix){right, n, 1}, NULL, test->group,
                                                &options, &mean, w->err);
@@ -170,18 +169,20 @@ static enum vq_status accuracies(struct vq_work *w, const struct design *train,
         vq_proportion_interval(VQ_PROPORTION_WILSON, m->accuracy_test * n, n, 0.95);
     m->missing_warning = differs(m->accuracy_train, m->accuracy_train_complete) ||
                          differs(m->accuracy_test, m->accuracy_test_complete);
-    if (w->out->questions_repeat && m->rows_test > 0 &&
-        w->in->config->regression.bootstrap_draws > 0) {
+    if (w->out->questions_repeat && m->rows_test > 0 && vq_draws(w) > 0) {
         VQ_TRY(clustered(w, test, coef, &m->accuracy_test_ci95_clustered));
     }
     return VQ_OK;
 }
 
-/* The margin of every row, of both splits, labelled or not. */
+/* The margin of every row, of both splits, labelled or not; excluded ones have none. */
 static void margins(struct vq_work *w, const double *coef, const double *scale, double *ret_margin)
 {
     uint32_t vibes = w->in->grid.vibes;
     for (uint32_t i = 0; i < w->in->grid.samples; i++) {
+        if (w->in->rows[i].excluded) {
+            continue;
+        }
         double sum = 0.0;
         for (uint32_t v = 0, col = 0; v < vibes; v++) {
             if (w->out->vibe[v].kept) {

@@ -1,5 +1,5 @@
 /* The gates, all on train: separability (strict inequality; interval: q as well), preference, kappa (plain or mirrored),
- * overlap with an earlier kept vibe, and the cap on final vibes in LARS order. The first gate a vibe fails is its reason. */
+ * overlap with an earlier kept vibe, and the cap on final vibes in their order (LARS, separability or p). The first gate a vibe fails is its reason. */
 #include "common/base/alloc.h"
 #include "coordinator/pipeline/parts.h"
 #include "coordinator/stats/lars.h"
@@ -27,8 +27,8 @@ static enum vq_drop_reason separability_gate(const struct vq_conf_gates *g,
     return VQ_DROP_SEPARABILITY;
 }
 
-static bool agreed(const struct vq_conf_gates *g, uint32_t judges,
-                   const struct vq_agreement_pair *a)
+bool vq_gate_agreed(const struct vq_conf_gates *g, uint32_t judges,
+                    const struct vq_agreement_pair *a)
 {
     if (!g->kappa || judges < 2) {
         return true;
@@ -75,16 +75,16 @@ static uint32_t passing(const struct vq_work *w, uint32_t *ret_index)
     return n;
 }
 
-static enum vq_status drop_after(struct vq_work *w, const uint32_t *index, uint32_t n,
-                                 uint32_t final)
+/* The columns `index` of train in the order of the lasso path. */
+static enum vq_status lars_order(struct vq_work *w, const uint32_t *index, uint32_t n,
+                                 size_t *ret_order)
 {
     size_t rows = w->train.rows;
     double *x = vq_alloc(rows * n, sizeof(*x));
     double *target = vq_alloc(rows, sizeof(*target));
     double *sep = vq_alloc(n, sizeof(*sep));
-    size_t *order = vq_alloc(n, sizeof(*order));
     enum vq_status status = VQ_NOMEM;
-    if (x != NULL && target != NULL && sep != NULL && order != NULL) {
+    if (x != NULL && target != NULL && sep != NULL) {
         for (size_t row = 0; row < rows; row++) {
             target[row] = 1.0;
             for (uint32_t k = 0; k < n; k++) {
@@ -94,21 +94,63 @@ static enum vq_status drop_after(struct vq_work *w, const uint32_t *index, uint3
         for (uint32_t k = 0; k < n; k++) {
             sep[k] = fabs(w->out->vibe[index[k]].sep_train);
         }
-        status = vq_lars_order((struct vq_matrix){x, rows, n}, target, sep, order, NULL, w->err);
-        for (uint32_t k = final; k < n && status == VQ_OK; k++) {
-            w->out->vibe[index[order[k]]].reason = VQ_DROP_NUM_FINAL;
-        }
+        status =
+            vq_lars_order((struct vq_matrix){x, rows, n}, target, sep, ret_order, NULL, w->err);
     }
     vq_free(x);
     vq_free(target);
     vq_free(sep);
+    return status;
+}
+
+static bool goes_before(const struct vq_vibe_metrics *a, const struct vq_vibe_metrics *b,
+                        enum vq_final_order order)
+{
+    if (order == VQ_FINAL_P_VALUE && (a->p < b->p || b->p < a->p)) {
+        return a->p < b->p;
+    }
+    return fabs(a->sep_train) > fabs(b->sep_train);
+}
+
+/* Insertion, so that what ties keeps its place. */
+static void plain_order(const struct vq_work *w, const uint32_t *index, uint32_t n,
+                        enum vq_final_order order, size_t *ret_order)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = k;
+        while (at > 0 && goes_before(&w->out->vibe[index[k]],
+                                     &w->out->vibe[index[ret_order[at - 1]]], order)) {
+            ret_order[at] = ret_order[at - 1];
+            at--;
+        }
+        ret_order[at] = k;
+    }
+}
+
+static enum vq_status drop_after(struct vq_work *w, const uint32_t *index, uint32_t n,
+                                 uint32_t final)
+{
+    enum vq_final_order by = w->in->config->vibecheck.final_order;
+    size_t *order = vq_alloc(n, sizeof(*order));
+    if (order == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = VQ_OK;
+    if (by == VQ_FINAL_LARS) {
+        status = lars_order(w, index, n, order);
+    } else {
+        plain_order(w, index, n, by, order);
+    }
+    for (uint32_t k = final; k < n && status == VQ_OK; k++) {
+        w->out->vibe[index[order[k]]].reason = VQ_DROP_NUM_FINAL;
+    }
     vq_free(order);
     return status;
 }
 
 static enum vq_status final_gate(struct vq_work *w)
 {
-    uint32_t final = w->in->config->vibecheck.num_final_vibes;
+    uint32_t final = w->in->no_final_cap ? 0 : w->in->config->vibecheck.num_final_vibes;
     uint32_t *index = vq_alloc(w->in->grid.vibes, sizeof(*index));
     if (index == NULL) {
         return VQ_NOMEM;
@@ -124,8 +166,10 @@ enum vq_status vq_gates_apply(struct vq_work *w)
     const struct vq_conf_gates *g = &w->in->config->gates;
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
-        m->reason = separability_gate(g, m);
-        if (m->reason == VQ_DROP_NONE && !agreed(g, w->in->grid.judges, &m->train)) {
+        m->reason = w->in->stopped_early != NULL && w->in->stopped_early[v]
+                        ? VQ_DROP_EARLY_STOP
+                        : separability_gate(g, m);
+        if (m->reason == VQ_DROP_NONE && !vq_gate_agreed(g, w->in->grid.judges, &m->train)) {
             m->reason = VQ_DROP_KAPPA;
         }
     }

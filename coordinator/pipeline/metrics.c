@@ -18,7 +18,7 @@ static enum vq_status bootstrap(struct vq_work *w, const struct vq_split *s, con
                                 enum vq_seed_use use, struct vq_bootstrap_mean *ret)
 {
     struct vq_bootstrap_options options = {
-        .draws = w->in->config->regression.bootstrap_draws, .level = 0.95, .seed = vq_seed(w, use)};
+        .draws = vq_draws(w), .level = 0.95, .seed = vq_seed(w, use)};
     return vq_bootstrap_means(split_matrix(w, s), factor, s->group, &options, ret, w->err);
 }
 
@@ -32,7 +32,7 @@ static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *
         return VQ_NOMEM;
     }
     enum vq_status status = VQ_OK;
-    bool drawn = s->rows > 0 && w->in->config->regression.bootstrap_draws > 0;
+    bool drawn = s->rows > 0 && vq_draws(w) > 0;
     for (int pref = 0; pref < 2 && status == VQ_OK; pref++) {
         if (drawn) {
             status = bootstrap(w, s, pref ? s->pref : NULL,
@@ -52,24 +52,50 @@ static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *
     return status;
 }
 
+/* Of a cell: neither order was ever asked. */
+static bool not_asked(const struct vq_work *w, uint32_t sample, uint32_t vibe, uint32_t judge)
+{
+    const uint8_t *both =
+        w->in->outcomes + vq_grid_task(&w->in->grid, (struct vq_cell){sample, judge, vibe, 0});
+    return both[0] == VQ_OUTCOME_NOT_NEEDED && both[1] == VQ_OUTCOME_NOT_NEEDED;
+}
+
+/* Rows of the split that no judge was asked on this vibe. */
+static uint64_t rows_not_asked(const struct vq_work *w, const struct vq_split *s, uint32_t vibe)
+{
+    uint64_t rows = 0;
+    for (size_t row = 0; row < s->rows; row++) {
+        bool asked = false;
+        for (uint32_t j = 0; j < w->in->grid.judges && !asked; j++) {
+            asked = !not_asked(w, s->sample[row], vibe, j);
+        }
+        rows += !asked;
+    }
+    return rows;
+}
+
 /* The mean with every missing judge score of train at -1, then at +1: a row that lacks one of its judges is known only so far.
- * Returns how many are missing. */
+ * Over the cells that were asked. Returns how many are missing. */
 static uint64_t judge_bounds(const struct vq_work *w, uint32_t vibe, struct vq_interval *ret_bounds)
 {
-    uint64_t missing = 0;
+    uint64_t missing = 0, asked = 0;
     double sum = 0.0;
     uint32_t judges = w->in->grid.judges;
     for (size_t row = 0; row < w->train.rows; row++) {
         for (uint32_t j = 0; j < judges; j++) {
+            if (not_asked(w, w->train.sample[row], vibe, j)) {
+                continue;
+            }
             int8_t score = vq_scores_at(w->out->scores, w->train.sample[row], vibe, j);
+            asked++;
             missing += score == VQ_SCORE_MISSING;
             sum += score == VQ_SCORE_MISSING ? 0.0 : score;
         }
     }
-    double cells = (double)w->train.rows * judges;
-    *ret_bounds = w->train.rows == 0 ? (struct vq_interval){NAN, NAN}
-                                     : (struct vq_interval){(sum - (double)missing) / cells,
-                                                            (sum + (double)missing) / cells};
+    double cells = (double)asked;
+    *ret_bounds = asked == 0 ? (struct vq_interval){NAN, NAN}
+                             : (struct vq_interval){(sum - (double)missing) / cells,
+                                                    (sum + (double)missing) / cells};
     return missing;
 }
 
@@ -84,14 +110,15 @@ static void separability(struct vq_work *w)
         vq_separability_column(w->test.x + v, w->test.rows, vibes, w->test.pref, &test);
         m->sep_train = train.mean;
         m->sep_test = test.mean;
-        m->missing_train = train.missing;
-        m->missing_test = test.missing;
+        bool scored = train.rows > train.missing;
+        m->missing_train = train.missing - rows_not_asked(w, &w->train, v);
+        m->missing_test = test.missing - rows_not_asked(w, &w->test, v);
         m->pref_train = train.pref_mean;
         m->pref_test = test.pref_mean;
         train.missing = judge_bounds(w, v, &train.bounds);
         m->bounds = train.bounds;
         m->gate_could_flip = vq_separability_gate_could_flip(&train, min);
-        m->p = isnan(train.p_sign) && train.rows > m->missing_train ? 1.0 : train.p_sign;
+        m->p = isnan(train.p_sign) && scored ? 1.0 : train.p_sign;
     }
 }
 
@@ -174,6 +201,9 @@ static void judge_counts(struct vq_work *w, uint32_t vibe, uint32_t judge)
     uint64_t biased = 0;
     uint64_t scored = 0;
     for (uint32_t i = 0; i < grid->samples; i++) {
+        if (not_asked(w, i, vibe, judge)) {
+            continue;
+        }
         uint64_t task = vq_grid_task(grid, (struct vq_cell){i, judge, vibe, 0});
         const uint8_t *both = w->in->outcomes + task;
         uint32_t order = w->in->first_order[(size_t)i * grid->judges + judge];

@@ -33,6 +33,15 @@ static inline uint64_t vq_seed(const struct vq_work *w, enum vq_seed_use use)
     return w->in->config->seed * UINT64_C(1000003) + (uint64_t)use;
 }
 
+static inline uint32_t vq_draws(const struct vq_work *w)
+{
+    return w->in->no_intervals ? 0 : w->in->config->regression.bootstrap_draws;
+}
+
+/* Whether the gate on agreement between judges lets pass: kappa or kappa_mirrored (gates.c). */
+bool vq_gate_agreed(const struct vq_conf_gates *gates, uint32_t judges,
+                    const struct vq_agreement_pair *agreement);
+
 enum vq_status
 vq_metrics_compute(struct vq_work *w) VQ_WARN_UNUSED; /* metrics.c: every vibe's metrics */
 enum vq_status vq_gates_apply(struct vq_work *w) VQ_WARN_UNUSED;  /* gates.c: kept or the reason */

@@ -18,6 +18,7 @@ const char *vq_drop_reason_name(enum vq_drop_reason reason)
     case VQ_DROP_KAPPA: return "kappa";
     case VQ_DROP_OVERLAP: return "overlap";
     case VQ_DROP_NUM_FINAL: return "num_final_vibes";
+    case VQ_DROP_EARLY_STOP: return "early_stop";
     }
     return "?";
 }
@@ -46,7 +47,7 @@ static enum vq_status split_fill(struct vq_work *w, bool test, struct vq_split *
     const struct vq_grid *grid = &w->in->grid;
     size_t n = 0;
     for (uint32_t i = 0; i < grid->samples; i++) {
-        n += w->in->rows[i].test == test;
+        n += !w->in->rows[i].excluded && w->in->rows[i].test == test;
     }
     s->rows = n;
     s->sample = vq_alloc(n, sizeof(*s->sample));
@@ -59,7 +60,7 @@ static enum vq_status split_fill(struct vq_work *w, bool test, struct vq_split *
     size_t row = 0;
     for (uint32_t i = 0; i < grid->samples; i++) {
         const struct vq_row *facts = &w->in->rows[i];
-        if (facts->test != test) {
+        if (facts->excluded || facts->test != test) {
             continue;
         }
         s->sample[row] = i;
@@ -81,13 +82,15 @@ static int by_value(const void *a, const void *b)
 
 static enum vq_status questions_repeat(struct vq_work *w)
 {
-    uint32_t n = w->in->grid.samples;
-    uint32_t *groups = vq_alloc(n, sizeof(*groups));
+    uint32_t n = 0;
+    uint32_t *groups = vq_alloc(w->in->grid.samples, sizeof(*groups));
     if (groups == NULL) {
         return VQ_NOMEM;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        groups[i] = w->in->rows[i].group;
+    for (uint32_t i = 0; i < w->in->grid.samples; i++) {
+        if (!w->in->rows[i].excluded) {
+            groups[n++] = w->in->rows[i].group;
+        }
     }
     qsort(groups, n, sizeof(*groups), by_value);
     for (uint32_t i = 1; i < n; i++) {

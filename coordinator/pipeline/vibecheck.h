@@ -15,15 +15,22 @@ struct vq_row {
     uint32_t group;    /* rows of one question share it: the unit of resampling and of folds */
     int8_t preference; /* +1 A, -1 B, 0 tie or unlabelled */
     bool test;
+    bool excluded; /* neither train nor test: left out of everything */
 };
 
 struct vq_vibecheck_input {
     const struct vq_config *config;
     struct vq_grid grid;
-    const uint8_t *outcomes;    /* one byte a task, in grid order */
+    /* One byte a task, in grid order. A cell whose orders are both VQ_OUTCOME_NOT_NEEDED was never asked: it has no score and
+     * is not missing. */
+    const uint8_t *outcomes;
     const struct vq_row *rows;  /* one a sample */
     const struct vq_axis *axes; /* one a vibe */
     const uint8_t *first_order; /* [sample * judges + judge]: the order that is asked first */
+    const bool *stopped_early;  /* one a vibe: early stopping dropped it; NULL: none */
+    /* Between iterations of the method: */
+    bool no_intervals; /* nothing is drawn */
+    bool no_final_cap; /* num_final_vibes is not applied */
 };
 
 enum vq_drop_reason {
@@ -32,7 +39,8 @@ enum vq_drop_reason {
     VQ_DROP_PREFERENCE,
     VQ_DROP_KAPPA,
     VQ_DROP_OVERLAP,
-    VQ_DROP_NUM_FINAL, /* passed the gates, but later in the order than num_final_vibes */
+    VQ_DROP_NUM_FINAL,  /* passed the gates, but later in the order than num_final_vibes */
+    VQ_DROP_EARLY_STOP, /* failed on the first train rows and was not asked further */
 };
 const char *vq_drop_reason_name(enum vq_drop_reason reason);
 
@@ -59,7 +67,7 @@ struct vq_vibe_metrics {
     double overlap;
     double sep_train, sep_test;
     struct vq_interval sep_ci95_train, sep_ci95_test;
-    uint64_t missing_train, missing_test; /* rows without a row score */
+    uint64_t missing_train, missing_test; /* rows that were asked and have no row score */
     double p, q;               /* exact sign test on train; Benjamini-Hochberg over the vibes */
     struct vq_interval bounds; /* of sep_train: its missing judge scores at -1, then at +1 */
     bool gate_could_flip;

@@ -114,6 +114,7 @@ static void dropped_row(const struct vq_report_input *r, uint32_t v, struct vq_b
         break;
     case VQ_DROP_PREFERENCE: vq_buf_printf(out, " preference %+.3f on train", m->pref_train); break;
     case VQ_DROP_NUM_FINAL: vq_buf_puts(out, " beyond num_final_vibes"); break;
+    case VQ_DROP_EARLY_STOP: vq_buf_puts(out, " stopped early"); break;
     case VQ_DROP_NONE: break;
     }
     vq_buf_puts(out, m->gate_could_flip ? "; missing answers could change this\n" : "\n");
