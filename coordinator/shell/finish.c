@@ -5,7 +5,7 @@
 #include "common/base/alloc.h"
 #include "common/text/json.h"
 #include "common/text/log.h"
-#include "coordinator/report/report.h"
+#include "coordinator/report/html.h"
 #include "coordinator/stats/stats.h"
 #include "coordinator/store/ledger.h"
 
@@ -183,6 +183,48 @@ static enum vq_status write_files(struct vq_run *run, const struct vq_report_inp
     return VQ_OK;
 }
 
+/* ---- the page ---- */
+
+struct answers {
+    const struct vq_run *run;
+    struct vq_view *view;
+};
+
+static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge,
+                            uint32_t order, struct vq_span *ret_text)
+{
+    const struct answers *a = ctx;
+    const struct vq_plan *plan = &a->run->job->plan;
+    uint64_t task = vq_grid_task(&plan->grid, (struct vq_cell){sample, judge, vibe, order});
+    struct vq_answer answer;
+    bool repaired;
+    struct vq_error ignored = {0}; /* a page without an answer is still a page */
+    if (vq_lookup_standing(a->view, plan, &a->run->owner.uid, task, &answer, &repaired, &ignored) !=
+        VQ_OK) {
+        return false;
+    }
+    *ret_text = answer.answer;
+    return true;
+}
+
+static enum vq_status write_page(struct vq_run *run, const struct vq_report_input *r,
+                                 struct vq_error *err)
+{
+    struct answers answers = {.run = run};
+    VQ_TRY(vq_view_begin(run->calls, &answers.view, err));
+    struct vq_report_story story = {.answer = standing_answer, .answer_ctx = &answers};
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_HTML_BYTES_MAX);
+    vq_report_html(r, &story, &out);
+    enum vq_status status = out.status;
+    if (status == VQ_OK) {
+        status = vq_run_dir_write(run->dir, "results/report.html", vq_buf_span(&out), true, err);
+    }
+    vq_buf_free(&out);
+    vq_view_end(&answers.view);
+    return status;
+}
+
 static enum vq_status print_table(struct vq_run *run, const struct vq_report_input *r,
                                   struct vq_error *err)
 {
@@ -191,7 +233,7 @@ static enum vq_status print_table(struct vq_run *run, const struct vq_report_inp
     struct vq_buf out;
     vq_buf_init(&out, 1u << 24);
     vq_report_table(r, &terminal, &out);
-    vq_buf_putc(&out, '\n');
+    vq_buf_printf(&out, "\n%s/results/report.html\n", vq_run_dir_path(run->dir));
     for (size_t i = VQ_COUNT(files); i > 0; i--) {
         vq_buf_printf(&out, "%s/%s\n", vq_run_dir_path(run->dir), files[i - 1].path);
     }
@@ -223,6 +265,7 @@ static enum vq_status report(struct vq_run *run, const struct vq_vibecheck_input
                                ? NULL
                                : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR])};
     memcpy(r.data_hash, job->data_sha256, sizeof(r.data_hash));
+    VQ_TRY(write_page(run, &r, err));
     VQ_TRY(write_files(run, &r, err));
     return run->options->json ? VQ_OK : print_table(run, &r, err);
 }

@@ -1,0 +1,58 @@
+/* results/report.html: one file that opens from disk, with no network, for people. What the numbers are is in report.h's input;
+ * the story around them (how vibes were found, what it cost, what the judges wrote) is optional, part by part. Pure: the same
+ * inputs give the same bytes.
+ *
+ * All text of data, models and judges is untrusted: it is escaped where C writes it, and set as text, never as markup, where
+ * the page's script writes it; the page's policy (CSP) allows its own style and script by hash and nothing else. */
+#ifndef VQ_REPORT_HTML_H
+#define VQ_REPORT_HTML_H
+
+#include "coordinator/pipeline/method.h"
+#include "coordinator/report/report.h"
+
+/* What is shown is bounded whatever the data are; what was cut carries a mark, what was left out is counted. */
+#define VQ_HTML_TEXT_BYTES_MAX   6000u       /* of a prompt or an output */
+#define VQ_HTML_ANSWER_BYTES_MAX 2400u       /* of a judge's answer */
+#define VQ_HTML_NAME_BYTES_MAX   400u        /* of a name, a pole, a note */
+#define VQ_HTML_DATA_BYTES_MAX   (12u << 20) /* of the rows and answers, escaped */
+#define VQ_HTML_ROWS_MAX         4000u       /* rows that can be looked at */
+#define VQ_HTML_WRONG_MAX        200u        /* of them, misclassified ones beside the examples */
+#define VQ_HTML_PLAIN_MAX        100u        /* and rows of no special kind */
+#define VQ_HTML_VIBES_MAX        200u        /* vibes with examples and details */
+#define VQ_HTML_OVERLAP_MAX      40u         /* vibes in the overlap map */
+#define VQ_HTML_GROUPS_MAX       24u         /* values of report.by; the rest is one line */
+#define VQ_HTML_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
+
+struct vq_report_calls { /* from accounting.json */
+    uint64_t planned, sent, from_store, saved_by_lazy_swap, failed;
+    uint64_t tokens_in, tokens_out;
+    bool priced; /* else cost_usd means nothing */
+    double cost_usd;
+};
+
+struct
+    vq_report_retest { /* of one judge: cells asked a second time, and those answered otherwise */
+    uint64_t cells, flips;
+};
+
+/* All borrowed; zero-initialised is a story with nothing in it. */
+struct vq_report_story {
+    const struct vq_method_result *method; /* NULL: the vibes were given */
+    const struct vq_vibecheck *presets;    /* of method->preset_axes; NULL: not compared */
+    const struct vq_report_calls *calls;
+    const struct vq_report_retest *retest; /* one a judge */
+    const char *const *warnings;           /* further ones, a sentence each */
+    uint32_t warnings_count;
+    uint64_t inputs_truncated; /* judge inputs that were cut, when judging.truncate is on */
+    /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text is valid until the next call.
+     * NULL: answers are not shown. */
+    bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,
+                   struct vq_span *ret_text);
+    void *answer_ctx;
+};
+
+/* Appends the page; failures stick in out->status. `story` may be NULL. */
+void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
+                    struct vq_buf *out);
+
+#endif

@@ -1,0 +1,91 @@
+/* The page: its head with the policy, then the sections in order. The policy lets in our style and our script by their SHA-256
+ * and nothing else: no network, no frames, no eval, no inline handler. Not its job: what a section says. */
+#include "common/base/alloc.h"
+#include "common/base/hash.h"
+#include "coordinator/report/html/parts.h"
+
+#define BASE64_BYTES 48
+
+/* Of n bytes; RFC 4648 with padding. */
+static void base64(const uint8_t *bytes, size_t n, char ret_text[BASE64_BYTES])
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    VQ_ASSERT((n + 2) / 3 * 4 < BASE64_BYTES);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i += 3) {
+        size_t have = n - i < 3 ? n - i : 3;
+        uint32_t group = (uint32_t)bytes[i] << 16;
+        group |= have > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
+        group |= have > 2 ? bytes[i + 2] : 0;
+        for (size_t k = 0; k < 4; k++) {
+            ret_text[at++] = k <= have ? digits[group >> (18 - 6 * k) & 63] : '=';
+        }
+    }
+    ret_text[at] = '\0';
+}
+
+static void source_hash(struct vq_span source, char ret_text[BASE64_BYTES])
+{
+    char hex[65];
+    uint8_t bytes[32];
+    vq_sha256_hex(source, hex);
+    enum vq_status status = vq_unhex(vq_span(hex, 64), bytes, sizeof(bytes));
+    VQ_ASSERT(status == VQ_OK);
+    base64(bytes, sizeof(bytes), ret_text);
+}
+
+static void head(struct vq_html *h)
+{
+    char css[BASE64_BYTES], js[BASE64_BYTES];
+    source_hash(vq_html_css, css);
+    source_hash(vq_html_js, js);
+    vq_html_puts(h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    vq_html_printf(h,
+                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                   "style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "
+                   "form-action 'none'\">\n",
+                   css, js);
+    vq_html_puts(h, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=\"referrer\" content=\"no-referrer\">\n"
+                    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                    "<meta name=\"generator\" content=\"vibeq " VIBEQ_VERSION "\">\n<title>");
+    vq_html_text(h, h->r->config->models[0]);
+    vq_html_puts(h, " and ");
+    vq_html_text(h, h->r->config->models[1]);
+    vq_html_puts(h, ": vibes</title>\n<style>");
+    vq_buf_append(h->out, vq_html_css.at, vq_html_css.bytes);
+    vq_html_puts(h, "</style>\n</head>\n<body>\n");
+}
+
+static void foot(struct vq_html *h)
+{
+    vq_html_puts(h, "<footer><p>Made by vibeq " VIBEQ_VERSION
+                    ". The numbers of this page are in <code>results.json</code> beside it.</p>"
+                    "</footer>\n</main>\n<script>");
+    vq_buf_append(h->out, vq_html_js.at, vq_html_js.bytes);
+    vq_html_puts(h, "</script>\n</body>\n</html>\n");
+}
+
+void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
+                    struct vq_buf *out)
+{
+    static const struct vq_report_story nothing;
+    uint32_t *order = vq_alloc(r->result->vibes, sizeof(*order));
+    if (order == NULL) {
+        out->status = VQ_NOMEM;
+        return;
+    }
+    vq_report_order(r->result, order);
+    struct vq_html h = {.r = r,
+                        .story = story == NULL ? &nothing : story,
+                        .out = out,
+                        .order = order,
+                        .test = !r->result->in_sample};
+    head(&h);
+    vq_html_headline(&h);
+    vq_html_table(&h);
+    vq_html_vibes(&h);
+    vq_html_rows(&h);
+    foot(&h);
+    vq_free(order);
+}

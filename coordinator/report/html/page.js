@@ -1,0 +1,262 @@
+"use strict";
+/* Sorts the table and shows rows. Everything that comes from the data block is text of others: it is set as textContent, never as markup. */
+(function () {
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("data").textContent);
+  const judges = data.judges.length;
+  const PAGE = 10;
+
+  function el(name, className, text) {
+    const node = document.createElement(name);
+    if (className) node.className = className;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  }
+
+  /* ---- light and dark ---- */
+
+  const theme = byId("theme");
+  const dark = () => {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  };
+  const nameTheme = () => { theme.textContent = dark() ? "Light" : "Dark"; };
+  theme.hidden = false;
+  theme.addEventListener("click", () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    nameTheme();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
+  nameTheme();
+
+  /* ---- the table ---- */
+
+  function sortBy(table, column, head) {
+    const body = table.tBodies[0];
+    const up = column === 0 ? head.getAttribute("aria-sort") !== "ascending" : head.getAttribute("aria-sort") === "descending";
+    const value = (row) => Number(row.cells[column].dataset.value);
+    const rows = Array.from(body.rows);
+    rows.sort((x, y) => (up ? value(x) - value(y) : value(y) - value(x)));
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    body.append(...rows);
+  }
+
+  for (const table of document.querySelectorAll("table.vibes")) {
+    Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
+      head.querySelector("button").addEventListener("click", () => sortBy(table, column, head));
+    });
+  }
+
+  /* ---- rows ---- */
+
+  const text = (value) => (Array.isArray(value) ? value[0] : value);
+  const score = (row, vibe, judge) => row.s[vibe * judges + judge];
+  function mean(row, vibe) {
+    let sum = 0, n = 0;
+    for (let j = 0; j < judges; j++) {
+      const s = score(row, vibe, j);
+      if (s !== "?") { n++; sum += s === "+" ? 1 : s === "-" ? -1 : 0; }
+    }
+    return n ? sum / n : null;
+  }
+  function differ(row, vibe) {
+    const seen = new Set();
+    for (let j = 0; j < judges; j++) if (score(row, vibe, j) !== "?") seen.add(score(row, vibe, j));
+    return seen.size > 1;
+  }
+  const wrong = (row) => row.mm !== null && row.mm <= data.tie;
+
+  const said = { a: "A is higher", b: "B is higher", "=": "equal", n: "not applicable", u: "unsure", r: "refused", t: "truncated",
+    x: "unreadable", ".": "not asked: the other order settled it", "!": "failed" };
+
+  function fill(parent, value, needle, className) {
+    const shown = text(value);
+    const node = el("p", className || "text");
+    node.dir = "auto";
+    const lower = needle ? shown.toLowerCase() : "";
+    let at = 0;
+    if (needle && lower.length === shown.length) {
+      for (let hit = lower.indexOf(needle); hit >= 0; hit = lower.indexOf(needle, at)) {
+        node.append(shown.slice(at, hit), el("mark", "", shown.slice(hit, hit + needle.length)));
+        at = hit + needle.length;
+      }
+    }
+    node.append(shown.slice(at));
+    parent.append(node);
+    if (Array.isArray(value)) {
+      parent.append(el("p", "cutmark", "Cut here: the whole text has " + value[1].toLocaleString("en") + " bytes."));
+    }
+  }
+
+  function side(which, row, needle) {
+    const node = el("div", "side " + which);
+    const head = el("h3", "model " + which);
+    head.append(el("b", "", which.toUpperCase()), " ");
+    const name = el("bdi", "", text(data.models[which === "a" ? 0 : 1]));
+    head.append(name);
+    node.append(head);
+    fill(node, row[which], needle);
+    return node;
+  }
+
+  function fires(row, chosen) {
+    const list = el("ul", "fires");
+    const marked = [];
+    data.vibes.forEach((vibe, v) => {
+      const x = mean(row, v), split = differ(row, v);
+      if ((!vibe.kept && v !== chosen) || x === null || (x === 0 && !split)) return;
+      marked.push({ v, x, split });
+    });
+    marked.sort((p, q) => Math.abs(q.x) - Math.abs(p.x));
+    for (const m of marked) {
+      const which = m.x > 0 ? "a" : m.x < 0 ? "b" : "split";
+      const item = el("li", which + (m.split && m.x !== 0 ? " half" : ""));
+      item.append(el("bdi", "", text(data.vibes[m.v].name)), m.x > 0 ? ": A higher" : m.x < 0 ? ": B higher" : "");
+      if (m.split) item.append(m.x === 0 ? ": judges disagree" : ", judges differ");
+      list.append(item);
+    }
+    if (!marked.length) list.append(el("li", "split", "No kept vibe fires on this row"));
+    return list;
+  }
+
+  function analyses(index, row, vibe, needle, open) {
+    const found = data.answers[index + ":" + vibe];
+    if (!found) return null;
+    const fold = el("details");
+    fold.open = open;
+    const summary = el("summary", "", "What the judges wrote on ");
+    summary.append(el("bdi", "", text(data.vibes[vibe].name)));
+    fold.append(summary);
+    const grid = el("div", "answers");
+    for (let j = 0; j < judges; j++) {
+      for (let order = 0; order < 2; order++) {
+        const letter = row.o[(vibe * judges + j) * 2 + order];
+        const node = el("div", "answer " + (letter === "a" || letter === "b" ? letter : ""));
+        const head = el("h4");
+        head.append(el("bdi", "", text(data.judges[j])), ", " + (order ? "B" : "A") + " shown first: " + said[letter]);
+        node.append(head);
+        const answer = found[j * 2 + order];
+        if (answer !== null) fill(node, answer, needle);
+        grid.append(node);
+      }
+    }
+    fold.append(grid);
+    return fold;
+  }
+
+  function card(index, state) {
+    const row = data.rows[index];
+    const node = el("article", "row");
+    const head = el("header");
+    head.append(el("span", "", "Record " + row.n + (row.file ? " of the test file" : "")));
+    head.append(el("span", "", row.test ? "test" : "train"));
+    if (row.pref) head.append(el("span", "", row.pref === "tie" ? "tie" : row.pref.toUpperCase() + " preferred"));
+    if (wrong(row)) head.append(el("span", "wrong", row.mm > -data.tie ? "MM undecided" : "misclassified by MM"));
+    node.append(head, el("h3", "", "Prompt"));
+    fill(node, row.p, state.needle);
+    const pair = el("div", "pair");
+    pair.append(side("a", row, state.needle), side("b", row, state.needle));
+    node.append(pair, fires(row, state.vibe));
+    data.vibes.forEach((vibe, v) => {
+      if (state.vibe >= 0 && v !== state.vibe) return;
+      const fold = analyses(index, row, v, state.needle, v === state.vibe);
+      if (fold) node.append(fold);
+    });
+    return node;
+  }
+
+  const haystacks = new Map();
+  function haystack(index) {
+    if (!haystacks.has(index)) {
+      const row = data.rows[index];
+      const parts = [text(row.p), text(row.a), text(row.b)];
+      data.vibes.forEach((vibe, v) => {
+        for (const answer of data.answers[index + ":" + v] || []) if (answer !== null) parts.push(text(answer));
+      });
+      haystacks.set(index, parts.join("\n").toLowerCase());
+    }
+    return haystacks.get(index);
+  }
+
+  const kinds = [
+    ["all", "all rows"], ["a", "A is higher"], ["b", "B is higher"], ["d", "judges disagree"],
+    ["wrong", "misclassified by MM"], ["test", "test rows"], ["train", "train rows"],
+  ];
+  const list = byId("list"), more = byId("more"), search = byId("search"), vibeSelect = byId("vibe"), kindSelect = byId("kind");
+
+  function anyVibe(row, vibe, test) {
+    if (vibe >= 0) return test(row, vibe);
+    return data.vibes.some((v, i) => v.kept && test(row, i));
+  }
+  function fits(index, state) {
+    const row = data.rows[index];
+    switch (state.kind) {
+      case "a": return anyVibe(row, state.vibe, (r, v) => mean(r, v) > 0);
+      case "b": return anyVibe(row, state.vibe, (r, v) => mean(r, v) < 0);
+      case "d": return anyVibe(row, state.vibe, differ);
+      case "wrong": return wrong(row);
+      case "test": return row.test;
+      case "train": return !row.test;
+      default: return true;
+    }
+  }
+
+  let found = [], shown = 0, state = { needle: "", vibe: -1, kind: "all" };
+  function showMore() {
+    list.append(...found.slice(shown, shown + PAGE).map((index) => card(index, state)));
+    shown = Math.min(found.length, shown + PAGE);
+    more.hidden = shown === found.length;
+  }
+  function refresh() {
+    state = { needle: search.value.trim().toLowerCase(), vibe: Number(vibeSelect.value), kind: kindSelect.value };
+    const examples = state.vibe >= 0 ? data.examples[state.vibe][state.kind] || [] : [];
+    const chosen = new Set(examples);
+    found = examples.concat(data.rows.map((row, i) => i).filter((i) => !chosen.has(i)))
+      .filter((i) => fits(i, state) && (!state.needle || haystack(i).includes(state.needle)));
+    shown = 0;
+    list.replaceChildren();
+    byId("found").textContent = found.length.toLocaleString("en") + " of the " + data.rows.length.toLocaleString("en") +
+      " rows in this page" + (data.rows.length < data.samples ? " (the data have " + data.samples.toLocaleString("en") + ")" : "");
+    showMore();
+  }
+
+  vibeSelect.append(new Option("any", "-1"));
+  data.vibes.forEach((vibe, v) => vibeSelect.append(new Option(text(vibe.name) + (vibe.kept ? "" : " (dropped)"), String(v))));
+  for (const [value, label] of kinds) kindSelect.append(new Option(label, value));
+  let pause = 0;
+  search.addEventListener("input", () => { clearTimeout(pause); pause = setTimeout(refresh, 120); });
+  vibeSelect.addEventListener("change", refresh);
+  kindSelect.addEventListener("change", refresh);
+  more.addEventListener("click", showMore);
+  byId("controls").hidden = false;
+  refresh();
+
+  /* ---- the way from a vibe to its examples ---- */
+
+  for (const place of document.querySelectorAll(".look")) {
+    const vibe = Number(place.dataset.vibe);
+    for (const [kind, label] of [["a", "A is higher"], ["b", "B is higher"], ["d", "Judges disagree"]]) {
+      const count = data.examples[vibe][kind].length;
+      if (!count) continue;
+      const button = el("button", "", label + " (" + count + " examples)");
+      button.type = "button";
+      button.addEventListener("click", () => {
+        search.value = "";
+        vibeSelect.value = String(vibe);
+        kindSelect.value = kind;
+        refresh();
+        byId("rows").scrollIntoView();
+      });
+      place.append(button);
+    }
+    place.hidden = !place.childElementCount;
+  }
+
+  function openTarget() {
+    const target = location.hash && byId(location.hash.slice(1));
+    if (target instanceof HTMLDetailsElement) { target.open = true; target.scrollIntoView(); }
+  }
+  addEventListener("hashchange", openTarget);
+  openTarget();
+})();

@@ -1,0 +1,58 @@
+/* Private to the page: its writer and its sections, one file each. */
+#ifndef VQ_REPORT_HTML_PARTS_H
+#define VQ_REPORT_HTML_PARTS_H
+
+#include "coordinator/report/html.h"
+
+/* page.css and page.js, embedded at build time. */
+extern const struct vq_span vq_html_css;
+extern const struct vq_span vq_html_js;
+
+struct vq_html {
+    const struct vq_report_input *r;
+    const struct vq_report_story *story;
+    struct vq_buf *out;
+    const uint32_t *order; /* vibes as shown: kept ones first */
+    bool test;             /* the split that leads: test, or train without one */
+};
+
+/* ---- text.c ---- */
+
+void vq_html_puts(struct vq_html *h, const char *markup);
+void vq_html_printf(struct vq_html *h, const char *fmt, ...)
+    VQ_PRINTF(2, 3); /* no text of others */
+/* Escaped for elements and double-quoted attributes; bad UTF-8 and control characters become U+FFFD; cut, with an ellipsis, at
+ * bytes_max. */
+void vq_html_span(struct vq_html *h, struct vq_span text, size_t bytes_max);
+void vq_html_text(struct vq_html *h,
+                  const char *text); /* at most VQ_HTML_NAME_BYTES_MAX; NULL is "" */
+/* With a true minus sign; "n/a" for NaN. */
+void vq_html_number(struct vq_html *h, double value, int digits);
+void vq_html_signed(struct vq_html *h, double value, int digits);
+void vq_html_interval(struct vq_html *h, struct vq_interval ci, int digits, bool with_sign);
+void vq_html_count(struct vq_html *h, uint64_t n);
+void vq_html_percent(struct vq_html *h, double share);
+/* "A" or "B" with its colour and the model's name. */
+void vq_html_model(struct vq_html *h, int model);
+/* A signed bar with its interval; `full`: the value that fills half of it. */
+void vq_html_bar(struct vq_html *h, double value, struct vq_interval ci, double full,
+                 const char *kind);
+/* JSON for inside a script element: copies `json` with <, >, &, U+2028 and U+2029 as \u escapes. */
+void vq_html_json(struct vq_buf *out, struct vq_span json);
+size_t vq_html_json_bytes(struct vq_span text); /* an upper bound of a text's size there */
+
+/* ---- sections ---- */
+
+void vq_html_headline(struct vq_html *h); /* headline.c */
+void vq_html_table(struct vq_html *h);    /* table.c: kept vibes, then the dropped ones */
+void vq_html_vibes(struct vq_html *h);    /* vibes.c: the details of each vibe */
+void vq_html_rows(struct vq_html *h); /* rows.c: the frame of the row browser, and the data block */
+
+double vq_html_separability(const struct vq_html *h, uint32_t vibe, struct vq_interval *ret_ci);
+const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint32_t vibe);
+void vq_html_drop_reason(struct vq_html *h, uint32_t vibe);
+
+/* data.c: the rows, examples and answers as JSON, escaped. */
+void vq_html_data(struct vq_html *h);
+
+#endif
