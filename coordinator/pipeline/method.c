@@ -37,7 +37,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Every row is on one side, and `train` says so too: what the shell gives is ours to check, so a mismatch is a bug. */
-static enum vq_status sides_fill(struct vq_machine *m, struct vq_error *err)
+static enum vq_status sides_fill(struct vq_method *m, struct vq_error *err)
 {
     const struct vq_method_input *in = &m->in;
     uint32_t n = in->rows_count;
@@ -77,11 +77,11 @@ static enum vq_status check(const struct vq_method_input *in, struct vq_error *e
     return VQ_OK;
 }
 
-enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_machine **ret_method,
+enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_method **ret_method,
                                 struct vq_error *err)
 {
     VQ_TRY(check(input, err));
-    struct vq_machine *m = vq_alloc(1, sizeof(*m));
+    struct vq_method *m = vq_alloc(1, sizeof(*m));
     if (m == NULL) {
         return VQ_NOMEM;
     }
@@ -99,9 +99,9 @@ enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_m
     return VQ_OK;
 }
 
-void vq_method_destroy(struct vq_machine **method)
+void vq_method_destroy(struct vq_method **method)
 {
-    struct vq_machine *m = *method;
+    struct vq_method *m = *method;
     if (m == NULL) {
         return;
     }
@@ -118,7 +118,7 @@ void vq_method_destroy(struct vq_machine **method)
 
 /* ---- for the parts ---- */
 
-enum vq_status vq_method_note(struct vq_machine *m, const char *fmt, ...)
+enum vq_status vq_method_note(struct vq_method *m, const char *fmt, ...)
 {
     char line[VQ_ERROR_BYTES_MAX];
     va_list list;
@@ -136,8 +136,8 @@ enum vq_status vq_method_note(struct vq_machine *m, const char *fmt, ...)
     return VQ_OK;
 }
 
-enum vq_status vq_method_ask(struct vq_machine *m, const struct vq_stage *stage,
-                             enum vq_status (*then)(struct vq_machine *m, struct vq_error *err))
+enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
+                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err))
 {
     const char *name = vq_arena_text(&m->stage_memory, vq_span_str(stage->name));
     if (name == NULL) {
@@ -151,7 +151,7 @@ enum vq_status vq_method_ask(struct vq_machine *m, const struct vq_stage *stage,
     return VQ_OK;
 }
 
-enum vq_status vq_method_add_vibe(struct vq_machine *m, const struct vq_axis *axis,
+enum vq_status vq_method_add_vibe(struct vq_method *m, const struct vq_axis *axis,
                                   const struct vq_provenance *provenance)
 {
     void *vibes = m->vibes;
@@ -168,7 +168,7 @@ enum vq_status vq_method_add_vibe(struct vq_machine *m, const struct vq_axis *ax
     return VQ_OK;
 }
 
-void vq_method_rng(const struct vq_machine *m, enum vq_method_seed use, struct vq_rng *ret_rng)
+void vq_method_rng(const struct vq_method *m, enum vq_method_seed use, struct vq_rng *ret_rng)
 {
     uint64_t stream = (uint64_t)use + (uint64_t)m->iteration * VQ_METHOD_SEED__STEP;
     vq_rng_seed(ret_rng, m->in.config->seed * UINT64_C(1000003) + stream);
@@ -176,7 +176,7 @@ void vq_method_rng(const struct vq_machine *m, enum vq_method_seed use, struct v
 
 /* ---- the stage that is out ---- */
 
-static enum vq_status result_fill(struct vq_machine *m)
+static enum vq_status result_fill(struct vq_method *m)
 {
     struct vq_method_result *r = &m->result;
     size_t n = m->vibes_count;
@@ -210,18 +210,18 @@ static enum vq_status result_fill(struct vq_machine *m)
     return VQ_OK;
 }
 
-static enum vq_status walk(struct vq_machine *m, struct vq_error *err)
+static enum vq_status walk(struct vq_method *m, struct vq_error *err)
 {
     vq_arena_clear(&m->stage_memory);
     while (m->then != NULL && !m->asking) {
-        enum vq_status (*part)(struct vq_machine *, struct vq_error *) = m->then;
+        enum vq_status (*part)(struct vq_method *, struct vq_error *) = m->then;
         m->then = NULL;
         VQ_TRY(part(m, err));
     }
     return m->asking ? VQ_OK : result_fill(m);
 }
 
-enum vq_status vq_method_next(struct vq_machine *m, const struct vq_stage **ret_stage,
+enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_stage,
                               struct vq_error *err)
 {
     if (m->failed == VQ_OK && !m->asking && m->then != NULL) {
@@ -235,7 +235,7 @@ enum vq_status vq_method_next(struct vq_machine *m, const struct vq_stage **ret_
     return VQ_OK;
 }
 
-static enum vq_status expect(struct vq_machine *m, bool kind, size_t want, size_t got,
+static enum vq_status expect(struct vq_method *m, bool kind, size_t want, size_t got,
                              struct vq_error *err)
 {
     if (!m->asking || !kind || want != got) {
@@ -246,13 +246,13 @@ static enum vq_status expect(struct vq_machine *m, bool kind, size_t want, size_
     return VQ_OK;
 }
 
-static void taken(struct vq_machine *m)
+static void taken(struct vq_method *m)
 {
     m->asking = false;
     m->stages++;
 }
 
-enum vq_status vq_method_take_outcomes(struct vq_machine *m, const uint8_t *outcomes, size_t count,
+enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
                                        struct vq_error *err)
 {
     const struct vq_stage *s = &m->stage;
@@ -268,7 +268,7 @@ enum vq_status vq_method_take_outcomes(struct vq_machine *m, const uint8_t *outc
     return VQ_OK;
 }
 
-enum vq_status vq_method_take_texts(struct vq_machine *m, const struct vq_span *texts, size_t count,
+enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
                                     struct vq_error *err)
 {
     VQ_TRY(expect(m, m->stage.kind == VQ_STAGE_TEXT, m->stage.prompts_count, count, err));
@@ -290,7 +290,7 @@ enum vq_status vq_method_take_texts(struct vq_machine *m, const struct vq_span *
     return VQ_OK;
 }
 
-enum vq_status vq_method_take_vectors(struct vq_machine *m, const float *vectors, size_t count,
+enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors, size_t count,
                                       uint32_t dims, struct vq_error *err)
 {
     size_t want = vectors == NULL ? 0 : m->stage.texts_count;
@@ -308,12 +308,12 @@ enum vq_status vq_method_take_vectors(struct vq_machine *m, const float *vectors
     return VQ_OK;
 }
 
-const struct vq_method_result *vq_method_result(const struct vq_machine *m)
+const struct vq_method_result *vq_method_result(const struct vq_method *m)
 {
     return &m->result;
 }
 
-uint32_t vq_method_notes(const struct vq_machine *m, const char *const **ret_notes)
+uint32_t vq_method_notes(const struct vq_method *m, const char *const **ret_notes)
 {
     *ret_notes = m->notes;
     return (uint32_t)m->notes_count;

@@ -76,27 +76,27 @@ struct vq_method_input {
     const struct vq_template *const *templates; /* VQ_TEMPLATE__COUNT; NULL where not needed */
 };
 
-struct vq_machine;
-enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_machine **ret_method,
+struct vq_method;
+enum vq_status vq_method_create(const struct vq_method_input *input, struct vq_method **ret_method,
                                 struct vq_error *err) VQ_WARN_UNUSED;
-void vq_method_destroy(struct vq_machine **method);
+void vq_method_destroy(struct vq_method **method);
 
 /* The stage to ask now; the same one until its answers were taken. *ret_stage NULL: there is none left. It lives until the next
  * vq_method_next after its answers were taken. VQ_NOMEM, VQ_LIMIT; VQ_INVALID with a sentence: the method cannot go on (such as:
  * no axis could be read in any answer), and what to do. */
-enum vq_status vq_method_next(struct vq_machine *m, const struct vq_stage **ret_stage,
+enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_stage,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
 /* RANK and PREFER: one byte (enum vq_outcome) a task, in grid order: ((row * judges + judge) * axes + axis) * 2 + order, where row
  * counts stage->rows and PREFER has one axis. Copies. */
-enum vq_status vq_method_take_outcomes(struct vq_machine *m, const uint8_t *outcomes, size_t count,
+enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
                                        struct vq_error *err) VQ_WARN_UNUSED;
 /* TEXT: one a prompt; .at NULL where there is none (it failed or was refused). Copies. */
-enum vq_status vq_method_take_texts(struct vq_machine *m, const struct vq_span *texts, size_t count,
+enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 /* EMBED: `count` (texts_count) vectors of `dims` numbers, row-major; NULL: a call of it failed, so nobody embeds in this round; so
  * do vectors that are none (not finite, no numbers). Copies. */
-enum vq_status vq_method_take_vectors(struct vq_machine *m, const float *vectors, size_t count,
+enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors, size_t count,
                                       uint32_t dims, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* ---- the result ---- */
@@ -157,8 +157,8 @@ struct vq_method_result {       /* all borrowed from the method */
     const uint8_t *preset_outcomes;
 };
 /* Valid once vq_method_next gave NULL. */
-const struct vq_method_result *vq_method_result(const struct vq_machine *m);
+const struct vq_method_result *vq_method_result(const struct vq_method *m);
 /* The same so far, for status: how many stages were taken, and the notes. */
-uint32_t vq_method_notes(const struct vq_machine *m, const char *const **ret_notes);
+uint32_t vq_method_notes(const struct vq_method *m, const char *const **ret_notes);
 
 #endif

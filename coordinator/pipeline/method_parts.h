@@ -37,7 +37,7 @@ struct vq_method_ranking {
     uint32_t *asked_vibes;
     uint32_t asked_vibes_count;
     uint32_t from; /* vibes from here on */
-    enum vq_status (*then)(struct vq_machine *m, struct vq_error *err);
+    enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
 };
 
 struct vq_method_batch {
@@ -69,15 +69,15 @@ struct vq_method_round {
     bool *dropped;     /* one an axis of `axes` */
 };
 
-struct vq_machine {
+struct vq_method {
     struct vq_method_input in;
     struct vq_arena memory;         /* lives as long as the method */
     struct vq_arena round_memory;   /* an iteration */
     struct vq_arena stage_memory;   /* what is asked */
     struct vq_arena answers_memory; /* what was answered last */
 
-    enum vq_status (*then)(struct vq_machine *m, struct vq_error *err); /* NULL: nothing is left */
-    bool asking;                                                        /* `stage` is out */
+    enum vq_status (*then)(struct vq_method *m, struct vq_error *err); /* NULL: nothing is left */
+    bool asking;                                                       /* `stage` is out */
     enum vq_status failed; /* what vq_method_next failed with, and will again */
     struct vq_error failure;
     struct vq_stage stage;
@@ -116,14 +116,14 @@ struct vq_machine {
 /* ---- method.c ---- */
 
 /* A line for log and report. */
-enum vq_status vq_method_note(struct vq_machine *m, const char *fmt, ...)
+enum vq_status vq_method_note(struct vq_method *m, const char *fmt, ...)
     VQ_PRINTF(2, 3) VQ_WARN_UNUSED;
 /* `then` gets the answers. What the stage shows must live in `stage_memory` or longer; names are copied. */
-enum vq_status vq_method_ask(struct vq_machine *m, const struct vq_stage *stage,
-                             enum vq_status (*then)(struct vq_machine *m,
+enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
+                             enum vq_status (*then)(struct vq_method *m,
                                                     struct vq_error *err)) VQ_WARN_UNUSED;
 /* Adds a vibe that is asked next. VQ_LIMIT at VQ_VIBES_MAX. */
-enum vq_status vq_method_add_vibe(struct vq_machine *m, const struct vq_axis *axis,
+enum vq_status vq_method_add_vibe(struct vq_method *m, const struct vq_axis *axis,
                                   const struct vq_provenance *provenance) VQ_WARN_UNUSED;
 
 /* Each use of randomness has its own stream of the run's seed, and each iteration its own. */
@@ -132,36 +132,36 @@ enum vq_method_seed {
     VQ_METHOD_SEED_GROUPS,
     VQ_METHOD_SEED__STEP = 16
 };
-void vq_method_rng(const struct vq_machine *m, enum vq_method_seed use, struct vq_rng *ret_rng);
+void vq_method_rng(const struct vq_method *m, enum vq_method_seed use, struct vq_rng *ret_rng);
 
 /* ---- walk.c: each goes on with the next part ---- */
 
-enum vq_status vq_walk_start(struct vq_machine *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_walk_labelled(struct vq_machine *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_walk_final(struct vq_machine *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* ---- the parts ---- */
 
-enum vq_status vq_prefer_begin(struct vq_machine *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Asks all vibes from `from` on over `rows` (ascending, living as long as the method); with early stopping the first train rows
  * first. */
-enum vq_status vq_rank_begin(struct vq_machine *m, const char *name, uint32_t from,
+enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t from,
                              const uint32_t *rows, uint32_t rows_count,
-                             enum vq_status (*then)(struct vq_machine *m, struct vq_error *err),
+                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Asks those of `vibes` over `rows` with no stopping. */
-enum vq_status vq_rank_some(struct vq_machine *m, const char *name, const uint32_t *vibes,
+enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_t *vibes,
                             uint32_t vibes_count, const uint32_t *rows, uint32_t rows_count,
-                            enum vq_status (*then)(struct vq_machine *m, struct vq_error *err),
+                            enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                             struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The numbers of all vibes so far (or from `from` on) over `rows`, taken as train rows; no intervals. */
-enum vq_status vq_method_compute(const struct vq_machine *m, uint32_t from, const uint32_t *rows,
+enum vq_status vq_method_compute(const struct vq_method *m, uint32_t from, const uint32_t *rows,
                                  uint32_t rows_count, bool final_cap,
                                  struct vq_vibecheck **ret_result,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 /* Fills the grid of the result. */
-enum vq_status vq_method_outcomes(struct vq_machine *m, uint8_t **ret_outcomes) VQ_WARN_UNUSED;
+enum vq_status vq_method_outcomes(struct vq_method *m, uint8_t **ret_outcomes) VQ_WARN_UNUSED;
 
 #endif

@@ -3,7 +3,7 @@
 #include "common/base/alloc.h"
 #include "coordinator/pipeline/method_parts.h"
 
-static void fill(const struct vq_machine *m, uint32_t from, const uint32_t *rows, uint32_t n,
+static void fill(const struct vq_method *m, uint32_t from, const uint32_t *rows, uint32_t n,
                  uint8_t *ret_outcomes)
 {
     uint8_t *to = ret_outcomes;
@@ -18,7 +18,7 @@ static void fill(const struct vq_machine *m, uint32_t from, const uint32_t *rows
     }
 }
 
-enum vq_status vq_method_outcomes(struct vq_machine *m, uint8_t **ret_outcomes)
+enum vq_status vq_method_outcomes(struct vq_method *m, uint8_t **ret_outcomes)
 {
     size_t tasks = (size_t)m->in.rows_count * m->in.judges_count * m->vibes_count * 2;
     uint8_t *outcomes = vq_arena_alloc(&m->memory, tasks, 1);
@@ -48,7 +48,7 @@ static void look_free(struct look *l)
     vq_free(l->stopped);
 }
 
-static enum vq_status look_fill(const struct vq_machine *m, uint32_t from, const uint32_t *rows,
+static enum vq_status look_fill(const struct vq_method *m, uint32_t from, const uint32_t *rows,
                                 uint32_t n, struct look *l)
 {
     uint32_t judges = m->in.judges_count;
@@ -75,7 +75,7 @@ static enum vq_status look_fill(const struct vq_machine *m, uint32_t from, const
     return VQ_OK;
 }
 
-enum vq_status vq_method_compute(const struct vq_machine *m, uint32_t from, const uint32_t *rows,
+enum vq_status vq_method_compute(const struct vq_method *m, uint32_t from, const uint32_t *rows,
                                  uint32_t rows_count, bool final_cap,
                                  struct vq_vibecheck **ret_result, struct vq_error *err)
 {

@@ -3,7 +3,7 @@
 #include "coordinator/pipeline/method_parts.h"
 
 /* The sum of the scores, as good as their mean for a sign. False: no judge has one. */
-static bool row_sum(const struct vq_machine *m, uint32_t i, int *ret_sum)
+static bool row_sum(const struct vq_method *m, uint32_t i, int *ret_sum)
 {
     uint32_t judges = m->in.preference_judges_count;
     int sum = 0;
@@ -21,7 +21,7 @@ static bool row_sum(const struct vq_machine *m, uint32_t i, int *ret_sum)
     return scored;
 }
 
-static uint32_t keep_included(const struct vq_machine *m, uint32_t *rows, uint32_t n)
+static uint32_t keep_included(const struct vq_method *m, uint32_t *rows, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -32,7 +32,7 @@ static uint32_t keep_included(const struct vq_machine *m, uint32_t *rows, uint32
     return kept;
 }
 
-static void drop_excluded(struct vq_machine *m)
+static void drop_excluded(struct vq_method *m)
 {
     uint32_t train = keep_included(m, m->train_sorted, m->train_count);
     m->train_count = keep_included(m, m->train, m->train_count);
@@ -41,7 +41,7 @@ static void drop_excluded(struct vq_machine *m)
     m->all_count = keep_included(m, m->all_sorted, m->all_count);
 }
 
-static enum vq_status labels_read(struct vq_machine *m, struct vq_error *err)
+static enum vq_status labels_read(struct vq_method *m, struct vq_error *err)
 {
     uint32_t n = m->in.rows_count;
     uint32_t a = 0, b = 0, ties = 0, missing = 0;
@@ -83,7 +83,7 @@ static enum vq_status labels_read(struct vq_machine *m, struct vq_error *err)
     return VQ_OK;
 }
 
-enum vq_status vq_prefer_begin(struct vq_machine *m, struct vq_error *err)
+enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err)
 {
     (void)err;
     struct vq_stage stage = {.name = "prefer",

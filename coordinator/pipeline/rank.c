@@ -7,13 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-static uint8_t *cell(const struct vq_machine *m, uint32_t vibe, uint32_t row, uint32_t judge)
+static uint8_t *cell(const struct vq_method *m, uint32_t vibe, uint32_t row, uint32_t judge)
 {
     return m->vibes[vibe].cells + ((size_t)row * m->in.judges_count + judge) * 2;
 }
 
 /* The answers of a stage into the vibes. */
-static void store(struct vq_machine *m)
+static void store(struct vq_method *m)
 {
     const struct vq_method_ranking *r = &m->ranking;
     const uint8_t *from = m->outcomes;
@@ -27,8 +27,8 @@ static void store(struct vq_machine *m)
     }
 }
 
-static enum vq_status ask(struct vq_machine *m, const char *name,
-                          enum vq_status (*then)(struct vq_machine *m, struct vq_error *err))
+static enum vq_status ask(struct vq_method *m, const char *name,
+                          enum vq_status (*then)(struct vq_method *m, struct vq_error *err))
 {
     const struct vq_method_ranking *r = &m->ranking;
     struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, r->asked_vibes_count, sizeof(*axes));
@@ -48,7 +48,7 @@ static enum vq_status ask(struct vq_machine *m, const char *name,
     return vq_method_ask(m, &stage, then);
 }
 
-static enum vq_status last_read(struct vq_machine *m, struct vq_error *err)
+static enum vq_status last_read(struct vq_method *m, struct vq_error *err)
 {
     (void)err;
     store(m);
@@ -57,7 +57,7 @@ static enum vq_status last_read(struct vq_machine *m, struct vq_error *err)
 }
 
 /* The gates of early stopping: the mean, and agreement between judges. A vibe without any score is not judged by its failures. */
-static bool stops(const struct vq_machine *m, const struct vq_vibe_metrics *v, const char **ret_why)
+static bool stops(const struct vq_method *m, const struct vq_vibe_metrics *v, const char **ret_why)
 {
     const struct vq_conf_gates *g = &m->in.config->gates;
     if (isnan(v->sep_train)) {
@@ -71,7 +71,7 @@ static bool stops(const struct vq_machine *m, const struct vq_vibe_metrics *v, c
     return !vq_gate_agreed(g, m->in.judges_count, &v->train);
 }
 
-static enum vq_status stop_some(struct vq_machine *m, struct vq_error *err)
+static enum vq_status stop_some(struct vq_method *m, struct vq_error *err)
 {
     struct vq_method_ranking *r = &m->ranking;
     struct vq_vibecheck *numbers;
@@ -101,7 +101,7 @@ static int find(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static enum vq_status first_read(struct vq_machine *m, struct vq_error *err)
+static enum vq_status first_read(struct vq_method *m, struct vq_error *err)
 {
     struct vq_method_ranking *r = &m->ranking;
     store(m);
@@ -125,7 +125,7 @@ static enum vq_status first_read(struct vq_machine *m, struct vq_error *err)
     return ask(m, r->name, last_read);
 }
 
-static enum vq_status rows_take(struct vq_machine *m, const uint32_t *rows, uint32_t n)
+static enum vq_status rows_take(struct vq_method *m, const uint32_t *rows, uint32_t n)
 {
     struct vq_method_ranking *r = &m->ranking;
     r->asked_rows = vq_arena_copy(&m->memory, rows, n, sizeof(*rows));
@@ -133,9 +133,9 @@ static enum vq_status rows_take(struct vq_machine *m, const uint32_t *rows, uint
     return r->asked_rows == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-enum vq_status vq_rank_some(struct vq_machine *m, const char *name, const uint32_t *vibes,
+enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_t *vibes,
                             uint32_t vibes_count, const uint32_t *rows, uint32_t rows_count,
-                            enum vq_status (*then)(struct vq_machine *m, struct vq_error *err),
+                            enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                             struct vq_error *err)
 {
     (void)err;
@@ -155,9 +155,9 @@ enum vq_status vq_rank_some(struct vq_machine *m, const char *name, const uint32
     return ask(m, name, last_read);
 }
 
-enum vq_status vq_rank_begin(struct vq_machine *m, const char *name, uint32_t from,
+enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t from,
                              const uint32_t *rows, uint32_t rows_count,
-                             enum vq_status (*then)(struct vq_machine *m, struct vq_error *err),
+                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                              struct vq_error *err)
 {
     uint32_t n = (uint32_t)m->vibes_count - from;

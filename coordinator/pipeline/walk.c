@@ -1,7 +1,7 @@
 /* Which part of the method follows which: labels, then either the given vibes on all rows, or discovery. */
 #include "coordinator/pipeline/method_parts.h"
 
-enum vq_status vq_walk_start(struct vq_machine *m, struct vq_error *err)
+enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err)
 {
     bool judged = m->in.config->preference == VQ_PREFERENCE_JUDGE;
     m->result.preference_source = m->in.has_preferences ? "data" : "none";
@@ -12,14 +12,14 @@ enum vq_status vq_walk_start(struct vq_machine *m, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status ended(struct vq_machine *m, struct vq_error *err)
+static enum vq_status ended(struct vq_method *m, struct vq_error *err)
 {
     (void)err;
     m->then = NULL;
     return VQ_OK;
 }
 
-static enum vq_status add_given(struct vq_machine *m)
+static enum vq_status add_given(struct vq_method *m)
 {
     const struct vq_config *config = m->in.config;
     static const struct vq_provenance given = {0};
@@ -38,7 +38,7 @@ static enum vq_status add_given(struct vq_machine *m)
     return VQ_OK;
 }
 
-enum vq_status vq_walk_labelled(struct vq_machine *m, struct vq_error *err)
+enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err)
 {
     if (m->in.config->method == VQ_METHOD_DISCOVER) {
         return vq_fail(err, VQ_INVALID, "method: discover is not built yet");
@@ -47,7 +47,7 @@ enum vq_status vq_walk_labelled(struct vq_machine *m, struct vq_error *err)
     return vq_rank_begin(m, "rank", 0, m->all_sorted, m->all_count, vq_walk_final, err);
 }
 
-enum vq_status vq_walk_final(struct vq_machine *m, struct vq_error *err)
+enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err)
 {
     (void)err;
     m->then = ended;
