@@ -77,7 +77,6 @@ static void kept_row(struct vq_html *h, uint32_t rank, double full_mm, double fu
 void vq_html_drop_reason(struct vq_html *h, uint32_t v)
 {
     const struct vq_vibe_metrics *m = &h->r->result->vibe[v];
-    const struct vq_method_result *method = h->story->method;
     switch (m->reason) {
     case VQ_DROP_SEPARABILITY:
         if (isnan(m->sep_train)) {
@@ -106,10 +105,10 @@ void vq_html_drop_reason(struct vq_html *h, uint32_t v)
         vq_html_puts(h, " on train");
         break;
     case VQ_DROP_NUM_FINAL: vq_html_puts(h, "beyond the number of final vibes"); break;
+    case VQ_DROP_EARLY_STOP:
+        vq_html_puts(h, "failed on the first rows and was not asked further");
+        break;
     case VQ_DROP_NONE: vq_html_puts(h, "not dropped"); break;
-    }
-    if (method != NULL && method->stopped_early != NULL && method->stopped_early[v]) {
-        vq_html_puts(h, "; stopped early");
     }
     if (m->gate_could_flip) {
         vq_html_puts(h, "; missing answers could change this");
