@@ -30,7 +30,7 @@ struct bench {
     int64_t stamp_ns, timer_ns;
     struct vq_id acks[1024];
     uint32_t acks_count;
-    bool credit_came;
+    bool credit_came, replies;
 };
 
 static void step(struct bench *b, struct vq_work_event event);
@@ -169,6 +169,8 @@ static void act(struct bench *b, const struct vq_work_action *action, bool *keys
         need(vq_spool_sent(b->spool, &result, &err), err.text);
     } else if (action->type == VQ_WORK_SPOOL_ANSWER) {
         need(vq_spool_answer(b->spool, action->u.result, &err), err.text);
+    } else if (action->type == VQ_WORK_SPOOL_WRITE) {
+        need(vq_spool_write(b->spool, &err), err.text);
     } else if (action->type == VQ_WORK_SPOOL_ACKED) {
         need(vq_spool_acked(b->spool, &action->u.id, &err), err.text);
     } else if (action->type == VQ_WORK_EXIT) {
@@ -176,11 +178,11 @@ static void act(struct bench *b, const struct vq_work_action *action, bool *keys
     }
 }
 
-static void step(struct bench *b, struct vq_work_event event)
+static void take_actions(struct bench *b)
 {
     struct vq_work_action action;
     bool keys = false;
-    need(vq_work_step(b->work, vq_clock_mono_ns(), &event), "no memory");
+    b->replies = false;
     while (vq_work_next(b->work, &action)) {
         act(b, &action, &keys);
     }
@@ -194,9 +196,22 @@ static void step(struct bench *b, struct vq_work_event event)
     }
 }
 
+static void step(struct bench *b, struct vq_work_event event)
+{
+    if (b->replies) {
+        take_actions(b);
+    }
+    need(vq_work_step(b->work, vq_clock_mono_ns(), &event), "no memory");
+    take_actions(b);
+}
+
+/* As the worker does it: the replies of a turn are taken together. */
 static void on_reply(void *ctx, const struct vq_work_reply *reply)
 {
-    step(ctx, (struct vq_work_event){.type = VQ_WORK_REPLY, .u.reply = reply});
+    struct bench *b = ctx;
+    struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = reply};
+    need(vq_work_step(b->work, vq_clock_mono_ns(), &event), "no memory");
+    b->replies = true;
 }
 
 static void on_timer(void *ctx)
@@ -208,6 +223,9 @@ static void on_timer(void *ctx)
 static void on_turn(void *ctx)
 {
     struct bench *b = ctx;
+    if (b->replies) {
+        take_actions(b);
+    }
     if (b->credit_came) {
         lease(b);
     }

@@ -1,8 +1,9 @@
 /* Writing a spool, and its lock.
  *
- * The lock is on a file of its own, so that the spool can be replaced by a rename. A record is one write(); one that is
- * cut short (no space) is taken back, so that the file stays whole and the next record can follow. Only ACKs wait, for the
- * next record or for many others: one that is forgotten in a kill costs a repeated result. The file is made anew when it
+ * The lock is on a file of its own, so that the spool can be replaced by a rename. Records wait in memory until
+ * vq_spool_write, which is one write() for all of them; one that is cut short (no space) is taken back, so that the file stays
+ * whole, and they wait on. ACKs wait longer, for the next write or for many others: one that is forgotten in a kill costs a
+ * repeated result. The file is made anew when it
  * is opened and when much of it is ACKed: what lives is written to `spool.new`, which is renamed. A kill at any point
  * leaves one whole file or the other. Not its job: when to write what (the worker's core says so). */
 #include "proto/spool.h"
@@ -18,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SPOOL_NEW       "spool.new"
-#define ACKED_BYTES_MAX 32768 /* of ACKs that wait */
+#define SPOOL_NEW      "spool.new"
+#define WAIT_BYTES_MAX 32768 /* more than this does not wait: it is written at once */
 
 struct vq_spool {
     char *dir;
@@ -28,7 +29,7 @@ struct vq_spool {
     uint64_t bytes;
     uint64_t rewrite_bytes; /* above it the file is made anew */
     size_t live;
-    struct vq_buf record; /* ACKs that wait for the next write */
+    struct vq_buf record; /* what waits for the next write */
     struct vq_buf body;
 };
 
@@ -209,7 +210,7 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
     spool->fd = -1;
     spool->run = *run;
     spool->worker = *worker;
-    vq_buf_init(&spool->record, VQ_SPOOL_RECORD_BYTES_MAX + 2 * ACKED_BYTES_MAX);
+    vq_buf_init(&spool->record, VQ_SPOOL_RECORD_BYTES_MAX + 2 * WAIT_BYTES_MAX);
     vq_buf_init(&spool->body, VQ_SPOOL_RECORD_BYTES_MAX);
     spool->dir = vq_strdup(dir);
     enum vq_status status =
@@ -234,22 +235,26 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
     return VQ_OK;
 }
 
+/* One more record that waits; without room for it, those before it wait on. */
 static enum vq_status append(struct vq_spool *spool, enum vq_spool_type type,
                              const struct vq_result *result, struct vq_error *err)
 {
     size_t waiting = spool->record.bytes;
     enum vq_status status = record_make(spool, &spool->record, type, result);
-    if (status == VQ_OK) {
-        status = flush(spool, err);
-    }
-    if (status != VQ_OK) { /* the ACKs that waited wait on */
+    if (status != VQ_OK) {
         spool->record.status = VQ_OK;
         spool->record.bytes = waiting;
         if (spool->record.at != NULL) {
             spool->record.at[waiting] = '\0';
         }
+        return status;
     }
-    return status;
+    return spool->record.bytes > WAIT_BYTES_MAX ? flush(spool, err) : VQ_OK;
+}
+
+enum vq_status vq_spool_write(struct vq_spool *spool, struct vq_error *err)
+{
+    return flush(spool, err);
 }
 
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
@@ -287,7 +292,7 @@ enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
     vq_spool_put_record(&spool->record, VQ_SPOOL_ACKED, call, vq_span("", 0));
     VQ_TRY(spool->record.status);
     spool->live -= spool->live > 0 ? 1 : 0;
-    if (spool->live == 0 || spool->record.bytes > ACKED_BYTES_MAX) {
+    if (spool->live == 0 || spool->record.bytes > WAIT_BYTES_MAX) {
         VQ_TRY(flush(spool, err));
     }
     return compact(spool, err);

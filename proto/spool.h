@@ -7,7 +7,7 @@
  * Numbers are little-endian; a check is the beginning of a BLAKE2b hash. The body of SENT and ANSWER is an encoded struct
  * vq_result (wire.h): of SENT with VQ_END_UNKNOWN, of ANSWER as it ended, not yet read. ACKED has none.
  *
- * Records are written with one write() and no fsync: they outlive the process, not the machine. A record that was cut short at
+ * Records are written by vq_spool_write without fsync: they outlive the process, not the machine. A record that was cut short at
  * the end of the file is dropped and counted; damage with whole records after it is refused. */
 #ifndef VQ_PROTO_SPOOL_H
 #define VQ_PROTO_SPOOL_H
@@ -65,12 +65,15 @@ struct vq_spool;
 enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const struct vq_id *worker,
                              struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
                              struct vq_error *err) VQ_WARN_UNUSED;
-/* Appends a record. SENT takes the call part of `result` only. VQ_FULL, VQ_IO: nothing was appended, the file is whole. */
+/* Notes a record; it stands in the file after vq_spool_write, or before when many wait. SENT takes the call part of `result`
+ * only. VQ_FULL, VQ_IO: could not be written now, as below. VQ_LIMIT, VQ_NOMEM: was not noted. */
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,
                                struct vq_error *err) VQ_WARN_UNUSED;
-/* Also cuts or rewrites the file when much of it is ACKed. */
+/* Writes what was noted. VQ_FULL, VQ_IO: the file is whole and as it was; the records wait for the next write. */
+enum vq_status vq_spool_write(struct vq_spool *spool, struct vq_error *err) VQ_WARN_UNUSED;
+/* Its ACK may wait in memory longer than that. Also cuts or rewrites the file when much of it is ACKed. */
 enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
                               struct vq_error *err) VQ_WARN_UNUSED;
 size_t vq_spool_live(const struct vq_spool *spool); /* calls without an ACK */

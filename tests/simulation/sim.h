@@ -111,12 +111,17 @@ struct sim_spooled {
     struct vq_result sent; /* what SENT knows */
     char *encoded;         /* the answer's result; NULL: only SENT */
     size_t encoded_bytes;
+    enum vq_call_end ended; /* with `encoded` */
     bool acked;
+    bool written_sent, written_answer;
+    bool noted; /* changed since the last write: lost with the process */
+    size_t noted_before;
 };
 
 struct sim_spool {
     struct sim_spooled *records;
     size_t count, cap;
+    size_t noted; /* the last that waits for the write, + 1; 0: none */
     struct sim_map by_call;
 };
 
@@ -125,6 +130,7 @@ struct sim_worker {
     struct vq_id id;
     uint64_t life;
     int64_t local;         /* k; -1: remote */
+    bool gathers;          /* replies were told to its core whose actions were not taken */
     bool has_spool, child; /* child: of the coordinator that runs now */
     struct sim_spool spool;
     bool imported;      /* its spool was offered to the core entirely */

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define GATHER_NS (200 * VQ_NS_PER_US) /* a turn of the shell's loop */
+
 static int64_t clock_of(const struct sim *s, const struct sim_worker *w)
 {
     return s->now_ns + w->skew_ns;
@@ -44,6 +46,16 @@ static struct sim_spooled *spooled(struct sim_worker *w, const struct vq_id *cal
     return record;
 }
 
+/* A change of it waits for the next write. */
+static void note(struct sim_worker *w, struct sim_spooled *record)
+{
+    if (!record->noted) {
+        record->noted = true;
+        record->noted_before = w->spool.noted;
+        w->spool.noted = (size_t)(record - w->spool.records) + 1;
+    }
+}
+
 static void spool_sent(struct sim_worker *w, const struct vq_work_call *call)
 {
     struct sim_spooled *record = spooled(w, &call->id, true);
@@ -58,6 +70,7 @@ static void spool_sent(struct sim_worker *w, const struct vq_work_call *call)
                                       .tries = call->tries,
                                       .kind = (uint8_t)call->kind,
                                       .end = VQ_END_UNKNOWN};
+    note(w, record);
 }
 
 static void spool_answer(struct sim *s, struct sim_worker *w, const struct vq_result *result)
@@ -69,10 +82,38 @@ static void spool_answer(struct sim *s, struct sim_worker *w, const struct vq_re
     record->encoded = vq_strndup(s->frame.at, s->frame.bytes);
     record->encoded_bytes = s->frame.bytes;
     VQ_ASSERT(record->encoded != NULL);
-    struct vq_hash key = sim_key_id(&result->call);
-    const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
-    if (n != NULL && result->end == VQ_END_ANSWER) {
-        s->calls[*n].state = CALL_ANSWERED;
+    record->ended = result->end;
+    note(w, record);
+}
+
+static void spool_write(struct sim *s, struct sim_worker *w)
+{
+    while (w->spool.noted != 0) {
+        struct sim_spooled *record = &w->spool.records[w->spool.noted - 1];
+        w->spool.noted = record->noted_before;
+        record->noted = false;
+        record->written_sent = true;
+        record->written_answer = record->encoded != NULL;
+        struct vq_hash key = sim_key_id(&record->call);
+        const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
+        if (n != NULL && record->encoded != NULL && record->ended == VQ_END_ANSWER) {
+            s->calls[*n].state = CALL_ANSWERED;
+        }
+    }
+}
+
+/* What a kill does to notes that were not written yet. */
+static void spool_lose(struct sim_worker *w)
+{
+    while (w->spool.noted != 0) {
+        struct sim_spooled *record = &w->spool.records[w->spool.noted - 1];
+        w->spool.noted = record->noted_before;
+        record->noted = false;
+        if (!record->written_answer) {
+            vq_free(record->encoded);
+            record->encoded = NULL;
+        }
+        record->acked = record->acked || !record->written_sent; /* as if it had never been there */
     }
 }
 
@@ -124,6 +165,7 @@ void sim_worker_kill(struct sim *s, uint32_t i)
     sim_say(s, "worker %u is killed", i);
     s->report->kills++;
     w->killed = true;
+    spool_lose(w);
     worker_end(s, i);
 }
 
@@ -161,6 +203,7 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
         sim_call_start(s, i, &action->u.call);
         return true;
     case VQ_WORK_SPOOL_ANSWER: spool_answer(s, w, action->u.result); return true;
+    case VQ_WORK_SPOOL_WRITE: spool_write(s, w); return true;
     case VQ_WORK_SPOOL_ACKED:
         record = spooled(w, &action->u.id, false);
         if (record != NULL) {
@@ -181,26 +224,46 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
     return true;
 }
 
-void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *event)
+/* All actions there are; false when the process ended with one. */
+static bool take_actions(struct sim *s, uint32_t i)
 {
     struct sim_worker *w = &s->workers[i];
-    if (vq_work_step(w->work, clock_of(s, w), event) != VQ_OK) {
-        sim_fail(s, "worker %u: step failed", i);
-        return;
-    }
-    bool keys = false;
     struct vq_work_action action;
+    bool keys = false;
+    w->gathers = false;
     while (vq_work_next(w->work, &action)) {
         if (w->die_in >= 0 && w->die_in-- == 0) {
             sim_worker_kill(s, i);
-            return;
+            return false;
         }
         if (!act(s, i, &action, &keys)) {
-            return;
+            return false;
         }
     }
     if (keys) {
         answer_keys(s, i);
+    }
+    return w->work != NULL;
+}
+
+void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *event)
+{
+    struct sim_worker *w = &s->workers[i];
+    uint64_t life = w->life;
+    bool reply = event->type == VQ_WORK_REPLY;
+    if (w->gathers && !reply && (!take_actions(s, i) || w->life != life)) {
+        return;
+    }
+    if (vq_work_step(w->work, clock_of(s, w), event) != VQ_OK) {
+        sim_fail(s, "worker %u: step failed", i);
+        return;
+    }
+    if (reply && s->now_ns % 2 == 0) { /* one half of them is taken together with what comes next */
+        w->gathers = true;
+        sim_push(s, s->now_ns + GATHER_NS, EV_WORKER_TICK, i, 0, w->life);
+        return;
+    }
+    if (!take_actions(s, i) || w->life != life) {
         return;
     }
     int64_t wake_ns = vq_work_wake_ns(w->work);
@@ -250,6 +313,7 @@ static void take_over(struct sim *s, uint32_t i)
             struct vq_work_event event = {.type = VQ_WORK_SPOOLED, .u.result = &result};
             VQ_ASSERT(vq_work_step(w->work, clock_of(s, w), &event) == VQ_OK);
         }
+        spool_write(s, w); /* it goes on in a file that holds just that */
         sim_worker_free(old);
         return;
     }

@@ -1,8 +1,8 @@
 /* Calls: which one starts next, and what follows from how it ended.
  *
- * A call starts only inside its lease's term, its pool's slice and the worker's own bounds. SENT is noted before it goes out,
- * its result is noted before the answer is read: vq_work_on_reply queues the note and the reading, in this order, and the
- * reading (vq_work_read) runs when the shell has taken the note. Each call gives exactly one result. A result is final when
+ * A call starts only inside its lease's term, its pool's slice and the worker's own bounds. SENT is in the spool before it
+ * goes out, its result before the answer is read: start and vq_work_on_reply queue the note; the call and the reading
+ * (vq_work_read) are queued behind it when the shell has taken it, and so behind the write that all notes share. Each call gives exactly one result. A result is final when
  * nothing more comes for its task from its lease; a failure is final only when this worker settled it, never because a lease
  * ended or the worker leaves. */
 #include "common/base/alloc.h"
@@ -89,7 +89,7 @@ static void start(struct vq_work *w, struct vq_work_pool *pool, struct vq_work_a
     pool->in_flight++;
     vq_gcra_spend(&pool->requests, 1, w->now_ns);
     vq_gcra_spend(&pool->tokens, tokens, w->now_ns);
-    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CALL, .u.flight = flight});
+    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_SENT, .u.flight = flight});
 }
 
 /* The first ask of the queue whose lease may still start calls; those before it wait for a renewal. */
@@ -218,10 +218,9 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
                                 .flight = flight,
                                 .pool = (uint8_t)reply->pool,
                                 .retry_after_ms = reply->retry_after_ms};
-    if (w->options.has_spool) {
-        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_ANSWER, .u.read = read});
-    }
-    vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_READ, .u.read = read});
+    vq_work_queue(w, (struct vq_work_item){.type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER
+                                                                        : VQ_WORK_ITEM_READ,
+                                           .u.read = read});
 }
 
 /* ---- what follows ---- */

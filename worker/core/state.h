@@ -140,9 +140,10 @@ enum vq_work_item_type {
     VQ_WORK_ITEM_RESULTS,
     VQ_WORK_ITEM_DRAIN,
     VQ_WORK_ITEM_BYE,
-    VQ_WORK_ITEM_CALL,   /* `flight`: the note, then the call */
-    VQ_WORK_ITEM_ANSWER, /* `read.result` */
-    VQ_WORK_ITEM_READ,   /* `read`: the note is written, now read the answer */
+    VQ_WORK_ITEM_SENT, /* `flight`: the note (or word to the coordinator); its CALL comes behind it */
+    VQ_WORK_ITEM_CALL,   /* `flight` */
+    VQ_WORK_ITEM_ANSWER, /* `read`: the note; its READ comes behind the write */
+    VQ_WORK_ITEM_READ,   /* `read` */
     VQ_WORK_ITEM_ACKED,  /* `id` */
     VQ_WORK_ITEM_NOTE,   /* `note` */
     VQ_WORK_ITEM_EXIT
@@ -166,7 +167,6 @@ struct
 
 struct vq_work_item {
     enum vq_work_item_type type;
-    bool half; /* CALL: the note was given out */
     union {
         struct vq_work_flight *flight;
         struct vq_work_read read;
@@ -249,6 +249,8 @@ struct vq_work {
     /* actions */
     struct vq_work_item *items; /* a queue: head to count */
     size_t items_head, items_count, items_cap;
+    bool replies;   /* nothing but replies came since the last action was taken */
+    bool unwritten; /* notes were given out, and no write since */
     struct vq_work_cancel *cancel_out; /* given out, freed at the next call */
     struct vq_work_note_slot *notes;
     uint32_t notes_count;

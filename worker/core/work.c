@@ -29,7 +29,7 @@ static void item_free(const struct vq_work_item *item)
 {
     if (item->type == VQ_WORK_ITEM_CANCEL) {
         vq_free(item->u.cancel);
-    } else if (item->type == VQ_WORK_ITEM_READ) {
+    } else if (item->type == VQ_WORK_ITEM_READ || item->type == VQ_WORK_ITEM_ANSWER) {
         vq_free(item->u.read.flight);
     }
 }
@@ -210,9 +210,11 @@ static void on_message(struct vq_work *w, const struct vq_msg *msg)
 
 enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_work_event *event)
 {
-    VQ_ASSERT(w->items_head == w->items_count); /* the actions of the last step were taken */
+    bool taken = w->items_head == w->items_count;
+    w->replies = (taken || w->replies) && event->type == VQ_WORK_REPLY;
+    VQ_ASSERT(taken || w->replies); /* the actions of the last step were taken, or it was a reply */
     w->now_ns = now_ns > w->now_ns ? now_ns : w->now_ns;
-    w->notes_count = 0;
+    w->notes_count = taken ? 0 : w->notes_count;
     if (w->status != VQ_OK || w->exited) {
         return w->status;
     }
@@ -292,10 +294,11 @@ static bool give_sent(struct vq_work *w, struct vq_msg *msg)
     struct vq_msg_held *held = &msg->u.held;
     for (size_t i = w->items_head; i < w->items_count; i++) {
         struct vq_work_item *item = &w->items[i];
-        if (item->type == VQ_WORK_ITEM_CALL && held->calls_count < VQ_WIRE_HELD_CALLS_MAX) {
+        bool next = item->type == VQ_WORK_ITEM_SENT || i == w->items_head;
+        if (next && held->calls_count < VQ_WIRE_HELD_CALLS_MAX) {
             const struct vq_work_call *call = &item->u.flight->call;
             list[held->calls_count++] = (struct vq_held_call){call->id, call->task};
-            item->half = true;
+            item->type = VQ_WORK_ITEM_CALL;
         }
     }
     return true;
@@ -375,12 +378,13 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
     switch (item->type) {
     case VQ_WORK_ITEM_RECONNECT: action->type = VQ_WORK_RECONNECT; return true;
     case VQ_WORK_ITEM_KEYS: action->type = VQ_WORK_KEYS; return true;
+    case VQ_WORK_ITEM_SENT:
     case VQ_WORK_ITEM_CALL:
-        if (!item->half && !w->options.has_spool) {
+        if (item->type == VQ_WORK_ITEM_SENT && !w->options.has_spool) {
             action->type = VQ_WORK_SEND;
             return give_sent(w, &action->u.message);
         }
-        action->type = item->half ? VQ_WORK_CALL : VQ_WORK_SPOOL_SENT;
+        action->type = item->type == VQ_WORK_ITEM_SENT ? VQ_WORK_SPOOL_SENT : VQ_WORK_CALL;
         action->u.call = item->u.flight->call;
         return true;
     case VQ_WORK_ITEM_ANSWER:
@@ -430,10 +434,30 @@ static void pump(struct vq_work *w)
     }
 }
 
+/* Before anything but further notes, the notes so far are written: true when that is the next action. */
+static bool write_due(struct vq_work *w, const struct vq_work_item *next)
+{
+    bool note = w->options.has_spool &&
+                (next->type == VQ_WORK_ITEM_SENT || next->type == VQ_WORK_ITEM_ANSWER);
+    bool due = w->unwritten && !note;
+    w->unwritten = note || (w->unwritten && !due);
+    return due;
+}
+
+/* What a note was for, behind all notes that wait already. */
+static void queue_second(struct vq_work *w, struct vq_work_item note)
+{
+    if (note.type == VQ_WORK_ITEM_SENT || note.type == VQ_WORK_ITEM_ANSWER) {
+        note.type = note.type == VQ_WORK_ITEM_SENT ? VQ_WORK_ITEM_CALL : VQ_WORK_ITEM_READ;
+        vq_work_queue(w, note);
+    }
+}
+
 bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
 {
     vq_free(w->cancel_out);
     w->cancel_out = NULL;
+    w->replies = false;
     while (w->status == VQ_OK && !w->exited) {
         if (w->items_head == w->items_count) {
             w->items_head = 0;
@@ -445,13 +469,19 @@ bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
             continue;
         }
         struct vq_work_item item = w->items[w->items_head];
-        if (item.type == VQ_WORK_ITEM_CALL && !item.half) {
-            w->items[w->items_head].half = true; /* the note first, then the call */
+        if (write_due(w, &item)) {
+            ret_action->type = VQ_WORK_SPOOL_WRITE;
+            return true;
+        }
+        if (item.type == VQ_WORK_ITEM_SENT && !w->options.has_spool) {
+            w->items[w->items_head].type =
+                VQ_WORK_ITEM_CALL; /* next, when the coordinator was told */
         } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link == VQ_WORK_LINK_OPEN &&
                    w->unsent_count > 0) {
             item.type = VQ_WORK_ITEM_RESULTS; /* what was answered goes before what is given back */
         } else {
             w->items_head++;
+            queue_second(w, item);
         }
         if (give(w, &item, ret_action)) {
             return true;

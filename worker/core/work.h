@@ -6,7 +6,8 @@
  *     while (vq_work_next(w, &action)) { carry it out, now, in this order }
  *     sleep until vq_work_wake_ns(w), at the latest, then step with VQ_WORK_TICK
  *
- * All actions of a step are taken before the next step. What an action points to lives until the next call of
+ * All actions of a step are taken before the next step; only VQ_WORK_REPLY steps may follow each other first, so that the
+ * notes of what ended at once share one write. What an action points to lives until the next call of
  * vq_work_next or vq_work_step. now_ns is monotonic and positive; a step with an earlier one counts as the last one. */
 #ifndef VQ_WORKER_WORK_H
 #define VQ_WORKER_WORK_H
@@ -84,12 +85,14 @@ enum vq_work_action_type {
     VQ_WORK_RECONNECT,
     /* A new SPEC is in force: look up each judge's key, answer with VQ_WORK_KEY events, as the next steps. */
     VQ_WORK_KEYS,
-    /* Note `call` as sent; its VQ_WORK_CALL is the next action. When the note fails do not send the call: reply to it
-     * with VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
+    /* Note `call` as sent; a VQ_WORK_SPOOL_WRITE and its VQ_WORK_CALL follow. */
     VQ_WORK_SPOOL_SENT,
-    VQ_WORK_CALL, /* render and send `call`, end it with one VQ_WORK_REPLY in a later step */
-    /* Note `result`. It has not been read yet, so that outcome and final are not set. */
+    /* Note `result`. It has not been read yet, so that outcome and final are not set; that is done behind the write. */
     VQ_WORK_SPOOL_ANSWER,
+    /* Write what was noted. When that, or a note, fails do not send the calls that follow: reply to them with
+     * VQ_END_NETWORK and step VQ_WORK_SPOOL_FAILED. */
+    VQ_WORK_SPOOL_WRITE,
+    VQ_WORK_CALL,        /* render and send `call`, end it with one VQ_WORK_REPLY in a later step */
     VQ_WORK_SPOOL_ACKED, /* `id` is committed: forget it */
     VQ_WORK_NOTE,        /* `note`: a line for the log */
     VQ_WORK_EXIT,        /* the last action: end the process with `exit_code` */

@@ -1,7 +1,9 @@
 /* Carries out what the worker's core decides.
  *
  * Everything happens on the loop's one thread: a frame, the end of a call, a timer or a signal becomes one event; then the
- * core's actions are taken in their order, each at once. Before the loop sleeps its timer is set to what the core asks for.
+ * core's actions are taken in their order, each at once. Only the calls that end in one turn of the loop are told first and
+ * acted upon together at its end, so that one write notes them all, and one what follows. Before the loop sleeps its timer
+ * is set to what the core asks for.
  * A record of the spool that cannot be written stops new calls (the core drains); results still go to the coordinator.
  *
  * Invariants: a step is never taken inside another one (calls and frames reach the core from the loop only); what
@@ -42,6 +44,7 @@ struct agent {
     struct vq_deferred reconnect;
     bool in_message; /* the dealer must not be replaced now */
     bool spool_failed, spool_said;
+    bool replies;  /* told to the core in this turn, not acted upon yet */
     bool draining; /* a second signal stops */
     int64_t timer_ns;
     int exit_code;
@@ -127,9 +130,15 @@ static void on_frame(void *ctx, struct vq_span frame)
 
 /* ---- calls and keys ---- */
 
+/* Its actions are taken at the end of the turn. */
 static void on_reply(void *ctx, const struct vq_work_reply *reply)
 {
-    step(ctx, (struct vq_work_event){.type = VQ_WORK_REPLY, .u.reply = reply});
+    struct agent *a = ctx;
+    struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = reply};
+    a->replies = true;
+    if (vq_work_step(a->work, vq_clock_mono_ns(), &event) != VQ_OK) {
+        give_up(a, "out of memory");
+    }
 }
 
 static void on_key(void *ctx, const struct vq_work_key *key)
@@ -220,6 +229,7 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
     case VQ_WORK_SPOOL_ANSWER:
         spool_check(a, vq_spool_answer(a->spool, action->u.result, &err), &err);
         break;
+    case VQ_WORK_SPOOL_WRITE: spool_check(a, vq_spool_write(a->spool, &err), &err); break;
     case VQ_WORK_SPOOL_ACKED:
         spool_check(a, vq_spool_acked(a->spool, &action->u.id, &err), &err);
         break;
@@ -234,13 +244,13 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
     }
 }
 
-static void step(struct agent *a, struct vq_work_event event)
+static void take_actions(struct agent *a)
 {
     struct vq_work_action action;
     bool keys = false;
-    enum vq_status status = vq_work_step(a->work, vq_clock_mono_ns(), &event);
     int64_t unix_ms = vq_clock_unix_ms();
-    while (status == VQ_OK && vq_work_next(a->work, &action)) {
+    a->replies = false;
+    while (vq_work_next(a->work, &action)) {
         act(a, &action, unix_ms, &keys);
     }
     if (vq_work_status(a->work) != VQ_OK) {
@@ -256,6 +266,18 @@ static void step(struct agent *a, struct vq_work_event event)
     }
 }
 
+static void step(struct agent *a, struct vq_work_event event)
+{
+    if (a->replies) {
+        take_actions(a);
+    }
+    if (vq_work_step(a->work, vq_clock_mono_ns(), &event) != VQ_OK) {
+        give_up(a, "out of memory");
+        return;
+    }
+    take_actions(a);
+}
+
 static void on_timer(void *ctx)
 {
     struct agent *a = ctx;
@@ -263,10 +285,13 @@ static void on_timer(void *ctx)
     step(a, (struct vq_work_event){.type = VQ_WORK_TICK});
 }
 
-/* Before the loop sleeps: the timer to when the core wants to be woken. */
+/* Before the loop sleeps: what the replies of this turn lead to, and the timer to when the core wants to be woken. */
 static void on_turn(void *ctx)
 {
     struct agent *a = ctx;
+    if (a->replies) {
+        take_actions(a);
+    }
     int64_t wake_ns = vq_work_wake_ns(a->work);
     if (wake_ns == a->timer_ns) {
         return;

@@ -94,6 +94,7 @@ static void put(struct vq_spool *spool, uint8_t n, const char *what)
                                                : vq_spool_acked(spool, &result.call, &err);
         assert_int_equal(status, VQ_OK);
     }
+    assert_int_equal(vq_spool_write(spool, &err), VQ_OK);
 }
 
 static struct vq_spool_held *read_it(void)
@@ -137,6 +138,37 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(three->tries, 2);
     assert_int_equal(three->answer.bytes, 0);
     vq_spool_held_destroy(&held);
+}
+
+static void test_notes_wait_for_one_write(void **state)
+{
+    (void)state;
+    struct vq_spool *spool = open_empty();
+    struct vq_error err = {""};
+    for (uint8_t i = 1; i <= 20; i++) {
+        struct vq_result result = call(i);
+        assert_int_equal(vq_spool_sent(spool, &result, &err), VQ_OK);
+        assert_int_equal(vq_spool_answer(spool, &result, &err), VQ_OK);
+    }
+    assert_int_equal(vq_spool_bytes(spool), VQ_SPOOL_HEAD_BYTES);
+    assert_int_equal(vq_spool_live(spool), 20);
+    struct vq_spool_held *held = read_it();
+    assert_int_equal(vq_spool_held_count(held), 0); /* a kill here would lose them */
+    vq_spool_held_destroy(&held);
+    assert_int_equal(vq_spool_write(spool, &err), VQ_OK);
+    held = read_it();
+    assert_int_equal(vq_spool_held_count(held), 20);
+    assert_int_equal(vq_spool_held_unknown(held), 0);
+    vq_spool_held_destroy(&held);
+    uint64_t bytes = vq_spool_bytes(spool);
+    assert_int_equal(vq_spool_write(spool, &err), VQ_OK); /* nothing waits */
+    assert_int_equal(vq_spool_bytes(spool), bytes);
+    for (uint32_t i = 0; i < 2000 && vq_spool_bytes(spool) == bytes; i++) {
+        struct vq_result result = call(99);
+        assert_int_equal(vq_spool_answer(spool, &result, &err), VQ_OK);
+    }
+    assert_in_range(vq_spool_bytes(spool) - bytes, 1, 64 << 10); /* what waits is bounded */
+    vq_spool_close(&spool);
 }
 
 static void test_a_read_answer_is_noted_unread(void **state)
@@ -372,6 +404,7 @@ static void test_cut_when_all_is_acked_and_rewritten_when_large(void **state)
         result.answer = vq_span(big, sizeof(big));
         assert_int_equal(vq_spool_sent(spool, &result, &err), VQ_OK);
         assert_int_equal(vq_spool_answer(spool, &result, &err), VQ_OK);
+        assert_int_equal(vq_spool_write(spool, &err), VQ_OK);
         assert_int_equal(vq_spool_acked(spool, &result.call, &err), VQ_OK);
         most = vq_spool_bytes(spool) > most ? vq_spool_bytes(spool) : most;
     }
@@ -397,15 +430,17 @@ static void test_a_write_without_room_changes_nothing(void **state)
     (void)state;
     struct vq_spool *spool = open_empty();
     put(spool, 1, "sa");
+    struct vq_result result = call(2);
+    struct vq_error note_err = {""};
+    assert_int_equal(vq_spool_sent(spool, &result, &note_err), VQ_OK);
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     (void)signal(SIGXFSZ, SIG_IGN);
     struct vq_error err = {""};
     for (uint64_t room = 0; room < 60; room += 7) { /* cut short at several places of the record */
         struct rlimit tight = {vq_spool_bytes(spool) + room, before.rlim_max};
-        struct vq_result result = call(2);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-        enum vq_status status = vq_spool_sent(spool, &result, &err);
+        enum vq_status status = vq_spool_write(spool, &err);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(status, VQ_FULL);
         assert_non_null(strstr(err.text, dir));
@@ -414,10 +449,11 @@ static void test_a_write_without_room_changes_nothing(void **state)
         assert_int_equal(vq_spool_held_torn_bytes(held), 0);
         vq_spool_held_destroy(&held);
     }
-    put(spool, 3, "sa"); /* there is room again */
+    put(spool, 3, "sa"); /* there is room again: what waited is written too, once */
     vq_spool_close(&spool);
     struct vq_spool_held *held = read_it();
-    assert_int_equal(vq_spool_held_count(held), 2);
+    assert_int_equal(vq_spool_held_count(held), 3);
+    assert_int_equal(vq_spool_held_unknown(held), 1);
     vq_spool_held_destroy(&held);
 }
 
@@ -436,6 +472,9 @@ static void test_every_allocation_fails_once(void **state)
         struct vq_result result = call(9);
         if (status == VQ_OK) {
             status = vq_spool_sent(spool, &result, &err);
+        }
+        if (status == VQ_OK) {
+            status = vq_spool_write(spool, &err);
         }
         if (status == VQ_OK) {
             status = vq_spool_acked(spool, &result.call, &err);
@@ -457,6 +496,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_written_is_read),
+        TEST(test_notes_wait_for_one_write),
         TEST(test_a_read_answer_is_noted_unread),
         TEST(test_an_empty_spool_leaves_no_file),
         TEST(test_goes_on_where_it_was_left),

@@ -27,6 +27,7 @@ static void write_spool(struct fx *fx, uint32_t k, const struct vq_id *run, unsi
             assert_ok(vq_spool_acked(spool, &r.call, &fx->err), &fx->err);
         }
     }
+    assert_ok(vq_spool_write(spool, &fx->err), &fx->err);
     if (keep_open) {
         *ret_spool = spool;
     } else {

@@ -56,6 +56,7 @@ struct rig {
     uint32_t returned_count;
     uint32_t returned_whole;
     uint32_t spool_sent, spool_answer, spool_acked, keys, reconnects, notes;
+    uint32_t unwritten; /* notes since the last write */
     size_t last_system_bytes;
     int exit_code; /* -1: none */
 };
@@ -168,9 +169,17 @@ static VQ_UNUSED void rig_take(struct rig *rig)
             break;
         case VQ_WORK_SPOOL_SENT:
             rig->spool_sent++;
+            rig->unwritten++;
             rig->log[rig->log_bytes++] = 's';
             break;
+        case VQ_WORK_SPOOL_WRITE:
+            assert_true(rig->unwritten > 0);
+            rig->unwritten = 0;
+            rig->log[rig->log_bytes++] = 'w';
+            break;
         case VQ_WORK_CALL:
+            assert_int_equal(rig->unwritten,
+                             0); /* SENT stands in the spool before the call goes out */
             rig_call(rig, &action.u.call);
             rig->log[rig->log_bytes++] = 'C';
             break;
@@ -178,6 +187,7 @@ static VQ_UNUSED void rig_take(struct rig *rig)
             assert_int_equal(action.u.result->outcome, VQ_OUTCOME_NONE);
             assert_false(action.u.result->final);
             rig->spool_answer++;
+            rig->unwritten++;
             rig->log[rig->log_bytes++] = 'n';
             break;
         case VQ_WORK_SPOOL_ACKED:

@@ -30,13 +30,13 @@ static void test_notes_and_calls_in_order(void **state)
     (void)state;
     begin(8);
     one_ask();
-    assert_string_equal(rig.log, "sC"); /* SENT, then the call */
+    assert_string_equal(rig.log, "swC"); /* SENT is written, then the call */
     rig_answer(&rig, 0, "Model: A");
-    assert_string_equal(rig.log, "sCn"); /* the answer is noted, then read */
+    assert_string_equal(rig.log, "swCnw"); /* the answer is written, then read */
     rig_wait(&rig, VQ_WORK_BATCH_MS);
-    assert_string_equal(rig.log, "sCnR");
+    assert_string_equal(rig.log, "swCnwR");
     rig_ack(&rig, 0, 1);
-    assert_string_equal(rig.log, "sCnRk");
+    assert_string_equal(rig.log, "swCnwRk");
     const struct vq_result *r = &rig.results[0].r;
     assert_int_equal(r->outcome, VQ_OUTCOME_FIRST);
     assert_true(r->final);
@@ -44,6 +44,27 @@ static void test_notes_and_calls_in_order(void **state)
     assert_int_equal(r->tokens_in, 50);
     assert_int_equal(r->call.b[0], 0xab);
     assert_int_equal(r->call.b[15], 1);
+}
+
+static void test_what_ends_at_once_shares_its_writes(void **state)
+{
+    (void)state;
+    begin(2);
+    struct vq_ask asks[4] = {{.task = 0}, {.task = 1, .vibe = 0, .order = 1}};
+    rig_sample(&rig, 0);
+    rig_lease_asks(&rig, 0, 1, asks, 2);
+    assert_int_equal(rig.calls_count, 2);
+    rig_forget(&rig);
+    for (uint32_t i = 0; i < 2; i++) { /* unparseable: each is followed by a repair call */
+        struct vq_work_reply reply = {.call = rig.calls[i].id,
+                                      .end = VQ_END_ANSWER,
+                                      .retry_after_ms = -1,
+                                      .answer = vq_span_str("hm")};
+        struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = &reply};
+        assert_int_equal(vq_work_step(rig.w, rig.now, &event), VQ_OK);
+    }
+    rig_take(&rig);
+    assert_string_equal(rig.log, "nnwsswCC");
 }
 
 static void test_without_a_spool_no_notes(void **state)
@@ -334,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_notes_and_calls_in_order, teardown),
+        cmocka_unit_test_teardown(test_what_ends_at_once_shares_its_writes, teardown),
         cmocka_unit_test_teardown(test_without_a_spool_no_notes, teardown),
         cmocka_unit_test_teardown(test_tries_are_bounded_and_typed, teardown),
         cmocka_unit_test_teardown(test_an_endpoint_that_never_spoke_is_closed_and_fails_no_task,
