@@ -3,7 +3,8 @@
  * lowest handle with room takes the next call, which keeps kept-alive connections in use. All
  * sockets of all handles stand in one epoll set of this client, and that one descriptor is
  * polled by the loop: a socket that libcurl closes leaves the set by itself, which libuv's own
- * poll handles would not survive.
+ * poll handles would not survive. A connection that libcurl no longer wants watched stays in the
+ * set until something happens on it: mostly that is the answer to its next call.
  *
  * Invariants: a call that was started ends exactly once, through vq_http_call_end, and never
  * from inside vq_http_start; libcurl is never called from its own callbacks; a call is in
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #define EVENTS_PER_TURN 512
+#define WATCHES_MAX     (1u << 20) /* descriptors above are not ours: see struct watch */
 
 struct vq_http_multi {
     struct vq_http *http;
@@ -26,11 +28,19 @@ struct vq_http_multi {
     bool touched; /* in this turn: it may have finished calls */
 };
 
+struct watch {         /* of one descriptor, in the epoll set */
+    bool ours;         /* a connection's: we hear when it opens and closes */
+    uint32_t wanted;   /* events that libcurl waits for */
+    uint32_t standing; /* events in the set; only of ours */
+};
+
 struct vq_http {
     struct vq_loop *loop;
     CURLSH *share; /* names and TLS sessions, for all handles */
     uv_poll_t *poll;
     int epoll;
+    struct watch *watches; /* by descriptor */
+    size_t watches_cap;
     struct vq_http_multi **multis;
     size_t multis_cap;
     uint32_t multis_count;
@@ -123,24 +133,79 @@ static int on_timer_wish(CURLM *curl, long timeout_ms, void *ctx)
     return 0;
 }
 
+static struct watch *watch_of(struct vq_http *http, int fd)
+{
+    return fd >= 0 && (size_t)fd < http->watches_cap ? &http->watches[fd] : NULL;
+}
+
+void vq_http_socket_opened(struct vq_http *http, int fd)
+{
+    void *watches = http->watches;
+    size_t known = http->watches_cap;
+    if (fd < 0 || vq_grow(&watches, &http->watches_cap, (size_t)fd + 1, sizeof(*http->watches),
+                          WATCHES_MAX) != VQ_OK) {
+        return; /* one that is not ours is watched too, at the cost of more system calls */
+    }
+    http->watches = watches;
+    memset(http->watches + known, 0, (http->watches_cap - known) * sizeof(*http->watches));
+    http->watches[fd] = (struct watch){.ours = true};
+}
+
+void vq_http_socket_closes(struct vq_http *http, int fd)
+{
+    struct watch *watch = watch_of(http, fd);
+    if (watch != NULL) {
+        *watch = (struct watch){.ours = false}; /* closed, it leaves the set by itself */
+    }
+}
+
 static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, void *known)
 {
     (void)easy;
     struct vq_http_multi *m = ctx;
     int epoll = m->http->epoll;
+    struct watch *watch = watch_of(m->http, fd);
+    bool ours = watch != NULL && watch->ours;
     if (what == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL); /* closed already: it left by itself */
+        if (ours) {
+            watch->wanted = 0;
+        } else {
+            (void)epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL); /* closed already: it left by itself */
+        }
         return 0;
     }
     struct epoll_event event = {.data.u64 = (uint64_t)m->index << 32 | (uint32_t)fd};
     event.events =
         ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0u) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0u);
-    int failed = epoll_ctl(epoll, known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+    bool stands = ours ? watch->standing != 0 : known != NULL;
+    if (ours) {
+        watch->wanted = event.events;
+        if (watch->standing == event.events) {
+            return 0;
+        }
+    }
+    int failed = epoll_ctl(epoll, stands ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
     if (failed != 0) { /* a number that was used before: the other way round */
-        failed = epoll_ctl(epoll, known == NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+        failed = epoll_ctl(epoll, stands ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
+    }
+    if (ours) {
+        watch->standing = failed != 0 ? 0 : event.events;
     }
     (void)curl_multi_assign(m->curl, fd, m);
     return failed != 0 ? -1 : 0;
+}
+
+/* Something happened where nobody waits: a server that closes a connection kept for later. Left in the set it would
+ * happen for ever. */
+static bool is_unwanted(struct vq_http *http, int fd)
+{
+    struct watch *watch = watch_of(http, fd);
+    if (watch == NULL || !watch->ours || watch->wanted != 0) {
+        return false;
+    }
+    (void)epoll_ctl(http->epoll, EPOLL_CTL_DEL, fd, NULL);
+    watch->standing = 0;
+    return true;
 }
 
 static void on_epoll(uv_poll_t *handle, int status, int uv_events)
@@ -152,10 +217,14 @@ static void on_epoll(uv_poll_t *handle, int status, int uv_events)
     int n = epoll_wait(http->epoll, events, EVENTS_PER_TURN, 0);
     for (int i = 0; i < n; i++) {
         struct vq_http_multi *m = http->multis[events[i].data.u64 >> 32];
+        int fd = (int)(events[i].data.u64 & UINT32_MAX);
+        if (is_unwanted(http, fd)) {
+            continue;
+        }
         int what = ((events[i].events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                    ((events[i].events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                    ((events[i].events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
-        act(m, (curl_socket_t)(events[i].data.u64 & UINT32_MAX), what);
+        act(m, fd, what);
         m->touched = true;
     }
     for (int i = 0; i < n; i++) {
@@ -403,6 +472,7 @@ void vq_http_destroy(struct vq_http **ret_http)
         (void)curl_share_cleanup(http->share);
     }
     vq_free(http->multis);
+    vq_free(http->watches);
     vq_free(http->ca_file);
     vq_free(http);
     curl_global_cleanup();

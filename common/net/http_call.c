@@ -81,12 +81,7 @@ static void first_byte(struct vq_http_call *call)
     if (call->first_byte_ns != 0) {
         return;
     }
-    call->first_byte_ns = vq_clock_mono_ns();
-    if (call->slow_bytes > 0) {
-        vq_timer_start(call->timer, (uint64_t)call->slow_s * 1000, (uint64_t)call->slow_s * 1000);
-    } else {
-        vq_timer_stop(call->timer);
-    }
+    call->first_byte_ns = vq_clock_mono_ns(); /* what the timer does about it: on_timer */
 }
 
 static size_t on_header(char *at, size_t size, size_t n, void *ctx)
@@ -141,16 +136,60 @@ static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port
 static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
     (void)purpose;
-    vq_http_name_found(ctx);
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    struct vq_http_call *call = ctx;
+    vq_http_name_found(call);
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    vq_http_socket_opened(call->http, fd);
+    return fd;
+}
+
+/* The client, not the call: a connection outlives the call that opened it. */
+static int on_close(void *ctx, curl_socket_t fd)
+{
+    vq_http_socket_closes(ctx, fd);
+    return close(fd);
 }
 
 /* ---- our deadlines ---- */
 
+/* When the next deadline is; 0: there is none. The timer may fire before it: most calls end between their first byte and
+ * the timer, and it is not set anew for them. */
+static int64_t deadline_ns(const struct vq_http_call *call)
+{
+    if (call->first_byte_ns == 0) {
+        return call->start_ns + call->first_byte_ms * VQ_NS_PER_MS;
+    }
+    return call->slow_bytes == 0 ? 0 : call->slow_from_ns + (int64_t)call->slow_s * VQ_NS_PER_S;
+}
+
+static void timer_set(struct vq_http_call *call, int64_t now_ns)
+{
+    int64_t due_ns = deadline_ns(call);
+    if (due_ns == 0) {
+        return;
+    }
+    int64_t slow_ns = (int64_t)call->slow_s * VQ_NS_PER_S; /* a first byte may come at once */
+    if (call->slow_bytes > 0 && due_ns > now_ns + slow_ns) {
+        due_ns = now_ns + slow_ns;
+    }
+    int64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    vq_timer_start(call->timer, (uint64_t)((wait_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
+}
+
 static void on_timer(void *ctx)
 {
     struct vq_http_call *call = ctx;
-    if (call->first_byte_ns == 0) {
+    int64_t now_ns = vq_clock_mono_ns();
+    if (call->first_byte_ns != 0 && call->slow_from_ns == 0) {
+        call->slow_from_ns = call->first_byte_ns;
+    }
+    int64_t due_ns = deadline_ns(call);
+    if (due_ns == 0) {
+        return;
+    }
+    if (now_ns < due_ns) {
+        timer_set(call, now_ns);
+    } else if (call->first_byte_ns == 0) {
         vq_http_call_end(
             call, call->sent ? VQ_TRANSPORT_TIMEOUT_FIRST_BYTE : VQ_TRANSPORT_TIMEOUT_CONNECT,
             call->sent ? "no byte of a response in time" : "no connection in time");
@@ -158,6 +197,8 @@ static void on_timer(void *ctx)
         vq_http_call_end(call, VQ_TRANSPORT_SLOW, "the response comes too slowly");
     } else {
         call->slow_mark = call->body_bytes;
+        call->slow_from_ns = now_ns;
+        timer_set(call, now_ns);
     }
 }
 
@@ -198,6 +239,8 @@ static bool set_constant_options(struct vq_http_call *call, const char *ca_file,
     SET(CURLOPT_PREREQDATA, call);
     SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
     SET(CURLOPT_OPENSOCKETDATA, call);
+    SET(CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    SET(CURLOPT_CLOSESOCKETDATA, call->http);
     if (ca_file != NULL) {
         SET(CURLOPT_CAINFO, ca_file);
     }
@@ -464,7 +507,8 @@ enum vq_status vq_http_call_prepare(struct vq_http_call *call,
     call->slow_s = request->slow_s != 0 ? request->slow_s : VQ_HTTP_SLOW_S;
     call->slow_bytes = (uint64_t)request->slow_bytes_per_s * call->slow_s;
     call->start_ns = vq_clock_mono_ns();
-    vq_timer_start(call->timer, (uint64_t)ms_or(request->first_byte_ms, VQ_HTTP_FIRST_BYTE_MS), 0);
+    call->first_byte_ms = ms_or(request->first_byte_ms, VQ_HTTP_FIRST_BYTE_MS);
+    timer_set(call, call->start_ns);
     return VQ_OK;
 }
 
@@ -541,7 +585,7 @@ static void make_clean(struct vq_http_call *call)
     call->kept_count = 0;
     call->head_bytes = 0;
     call->body_bytes = call->slow_mark = 0;
-    call->connect_ns = call->first_byte_ns = 0;
+    call->connect_ns = call->first_byte_ns = call->slow_from_ns = 0;
     call->sent = call->sent_twice = call->too_big = call->no_memory = false;
     call->error[0] = '\0';
 }

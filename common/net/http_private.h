@@ -44,7 +44,7 @@ struct vq_http_call {
     struct vq_http_call *prev;
     CURL *easy;
     struct curl_slist *headers; /* holds the key: wiped when freed */
-    struct vq_timer *timer;     /* first byte, then slowness */
+    struct vq_timer *timer; /* first byte, then slowness; when the first comes it stays as it is */
     struct vq_deferred cancel;
     void (*done)(void *ctx, const struct vq_http_response *response);
     void *ctx;
@@ -58,6 +58,8 @@ struct vq_http_call {
     uint64_t slow_mark;  /* of body_bytes when slowness was last looked at */
     uint64_t slow_bytes; /* fewer in slow_s is slow; 0: not looked at */
     uint32_t slow_s;
+    int64_t slow_from_ns; /* when slow_mark was taken */
+    int64_t first_byte_ms;
     int64_t start_ns, connect_ns, first_byte_ns;
     bool sent;
     bool sent_twice; /* libcurl was about to send it again by itself: stopped */
@@ -99,6 +101,9 @@ void vq_http_name_leave(struct vq_http_call *call, enum vq_transport transport);
 
 /* ---- http.c ---- */
 
+/* A connection's socket is there, or is about to be closed. Safe inside libcurl's callbacks. */
+void vq_http_socket_opened(struct vq_http *http, int fd);
+void vq_http_socket_closes(struct vq_http *http, int fd);
 struct vq_loop *vq_http_loop(const struct vq_http *http);
 /* Hands a call to libcurl. */
 enum vq_status vq_http_call_go(struct vq_http_call *call) VQ_WARN_UNUSED;

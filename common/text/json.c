@@ -7,10 +7,30 @@
 #include <math.h>
 #include <stdio.h>
 
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+
+/* Not 0 when one of eight bytes is less than `least` (at most 0x80), or one is over 0x7F. */
+static uint64_t any_below(uint64_t word, uint64_t least)
+{
+    return ((word - EACH_BYTE * least) | word) & EACH_BYTE * 0x80;
+}
+
+/* Whether eight bytes can be copied as they are; may say no of some that can. */
+static bool eight_are_plain(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return (any_below(word, 0x20) | any_below(word ^ EACH_BYTE * '"', 1) |
+            any_below(word ^ EACH_BYTE * '\\', 1) | any_below(word ^ EACH_BYTE * 0x7F, 1)) == 0;
+}
+
 /* The part of `text` that can be copied as it is: no control byte, quote, backslash or non-ASCII byte. */
 static size_t plain_bytes(struct vq_span text)
 {
     size_t n = 0;
+    while (n + 8 <= text.bytes && eight_are_plain(text.at + n)) {
+        n += 8;
+    }
     while (n < text.bytes) {
         unsigned char c = (unsigned char)text.at[n];
         if (c < 0x20 || c == '"' || c == '\\' || c >= 0x7F) {

@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 
 static void test_strings_read_back(void **state)
 {
@@ -34,6 +35,32 @@ static void test_strings_read_back(void **state)
     vq_buf_clear(&out);
     vq_json_string(&out, vq_span_str("\xe6\xa8\xa1 </script>\xe2\x80\xa8 \"\\/"));
     assert_string_equal(out.at, "\"\xe6\xa8\xa1 </script>\\u2028 \\\"\\\\/\"");
+    vq_buf_free(&out);
+}
+
+/* Long plain stretches are copied eight bytes at a time: every byte that is not plain, at every place of one. */
+static void test_a_byte_that_is_not_plain_is_found_anywhere(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, 4096);
+    for (unsigned c = 0; c < 0x80; c++) {
+        for (size_t at = 0; at < 25; at++) {
+            char text[25], want[64];
+            memset(text, at % 2 == 0 ? '~' : ' ', sizeof(text));
+            text[at] = (char)c;
+            vq_buf_clear(&out);
+            vq_json_string(&out, vq_span(text, sizeof(text)));
+            json_t *value = json_loadb(out.at, out.bytes, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+            assert_non_null(value);
+            assert_int_equal(json_string_length(value), sizeof(text));
+            assert_memory_equal(json_string_value(value), text, sizeof(text));
+            json_decref(value);
+            bool plain = c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+            (void)snprintf(want, sizeof(want), "\"%.*s\"", (int)sizeof(text), text);
+            assert_int_equal(strcmp(out.at, want) == 0, plain);
+        }
+    }
     vq_buf_free(&out);
 }
 
@@ -145,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings_read_back),
+        cmocka_unit_test(test_a_byte_that_is_not_plain_is_found_anywhere),
         cmocka_unit_test(test_writer),
         cmocka_unit_test(test_out_of_room_sticks),
         cmocka_unit_test(test_csv_reads_back),
