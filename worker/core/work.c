@@ -474,8 +474,7 @@ bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
             return true;
         }
         if (item.type == VQ_WORK_ITEM_SENT && !w->options.has_spool) {
-            w->items[w->items_head].type =
-                VQ_WORK_ITEM_CALL; /* next, when the coordinator was told */
+            w->items[w->items_head].type = VQ_WORK_ITEM_CALL; /* when the coordinator was told */
         } else if (item.type == VQ_WORK_ITEM_CANCEL && w->link == VQ_WORK_LINK_OPEN &&
                    w->unsent_count > 0) {
             item.type = VQ_WORK_ITEM_RESULTS; /* what was answered goes before what is given back */

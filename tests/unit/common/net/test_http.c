@@ -274,6 +274,22 @@ static void test_connections_are_kept(void **state)
     assert_int_equal(f->server.connections, 1);
 }
 
+/* What happens on a connection that nobody waits for is seen once, not in every turn from then on. */
+static void test_an_idle_connection_that_is_closed_wakes_once(void **state)
+{
+    struct fixture *f = *state;
+    struct result r = call_path(f, "/close-later");
+    assert_transport(&r, VQ_TRANSPORT_OK, true);
+    uint64_t turns = vq_loop_stats_take(f->loop).turns;
+    run_for(f->loop, 150);
+    assert_true(vq_loop_stats_take(f->loop).turns - turns < 100);
+    for (int i = 0; i < 3; i++) {
+        r = call_path(f, "/echo");
+        assert_transport(&r, VQ_TRANSPORT_OK, true);
+        assert_int_equal(r.reused, i > 0);
+    }
+}
+
 static void test_no_connection(void **state)
 {
     struct fixture *f = *state;
@@ -718,6 +734,7 @@ int main(void)
         T(test_kept_response_headers),
         T(test_no_redirect_and_no_leftovers_of_100),
         T(test_connections_are_kept),
+        T(test_an_idle_connection_that_is_closed_wakes_once),
         T(test_no_connection),
         T(test_connect_deadline),
         T(test_deadlines_after_connecting),
