@@ -1,5 +1,5 @@
 /* JSON out. Invariant: what is appended is valid UTF-8 and, once every object and array is ended, one valid JSON value.
- * Not its job: reading JSON (jansson does), files. */
+ * Not its job: reading JSON (jansson does, behind the one look at its bounds that is here), files. */
 #include "common/text/json.h"
 
 #include "common/text/utf8.h"
@@ -226,4 +226,33 @@ void vq_json_real(struct vq_json *json, double value, int digits)
     char text[VQ_REAL_BYTES];
     vq_real_text(value, digits, text);
     vq_json_raw(json, vq_span_str(text));
+}
+
+bool vq_json_exceeds(struct vq_span text, size_t depth_max, size_t values_max)
+{
+    size_t depth = 0, values = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.bytes; i++) {
+        char c = text.at[i];
+        if (in_string) {
+            if (c == '\\') {
+                i++;
+            } else if (c == '"') {
+                in_string = false;
+            }
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            depth++;
+            values++;
+        } else if (c == ',') {
+            values++;
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            depth--;
+        }
+        if (depth > depth_max || (values_max > 0 && values > values_max)) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -43,4 +43,11 @@ void vq_json_raw(struct vq_json *json, struct vq_span value);
 #define VQ_REAL_BYTES 32
 void vq_real_text(double value, int digits, char ret_text[VQ_REAL_BYTES]);
 
+/* ---- before reading ---- */
+
+/* Whether a JSON text nests deeper than `depth_max`, or has more than `values_max` values (elements, members, arrays, objects;
+ * 0: any number). One pass over bytes that need not be JSON: jansson alone would recurse 2,048 deep and allocate for every
+ * bracket of a hostile text. */
+bool vq_json_exceeds(struct vq_span text, size_t depth_max, size_t values_max);
+
 #endif

@@ -22,6 +22,8 @@ struct owned_table {
     struct vq_intern columns;
     struct vq_span *cells;
     uint64_t *lines;
+    uint64_t *nested_lines;
+    size_t nested_count;
 };
 
 enum vq_status vq_table_keep(struct vq_table_build *build, struct vq_span text,
@@ -153,6 +155,7 @@ static void free_build(struct vq_table_build *build)
     vq_intern_free(&build->columns);
     vq_free(build->cells);
     vq_free(build->lines);
+    vq_free(build->nested_lines);
 }
 
 static enum vq_status finish(struct vq_table_build *build, struct vq_table **ret_table)
@@ -174,6 +177,8 @@ static enum vq_status finish(struct vq_table_build *build, struct vq_table **ret
         .columns = build->columns,
         .cells = build->cells,
         .lines = build->lines,
+        .nested_lines = build->nested_lines,
+        .nested_count = build->nested_cap,
         .table = {.columns_count = build->columns.count,
                   .rows_count = build->rows_count,
                   .columns = build->columns.keys,
@@ -215,10 +220,17 @@ void vq_table_destroy(struct vq_table **table)
     struct vq_table_build parts = {.blocks = owned->blocks,
                                    .columns = owned->columns,
                                    .cells = owned->cells,
-                                   .lines = owned->lines};
+                                   .lines = owned->lines,
+                                   .nested_lines = owned->nested_lines};
     free_build(&parts);
     vq_free(owned);
     *table = NULL;
+}
+
+uint64_t vq_table_nested_line(const struct vq_table *table, uint32_t column)
+{
+    const struct owned_table *owned = (const struct owned_table *)table; /* its first member */
+    return column < owned->nested_count ? owned->nested_lines[column] : 0;
 }
 
 uint32_t vq_table_column(const struct vq_table *table, struct vq_span name)

@@ -34,6 +34,9 @@ static inline struct vq_span vq_table_cell(const struct vq_table *table, uint32_
     return table->cells[(size_t)row * table->columns_count + column];
 }
 
+/* The first line whose value in the column is a JSON object or array, and so stands in its cell as JSON text; 0: none. */
+uint64_t vq_table_nested_line(const struct vq_table *table, uint32_t column);
+
 /* By name: the column's index, or UINT32_MAX. */
 uint32_t vq_table_column(const struct vq_table *table, struct vq_span name);
 

@@ -18,6 +18,8 @@ struct vq_table_build {
     uint64_t *lines;
     uint32_t rows_count;
     size_t lines_cap;
+    uint64_t *nested_lines; /* by column, as far as nested_cap; the rest: 0 */
+    size_t nested_cap;
 };
 
 /* Copies text into the arena. */

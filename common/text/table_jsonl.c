@@ -4,6 +4,7 @@
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
+#include "common/text/json.h"
 #include "common/text/utf8.h"
 
 #include <jansson.h>
@@ -32,30 +33,6 @@ static enum vq_status bad_line(struct jsonl_reader *r, enum vq_status status, co
     return vq_fail(r->build->err, status, "%s, line %llu%s%.*s%s: %s", r->build->name,
                    (unsigned long long)r->line, key == NULL ? "" : ", field \"", (int)cut.bytes,
                    cut.at, key == NULL ? "" : "\"", what);
-}
-
-/* jansson bounds its own recursion at 2,048; values this deep are no data. Strings are skipped, escapes included. */
-static bool too_deep(struct vq_span line)
-{
-    int depth = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < line.bytes; i++) {
-        char c = line.at[i];
-        if (in_string) {
-            if (c == '\\') {
-                i++;
-            } else if (c == '"') {
-                in_string = false;
-            }
-        } else if (c == '"') {
-            in_string = true;
-        } else if ((c == '{' || c == '[') && ++depth > VQ_TABLE_JSON_DEPTH_MAX) {
-            return true;
-        } else if (c == '}' || c == ']') {
-            depth--;
-        }
-    }
-    return false;
 }
 
 /* The shortest of 15, 16 or 17 digits that reads back equal. */
@@ -106,11 +83,27 @@ static enum vq_status keep_value(struct jsonl_reader *r, const json_t *value,
     return VQ_BUG;
 }
 
+/* The first line whose value in this column is an object or an array. */
+static enum vq_status note_nested(struct jsonl_reader *r, uint32_t column)
+{
+    void *lines = r->build->nested_lines;
+    size_t known = r->build->nested_cap;
+    VQ_TRY(vq_grow(&lines, &r->build->nested_cap, (size_t)column + 1, sizeof(uint64_t),
+                   VQ_TABLE_COLUMNS_MAX));
+    uint64_t *nested = r->build->nested_lines = lines;
+    memset(nested + known, 0, (r->build->nested_cap - known) * sizeof(*nested));
+    nested[column] = nested[column] == 0 ? r->line : nested[column];
+    return VQ_OK;
+}
+
 static enum vq_status add_field(struct jsonl_reader *r, const char *key, const json_t *value)
 {
     struct loose_cell cell;
     VQ_TRY(vq_table_add_column(r->build, vq_span_str(key), r->line, &cell.column));
     VQ_TRY(keep_value(r, value, &cell.text));
+    if (json_is_object(value) || json_is_array(value)) {
+        VQ_TRY(note_nested(r, cell.column));
+    }
     if (cell.text.bytes > VQ_TABLE_FIELD_BYTES_MAX) {
         return bad_line(r, VQ_LIMIT, key, "the value is too long");
     }
@@ -143,6 +136,23 @@ static enum vq_status add_object(struct jsonl_reader *r, json_t *object)
     return VQ_OK;
 }
 
+/* jansson counts columns anew behind the line end, which is where a line that was cut off ends: counted here by its offset. */
+static enum vq_status bad_json(const struct jsonl_reader *r, struct vq_span line,
+                               const json_error_t *error)
+{
+    while (line.bytes > 0 && strchr("\r\n", line.at[line.bytes - 1]) != NULL) {
+        line.bytes--;
+    }
+    size_t at = error->position < 0 ? 0 : (size_t)error->position;
+    bool cut = at > line.bytes || json_error_code(error) == json_error_premature_end_of_input;
+    uint64_t column = vq_utf8_count(vq_span(line.at, cut ? line.bytes : at));
+    return vq_fail(r->build->err, VQ_INVALID,
+                   "%s, line %llu, column %llu: %s%s; every line must be one JSON object",
+                   r->build->name, (unsigned long long)r->line,
+                   (unsigned long long)(column > 0 ? column : 1),
+                   cut ? "the line ends in the middle: " : "", error->text);
+}
+
 static enum vq_status read_line(struct jsonl_reader *r, struct vq_span line)
 {
     size_t blank = 0;
@@ -152,7 +162,7 @@ static enum vq_status read_line(struct jsonl_reader *r, struct vq_span line)
     if (blank == line.bytes) {
         return VQ_OK;
     }
-    if (too_deep(line)) {
+    if (vq_json_exceeds(line, VQ_TABLE_JSON_DEPTH_MAX, 0)) {
         return bad_line(r, VQ_LIMIT, NULL, "the value is nested too deeply");
     }
     json_error_t error;
@@ -161,9 +171,7 @@ static enum vq_status read_line(struct jsonl_reader *r, struct vq_span line)
         return VQ_NOMEM;
     }
     if (value == NULL) {
-        return vq_fail(r->build->err, VQ_INVALID,
-                       "%s, line %llu, column %d: %s; every line must be one JSON object",
-                       r->build->name, (unsigned long long)r->line, error.column, error.text);
+        return bad_json(r, line, &error);
     }
     enum vq_status status =
         json_is_object(value)

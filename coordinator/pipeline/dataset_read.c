@@ -87,6 +87,24 @@ static bool is_tie_word(struct vq_span label)
     return false;
 }
 
+/* Of a column that is used: every value is a text. */
+static enum vq_status check_flat(const struct vq_dataset_build *b, unsigned file, uint32_t column,
+                                 const char *role)
+{
+    const struct vq_table *table = b->set->tables[file];
+    uint64_t line = vq_table_nested_line(table, column);
+    if (line == 0) {
+        return VQ_OK;
+    }
+    struct vq_span s = shown(table->columns[column]);
+    return vq_fail(b->err, VQ_INVALID,
+                   "%s, line %llu: \"%.*s\", which is %s, holds a JSON object or array; it must be "
+                   "one text: write its text there (a list of messages as one string), or name "
+                   "another column",
+                   vq_dataset_file_name(b, file), (unsigned long long)line, (int)s.bytes, s.at,
+                   role);
+}
+
 static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned file,
                                   const struct vq_dataset_columns *c)
 {
@@ -98,6 +116,7 @@ static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned fil
                  {c->prompt, "the prompts"},
                  {c->preference, "the preference"}};
     for (size_t i = 0; i < VQ_COUNT(roles); i++) {
+        VQ_TRY(check_flat(b, file, roles[i].column, roles[i].role));
         for (size_t j = i + 1; j < VQ_COUNT(roles); j++) {
             if (roles[i].column == roles[j].column && roles[i].column != VQ_COLUMN_NONE) {
                 struct vq_span s = shown(b->set->tables[file]->columns[roles[i].column]);

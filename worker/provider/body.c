@@ -4,39 +4,14 @@
  * Not its job: what the members mean. */
 #include "worker/provider/body.h"
 
+#include "common/text/json.h"
 #include "common/text/utf8.h"
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
-/* Depth and number of values, without regard to whether the rest is well-formed. */
 static enum vq_status check_bounds(struct vq_span body)
 {
-    size_t depth = 0;
-    size_t values = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < body.bytes; i++) {
-        char c = body.at[i];
-        if (in_string) {
-            if (c == '\\') {
-                i++;
-            } else if (c == '"') {
-                in_string = false;
-            }
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            depth++;
-            values++;
-        } else if (c == ',') {
-            values++;
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            depth--;
-        }
-        if (depth > VQ_BODY_DEPTH_MAX || values > VQ_BODY_VALUES_MAX) {
-            return VQ_LIMIT;
-        }
-    }
-    return VQ_OK;
+    return vq_json_exceeds(body, VQ_BODY_DEPTH_MAX, VQ_BODY_VALUES_MAX) ? VQ_LIMIT : VQ_OK;
 }
 
 static int hex_digit(char c)

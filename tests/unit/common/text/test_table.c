@@ -99,6 +99,9 @@ static void test_jsonl(void **state)
     assert_cell(t, 2, 3, "false");
     assert_cell(t, 2, 5, "{\"k\":[1,\"a\"]}");
     assert_int_equal(t->lines[1], 3);
+    for (uint32_t i = 0; i < t->columns_count; i++) {
+        assert_int_equal(vq_table_nested_line(t, i), i == 5 ? 4 : 0);
+    }
     vq_table_destroy(&t);
 }
 
@@ -137,10 +140,24 @@ static void test_refusals(void **state)
          {"UTF-16", "", ""}},
         {VQ_TABLE_JSONL, "", 0, VQ_INVALID, {"empty", "", ""}},
         {VQ_TABLE_JSONL, "{\"a\":1}\n[1]\n", 0, VQ_INVALID, {"line 2", "not a JSON object", ""}},
-        {VQ_TABLE_JSONL, "{\"a\":1}\n{\"a\":\n", 0, VQ_INVALID, {"line 2", "one JSON object", ""}},
+        {VQ_TABLE_JSONL,
+         "{\"a\":1}\n{\"a\":\n",
+         0,
+         VQ_INVALID,
+         {"line 2, column 5", "ends in the middle", "one JSON object"}},
+        {VQ_TABLE_JSONL,
+         "{\"a\":1}\r\n{\"b\":\"h\u00e9h",
+         0,
+         VQ_INVALID,
+         {"line 2, column 9", "ends in the middle", ""}},
+        {VQ_TABLE_JSONL,
+         "{\"b\":\"h\u00e9h\n{\"a\":1}\n",
+         0,
+         VQ_INVALID,
+         {"line 1, column 9", "unexpected newline", ""}},
         {VQ_TABLE_JSONL, "{\"a\":1,\"a\":2}\n", 0, VQ_INVALID, {"line 1", "duplicate", ""}},
         {VQ_TABLE_JSONL, "{\"a\":\"\\u0000\"}\n", 0, VQ_INVALID, {"line 1", "", ""}},
-        {VQ_TABLE_JSONL, "{\"a\":1} x\n", 0, VQ_INVALID, {"line 1", "", ""}},
+        {VQ_TABLE_JSONL, "{\"a\":1} x\n", 0, VQ_INVALID, {"line 1, column 9:", "", ""}},
         {VQ_TABLE_JSONL, "{}\n", 0, VQ_INVALID, {"empty", "", ""}},
         {VQ_TABLE_JSONL,
          "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}",

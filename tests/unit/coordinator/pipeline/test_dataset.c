@@ -396,6 +396,40 @@ static void test_refusals(void **state)
     }
 }
 
+static void test_nested_json_in_a_used_column_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *second, *says[3]; /* the second record of the file; empty: it is fine */
+    } cases[] = {
+        {"{\"question\":[{\"role\":\"user\"}],\"ma\":\"c\",\"mb\":\"d\"}",
+         {"line 3", "\"question\"", "the prompts"}},
+        {"{\"question\":\"r\",\"ma\":{\"t\":1},\"mb\":\"d\"}",
+         {"line 3", "\"ma\"", "name another column"}},
+        {"{\"question\":\"r\",\"ma\":\"c\",\"mb\":[]}", {"line 3", "\"mb\"", "one text"}},
+        {"{\"question\":\"r\",\"ma\":\"c\",\"mb\":\"d\",\"preference\":[\"ma\"]}",
+         {"line 3", "\"preference\"", "the preference"}},
+        {"{\"question\":\"r\",\"ma\":\"c\",\"mb\":\"d\",\"tags\":[\"x\"]}", {NULL}},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct fixture f;
+        char text[512];
+        (void)snprintf(text, sizeof(text), "{\"question\":\"q\",\"ma\":\"a\",\"mb\":\"b\"}\n\n%s\n",
+                       cases[i].second);
+        setup(&f, "question,ma,mb\nq,a,b\n", NULL);
+        vq_table_destroy(&f.table);
+        assert_int_equal(
+            vq_table_parse(vq_span_str(text), VQ_TABLE_JSONL, "data.jsonl", &f.table, &f.err),
+            VQ_OK);
+        bool fine = cases[i].says[0] == NULL;
+        assert_int_equal(build(&f), fine ? VQ_OK : VQ_INVALID);
+        for (size_t k = 0; !fine && k < VQ_COUNT(cases[i].says); k++) {
+            assert_non_null(strstr(f.err.text, cases[i].says[k]));
+        }
+        teardown(&f);
+    }
+}
+
 static void test_column_with_two_roles_and_model_named_tie(void **state)
 {
     (void)state;
@@ -469,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_limit_and_caps),
         cmocka_unit_test(test_test_file),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_nested_json_in_a_used_column_is_refused),
         cmocka_unit_test(test_column_with_two_roles_and_model_named_tie),
         cmocka_unit_test(test_nearest_label),
         cmocka_unit_test(test_every_allocation_may_fail),
