@@ -3,10 +3,12 @@
  * every reply is either a whole answer that a provider would bill (paid) or says why not. */
 #include "offline/answer.h"
 
+#include "offline/judge/part.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
-#define CONTENT_BYTES_MAX 65536
+#define CONTENT_BYTES_MAX (1u << 20)
 #define DEPTH_OF_DEEP     100000
 #define BYTES_PER_TOKEN   4
 
@@ -45,11 +47,11 @@ static enum vq_status find_opinion(const struct vq_answerer *answerer,
                                    const struct vq_answer_context *context, struct draft *draft,
                                    struct vq_error *err)
 {
-    if (request->is_repair) {
+    if (request->wanted == VQ_WANTED_REPAIR) {
         draft->verdict = stated_in(request->question_text);
         return VQ_OK;
     }
-    if (!request->is_judging) {
+    if (request->wanted != VQ_WANTED_JUDGEMENT && request->wanted != VQ_WANTED_PREFERENCE) {
         return VQ_OK;
     }
     if (answerer->oracle != NULL) {
@@ -81,6 +83,22 @@ static void write_json_content(const struct vq_chat_request *request, struct dra
     vq_buf_putc(content, '}');
 }
 
+/* A part of the method that asks for no verdict: the lexical engine answers, beside an oracle too.
+ * A sloppy format is the one fault that has to be known while the text is written. */
+static enum vq_status write_part(const struct vq_answerer *answerer,
+                                 const struct vq_chat_request *request,
+                                 const struct vq_answer_context *context, struct draft *draft)
+{
+    bool is_malformed = context->fault == VQ_FAULT_WRONG_FORMAT;
+    struct vq_part_request part = {.wanted = request->wanted,
+                                   .kind = context->kind,
+                                   .text = request->question_text,
+                                   .seed = request->seed,
+                                   .is_malformed = is_malformed,
+                                   .variant = is_malformed ? context->variant : ""};
+    return vq_part_answer(answerer->lexical, &part, &draft->content);
+}
+
 static void write_content(const struct vq_chat_request *request, struct draft *draft)
 {
     if (draft->verdict == NULL) {
@@ -88,7 +106,7 @@ static void write_content(const struct vq_chat_request *request, struct draft *d
                       "This is vibeq-offline, which has no language model. It read %zu bytes and "
                       "has nothing to say about them.",
                       request->question_text.bytes);
-    } else if (request->is_repair) {
+    } else if (request->wanted == VQ_WANTED_REPAIR) {
         vq_buf_printf(&draft->content, "Model: %s", draft->verdict);
     } else if (request->wants_json) {
         write_json_content(request, draft);
@@ -250,12 +268,22 @@ static void spoil_body(struct vq_reply *reply, enum vq_fault fault, const char *
     cut_body(&reply->body);
 }
 
+/* What a fault of a verdict does to an answer that has none: a sloppy format is in the text already,
+ * and a judge that is biased or undecided is no fault of lists. */
+static enum vq_fault fault_of_part(enum vq_fault fault)
+{
+    bool is_of_verdict = fault == VQ_FAULT_WRONG_FORMAT || fault == VQ_FAULT_ALWAYS_A ||
+                         fault == VQ_FAULT_TWO_VERDICTS;
+    return is_of_verdict ? VQ_FAULT_NONE : fault;
+}
+
 static void write_reply(const struct vq_answerer *answerer, const struct vq_chat_request *request,
                         const struct vq_answer_context *context, struct draft *draft,
                         struct vq_reply *reply)
 {
     enum vq_fault fault = context->fault;
     fault = fault == VQ_FAULT_NONE ? fault_of_failure(draft->failure) : fault;
+    fault = vq_wanted_is_part(request->wanted) ? fault_of_part(fault) : fault;
     char id[64];
     char hash[17];
     vq_hex(context->hash->b, 8, hash);
@@ -296,8 +324,13 @@ enum vq_status vq_answer_make(const struct vq_answerer *answerer,
     vq_buf_init(&draft.analysis, CONTENT_BYTES_MAX);
     vq_buf_init(&draft.content, CONTENT_BYTES_MAX);
     enum vq_status status = find_opinion(answerer, request, context, &draft, err);
-    if (status == VQ_OK) {
+    bool is_part = vq_wanted_is_part(request->wanted);
+    if (status == VQ_OK && is_part) {
+        status = write_part(answerer, request, context, &draft);
+    } else if (status == VQ_OK) {
         write_content(request, &draft);
+    }
+    if (status == VQ_OK) {
         write_reply(answerer, request, context, &draft, reply);
         status = draft.content.status != VQ_OK ? draft.content.status : reply->body.status;
     }

@@ -48,25 +48,40 @@ static bool holds(struct vq_span text, const char *needle)
     return text.bytes > 0 && memmem(text.at, text.bytes, needle, strlen(needle)) != NULL;
 }
 
-/* The last user message that holds two outputs to compare; if none does, the last user message. */
+static enum vq_wanted wanted_of(struct vq_span text, struct vq_sections *ret_question)
+{
+    enum vq_wanted wanted = vq_wanted_find(text);
+    if (vq_wanted_is_part(wanted)) {
+        return wanted;
+    }
+    if (vq_sections_find(text, ret_question) == VQ_OK) {
+        return ret_question->has_axis ? VQ_WANTED_JUDGEMENT : VQ_WANTED_PREFERENCE;
+    }
+    return VQ_WANTED_OTHER;
+}
+
+/* The last user message that asks for something known; if none does, the last user message. */
 static void find_question(const json_t *messages, struct vq_chat_request *request)
 {
-    for (size_t i = json_array_size(messages); i > 0 && !request->is_judging; i--) {
+    request->wanted = VQ_WANTED_OTHER;
+    for (size_t i = json_array_size(messages); i > 0; i--) {
         const json_t *message = json_array_get(messages, i - 1);
         if (!has_role(message, "user")) {
             continue;
         }
         struct vq_span text = text_of(message, &request->joined);
-        if (vq_sections_find(text, &request->question) == VQ_OK) {
+        request->wanted = wanted_of(text, &request->question);
+        if (request->wanted != VQ_WANTED_OTHER) {
             request->question_text = text;
-            request->is_judging = true;
+            return;
         }
     }
-    for (size_t i = json_array_size(messages); i > 0 && !request->is_judging; i--) {
+    for (size_t i = json_array_size(messages); i > 0; i--) {
         const json_t *message = json_array_get(messages, i - 1);
         if (has_role(message, "user")) {
             request->question_text = text_of(message, &request->joined);
-            request->is_repair = holds(request->question_text, "<answer>");
+            bool is_repair = holds(request->question_text, "<answer>");
+            request->wanted = is_repair ? VQ_WANTED_REPAIR : VQ_WANTED_OTHER;
             return;
         }
     }

@@ -4,6 +4,7 @@
 #define VQ_OFFLINE_CHAT_H
 
 #include "offline/judge/sections.h"
+#include "offline/judge/wanted.h"
 
 #define VQ_CHAT_MESSAGES_MAX 4096
 #define VQ_CHAT_MODEL_BYTES  128
@@ -12,12 +13,11 @@ struct vq_chat_request {
     void *tree;                      /* the parsed JSON; owns the texts below */
     char model[VQ_CHAT_MODEL_BYTES]; /* may be another than any that exists */
     struct vq_span
-        question_text;    /* the user message that holds the judge prompt, else the last one */
+        question_text;    /* the user message that asks for something known, else the last one */
     struct vq_buf joined; /* holds question_text when it came in parts */
-    bool is_judging;
-    struct vq_sections question; /* when is_judging */
-    bool is_repair;    /* asks which decision another answer states: question_text holds it */
-    bool asks_for_tie; /* the instructions offer "tie" rather than "equal" */
+    enum vq_wanted wanted;
+    struct vq_sections question; /* of JUDGEMENT and PREFERENCE */
+    bool asks_for_tie;           /* the instructions offer "tie" rather than "equal" */
     bool wants_json;
     char json_verdict[64]; /* property names of the asked JSON object */
     char json_analysis[64];

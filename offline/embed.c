@@ -1,9 +1,12 @@
 /* Hashed n-grams: every word and every run of three to five characters inside words (with their
- * borders) adds +1 or -1 to one of the dimensions, by hash. Not its job: meaning. */
+ * borders) adds +1 or -1 to one of the dimensions, by hash. N-grams alone cannot see that "terse"
+ * and "brief" are about the same, so the words that the lexical judge knows of axes add the measures
+ * that they are about, with more weight than the letters have. Not its job: meaning beyond that. */
 #include "offline/embed.h"
 
 #include "common/base/alloc.h"
 #include "common/text/json.h"
+#include "offline/judge/axis.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -14,6 +17,8 @@
 #define GRAM_MIN       3
 #define GRAM_MAX       5
 #define WORD_WEIGHT    2.0f
+#define GRAM_SHARE     0.5
+#define FEATURE_SHARE  0.87
 #define DIGITS         9 /* of a float: read back, it is the same */
 
 static uint64_t hash_of(const char *at, size_t bytes)
@@ -42,9 +47,22 @@ static void add_word(float *vector, size_t dimensions, const char *word, size_t 
     }
 }
 
-void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector)
+/* Scales to the length `share`; a zero vector stays one. */
+static bool scale_to(float *vector, size_t dimensions, double share)
 {
-    memset(ret_vector, 0, dimensions * sizeof(*ret_vector));
+    double sum = 0;
+    for (size_t i = 0; i < dimensions; i++) {
+        sum += (double)vector[i] * (double)vector[i];
+    }
+    float scale = sum > 0 ? (float)(share / sqrt(sum)) : 0;
+    for (size_t i = 0; i < dimensions; i++) {
+        vector[i] *= scale;
+    }
+    return sum > 0;
+}
+
+static void add_grams(float *vector, size_t dimensions, struct vq_span text)
+{
     char word[WORD_BYTES_MAX + 2];
     size_t bytes = 1;
     word[0] = '<';
@@ -56,18 +74,49 @@ void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector)
             }
         } else if (bytes > 1) {
             word[bytes++] = '>';
-            add_word(ret_vector, dimensions, word, bytes);
+            add_word(vector, dimensions, word, bytes);
             bytes = 1;
         }
     }
+}
+
+/* What a text speaks of, in the words of the lexical judge, as weights of measures without signs:
+ * both ends of an axis, and an axis and its mirror image, say the same here. */
+static bool find_measures(struct vq_span text, struct vq_axis_weights *ret_weights)
+{
+    double mentions[VQ_TOPIC__COUNT];
+    vq_topic_mentions(text, mentions);
+    *ret_weights = (struct vq_axis_weights){0};
+    for (size_t t = 0; t < VQ_TOPIC__COUNT; t++) {
+        struct vq_axis_weights weights;
+        vq_topic_weights(VQ_JUDGE_KIND_A, (enum vq_topic)t, &weights);
+        for (size_t m = 0; m < VQ_MEASURE__COUNT && mentions[t] > 0; m++) {
+            ret_weights->at[m] += mentions[t] * fabs(weights.at[m]);
+            ret_weights->any = true;
+        }
+    }
+    return ret_weights->any;
+}
+
+void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector)
+{
+    memset(ret_vector, 0, dimensions * sizeof(*ret_vector));
+    add_grams(ret_vector, dimensions, text);
+    struct vq_axis_weights found;
+    if (!scale_to(ret_vector, dimensions, GRAM_SHARE) || !find_measures(text, &found)) {
+        (void)scale_to(ret_vector, dimensions, 1);
+        return;
+    }
     double sum = 0;
-    for (size_t i = 0; i < dimensions; i++) {
-        sum += (double)ret_vector[i] * (double)ret_vector[i];
+    for (size_t m = 0; m < VQ_MEASURE__COUNT; m++) {
+        sum += found.at[m] * found.at[m];
     }
-    float scale = sum > 0 ? (float)(1 / sqrt(sum)) : 0;
-    for (size_t i = 0; i < dimensions; i++) {
-        ret_vector[i] *= scale;
+    for (size_t m = 0; m < VQ_MEASURE__COUNT; m++) {
+        const char *label = vq_measure_label((enum vq_measure)m);
+        float weight = (float)(found.at[m] * FEATURE_SHARE / sqrt(sum));
+        add(ret_vector, dimensions, label, strlen(label), weight);
     }
+    (void)scale_to(ret_vector, dimensions, 1);
 }
 
 static void write_base64(struct vq_buf *out, const void *bytes, size_t n)
@@ -174,7 +223,8 @@ static enum vq_status write_answer(const struct embed_request *request, const ch
     return reply->body.status;
 }
 
-enum vq_status vq_embed_answer(struct vq_span body, struct vq_reply *reply, char *ret_model)
+enum vq_status vq_embed_answer(struct vq_span body, bool (*knows_model)(const void *, const char *),
+                               const void *context, struct vq_reply *reply, char *ret_model)
 {
     json_error_t why;
     json_t *root = json_loadb(body.at == NULL ? "" : body.at, body.bytes, 0, &why);
@@ -188,7 +238,7 @@ enum vq_status vq_embed_answer(struct vq_span body, struct vq_reply *reply, char
     enum vq_status status = VQ_OK;
     if (problem != NULL) {
         vq_reply_error(reply, 400, problem, "invalid_request_error", "invalid_value");
-    } else if (strcmp(model, VQ_EMBED_MODEL) != 0) {
+    } else if (strcmp(model, VQ_EMBED_MODEL) != 0 && !knows_model(context, model)) {
         vq_reply_error(reply, 404, "The model does not exist; this server has offline-embed.",
                        "invalid_request_error", "model_not_found");
     } else {

@@ -1,5 +1,6 @@
-/* Embeddings without a model: hashed n-grams of letters and words, normalised. Texts that share
- * words are near. */
+/* Embeddings without a model: hashed n-grams of letters and words, and the features that the text
+ * speaks of, normalised. Texts that share words are near, and more so texts about the same feature.
+ */
 #ifndef VQ_OFFLINE_EMBED_H
 #define VQ_OFFLINE_EMBED_H
 
@@ -14,8 +15,10 @@
 void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector);
 
 /* A request of POST /v1/embeddings into a reply; what is wrong with it becomes an error reply.
- * Returns the model's name as asked into ret_model (VQ_CHAT_MODEL_BYTES). */
-enum vq_status vq_embed_answer(struct vq_span body, struct vq_reply *reply,
+ * VQ_EMBED_MODEL is known; `knows_model` says which other names are. Returns the model's name as
+ * asked into ret_model (VQ_CHAT_MODEL_BYTES). */
+enum vq_status vq_embed_answer(struct vq_span body, bool (*knows_model)(const void *, const char *),
+                               const void *context, struct vq_reply *reply,
                                char *ret_model) VQ_WARN_UNUSED;
 
 #endif

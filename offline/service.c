@@ -161,6 +161,15 @@ static void text_field(struct vq_json *line, const char *key, const char *text)
     vq_json_str(line, text);
 }
 
+/* What is asked for: "judge", "repair", "discover", "embed" ...; NULL for what cannot be read. */
+static const char *kind_of(const struct passage *p)
+{
+    if (strcmp(p->call->path, "/v1/embeddings") == 0) {
+        return "embed";
+    }
+    return p->is_parsed ? vq_wanted_log_name(p->chat.wanted) : NULL;
+}
+
 static void log_request(struct vq_service *service, const struct passage *p,
                         const struct vq_reply *reply)
 {
@@ -171,6 +180,7 @@ static void log_request(struct vq_service *service, const struct passage *p,
     text_field(line, "key", p->key[0] == '\0' ? NULL : p->key);
     text_field(line, "model", p->model);
     text_field(line, "path", p->call->path);
+    text_field(line, "kind", kind_of(p));
     text_field(line, "hash", hash);
     vq_json_key(line, "try");
     vq_json_u64(line, p->nth_try);
@@ -387,6 +397,12 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
     return after_parsing(service, p, reply);
 }
 
+static bool knows_model(const void *context, const char *model)
+{
+    enum vq_judge_kind kind;
+    return find_model(context, model, &kind) == VQ_OK;
+}
+
 /* Faults of the wire and errors meet embeddings too; faults of an answer's text do not. */
 static enum vq_status take_embeddings(struct vq_service *service, struct passage *p,
                                       struct vq_reply *reply)
@@ -398,7 +414,7 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
         vq_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
                        "request_too_large");
     } else {
-        status = vq_embed_answer(p->call->body, reply, p->model);
+        status = vq_embed_answer(p->call->body, knows_model, service, reply, p->model);
     }
     log_request(service, p, reply);
     if (status != VQ_OK || reply->status != 200 || meets_error(service, p, reply)) {

@@ -3,7 +3,8 @@
  * cue in the same clause turns it. A topic weighs (cues in high) - (cues in low), so that changing
  * the two changes the sign; where they say nothing of a topic that the name speaks of, words like
  * "more" and "less" give it a direction. Invariant: weights are odd in (low, high). Not its job: to
- * look at outputs. */
+ * look at outputs. Telling axes apart uses the same reading, so that an axis which the judge would
+ * measure alike counts as the same. */
 #include "offline/judge/axis.h"
 
 #include <ctype.h>
@@ -14,25 +15,14 @@
 #define NAMED_TOPIC_FACTOR 2.0
 #define NEGATION_WORDS     3 /* how far before a cue a negation is looked for */
 
-enum topic {
-#define TOPIC(id, label) TOPIC_##id,
-#define TERM(topic, measure, weight_a, weight_b)
-#define CUE(topic, sign, text)
-#include "offline/judge/topics.def"
-#undef TOPIC
-#undef TERM
-#undef CUE
-    TOPIC__COUNT
-};
-
 static const struct {
-    enum topic topic;
+    enum vq_topic topic;
     enum vq_measure measure;
     double weight[VQ_JUDGE_KIND__COUNT];
 } terms[] = {
 #define TOPIC(id, label)
 #define TERM(topic, measure, weight_a, weight_b)                                                   \
-    {TOPIC_##topic, VQ_MEASURE_##measure, {weight_a, weight_b}},
+    {VQ_TOPIC_##topic, VQ_MEASURE_##measure, {weight_a, weight_b}},
 #define CUE(topic, sign, text)
 #include "offline/judge/topics.def"
 #undef TOPIC
@@ -41,13 +31,13 @@ static const struct {
 };
 
 static const struct {
-    enum topic topic;
+    enum vq_topic topic;
     int sign;
     const char *text;
 } cues[] = {
 #define TOPIC(id, label)
 #define TERM(topic, measure, weight_a, weight_b)
-#define CUE(topic, sign, text) {TOPIC_##topic, sign, text},
+#define CUE(topic, sign, text) {VQ_TOPIC_##topic, sign, text},
 #include "offline/judge/topics.def"
 #undef TOPIC
 #undef TERM
@@ -132,27 +122,32 @@ static bool is_negated(const struct plain *plain, const char *at)
     return false;
 }
 
-/* Sum of +1 and -1 over the places where the cue stands. */
-static int count_cue(const struct plain *plain, const char *cue)
+struct cue_count {
+    int places;
+    int sum; /* of +1, or -1 where a negation turns the cue */
+};
+
+static struct cue_count find_cue(const struct plain *plain, const char *cue)
 {
     size_t bytes = strlen(cue);
     bool open_end = bytes > 0 && cue[bytes - 1] == '*';
     bytes -= open_end;
-    int sum = 0;
+    struct cue_count count = {0};
     for (const char *at = plain->text; (at = strchr(at, ' ')) != NULL; at++) {
         bool here = strncmp(at + 1, cue, bytes) == 0 && (open_end || at[1 + bytes] == ' ');
         if (here) {
-            sum += is_negated(plain, at) ? -1 : 1;
+            count.places++;
+            count.sum += is_negated(plain, at) ? -1 : 1;
         }
     }
-    return sum;
+    return count;
 }
 
-static void count_topics(const struct plain *plain, int ret_counts[TOPIC__COUNT])
+static void count_topics(const struct plain *plain, int ret_counts[VQ_TOPIC__COUNT])
 {
-    memset(ret_counts, 0, sizeof(int) * TOPIC__COUNT);
+    memset(ret_counts, 0, sizeof(int) * VQ_TOPIC__COUNT);
     for (size_t i = 0; i < VQ_COUNT(cues); i++) {
-        ret_counts[cues[i].topic] += cues[i].sign * count_cue(plain, cues[i].text);
+        ret_counts[cues[i].topic] += cues[i].sign * find_cue(plain, cues[i].text).sum;
     }
 }
 
@@ -175,8 +170,9 @@ static int direction_of(const struct plain *plain)
     return (up > down) - (up < down);
 }
 
-void vq_axis_read(enum vq_judge_kind kind, struct vq_span name, struct vq_span low,
-                  struct vq_span high, struct vq_axis_weights *ret_weights)
+/* The signed weight of each topic. */
+static void weigh_topics(struct vq_span name, struct vq_span low, struct vq_span high,
+                         double ret_topics[VQ_TOPIC__COUNT])
 {
     struct plain plain_name;
     struct plain plain_low;
@@ -184,27 +180,109 @@ void vq_axis_read(enum vq_judge_kind kind, struct vq_span name, struct vq_span l
     make_plain(name, &plain_name);
     make_plain(low, &plain_low);
     make_plain(high, &plain_high);
-    int in_name[TOPIC__COUNT];
-    int in_low[TOPIC__COUNT];
-    int in_high[TOPIC__COUNT];
+    int in_name[VQ_TOPIC__COUNT];
+    int in_low[VQ_TOPIC__COUNT];
+    int in_high[VQ_TOPIC__COUNT];
     count_topics(&plain_name, in_name);
     count_topics(&plain_low, in_low);
     count_topics(&plain_high, in_high);
     int direction = direction_of(&plain_high) - direction_of(&plain_low);
-
-    double topic_weight[TOPIC__COUNT];
-    for (size_t t = 0; t < TOPIC__COUNT; t++) {
+    for (size_t t = 0; t < VQ_TOPIC__COUNT; t++) {
         int sum = in_high[t] - in_low[t];
         if (in_name[t] != 0 && sum == 0) {
             sum = (in_name[t] > 0 ? 1 : -1) * direction;
         }
-        topic_weight[t] = sum * (in_name[t] != 0 ? NAMED_TOPIC_FACTOR : 1.0);
+        ret_topics[t] = sum * (in_name[t] != 0 ? NAMED_TOPIC_FACTOR : 1.0);
     }
+}
+
+static void weigh_measures(enum vq_judge_kind kind, const double topics[VQ_TOPIC__COUNT],
+                           struct vq_axis_weights *ret_weights)
+{
     *ret_weights = (struct vq_axis_weights){0};
     for (size_t i = 0; i < VQ_COUNT(terms); i++) {
-        ret_weights->at[terms[i].measure] += topic_weight[terms[i].topic] * terms[i].weight[kind];
+        ret_weights->at[terms[i].measure] += topics[terms[i].topic] * terms[i].weight[kind];
     }
     for (size_t m = 0; m < VQ_MEASURE__COUNT; m++) {
         ret_weights->any = ret_weights->any || fabs(ret_weights->at[m]) > 1e-9;
+    }
+}
+
+void vq_axis_read(enum vq_judge_kind kind, struct vq_span name, struct vq_span low,
+                  struct vq_span high, struct vq_axis_weights *ret_weights)
+{
+    double topics[VQ_TOPIC__COUNT];
+    weigh_topics(name, low, high, topics);
+    weigh_measures(kind, topics, ret_weights);
+}
+
+static enum vq_topic heaviest(const double topics[VQ_TOPIC__COUNT])
+{
+    enum vq_topic main = VQ_TOPIC__COUNT;
+    double most = 0;
+    for (size_t t = 0; t < VQ_TOPIC__COUNT; t++) {
+        if (fabs(topics[t]) > most) {
+            most = fabs(topics[t]);
+            main = (enum vq_topic)t;
+        }
+    }
+    return main;
+}
+
+void vq_axis_understand(enum vq_judge_kind kind, struct vq_span name, struct vq_span low,
+                        struct vq_span high, struct vq_axis_reading *ret_reading)
+{
+    weigh_topics(name, low, high, ret_reading->topics);
+    ret_reading->main = heaviest(ret_reading->topics);
+    if (ret_reading->main == VQ_TOPIC__COUNT) {
+        struct vq_span texts[] = {name, low, high};
+        for (size_t i = 0; i < VQ_COUNT(texts); i++) {
+            double mentions[VQ_TOPIC__COUNT];
+            vq_topic_mentions(texts[i], mentions);
+            for (size_t t = 0; t < VQ_TOPIC__COUNT; t++) {
+                ret_reading->topics[t] += mentions[t];
+            }
+        }
+        ret_reading->main = heaviest(ret_reading->topics);
+    }
+    weigh_measures(kind, ret_reading->topics, &ret_reading->weights);
+}
+
+double vq_axis_likeness(const struct vq_axis_weights *a, const struct vq_axis_weights *b)
+{
+    double product = 0;
+    double aa = 0;
+    double bb = 0;
+    for (size_t m = 0; m < VQ_MEASURE__COUNT; m++) {
+        product += a->at[m] * b->at[m];
+        aa += a->at[m] * a->at[m];
+        bb += b->at[m] * b->at[m];
+    }
+    return aa > 0 && bb > 0 ? fabs(product) / sqrt(aa * bb) : 0;
+}
+
+bool vq_axis_same(const struct vq_axis_reading *a, const struct vq_axis_reading *b)
+{
+    if (a->main == VQ_TOPIC__COUNT || b->main == VQ_TOPIC__COUNT) {
+        return false;
+    }
+    return a->main == b->main || vq_axis_likeness(&a->weights, &b->weights) >= VQ_AXIS_ALIKE;
+}
+
+void vq_topic_weights(enum vq_judge_kind kind, enum vq_topic topic,
+                      struct vq_axis_weights *ret_weights)
+{
+    double topics[VQ_TOPIC__COUNT] = {0};
+    topics[topic] = 1;
+    weigh_measures(kind, topics, ret_weights);
+}
+
+void vq_topic_mentions(struct vq_span text, double ret_mentions[VQ_TOPIC__COUNT])
+{
+    struct plain plain;
+    make_plain(text, &plain);
+    memset(ret_mentions, 0, sizeof(double) * VQ_TOPIC__COUNT);
+    for (size_t i = 0; i < VQ_COUNT(cues); i++) {
+        ret_mentions[cues[i].topic] += find_cue(&plain, cues[i].text).places;
     }
 }

@@ -123,8 +123,8 @@ static const struct vq_axis_weights *read_axis(struct vq_lexical *lexical, enum 
 
 /* So does the same output, once for each axis, order and judge; hashing it is five times quicker
  * than counting. */
-static void measure(struct vq_lexical *lexical, struct vq_span text,
-                    struct vq_measures *ret_measures)
+void vq_lexical_measure(struct vq_lexical *lexical, struct vq_span text,
+                        struct vq_measures *ret_measures)
 {
     struct vq_hash key;
     vq_hash_of("offline-text", text, &key);
@@ -137,22 +137,53 @@ static void measure(struct vq_lexical *lexical, struct vq_span text,
     *ret_measures = slot->measures;
 }
 
-/* Without an axis: the better answer is fuller, clearer and kinder, by these weights. */
-static const struct vq_axis_weights *quality(enum vq_judge_kind kind)
+/* Without an axis: what the reader would rather have is taken to be laid out, with examples and
+ * reasons, kind, not hedged, and of a moderate length. */
+struct taste {
+    struct vq_axis_weights weights; /* of measures; words are not among them */
+    double length_weight;
+    double best_words;
+};
+
+static const struct taste tastes[VQ_JUDGE_KIND__COUNT] = {
+    [VQ_JUDGE_KIND_A] = {.weights = {.at = {[VQ_MEASURE_LAYOUT] = 0.6,
+                                            [VQ_MEASURE_EXAMPLES] = 0.8,
+                                            [VQ_MEASURE_LINKS] = 0.5,
+                                            [VQ_MEASURE_KINDNESS] = 0.4,
+                                            [VQ_MEASURE_HEDGES] = -0.6},
+                                     .any = true},
+                         .length_weight = 0.8,
+                         .best_words = 150},
+    [VQ_JUDGE_KIND_B] =
+        {.weights = {.at = {[VQ_MEASURE_LAYOUT] = 0.3,
+                            [VQ_MEASURE_EXAMPLES] = 0.5,
+                            [VQ_MEASURE_LINKS] = 0.4,
+                            [VQ_MEASURE_PRECISE] = 0.6,
+                            [VQ_MEASURE_HEDGES] = -0.8},
+                     .any = true},
+         .length_weight = 0.6,
+         .best_words = 100},
+};
+
+/* In [0, 1]: 1 at the best length, half at a quarter of it and at four times as much. */
+static double fits_length(double words, double best)
 {
-    static const struct vq_axis_weights weights[VQ_JUDGE_KIND__COUNT] = {
-        [VQ_JUDGE_KIND_A] = {.at = {[VQ_MEASURE_WORDS] = 1.0,
-                                    [VQ_MEASURE_EXAMPLES] = 0.6,
-                                    [VQ_MEASURE_LINKS] = 0.5,
-                                    [VQ_MEASURE_KINDNESS] = 0.4},
-                             .any = true},
-        [VQ_JUDGE_KIND_B] = {.at = {[VQ_MEASURE_WORDS] = 0.6,
-                                    [VQ_MEASURE_PRECISE] = 0.6,
-                                    [VQ_MEASURE_LINKS] = 0.6,
-                                    [VQ_MEASURE_HEDGES] = -0.4},
-                             .any = true},
-    };
-    return &weights[kind];
+    return words > 0 ? 2 * sqrt(words * best) / (words + best) : 0;
+}
+
+/* How much more a reader would like the first; odd in (a, b). */
+static double liking(const struct taste *taste, const struct vq_measures *a,
+                     const struct vq_measures *b, double difference_of_measures)
+{
+    double total = taste->length_weight;
+    for (size_t m = 0; m < VQ_MEASURE__COUNT; m++) {
+        bool active = a->at[m] > 0 || b->at[m] > 0;
+        total += fabs(taste->weights.at[m]) * (active ? 1.0 : 0.0);
+    }
+    double length = fits_length(a->at[VQ_MEASURE_WORDS], taste->best_words) -
+                    fits_length(b->at[VQ_MEASURE_WORDS], taste->best_words);
+    double share = taste->length_weight / total;
+    return difference_of_measures * (1 - share) + length * share;
 }
 
 static int compare(struct vq_span a, struct vq_span b)
@@ -228,6 +259,19 @@ static double difference(const struct vq_axis_weights *weights, const struct vq_
     return total > 0 ? sum / total : 0;
 }
 
+double vq_lexical_difference(const struct vq_axis_weights *weights, const struct vq_measures *a,
+                             const struct vq_measures *b)
+{
+    struct reason reasons[REASONS_MAX] = {{0}};
+    bool seen = false;
+    return difference(weights, a, b, reasons, &seen);
+}
+
+uint64_t vq_lexical_seed(const struct vq_lexical *lexical)
+{
+    return lexical->seed;
+}
+
 static void explain(const struct reason reasons[REASONS_MAX], const struct vq_measures *a,
                     const struct vq_measures *b, struct vq_buf *analysis)
 {
@@ -249,7 +293,7 @@ enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind 
                                  struct vq_buf *analysis)
 {
     const struct vq_axis_weights *weights =
-        question->has_axis ? read_axis(lexical, kind, question) : quality(kind);
+        question->has_axis ? read_axis(lexical, kind, question) : &tastes[kind].weights;
     if (!weights->any) {
         if (analysis != NULL) {
             vq_buf_puts(analysis, "No word of this axis names anything that can be counted.");
@@ -258,11 +302,15 @@ enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind 
     }
     struct vq_measures a;
     struct vq_measures b;
-    measure(lexical, question->output_a, &a);
-    measure(lexical, question->output_b, &b);
+    vq_lexical_measure(lexical, question->output_a, &a);
+    vq_lexical_measure(lexical, question->output_b, &b);
     struct reason reasons[REASONS_MAX] = {{0}};
     bool seen = false;
     double found = difference(weights, &a, &b, reasons, &seen);
+    if (!question->has_axis) {
+        found = liking(&tastes[kind], &a, &b, found);
+        seen = true;
+    }
     if (analysis != NULL) {
         explain(reasons, &a, &b, analysis);
     }

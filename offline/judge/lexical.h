@@ -35,4 +35,12 @@ enum vq_opinion vq_lexical_judge(struct vq_lexical *lexical, enum vq_judge_kind 
                                  const struct vq_sections *question, int64_t draw,
                                  struct vq_buf *analysis);
 
+/* What the judge measures in a text; kept for the next time. */
+void vq_lexical_measure(struct vq_lexical *lexical, struct vq_span text,
+                        struct vq_measures *ret_measures);
+/* The difference that the judge sees between two texts, in [-1, 1], before noise. */
+double vq_lexical_difference(const struct vq_axis_weights *weights, const struct vq_measures *a,
+                             const struct vq_measures *b);
+uint64_t vq_lexical_seed(const struct vq_lexical *lexical);
+
 #endif

@@ -33,12 +33,54 @@ static void texts_that_share_words_are_near(void **state)
     assert_true(fabs(cosine("", "x")) <= 0);
 }
 
+/* Whatever the wording: axes about one feature are nearer to each other than to any other axis. */
+static void axes_of_one_feature_are_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        int feature;
+        const char *axis;
+    } axes[] = {
+        {0, "Length: High: long answers Low: brief"},
+        {0, "Brevity: High: short Low: verbose, wordy"},
+        {0, "Size of the reply: High: lengthy Low: terse, few words"},
+        {1, "Humour: High: makes jokes Low: serious"},
+        {1, "Playfulness: High: witty and light-hearted Low: solemn"},
+        {2, "Layout: High: bullet points and headings Low: plain prose"},
+        {2, "Use of lists: High: numbered lists Low: paragraphs"},
+        {3, "Certainty of tone: High: hedged, tentative Low: confident"},
+        {3, "Confidence: High: decisive Low: hesitant and unsure"},
+        {4, "Warmth: High: friendly Low: cold"},
+        {4, "Kindness: High: caring, supportive Low: curt"},
+    };
+    for (size_t i = 0; i < VQ_COUNT(axes); i++) {
+        double near = 2;
+        double far = -2;
+        for (size_t j = 0; j < VQ_COUNT(axes); j++) {
+            double c = cosine(axes[i].axis, axes[j].axis);
+            bool same = axes[i].feature == axes[j].feature;
+            near = same && j != i && c < near ? c : near;
+            far = !same && c > far ? c : far;
+        }
+        if (near < far + 0.1) {
+            fail_msg("%s: %f to its own, %f to another", axes[i].axis, near, far);
+        }
+    }
+}
+
+static bool knows_nothing(const void *context, const char *model)
+{
+    (void)context;
+    (void)model;
+    return false;
+}
+
 static json_t *ask(const char *body)
 {
     struct vq_reply reply;
     vq_reply_init(&reply);
     char model[VQ_CHAT_MODEL_BYTES];
-    assert_int_equal(vq_embed_answer(vq_span_str(body), &reply, model), VQ_OK);
+    assert_int_equal(vq_embed_answer(vq_span_str(body), knows_nothing, NULL, &reply, model), VQ_OK);
     assert_int_equal(reply.status, 200);
     json_t *root = json_loadb(reply.body.at, reply.body.bytes, 0, NULL);
     assert_non_null(root);
@@ -83,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_that_share_words_are_near),
+        cmocka_unit_test(axes_of_one_feature_are_nearest),
         cmocka_unit_test(lists_and_dimensions_are_honoured),
         cmocka_unit_test(base64_holds_the_same_floats),
     };

@@ -263,6 +263,93 @@ static void spoiled_texts_look_as_said(void **state)
     vq_service_destroy(&service);
 }
 
+#define LINES(kind, sections)                                                                      \
+    "{\"model\":\"offline-b\",\"messages\":[{\"role\":\"system\",\"content\":\"Do.\"},"            \
+    "{\"role\":\"user\",\"content\":\"" sections "<wanted>" kind "</wanted>\\nNow?\"}]}"
+#define SHOUTING                                                                                   \
+    "<row>\\n<prompt>\\nx\\n</prompt>\\n<output_1>\\nSo! It! "                                     \
+    "Is!\\n</output_1>\\n<output_2>\\nSo. "                                                        \
+    "It. Is.\\n</output_2>\\n</row>\\n"
+#define DISCOVERY LINES("axes", "<rows>\\n" SHOUTING SHOUTING SHOUTING "</rows>\\n")
+
+static json_t *answer_of(const char *fault, const char *body, const char *outcome)
+{
+    struct vq_service *service = create_with_fault(fault);
+    struct vq_reply reply = chat(service, body);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(reply.outcome, outcome);
+    assert_null(reply.verdict);
+    vq_service_destroy(&service);
+    return parse(&reply);
+}
+
+static void faults_of_lists_are_faults_of_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fault;
+        const char *outcome;
+        bool has_axes;
+    } cases[] = {
+        {"always_a=1", "ok", true},
+        {"two_verdicts=1", "ok", true},
+        {"wrong_format=1", "ok", true},
+        {"wrong_format=1,variant=json", "ok", true},
+        {"unparseable=1", "unparseable", false},
+        {"empty=1", "empty", false},
+        {"open_thought=1", "unparseable", false},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        json_t *root = answer_of(cases[i].fault, DISCOVERY, cases[i].outcome);
+        const char *content = text_at(root, "message", "content");
+        assert_int_equal(strstr(content, "High:") != NULL, cases[i].has_axes);
+        assert_null(strstr(content, "Model: A or B"));
+        if (strstr(cases[i].fault, "json") != NULL) {
+            assert_int_equal(content[0], '[');
+        }
+        json_decref(root);
+    }
+}
+
+/* The kinds of the log's "request" lines, in order. */
+static void the_log_names_the_kinds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        const char *body;
+        const char *kind;
+    } cases[] = {
+        {"/v1/chat/completions", BODY, "\"kind\":\"judge\""},
+        {"/v1/chat/completions", DISCOVERY, "\"kind\":\"discover\""},
+        {"/v1/chat/completions", LINES("names to keep", "<new_axes>\\n</new_axes>\\n"),
+         "\"kind\":\"dedup\""},
+        {"/v1/chat/completions",
+         LINES("preference", "<output_a>\\na\\n</output_a>\\n<output_b>\\nb\\n"
+                             "</output_b>\\n"),
+         "\"kind\":\"prefer\""},
+        {"/v1/chat/completions",
+         "{\"model\":\"offline-a\",\"messages\":[{\"role\":\"user\",\"content\":\"<answer>x\"}]}",
+         "\"kind\":\"repair\""},
+        {"/v1/chat/completions", LINES("nothing known", ""), "\"kind\":\"other\""},
+        {"/v1/chat/completions", "{", "\"kind\":null"},
+        {"/v1/embeddings", "{\"model\":\"offline-a\",\"input\":\"x\"}", "\"kind\":\"embed\""},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        assert_int_equal(truncate(log_path, 0), 0);
+        struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
+        struct vq_reply reply = post(service, cases[i].path, NULL, cases[i].body);
+        vq_reply_free(&reply);
+        vq_service_destroy(&service);
+        char line[4096] = {0};
+        FILE *file = fopen(log_path, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof(line), file));
+        (void)fclose(file);
+        assert_non_null(strstr(line, cases[i].kind));
+    }
+}
+
 static void a_token_limit_truncates(void **state)
 {
     (void)state;
@@ -433,6 +520,8 @@ int main(void)
         cmocka_unit_test(repairs_state_the_decision_that_was_stated),
         cmocka_unit_test(refuses_what_a_provider_would),
         cmocka_unit_test(spoiled_texts_look_as_said),
+        cmocka_unit_test(faults_of_lists_are_faults_of_lists),
+        cmocka_unit_test(the_log_names_the_kinds),
         cmocka_unit_test(a_token_limit_truncates),
         cmocka_unit_test(retry_after_has_every_form),
         cmocka_unit_test(the_rate_limit_tells_what_is_left),

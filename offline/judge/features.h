@@ -1,0 +1,30 @@
+/* Which features really differ between the two outputs of a batch of rows. Pure. */
+#ifndef VQ_OFFLINE_JUDGE_FEATURES_H
+#define VQ_OFFLINE_JUDGE_FEATURES_H
+
+#include "offline/judge/axis_list.h"
+#include "offline/judge/lexical.h"
+#include "offline/judge/wanted.h"
+
+#define VQ_FEATURES_MAX 6u
+
+struct vq_feature {
+    enum vq_topic topic;
+    double mean;     /* of the rows' differences, output 1 minus output 2, in [-1, 1] */
+    double strength; /* |mean| in standard errors */
+};
+
+/* The measures of both outputs of each row. */
+struct vq_row_measures {
+    struct vq_measures outputs[2];
+};
+
+/* Strongest first; returns how many, at most VQ_FEATURES_MAX. A feature counts when its difference
+ * points the same way in most rows and is large against its spread. One that shares its measures
+ * with a stronger feature counts only by what it adds to it. Left out: features that an axis of
+ * `current` or `rejected` (either may be NULL) speaks of. */
+size_t vq_features_find(enum vq_judge_kind kind, const struct vq_row_measures *rows, size_t n,
+                        const struct vq_axis_list *current, const struct vq_axis_list *rejected,
+                        struct vq_feature ret_features[VQ_FEATURES_MAX]);
+
+#endif

@@ -1,0 +1,40 @@
+/* What a prompt asks for, and its sections. The prompts of the method carry a line
+ * <wanted>KIND</wanted> after their last section, and sections between tags that stand on lines of
+ * their own. Pure; everything borrows from the text. */
+#ifndef VQ_OFFLINE_JUDGE_WANTED_H
+#define VQ_OFFLINE_JUDGE_WANTED_H
+
+#include "common/base/buf.h"
+
+enum vq_wanted {
+#define WANTED(id, text, log_name) VQ_WANTED_##id,
+#include "offline/judge/wanted.def"
+#undef WANTED
+    VQ_WANTED__COUNT
+};
+
+/* The kind that the prompt's own line names; VQ_WANTED_OTHER when there is none or it is unknown. A
+ * line inside a section is somebody's text and does not count: no closing tag may come after it. */
+enum vq_wanted vq_wanted_find(struct vq_span text);
+const char *vq_wanted_log_name(enum vq_wanted wanted);
+/* Whether the answer is a text of its own, made by vq_part_answer, and not a verdict. */
+bool vq_wanted_is_part(enum vq_wanted wanted);
+
+/* The text of a section, trimmed; empty when it is not there. `first`: from the first opening tag,
+ * for a section that holds other people's text and comes first; else from the last one, so that a
+ * tag in such a text does no harm. */
+struct vq_span vq_wanted_section(struct vq_span text, const char *tag, bool first);
+
+struct vq_row {
+    struct vq_span prompt;
+    struct vq_span outputs[2];
+    bool has_outputs;
+};
+
+#define VQ_ROWS_MAX 256u
+
+/* Reads the next <row> of the section "rows" at *at (0 at first) and moves it; false at the end. A
+ * tag inside a row's text spoils at most this row. */
+bool vq_row_next(struct vq_span rows, size_t *at, struct vq_row *ret_row);
+
+#endif
