@@ -110,45 +110,59 @@ static const char *string(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
-static void print_tasks(const json_t *of, const char *indent)
+/* The names of /status for people. */
+static void print_word(const char *key)
 {
-    const json_t *tasks = json_object_get(of, "tasks");
+    static const char *const words[][2] = {
+        {"open", "to do"}, {"leased", "out at workers"}, {"from_store", "of them from the store"}};
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        if (strcmp(key, words[i][0]) == 0) {
+            key = words[i][1];
+        }
+    }
+    for (; *key != '\0'; key++) {
+        (void)putchar(*key == '_' ? ' ' : *key);
+    }
+}
+
+/* "12 answered, 3 not needed": what there is any of; false when there is nothing. */
+static bool print_counts(const char *before, const json_t *of, const char *const *left_out)
+{
     const char *key;
     json_t *value;
-    bool first = true;
-    json_object_foreach((json_t *)tasks, key, value)
+    bool any = false;
+    json_object_foreach((json_t *)of, key, value)
     {
         char n[VQ_FMT_BYTES];
         uint64_t count = (uint64_t)json_integer_value(value);
-        if (count > 0) {
-            printf("%s%s %s", first ? indent : ", ", vq_fmt_count(count, n), key);
-            first = false;
+        bool shown = count > 0;
+        for (size_t i = 0; left_out[i] != NULL; i++) {
+            shown = shown && strcmp(key, left_out[i]) != 0;
+        }
+        if (shown) {
+            printf("%s%s ", any ? ", " : before, vq_fmt_count(count, n));
+            print_word(key);
+            any = true;
         }
     }
-    if (!first) {
+    if (any) {
         printf("\n");
+    }
+    return any;
+}
+
+static void print_tasks(const json_t *of)
+{
+    static const char *const left_out[] = {NULL};
+    if (!print_counts("", json_object_get(of, "tasks"), left_out)) {
+        printf("none\n");
     }
 }
 
 static void print_failures(const json_t *of)
 {
-    const json_t *calls = json_object_get(of, "calls");
-    const char *key;
-    json_t *value;
-    bool first = true;
-    json_object_foreach((json_t *)calls, key, value)
-    {
-        uint64_t count = (uint64_t)json_integer_value(value);
-        if (count == 0 || strcmp(key, "ended") == 0 || strcmp(key, "answer") == 0) {
-            continue;
-        }
-        char n[VQ_FMT_BYTES];
-        printf("%s%s %s", first ? "calls without an answer: " : ", ", vq_fmt_count(count, n), key);
-        first = false;
-    }
-    if (!first) {
-        printf("\n");
-    }
+    static const char *const left_out[] = {"ended", "answer", NULL};
+    (void)print_counts("calls without an answer: ", json_object_get(of, "calls"), left_out);
 }
 
 static void print_workers(const json_t *status)
@@ -158,10 +172,10 @@ static void print_workers(const json_t *status)
     json_t *w;
     json_array_foreach(workers, i, w)
     {
-        char tasks[VQ_FMT_BYTES], calls[VQ_FMT_BYTES];
-        printf("  worker %-12s on %-16s holds %s tasks in %llu shards, %s calls out%s\n",
-               string(w, "name"), string(w, "host"), vq_fmt_count(whole(w, "tasks_held"), tasks),
-               (unsigned long long)whole(w, "leases"), vq_fmt_count(whole(w, "calls_out"), calls),
+        char tasks[VQ_FMT_BYTES];
+        printf("  worker %-12s on %-16s holds %s tasks of %llu samples%s\n", string(w, "name"),
+               string(w, "host"), vq_fmt_count(whole(w, "tasks_held"), tasks),
+               (unsigned long long)whole(w, "leases"),
                json_is_true(json_object_get(w, "draining")) ? ", draining" : "");
     }
 }
@@ -174,11 +188,19 @@ static void print_judges(const json_t *status)
     json_array_foreach(judges, i, j)
     {
         printf("  judge %s: ", string(j, "name"));
-        print_tasks(j, "");
+        print_tasks(j);
         if (string(j, "closed")[0] != '\0') {
             printf("    closed: %s\n", string(j, "closed"));
         }
     }
+}
+
+/* Leased, or after a restart still asked by a worker whose lease was the last coordinator's. */
+static uint64_t tasks_out(const json_t *status)
+{
+    uint64_t leased = whole(json_object_get(status, "tasks"), "leased");
+    uint64_t calls = whole(status, "calls_out");
+    return leased > calls ? leased : calls;
 }
 
 static void print_when(double unix_ms, char ret_text[32])
@@ -207,15 +229,15 @@ static void print_status(const json_t *status, const char *run, bool running)
     if (json_object_get(status, "tasks") == NULL) {
         return;
     }
-    char total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], eta[VQ_FMT_BYTES];
+    char total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], out[VQ_FMT_BYTES], eta[VQ_FMT_BYTES];
     printf("stage %s: %s tasks: ", string(status, "stage"),
            vq_fmt_count(whole(status, "tasks_total"), total));
-    print_tasks(status, "");
+    print_tasks(status);
     if (running) {
         const json_t *left = json_object_get(status, "eta_s");
-        printf("%s calls, %llu calls out, %s left; Redis %s\n",
+        printf("%s calls, %s tasks out at workers, %s left; Redis %s\n",
                vq_fmt_rate(number(status, "calls_per_s"), rate),
-               (unsigned long long)whole(status, "calls_out"),
+               vq_fmt_count(tasks_out(status), out),
                json_is_number(left) ? vq_fmt_duration((int64_t)(json_number_value(left) * 1e9), eta)
                                     : "unknown time",
                string(status, "redis"));

@@ -125,40 +125,96 @@ static void sync_folder_of(const char *path)
     vq_free(copy);
 }
 
+struct vq_file_new {
+    int fd;
+    char *path;
+    struct vq_buf temporary; /* the path of the new file, beside the other */
+};
+
+static void new_free(struct vq_file_new **file)
+{
+    vq_buf_free(&(*file)->temporary);
+    vq_free((*file)->path);
+    vq_free(*file);
+    *file = NULL;
+}
+
+enum vq_status vq_file_new_begin(const char *path, uint32_t mode, struct vq_file_new **ret_file,
+                                 struct vq_error *err)
+{
+    struct vq_file_new *file = vq_alloc(1, sizeof(*file));
+    if (file == NULL) {
+        return VQ_NOMEM;
+    }
+    vq_buf_init(&file->temporary, strlen(path) + 16);
+    vq_buf_printf(&file->temporary, "%s.XXXXXX", path);
+    file->path = vq_strdup(path);
+    if (file->temporary.status != VQ_OK || file->path == NULL) {
+        new_free(&file);
+        return VQ_NOMEM;
+    }
+    file->fd = mkostemp(file->temporary.at, O_CLOEXEC);
+    if (file->fd < 0) {
+        enum vq_status status = fail_errno(err, "create", path);
+        new_free(&file);
+        return status;
+    }
+    if (fchmod(file->fd, (mode_t)mode) != 0) {
+        enum vq_status status = fail_errno(err, "write", path);
+        vq_file_new_abandon(&file);
+        return status;
+    }
+    *ret_file = file;
+    return VQ_OK;
+}
+
+enum vq_status vq_file_new_add(struct vq_file_new *file, struct vq_span bytes, struct vq_error *err)
+{
+    return write_all(file->fd, bytes) == VQ_OK ? VQ_OK : fail_errno(err, "write", file->path);
+}
+
+enum vq_status vq_file_new_commit(struct vq_file_new **ret_file, struct vq_error *err)
+{
+    struct vq_file_new *file = *ret_file;
+    enum vq_status status = VQ_OK;
+    if (fsync(file->fd) != 0) {
+        status = fail_errno(err, "write", file->path);
+    }
+    if (close(file->fd) != 0 && status == VQ_OK) {
+        status = fail_errno(err, "write", file->path);
+    }
+    if (status == VQ_OK && rename(file->temporary.at, file->path) != 0) {
+        status = fail_errno(err, "replace", file->path);
+    }
+    if (status == VQ_OK) {
+        sync_folder_of(file->path);
+    } else {
+        (void)unlink(file->temporary.at); /* best effort: the failure is what counts */
+    }
+    new_free(ret_file);
+    return status;
+}
+
+void vq_file_new_abandon(struct vq_file_new **file)
+{
+    if (*file != NULL) {
+        (void)close((*file)->fd);
+        (void)unlink((*file)->temporary.at);
+        new_free(file);
+    }
+}
+
 enum vq_status vq_file_replace(const char *path, struct vq_span bytes, uint32_t mode,
                                struct vq_error *err)
 {
-    struct vq_buf temporary;
-    vq_buf_init(&temporary, strlen(path) + 16);
-    vq_buf_printf(&temporary, "%s.XXXXXX", path);
-    if (temporary.status != VQ_OK) {
-        enum vq_status failed = temporary.status;
-        vq_buf_free(&temporary);
-        return failed;
-    }
-    enum vq_status status = VQ_OK;
-    int fd = mkostemp(temporary.at, O_CLOEXEC);
-    if (fd < 0) {
-        status = fail_errno(err, "create", path);
-        vq_buf_free(&temporary);
+    struct vq_file_new *file = NULL;
+    VQ_TRY(vq_file_new_begin(path, mode, &file, err));
+    enum vq_status status = vq_file_new_add(file, bytes, err);
+    if (status != VQ_OK) {
+        vq_file_new_abandon(&file);
         return status;
     }
-    if (fchmod(fd, (mode_t)mode) != 0 || write_all(fd, bytes) != VQ_OK || fsync(fd) != 0) {
-        status = fail_errno(err, "write", path);
-    }
-    if (close(fd) != 0 && status == VQ_OK) {
-        status = fail_errno(err, "write", path);
-    }
-    if (status == VQ_OK && rename(temporary.at, path) != 0) {
-        status = fail_errno(err, "replace", path);
-    }
-    if (status == VQ_OK) {
-        sync_folder_of(path);
-    } else {
-        (void)unlink(temporary.at); /* best effort: the failure is what counts */
-    }
-    vq_buf_free(&temporary);
-    return status;
+    return vq_file_new_commit(&file, err);
 }
 
 enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path)

@@ -14,6 +14,17 @@ enum vq_status vq_file_read(const char *path, size_t bytes_max, struct vq_buf *r
 enum vq_status vq_file_replace(const char *path, struct vq_span bytes, uint32_t mode,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
+/* The same for what is made piece by piece. */
+struct vq_file_new;
+enum vq_status vq_file_new_begin(const char *path, uint32_t mode, struct vq_file_new **ret_file,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_file_new_add(struct vq_file_new *file, struct vq_span bytes,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+/* fsync, rename, fsync of the folder; on failure the old content stays. Frees the file either way. */
+enum vq_status vq_file_new_commit(struct vq_file_new **file, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_file_new_abandon(
+    struct vq_file_new **file); /* the old content stays; NULL inside is fine */
+
 /* `path` itself when absolute, else `base_dir`/`path`. The caller frees *ret_path with vq_free. */
 enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path) VQ_WARN_UNUSED;
 

@@ -132,16 +132,19 @@ static void score_row(struct vq_csv *csv, const struct vq_report_input *r, uint3
     vq_csv_end_row(csv);
 }
 
-void vq_report_scores_csv(const struct vq_report_input *r, struct vq_buf *out)
+void vq_report_scores_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                          struct vq_buf *out)
 {
     static const char *const names[] = {"record",          "file",  "split",
                                         "vibe_id",         "judge", "verdict_a_first",
                                         "verdict_b_first", "score", "status"};
     struct vq_csv csv;
     vq_csv_init(&csv, out);
-    header(&csv, names, VQ_COUNT(names));
-    vq_csv_end_row(&csv);
-    for (uint32_t i = 0; i < r->in->grid.samples; i++) {
+    if (from == 0) {
+        header(&csv, names, VQ_COUNT(names));
+        vq_csv_end_row(&csv);
+    }
+    for (uint32_t i = from; i < until; i++) {
         for (uint32_t v = 0; v < r->in->grid.vibes; v++) {
             for (uint32_t j = 0; j < r->in->grid.judges; j++) {
                 score_row(&csv, r, i, v, j);
@@ -193,27 +196,35 @@ static void data_row(struct vq_csv *csv, const struct vq_report_input *r, uint32
     vq_csv_end_row(csv);
 }
 
-void vq_report_rows_csv(const struct vq_report_input *r, struct vq_buf *out)
+static void rows_header(struct vq_csv *csv, const struct vq_report_input *r)
 {
-    struct vq_csv csv;
-    vq_csv_init(&csv, out);
     static const char *const before[] = {"record", "file", "split", "preference"};
     static const char *const after[] = {"mm_margin", "mm_correct", "pp_margin"};
-    header(&csv, before, VQ_COUNT(before));
+    header(csv, before, VQ_COUNT(before));
     for (uint32_t v = 0; v < r->result->vibes; v++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "x_%u", v + 1);
-        vq_csv_str(&csv, name);
+        vq_csv_str(csv, name);
     }
-    header(&csv, after, VQ_COUNT(after));
+    header(csv, after, VQ_COUNT(after));
     const struct vq_table *first = r->dataset->tables[0];
     for (uint32_t c = 0; c < first->columns_count; c++) {
         if (carried(&r->dataset->columns[0], c)) {
-            vq_csv_span(&csv, first->columns[c]);
+            vq_csv_span(csv, first->columns[c]);
         }
     }
-    vq_csv_end_row(&csv);
-    for (uint32_t i = 0; i < r->in->grid.samples; i++) {
+    vq_csv_end_row(csv);
+}
+
+void vq_report_rows_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                        struct vq_buf *out)
+{
+    struct vq_csv csv;
+    vq_csv_init(&csv, out);
+    if (from == 0) {
+        rows_header(&csv, r);
+    }
+    for (uint32_t i = from; i < until; i++) {
         data_row(&csv, r, i);
     }
 }

@@ -37,8 +37,11 @@ struct vq_report_input {
 /* Appends; failures stick in out->status. */
 void vq_report_json(const struct vq_report_input *r, struct vq_buf *out);
 void vq_report_vibes_csv(const struct vq_report_input *r, struct vq_buf *out);
-void vq_report_scores_csv(const struct vq_report_input *r, struct vq_buf *out);
-void vq_report_rows_csv(const struct vq_report_input *r, struct vq_buf *out);
+/* The rows of the samples [from, until), behind the header when `from` is 0: a file of 10^7 scores is made in pieces. */
+void vq_report_scores_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                          struct vq_buf *out);
+void vq_report_rows_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                        struct vq_buf *out);
 
 /* The table people know: low -> high, a signed separability bar, kappa, coefficients, marks; then the dropped vibes with
  * their reasons, warnings, and the two accuracies. */

@@ -79,7 +79,6 @@ static bool has_run_before(const struct vq_run *run)
 enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err)
 {
     VQ_TRY(vq_calls_open(run->options->runs_dir, NULL, &run->calls, err));
-    run->owner.uid = *vq_run_dir_uid(run->dir);
     vq_random_bytes(run->owner.nonce.b, sizeof(run->owner.nonce.b));
     struct vq_run_meta meta;
     if (run->options->resumed && has_run_before(run) &&

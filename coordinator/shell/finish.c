@@ -3,6 +3,7 @@
 #include "coordinator/shell/parts.h"
 
 #include "common/base/alloc.h"
+#include "common/text/file.h"
 #include "common/text/json.h"
 #include "common/text/log.h"
 #include "coordinator/report/html.h"
@@ -140,16 +141,20 @@ static enum vq_status collect_returned(struct vq_run *run, struct vq_report_judg
 
 /* ---- files ---- */
 
+#define PIECE_BYTES (1u << 20) /* of a file with rows for each sample, in memory at a time */
+
 struct result_file {
     const char *path;
-    void (*write)(const struct vq_report_input *r, struct vq_buf *out);
+    void (*whole)(const struct vq_report_input *r, struct vq_buf *out); /* or: */
+    void (*rows)(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                 struct vq_buf *out);
 };
 
 static const struct result_file files[] = {
-    {"results/vibes.csv", vq_report_vibes_csv},
-    {"results/scores.csv", vq_report_scores_csv},
-    {"results/rows.csv", vq_report_rows_csv},
-    {"results/results.json", vq_report_json}, /* last: it says that the others are there */
+    {"results/vibes.csv", .whole = vq_report_vibes_csv},
+    {"results/scores.csv", .rows = vq_report_scores_csv},
+    {"results/rows.csv", .rows = vq_report_rows_csv},
+    {"results/results.json", .whole = vq_report_json}, /* last: it says that the others are there */
 };
 
 /* Onto standard output; a reader that has seen enough is no failure. */
@@ -163,17 +168,48 @@ static enum vq_status print(const struct vq_buf *out, struct vq_error *err)
     return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "standard output: %s", strerror(errno));
 }
 
+static enum vq_status write_rows(const struct vq_report_input *r, const struct result_file *file,
+                                 struct vq_file_new *to, struct vq_buf *out, struct vq_error *err)
+{
+    uint32_t samples = r->in->grid.samples;
+    for (uint32_t i = 0; i < samples; i++) {
+        file->rows(r, i, i + 1, out);
+        VQ_TRY(out->status);
+        if (out->bytes >= PIECE_BYTES || i + 1 == samples) {
+            VQ_TRY(vq_file_new_add(to, vq_buf_span(out), err));
+            vq_buf_clear(out);
+        }
+    }
+    return VQ_OK;
+}
+
+/* What was written whole stays in `out`. */
+static enum vq_status write_file(struct vq_run *run, const struct vq_report_input *r,
+                                 const struct result_file *file, struct vq_buf *out,
+                                 struct vq_error *err)
+{
+    if (file->whole != NULL) {
+        file->whole(r, out);
+        VQ_TRY(out->status);
+        return vq_run_dir_write(run->dir, file->path, vq_buf_span(out), true, err);
+    }
+    struct vq_file_new *to = NULL;
+    VQ_TRY(vq_run_dir_begin(run->dir, file->path, &to, err));
+    enum vq_status status = write_rows(r, file, to, out, err);
+    if (status != VQ_OK) {
+        vq_file_new_abandon(&to);
+        return status;
+    }
+    return vq_file_new_commit(&to, err);
+}
+
 static enum vq_status write_files(struct vq_run *run, const struct vq_report_input *r,
                                   struct vq_error *err)
 {
     for (size_t i = 0; i < VQ_COUNT(files); i++) {
         struct vq_buf out;
         vq_buf_init(&out, VQ_REPORT_BYTES_MAX);
-        files[i].write(r, &out);
-        enum vq_status status = out.status;
-        if (status == VQ_OK) {
-            status = vq_run_dir_write(run->dir, files[i].path, vq_buf_span(&out), true, err);
-        }
+        enum vq_status status = write_file(run, r, &files[i], &out, err);
         if (status == VQ_OK && run->options->json && i + 1 == VQ_COUNT(files)) {
             status = print(&out, err);
         }

@@ -150,13 +150,14 @@ static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error 
 static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
 {
     VQ_TRY(open_loop(run, err));
+    run->owner.uid = *vq_run_dir_uid(run->dir);
+    VQ_TRY(vq_dispatch_open(run, err)); /* first: an address that is refused leaves no call store */
     VQ_TRY(vq_run_begin_store(run, err));
     VQ_TRY(vq_children_open(run, err));
     if (run->job->needs_offline) {
         VQ_TRY(vq_children_offline(run, err));
     }
     VQ_TRY(vq_job_spec(run->job, run->offline_url, &run->spec_body, &run->spec_hash));
-    VQ_TRY(vq_dispatch_open(run, err));
     VQ_TRY(vq_run_redis_open(run, err));
     VQ_TRY(open_core(run, err));
     VQ_TRY(vq_control_open(run, err));

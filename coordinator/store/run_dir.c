@@ -333,19 +333,35 @@ static enum vq_status write_soft(const char *path, struct vq_span bytes, struct 
     return status;
 }
 
+/* The path of a file of the run, in folders that are there. */
+static enum vq_status place_of(const struct vq_run_dir *run, const char *file,
+                               char ret_path[VQ_RUN_PATH_BYTES_MAX], struct vq_error *err)
+{
+    if (vq_run_dir_join(run, file, ret_path) != VQ_OK) {
+        return vq_fail(err, VQ_LIMIT, "%s: the path is too long", run->path);
+    }
+    char *slash = strrchr(ret_path, '/');
+    if (strchr(file, '/') != NULL) {
+        *slash = '\0';
+        VQ_TRY(make_folders(ret_path, err));
+        *slash = '/';
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_run_dir_begin(const struct vq_run_dir *run, const char *file,
+                                struct vq_file_new **ret_file, struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(place_of(run, file, path, err));
+    return vq_file_new_begin(path, 0600, ret_file, err);
+}
+
 enum vq_status vq_run_dir_write(const struct vq_run_dir *run, const char *file,
                                 struct vq_span bytes, bool durable, struct vq_error *err)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
-    if (vq_run_dir_join(run, file, path) != VQ_OK) {
-        return vq_fail(err, VQ_LIMIT, "%s: the path is too long", run->path);
-    }
-    char *slash = strrchr(path, '/');
-    if (strchr(file, '/') != NULL) {
-        *slash = '\0';
-        VQ_TRY(make_folders(path, err));
-        *slash = '/';
-    }
+    VQ_TRY(place_of(run, file, path, err));
     return durable ? vq_file_replace(path, bytes, 0600, err) : write_soft(path, bytes, err);
 }
 

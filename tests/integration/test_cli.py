@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import socket
 import resource
 import subprocess
 import threading
@@ -320,6 +321,12 @@ class Configuration(CliCase):
         self.refused("run", "data.csv", *WORDS, "--runs", "data.csv", says=["not a folder"])
         self.refused("run", "data.csv", *WORDS, "--runs", "/proc/nowhere", says=["--runs"])
         self.refused("run", "data.csv", *WORDS, "--listen", "no-such-host.invalid", says=["no-such-host.invalid", "an address of this machine"])
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            self.vibeq("run", "data.csv", *WORDS, "--runs", "fresh", "--listen", address, code=None)
+        self.assertFalse((self.dir / "fresh" / "calls.lmdb").exists(), "nothing was begun")
 
 
 class Before(CliCase):

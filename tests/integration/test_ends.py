@@ -1,6 +1,7 @@
 """Ends that are not the usual one: what cannot be written, read or reached is said, with an exit code that is documented."""
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -73,6 +74,9 @@ class Store(Case):
         tasks = json.loads(self.vibeq("status", "two", "--json").stdout)["tasks"]
         self.assertEqual(tasks["from_store"], tasks["answered"])
         self.assertEqual(tasks["from_store"], self.accounting("two")["from_store"])
+        text = self.vibeq("status", "two").stdout
+        self.assertIn(f"{tasks['from_store']} of them from the store", text)
+        self.assertNotIn("_", text.replace("offline", ""))
 
 
 class Spools(Case):
@@ -91,6 +95,7 @@ class Spools(Case):
             status = self.vibeq("status", "r", "--json", code=None)
             return status.returncode == 0 and '"local-1"' in status.stdout
         self.wait_for("the orphan", is_back)
+        self.wait_for("its tasks", lambda: re.search(r"calls, [1-9]\d* tasks out at workers,", self.vibeq("status", "r").stdout))
         before = len(server.requests())
         self.wait_for("its calls", lambda: len(server.requests()) > before + 30)
         for pid in self.processes_of(spool, "vibeq-worker"):

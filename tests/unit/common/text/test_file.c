@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -61,6 +62,47 @@ static void test_replace_and_read(void **state)
     vq_buf_free(&bytes);
 }
 
+static size_t files_in(const char *folder)
+{
+    size_t count = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d)) != NULL;) {
+        count += e->d_name[0] != '.';
+    }
+    (void)closedir(d);
+    return count;
+}
+
+/* Nothing is to be seen of a file in the making, and nothing stays of one that was given up. */
+static void test_a_file_made_in_pieces(void **state)
+{
+    (void)state;
+    struct vq_error err;
+    struct vq_buf bytes;
+    struct vq_file_new *file = NULL;
+    assert_int_equal(vq_file_replace(path, vq_span_str("old"), 0600, &err), VQ_OK);
+    for (int keep = 0; keep < 2; keep++) {
+        assert_int_equal(vq_file_new_begin(path, 0600, &file, &err), VQ_OK);
+        assert_int_equal(vq_file_new_add(file, vq_span_str("one "), &err), VQ_OK);
+        assert_int_equal(vq_file_new_add(file, vq_span_str("two"), &err), VQ_OK);
+        assert_int_equal(vq_file_read(path, 100, &bytes, &err), VQ_OK);
+        assert_string_equal(bytes.at, "old");
+        vq_buf_free(&bytes);
+        if (keep == 0) {
+            vq_file_new_abandon(&file);
+        } else {
+            assert_int_equal(vq_file_new_commit(&file, &err), VQ_OK);
+        }
+        assert_null(file);
+        assert_int_equal(files_in(dir), 1);
+    }
+    vq_file_new_abandon(&file);
+    assert_int_equal(vq_file_read(path, 100, &bytes, &err), VQ_OK);
+    assert_string_equal(bytes.at, "one two");
+    vq_buf_free(&bytes);
+}
+
 static void test_what_cannot_be_read(void **state)
 {
     (void)state;
@@ -96,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replace_and_read),
+        cmocka_unit_test(test_a_file_made_in_pieces),
         cmocka_unit_test(test_what_cannot_be_read),
         cmocka_unit_test(test_join),
     };
