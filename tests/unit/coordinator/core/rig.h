@@ -1,7 +1,15 @@
 /* A bench for the coordinator's core: it plays the shell with the model store, keeps what the core said, and speaks for
- * workers in a few words. Time passes only when a test says so. Include after cmocka.h. */
+ * workers in a few words. Time passes only when a test says so. Brings cmocka
+ * with it. */
 #ifndef VQ_TEST_CORE_RIG_H
 #define VQ_TEST_CORE_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -488,6 +496,31 @@ static inline void rig_tried(struct rig *r, uint64_t task, const char *text)
     struct vq_hash request;
     rig_request_of(NULL, task, 0, &request);
     assert_true(sim_store_put(&r->store, &request, vq_span_str(text), vq_span_str("stop"), false));
+}
+
+/* ---- what most tests begin with ---- */
+
+/* 4 samples, 1 judge, 2 vibes: shards of 4 tasks. */
+static inline int rig_setup(void **state)
+{
+    static struct rig rig;
+    rig_init(&rig, 4, 1, 2);
+    *state = &rig;
+    return 0;
+}
+
+/* The same past the judge's probe: the store has one answer of the last shard. */
+static inline int rig_setup_tried(void **state)
+{
+    (void)rig_setup(state);
+    rig_tried(*state, 12, "Model: A");
+    return 0;
+}
+
+static inline int rig_teardown(void **state)
+{
+    rig_end(*state);
+    return 0;
 }
 
 #endif

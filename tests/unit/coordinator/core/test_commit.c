@@ -1,29 +1,5 @@
 /* Commits: rules 3, 13 and 14, what a commit settles, what gathers meanwhile, imports of dead workers' spools. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/coordinator/core/rig.h"
-
-/* 4 samples, 1 judge, 2 vibes; the judge is past its probe. */
-static struct rig rig;
-
-static int setup(void **state)
-{
-    rig_init(&rig, 4, 1, 2);
-    rig_tried(&rig, 12, "Model: A");
-    *state = &rig;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    rig_end(*state);
-    return 0;
-}
 
 static void nothing_is_acked_or_counted_before_its_commit(void **state)
 {
@@ -420,7 +396,7 @@ static void an_import_takes_what_there_is_room_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup_tried, rig_teardown)
         T(nothing_is_acked_or_counted_before_its_commit),
         T(one_commit_in_flight_and_the_rest_gathers),
         T(a_call_is_taken_once),

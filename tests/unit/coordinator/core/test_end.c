@@ -1,27 +1,5 @@
 /* The scout, the probe (rule 25), closed judges, the status, and every way a stage ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/coordinator/core/rig.h"
-
-static struct rig rig;
-
-static int setup(void **state)
-{
-    rig_init(&rig, 4, 1, 2);
-    *state = &rig;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    rig_end(*state);
-    return 0;
-}
 
 /* The store has every answer. */
 static void all_stored(struct rig *r)
@@ -408,7 +386,7 @@ static void bad_parameters_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
         T(a_run_whose_answers_are_all_stored_needs_no_worker),
         T(the_scout_keeps_a_bounded_number_ready),
         T(the_scout_asks_in_order_and_not_too_much_at_once),

@@ -1,12 +1,5 @@
 /* What peers send at random never fails an assertion, never ends the run, and stays within bounds; and a process that runs out of
  * memory at any point says so and can be taken apart. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "common/base/rng.h"
 #include "tests/unit/coordinator/core/rig.h"
 

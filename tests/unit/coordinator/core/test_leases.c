@@ -1,29 +1,5 @@
 /* Leases: rules 1, 2, 3, 4, 5, 6 and 25, and what goes into one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/coordinator/core/rig.h"
-
-/* 4 samples, 1 judge, 2 vibes: shards of 4 tasks. The store has one answer of the last shard, so that no probe is needed. */
-static struct rig rig;
-
-static int setup(void **state)
-{
-    rig_init(&rig, 4, 1, 2);
-    rig_tried(&rig, 12, "Model: A");
-    *state = &rig;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    rig_end(*state);
-    return 0;
-}
 
 /* ---- what is in a lease ---- */
 
@@ -579,7 +555,7 @@ static void calls_are_named_before_they_are_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup_tried, rig_teardown)
         T(whole_shards_in_order_with_the_second_order_lazy),
         T(a_call_that_never_comes_back_is_unknown),
         T(an_answer_that_overtakes_its_unknown_is_kept),

@@ -1,27 +1,5 @@
 /* Sessions (rule 2): HELLO, lists, what belongs to which session, and peers that break the rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/coordinator/core/rig.h"
-
-static struct rig rig;
-
-static int setup(void **state)
-{
-    rig_init(&rig, 4, 1, 2);
-    *state = &rig;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    rig_end(*state);
-    return 0;
-}
 
 static void hello_opens_a_session_and_echoes_its_stamp(void **state)
 {
@@ -251,22 +229,28 @@ static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(hello_opens_a_session_and_echoes_its_stamp, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(another_spec_is_sent, setup, teardown),
-        cmocka_unit_test_setup_teardown(strangers_are_asked_to_say_hello, setup, teardown),
-        cmocka_unit_test_setup_teardown(other_sessions_messages_are_dropped, setup, teardown),
-        cmocka_unit_test_setup_teardown(other_runs_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_same_hello_twice_is_one_session, setup, teardown),
+        cmocka_unit_test_setup_teardown(hello_opens_a_session_and_echoes_its_stamp, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(another_spec_is_sent, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(strangers_are_asked_to_say_hello, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(other_sessions_messages_are_dropped, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(other_runs_are_refused, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(the_same_hello_twice_is_one_session, rig_setup,
+                                        rig_teardown),
         cmocka_unit_test_setup_teardown(a_second_hello_replaces_the_session_and_its_held_decides,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_fence_that_is_not_current_gets_cancel, setup, teardown),
-        cmocka_unit_test_setup_teardown(heartbeats_are_echoed_and_count_as_held, setup, teardown),
-        cmocka_unit_test_setup_teardown(grant_is_said_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(bye_ends_the_session_and_frees_its_leases, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_deaf_session_is_not_heard_and_not_blamed, setup,
-                                        teardown),
+                                        rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_fence_that_is_not_current_gets_cancel, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(heartbeats_are_echoed_and_count_as_held, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(grant_is_said_again, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(bye_ends_the_session_and_frees_its_leases, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_deaf_session_is_not_heard_and_not_blamed, rig_setup,
+                                        rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
