@@ -52,6 +52,7 @@ static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, unsig
         return;
     case VQ_OUTCOME_TRUNCATED: printf(": no vote; raise max_tokens of this judge\n"); return;
     case VQ_OUTCOME_NONE:
+    case VQ_OUTCOME_TEXT:
     case VQ_OUTCOME_REFUSED:
     case VQ_OUTCOME_NOT_NEEDED:
     case VQ_OUTCOME_BLOCKED:

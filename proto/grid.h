@@ -1,5 +1,6 @@
-/* The dense grid of a ranking stage: task = ((sample * judges + judge) * vibes + vibe) * 2 + order, and
- * shard = sample * judges + judge: a shard's tasks are neighbours. A task is this number and nothing else. */
+/* The dense grid of a stage: task = ((sample * judges + judge) * vibes + vibe) * 2 + order, and
+ * shard = sample * judges + judge: a shard's tasks are neighbours. A task is this number and nothing else.
+ * Stages of texts and of vectors have one vibe and ask the order 0 alone: a sample is a prompt, or a batch of texts. */
 #ifndef VQ_PROTO_GRID_H
 #define VQ_PROTO_GRID_H
 
@@ -10,6 +11,8 @@ struct vq_grid {
     uint32_t judges;
     uint32_t vibes;
 };
+
+#define VQ_TASK_NONE UINT64_MAX /* none of this stage */
 
 struct vq_cell {
     uint32_t sample;

@@ -7,10 +7,11 @@
 #ifndef VQ_PROTO_MESSAGES_H
 #define VQ_PROTO_MESSAGES_H
 
+#include "common/judge/stage.h"
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 1
+#define VQ_PROTOCOL_VERSION 2
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,
@@ -63,14 +64,17 @@ struct vq_msg_spec {
     struct vq_span body;
 };
 
+/* Shards and tasks are numbers of one stage of the run: each record that names one says which. */
 struct vq_held_lease {
     uint64_t shard;
     struct vq_fence fence;
+    uint32_t stage;
 };
 
 struct vq_held_call { /* sent and not ACKed: in flight or in the spool */
     struct vq_id call;
     uint64_t task;
+    uint32_t stage;
 };
 
 /* worker -> coordinator: HELD once after WELCOME, HEARTBEAT every heartbeat_ms. coordinator -> worker: each HEARTBEAT is
@@ -131,6 +135,7 @@ struct vq_ask {
 /* coordinator -> worker */
 struct vq_msg_lease {
     uint64_t session;
+    uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
     int64_t
@@ -158,6 +163,7 @@ const char *vq_call_end_word(enum vq_call_end end);
 /* One call: the call record. The same struct goes through the spool, the wire and the commit. */
 struct vq_result {
     struct vq_id call;
+    uint32_t stage; /* that shard, task and judge are numbers of */
     uint64_t shard;
     struct vq_fence fence;
     uint64_t task;
@@ -230,6 +236,7 @@ struct vq_msg_cancel {
     uint8_t reason;
     const uint64_t *tasks;
     uint32_t tasks_count;
+    uint32_t stage;
 };
 
 /* both ways. From a worker: lease me nothing more. From the coordinator: start nothing more, finish and say BYE. */
@@ -245,6 +252,7 @@ enum vq_bye_code {
     VQ_BYE_OTHER_RUN = 4,
     VQ_BYE_STOPPED = 5,  /* coordinator: stopped, resumable; keep the spool and leave */
     VQ_BYE_PROTOCOL = 6, /* a message that breaks the rules; the text says which */
+    VQ_BYE_STAGE = 7, /* coordinator: the stage is over, say HELLO again; keep what is not ACKed */
 };
 
 /* both ways; ends the session */
@@ -291,6 +299,8 @@ struct vq_spec_judge {
 };
 
 struct vq_spec {
+    uint8_t kind; /* enum vq_stage_kind */
+    uint32_t stage;
     struct vq_span judge_template;
     struct vq_span repair_template; /* empty: no repair */
     bool truncate;

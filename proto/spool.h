@@ -16,7 +16,7 @@
 
 #define VQ_SPOOL_FILE             "spool"
 #define VQ_SPOOL_LOCK             "lock"
-#define VQ_SPOOL_VERSION          1
+#define VQ_SPOOL_VERSION          2
 #define VQ_SPOOL_HEAD_BYTES       52
 #define VQ_SPOOL_RECORD_BYTES_MAX (2u << 20)
 #define VQ_SPOOL_BYTES_MAX        (1u << 30) /* a longer file is refused */

@@ -74,22 +74,41 @@ enum vq_status vq_vectors_encode(const float *values, uint32_t count, uint32_t d
     return VQ_OK;
 }
 
-enum vq_status vq_vectors_decode(struct vq_span answer, float **ret_values, uint32_t *ret_count,
-                                 uint32_t *ret_dims)
+bool vq_vectors_packed(struct vq_span answer)
 {
     if (answer.bytes < VQ_VECTORS_HEADER_BYTES || answer.bytes > VQ_ANSWER_BYTES_MAX ||
         memcmp(answer.at, MAGIC, MAGIC_BYTES) != 0) {
-        return VQ_INVALID;
+        return false;
     }
     uint32_t count = get_u32(answer.at + MAGIC_BYTES);
     uint32_t dims = get_u32(answer.at + MAGIC_BYTES + 4);
     if (count == 0 || count > VQ_EMBED_BATCH_MAX || dims == 0 || dims > VQ_VECTORS_DIMS_MAX) {
-        return VQ_INVALID;
+        return false;
     }
     size_t numbers = (size_t)count * dims;
     if (answer.bytes != VQ_VECTORS_HEADER_BYTES + numbers * FLOAT_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < numbers; i++) {
+        uint32_t bits = get_u32(answer.at + VQ_VECTORS_HEADER_BYTES + i * FLOAT_BYTES);
+        float value;
+        memcpy(&value, &bits, sizeof(value));
+        if (!isfinite(value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum vq_status vq_vectors_decode(struct vq_span answer, float **ret_values, uint32_t *ret_count,
+                                 uint32_t *ret_dims)
+{
+    if (!vq_vectors_packed(answer)) {
         return VQ_INVALID;
     }
+    uint32_t count = get_u32(answer.at + MAGIC_BYTES);
+    uint32_t dims = get_u32(answer.at + MAGIC_BYTES + 4);
+    size_t numbers = (size_t)count * dims;
     float *values = vq_alloc(numbers, sizeof(*values));
     if (values == NULL) {
         return VQ_NOMEM;
@@ -97,10 +116,6 @@ enum vq_status vq_vectors_decode(struct vq_span answer, float **ret_values, uint
     for (size_t i = 0; i < numbers; i++) {
         uint32_t bits = get_u32(answer.at + VQ_VECTORS_HEADER_BYTES + i * FLOAT_BYTES);
         memcpy(&values[i], &bits, sizeof(bits));
-    }
-    if (!all_finite(values, numbers)) {
-        vq_free(values);
-        return VQ_INVALID;
     }
     *ret_values = values;
     *ret_count = count;

@@ -16,6 +16,8 @@
 enum vq_status vq_vectors_encode(const float *values, uint32_t count, uint32_t dims,
                                  struct vq_buf *buf) VQ_WARN_UNUSED;
 
+/* Whether an answer is that, in full: what vq_vectors_decode takes. */
+bool vq_vectors_packed(struct vq_span answer);
 /* The reverse. VQ_INVALID for anything that the above does not write; VQ_NOMEM. The caller frees
  * *ret_values (count x dims, row-major) with vq_free. */
 enum vq_status vq_vectors_decode(struct vq_span answer, float **ret_values, uint32_t *ret_count,

@@ -15,6 +15,7 @@
 
 #include "common/judge/label.h"
 #include "common/judge/thinking.h"
+#include "common/judge/vectors.h"
 
 const char *vq_outcome_name(enum vq_outcome outcome)
 {
@@ -25,6 +26,7 @@ const char *vq_outcome_name(enum vq_outcome outcome)
     case VQ_OUTCOME_EQUAL: return "equal";
     case VQ_OUTCOME_NA: return "N/A";
     case VQ_OUTCOME_UNSURE: return "unsure";
+    case VQ_OUTCOME_TEXT: return "text";
     case VQ_OUTCOME_REFUSED: return "refused";
     case VQ_OUTCOME_TRUNCATED: return "truncated";
     case VQ_OUTCOME_UNPARSEABLE: return "unparseable";
@@ -251,12 +253,17 @@ static bool is_any_of(struct vq_span text, const char *const *list, size_t count
     return false;
 }
 
+static bool is_refused(struct vq_span finish_reason, bool refusal)
+{
+    static const char *const filtered[] = {"content_filter", "refusal", "safety"};
+    return refusal || is_any_of(finish_reason, filtered, VQ_COUNT(filtered));
+}
+
 static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reason, bool refusal,
                                bool preference)
 {
-    static const char *const filtered[] = {"content_filter", "refusal", "safety"};
     static const char *const cut[] = {"length", "max_tokens", "model_length"};
-    if (refusal || is_any_of(finish_reason, filtered, VQ_COUNT(filtered))) {
+    if (is_refused(finish_reason, refusal)) {
         return VQ_OUTCOME_REFUSED;
     }
     struct finds finds = {.preference = preference};
@@ -278,4 +285,34 @@ enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span fini
                                       bool refusal)
 {
     return verdict(answer, finish_reason, refusal, true);
+}
+
+/* ---- by the kind of stage ---- */
+
+static enum vq_outcome verdict_text(struct vq_span answer, struct vq_span finish_reason,
+                                    bool refusal)
+{
+    if (is_refused(finish_reason, refusal)) {
+        return VQ_OUTCOME_REFUSED;
+    }
+    for (size_t i = 0; i < answer.bytes; i++) {
+        if (memchr(" \t\r\n", answer.at[i], 4) == NULL) {
+            return VQ_OUTCOME_TEXT;
+        }
+    }
+    return VQ_OUTCOME_UNPARSEABLE;
+}
+
+enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
+                              struct vq_span finish_reason, bool refusal)
+{
+    switch (kind) {
+    case VQ_STAGE_RANK: return vq_verdict_ranker(answer, finish_reason, refusal);
+    case VQ_STAGE_PREFER: return vq_verdict_preference(answer, finish_reason, refusal);
+    case VQ_STAGE_TEXT: return verdict_text(answer, finish_reason, refusal);
+    case VQ_STAGE_EMBED:
+        return vq_vectors_packed(answer) ? VQ_OUTCOME_TEXT : VQ_OUTCOME_UNPARSEABLE;
+    case VQ_STAGE__COUNT: break;
+    }
+    return VQ_OUTCOME_UNPARSEABLE;
 }

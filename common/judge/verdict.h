@@ -5,6 +5,7 @@
 #define VQ_JUDGE_VERDICT_H
 
 #include "common/base/buf.h"
+#include "common/judge/stage.h"
 
 enum vq_outcome {
     VQ_OUTCOME_NONE = 0, /* open: nothing stands yet */
@@ -14,6 +15,8 @@ enum vq_outcome {
     VQ_OUTCOME_EQUAL = 3,
     VQ_OUTCOME_NA = 4,
     VQ_OUTCOME_UNSURE = 5,
+    /* answered with what was asked for, which is no vote: a text or vectors. Settles no score */
+    VQ_OUTCOME_TEXT = 8,
     /* answered, no vote: kept and not bought again unless asked to */
     VQ_OUTCOME_REFUSED = 16,
     VQ_OUTCOME_TRUNCATED = 17,
@@ -42,9 +45,15 @@ static inline bool vq_outcome_settles(enum vq_outcome o)
     return o >= VQ_OUTCOME_EQUAL && o <= VQ_OUTCOME_UNSURE;
 }
 
+/* What was asked for: a vote, a text, vectors. Nothing more is asked after it. */
+static inline bool vq_outcome_is_good(enum vq_outcome o)
+{
+    return vq_outcome_is_vote(o) || o == VQ_OUTCOME_TEXT;
+}
+
 static inline bool vq_outcome_is_answered(enum vq_outcome o)
 {
-    return vq_outcome_is_vote(o) || (o >= VQ_OUTCOME_REFUSED && o <= VQ_OUTCOME_UNPARSEABLE);
+    return vq_outcome_is_good(o) || (o >= VQ_OUTCOME_REFUSED && o <= VQ_OUTCOME_UNPARSEABLE);
 }
 
 static inline bool vq_outcome_is_failed(enum vq_outcome o)
@@ -72,5 +81,10 @@ enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_r
  * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED or UNPARSEABLE. */
 enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span finish_reason,
                                       bool refusal);
+/* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT: TEXT when there is
+ * anything but blanks, however the answer ended; REFUSED, UNPARSEABLE. EMBED: TEXT for packed vectors (vectors.h),
+ * UNPARSEABLE. */
+enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
+                              struct vq_span finish_reason, bool refusal);
 
 #endif

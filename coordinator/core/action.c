@@ -165,6 +165,7 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
     vq_coord_lease_renew(shard, s->stamp_ns);
     send_of(ret, s, VQ_MSG_LEASE)->u.lease = (struct vq_msg_lease){
         .session = s->id,
+        .stage = c->params.stage,
         .shard = shard->no,
         .fence = shard->fence,
         .stamp_ns = s->stamp_ns,
@@ -208,6 +209,7 @@ static bool out_cancel(struct vq_coord *c, const struct vq_coord_session *s,
     c->cancel_task = entry->b;
     send_of(ret, s, VQ_MSG_CANCEL)->u.cancel = (struct vq_msg_cancel){
         .session = s->id,
+        .stage = entry->stage,
         .shard = entry->a,
         .fence = entry->fence,
         .reason = entry->code,

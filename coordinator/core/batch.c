@@ -215,7 +215,9 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
             VQ_TRY(vq_coord_gather_name(c, worker, &name));
         }
         VQ_TRY(vq_coord_gather_result(c, r, name));
-        struct vq_coord_shard *shard = vq_coord_shard_find(c, vq_coord_shard_of(c, r->task));
+        struct vq_coord_shard *shard = r->stage == c->params.stage
+                                           ? vq_coord_shard_find(c, vq_coord_shard_of(c, r->task))
+                                           : NULL;
         if (!vq_coord_lease_current(shard, r->fence)) {
             c->tally.late++;
         } else if (r->final) {
@@ -270,6 +272,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
                                                            .session = shard->holder->id,
                                                            .a = shard->no,
                                                            .b = task,
+                                                           .stage = c->params.stage,
                                                            .fence = shard->fence}));
         }
         vq_coord_slot_settled(c, shard, i);
@@ -317,20 +320,28 @@ static void probe_after(struct vq_coord_lane *lane, const struct vq_result *r)
     }
 }
 
+static enum vq_status call_committed(struct vq_coord *c, struct vq_coord_call *call)
+{
+    struct vq_coord_session *s = vq_coord_session_get(c, call->peer, call->session);
+    struct vq_id id = call->id;
+    return vq_coord_call_commit(c, call) && s != NULL ? vq_coord_ack(c, s, &id) : VQ_OK;
+}
+
 static enum vq_status result_committed(struct vq_coord *c, const struct vq_result *r)
 {
     struct vq_coord_call *call = vq_coord_call_find(c, &r->call);
-    VQ_ASSERT(call != NULL && call->state == CALL_RECEIVED && call->task == r->task);
+    VQ_ASSERT(call != NULL && call->state == CALL_RECEIVED);
+    vq_coord_tally_result(c, r);
     struct vq_coord_shard *shard = call->shard;
+    if (shard == NULL) {
+        return call_committed(c, call);
+    }
+    VQ_ASSERT(call->task == r->task);
     if (r->final && vq_coord_lease_current(shard, r->fence)) {
         VQ_TRY(slot_after(c, shard, r));
     }
     probe_after(&c->lanes[shard->judge], r);
-    vq_coord_tally_result(c, r);
-    struct vq_coord_session *s = vq_coord_session_get(c, call->peer, call->session);
-    if (vq_coord_call_commit(c, call) && s != NULL) {
-        VQ_TRY(vq_coord_ack(c, s, &r->call));
-    }
+    VQ_TRY(call_committed(c, call));
     if (shard->state == SHARD_LEASED) {
         vq_coord_lease_check(c, shard);
     } else {

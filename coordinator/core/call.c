@@ -43,11 +43,12 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
     if (call == NULL) {
         return VQ_NOMEM;
     }
-    struct vq_coord_shard *shard;
-    enum vq_status status = vq_coord_shard_get(c, vq_coord_shard_of(c, task), &shard);
+    struct vq_coord_shard *shard = NULL;
+    enum vq_status status =
+        task == VQ_TASK_NONE ? VQ_OK : vq_coord_shard_get(c, vq_coord_shard_of(c, task), &shard);
     if (status == VQ_OK) {
         status = vq_coord_table_add(&c->calls, &call->by_id, id_hash(id));
-        if (status != VQ_OK) {
+        if (status != VQ_OK && shard != NULL) {
             vq_coord_shard_stir(c, shard);
         }
     }
@@ -58,8 +59,10 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
     call->id = *id;
     call->task = task;
     call->shard = shard;
-    shard->calls++;
-    slot_of(c, call)->reserved++;
+    if (shard != NULL) {
+        shard->calls++;
+        slot_of(c, call)->reserved++;
+    }
     *ret_call = call;
     return VQ_OK;
 }
@@ -67,9 +70,10 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
 /* The task is no longer reserved by this call. The shard may be freed. */
 static void call_release(struct vq_coord *c, struct vq_coord_call *call)
 {
-    struct vq_coord_shard *shard = call->shard;
-    slot_of(c, call)->reserved--;
-    shard->calls--;
+    if (call->shard != NULL) {
+        slot_of(c, call)->reserved--;
+        call->shard->calls--;
+    }
     call->shard = NULL;
     call->lister = NULL;
     vq_coord_unlink(&call->mine);
@@ -126,9 +130,10 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
                                      const struct vq_result *result, bool *ret_new)
 {
     struct vq_coord_call *call = vq_coord_call_find(c, &result->call);
+    uint64_t task = result->stage == c->params.stage ? result->task : VQ_TASK_NONE;
     *ret_new = false;
     if (call != NULL && call->state == CALL_RECEIVED && call->given_up &&
-        result->end != VQ_END_UNKNOWN && call->task == result->task) { /* it came after all */
+        result->end != VQ_END_UNKNOWN && call->task == task) { /* it came after all */
         call->given_up = false;
         call->gathered++;
         call->peer = s == NULL ? 0 : s->peer;
@@ -147,12 +152,12 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
         }
         return VQ_OK;
     }
-    if (call != NULL && call->task != result->task) { /* it was listed under another task */
+    if (call != NULL && call->task != task) { /* it was listed under another task */
         vq_coord_call_drop(c, call);
         call = NULL;
     }
     if (call == NULL) {
-        VQ_TRY(call_create(c, &result->call, result->task, &call));
+        VQ_TRY(call_create(c, &result->call, task, &call));
     } else {
         vq_coord_unlink(&call->mine);
         vq_coord_unlink(&call->order);
@@ -227,6 +232,7 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
         return VQ_OK;
     }
     struct vq_result result = {.call = call->id,
+                               .stage = c->params.stage,
                                .shard = call->shard->no,
                                .task = call->task,
                                .judge = call->shard->judge,

@@ -87,7 +87,8 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->params = *params;
     defaults(&c->params);
     c->now_ns = c->started_ns = now_ns;
-    c->wait_until_ns = params->wait_one_term ? now_ns + params->term_ns : 0;
+    c->wait_until_ns = params->wait_ns > 0 ? now_ns + params->wait_ns : 0;
+    c->session_n = c->fence_n = (uint64_t)params->stage << VQ_COORD_STAGE_BITS;
     c->shard_tasks = vq_grid_shard_tasks(&params->grid);
     c->open = vq_grid_tasks(&params->grid);
     c->counts.state[VQ_TASK_OPEN] = c->counts.outcome[VQ_OUTCOME_NONE] = c->open;
@@ -163,6 +164,7 @@ void vq_coord_destroy(struct vq_coord **coord)
     }
     vq_free(c->lanes);
     vq_coord_queue_free(c);
+    vq_coord_waiting_free(c);
     vq_free(c->outcome);
     vq_free(c->run_name);
     vq_free(c);
@@ -278,7 +280,11 @@ static enum vq_status finish_check(struct vq_coord *c)
     if (!nothing_gathers(c)) {
         return VQ_OK;
     }
-    VQ_TRY(say_end(c, VQ_BYE_DONE, "the run is finished"));
+    if (c->params.more) {
+        VQ_TRY(say_end(c, VQ_BYE_STAGE, "the stage is over"));
+    } else {
+        VQ_TRY(say_end(c, VQ_BYE_DONE, "the run is finished"));
+    }
     c->finished = true;
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
 }

@@ -1,4 +1,6 @@
-/* A run's ranking stage as a state machine: sessions, shards, leases, reservations, batches to commit, the tally, the end.
+/* A stage of a run as a state machine: sessions, shards, leases, reservations, batches to commit, the tally, the end. A run
+ * is one core after the other, in one process and epoch; workers say HELLO to each. What a worker still has of another stage
+ * is recorded and ACKed like anything it brings (rule 3); it reserves, settles and counts nothing here.
  * Pure: (state, event, now) -> actions. It reads no clock, draws nothing, does no I/O; the shell (or the simulation) carries
  * out its actions and tells it what happened.
  *
@@ -35,6 +37,10 @@ struct vq_coord_params {
     struct vq_id run;     /* uid */
     const char *run_name; /* copied */
     uint64_t epoch;       /* durable, higher at each start */
+    uint32_t
+        stage; /* its number in the run; rises in a process. Sessions and fences begin anew above the last stage's */
+    bool
+        more; /* other stages may follow: FINISHED ends the sessions with BYE "stage over" instead of "done" */
     struct vq_grid grid;
     const struct vq_coord_judge *judges; /* grid.judges of them; copied */
     struct vq_hash spec;                 /* of the SPEC body that the shell holds */
@@ -42,7 +48,9 @@ struct vq_coord_params {
     int64_t heartbeat_ns; /* well below the term: a third or less */
     uint32_t orphan_s;    /* as WELCOME says it to local workers; remote ones get orphan_remote_s */
     uint32_t orphan_remote_s;
-    bool wait_one_term; /* not a first start and not after a clean stop: rule 4 */
+    int64_t
+        wait_ns; /* for so long nothing unanswered is leased (rule 4): what is left of one term since the process started;
+                        0: a first start, or one after a clean stop */
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
@@ -55,6 +63,11 @@ struct vq_coord_params {
 enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
                                struct vq_coord **ret_coord, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_coord_destroy(struct vq_coord **coord);
+
+/* Between two stages: says to `to` what workers said to `from` after it was FINISHED (their HELLOs), so that none has to ask
+ * twice. `from` was made with params.more. What `to` says. */
+enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
+                                  int64_t now_ns) VQ_WARN_UNUSED;
 
 /* ---- events ---- */
 
@@ -138,7 +151,8 @@ struct
     enum vq_outcome outcome;
 };
 
-/* What one commit makes durable. The core's memory, unchanged and shared read-only with the shell (also another thread of
+/* What one commit makes durable. Results may be of another stage (their `stage` says so): the store records them, they settle
+ * nothing. The core's memory, unchanged and shared read-only with the shell (also another thread of
  * it) from COMMIT until vq_coord_committed or vq_coord_destroy. */
 struct vq_coord_batch {
     uint64_t no; /* 1, 2, ... in this process */
@@ -243,6 +257,7 @@ struct vq_coord_status {
     uint64_t dropped_full;    /* results that found no room; their worker says them again */
     uint64_t repeated;        /* results of calls already received or committed */
     uint64_t late;            /* results of leases that were over */
+    uint64_t elsewhere;       /* results of other stages; in no judge's counts */
     uint64_t broken;          /* messages that broke a rule */
     uint64_t pauses;          /* of our own loop */
     uint64_t notes_dropped;

@@ -9,6 +9,7 @@
  *     batch.c    what gathers for the next commit; what a commit settles
  *     action.c   the queue of actions and the messages they carry
  *     tally.c    counts and the status
+ *     wait.c     HELLOs between two stages
  *
  * Ownership: a session owns its leases' and calls' links, not the shards and calls; the tables own shards, calls, sessions.
  * A shard lives while it is looked up, ready, leased, or while a call of it is reserved. */
@@ -33,8 +34,8 @@ struct vq_coord_call {
     struct vq_coord_link mine;       /* listed: in its lister's list */
     struct vq_coord_session *lister; /* NULL: its session has ended */
     struct vq_id id;
-    uint64_t task;
-    struct vq_coord_shard *shard; /* not when committed */
+    uint64_t task;                /* VQ_TASK_NONE: of another stage, which reserves nothing here */
+    struct vq_coord_shard *shard; /* not when committed, not of another stage */
     uint64_t peer, session;       /* received: whom to ACK; 0: nobody */
     int64_t listed_ns;
     enum call_state state;
@@ -194,12 +195,19 @@ struct vq_coord_entry {
     uint64_t a; /* shard, sample, task or stamp, by kind */
     uint64_t b;
     struct vq_fence fence;
-    char *text; /* owned; NULL: none */
+    uint32_t stage; /* CANCEL */
+    char *text;     /* owned; NULL: none */
 };
 
 struct vq_coord_queue {
     struct vq_coord_entry *ring; /* a power of two */
     size_t cap, head, count;
+};
+
+struct vq_coord_waiting { /* a HELLO for the next stage */
+    uint64_t peer;
+    struct vq_msg_hello hello;
+    char *texts; /* owned; of its spans */
 };
 
 struct vq_coord_rate {
@@ -259,6 +267,8 @@ struct vq_coord {
     int64_t stop_deadline_ns;
     int64_t linger_until_ns; /* all is settled; 0: not yet */
     bool done, finished;
+    struct vq_coord_waiting *waiting; /* since FINISHED; one a peer */
+    size_t waiting_count, waiting_cap;
 
     struct vq_coord_status
         tally; /* the plain counters of the status; filled up by vq_coord_status_fill */
@@ -418,6 +428,11 @@ bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *res
 
 enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer,
                                      const struct vq_msg *msg) VQ_WARN_UNUSED;
+
+/* wait.c */
+enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer,
+                             const struct vq_msg_hello *hello) VQ_WARN_UNUSED;
+void vq_coord_waiting_free(struct vq_coord *c);
 
 /* coord.c */
 void vq_coord_enter(struct vq_coord *c, int64_t now_ns);

@@ -205,6 +205,9 @@ enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_cancel *cancel)
 {
     struct vq_coord_shard *shard = vq_coord_shard_find(c, cancel->shard);
+    if (cancel->stage != c->params.stage) {
+        return VQ_OK;
+    }
     if (!vq_coord_lease_current(shard, cancel->fence) || shard->holder != s) {
         return VQ_OK;
     }

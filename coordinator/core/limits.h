@@ -2,6 +2,8 @@
 #ifndef VQ_COORD_LIMITS_H
 #define VQ_COORD_LIMITS_H
 
+#define VQ_COORD_STAGE_BITS                                                                        \
+    32u /* sessions and leases of a stage are numbered from stage << this on */
 #define VQ_COORD_JUDGES_MAX    256u
 #define VQ_COORD_VIBES_MAX     4096u
 #define VQ_COORD_TASKS_MAX     UINT64_C(1000000000)

@@ -17,9 +17,25 @@ enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s, co
 
 bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
 {
-    return r->task < vq_grid_tasks(&c->params.grid) && r->shard == vq_coord_shard_of(c, r->task) &&
-           r->judge == r->shard % c->params.grid.judges && r->kind <= VQ_CALL_REPAIR &&
-           r->end < VQ_END__COUNT && r->answer.bytes <= VQ_ANSWER_BYTES_MAX;
+    bool fits =
+        r->stage != c->params.stage || /* another grid */
+        (r->task < vq_grid_tasks(&c->params.grid) && r->shard == vq_coord_shard_of(c, r->task) &&
+         r->judge == r->shard % c->params.grid.judges);
+    return fits && r->kind <= VQ_CALL_REPAIR && r->end < VQ_END__COUNT &&
+           r->answer.bytes <= VQ_ANSWER_BYTES_MAX;
+}
+
+static enum vq_status say_stale(struct vq_coord *c, const struct vq_coord_session *s,
+                                const struct vq_held_lease *listed)
+{
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                   .code = VQ_CANCEL_STALE,
+                                                   .peer = s->peer,
+                                                   .session = s->id,
+                                                   .a = listed->shard,
+                                                   .b = VQ_COORD_ALL,
+                                                   .stage = listed->stage,
+                                                   .fence = listed->fence});
 }
 
 /* A lease that is not current: its worker is told, and may have started calls since it made this list. What is open of the
@@ -33,13 +49,7 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
             VQ_TRY(vq_coord_call_hold(c, s, task));
         }
     }
-    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                   .code = VQ_CANCEL_STALE,
-                                                   .peer = s->peer,
-                                                   .session = s->id,
-                                                   .a = listed->shard,
-                                                   .b = VQ_COORD_ALL,
-                                                   .fence = listed->fence});
+    return say_stale(c, s, listed);
 }
 
 /* Bounds of what one worker may make us remember. */
@@ -50,25 +60,36 @@ static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
+/* Listed calls reserve their tasks; those of other stages have none here. */
+static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_held *held)
+{
+    uint64_t tasks = vq_grid_tasks(&c->params.grid);
+    for (uint32_t n = 0; n < held->calls_count; n++) {
+        const struct vq_held_call *listed = &held->calls[n];
+        if (listed->stage != c->params.stage) {
+            continue;
+        }
+        if (listed->task >= tasks) {
+            return vq_coord_broke(c, s, "a call of a task that does not exist");
+        }
+        VQ_TRY(vq_coord_call_list(c, s, listed));
+    }
+    return VQ_OK;
+}
+
 /* Calls that a worker without a spool is about to make, besides those of its last list (rule 10). */
 static enum vq_status take_more(struct vq_coord *c, struct vq_coord_session *s,
                                 const struct vq_msg_held *held)
 {
-    uint64_t tasks = vq_grid_tasks(&c->params.grid);
     if (!held_fits(c, held)) {
         return vq_coord_broke(c, s, "too many calls are not ACKed");
     }
     if (held->leases_count > 0) {
         return vq_coord_broke(c, s, "leases in a list that only adds calls");
     }
-    for (uint32_t n = 0; n < held->calls_count; n++) {
-        if (held->calls[n].task >= tasks) {
-            return vq_coord_broke(c, s, "a call of a task that does not exist");
-        }
-        VQ_TRY(vq_coord_call_list(c, s, &held->calls[n]));
-    }
     s->calls_listed += held->calls_count;
-    return VQ_OK;
+    return take_calls(c, s, held);
 }
 
 /* HELD and HEARTBEAT (rule 5). */
@@ -76,12 +97,15 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
                                 const struct vq_msg_held *held)
 {
     uint64_t shards = vq_grid_shards(&c->params.grid);
-    uint64_t tasks = vq_grid_tasks(&c->params.grid);
     if (!held_fits(c, held)) {
         return vq_coord_broke(c, s, "too many calls are not ACKed");
     }
     for (uint32_t n = 0; n < held->leases_count; n++) {
         const struct vq_held_lease *listed = &held->leases[n];
+        if (listed->stage != c->params.stage) {
+            VQ_TRY(say_stale(c, s, listed));
+            continue;
+        }
         if (listed->shard >= shards) {
             return vq_coord_broke(c, s, "a lease of a shard that does not exist");
         }
@@ -93,12 +117,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
         }
         VQ_TRY(take_stale(c, s, listed));
     }
-    for (uint32_t n = 0; n < held->calls_count; n++) {
-        if (held->calls[n].task >= tasks) {
-            return vq_coord_broke(c, s, "a call of a task that does not exist");
-        }
-        VQ_TRY(vq_coord_call_list(c, s, &held->calls[n]));
-    }
+    VQ_TRY(take_calls(c, s, held));
     s->calls_listed = held->calls_count;
     s->listed_ns = c->now_ns;
     return vq_coord_leases_unlisted(c, s, held->stamp_ns);
@@ -202,6 +221,22 @@ static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
     }
 }
 
+/* Nothing is taken any more. A HELLO waits for the next stage; it is not answered, so that nobody says it in a circle. */
+static enum vq_status after_end(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
+{
+    if (msg->type == VQ_MSG_BYE) {
+        return VQ_OK;
+    }
+    if (!c->finished) {
+        return vq_coord_bye(c, peer, 0, VQ_BYE_STOPPED, "the run has stopped");
+    }
+    if (!c->params.more) {
+        return vq_coord_bye(c, peer, 0, VQ_BYE_DONE, "the run is finished");
+    }
+    return msg->type == VQ_MSG_HELLO ? vq_coord_wait(c, peer, &msg->u.hello)
+                                     : vq_coord_bye(c, peer, 0, VQ_BYE_STAGE, "the stage is over");
+}
+
 static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
                                const struct vq_msg *msg)
 {
@@ -226,11 +261,7 @@ static enum vq_status dispatch(struct vq_coord *c, struct vq_coord_session *s,
 enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
 {
     if (c->done) {
-        if (msg->type == VQ_MSG_BYE) {
-            return VQ_OK;
-        }
-        return vq_coord_bye(c, peer, 0, c->finished ? VQ_BYE_DONE : VQ_BYE_STOPPED,
-                            c->finished ? "the run is finished" : "the run has stopped");
+        return after_end(c, peer, msg);
     }
     if (msg->type == VQ_MSG_HELLO) {
         return vq_coord_hello(c, peer, &msg->u.hello);

@@ -42,12 +42,16 @@ void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from
 
 void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
 {
-    struct vq_coord_lane *lane =
-        &c->lanes[vq_coord_shard_of(c, result->task) % c->params.grid.judges];
     c->counts.calls++;
     c->counts.ends[result->end]++;
-    lane->counts.calls++;
-    lane->counts.ends[result->end]++;
+    if (result->stage == c->params.stage) {
+        struct vq_coord_lane *lane =
+            &c->lanes[vq_coord_shard_of(c, result->task) % c->params.grid.judges];
+        lane->counts.calls++;
+        lane->counts.ends[result->end]++;
+    } else {
+        c->tally.elsewhere++;
+    }
     c->tally.tokens_in += result->tokens_in;
     c->tally.tokens_out += result->tokens_out;
     c->rate.calls[rate_cell(c)]++;

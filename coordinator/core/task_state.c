@@ -19,7 +19,7 @@ static enum vq_outcome attempt_outcome(const struct vq_task_plan *plan, const st
         return a->answer;
     }
     if (a->repaired != VQ_OUTCOME_NONE) {
-        return vq_outcome_is_vote(a->repaired) ? a->repaired : VQ_OUTCOME_UNPARSEABLE;
+        return vq_outcome_is_good(a->repaired) ? a->repaired : VQ_OUTCOME_UNPARSEABLE;
     }
     if (plan->repair) {
         *ret_wants_repair = true;
@@ -28,7 +28,7 @@ static enum vq_outcome attempt_outcome(const struct vq_task_plan *plan, const st
     return VQ_OUTCOME_UNPARSEABLE;
 }
 
-/* Over the repeats: the first vote; else the first open attempt; else the last outcome. */
+/* Over the repeats: the first good answer; else the first open attempt; else the last outcome. */
 static void attempts_view(const struct vq_task_plan *plan, const struct vq_attempt *attempts,
                           struct vq_task_view *ret_view)
 {
@@ -36,7 +36,7 @@ static void attempts_view(const struct vq_task_plan *plan, const struct vq_attem
         bool wants_repair;
         enum vq_outcome outcome = attempt_outcome(plan, &attempts[r], &wants_repair);
         *ret_view = (struct vq_task_view){outcome, r, wants_repair};
-        if (outcome == VQ_OUTCOME_NONE || vq_outcome_is_vote(outcome) || r == UINT32_MAX) {
+        if (outcome == VQ_OUTCOME_NONE || vq_outcome_is_good(outcome) || r == UINT32_MAX) {
             return;
         }
     }

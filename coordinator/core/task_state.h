@@ -25,7 +25,7 @@ struct vq_task_plan {
 /* What is recorded of one request: a task's repeat number r. */
 struct vq_attempt {
     enum vq_outcome failure; /* of this run's failure row of that request; NONE: there is none */
-    enum vq_outcome answer;  /* vq_verdict_ranker of the standing answer; NONE: there is none */
+    enum vq_outcome answer;  /* vq_verdict_of the standing answer; NONE: there is none */
     enum vq_outcome
         repaired; /* the same of the standing answer to its repair; NONE: there is none */
 };
@@ -40,7 +40,7 @@ struct vq_task_view {
 /* The state of the task (cell, order). attempts[o] points to repeat_max + 1 attempts of order o.
  * In this order: a failure row; not needed (lazy swap, the other order's standing outcome is a parsed equal, N/A or
  * unsure, not audited; or forward's unasked order); answered; open. A failed, refused or unparseable first order does
- * not settle. Of several repeats the first vote stands; without a vote the last repeat's failure or non-vote. */
+ * not settle. Of several repeats the first vote (or text) stands; without one the last repeat's failure or non-vote. */
 void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *const attempts[2],
                    unsigned order, struct vq_task_view *ret_view);
 

@@ -15,17 +15,10 @@
 #ifndef VQ_PIPELINE_METHOD_H
 #define VQ_PIPELINE_METHOD_H
 
+#include "common/judge/stage.h"
 #include "common/judge/template.h"
 #include "common/judge/vectors.h"
 #include "coordinator/pipeline/vibecheck.h"
-
-/* What an answer of the stage is, and so how it is asked and read. */
-enum vq_stage_kind {
-    VQ_STAGE_RANK,   /* sample x judge x vibe x order: a verdict (judge.txt) */
-    VQ_STAGE_PREFER, /* sample x judge x order: a verdict on the whole output (preference.txt) */
-    VQ_STAGE_TEXT,   /* a prompt: any text */
-    VQ_STAGE_EMBED,  /* a batch of texts: a vector each */
-};
 
 /* Who is asked. */
 enum vq_role {

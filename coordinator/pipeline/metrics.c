@@ -184,6 +184,7 @@ static void count_label(struct vq_label_counts *c, enum vq_outcome o, uint32_t o
     case VQ_OUTCOME_TRUNCATED: c->truncated++; break;
     case VQ_OUTCOME_UNPARSEABLE: c->unparseable++; break;
     case VQ_OUTCOME_NONE:
+    case VQ_OUTCOME_TEXT:
     case VQ_OUTCOME_NOT_NEEDED:
     case VQ_OUTCOME_BLOCKED:
     case VQ_OUTCOME_ERROR:

@@ -372,32 +372,32 @@ static void account_json(const struct vq_run *run, const struct vq_account *a, u
     vq_json_str(j, vq_run_dir_name(run->dir));
     vq_json_key(j, "calls");
     vq_json_object(j);
-    count(j, "planned", a->planned);
-    count(j, "first_sends", a->first_sends);
-    count(j, "from_store", a->from_store);
-    count(j, "saved_by_lazy_swap", a->saved_by_lazy_swap);
-    count(j, "not_asked", a->not_asked);
-    count(j, "retried", a->retried);
-    count(j, "repairs", a->repairs);
-    count(j, "asked_again", a->asked_again);
-    count(j, "audit", a->audit);
-    count(j, "not_sent", a->not_sent);
-    count(j, "foreign", a->foreign);
+    count(j, "planned", a->all.planned);
+    count(j, "first_sends", a->all.first_sends);
+    count(j, "from_store", a->all.from_store);
+    count(j, "saved_by_lazy_swap", a->all.saved_by_lazy_swap);
+    count(j, "not_asked", a->all.not_asked);
+    count(j, "retried", a->all.retried);
+    count(j, "repairs", a->all.repairs);
+    count(j, "asked_again", a->all.asked_again);
+    count(j, "audit", a->all.audit);
+    count(j, "not_sent", a->all.not_sent);
+    count(j, "foreign", a->all.foreign);
     count(j, "still_out", still_out);
-    sums(j, &a->all);
+    sums(j, &a->all.sums);
     vq_json_object_end(j);
     vq_json_key(j, "cost_usd");
     if (a->priced) {
-        vq_json_real(j, a->all.cost_usd, 9);
+        vq_json_real(j, a->all.sums.cost_usd, 9);
     } else {
         vq_json_null(j);
     }
     vq_json_key(j, "models");
     vq_json_object(j);
-    for (uint32_t i = 0; i < a->judges_count; i++) {
+    for (uint32_t i = 0; i < a->stages[0].judges_count; i++) {
         vq_json_key(j, run->job->judges[i].name);
         vq_json_object(j);
-        sums(j, &a->judges[i]);
+        sums(j, &a->stages[0].judges[i]);
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
@@ -438,8 +438,8 @@ static enum vq_status account(struct vq_run *run, struct vq_account **ret_accoun
         status = vq_view_begin(run->calls, &view, err);
     }
     if (status == VQ_OK) {
-        status = vq_ledger_account(view, &run->job->plan, &run->owner.uid, outcomes, prices,
-                                   ret_account, err);
+        struct vq_account_plan stage = {&run->job->plan, outcomes, prices};
+        status = vq_ledger_account(view, &run->owner.uid, &stage, 1, ret_account, err);
         vq_view_end(&view);
     }
     vq_free(prices);

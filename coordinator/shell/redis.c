@@ -169,7 +169,8 @@ static enum vq_status connect_client(struct vq_run *run, struct vq_error *err)
         .address = &r->address, .on_up = on_up, .on_down = on_down, .ctx = run};
     VQ_TRY(vq_redis_create(run->loop, &options, &r->client, err));
     return vq_run_state_create(run->loop, r->client, vq_run_dir_name(run->dir), &run->owner,
-                               vq_grid_tasks(&run->job->plan.grid), &r->state, err);
+                               run->job->plan.stage, vq_grid_tasks(&run->job->plan.grid), &r->state,
+                               err);
 }
 
 static void on_server(void *ctx, enum vq_redis_server_state state, const char *text)

@@ -127,7 +127,7 @@ static enum vq_status open_core(struct vq_run *run, struct vq_error *err)
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
         .orphan_remote_s = config->orphan_s,
-        .wait_one_term = !run->begun.first_start && !run->begun.was_clean,
+        .wait_ns = run->begun.first_start || run->begun.was_clean ? 0 : term_ns,
         .remote = run->options->listen != NULL || run->options->workers == 0};
     enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
     vq_free(judges);

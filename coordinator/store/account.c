@@ -5,6 +5,7 @@
  * of one of the first two. Each planned task is one of: asked (first_sends), settled by what the
  * store had (from_store), not needed and never sent (saved_by_lazy_swap), or none of these
  * (not_asked). So both sums of the header hold by construction.
+ * A request that two stages ask is a row of the one that sent it; the other one's task then is from the store.
  * Invariant: memory is a bit a task and repeat in use, plus the workers.
  * Not its job: which answer stands (lookup.c), the JSON. */
 #include "coordinator/store/account.h"
@@ -13,34 +14,61 @@
 
 #include <stdlib.h>
 
-struct vq_accountant {
-    const struct vq_plan *plan;
-    const struct vq_price *prices;
+struct stage {
+    struct vq_account_plan in;
     uint64_t tasks;
     uint8_t *sent[VQ_GENERATION_MAX + 1]; /* a bit a task: asked at this repeat; made when needed */
+};
+
+struct vq_accountant {
+    struct stage *stages;
+    uint32_t stages_count;
     struct vq_account *account;
     size_t workers_cap;
 };
 
-enum vq_status vq_accountant_create(const struct vq_plan *plan, const struct vq_price *prices,
+static enum vq_status stages_fill(struct vq_accountant *a, const struct vq_account_plan *stages)
+{
+    struct vq_account *account = a->account;
+    for (uint32_t i = 0; i < a->stages_count; i++) {
+        const struct vq_grid *grid = &stages[i].plan->grid;
+        a->stages[i].in = stages[i];
+        a->stages[i].tasks = vq_grid_tasks(grid);
+        struct vq_account_stage *s = &account->stages[i];
+        s->part.planned = a->stages[i].tasks;
+        s->judges_count = grid->judges;
+        s->judges = vq_alloc(grid->judges, sizeof(*s->judges));
+        if (s->judges == NULL) {
+            return VQ_NOMEM;
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_accountant_create(const struct vq_account_plan *stages, uint32_t stages_count,
                                     struct vq_accountant **ret_accountant)
 {
+    if (stages_count > VQ_ACCOUNT_STAGES_MAX) {
+        return VQ_LIMIT;
+    }
     struct vq_accountant *a = vq_alloc(1, sizeof(*a));
     if (a == NULL) {
         return VQ_NOMEM;
     }
-    a->plan = plan;
-    a->prices = prices;
-    a->tasks = vq_grid_tasks(&plan->grid);
+    a->stages = vq_alloc(stages_count, sizeof(*a->stages));
     a->account = vq_alloc(1, sizeof(*a->account));
-    if (a->account != NULL) {
-        a->account->planned = a->tasks;
-        a->account->judges_count = plan->grid.judges;
-        a->account->judges = vq_alloc(plan->grid.judges, sizeof(*a->account->judges));
+    enum vq_status status = a->stages == NULL || a->account == NULL ? VQ_NOMEM : VQ_OK;
+    if (status == VQ_OK) {
+        a->account->stages = vq_alloc(stages_count, sizeof(*a->account->stages));
+        status = a->account->stages == NULL ? VQ_NOMEM : VQ_OK;
     }
-    if (a->account == NULL || a->account->judges == NULL) {
+    if (status == VQ_OK) {
+        a->stages_count = a->account->stages_count = stages_count;
+        status = stages_fill(a, stages);
+    }
+    if (status != VQ_OK) {
         vq_accountant_destroy(&a);
-        return VQ_NOMEM;
+        return status;
     }
     *ret_accountant = a;
     return VQ_OK;
@@ -48,14 +76,18 @@ enum vq_status vq_accountant_create(const struct vq_plan *plan, const struct vq_
 
 void vq_accountant_destroy(struct vq_accountant **accountant)
 {
-    if (*accountant == NULL) {
+    struct vq_accountant *a = *accountant;
+    if (a == NULL) {
         return;
     }
-    for (size_t r = 0; r < VQ_COUNT((*accountant)->sent); r++) {
-        vq_free((*accountant)->sent[r]);
+    for (uint32_t i = 0; i < a->stages_count; i++) {
+        for (size_t r = 0; r < VQ_COUNT(a->stages[i].sent); r++) {
+            vq_free(a->stages[i].sent[r]);
+        }
     }
-    vq_account_destroy(&(*accountant)->account);
-    vq_free(*accountant);
+    vq_free(a->stages);
+    vq_account_destroy(&a->account);
+    vq_free(a);
     *accountant = NULL;
 }
 
@@ -64,10 +96,28 @@ void vq_account_destroy(struct vq_account **account)
     if (*account == NULL) {
         return;
     }
-    vq_free((*account)->judges);
+    for (uint32_t i = 0; i < (*account)->stages_count; i++) {
+        vq_free((*account)->stages[i].judges);
+    }
+    vq_free((*account)->stages);
     vq_free((*account)->workers);
     vq_free(*account);
     *account = NULL;
+}
+
+/* Of a row; UINT32_MAX: not in the list. */
+static uint32_t stage_of(const struct vq_accountant *a, const struct vq_call_row *row)
+{
+    uint32_t low = 0, high = a->stages_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (a->stages[middle].in.plan->stage < row->stage) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < a->stages_count && a->stages[low].in.plan->stage == row->stage ? low : UINT32_MAX;
 }
 
 static bool bit_get(const uint8_t *bits, uint64_t i)
@@ -119,12 +169,12 @@ static enum vq_status worker_of(struct vq_accountant *a, struct vq_span name,
     return VQ_OK;
 }
 
-static double cost_of(const struct vq_accountant *a, const struct vq_call_row *row)
+static double cost_of(const struct stage *stage, const struct vq_call_row *row)
 {
-    if (a->prices == NULL || row->judge >= a->plan->grid.judges) {
+    if (stage == NULL || stage->in.prices == NULL || row->judge >= stage->in.plan->grid.judges) {
         return 0;
     }
-    const struct vq_price *price = &a->prices[row->judge];
+    const struct vq_price *price = &stage->in.prices[row->judge];
     double in = price->input_usd > 0 ? price->input_usd : 0;
     double out = price->output_usd > 0 ? price->output_usd : 0;
     return ((double)row->tokens_in * in + (double)row->tokens_out * out) / 1e6;
@@ -149,40 +199,46 @@ static void add(struct vq_account_sums *sums, const struct vq_call_row *row, boo
     sums->cost_usd += cost_usd;
 }
 
-static bool is_audit(const struct vq_accountant *a, uint64_t task)
+static bool is_audit(const struct stage *stage, uint64_t task)
 {
     struct vq_task_plan cell;
-    vq_plan_cell(a->plan, task, &cell);
+    vq_plan_cell(stage->in.plan, task, &cell);
     return cell.swap == VQ_SWAP_LAZY && cell.audited && task % 2 != cell.first;
 }
 
-/* Says what a sent asking was: the first of its task and repeat, or a retry. */
-static enum vq_status classify(struct vq_accountant *a, const struct vq_call_row *row)
+/* Which of its part's counts a sent asking belongs to: the first of its task and repeat, or a retry. `stage` NULL: none. */
+static enum vq_status classify(struct stage *stage, const struct vq_call_row *row,
+                               struct vq_account_part *part, uint64_t **ret_count)
 {
-    struct vq_account *account = a->account;
+    *ret_count = &part->retried;
     if (row->kind == VQ_CALL_REPAIR) {
-        account->repairs++;
+        *ret_count = &part->repairs;
         return VQ_OK;
     }
-    if (row->task >= a->tasks || row->repeat > VQ_GENERATION_MAX || row->foreign) {
-        account->retried++;
+    if (stage == NULL || row->task >= stage->tasks || row->repeat > VQ_GENERATION_MAX ||
+        row->foreign) {
         return VQ_OK;
     }
-    uint8_t **bits = &a->sent[row->repeat];
-    if (*bits == NULL && (*bits = vq_alloc(a->tasks / 8 + 1, 1)) == NULL) {
+    uint8_t **bits = &stage->sent[row->repeat];
+    if (*bits == NULL && (*bits = vq_alloc(stage->tasks / 8 + 1, 1)) == NULL) {
         return VQ_NOMEM;
     }
-    if (bit_get(*bits, row->task)) {
-        account->retried++;
-        return VQ_OK;
-    }
-    (*bits)[row->task / 8] |= (uint8_t)(1u << (row->task % 8));
-    if (row->repeat > 0) {
-        account->asked_again++;
-    } else {
-        account->first_sends++;
+    if (!bit_get(*bits, row->task)) {
+        (*bits)[row->task / 8] |= (uint8_t)(1u << (row->task % 8));
+        *ret_count = row->repeat > 0 ? &part->asked_again : &part->first_sends;
     }
     return VQ_OK;
+}
+
+static void times(struct vq_account *account, const struct vq_call_row *row)
+{
+    if (account->first_unix_ms == 0 || row->started_unix_ms < account->first_unix_ms) {
+        account->first_unix_ms = row->started_unix_ms;
+    }
+    int64_t ended_unix_ms = row->started_unix_ms + row->latency_ms;
+    if (ended_unix_ms > account->last_unix_ms) {
+        account->last_unix_ms = ended_unix_ms;
+    }
 }
 
 enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_row *row)
@@ -191,25 +247,25 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
     struct vq_account_worker *worker;
     VQ_ASSERT(row->end < VQ_END__COUNT);
     VQ_TRY(worker_of(a, row->worker, &worker));
+    uint32_t i = stage_of(a, row);
+    struct stage *stage = i == UINT32_MAX ? NULL : &a->stages[i];
+    struct vq_account_stage *said = i == UINT32_MAX ? NULL : &account->stages[i];
+    struct vq_account_part *part = said == NULL ? &account->all : &said->part;
     bool sent = was_sent(row);
+    double cost_usd = cost_of(stage, row);
     if (sent) {
-        VQ_TRY(classify(a, row));
+        uint64_t *count;
+        VQ_TRY(classify(stage, row, part, &count));
+        ++*count;
     }
-    double cost_usd = cost_of(a, row);
-    add(&account->all, row, sent, cost_usd);
+    part->not_sent += sent ? 0 : 1;
+    part->foreign += row->foreign ? 1 : 0;
+    add(&part->sums, row, sent, cost_usd);
     add(&worker->sums, row, sent, cost_usd);
-    if (row->judge < account->judges_count) {
-        add(&account->judges[row->judge], row, sent, cost_usd);
+    if (said != NULL && row->judge < said->judges_count) {
+        add(&said->judges[row->judge], row, sent, cost_usd);
     }
-    account->not_sent += sent ? 0 : 1;
-    account->foreign += row->foreign ? 1 : 0;
-    if (account->first_unix_ms == 0 || row->started_unix_ms < account->first_unix_ms) {
-        account->first_unix_ms = row->started_unix_ms;
-    }
-    int64_t ended_unix_ms = row->started_unix_ms + row->latency_ms;
-    if (ended_unix_ms > account->last_unix_ms) {
-        account->last_unix_ms = ended_unix_ms;
-    }
+    times(account, row);
     return VQ_OK;
 }
 
@@ -220,43 +276,87 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void count_tasks(struct vq_accountant *a, const uint8_t *outcomes)
+static void count_tasks(const struct stage *stage, struct vq_account_part *part)
 {
-    struct vq_account *account = a->account;
-    for (uint64_t task = 0; task < a->tasks; task++) {
+    const uint8_t *outcomes = stage->in.outcomes;
+    for (uint64_t task = 0; task < stage->tasks; task++) {
         enum vq_outcome outcome = (enum vq_outcome)outcomes[task];
         bool sent = false;
-        if (bit_get(a->sent[0], task)) {
+        if (bit_get(stage->sent[0], task)) {
             uint64_t other = task ^ 1;
             bool saved = vq_outcome_settles((enum vq_outcome)outcomes[other]);
-            account->audit += saved && is_audit(a, task) ? 1 : 0;
+            part->audit += saved && is_audit(stage, task) ? 1 : 0;
             continue;
         }
-        for (size_t r = 1; r < VQ_COUNT(a->sent) && !sent; r++) {
-            sent = bit_get(a->sent[r], task);
+        for (size_t r = 1; r < VQ_COUNT(stage->sent) && !sent; r++) {
+            sent = bit_get(stage->sent[r], task);
         }
         if (outcome == VQ_OUTCOME_NOT_NEEDED && !sent) {
-            account->saved_by_lazy_swap++;
+            part->saved_by_lazy_swap++;
         } else if (sent || vq_outcome_is_answered(outcome)) {
-            account->from_store++;
+            part->from_store++;
         } else {
-            account->not_asked++;
+            part->not_asked++;
         }
     }
 }
 
-enum vq_status vq_accountant_finish(struct vq_accountant *a, const uint8_t *outcomes,
-                                    struct vq_account **ret_account)
+static void sums_add(struct vq_account_sums *to, const struct vq_account_sums *s)
+{
+    to->sent += s->sent;
+    to->answered += s->answered;
+    for (size_t end = 0; end < VQ_END__COUNT; end++) {
+        to->failed[end] += s->failed[end];
+    }
+    to->unknown += s->unknown;
+    to->paid_unused += s->paid_unused;
+    to->tokens_in += s->tokens_in;
+    to->tokens_cached += s->tokens_cached;
+    to->tokens_out += s->tokens_out;
+    to->latency_ms += s->latency_ms;
+    to->cost_usd += s->cost_usd;
+}
+
+static void part_add(struct vq_account_part *to, const struct vq_account_part *p)
+{
+    to->planned += p->planned;
+    to->first_sends += p->first_sends;
+    to->from_store += p->from_store;
+    to->saved_by_lazy_swap += p->saved_by_lazy_swap;
+    to->not_asked += p->not_asked;
+    to->asked_again += p->asked_again;
+    to->retried += p->retried;
+    to->repairs += p->repairs;
+    to->audit += p->audit;
+    to->not_sent += p->not_sent;
+    to->foreign += p->foreign;
+    sums_add(&to->sums, &p->sums);
+}
+
+static bool is_priced(const struct vq_account_stage *said, const struct vq_price *prices)
+{
+    for (uint32_t j = 0; j < said->judges_count; j++) {
+        bool has = prices != NULL && prices[j].input_usd >= 0 && prices[j].output_usd >= 0;
+        if (said->judges[j].answered > 0 && !has) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum vq_status vq_accountant_finish(struct vq_accountant *a, struct vq_account **ret_account)
 {
     struct vq_account *account = a->account;
-    count_tasks(a, outcomes);
+    account->priced = a->stages_count > 0;
+    for (uint32_t i = 0; i < a->stages_count; i++) {
+        struct vq_account_stage *said = &account->stages[i];
+        count_tasks(&a->stages[i], &said->part);
+        part_add(&account->all, &said->part);
+        account->priced = account->priced && a->stages[i].in.prices != NULL &&
+                          is_priced(said, a->stages[i].in.prices);
+    }
     if (account->workers_count > 0) {
         qsort(account->workers, account->workers_count, sizeof(*account->workers), by_name);
-    }
-    account->priced = a->prices != NULL;
-    for (uint32_t j = 0; j < account->judges_count && account->priced; j++) {
-        account->priced = account->judges[j].answered == 0 ||
-                          (a->prices[j].input_usd >= 0 && a->prices[j].output_usd >= 0);
     }
     a->account = NULL;
     *ret_account = account;

@@ -1,5 +1,5 @@
-/* The numbers of accounting.json: a pure fold over a run's ledger rows and its final outcomes. Two
- * sums always hold:
+/* The numbers of accounting.json: a pure fold over a run's ledger rows and the final outcomes of its
+ * stages. Two sums always hold, of each stage and of the run:
  *   planned = first_sends + from_store + saved_by_lazy_swap + not_asked
  *   sent    = first_sends + asked_again + retried + repairs
  * `not_asked` is 0 for a finished run without worker_lost failures. */
@@ -15,6 +15,7 @@
 struct vq_call_row {
     struct vq_id call;
     struct vq_hash request;
+    uint32_t stage; /* that task and judge are numbers of */
     uint64_t task;
     struct vq_fence fence;
     uint32_t judge;
@@ -59,11 +60,14 @@ struct vq_account_worker {
     struct vq_account_sums sums;
 };
 
-struct vq_account {
+/* One stage, or all of them together. */
+struct vq_account_part {
     uint64_t planned;
     uint64_t first_sends; /* tasks whose first asking this run sent */
-    uint64_t from_store;  /* tasks that another run's (or an earlier asking's) answer settled */
-    uint64_t saved_by_lazy_swap; /* swapped orders that were not needed, and not sent */
+    /* Tasks that another run's (or an earlier asking's) answer settled; also one of an earlier stage that asked the same:
+     * the request counts as sent there, and here as from the store */
+    uint64_t from_store;
+    uint64_t saved_by_lazy_swap; /* orders that were not needed, and not sent */
     uint64_t not_asked;
     uint64_t asked_again; /* --retry-failed: tasks x repeats above 0 */
     uint64_t retried;     /* further sends of the same asking */
@@ -71,9 +75,19 @@ struct vq_account {
     uint64_t audit;    /* of first_sends: swapped orders that only the audit asked for */
     uint64_t not_sent; /* ended before anything left this machine */
     uint64_t foreign;
-    struct vq_account_sums all;
-    struct vq_account_sums *judges; /* grid.judges */
+    struct vq_account_sums sums;
+};
+
+struct vq_account_stage {
+    struct vq_account_part part;
+    struct vq_account_sums *judges; /* grid.judges of its plan */
     uint32_t judges_count;
+};
+
+struct vq_account {
+    struct vq_account_part all; /* calls of stages that are not in the list count as retried */
+    struct vq_account_stage *stages;
+    uint32_t stages_count;
     struct vq_account_worker *workers; /* by name */
     size_t workers_count;
     bool priced;           /* every judge that answered has a price */
@@ -81,15 +95,21 @@ struct vq_account {
     int64_t last_unix_ms;
 };
 
-/* A fold: create, row for each ledger row in any order, finish once. `plan` and `prices` (a
- * judge each; NULL: none) are borrowed until finish. */
+/* A stage as it was asked; borrowed until finish. */
+struct vq_account_plan {
+    const struct vq_plan *plan;    /* plan->stage: its number in the ledger */
+    const uint8_t *outcomes;       /* one byte a task */
+    const struct vq_price *prices; /* a judge each; NULL: none */
+};
+
+/* A fold: create, row for each ledger row in any order, finish once. Stages ascend by number; at most VQ_ACCOUNT_STAGES_MAX. */
+#define VQ_ACCOUNT_STAGES_MAX 65536u
 struct vq_accountant;
-enum vq_status vq_accountant_create(const struct vq_plan *plan, const struct vq_price *prices,
+enum vq_status vq_accountant_create(const struct vq_account_plan *stages, uint32_t stages_count,
                                     struct vq_accountant **ret_accountant) VQ_WARN_UNUSED;
 enum vq_status vq_accountant_row(struct vq_accountant *accountant,
                                  const struct vq_call_row *row) VQ_WARN_UNUSED;
-/* `outcomes`: one byte a task. */
-enum vq_status vq_accountant_finish(struct vq_accountant *accountant, const uint8_t *outcomes,
+enum vq_status vq_accountant_finish(struct vq_accountant *accountant,
                                     struct vq_account **ret_account) VQ_WARN_UNUSED;
 void vq_accountant_destroy(struct vq_accountant **accountant);
 void vq_account_destroy(struct vq_account **account);

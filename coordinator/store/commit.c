@@ -101,6 +101,12 @@ static bool fails_task(const struct vq_result *r)
            r->end != VQ_END_UNKNOWN && vq_outcome_is_failed((enum vq_outcome)r->outcome);
 }
 
+/* What a worker still had of another stage: recorded, and that is all. */
+static bool is_elsewhere(const struct commit_ctx *c, const struct vq_result *r)
+{
+    return r->stage != c->plan->stage;
+}
+
 static void touch(struct commit_ctx *c, uint64_t task)
 {
     if (vq_plan_has(c->plan, task)) {
@@ -127,6 +133,9 @@ static enum vq_status prepare(struct commit_ctx *c)
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_result *r = &batch->results[i];
         c->by_call[i] = c->by_request[i] = i;
+        if (is_elsewhere(c, r)) {
+            continue;
+        }
         touch(c, r->task);
         if (fails_task(r) && vq_plan_has(c->plan, r->task)) {
             c->failing[c->failing_count++] =
@@ -279,6 +288,9 @@ static bool only_listed(const struct vq_result *r)
  * was made for may be one that another run's answer stands in front of. */
 static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
 {
+    if (is_elsewhere(c, r)) {
+        return false; /* its plan is not at hand */
+    }
     if (!vq_plan_has(c->plan, r->task)) {
         return true;
     }
@@ -300,6 +312,7 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
     }
     struct vq_call_row row = {.call = r->call,
                               .request = r->request,
+                              .stage = r->stage,
                               .task = r->task,
                               .fence = r->fence,
                               .judge = r->judge,
@@ -322,7 +335,7 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               .worker = worker,
                               .model = r->model,
                               .error = r->error};
-    if (only_listed(r) && !row.foreign) {
+    if (only_listed(r) && !row.foreign && !is_elsewhere(c, r)) {
         request_of(c, r->task, r->repeat, &row.request);
     }
     struct vq_ledger_key key = vq_ledger_key_call(c->run, &r->call);

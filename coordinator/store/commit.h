@@ -54,7 +54,9 @@ struct vq_commit {
     uint64_t foreign_task;
 };
 
-/* Job of the thread pool; touches no loop. All or nothing, and durable on return:
+/* Results whose `stage` is not the plan's are recorded (answer, ledger row) and settle nothing; they are not foreign.
+ *
+ * Job of the thread pool; touches no loop. All or nothing, and durable on return:
  *   - answers: the first one wins;
  *   - ledger rows: a known call id changes nothing, except that an `unknown` call may turn out to
  *     have ended;

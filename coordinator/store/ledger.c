@@ -50,18 +50,17 @@ static enum vq_status account_row(void *ctx, const struct vq_call_row *row)
     return vq_accountant_row(ctx, row);
 }
 
-enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_plan *plan,
-                                 const struct vq_id *run, const uint8_t *outcomes,
-                                 const struct vq_price *prices, struct vq_account **ret_account,
-                                 struct vq_error *err)
+enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_id *run,
+                                 const struct vq_account_plan *stages, uint32_t stages_count,
+                                 struct vq_account **ret_account, struct vq_error *err)
 {
     struct vq_accountant *accountant = NULL;
-    enum vq_status status = vq_accountant_create(plan, prices, &accountant);
+    enum vq_status status = vq_accountant_create(stages, stages_count, &accountant);
     if (status == VQ_OK) {
         status = vq_ledger_scan(view, run, account_row, accountant, err);
     }
     if (status == VQ_OK) {
-        status = vq_accountant_finish(accountant, outcomes, ret_account);
+        status = vq_accountant_finish(accountant, ret_account);
     }
     vq_accountant_destroy(&accountant);
     return status;

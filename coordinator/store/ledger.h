@@ -11,11 +11,11 @@ typedef enum vq_status (*vq_ledger_row_fn)(void *ctx, const struct vq_call_row *
 enum vq_status vq_ledger_scan(struct vq_view *view, const struct vq_id *run, vq_ledger_row_fn row,
                               void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The totals of a run from its ledger and the final outcomes (one byte a task). The caller
- * destroys *ret_account. */
-enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_plan *plan,
-                                 const struct vq_id *run, const uint8_t *outcomes,
-                                 const struct vq_price *prices, struct vq_account **ret_account,
+/* The totals of a run from its ledger, and the plans and final outcomes of its stages, ascending. The caller destroys
+ * *ret_account. */
+enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_id *run,
+                                 const struct vq_account_plan *stages, uint32_t stages_count,
+                                 struct vq_account **ret_account,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

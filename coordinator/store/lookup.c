@@ -39,9 +39,9 @@ static enum vq_status load_failure(const struct vq_view *view, const struct vq_i
     return VQ_OK;
 }
 
-static enum vq_outcome verdict_of(const struct vq_answer *a)
+static enum vq_outcome verdict_of(const struct vq_plan *plan, const struct vq_answer *a)
 {
-    return vq_verdict_ranker(a->answer, a->finish_reason, a->refusal);
+    return vq_verdict_of(plan->kind, a->answer, a->finish_reason, a->refusal);
 }
 
 static enum vq_status load_attempt(const struct vq_view *view, const struct vq_plan *plan,
@@ -54,14 +54,14 @@ static enum vq_status load_attempt(const struct vq_view *view, const struct vq_p
     VQ_TRY(load_failure(view, run, request, &attempt.failure, err));
     enum vq_status status = vq_cell_answer(view, request, &answer, err);
     if (status == VQ_OK) {
-        attempt.answer = verdict_of(&answer);
+        attempt.answer = verdict_of(plan, &answer);
     }
     if (status == VQ_OK && repair && attempt.answer == VQ_OUTCOME_UNPARSEABLE) {
         struct vq_hash again;
         vq_plan_repair(plan, task, request, answer.answer, &again);
         status = vq_cell_answer(view, &again, &answer, err);
         if (status == VQ_OK) {
-            attempt.repaired = verdict_of(&answer);
+            attempt.repaired = verdict_of(plan, &answer);
         }
     }
     if (status != VQ_OK && status != VQ_NOT_FOUND) {
@@ -71,7 +71,7 @@ static enum vq_status load_attempt(const struct vq_view *view, const struct vq_p
     return VQ_OK;
 }
 
-/* Further repeats matter only after one that ended without a vote. */
+/* Further repeats matter only after one that ended without what was asked for. */
 static bool moves_on(const struct vq_attempt *a, bool repair)
 {
     if (a->failure != VQ_OUTCOME_NONE) {
@@ -79,7 +79,7 @@ static bool moves_on(const struct vq_attempt *a, bool repair)
     }
     bool open = a->answer == VQ_OUTCOME_NONE ||
                 (repair && a->answer == VQ_OUTCOME_UNPARSEABLE && a->repaired == VQ_OUTCOME_NONE);
-    return !open && !vq_outcome_is_vote(a->answer) && !vq_outcome_is_vote(a->repaired);
+    return !open && !vq_outcome_is_good(a->answer) && !vq_outcome_is_good(a->repaired);
 }
 
 static enum vq_status load_attempts(const struct vq_view *view, const struct vq_plan *plan,

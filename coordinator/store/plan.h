@@ -1,4 +1,4 @@
-/* What a ranking stage asks, as the store needs it: from a task to its request hashes and to the
+/* What a stage asks, as the store needs it: from a task to its request hashes and to the
  * plan of its cell. Pure; read by two threads at once, so nothing in it changes while a run goes
  * on. The shell fills it; everything is borrowed and outlives the store's use of it. */
 #ifndef VQ_COORDINATOR_STORE_PLAN_H
@@ -10,7 +10,12 @@
 
 #define VQ_GENERATION_MAX 63 /* so often may a run be resumed with --retry-failed */
 
+/* A stage of texts or vectors is a grid of one vibe, without repair: `swap` VQ_SWAP_NONE, the template VQ_TEMPLATE_AS_IS, one
+ * axis with empty texts; sample.a is the system part, sample.prompt the user part, sample.b what makes an asking again
+ * distinct. */
 struct vq_plan {
+    enum vq_stage_kind kind; /* how its answers are read */
+    uint32_t stage;          /* its number in the run; results of other stages settle nothing */
     struct vq_grid grid;
     const struct vq_sample_id *samples; /* grid.samples */
     const struct vq_asker *askers;      /* grid.judges; `repair` NULL: no repair */

@@ -155,10 +155,15 @@ static void put_text(struct vq_buf *out, struct vq_span text, size_t bytes_max)
     vq_buf_append(out, text.at, bytes);
 }
 
+static uint8_t version_of(enum vq_record_kind kind)
+{
+    return kind == VQ_RECORD_CALL ? VQ_RECORD_CALL_VERSION : VQ_RECORD_VERSION;
+}
+
 static void begin(struct vq_buf *out, enum vq_record_kind kind)
 {
     vq_buf_clear(out);
-    put_number(out, VQ_RECORD_VERSION, 1);
+    put_number(out, version_of(kind), 1);
     put_number(out, (uint64_t)kind, 1);
     put_number(out, 0, 6);
 }
@@ -216,6 +221,7 @@ void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call
                (uint64_t)((row->final ? CALL_FINAL : 0) | (row->refusal ? CALL_REFUSAL : 0) |
                           (row->used ? CALL_USED : 0) | (row->foreign ? CALL_FOREIGN : 0)),
                1);
+    put_number(out, row->stage, 4);
     put_number(out, row->task, 8);
     put_number(out, row->fence.epoch, 8);
     put_number(out, row->fence.n, 8);
@@ -316,7 +322,7 @@ static enum vq_status open_value(struct vq_span key, struct vq_span value, enum 
     if (crc != checksum(key, value.at, value.bytes)) {
         return VQ_CORRUPT;
     }
-    if (value.at[0] != VQ_RECORD_VERSION) {
+    if (value.at[0] < VQ_RECORD_VERSION || value.at[0] > (char)version_of(kind)) {
         return VQ_VERSION;
     }
     *ret_reader = (struct reader){.at = value.at + VQ_RECORD_HEAD_BYTES,
@@ -367,6 +373,7 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
     row.refusal = (flags & CALL_REFUSAL) != 0;
     row.used = (flags & CALL_USED) != 0;
     row.foreign = (flags & CALL_FOREIGN) != 0;
+    row.stage = value.at[0] >= VQ_RECORD_CALL_VERSION ? (uint32_t)take_number(&r, 4) : 0;
     row.task = take_number(&r, 8);
     row.fence.epoch = take_number(&r, 8);
     row.fence.n = take_number(&r, 8);

@@ -8,7 +8,9 @@
 #include "coordinator/store/calls.h"
 #include "coordinator/store/lookup.h"
 
-#define VQ_RECORD_VERSION    1
+#define VQ_RECORD_VERSION 1
+#define VQ_RECORD_CALL_VERSION                                                                     \
+    2 /* of ledger rows of calls; 1: before there were stages, read as stage 0 */
 #define VQ_RECORD_HEAD_BYTES 8
 #define VQ_RECORD_NAME_BYTES 256 /* of finish_reason, model, fingerprint, error as stored: cut */
 #define VQ_RECORD_BYTES_MAX  (VQ_ANSWER_BYTES_MAX + 4096)

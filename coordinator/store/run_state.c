@@ -24,8 +24,9 @@
 #define KEY_BYTES     (PREFIX_BYTES + 32)
 #define OWNER_BYTES   (VQ_HEX_BYTES(VQ_ID_BYTES) * 2 + 24)
 #define NUMBER_BYTES  24
+#define COMMIT_BYTES  40
 #define UPDATES_MAX   (32u << 20)
-#define FIXED_KEYS    3
+#define FIXED_KEYS    4
 #define FILL_ARGS_MAX (2 + 4 + 2 * 256)
 
 struct op {
@@ -56,6 +57,7 @@ struct vq_run_state {
     struct vq_loop *loop;
     struct vq_redis *redis;
     struct vq_owner mine;
+    uint32_t stage;
     uint64_t tasks;
     uint64_t blocks;
     bool damaged; /* a script ended in an error: rebuild */
@@ -80,7 +82,7 @@ static void owner_text(const struct vq_owner *owner, char ret_text[OWNER_BYTES])
 
 enum vq_status vq_run_state_create(struct vq_loop *loop, struct vq_redis *redis,
                                    const char *run_name, const struct vq_owner *mine,
-                                   uint64_t tasks, struct vq_run_state **ret_state,
+                                   uint32_t stage, uint64_t tasks, struct vq_run_state **ret_state,
                                    struct vq_error *err)
 {
     uint64_t blocks = tasks / VQ_STATE_BLOCK_TASKS + (tasks % VQ_STATE_BLOCK_TASKS != 0 ? 1 : 0);
@@ -92,8 +94,12 @@ enum vq_status vq_run_state_create(struct vq_loop *loop, struct vq_redis *redis,
     if (state == NULL) {
         return VQ_NOMEM;
     }
-    *state = (struct vq_run_state){
-        .loop = loop, .redis = redis, .mine = *mine, .tasks = tasks, .blocks = blocks};
+    *state = (struct vq_run_state){.loop = loop,
+                                   .redis = redis,
+                                   .mine = *mine,
+                                   .stage = stage,
+                                   .tasks = tasks,
+                                   .blocks = blocks};
     vq_hex(mine->uid.b, VQ_ID_BYTES, state->uid);
     owner_text(mine, state->owner);
     int n =
@@ -316,11 +322,11 @@ struct keys {
     uint32_t count;
 };
 
-/* Keys of the blocks first .. first + blocks - 1, after the three fixed ones. */
+/* Keys of the blocks first .. first + blocks - 1, after the fixed ones. */
 static enum vq_status keys_make(const struct vq_run_state *state, uint64_t first, uint64_t blocks,
                                 struct keys *ret_keys)
 {
-    static const char *const names[FIXED_KEYS] = {"owner", "commit", "tally"};
+    static const char *const names[FIXED_KEYS] = {"owner", "commit", "tally", "columns"};
     struct keys *k = ret_keys;
     k->spans = vq_alloc(FIXED_KEYS + blocks, sizeof(*k->spans));
     k->blocks = vq_alloc(blocks, sizeof(*k->blocks));
@@ -334,7 +340,8 @@ static enum vq_status keys_make(const struct vq_run_state *state, uint64_t first
         k->spans[i] = vq_span_str(k->texts[i]);
     }
     for (uint64_t i = 0; i < blocks; i++) {
-        (void)snprintf(k->blocks[i], KEY_BYTES, "%srank:%" PRIu64, state->prefix, first + i);
+        (void)snprintf(k->blocks[i], KEY_BYTES, "%s%" PRIu32 ":%" PRIu64, state->prefix,
+                       state->stage, first + i);
         k->spans[FIXED_KEYS + i] = vq_span_str(k->blocks[i]);
     }
     k->count = (uint32_t)(FIXED_KEYS + blocks);
@@ -374,22 +381,28 @@ static struct vq_span number(char buf[NUMBER_BYTES], uint64_t value)
     return vq_span_str(buf);
 }
 
+/* The commit key's value: another stage's never equals it. */
+static struct vq_span commit_text(const struct vq_run_state *state, char buf[COMMIT_BYTES],
+                                  uint64_t n)
+{
+    (void)snprintf(buf, COMMIT_BYTES, "%" PRIu32 ":%" PRIu64, state->stage, n);
+    return vq_span_str(buf);
+}
+
 void vq_run_state_begin(struct vq_run_state *state, const struct vq_owner *before, uint64_t n,
                         vq_state_sync_fn done, void *ctx)
 {
     struct op *op = op_new(state, VQ_STATE_SCRIPT_BEGIN, ctx);
     op->done.sync = done;
     op->sync = VQ_SYNC_REBUILD;
-    char was[OWNER_BYTES] = "", epoch[NUMBER_BYTES], now[NUMBER_BYTES], behind[NUMBER_BYTES];
+    char was[OWNER_BYTES] = "", epoch[NUMBER_BYTES], now[COMMIT_BYTES], behind[COMMIT_BYTES];
     if (before != NULL) {
         owner_text(before, was);
     }
-    struct vq_span args[] = {vq_span_str(state->owner),
-                             vq_span_str(was),
-                             vq_span_str(state->uid),
-                             number(epoch, state->mine.epoch),
-                             number(now, n),
-                             n == 0 ? vq_span_str("-") : number(behind, n - 1)};
+    struct vq_span args[] = {
+        vq_span_str(state->owner),  vq_span_str(was),
+        vq_span_str(state->uid),    number(epoch, state->mine.epoch),
+        commit_text(state, now, n), n == 0 ? vq_span_str("-") : commit_text(state, behind, n - 1)};
     send_op(op, 0, 0, args, VQ_COUNT(args));
 }
 
@@ -447,8 +460,8 @@ void vq_run_state_fill_end(struct vq_run_state *state, uint64_t n, vq_state_done
 {
     struct op *op = op_new(state, VQ_STATE_SCRIPT_FILL_END, ctx);
     op->done.plain = done;
-    char now[NUMBER_BYTES];
-    struct vq_span args[] = {vq_span_str(state->owner), number(now, n)};
+    char now[COMMIT_BYTES];
+    struct vq_span args[] = {vq_span_str(state->owner), commit_text(state, now, n)};
     send_op(op, 0, 0, args, VQ_COUNT(args));
 }
 
@@ -503,9 +516,9 @@ static void send_runs(struct op *op, uint64_t n, struct vq_standing *sorted, siz
         op_worse(op, runs.status, "a commit is too large for one Redis command");
         op_defer(op);
     } else {
-        char now[NUMBER_BYTES], before[NUMBER_BYTES];
-        struct vq_span args[] = {vq_span_str(state->owner), number(now, n),
-                                 n == 0 ? vq_span_str("-") : number(before, n - 1),
+        char now[COMMIT_BYTES], before[COMMIT_BYTES];
+        struct vq_span args[] = {vq_span_str(state->owner), commit_text(state, now, n),
+                                 n == 0 ? vq_span_str("-") : commit_text(state, before, n - 1),
                                  vq_buf_span(&runs)};
         send_op(op, first, count == 0 ? 0 : last - first + 1, args, VQ_COUNT(args));
     }
@@ -572,8 +585,8 @@ static enum vq_status read_block(struct op *op, uint64_t block, uint64_t n)
 {
     struct vq_run_state *state = op->state;
     struct keys keys;
-    char now[NUMBER_BYTES];
-    struct vq_span args[] = {vq_span_str(state->owner), number(now, n)};
+    char now[COMMIT_BYTES];
+    struct vq_span args[] = {vq_span_str(state->owner), commit_text(state, now, n)};
     struct piece *piece = vq_alloc(1, sizeof(*piece));
     enum vq_status status = piece == NULL ? VQ_NOMEM : keys_make(state, block, 1, &keys);
     if (status == VQ_OK) {

@@ -1,9 +1,13 @@
-/* A run's state in Redis: who owns it, the number of the last commit, one byte a task, and a tally
+/* A run's state in Redis: who owns it, the number of the last commit, and of the stage that goes on one byte a task and a tally
  * by outcome. All of it can be rebuilt from the call store. Keys, RUN being NAME.UID8:
  *   vibeq:{RUN}:owner         uid, epoch, nonce in hex
- *   vibeq:{RUN}:commit        n; absent while the columns are being filled
- *   vibeq:{RUN}:rank:BLOCK    outcomes of VQ_STATE_BLOCK_TASKS tasks each
+ *   vibeq:{RUN}:commit        STAGE:n; absent while the columns are being filled
  *   vibeq:{RUN}:tally         outcome -> tasks
+ *   vibeq:{RUN}:columns       the names of the blocks
+ *   vibeq:{RUN}:STAGE:BLOCK   outcomes of VQ_STATE_BLOCK_TASKS tasks each
+ * Redis holds the columns of one stage. Each stage has a state of its own on the same connection: what it finds of another stage
+ * makes begin say rebuild, and its wipe removes that. n goes on counting from stage to stage.
+ *
  * Each write is one script that checks owner and n first. Asynchronous on the loop; every operation
  * calls back exactly once, also when the state is destroyed (VQ_UNAVAILABLE), never from inside the
  * call that started it.
@@ -30,10 +34,10 @@ struct vq_owner {
     struct vq_id nonce;
 };
 
-/* `redis` is borrowed and outlives the state, and was made on `loop`; `run_name` is copied. */
+/* `redis` is borrowed and outlives the state, and was made on `loop`; `run_name` is copied; `tasks` of the stage. */
 enum vq_status vq_run_state_create(struct vq_loop *loop, struct vq_redis *redis,
                                    const char *run_name, const struct vq_owner *mine,
-                                   uint64_t tasks, struct vq_run_state **ret_state,
+                                   uint32_t stage, uint64_t tasks, struct vq_run_state **ret_state,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 void vq_run_state_destroy(struct vq_run_state **state);
 
@@ -71,7 +75,7 @@ void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_
 void vq_run_state_check(struct vq_run_state *state, vq_state_done_fn done, void *ctx);
 /* The whole stage's column, read together with owner and n. */
 void vq_run_state_read(struct vq_run_state *state, uint64_t n, vq_state_read_fn done, void *ctx);
-/* Removes this run's keys (of a finished run on a shared server). */
+/* Removes this run's keys, of whatever stage (of a finished run on a shared server). */
 void vq_run_state_drop(struct vq_run_state *state, vq_state_done_fn done, void *ctx);
 
 #endif

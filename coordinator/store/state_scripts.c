@@ -1,12 +1,12 @@
 /* What Redis runs for a run's state, one script an operation: first the checks, then all of the
- * work.
+ * work. The columns' names are kept in a set, since a stage removes those of the one before it; they share RUN's slot.
  * Invariants: the tally changes by what the column's bytes change, counted here; a commit number
  * goes up by one and only for its owner; a script that was done already does nothing and says ok.
  * Not its job: deciding what a refusal means (run_state.c). */
 #include "coordinator/store/state_scripts.h"
 
 const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
-    /* ARGV: me, before, uid, epoch, n, n - 1 */
+    /* ARGV: me, before, uid, epoch, n, n - 1; each n as STAGE:n */
     [VQ_STATE_SCRIPT_BEGIN] =
         "local o = redis.call('GET', KEYS[1])\n"
         "local c = redis.call('GET', KEYS[2])\n"
@@ -30,8 +30,10 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
         "  local uid, epoch = string.match(o, '^(%x+):(%d+):')\n"
         "  if uid ~= ARGV[2] or tonumber(epoch) >= tonumber(ARGV[3]) then return {'owner', o} end\n"
         "end\n"
+        "for _, k in ipairs(redis.call('SMEMBERS', KEYS[4])) do redis.call('DEL', k) end\n"
         "redis.call('DEL', unpack(KEYS))\n"
         "redis.call('SET', KEYS[1], ARGV[1])\n"
+        "for i = 5, #KEYS do redis.call('SADD', KEYS[4], KEYS[i]) end\n"
         "redis.call('HSET', KEYS[3], '0', ARGV[4])\n"
         "return {'ok', ''}\n",
     /* ARGV: me, number of pieces, then offset and bytes of each, then pairs for the tally */
@@ -41,7 +43,7 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
         "if redis.call('EXISTS', KEYS[2]) == 1 then return {'commit', 'not being filled'} end\n"
         "local at = 3\n"
         "for i = 1, tonumber(ARGV[2]) do\n"
-        "  redis.call('SETRANGE', KEYS[3 + i], ARGV[at], ARGV[at + 1])\n"
+        "  redis.call('SETRANGE', KEYS[4 + i], ARGV[at], ARGV[at + 1])\n"
         "  at = at + 2\n"
         "end\n"
         "for i = at, #ARGV, 2 do redis.call('HINCRBY', KEYS[3], ARGV[i], ARGV[i + 1]) end\n"
@@ -91,9 +93,11 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
                              "if o ~= ARGV[1] then return {'owner', o or ''} end\n"
                              "local c = redis.call('GET', KEYS[2])\n"
                              "if c ~= ARGV[2] then return {'commit', c or 'none'} end\n"
-                             "return {'ok', redis.call('GET', KEYS[4]) or ''}\n",
+                             "return {'ok', redis.call('GET', KEYS[5]) or ''}\n",
     [VQ_STATE_SCRIPT_DROP] = "local o = redis.call('GET', KEYS[1])\n"
                              "if o and o ~= ARGV[1] then return {'owner', o} end\n"
+                             "for _, k in ipairs(redis.call('SMEMBERS', KEYS[4])) do "
+                             "redis.call('DEL', k) end\n"
                              "redis.call('DEL', unpack(KEYS))\n"
                              "return {'ok', ''}\n",
 };

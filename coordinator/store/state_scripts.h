@@ -1,5 +1,5 @@
-/* Private to the store: the Lua scripts of run_state.c. KEYS: owner, commit, tally, blocks of a
- * column. ARGV[1] is always the owner that I am. Replies: {word, detail}. */
+/* Private to the store: the Lua scripts of run_state.c. KEYS: owner, commit, tally, columns,
+ * blocks of a column. ARGV[1] is always the owner that I am. Replies: {word, detail}. */
 #ifndef VQ_COORDINATOR_STORE_STATE_SCRIPTS_H
 #define VQ_COORDINATOR_STORE_STATE_SCRIPTS_H
 

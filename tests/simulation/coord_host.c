@@ -24,7 +24,7 @@ void sim_coord_start(struct sim *s)
     }
     struct sim_coord *co = &s->coord;
     s->params.epoch = ++co->epoch;
-    s->params.wait_one_term = co->ever && !co->clean;
+    s->params.wait_ns = co->ever && !co->clean ? s->term_ns : 0;
     s->params.remote = true;
     co->ever = true;
     co->fence_n = 0;
@@ -39,7 +39,7 @@ void sim_coord_start(struct sim *s)
         return;
     }
     sim_say(s, "coordinator starts, epoch %llu%s", (unsigned long long)co->epoch,
-            s->params.wait_one_term ? ", waits one term" : "");
+            s->params.wait_ns > 0 ? ", waits one term" : "");
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
         w->child = false;

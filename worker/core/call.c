@@ -23,7 +23,8 @@ static double estimate(const struct vq_work *w, const struct vq_work_ask *ask)
         template = w->spec->repair;
     }
     bytes += vq_template_text(template).bytes;
-    return (double)bytes / VQ_WORK_BYTES_PER_TOKEN + judge->judge.max_tokens;
+    uint32_t answer = w->spec->kind == VQ_STAGE_EMBED ? 0 : judge->judge.max_tokens;
+    return (double)bytes / VQ_WORK_BYTES_PER_TOKEN + answer;
 }
 
 static void put_id(struct vq_work *w, struct vq_id *ret_id)
@@ -40,7 +41,9 @@ static void fill_call(struct vq_work *w, struct vq_work_ask *ask, struct vq_work
 {
     const struct vq_work_lease *lease = ask->lease;
     const struct vq_asker *asker = &w->spec->judges[lease->judge].asker;
-    *call = (struct vq_work_call){.shard = lease->shard,
+    *call = (struct vq_work_call){.stage_kind = w->spec->kind,
+                                  .stage = w->spec->stage,
+                                  .shard = lease->shard,
                                   .fence = lease->fence,
                                   .task = ask->task,
                                   .judge = lease->judge,
@@ -76,6 +79,7 @@ static void start(struct vq_work *w, struct vq_work_pool *pool, struct vq_work_a
     fill_call(w, ask, &flight->call);
     flight->started_ns = w->now_ns;
     flight->reserved = tokens;
+    flight->pool = flight->call.judge;
     if (!vq_work_ok(
             w, vq_work_table_put(&w->flights_by_id, vq_work_key_id(&flight->call.id), flight))) {
         vq_free(flight);
@@ -158,11 +162,10 @@ static uint64_t bounded(uint64_t tokens)
 static void settle_pace(struct vq_work *w, const struct vq_work_flight *flight,
                         const struct vq_work_reply *reply)
 {
-    uint32_t judge = flight->call.judge;
-    if (w->spec == NULL || judge >= w->spec->judges_count) {
+    if (flight->pool == UINT32_MAX) {
         return;
     }
-    struct vq_work_pool *pool = &w->pools[judge];
+    struct vq_work_pool *pool = &w->pools[flight->pool];
     uint64_t used = bounded(reply->tokens_in) + bounded(reply->tokens_out);
     pool->in_flight--;
     if (reply->end == VQ_END_NETWORK) {
@@ -187,6 +190,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
     settle_pace(w, flight, reply);
     const struct vq_work_call *call = &flight->call;
     struct vq_result result = {.call = call->id,
+                               .stage = call->stage,
                                .shard = call->shard,
                                .fence = call->fence,
                                .task = call->task,
@@ -261,13 +265,14 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     }
 }
 
-static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result)
+static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
+                        const struct vq_work_flight *flight)
 {
-    enum vq_outcome outcome =
-        vq_verdict_ranker(result->answer, result->finish_reason, result->refusal);
-    bool repair =
-        outcome == VQ_OUTCOME_UNPARSEABLE && result->kind == VQ_CALL_ASK && w->spec->repair != NULL;
-    vq_work_pool_answered(w, result->judge);
+    enum vq_outcome outcome = vq_verdict_of(flight->call.stage_kind, result->answer,
+                                            result->finish_reason, result->refusal);
+    bool repair = outcome == VQ_OUTCOME_UNPARSEABLE && result->kind == VQ_CALL_ASK &&
+                  result->stage == w->spec->stage && w->spec->repair != NULL;
+    vq_work_pool_answered(w, flight->pool);
     result->outcome = (uint8_t)outcome;
     if (!repair) {
         result->final = true;
@@ -321,7 +326,9 @@ static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_resul
     const struct vq_sample *sample = &ask->lease->sample->text;
     size_t longest = sample->a.bytes > sample->b.bytes ? sample->a.bytes : sample->b.bytes;
     size_t sent = ask->output_bytes_max > 0 ? ask->output_bytes_max : longest;
-    if (!w->spec->truncate || ask->kind != VQ_CALL_ASK || sent / 2 < VQ_WORK_OUTPUT_BYTES_MIN) {
+    bool has_outputs = w->spec->kind == VQ_STAGE_RANK || w->spec->kind == VQ_STAGE_PREFER;
+    if (!w->spec->truncate || !has_outputs || ask->kind != VQ_CALL_ASK ||
+        sent / 2 < VQ_WORK_OUTPUT_BYTES_MIN) {
         settle(w, ask, result, VQ_OUTCOME_TOO_LONG);
         return;
     }
@@ -335,14 +342,15 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     struct vq_work_ask *ask = vq_work_ask_find(w, result->shard, result->fence, result->task);
     ask = ask != NULL && ask->state == VQ_WORK_ASK_CALLING ? ask : NULL;
     vq_work_outbox_send(w, read->result);
-    vq_work_pool_heard(w, result->judge, (enum vq_call_end)result->end);
+    uint32_t pool = read->flight->pool;
+    vq_work_pool_heard(w, pool, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {
-        vq_work_pool_refused(w, result->judge, read->flight->started_ns, read->retry_after_ms);
+        vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms);
     } else if (result->end == VQ_END_CLOSED) {
-        vq_work_pool_close(w, result->judge, read->pool, result->error);
+        vq_work_pool_close(w, pool, read->pool, result->error);
     }
     switch ((enum vq_call_end)result->end) {
-    case VQ_END_ANSWER: read_answer(w, ask, result); break;
+    case VQ_END_ANSWER: read_answer(w, ask, result, read->flight); break;
     case VQ_END_RATE:
     case VQ_END_CLOSED:
         if (ask != NULL) {

@@ -199,8 +199,8 @@ struct vq_work_ask *vq_work_ask_find(struct vq_work *w, uint64_t shard, struct v
 /* ---- giving back ---- */
 
 /* Room for so many tasks; NULL when there is no memory (sticks). */
-static struct vq_work_cancel *returned(struct vq_work *w, uint64_t shard, struct vq_fence fence,
-                                       uint32_t tasks_max)
+static struct vq_work_cancel *returned(struct vq_work *w, uint32_t stage, uint64_t shard,
+                                       struct vq_fence fence, uint32_t tasks_max)
 {
     struct vq_work_cancel *cancel =
         vq_alloc(1, sizeof(*cancel) + (size_t)tasks_max * sizeof(cancel->tasks[0]));
@@ -209,6 +209,7 @@ static struct vq_work_cancel *returned(struct vq_work *w, uint64_t shard, struct
         return NULL;
     }
     vq_work_list_init(&cancel->link);
+    cancel->stage = stage;
     cancel->shard = shard;
     cancel->fence = fence;
     return cancel;
@@ -234,7 +235,7 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
     if (count == 0) {
         return;
     }
-    struct vq_work_cancel *cancel = returned(w, lease->shard, lease->fence, count);
+    struct vq_work_cancel *cancel = returned(w, w->spec->stage, lease->shard, lease->fence, count);
     if (cancel == NULL) {
         return;
     }
@@ -287,7 +288,7 @@ static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
         return "this worker is leaving";
     }
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &w->spec_wanted) ||
-        msg->judge >= w->spec->judges_count) {
+        msg->stage != w->spec->stage || msg->judge >= w->spec->judges_count) {
         return "its judge is not in the SPEC";
     }
     if (w->pools[msg->judge].state != VQ_POOL_OPEN) {
@@ -414,7 +415,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     if (why != NULL) {
         vq_work_note(w, w->draining ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
                      "gave back shard %llu: %s", (unsigned long long)msg->shard, why);
-        struct vq_work_cancel *cancel = returned(w, msg->shard, msg->fence, 0);
+        struct vq_work_cancel *cancel = returned(w, msg->stage, msg->shard, msg->fence, 0);
         if (cancel != NULL) {
             say_returned(w, cancel);
         }

@@ -89,7 +89,7 @@ void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result)
 }
 
 /* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so it settles by itself
- * unless a repair is due. */
+ * unless a repair is due. How another stage's are read is not known here, and nobody needs it. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
     while (!vq_work_list_empty(&w->unread)) {
@@ -97,9 +97,9 @@ void vq_work_outbox_read_spooled(struct vq_work *w)
         struct vq_result *result = &entry->result;
         result->outcome = VQ_OUTCOME_NONE;
         result->final = false;
-        if (result->end == VQ_END_ANSWER) {
-            enum vq_outcome outcome =
-                vq_verdict_ranker(result->answer, result->finish_reason, result->refusal);
+        if (result->end == VQ_END_ANSWER && result->stage == w->spec->stage) {
+            enum vq_outcome outcome = vq_verdict_of(w->spec->kind, result->answer,
+                                                    result->finish_reason, result->refusal);
             result->outcome = (uint8_t)outcome;
             result->final = outcome != VQ_OUTCOME_UNPARSEABLE || result->kind == VQ_CALL_REPAIR ||
                             w->spec->repair == NULL;

@@ -24,23 +24,87 @@ static void set_limit(struct vq_work_pool *pool, uint32_t limit)
     }
 }
 
-bool vq_work_pools_reset(struct vq_work *w)
+static bool same_judge(const struct vq_work_judge *a, const struct vq_work_judge *b)
 {
-    struct vq_work_pool *pools = vq_alloc(w->spec->judges_count, sizeof(*pools));
-    if (pools == NULL) {
-        return vq_work_ok(w, VQ_NOMEM);
+    return strcmp(a->base_url, b->base_url) == 0 && strcmp(a->judge.model, b->judge.model) == 0 &&
+           strcmp(a->key, b->key) == 0;
+}
+
+/* The judge of `old` that judge i of the SPEC in force was: of the same name if there is one. UINT32_MAX: none. */
+static uint32_t was_judge(const struct vq_work *w, const struct vq_work_spec *old, uint32_t i)
+{
+    uint32_t found = UINT32_MAX;
+    const struct vq_work_judge *judge = &w->spec->judges[i];
+    for (uint32_t j = 0; old != NULL && j < old->judges_count; j++) {
+        if (!same_judge(judge, &old->judges[j])) {
+            continue;
+        }
+        if (strcmp(judge->judge.name, old->judges[j].judge.name) == 0) {
+            return j;
+        }
+        found = found == UINT32_MAX ? j : found;
     }
-    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
-        pools[i].cut_ns = INT64_MIN;
-        pools[i].paused_ns = INT64_MIN;
-        set_limit(&pools[i], VQ_WORK_CONCURRENCY_DEFAULT);
+    return found;
+}
+
+/* The schedule and what refusals taught; not what was asked or said in the session before. */
+static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was, bool same_use)
+{
+    *pool = (struct vq_work_pool){.heard = was->heard,
+                                  .limit = was->limit,
+                                  .level = was->level,
+                                  .cut_ns = was->cut_ns,
+                                  .paused_ns = was->paused_ns,
+                                  .pauses = was->pauses,
+                                  .requests_per_minute = was->requests_per_minute,
+                                  .requests = was->requests,
+                                  .tokens = was->tokens};
+    if (same_use && was->state != VQ_POOL_OPEN && was->state != VQ_POOL_NO_KEY) {
+        pool->state = was->state; /* its reason still needs a person */
+        memcpy(pool->text, was->text, sizeof(pool->text));
     }
+}
+
+static void flights_carry_over(struct vq_work *w, struct vq_work_pool *pools, const uint32_t *now,
+                               uint32_t count)
+{
     for (struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
-        const struct vq_work_flight *flight = VQ_WORK_ITEM(at, struct vq_work_flight, link);
-        if (flight->call.judge < w->spec->judges_count) {
-            pools[flight->call.judge].in_flight++;
+        struct vq_work_flight *flight = VQ_WORK_ITEM(at, struct vq_work_flight, link);
+        flight->pool = flight->pool < count ? now[flight->pool] : UINT32_MAX;
+        if (flight->pool != UINT32_MAX) {
+            pools[flight->pool].in_flight++;
         }
     }
+}
+
+bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
+                         const struct vq_work_pool *old_pools)
+{
+    uint32_t old_count = old == NULL ? 0 : old->judges_count;
+    uint32_t *now = vq_alloc(old_count, sizeof(*now)); /* where a judge of the old SPEC is now */
+    struct vq_work_pool *pools = vq_alloc(w->spec->judges_count, sizeof(*pools));
+    if (pools == NULL || now == NULL) {
+        vq_free(pools);
+        vq_free(now);
+        return vq_work_ok(w, VQ_NOMEM);
+    }
+    for (uint32_t j = 0; j < old_count; j++) {
+        now[j] = UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
+        uint32_t was = was_judge(w, old, i);
+        pools[i].cut_ns = INT64_MIN;
+        pools[i].paused_ns = INT64_MIN;
+        if (was == UINT32_MAX) {
+            set_limit(&pools[i], VQ_WORK_CONCURRENCY_DEFAULT);
+            continue;
+        }
+        bool embeds = w->spec->kind == VQ_STAGE_EMBED;
+        carry_over(&pools[i], &old_pools[was], embeds == (old->kind == VQ_STAGE_EMBED));
+        now[was] = now[was] == UINT32_MAX ? i : now[was];
+    }
+    flights_carry_over(w, pools, now, old_count);
+    vq_free(now);
     w->pools = pools;
     return true;
 }

@@ -132,7 +132,7 @@ void vq_work_on_spec(struct vq_work *w, const struct vq_msg_spec *msg)
     struct vq_work_spec *old = w->spec;
     struct vq_work_pool *old_pools = w->pools;
     w->spec = spec;
-    if (!vq_work_pools_reset(w)) {
+    if (!vq_work_pools_reset(w, old, old_pools)) {
         w->spec = old;
         vq_work_spec_destroy(&spec);
         return;
@@ -182,7 +182,8 @@ void vq_work_stop(struct vq_work *w)
 void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
 {
     bool settled = holds_nothing(w);
-    if (bye->code != VQ_BYE_NO_SESSION && bye->code != VQ_BYE_LEAVING) {
+    if (bye->code != VQ_BYE_NO_SESSION && bye->code != VQ_BYE_LEAVING &&
+        bye->code != VQ_BYE_STAGE) {
         vq_work_note(w, bye->code == VQ_BYE_DONE ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
                      "the coordinator says good-bye: %.*s", (int)bye->text.bytes, bye->text.at);
     }
@@ -190,6 +191,12 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
     case VQ_BYE_DONE: vq_work_exit(w, settled ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED); break;
     case VQ_BYE_NO_SESSION:
         if (w->link == VQ_WORK_LINK_OPEN) {
+            say_hello(w, false);
+        }
+        break;
+    case VQ_BYE_STAGE:
+        if (w->link == VQ_WORK_LINK_OPEN) {
+            drop_leases(w); /* all of it is settled */
             say_hello(w, false);
         }
         break;

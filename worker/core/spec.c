@@ -67,7 +67,16 @@ static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from
                        "SPEC: %u judges and %u vibes; 1 to %u and 1 to %u can be used",
                        from->judges_count, from->axes_count, VQ_WORK_JUDGES_MAX, AXES_MAX);
     }
-    VQ_TRY(vq_template_parse(VQ_TEMPLATE_JUDGE, from->judge_template, "judge template of the run",
+    static const enum vq_template_kind asked[VQ_STAGE__COUNT] = {
+        [VQ_STAGE_RANK] = VQ_TEMPLATE_JUDGE,
+        [VQ_STAGE_PREFER] = VQ_TEMPLATE_PREFERENCE,
+        [VQ_STAGE_TEXT] = VQ_TEMPLATE_AS_IS,
+        [VQ_STAGE_EMBED] = VQ_TEMPLATE_AS_IS,
+    };
+    VQ_ASSERT(from->kind < VQ_STAGE__COUNT); /* the decoder's bound */
+    spec->kind = (enum vq_stage_kind)from->kind;
+    spec->stage = from->stage;
+    VQ_TRY(vq_template_parse(asked[spec->kind], from->judge_template, "judge template of the run",
                              &spec->ranker, err));
     if (from->repair_template.bytes > 0) {
         VQ_TRY(vq_template_parse(VQ_TEMPLATE_REPAIR, from->repair_template,

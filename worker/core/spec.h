@@ -18,7 +18,9 @@ struct vq_work_judge {
 
 struct vq_work_spec {
     struct vq_hash hash;
-    struct vq_template *ranker;
+    enum vq_stage_kind kind;
+    uint32_t stage;
+    struct vq_template *ranker; /* what is asked: judge, preference, or as it is */
     struct vq_template *repair; /* NULL: repair off */
     bool truncate;
     bool lazy_swap;

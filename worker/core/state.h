@@ -81,6 +81,7 @@ struct vq_work_flight { /* a call in flight */
     struct vq_work_call call; /* its pointers are good only while its action is taken */
     int64_t started_ns;
     double reserved; /* tokens */
+    uint32_t pool;   /* in the SPEC in force; UINT32_MAX: its judge is in it no more */
 };
 
 enum vq_work_result_place {
@@ -159,6 +160,7 @@ struct vq_work_read {
 struct
     vq_work_cancel { /* tasks given back; owned by its item, or by `returned` until there is a session */
     struct vq_work_link link;
+    uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
     uint32_t tasks_count; /* 0: the whole lease */
@@ -307,7 +309,10 @@ void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep);
 void vq_work_delayed_pump(struct vq_work *w);
 
 /* pool.c */
-bool vq_work_pools_reset(struct vq_work *w); /* after a new SPEC; false: no memory */
+/* After a new SPEC. What is owed and learnt of a judge with the same address, model and key goes on; so do its calls in flight.
+ * `old` (nullable) has `old_pools`. false: no memory. */
+bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
+                         const struct vq_work_pool *old_pools);
 void vq_work_pools_free(struct vq_work *w, struct vq_work_pool *pools, uint32_t count);
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);

@@ -259,20 +259,20 @@ static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *m
     for (struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
         struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
         lease->listed_ns = lease->listed_ns == 0 ? held->stamp_ns : lease->listed_ns;
-        ((struct vq_held_lease *)leases)[held->leases_count++] =
-            (struct vq_held_lease){.shard = lease->shard, .fence = lease->fence};
+        ((struct vq_held_lease *)leases)[held->leases_count++] = (struct vq_held_lease){
+            .stage = w->spec->stage, .shard = lease->shard, .fence = lease->fence};
     }
     for (struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
         const struct vq_work_call *call = &VQ_WORK_ITEM(at, struct vq_work_flight, link)->call;
         ((struct vq_held_call *)calls)[held->calls_count++] =
-            (struct vq_held_call){call->id, call->task};
+            (struct vq_held_call){call->id, call->task, call->stage};
     }
     struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
         for (struct vq_work_link *at = lists[i]->next; at != lists[i]; at = at->next) {
             const struct vq_result *result = &VQ_WORK_ITEM(at, struct vq_work_result, link)->result;
             ((struct vq_held_call *)calls)[held->calls_count++] =
-                (struct vq_held_call){result->call, result->task};
+                (struct vq_held_call){result->call, result->task, result->stage};
         }
     }
     return true;
@@ -297,7 +297,7 @@ static bool give_sent(struct vq_work *w, struct vq_msg *msg)
         bool next = item->type == VQ_WORK_ITEM_SENT || i == w->items_head;
         if (next && held->calls_count < VQ_WIRE_HELD_CALLS_MAX) {
             const struct vq_work_call *call = &item->u.flight->call;
-            list[held->calls_count++] = (struct vq_held_call){call->id, call->task};
+            list[held->calls_count++] = (struct vq_held_call){call->id, call->task, call->stage};
             item->type = VQ_WORK_ITEM_CALL;
         }
     }
@@ -327,6 +327,7 @@ static void give_cancel(struct vq_work *w, struct vq_work_cancel *cancel, struct
     w->cancel_out = cancel;
     msg->type = VQ_MSG_CANCEL;
     msg->u.cancel = (struct vq_msg_cancel){.session = w->session,
+                                           .stage = cancel->stage,
                                            .shard = cancel->shard,
                                            .fence = cancel->fence,
                                            .reason = VQ_CANCEL_RETURNED,

@@ -109,6 +109,9 @@ enum vq_work_exit {
 /* A call to make. Everything it points to belongs to the core. */
 struct vq_work_call {
     struct vq_id id;
+    enum vq_stage_kind
+        stage_kind; /* EMBED: the user part is a JSON array of texts, the answer packed vectors */
+    uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
     uint64_t task;

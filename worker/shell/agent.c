@@ -193,6 +193,7 @@ static void spool_check(struct agent *a, enum vq_status status, const struct vq_
 static void spool_sent(struct agent *a, const struct vq_work_call *call, int64_t started_unix_ms)
 {
     struct vq_result sent = {.call = call->id,
+                             .stage = call->stage,
                              .shard = call->shard,
                              .fence = call->fence,
                              .task = call->task,

@@ -70,16 +70,16 @@ static void test_golden_frames(void **state)
     (void)state;
     struct vq_msg drain = {.type = VQ_MSG_DRAIN, .u.drain = {.session = 5}};
     assert_int_equal(vq_msg_encode(&drain, &frame), VQ_OK);
-    assert_frame_is("93010d05");
+    assert_frame_is("93020d05");
     vq_buf_clear(&frame);
     struct vq_msg bye = {
         .type = VQ_MSG_BYE,
         .u.bye = {.session = 300, .code = VQ_BYE_STOPPED, .text = vq_span_str("hi")}};
     assert_int_equal(vq_msg_encode(&bye, &frame), VQ_OK);
-    assert_frame_is("95010ecd012c05a26869");
+    assert_frame_is("95020ecd012c05a26869");
     vq_buf_clear(&frame);
-    struct vq_held_lease lease = {.shard = 7, .fence = {.epoch = 2, .n = 9}};
-    struct vq_held_call call = {.call = {.b = {1, 2, 3}}, .task = 256};
+    struct vq_held_lease lease = {.stage = 3, .shard = 7, .fence = {.epoch = 2, .n = 9}};
+    struct vq_held_call call = {.call = {.b = {1, 2, 3}}, .stage = 4, .task = 256};
     struct vq_msg held = {.type = VQ_MSG_HEARTBEAT,
                           .u.held = {.session = 1,
                                      .stamp_ns = -1,
@@ -88,21 +88,22 @@ static void test_golden_frames(void **state)
                                      .calls = &call,
                                      .calls_count = 1}};
     assert_int_equal(vq_msg_encode(&held, &frame), VQ_OK);
-    assert_frame_is("96010c01ff"
-                    "91920792"
+    assert_frame_is("96020c01ff"
+                    "9193030792"
                     "0209"
-                    "9192c41001020300000000000000000000000000cd0100");
+                    "9193c4100102030000000000000000000000000004cd0100");
     vq_buf_clear(&frame);
     const uint64_t tasks[] = {1, 70000};
     struct vq_msg cancel = {.type = VQ_MSG_CANCEL,
                             .u.cancel = {.session = 1,
+                                         .stage = 5,
                                          .shard = 2,
                                          .fence = {3, 4},
                                          .reason = VQ_CANCEL_RETURNED,
                                          .tasks = tasks,
                                          .tasks_count = 2}};
     assert_int_equal(vq_msg_encode(&cancel, &frame), VQ_OK);
-    assert_frame_is("97010b01029203040292"
+    assert_frame_is("98020b0105029203040292"
                     "01ce00011170");
 }
 
@@ -129,10 +130,10 @@ static void test_table_belongs_to_its_version(void **state)
         }
     }
     vq_hasher_final(&hasher, &hash);
-    assert_int_equal(VQ_PROTOCOL_VERSION, 1);
+    assert_int_equal(VQ_PROTOCOL_VERSION, 2);
     char hex[VQ_HEX_BYTES(8)];
     vq_hex(hash.b, 8, hex);
-    assert_string_equal(hex, "548914d371e5b301");
+    assert_string_equal(hex, "e922fd7af58dc3fe");
 }
 
 /* ---- round trips ---- */
@@ -264,7 +265,7 @@ static void test_values_that_decode_would_refuse_are_not_encoded(void **state)
         slice.tokens_per_minute = bad[i];
         assert_int_equal(vq_msg_encode(&grant, &frame), VQ_LIMIT);
     }
-    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {.code = VQ_BYE_PROTOCOL + 1}};
+    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {.code = VQ_BYE_STAGE + 1}};
     assert_int_equal(vq_msg_encode(&bye, &frame), VQ_LIMIT);
     struct vq_msg hello = {.type = VQ_MSG_HELLO, .u.hello = {.local = -2}};
     assert_int_equal(vq_msg_encode(&hello, &frame), VQ_LIMIT);
@@ -430,13 +431,13 @@ static void test_versions(void **state)
 {
     (void)state;
     struct vq_error err = {""};
-    assert_int_equal(decode_hex("93020d05", VQ_TO_WORKER, &err), VQ_VERSION);
+    assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_contains(err.text, "version 2");
     assert_contains(err.text, "version 1");
     assert_int_equal(decode_hex("93cd01000d05", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_contains(err.text, "version 256");
     /* whatever the rest is: a map, an extension, cut off */
-    assert_int_equal(decode_hex("920280", VQ_TO_WORKER, &err), VQ_VERSION);
+    assert_int_equal(decode_hex("920180", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_int_equal(decode_hex("92cfffffffffffffffffd4", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_int_equal(decode_hex("9200", VQ_TO_WORKER, &err), VQ_VERSION);
     const char *const none[] = {"",   "90", "91",   "c0",     "92c0", "92a101",
@@ -450,19 +451,19 @@ static void test_types_and_field_counts(void **state)
 {
     (void)state;
     struct vq_error err = {""};
-    assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, &err), VQ_OK);
-    assert_int_equal(decode_hex("93010005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("93011405", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9301c005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9101", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("930140c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
-    assert_int_equal(decode_hex("92010d", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93020d05", VQ_TO_WORKER, &err), VQ_OK);
+    assert_int_equal(decode_hex("93020005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93021405", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9302c005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9102", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930240c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
+    assert_int_equal(decode_hex("92020d", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 0 came");
-    assert_int_equal(decode_hex("94010d0506", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("94020d0506", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 2 came");
-    assert_int_equal(decode_hex("93010d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
-    assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, NULL), VQ_OK);
-    assert_int_equal(decode_hex("93010d", VQ_TO_WORKER, NULL), VQ_INVALID);
+    assert_int_equal(decode_hex("93020d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
+    assert_int_equal(decode_hex("93020d05", VQ_TO_WORKER, NULL), VQ_OK);
+    assert_int_equal(decode_hex("93020d", VQ_TO_WORKER, NULL), VQ_INVALID);
 }
 
 static void test_error_names_the_item(void **state)
@@ -471,7 +472,7 @@ static void test_error_names_the_item(void **state)
     struct vq_error err = {""};
     /* ACK with its second call too short */
     assert_int_equal(
-        decode_hex("9401090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
+        decode_hex("9402090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
         VQ_INVALID);
     assert_contains(err.text, "ACK.calls[1]");
     assert_contains(err.text, "16 bytes wanted, 1 came");

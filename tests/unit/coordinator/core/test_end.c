@@ -305,7 +305,7 @@ static void a_drain_has_a_deadline(void **state)
 static void a_stop_before_the_wait_is_over_is_not_clean(void **state)
 {
     struct rig *r = *state;
-    r->params.wait_one_term = true;
+    r->params.wait_ns = r->params.term_ns;
     rig_start(r);
     assert_int_equal(vq_coord_drain(r->c, r->now_ns + rig_ms(9000), r->now_ns), VQ_OK);
     rig_pull(r);

@@ -251,7 +251,7 @@ static void a_late_answer_settles_and_the_holder_is_told(void **state)
 static void after_a_crash_nothing_is_leased_for_a_term(void **state)
 {
     struct rig *r = *state;
-    r->params.wait_one_term = true;
+    r->params.wait_ns = r->params.term_ns;
     rig_start(r);
     uint64_t session = rig_join(r, 7, 1, 8);
     assert_int_equal(rig_status(r).stage, VQ_COORD_WAITING);
@@ -279,7 +279,7 @@ static void a_pause_of_our_own_loop_waits_a_term(void **state)
 static void the_wait_is_for_leases_only(void **state)
 {
     struct rig *r = *state;
-    r->params.wait_one_term = true;
+    r->params.wait_ns = r->params.term_ns;
     rig_tried(r, 0, "Model: A");
     rig_start(r);
     assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_FIRST); /* looked up all the same */

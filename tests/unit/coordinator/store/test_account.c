@@ -19,32 +19,43 @@ static struct vq_account *account(struct fx *fx, const struct vq_price *prices)
                                      &fx->err),
                   &fx->err);
     }
-    assert_ok(vq_ledger_account(view, &fx->plan, &fx->run, outcomes, prices, &account, &fx->err),
-              &fx->err);
+    const struct vq_account_plan stage = {&fx->plan, outcomes, prices};
+    assert_ok(vq_ledger_account(view, &fx->run, &stage, 1, &account, &fx->err), &fx->err);
     vq_view_end(&view);
     return account;
 }
 
-static void check_sums(const struct vq_account *a)
+static void check_part(const struct vq_account_part *a)
 {
     assert_int_equal(a->planned,
                      a->first_sends + a->from_store + a->saved_by_lazy_swap + a->not_asked);
-    assert_int_equal(a->all.sent, a->first_sends + a->asked_again + a->retried + a->repairs);
-    uint64_t calls = a->all.answered + a->all.unknown;
+    assert_int_equal(a->sums.sent, a->first_sends + a->asked_again + a->retried + a->repairs);
+    uint64_t calls = a->sums.answered + a->sums.unknown;
     for (size_t end = 0; end < VQ_END__COUNT; end++) {
-        calls += a->all.failed[end];
+        calls += a->sums.failed[end];
     }
-    assert_int_equal(calls, a->all.sent + a->not_sent);
-    uint64_t by_worker = 0, by_judge = 0;
+    assert_int_equal(calls, a->sums.sent + a->not_sent);
+}
+
+static void check_sums(const struct vq_account *a)
+{
+    check_part(&a->all);
+    uint64_t by_worker = 0, by_stage = 0;
     for (size_t i = 0; i < a->workers_count; i++) {
         by_worker += a->workers[i].sums.sent;
         assert_true(i == 0 || strcmp(a->workers[i - 1].name, a->workers[i].name) < 0);
     }
-    for (uint32_t j = 0; j < a->judges_count; j++) {
-        by_judge += a->judges[j].sent;
+    for (uint32_t i = 0; i < a->stages_count; i++) {
+        uint64_t by_judge = 0;
+        check_part(&a->stages[i].part);
+        by_stage += a->stages[i].part.sums.sent;
+        for (uint32_t j = 0; j < a->stages[i].judges_count; j++) {
+            by_judge += a->stages[i].judges[j].sent;
+        }
+        assert_int_equal(by_judge, a->stages[i].part.sums.sent);
     }
-    assert_int_equal(by_worker, a->all.sent);
-    assert_int_equal(by_judge, a->all.sent);
+    assert_int_equal(by_worker, a->all.sums.sent);
+    assert_int_equal(by_stage, a->all.sums.sent);
 }
 
 static void test_nothing(void **state)
@@ -52,8 +63,8 @@ static void test_nothing(void **state)
     struct fx *fx = *state;
     struct vq_account *a = account(fx, NULL);
     check_sums(a);
-    assert_int_equal(a->planned, vq_grid_tasks(&fx->plan.grid));
-    assert_int_equal(a->not_asked, a->planned);
+    assert_int_equal(a->all.planned, vq_grid_tasks(&fx->plan.grid));
+    assert_int_equal(a->all.not_asked, a->all.planned);
     assert_true(a->first_unix_ms == 0 && !a->priced);
     vq_account_destroy(&a);
 }
@@ -85,20 +96,20 @@ static void test_each_kind(void **state)
     struct vq_price prices[FX_JUDGES] = {{1, 2}, {-1, -1}};
     struct vq_account *a = account(fx, prices);
     check_sums(a);
-    assert_int_equal(a->first_sends, 3);
-    assert_int_equal(a->retried, 2);
-    assert_int_equal(a->not_sent, 2);
-    assert_int_equal(a->all.sent, 5);
-    assert_int_equal(a->all.answered, 2);
-    assert_int_equal(a->all.paid_unused, 1);
-    assert_int_equal(a->all.unknown, 1);
-    assert_int_equal(a->all.failed[VQ_END_RATE], 1);
-    assert_int_equal(a->all.failed[VQ_END_NETWORK], 1);
-    assert_int_equal(a->all.failed[VQ_END_BAD_REQUEST], 1);
-    assert_int_equal(a->all.failed[VQ_END_TOO_LONG], 1);
-    assert_int_equal(a->all.tokens_in, 200);
-    assert_int_equal(a->all.tokens_out, 20);
-    assert_true(a->all.cost_usd > 0.00023 && a->all.cost_usd < 0.00025);
+    assert_int_equal(a->all.first_sends, 3);
+    assert_int_equal(a->all.retried, 2);
+    assert_int_equal(a->all.not_sent, 2);
+    assert_int_equal(a->all.sums.sent, 5);
+    assert_int_equal(a->all.sums.answered, 2);
+    assert_int_equal(a->all.sums.paid_unused, 1);
+    assert_int_equal(a->all.sums.unknown, 1);
+    assert_int_equal(a->all.sums.failed[VQ_END_RATE], 1);
+    assert_int_equal(a->all.sums.failed[VQ_END_NETWORK], 1);
+    assert_int_equal(a->all.sums.failed[VQ_END_BAD_REQUEST], 1);
+    assert_int_equal(a->all.sums.failed[VQ_END_TOO_LONG], 1);
+    assert_int_equal(a->all.sums.tokens_in, 200);
+    assert_int_equal(a->all.sums.tokens_out, 20);
+    assert_true(a->all.sums.cost_usd > 0.00023 && a->all.sums.cost_usd < 0.00025);
     assert_true(a->priced);
     assert_true(a->first_unix_ms == 5000 && a->last_unix_ms == 5020);
     vq_account_destroy(&a);
@@ -128,19 +139,19 @@ static void test_lazy_audit_and_store(void **state)
     assert_true(saved > 0 && audited > 0);
     struct vq_account *a = account(fx, NULL);
     check_sums(a);
-    assert_int_equal(a->saved_by_lazy_swap, saved);
-    assert_int_equal(a->audit, audited);
-    assert_int_equal(a->first_sends, tasks - saved);
-    assert_int_equal(a->not_asked, 0);
+    assert_int_equal(a->all.saved_by_lazy_swap, saved);
+    assert_int_equal(a->all.audit, audited);
+    assert_int_equal(a->all.first_sends, tasks - saved);
+    assert_int_equal(a->all.not_asked, 0);
     vq_account_destroy(&a);
     /* The same again as another run: no call. */
     fx->run.b[1] = 2;
     fx_begin_run(fx, false);
     a = account(fx, NULL);
     check_sums(a);
-    assert_int_equal(a->all.sent, 0);
-    assert_int_equal(a->from_store, tasks - saved);
-    assert_int_equal(a->saved_by_lazy_swap, saved);
+    assert_int_equal(a->all.sums.sent, 0);
+    assert_int_equal(a->all.from_store, tasks - saved);
+    assert_int_equal(a->all.saved_by_lazy_swap, saved);
     vq_account_destroy(&a);
 }
 
@@ -159,7 +170,7 @@ static void test_asked_again(void **state)
     fx_commit_one(fx, &r);
     struct vq_account *a = account(fx, NULL);
     check_sums(a);
-    assert_true(a->first_sends == 1 && a->asked_again == 1 && a->retried == 1);
+    assert_true(a->all.first_sends == 1 && a->all.asked_again == 1 && a->all.retried == 1);
     vq_account_destroy(&a);
 }
 

@@ -68,7 +68,7 @@ static struct vq_run_state *state_of(uint64_t epoch, uint64_t tasks)
 {
     struct vq_run_state *state = NULL;
     struct vq_owner mine = owner(epoch);
-    assert_ok(vq_run_state_create(rx->loop, rx->redis, "demo", &mine, tasks, &state, &rx->err),
+    assert_ok(vq_run_state_create(rx->loop, rx->redis, "demo", &mine, 0, tasks, &state, &rx->err),
               &rx->err);
     return state;
 }
@@ -238,7 +238,7 @@ static void test_two_coordinators(void **unused)
     struct vq_owner copied = owner(2);
     copied.nonce.b[5] = 1;
     struct vq_run_state *copy = NULL;
-    assert_ok(vq_run_state_create(rx->loop, rx->redis, "demo", &copied, 10, &copy, &rx->err),
+    assert_ok(vq_run_state_create(rx->loop, rx->redis, "demo", &copied, 0, 10, &copy, &rx->err),
               &rx->err);
     assert_int_equal(begin(copy, 1, 0).status, VQ_STALE);
     vq_run_state_destroy(&copy);

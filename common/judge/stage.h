@@ -1,0 +1,15 @@
+/* The kinds of stages. A run is a sequence of stages; what an answer of one is decides how it is asked and read. The numbers
+ * go over the wire (SPEC) and mean the same in every process. */
+#ifndef VQ_JUDGE_STAGE_H
+#define VQ_JUDGE_STAGE_H
+
+enum vq_stage_kind {
+    VQ_STAGE_RANK = 0, /* sample x judge x vibe x order: a verdict (judge.txt) */
+    VQ_STAGE_PREFER =
+        1,              /* sample x judge x order: a verdict on the whole output (preference.txt) */
+    VQ_STAGE_TEXT = 2,  /* a prompt: any text */
+    VQ_STAGE_EMBED = 3, /* a batch of texts: a vector each */
+    VQ_STAGE__COUNT
+};
+
+#endif

@@ -1,0 +1,63 @@
+/* Between two stages: HELLOs that come when one core is FINISHED and the next is not there yet. They are kept, the last one a
+ * peer, and said to the next core. Not its job: anything else that is said meanwhile; it is answered with BYE. */
+#include "common/base/alloc.h"
+#include "coordinator/core/internal.h"
+
+static struct vq_span copy_to(char **at, struct vq_span text)
+{
+    struct vq_span copy = {*at, text.bytes};
+    if (text.bytes > 0) {
+        memcpy(*at, text.at, text.bytes);
+    }
+    *at += text.bytes;
+    return copy;
+}
+
+enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer, const struct vq_msg_hello *hello)
+{
+    size_t i = 0;
+    while (i < c->waiting_count && c->waiting[i].peer != peer) {
+        i++;
+    }
+    if (i >= VQ_COORD_SESSIONS_MAX) {
+        return VQ_OK; /* it says it again */
+    }
+    VQ_TRY(vq_grow((void **)&c->waiting, &c->waiting_cap, i + 1, sizeof(*c->waiting),
+                   VQ_COORD_SESSIONS_MAX));
+    char *texts = vq_alloc(hello->name.bytes + hello->host.bytes + hello->software.bytes + 1, 1);
+    if (texts == NULL) {
+        return VQ_NOMEM;
+    }
+    if (i < c->waiting_count) {
+        vq_free(c->waiting[i].texts);
+    } else {
+        c->waiting_count++;
+    }
+    struct vq_coord_waiting *w = &c->waiting[i];
+    *w = (struct vq_coord_waiting){.peer = peer, .hello = *hello, .texts = texts};
+    w->hello.name = copy_to(&texts, hello->name);
+    w->hello.host = copy_to(&texts, hello->host);
+    w->hello.software = copy_to(&texts, hello->software);
+    return VQ_OK;
+}
+
+void vq_coord_waiting_free(struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        vq_free(c->waiting[i].texts);
+    }
+    vq_free(c->waiting);
+    c->waiting = NULL;
+    c->waiting_count = c->waiting_cap = 0;
+}
+
+enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, int64_t now_ns)
+{
+    enum vq_status status = VQ_OK;
+    for (size_t i = 0; i < from->waiting_count && status == VQ_OK; i++) {
+        struct vq_msg msg = {.type = VQ_MSG_HELLO, .u.hello = from->waiting[i].hello};
+        status = vq_coord_message(to, from->waiting[i].peer, &msg, now_ns);
+    }
+    vq_coord_waiting_free(from);
+    return status;
+}
