@@ -82,6 +82,26 @@ struct vq_span vq_thinking_rest(struct vq_span text)
     return vq_span_after(text, from);
 }
 
+bool vq_thinking_next_line(struct vq_span *text, struct vq_span *ret_line)
+{
+    if (text->at == NULL) {
+        return false;
+    }
+    for (size_t at = 0; at < text->bytes; at++) {
+        char c = text->at[at];
+        size_t skip =
+            c == '\n' || c == '\r' ? 1 : vq_thinking_block_bytes(vq_span_after(*text, at));
+        if (skip > 0) {
+            *ret_line = vq_span(text->at, at);
+            *text = vq_span_after(*text, at + skip);
+            return true;
+        }
+    }
+    *ret_line = *text;
+    *text = vq_span(NULL, 0);
+    return true;
+}
+
 void vq_thinking_strip(struct vq_span text, struct vq_buf *buf)
 {
     text = vq_thinking_rest(text);

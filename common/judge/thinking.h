@@ -12,6 +12,10 @@ size_t vq_thinking_block_bytes(struct vq_span text);
  * the prompt), else all of it. Empty when a block is left open. The closed blocks are still in it. Linear. */
 struct vq_span vq_thinking_rest(struct vq_span text);
 
+/* Takes the next line off *text, which vq_thinking_rest gave; a line ends at LF, CR and where a block stands. False at the
+ * end, once *text.at is NULL. */
+bool vq_thinking_next_line(struct vq_span *text, struct vq_span *ret_line);
+
 /* Appends the text without its blocks; a line ends where a block stood. Out of room sticks in buf->status. */
 void vq_thinking_strip(struct vq_span text, struct vq_buf *buf);
 

@@ -229,18 +229,11 @@ static void read_line(struct finds *finds, struct vq_span line)
 /* Reads the lines outside of thinking blocks; a line ends where a block stands. */
 static void read_lines(struct finds *finds, struct vq_span text)
 {
+    struct vq_span line;
     text = vq_thinking_rest(text);
-    size_t from = 0;
-    for (size_t i = 0; i < text.bytes;) {
-        char c = text.at[i];
-        size_t skip = c == '\n' || c == '\r' ? 1 : vq_thinking_block_bytes(vq_span_after(text, i));
-        if (skip > 0) {
-            read_line(finds, vq_span(text.at + from, i - from));
-            from = i + skip;
-        }
-        i += skip > 0 ? skip : 1;
+    while (vq_thinking_next_line(&text, &line)) {
+        read_line(finds, line);
     }
-    read_line(finds, vq_span_after(text, from));
 }
 
 static bool is_any_of(struct vq_span text, const char *const *list, size_t count)

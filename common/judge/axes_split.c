@@ -1,0 +1,179 @@
+/* Labels in a text: "Name: High: h Low: l" and its relatives. A label is the word high or low, perhaps "end" after it, and a colon,
+ * with quotes and emphasis anywhere between; a dash does for the colon where a label is expected, at the front or behind
+ * punctuation. Not its job: which lines to look at. */
+#include "common/judge/answer_lines.h"
+#include "common/judge/axes_parts.h"
+#include "common/judge/label.h"
+
+#define PAREN_BYTES_MAX 6 /* "(+1)": where a model puts its scale */
+
+struct label {
+    size_t begin; /* of the decoration in front of it */
+    size_t end;   /* behind its colon */
+};
+
+static size_t skip_decoration(struct vq_span text, size_t at)
+{
+    size_t bytes;
+    while ((bytes = vq_answer_decoration_bytes(vq_span_after(text, at))) > 0) {
+        at += bytes;
+    }
+    return at;
+}
+
+/* Whether the character before `at` is a part of a word; *ret_bytes is its length. */
+static bool word_before(struct vq_span text, size_t at, size_t *ret_bytes)
+{
+    size_t from = at - 1;
+    while (from > 0 && at - from < 4 && ((unsigned char)text.at[from] & 0xC0) == 0x80) {
+        from--;
+    }
+    *ret_bytes = at - from;
+    return vq_label_punct_bytes(vq_span(text.at + from, at - from)) != at - from;
+}
+
+/* Whether a label at `at` would be expected there: nothing but decoration since the front or since punctuation. */
+static bool is_expected(struct vq_span text, size_t at)
+{
+    while (at > 0 && memchr(" \t*_`\"'", text.at[at - 1], 7) != NULL) {
+        at--;
+    }
+    size_t bytes;
+    return at == 0 || !word_before(text, at, &bytes);
+}
+
+/* "(+1)" and the like. */
+static size_t skip_scale(struct vq_span text, size_t at)
+{
+    size_t to = at;
+    while (to < text.bytes && text.at[to] == ' ') {
+        to++;
+    }
+    if (to >= text.bytes || text.at[to] != '(') {
+        return at;
+    }
+    for (size_t i = to + 1; i < text.bytes && i - to < PAREN_BYTES_MAX; i++) {
+        if (text.at[i] == ')') {
+            return i + 1;
+        }
+        if (memchr("+-0123456789", text.at[i], 12) == NULL) {
+            break;
+        }
+    }
+    return at;
+}
+
+/* "end" and its like behind the word: "High end:", "low-end:". */
+static size_t skip_noun(struct vq_span text, size_t at)
+{
+    static const char *const nouns[] = {"end", "side", "pole", "extreme", "score", "description"};
+    if (at + 1 >= text.bytes || memchr(" -_", text.at[at], 3) == NULL) {
+        return at;
+    }
+    struct vq_span word = vq_label_word(vq_span_after(text, at + 1));
+    for (size_t i = 0; i < VQ_COUNT(nouns); i++) {
+        if (vq_label_word_is(word, nouns[i])) {
+            return at + 1 + word.bytes;
+        }
+    }
+    return at;
+}
+
+/* Bytes of a dash or arrow that stands for a colon at `at`. */
+static size_t dash_bytes(struct vq_span text, size_t at)
+{
+    static const char *const dashes[] = {"\xE2\x80\x93", "\xE2\x80\x94", "\xE2\x86\x92", "- ",
+                                         "-> "};
+    for (size_t i = 0; i < VQ_COUNT(dashes); i++) {
+        size_t bytes = strlen(dashes[i]);
+        bool spaced = dashes[i][0] != '-' || (at > 0 && text.at[at - 1] == ' ');
+        if (spaced && text.bytes - at >= bytes && memcmp(text.at + at, dashes[i], bytes) == 0) {
+            return bytes;
+        }
+    }
+    return 0;
+}
+
+/* Whether the label `word` begins at `at`. */
+static bool label_at(struct vq_span text, size_t at, const char *word, bool expected,
+                     size_t *ret_end)
+{
+    struct vq_span here = vq_label_word(vq_span_after(text, at));
+    if (!vq_label_word_is(here, word)) {
+        return false;
+    }
+    size_t to = skip_noun(text, at + here.bytes);
+    to = skip_decoration(text, skip_scale(text, skip_decoration(text, to)));
+    struct vq_span rest = vq_span_after(text, to);
+    size_t separator = vq_answer_colon_bytes(rest);
+    if (separator == 0 && rest.bytes > 0 && rest.at[0] == '=') {
+        separator = 1;
+    }
+    if (separator == 0 && expected) {
+        separator = dash_bytes(text, to);
+    }
+    *ret_end = to + separator;
+    return separator > 0;
+}
+
+/* The first label `word` that is capitalised or expected where it stands; with `weak` else the first one. */
+static bool find_label(struct vq_span text, const char *word, bool weak, struct label *ret_label)
+{
+    bool found = false;
+    size_t bytes;
+    for (size_t at = 0; at < text.bytes; at++) {
+        if ((text.at[at] | 0x20) != word[0] || (at > 0 && word_before(text, at, &bytes))) {
+            continue;
+        }
+        bool expected = is_expected(text, at);
+        bool strong = expected || text.at[at] != word[0];
+        size_t end;
+        if ((!strong && (found || !weak)) || !label_at(text, at, word, expected, &end)) {
+            continue;
+        }
+        size_t begin = at;
+        while (begin > 0 && memchr("*_`\"'{([", text.at[begin - 1], 8) != NULL) {
+            begin--;
+        }
+        *ret_label = (struct label){.begin = begin, .end = end};
+        found = true;
+        if (strong) {
+            break;
+        }
+    }
+    return found;
+}
+
+bool vq_axes_split(struct vq_span text, bool weak, struct vq_axes_split *ret_split)
+{
+    static const char *const words[VQ_AXES_END__COUNT] = {"high", "low"};
+    struct label labels[VQ_AXES_END__COUNT];
+    bool has[VQ_AXES_END__COUNT];
+    for (int i = 0; i < VQ_AXES_END__COUNT; i++) {
+        has[i] = find_label(text, words[i], weak, &labels[i]);
+    }
+    if (!has[VQ_AXES_HIGH] && !has[VQ_AXES_LOW]) {
+        return false;
+    }
+    struct vq_axes_split split = {.name = text};
+    for (int i = 0; i < VQ_AXES_END__COUNT; i++) {
+        const struct label *mine = &labels[i];
+        const struct label *other = &labels[1 - i];
+        if (!has[i]) {
+            continue;
+        }
+        size_t end = has[1 - i] && other->end > mine->end ? other->begin : text.bytes;
+        end = end < mine->end ? mine->end : end;
+        split.ends[i] = vq_span(text.at + mine->end, end - mine->end);
+        split.name.bytes = mine->begin < split.name.bytes ? mine->begin : split.name.bytes;
+    }
+    *ret_split = split;
+    return true;
+}
+
+bool vq_axes_begins_with_label(struct vq_span text)
+{
+    size_t at = skip_decoration(text, 0);
+    size_t end;
+    return label_at(text, at, "high", true, &end) || label_at(text, at, "low", true, &end);
+}
