@@ -35,9 +35,8 @@ static uint32_t higher_on(struct vq_html *h, bool a, bool write)
             continue;
         }
         if (write) {
-            vq_html_printf(h, "%s<a href=\"#v%u\"><bdi>", n > 0 ? ", " : "", v + 1);
-            vq_html_text(h, h->r->in->axes[v].name);
-            vq_html_puts(h, "</bdi></a>");
+            vq_html_puts(h, n > 0 ? ", " : "");
+            vq_html_vibe(h, i);
         }
         n++;
     }

@@ -82,10 +82,13 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
                         .order = order,
                         .test = !r->result->in_sample};
     head(&h);
-    vq_html_headline(&h);
-    vq_html_table(&h);
-    vq_html_vibes(&h);
-    vq_html_rows(&h);
+    static void (*const sections[])(struct vq_html *) = {
+        vq_html_headline, vq_html_warnings, vq_html_table,  vq_html_vibes,
+        vq_html_rows,     vq_html_judges,   vq_html_values, vq_html_overlap,
+        vq_html_presets,  vq_html_story,    vq_html_methods};
+    for (size_t i = 0; i < VQ_COUNT(sections); i++) {
+        sections[i](&h);
+    }
     foot(&h);
     vq_free(order);
 }

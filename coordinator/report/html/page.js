@@ -100,49 +100,65 @@
     return node;
   }
 
-  function fires(row, chosen) {
-    const list = el("ul", "fires");
-    const marked = [];
-    data.vibes.forEach((vibe, v) => {
-      const x = mean(row, v), split = differ(row, v);
-      if ((!vibe.kept && v !== chosen) || x === null || (x === 0 && !split)) return;
-      marked.push({ v, x, split });
-    });
-    marked.sort((p, q) => Math.abs(q.x) - Math.abs(p.x));
-    for (const m of marked) {
-      const which = m.x > 0 ? "a" : m.x < 0 ? "b" : "split";
-      const item = el("li", which + (m.split && m.x !== 0 ? " half" : ""));
-      item.append(el("bdi", "", text(data.vibes[m.v].name)), m.x > 0 ? ": A higher" : m.x < 0 ? ": B higher" : "");
-      if (m.split) item.append(m.x === 0 ? ": judges disagree" : ", judges differ");
-      list.append(item);
-    }
-    if (!marked.length) list.append(el("li", "split", "No kept vibe fires on this row"));
-    return list;
-  }
-
-  function analyses(index, row, vibe, needle, open) {
+  function panel(index, row, vibe, needle) {
     const found = data.answers[index + ":" + vibe];
-    if (!found) return null;
-    const fold = el("details");
-    fold.open = open;
-    const summary = el("summary", "", "What the judges wrote on ");
-    summary.append(el("bdi", "", text(data.vibes[vibe].name)));
-    fold.append(summary);
+    const node = el("div", "panel");
+    const title = el("h3", "", "What the judges wrote on ");
+    title.append(el("bdi", "", text(data.vibes[vibe].name)));
+    node.append(title);
+    const poles = el("p", "poles");
+    poles.append(el("bdi", "", text(data.vibes[vibe].low)), " \u2192 ", el("bdi", "", text(data.vibes[vibe].high)));
     const grid = el("div", "answers");
     for (let j = 0; j < judges; j++) {
       for (let order = 0; order < 2; order++) {
         const letter = row.o[(vibe * judges + j) * 2 + order];
-        const node = el("div", "answer " + (letter === "a" || letter === "b" ? letter : ""));
+        const one = el("div", "answer " + (letter === "a" || letter === "b" ? letter : ""));
         const head = el("h4");
         head.append(el("bdi", "", text(data.judges[j])), ", " + (order ? "B" : "A") + " shown first: " + said[letter]);
-        node.append(head);
+        one.append(head);
         const answer = found[j * 2 + order];
-        if (answer !== null) fill(node, answer, needle);
-        grid.append(node);
+        if (answer !== null) fill(one, answer, needle);
+        grid.append(one);
       }
     }
-    fold.append(grid);
-    return fold;
+    node.append(poles, grid);
+    return node;
+  }
+
+  function marksOf(row, chosen) {
+    const marks = [];
+    data.vibes.forEach((vibe, v) => {
+      const x = mean(row, v), split = differ(row, v);
+      if (v === chosen || (vibe.kept && x !== null && (x !== 0 || split))) marks.push({ v, x: x || 0, split });
+    });
+    return marks.sort((p, q) => Math.abs(q.x) - Math.abs(p.x));
+  }
+
+  /* The vibes that fire on a row; those whose answers are in the page open them. */
+  function fires(index, row, state) {
+    const box = el("div"), list = el("ul", "fires"), marks = marksOf(row, state.vibe);
+    box.append(list);
+    for (const m of marks) {
+      const which = m.x > 0 ? "a" : m.x < 0 ? "b" : "split";
+      const item = el("li"), has = Boolean(data.answers[index + ":" + m.v]);
+      const chip = el(has ? "button" : "span", "chip " + which + (m.split && m.x !== 0 ? " half" : ""));
+      const verdict = m.x > 0 ? ": A higher" : m.x < 0 ? ": B higher" : m.split ? ": judges disagree" : ": neither";
+      chip.append(el("bdi", "", text(data.vibes[m.v].name)), verdict + (m.split && m.x !== 0 ? ", judges differ" : ""));
+      item.append(chip);
+      list.append(item);
+      if (!has) continue;
+      chip.type = "button";
+      let shownPanel = null;
+      const toggle = () => {
+        if (shownPanel) { shownPanel.remove(); shownPanel = null; } else { box.append(shownPanel = panel(index, row, m.v, state.needle)); }
+        chip.setAttribute("aria-expanded", String(Boolean(shownPanel)));
+      };
+      chip.setAttribute("aria-expanded", "false");
+      chip.addEventListener("click", toggle);
+      if (m.v === state.vibe) toggle();
+    }
+    if (!marks.length) list.append(el("li", "sub", "No kept vibe fires on this row."));
+    return box;
   }
 
   function card(index, state) {
@@ -157,12 +173,7 @@
     fill(node, row.p, state.needle);
     const pair = el("div", "pair");
     pair.append(side("a", row, state.needle), side("b", row, state.needle));
-    node.append(pair, fires(row, state.vibe));
-    data.vibes.forEach((vibe, v) => {
-      if (state.vibe >= 0 && v !== state.vibe) return;
-      const fold = analyses(index, row, v, state.needle, v === state.vibe);
-      if (fold) node.append(fold);
-    });
+    node.append(pair, fires(index, row, state));
     return node;
   }
 

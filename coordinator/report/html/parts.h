@@ -34,9 +34,13 @@ void vq_html_count(struct vq_html *h, uint64_t n);
 void vq_html_percent(struct vq_html *h, double share);
 /* "A" or "B" with its colour and the model's name. */
 void vq_html_model(struct vq_html *h, int model);
+/* The name of the vibe that is shown as number `rank`, linked to its details where it has some. */
+void vq_html_vibe(struct vq_html *h, uint32_t rank);
 /* A signed bar with its interval; `full`: the value that fills half of it. */
 void vq_html_bar(struct vq_html *h, double value, struct vq_interval ci, double full,
                  const char *kind);
+/* A cell's class by the size and sign of a value in [-1, 1]; the attribute is left open: class="... */
+void vq_html_heat(struct vq_html *h, double value);
 /* JSON for inside a script element: copies `json` with <, >, &, U+2028 and U+2029 as \u escapes. */
 void vq_html_json(struct vq_buf *out, struct vq_span json);
 size_t vq_html_json_bytes(struct vq_span text); /* an upper bound of a text's size there */
@@ -44,9 +48,17 @@ size_t vq_html_json_bytes(struct vq_span text); /* an upper bound of a text's si
 /* ---- sections ---- */
 
 void vq_html_headline(struct vq_html *h); /* headline.c */
+void vq_html_warnings(struct vq_html *h); /* warnings.c */
 void vq_html_table(struct vq_html *h);    /* table.c: kept vibes, then the dropped ones */
 void vq_html_vibes(struct vq_html *h);    /* vibes.c: the details of each vibe */
 void vq_html_rows(struct vq_html *h); /* rows.c: the frame of the row browser, and the data block */
+
+void vq_html_overlap(struct vq_html *h); /* overlap.c: which vibes say the same */
+void vq_html_judges(struct vq_html *h);  /* groups.c: each judge alone */
+void vq_html_values(struct vq_html *h);  /* and each value of report.by, or of data.group */
+void vq_html_story(struct vq_html *h);   /* story.c: how the vibes were found */
+void vq_html_presets(struct vq_html *h); /* and the preset ones beside them */
+void vq_html_methods(struct vq_html *h); /* methods.c: every setting that matters, in prose */
 
 double vq_html_separability(const struct vq_html *h, uint32_t vibe, struct vq_interval *ret_ci);
 const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint32_t vibe);

@@ -51,10 +51,8 @@ static void kept_row(struct vq_html *h, uint32_t rank, double full_mm, double fu
     struct vq_interval ci;
     double sep = vq_html_separability(h, v, &ci);
     double kappa = vq_html_agreement(h, v)->kappa;
-    vq_html_printf(h, "<tr><th scope=\"row\" data-value=\"%u\"><a href=\"#v%u\"><bdi>", rank,
-                   v + 1);
-    vq_html_text(h, h->r->in->axes[v].name);
-    vq_html_puts(h, "</bdi></a>");
+    vq_html_printf(h, "<tr><th scope=\"row\" data-value=\"%u\">", rank);
+    vq_html_vibe(h, rank);
     if (!m->distinguishable) {
         vq_html_puts(
             h, " <span class=\"mark\" title=\"q above 0.05\">not distinguishable from 0</span>");
@@ -126,10 +124,9 @@ static void dropped(struct vq_html *h)
                    r->vibes - r->kept_count);
     for (uint32_t i = r->kept_count; i < r->vibes; i++) {
         uint32_t v = h->order[i];
-        vq_html_printf(h, i < VQ_HTML_VIBES_MAX ? "<li><a href=\"#v%u\"><bdi>" : "<li><a><bdi>",
-                       v + 1);
-        vq_html_text(h, h->r->in->axes[v].name);
-        vq_html_puts(h, "</bdi></a>: ");
+        vq_html_puts(h, "<li>");
+        vq_html_vibe(h, i);
+        vq_html_puts(h, ": ");
         vq_html_drop_reason(h, v);
         poles(h, v);
         vq_html_puts(h, "</li>\n");

@@ -120,6 +120,18 @@ void vq_html_model(struct vq_html *h, int model)
     vq_html_puts(h, "</bdi></span>");
 }
 
+void vq_html_vibe(struct vq_html *h, uint32_t rank)
+{
+    uint32_t v = h->order[rank];
+    bool linked = rank < VQ_HTML_VIBES_MAX;
+    if (linked) {
+        vq_html_printf(h, "<a href=\"#v%u\">", v + 1);
+    }
+    vq_html_puts(h, "<bdi>");
+    vq_html_text(h, h->r->in->axes[v].name);
+    vq_html_puts(h, linked ? "</bdi></a>" : "</bdi>");
+}
+
 static double clamp(double value, double full)
 {
     double share = full > 0 ? value / full : 0;
@@ -148,6 +160,12 @@ void vq_html_bar(struct vq_html *h, double value, struct vq_interval ci, double 
                        hi);
     }
     vq_html_puts(h, "</svg>");
+}
+
+void vq_html_heat(struct vq_html *h, double value)
+{
+    int step = isnan(value) ? 0 : (int)(fmin(fabs(value), 1) * 10 + 0.5);
+    vq_html_printf(h, "class=\"heat %s h%d", value < 0 ? "neg" : "pos", step);
 }
 
 static const char *script_escape(struct vq_span json, size_t at, size_t *ret_bytes)

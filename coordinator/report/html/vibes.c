@@ -56,8 +56,12 @@ static void facts(struct vq_html *h, uint32_t v)
     vq_html_puts(h, "<dl class=\"facts\">");
     both_splits(h, "Separability", m->sep_train, m->sep_test, true);
     fact(h, "Sign test");
-    vq_html_printf(h, "p %.3g, q %.3g", m->p, m->q);
-    vq_html_puts(h, m->distinguishable ? "</dd>" : ": not distinguishable from 0</dd>");
+    if (isnan(m->p) || isnan(m->q)) {
+        vq_html_puts(h, "<span class=\"na\">n/a</span></dd>");
+    } else {
+        vq_html_printf(h, "p %.3g, q %.3g%s</dd>", m->p, m->q,
+                       m->distinguishable ? "" : ": not distinguishable from 0");
+    }
     if (m->missing_train + m->missing_test > 0 || m->bounds.lo < m->bounds.hi) {
         fact(h, "If all missing were A, or B");
         vq_html_interval(h, m->bounds, 3, true);
