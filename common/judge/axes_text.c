@@ -150,7 +150,7 @@ static enum vq_status read_label_line(struct reader *r, const struct vq_answer_l
     }
     bool again = false;
     for (int i = 0; i < VQ_AXES_END__COUNT; i++) {
-        again = again || (split.ends[i].at != NULL && has(&r->item, i));
+        again = again || (split.ends[i].at != NULL && r->item.ends[i].bytes > 0);
     }
     if (!r->item.open || again) {
         VQ_TRY(open_item(r, line, VQ_LINE_BULLET, vq_span_str("")));
