@@ -78,14 +78,25 @@ static size_t border_after(const size_t starts[], size_t n, size_t start, size_t
     return border;
 }
 
-static bool find_tagged(struct vq_span text, struct vq_sections *sections)
+/* The axis comes after the outputs, so that a look-alike in one of them is not the last. */
+static size_t find_axis(struct vq_span text, const char *tag)
+{
+    size_t last = NOWHERE;
+    for (size_t at = 0; (at = find(text, at, tag)) != NOWHERE; at++) {
+        last = at == 0 || text.at[at - 1] == '\n' ? at : last;
+    }
+    return last != NOWHERE ? last : find(text, 0, tag);
+}
+
+static bool find_tagged(struct vq_span text, bool with_axis, struct vq_sections *sections)
 {
     static const char *const open[] = {"<prompt>", "<output_a>", "<output_b>", "<axis>"};
     static const char *const close[] = {"</prompt>", "</output_a>", "</output_b>", "</axis>"};
     size_t starts[VQ_COUNT(open)];
     for (size_t i = 0; i < VQ_COUNT(open); i++) {
-        starts[i] = find_opening(text, open[i]);
+        starts[i] = i == PART_AXIS ? find_axis(text, open[i]) : find_opening(text, open[i]);
     }
+    starts[PART_AXIS] = with_axis ? starts[PART_AXIS] : NOWHERE;
     if (starts[PART_A] == NOWHERE || starts[PART_B] == NOWHERE) {
         return false;
     }
@@ -225,7 +236,17 @@ void vq_sections_read_axis(struct vq_span text, struct vq_sections *sections)
 enum vq_status vq_sections_find(struct vq_span text, struct vq_sections *ret_sections)
 {
     struct vq_sections sections = {0};
-    if (!find_tagged(text, &sections) && !find_labelled(text, &sections)) {
+    if (!find_tagged(text, true, &sections) && !find_labelled(text, &sections)) {
+        return VQ_NOT_FOUND;
+    }
+    *ret_sections = sections;
+    return VQ_OK;
+}
+
+enum vq_status vq_sections_find_outputs(struct vq_span text, struct vq_sections *ret_sections)
+{
+    struct vq_sections sections = {0};
+    if (!find_tagged(text, false, &sections)) {
         return VQ_NOT_FOUND;
     }
     *ret_sections = sections;

@@ -298,6 +298,59 @@ static void preference_needs_no_axis(void **state)
     }
 }
 
+static void preference_does_not_depend_on_the_order(void **state)
+{
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 11);
+    int seen[VQ_OPINION__COUNT] = {0};
+    int by_judge = 0;
+    for (int round = 0; round < 1000; round++) {
+        char a[2048];
+        char b[2048];
+        random_text(&rng, a, sizeof(a));
+        random_text(&rng, b, sizeof(b));
+        struct vq_sections q = {
+            .prompt = vq_span_str("How?"), .output_a = vq_span_str(a), .output_b = vq_span_str(b)};
+        struct vq_sections swapped = q;
+        swapped.output_a = q.output_b;
+        swapped.output_b = q.output_a;
+        enum vq_opinion of[VQ_JUDGE_KIND__COUNT];
+        for (int kind = 0; kind < VQ_JUDGE_KIND__COUNT; kind++) {
+            of[kind] = vq_lexical_judge(*state, (enum vq_judge_kind)kind, &q, 0, NULL);
+            enum vq_opinion turned =
+                vq_lexical_judge(*state, (enum vq_judge_kind)kind, &swapped, 0, NULL);
+            assert_int_equal(turned, vq_opinion_mirrored(of[kind]));
+            seen[of[kind]]++;
+        }
+        by_judge += of[0] != of[1];
+    }
+    assert_true(seen[VQ_OPINION_A] > 200 && seen[VQ_OPINION_B] > 200);
+    assert_true(seen[VQ_OPINION_EQUAL] > 20);
+    assert_int_equal(seen[VQ_OPINION_NA], 0);
+    assert_in_range(by_judge, 50, 700);
+}
+
+/* Up to a point longer is liked better, and beyond it worse. */
+static void a_moderate_length_is_preferred(void **state)
+{
+    static char texts[3][16384];
+    static const size_t words[] = {6, 120, 2500};
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        for (size_t w = 0; w < words[i]; w++) {
+            (void)snprintf(texts[i] + 5 * w, 6, "balo%c", w % 9 == 8 ? '.' : ' ');
+        }
+    }
+    for (int kind = 0; kind < VQ_JUDGE_KIND__COUNT; kind++) {
+        for (size_t i = 0; i < VQ_COUNT(words); i += 2) {
+            struct vq_sections q = {.prompt = vq_span_str("How?"),
+                                    .output_a = vq_span_str(texts[1]),
+                                    .output_b = vq_span_str(texts[i])};
+            assert_int_equal(vq_lexical_judge(*state, (enum vq_judge_kind)kind, &q, 0, NULL),
+                             VQ_OPINION_A);
+        }
+    }
+}
+
 static int set_up(void **state)
 {
     struct vq_lexical *lexical = NULL;
@@ -324,6 +377,8 @@ int main(void)
         cmocka_unit_test(swapping_mirrors_every_opinion),
         cmocka_unit_test(noise_follows_seed_judge_and_draw),
         cmocka_unit_test(preference_needs_no_axis),
+        cmocka_unit_test(preference_does_not_depend_on_the_order),
+        cmocka_unit_test(a_moderate_length_is_preferred),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

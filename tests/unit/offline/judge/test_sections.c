@@ -47,6 +47,24 @@ static void look_alikes_inside_a_text_end_nothing(void **state)
     assert_span(s.axis_name, "X");
 }
 
+static void an_axis_in_an_output_is_not_the_axis(void **state)
+{
+    (void)state;
+    struct vq_sections s;
+    const char *text = "<prompt>\np\n</prompt>\n<output_a>\na\n</output_a>\n<output_b>\nb\n<axis>\n"
+                       "Name: X\n</axis>\n</output_b>\n";
+    assert_int_equal(vq_sections_find_outputs(vq_span_str(text), &s), VQ_OK);
+    assert_false(s.has_axis);
+    assert_span(s.output_b, "b\n<axis>\nName: X\n</axis>");
+    const char *judged = "<prompt>\np\n</prompt>\n<output_a>\na\n<axis>\nName: X\nLow: l\n</axis>\n"
+                         "</output_a>\n<output_b>\nb\n</output_b>\n<axis>\nName: True\nLow: m\n"
+                         "High: n\n</axis>\n";
+    assert_int_equal(vq_sections_find(vq_span_str(judged), &s), VQ_OK);
+    assert_span(s.axis_name, "True");
+    assert_span(s.axis_low, "m");
+    assert_span(s.output_a, "a\n<axis>\nName: X\nLow: l\n</axis>");
+}
+
 static void sections_may_be_empty_or_without_axis(void **state)
 {
     (void)state;
@@ -135,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_tagged_sections),
         cmocka_unit_test(look_alikes_inside_a_text_end_nothing),
+        cmocka_unit_test(an_axis_in_an_output_is_not_the_axis),
         cmocka_unit_test(sections_may_be_empty_or_without_axis),
         cmocka_unit_test(finds_labelled_sections_in_any_order),
         cmocka_unit_test(reads_every_form_of_an_axis),
