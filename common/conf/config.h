@@ -10,7 +10,9 @@
 #define VQ_VIBES_MAX        1000
 #define VQ_NAME_BYTES_MAX   256
 #define VQ_AXIS_BYTES_MAX   4096
-#define VQ_EMBEDDER_NONE    "none" /* the embedder's model when there is to be none */
+#define VQ_PROPERTY_LOW                                                                            \
+    "Shows nothing of this, or hardly anything." /* of a vibe given as a property */
+#define VQ_EMBEDDER_NONE "none"                  /* the embedder's model when there is to be none */
 
 enum vq_conf_method {
     VQ_METHOD_PRESET,
@@ -104,6 +106,7 @@ struct vq_conf_axis {
     char *name;
     char *low;
     char *high;
+    char *property; /* always NULL once loaded: it became `high`, with VQ_PROPERTY_LOW as `low` */
 };
 
 struct vq_conf_judge {

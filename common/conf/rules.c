@@ -140,10 +140,17 @@ static enum vq_status check_vibe(const struct rules *r, uint32_t i)
         return broken(r, path, "a vibe needs a name of one line, at most %d bytes",
                       VQ_NAME_BYTES_MAX);
     }
-    if (is_blank(v->low) || is_blank(v->high)) {
+    if (v->property != NULL) {
         return broken(r, path,
-                      "\"%.80s\" needs both low and high: what a text low and high on it is like",
+                      "\"%.80s\" has a property, which stands for low and high; leave out either",
                       v->name);
+    }
+    if (is_blank(v->low) || is_blank(v->high)) {
+        return broken(
+            r, path,
+            "\"%.80s\" needs both low and high, what a text low and high on it is like, or "
+            "a property alone",
+            v->name);
     }
     if (strlen(v->low) > VQ_AXIS_BYTES_MAX || strlen(v->high) > VQ_AXIS_BYTES_MAX) {
         return broken(r, path, "\"%.80s\" has a text longer than %d bytes", v->name,

@@ -1,7 +1,8 @@
 /* Shorthand into full form: a scalar where a section stands is that section's main key, a text in the list of vibes is split at
- * its labels. Invariant: what stands in full form already is not touched. Not its job: checking. */
+ * its labels, a vibe's property becomes its high. Invariant: what stands in full form already is not touched. Not its job: checking. */
 #include "common/conf/shorthand.h"
 
+#include "common/conf/config.h"
 #include "common/conf/resolve.h"
 #include "common/conf/schema.h"
 
@@ -80,9 +81,10 @@ static enum vq_status axis_map(struct vq_node **slot, const char *name, struct v
     struct vq_span parts[3];
     struct vq_node *scalar = *slot;
     if (!split_axis(scalar->text, parts)) {
-        (void)vq_fail(
-            err, VQ_INVALID,
-            "a vibe is a map of name, low and high, or one text \"Name: High: ... Low: ...\"");
+        (void)vq_fail(err, VQ_INVALID,
+                      "a vibe is a map of name, low and high, or one text \"Name: High: ... Low: "
+                      "...\"; one with a "
+                      "single side is a map of name and property");
         vq_conf_prefix_node(scalar, name, "vibes", err);
         return VQ_INVALID;
     }
@@ -116,10 +118,43 @@ static enum vq_status axis_map(struct vq_node **slot, const char *name, struct v
     return status;
 }
 
+static enum vq_status add_text(struct vq_node *map, const char *key, const char *text,
+                               const struct vq_node *place)
+{
+    struct vq_node *item;
+    VQ_TRY(vq_node_make(VQ_NODE_SCALAR, text, &item));
+    item->line = place->line;
+    item->column = place->column;
+    item->from_override = place->from_override;
+    item->plain = false;
+    return vq_node_add(map, key, item);
+}
+
+/* A vibe's `property` into `high` and the fixed `low`. One that has low or high too is left for the rules to refuse. */
+static enum vq_status expand_property(struct vq_node *vibe)
+{
+    const struct vq_node *property = vq_node_get(vibe, "property");
+    if (property == NULL || property->kind != VQ_NODE_SCALAR || vq_node_is_null(property) ||
+        vq_node_get(vibe, "low") != NULL || vq_node_get(vibe, "high") != NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(add_text(vibe, "low", VQ_PROPERTY_LOW, property));
+    VQ_TRY(add_text(vibe, "high", property->text, property));
+    uint32_t i = 0;
+    while (vibe->items[i] != property) {
+        i++;
+    }
+    vq_node_remove(vibe, i);
+    return VQ_OK;
+}
+
 static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
                                   struct vq_error *err)
 {
     for (uint32_t i = 0; i < list->items_count; i++) {
+        if (list->items[i]->kind == VQ_NODE_MAP && key->scalar_key == NULL) {
+            VQ_TRY(expand_property(list->items[i]));
+        }
         if (list->items[i]->kind != VQ_NODE_SCALAR || vq_node_is_null(list->items[i])) {
             continue;
         }

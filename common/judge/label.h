@@ -17,7 +17,7 @@ bool vq_label_skip_separator(struct vq_span *text);
 bool vq_label_word_is(struct vq_span word, const char *lower);
 static inline struct vq_span vq_span_after(struct vq_span text, size_t bytes)
 {
-    return vq_span(text.at + bytes, text.bytes - bytes);
+    return vq_span(bytes == 0 ? text.at : text.at + bytes, text.bytes - bytes); /* not NULL + 0 */
 }
 
 /* FIRST..UNSURE: the label that the text states. UNPARSEABLE: it speaks of labels, but not of one

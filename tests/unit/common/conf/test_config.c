@@ -124,6 +124,32 @@ static void test_axes_in_one_line(void **state)
     vq_config_destroy(&c);
 }
 
+static void test_a_property_is_an_axis_with_one_side(void **state)
+{
+    (void)state;
+    struct vq_config *c =
+        must_parse(MINIMAL "vibes:\n"
+                           "  - {name: Lists, property: uses bullet points}\n"
+                           "  - {name: Tone, low: cold, high: warm, property: }\n");
+    assert_int_equal(c->method, VQ_METHOD_VIBES);
+    assert_int_equal(c->vibes_count, 2);
+    assert_string_equal(c->vibes[0].name, "Lists");
+    assert_string_equal(c->vibes[0].high, "uses bullet points");
+    assert_string_equal(c->vibes[0].low, VQ_PROPERTY_LOW);
+    assert_null(c->vibes[0].property);
+    assert_string_equal(c->vibes[1].low, "cold");
+    assert_null(c->vibes[1].property);
+    char *yaml = NULL;
+    size_t bytes = 0;
+    assert_int_equal(vq_config_write(c, &yaml, &bytes), VQ_OK);
+    struct vq_config *again = must_parse(yaml);
+    assert_string_equal(again->vibes[0].high, "uses bullet points");
+    assert_string_equal(again->vibes[0].low, VQ_PROPERTY_LOW);
+    vq_free(yaml);
+    vq_config_destroy(&again);
+    vq_config_destroy(&c);
+}
+
 static void test_overrides(void **state)
 {
     (void)state;
@@ -207,7 +233,19 @@ static const struct refusal refusals[] = {
     {MINIMAL "---\nseed: 4\n", NULL, {"second document", "", ""}},
     {MINIMAL "vibes:\n- Tone: High: warm Low: cold\n", NULL, {"line 5", "in quotes", ""}},
     {MINIMAL "vibes: [\"Tone: warm\"]\n", NULL, {"line 4", "High:", ""}},
-    {MINIMAL "vibes: [{name: T, low: a}]\n", NULL, {"line 4", "low and high", ""}},
+    {MINIMAL "vibes: [\"Lists: uses bullet points\"]\n",
+     NULL,
+     {"line 4", "High:", "name and property"}},
+    {MINIMAL "vibes: [{name: T, low: a}]\n", NULL, {"line 4", "low and high", "property alone"}},
+    {MINIMAL "vibes: [{name: T, property: a, high: b}]\n",
+     NULL,
+     {"line 4", "leave out either", ""}},
+    {MINIMAL "vibes: [{name: T, property: a, low: b, high: c}]\n",
+     NULL,
+     {"line 4", "property", ""}},
+    {MINIMAL "vibes: [{name: T, property: ''}]\n", NULL, {"line 4", "low and high", ""}},
+    {MINIMAL "vibes: [{name: T, property: [a]}]\n", NULL, {"line 4", "property", ""}},
+    {MINIMAL "vibes: [{property: a}]\n", NULL, {"line 4", "needs a name", ""}},
     {MINIMAL "vibes: [{name: T, low: a, high: b}, {name: t, low: a, high: b}]\n",
      NULL,
      {"vibes[1]", "already", ""}},
@@ -378,6 +416,7 @@ static const char *const rich =
     "  test_share: 0.3333333333333333\n"
     "models: [\"llama 3/70b: x\", \"\xe6\xa8\xa1\xe5\x9e\x8b\"]\n"
     "vibes:\n"
+    "- {name: Lists, property: uses bullet points}\n"
     "- {name: 'a # b', low: \"two\\nlines\", high: \"- dash\"}\n"
     "judges:\n"
     "- {model: m, base_url: 'https://h/v1', key: 'file:keys/k', temperature: 0.7, price_input_usd: "
@@ -411,7 +450,7 @@ static void test_written_config_reads_back_equal(void **state)
     struct vq_config *again = must_parse(first);
     assert_string_equal(again->models[0], "llama 3/70b: x");
     assert_string_equal(again->models[1], "\xe6\xa8\xa1\xe5\x9e\x8b");
-    assert_string_equal(again->vibes[0].low, "two\nlines");
+    assert_string_equal(again->vibes[1].low, "two\nlines");
     assert_string_equal(again->judges[0].name, "1e3");
     assert_string_equal(again->data.preference, "yes");
     assert_true(again->data.test_share == c->data.test_share);
@@ -522,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_defaults_are_filled_in),
         cmocka_unit_test(test_defaults_that_depend_on_other_keys),
         cmocka_unit_test(test_axes_in_one_line),
+        cmocka_unit_test(test_a_property_is_an_axis_with_one_side),
         cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_endpoints),
