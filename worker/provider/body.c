@@ -9,9 +9,9 @@
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
-static enum vq_status check_bounds(struct vq_span body)
+static enum vq_status check_bounds(struct vq_span body, size_t values_max)
 {
-    return vq_json_exceeds(body, VQ_BODY_DEPTH_MAX, VQ_BODY_VALUES_MAX) ? VQ_LIMIT : VQ_OK;
+    return vq_json_exceeds(body, VQ_BODY_DEPTH_MAX, values_max) ? VQ_LIMIT : VQ_OK;
 }
 
 static int hex_digit(char c)
@@ -126,12 +126,12 @@ static enum vq_status parse(struct vq_span body, json_t **ret_root)
     return VQ_OK;
 }
 
-enum vq_status vq_body_load(struct vq_span body, json_t **ret_root)
+enum vq_status vq_body_load(struct vq_span body, size_t values_max, json_t **ret_root)
 {
     if (body.bytes == 0) {
         return VQ_INVALID;
     }
-    VQ_TRY(check_bounds(body));
+    VQ_TRY(check_bounds(body, values_max));
     enum vq_status status = parse(body, ret_root);
     if (status != VQ_INVALID) {
         return status;
@@ -140,7 +140,7 @@ enum vq_status vq_body_load(struct vq_span body, json_t **ret_root)
     vq_buf_init(&mended, 6 * body.bytes); /* a control character becomes six bytes */
     status = mend(body, &mended);
     if (status == VQ_OK) {
-        status = check_bounds(vq_buf_span(&mended));
+        status = check_bounds(vq_buf_span(&mended), values_max);
     }
     if (status == VQ_OK) {
         status = parse(vq_buf_span(&mended), ret_root);

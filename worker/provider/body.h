@@ -4,18 +4,22 @@
 #define VQ_WORKER_PROVIDER_BODY_H
 
 #include "common/base/buf.h"
+#include "common/judge/vectors.h"
 
 #include <jansson.h>
 
 #define VQ_BODY_DEPTH_MAX  32
 #define VQ_BODY_VALUES_MAX 100000 /* bounds the memory that a hostile body of brackets can take */
+#define VQ_BODY_VECTOR_VALUES_MAX                                                                  \
+    (VQ_EMBED_BATCH_MAX * VQ_VECTORS_DIMS_MAX + 10000) /* of a body with vectors */
 
 /* Parses a body. Numbers come as reals, and the last of equal keys counts. A body that is not quite
  * JSON is mended and tried once more: lone surrogates and bytes that are not UTF-8 become U+FFFD,
  * bare control characters in strings are escaped, as is a backslash that begins no escape, NaN and
  * Infinity become null. What was paid for is not lost to a slip of the server's encoder.
  * VQ_INVALID, VQ_LIMIT (depth, values), VQ_NOMEM. The caller owns *ret_root (json_decref). */
-enum vq_status vq_body_load(struct vq_span body, json_t **ret_root) VQ_WARN_UNUSED;
+enum vq_status vq_body_load(struct vq_span body, size_t values_max,
+                            json_t **ret_root) VQ_WARN_UNUSED;
 
 /* Members of an object, tolerant of everything: NULL, empty, or `otherwise` when `object` is no
  * object or the member is of another kind. Spans live as long as the object. */

@@ -4,7 +4,8 @@
  * Reading is in this order: an error object decides whatever the status says; then the status; then
  * the first choice. A response that was paid for is an answer whenever its text can be found, even
  * if the text is empty.
- * Not its job: retries, waiting, verdicts. */
+ * Not its job: embeddings (openai_embed.c), retries, waiting, verdicts. */
+#include "worker/provider/openai.h"
 #include "worker/provider/body.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/errors.h"
@@ -19,7 +20,7 @@
 
 static const char dialect_name[] = "openai";
 
-static enum vq_status openai_url(const char *base_url, struct vq_buf *url)
+enum vq_status vq_openai_url(const char *base_url, const char *path, struct vq_buf *url)
 {
     size_t path_bytes = strcspn(base_url, "?#");
     const char *query = base_url + path_bytes;
@@ -28,9 +29,14 @@ static enum vq_status openai_url(const char *base_url, struct vq_buf *url)
     }
     vq_buf_clear(url);
     vq_buf_append(url, base_url, path_bytes);
-    vq_buf_puts(url, "/chat/completions");
+    vq_buf_puts(url, path);
     vq_buf_append(url, query, strcspn(query, "#"));
     return url->status;
+}
+
+static enum vq_status openai_url(const char *base_url, struct vq_buf *url)
+{
+    return vq_openai_url(base_url, "/chat/completions", url);
 }
 
 static void put_message(struct vq_json *json, const char *role, struct vq_span text)
@@ -130,7 +136,7 @@ static void decide(struct vq_reply *reply, int status)
     }
 }
 
-static void bad_response(struct vq_reply *reply, const char *what)
+void vq_openai_bad_response(struct vq_reply *reply, const char *what)
 {
     vq_buf_clear(&reply->content);
     reply->class = VQ_REPLY_BAD_RESPONSE;
@@ -190,8 +196,9 @@ static void take_refusal(const json_t *message, struct vq_reply *reply)
     }
 }
 
-static enum vq_status read_choice(const json_t *root, struct vq_reply *reply)
+static enum vq_status read_choice(void *ctx, const json_t *root, struct vq_reply *reply)
 {
+    (void)ctx;
     const json_t *choice = json_array_get(vq_body_get(root, "choices"), 0);
     const json_t *message = vq_body_get(choice, "message");
     take_scalar(choice, "finish_reason", reply->finish_reason, sizeof(reply->finish_reason));
@@ -201,16 +208,17 @@ static enum vq_status read_choice(const json_t *root, struct vq_reply *reply)
         return VQ_OK;
     }
     if (!json_is_object(message)) {
-        bad_response(reply, "the response has no message: it is not a chat completion");
+        vq_openai_bad_response(reply, "the response has no message: it is not a chat completion");
         return VQ_OK;
     }
     if (!take_content(message, reply)) {
-        bad_response(reply, "the message's content is neither a text nor a list of parts");
+        vq_openai_bad_response(reply,
+                               "the message's content is neither a text nor a list of parts");
         return VQ_OK;
     }
     take_refusal(message, reply);
     if (reply->content.status == VQ_LIMIT) {
-        bad_response(reply, "the answer is over the size limit");
+        vq_openai_bad_response(reply, "the answer is over the size limit");
         return VQ_OK;
     }
     if (reply->content.status == VQ_OK) {
@@ -219,7 +227,8 @@ static enum vq_status read_choice(const json_t *root, struct vq_reply *reply)
     return reply->content.status;
 }
 
-static enum vq_status read_success(const json_t *root, struct vq_reply *reply)
+static enum vq_status read_success(const json_t *root, vq_openai_content_fn content, void *ctx,
+                                   struct vq_reply *reply)
 {
     take_scalar(root, "model", reply->model, sizeof(reply->model));
     take_scalar(root, "system_fingerprint", reply->system_fingerprint,
@@ -231,7 +240,7 @@ static enum vq_status read_success(const json_t *root, struct vq_reply *reply)
         decide(reply, status_of_error(reply));
         return VQ_OK;
     }
-    return read_choice(root, reply);
+    return content(ctx, root, reply);
 }
 
 static void take_headers(const struct vq_response *response, struct vq_reply *reply)
@@ -244,24 +253,26 @@ static void take_headers(const struct vq_response *response, struct vq_reply *re
     memcpy(reply->request_id, headers->request_id, sizeof(reply->request_id));
 }
 
-static enum vq_status openai_read(const struct vq_response *response, struct vq_reply *reply)
+enum vq_status vq_openai_read(const struct vq_response *response, size_t values_max,
+                              vq_openai_content_fn content, void *ctx, struct vq_reply *reply)
 {
     vq_reply_free(reply);
     take_headers(response, reply);
     bool success = response->status >= 200 && response->status <= 299;
     json_t *root = NULL;
-    enum vq_status status = vq_body_load(response->body, &root);
+    enum vq_status status = vq_body_load(response->body, values_max, &root);
     if (status == VQ_NOMEM) {
         return status;
     }
     const json_t *object = json_is_array(root) ? json_array_get(root, 0) : root;
     if (success && status == VQ_LIMIT) {
-        bad_response(reply, "the response's JSON is over the limits of depth or size");
+        vq_openai_bad_response(reply, "the response's JSON is over the limits of depth or size");
     } else if (success && !json_is_object(object)) {
-        bad_response(reply, "the response is not a JSON object; is this the address of an "
-                            "OpenAI-compatible server?");
+        vq_openai_bad_response(reply,
+                               "the response is not a JSON object; is this the address of an "
+                               "OpenAI-compatible server?");
     } else if (success) {
-        status = read_success(object, reply);
+        status = read_success(object, content, ctx, reply);
     } else {
         take_error(object, reply);
         if (root == NULL) {
@@ -272,6 +283,11 @@ static enum vq_status openai_read(const struct vq_response *response, struct vq_
     }
     json_decref(root);
     return status == VQ_NOMEM ? VQ_NOMEM : VQ_OK;
+}
+
+static enum vq_status openai_read(const struct vq_response *response, struct vq_reply *reply)
+{
+    return vq_openai_read(response, VQ_BODY_VALUES_MAX, read_choice, NULL, reply);
 }
 
 static const struct vq_provider_header fixed_headers[] = {
@@ -289,4 +305,7 @@ const struct vq_provider vq_provider_openai = {
     .url = openai_url,
     .body = openai_body,
     .read = openai_read,
+    .embed_url = vq_openai_embed_url,
+    .embed_body = vq_openai_embed_body,
+    .embed_read = vq_openai_embed_read,
 };

@@ -11,6 +11,7 @@
 
 #define VQ_REQUEST_BODY_BYTES_MAX  (64u << 20) /* a sample may grow sixfold by JSON escapes */
 #define VQ_RESPONSE_BODY_BYTES_MAX (4u << 20)
+#define VQ_EMBED_BODY_BYTES_MAX    (8u << 20)       /* of a response with vectors */
 #define VQ_RETRY_AFTER_MS_MAX      INT64_C(3600000) /* longer waits are cut to this: ask again then */
 #define VQ_REPLY_NAME_BYTES_MAX    128              /* model, finish reason, ... */
 #define VQ_REPLY_MESSAGE_BYTES_MAX 512
@@ -126,6 +127,15 @@ struct vq_provider {
     /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */
     enum vq_status (*read)(const struct vq_response *response,
                            struct vq_reply *reply) VQ_WARN_UNUSED;
+
+    /* The same three for a batch of texts to be embedded. `texts` is a JSON array of strings, at most VQ_EMBED_BATCH_MAX:
+     * VQ_INVALID when it is not. The reply's content are the packed vectors (common/judge/vectors.h) of `count` texts, in
+     * their order; anything else that a server sends is a bad response. */
+    enum vq_status (*embed_url)(const char *base_url, struct vq_buf *url) VQ_WARN_UNUSED;
+    enum vq_status (*embed_body)(const struct vq_judge *judge, struct vq_span texts,
+                                 struct vq_buf *body, uint32_t *ret_count) VQ_WARN_UNUSED;
+    enum vq_status (*embed_read)(const struct vq_response *response, uint32_t count,
+                                 struct vq_reply *reply) VQ_WARN_UNUSED;
 };
 
 /* NULL when there is no such dialect. */

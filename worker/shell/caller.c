@@ -20,6 +20,7 @@
 struct judge {
     const struct vq_work_judge *judge;
     const struct vq_provider *provider; /* NULL: closed */
+    bool embeds;                        /* its stage is one of vectors */
     const struct vq_secret *key;        /* NULL: none */
     struct vq_buf url;
 };
@@ -30,6 +31,7 @@ struct slot {
     struct vq_id call;
     const struct judge *judge;
     int64_t started_unix_ms;
+    uint32_t texts; /* of a batch to be embedded */
     struct vq_buf body;
     enum vq_call_end end; /* deferred */
     enum vq_pool_state pool;
@@ -144,7 +146,9 @@ static enum vq_pool_state judge_ready(struct vq_caller *caller, struct judge *ju
                       j->judge.dialect);
         return VQ_POOL_NO_MODEL;
     }
-    if (!url_is_safe(j->base_url) || provider->url(j->base_url, &judge->url) != VQ_OK) {
+    enum vq_status (*url)(const char *, struct vq_buf *) =
+        judge->embeds ? provider->embed_url : provider->url;
+    if (!url_is_safe(j->base_url) || url(j->base_url, &judge->url) != VQ_OK) {
         (void)vq_fail(err, VQ_INVALID,
                       "%s is not https and not on this machine: no key and no text is sent there",
                       j->base_url);
@@ -184,6 +188,7 @@ enum vq_status vq_caller_judges(struct vq_caller *caller, const struct vq_work_s
         struct judge *judge = &caller->judges[i];
         struct vq_error err = {""};
         judge->judge = &spec->judges[i];
+        judge->embeds = spec->kind == VQ_STAGE_EMBED;
         vq_buf_init(&judge->url, VQ_HTTP_URL_BYTES_MAX);
         struct vq_work_key say = {.judge = i, .state = judge_ready(caller, judge, &err)};
         say.text = vq_span_str(err.text);
@@ -278,9 +283,10 @@ static enum vq_status hide(void *ctx, struct vq_span key)
 }
 
 /* Reads the exchange into caller->reply. VQ_NOMEM. */
-static enum vq_status read_response(struct vq_caller *caller, const struct judge *judge,
+static enum vq_status read_response(struct vq_caller *caller, const struct slot *slot,
                                     const struct vq_http_response *response)
 {
+    const struct judge *judge = slot->judge;
     struct vq_reply *reply = &caller->reply;
     vq_reply_free(reply);
     if (response->transport != VQ_TRANSPORT_OK) {
@@ -296,7 +302,8 @@ static enum vq_status read_response(struct vq_caller *caller, const struct judge
                                 .headers = &headers,
                                 .body = response->body,
                                 .now_unix_s = vq_clock_unix_ms() / 1000};
-    enum vq_status status = judge->provider->read(&whole, reply);
+    enum vq_status status = judge->embeds ? judge->provider->embed_read(&whole, slot->texts, reply)
+                                          : judge->provider->read(&whole, reply);
     if (status == VQ_OK && judge->key != NULL) {
         status = vq_secret_expose(judge->key, hide, reply);
     }
@@ -347,7 +354,7 @@ static void call_done(void *ctx, const struct vq_http_response *response)
         slot_give(slot);
         return;
     }
-    if (read_response(caller, slot->judge, response) != VQ_OK) {
+    if (read_response(caller, slot, response) != VQ_OK) {
         vq_reply_free(&caller->reply); /* no memory for it: as if the response had not come */
         vq_reply_from_transport(VQ_TRANSPORT_RESET, true, &caller->reply);
     }
@@ -365,6 +372,10 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
                                  call->output_bytes_max, &caller->system, &caller->user));
     } else {
         VQ_TRY(vq_repair_render(call->asker, call->answer, &caller->system, &caller->user));
+    }
+    if (slot->judge->embeds) {
+        return slot->judge->provider->embed_body(
+            &slot->judge->judge->judge, vq_buf_span(&caller->user), &slot->body, &slot->texts);
     }
     return slot->judge->provider->body(&slot->judge->judge->judge, vq_buf_span(&caller->system),
                                        vq_buf_span(&caller->user), &slot->body);
@@ -391,23 +402,23 @@ static enum vq_status send_it(struct slot *slot, struct vq_error *err)
     char call_id[CALL_ID_HEX_BYTES];
     struct vq_http_header headers[HEADERS_MAX];
     vq_hex(slot->call.b, VQ_ID_BYTES, call_id);
-    struct vq_http_request request = {.method = VQ_HTTP_POST,
-                                      .url = judge->url.at,
-                                      .headers = headers,
-                                      .headers_count =
-                                          headers_fill(judge->provider, call_id, headers),
-                                      .secret = judge->key,
-                                      .secret_header = judge->provider->auth_header,
-                                      .secret_prefix = judge->provider->auth_prefix,
-                                      .body = vq_buf_span(&slot->body),
-                                      .connect_ms = judge->judge->connect_timeout_ms,
-                                      .first_byte_ms = judge->judge->first_byte_timeout_ms,
-                                      .total_ms = judge->judge->total_timeout_ms,
-                                      .slow_bytes_per_s = VQ_CALLER_SLOW_BYTES_PER_S,
-                                      .slow_s = VQ_CALLER_SLOW_S,
-                                      .body_bytes_max = VQ_RESPONSE_BODY_BYTES_MAX,
-                                      .done = call_done,
-                                      .ctx = slot};
+    struct vq_http_request request = {
+        .method = VQ_HTTP_POST,
+        .url = judge->url.at,
+        .headers = headers,
+        .headers_count = headers_fill(judge->provider, call_id, headers),
+        .secret = judge->key,
+        .secret_header = judge->provider->auth_header,
+        .secret_prefix = judge->provider->auth_prefix,
+        .body = vq_buf_span(&slot->body),
+        .connect_ms = judge->judge->connect_timeout_ms,
+        .first_byte_ms = judge->judge->first_byte_timeout_ms,
+        .total_ms = judge->judge->total_timeout_ms,
+        .slow_bytes_per_s = VQ_CALLER_SLOW_BYTES_PER_S,
+        .slow_s = VQ_CALLER_SLOW_S,
+        .body_bytes_max = judge->embeds ? VQ_EMBED_BODY_BYTES_MAX : VQ_RESPONSE_BODY_BYTES_MAX,
+        .done = call_done,
+        .ctx = slot};
     return vq_http_start(slot->caller->http, &request, NULL, err);
 }
 
@@ -426,6 +437,10 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
     enum vq_status status = render(caller, call, slot);
     if (status == VQ_LIMIT) {
         slot_refuse(slot, VQ_END_TOO_LONG, "the request is over the size limit");
+        return VQ_OK;
+    }
+    if (status == VQ_INVALID) {
+        slot_refuse(slot, VQ_END_BAD_REQUEST, "the texts to be embedded are no list of texts");
         return VQ_OK;
     }
     if (status == VQ_OK) {

@@ -33,6 +33,9 @@ struct rig {
     uint64_t session, epoch;
     uint32_t judges, axes;
     struct vq_hash spec_hash;
+    enum vq_stage_kind kind;
+    uint32_t stage;
+    const char *model; /* of judge-0; NULL: m0 */
     struct vq_id run;
     bool repair, truncate;
     uint32_t tries_max;
@@ -276,7 +279,9 @@ static VQ_UNUSED void rig_spec_body(const struct rig *rig, struct vq_buf *body)
     struct vq_spec_axis axes[64] = {{{0}}};
     for (uint32_t j = 0; j < rig->judges; j++) {
         judges[j] = (struct vq_spec_judge){.name = vq_span_str(j == 0 ? "judge-0" : "judge-1"),
-                                           .model = vq_span_str(j == 0 ? "m0" : "m1"),
+                                           .model = vq_span_str(j > 0                ? "m1"
+                                                                : rig->model != NULL ? rig->model
+                                                                                     : "m0"),
                                            .dialect = vq_span_str("openai"),
                                            .base_url = vq_span_str("http://127.0.0.1:1/v1"),
                                            .identity = vq_span_str("127.0.0.1/v1"),
@@ -289,7 +294,12 @@ static VQ_UNUSED void rig_spec_body(const struct rig *rig, struct vq_buf *body)
         axes[a] =
             (struct vq_spec_axis){vq_span_str("tone"), vq_span_str("cold"), vq_span_str("warm")};
     }
-    struct vq_spec spec = {.judge_template = vq_template_builtin(VQ_TEMPLATE_JUDGE),
+    enum vq_template_kind asked = rig->kind == VQ_STAGE_RANK     ? VQ_TEMPLATE_JUDGE
+                                  : rig->kind == VQ_STAGE_PREFER ? VQ_TEMPLATE_PREFERENCE
+                                                                 : VQ_TEMPLATE_AS_IS;
+    struct vq_spec spec = {.kind = (uint8_t)rig->kind,
+                           .stage = rig->stage,
+                           .judge_template = vq_template_builtin(asked),
                            .truncate = rig->truncate,
                            .lazy_swap = true,
                            .axes = axes,
@@ -366,6 +376,7 @@ static VQ_UNUSED void rig_lease_asks(struct rig *rig, uint64_t shard, uint64_t n
     }
     rig_message(rig, (struct vq_msg){.type = VQ_MSG_LEASE,
                                      .u.lease = {.session = rig->session,
+                                                 .stage = rig->stage,
                                                  .shard = shard,
                                                  .fence = {rig->epoch, n},
                                                  .stamp_ns = stamp,
