@@ -7,13 +7,15 @@
 #include "coordinator/pipeline/method_parts.h"
 
 #include "common/base/alloc.h"
+#include "common/judge/axes.h"
 #include "coordinator/stats/stats.h"
 #include "coordinator/stats/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NOTES_MAX ((size_t)1 << 16)
+#define NOTES_MAX           ((size_t)1 << 16)
+#define AXIS_LINE_BYTES_MAX ((size_t)1 << 15)
 
 const char *vq_stop_text(enum vq_stop stop)
 {
@@ -149,6 +151,41 @@ enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
     m->asking = true;
     m->then = then;
     return VQ_OK;
+}
+
+enum vq_status vq_method_ask_vectors(struct vq_method *m, const char *name,
+                                     const struct vq_span *texts, uint32_t count,
+                                     enum vq_status (*then)(struct vq_method *m,
+                                                            struct vq_error *err))
+{
+    struct vq_stage stage = {.name = name,
+                             .kind = VQ_STAGE_EMBED,
+                             .role = VQ_ROLE_EMBEDDER,
+                             .texts = texts,
+                             .texts_count = count};
+    return vq_method_ask(m, &stage, then);
+}
+
+enum vq_status vq_method_axis_copy(struct vq_arena *arena, const struct vq_axis *axis,
+                                   struct vq_axis *ret_axis)
+{
+    struct vq_axis copy = {vq_arena_text(arena, vq_span_str(axis->name)),
+                           vq_arena_text(arena, vq_span_str(axis->low)),
+                           vq_arena_text(arena, vq_span_str(axis->high))};
+    if (copy.name == NULL || copy.low == NULL || copy.high == NULL) {
+        return VQ_NOMEM;
+    }
+    *ret_axis = copy;
+    return VQ_OK;
+}
+
+enum vq_status vq_method_axis_text(struct vq_method *m, const struct vq_axis *axis,
+                                   struct vq_span *ret_text)
+{
+    struct vq_buf buf;
+    vq_buf_init(&buf, AXIS_LINE_BYTES_MAX);
+    vq_axes_line(axis, &buf);
+    return vq_arena_take(&m->stage_memory, &buf, ret_text);
 }
 
 enum vq_status vq_method_add_vibe(struct vq_method *m, const struct vq_axis *axis,

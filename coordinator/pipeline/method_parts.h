@@ -7,6 +7,7 @@
  *     discover.c rows to batches to prompts to proposals
  *     reduce.c   groups, summaries, simplification, at most K axes
  *     support.c  which reduced axis a proposal is nearest to; dedup; the new vibes
+ *     numbers.c  the cells as a grid, and the numbers computed from it
  *     iterate.c  the numbers after each iteration, misclassified rows, stop rules
  *     extras.c   preset vibes beside the found ones, question types
  *     prompts.c  rows, axes and templates as text */
@@ -16,6 +17,8 @@
 #include "common/base/rng.h"
 #include "coordinator/pipeline/arena.h"
 #include "coordinator/pipeline/method.h"
+
+#define VQ_PROPOSALS_MAX ((size_t)20000)
 
 /* A vibe that is or was ranked. */
 struct vq_method_vibe {
@@ -52,7 +55,9 @@ struct vq_method_round {
     uint32_t batches_count;
     uint32_t *batch_of; /* prompt -> batch, where some batches are not asked again */
     uint32_t first_proposal, proposals_count;
-    const float *proposal_vectors; /* NULL: not embedded */
+    uint32_t asked; /* prompts of the stage before, where it is not all batches or groups */
+    uint32_t nothing, failed, unread, rejected, over; /* answers and items that gave no proposal */
+    const float *proposal_vectors;                    /* NULL: not embedded */
     uint32_t dims;
     bool embeds; /* somebody embeds, and has not failed in this round */
     uint32_t *group_of;
@@ -65,6 +70,7 @@ struct vq_method_round {
     uint32_t axes_count;
     uint32_t tries;
     uint32_t *support; /* one an axis of `axes` */
+    uint32_t *order;   /* of the axes, by support */
     uint32_t *nearest; /* proposal (from first_proposal) -> axis of `axes` */
     bool *dropped;     /* one an axis of `axes` */
 };
@@ -106,8 +112,6 @@ struct vq_method {
     uint32_t misclassified_count;
     struct vq_method_ranking ranking;
     struct vq_method_round round;
-    bool *final; /* one a vibe */
-    uint8_t *preset_outcomes;
     uint32_t *typed; /* the vibes that question types are asked for */
     uint32_t typed_count;
     struct vq_method_result result;
@@ -126,6 +130,17 @@ enum vq_status vq_method_ask(struct vq_method *m, const struct vq_stage *stage,
 enum vq_status vq_method_add_vibe(struct vq_method *m, const struct vq_axis *axis,
                                   const struct vq_provenance *provenance) VQ_WARN_UNUSED;
 
+/* The same for texts to embed. */
+enum vq_status vq_method_ask_vectors(struct vq_method *m, const char *name,
+                                     const struct vq_span *texts, uint32_t count,
+                                     enum vq_status (*then)(struct vq_method *m,
+                                                            struct vq_error *err)) VQ_WARN_UNUSED;
+enum vq_status vq_method_axis_copy(struct vq_arena *arena, const struct vq_axis *axis,
+                                   struct vq_axis *ret_axis) VQ_WARN_UNUSED;
+/* Its one-line form, in the stage's memory. */
+enum vq_status vq_method_axis_text(struct vq_method *m, const struct vq_axis *axis,
+                                   struct vq_span *ret_text) VQ_WARN_UNUSED;
+
 /* Each use of randomness has its own stream of the run's seed, and each iteration its own. */
 enum vq_method_seed {
     VQ_METHOD_SEED_SAMPLE = 1001,
@@ -140,7 +155,27 @@ enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err) VQ_WARN_
 enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* ---- the parts ---- */
+enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* ---- the parts, each of which goes on by itself ---- */
+
+enum vq_status vq_discover_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_discover_end(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+/* The vibes that are carried into the next round, or (false) those that are not, as a list for a prompt. */
+enum vq_status vq_method_list(struct vq_method *m, bool carried,
+                              struct vq_span *ret_text) VQ_WARN_UNUSED;
+enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_support_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_iterate_rank(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_iterate_look(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_iterate_no_new(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_question_types_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* The vibes that the results will keep, and the numbers on train that say so, which the caller destroys. */
+enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32_t *ret_count,
+                               struct vq_vibecheck **ret_numbers,
+                               struct vq_error *err) VQ_WARN_UNUSED;
 
 enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 

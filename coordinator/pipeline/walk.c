@@ -1,4 +1,5 @@
-/* Which part of the method follows which: labels, then either the given vibes on all rows, or discovery. */
+/* Which part of the method follows which: labels, then either the given vibes on all rows, or discovery; then
+ * what goes beside. */
 #include "coordinator/pipeline/method_parts.h"
 
 enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err)
@@ -9,13 +10,6 @@ enum vq_status vq_walk_start(struct vq_method *m, struct vq_error *err)
         return vq_prefer_begin(m, err);
     }
     m->then = vq_walk_labelled;
-    return VQ_OK;
-}
-
-static enum vq_status ended(struct vq_method *m, struct vq_error *err)
-{
-    (void)err;
-    m->then = NULL;
     return VQ_OK;
 }
 
@@ -41,7 +35,8 @@ static enum vq_status add_given(struct vq_method *m)
 enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err)
 {
     if (m->in.config->method == VQ_METHOD_DISCOVER) {
-        return vq_fail(err, VQ_INVALID, "method: discover is not built yet");
+        m->then = vq_discover_begin;
+        return VQ_OK;
     }
     VQ_TRY(add_given(m));
     return vq_rank_begin(m, "rank", 0, m->all_sorted, m->all_count, vq_walk_final, err);
@@ -49,7 +44,12 @@ enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err)
 
 enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err)
 {
+    return vq_presets_begin(m, err);
+}
+
+enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err)
+{
     (void)err;
-    m->then = ended;
+    m->then = NULL;
     return VQ_OK;
 }
