@@ -7,7 +7,11 @@
 
 #include <math.h>
 
+/* Standard errors that a difference must have: 2.2 from five rows on; less in smaller batches, which
+ * could not show anything otherwise. */
 #define STRENGTH_MIN   2.2
+#define STRENGTH_FIRST 1.2
+#define STRENGTH_A_ROW 0.2
 #define MEAN_MIN       0.08
 #define SAME_SHARE_MIN 0.6  /* of the rows point the way of the mean ... */
 #define OPPOSED_MAX    0.25 /* ... and at most so many the other way; or, in large batches, ... */
@@ -97,9 +101,10 @@ static bool weigh(const struct search *search, enum vq_topic topic, struct vq_fe
     double opposed = (double)(mean > 0 ? downs : ups);
     *ret_feature =
         (struct vq_feature){.topic = topic, .mean = mean, .strength = fabs(mean) / error};
+    double needed = fmin(STRENGTH_MIN, STRENGTH_FIRST + STRENGTH_A_ROW * n);
     bool is_steady = same >= SAME_SHARE_MIN * n && opposed <= OPPOSED_MAX * n;
     bool is_unbalanced = same - opposed >= SIGN_Z_MIN * sqrt(same + opposed) && same > opposed;
-    return fabs(mean) >= MEAN_MIN && ret_feature->strength >= STRENGTH_MIN &&
+    return fabs(mean) >= MEAN_MIN && ret_feature->strength >= needed &&
            (is_steady || is_unbalanced);
 }
 

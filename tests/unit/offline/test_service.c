@@ -350,6 +350,26 @@ static void the_log_names_the_kinds(void **state)
     }
 }
 
+static void an_oracle_leaves_discovery_to_the_words(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/vq-truth-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    const char truth[] = "{\"axis\": \"Enthusiasm\", \"sample\": \"S1\", \"score\": 1}\n";
+    assert_int_equal(write(fd, truth, sizeof(truth) - 1), sizeof(truth) - 1);
+    (void)close(fd);
+    struct vq_service *service = create(&(struct vq_service_config){.oracle_path = path});
+    struct vq_reply reply = chat(service, DISCOVERY);
+    assert_int_equal(reply.status, 200);
+    json_t *root = parse(&reply);
+    assert_non_null(strstr(text_at(root, "message", "content"), "High:"));
+    assert_string_equal(text_at(root, "root", "system_fingerprint"), "offline-oracle");
+    json_decref(root);
+    vq_service_destroy(&service);
+    (void)unlink(path);
+}
+
 static void a_token_limit_truncates(void **state)
 {
     (void)state;
@@ -522,6 +542,7 @@ int main(void)
         cmocka_unit_test(spoiled_texts_look_as_said),
         cmocka_unit_test(faults_of_lists_are_faults_of_lists),
         cmocka_unit_test(the_log_names_the_kinds),
+        cmocka_unit_test(an_oracle_leaves_discovery_to_the_words),
         cmocka_unit_test(a_token_limit_truncates),
         cmocka_unit_test(retry_after_has_every_form),
         cmocka_unit_test(the_rate_limit_tells_what_is_left),

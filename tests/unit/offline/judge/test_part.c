@@ -183,6 +183,16 @@ static void several_planted_features_are_all_found(void **state)
     vq_lexical_destroy(&how.lexical);
 }
 
+static void two_rows_can_show_a_difference(void **state)
+{
+    (void)state;
+    struct asked how = create(1);
+    char *answer = discover(&how, 3, 2, &plain, &planted[1].style, false);
+    assert_true((topics_in(answer) & planted[1].topics) != 0);
+    vq_free(answer);
+    vq_lexical_destroy(&how.lexical);
+}
+
 static void exchangeable_texts_show_nothing(void **state)
 {
     (void)state;
@@ -439,6 +449,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_planted_feature_is_found),
         cmocka_unit_test(several_planted_features_are_all_found),
+        cmocka_unit_test(two_rows_can_show_a_difference),
         cmocka_unit_test(exchangeable_texts_show_nothing),
         cmocka_unit_test(answers_depend_on_seed_and_prompt_alone),
         cmocka_unit_test(a_hostile_row_changes_nothing_for_the_others),
