@@ -62,6 +62,11 @@ enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd, struct v
         return vq_fail(err, status, "the spool %s is in use by another worker (%s is locked)", dir,
                        path);
     }
+    struct stat st;
+    if (fstat(fd, &st) != 0 || st.st_nlink == 0) { /* its owner removed it as we waited */
+        (void)close(fd);
+        return vq_fail(err, VQ_LOCKED, "the spool %s is just being removed", dir);
+    }
     *ret_fd = fd;
     return VQ_OK;
 }

@@ -32,6 +32,7 @@
 #include "proto/wire.h"
 
 #define VQ_RUN_HEARTBEAT_SHARE     6     /* heartbeats in a term */
+#define VQ_RUN_SAME_SIGNAL_MS      500   /* timeout(1) tells a group and its leader: one request */
 #define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
 #define VQ_RUN_TICK_MS             50
 #define VQ_RUN_STATUS_MS           5000 /* status.json */
@@ -148,6 +149,8 @@ struct vq_run {
     bool finished, stopped, draining, done;
     bool clean;
     uint32_t interrupts;
+    int interrupt_signum; /* the last one, and when */
+    int64_t interrupt_ns;
     enum vq_coord_stop stop_kind;
     char stop_text[VQ_ERROR_BYTES_MAX];
     enum vq_status fatal; /* not OK: the process cannot go on */

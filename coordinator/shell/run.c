@@ -20,6 +20,13 @@
 static void on_interrupt(void *ctx, int signum)
 {
     struct vq_run *run = ctx;
+    int64_t last_ns = run->interrupt_ns;
+    run->interrupt_ns = vq_run_now();
+    if (signum == run->interrupt_signum &&
+        run->interrupt_ns - last_ns < VQ_RUN_SAME_SIGNAL_MS * VQ_NS_PER_MS) {
+        return;
+    }
+    run->interrupt_signum = signum;
     run->interrupts++;
     vq_log(VQ_LOG_INFO, "signal", "number=%d count=%u", signum, run->interrupts);
     if (run->coord == NULL || run->finished || run->stopped) {

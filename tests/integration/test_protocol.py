@@ -385,12 +385,24 @@ class Processes(Protocol):
         self.wait_for("calls in flight", lambda: len(self.server.requests()) >= 2)
         child.send_signal(signal.SIGINT)
         self.wait_for("the drain to be said", lambda: "once more stops now" in self.said())
+        time.sleep(0.7)  # sooner it would be the same request, told twice
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED, 20)
         self.assertEqual(self.workers(), [])
         calls = self.accounting("r")
         self.assertEqual(calls["sent"], len(self.server.requests()))
         self.assertEqual(calls["unknown"], len(self.server.requests()), "sent and never answered, and said so")
+
+    def test_22_a_signal_that_comes_twice_at_once_is_one(self):
+        self.slow()
+        child = self.begin("--quiet")
+        child.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        child.send_signal(signal.SIGTERM)  # as timeout(1) does: to the group and to its leader
+        self.wait_exit(child, STOPPED)
+        calls = self.accounting("r")
+        self.assertEqual(calls["unknown"], 0, "the calls in flight came to their end")
+        self.assertEqual(calls["sent"], len(self.server.requests()))
 
     def test_22_without_its_terminal_the_run_goes_on(self):
         self.slow()

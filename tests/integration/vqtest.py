@@ -136,7 +136,7 @@ class Case(unittest.TestCase):
         return server
 
     def environment(self, **more):
-        env = dict(os.environ, VIBEQ_RUNS=str(self.dir / "runs"), **more)
+        env = dict(os.environ, VIBEQ_RUNS=str(self.dir / "runs"), XDG_STATE_HOME=str(self.dir / "state"), **more)
         env.pop("OPENAI_API_KEY", None)
         env.pop("OPENAI_BASE_URL", None)
         env.update(more)

@@ -18,6 +18,7 @@
 #include "worker/core/limits.h"
 #include "worker/shell/caller.h"
 #include "worker/shell/keyring.h"
+#include "worker/shell/spool_home.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 
 #define FILES_RESERVED     128 /* descriptors for everything but calls */
 #define FRAME_PREFIX_BYTES sizeof(size_t)
+#define SAME_SIGNAL_MS     500 /* timeout(1) tells a group and its leader: one request */
 
 struct agent {
     const struct vq_worker_options *options;
@@ -45,11 +47,15 @@ struct agent {
     bool in_message; /* the dealer must not be replaced now */
     bool spool_failed, spool_said;
     bool replies;  /* told to the core in this turn, not acted upon yet */
+    bool spool_default, run_over;
     bool draining; /* a second signal stops */
+    int signum;    /* the last one, and when */
+    int64_t signal_ns;
     int64_t timer_ns;
     int exit_code;
     char name[VQ_WORKER_NAME_BYTES_MAX + 1];
     char host[VQ_WORKER_NAME_BYTES_MAX + 1];
+    char spool_dir[VQ_SPOOL_PATH_BYTES_MAX]; /* "": none */
 };
 
 static void step(struct agent *a, struct vq_work_event event);
@@ -123,6 +129,7 @@ static void on_frame(void *ctx, struct vq_span frame)
         vq_log(VQ_LOG_WARN, "link.bad_frame", "bytes=%zu why=%s", frame.bytes, err.text);
         return;
     }
+    a->run_over |= msg.type == VQ_MSG_BYE && msg.u.bye.code == VQ_BYE_DONE;
     a->in_message = true;
     step(a, (struct vq_work_event){.type = VQ_WORK_MESSAGE, .u.message = &msg});
     a->in_message = false;
@@ -313,6 +320,12 @@ static void on_signal(void *ctx, int signum)
     if (signum == SIGHUP) {
         return; /* goes on without its terminal */
     }
+    int64_t now_ns = vq_clock_mono_ns();
+    if (signum == a->signum && now_ns - a->signal_ns < SAME_SIGNAL_MS * VQ_NS_PER_MS) {
+        return;
+    }
+    a->signum = signum;
+    a->signal_ns = now_ns;
     vq_log(VQ_LOG_INFO, "worker.signal", "signal=%d what=%s", signum,
            a->draining ? "stopping now" : "draining");
     step(a, (struct vq_work_event){.type = a->draining ? VQ_WORK_STOP : VQ_WORK_DRAIN});
@@ -351,6 +364,36 @@ static void name_it(struct agent *a)
     }
 }
 
+/* What is in the spool already is handed over. No folder named: a worker of another machine has one in its user's home. */
+static enum vq_status spool_open(struct agent *a, const struct vq_work_options *options,
+                                 struct vq_spool_held **ret_held, struct vq_error *err)
+{
+    const char *dir = a->options->spool;
+    if (dir == NULL) {
+        a->spool_default = true;
+        return vq_spool_home_open(&options->run, &options->worker, a->spool_dir, &a->spool,
+                                  ret_held, err);
+    }
+    if (strlen(dir) >= sizeof(a->spool_dir)) {
+        return vq_fail(err, VQ_LIMIT, "the path of the spool folder is too long: %.200s", dir);
+    }
+    (void)snprintf(a->spool_dir, sizeof(a->spool_dir), "%s", dir);
+    return vq_spool_open(dir, &options->run, &options->worker, &a->spool, ret_held, err);
+}
+
+static void spool_take(struct agent *a, const struct vq_spool_held *held)
+{
+    size_t count = vq_spool_held_count(held);
+    if (count > 0 || vq_spool_held_torn_bytes(held) > 0) {
+        vq_log(VQ_LOG_INFO, "spool.found", "calls=%zu unknown=%zu torn_bytes=%llu", count,
+               vq_spool_held_unknown(held), (unsigned long long)vq_spool_held_torn_bytes(held));
+    }
+    for (size_t i = 0; i < count; i++) {
+        step(a, (struct vq_work_event){.type = VQ_WORK_SPOOLED,
+                                       .u.result = vq_spool_held_at(held, i)});
+    }
+}
+
 static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, uint32_t calls,
                                   struct vq_error *err)
 {
@@ -359,7 +402,6 @@ static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, u
                                       .software = "vibeq " VIBEQ_VERSION,
                                       .pid = (uint64_t)getpid(),
                                       .local = a->options->local,
-                                      .has_spool = a->options->spool != NULL,
                                       .concurrency_max = calls,
                                       .orphan_s = a->options->orphan_s};
     vq_random_bytes(&options.worker, sizeof(options.worker));
@@ -374,21 +416,15 @@ static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, u
                        "%s names no run, and a spool belongs to one: leave out --spool",
                        a->options->join);
     }
+    options.has_spool = a->options->spool != NULL ||
+                        (!a->options->no_spool && a->options->local < 0 && uid.bytes > 0);
     VQ_TRY(vq_work_create(&options, &a->work));
-    if (a->options->spool == NULL) {
+    if (!options.has_spool) {
         return VQ_OK;
     }
     struct vq_spool_held *held = NULL;
-    VQ_TRY(vq_spool_open(a->options->spool, &options.run, &options.worker, &a->spool, &held, err));
-    size_t count = vq_spool_held_count(held);
-    if (count > 0 || vq_spool_held_torn_bytes(held) > 0) {
-        vq_log(VQ_LOG_INFO, "spool.found", "calls=%zu unknown=%zu torn_bytes=%llu", count,
-               vq_spool_held_unknown(held), (unsigned long long)vq_spool_held_torn_bytes(held));
-    }
-    for (size_t i = 0; i < count; i++) {
-        step(a, (struct vq_work_event){.type = VQ_WORK_SPOOLED,
-                                       .u.result = vq_spool_held_at(held, i)});
-    }
+    VQ_TRY(spool_open(a, &options, &held, err));
+    spool_take(a, held);
     vq_spool_held_destroy(&held);
     return VQ_OK;
 }
@@ -445,8 +481,7 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
     VQ_TRY(core_create(a, cert, calls, err));
     vq_log(VQ_LOG_INFO, "worker.start",
            "name=%s version=%s coordinator=%s run=%s calls_max=%u spool=%s", a->name, VIBEQ_VERSION,
-           cert->endpoint, cert->run_name, calls,
-           a->options->spool == NULL ? "none" : a->options->spool);
+           cert->endpoint, cert->run_name, calls, a->spool_dir[0] == '\0' ? "none" : a->spool_dir);
     return VQ_OK;
 }
 
@@ -454,7 +489,11 @@ static void stop(struct agent *a)
 {
     vq_caller_destroy(&a->caller);
     vq_dealer_destroy(&a->dealer);
+    bool had_spool = a->spool != NULL;
     vq_spool_close(&a->spool);
+    if (had_spool && a->spool_default && a->run_over) {
+        vq_spool_home_remove(a->spool_dir);
+    }
     vq_work_destroy(&a->work);
     vq_keyring_destroy(&a->keys);
     vq_decoder_destroy(&a->decoder);

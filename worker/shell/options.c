@@ -17,6 +17,8 @@ static const char help[] =
     "its owner only\n"
     "  --spool DIR          keep what was sent and answered in DIR until it is committed; survives "
     "a kill\n"
+    "                       (default: $XDG_STATE_HOME or ~/.local/state, vibeq/spool/RUN/K)\n"
+    "  --no-spool           keep nothing: after a kill, answers that were not returned are lost\n"
     "  --key JUDGE=REF      the API key of a judge, env:NAME or file:PATH; repeatable. Without it "
     "the run's\n"
     "                       own reference is used (of a file: by local workers only)\n"
@@ -81,6 +83,7 @@ static enum vq_status add_key(struct vq_worker_options *options, const char *tex
 enum {
     OPT_JOIN = 256,
     OPT_SPOOL,
+    OPT_NO_SPOOL,
     OPT_CHECK,
     OPT_LOCAL,
     OPT_KEY,
@@ -95,6 +98,7 @@ enum {
 
 static const struct option table[] = {{"join", required_argument, NULL, OPT_JOIN},
                                       {"spool", required_argument, NULL, OPT_SPOOL},
+                                      {"no-spool", no_argument, NULL, OPT_NO_SPOOL},
                                       {"local", required_argument, NULL, OPT_LOCAL},
                                       {"check", required_argument, NULL, OPT_CHECK},
                                       {"key", required_argument, NULL, OPT_KEY},
@@ -114,6 +118,7 @@ static enum vq_status take(struct vq_worker_options *options, int opt, const cha
     switch (opt) {
     case OPT_JOIN: options->join = arg; break;
     case OPT_SPOOL: options->spool = arg; break;
+    case OPT_NO_SPOOL: options->no_spool = true; break;
     case OPT_CHECK: options->check = arg; break;
     case OPT_LOCAL:
         VQ_TRY(number("--local", arg, 65535, &value, err));
@@ -159,6 +164,9 @@ enum vq_status vq_worker_options_read(int argc, char **argv, struct vq_worker_op
         if (optind < argc) {
             return vq_fail(err, VQ_INVALID, "unexpected argument \"%s\"; see vibeq-worker --help",
                            argv[optind]);
+        }
+        if (options.spool != NULL && options.no_spool) {
+            return vq_fail(err, VQ_INVALID, "--spool and --no-spool exclude each other");
         }
         if (options.join == NULL && options.check == NULL) {
             return vq_fail(err, VQ_INVALID, "--join FILE is missing; see vibeq-worker --help");

@@ -13,12 +13,13 @@ struct vq_worker_key_option { /* --key JUDGE=REFERENCE */
 };
 
 struct vq_worker_options {
-    const char *join;     /* the join file */
-    const char *check;    /* NULL, or the file of one call a judge, instead of a run (check.h) */
-    const char *spool;    /* NULL: none */
-    int64_t local;        /* -1: not a local worker */
-    const char *name;     /* NULL: from host and process */
-    const char *log;      /* NULL: standard error */
+    const char *join;  /* the join file */
+    const char *check; /* NULL, or the file of one call a judge, instead of a run (check.h) */
+    const char *spool; /* NULL: not named */
+    bool no_spool;    /* none at all; else a worker of another machine has one in its user's home */
+    int64_t local;    /* -1: not a local worker */
+    const char *name; /* NULL: from host and process */
+    const char *log;  /* NULL: standard error */
     uint32_t concurrency; /* 0: as many as the system allows */
     uint32_t orphan_s;    /* 0: as the coordinator says */
     bool parent_death;

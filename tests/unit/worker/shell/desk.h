@@ -39,7 +39,7 @@ struct desk {
     struct vq_child *offline, *worker;
     struct vq_child_exit worker_exit;
     bool worker_ended;
-    char dir[64], join[96], spool[96], log[96], offline_log[96], url[64],
+    char dir[64], join[96], spool[96], state[96], log[96], offline_log[96], url[64],
         endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     struct vq_cert cert;
     struct vq_keypair keys;
@@ -355,7 +355,8 @@ static VQ_UNUSED void desk_worker(struct desk *d, const char *const *more, const
     for (size_t i = 0; more != NULL && more[i] != NULL; i++) {
         argv[n++] = more[i];
     }
-    static const char *const keep[] = {"PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", NULL};
+    static const char *const keep[] = {"PATH", "XDG_STATE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+                                       NULL};
     struct vq_error err = {""};
     struct vq_child_options options = {.path = path,
                                        .argv = argv,
@@ -417,6 +418,8 @@ static VQ_UNUSED void desk_open(struct desk *d)
     assert_non_null(mkdtemp(d->dir));
     (void)snprintf(d->join, sizeof(d->join), "%s/join.cert", d->dir);
     (void)snprintf(d->spool, sizeof(d->spool), "%s/spool", d->dir);
+    (void)snprintf(d->state, sizeof(d->state), "%s/state", d->dir);
+    assert_int_equal(setenv("XDG_STATE_HOME", d->state, 1), 0); /* for spools without a name */
     (void)snprintf(d->log, sizeof(d->log), "%s/worker.log", d->dir);
     (void)snprintf(d->offline_log, sizeof(d->offline_log), "%s/offline.log", d->dir);
     vq_random_bytes(d->run.b, VQ_ID_BYTES);

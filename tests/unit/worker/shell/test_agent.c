@@ -151,6 +151,86 @@ static void test_a_second_signal_stops_now(void **state)
     vq_spool_held_destroy(&held);
 }
 
+static void test_the_same_signal_at_once_is_one_request(void **state)
+{
+    (void)state;
+    const char *slow[] = {"--latency", "700ms", NULL};
+    desk_offline(&d, slow);
+    desk_worker(&d, NULL, NULL);
+    desk_wait(&d, some_held, 10000);
+    assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
+    desk_pause(&d, 100);
+    assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
+    desk_wait(&d, desk_ended, 10000);
+    assert_int_equal(d.worker_exit.code, 0);
+    assert_true(d.finals > 0);
+    check_calls_once();
+}
+
+/* d.state/vibeq/spool/RUN, then `below`. */
+static void home_path(const char *below, char ret_path[256])
+{
+    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    vq_hex(d.run.b, VQ_ID_BYTES, uid);
+    (void)snprintf(ret_path, 256, "%s/vibeq/spool/%s%s", d.state, uid, below);
+}
+
+static bool eight_results(void *ctx)
+{
+    (void)ctx;
+    return d.results_count >= 8;
+}
+
+static void test_a_worker_from_elsewhere_has_a_spool_by_default(void **state)
+{
+    (void)state;
+    const char *hang[] = {"--latency", "1s", NULL};
+    desk_offline(&d, hang);
+    desk_worker(&d, NULL, NULL);
+    desk_wait(&d, some_held, 10000);
+    assert_true(d.hello.has_spool);
+    char path[256];
+    home_path("/0", path);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    home_path("", path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(vq_child_kill(d.worker, SIGKILL, false), VQ_OK);
+    desk_wait(&d, desk_ended, 5000);
+    char moved[256]; /* what is left goes before what is free */
+    home_path("/0", path);
+    home_path("/3", moved);
+    assert_int_equal(rename(path, moved), 0);
+    d.hold_leases = true;
+    desk_worker(&d, NULL, NULL);
+    desk_wait(&d, eight_results, 10000);
+    desk_pause(&d, 100);
+    desk_bye(&d, VQ_BYE_DONE);
+    desk_wait(&d, desk_ended, 10000);
+    assert_int_equal(d.worker_exit.code, 0);
+    uint32_t unknown = 0;
+    for (uint32_t i = 0; i < d.results_count; i++) {
+        unknown += d.results[i].r.end == VQ_END_UNKNOWN;
+    }
+    assert_int_equal(unknown, 8);
+    home_path("", path); /* empty, and the run is over */
+    assert_int_equal(stat(path, &st), -1);
+}
+
+static void test_no_spool(void **state)
+{
+    (void)state;
+    desk_offline(&d, NULL);
+    const char *more[] = {"--no-spool", NULL};
+    desk_worker(&d, more, NULL);
+    run_to_the_end(20000);
+    assert_false(d.hello.has_spool);
+    struct stat st;
+    assert_int_equal(stat(d.state, &st), -1);
+}
+
 static bool many_results(void *ctx)
 {
     (void)ctx;
@@ -420,6 +500,9 @@ int main(void)
         TEST(test_faults_are_told_apart_and_retried),
         TEST(test_sigterm_drains),
         TEST(test_a_second_signal_stops_now),
+        TEST(test_the_same_signal_at_once_is_one_request),
+        TEST(test_a_worker_from_elsewhere_has_a_spool_by_default),
+        TEST(test_no_spool),
         TEST(test_a_killed_worker_brings_its_spool_back),
         TEST(test_keys),
         TEST(test_a_wrong_key_closes_the_judge),

@@ -1,0 +1,75 @@
+"""Workers from elsewhere that die: with a spool nothing is lost, without one what is lost is counted, call by call, as the endpoint's own
+log shows it."""
+import collections
+import signal
+import subprocess
+import unittest
+
+import vqtest
+from vqtest import BIN, DONE, Case, planted
+
+AXES = ("V1", "V2", "V3")
+
+
+class Remote(Case):
+    def begin(self, samples, latency, **judge):
+        planted(self.dir, samples, AXES)
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", latency)
+        self.config(AXES, judges=1, url=self.server.url, term_ms=1500, judge=judge)
+        child = self.start("run", "config.yaml", "--name", "r", "--quiet", "--workers", "0")
+        self.wait_for("the certificate", (self.dir / "runs/r/join.cert").exists)
+        return child
+
+    def join(self, *words):
+        with open(self.dir / "worker.err", "ab") as err:
+            child = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(self.dir / "runs/r/join.cert"), *map(str, words)], cwd=self.dir,
+                                     env=self.environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
+        self.children.append(child)
+        return child
+
+    def repeats(self):
+        return sum(n - 1 for n in collections.Counter(x["hash"] for x in self.server.requests()).values())
+
+    def in_flight(self):
+        return len(self.server.requests()) - len(self.server.answers())
+
+    def test_without_a_spool_what_was_lost_is_unknown(self):
+        child = self.begin(6, "2s", concurrency=4)
+        worker = self.join("--no-spool")
+        self.wait_for("calls in flight", lambda: len(self.server.answers()) >= 1 and self.in_flight() == 4)
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+        received = len(self.server.requests())
+        self.join("--no-spool", "--name", "other")
+        self.wait_exit(child, DONE)
+        calls = self.accounting("r")
+        self.assertEqual(calls["sent"], len(self.server.requests()), "every request is in the ledger")
+        self.assertEqual(calls["unknown"], len(self.server.requests()) - calls["answered"])
+        self.assertEqual(calls["unknown"], 4, f"in flight when it was killed, of {received}")
+        self.assertEqual(self.repeats(), 4)
+        self.assertFalse((self.dir / "state").exists())
+
+    def test_the_spool_is_there_by_default(self):
+        child = self.begin(30, "uniform:20ms:60ms", concurrency=6)
+        home = self.dir / "state/vibeq/spool"
+        for _ in range(2):
+            before = len(self.server.answers())
+            worker = self.join()
+            self.wait_for("answers", lambda: len(self.server.answers()) > before + 40)
+            worker.send_signal(signal.SIGKILL)
+            worker.wait()
+            self.assertEqual([p.name for p in home.glob("*/*")], ["0"])
+        worker = self.join()
+        self.wait_exit(child, DONE)
+        self.assertEqual(worker.wait(20), 0)
+        calls = self.accounting("r")
+        self.assertLessEqual(self.repeats(), calls["unknown"])
+        self.assertLessEqual(calls["unknown"], 2 * 6)
+        # a worker may die between noting a send and sending
+        self.assertGreaterEqual(calls["sent"], len(self.server.requests()))
+        self.assertGreaterEqual(calls["answered"] + calls["unknown"], len(self.server.requests()))
+        self.assertEqual(list(home.iterdir()), [], "the run is over and nothing is left")
+
+
+if __name__ == "__main__":
+    vqtest.main()
