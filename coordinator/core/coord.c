@@ -90,6 +90,7 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->wait_until_ns = params->wait_ns > 0 ? now_ns + params->wait_ns : 0;
     c->session_n = c->fence_n = (uint64_t)params->stage << VQ_COORD_STAGE_BITS;
     c->shard_tasks = vq_grid_shard_tasks(&params->grid);
+    vq_coord_scout_init(c);
     c->open = vq_grid_tasks(&params->grid);
     c->counts.state[VQ_TASK_OPEN] = c->counts.outcome[VQ_OUTCOME_NONE] = c->open;
     c->gather = &c->gathers[0];

@@ -53,6 +53,8 @@ struct vq_coord_params {
                         0: a first start, or one after a clean stop */
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
+    uint64_t
+        scout_seed; /* in which order samples are looked up; runs that differ in it do not walk in step. 0: as they are */
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
     uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
     size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */

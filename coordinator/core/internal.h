@@ -78,6 +78,8 @@ struct vq_coord_shard {
     uint64_t no;
     uint32_t sample, judge;
     enum shard_state state;
+    uint64_t turn; /* scouted: as which one of its judge */
+    int64_t looked_ns;
     bool scouted;   /* the cursor has passed it */
     bool dirty;     /* LOOKUP: something changed since it was asked for */
     uint8_t lost;   /* leases lost with their worker */
@@ -148,7 +150,7 @@ struct vq_coord_session {
 struct vq_coord_lane { /* a judge */
     char *name;
     struct vq_slice slice;
-    uint32_t cursor; /* the scout's next sample */
+    uint32_t cursor; /* how many samples the scout has passed */
     struct vq_coord_link again, ready, hungry;
     uint32_t ready_count, leased_count, lookups;
     uint64_t open; /* tasks not terminal */
@@ -231,6 +233,8 @@ struct vq_coord {
     struct vq_coord_lane *lanes;
     uint32_t lookups; /* out */
     uint64_t scouted;
+    uint32_t scout_first,
+        scout_step; /* samples are scouted from the first one on, so many further each time */
 
     struct vq_coord_table shards, calls, peers, workers, uses;
     size_t leases;
@@ -345,6 +349,11 @@ void vq_coord_shard_stir(struct vq_coord *c, struct vq_coord_shard *shard);
 void vq_coord_shard_unready(struct vq_coord *c, struct vq_coord_shard *shard);
 void vq_coord_shard_free(struct vq_coord_shard *shard);
 enum vq_status vq_coord_scout(struct vq_coord *c) VQ_WARN_UNUSED;
+void vq_coord_scout_init(struct vq_coord *c);
+/* Whether a ready shard was looked up so recently that it can be leased. If not it is looked up again, unless that is under
+ * way for as many tasks as there is `room` for: another run may have bought its answers meanwhile (rule 16). */
+enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room,
+                                    bool *ret_fresh, bool *ret_wait) VQ_WARN_UNUSED;
 /* VQ_BUG: nobody asked. */
 enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no,
                                     const struct vq_known *known) VQ_WARN_UNUSED;

@@ -385,6 +385,14 @@ enum vq_status vq_coord_lease_all(struct vq_coord *c)
             if (pool == NULL) {
                 break;
             }
+            bool fresh, wait;
+            VQ_TRY(vq_coord_shard_fresh(c, shard, pool->credit - pool->held, &fresh, &wait));
+            if (wait) {
+                break;
+            }
+            if (!fresh) {
+                continue;
+            }
             VQ_TRY(lease_grant(c, lane, shard, pool));
         }
     }

@@ -4,16 +4,18 @@
 
 #define VQ_COORD_STAGE_BITS                                                                        \
     32u /* sessions and leases of a stage are numbered from stage << this on */
-#define VQ_COORD_JUDGES_MAX    256u
-#define VQ_COORD_VIBES_MAX     4096u
-#define VQ_COORD_TASKS_MAX     UINT64_C(1000000000)
-#define VQ_COORD_SESSIONS_MAX  4096u
-#define VQ_COORD_LEASES_MAX    65536u     /* of one session */
-#define VQ_COORD_SHARDS_MAX    (1u << 20) /* in memory: being looked up, ready, leased or reserved */
-#define VQ_COORD_CALLS_MAX     (1u << 22) /* reserved calls of all workers together */
-#define VQ_COORD_CREDIT_MAX    65536u     /* what a session may ask to hold of one judge */
-#define VQ_COORD_LOOKUPS_MAX   64u        /* look-ups that are out at a time */
-#define VQ_COORD_ACTIONS_MAX   (1u << 22)
+#define VQ_COORD_JUDGES_MAX   256u
+#define VQ_COORD_VIBES_MAX    4096u
+#define VQ_COORD_TASKS_MAX    UINT64_C(1000000000)
+#define VQ_COORD_SESSIONS_MAX 4096u
+#define VQ_COORD_LEASES_MAX   65536u     /* of one session */
+#define VQ_COORD_SHARDS_MAX   (1u << 20) /* in memory: being looked up, ready, leased or reserved */
+#define VQ_COORD_CALLS_MAX    (1u << 22) /* reserved calls of all workers together */
+#define VQ_COORD_CREDIT_MAX   65536u     /* what a session may ask to hold of one judge */
+#define VQ_COORD_LOOKUPS_MAX  64u        /* look-ups that are out at a time */
+#define VQ_COORD_ACTIONS_MAX  (1u << 22)
+#define VQ_COORD_LOOKED_NS_MAX                                                                     \
+    INT64_C(1000000000) /* what a look-up said that long ago is asked again before it is leased */
 #define VQ_COORD_ACK_CALLS_MAX 4096u /* call ids in one ACK */
 
 #define VQ_COORD_BATCH_RESULTS_DEFAULT                                                             \

@@ -1,7 +1,7 @@
 /* Shards in memory and the scout. A shard gets a struct when it is looked up or when a call of it becomes known, and loses it
- * when it is settled and no call of it is left. The scout walks each judge's shards in order, a sample's judges near each
- * other, and keeps a bounded number ready; shards that came back from a lease are looked up again first, because the store
- * may know more by now.
+ * when it is settled and no call of it is left. The scout walks each judge's shards in the run's own order, a sample's judges
+ * near each other, and keeps a bounded number ready; shards that came back from a lease or were ready for long are looked up
+ * again first, because the store may know more by now.
  *
  * Invariants: shard.open counts its tasks without an outcome; a shard is in its lane's `again` or `ready` list exactly in that
  * state; a look-up that something overtook (dirty) is asked again, so that nothing is leased on old knowledge.
@@ -139,13 +139,50 @@ static struct vq_coord_lane *scout_lane(struct vq_coord *c)
     return best;
 }
 
+static uint32_t divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+void vq_coord_scout_init(struct vq_coord *c)
+{
+    uint32_t samples = c->params.grid.samples;
+    uint64_t seed = c->params.scout_seed;
+    c->scout_first = seed == 0 ? 0 : (uint32_t)(vq_coord_mix(seed) % samples);
+    c->scout_step = seed == 0 ? 1 : (uint32_t)(vq_coord_mix(seed + 1) % samples);
+    while (divisor(c->scout_step, samples) != 1) { /* with no factor in common each comes once */
+        c->scout_step++;
+    }
+}
+
+enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room,
+                                    bool *ret_fresh, bool *ret_wait)
+{
+    const struct vq_coord_lane *lane = &c->lanes[shard->judge];
+    *ret_fresh = c->now_ns - shard->looked_ns <= VQ_COORD_LOOKED_NS_MAX;
+    *ret_wait = false;
+    if (*ret_fresh) {
+        return VQ_OK;
+    }
+    *ret_wait =
+        c->lookups >= VQ_COORD_LOOKUPS_MAX || (uint64_t)lane->lookups * c->shard_tasks >= room;
+    return *ret_wait ? VQ_OK : look_up(c, shard);
+}
+
 /* The cursor's next shard goes to look-up, unless it is settled already. */
 static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
 {
-    uint64_t no = (uint64_t)lane->cursor * c->params.grid.judges + (uint64_t)(lane - c->lanes);
+    uint64_t sample =
+        (c->scout_first + (uint64_t)lane->cursor * c->scout_step) % c->params.grid.samples;
+    uint64_t no = sample * c->params.grid.judges + (uint64_t)(lane - c->lanes);
     struct vq_coord_shard *shard;
     VQ_TRY(vq_coord_shard_get(c, no, &shard));
-    lane->cursor++;
+    shard->turn = lane->cursor++;
     c->scouted++;
     shard->scouted = true;
     if (shard->open == 0) {
@@ -245,8 +282,9 @@ enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no, const struc
     }
     bool returned =
         lane->ready_count > 0 &&
-        shard->no < VQ_COORD_OF(vq_coord_first(&lane->ready), struct vq_coord_shard, queue)->no;
+        shard->turn < VQ_COORD_OF(vq_coord_first(&lane->ready), struct vq_coord_shard, queue)->turn;
     shard->state = SHARD_READY;
+    shard->looked_ns = c->now_ns;
     lane->ready_count++;
     if (returned) { /* shards in order: one that came back goes before those behind it */
         vq_coord_push_front(&lane->ready, &shard->queue);

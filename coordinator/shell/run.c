@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- signals, timers, the turn ---- */
@@ -122,6 +123,8 @@ static enum vq_status open_core(struct vq_run *run, struct vq_error *err)
                                             .requests_per_minute = j->requests_per_minute / share,
                                             .tokens_per_minute = j->tokens_per_minute / share};
     }
+    uint64_t scout_seed; /* two runs at once begin elsewhere, and buy less twice */
+    memcpy(&scout_seed, run->owner.uid.b, sizeof(scout_seed));
     int64_t term_ns = (int64_t)config->term_ms * VQ_NS_PER_MS;
     struct vq_coord_params params = {
         .run = run->owner.uid,
@@ -130,6 +133,7 @@ static enum vq_status open_core(struct vq_run *run, struct vq_error *err)
         .grid = run->job->plan.grid,
         .judges = judges,
         .spec = run->spec_hash,
+        .scout_seed = scout_seed,
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,

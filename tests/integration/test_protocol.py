@@ -139,6 +139,23 @@ class Leases(Protocol):
         self.assertEqual([c["still_out"] for c in accounts], [0, 0])
         self.assertGreater(accounts[1]["from_store"], 0)
 
+    def test_16_two_runs_begun_together_buy_little_twice(self):
+        planted(self.dir, 100, AXES)
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:200ms:300ms")
+        self.config(AXES, judges=1, url=self.server.url, term_ms=2000, judge={"concurrency": 16})
+        alone = 100 * len(AXES) * 2  # what one run buys, less what lazy swap saves
+        both = [self.start("run", "config.yaml", "--name", name, "--quiet") for name in "rs"]
+        for child in both:
+            self.wait_exit(child, DONE)
+        self.assertEqual(self.results_bytes("r"), self.results_bytes("s"))
+        bought = len(self.server.requests())
+        self.assertLess(bought, 1.5 * alone, "well below twice")
+        accounts = [self.accounting("r"), self.accounting("s")]
+        self.assertEqual(sum(c["sent"] for c in accounts), bought)
+        self.assertEqual(sum(c["paid_unused"] + c["unknown"] for c in accounts), self.repeats(), "each answer stands once")
+        for c in accounts:
+            self.assertGreater(c["from_store"], 0.2 * alone, "each has its share from the other")
+
 
 class Store(Protocol):
     def damaged(self, change):

@@ -2,6 +2,7 @@
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
+#include "coordinator/core/limits.h"
 
 /* A fence decides who may start calls: none starts under a fence after the task was leased under a later one. */
 static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_call *call)
@@ -99,6 +100,10 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
                  (unsigned long long)lease->fence.epoch, (unsigned long long)lease->fence.n);
     }
     s->coord.fence_n = lease->fence.n;
+    if (s->now_ns - s->looked_ns[lease->shard] > VQ_COORD_LOOKED_NS_MAX) {
+        sim_fail(s, "rule 16: shard %llu is leased and was looked up at %.3f s",
+                 (unsigned long long)lease->shard, (double)s->looked_ns[lease->shard] / 1e9);
+    }
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         uint64_t task = lease->asks[i].task;
         sim_trace(s, task, lease->fence.n);

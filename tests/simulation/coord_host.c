@@ -453,6 +453,7 @@ static void in_core(struct sim *s, const struct sim_event *event)
     switch ((int)event->kind) {
     case EV_TO_COORD: frame(s, event); return;
     case EV_LOOKED_UP:
+        s->looked_ns[event->b] = s->now_ns;
         if (ok(s,
                vq_coord_looked_up(co->core, event->b, (const struct vq_known *)(void *)event->bytes,
                                   s->now_ns),

@@ -297,9 +297,10 @@ static void make_store(struct sim *s)
     s->first = vq_alloc((size_t)vq_grid_shards(&s->grid), 1);
     s->leased = vq_alloc((size_t)tasks, sizeof(*s->leased));
     s->settled_ns = vq_alloc((size_t)tasks, sizeof(*s->settled_ns));
+    s->looked_ns = vq_alloc((size_t)vq_grid_shards(&s->grid), sizeof(*s->looked_ns));
     s->poison = vq_alloc((size_t)tasks, sizeof(*s->poison));
     VQ_ASSERT(s->audited != NULL && s->first != NULL && s->leased != NULL &&
-              s->settled_ns != NULL && s->poison != NULL);
+              s->settled_ns != NULL && s->looked_ns != NULL && s->poison != NULL);
     for (int64_t n = sim_chance(s, 0.15) ? sim_between(s, 1, 2) : 0; n > 0; n--) {
         s->poison[vq_rng_below(&s->rng, tasks)] = true;
     }
@@ -338,6 +339,7 @@ static void make_params(struct sim *s)
     p->heartbeat_ns = s->heartbeat_ns;
     p->orphan_s = 30;
     p->orphan_remote_s = 60;
+    p->scout_seed = sim_chance(s, 0.5) ? vq_rng_u64(&s->rng) : 0;
     p->ready_shards_max = (uint32_t)sim_between(s, 1, 12);
     p->commit_results_max = sim_chance(s, 0.3) ? (uint32_t)sim_between(s, 2, 12) : 0;
     p->commit_bytes_max = sim_chance(s, 0.2) ? (size_t)sim_between(s, 50, 500) : 0;
@@ -399,6 +401,7 @@ static void world_free(struct sim *s)
     vq_free(s->first);
     vq_free(s->leased);
     vq_free(s->settled_ns);
+    vq_free(s->looked_ns);
     vq_free(s->poison);
     vq_free(s->texts);
     vq_free(s->samples);
@@ -457,6 +460,7 @@ static void for_worker(struct sim *s, const struct sim_event *event)
         break;
     case EV_CONNECTED:
         if (event->b == w->connection && w->up) {
+            w->told = true;
             sim_worker_step(s, event->a, &connected);
         }
         break;

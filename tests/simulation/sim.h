@@ -149,6 +149,7 @@ struct sim_worker {
     uint64_t peer;
     uint64_t connection; /* rises with every new one */
     bool up;
+    bool told;                   /* once, that it is connected: it says nothing before */
     int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
     int64_t last_ns[2];
     /* what the coordinator heard of it */
@@ -222,6 +223,7 @@ struct sim {
     size_t calls_count, calls_cap;
     struct sim_map calls_by_id, calls_by_request; /* the latest of a request */
     struct vq_fence *leased;                      /* by task: the last fence it was leased under */
+    int64_t *looked_ns;  /* by shard: when the core was last told what the store says of it */
     int64_t *settled_ns; /* by task: when it was settled in this coordinator's life; 0: not yet */
     bool *poison;        /* by task: its call kills its worker */
 };

@@ -64,7 +64,7 @@
 
 /* Credit: tasks for so many seconds by the speed seen, at least so many a slot, and at least a shard; with a known request
  * limit, not more than it allows in so many seconds. Said again not more often than every VQ_WORK_CREDIT_MS. */
-#define VQ_WORK_AHEAD_S       3.0
+#define VQ_WORK_AHEAD_S       1.0
 #define VQ_WORK_AHEAD_CALLS   4.0
 #define VQ_WORK_AHEAD_PACED_S 20.0
 #define VQ_WORK_CREDIT_MS     200

@@ -75,6 +75,56 @@ static void the_scout_asks_in_order_and_not_too_much_at_once(void **state)
     assert_int_equal(r->lookups_count, VQ_COORD_LOOKUPS_MAX + 1);
 }
 
+/* Each shard once, whatever the seed; and seeds differ. */
+static void the_scout_goes_its_own_way(void **state)
+{
+    struct rig *r = *state;
+    static const uint32_t counts[] = {1, 2, 12, 97, 120};
+    for (size_t n = 0; n < VQ_COUNT(counts); n++) {
+        uint64_t firsts[2] = {0};
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            rig_end(r);
+            rig_init(r, counts[n], 2, 1);
+            r->params.ready_shards_max = 1000;
+            r->params.scout_seed = seed * 77;
+            bool seen[240] = {false};
+            r->hold_lookups = true;
+            rig_start(r);
+            for (uint32_t i = 0; i < 2 * counts[n]; i++) {
+                uint64_t shard = r->lookups[0];
+                firsts[seed - 1] = i == 0 ? shard : firsts[seed - 1];
+                assert_false(seen[shard]);
+                seen[shard] = true;
+                rig_look_up(r, shard);
+                rig_pull(r);
+            }
+            assert_int_equal(r->lookups_count, 0);
+        }
+        assert_true(counts[n] < 97 || firsts[0] != firsts[1]);
+    }
+}
+
+static void what_was_looked_up_long_ago_is_looked_up_again(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 50, 1, 1);
+    rig_start(r);
+    assert_int_equal(rig_status(r).ready_shards, 50);
+    rig_tried(r, 0, "Model: A"); /* another run buys these meanwhile */
+    rig_tried(r, 1, "Model: B");
+    rig_tried(r, 4, "Model: A");
+    rig_pass(r, 1500);
+    size_t asked = r->lookups_asked;
+    (void)rig_join(r, 7, 1, 4);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 2);
+    assert_int_equal(rig_lease(r, 0)->shard, 1); /* nothing is left of 0 */
+    assert_int_equal(rig_lease(r, 1)->shard, 2);
+    assert_int_equal(rig_lease(r, 1)->count, 1); /* whether the swapped order is needed shows */
+    assert_int_equal(rig_lease(r, 1)->tasks[0], 5);
+    assert_in_range(r->lookups_asked - asked, 3, 5); /* not all that is ready */
+}
+
 /* ---- rule 25 ---- */
 
 static void an_untried_judge_gets_one_call(void **state)
@@ -390,6 +440,8 @@ int main(void)
         T(a_run_whose_answers_are_all_stored_needs_no_worker),
         T(the_scout_keeps_a_bounded_number_ready),
         T(the_scout_asks_in_order_and_not_too_much_at_once),
+        T(the_scout_goes_its_own_way),
+        T(what_was_looked_up_long_ago_is_looked_up_again),
         T(an_untried_judge_gets_one_call),
         T(a_stored_answer_is_as_good_as_a_probe),
         T(a_judge_that_always_fails_is_tried_some_times),

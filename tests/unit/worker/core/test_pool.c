@@ -293,8 +293,8 @@ static void test_credit_follows_the_speed(void **state)
             rig_echo(&rig);
         }
     }
-    assert_in_range(rig.credits[0].tasks, 600, 2400); /* about three seconds ahead */
-    rig_grant(&rig, 0, 4, 60, 0, 2);                  /* a known limit of one a second bounds it */
+    assert_in_range(rig.credits[0].tasks, 200, 800); /* about a second ahead */
+    rig_grant(&rig, 0, 4, 60, 0, 2);                 /* a known limit of one a second bounds it */
     assert_in_range(rig.credits[0].tasks, 20, 40);
 }
 
