@@ -339,7 +339,7 @@ static void rows_stand_between_tags(void **state)
     for (const char *at = w->transcript.at; (at = strstr(at, "<row>\n<prompt>\nquestion ")) != NULL;
          at++) {
         char want[256];
-        int i = atoi(at + strlen("<row>\n<prompt>\nquestion "));
+        int i = (int)strtol(at + strlen("<row>\n<prompt>\nquestion "), NULL, 10);
         for (int k = 0; k < 2; k++) {
             (void)snprintf(want, sizeof(want),
                            "<row>\n<prompt>\nquestion %d\n</prompt>\n<output_1>\n%s answer "

@@ -274,7 +274,7 @@ static inline void walk_text(struct walk *w, const struct vq_stage *stage, uint3
         walk_put(to, walk_section(user, "axes"));
     } else if (walk_wants(stage, p, "reduced axes")) {
         walk_put_some(to, walk_section(user, "axes"),
-                      (uint32_t)atoi(walk_section(user, "count").at), false);
+                      (uint32_t)strtoul(walk_section(user, "count").at, NULL, 10), false);
     } else if (walk_wants(stage, p, "names to keep")) {
         walk_put_some(to, walk_section(user, "new_axes"), UINT32_MAX, true);
     } else {
