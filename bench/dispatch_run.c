@@ -258,7 +258,7 @@ int bench_coordinator(const char *dir, int store)
     seen.store = store != 0;
     enum vq_status status = make_job(dir, &job, &err);
     if (status == VQ_OK) {
-        seen.tasks = vq_grid_tasks(&job->plan.grid);
+        seen.tasks = vq_grid_tasks(&job->given->plan.grid);
         seen.outcomes = vq_alloc(seen.tasks, 1);
         status = seen.outcomes == NULL ? VQ_NOMEM : carry_out(dir, job, &err);
     }

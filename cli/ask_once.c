@@ -34,7 +34,7 @@ struct asking {
 static bool asks_offline(const struct asking *a)
 {
     bool asks = false;
-    for (uint32_t i = 0; i < a->job->plan.grid.judges; i++) {
+    for (uint32_t i = 0; i < a->job->given->plan.grid.judges; i++) {
         asks |= a->once[i].wanted && a->job->config->judges[i].base_url == NULL;
     }
     return asks;
@@ -62,7 +62,7 @@ static enum vq_status put_spec(const struct asking *a, struct vq_buf *out)
 {
     struct vq_buf body;
     struct vq_msg msg = {.type = VQ_MSG_SPEC};
-    VQ_TRY(vq_job_spec(a->job, a->offline_url, &body, &msg.u.spec.hash));
+    VQ_TRY(vq_asking_spec(a->job->given, a->offline_url, &body, &msg.u.spec.hash));
     msg.u.spec.body = vq_buf_span(&body);
     enum vq_status status = put_frame(out, &msg);
     vq_buf_free(&body);
@@ -76,7 +76,7 @@ static enum vq_status put_frames(const struct asking *a, struct vq_buf *out)
                             .u.sample = {.prompt = s->prompt, .a = s->a, .b = s->b}};
     VQ_TRY(put_spec(a, out));
     VQ_TRY(put_frame(out, &sample));
-    for (uint32_t i = 0; i < a->job->plan.grid.judges; i++) {
+    for (uint32_t i = 0; i < a->job->given->plan.grid.judges; i++) {
         struct vq_ask ask = {.vibe = a->picked->vibe, .order = (uint8_t)a->picked->order};
         struct vq_msg lease = {.type = VQ_MSG_LEASE,
                                .u.lease = {.judge = i, .asks = &ask, .asks_count = 1}};
@@ -149,7 +149,7 @@ static bool has_ended(void *ctx)
 static uint32_t wait_ms(const struct vq_job *job)
 {
     uint64_t longest = 0;
-    for (uint32_t i = 0; i < job->plan.grid.judges; i++) {
+    for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {
         uint64_t ms = job->config->judges[i].total_timeout_ms;
         longest = ms > longest ? ms : longest;
     }
@@ -204,7 +204,7 @@ static int64_t take_number(const json_t *line, const char *key)
 static enum vq_status take_line(struct asking *a, const json_t *line)
 {
     int64_t judge = take_number(line, "judge");
-    if (judge < 0 || judge >= a->job->plan.grid.judges || a->once[judge].heard) {
+    if (judge < 0 || judge >= a->job->given->plan.grid.judges || a->once[judge].heard) {
         return VQ_CORRUPT;
     }
     struct vq_once *o = &a->once[judge];

@@ -151,7 +151,7 @@ static void put_json_judge(struct vq_json *j, const struct vq_job *job, uint32_t
 {
     enum vq_outcome verdict = verdict_of(o);
     vq_json_object(j);
-    put_text(j, "judge", job->judges[i].name);
+    put_text(j, "judge", job->given->cast->judges[i].name);
     put_text(j, "end", o->end);
     put_text(j, "verdict", verdict == VQ_OUTCOME_NONE ? NULL : vq_outcome_name(verdict));
     put_text(j, "answer", o->answer);
@@ -174,7 +174,7 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
     vq_buf_init(&system, VQ_RENDER_BYTES_MAX);
     vq_buf_init(&user, VQ_RENDER_BYTES_MAX);
     enum vq_status status =
-        vq_request_render(&job->askers[picked->judge], &job->samples[picked->sample],
+        vq_request_render(&job->given->askers[picked->judge], &job->samples[picked->sample],
                           &job->axes[picked->vibe], picked->order, 0, &system, &user);
     vq_json_init(j, &out, 2);
     vq_json_object(j);
@@ -187,7 +187,7 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
     vq_json_span(j, vq_buf_span(&user));
     vq_json_key(j, "judges");
     vq_json_array(j);
-    for (uint32_t i = 0; i < job->plan.grid.judges; i++) {
+    for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {
         if (once[i].wanted) {
             put_json_judge(j, job, i, &once[i]);
         }
@@ -211,7 +211,7 @@ static enum vq_status put_all(const struct vq_job *job, const struct vq_picked *
     printf("record %u, vibe %s, %s shown first\n", job->dataset->samples[picked->sample].record,
            job->axes[picked->vibe].name, job->config->models[picked->order]);
     VQ_TRY(vq_pick_show(job, picked));
-    for (uint32_t i = 0; i < job->plan.grid.judges; i++) {
+    for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {
         if (once[i].wanted) {
             put_judge(job, picked, i, &once[i]);
         }
@@ -224,7 +224,7 @@ static enum vq_status check_job(const struct check_words *w, const struct vq_job
 {
     struct vq_picked picked;
     VQ_TRY(vq_pick(job, &w->pick, &picked, err));
-    uint32_t n = job->plan.grid.judges;
+    uint32_t n = job->given->plan.grid.judges;
     struct vq_once *once = vq_alloc(n, sizeof(*once));
     if (once == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");

@@ -42,6 +42,19 @@ const struct vq_verb vq_verbs[] = {
      vq_verb_list},
     {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", "RUN",
      vq_rm_opts, NULL, vq_verb_rm},
+    {"report", "Writes a run's results and report again, out of the stored answers",
+     "RUN [options]", "RUN", vq_report_opts, "Asks nothing.", vq_verb_report},
+    {"replay", "Parses every stored answer of a run anew and computes everything again",
+     "RUN [options]", "RUN", vq_replay_opts,
+     "Results go to the folder replay/ of the run. With other settings the stored answers may not\n"
+     "decide every score: those are named, and --buy asks them.\n"
+     "Exit codes: 0 done, 1 --verify found a difference, 2 usage or input error, 3 some scores "
+     "are\n"
+     "missing or not decided.",
+     vq_verb_replay},
+    {"export", "Prints a run's calls, scores, vibes or rows for other programs",
+     "RUN calls|scores|vibes|rows [options]", "RUN", vq_export_opts,
+     "calls are the ledger of the run, each with the raw answer that it bought.", vq_verb_export},
     {"store", "Looks after the paid answers", "stat | gc | export | check", "stat gc export check",
      vq_store_opts, "export writes one JSON object a line on standard output.", vq_verb_store},
     {"prompts", "Writes the templates to a folder, or shows a prompt as a judge gets it",

@@ -24,7 +24,7 @@ static enum vq_status pick_sample(const struct vq_job *job, const struct vq_opt_
         *ret_sample = 0;
         return VQ_OK;
     }
-    for (uint32_t i = 0; i < job->plan.grid.samples; i++) {
+    for (uint32_t i = 0; i < job->given->plan.grid.samples; i++) {
         const struct vq_data_row *r = &job->dataset->samples[i];
         if (r->record == row->value && r->file == 0) {
             *ret_sample = i;
@@ -75,7 +75,7 @@ static enum vq_status pick_name(const char *what, const char *wanted, const stru
 enum vq_status vq_pick(const struct vq_job *job, const struct vq_pick_words *words,
                        struct vq_picked *ret_picked, struct vq_error *err)
 {
-    const struct vq_grid *g = &job->plan.grid;
+    const struct vq_grid *g = &job->given->plan.grid;
     struct vq_picked picked = {.order = words->swapped ? 1 : 0};
     struct vq_span *names = vq_alloc(g->vibes > g->judges ? g->vibes : g->judges, sizeof(*names));
     if (names == NULL) {
@@ -89,7 +89,7 @@ enum vq_status vq_pick(const struct vq_job *job, const struct vq_pick_words *wor
         status = pick_name("vibe", words->vibe, names, g->vibes, &picked.vibe, err);
     }
     for (uint32_t i = 0; i < g->judges; i++) {
-        names[i] = vq_span_str(job->judges[i].name);
+        names[i] = vq_span_str(job->given->cast->judges[i].name);
     }
     if (status == VQ_OK) {
         status = pick_name("judge", words->judge, names, g->judges, &picked.judge, err);
@@ -112,7 +112,7 @@ enum vq_status vq_pick_show(const struct vq_job *job, const struct vq_picked *pi
     vq_buf_init(&system, VQ_RENDER_BYTES_MAX);
     vq_buf_init(&user, VQ_RENDER_BYTES_MAX);
     enum vq_status status =
-        vq_request_render(&job->askers[picked->judge], &job->samples[picked->sample],
+        vq_request_render(&job->given->askers[picked->judge], &job->samples[picked->sample],
                           &job->axes[picked->vibe], picked->order, 0, &system, &user);
     if (status == VQ_OK && system.bytes > 0) {
         put_part("system", &system);

@@ -32,9 +32,9 @@ static void say_data(const struct vq_job *job)
 static void say_estimate(const struct vq_job *job, const struct vq_job_estimate *e)
 {
     char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
-    const struct vq_grid *g = &job->plan.grid;
+    const struct vq_grid *g = &job->given->plan.grid;
     fprintf(stderr, "%u samples x %u vibes x %u judges%s: at most %s calls", g->samples, g->vibes,
-            g->judges, job->plan.swap == VQ_SWAP_NONE ? "" : " x 2 orders",
+            g->judges, job->given->plan.swap == VQ_SWAP_NONE ? "" : " x 2 orders",
             vq_fmt_count(e->calls, calls));
     fprintf(stderr, ", about %s tokens in and %s out", vq_fmt_count((uint64_t)e->tokens_in, in),
             vq_fmt_count((uint64_t)e->tokens_out, out));
@@ -43,7 +43,7 @@ static void say_estimate(const struct vq_job *job, const struct vq_job_estimate 
                 e->priced ? "" : " for the judges with a price");
     }
     fprintf(stderr, "\n");
-    if (job->plan.swap == VQ_SWAP_LAZY) {
+    if (job->given->plan.swap == VQ_SWAP_LAZY) {
         fprintf(stderr, "Answers in the store and settled first orders make it fewer.\n");
     }
 }
@@ -120,7 +120,7 @@ static enum vq_status create_run(const struct vq_run_words *w, const struct vq_j
 
 /* ---- the verbs ---- */
 
-static int exit_of(enum vq_run_end end)
+int vq_cli_exit_of(enum vq_run_end end)
 {
     switch (end) {
     case VQ_RUN_DONE: return VQ_EXIT_DONE;
@@ -210,7 +210,7 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
         status = run_new(w, job, runs_dir, &end, &err);
     }
     vq_free(runs_dir);
-    return status == VQ_OK ? exit_of(end) : vq_cli_fail(status, &err);
+    return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
 }
 
 int vq_verb_run(int argc, char **argv)
@@ -295,5 +295,5 @@ int vq_verb_resume(int argc, char **argv)
     vq_job_destroy(&job);
     vq_run_dir_close(&run);
     vq_free(runs_dir);
-    return status == VQ_OK ? exit_of(end) : vq_cli_fail(status, &err);
+    return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
 }

@@ -14,6 +14,9 @@ int vq_verb_list(int argc, char **argv);
 int vq_verb_rm(int argc, char **argv);
 int vq_verb_store(int argc, char **argv);
 int vq_verb_prompts(int argc, char **argv);
+int vq_verb_replay(int argc, char **argv);
+int vq_verb_report(int argc, char **argv);
+int vq_verb_export(int argc, char **argv);
 
 extern const struct vq_opt vq_init_opts[];
 extern const struct vq_opt vq_check_opts[];
@@ -24,7 +27,11 @@ extern const struct vq_opt vq_list_opts[];
 extern const struct vq_opt vq_rm_opts[];
 extern const struct vq_opt vq_store_opts[];
 extern const struct vq_opt vq_prompts_opts[];
+extern const struct vq_opt vq_replay_opts[];
+extern const struct vq_opt vq_report_opts[];
+extern const struct vq_opt vq_export_opts[];
 
+int vq_cli_exit_of(enum vq_run_end end);
 /* Whether a word of `vibeq run` names a configuration (.yaml, .yml) and not a data file. */
 bool vq_is_config_name(const char *path);
 /* Removes a run's folder and its part of the store's ledger; answers stay. Statuses of vq_run_remove and of the store. */

@@ -71,6 +71,9 @@ void vq_coord_destroy(struct vq_coord **coord);
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
+/* No stage follows after all: who waits for one is told that the run is finished. After FINISHED, with params.more. */
+enum vq_status vq_coord_no_more(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
+
 /* ---- events ---- */
 
 /* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a number), never reused within

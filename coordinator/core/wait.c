@@ -61,3 +61,16 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     vq_coord_waiting_free(from);
     return status;
 }
+
+enum vq_status vq_coord_no_more(struct vq_coord *c, int64_t now_ns)
+{
+    VQ_ASSERT(c->finished);
+    c->now_ns = now_ns > c->now_ns ? now_ns : c->now_ns;
+    c->params.more = false;
+    enum vq_status status = VQ_OK;
+    for (size_t i = 0; i < c->waiting_count && status == VQ_OK; i++) {
+        status = vq_coord_bye(c, c->waiting[i].peer, 0, VQ_BYE_DONE, "the run is finished");
+    }
+    vq_coord_waiting_free(c);
+    return status;
+}

@@ -5,7 +5,7 @@
 
 #include "common/text/fmt.h"
 #include "coordinator/pipeline/dataset.h"
-#include "coordinator/pipeline/vibecheck.h"
+#include "coordinator/pipeline/method.h"
 
 #define VQ_REPORT_FORMAT       1
 #define VQ_REPORT_DIGITS       9
@@ -27,7 +27,8 @@ struct vq_report_input {
     const struct vq_dataset *dataset;
     const struct vq_vibecheck_input *in;
     const struct vq_vibecheck *result;
-    const struct vq_report_judge *judges; /* one a judge */
+    const struct vq_method_result *method; /* NULL: nothing is known of how the vibes were found */
+    const struct vq_report_judge *judges;  /* one a judge */
     const char *judge_kind; /* "model", "offline-lexical", "offline-oracle", "mixed" */
     const struct vq_hash *judge_template;
     const struct vq_hash *repair_template; /* NULL: repair off */

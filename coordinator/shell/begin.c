@@ -91,6 +91,6 @@ enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err)
     }
     VQ_TRY(begin_run(run, err));
     run->owner.epoch = run->begun.now.epoch;
-    run->job->plan.generation = run->begun.now.generation;
+    run->job->generation = run->begun.now.generation;
     return VQ_OK;
 }

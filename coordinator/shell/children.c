@@ -326,6 +326,15 @@ void vq_children_tick(struct vq_run *run)
     go_on_with_strays(run);
 }
 
+bool vq_children_quiet(const struct vq_run *run)
+{
+    bool reading = run->import != NULL;
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        reading |= run->workers[k].importing;
+    }
+    return !reading;
+}
+
 bool vq_children_gone(struct vq_run *run)
 {
     bool strays = run->import != NULL || run->import_k < VQ_SPOOLS_MAX;

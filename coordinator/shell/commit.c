@@ -105,7 +105,7 @@ static void work(void *ctx)
 {
     struct vq_run *run = ctx;
     struct vq_committer *c = &run->commit;
-    c->status = vq_commit_run(run->calls, &run->job->plan, &run->owner.uid, run->owner.epoch,
+    c->status = vq_commit_run(run->calls, &run->asking->plan, &run->owner.uid, run->owner.epoch,
                               c->batch, vq_clock_unix_ms(), &c->commit, &c->err);
 }
 

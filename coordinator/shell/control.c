@@ -54,7 +54,9 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                              : run->redis.phase == VQ_PHASE_SYNCING ? "syncing"
                                                                                     : "away",
                                     .coord = run->coord,
-                                    .judges = run->job->plan.grid.judges};
+                                    .stage = run->asking->name,
+                                    .stage_no = run->asking->no,
+                                    .judges = run->asking->plan.grid.judges};
 }
 
 static void on_status(void *ctx, const struct vq_httpd_request *request,

@@ -71,7 +71,7 @@ static void send_spec(struct vq_run *run, uint64_t peer, uint64_t session)
 
 static void send_sample(struct vq_run *run, uint64_t peer, uint64_t session, uint32_t sample)
 {
-    const struct vq_sample *s = &run->job->samples[sample];
+    const struct vq_sample *s = &run->asking->samples[sample];
     struct vq_msg msg = {
         .type = VQ_MSG_SAMPLE,
         .u.sample = {
@@ -91,7 +91,7 @@ static void answer_lookup(struct vq_run *run, struct vq_view *view)
     uint64_t shard = run->shards_waiting[run->shards_head];
     struct vq_error err = {0};
     vq_buf_clear(&run->priors);
-    enum vq_status status = vq_lookup_shard(view, &run->job->plan, &run->owner.uid, shard,
+    enum vq_status status = vq_lookup_shard(view, &run->asking->plan, &run->owner.uid, shard,
                                             run->known, &run->priors, &err);
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "cannot look up what is stored: %s", err.text);
@@ -149,7 +149,7 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
         vq_log(VQ_LOG_INFO, "session.closed", "peer=%llu", (unsigned long long)a->u.send.peer);
         break;
     case VQ_COORD_NOTE: note(a->u.note.level, a->u.note.text); break;
-    case VQ_COORD_FINISHED: run->finished = true; break;
+    case VQ_COORD_FINISHED: run->stage_over = true; break;
     case VQ_COORD_STOPPED:
         run->stopped = true;
         run->stop_kind = a->u.stopped.kind;
@@ -266,10 +266,6 @@ enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)
     vq_buf_init(&run->frame, VQ_FRAME_BYTES_MAX);
     vq_buf_init(&run->priors, VQ_COORD_PRIOR_BYTES_MAX * 4);
     VQ_TRY(vq_decoder_create(&run->decoder));
-    run->known = vq_alloc(vq_grid_shard_tasks(&run->job->plan.grid), sizeof(*run->known));
-    if (run->known == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
     VQ_TRY(vq_run_dir_join(run->dir, "join.cert", run->join_path));
     struct vq_cert own;
     VQ_TRY(own_cert(run, &own, err));

@@ -6,7 +6,6 @@
 #include "common/base/alloc.h"
 #include "common/net/http.h"
 #include "common/text/file.h"
-#include "proto/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +118,7 @@ static enum vq_status load_axes(struct vq_job *job)
 {
     size_t n = job->config->vibes_count;
     const struct vq_axis *preset = NULL;
-    if (job->config->method == VQ_METHOD_PRESET) {
+    if (job->config->method != VQ_METHOD_VIBES) {
         preset = vq_preset_axes(&n);
     }
     job->axes = vq_alloc(n, sizeof(*job->axes));
@@ -131,86 +130,26 @@ static enum vq_status load_axes(struct vq_job *job)
         job->axes[i] =
             preset != NULL ? preset[i] : (struct vq_axis){own->name, own->low, own->high};
     }
-    job->plan.grid.vibes = (uint32_t)n;
+    job->axes_count = (uint32_t)n;
     return VQ_OK;
 }
 
-/* What the provider is, for the request hash: host and path, without scheme; the built-in server is its seed and what it was told
- * to say, never its port. */
-static enum vq_status identity_of(const struct vq_job *job, const struct vq_conf_judge *judge,
-                                  char **ret_identity, struct vq_error *err)
+static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
 {
-    if (judge->identity != NULL) {
-        *ret_identity = vq_strdup(judge->identity);
-        return *ret_identity == NULL ? VQ_NOMEM : VQ_OK;
-    }
-    struct vq_buf text;
-    vq_buf_init(&text, VQ_HTTP_URL_BYTES_MAX);
-    if (judge->base_url != NULL) {
-        const char *host = strstr(judge->base_url, "://");
-        vq_buf_puts(&text, host == NULL ? judge->base_url : host + 3);
-        while (text.bytes > 0 && text.at[text.bytes - 1] == '/') {
-            text.at[--text.bytes] = '\0';
-        }
-    } else {
-        vq_buf_printf(&text, "offline/%llu", (unsigned long long)job->config->offline.seed);
-        const char *const files[] = {job->config->offline.oracle, job->config->offline.faults};
-        for (size_t i = 0; i < VQ_COUNT(files); i++) {
-            if (files[i] == NULL) {
-                continue;
-            }
-            struct vq_buf bytes;
-            enum vq_status status = vq_file_read(files[i], VQ_JOB_DATA_BYTES_MAX, &bytes, err);
-            if (status != VQ_OK) {
-                vq_buf_free(&text);
-                return status;
-            }
-            struct vq_hash hash;
-            vq_hash_of("vq-offline-file", vq_buf_span(&bytes), &hash);
-            char hex[VQ_HEX_BYTES(8)];
-            vq_hex(hash.b, 8, hex);
-            vq_buf_printf(&text, "/%s", hex);
-            vq_buf_free(&bytes);
-        }
-    }
-    *ret_identity = text.status == VQ_OK ? vq_strndup(text.at, text.bytes) : NULL;
-    vq_buf_free(&text);
-    return *ret_identity == NULL ? VQ_NOMEM : VQ_OK;
-}
-
-static enum vq_status load_judges(struct vq_job *job, struct vq_error *err)
-{
-    uint32_t n = job->config->judges_count;
-    job->judges = vq_alloc(n, sizeof(*job->judges));
-    job->identities = vq_alloc(n, sizeof(*job->identities));
-    job->askers = vq_alloc(n, sizeof(*job->askers));
-    if (job->judges == NULL || job->identities == NULL || job->askers == NULL) {
-        return VQ_NOMEM;
-    }
-    uint32_t offline = 0;
+    VQ_TRY(vq_cast_all(job->config, job->cast, err));
+    uint32_t offline = 0, n = job->config->judges_count;
     for (uint32_t i = 0; i < n; i++) {
-        const struct vq_conf_judge *c = &job->config->judges[i];
-        VQ_TRY(identity_of(job, c, &job->identities[i], err));
-        offline += c->base_url == NULL;
-        job->judges[i] = (struct vq_judge){.name = c->name,
-                                           .model = c->model,
-                                           .dialect = c->dialect,
-                                           .identity = job->identities[i],
-                                           .temperature = c->temperature,
-                                           .send_temperature = c->send_temperature,
-                                           .max_tokens = c->max_tokens,
-                                           .max_tokens_field = c->max_tokens_field,
-                                           .seed = c->seed,
-                                           .truncate = job->config->judging.truncate};
-        vq_asker_init(&job->askers[i], &job->judges[i], job->templates[VQ_TEMPLATE_JUDGE],
-                      job->templates[VQ_TEMPLATE_REPAIR]);
+        offline += vq_cast_is_offline(&job->config->judges[i]);
     }
-    job->needs_offline = offline > 0;
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
+        for (uint32_t i = 0; i < job->cast[role].count; i++) {
+            job->needs_offline |= vq_cast_is_offline(&job->cast[role].conf[i]);
+        }
+    }
     job->judge_kind = offline == 0                          ? "model"
                       : offline < n                         ? "mixed"
                       : job->config->offline.oracle != NULL ? "offline-oracle"
                                                             : "offline-lexical";
-    job->plan.grid.judges = n;
     return VQ_OK;
 }
 
@@ -218,31 +157,53 @@ static enum vq_status fill_rows(struct vq_job *job)
 {
     const struct vq_dataset *d = job->dataset;
     uint32_t n = vq_dataset_count(d);
-    uint32_t judges = job->plan.grid.judges;
     job->samples = vq_alloc(n, sizeof(*job->samples));
     job->sample_ids = vq_alloc(n, sizeof(*job->sample_ids));
     job->rows = vq_alloc(n, sizeof(*job->rows));
-    job->first_order = vq_alloc((size_t)n * judges, 1);
+    job->train = vq_alloc(d->train_count, sizeof(*job->train));
+    job->topics = d->groups_count > 0 ? vq_alloc(n, sizeof(*job->topics)) : NULL;
     if (job->samples == NULL || job->sample_ids == NULL || job->rows == NULL ||
-        job->first_order == NULL) {
+        job->train == NULL || (d->groups_count > 0 && job->topics == NULL)) {
         return VQ_NOMEM;
     }
-    bool forward = job->config->judging.pair_rule == VQ_PAIR_FORWARD;
+    job->samples_count = n;
+    for (uint32_t i = 0; i < d->train_count; i++) {
+        job->train[i] = i; /* the data set has them in seeded order already */
+    }
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_data_row *row = &d->samples[i];
         job->samples[i] = (struct vq_sample){row->prompt, row->a, row->b};
+        if (job->topics != NULL) {
+            job->topics[i] = row->group;
+        }
         vq_sample_identify(&job->samples[i], &job->sample_ids[i]);
         bool vote = row->preference == VQ_PREFER_A || row->preference == VQ_PREFER_B;
         job->rows[i] = (struct vq_row){.group = row->question,
                                        .preference = vote ? row->preference : (int8_t)0,
                                        .test = row->split == VQ_SPLIT_TEST};
-        for (uint32_t j = 0; j < judges; j++) {
-            job->first_order[(size_t)i * judges + j] =
-                forward ? 0 : (uint8_t)vq_first_order(&job->sample_ids[i], &job->judges[j]);
-        }
     }
-    job->plan.first_order = job->first_order;
     return VQ_OK;
+}
+
+static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
+{
+    uint32_t *rows = vq_alloc(job->samples_count, sizeof(*rows));
+    if (rows == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < job->samples_count; i++) {
+        rows[i] = i;
+    }
+    struct vq_stage stage = {.name = "rank",
+                             .kind = VQ_STAGE_RANK,
+                             .role = VQ_ROLE_JUDGE,
+                             .rows = rows,
+                             .rows_count = job->samples_count,
+                             .axes = job->axes,
+                             .axes_count = job->axes_count};
+    enum vq_status status = vq_asking_create(job, &stage, &job->given, err);
+    vq_free(rows);
+    return status;
 }
 
 static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
@@ -256,18 +217,34 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
             VQ_TRY(load_template(job, run, (enum vq_template_kind)k, err));
         }
     }
+    VQ_TRY(vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
+                             vq_template_file(VQ_TEMPLATE_AS_IS),
+                             &job->templates[VQ_TEMPLATE_AS_IS], err));
     VQ_TRY(load_axes(job));
-    VQ_TRY(load_judges(job, err));
+    VQ_TRY(load_cast(job, err));
     VQ_TRY(fill_rows(job));
-    job->plan.grid.samples = vq_dataset_count(job->dataset);
-    job->plan.samples = job->sample_ids;
-    job->plan.askers = job->askers;
-    job->plan.axes = job->axes;
-    job->plan.audit_share = job->config->judging.audit_share;
-    job->plan.swap = job->config->judging.pair_rule == VQ_PAIR_FORWARD ? VQ_SWAP_NONE
-                     : job->config->judging.lazy_swap                  ? VQ_SWAP_LAZY
-                                                                       : VQ_SWAP_BOTH;
-    return VQ_OK;
+    return ask_given(job, err);
+}
+
+void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)
+{
+    const struct vq_dataset *d = job->dataset;
+    const uint32_t(*preferred)[4] = d->preferred;
+    *ret_input = (struct vq_method_input){
+        .config = job->config,
+        .samples = job->samples,
+        .rows = job->rows,
+        .rows_count = job->samples_count,
+        .topics = job->topics,
+        .train = job->train,
+        .train_count = d->train_count,
+        .has_preferences =
+            preferred[0][0] + preferred[0][2] + preferred[1][0] + preferred[1][2] > 0,
+        .judges_count = job->cast[VQ_ROLE_JUDGE].count,
+        .preference_judges_count = job->cast[VQ_ROLE_PREFERENCE_JUDGE].count,
+        .first_order = job->given->first_order,
+        .embedder = job->cast[VQ_ROLE_EMBEDDER].count > 0,
+        .templates = (const struct vq_template *const *)job->templates};
 }
 
 enum vq_status vq_job_create(struct vq_config *take_config, const struct vq_run_dir *run,
@@ -296,18 +273,15 @@ void vq_job_destroy(struct vq_job **job)
     if (j == NULL) {
         return;
     }
-    for (uint32_t i = 0; j->identities != NULL && i < j->config->judges_count; i++) {
-        vq_free(j->identities[i]);
-    }
-    vq_free(j->identities);
-    vq_free(j->askers);
-    vq_free(j->judges);
+    vq_asking_destroy(&j->given);
+    vq_cast_free(j->cast);
     vq_free(j->axes);
     vq_free(j->samples);
     vq_free(j->sample_ids);
     vq_free(j->rows);
-    vq_free(j->first_order);
-    for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
+    vq_free(j->train);
+    vq_free(j->topics);
+    for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
         vq_template_destroy(&j->templates[k]);
     }
     vq_dataset_destroy(&j->dataset);
@@ -351,77 +325,19 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
     return status;
 }
 
-enum vq_status vq_job_spec(const struct vq_job *job, const char *offline_url,
-                           struct vq_buf *ret_body, struct vq_hash *ret_hash)
-{
-    const struct vq_config *c = job->config;
-    struct vq_spec_axis *axes = vq_alloc(job->plan.grid.vibes, sizeof(*axes));
-    struct vq_spec_judge *judges = vq_alloc(c->judges_count, sizeof(*judges));
-    enum vq_status status = VQ_NOMEM;
-    if (axes == NULL || judges == NULL) {
-        goto done;
-    }
-    for (uint32_t v = 0; v < job->plan.grid.vibes; v++) {
-        axes[v] =
-            (struct vq_spec_axis){vq_span_str(job->axes[v].name), vq_span_str(job->axes[v].low),
-                                  vq_span_str(job->axes[v].high)};
-    }
-    for (uint32_t i = 0; i < c->judges_count; i++) {
-        const struct vq_conf_judge *j = &c->judges[i];
-        judges[i] = (struct vq_spec_judge){
-            .name = vq_span_str(j->name),
-            .model = vq_span_str(j->model),
-            .dialect = vq_span_str(j->dialect),
-            .base_url = vq_span_str(j->base_url != NULL ? j->base_url : offline_url),
-            .identity = vq_span_str(job->identities[i]),
-            .max_tokens_field = vq_span_str(j->max_tokens_field),
-            .key = vq_span_str(j->key),
-            .temperature = j->temperature,
-            .send_temperature = j->send_temperature,
-            .max_tokens = j->max_tokens,
-            .seed = j->seed,
-            .tries_max = c->judging.tries_max,
-            .connect_timeout_ms = j->connect_timeout_ms,
-            .first_byte_timeout_ms = j->first_byte_timeout_ms,
-            .total_timeout_ms = j->total_timeout_ms};
-    }
-    struct vq_spec spec = {.judge_template = vq_template_text(job->templates[VQ_TEMPLATE_JUDGE]),
-                           .repair_template =
-                               job->templates[VQ_TEMPLATE_REPAIR] == NULL
-                                   ? vq_span("", 0)
-                                   : vq_template_text(job->templates[VQ_TEMPLATE_REPAIR]),
-                           .truncate = c->judging.truncate,
-                           .lazy_swap = c->judging.lazy_swap,
-                           .axes = axes,
-                           .axes_count = job->plan.grid.vibes,
-                           .judges = judges,
-                           .judges_count = c->judges_count};
-    vq_buf_init(ret_body, VQ_JOB_SPEC_BYTES_MAX);
-    status = vq_spec_encode(&spec, ret_body);
-    if (status == VQ_OK) {
-        vq_hash_of("vq-spec", vq_buf_span(ret_body), ret_hash);
-    } else {
-        vq_buf_free(ret_body);
-    }
-done:
-    vq_free(axes);
-    vq_free(judges);
-    return status;
-}
-
-/* Mean rendered bytes of a call over rows spread evenly through the data. */
+/* Mean rendered bytes of a ranking call over rows spread evenly through the data. */
 static enum vq_status mean_prompt_bytes(const struct vq_job *job, double *ret_bytes)
 {
     struct vq_buf system, user;
     vq_buf_init(&system, VQ_SAMPLE_BYTES_MAX);
     vq_buf_init(&user, 2u * VQ_SAMPLE_BYTES_MAX);
-    uint32_t n = job->plan.grid.samples;
+    uint32_t n = job->samples_count;
     uint32_t rows = n < ESTIMATE_ROWS ? n : ESTIMATE_ROWS;
     double total = 0;
     enum vq_status status = VQ_OK;
     for (uint32_t i = 0; i < rows && status == VQ_OK; i++) {
         const struct vq_sample *s = &job->samples[(uint64_t)i * n / rows];
-        status = vq_request_render(&job->askers[0], s, &job->axes[i % job->plan.grid.vibes], 0, 0,
+        status = vq_request_render(&job->given->askers[0], s, &job->axes[i % job->axes_count], 0, 0,
                                    &system, &user);
         total += (double)(system.bytes + user.bytes);
     }
@@ -433,27 +349,70 @@ static enum vq_status mean_prompt_bytes(const struct vq_job *job, double *ret_by
     return status;
 }
 
+static uint64_t or_all(uint32_t wanted, uint32_t all)
+{
+    return wanted == 0 || wanted > all ? all : wanted;
+}
+
+/* Calls of a role, for each of its models, by the call-count model of the method; and the size of one call's prompt as a multiple
+ * of a ranking call's. */
+static uint64_t calls_of_role(const struct vq_job *job, enum vq_role role, double *ret_size)
+{
+    const struct vq_config *c = job->config;
+    const struct vq_conf_vibecheck *v = &c->vibecheck;
+    bool discover = c->method == VQ_METHOD_DISCOVER;
+    uint64_t n = job->samples_count, train = job->dataset->train_count;
+    uint64_t batches = (or_all(v->d, (uint32_t)train) + v->batch - 1) / v->batch;
+    uint64_t evaluated = v->num_eval_vibes == 0 ? v->k : v->num_eval_vibes;
+    uint64_t most = evaluated * v->iterations;
+    uint64_t final =
+        v->num_final_vibes == 0 || v->num_final_vibes > most ? most : v->num_final_vibes;
+    uint64_t orders = job->given->plan.swap == VQ_SWAP_NONE ? 1 : 2;
+    *ret_size = 1;
+    switch (role) {
+    case VQ_ROLE_JUDGE:
+        if (!discover) {
+            return n * job->axes_count * orders;
+        }
+        return orders * (train * most + (n - train) * final +
+                         (v->compare_presets ? n * job->axes_count : 0));
+    case VQ_ROLE_PREFERENCE_JUDGE: return 2 * n;
+    case VQ_ROLE_PROPOSER:
+        *ret_size = v->batch;
+        return (discover ? v->discovery_calls * batches + (v->iterations - 1) * batches : 0) +
+               (v->question_types ? (discover ? final : job->axes_count) : 0);
+    case VQ_ROLE_REDUCER:
+        return discover ? v->iterations * (UINT64_C(2) * v->clusters + 1 + 3) + v->iterations - 1
+                        : 0;
+    case VQ_ROLE_EMBEDDER: return discover ? 2 * v->iterations : 0;
+    case VQ_ROLE__COUNT: break;
+    }
+    return 0;
+}
+
 enum vq_status vq_job_estimate(const struct vq_job *job, struct vq_job_estimate *ret_estimate)
 {
     double bytes;
     VQ_TRY(mean_prompt_bytes(job, &bytes));
-    const struct vq_grid *g = &job->plan.grid;
-    uint64_t orders = job->plan.swap == VQ_SWAP_NONE ? 1 : 2;
-    uint64_t calls_a_judge = (uint64_t)g->samples * g->vibes * orders;
     struct vq_job_estimate e = {.priced = true};
-    for (uint32_t i = 0; i < g->judges; i++) {
-        const struct vq_conf_judge *j = &job->config->judges[i];
-        double in = (double)calls_a_judge * bytes / 4;
-        double out = (double)calls_a_judge * ANSWER_TOKENS_GUESS;
-        e.calls += calls_a_judge;
-        e.tokens_in += in;
-        e.tokens_out += out;
-        if (j->price_input_usd >= 0 && j->price_output_usd >= 0) {
-            e.usd += (in * j->price_input_usd + out * j->price_output_usd) / 1e6;
-        } else if (j->base_url != NULL) {
-            e.priced = false;
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
+        double size;
+        uint64_t calls = calls_of_role(job, (enum vq_role)role, &size);
+        for (uint32_t i = 0; calls > 0 && i < job->cast[role].count; i++) {
+            const struct vq_conf_judge *j = &job->cast[role].conf[i];
+            double in = (double)calls * bytes * size / 4;
+            double out = (double)calls * ANSWER_TOKENS_GUESS;
+            e.calls += calls;
+            e.calls_of[role] += calls;
+            e.tokens_in += in;
+            e.tokens_out += out;
+            if (j->price_input_usd >= 0 && j->price_output_usd >= 0) {
+                e.usd += (in * j->price_input_usd + out * j->price_output_usd) / 1e6;
+            } else if (j->base_url != NULL) {
+                e.priced = false;
+            }
+            e.remote |= j->base_url != NULL && !vq_http_url_is_local(j->base_url);
         }
-        e.remote |= j->base_url != NULL && !vq_http_url_is_local(j->base_url);
     }
     *ret_estimate = e;
     return VQ_OK;

@@ -1,12 +1,12 @@
-/* All that a run knows before anything is sent: configuration, data, templates, axes, judges, the task grid and every request
- * hash's making. Built from a configuration and its files, or from the copies in a run's folder. */
+/* All that a run knows before anything is sent: configuration, data, templates, models in their roles, samples. Built from a configuration and its files, or from the copies in a run's folder. */
 #ifndef VQ_SHELL_JOB_H
 #define VQ_SHELL_JOB_H
 
 #include "common/judge/template.h"
 #include "coordinator/pipeline/dataset.h"
-#include "coordinator/pipeline/vibecheck.h"
-#include "coordinator/store/plan.h"
+#include "coordinator/pipeline/method.h"
+#include "coordinator/shell/asking.h"
+#include "coordinator/shell/cast.h"
 #include "coordinator/store/run_dir.h"
 
 #define VQ_JOB_DATA_BYTES_MAX ((size_t)8 << 30)
@@ -23,17 +23,19 @@ struct vq_job {
     struct vq_table *tables[2];
     struct vq_dataset *dataset;
     struct vq_template *templates[VQ_TEMPLATE__COUNT]; /* [REPAIR] NULL: repair off */
-    struct vq_axis *axes;                              /* borrowed texts */
-    struct vq_judge *judges;
-    char **identities; /* owned, one a judge */
-    struct vq_asker *askers;
+    struct vq_cast cast[VQ_ROLE__COUNT];
     struct vq_sample *samples;
     struct vq_sample_id *sample_ids;
-    uint8_t *first_order; /* [sample * judges + judge] */
-    struct vq_row *rows;  /* facts for the numbers */
-    struct vq_plan plan;
-    bool needs_offline; /* a judge of the built-in server */
+    struct vq_row *rows; /* facts for the numbers */
+    uint32_t samples_count;
+    uint32_t *train;     /* samples that train, in seeded random order */
+    uint32_t *topics;    /* a number for each sample's value of data.group; NULL: no such column */
+    uint32_t generation; /* of --retry-failed */
+    bool needs_offline;  /* a model of the built-in server */
     const char *judge_kind;
+    struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
+    uint32_t axes_count;
+    struct vq_asking *given; /* all samples on the given axes: for verbs that show a prompt */
 };
 
 /* Takes ownership of *take_config, also on failure. `run` NULL: reads the files that the configuration names; else the copies in
@@ -46,14 +48,14 @@ void vq_job_destroy(struct vq_job **job);
 enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *run,
                            struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The body of SPEC. `offline_url`: base URL of the built-in server, or NULL. Its hash goes to *ret_hash. */
-enum vq_status vq_job_spec(const struct vq_job *job, const char *offline_url,
-                           struct vq_buf *ret_body, struct vq_hash *ret_hash) VQ_WARN_UNUSED;
+/* What the method walks on. Borrows from the job. */
+void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input);
 
-/* What a run would send, before the store and lazy swap save any of it. Tokens are rough: bytes / 4 of rendered prompts of a
- * sample of rows, and an answer of 120 tokens. */
+/* What a run would send at most, before the store and lazy swap save any of it; discovery is reckoned with the most iterations and
+ * vibes that it may come to. Tokens are rough: bytes / 4 of rendered prompts of a sample of rows, and an answer of 120 tokens. */
 struct vq_job_estimate {
     uint64_t calls;
+    uint64_t calls_of[VQ_ROLE__COUNT];
     double tokens_in;
     double tokens_out;
     double usd;  /* of the judges with a price */

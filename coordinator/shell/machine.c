@@ -27,12 +27,17 @@ static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, co
 
 enum vq_status vq_machine_check(const struct vq_job *job, uint32_t workers, struct vq_error *err)
 {
-    const struct vq_config *config = job->config;
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
-    for (uint32_t i = 0; i < config->judges_count; i++) {
-        in_worker += vq_machine_share(&config->judges[i], workers);
-        in_server += config->judges[i].base_url == NULL ? concurrency(&config->judges[i]) : 0;
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) { /* one role is asked at a time */
+        const struct vq_cast *cast = &job->cast[role];
+        uint64_t worker = 0, server = 0;
+        for (uint32_t i = 0; i < cast->count; i++) {
+            worker += vq_machine_share(&cast->conf[i], workers);
+            server += vq_cast_is_offline(&cast->conf[i]) ? concurrency(&cast->conf[i]) : 0;
+        }
+        in_worker = worker > in_worker ? worker : in_worker;
+        in_server = server > in_server ? server : in_server;
     }
     if (workers > 0 && in_worker + VQ_MACHINE_FILES_SPARE > files) {
         return refuse("each local worker", in_worker, files, ", start more --workers", err);

@@ -2,6 +2,7 @@
  *
  *   run.c       start and stop, in order; the loop's turn
  *   begin.c     the start in the call store
+ *   stages.c    from stage to stage of the method
  *   dispatch.c  frames in, the core's actions out
  *   commit.c    the commit point: store, then Redis, then the core hears of it
  *   redis.c     the private server, the connection, falling behind and rebuilding
@@ -10,7 +11,7 @@
  *   control.c   endpoint.json, /status, /metrics, status.json
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
- *   finish.c    results and accounting
+ *   finish.c    accounting.json
  */
 #ifndef VQ_SHELL_PARTS_H
 #define VQ_SHELL_PARTS_H
@@ -23,6 +24,7 @@
 #include "coordinator/core/coord.h"
 #include "coordinator/core/limits.h"
 #include "coordinator/shell/programs.h"
+#include "coordinator/shell/results.h"
 #include "coordinator/shell/run.h"
 #include "coordinator/store/commit.h"
 #include "coordinator/store/lookup.h"
@@ -44,6 +46,7 @@
 #define VQ_RUN_GOODBYE_MS       10000 /* for workers to leave at the end */
 #define VQ_RUN_LINGER_MS        1000  /* from then on, for workers elsewhere to hear it */
 #define VQ_RUN_LOOKUPS_PER_TURN 64
+#define VQ_STAGES_MAX           4096 /* of a run */
 
 struct vq_run;
 
@@ -99,9 +102,31 @@ struct vq_local_worker {
     uint64_t calls_at_start;
 };
 
+/* stages.c */
+enum vq_column {
+    VQ_COLUMN_UNREAD,
+    VQ_COLUMN_READING,
+    VQ_COLUMN_READ,
+};
+
+struct vq_past_stage { /* what accounting needs of a stage that is over */
+    struct vq_asking *asking;
+    uint8_t *outcomes;
+};
+
 struct vq_run {
     const struct vq_run_options *options;
     struct vq_job *job;
+    struct vq_method *method; /* NULL: options->script is carried out */
+    struct vq_script script;
+    struct vq_asking *asking; /* the stage that is asked now */
+    struct vq_past_stage *past;
+    uint32_t past_count;
+    size_t past_cap;
+    uint32_t notes_said; /* of the method */
+    bool stage_over;     /* the core has finished its stage */
+    enum vq_column column;
+    uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
     struct vq_run_dir *dir;
     struct vq_calls *calls;
     struct vq_run_begun begun;
@@ -146,7 +171,8 @@ struct vq_run {
     struct vq_buf priors;
 
     bool progress_open; /* a line without its end stands on the terminal */
-    bool finished, stopped, draining, done;
+    bool finished;      /* the last stage is over */
+    bool stopped, draining, done;
     bool clean;
     uint32_t interrupts;
     int interrupt_signum; /* the last one, and when */
@@ -155,9 +181,6 @@ struct vq_run {
     char stop_text[VQ_ERROR_BYTES_MAX];
     enum vq_status fatal; /* not OK: the process cannot go on */
     struct vq_error err;
-
-    uint8_t *outcomes; /* of the finished stage, as Redis gave them */
-    bool outcomes_read;
 };
 
 /* say.c */
@@ -184,16 +207,25 @@ void vq_committer_free(struct vq_run *run);
 
 /* redis.c */
 enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+/* The columns of run->asking take the place of the last stage's. */
+enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_run_redis_close(struct vq_run *run);
 void vq_run_redis_tick(struct vq_run *run);
 void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
+
+/* stages.c */
+enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_stages_turn(struct vq_run *run); /* the next stage, when this one is over */
+void vq_stages_close(struct vq_run *run);
 
 /* children.c */
 enum vq_status vq_children_open(struct vq_run *run,
                                 struct vq_error *err) VQ_WARN_UNUSED; /* paths, logs */
 enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
-void vq_children_tick(struct vq_run *run); /* goes on with imports */
+void vq_children_tick(struct vq_run *run);        /* goes on with imports */
+bool vq_children_quiet(const struct vq_run *run); /* no spool is being read */
 bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
 void vq_children_strays_again(struct vq_run *run); /* looks once more for spools of nobody */
 void vq_children_stop(struct vq_run *run, int signum);
@@ -209,8 +241,6 @@ void vq_progress_line(struct vq_run *run);
 void vq_progress_clear(struct vq_run *run);
 
 /* finish.c */
-enum vq_status vq_finish_results(struct vq_run *run, bool *ret_missing,
-                                 struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -84,7 +84,7 @@ static void on_filled(void *ctx, enum vq_status status, const char *text);
 static void fill_next(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
-    uint64_t tasks = vq_grid_tasks(&run->job->plan.grid);
+    uint64_t tasks = vq_grid_tasks(&run->asking->plan.grid);
     if (run->coord == NULL || r->fill_at >= tasks) {
         uint64_t n = run->commit.stored ? r->n - 1 : r->n;
         vq_run_state_fill_end(r->state, n, on_filled_end, run);
@@ -162,15 +162,32 @@ static void on_down(void *ctx, const char *why)
     set_phase(run, VQ_PHASE_DOWN);
 }
 
+static enum vq_status open_state(struct vq_run *run, struct vq_error *err)
+{
+    return vq_run_state_create(run->loop, run->redis.client, vq_run_dir_name(run->dir), &run->owner,
+                               run->asking->no, vq_grid_tasks(&run->asking->plan.grid),
+                               &run->redis.state, err);
+}
+
 static enum vq_status connect_client(struct vq_run *run, struct vq_error *err)
 {
     struct vq_run_redis *r = &run->redis;
     struct vq_redis_options options = {
         .address = &r->address, .on_up = on_up, .on_down = on_down, .ctx = run};
     VQ_TRY(vq_redis_create(run->loop, &options, &r->client, err));
-    return vq_run_state_create(run->loop, r->client, vq_run_dir_name(run->dir), &run->owner,
-                               run->job->plan.stage, vq_grid_tasks(&run->job->plan.grid), &r->state,
-                               err);
+    return open_state(run, err);
+}
+
+enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err)
+{
+    struct vq_run_redis *r = &run->redis;
+    r->phase = VQ_PHASE_SYNCING; /* a check that is under way is of no interest any more */
+    vq_run_state_destroy(&r->state);
+    VQ_TRY(open_state(run, err));
+    if (vq_redis_is_up(r->client)) {
+        sync_begin(run);
+    }
+    return VQ_OK;
 }
 
 static void on_server(void *ctx, enum vq_redis_server_state state, const char *text)

@@ -6,7 +6,6 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/text/log.h"
-#include "coordinator/shell/machine.h"
 #include "coordinator/shell/parts.h"
 
 #include <errno.h>
@@ -86,6 +85,7 @@ static void on_turn(void *ctx)
 {
     struct vq_run *run = ctx;
     vq_dispatch_pump(run);
+    vq_stages_turn(run);
     if ((run->finished || run->stopped) && !run->done) {
         vq_loop_stop(run->loop);
     }
@@ -105,44 +105,6 @@ static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_timer_create(run->loop, on_tick, run, &run->tick));
     VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->status_timer));
     return vq_timer_create(run->loop, on_progress_timer, run, &run->progress_timer);
-}
-
-static enum vq_status open_core(struct vq_run *run, struct vq_error *err)
-{
-    const struct vq_config *config = run->job->config;
-    uint32_t n = run->job->plan.grid.judges;
-    uint32_t share = run->options->workers > 0 ? run->options->workers : 1;
-    struct vq_coord_judge *judges = vq_alloc(n, sizeof(*judges));
-    if (judges == NULL) {
-        return vq_fail(err, VQ_NOMEM, "out of memory");
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct vq_conf_judge *j = &config->judges[i];
-        judges[i] = (struct vq_coord_judge){.name = j->name,
-                                            .concurrency = vq_machine_share(j, share),
-                                            .requests_per_minute = j->requests_per_minute / share,
-                                            .tokens_per_minute = j->tokens_per_minute / share};
-    }
-    uint64_t scout_seed; /* two runs at once begin elsewhere, and buy less twice */
-    memcpy(&scout_seed, run->owner.uid.b, sizeof(scout_seed));
-    int64_t term_ns = (int64_t)config->term_ms * VQ_NS_PER_MS;
-    struct vq_coord_params params = {
-        .run = run->owner.uid,
-        .run_name = vq_run_dir_name(run->dir),
-        .epoch = run->owner.epoch,
-        .grid = run->job->plan.grid,
-        .judges = judges,
-        .spec = run->spec_hash,
-        .scout_seed = scout_seed,
-        .term_ns = term_ns,
-        .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
-        .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
-        .orphan_remote_s = config->orphan_s,
-        .wait_ns = run->begun.first_start || run->begun.was_clean ? 0 : term_ns,
-        .remote = run->options->listen != NULL || run->options->workers == 0};
-    enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
-    vq_free(judges);
-    return status;
 }
 
 static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error *err)
@@ -168,9 +130,9 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     if (run->job->needs_offline) {
         VQ_TRY(vq_children_offline(run, err));
     }
-    VQ_TRY(vq_job_spec(run->job, run->offline_url, &run->spec_body, &run->spec_hash));
+    VQ_TRY(vq_stages_open(run, err));
     VQ_TRY(vq_run_redis_open(run, err));
-    VQ_TRY(open_core(run, err));
+    VQ_TRY(vq_stages_open_core(run, err));
     VQ_TRY(vq_control_open(run, err));
     VQ_TRY(vq_children_workers(run, err));
     vq_loop_on_turn(run->loop, on_turn, run);
@@ -245,7 +207,18 @@ static enum vq_run_end finished_end(struct vq_run *run)
     struct vq_error err = {0};
     vq_progress_line(run);
     vq_progress_clear(run);
-    enum vq_status status = vq_finish_results(run, &missing, &err);
+    if (run->method == NULL) { /* the script's caller has its answers */
+        return VQ_RUN_DONE;
+    }
+    struct vq_results results = {.job = run->job,
+                                 .method = run->method,
+                                 .calls = run->calls,
+                                 .run = &run->owner.uid,
+                                 .dir = run->dir,
+                                 .folder = run->options->folder != NULL ? run->options->folder
+                                                                        : "results",
+                                 .json = run->options->json};
+    enum vq_status status = vq_results_write(&results, &missing, &err);
     if (status != VQ_OK) {
         run->fatal = VQ_OK;
         vq_run_fatal(run, status, "all answers are there, but the results could not be written: %s",
@@ -272,14 +245,14 @@ static enum vq_run_end end(struct vq_run *run)
     if (run->fatal == VQ_OK) {
         goodbye(run);
     }
+    enum vq_status status = vq_finish_accounting(run, &err); /* the report shows it */
+    if (status != VQ_OK) {
+        vq_run_say(run, "accounting.json is not up to date: %s", err.text);
+    }
     if (run->fatal == VQ_OK && run->finished) {
         how = finished_end(run);
     } else {
         how = stopped_end(run);
-    }
-    enum vq_status status = vq_finish_accounting(run, &err);
-    if (status != VQ_OK) {
-        vq_run_say(run, "accounting.json is not up to date: %s", err.text);
     }
     end_clean(run);
     vq_control_write_status(run);
@@ -302,8 +275,8 @@ static void close_all(struct vq_run *run)
     vq_loop_destroy(&run->loop); /* waits for a commit in the thread pool */
     vq_coord_destroy(&run->coord);
     vq_committer_free(run);
+    vq_stages_close(run);
     vq_buf_free(&run->spec_body);
-    vq_free(run->outcomes);
     vq_calls_close(&run->calls);
 }
 

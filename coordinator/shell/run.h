@@ -3,6 +3,7 @@
 #ifndef VQ_SHELL_RUN_H
 #define VQ_SHELL_RUN_H
 
+#include "coordinator/pipeline/script.h"
 #include "coordinator/shell/job.h"
 
 /* How a run ended; the exit codes of `vibeq run` follow from it. */
@@ -16,8 +17,11 @@ enum vq_run_end {
 /* Borrowed. */
 struct vq_run_options {
     const char *runs_dir; /* absolute */
-    const char *listen;   /* "HOST[:PORT]" for workers elsewhere; NULL: this machine only */
-    uint32_t workers;     /* local processes */
+    const struct vq_script *
+        script; /* asked instead of the job's method; NULL: the method, whose results are written */
+    const char *folder; /* for the results, in the run's; NULL: "results" */
+    const char *listen; /* "HOST[:PORT]" for workers elsewhere; NULL: this machine only */
+    uint32_t workers;   /* local processes */
     bool resumed;
     bool retry_failed;
     bool quiet;

@@ -119,7 +119,8 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
 {
     struct vq_coord_status s;
     vq_coord_status_fill(f->coord, f->now_ns, &s);
-    text(j, "stage", "rank");
+    text(j, "stage", f->stage);
+    count(j, "stage_no", f->stage_no);
     text(j, "stage_state", vq_status_stage_name(s.stage));
     count(j, "tasks_total", s.tasks);
     counts(j, &s.all);
@@ -219,7 +220,9 @@ static void judge_metrics(const struct vq_status_facts *f, struct vq_buf *out)
         struct vq_coord_judge_status judge;
         vq_coord_judge_fill(f->coord, i, &judge);
         for (int state = 0; state < VQ_TASK_STATES; state++) {
-            vq_buf_puts(out, "vibeq_tasks{stage=\"rank\",judge=");
+            vq_buf_puts(out, "vibeq_tasks{stage=");
+            label(out, f->stage);
+            vq_buf_puts(out, ",judge=");
             label(out, judge.name);
             vq_buf_printf(out, ",state=\"%s\"} %llu\n",
                           vq_task_state_name((enum vq_task_states)state),

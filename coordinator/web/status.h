@@ -16,6 +16,8 @@ struct vq_status_facts {
     const char *redis; /* "up", "away", "syncing" */
     int64_t loop_busy_ns_max;
     const struct vq_coord *coord; /* NULL: not there yet */
+    const char *stage;            /* its name */
+    uint32_t stage_no;
     uint32_t judges;
 };
 

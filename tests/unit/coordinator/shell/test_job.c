@@ -72,9 +72,9 @@ static void the_grid_is_samples_by_judges_by_vibes(void **state)
 {
     (void)state;
     struct vq_job *job = made("judges: [offline-a, offline-b]\n");
-    assert_int_equal(job->plan.grid.samples, 10);
-    assert_int_equal(job->plan.grid.judges, 2);
-    assert_int_equal(job->plan.grid.vibes, 10);
+    assert_int_equal(job->given->plan.grid.samples, 10);
+    assert_int_equal(job->given->plan.grid.judges, 2);
+    assert_int_equal(job->given->plan.grid.vibes, 10);
     assert_true(job->needs_offline);
     assert_string_equal(job->judge_kind, "offline-lexical");
     struct vq_job_estimate e;
@@ -94,7 +94,7 @@ static void forward_asks_one_order(void **state)
     assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
     assert_int_equal(e.calls, 10 * 10);
     for (uint32_t i = 0; i < 10; i++) {
-        assert_int_equal(job->first_order[i], 0);
+        assert_int_equal(job->given->first_order[i], 0);
     }
     vq_job_destroy(&job);
 }
@@ -109,9 +109,9 @@ static void a_provider_is_its_host_and_path(void **state)
              "  - {model: m, name: other, base_url: 'https://x/v1', identity: same}\n"
              "  - {model: offline-a}\n"
              "offline: {seed: 9}\n");
-    assert_string_equal(job->identities[0], "api.example.com/v1");
-    assert_string_equal(job->identities[1], "same");
-    assert_string_equal(job->identities[2], "offline/9");
+    assert_string_equal(job->given->cast->identities[0], "api.example.com/v1");
+    assert_string_equal(job->given->cast->identities[1], "same");
+    assert_string_equal(job->given->cast->identities[2], "offline/9");
     assert_string_equal(job->judge_kind, "mixed");
     struct vq_job_estimate e;
     assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
@@ -129,7 +129,7 @@ static void workers_are_told_references_never_keys(void **state)
                               "  - {model: offline-a}\n");
     struct vq_buf body;
     struct vq_hash hash, again;
-    assert_int_equal(vq_job_spec(job, "http://127.0.0.1:5/v1", &body, &hash), VQ_OK);
+    assert_int_equal(vq_asking_spec(job->given, "http://127.0.0.1:5/v1", &body, &hash), VQ_OK);
     assert_null(memmem(body.at, body.bytes, "sk-canary", 9));
     struct vq_decoder *decoder;
     struct vq_spec spec;
@@ -141,7 +141,7 @@ static void workers_are_told_references_never_keys(void **state)
     assert_true(vq_span_eq(spec.judges[1].base_url, vq_span_str("http://127.0.0.1:5/v1")));
     assert_int_equal(spec.axes_count, 10);
     struct vq_buf other;
-    assert_int_equal(vq_job_spec(job, "http://127.0.0.1:6/v1", &other, &again), VQ_OK);
+    assert_int_equal(vq_asking_spec(job->given, "http://127.0.0.1:6/v1", &other, &again), VQ_OK);
     assert_false(vq_hash_eq(&hash, &again));
     vq_buf_free(&body);
     vq_buf_free(&other);

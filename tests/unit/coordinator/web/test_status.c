@@ -37,6 +37,7 @@ static struct vq_status_facts facts(const struct vq_coord *c)
                                     .now_ns = 2,
                                     .redis = "up",
                                     .coord = c,
+                                    .stage = "rank",
                                     .judges = c == NULL ? 0 : 2};
 }
 

@@ -1,0 +1,281 @@
+/* `vibeq export RUN calls|scores|vibes|rows`: what a run holds, as CSV or as JSON lines on standard output. Calls come from the
+ * ledger, each with its raw answer; the rest are the files of results/. */
+#include "cli/kept.h"
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "common/text/csv.h"
+#include "common/text/json.h"
+#include "common/text/table.h"
+#include "coordinator/shell/replay.h"
+#include "coordinator/store/ledger.h"
+#include "coordinator/store/lookup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_BYTES_MAX ((size_t)16 << 20)
+#define FILE_BYTES_MAX ((size_t)1 << 34)
+
+struct export_words {
+    struct vq_kept_words kept;
+    const char *format;
+};
+
+const struct vq_opt vq_export_opts[] = {
+    {"format", VQ_OPT_TEXT, offsetof(struct export_words, format), "csv|jsonl",
+     "csv (default) or one JSON object a line"},
+    {"runs", VQ_OPT_TEXT, offsetof(struct export_words, kept.runs), "DIR",
+     "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {0},
+};
+
+/* ---- one line, in either form ---- */
+
+struct line {
+    bool jsonl;
+    struct vq_buf out;
+    struct vq_csv csv;
+    struct vq_json json;
+};
+
+static void line_begin(struct line *l)
+{
+    vq_buf_clear(&l->out);
+    vq_csv_init(&l->csv, &l->out);
+    vq_json_init(&l->json, &l->out, 0);
+    if (l->jsonl) {
+        vq_json_object(&l->json);
+    }
+}
+
+static void line_text(struct line *l, const char *key, struct vq_span text)
+{
+    if (l->jsonl) {
+        vq_json_key(&l->json, key);
+        vq_json_span(&l->json, text);
+    } else {
+        vq_csv_span(&l->csv, text);
+    }
+}
+
+static void line_none(struct line *l, const char *key)
+{
+    if (l->jsonl) {
+        vq_json_key(&l->json, key);
+        vq_json_null(&l->json);
+    } else {
+        vq_csv_empty(&l->csv);
+    }
+}
+
+static void line_count(struct line *l, const char *key, int64_t value)
+{
+    if (l->jsonl) {
+        vq_json_key(&l->json, key);
+        vq_json_i64(&l->json, value);
+    } else {
+        vq_csv_i64(&l->csv, value);
+    }
+}
+
+static enum vq_status line_end(struct line *l)
+{
+    if (l->jsonl) {
+        vq_json_object_end(&l->json);
+        vq_buf_putc(&l->out, '\n');
+    } else {
+        vq_csv_end_row(&l->csv);
+    }
+    VQ_TRY(l->out.status);
+    return fwrite(l->out.at, 1, l->out.bytes, stdout) == l->out.bytes ? VQ_OK : VQ_IO;
+}
+
+/* ---- calls ---- */
+
+struct calls {
+    const struct vq_kept *kept;
+    const struct vq_replay *replay;
+    struct vq_view *view;
+    struct line line;
+};
+
+static const char *const call_columns[] = {
+    "call",       "stage",         "judge",  "record",    "vibe",          "order",
+    "repeat",     "kind",          "end",    "verdict",   "used",          "http_status",
+    "started_ms", "latency_ms",    "worker", "tokens_in", "tokens_cached", "tokens_out",
+    "model",      "finish_reason", "error",  "answer"};
+
+/* Where the task is: stage, judge, record, vibe and order; what is not known of a stage that these settings do not reach is
+ * empty. */
+static void put_place(struct calls *c, const struct vq_call_row *row)
+{
+    struct line *l = &c->line;
+    const struct vq_asking *a =
+        row->stage < c->replay->stages_count ? c->replay->stages[row->stage] : NULL;
+    if (a == NULL || !vq_plan_has(&a->plan, row->task)) {
+        line_count(l, "stage", row->stage);
+        static const char *const keys[] = {"judge", "record", "vibe", "order"};
+        for (size_t i = 0; i < VQ_COUNT(keys); i++) {
+            line_none(l, keys[i]);
+        }
+        return;
+    }
+    struct vq_cell cell = vq_grid_cell(&a->plan.grid, row->task);
+    line_text(l, "stage", vq_span_str(a->name));
+    line_text(l, "judge", vq_span_str(a->cast->judges[cell.judge].name));
+    if (a->rows != NULL) {
+        line_count(l, "record", c->kept->job->dataset->samples[a->rows[cell.sample]].record);
+        line_text(l, "vibe", vq_span_str(a->axes[cell.vibe].name));
+        line_count(l, "order", cell.order);
+    } else {
+        line_none(l, "record");
+        line_none(l, "vibe");
+        line_none(l, "order");
+    }
+}
+
+static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
+{
+    struct calls *c = ctx;
+    struct line *l = &c->line;
+    char id[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    vq_hex(row->call.b, VQ_ID_BYTES, id);
+    struct vq_answer answer = {.created_unix_ms = 0};
+    struct vq_error ignored = {0};
+    bool has = row->used && vq_lookup_answer(c->view, &row->request, &answer, &ignored) == VQ_OK;
+    line_begin(l);
+    line_text(l, "call", vq_span_str(id));
+    put_place(c, row);
+    line_count(l, "repeat", row->repeat);
+    line_text(l, "kind", vq_span_str(row->kind == VQ_CALL_REPAIR ? "repair" : "ask"));
+    line_text(l, "end", vq_span_str(vq_call_end_word((enum vq_call_end)row->end)));
+    line_text(l, "verdict", vq_span_str(vq_outcome_name((enum vq_outcome)row->outcome)));
+    line_count(l, "used", row->used);
+    line_count(l, "http_status", row->http_status);
+    line_count(l, "started_ms", row->started_unix_ms);
+    line_count(l, "latency_ms", row->latency_ms);
+    line_text(l, "worker", row->worker);
+    line_count(l, "tokens_in", (int64_t)row->tokens_in);
+    line_count(l, "tokens_cached", (int64_t)row->tokens_cached);
+    line_count(l, "tokens_out", (int64_t)row->tokens_out);
+    line_text(l, "model", row->model);
+    if (has) {
+        line_text(l, "finish_reason", answer.finish_reason);
+    } else {
+        line_none(l, "finish_reason");
+    }
+    line_text(l, "error", row->error);
+    if (has) {
+        line_text(l, "answer", answer.answer);
+    } else {
+        line_none(l, "answer");
+    }
+    return line_end(l);
+}
+
+static enum vq_status export_calls(const struct vq_kept *kept, bool jsonl, struct vq_error *err)
+{
+    struct vq_replay replay;
+    const struct vq_id *uid = vq_run_dir_uid(kept->run);
+    VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, &replay, err));
+    struct calls c = {.kept = kept, .replay = &replay, .line = {.jsonl = jsonl}};
+    vq_buf_init(&c.line.out, LINE_BYTES_MAX);
+    enum vq_status status = vq_view_begin(kept->calls, &c.view, err);
+    if (status == VQ_OK && !jsonl) {
+        line_begin(&c.line);
+        for (size_t i = 0; i < VQ_COUNT(call_columns); i++) {
+            vq_csv_str(&c.line.csv, call_columns[i]);
+        }
+        status = line_end(&c.line);
+    }
+    if (status == VQ_OK) {
+        status = vq_ledger_scan(c.view, uid, put_call, &c, err);
+    }
+    vq_view_end(&c.view);
+    vq_buf_free(&c.line.out);
+    vq_replay_free(&replay);
+    return status;
+}
+
+/* ---- files of results/ ---- */
+
+static enum vq_status put_rows(const struct vq_table *table)
+{
+    struct line l = {.jsonl = true};
+    vq_buf_init(&l.out, LINE_BYTES_MAX);
+    enum vq_status status = VQ_OK;
+    for (uint32_t r = 0; status == VQ_OK && r < table->rows_count; r++) {
+        line_begin(&l);
+        for (uint32_t c = 0; c < table->columns_count; c++) {
+            struct vq_span cell = vq_table_cell(table, r, c);
+            vq_json_key_span(&l.json, table->columns[c]);
+            if (cell.bytes == 0) {
+                vq_json_null(&l.json);
+            } else {
+                vq_json_span(&l.json, cell);
+            }
+        }
+        status = line_end(&l);
+    }
+    vq_buf_free(&l.out);
+    return status;
+}
+
+static enum vq_status export_file(const struct vq_kept *kept, const char *what, bool jsonl,
+                                  struct vq_error *err)
+{
+    char file[64];
+    (void)snprintf(file, sizeof(file), "results/%s.csv", what);
+    struct vq_buf text;
+    vq_buf_init(&text, FILE_BYTES_MAX);
+    enum vq_status status = vq_run_dir_read(kept->run, file, &text, err);
+    if (status == VQ_NOT_FOUND) {
+        (void)vq_fail(err, status, "%s has no results yet; vibeq resume %s goes on",
+                      vq_run_dir_name(kept->run), vq_run_dir_name(kept->run));
+    }
+    if (status == VQ_OK && !jsonl) {
+        status = fwrite(text.at, 1, text.bytes, stdout) == text.bytes ? VQ_OK : VQ_IO;
+    } else if (status == VQ_OK) {
+        struct vq_table *table;
+        status = vq_table_parse(vq_buf_span(&text), VQ_TABLE_CSV, file, &table, err);
+        if (status == VQ_OK) {
+            status = put_rows(table);
+            vq_table_destroy(&table);
+        }
+    }
+    vq_buf_free(&text);
+    return status;
+}
+
+int vq_verb_export(int argc, char **argv)
+{
+    struct export_words w = {.format = "csv"};
+    struct vq_error err = {0};
+    int words;
+    static const char *const known[] = {"calls", "scores", "vibes", "rows", NULL};
+    if (vq_opts_parse(vq_export_opts, argc, argv, &w, &words, &err) != VQ_OK) {
+        return vq_cli_usage("export", "%s", err.text);
+    }
+    if (words == 0 || words > 2) {
+        return vq_cli_usage("export", "name one run and what of it; vibeq list shows the runs");
+    }
+    bool found = false;
+    for (size_t i = 0; words == 2 && known[i] != NULL; i++) {
+        found |= strcmp(argv[1], known[i]) == 0;
+    }
+    if (!found) {
+        return vq_cli_unknown_word("export", words == 2 ? argv[1] : NULL, known);
+    }
+    bool jsonl = strcmp(w.format, "jsonl") == 0;
+    if (!jsonl && strcmp(w.format, "csv") != 0) {
+        return vq_cli_usage("export", "--format is csv or jsonl, not '%.40s'", w.format);
+    }
+    struct vq_kept kept;
+    enum vq_status status = vq_kept_open(&w.kept, argv[0], &kept, &err);
+    if (status == VQ_OK) {
+        status = strcmp(argv[1], "calls") == 0 ? export_calls(&kept, jsonl, &err)
+                                               : export_file(&kept, argv[1], jsonl, &err);
+        vq_kept_close(&kept);
+    }
+    return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
+}

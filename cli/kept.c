@@ -1,0 +1,66 @@
+/* Opens what a finished run left behind. Changes nothing of it. */
+#include "cli/kept.h"
+
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "coordinator/store/run_dir.h"
+
+static enum vq_status open_all(const struct vq_kept_words *words, const char *name,
+                               struct vq_kept *k, struct vq_error *err)
+{
+    VQ_TRY(vq_runs_dir_find(words->runs, &k->runs_dir, err));
+    VQ_TRY(vq_run_dir_open(k->runs_dir, name, &k->run, err));
+    VQ_TRY(vq_run_dir_check_kept(k->run, err));
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(k->run, "run.yaml", path));
+    struct vq_config *config;
+    VQ_TRY(vq_config_load(path, words->set.items, words->set.count, &config, err));
+    VQ_TRY(vq_job_create(config, k->run, &k->job, err));
+    struct vq_calls_options options = {.must_exist = true};
+    VQ_TRY(vq_calls_open(k->runs_dir, &options, &k->calls, err));
+    struct vq_run_meta meta;
+    enum vq_status status = vq_calls_read_run(k->calls, vq_run_dir_uid(k->run), &meta, err);
+    if (status == VQ_NOT_FOUND) {
+        return vq_fail(err, status, "%s has asked nothing yet; vibeq resume %s begins",
+                       vq_run_dir_name(k->run), vq_run_dir_name(k->run));
+    }
+    k->job->generation = meta.generation;
+    return status;
+}
+
+enum vq_status vq_kept_open(const struct vq_kept_words *words, const char *name,
+                            struct vq_kept *ret_kept, struct vq_error *err)
+{
+    struct vq_kept kept = {.runs_dir = NULL};
+    enum vq_status status = open_all(words, name, &kept, err);
+    if (status != VQ_OK) {
+        vq_kept_close(&kept);
+        return status;
+    }
+    *ret_kept = kept;
+    return VQ_OK;
+}
+
+void vq_kept_close(struct vq_kept *kept)
+{
+    vq_calls_close(&kept->calls);
+    vq_job_destroy(&kept->job);
+    vq_run_dir_close(&kept->run);
+    vq_free(kept->runs_dir);
+    kept->runs_dir = NULL;
+}
+
+int vq_kept_buy(struct vq_kept *kept, const char *folder, bool quiet, bool json)
+{
+    struct vq_error err = {0};
+    vq_calls_close(&kept->calls); /* one handle a process: the run opens its own */
+    struct vq_run_options options = {.runs_dir = kept->runs_dir,
+                                     .folder = folder,
+                                     .workers = kept->job->config->workers,
+                                     .resumed = true,
+                                     .quiet = quiet,
+                                     .json = json};
+    enum vq_run_end end;
+    enum vq_status status = vq_run_carry_out(&options, kept->job, kept->run, &end, &err);
+    return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
+}

@@ -1,0 +1,27 @@
+/* What a run asks, as the shell and replay see it: something that names stages one after the other and takes their answers. The
+ * VibeCheck method is one (method.h); smaller ones ask a stage or two about a run that is over. Functions as in method.h; a script
+ * that never asks a kind of stage leaves its function NULL. */
+#ifndef VQ_PIPELINE_SCRIPT_H
+#define VQ_PIPELINE_SCRIPT_H
+
+#include "coordinator/pipeline/method.h"
+
+struct vq_script_ops {
+    enum vq_status (*next)(void *ctx, const struct vq_stage **ret_stage, struct vq_error *err);
+    enum vq_status (*take_outcomes)(void *ctx, const uint8_t *outcomes, size_t count,
+                                    struct vq_error *err);
+    enum vq_status (*take_texts)(void *ctx, const struct vq_span *texts, size_t count,
+                                 struct vq_error *err);
+    enum vq_status (*take_vectors)(void *ctx, const float *vectors, size_t count, uint32_t dims,
+                                   struct vq_error *err);
+    uint32_t (*notes)(const void *ctx, const char *const **ret_notes);
+};
+
+struct vq_script {
+    const struct vq_script_ops *ops;
+    void *ctx; /* borrowed */
+};
+
+struct vq_script vq_method_script(struct vq_method *method);
+
+#endif

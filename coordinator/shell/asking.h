@@ -1,0 +1,46 @@
+/* One stage made ready to be asked: its models, samples, request hashes and SPEC. The method says what is to be asked; here it
+ * becomes a task grid. */
+#ifndef VQ_SHELL_ASKING_H
+#define VQ_SHELL_ASKING_H
+
+#include "coordinator/pipeline/method.h"
+#include "coordinator/store/plan.h"
+
+struct vq_job;
+struct vq_cast;
+
+#define VQ_STAGE_NAME_BYTES 64
+
+struct vq_asking {
+    uint32_t no;
+    char name[VQ_STAGE_NAME_BYTES];
+    enum vq_stage_kind kind;
+    const struct vq_config *config;
+    const struct vq_cast *cast;
+    const struct vq_template *template; /* of the question */
+    const struct vq_template *repair;   /* NULL: none */
+    struct vq_asker *askers;            /* one a judge */
+    struct vq_sample
+        *samples; /* grid.samples; texts borrowed from job and stage. NULL once retired */
+    struct vq_sample_id *ids;
+    uint32_t *
+        rows; /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's own */
+    struct vq_axis *axes;
+    uint8_t *first_order; /* [sample * judges + judge] */
+    struct vq_plan plan;
+    struct vq_buf texts;  /* what axes and prompts of our own making point into */
+    uint32_t texts_count; /* EMBED: over all calls */
+};
+
+/* `stage` is borrowed while the asking is not retired. The caller destroys *ret_asking. VQ_NOMEM, VQ_LIMIT. */
+enum vq_status vq_asking_create(const struct vq_job *job, const struct vq_stage *stage,
+                                struct vq_asking **ret_asking, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_asking_destroy(struct vq_asking **asking);
+/* Lets go of everything but what request hashes are made of: what accounting needs of a stage that is over. */
+void vq_asking_retire(struct vq_asking *asking);
+
+/* The body of SPEC. `offline_url`: base URL of the built-in server, or NULL. Its hash goes to *ret_hash. */
+enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offline_url,
+                              struct vq_buf *ret_body, struct vq_hash *ret_hash) VQ_WARN_UNUSED;
+
+#endif

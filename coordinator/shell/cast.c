@@ -1,0 +1,170 @@
+/* Roles to models. Invariant: a role's judges, conf entries and identities have the same order, that of the configuration. Not its
+ * job: templates, keys (they live with the workers). */
+#include "coordinator/shell/cast.h"
+
+#include "common/base/alloc.h"
+#include "common/net/http.h"
+#include "common/text/file.h"
+
+#include <string.h>
+
+#define VQ_OFFLINE_FILE_BYTES_MAX ((size_t)8 << 30)
+
+/* An answer that lists axes is longer than a verdict. */
+#define LIST_TOKENS 2000u
+
+/* What the provider is, for the request hash: host and path, without scheme; the built-in server is its seed and what it was told
+ * to say, never its port. */
+static enum vq_status identity_of(const struct vq_config *config, const struct vq_conf_judge *judge,
+                                  char **ret_identity, struct vq_error *err)
+{
+    if (judge->identity != NULL) {
+        *ret_identity = vq_strdup(judge->identity);
+        return *ret_identity == NULL ? VQ_NOMEM : VQ_OK;
+    }
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_HTTP_URL_BYTES_MAX);
+    if (judge->base_url != NULL) {
+        const char *host = strstr(judge->base_url, "://");
+        vq_buf_puts(&text, host == NULL ? judge->base_url : host + 3);
+        while (text.bytes > 0 && text.at[text.bytes - 1] == '/') {
+            text.at[--text.bytes] = '\0';
+        }
+    } else {
+        vq_buf_printf(&text, "offline/%llu", (unsigned long long)config->offline.seed);
+        const char *const files[] = {config->offline.oracle, config->offline.faults};
+        for (size_t i = 0; i < VQ_COUNT(files); i++) {
+            if (files[i] == NULL) {
+                continue;
+            }
+            struct vq_buf bytes;
+            enum vq_status status = vq_file_read(files[i], VQ_OFFLINE_FILE_BYTES_MAX, &bytes, err);
+            if (status != VQ_OK) {
+                vq_buf_free(&text);
+                return status;
+            }
+            struct vq_hash hash;
+            vq_hash_of("vq-offline-file", vq_buf_span(&bytes), &hash);
+            char hex[VQ_HEX_BYTES(8)];
+            vq_hex(hash.b, 8, hex);
+            vq_buf_printf(&text, "/%s", hex);
+            vq_buf_free(&bytes);
+        }
+    }
+    *ret_identity = text.status == VQ_OK ? vq_strndup(text.at, text.bytes) : NULL;
+    vq_buf_free(&text);
+    return *ret_identity == NULL ? VQ_NOMEM : VQ_OK;
+}
+
+bool vq_cast_is_offline(const struct vq_conf_judge *conf)
+{
+    return conf->base_url == NULL;
+}
+
+/* `cuts`: outputs that are too long for the model may be cut. */
+static enum vq_status cast_role(const struct vq_config *config, const struct vq_conf_judge *conf,
+                                uint32_t count, bool cuts, struct vq_cast *cast,
+                                struct vq_error *err)
+{
+    cast->conf = vq_alloc(count, sizeof(*cast->conf));
+    cast->judges = vq_alloc(count, sizeof(*cast->judges));
+    cast->identities = vq_alloc(count, sizeof(*cast->identities));
+    if (cast->conf == NULL || cast->judges == NULL || cast->identities == NULL) {
+        return VQ_NOMEM;
+    }
+    cast->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct vq_conf_judge *c = &conf[i];
+        VQ_TRY(identity_of(config, c, &cast->identities[i], err));
+        cast->conf[i] = *c;
+        cast->judges[i] = (struct vq_judge){.name = c->name,
+                                            .model = c->model,
+                                            .dialect = c->dialect,
+                                            .identity = cast->identities[i],
+                                            .temperature = c->temperature,
+                                            .send_temperature = c->send_temperature,
+                                            .max_tokens = c->max_tokens,
+                                            .max_tokens_field = c->max_tokens_field,
+                                            .seed = c->seed,
+                                            .truncate = cuts};
+    }
+    return VQ_OK;
+}
+
+/* The first judge, with room for a list. */
+static struct vq_conf_judge stand_in(const struct vq_config *config)
+{
+    struct vq_conf_judge judge = config->judges[0];
+    judge.max_tokens = judge.max_tokens > LIST_TOKENS ? judge.max_tokens : LIST_TOKENS;
+    return judge;
+}
+
+static struct vq_conf_judge built_in_embedder(void)
+{
+    static char name[] = VQ_OFFLINE_EMBEDDER;
+    static char dialect[] = "openai";
+    static char field[] = "max_tokens";
+    return (struct vq_conf_judge){.name = name,
+                                  .model = name,
+                                  .dialect = dialect,
+                                  .max_tokens_field = field,
+                                  .max_tokens = 1,
+                                  .seed = -1,
+                                  .price_input_usd = 0,
+                                  .price_output_usd = 0,
+                                  .connect_timeout_ms = 10000,
+                                  .first_byte_timeout_ms = 120000,
+                                  .total_timeout_ms = 300000};
+}
+
+static enum vq_status cast_discovery(const struct vq_config *config,
+                                     struct vq_cast cast[VQ_ROLE__COUNT], struct vq_error *err)
+{
+    struct vq_conf_judge proposer = config->proposer != NULL ? *config->proposer : stand_in(config);
+    VQ_TRY(cast_role(config, &proposer, 1, false, &cast[VQ_ROLE_PROPOSER], err));
+    VQ_TRY(cast_role(config, config->reducer != NULL ? config->reducer : &proposer, 1, false,
+                     &cast[VQ_ROLE_REDUCER], err));
+    if (config->embedder != NULL && strcmp(config->embedder->model, VQ_EMBEDDER_NONE) == 0) {
+        return VQ_OK;
+    }
+    struct vq_conf_judge embedder =
+        config->embedder != NULL ? *config->embedder : built_in_embedder();
+    return cast_role(config, &embedder, 1, false, &cast[VQ_ROLE_EMBEDDER], err);
+}
+
+enum vq_status vq_cast_all(const struct vq_config *config, struct vq_cast ret_cast[VQ_ROLE__COUNT],
+                           struct vq_error *err)
+{
+    memset(ret_cast, 0, VQ_ROLE__COUNT * sizeof(*ret_cast));
+    bool cuts = config->judging.truncate;
+    enum vq_status status = cast_role(config, config->judges, config->judges_count, cuts,
+                                      &ret_cast[VQ_ROLE_JUDGE], err);
+    if (status == VQ_OK && config->preference == VQ_PREFERENCE_JUDGE) {
+        bool own = config->preference_judges_count > 0;
+        status = cast_role(config, own ? config->preference_judges : config->judges,
+                           own ? config->preference_judges_count : config->judges_count, cuts,
+                           &ret_cast[VQ_ROLE_PREFERENCE_JUDGE], err);
+    }
+    bool asks_proposer = config->method == VQ_METHOD_DISCOVER || config->vibecheck.question_types;
+    if (status == VQ_OK && asks_proposer) {
+        status = cast_discovery(config, ret_cast, err);
+    }
+    if (status != VQ_OK) {
+        vq_cast_free(ret_cast);
+    }
+    return status;
+}
+
+void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT])
+{
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
+        struct vq_cast *c = &cast[role];
+        for (uint32_t i = 0; c->identities != NULL && i < c->count; i++) {
+            vq_free(c->identities[i]);
+        }
+        vq_free(c->identities);
+        vq_free(c->judges);
+        vq_free(c->conf);
+        *c = (struct vq_cast){.count = 0};
+    }
+}

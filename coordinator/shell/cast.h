@@ -1,0 +1,28 @@
+/* Who plays which role in a run: for each role the models, as the configuration gives them and as requests are hashed. A role that
+ * the configuration leaves out is played by another model. */
+#ifndef VQ_SHELL_CAST_H
+#define VQ_SHELL_CAST_H
+
+#include "common/conf/config.h"
+#include "common/judge/request.h"
+#include "coordinator/pipeline/method.h"
+
+#define VQ_OFFLINE_EMBEDDER "offline-embed" /* the built-in server's, when no embedder is named */
+
+struct vq_cast {
+    struct vq_conf_judge *conf; /* borrowed texts */
+    struct vq_judge *judges;
+    char **identities; /* owned */
+    uint32_t count;
+};
+
+/* The models of every role in which `config` may ask. Roles that it never asks are empty. Identities of the built-in server read
+ * its oracle and fault files: VQ_NOT_FOUND, VQ_IO with a sentence. VQ_NOMEM. */
+enum vq_status vq_cast_all(const struct vq_config *config, struct vq_cast ret_cast[VQ_ROLE__COUNT],
+                           struct vq_error *err) VQ_WARN_UNUSED;
+void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT]);
+
+/* Served by the built-in server. */
+bool vq_cast_is_offline(const struct vq_conf_judge *conf);
+
+#endif

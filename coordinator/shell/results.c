@@ -1,0 +1,378 @@
+/* What the method found into numbers, the numbers into files. Files are written whole or not at all, results.json last, so that an
+ * interrupted end can be done again. Reads the store, never writes it. */
+#include "coordinator/shell/results.h"
+
+#include "common/base/alloc.h"
+#include "common/text/file.h"
+#include "coordinator/report/html.h"
+#include "coordinator/report/report.h"
+#include "coordinator/store/lookup.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE_NAME         "report.html"
+#define ACCOUNT_BYTES_MAX (64u << 20)
+
+/* Everything that was ranked as one grid: where the numbers and the stored answers behind them are looked up. */
+struct whole {
+    const struct vq_results *of;
+    const struct vq_method_result *method;
+    struct vq_asking *asking;
+    struct vq_view *view;
+};
+
+static enum vq_status open_whole(struct whole *w, struct vq_error *err)
+{
+    const struct vq_job *job = w->of->job;
+    uint32_t *rows = vq_alloc(job->samples_count, sizeof(*rows));
+    if (rows == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < job->samples_count; i++) {
+        rows[i] = i;
+    }
+    w->method = vq_method_result(w->of->method);
+    struct vq_stage stage = {.name = "results",
+                             .kind = VQ_STAGE_RANK,
+                             .role = VQ_ROLE_JUDGE,
+                             .rows = rows,
+                             .rows_count = job->samples_count,
+                             .axes = w->method->axes,
+                             .axes_count = w->method->axes_count};
+    enum vq_status status = vq_asking_create(job, &stage, &w->asking, err);
+    vq_free(rows);
+    return status == VQ_OK ? vq_view_begin(w->of->calls, &w->view, err) : status;
+}
+
+static void close_whole(struct whole *w)
+{
+    vq_view_end(&w->view);
+    vq_asking_destroy(&w->asking);
+}
+
+/* ---- what the providers called themselves ---- */
+
+static void add_returned(struct vq_report_judge *judge, struct vq_span model)
+{
+    if (model.bytes == 0) {
+        return;
+    }
+    uint32_t at = 0;
+    while (at < judge->returned_count) {
+        int order = strncmp(judge->returned[at], model.at, model.bytes);
+        if (order == 0 && judge->returned[at][model.bytes] == '\0') {
+            return;
+        }
+        if (order >= 0) {
+            break;
+        }
+        at++;
+    }
+    if (judge->returned_count == VQ_RETURNED_MODELS_MAX) {
+        return;
+    }
+    char *name = vq_strndup(model.at, model.bytes);
+    if (name == NULL) {
+        return; /* a name less in the settings */
+    }
+    memmove(judge->returned + at + 1, judge->returned + at,
+            (judge->returned_count - at) * sizeof(*judge->returned));
+    judge->returned[at] = name;
+    judge->returned_count++;
+}
+
+static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
+                                       struct vq_report_judge *judge, struct vq_error *err)
+{
+    const struct vq_plan *plan = &w->asking->plan;
+    for (uint32_t repeat = 0; repeat <= plan->generation; repeat++) {
+        struct vq_hash request;
+        struct vq_answer answer;
+        vq_plan_request(plan, task, repeat, &request);
+        enum vq_status status = vq_lookup_answer(w->view, &request, &answer, err);
+        if (status == VQ_OK) {
+            add_returned(judge, answer.model);
+        } else if (status != VQ_NOT_FOUND) {
+            return status;
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_status collect_returned(const struct whole *w, struct vq_report_judge *judges,
+                                       struct vq_error *err)
+{
+    const struct vq_grid *g = &w->asking->plan.grid;
+    uint64_t tasks = vq_grid_tasks(g);
+    for (uint64_t t = 0; t < tasks; t++) {
+        if (vq_outcome_is_answered((enum vq_outcome)w->method->outcomes[t])) {
+            VQ_TRY(returned_of_task(w, t, &judges[vq_grid_cell(g, t).judge], err));
+        }
+    }
+    return VQ_OK;
+}
+
+/* ---- files ---- */
+
+#define PIECE_BYTES (1u << 20) /* of a file with rows for each sample, in memory at a time */
+
+struct result_file {
+    const char *name;
+    void (*whole)(const struct vq_report_input *r, struct vq_buf *out); /* or: */
+    void (*rows)(const struct vq_report_input *r, uint32_t from, uint32_t until,
+                 struct vq_buf *out);
+};
+
+static const struct result_file files[] = {
+    {"vibes.csv", .whole = vq_report_vibes_csv},
+    {"scores.csv", .rows = vq_report_scores_csv},
+    {"rows.csv", .rows = vq_report_rows_csv},
+    {"results.json", .whole = vq_report_json}, /* last: it says that the others are there */
+};
+
+/* Onto standard output; a reader that has seen enough is no failure. */
+static enum vq_status print(const struct vq_buf *out, struct vq_error *err)
+{
+    errno = 0;
+    bool whole = fwrite(out->at, 1, out->bytes, stdout) == out->bytes && fflush(stdout) == 0;
+    if (whole || errno == EPIPE) {
+        return VQ_OK;
+    }
+    return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "standard output: %s", strerror(errno));
+}
+
+static void path_of(const struct vq_results *of, const char *name,
+                    char ret_path[VQ_RUN_PATH_BYTES_MAX])
+{
+    (void)snprintf(ret_path, VQ_RUN_PATH_BYTES_MAX, "%s/%s", of->folder, name);
+}
+
+static enum vq_status write_rows(const struct vq_report_input *r, const struct result_file *file,
+                                 struct vq_file_new *to, struct vq_buf *out, struct vq_error *err)
+{
+    uint32_t samples = r->in->grid.samples;
+    for (uint32_t i = 0; i < samples; i++) {
+        file->rows(r, i, i + 1, out);
+        VQ_TRY(out->status);
+        if (out->bytes >= PIECE_BYTES || i + 1 == samples) {
+            VQ_TRY(vq_file_new_add(to, vq_buf_span(out), err));
+            vq_buf_clear(out);
+        }
+    }
+    return VQ_OK;
+}
+
+/* What was written whole stays in `out`. */
+static enum vq_status write_file(const struct vq_results *of, const struct vq_report_input *r,
+                                 const struct result_file *file, struct vq_buf *out,
+                                 struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    path_of(of, file->name, path);
+    if (file->whole != NULL) {
+        file->whole(r, out);
+        VQ_TRY(out->status);
+        return vq_run_dir_write(of->dir, path, vq_buf_span(out), true, err);
+    }
+    struct vq_file_new *to = NULL;
+    VQ_TRY(vq_run_dir_begin(of->dir, path, &to, err));
+    enum vq_status status = write_rows(r, file, to, out, err);
+    if (status != VQ_OK) {
+        vq_file_new_abandon(&to);
+        return status;
+    }
+    return vq_file_new_commit(&to, err);
+}
+
+static enum vq_status write_files(const struct vq_results *of, const struct vq_report_input *r,
+                                  struct vq_error *err)
+{
+    for (size_t i = 0; i < VQ_COUNT(files); i++) {
+        struct vq_buf out;
+        vq_buf_init(&out, VQ_REPORT_BYTES_MAX);
+        enum vq_status status = write_file(of, r, &files[i], &out, err);
+        if (status == VQ_OK && of->json && i + 1 == VQ_COUNT(files)) {
+            status = print(&out, err);
+        }
+        vq_buf_free(&out);
+        VQ_TRY(status);
+    }
+    return VQ_OK;
+}
+
+/* ---- the page ---- */
+
+static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge,
+                            uint32_t order, struct vq_span *ret_text)
+{
+    const struct whole *w = ctx;
+    const struct vq_plan *plan = &w->asking->plan;
+    uint64_t task = vq_grid_task(&plan->grid, (struct vq_cell){sample, judge, vibe, order});
+    struct vq_answer answer;
+    bool repaired;
+    struct vq_error ignored = {0}; /* a page without an answer is still a page */
+    if (vq_lookup_standing(w->view, plan, w->of->run, task, &answer, &repaired, &ignored) !=
+        VQ_OK) {
+        return false;
+    }
+    *ret_text = answer.answer;
+    return true;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static uint64_t count_of(const json_t *object, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+/* accounting.json as the run wrote it; a page without it says less. */
+static bool read_calls(const struct vq_results *of, struct vq_report_calls *ret_calls)
+{
+    struct vq_buf text;
+    struct vq_error ignored = {0};
+    vq_buf_init(&text, ACCOUNT_BYTES_MAX);
+    json_t *root = NULL;
+    if (vq_run_dir_read(of->dir, "accounting.json", &text, &ignored) == VQ_OK) {
+        root = json_loadb(text.at, text.bytes, 0, NULL);
+    }
+    vq_buf_free(&text);
+    const json_t *calls = json_object_get(root, "calls");
+    if (!json_is_object(calls)) {
+        json_decref(root);
+        return false;
+    }
+    struct vq_report_calls c = {.planned = count_of(calls, "planned"),
+                                .sent = count_of(calls, "sent"),
+                                .from_store = count_of(calls, "from_store"),
+                                .saved_by_lazy_swap = count_of(calls, "saved_by_lazy_swap"),
+                                .tokens_in = count_of(calls, "tokens_in"),
+                                .tokens_out = count_of(calls, "tokens_out"),
+                                .priced = json_is_number(json_object_get(root, "cost_usd")),
+                                .cost_usd = number_of(root, "cost_usd")};
+    const char *end;
+    json_t *value;
+    json_object_foreach(json_object_get(calls, "failed"), end, value)
+    {
+        c.failed += (uint64_t)json_integer_value(value);
+    }
+    json_decref(root);
+    *ret_calls = c;
+    return true;
+}
+
+static enum vq_status write_page(struct whole *w, const struct vq_report_input *r,
+                                 struct vq_error *err)
+{
+    struct vq_report_calls calls;
+    bool discovered = w->of->job->config->method == VQ_METHOD_DISCOVER;
+    struct vq_report_story story = {.method = discovered ? w->method : NULL,
+                                    .calls = read_calls(w->of, &calls) ? &calls : NULL,
+                                    .answer = standing_answer,
+                                    .answer_ctx = w};
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_HTML_BYTES_MAX);
+    vq_report_html(r, &story, &out);
+    enum vq_status status = out.status;
+    if (status == VQ_OK) {
+        char path[VQ_RUN_PATH_BYTES_MAX];
+        path_of(w->of, PAGE_NAME, path);
+        status = vq_run_dir_write(w->of->dir, path, vq_buf_span(&out), true, err);
+    }
+    vq_buf_free(&out);
+    return status;
+}
+
+static enum vq_status print_table(const struct vq_results *of, const struct vq_report_input *r,
+                                  struct vq_error *err)
+{
+    struct vq_terminal terminal;
+    vq_terminal_of(STDOUT_FILENO, &terminal);
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 24);
+    vq_report_table(r, &terminal, &out);
+    vq_buf_printf(&out, "\n%s/%s/" PAGE_NAME "\n", vq_run_dir_path(of->dir), of->folder);
+    for (size_t i = VQ_COUNT(files); i > 0; i--) {
+        vq_buf_printf(&out, "%s/%s/%s\n", vq_run_dir_path(of->dir), of->folder, files[i - 1].name);
+    }
+    enum vq_status status = out.status == VQ_OK ? print(&out, err) : out.status;
+    vq_buf_free(&out);
+    return status;
+}
+
+static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *in,
+                             const struct vq_vibecheck *result, struct vq_report_judge *judges,
+                             struct vq_error *err)
+{
+    const struct vq_job *job = w->of->job;
+    const struct vq_cast *cast = w->asking->cast;
+    for (uint32_t i = 0; i < cast->count; i++) {
+        judges[i].name = cast->judges[i].name;
+        judges[i].model = cast->judges[i].model;
+        judges[i].identity = cast->identities[i];
+    }
+    VQ_TRY(collect_returned(w, judges, err));
+    struct vq_report_input r = {
+        .config = job->config,
+        .dataset = job->dataset,
+        .in = in,
+        .result = result,
+        .method = w->method,
+        .judges = judges,
+        .judge_kind = job->judge_kind,
+        .judge_template = vq_template_hash(job->templates[VQ_TEMPLATE_JUDGE]),
+        .repair_template = job->templates[VQ_TEMPLATE_REPAIR] == NULL
+                               ? NULL
+                               : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR])};
+    memcpy(r.data_hash, job->data_sha256, sizeof(r.data_hash));
+    VQ_TRY(write_page(w, &r, err));
+    VQ_TRY(write_files(w->of, &r, err));
+    return w->of->json || w->of->silent ? VQ_OK : print_table(w->of, &r, err);
+}
+
+static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_error *err)
+{
+    const struct vq_method_result *m = w->method;
+    struct vq_vibecheck_input in = {.config = w->of->job->config,
+                                    .grid = w->asking->plan.grid,
+                                    .outcomes = m->outcomes,
+                                    .rows = m->rows,
+                                    .axes = m->axes,
+                                    .first_order = w->asking->first_order,
+                                    .stopped_early = m->stopped_early};
+    struct vq_vibecheck *result;
+    VQ_TRY(vq_vibecheck_compute(&in, &result, err));
+    uint32_t n = in.grid.judges;
+    struct vq_report_judge *judges = vq_alloc(n, sizeof(*judges));
+    enum vq_status status = judges == NULL ? VQ_NOMEM : report(w, &in, result, judges, err);
+    *ret_missing = result->cells_missing > 0;
+    for (uint32_t i = 0; judges != NULL && i < n; i++) {
+        for (uint32_t k = 0; k < judges[i].returned_count; k++) {
+            char *name;
+            memcpy(&name, &judges[i].returned[k], sizeof(name)); /* ours, though read-only there */
+            vq_free(name);
+        }
+    }
+    vq_free(judges);
+    vq_vibecheck_destroy(&result);
+    return status;
+}
+
+enum vq_status vq_results_write(const struct vq_results *of, bool *ret_missing,
+                                struct vq_error *err)
+{
+    struct whole w = {.of = of};
+    enum vq_status status = open_whole(&w, err);
+    if (status == VQ_OK) {
+        status = results(&w, ret_missing, err);
+    }
+    close_whole(&w);
+    return status;
+}

@@ -1,0 +1,24 @@
+/* The results of a method that has walked to its end: results.json, the CSVs, report.html, the table on the terminal. */
+#ifndef VQ_SHELL_RESULTS_H
+#define VQ_SHELL_RESULTS_H
+
+#include "coordinator/shell/job.h"
+#include "coordinator/store/calls.h"
+
+/* Borrowed. */
+struct vq_results {
+    const struct vq_job *job;
+    const struct vq_method *method; /* that has no stage left */
+    struct vq_calls *calls;
+    const struct vq_id *run; /* whose answers */
+    const struct vq_run_dir *dir;
+    const char *folder; /* in it: "results" */
+    bool json;          /* results.json on standard output instead of the table */
+    bool silent;        /* neither */
+};
+
+/* *ret_missing: some answers are missing. */
+enum vq_status vq_results_write(const struct vq_results *results, bool *ret_missing,
+                                struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,280 @@
+/* The walk through the stages of a script (the method): a stage is made ready (asking.h), a core of its own asks it, its finished column is read out
+ * of Redis, the answers go to the script, and it names the next one. Between two stages nothing is in flight here: every
+ * batch is committed, every spool that was being read is in. Invariant: run->coord always belongs to run->asking. */
+#include "coordinator/shell/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/text/log.h"
+#include "coordinator/shell/answers.h"
+#include "coordinator/shell/machine.h"
+#include "coordinator/stats/stats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a stage begins ---- */
+
+static int64_t wait_left_ns(const struct vq_run *run)
+{
+    if (run->begun.first_start || run->begun.was_clean) {
+        return 0;
+    }
+    int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    int64_t left_ns = run->started_ns + term_ns - vq_run_now();
+    return left_ns > 0 ? left_ns : 0;
+}
+
+enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
+{
+    const struct vq_cast *cast = run->asking->cast;
+    uint32_t share = run->options->workers > 0 ? run->options->workers : 1;
+    struct vq_coord_judge *judges = vq_alloc(cast->count, sizeof(*judges));
+    if (judges == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < cast->count; i++) {
+        const struct vq_conf_judge *j = &cast->conf[i];
+        judges[i] = (struct vq_coord_judge){.name = j->name,
+                                            .concurrency = vq_machine_share(j, share),
+                                            .requests_per_minute = j->requests_per_minute / share,
+                                            .tokens_per_minute = j->tokens_per_minute / share};
+    }
+    uint64_t scout_seed; /* two runs at once begin elsewhere, and buy less twice */
+    memcpy(&scout_seed, run->owner.uid.b, sizeof(scout_seed));
+    int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    struct vq_coord_params params = {
+        .run = run->owner.uid,
+        .run_name = vq_run_dir_name(run->dir),
+        .epoch = run->owner.epoch,
+        .stage = run->asking->no,
+        .more = true, /* the method alone knows, and only after this stage */
+        .grid = run->asking->plan.grid,
+        .judges = judges,
+        .spec = run->spec_hash,
+        .scout_seed = scout_seed,
+        .term_ns = term_ns,
+        .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
+        .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
+        .orphan_remote_s = run->job->config->orphan_s,
+        .wait_ns = wait_left_ns(run),
+        .remote = run->options->listen != NULL || run->options->workers == 0};
+    enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
+    vq_free(judges);
+    if (status == VQ_OK && run->redis.phase != VQ_PHASE_UP) {
+        status = vq_coord_commit_paused(run->coord, true, vq_run_now());
+    }
+    return status;
+}
+
+/* What the method wants next, made ready; *ret_more false when it wants nothing. */
+static enum vq_status next_asking(struct vq_run *run, bool *ret_more, struct vq_error *err)
+{
+    const struct vq_stage *stage;
+    VQ_TRY(run->script.ops->next(run->script.ctx, &stage, err));
+    *ret_more = stage != NULL;
+    if (stage == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_asking_create(run->job, stage, &run->asking, err));
+    vq_buf_free(&run->spec_body);
+    VQ_TRY(vq_asking_spec(run->asking, run->offline_url, &run->spec_body, &run->spec_hash));
+    vq_free(run->known);
+    run->known = vq_alloc(vq_grid_shard_tasks(&run->asking->plan.grid), sizeof(*run->known));
+    if (run->known == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    vq_log(VQ_LOG_INFO, "stage", "no=%u name=%s tasks=%llu", run->asking->no, run->asking->name,
+           (unsigned long long)vq_grid_tasks(&run->asking->plan.grid));
+    return VQ_OK;
+}
+
+static void say_notes(struct vq_run *run)
+{
+    const char *const *notes;
+    uint32_t count = run->script.ops->notes(run->script.ctx, &notes);
+    for (; run->notes_said < count; run->notes_said++) {
+        vq_log(VQ_LOG_INFO, "method", "text=%s", notes[run->notes_said]);
+        vq_run_say(run, "%s", notes[run->notes_said]);
+    }
+}
+
+enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
+{
+    vq_stats_init();
+    run->job->generation = run->begun.now.generation;
+    if (run->options->script != NULL) {
+        run->script = *run->options->script;
+    } else {
+        struct vq_method_input input;
+        vq_job_method_input(run->job, &input);
+        VQ_TRY(vq_method_create(&input, &run->method, err));
+        run->script = vq_method_script(run->method);
+    }
+    bool more;
+    VQ_TRY(next_asking(run, &more, err));
+    say_notes(run);
+    VQ_ASSERT(more);
+    return VQ_OK;
+}
+
+/* ---- a stage ends ---- */
+
+static bool is_quiet(const struct vq_run *run)
+{
+    bool idle = run->stage_over && !run->commit.busy && run->shards_count == 0 &&
+                run->redis.phase == VQ_PHASE_UP && vq_children_quiet(run);
+    if (!idle) {
+        return false;
+    }
+    struct vq_coord_status status;
+    vq_coord_status_fill(run->coord, vq_run_now(), &status);
+    return status.received == 0;
+}
+
+static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes, uint64_t tasks,
+                      const char *text)
+{
+    struct vq_run *run = ctx;
+    run->column = VQ_COLUMN_UNREAD;
+    if (run->fatal != VQ_OK) {
+        return;
+    }
+    if (status != VQ_OK) { /* it comes back, and is read again */
+        vq_run_redis_lost(run, status, text);
+        return;
+    }
+    run->outcomes = vq_alloc(tasks, 1);
+    if (run->outcomes == NULL) {
+        vq_run_fatal(run, VQ_NOMEM, "out of memory after a stage");
+        return;
+    }
+    memcpy(run->outcomes, outcomes, tasks);
+    run->column = VQ_COLUMN_READ;
+    vq_loop_again(run->loop);
+}
+
+/* Redis says what stands; that it says the same as the core is our own check. */
+static bool column_agrees(struct vq_run *run)
+{
+    uint64_t tasks = vq_grid_tasks(&run->asking->plan.grid);
+    for (uint64_t t = 0; t < tasks; t++) {
+        if (run->outcomes[t] != (uint8_t)vq_coord_outcome(run->coord, t)) {
+            vq_run_fatal(run, VQ_CORRUPT,
+                         "Redis and the coordinator disagree about task %llu of stage %s; resume "
+                         "rebuilds it",
+                         (unsigned long long)t, run->asking->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What accounting needs of it later. */
+static enum vq_status keep_past(struct vq_run *run)
+{
+    VQ_TRY(vq_grow((void **)&run->past, &run->past_cap, run->past_count + 1, sizeof(*run->past),
+                   VQ_STAGES_MAX));
+    run->past[run->past_count++] =
+        (struct vq_past_stage){.asking = run->asking, .outcomes = run->outcomes};
+    run->asking = NULL;
+    run->outcomes = NULL;
+    return VQ_OK;
+}
+
+/* Asked to stop between two stages: there is nothing to drain. */
+static void stop_here(struct vq_run *run)
+{
+    run->stopped = true;
+    run->clean = true;
+    run->stop_kind = VQ_COORD_STOP_DRAINED;
+    (void)snprintf(run->stop_text, sizeof(run->stop_text), "stopped");
+}
+
+static enum vq_status finish(struct vq_run *run)
+{
+    run->finished = true;
+    return vq_coord_no_more(run->coord, vq_run_now());
+}
+
+/* The next stage's core in the place of the last one's, whose workers it takes over. */
+static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
+{
+    struct vq_coord *over = run->coord;
+    run->coord = NULL;
+    run->stage_over = false;
+    enum vq_status status = vq_run_redis_stage(run, err);
+    if (status == VQ_OK) {
+        status = vq_stages_open_core(run, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_coord_hand_over(over, run->coord, vq_run_now());
+    }
+    if (run->coord == NULL) { /* the end still asks it what was out */
+        run->coord = over;
+        return status;
+    }
+    vq_coord_destroy(&over);
+    return status;
+}
+
+/* The answers to the script, and what it wants next. Where nothing follows, run->asking stays that of the last core. */
+static enum vq_status step(struct vq_run *run, struct vq_error *err)
+{
+    VQ_TRY(vq_answers_take(&run->script, run->asking, run->outcomes, run->calls, &run->owner.uid,
+                           err));
+    struct vq_asking *over = run->asking;
+    VQ_TRY(keep_past(run));
+    bool more = false;
+    enum vq_status status = run->interrupts > 0 ? VQ_OK : next_asking(run, &more, err);
+    say_notes(run);
+    if (status != VQ_OK || !more) {
+        vq_asking_destroy(&run->asking);
+        run->asking = over;
+        VQ_TRY(status);
+        if (run->interrupts > 0) {
+            stop_here(run);
+            return VQ_OK;
+        }
+        return finish(run);
+    }
+    vq_asking_retire(over);
+    return change_core(run, err);
+}
+
+void vq_stages_turn(struct vq_run *run)
+{
+    if (run->finished || run->stopped || run->fatal != VQ_OK || !is_quiet(run)) {
+        return;
+    }
+    if (run->column == VQ_COLUMN_UNREAD) {
+        run->column = VQ_COLUMN_READING;
+        vq_run_state_read(run->redis.state, run->redis.n, on_column, run);
+        return;
+    }
+    if (run->column == VQ_COLUMN_READING || !column_agrees(run)) {
+        return;
+    }
+    run->column = VQ_COLUMN_UNREAD;
+    struct vq_error err = {0};
+    enum vq_status status = step(run, &err);
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "%s", err.text[0] != '\0' ? err.text : vq_status_text(status));
+    }
+    vq_loop_again(run->loop);
+}
+
+void vq_stages_close(struct vq_run *run)
+{
+    bool kept = run->past_count > 0 && run->past[run->past_count - 1].asking == run->asking;
+    if (!kept) {
+        vq_asking_destroy(&run->asking);
+    }
+    for (uint32_t i = 0; i < run->past_count; i++) {
+        vq_asking_destroy(&run->past[i].asking);
+        vq_free(run->past[i].outcomes);
+    }
+    vq_free(run->past);
+    vq_free(run->outcomes);
+    vq_method_destroy(&run->method);
+}
