@@ -94,7 +94,6 @@ static void say_notes(struct vq_run *run)
     const char *const *notes;
     uint32_t count = run->script.ops->notes(run->script.ctx, &notes);
     for (; run->notes_said < count; run->notes_said++) {
-        vq_log(VQ_LOG_INFO, "method", "text=%s", notes[run->notes_said]);
         vq_run_say(run, "%s", notes[run->notes_said]);
     }
 }

@@ -282,6 +282,10 @@ static void count_tasks(const struct stage *stage, struct vq_account_part *part)
     for (uint64_t task = 0; task < stage->tasks; task++) {
         enum vq_outcome outcome = (enum vq_outcome)outcomes[task];
         bool sent = false;
+        if (!vq_plan_asks(stage->in.plan, task)) {
+            part->planned--;
+            continue;
+        }
         if (bit_get(stage->sent[0], task)) {
             uint64_t other = task ^ 1;
             bool saved = vq_outcome_settles((enum vq_outcome)outcomes[other]);

@@ -32,6 +32,14 @@ static inline bool vq_plan_has(const struct vq_plan *plan, uint64_t task)
     return task < vq_grid_tasks(&plan->grid);
 }
 
+/* Whether the task is one that may be asked: a stage that asks one order has the other in its grid, and never asks it. */
+static inline bool vq_plan_asks(const struct vq_plan *plan, uint64_t task)
+{
+    uint32_t first =
+        plan->first_order == NULL ? 0 : plan->first_order[task / vq_grid_shard_tasks(&plan->grid)];
+    return plan->swap != VQ_SWAP_NONE || task % 2 == first;
+}
+
 /* The request hash of a task's asking. The task must be of the plan (vq_plan_has), here and
  * below. */
 void vq_plan_request(const struct vq_plan *plan, uint64_t task, uint32_t repeat,
