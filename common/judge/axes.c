@@ -122,7 +122,7 @@ enum vq_status vq_axes_take(struct vq_axes *axes, const struct vq_axes_found *fo
     struct vq_axis axis;
     bool there = false;
     vq_buf_init(&block, BLOCK_BYTES);
-    enum vq_status status = build(vq_axes_clean_name(found->name), found->ends[VQ_AXES_LOW],
+    enum vq_status status = build(vq_axes_short_name(found->name), found->ends[VQ_AXES_LOW],
                                   found->ends[VQ_AXES_HIGH], &block, &axis);
     bool whole = status == VQ_OK && is_whole(&axis);
     if (status == VQ_OK && whole) {
@@ -186,7 +186,8 @@ static size_t separator_behind(struct vq_span text)
     return 0;
 }
 
-struct vq_span vq_axes_clean_name(struct vq_span text)
+/* A name without "Axis 2:", "New Axes:", "Name:", a bullet, and a colon or an open bracket behind it. */
+static struct vq_span clean_name(struct vq_span text)
 {
     text = vq_answer_bare(text);
     for (int i = 0; i < PREFIXES_MAX; i++) {
@@ -202,9 +203,9 @@ struct vq_span vq_axes_clean_name(struct vq_span text)
     return text;
 }
 
-struct vq_span vq_axes_heading_name(struct vq_span text)
+struct vq_span vq_axes_short_name(struct vq_span text)
 {
-    text = vq_axes_clean_name(text);
+    text = clean_name(text);
     for (size_t at = 1; at < text.bytes; at++) {
         struct vq_span rest = vq_span_after(text, at);
         size_t colon = vq_answer_colon_bytes(rest);

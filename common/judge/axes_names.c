@@ -78,7 +78,7 @@ static enum vq_status take_name(void *ctx, const struct vq_axes_found *found)
     if (vq_axes_split(name, true, &split) && vq_answer_bare(split.name).bytes > 0) {
         name = split.name;
     }
-    return vq_lines_take(ctx, vq_axes_heading_name(name), VQ_AXES_NAME_BYTES_MAX);
+    return vq_lines_take(ctx, vq_axes_short_name(name), VQ_AXES_NAME_BYTES_MAX);
 }
 
 static enum vq_status take_line(void *ctx, const struct vq_axes_found *found)

@@ -22,10 +22,9 @@ bool vq_axes_split(struct vq_span text, bool weak, struct vq_axes_split *ret_spl
 /* Whether the text begins with a label, decoration aside. */
 bool vq_axes_begins_with_label(struct vq_span text);
 
-/* A name without what surrounds it: "Axis 2:", "New Axes:", "Name:", a bullet, a colon or an open bracket behind it. */
-struct vq_span vq_axes_clean_name(struct vq_span text);
-/* The name that a heading gives: the same, without what follows its colon. */
-struct vq_span vq_axes_heading_name(struct vq_span text);
+/* A name as it is kept: without "Axis 2:", "New Axes:", "Name:" or a bullet in front, and without what follows its colon, which
+ * is a description. */
+struct vq_span vq_axes_short_name(struct vq_span text);
 
 /* An item as it was found: an axis if it has all three parts, else rejected with the text `raw`. VQ_NOMEM. */
 struct vq_axes_found {

@@ -79,56 +79,63 @@ static size_t skip_noun(struct vq_span text, size_t at)
     return at;
 }
 
-/* Bytes of a dash or arrow that stands for a colon at `at`. */
+/* Bytes of a dash that stands for a colon at `at`. */
 static size_t dash_bytes(struct vq_span text, size_t at)
 {
-    static const char *const dashes[] = {"\xE2\x80\x93", "\xE2\x80\x94", "\xE2\x86\x92", "- ",
-                                         "-> "};
-    for (size_t i = 0; i < VQ_COUNT(dashes); i++) {
-        size_t bytes = strlen(dashes[i]);
-        bool spaced = dashes[i][0] != '-' || (at > 0 && text.at[at - 1] == ' ');
-        if (spaced && text.bytes - at >= bytes && memcmp(text.at + at, dashes[i], bytes) == 0) {
-            return bytes;
-        }
+    struct vq_span rest = vq_span_after(text, at);
+    if (rest.bytes >= 3 &&
+        (memcmp(rest.at, "\xE2\x80\x93", 3) == 0 || memcmp(rest.at, "\xE2\x80\x94", 3) == 0)) {
+        return 3;
     }
-    return 0;
+    bool spaced =
+        rest.bytes >= 2 && memcmp(rest.at, "- ", 2) == 0 && at > 0 && text.at[at - 1] == ' ';
+    return spaced ? 2 : 0;
 }
 
-/* Whether the label `word` begins at `at`. */
-static bool label_at(struct vq_span text, size_t at, const char *word, bool expected,
-                     size_t *ret_end)
+/* How much a find is trusted, the most first. */
+enum trust {
+    TRUST_COLON, /* capitalised or where a label is expected, with a colon */
+    TRUST_DASH,  /* where a label is expected, with a dash */
+    TRUST_WORD,  /* "high:" in the middle of a sentence */
+    TRUST_NONE
+};
+
+/* Whether, and how far, the label `word` begins at `at`. */
+static enum trust label_at(struct vq_span text, size_t at, const char *word, size_t *ret_end)
 {
     struct vq_span here = vq_label_word(vq_span_after(text, at));
     if (!vq_label_word_is(here, word)) {
-        return false;
+        return TRUST_NONE;
     }
+    bool expected = is_expected(text, at);
     size_t to = skip_noun(text, at + here.bytes);
     to = skip_decoration(text, skip_scale(text, skip_decoration(text, to)));
     struct vq_span rest = vq_span_after(text, to);
-    size_t separator = vq_answer_colon_bytes(rest);
-    if (separator == 0 && rest.bytes > 0 && rest.at[0] == '=') {
-        separator = 1;
+    size_t colon = vq_answer_colon_bytes(rest);
+    if (colon == 0 && rest.bytes > 0 && rest.at[0] == '=') {
+        colon = 1;
     }
-    if (separator == 0 && expected) {
-        separator = dash_bytes(text, to);
+    size_t dash = colon == 0 && expected ? dash_bytes(text, to) : 0;
+    *ret_end = to + colon + dash;
+    if (colon > 0) {
+        return expected || here.at[0] != word[0] ? TRUST_COLON : TRUST_WORD;
     }
-    *ret_end = to + separator;
-    return separator > 0;
+    return dash > 0 ? TRUST_DASH : TRUST_NONE;
 }
 
-/* The first label `word` that is capitalised or expected where it stands; with `weak` else the first one. */
+/* The first of the most trusted finds of the label `word`. */
 static bool find_label(struct vq_span text, const char *word, bool weak, struct label *ret_label)
 {
+    enum trust best = weak ? TRUST_NONE : TRUST_WORD; /* only what is better than this counts */
     bool found = false;
     size_t bytes;
-    for (size_t at = 0; at < text.bytes; at++) {
+    for (size_t at = 0; at < text.bytes && best != TRUST_COLON; at++) {
         if ((text.at[at] | 0x20) != word[0] || (at > 0 && word_before(text, at, &bytes))) {
             continue;
         }
-        bool expected = is_expected(text, at);
-        bool strong = expected || text.at[at] != word[0];
         size_t end;
-        if ((!strong && (found || !weak)) || !label_at(text, at, word, expected, &end)) {
+        enum trust trust = label_at(text, at, word, &end);
+        if (trust >= best) {
             continue;
         }
         size_t begin = at;
@@ -136,12 +143,23 @@ static bool find_label(struct vq_span text, const char *word, bool weak, struct 
             begin--;
         }
         *ret_label = (struct label){.begin = begin, .end = end};
+        best = trust;
         found = true;
-        if (strong) {
-            break;
-        }
     }
     return found;
+}
+
+/* Without the dash or slash that parted it from the next label. */
+static struct vq_span without_dash(struct vq_span text)
+{
+    text = vq_answer_trim(text);
+    while (text.bytes > 0 && memchr("-/", text.at[text.bytes - 1], 2) != NULL) {
+        text.bytes--;
+    }
+    while (text.bytes >= 3 && dash_bytes(text, text.bytes - 3) == 3) {
+        text.bytes -= 3;
+    }
+    return text;
 }
 
 bool vq_axes_split(struct vq_span text, bool weak, struct vq_axes_split *ret_split)
@@ -165,6 +183,9 @@ bool vq_axes_split(struct vq_span text, bool weak, struct vq_axes_split *ret_spl
         size_t end = has[1 - i] && other->end > mine->end ? other->begin : text.bytes;
         end = end < mine->end ? mine->end : end;
         split.ends[i] = vq_span(text.at + mine->end, end - mine->end);
+        if (end < text.bytes) {
+            split.ends[i] = without_dash(split.ends[i]);
+        }
         split.name.bytes = mine->begin < split.name.bytes ? mine->begin : split.name.bytes;
     }
     *ret_split = split;
@@ -175,5 +196,6 @@ bool vq_axes_begins_with_label(struct vq_span text)
 {
     size_t at = skip_decoration(text, 0);
     size_t end;
-    return label_at(text, at, "high", true, &end) || label_at(text, at, "low", true, &end);
+    return label_at(text, at, "high", &end) != TRUST_NONE ||
+           label_at(text, at, "low", &end) != TRUST_NONE;
 }

@@ -178,8 +178,8 @@ static enum vq_status read_plain(struct reader *r, const struct vq_answer_line *
 {
     struct item *item = &r->item;
     bool named = item->open && item->mark != VQ_LINE_PLAIN;
-    bool ends = item->open &&
-                (item->last != NULL || has(item, VQ_AXES_HIGH) || has(item, VQ_AXES_LOW));
+    bool ends =
+        item->open && (item->last != NULL || has(item, VQ_AXES_HIGH) || has(item, VQ_AXES_LOW));
     if (named && !ends) {
         return VQ_OK; /* a word about the name */
     }
@@ -192,7 +192,7 @@ static enum vq_status read_plain(struct reader *r, const struct vq_answer_line *
     bool fresh =
         r->after_blank || (capital && line->indent <= item->indent) || label_follows(r->rest);
     if (!ends || (is_complete(item) && fresh)) {
-        return open_item(r, line, VQ_LINE_PLAIN, vq_axes_heading_name(line->text));
+        return open_item(r, line, VQ_LINE_PLAIN, vq_axes_short_name(line->text));
     }
     if (item->last != NULL) {
         put(item->last, line->text);
@@ -207,7 +207,7 @@ static enum vq_status read_marked(struct reader *r, const struct vq_answer_line 
     bool below = item->open && item->mark == VQ_LINE_BULLET && line->mark == VQ_LINE_BULLET &&
                  line->indent > item->indent;
     if (!below) {
-        return open_item(r, line, line->mark, vq_axes_heading_name(line->text));
+        return open_item(r, line, line->mark, vq_axes_short_name(line->text));
     }
     if (item->last != NULL) { /* a point of its own below "High:" */
         put(item->last, line->text);

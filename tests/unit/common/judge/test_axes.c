@@ -151,6 +151,8 @@ static void test_labels_in_other_dress(void **state)
     expect("- Name: Tone\n  High: warm\n  Low: cold\n", TONE);
     expect("Axis 1: Tone\nHigh: warm\nLow: cold\nAxis 2: Length\nHigh: long\nLow: short", BOTH);
     expect("Name: High: warm Low: cold", "Name|warm|cold\n");
+    expect("- Name: Tone; High: warm; Low: cold\n- Axis: Length, Low: short, High: long\n", BOTH);
+    expect("- name: Tone\n  low: \"cold\"\n  high: \"warm\"\n", TONE);
 }
 
 static void test_labels_are_words(void **state)
@@ -162,6 +164,9 @@ static void test_labels_are_words(void **state)
            "Tone|keeps the bar low: always|cold\n");
     expect("- Tone: high: warm low: cold\n", TONE);
     expect("- Highlights: High: many Low: few\n", "Highlights|many|few\n");
+    expect("- Tone (Low \xE2\x80\x93 High): Low: cold \xE2\x80\x93 High: warm\n",
+           "Tone (Low \xE2\x80\x93 High)|warm|cold\n");
+    expect("- Tone: cold to warm. Low: cold / High: warm\n", TONE);
     expect("- Slow burn: High: builds up Low: flat\n", "Slow burn|builds up|flat\n");
 }
 
