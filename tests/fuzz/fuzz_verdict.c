@@ -1,7 +1,7 @@
 /* The verdict parser on any answer. The first byte chooses finish_reason and refusal. What must
  * hold: the result is one of an answer's outcomes; a refusal is refused; a cut answer has a verdict
- * only if the whole one had the same; and a plain last line decides, unless a thinking block was
- * left open. */
+ * only if the whole one had the same; a preference is never N/A or unsure; and a plain last line
+ * decides, unless a thinking block was left open. */
 #include "common/judge/verdict.h"
 
 #include <stdlib.h>
@@ -24,6 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum vq_outcome whole = vq_verdict_ranker(answer, vq_span_str("stop"), false);
     enum vq_outcome cut = vq_verdict_ranker(answer, vq_span_str("length"), false);
     VQ_ASSERT(cut == VQ_OUTCOME_TRUNCATED || (vq_outcome_is_vote(cut) && cut == whole));
+
+    enum vq_outcome preferred = vq_verdict_preference(answer, vq_span_str(reason), false);
+    VQ_ASSERT(vq_outcome_is_answered(preferred));
+    VQ_ASSERT(preferred != VQ_OUTCOME_NA && preferred != VQ_OUTCOME_UNSURE);
 
     char *longer = malloc(size - 1 + sizeof(plain));
     if (longer == NULL) {
