@@ -36,7 +36,11 @@ enum vq_status vq_walk_labelled(struct vq_method *m, struct vq_error *err)
 {
     if (m->in.config->method == VQ_METHOD_DISCOVER) {
         m->then = vq_discover_begin;
-        return VQ_OK;
+        return m->train_count > 0
+                   ? VQ_OK
+                   : vq_fail(err, VQ_INVALID,
+                             "there are no training rows to discover vibes on; set a smaller "
+                             "data.test_share, or name another data.path");
     }
     VQ_TRY(add_given(m));
     return vq_rank_begin(m, "rank", 0, m->all_sorted, m->all_count, vq_walk_final, err);

@@ -545,6 +545,27 @@ static void groups_need_an_embedder(void **state)
     walk_destroy(w);
 }
 
+/* Vectors that are none, or of another length than before, are as good as no vectors. */
+static void odd_vectors_are_no_vectors(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        struct walk *w = discovery(120, 1);
+        w->config.vibecheck.clustering = VQ_CLUSTERING_ALWAYS;
+        w->config.vibecheck.clusters = 2;
+        w->in.embedder = true;
+        *(kind < 2 ? &w->nan_vectors : &w->short_vectors) =
+            kind == 0 ? "embed proposals 1" : "embed 1";
+        const struct vq_method_result *r = walk_run(w);
+        assert_int_equal(walk_calls(w, "summarise"), kind == 0 ? 1 : 2);
+        assert_true(walk_noted(r, "could not be embedded"));
+        assert_true(walk_noted(r, "by the words it shares"));
+        assert_int_equal(r->axes_count, 2);
+        assert_int_equal(r->provenance[0].support, 4);
+        walk_destroy(w);
+    }
+}
+
 /* More than a hundred axes in a group: a hundred are drawn, in their order. */
 static bool many(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to)
 {
@@ -680,6 +701,21 @@ static void memory_may_run_out_anywhere(void **state)
     assert_true(tries > 100 && oks < tries / 2);
 }
 
+/* An empty side is a mistake of whoever made the data, and is said at once. */
+static void without_train_rows_there_is_nothing_to_find(void **state)
+{
+    (void)state;
+    struct walk *w = discovery(10, 1);
+    for (uint32_t i = 0; i < 10; i++) {
+        w->rows[i].test = true;
+    }
+    w->in.train_count = 0;
+    struct vq_error err = {0};
+    assert_int_equal(walk_try(w, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "training rows"));
+    walk_destroy(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -698,9 +734,11 @@ int main(void)
         cmocka_unit_test(no_difference_is_a_result),
         cmocka_unit_test(failed_judging_is_no_verdict_on_vibes),
         cmocka_unit_test(groups_need_an_embedder),
+        cmocka_unit_test(odd_vectors_are_no_vectors),
         cmocka_unit_test(large_groups_are_summarised_from_a_draw),
         cmocka_unit_test(the_same_seed_asks_the_same),
         cmocka_unit_test(forms_of_answers_change_nothing),
+        cmocka_unit_test(without_train_rows_there_is_nothing_to_find),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,7 @@ struct walk {
     bool (*text)(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to);
     bool (*judge)(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2]);
     bool fails_embedding;
+    const char *nan_vectors, *short_vectors; /* names of stages; NULL: none */
     bool fails_judging;
     double share[WALK_FEATURES]; /* of rows where A is higher less those where B is */
     double plain[WALK_FEATURES]; /* share of rows where neither is */
@@ -391,7 +392,12 @@ static inline enum vq_status walk_answer_vectors(struct walk *w, const struct vq
     for (uint32_t i = 0; i < s->texts_count; i++) {
         walk_vector(s->texts[i], x + (size_t)i * WALK_DIMS);
     }
-    enum vq_status status = vq_method_take_vectors(w->m, x, s->texts_count, WALK_DIMS, err);
+    if (w->nan_vectors != NULL && strcmp(w->nan_vectors, s->name) == 0) {
+        x[WALK_DIMS - 1] = NAN;
+    }
+    bool cut = w->short_vectors != NULL && strcmp(w->short_vectors, s->name) == 0;
+    enum vq_status status =
+        vq_method_take_vectors(w->m, x, s->texts_count, cut ? WALK_DIMS / 2 : WALK_DIMS, err);
     free(x);
     return status;
 }
