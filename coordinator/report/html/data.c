@@ -266,8 +266,11 @@ static void outcomes_text(const struct picker *p, uint32_t sample, struct vq_buf
     }
 }
 
-static const char *preference_word(int8_t preference)
+static const char *preference_word(const struct picker *p, uint32_t sample)
 {
+    const struct vq_method_result *method = p->h->story->method;
+    bool judged = method != NULL && strcmp(method->preference_source, "judge") == 0;
+    int8_t preference = judged ? method->rows[sample].preference : data_row(p, sample)->preference;
     return preference == VQ_PREFER_A     ? "a"
            : preference == VQ_PREFER_B   ? "b"
            : preference == VQ_PREFER_TIE ? "tie"
@@ -287,7 +290,7 @@ static void write_row(const struct picker *p, struct vq_json *j, uint32_t sample
     vq_json_key(j, "test");
     vq_json_bool(j, row->split == VQ_SPLIT_TEST);
     vq_json_key(j, "pref");
-    vq_json_str(j, preference_word(row->preference));
+    vq_json_str(j, preference_word(p, sample));
     vq_json_key(j, "mm");
     vq_json_real(j, r->mm_margin[sample], DIGITS);
     vq_json_key(j, "pp");

@@ -68,7 +68,7 @@
   const wrong = (row) => row.mm !== null && row.mm <= data.tie;
 
   const said = { a: "A is higher", b: "B is higher", "=": "equal", n: "not applicable", u: "unsure", r: "refused", t: "truncated",
-    x: "unreadable", ".": "not asked: the other order settled it", "!": "failed" };
+    x: "unreadable", ".": "not asked, the other order settled it", "!": "failed" };
 
   function fill(parent, value, needle, className) {
     const shown = text(value);
@@ -111,10 +111,11 @@
     const grid = el("div", "answers");
     for (let j = 0; j < judges; j++) {
       for (let order = 0; order < 2; order++) {
-        const letter = row.o[(vibe * judges + j) * 2 + order];
+        const at = (vibe * judges + j) * 2, letter = row.o[at + order];
+        const never = row.o[at] === "." && row.o[at + 1] === ".";
         const one = el("div", "answer " + (letter === "a" || letter === "b" ? letter : ""));
         const head = el("h4");
-        head.append(el("bdi", "", text(data.judges[j])), ", " + (order ? "B" : "A") + " shown first: " + said[letter]);
+        head.append(el("bdi", "", text(data.judges[j])), ", " + (order ? "B" : "A") + " shown first: " + (never ? "never asked" : said[letter]));
         one.append(head);
         const answer = found[j * 2 + order];
         if (answer !== null) fill(one, answer, needle);

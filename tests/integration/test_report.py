@@ -1,0 +1,263 @@
+"""results/report.html in headless Chromium, opened from disk: it renders without a complaint and without fetching anything, sorts, searches,
+shows what the judges wrote, keeps hostile text as text, and fits dark, a phone and paper. Skips loudly without Chromium; fails where
+CI is set."""
+import csv
+import http.server
+import json
+import os
+import re
+import struct
+import threading
+import unittest
+import zlib
+
+import browser
+import vqtest
+from vqtest import DONE, ROOT, Case
+
+EXAMPLE = ROOT / "examples" / "friendly-vs-terse.yaml"
+HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=\'document.title="owned"\'>'
+
+
+def pixels(png):
+    """Width, height and the set of colours of an 8-bit RGB or RGBA picture that is not interlaced."""
+    at, data = 8, b""
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at:at + 8])
+        body = png[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, color, _, _, interlace = struct.unpack(">IIBBBBB", body)
+            assert depth == 8 and color in (2, 6) and interlace == 0
+        data += body if kind == b"IDAT" else b""
+        at += 12 + length
+    size = 3 if color == 2 else 4
+    raw, stride = zlib.decompress(data), width * size + 1
+    row, colors = bytearray(stride - 1), set()
+    for y in range(height):
+        line = raw[y * stride:(y + 1) * stride]
+        before, row = row, bytearray(line[1:])
+        for x in range(stride - 1):
+            left = row[x - size] if x >= size else 0
+            up, corner = before[x], before[x - size] if x >= size else 0
+            if line[0] == 1:
+                row[x] = row[x] + left & 255
+            elif line[0] == 2:
+                row[x] = row[x] + up & 255
+            elif line[0] == 3:
+                row[x] = row[x] + (left + up) // 2 & 255
+            elif line[0] == 4:
+                guess = left + up - corner
+                near = min((left, up, corner), key=lambda v: abs(guess - v))
+                row[x] = row[x] + near & 255
+        colors.update(bytes(row[i:i + 3]) for i in range(0, len(row), size * 7))
+    return width, height, colors
+
+
+class HostileJudge(http.server.BaseHTTPRequestHandler):
+    """Votes by a mark in the outputs and wraps each verdict in markup."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = asked["messages"][-1]["content"]
+        first = text.find("[alpha]") < text.find("[beta]")
+        text = f"Analysis: {HOSTILE} because of the mark.\nModel: {'A' if first else 'B'}"
+        body = json.dumps({"id": "x", "object": "chat.completion", "model": asked["model"], "choices": [
+            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+class Report(Case):
+    def setUp(self):
+        if browser.program() is None:
+            message = "there is no chromium: the report is not looked at (deploy/install-deps --ci installs it)"
+            if os.environ.get("CI"):
+                self.fail(message)
+            self.skipTest(message)
+        super().setUp()
+        self.browser = browser.Browser(self.dir)
+
+    def tearDown(self):
+        if hasattr(self, "browser"):
+            self.browser.close()
+            super().tearDown()
+
+    def url(self, run):
+        path = self.dir / "runs" / run / "results" / "report.html"
+        self.assertTrue(path.exists())
+        return path.as_uri()
+
+    def demo(self):
+        self.vibeq("run", EXAMPLE, "--name", "demo", code=DONE)
+        return self.url("demo")
+
+    def quiet(self, url):
+        self.assertEqual(self.browser.complaints(), [])
+        self.assertEqual(self.browser.fetched(), [url.split("#")[0]])
+
+    def column(self, number):
+        return self.browser.run(f"[...document.querySelectorAll('#table tbody tr')].map(r => Number(r.cells[{number}].dataset.value))")
+
+    def click(self, selector):
+        self.browser.run(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def settle(self, condition):
+        """Waits for the page itself: the search waits for the typing to pause."""
+        self.assertTrue(self.browser.run(
+            "new Promise(done => { let n = 0; const look = () => (%s) ? done(true) : n++ > 200 ? done(false) : setTimeout(look, 20); look(); })" % condition))
+
+    def type(self, words):
+        self.browser.run(f"{{ const s = document.getElementById('search'); s.value = {json.dumps(words)}; s.dispatchEvent(new Event('input')); }}")
+
+    def choose(self, select, value):
+        self.browser.run(f"{{ const s = document.getElementById('{select}'); s.value = '{value}'; s.dispatchEvent(new Event('change')); }}")
+
+    def found(self):
+        return int(self.browser.run("document.getElementById('found').textContent").split()[0].replace(",", ""))
+
+    def test_it_renders_sorts_and_searches(self):
+        url = self.demo()
+        results = self.results("demo")
+        kept = [v for v in results["vibes"] if v["kept"]]
+        self.browser.open(url)
+        self.quiet(url)
+        self.assertEqual(self.browser.run("document.querySelectorAll('#table tbody tr').length"), len(kept))
+        self.assertIn("plumbing", self.browser.run("document.querySelector('.banner').innerText"))
+        shown = self.browser.run("document.getElementById('headline').innerText")
+        self.assertIn(f"{results['mm']['accuracy_test'] * 100:.1f}", shown)
+        self.assertIn(f"{results['pp']['accuracy_test'] * 100:.1f}", shown)
+        for number, key in ((1, lambda v: v["separability"]["test"]), (2, lambda v: v["mm_coefficient"]["value"]),
+                            (3, lambda v: v["pp_coefficient"]["value"]), (4, lambda v: v["kappa"]["test"])):
+            self.click(f"#table thead th:nth-child({number + 1}) button")
+            down = self.column(number)
+            for got, wanted in zip(down, sorted(map(key, kept), reverse=True), strict=True):
+                self.assertAlmostEqual(got, wanted, places=7)
+            self.click(f"#table thead th:nth-child({number + 1}) button")
+            self.assertEqual(self.column(number), down[::-1])
+            self.assertEqual(self.browser.run(f"document.querySelector('#table thead th:nth-child({number + 1})').ariaSort"), "ascending")
+
+        everything = self.found()
+        self.assertGreater(everything, 100)
+        self.type("GRAINS UNTIL")
+        self.settle("document.querySelectorAll('#list mark').length > 0")
+        self.assertLess(self.found(), everything)
+        for text in self.browser.run("[...document.querySelectorAll('#list mark')].map(m => m.textContent.toLowerCase())"):
+            self.assertEqual(text, "grains until")
+        self.type("nowhere to be found at all")
+        self.settle("document.querySelectorAll('#list article').length === 0")
+        self.assertEqual(self.found(), 0)
+        self.type("")
+        self.settle("document.querySelectorAll('#list article').length > 0")
+        self.quiet(url)
+
+    def test_examples_lead_to_what_the_judges_wrote(self):
+        url = self.demo()
+        self.browser.open(url + "#v1")
+        self.assertTrue(self.browser.run("document.getElementById('v1').open"))
+        self.click("#v1 .look button")
+        self.assertEqual(self.browser.run("document.getElementById('kind').value"), "a")
+        panels = self.browser.run("[...document.querySelectorAll('#list article')].map(a => a.querySelectorAll('.panel .answer').length)")
+        self.assertEqual(panels, [4] * 10)  # two judges, two orders
+        answers = self.browser.run("[...document.querySelectorAll('#list .answer .text')].map(p => p.textContent)")
+        self.assertTrue(all("Analysis:" in text for text in answers))
+        self.assertGreater(len(answers), 20)
+        with open(self.dir / "runs/demo/results/rows.csv", newline="", encoding="utf-8") as file:
+            rows = [r for r in csv.DictReader(file) if r["split"] == "test"]
+        wrong = sum(float(r["mm_margin"]) <= 1e-9 for r in rows)
+        self.choose("vibe", "-1")
+        self.choose("kind", "wrong")
+        self.assertGreaterEqual(self.found(), wrong)
+        self.assertGreater(wrong, 0)
+        marks = self.browser.run("[...document.querySelectorAll('#list article')].every(a => a.querySelector('.wrong'))")
+        self.assertTrue(marks)
+        before = self.browser.run("document.querySelectorAll('#list article').length")
+        self.choose("kind", "all")
+        self.click("#more")
+        self.assertEqual(self.browser.run("document.querySelectorAll('#list article').length"), 2 * before)
+        self.quiet(url + "#v1")
+
+    def test_it_fits_dark_a_phone_and_paper(self):
+        url = self.demo()
+        looks = {}
+        for name, width, scheme in (("wide", 1200, "light"), ("dark", 1200, "dark"), ("phone", 360, "light"), ("phone dark", 360, "dark")):
+            self.browser.open(url, width=width, height=700, scheme=scheme)
+            self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width, name)
+            looks[name] = self.browser.run("getComputedStyle(document.body).backgroundColor"), pixels(self.browser.picture(clip={"x": 0, "y": 0, "width": 360, "height": 400}))
+            self.quiet(url)
+        for name, (_, (width, height, colors)) in looks.items():
+            self.assertGreater(len(colors), 30, name)
+            self.assertEqual((width, height), (360, 400))
+        self.assertNotEqual(looks["wide"][0], looks["dark"][0])
+        self.assertEqual(looks["dark"][0], looks["phone dark"][0])
+        self.click("#theme")  # dark by the system, now light by hand
+        self.assertEqual(self.browser.run("getComputedStyle(document.body).backgroundColor"), looks["wide"][0])
+        self.click("#theme")
+        self.assertEqual(self.browser.run("getComputedStyle(document.body).backgroundColor"), looks["dark"][0])
+
+        self.browser.open(url, scheme="dark", media="print")
+        self.assertEqual(self.browser.run("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+        for hidden in ("#theme", "#controls", "#more"):
+            self.assertEqual(self.browser.run(f"getComputedStyle(document.querySelector('{hidden}')).display"), "none")
+        self.assertNotEqual(self.browser.run("getComputedStyle(document.querySelector('#table')).display"), "none")
+        pdf = self.browser.pdf()
+        self.assertTrue(pdf.startswith(b"%PDF"))
+        self.assertGreater(len(re.findall(rb"/Type */Page\b", pdf)), 1)
+
+    def hostile_run(self):
+        with open(self.dir / "data.csv", "w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow(["question", "alpha", "beta", "topic", "preference"])
+            for i in range(40):
+                out.writerow([f"{i} {HOSTILE}?", f"[alpha] {i} {HOSTILE}", f"[beta] {i} {HOSTILE} \u2028 \U0001f642 other", f"<b>topic {i % 2}</b>",
+                              "alpha" if i % 3 else "beta"])
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), HostileJudge)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        (self.dir / "config.yaml").write_text("\n".join([
+            "data: {path: data.csv, near_duplicate: 0}", "models: [alpha, beta]", "method: vibes", "vibes:",
+            "  - {name: Marked <i>up</i>, low: '</bdi><script>1</script>', high: high <img src=x>}",
+            "judges:", "  - {name: a <u>judge</u>, model: m, base_url: 'http://127.0.0.1:%d/v1', identity: t}" % server.server_port,
+            "report: {by: topic}"]) + "\n")
+        self.vibeq("run", "config.yaml", "--name", "hostile", code=DONE)
+        return self.url("hostile")
+
+    def test_hostile_text_stays_text(self):
+        url = self.hostile_run()
+        self.browser.open(url)
+        self.quiet(url)
+        self.choose("vibe", "0")
+        self.choose("kind", "a")
+        self.settle("document.querySelectorAll('#list .answer .text').length > 0")
+        answers = self.browser.run("[...document.querySelectorAll('#list .answer .text')].map(p => p.textContent)")
+        self.assertTrue(all(HOSTILE in text for text in answers))
+        prompts = self.browser.run("[...document.querySelectorAll('#list article > .text')].map(p => p.textContent)")
+        self.assertTrue(all(HOSTILE in text for text in prompts))
+        self.type("onerror")
+        self.settle("document.querySelectorAll('#list mark').length > 0")
+        self.assertEqual(self.browser.run("document.title"), "alpha and beta: vibes")
+        self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
+        self.assertEqual(self.browser.run("document.scripts.length"), 2)
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('b, i, u')].filter(e => /topic|up|judge$/.test(e.textContent)).map(e => e.outerHTML)"), [])
+        self.assertIn("<b>topic 0</b>", self.browser.run("document.getElementById('groups').innerText"))
+        self.assertIn("Marked <i>up</i>", self.browser.run("document.getElementById('table').innerText"))
+        self.quiet(url)
+
+    def test_the_policy_refuses_what_is_not_ours(self):
+        url = self.demo()
+        self.browser.open(url)
+        self.browser.run("{ const s = document.createElement('script'); s.textContent = 'window.owned = 1'; document.body.append(s); }")
+        self.assertIsNone(self.browser.run("window.owned"))
+        self.assertEqual(self.browser.run("fetch('http://127.0.0.1:9/').then(() => 'went', () => 'refused')"), "refused")
+        self.assertTrue(any("Content Security Policy" in json.dumps(said) for said in self.browser.complaints()))
+
+
+if __name__ == "__main__":
+    vqtest.main()
