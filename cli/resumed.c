@@ -8,25 +8,46 @@
 
 #define KEY_BYTES 256
 
-/* "[]" stands for any index. */
 static const char *const may_change[] = {
-    "workers",
-    "term_ms",
-    "orphan_s",
-    "redis",
-    "redis.url",
-    "judging.tries_max",
-    "judges[].base_url",
-    "judges[].key",
-    "judges[].requests_per_minute",
-    "judges[].tokens_per_minute",
-    "judges[].concurrency",
-    "judges[].price_input_usd",
-    "judges[].price_output_usd",
-    "judges[].connect_timeout_ms",
-    "judges[].first_byte_timeout_ms",
-    "judges[].total_timeout_ms",
+    "workers", "term_ms", "orphan_s", "redis", "redis.url", "judging.tries_max",
 };
+
+/* Models, wherever they stand; "[]" stands for any index. */
+static const char *const models[] = {"judges[].", "preference_judges[].", "proposer.", "reducer.",
+                                     "embedder."};
+static const char *const may_change_of_model[] = {
+    "base_url",
+    "key",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "concurrency",
+    "price_input_usd",
+    "price_output_usd",
+    "connect_timeout_ms",
+    "first_byte_timeout_ms",
+    "total_timeout_ms",
+};
+
+static bool is_one_of(const char *word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool may_be_otherwise(const char *key)
+{
+    for (size_t i = 0; i < VQ_COUNT(models); i++) {
+        size_t n = strlen(models[i]);
+        if (strncmp(key, models[i], n) == 0) {
+            return is_one_of(key + n, may_change_of_model, VQ_COUNT(may_change_of_model));
+        }
+    }
+    return is_one_of(key, may_change, VQ_COUNT(may_change));
+}
 
 /* The key of "judges[0].key=...", its indices left out. False: there is none. */
 static bool plain_key(const char *assignment, char ret_key[KEY_BYTES])
@@ -51,11 +72,7 @@ enum vq_status vq_resumed_keys_check(const struct vq_opt_list *set, struct vq_er
 {
     for (uint32_t i = 0; i < set->count; i++) {
         char key[KEY_BYTES];
-        bool known = !plain_key(set->items[i], key);
-        for (size_t k = 0; k < VQ_COUNT(may_change) && !known; k++) {
-            known = strcmp(key, may_change[k]) == 0;
-        }
-        if (!known) {
+        if (plain_key(set->items[i], key) && !may_be_otherwise(key)) {
             return vq_fail(
                 err, VQ_INVALID,
                 "--set %.*s: a run goes on with what it began with; workers, limits, keys, "
@@ -87,17 +104,38 @@ static bool same_provider(const struct vq_conf_judge *a, const struct vq_conf_ju
            vq_span_eq(place(a->base_url), place(b->base_url));
 }
 
+static enum vq_status check_list(const char *role, const struct vq_conf_judge *was,
+                                 uint32_t was_count, const struct vq_conf_judge *now,
+                                 uint32_t now_count, struct vq_error *err)
+{
+    for (uint32_t i = 0; i < was_count && i < now_count; i++) {
+        if (!same_provider(&was[i], &now[i])) {
+            return vq_fail(err, VQ_INVALID,
+                           "--set %s[%u].base_url: another endpoint is another provider, whose "
+                           "answers are not those of this run. Models that may move between "
+                           "endpoints have an `identity` from the start; else begin a new run",
+                           role, i);
+        }
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_resumed_judges_check(const struct vq_config *was, const struct vq_config *now,
                                        struct vq_error *err)
 {
-    for (uint32_t i = 0; i < was->judges_count && i < now->judges_count; i++) {
-        if (!same_provider(&was->judges[i], &now->judges[i])) {
-            return vq_fail(err, VQ_INVALID,
-                           "--set judges[%u].base_url: another endpoint is another provider, whose "
-                           "answers are not those of this run. Judges that may move between "
-                           "endpoints have an `identity` from the start; else begin a new run",
-                           i);
-        }
+    VQ_TRY(
+        check_list("judges", was->judges, was->judges_count, now->judges, now->judges_count, err));
+    VQ_TRY(check_list("preference_judges", was->preference_judges, was->preference_judges_count,
+                      now->preference_judges, now->preference_judges_count, err));
+    const struct {
+        const char *role;
+        const struct vq_conf_judge *was, *now;
+    } roles[] = {{"proposer", was->proposer, now->proposer},
+                 {"reducer", was->reducer, now->reducer},
+                 {"embedder", was->embedder, now->embedder}};
+    for (size_t i = 0; i < VQ_COUNT(roles); i++) {
+        VQ_TRY(check_list(roles[i].role, roles[i].was, roles[i].was != NULL, roles[i].now,
+                          roles[i].now != NULL, err));
     }
     return VQ_OK;
 }

@@ -32,6 +32,10 @@ static void what_answers_do_not_depend_on_may_change(void **state)
         "judges[12].base_url=http://localhost:1/v1?a=b[0]",
         "judges[3].concurrency=9",
         "judges[0].total_timeout_ms=5",
+        "proposer.key=env:OTHER",
+        "reducer.concurrency=2",
+        "embedder.base_url=http://localhost:1/v1",
+        "preference_judges[1].requests_per_minute=9",
     };
     struct vq_error err;
     for (size_t i = 0; i < VQ_COUNT(fine); i++) {
@@ -51,6 +55,10 @@ static void all_else_is_refused_by_name(void **state)
                                      "judges[0].model=x",
                                      "judges[0].identity=x",
                                      "judges[0].temperature=1",
+                                     "proposer=x",
+                                     "proposer.model=x",
+                                     "reducer.max_tokens=9",
+                                     "preference_judges[0].model=x",
                                      "judging.repair=off",
                                      "judging={tries_max: 2}",
                                      "gates.kappa_min=0.9",
