@@ -4,10 +4,13 @@
  * answer drops nothing. */
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
+#include "common/text/utf8.h"
 #include "coordinator/pipeline/prompts.h"
 #include "coordinator/stats/cosine.h"
+#include "coordinator/stats/stats.h"
 
-#define WORD_DIMS 1024u /* words are counted under their hash */
+#define WORD_DIMS           1024u /* words are counted under their hash */
+#define NAME_HEAD_BYTES_MAX ((size_t)VQ_NAME_BYTES_MAX - 16) /* what a number is put behind */
 
 /* ---- nearest ---- */
 
@@ -293,7 +296,8 @@ static enum vq_status name_apart(struct vq_method *m, struct vq_axis *axis)
             axis->name = name;
             return VQ_OK;
         }
-        name = vq_arena_printf(&m->memory, "%s (%u)", axis->name, number);
+        struct vq_span head = vq_utf8_cut(vq_span_str(axis->name), NAME_HEAD_BYTES_MAX);
+        name = vq_arena_printf(&m->memory, "%.*s (%u)", (int)head.bytes, head.at, number);
         if (name == NULL) {
             return VQ_NOMEM;
         }
@@ -333,8 +337,10 @@ static enum vq_status vibes_add(struct vq_method *m, struct vq_error *err)
     struct vq_method_round *r = &m->round;
     struct vq_iteration *it = &m->iterations[m->iteration];
     uint32_t most = m->in.config->vibecheck.num_eval_vibes;
+    uint32_t room = (uint32_t)(VQ_STATS_COLS_MAX - m->vibes_count);
+    most = most == 0 || most > room ? room : most;
     it->deduplicated = left(r);
-    for (uint32_t k = 0; k < r->axes_count && (most == 0 || it->evaluated < most); k++) {
+    for (uint32_t k = 0; k < r->axes_count && it->evaluated < most; k++) {
         if (!r->dropped[r->order[k]]) {
             VQ_TRY(add(m, r->order[k]));
             it->evaluated++;

@@ -447,6 +447,40 @@ static inline const struct vq_method_result *walk_run(struct walk *w)
     return vq_method_result(w->m);
 }
 
+/* ---- a world of two features and one more in each round ---- */
+
+#define WALK_F(n)    "Feature " #n ": Low: little of " #n "; High: much of " #n
+#define WALK_COIN(n) "Coin " #n ": Low: tails " #n "; High: heads " #n
+
+/* Iteration 1 finds two features, iteration t another one: "discover 2" the feature 2. */
+static inline bool walk_one_more(struct walk *w, const struct vq_stage *stage, uint32_t prompt,
+                                 struct vq_buf *to)
+{
+    (void)w;
+    unsigned number;
+    if (!walk_wants(stage, prompt, "new axes") ||
+        sscanf(stage->name, "discover %u", &number) != 1) {
+        return false;
+    }
+    vq_buf_printf(to, "New Axes:\n- Feature %u: Low: little of it; High: much of it\n", number);
+    return true;
+}
+
+static inline struct walk *walk_discovery(uint32_t rows, uint32_t judges)
+{
+    struct walk *w = walk_create(rows, judges, 11);
+    w->config.method = VQ_METHOD_DISCOVER;
+    w->config.vibecheck.min_misclassified = 1;
+    w->proposes[0] = WALK_F(0);
+    w->proposes[1] = WALK_F(1);
+    for (unsigned f = 0; f < WALK_FEATURES; f++) {
+        w->share[f] = f % 2 == 0 ? 0.4 : -0.4;
+        w->plain[f] = 0.5;
+    }
+    w->text = walk_one_more;
+    return w;
+}
+
 /* ---- what tests look at ---- */
 
 static inline const struct walk_stage *walk_find(const struct walk *w, const char *name)
