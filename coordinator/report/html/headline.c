@@ -61,7 +61,7 @@ static void sentence(struct vq_html *h)
     }
     if (b) {
         vq_html_model(h, 1);
-        vq_html_puts(h, " on ");
+        vq_html_puts(h, a ? " on " : " is higher on ");
         (void)higher_on(h, false, true);
         vq_html_puts(h, ".");
     }

@@ -67,6 +67,8 @@
   }
   const wrong = (row) => row.mm !== null && row.mm <= data.tie;
 
+  const wrongPreference = (row) => row.pp !== null && ((row.pref === "a" && row.pp <= data.tie) || (row.pref === "b" && row.pp >= -data.tie));
+
   const said = { a: "A is higher", b: "B is higher", "=": "equal", n: "not applicable", u: "unsure", r: "refused", t: "truncated",
     x: "unreadable", ".": "not asked, the other order settled it", "!": "failed" };
 
@@ -170,6 +172,7 @@
     head.append(el("span", "", row.test ? "test" : "train"));
     if (row.pref) head.append(el("span", "", row.pref === "tie" ? "tie" : row.pref.toUpperCase() + " preferred"));
     if (wrong(row)) head.append(el("span", "wrong", row.mm > -data.tie ? "MM undecided" : "misclassified by MM"));
+    if (wrongPreference(row)) head.append(el("span", "wrong", "preference predicted wrong"));
     node.append(head, el("h3", "", "Prompt"));
     fill(node, row.p, state.needle);
     const pair = el("div", "pair");
@@ -193,7 +196,7 @@
 
   const kinds = [
     ["all", "all rows"], ["a", "A is higher"], ["b", "B is higher"], ["d", "judges disagree"],
-    ["wrong", "misclassified by MM"], ["test", "test rows"], ["train", "train rows"],
+    ["wrong", "misclassified by MM"], ["wrong-pp", "preference predicted wrong"], ["test", "test rows"], ["train", "train rows"],
   ];
   const list = byId("list"), more = byId("more"), search = byId("search"), vibeSelect = byId("vibe"), kindSelect = byId("kind");
 
@@ -208,6 +211,7 @@
       case "b": return anyVibe(row, state.vibe, (r, v) => mean(r, v) < 0);
       case "d": return anyVibe(row, state.vibe, differ);
       case "wrong": return wrong(row);
+      case "wrong-pp": return wrongPreference(row);
       case "test": return row.test;
       case "train": return !row.test;
       default: return true;

@@ -211,7 +211,7 @@ size_t vq_html_json_bytes(struct vq_span text)
     size_t n = 2;
     for (size_t i = 0; i < text.bytes; i++) {
         unsigned char c = (unsigned char)text.at[i];
-        bool six = c < 0x20 || c == '<' || c == '>' || c == '&';
+        bool six = c < 0x20 || c == 0x7f || c == '<' || c == '>' || c == '&';
         n += six ? 6 : c >= 0x80 ? 3 : c == '"' || c == '\\' ? 2 : 1;
     }
     return n;

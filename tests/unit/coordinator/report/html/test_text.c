@@ -79,7 +79,7 @@ static void json_size_is_never_more_than_said(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "", "plain", "<<<&&&>>>", "\"\\\n\x01", "\xe2\x80\xa8\xe2\x80\xa9", "\xff\xfe"};
+        "", "plain", "<<<&&&>>>", "\"\\\n\x01", "\xe2\x80\xa8\xe2\x80\xa9", "\xff\xfe", "\x7f\x1f"};
     for (size_t i = 0; i < VQ_COUNT(texts); i++) {
         struct vq_buf text, out;
         vq_buf_init(&text, 1000);
