@@ -235,23 +235,23 @@ static enum vq_status proposals_read(struct vq_method *m, struct vq_error *err)
 static enum vq_status say(struct vq_method *m)
 {
     const struct vq_method_round *r = &m->round;
-    VQ_TRY(
-        vq_method_note(m,
-                       "iteration %u: %u axes were proposed from %u rows in %u batches; %u batches "
-                       "showed no difference, %u answers failed, %u held no axis",
-                       m->iteration + 1, r->proposals_count, m->iterations[m->iteration].rows_shown,
-                       r->batches_count, r->nothing, r->failed, r->unread));
+    uint32_t number = m->iteration + 1;
+    VQ_TRY(vq_method_note(m,
+                          "iteration %u: axes proposed: %u, from %u rows in %u batches; batches "
+                          "without a difference: %u, without an answer: %u, with an answer that "
+                          "holds no axis: %u",
+                          number, r->proposals_count, m->iterations[m->iteration].rows_shown,
+                          r->batches_count, r->nothing, r->failed, r->unread));
     if (r->rejected > 0) {
         VQ_TRY(vq_method_note(m,
-                              "iteration %u: %u proposed items lacked a name, a low or a high end "
-                              "and were not used",
-                              m->iteration + 1, r->rejected));
+                              "iteration %u: proposed items without a name, a low or a high end, "
+                              "not used: %u",
+                              number, r->rejected));
     }
-    if (r->over > 0) {
-        VQ_TRY(vq_method_note(m, "iteration %u: %u proposed axes were over the limit and not used",
-                              m->iteration + 1, r->over));
-    }
-    return VQ_OK;
+    return r->over == 0
+               ? VQ_OK
+               : vq_method_note(m, "iteration %u: proposed axes over the limit, not used: %u",
+                                number, r->over);
 }
 
 enum vq_status vq_discover_end(struct vq_method *m, struct vq_error *err)

@@ -108,13 +108,13 @@ enum vq_status vq_iterate_look(struct vq_method *m, struct vq_error *err)
     it->pp_accuracy = numbers->pp.accuracy_train;
     uint32_t kept = numbers->kept_count;
     vq_vibecheck_destroy(&numbers);
-    VQ_TRY(
-        vq_method_note(m,
-                       "iteration %u: %u of %u new vibes pass the gates, %u in all; model "
-                       "matching is right on %.1f %% of the training rows, and %u of %u rows are "
-                       "misclassified",
-                       m->iteration + 1, it->added, it->evaluated, kept, it->mm_accuracy * 100,
-                       it->misclassified, m->train_count));
+    VQ_TRY(vq_method_note(
+        m,
+        "iteration %u: new vibes that pass the gates: %u of %u, in all: %u; model matching "
+        "is right on %.1f %% of the training rows (a score of 0 counts half), "
+        "misclassified: %u of %u",
+        m->iteration + 1, it->added, it->evaluated, kept, it->mm_accuracy * 100, it->misclassified,
+        m->train_count));
     enum vq_stop why = stop_rule(m);
     if (why != VQ_STOP_NONE) {
         return stop(m, why);
@@ -155,8 +155,8 @@ static enum vq_status final_begin(struct vq_method *m, struct vq_error *err)
     struct vq_vibecheck *numbers;
     VQ_TRY(vq_method_final(m, &vibes, &n, &numbers, err));
     vq_vibecheck_destroy(&numbers);
-    VQ_TRY(vq_method_note(m,
-                          "%u of %zu validated vibes are final and are scored on the %u test rows",
-                          n, m->vibes_count, m->test_count));
+    VQ_TRY(vq_method_note(
+        m, "final vibes: %u of %zu that were validated, to be scored on %u test rows", n,
+        m->vibes_count, m->test_count));
     return vq_rank_some(m, "test", vibes, n, m->test_sorted, m->test_count, vq_walk_final, err);
 }

@@ -69,10 +69,11 @@ static enum vq_status labels_read(struct vq_method *m, struct vq_error *err)
                           m->in.preference_judges_count == 1 ? "" : "s", a, b, ties, missing));
     if (drop && ties > 0) {
         drop_excluded(m);
-        VQ_TRY(vq_method_note(m,
-                              "%u tied rows were left out (ties: drop_all): %u train and %u test "
-                              "rows are left",
-                              ties, m->train_count, m->test_count));
+        VQ_TRY(
+            vq_method_note(m,
+                           "tied rows left out (ties: drop_all): %u; %u train and %u test rows are "
+                           "left",
+                           ties, m->train_count, m->test_count));
     }
     if (m->train_count == 0) {
         return vq_fail(err, VQ_INVALID,

@@ -318,7 +318,7 @@ static enum vq_status lists_join(struct vq_method *m, struct vq_axes *list)
                               m->iteration + 1, as_they_were, r->groups_count));
     }
     if (headings > 0) {
-        VQ_TRY(vq_method_note(m, "iteration %u: %u items named \"Axis\" were taken for headings",
+        VQ_TRY(vq_method_note(m, "iteration %u: items named \"Axis\", taken for headings: %u",
                               m->iteration + 1, headings));
     }
     return VQ_OK;

@@ -206,10 +206,9 @@ static enum vq_status known_drop(struct vq_method *m, struct vq_error *err)
         r->dropped[k] |= again;
     }
     if (known > 0) {
-        VQ_TRY(vq_method_note(m,
-                              "iteration %u: %u new axes have the name of a vibe that was ranked "
-                              "before and were dropped",
-                              m->iteration + 1, known));
+        VQ_TRY(vq_method_note(
+            m, "iteration %u: new axes dropped for the name of a vibe that was ranked before: %u",
+            m->iteration + 1, known));
     }
     bool asks = m->iteration > 0 && m->in.config->vibecheck.dedup && left(r) > 0;
     m->then = asks ? dedup_ask : vibes_add;
@@ -239,7 +238,7 @@ static enum vq_status names_match(struct vq_method *m, const struct vq_lines *na
         dropped += !r->dropped[k] && !keep[k];
         r->dropped[k] |= !keep[k];
     }
-    return vq_method_note(m, "iteration %u: dedup dropped %u new axes and kept %u",
+    return vq_method_note(m, "iteration %u: new axes that dedup dropped: %u, kept: %u",
                           m->iteration + 1, dropped, left(r));
 }
 
@@ -346,10 +345,9 @@ static enum vq_status vibes_add(struct vq_method *m, struct vq_error *err)
             it->evaluated++;
         }
     }
-    VQ_TRY(vq_method_note(m,
-                          "iteration %u: %u axes after reduction, %u new ones after dedup, %u of "
-                          "them are validated",
-                          m->iteration + 1, it->reduced, it->deduplicated, it->evaluated));
+    VQ_TRY(vq_method_note(
+        m, "iteration %u: axes after reduction: %u, new ones after dedup: %u, validated: %u",
+        m->iteration + 1, it->reduced, it->deduplicated, it->evaluated));
     m->then = it->evaluated > 0 ? vq_iterate_rank : vq_iterate_no_new;
     return VQ_OK;
 }
