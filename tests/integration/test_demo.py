@@ -88,10 +88,10 @@ class Demo(Case):
 
     def test_every_file_is_there_and_named(self):
         for name in ("run.yaml", "log", "accounting.json", "status.json", "lock", "inputs/data", "inputs/judge.txt",
-                     "inputs/repair.txt", "results/results.json", "results/vibes.csv", "results/scores.csv", "results/rows.csv"):
+                     "inputs/repair.txt", "results/results.json", "results/vibes.csv", "results/scores.csv", "results/rows.csv", "results/report.html"):
             self.assertIn(name, self.file_names)
         self.assertNotIn("endpoint.json", self.file_names, "nothing answers there any more")
-        for name in ("results.json", "vibes.csv", "scores.csv", "rows.csv"):
+        for name in ("results.json", "vibes.csv", "scores.csv", "rows.csv", "report.html"):
             self.assertIn(f"runs/one/results/{name}", self.run_of_it.stdout)
 
     def test_the_calls_add_up(self):

@@ -129,6 +129,9 @@ class Report(Case):
         self.browser.open(url)
         self.quiet(url)
         self.assertEqual(self.browser.run("document.querySelectorAll('#table tbody tr').length"), len(kept))
+        links = self.browser.run("[...document.querySelectorAll('#contents a')].map(a => a.getAttribute('href'))")
+        self.assertEqual([link for link in links if not self.browser.run(f"document.querySelector('{link}') !== null")], [])
+        self.assertTrue({"#vibes", "#details", "#rows", "#judges", "#overlap", "#methods"} <= set(links))
         self.assertIn("plumbing", self.browser.run("document.querySelector('.banner').innerText"))
         shown = self.browser.run("document.getElementById('headline').innerText")
         self.assertIn(f"{results['mm']['accuracy_test'] * 100:.1f}", shown)
@@ -209,6 +212,11 @@ class Report(Case):
         pdf = self.browser.pdf()
         self.assertTrue(pdf.startswith(b"%PDF"))
         self.assertGreater(len(re.findall(rb"/Type */Page\b", pdf)), 1)
+        self.assertFalse(self.browser.run("document.getElementById('dropped').open"))
+        self.browser.run("dispatchEvent(new Event('beforeprint'))")
+        self.assertTrue(self.browser.run("document.getElementById('dropped').open"))
+        self.browser.run("dispatchEvent(new Event('afterprint'))")
+        self.assertFalse(self.browser.run("document.getElementById('dropped').open"))
 
     def hostile_run(self):
         with open(self.dir / "data.csv", "w", newline="", encoding="utf-8") as file:

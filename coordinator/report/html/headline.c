@@ -68,8 +68,7 @@ static void sentence(struct vq_html *h)
     vq_html_puts(h, "</p>\n");
 }
 
-/* A scale from 0 to 1 with the accuracy, its interval and its baseline. */
-static void scale(struct vq_html *h, double value, struct vq_interval ci, double baseline)
+void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline)
 {
     vq_html_puts(h, "<svg class=\"scale\" viewBox=\"-2 0 204 18\" aria-hidden=\"true\">"
                     "<rect class=\"track\" x=\"0\" y=\"7\" width=\"200\" height=\"4\" rx=\"2\"/>");
@@ -101,7 +100,7 @@ static void accuracy(struct vq_html *h, const char *title, const char *meaning,
     vq_html_puts(h, "<p class=\"big\">");
     vq_html_percent(h, value);
     vq_html_puts(h, "</p>");
-    scale(h, value, ci, baseline);
+    vq_html_scale(h, value, ci, baseline);
     vq_html_puts(h, "<p>");
     if (m->status == VQ_FIT_NO_VIBES) {
         vq_html_puts(h, "No vibe was kept: this is guessing.");
@@ -219,6 +218,7 @@ static void top(struct vq_html *h)
     vq_html_puts(h, "</h1>\n");
     banner(h);
     sentence(h);
+    vq_html_puts(h, "<nav id=\"contents\" aria-label=\"Contents\" hidden></nav>\n");
 }
 
 void vq_html_headline(struct vq_html *h)

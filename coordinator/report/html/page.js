@@ -29,6 +29,26 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
   nameTheme();
 
+  /* ---- contents; paper shows every fold ---- */
+
+  const contents = byId("contents");
+  for (const head of document.querySelectorAll("section[id] > h2")) {
+    const link = el("a", "", head.textContent);
+    link.href = "#" + head.parentElement.id;
+    contents.append(link);
+  }
+  contents.hidden = false;
+
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = Array.from(document.querySelectorAll("details:not([open])"));
+    for (const fold of opened) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of opened) fold.open = false;
+    opened = [];
+  });
+
   /* ---- the table ---- */
 
   function sortBy(table, column, head) {

@@ -62,6 +62,8 @@ void vq_html_methods(struct vq_html *h); /* methods.c: every setting that matter
 
 double vq_html_separability(const struct vq_html *h, uint32_t vibe, struct vq_interval *ret_ci);
 const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint32_t vibe);
+/* A scale from 0 to 1 with an accuracy, its interval and its baseline. */
+void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline);
 void vq_html_drop_reason(struct vq_html *h, uint32_t vibe);
 
 /* data.c: the rows, examples and answers as JSON, escaped. */

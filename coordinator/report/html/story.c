@@ -14,6 +14,16 @@ static void count_cell(struct vq_html *h, uint64_t n)
     vq_html_puts(h, "</td>");
 }
 
+static void accuracy_cell(struct vq_html *h, double accuracy)
+{
+    vq_html_puts(h, "<td>");
+    if (!isnan(accuracy)) {
+        vq_html_scale(h, accuracy, (struct vq_interval){NAN, NAN}, 0.5);
+    }
+    vq_html_percent(h, accuracy);
+    vq_html_puts(h, "</td>");
+}
+
 static void vibes_of(struct vq_html *h, uint32_t iteration, bool kept)
 {
     const struct vq_method_result *m = h->story->method;
@@ -55,11 +65,9 @@ static void iterations(struct vq_html *h)
         for (size_t k = 0; k < VQ_COUNT(counts); k++) {
             count_cell(h, counts[k]);
         }
-        vq_html_puts(h, "<td>");
-        vq_html_percent(h, it->mm_accuracy);
-        vq_html_puts(h, "</td><td>");
-        vq_html_percent(h, it->pp_accuracy);
-        vq_html_puts(h, "</td></tr>\n");
+        accuracy_cell(h, it->mm_accuracy);
+        accuracy_cell(h, it->pp_accuracy);
+        vq_html_puts(h, "</tr>\n");
     }
     vq_html_puts(h, "</tbody></table></div>\n<ul class=\"calm\">\n");
     for (uint32_t i = 0; i < m->iterations_count; i++) {
