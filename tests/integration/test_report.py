@@ -204,7 +204,11 @@ class Report(Case):
         self.click("#theme")
         self.assertEqual(self.browser.run("getComputedStyle(document.body).backgroundColor"), looks["dark"][0])
 
-        self.browser.open(url, scheme="dark", media="print")
+        for width in (320, 500, 740, 800, 1000):
+            self.browser.open(url, width=width)
+            self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width)
+        self.browser.open(url, width=718, scheme="dark", media="print")  # A4 within its margins
+        self.assertLessEqual(self.browser.run("document.getElementById('table').scrollWidth"), 718)
         self.assertEqual(self.browser.run("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
         for hidden in ("#theme", "#controls", "#more"):
             self.assertEqual(self.browser.run(f"getComputedStyle(document.querySelector('{hidden}')).display"), "none")
