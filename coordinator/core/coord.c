@@ -178,7 +178,8 @@ void vq_coord_enter(struct vq_coord *c, int64_t now_ns)
     if (now_ns <= c->now_ns) {
         return;
     }
-    if (now_ns - c->now_ns > c->params.heartbeat_ns) {
+    bool waits = c->wait_until_ns > c->now_ns || c->later_until_ns > c->now_ns;
+    if (now_ns - c->now_ns > c->params.heartbeat_ns && (!c->done || waits)) {
         c->tally.pauses++;
         int64_t until_ns = now_ns + c->params.term_ns;
         c->wait_until_ns = until_ns > c->wait_until_ns ? until_ns : c->wait_until_ns;

@@ -66,8 +66,10 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
                                struct vq_coord **ret_coord, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_coord_destroy(struct vq_coord **coord);
 
-/* Between two stages: says to `to` what workers said to `from` after it was FINISHED (their HELLOs), so that none has to ask
- * twice. `from` was made with params.more. What `to` says. */
+/* Between two stages: `to`, just made, takes over what `from` still has to wait for (rule 4, and calls of later stages that
+ * workers listed when an earlier start had come further), and hears what workers said to `from` since it was FINISHED (their
+ * HELLOs), so that none has to ask twice. `from` was made with params.more; destroy it after this, and only when no batch of it
+ * is in flight (spools may have been imported after FINISHED). Answers to its look-ups fall away. What `to` says. */
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 

@@ -263,7 +263,9 @@ struct vq_coord {
     size_t notes_queued;
 
     int64_t wait_until_ns; /* rule 4 */
-    bool stopping;         /* drain or stop */
+    int64_t
+        later_until_ns; /* a worker listed calls of a later stage: that one waits so long (hand_over) */
+    bool stopping;      /* drain or stop */
     bool stop_now;
     bool stop_dirty; /* calls were out at the end */
     enum vq_coord_stop stop_kind;

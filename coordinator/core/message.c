@@ -67,6 +67,9 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
     for (uint32_t n = 0; n < held->calls_count; n++) {
         const struct vq_held_call *listed = &held->calls[n];
+        if (listed->stage > c->params.stage) { /* of an earlier start, which came further */
+            c->later_until_ns = c->now_ns + c->params.term_ns;
+        }
         if (listed->stage != c->params.stage) {
             continue;
         }

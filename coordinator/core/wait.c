@@ -1,4 +1,4 @@
-/* Between two stages: HELLOs that come when one core is FINISHED and the next is not there yet. They are kept, the last one a
+/* Between two stages: what one core still has to wait for, and HELLOs that come when one core is FINISHED and the next is not there yet. They are kept, the last one a
  * peer, and said to the next core. Not its job: anything else that is said meanwhile; it is answered with BYE. */
 #include "common/base/alloc.h"
 #include "coordinator/core/internal.h"
@@ -54,6 +54,10 @@ void vq_coord_waiting_free(struct vq_coord *c)
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, int64_t now_ns)
 {
     enum vq_status status = VQ_OK;
+    vq_coord_enter(from, now_ns); /* nobody was heard meanwhile: it waits longer, if it has to */
+    int64_t until_ns =
+        from->wait_until_ns > from->later_until_ns ? from->wait_until_ns : from->later_until_ns;
+    to->wait_until_ns = until_ns > to->wait_until_ns ? until_ns : to->wait_until_ns;
     for (size_t i = 0; i < from->waiting_count && status == VQ_OK; i++) {
         struct vq_msg msg = {.type = VQ_MSG_HELLO, .u.hello = from->waiting[i].hello};
         status = vq_coord_message(to, from->waiting[i].peer, &msg, now_ns);

@@ -30,7 +30,7 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
         "  local uid, epoch = string.match(o, '^(%x+):(%d+):')\n"
         "  if uid ~= ARGV[2] or tonumber(epoch) >= tonumber(ARGV[3]) then return {'owner', o} end\n"
         "end\n"
-        "for _, k in ipairs(redis.call('SMEMBERS', KEYS[4])) do redis.call('DEL', k) end\n"
+        "for _, k in ipairs(redis.pcall('SMEMBERS', KEYS[4])) do redis.call('DEL', k) end\n"
         "redis.call('DEL', unpack(KEYS))\n"
         "redis.call('SET', KEYS[1], ARGV[1])\n"
         "for i = 5, #KEYS do redis.call('SADD', KEYS[4], KEYS[i]) end\n"
@@ -96,7 +96,7 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
                              "return {'ok', redis.call('GET', KEYS[5]) or ''}\n",
     [VQ_STATE_SCRIPT_DROP] = "local o = redis.call('GET', KEYS[1])\n"
                              "if o and o ~= ARGV[1] then return {'owner', o} end\n"
-                             "for _, k in ipairs(redis.call('SMEMBERS', KEYS[4])) do "
+                             "for _, k in ipairs(redis.pcall('SMEMBERS', KEYS[4])) do "
                              "redis.call('DEL', k) end\n"
                              "redis.call('DEL', unpack(KEYS))\n"
                              "return {'ok', ''}\n",

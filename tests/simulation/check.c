@@ -7,13 +7,14 @@
 /* A fence decides who may start calls: none starts under a fence after the task was leased under a later one. */
 static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
-    if (!vq_fence_eq(s->leased[call->task], call->fence)) {
+    const struct vq_fence *leased = &s->stages[call->stage].leased[call->task];
+    if (!vq_fence_eq(*leased, call->fence)) {
         sim_fail(
             s,
             "I5: worker %u starts a call of task %llu under fence %llu.%llu, leased is %llu.%llu",
             worker, (unsigned long long)call->task, (unsigned long long)call->fence.epoch,
-            (unsigned long long)call->fence.n, (unsigned long long)s->leased[call->task].epoch,
-            (unsigned long long)s->leased[call->task].n);
+            (unsigned long long)call->fence.n, (unsigned long long)leased->epoch,
+            (unsigned long long)leased->n);
     }
 }
 
@@ -48,8 +49,9 @@ static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_cal
 void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (settled[i].outcome != VQ_OUTCOME_NONE && s->settled_ns[settled[i].task] == 0) {
-            s->settled_ns[settled[i].task] = s->now_ns;
+        if (settled[i].outcome != VQ_OUTCOME_NONE &&
+            s->stages[s->stage].settled_ns[settled[i].task] == 0) {
+            s->stages[s->stage].settled_ns[settled[i].task] = s->now_ns;
         }
     }
 }
@@ -57,7 +59,7 @@ void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t c
 /* Rule 3: the holder of a task that somebody else's answer settled gets a CANCEL: before its lease is renewed again. */
 static void check_settled_call(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
-    int64_t settled_ns = s->settled_ns[call->task];
+    int64_t settled_ns = s->stages[call->stage].settled_ns[call->task];
     if (settled_ns != 0 && s->now_ns > settled_ns + s->term_ns) {
         sim_fail(s, "rule 3: worker %u asks task %llu, settled since %.3f s", worker,
                  (unsigned long long)call->task, (double)settled_ns / 1e9);
@@ -68,7 +70,7 @@ void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *c
 {
     struct vq_hash request;
     if (call->kind == VQ_CALL_ASK) {
-        s->store.request_of(s->store.ctx, call->task, call->repeat, &request);
+        sim_request_of(s, call->stage, call->task, call->repeat, &request);
         if (!vq_hash_eq(&request, &call->request)) {
             sim_fail(s, "the worker's request hash is not the coordinator's");
         }
@@ -100,9 +102,13 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
                  (unsigned long long)lease->fence.epoch, (unsigned long long)lease->fence.n);
     }
     s->coord.fence_n = lease->fence.n;
-    if (s->now_ns - s->looked_ns[lease->shard] > VQ_COORD_LOOKED_NS_MAX) {
+    if (lease->stage != s->stage) {
+        sim_fail(s, "stage %u is leased, stage %u goes on", lease->stage, s->stage);
+    }
+    int64_t looked_ns = s->stages[s->stage].looked_ns[lease->shard];
+    if (s->now_ns - looked_ns > VQ_COORD_LOOKED_NS_MAX) {
         sim_fail(s, "rule 16: shard %llu is leased and was looked up at %.3f s",
-                 (unsigned long long)lease->shard, (double)s->looked_ns[lease->shard] / 1e9);
+                 (unsigned long long)lease->shard, (double)looked_ns / 1e9);
     }
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         uint64_t task = lease->asks[i].task;
@@ -114,14 +120,14 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
         if (vq_coord_outcome(s->coord.core, task) != VQ_OUTCOME_NONE) {
             sim_fail(s, "a settled task is leased");
         }
-        bool second = (task & 1) != s->first[lease->shard];
-        if (second && s->store.swap == VQ_SWAP_LAZY && s->audited[task / 2] == 0 &&
+        bool second = (task & 1) != s->store.first[lease->shard];
+        if (second && s->store.swap == VQ_SWAP_LAZY && s->store.audited[task / 2] == 0 &&
             vq_coord_outcome(s->coord.core, task ^ 1) == VQ_OUTCOME_NONE &&
             (i == 0 || lease->asks[i - 1].task != (task ^ 1) || !lease->asks[i].lazy)) {
             sim_fail(s, "task %llu is leased before anybody knows whether it is needed",
                      (unsigned long long)task);
         }
-        s->leased[task] = lease->fence;
+        s->stages[s->stage].leased[task] = lease->fence;
     }
 }
 
@@ -166,7 +172,7 @@ void sim_check_step(struct sim *s)
         sim_fail(s, "I1: %llu tasks are counted, there are %llu", (unsigned long long)sum,
                  (unsigned long long)status.tasks);
     }
-    for (uint32_t j = 0; j < s->grid.judges; j++) {
+    for (uint32_t j = 0; j < s->store.grid.judges; j++) {
         struct vq_coord_judge_status judge;
         vq_coord_judge_fill(s->coord.core, j, &judge);
         if (!judge.answered && judge.counts.state[VQ_TASK_LEASED] > 1) {
@@ -225,7 +231,7 @@ static void check_tasks(struct sim *s)
     if (s->store.column_commits != s->store.commits) {
         sim_store_rebuild_redis(&s->store); /* read together with n: a difference means rebuild */
     }
-    for (uint64_t task = 0; task < vq_grid_tasks(&s->grid); task++) {
+    for (uint64_t task = 0; task < vq_grid_tasks(&s->store.grid); task++) {
         struct vq_task_view view;
         sim_store_state(&s->store, task, &view);
         if (view.outcome == VQ_OUTCOME_NONE || view.outcome != s->store.column[task] ||
@@ -239,9 +245,29 @@ static void check_tasks(struct sim *s)
     }
 }
 
+/* I1: what was settled in earlier stages still is. */
+static void check_earlier(struct sim *s)
+{
+    uint32_t last = s->stage;
+    for (uint32_t n = 0; n < last; n++) {
+        sim_stage_look(s, n);
+        for (uint64_t task = 0; task < vq_grid_tasks(&s->store.grid); task++) {
+            struct vq_task_view view;
+            sim_store_state(&s->store, task, &view);
+            if (view.outcome == VQ_OUTCOME_NONE) {
+                sim_fail(s, "I1: task %llu of stage %u is open at the end",
+                         (unsigned long long)task, n);
+                break;
+            }
+        }
+    }
+    sim_stage_look(s, last);
+}
+
 void sim_check_end(struct sim *s)
 {
     check_tasks(s);
+    check_earlier(s);
     check_answers(s);
     for (size_t c = 0; c < VQ_TASK_STATES; c++) {
         for (size_t e = 0; e < VQ_TASK_EVENTS; e++) {

@@ -23,13 +23,15 @@ void sim_coord_start(struct sim *s)
         return;
     }
     struct sim_coord *co = &s->coord;
+    sim_stage_enter(s, 0); /* it walks through what is finished again */
     s->params.epoch = ++co->epoch;
     s->params.wait_ns = co->ever && !co->clean ? s->term_ns : 0;
     s->params.remote = true;
     co->ever = true;
     co->fence_n = 0;
     co->clean = false;
-    co->running_since_ns = s->now_ns;
+    co->running_since_ns = co->started_ns = s->now_ns;
+    co->waits = s->params.wait_ns > 0;
     co->paused_until_ns = 0;
     co->wake_ns = INT64_MAX;
     co->die_in = -1;
@@ -73,7 +75,6 @@ static void coord_end(struct sim *s)
     co->settled = NULL;
     co->batch = NULL;
     co->batch_lmdb = co->paused = false;
-    memset(s->settled_ns, 0, (size_t)vq_grid_tasks(&s->grid) * sizeof(*s->settled_ns));
     co->life++;
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
@@ -115,7 +116,7 @@ void sim_redis_kill(struct sim *s)
     sim_say(s, "Redis is killed");
     s->report->redis_kills++;
     s->coord.redis_away = true;
-    memset(s->store.column, 0, (size_t)vq_grid_tasks(&s->grid));
+    memset(s->store.column, 0, (size_t)vq_grid_tasks(&s->store.grid));
     s->store.column_commits = 0; /* n and columns are lost together */
     sim_push(s, s->now_ns + sim_spread(s, VQ_NS_PER_S), EV_REDIS_BACK, 0, 0, 0);
 }
@@ -234,14 +235,15 @@ static void look_up(struct sim *s, uint64_t shard)
 {
     struct vq_known known[2 * 16] = {0};
     sim_store_known(&s->store, shard, known);
-    for (uint32_t i = 0; i < vq_grid_shard_tasks(&s->grid); i++) {
+    for (uint32_t i = 0; i < vq_grid_shard_tasks(&s->store.grid); i++) {
         sim_say(s, "  look-up of shard %llu, task %llu: %s%s", (unsigned long long)shard,
-                (unsigned long long)(shard * vq_grid_shard_tasks(&s->grid) + i),
+                (unsigned long long)(shard * vq_grid_shard_tasks(&s->store.grid) + i),
                 vq_outcome_name(known[i].outcome), known[i].prior.bytes > 0 ? ", to repair" : "");
     }
-    sim_push_bytes(
-        s, s->now_ns + sim_spread(s, s->knobs.lookup_ns), EV_LOOKED_UP, 0, shard, s->coord.life,
-        vq_span((const char *)known, vq_grid_shard_tasks(&s->grid) * sizeof(struct vq_known)));
+    sim_push_bytes(s, s->now_ns + sim_spread(s, s->knobs.lookup_ns), EV_LOOKED_UP, s->stage, shard,
+                   s->coord.life,
+                   vq_span((const char *)known,
+                           vq_grid_shard_tasks(&s->store.grid) * sizeof(struct vq_known)));
 }
 
 static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
@@ -262,7 +264,7 @@ static void send_spec(struct sim *s, const struct vq_coord_action *action)
     struct vq_msg msg = {.type = VQ_MSG_SPEC,
                          .u.spec = {.session = action->u.send.session,
                                     .hash = s->params.spec,
-                                    .body = vq_buf_span(&s->spec)}};
+                                    .body = vq_buf_span(&s->stages[s->stage].spec)}};
     send(s, action->u.send.peer, &msg);
 }
 
@@ -290,14 +292,15 @@ static void closed(struct sim *s, uint64_t peer)
 
 static void finished(struct sim *s)
 {
-    sim_say(s, "FINISHED");
-    s->coord.finished = true;
+    bool more = s->stage + 1 < s->stages_count;
+    sim_say(s, "FINISHED stage %u", s->stage);
+    s->coord.finished = !more;
     sim_check_unknown(s);
     bool column_whole = s->store.column_commits == s->store.commits; /* else: rebuilt first */
     if (s->coord.batch != NULL) {
         sim_fail(s, "finished with a commit in flight");
     }
-    for (uint64_t task = 0; task < vq_grid_tasks(&s->grid); task++) {
+    for (uint64_t task = 0; task < vq_grid_tasks(&s->store.grid); task++) {
         struct vq_task_view view;
         sim_store_state(&s->store, task, &view);
         enum vq_outcome outcome = vq_coord_outcome(s->coord.core, task);
@@ -308,7 +311,17 @@ static void finished(struct sim *s)
                      vq_outcome_name(outcome));
         }
     }
-    sim_push(s, s->now_ns + 3 * s->term_ns, EV_OVER, 0, 0, 0);
+    if (!more) {
+        sim_push(s, s->now_ns + 3 * s->term_ns, EV_OVER, 0, 0, 0);
+        return;
+    }
+    int64_t think_ns = sim_between(s, 0, sim_chance(s, 0.3) ? 2 * s->term_ns : 50 * VQ_NS_PER_MS);
+    if (sim_chance(s, 0.3)) { /* the method's numbers take the loop's own time */
+        sim_say(s, "the coordinator thinks for %.3f s", (double)think_ns / 1e9);
+        s->coord.paused_until_ns = s->now_ns + think_ns;
+    }
+    sim_push(s, s->now_ns + think_ns, EV_STAGE, s->stage + 1, 0, s->coord.life);
+    sim_boundary(s);
 }
 
 static void stopped(struct sim *s, const struct vq_coord_action *action)
@@ -378,6 +391,41 @@ static void turn(struct sim *s)
     }
 }
 
+/* ---- from one stage to the next ---- */
+
+static void next_stage(struct sim *s, uint32_t n)
+{
+    struct sim_coord *co = &s->coord;
+    if (co->batch != NULL) { /* spools that were imported after the end */
+        sim_push(s, s->now_ns + VQ_NS_PER_MS, EV_STAGE, n, 0, co->life);
+        return;
+    }
+    for (size_t c = 0; c < VQ_TASK_STATES; c++) {
+        for (size_t e = 0; e < VQ_TASK_EVENTS; e++) {
+            s->report->moves[c][e] += vq_coord_moves(co->core)[c][e];
+        }
+    }
+    int64_t since_ns = s->now_ns - co->started_ns;
+    sim_stage_enter(s, n);
+    s->report->stages++;
+    s->params.wait_ns = co->waits && since_ns < s->term_ns ? s->term_ns - since_ns : 0;
+    sim_say(s, "stage %u begins", n);
+    struct vq_coord *before = co->core;
+    struct vq_error err = {""};
+    co->core = NULL;
+    if (vq_coord_create(&s->params, s->now_ns, &co->core, &err) != VQ_OK) {
+        sim_fail(s, "cannot create the coordinator of stage %u: %s", n, err.text);
+    } else {
+        (void)ok(s, vq_coord_hand_over(before, co->core, s->now_ns), "hand over");
+    }
+    vq_coord_destroy(&before);
+    co->wake_ns = INT64_MAX;
+    sim_boundary(s);
+    if (!s->report->failed) {
+        turn(s);
+    }
+}
+
 /* ---- events ---- */
 
 static uint64_t dropped(const struct sim *s)
@@ -415,7 +463,9 @@ static void frame(struct sim *s, const struct sim_event *event)
     for (uint32_t i = 0; held != NULL && i < held->calls_count; i++) {
         struct vq_hash key = sim_key_id(&held->calls[i].call);
         const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
-        listed_by(s, event->b, held->session, n == NULL ? NULL : &s->calls[*n]);
+        if (held->calls[i].stage == s->stage) {
+            listed_by(s, event->b, held->session, n == NULL ? NULL : &s->calls[*n]);
+        }
     }
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
@@ -452,8 +502,12 @@ static void in_core(struct sim *s, const struct sim_event *event)
     }
     switch ((int)event->kind) {
     case EV_TO_COORD: frame(s, event); return;
+    case EV_STAGE: next_stage(s, event->a); return;
     case EV_LOOKED_UP:
-        s->looked_ns[event->b] = s->now_ns;
+        if (event->a != s->stage) {
+            return; /* of the core before */
+        }
+        s->stages[s->stage].looked_ns[event->b] = s->now_ns;
         if (ok(s,
                vq_coord_looked_up(co->core, event->b, (const struct vq_known *)(void *)event->bytes,
                                   s->now_ns),

@@ -4,26 +4,34 @@
 
 #include "common/base/alloc.h"
 
-static const char *draw_answer(struct sim *s, enum vq_call_kind kind, bool *ret_refusal)
+static const char *draw_answer(struct sim *s, enum vq_stage_kind stage, enum vq_call_kind kind,
+                               bool *ret_refusal)
 {
     static const char *const votes[] = {"Model: A", "Model: B"};
     static const char *const settling[] = {"Model: equal", "Model: N/A", "Model: unsure"};
+    static const char *const texts[] = {"- warmth: cold to warm", "", "Model: A", " \n"};
     const struct sim_knobs *k = &s->knobs;
     *ret_refusal = false;
     if (sim_chance(s, k->p_refuse)) {
         *ret_refusal = true;
         return "I cannot help with that.";
     }
+    if (stage == VQ_STAGE_TEXT) {
+        return texts[sim_between(s, 0, 3)];
+    }
     if (sim_chance(s, kind == VQ_CALL_REPAIR ? k->p_unparseable / 2 : k->p_unparseable)) {
         return sim_chance(s, 0.5) ? "Both texts are nice." : "It was a dark and stormy night.";
     }
-    return sim_chance(s, k->p_settle) ? settling[sim_between(s, 0, 2)]
-                                      : votes[sim_between(s, 0, 1)];
+    bool settles = sim_chance(s, k->p_settle);
+    if (settles && stage == VQ_STAGE_PREFER) {
+        return "Model: tie";
+    }
+    return settles ? settling[sim_between(s, 0, 2)] : votes[sim_between(s, 0, 1)];
 }
 
 /* How the call will end and when. */
 static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_call *call,
-                        enum vq_call_kind kind)
+                        const struct vq_work_call *work)
 {
     const struct sim_knobs *k = &s->knobs;
     int64_t latency_ns = sim_spread(s, k->latency_ns);
@@ -55,7 +63,7 @@ static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_ca
         call->end = sim_chance(s, 0.5) ? VQ_END_BAD_REQUEST : VQ_END_TOO_LONG;
         return latency_ns;
     }
-    call->answer = draw_answer(s, kind, &call->refusal);
+    call->answer = draw_answer(s, work->stage_kind, work->kind, &call->refusal);
     if (!calm && sim_chance(s, k->p_hang)) {
         latency_ns += sim_between(s, 1, 4) * s->term_ns;
     }
@@ -72,6 +80,7 @@ void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *c
     struct sim_call *c = &s->calls[n];
     *c = (struct sim_call){.id = call->id,
                            .request = call->request,
+                           .stage = call->stage,
                            .task = call->task,
                            .worker = worker,
                            .started_ns = s->now_ns,
@@ -87,7 +96,7 @@ void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *c
     }
     sim_map_put(&s->calls_by_id, &key, n);
     sim_map_put(&s->calls_by_request, &call->request, n);
-    int64_t latency_ns = draw_end(s, &s->workers[worker], c, call->kind);
+    int64_t latency_ns = draw_end(s, &s->workers[worker], c, call);
     sim_say(s, "worker %u calls task %llu %s (fence %llu.%llu): will be %d in %.3f s", worker,
             (unsigned long long)call->task, call->kind == VQ_CALL_REPAIR ? "repair" : "ask",
             (unsigned long long)call->fence.epoch, (unsigned long long)call->fence.n, (int)c->end,
@@ -125,11 +134,11 @@ void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
 /* Another run on the same store bought an answer. */
 void sim_foreign_answer(struct sim *s)
 {
-    uint64_t task = vq_rng_below(&s->rng, vq_grid_tasks(&s->grid));
+    uint64_t task = vq_rng_below(&s->rng, vq_grid_tasks(&s->store.grid));
     struct vq_hash request;
     s->store.request_of(s->store.ctx, task, 0, &request);
     bool refusal;
-    const char *answer = draw_answer(s, VQ_CALL_ASK, &refusal);
+    const char *answer = draw_answer(s, s->store.kind, VQ_CALL_ASK, &refusal);
     if (sim_store_put(&s->store, &request, vq_span_str(answer), vq_span_str("stop"), refusal)) {
         sim_say(s, "another run answered task %llu: %s", (unsigned long long)task, answer);
     }

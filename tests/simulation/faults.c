@@ -129,6 +129,32 @@ void sim_fault(struct sim *s)
     sim_push(s, s->now_ns + sim_spread(s, s->knobs.fault_every_ns), EV_FAULT, 0, 0, 0);
 }
 
+void sim_boundary(struct sim *s)
+{
+    const struct sim_knobs *k = &s->knobs;
+    if (s->healed) {
+        return;
+    }
+    if (sim_chance(s, k->kill_coord / 3)) {
+        s->coord.die_in = sim_between(s, 0, 12);
+    }
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        if (w->work == NULL) {
+            continue;
+        }
+        if (sim_chance(s, k->kill / 6) && s->workers_count < SIM_WORKERS_MAX - 8) {
+            w->die_in = sim_between(s, 0, 8);
+        } else if (sim_chance(s, k->cut / 6)) {
+            cut(s, i);
+        } else if (sim_chance(s, k->block / 4)) {
+            sim_block(s, i);
+        } else if (sim_chance(s, k->pause / 6)) {
+            w->paused_until_ns = s->now_ns + some_time(s);
+        }
+    }
+}
+
 /* From now on nothing goes wrong; workers with refused keys are replaced. */
 void sim_heal(struct sim *s)
 {

@@ -8,6 +8,7 @@
 
 #define STEPS_MAX    UINT64_C(3000000)
 #define TEXT_BYTES   96
+#define SIM_SAMPLES  12
 #define FINISH_TERMS 200 /* after the last fault everything must be done within so many terms */
 
 /* ---- small tools ---- */
@@ -196,128 +197,39 @@ static VQ_PRINTF(3, 4) char *text_new(struct sim *s, size_t *at, const char *fmt
 
 static void make_texts(struct sim *s)
 {
-    size_t count = (size_t)s->grid.samples * 3 + s->grid.vibes * 3 + s->grid.judges + 16;
+    size_t count = (size_t)SIM_SAMPLES * 3 + SIM_AXES_MAX * 3 + SIM_JUDGES_MAX * 2;
     s->texts = vq_alloc(count, TEXT_BYTES);
-    s->samples = vq_alloc(s->grid.samples, sizeof(*s->samples));
-    s->ids = vq_alloc(s->grid.samples, sizeof(*s->ids));
-    s->axes = vq_alloc(s->grid.vibes, sizeof(*s->axes));
-    s->judges = vq_alloc(s->grid.judges, sizeof(*s->judges));
-    s->askers = vq_alloc(s->grid.judges, sizeof(*s->askers));
-    VQ_ASSERT(s->texts != NULL && s->samples != NULL && s->ids != NULL && s->axes != NULL &&
-              s->judges != NULL && s->askers != NULL);
+    s->samples = vq_alloc(SIM_SAMPLES, sizeof(*s->samples));
+    s->ids = vq_alloc(SIM_SAMPLES, sizeof(*s->ids));
+    VQ_ASSERT(s->texts != NULL && s->samples != NULL && s->ids != NULL);
     size_t at = 0;
-    for (uint32_t i = 0; i < s->grid.samples; i++) {
+    for (uint32_t i = 0; i < SIM_SAMPLES; i++) {
         s->samples[i].prompt = vq_span_str(text_new(s, &at, "What is %u times %u?", i, i + 1));
         s->samples[i].a = vq_span_str(text_new(s, &at, "It is %u, as far as I know. %u", i, i));
         s->samples[i].b = vq_span_str(text_new(s, &at, "%u! %u!", i * (i + 1), i));
         vq_sample_identify(&s->samples[i], &s->ids[i]);
     }
-    for (uint32_t i = 0; i < s->grid.vibes; i++) {
+    for (uint32_t i = 0; i < SIM_AXES_MAX; i++) {
         s->axes[i] = (struct vq_axis){.name = text_new(s, &at, "vibe %u", i),
                                       .low = text_new(s, &at, "little of %u", i),
                                       .high = text_new(s, &at, "much of %u", i)};
     }
-    for (uint32_t i = 0; i < s->grid.judges; i++) {
+    s->axes[SIM_AXES_MAX] = (struct vq_axis){"", "", ""};
+    for (uint32_t i = 0; i < SIM_JUDGES_MAX; i++) {
         s->judges[i] = (struct vq_judge){.name = text_new(s, &at, "judge-%u", i),
                                          .model = "model",
                                          .dialect = "openai",
-                                         .identity = text_new(s, &at, "sim/%u", i),
+                                         .identity = text_new(s, &at, "http://127.0.0.1:%u/v1", i),
                                          .max_tokens = 100,
                                          .max_tokens_field = "max_tokens",
                                          .seed = -1};
     }
 }
 
-static void make_spec(struct sim *s)
+static void bought_before(struct sim *s)
 {
-    struct vq_span ranker = vq_template_builtin(VQ_TEMPLATE_JUDGE);
-    struct vq_span repair =
-        s->store.repair ? vq_template_builtin(VQ_TEMPLATE_REPAIR) : vq_span("", 0);
-    VQ_ASSERT(vq_template_parse(VQ_TEMPLATE_JUDGE, ranker, "judge", &s->ranker, NULL) == VQ_OK);
-    VQ_ASSERT(!s->store.repair ||
-              vq_template_parse(VQ_TEMPLATE_REPAIR, repair, "repair", &s->repairer, NULL) == VQ_OK);
-    struct vq_spec_judge judges[16];
-    struct vq_spec_axis axes[16];
-    for (uint32_t i = 0; i < s->grid.judges; i++) {
-        const struct vq_judge *j = &s->judges[i];
-        vq_asker_init(&s->askers[i], j, s->ranker, s->repairer);
-        judges[i] = (struct vq_spec_judge){.name = vq_span_str(j->name),
-                                           .model = vq_span_str(j->model),
-                                           .dialect = vq_span_str(j->dialect),
-                                           .base_url = vq_span_str("http://127.0.0.1:1/v1"),
-                                           .identity = vq_span_str(j->identity),
-                                           .max_tokens_field = vq_span_str(j->max_tokens_field),
-                                           .max_tokens = j->max_tokens,
-                                           .seed = j->seed,
-                                           .tries_max = 4,
-                                           .connect_timeout_ms = 1000,
-                                           .first_byte_timeout_ms = 10000,
-                                           .total_timeout_ms = 60000};
-    }
-    for (uint32_t i = 0; i < s->grid.vibes; i++) {
-        axes[i] = (struct vq_spec_axis){vq_span_str(s->axes[i].name), vq_span_str(s->axes[i].low),
-                                        vq_span_str(s->axes[i].high)};
-    }
-    struct vq_spec spec = {.judge_template = ranker,
-                           .repair_template = repair,
-                           .lazy_swap = s->store.swap == VQ_SWAP_LAZY,
-                           .axes = axes,
-                           .axes_count = s->grid.vibes,
-                           .judges = judges,
-                           .judges_count = s->grid.judges};
-    vq_buf_init(&s->spec, 1u << 20);
-    VQ_ASSERT(vq_spec_encode(&spec, &s->spec) == VQ_OK);
-    vq_hash_of("vq-spec", vq_buf_span(&s->spec), &s->params.spec);
-}
-
-static void request_of(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret_hash)
-{
-    const struct sim *s = ctx;
-    struct vq_cell cell = vq_grid_cell(&s->grid, task);
-    vq_request_hash(&s->askers[cell.judge], &s->ids[cell.sample], &s->axes[cell.vibe], cell.order,
-                    repeat, ret_hash);
-}
-
-static void repair_of(void *ctx, uint64_t task, const struct vq_hash *of, struct vq_span answer,
-                      struct vq_hash *ret_hash)
-{
-    const struct sim *s = ctx;
-    struct vq_cell cell = vq_grid_cell(&s->grid, task);
-    if (s->repairer == NULL) {
-        *ret_hash = (struct vq_hash){{1}};
-        return;
-    }
-    vq_repair_hash(&s->askers[cell.judge], of, answer, ret_hash);
-}
-
-static void make_store(struct sim *s)
-{
-    uint64_t tasks = vq_grid_tasks(&s->grid);
-    s->audited = vq_alloc((size_t)tasks / 2, 1);
-    s->first = vq_alloc((size_t)vq_grid_shards(&s->grid), 1);
-    s->leased = vq_alloc((size_t)tasks, sizeof(*s->leased));
-    s->settled_ns = vq_alloc((size_t)tasks, sizeof(*s->settled_ns));
-    s->looked_ns = vq_alloc((size_t)vq_grid_shards(&s->grid), sizeof(*s->looked_ns));
-    s->poison = vq_alloc((size_t)tasks, sizeof(*s->poison));
-    VQ_ASSERT(s->audited != NULL && s->first != NULL && s->leased != NULL &&
-              s->settled_ns != NULL && s->looked_ns != NULL && s->poison != NULL);
-    for (int64_t n = sim_chance(s, 0.15) ? sim_between(s, 1, 2) : 0; n > 0; n--) {
-        s->poison[vq_rng_below(&s->rng, tasks)] = true;
-    }
-    for (uint64_t cell = 0; cell < tasks / 2; cell++) {
-        s->audited[cell] = sim_chance(s, 0.15);
-    }
-    for (uint64_t shard = 0; shard < vq_grid_shards(&s->grid); shard++) {
-        s->first[shard] = s->store.swap == VQ_SWAP_NONE ? 0 : sim_chance(s, 0.5);
-    }
-    s->store.grid = s->grid;
-    s->store.audited = s->audited;
-    s->store.first = s->first;
-    s->store.ctx = s;
-    s->store.request_of = request_of;
-    s->store.repair_of = repair_of;
-    sim_store_init(&s->store);
-    int64_t before_us = sim_chance(s, 0.5) ? sim_between(s, 0, (int64_t)tasks) : 0;
+    int64_t tasks = (int64_t)vq_grid_tasks(&s->stages[s->stage].grid);
+    int64_t before_us = sim_chance(s, 0.5) ? sim_between(s, 0, tasks) : 0;
     for (int64_t i = 0; i < before_us; i++) {
         sim_foreign_answer(s);
     }
@@ -325,16 +237,9 @@ static void make_store(struct sim *s)
 
 static void make_params(struct sim *s)
 {
-    static struct vq_coord_judge judges[16];
-    for (uint32_t i = 0; i < s->grid.judges; i++) {
-        judges[i] = (struct vq_coord_judge){.name = s->judges[i].name,
-                                            .concurrency = (uint32_t)sim_between(s, 1, 4)};
-    }
     struct vq_coord_params *p = &s->params;
     p->run.b[0] = 7;
     p->run_name = "sim";
-    p->grid = s->grid;
-    p->judges = judges;
     p->term_ns = s->term_ns;
     p->heartbeat_ns = s->heartbeat_ns;
     p->orphan_s = 30;
@@ -350,14 +255,9 @@ static void world_make(struct sim *s)
 {
     vq_rng_seed(&s->rng, s->options.seed);
     s->now_ns = VQ_NS_PER_S;
-    s->grid = (struct vq_grid){.samples = (uint32_t)sim_between(s, 1, 12),
-                               .judges = (uint32_t)sim_between(s, 1, 3),
-                               .vibes = (uint32_t)sim_between(s, 1, 4)};
-    s->store.swap = sim_chance(s, 0.7)   ? VQ_SWAP_LAZY
-                    : sim_chance(s, 0.7) ? VQ_SWAP_BOTH
-                                         : VQ_SWAP_NONE;
-    s->store.repair = sim_chance(s, 0.8);
-    s->store.repeat_max = sim_chance(s, 0.2) ? 1 : 0;
+    s->swap = sim_chance(s, 0.7) ? VQ_SWAP_LAZY : sim_chance(s, 0.7) ? VQ_SWAP_BOTH : VQ_SWAP_NONE;
+    s->repair = sim_chance(s, 0.8);
+    s->draw = (uint8_t)sim_between(s, 0, 255);
     s->heartbeat_ns = sim_between(s, 300, 1500) * VQ_NS_PER_MS;
     s->term_ns = s->heartbeat_ns * sim_between(s, 5, 8);
     s->heal_ns = s->now_ns + sim_between(s, 2, 60) * VQ_NS_PER_S;
@@ -366,9 +266,9 @@ static void world_make(struct sim *s)
     vq_buf_init(&s->frame, VQ_FRAME_BYTES_MAX);
     make_knobs(s);
     make_texts(s);
-    make_spec(s);
-    make_store(s);
     make_params(s);
+    sim_stages_make(s);
+    bought_before(s);
     sim_push(s, s->now_ns, EV_COORD_START, 0, 0, 0);
     for (uint32_t k = 0; k < s->locals; k++) {
         sim_push(s, s->now_ns + sim_between(s, 0, VQ_NS_PER_S), EV_SPAWN, k, 0, 0);
@@ -397,21 +297,10 @@ static void world_free(struct sim *s)
     sim_map_free(&s->calls_by_id);
     sim_map_free(&s->calls_by_request);
     sim_store_free(&s->store);
-    vq_free(s->audited);
-    vq_free(s->first);
-    vq_free(s->leased);
-    vq_free(s->settled_ns);
-    vq_free(s->looked_ns);
-    vq_free(s->poison);
+    sim_stages_free(s);
     vq_free(s->texts);
     vq_free(s->samples);
     vq_free(s->ids);
-    vq_free(s->axes);
-    vq_free(s->judges);
-    vq_free(s->askers);
-    vq_template_destroy(&s->ranker);
-    vq_template_destroy(&s->repairer);
-    vq_buf_free(&s->spec);
     vq_buf_free(&s->frame);
     vq_decoder_destroy(&s->decoder);
 }
@@ -428,6 +317,7 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
     case EV_REDIS:
     case EV_REAPED:
     case EV_IMPORT:
+    case EV_STAGE:
     case EV_TICK: until_ns = s->coord.paused_until_ns; break;
     case EV_TO_WORKER:
     case EV_CONNECTED:
@@ -466,7 +356,7 @@ static void for_worker(struct sim *s, const struct sim_event *event)
         break;
     case EV_REPLY:
         call = &s->calls[event->b];
-        if (s->poison[call->task] && call->end == VQ_END_ANSWER) {
+        if (s->stages[call->stage].poison[call->task] && call->end == VQ_END_ANSWER) {
             sim_worker_kill(s, event->a); /* as a bug in reading this answer would */
         } else {
             sim_call_reply(s, event->a, (size_t)event->b);
@@ -500,6 +390,7 @@ static void dispatch(struct sim *s, const struct sim_event *event)
     case EV_REAPED:
     case EV_IMPORT:
     case EV_REDIS_BACK:
+    case EV_STAGE:
     case EV_TICK: sim_coord_event(s, event); return;
     }
 }
@@ -527,7 +418,7 @@ static void run(struct sim *s)
         }
     }
     if (!s->report->failed && !s->coord.finished) {
-        sim_fail(s, "nothing happens any more and the stage is not finished");
+        sim_fail(s, "nothing happens any more and the run is not finished");
     }
 }
 
@@ -543,7 +434,9 @@ void sim_run(const struct sim_options *options, struct sim_report *ret_report)
     if (!ret_report->failed) {
         sim_check_end(s);
     }
-    ret_report->tasks = vq_grid_tasks(&s->grid);
+    for (uint32_t n = 0; n < s->stages_count; n++) {
+        ret_report->tasks += vq_grid_tasks(&s->stages[n].grid);
+    }
     ret_report->calls = s->calls_count;
     ret_report->seconds = (double)s->now_ns / 1e9;
     world_free(s);

@@ -6,6 +6,7 @@
  *     endpoint.c     judges: latency, refusals of capacity, faults, answers; the truth about calls
  *     worker_host.c  a worker's process: core, spool, its actions
  *     coord_host.c   the coordinator's process: core, store, commits, imports, its actions
+ *     stages.c       the stages of the run, and going on from one to the next
  *     faults.c       what goes wrong, when
  *     check.c        what must hold, after every step and at the end
  *     store.c, map.c the model of the store
@@ -25,6 +26,9 @@
 
 #define SIM_WORKERS_MAX 200 /* processes, over the whole run */
 #define SIM_WHY_MAX     512
+#define SIM_STAGES_MAX  3
+#define SIM_JUDGES_MAX  3
+#define SIM_AXES_MAX    8 /* and one that says nothing */
 
 struct sim_options {
     uint64_t seed;
@@ -36,7 +40,7 @@ struct sim_report {
     char why[SIM_WHY_MAX];
     uint64_t trace; /* hash of all that happened */
     uint64_t steps, calls, asked_twice, unknown, tasks;
-    uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts;
+    uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts, stages;
     uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
     double seconds; /* simulated */
 };
@@ -50,7 +54,7 @@ enum sim_event_kind {
     EV_TO_WORKER, /* a frame arrives; a: worker, b: connection */
     EV_CONNECTED, /* a: worker, b: connection */
     EV_REPLY,     /* a: worker, b: call */
-    EV_LOOKED_UP, /* b: shard */
+    EV_LOOKED_UP, /* a: stage, b: shard */
     EV_LMDB,      /* the transaction is durable */
     EV_REDIS,     /* the run state is written */
     EV_REAPED,    /* the coordinator notices that a child ended; a: worker */
@@ -60,7 +64,8 @@ enum sim_event_kind {
     EV_FAULT,
     EV_BLOCK, /* the link of worker a is blocked */
     EV_HEAL,
-    EV_OVER, /* some time after FINISHED: everybody has left */
+    EV_STAGE, /* the next one begins; a: its number */
+    EV_OVER,  /* some time after FINISHED: everybody has left */
     EV_REDIS_BACK,
     EV_TICK,        /* of the coordinator; timers: after everything else of the same time */
     EV_WORKER_TICK, /* a: worker */
@@ -89,6 +94,7 @@ enum sim_call_state {
 struct sim_call {
     struct vq_id id;
     struct vq_hash request;
+    uint32_t stage;
     uint64_t task;
     uint32_t worker;
     int64_t started_ns;
@@ -165,6 +171,8 @@ struct sim_coord {
     bool clean;       /* the durable mark of a clean stop */
     bool ever;
     int64_t paused_until_ns, running_since_ns, wake_ns;
+    int64_t started_ns;                 /* the process */
+    bool waits;                         /* after its start, for a term */
     const struct vq_coord_batch *batch; /* in flight */
     bool batch_lmdb;                    /* its transaction is durable */
     bool redis_away;
@@ -187,6 +195,24 @@ struct sim_knobs {
     double no_spool;
 };
 
+struct sim_stage {
+    enum vq_stage_kind kind;
+    enum vq_swap swap;
+    bool repair;
+    struct vq_grid grid;
+    const struct vq_axis *axes;
+    struct vq_asker askers[SIM_JUDGES_MAX];
+    struct vq_coord_judge judges[SIM_JUDGES_MAX];
+    struct vq_template *asked, *repairer;
+    struct vq_buf spec;
+    struct vq_hash spec_hash;
+    uint8_t *audited, *first;
+    struct vq_fence *leased; /* by task: the last fence it was leased under */
+    int64_t *looked_ns;      /* by shard: when the core was last told what the store says of it */
+    int64_t *settled_ns;     /* by task: when it was settled in this core's life; 0: not yet */
+    bool *poison;            /* by task: its call kills its worker */
+};
+
 struct sim {
     struct sim_options options;
     struct sim_report *report;
@@ -198,18 +224,18 @@ struct sim {
     size_t heap_count, heap_cap;
     uint64_t seq;
 
-    struct vq_grid grid;
+    struct sim_stage stages[SIM_STAGES_MAX];
+    uint32_t stages_count, stage; /* stage: the one that goes on */
+    enum vq_swap swap;
+    bool repair;
+    uint8_t draw;    /* of the audit */
     uint32_t locals; /* local workers */
     struct vq_sample *samples;
     struct vq_sample_id *ids;
-    struct vq_axis *axes;
-    struct vq_judge *judges;
-    struct vq_asker *askers;
-    struct vq_template *ranker, *repairer;
-    uint8_t *audited, *first;
+    struct vq_axis axes[SIM_AXES_MAX + 1];
+    struct vq_judge judges[SIM_JUDGES_MAX];
     char *texts; /* of samples and names */
     struct vq_coord_params params;
-    struct vq_buf spec;
     struct vq_decoder *decoder;
     struct vq_buf frame;
 
@@ -222,10 +248,6 @@ struct sim {
     struct sim_call *calls;
     size_t calls_count, calls_cap;
     struct sim_map calls_by_id, calls_by_request; /* the latest of a request */
-    struct vq_fence *leased;                      /* by task: the last fence it was leased under */
-    int64_t *looked_ns;  /* by shard: when the core was last told what the store says of it */
-    int64_t *settled_ns; /* by task: when it was settled in this coordinator's life; 0: not yet */
-    bool *poison;        /* by task: its call kills its worker */
 };
 
 /* sim.c */
@@ -239,6 +261,14 @@ void sim_trace(struct sim *s, uint64_t a, uint64_t b);
 bool sim_chance(struct sim *s, double p);
 int64_t sim_between(struct sim *s, int64_t low, int64_t high); /* inclusive */
 int64_t sim_spread(struct sim *s, int64_t mean_ns);            /* mostly near, sometimes far */
+
+/* stages.c */
+void sim_stages_make(struct sim *s);
+void sim_stages_free(struct sim *s);
+void sim_stage_look(struct sim *s, uint32_t n);  /* the store's view becomes that stage's */
+void sim_stage_enter(struct sim *s, uint32_t n); /* it is the next that a core is made for */
+void sim_request_of(const struct sim *s, uint32_t stage, uint64_t task, uint32_t repeat,
+                    struct vq_hash *ret_hash);
 
 /* net.c */
 void sim_send_to_worker(struct sim *s, uint64_t peer, const struct vq_msg *msg);
@@ -273,6 +303,7 @@ void sim_coord_event(struct sim *s, const struct sim_event *event);
 /* faults.c */
 void sim_fault(struct sim *s);
 void sim_block(struct sim *s, uint32_t worker);
+void sim_boundary(struct sim *s); /* what may go wrong just when a stage ends or begins */
 void sim_heal(struct sim *s);
 
 /* check.c */

@@ -3,13 +3,10 @@
 
 #include "common/base/alloc.h"
 
-void sim_store_init(struct sim_store *store)
+void sim_store_init(struct sim_store *store, uint64_t tasks_max)
 {
-    size_t tasks = (size_t)vq_grid_tasks(&store->grid);
-    store->failures = vq_alloc(tasks, SIM_REPEATS_MAX);
-    store->column = vq_alloc(tasks, 1);
-    VQ_ASSERT(store->failures != NULL && store->column != NULL &&
-              store->repeat_max < SIM_REPEATS_MAX);
+    store->column = vq_alloc((size_t)tasks_max, 1);
+    VQ_ASSERT(store->column != NULL && store->repeat_max < SIM_REPEATS_MAX);
 }
 
 void sim_store_free(struct sim_store *store)
@@ -20,10 +17,10 @@ void sim_store_free(struct sim_store *store)
     }
     vq_free(store->answers);
     vq_free(store->ledger);
-    vq_free(store->failures);
     vq_free(store->column);
     sim_map_free(&store->answers_by_hash);
     sim_map_free(&store->ledger_by_call);
+    sim_map_free(&store->failures);
 }
 
 static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
@@ -65,11 +62,11 @@ const struct sim_ledger_row *sim_store_row(const struct sim_store *store, const 
     return at == NULL ? NULL : &store->ledger[*at];
 }
 
-static enum vq_outcome verdict(const struct sim_answer *answer)
+static enum vq_outcome verdict(const struct sim_store *store, const struct sim_answer *answer)
 {
     return answer == NULL ? VQ_OUTCOME_NONE
-                          : vq_verdict_ranker(vq_span(answer->text, answer->bytes),
-                                              vq_span_str(answer->finish_reason), answer->refusal);
+                          : vq_verdict_of(store->kind, vq_span(answer->text, answer->bytes),
+                                          vq_span_str(answer->finish_reason), answer->refusal);
 }
 
 static void attempts_of(const struct sim_store *store, uint64_t task, struct vq_attempt *ret)
@@ -79,15 +76,16 @@ static void attempts_of(const struct sim_store *store, uint64_t task, struct vq_
         store->request_of(store->ctx, task, r, &request);
         const struct sim_answer *answer = answer_of(store, &request);
         const struct sim_answer *repaired = NULL;
-        if (answer != NULL) {
+        const uint64_t *failure = sim_map_get(&store->failures, &request);
+        if (answer != NULL && store->repair) {
             store->repair_of(store->ctx, task, &request, vq_span(answer->text, answer->bytes),
                              &repair);
             repaired = answer_of(store, &repair);
         }
         ret[r] = (struct vq_attempt){
-            .failure = (enum vq_outcome)store->failures[task * SIM_REPEATS_MAX + r],
-            .answer = verdict(answer),
-            .repaired = verdict(repaired),
+            .failure = failure == NULL ? VQ_OUTCOME_NONE : (enum vq_outcome) * failure,
+            .answer = verdict(store, answer),
+            .repaired = verdict(store, repaired),
         };
     }
 }
@@ -142,8 +140,15 @@ static void failure_put(struct sim_store *store, uint64_t task, uint32_t repeat,
     struct vq_task_view view;
     sim_store_state(store, task, &view);
     if (view.outcome == VQ_OUTCOME_NONE && view.repeat == repeat) {
-        store->failures[task * SIM_REPEATS_MAX + repeat] = (uint8_t)outcome;
+        struct vq_hash request;
+        store->request_of(store->ctx, task, repeat, &request);
+        sim_map_put(&store->failures, &request, (uint64_t)outcome);
     }
+}
+
+static bool is_elsewhere(const struct sim_store *store, const struct vq_result *r)
+{
+    return r->stage != store->stage;
 }
 
 static bool is_ours(const struct sim_store *store, const struct vq_result *r)
@@ -191,6 +196,9 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
     }
     for (size_t i = 0; i < batch->results_count; i++) {
         const struct vq_result *r = &batch->results[i];
+        if (is_elsewhere(store, r)) { /* recorded, and that is all */
+            continue;
+        }
         if (!is_ours(store, r)) { /* a repair of an answer that does not stand settles nothing */
             store->foreign += r->kind == VQ_CALL_ASK;
         } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome)) {
@@ -212,6 +220,9 @@ size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_ba
         vq_alloc(2 * (batch->results_count + batch->failures_count) + 1, sizeof(*settled));
     VQ_ASSERT(settled != NULL);
     for (size_t i = 0; i < batch->results_count + batch->failures_count; i++) {
+        if (i < batch->results_count && is_elsewhere(store, &batch->results[i])) {
+            continue;
+        }
         uint64_t task = i < batch->results_count ? batch->results[i].task
                                                  : batch->failures[i - batch->results_count].task;
         for (uint64_t order = 0; order < 2; order++) {

@@ -1,5 +1,5 @@
 /* A model of the store: LMDB (answers, ledger, failure rows) and the run state in Redis (a column of outcomes and the number
- * of the last commit). States come from vq_task_state, verdicts from vq_verdict_ranker, as in the real one. Which request a
+ * of the last commit). States come from vq_task_state, verdicts from vq_verdict_of, as in the real one. Which request a
  * hash is of is asked of the world. For the simulation and the unit tests of the coordinator's core. */
 #ifndef VQ_SIM_STORE_H
 #define VQ_SIM_STORE_H
@@ -22,7 +22,10 @@ struct sim_ledger_row {
     uint32_t times; /* committed so often */
 };
 
+/* `stage` to `first`, and the run state's column, are of the stage that goes on. */
 struct sim_store {
+    enum vq_stage_kind kind;
+    uint32_t stage;
     struct vq_grid grid;
     enum vq_swap swap;
     bool repair;
@@ -39,16 +42,16 @@ struct sim_store {
     size_t answers_count, answers_cap;
     struct sim_ledger_row *ledger;
     size_t ledger_count, ledger_cap;
-    uint8_t *failures; /* by task and repeat: an outcome, NONE: no row */
-    uint64_t commits;  /* n in LMDB */
+    struct sim_map failures; /* by request: an outcome */
+    uint64_t commits;        /* n in LMDB */
 
-    uint8_t *column; /* Redis: by task */
+    uint8_t *column; /* Redis: by task; tasks_max of them */
     uint64_t column_commits;
 
     uint64_t foreign; /* results whose hash was not the task's */
 };
 
-void sim_store_init(struct sim_store *store);
+void sim_store_init(struct sim_store *store, uint64_t tasks_max);
 void sim_store_free(struct sim_store *store);
 
 /* First one wins; false when there was one. */

@@ -60,6 +60,7 @@ static void spool_sent(struct sim_worker *w, const struct vq_work_call *call)
 {
     struct sim_spooled *record = spooled(w, &call->id, true);
     record->sent = (struct vq_result){.call = call->id,
+                                      .stage = call->stage,
                                       .shard = call->shard,
                                       .fence = call->fence,
                                       .task = call->task,
@@ -175,7 +176,8 @@ static void answer_keys(struct sim *s, uint32_t i)
 {
     struct sim_worker *w = &s->workers[i];
     uint64_t life = w->life;
-    for (uint32_t j = 0; j < s->grid.judges && w->work != NULL && w->life == life; j++) {
+    uint32_t judges = vq_work_spec(w->work)->judges_count;
+    for (uint32_t j = 0; j < judges && w->work != NULL && w->life == life; j++) {
         struct vq_work_key key = {.judge = j,
                                   .state = w->bad_key[j] ? VQ_POOL_NO_KEY : VQ_POOL_OPEN,
                                   .text = vq_span_str(w->bad_key[j] ? "no key here" : "")};
@@ -341,7 +343,7 @@ void sim_worker_spawn(struct sim *s, int64_t local)
     uint64_t random = vq_rng_u64(&s->rng);
     memcpy(w->id.b, &random, sizeof(random));
     w->id.b[8] = (uint8_t)i;
-    for (uint32_t j = 0; j < s->grid.judges && !s->healed; j++) {
+    for (uint32_t j = 0; j < SIM_JUDGES_MAX && !s->healed; j++) {
         w->bad_key[j] = sim_chance(s, s->knobs.revoke / 2);
     }
     struct vq_work_options options = {.worker = w->id,

@@ -226,9 +226,46 @@ static void test_outcomes_have_names_and_one_kind(void **state)
     assert_string_equal(vq_outcome_name((enum vq_outcome)99), "?");
 }
 
+/* ---- by the kind of stage ---- */
+
+static enum vq_outcome said(enum vq_stage_kind kind, const char *answer, const char *finish)
+{
+    return vq_verdict_of(kind, vq_span_str(answer), vq_span_str(finish), false);
+}
+
+static void test_by_the_kind_of_stage(void **state)
+{
+    (void)state;
+    assert_int_equal(said(VQ_STAGE_RANK, "Model: N/A", "stop"), VQ_OUTCOME_NA);
+    assert_int_equal(said(VQ_STAGE_PREFER, "Model: tie", "stop"), VQ_OUTCOME_EQUAL);
+    assert_int_equal(said(VQ_STAGE_TEXT, "Model: A", "stop"), VQ_OUTCOME_TEXT);
+    assert_int_equal(said(VQ_STAGE_TEXT, "- a list that was c", "length"), VQ_OUTCOME_TEXT);
+    assert_int_equal(said(VQ_STAGE_TEXT, " \r\n\t", "stop"), VQ_OUTCOME_UNPARSEABLE);
+    assert_int_equal(said(VQ_STAGE_TEXT, "", "stop"), VQ_OUTCOME_UNPARSEABLE);
+    assert_int_equal(said(VQ_STAGE_TEXT, "- a list", "content_filter"), VQ_OUTCOME_REFUSED);
+    assert_int_equal(vq_verdict_of(VQ_STAGE_TEXT, vq_span_str("No."), vq_span_str(""), true),
+                     VQ_OUTCOME_REFUSED);
+    assert_int_equal(said(VQ_STAGE_EMBED, "a text", "stop"), VQ_OUTCOME_UNPARSEABLE);
+    assert_int_equal(said(VQ_STAGE__COUNT, "Model: A", "stop"), VQ_OUTCOME_UNPARSEABLE);
+    static const char one[] = "vqf32\n\1\0\0\0\2\0\0\0\0\0\x80\x3f\0\0\0\0";
+    for (size_t bytes = 0; bytes < sizeof(one); bytes++) {
+        assert_int_equal(vq_verdict_of(VQ_STAGE_EMBED, vq_span(one, bytes), vq_span_str(""), false),
+                         bytes == sizeof(one) - 1 ? VQ_OUTCOME_TEXT : VQ_OUTCOME_UNPARSEABLE);
+    }
+    static const char infinite[] = "vqf32\n\1\0\0\0\1\0\0\0\0\0\x80\x7f";
+    assert_int_equal(vq_verdict_of(VQ_STAGE_EMBED, vq_span(infinite, sizeof(infinite) - 1),
+                                   vq_span_str(""), false),
+                     VQ_OUTCOME_UNPARSEABLE);
+    assert_true(vq_outcome_is_answered(VQ_OUTCOME_TEXT) && vq_outcome_is_good(VQ_OUTCOME_TEXT));
+    assert_false(vq_outcome_is_vote(VQ_OUTCOME_TEXT) || vq_outcome_settles(VQ_OUTCOME_TEXT) ||
+                 vq_outcome_is_failed(VQ_OUTCOME_TEXT));
+    assert_string_equal(vq_outcome_name(VQ_OUTCOME_TEXT), "text");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_the_kind_of_stage),
         cmocka_unit_test(test_tables_of_the_documentation),
         cmocka_unit_test(test_provider_refusal_is_refused),
         cmocka_unit_test(test_bytes_after_a_nul_are_read),

@@ -114,7 +114,7 @@ static inline void rig_init(struct rig *r, uint32_t samples, uint32_t judges, ui
     r->store.request_of = rig_request_of;
     r->store.repair_of = rig_repair_of;
     assert_true(vq_grid_tasks(&r->params.grid) <= RIG_TASKS_MAX);
-    sim_store_init(&r->store);
+    sim_store_init(&r->store, vq_grid_tasks(&r->store.grid));
 }
 
 static inline void rig_look_up_as(struct rig *r, uint64_t shard, const struct vq_known *known)

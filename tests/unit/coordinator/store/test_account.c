@@ -207,13 +207,73 @@ static void test_random_ledgers(void **state)
     }
 }
 
+/* Two stages over one ledger; the second asks some of what the first asked. */
+static void test_stages(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_plan second = fx->plan;
+    second.stage = 4;
+    second.grid.samples = 2;
+    uint64_t tasks[2] = {vq_grid_tasks(&fx->plan.grid), vq_grid_tasks(&second.grid)};
+    struct vq_result r = fx_answer(fx, 0, SAYS_A); /* asked once, needed twice */
+    fx_commit_one(fx, &r);
+    r = fx_answer(fx, 1, SAYS_EQUAL);
+    fx_commit_one(fx, &r);
+    struct vq_plan first = fx->plan;
+    fx->plan = second;
+    r = fx_answer(fx, 2, SAYS_A);
+    r.stage = 4;
+    fx_commit_one(fx, &r);
+    r = fx_answer(fx, 50, SAYS_A); /* came late, of the first stage: its first send */
+    r.task = 20;
+    r.judge = 1;
+    r.stage = 0;
+    fx_commit_one(fx, &r);
+    r = fx_answer(fx, 3, SAYS_A); /* of a stage that is not in the list */
+    r.stage = 9;
+    r.request.b[12] ^= 1;
+    fx_commit_one(fx, &r);
+    static uint8_t outcomes[2][2 * FX_SAMPLES * FX_JUDGES * FX_VIBES];
+    memset(outcomes, 0, sizeof(outcomes));
+    outcomes[0][0] = outcomes[1][0] = VQ_OUTCOME_FIRST;
+    outcomes[0][1] = outcomes[1][1] = VQ_OUTCOME_EQUAL;
+    outcomes[1][2] = VQ_OUTCOME_FIRST;
+    outcomes[1][3] = VQ_OUTCOME_NOT_NEEDED;
+    struct vq_price prices[2][FX_JUDGES] = {{{1, 0}, {2, 0}}, {{10, 0}, {20, 0}}};
+    const struct vq_account_plan stages[2] = {{&first, outcomes[0], prices[0]},
+                                              {&second, outcomes[1], prices[1]}};
+    struct vq_view *view = NULL;
+    struct vq_account *a = NULL;
+    assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
+    assert_ok(vq_ledger_account(view, &fx->run, stages, 2, &a, &fx->err), &fx->err);
+    vq_view_end(&view);
+    check_part(&a->all);
+    check_part(&a->stages[0].part);
+    check_part(&a->stages[1].part);
+    assert_int_equal(a->all.planned, tasks[0] + tasks[1]);
+    assert_int_equal(a->stages[0].part.first_sends, 3);
+    assert_int_equal(a->stages[0].part.from_store, 0);
+    assert_int_equal(a->stages[0].judges[1].sent, 1);
+    assert_int_equal(a->stages[1].part.first_sends, 1);
+    assert_int_equal(a->stages[1].part.from_store, 2);
+    assert_int_equal(a->stages[1].part.saved_by_lazy_swap, 1);
+    assert_int_equal(a->stages[1].part.not_asked, tasks[1] - 4);
+    assert_int_equal(a->all.sums.sent, 5);
+    assert_int_equal(a->all.retried, 1);
+    assert_int_equal(a->all.foreign, 0);
+    assert_true(a->priced);
+    double usd = (100.0 * (1 + 1 + 2) + 100.0 * 10) / 1e6;
+    assert_true(a->all.sums.cost_usd > usd - 1e-9 && a->all.sums.cost_usd < usd + 1e-9);
+    vq_account_destroy(&a);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_nothing),     CASE(test_each_kind),      CASE(test_lazy_audit_and_store),
-        CASE(test_asked_again), CASE(test_random_ledgers),
+        CASE(test_asked_again), CASE(test_random_ledgers), CASE(test_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

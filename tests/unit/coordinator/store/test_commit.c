@@ -565,6 +565,85 @@ static void test_lent_results(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
 
+/* What is left of another stage: answer and ledger row, nothing else. */
+static void test_result_of_another_stage(void **state)
+{
+    struct fx *fx = *state;
+    fx->plan.stage = 2;
+    struct vq_commit commit;
+    struct vq_result results[3] = {fx_answer(fx, 4, "Model: A"),
+                                   fx_failure(fx, 6, 0, VQ_END_BAD_REQUEST, VQ_OUTCOME_ERROR),
+                                   fx_answer(fx, 8, "Model: A")};
+    results[0].stage = 1;
+    results[0].request.b[9] ^= 1; /* what it asked is not known here, and it is nobody's fault */
+    results[0].task = UINT64_MAX - 3;
+    results[1].stage = 1;
+    results[2].stage = 1; /* the very question of a task of this stage */
+    for (int i = 0; i < 3; i++) {
+        fx_add(fx, &results[i]);
+    }
+    fx_commit(fx, &commit);
+    assert_int_equal(commit.standing_count, 0);
+    assert_int_equal(commit.foreign, 0);
+    assert_true(commit.n > 0);
+    vq_commit_free(&commit);
+    assert_int_equal(fx_known(fx, 6).outcome, VQ_OUTCOME_NONE); /* its failure fails nothing here */
+    assert_int_equal(fx_known(fx, 8).outcome, VQ_OUTCOME_FIRST); /* a look-up finds what was paid */
+    struct vq_view *view = NULL;
+    struct vq_answer answer;
+    assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
+    assert_ok(vq_lookup_answer(view, &results[0].request, &answer, &fx->err), &fx->err);
+    vq_view_end(&view);
+    /* The same again, and the same call: nothing changes. */
+    fx_add(fx, &results[0]);
+    fx_commit(fx, &commit);
+    assert_int_equal(commit.duplicates, 1);
+    vq_commit_free(&commit);
+}
+
+/* A stage of texts: one order, the answer is a text, and nothing is repaired. */
+static void test_a_stage_of_texts(void **state)
+{
+    struct fx *fx = *state;
+    for (int j = 0; j < FX_JUDGES; j++) {
+        vq_asker_init(&fx->askers[j], &fx->judges[j], fx->templates[VQ_TEMPLATE_AS_IS], NULL);
+    }
+    fx->axes[0] = (struct vq_axis){"", "", ""};
+    fx->plan.grid.vibes = 1;
+    fx->plan.kind = VQ_STAGE_TEXT;
+    fx->plan.swap = VQ_SWAP_NONE;
+    struct vq_commit commit;
+    struct vq_result r = fx_answer(fx, 0, "Model: A"); /* which would be a vote elsewhere */
+    r.finish_reason = vq_span_str("length");
+    fx_add(fx, &r);
+    fx_commit(fx, &commit);
+    assert_int_equal(commit.standing_count, 2);
+    assert_int_equal(commit.standing[0].outcome, VQ_OUTCOME_TEXT);
+    assert_int_equal(commit.standing[1].outcome, VQ_OUTCOME_NOT_NEEDED);
+    vq_commit_free(&commit);
+    r = fx_answer(fx, 2, " \n");
+    fx_commit_one(fx, &r);
+    struct vq_known known = fx_known(fx, 2);
+    assert_int_equal(known.outcome, VQ_OUTCOME_UNPARSEABLE);
+    assert_int_equal(known.prior.bytes, 0);
+    r = fx_answer(fx, 4, "I cannot");
+    r.refusal = true;
+    fx_commit_one(fx, &r);
+    assert_int_equal(fx_known(fx, 4).outcome, VQ_OUTCOME_REFUSED);
+    fx_begin_run(fx, true); /* --retry-failed asks again for what is no text */
+    assert_int_equal(fx_known(fx, 0).outcome, VQ_OUTCOME_TEXT);
+    assert_int_equal(fx_known(fx, 2).outcome, VQ_OUTCOME_NONE);
+    assert_int_equal(fx_known(fx, 2).repeat, 1);
+    struct vq_view *view = NULL;
+    struct vq_answer answer;
+    bool repaired;
+    assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
+    assert_ok(vq_lookup_standing(view, &fx->plan, &fx->run, 0, &answer, &repaired, &fx->err),
+              &fx->err);
+    assert_true(!repaired && vq_span_eq(answer.answer, vq_span_str("Model: A")));
+    vq_view_end(&view);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,6 +663,8 @@ int main(void)
         CASE(test_what_does_not_fail_a_task),
         CASE(test_explicit_failure),
         CASE(test_foreign_result),
+        CASE(test_result_of_another_stage),
+        CASE(test_a_stage_of_texts),
         CASE(test_stale_epoch),
         CASE(test_generations),
         CASE(test_runs_share_answers),

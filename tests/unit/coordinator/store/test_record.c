@@ -7,7 +7,8 @@ static const struct vq_span key = {"0123456789abcdefC0123456789abcdef", 33};
 
 static struct vq_call_row sample_row(void)
 {
-    struct vq_call_row row = {.task = UINT64_C(1) << 40,
+    struct vq_call_row row = {.stage = 70000,
+                              .task = UINT64_C(1) << 40,
                               .fence = {3, 4},
                               .judge = 1,
                               .repeat = 2,
@@ -51,6 +52,33 @@ static void test_crc(void **state)
     }
 }
 
+/* A ledger row as it was written before runs had stages. */
+static void test_a_row_without_a_stage(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
+    struct vq_call_row row = sample_row(), back;
+    vq_record_call(&out, key, &row);
+    size_t at = VQ_RECORD_HEAD_BYTES + 4; /* kind, end, outcome, flags; then the stage */
+    memmove(out.at + at, out.at + at + 4, out.bytes - at - 4);
+    out.bytes -= 4;
+    for (char version = 0; version < 4; version++) {
+        out.at[0] = version;
+        uint32_t crc = vq_crc32c(0, key.at, key.bytes);
+        crc = vq_crc32c(crc, out.at, 4);
+        crc = vq_crc32c(crc, out.at + VQ_RECORD_HEAD_BYTES, out.bytes - VQ_RECORD_HEAD_BYTES);
+        for (int i = 0; i < 4; i++) {
+            out.at[4 + i] = (char)(uint8_t)(crc >> (8 * i));
+        }
+        enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
+        assert_int_equal(status, version == 1 ? VQ_OK : version == 2 ? VQ_CORRUPT : VQ_VERSION);
+    }
+    assert_int_equal(back.stage, 0);
+    assert_true(back.task == row.task && vq_span_eq(back.error, row.error));
+    vq_buf_free(&out);
+}
+
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -62,6 +90,7 @@ static void test_round_trip(void **state)
     assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
     assert_true(vq_id_eq(&back.call, &row.call));
     assert_true(vq_hash_eq(&back.request, &row.request));
+    assert_int_equal(back.stage, 70000);
     assert_true(back.task == row.task && back.fence.epoch == 3 && back.fence.n == 4);
     assert_true(back.judge == 1 && back.repeat == 2 && back.tries == 3);
     assert_true(back.kind == row.kind && back.end == row.end && back.outcome == row.outcome);
@@ -190,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crc),
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_a_row_without_a_stage),
         cmocka_unit_test(test_long_names_are_cut),
         cmocka_unit_test(test_damage_is_seen),
         cmocka_unit_test(test_later_version),

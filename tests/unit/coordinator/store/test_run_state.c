@@ -269,6 +269,55 @@ static void test_lost_data(void **unused)
     vq_run_state_destroy(&state);
 }
 
+static bool redis_has(const char *name)
+{
+    char key[96];
+    (void)snprintf(key, sizeof(key), "vibeq:{demo.abcd0000}:%s", name);
+    return strcmp(rx_command(rx, "TYPE", key, NULL), "none") != 0;
+}
+
+/* Redis holds the columns of one stage: the next one begins with a rebuild, and so does an earlier one after that. */
+static void test_stages(void **unused)
+{
+    (void)unused;
+    struct vq_run_state *first = fresh(1, 10, 3);
+    struct vq_run_state *second = NULL;
+    struct vq_owner mine = owner(1);
+    const struct vq_standing one[] = {{1, 1}};
+    assert_int_equal(apply(first, 4, one, 1).status, VQ_OK);
+    assert_true(redis_has("0:0") && redis_has("columns"));
+    assert_ok(vq_run_state_create(rx->loop, rx->redis, "demo", &mine, 1, 6, &second, &rx->err),
+              &rx->err);
+    /* Not one byte of it is taken for the next stage's. */
+    assert_int_equal(apply(second, 5, one, 1).status, VQ_CORRUPT);
+    assert_int_equal(read_all(second, 4).status, VQ_CORRUPT);
+    struct answer a = begin(second, 0, 4);
+    assert_true(a.status == VQ_OK && a.sync == VQ_SYNC_REBUILD);
+    assert_int_equal(begin(second, 0, 5).sync, VQ_SYNC_REBUILD); /* not "one behind" */
+    assert_int_equal(wipe(second).status, VQ_OK);
+    assert_false(redis_has("0:0"));
+    const uint8_t column[6] = {1, 2, 3, 0, 8, 8};
+    assert_int_equal(fill(second, 0, column, 6).status, VQ_OK);
+    assert_int_equal(fill_end(second, 4).status, VQ_OK);
+    assert_int_equal(begin(second, 0, 4).sync, VQ_SYNC_EQUAL);
+    check_column(second, 4, column, 6);
+    assert_int_equal(apply(second, 5, one, 1).status, VQ_OK); /* n goes on */
+    /* A resumed run walks through the first one again. */
+    assert_int_equal(begin(first, 0, 5).sync, VQ_SYNC_REBUILD);
+    assert_int_equal(wipe(first).status, VQ_OK);
+    assert_false(redis_has("1:0"));
+    assert_int_equal(fill_end(first, 5).status, VQ_OK);
+    /* Whoever drops the run drops whatever stage is there. */
+    assert_int_equal(fill(first, 0, column, 6).status, VQ_CORRUPT); /* not being filled */
+    assert_int_equal(apply(first, 6, one, 1).status, VQ_OK);
+    a = (struct answer){0};
+    vq_run_state_drop(second, on_done, &a);
+    assert_int_equal(wait_for(&a).status, VQ_OK);
+    assert_false(redis_has("0:0") || redis_has("columns") || redis_has("tally"));
+    vq_run_state_destroy(&first);
+    vq_run_state_destroy(&second);
+}
+
 /* A script that ended in an error may have done half of its work. */
 static void test_refused_by_redis(void **unused)
 {
@@ -447,14 +496,9 @@ static int empty(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_life),
-        CASE(test_begin),
-        CASE(test_two_coordinators),
-        CASE(test_lost_data),
-        CASE(test_refused_by_redis),
-        CASE(test_blocks),
-        CASE(test_drop),
-        CASE(test_destroyed_in_flight),
+        CASE(test_life),         CASE(test_begin),  CASE(test_two_coordinators),
+        CASE(test_lost_data),    CASE(test_stages), CASE(test_refused_by_redis),
+        CASE(test_blocks),       CASE(test_drop),   CASE(test_destroyed_in_flight),
         CASE(test_redis_killed),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

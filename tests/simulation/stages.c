@@ -1,0 +1,205 @@
+/* The stages of the simulated run: each with its own questions, grid, judges and SPEC, over one store. Later stages share
+ * questions with earlier ones, as a vibe that is ranked again does. Going on from one to the next, and back to the first after
+ * a start of the coordinator. */
+#include "tests/simulation/sim.h"
+
+#include "common/base/alloc.h"
+
+#include <stdio.h>
+
+static const struct {
+    enum vq_template_kind asked;
+    bool repairs;
+} kinds[VQ_STAGE__COUNT] = {
+    [VQ_STAGE_RANK] = {VQ_TEMPLATE_JUDGE, true},
+    [VQ_STAGE_PREFER] = {VQ_TEMPLATE_PREFERENCE, true},
+    [VQ_STAGE_TEXT] = {VQ_TEMPLATE_AS_IS, false},
+    [VQ_STAGE_EMBED] = {VQ_TEMPLATE_AS_IS, false},
+};
+
+/* ---- questions ---- */
+
+void sim_request_of(const struct sim *s, uint32_t stage, uint64_t task, uint32_t repeat,
+                    struct vq_hash *ret_hash)
+{
+    const struct sim_stage *st = &s->stages[stage];
+    struct vq_cell cell = vq_grid_cell(&st->grid, task);
+    vq_request_hash(&st->askers[cell.judge], &s->ids[cell.sample], &st->axes[cell.vibe], cell.order,
+                    repeat, ret_hash);
+}
+
+static void request_of(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret_hash)
+{
+    const struct sim *s = ctx;
+    sim_request_of(s, s->stage, task, repeat, ret_hash);
+}
+
+static void repair_of(void *ctx, uint64_t task, const struct vq_hash *of, struct vq_span answer,
+                      struct vq_hash *ret_hash)
+{
+    const struct sim *s = ctx;
+    const struct sim_stage *st = &s->stages[s->stage];
+    struct vq_cell cell = vq_grid_cell(&st->grid, task);
+    if (st->repairer == NULL) {
+        *ret_hash = (struct vq_hash){{1}};
+        return;
+    }
+    vq_repair_hash(&st->askers[cell.judge], of, answer, ret_hash);
+}
+
+/* ---- making them ---- */
+
+static void make_spec(struct sim *s, struct sim_stage *st)
+{
+    struct vq_span asked = vq_template_builtin(kinds[st->kind].asked);
+    struct vq_span repair = st->repair ? vq_template_builtin(VQ_TEMPLATE_REPAIR) : vq_span("", 0);
+    VQ_ASSERT(vq_template_parse(kinds[st->kind].asked, asked, "asked", &st->asked, NULL) == VQ_OK);
+    VQ_ASSERT(!st->repair || vq_template_parse(VQ_TEMPLATE_REPAIR, repair, "repair", &st->repairer,
+                                               NULL) == VQ_OK);
+    struct vq_spec_judge judges[SIM_JUDGES_MAX];
+    struct vq_spec_axis axes[SIM_AXES_MAX];
+    for (uint32_t i = 0; i < st->grid.judges; i++) {
+        const struct vq_judge *j = &s->judges[i];
+        vq_asker_init(&st->askers[i], j, st->asked, st->repairer);
+        judges[i] = (struct vq_spec_judge){.name = vq_span_str(j->name),
+                                           .model = vq_span_str(j->model),
+                                           .dialect = vq_span_str(j->dialect),
+                                           .base_url = vq_span_str(j->identity),
+                                           .identity = vq_span_str(j->identity),
+                                           .max_tokens_field = vq_span_str(j->max_tokens_field),
+                                           .max_tokens = j->max_tokens,
+                                           .seed = j->seed,
+                                           .tries_max = 4,
+                                           .connect_timeout_ms = 1000,
+                                           .first_byte_timeout_ms = 10000,
+                                           .total_timeout_ms = 60000};
+        st->judges[i] =
+            (struct vq_coord_judge){.name = j->name, .concurrency = (uint32_t)sim_between(s, 1, 4)};
+    }
+    for (uint32_t i = 0; i < st->grid.vibes; i++) {
+        axes[i] = (struct vq_spec_axis){vq_span_str(st->axes[i].name), vq_span_str(st->axes[i].low),
+                                        vq_span_str(st->axes[i].high)};
+    }
+    struct vq_spec spec = {.kind = (uint8_t)st->kind,
+                           .stage = (uint32_t)(st - s->stages),
+                           .judge_template = asked,
+                           .repair_template = repair,
+                           .lazy_swap = st->swap == VQ_SWAP_LAZY,
+                           .axes = axes,
+                           .axes_count = st->grid.vibes,
+                           .judges = judges,
+                           .judges_count = st->grid.judges};
+    vq_buf_init(&st->spec, 1u << 20);
+    VQ_ASSERT(vq_spec_encode(&spec, &st->spec) == VQ_OK);
+    vq_hash_of("vq-spec", vq_buf_span(&st->spec), &st->spec_hash);
+}
+
+/* Draws that are functions of the question, as in the store: the same question is audited, and first, in each stage. */
+static void make_plan(struct sim *s, struct sim_stage *st)
+{
+    uint32_t stage = (uint32_t)(st - s->stages);
+    uint64_t tasks = vq_grid_tasks(&st->grid);
+    st->audited = vq_alloc((size_t)tasks / 2, 1);
+    st->first = vq_alloc((size_t)vq_grid_shards(&st->grid), 1);
+    st->leased = vq_alloc((size_t)tasks, sizeof(*st->leased));
+    st->settled_ns = vq_alloc((size_t)tasks, sizeof(*st->settled_ns));
+    st->looked_ns = vq_alloc((size_t)vq_grid_shards(&st->grid), sizeof(*st->looked_ns));
+    st->poison = vq_alloc((size_t)tasks, sizeof(*st->poison));
+    VQ_ASSERT(st->audited != NULL && st->first != NULL && st->leased != NULL &&
+              st->settled_ns != NULL && st->looked_ns != NULL && st->poison != NULL);
+    for (uint64_t cell = 0; cell < tasks / 2; cell++) {
+        struct vq_hash hash;
+        sim_request_of(s, stage, 2 * cell, 0, &hash);
+        st->audited[cell] = st->swap == VQ_SWAP_LAZY && (uint8_t)(hash.b[20] ^ s->draw) < 38;
+    }
+    for (uint64_t shard = 0; shard < vq_grid_shards(&st->grid); shard++) {
+        uint64_t sample = shard / st->grid.judges;
+        const struct vq_judge *judge = &s->judges[shard % st->grid.judges];
+        st->first[shard] =
+            st->swap == VQ_SWAP_NONE ? 0 : (uint8_t)vq_first_order(&s->ids[sample], judge);
+    }
+    for (int64_t n = sim_chance(s, 0.15) ? sim_between(s, 1, 2) : 0; n > 0; n--) {
+        st->poison[vq_rng_below(&s->rng, tasks)] = true;
+    }
+}
+
+static void make_stage(struct sim *s, uint32_t n)
+{
+    struct sim_stage *st = &s->stages[n];
+    double kind = vq_rng_unit(&s->rng);
+    st->kind = n == 0 || kind < 0.5 ? VQ_STAGE_RANK : kind < 0.7 ? VQ_STAGE_PREFER : VQ_STAGE_TEXT;
+    bool vibes = st->kind == VQ_STAGE_RANK;
+    st->grid = (struct vq_grid){.samples = (uint32_t)sim_between(s, 1, n == 0 ? 12 : 6),
+                                .judges = (uint32_t)sim_between(s, 1, 3),
+                                .vibes = vibes ? (uint32_t)sim_between(s, 1, 4) : 1};
+    st->axes = &s->axes[!vibes ? SIM_AXES_MAX : n == 0 ? 0 : sim_between(s, 0, 4)];
+    st->swap = st->kind == VQ_STAGE_TEXT ? VQ_SWAP_NONE : s->swap;
+    st->repair = s->repair && kinds[st->kind].repairs;
+    make_spec(s, st);
+    make_plan(s, st);
+}
+
+void sim_stages_make(struct sim *s)
+{
+    uint64_t tasks_max = 0;
+    s->stages_count = sim_chance(s, 0.5) ? 1 : (uint32_t)sim_between(s, 2, SIM_STAGES_MAX);
+    for (uint32_t n = 0; n < s->stages_count; n++) {
+        make_stage(s, n);
+        uint64_t tasks = vq_grid_tasks(&s->stages[n].grid);
+        tasks_max = tasks > tasks_max ? tasks : tasks_max;
+    }
+    s->store.repeat_max = sim_chance(s, 0.2) ? 1 : 0;
+    s->store.ctx = s;
+    s->store.request_of = request_of;
+    s->store.repair_of = repair_of;
+    sim_store_init(&s->store, tasks_max);
+    sim_stage_enter(s, 0);
+}
+
+void sim_stages_free(struct sim *s)
+{
+    for (uint32_t n = 0; n < s->stages_count; n++) {
+        struct sim_stage *st = &s->stages[n];
+        vq_template_destroy(&st->asked);
+        vq_template_destroy(&st->repairer);
+        vq_buf_free(&st->spec);
+        vq_free(st->audited);
+        vq_free(st->first);
+        vq_free(st->leased);
+        vq_free(st->settled_ns);
+        vq_free(st->looked_ns);
+        vq_free(st->poison);
+    }
+}
+
+/* ---- going on ---- */
+
+void sim_stage_look(struct sim *s, uint32_t n)
+{
+    const struct sim_stage *st = &s->stages[n];
+    s->stage = n;
+    s->store.kind = st->kind;
+    s->store.stage = n;
+    s->store.grid = st->grid;
+    s->store.swap = st->swap;
+    s->store.repair = st->repair;
+    s->store.audited = st->audited;
+    s->store.first = st->first;
+}
+
+void sim_stage_enter(struct sim *s, uint32_t n)
+{
+    struct sim_stage *st = &s->stages[n];
+    sim_stage_look(s, n);
+    s->params.stage = n;
+    s->params.more = n + 1 < s->stages_count;
+    s->params.grid = st->grid;
+    s->params.judges = st->judges;
+    s->params.spec = st->spec_hash;
+    memset(st->settled_ns, 0, (size_t)vq_grid_tasks(&st->grid) * sizeof(*st->settled_ns));
+    if (s->coord.redis_away) {
+        s->store.column_commits = UINT64_MAX; /* rebuilt with the first commit */
+    } else {
+        sim_store_rebuild_redis(&s->store);
+    }
+}

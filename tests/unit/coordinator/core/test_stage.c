@@ -1,0 +1,237 @@
+/* A stage among others: what workers still have of another one, the end of a stage that is not the last, and what the next
+ * core takes over. */
+#include "rig.h"
+
+/* Both orders of the one question. */
+static void finish(struct rig *r, uint64_t session, uint64_t peer, struct vq_fence fence)
+{
+    struct rig_said lease = {.fence = fence};
+    struct vq_result results[2] = {rig_answer(r, &lease, 0, "Model: A"),
+                                   rig_answer(r, &lease, 1, "Model: A")};
+    rig_results(r, peer, session, results, 2);
+}
+
+/* One question in both orders, of stage n. */
+static void begin(struct rig *r, uint32_t stage, bool more)
+{
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    r->params.stage = r->store.stage = stage;
+    r->params.more = more;
+    r->store.swap = VQ_SWAP_BOTH;
+    rig_start(r);
+}
+
+static void sessions_and_fences_begin_above_the_last_stage(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 3, true);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    assert_int_equal(session >> VQ_COORD_STAGE_BITS, 3);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_LEASE)->fence.n >> VQ_COORD_STAGE_BITS, 3);
+}
+
+static void a_result_of_another_stage_is_recorded_and_settles_nothing(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 3, true);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    struct rig_said *lease = rig_last(r, 7, VQ_MSG_LEASE);
+    struct vq_result late[2] = {rig_answer(r, lease, 0, "Model: A"),
+                                rig_answer(r, lease, 0, "Model: A")};
+    late[0].stage = 2; /* the same numbers, fence and all */
+    late[1].stage = 9;
+    late[1].task = 1000000; /* of a grid that is not known here */
+    late[1].shard = 77;
+    late[1].judge = 200;
+    late[1].request.b[9] ^= 1; /* nobody's fault */
+    rig_results(r, 7, session, late, 2);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_ACK)->count, 2);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_BYE), 0);
+    assert_non_null(sim_store_row(&r->store, &late[0].call));
+    assert_non_null(sim_store_row(&r->store, &late[1].call));
+    assert_int_equal(r->store.foreign, 0);
+    struct vq_coord_status status = rig_status(r);
+    assert_int_equal(status.all.state[VQ_TASK_LEASED], 1); /* the probe is still out */
+    assert_int_equal(status.elsewhere, 2);
+    assert_int_equal(status.all.calls, 2);
+    struct vq_coord_judge_status judge;
+    vq_coord_judge_fill(r->c, 0, &judge);
+    assert_int_equal(judge.counts.calls, 0);
+    /* again: committed already */
+    rig_results(r, 7, session, late, 2);
+    assert_int_equal(rig_status(r).repeated, 2);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 2);
+}
+
+static void many_results_of_another_stage_do_not_stop_the_run(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 1, true);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    for (uint32_t i = 0; i < 3 * VQ_COORD_UNSETTLED_MAX; i++) {
+        struct vq_result late = rig_answer(r, rig_last(r, 7, VQ_MSG_LEASE), 0, "Model: A");
+        late.stage = 0;
+        rig_results(r, 7, session, &late, 1);
+    }
+    assert_int_equal(r->stopped, 0);
+    assert_int_equal(rig_status(r).elsewhere, 3 * VQ_COORD_UNSETTLED_MAX);
+}
+
+static void what_is_held_of_another_stage_reserves_nothing(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 2, true);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct vq_held_lease lease = {.shard = 99, .fence = {5, 4}, .stage = 1};
+    struct vq_held_call calls[2] = {{.call = {{1}}, .task = 0, .stage = 1},
+                                    {.call = {{2}}, .task = 12345, .stage = 0}};
+    rig_list(r, 7, session, VQ_MSG_HELD, &lease, 1, calls, 2);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->code, VQ_CANCEL_STALE);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->shard, 99);
+    assert_int_equal(rig_status(r).calls_reserved, 0);
+    rig_credit(r, 7, session, 0, 8, VQ_POOL_OPEN);
+    assert_int_equal(rig_lease(r, 0)->shard, 0); /* though "task 0" is listed */
+    struct vq_msg cancel = {.type = VQ_MSG_CANCEL,
+                            .u.cancel = {.session = session,
+                                         .shard = 0,
+                                         .fence = rig_lease(r, 0)->fence,
+                                         .reason = VQ_CANCEL_RETURNED,
+                                         .stage = 1}};
+    rig_tell(r, 7, &cancel);
+    assert_int_equal(rig_status(r).leased_shards, 1);
+}
+
+static void spools_may_hold_other_stages(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 1, true);
+    struct rig_said lease = {.fence = {5, 1}};
+    struct vq_result results[2] = {rig_answer(r, &lease, 1, "Model: A"),
+                                   rig_answer(r, &lease, 1, "Model: A")};
+    results[0].stage = 0;
+    results[0].task = results[0].shard = UINT64_MAX - 1;
+    results[1].stage = 2;
+    results[1].end = VQ_END_UNKNOWN;
+    size_t taken;
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results, 2, r->now_ns, &taken),
+                     VQ_OK);
+    assert_int_equal(taken, 2);
+    rig_pull(r);
+    assert_int_equal(sim_store_row(&r->store, &results[0].call)->end, VQ_END_ANSWER);
+    assert_int_equal(sim_store_row(&r->store, &results[1].call)->end, VQ_END_UNKNOWN);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NONE);
+}
+
+static void the_end_of_a_stage_and_of_the_last_one(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 0, true);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    assert_int_equal(r->finished, 1);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_STAGE);
+    /* who speaks meanwhile is told, a HELLO waits */
+    rig_mark(r);
+    rig_beat(r, 8, 1, NULL);
+    assert_int_equal(rig_last(r, 8, VQ_MSG_BYE)->code, VQ_BYE_STAGE);
+    struct vq_msg hello = {
+        .type = VQ_MSG_HELLO,
+        .u.hello = {
+            .worker = rig_worker(1), .stamp_ns = 5, .name = vq_span_str("ann"), .local = 1}};
+    rig_tell(r, 7, &hello);
+    hello.u.hello.stamp_ns = 6; /* said again */
+    rig_tell(r, 7, &hello);
+    hello.u.hello.worker = rig_worker(2);
+    hello.u.hello.name = vq_span_str("bob");
+    rig_tell(r, 9, &hello);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_WELCOME) + rig_count(r, 7, VQ_MSG_BYE), 0);
+    struct vq_coord *before = r->c;
+    r->params.stage = r->store.stage = 1;
+    r->params.more = false;
+    struct vq_error err = {""};
+    assert_int_equal(vq_coord_create(&r->params, r->now_ns, &r->c, &err), VQ_OK);
+    assert_int_equal(vq_coord_hand_over(before, r->c, r->now_ns), VQ_OK);
+    vq_coord_destroy(&before);
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_WELCOME), 1);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_WELCOME)->stamp_ns, 6);
+    assert_int_equal(rig_count(r, 9, VQ_MSG_WELCOME), 1);
+    struct vq_coord_worker_status worker;
+    assert_true(vq_coord_worker_fill(r->c, 1, &worker));
+    assert_string_equal(worker.name, "bob");
+    /* the store has all of it: finished at once, and this was the last */
+    rig_pull(r);
+    assert_int_equal(r->finished, 2);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_DONE);
+}
+
+/* A worker of a start that had come further lists what it has of a later stage. */
+static void calls_of_a_later_stage_are_waited_for(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 0, true);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct vq_held_call call = {.call = {{1}}, .task = 0, .stage = 1};
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, &call, 1);
+    rig_credit(r, 7, session, 0, 8, VQ_POOL_OPEN);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    assert_int_equal(r->finished, 1);
+    struct vq_coord *before = r->c;
+    r->params.stage = r->store.stage = 1;
+    r->params.wait_ns = 0; /* all that is left of the start's own wait */
+    struct vq_error err = {""};
+    assert_int_equal(vq_coord_create(&r->params, r->now_ns, &r->c, &err), VQ_OK);
+    assert_int_equal(vq_coord_hand_over(before, r->c, r->now_ns), VQ_OK);
+    vq_coord_destroy(&before);
+    assert_int_equal(rig_status(r).stage, VQ_COORD_WAITING);
+    assert_int_equal(rig_status(r).wait_until_ns, r->now_ns + r->params.term_ns);
+}
+
+/* The loop was busy for long, and nobody was heard meanwhile. */
+static enum vq_coord_stage after_long_thought(struct rig *r, bool waits)
+{
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    r->params.more = true;
+    r->params.wait_ns = waits ? r->params.term_ns : 0;
+    r->store.swap = VQ_SWAP_BOTH;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    finish(r, session, 7, (struct vq_fence){4, 1}); /* of an earlier start */
+    assert_int_equal(r->finished, 1);
+    r->now_ns += 5 * r->params.term_ns;
+    struct vq_coord *before = r->c;
+    struct vq_error err = {""};
+    r->params.stage = r->store.stage = 1;
+    r->params.wait_ns = 0;
+    assert_int_equal(vq_coord_create(&r->params, r->now_ns, &r->c, &err), VQ_OK);
+    assert_int_equal(vq_coord_hand_over(before, r->c, r->now_ns), VQ_OK);
+    vq_coord_destroy(&before);
+    return rig_status(r).stage;
+}
+
+static void long_thought_costs_a_wait_only_where_something_may_be_out(void **state)
+{
+    struct rig *r = *state;
+    assert_int_equal(after_long_thought(r, false), VQ_COORD_RUNNING);
+    assert_int_equal(after_long_thought(r, true), VQ_COORD_WAITING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+        T(sessions_and_fences_begin_above_the_last_stage),
+        T(a_result_of_another_stage_is_recorded_and_settles_nothing),
+        T(many_results_of_another_stage_do_not_stop_the_run),
+        T(what_is_held_of_another_stage_reserves_nothing),
+        T(spools_may_hold_other_stages),
+        T(the_end_of_a_stage_and_of_the_last_one),
+        T(calls_of_a_later_stage_are_waited_for),
+        T(long_thought_costs_a_wait_only_where_something_may_be_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
