@@ -268,12 +268,31 @@ static bool read_calls(const struct vq_results *of, struct vq_report_calls *ret_
     return true;
 }
 
+/* The numbers of the preset vibes, where they were scored beside the discovered ones; else *ret_presets stays NULL. */
+static enum vq_status compute_presets(const struct vq_method_result *method,
+                                      const struct vq_report_input *r,
+                                      struct vq_vibecheck **ret_presets, struct vq_error *err)
+{
+    if (method == NULL || method->preset_outcomes == NULL) {
+        return VQ_OK;
+    }
+    struct vq_vibecheck_input in = *r->in;
+    in.grid.vibes = method->preset_axes_count;
+    in.axes = method->preset_axes;
+    in.outcomes = method->preset_outcomes;
+    in.stopped_early = NULL;
+    return vq_vibecheck_compute(&in, ret_presets, err);
+}
+
 static enum vq_status write_page(struct whole *w, const struct vq_report_input *r,
                                  struct vq_error *err)
 {
     struct vq_report_calls calls;
     bool discovered = w->of->job->config->method == VQ_METHOD_DISCOVER;
+    struct vq_vibecheck *presets = NULL;
+    VQ_TRY(compute_presets(discovered ? w->method : NULL, r, &presets, err));
     struct vq_report_story story = {.method = discovered ? w->method : NULL,
+                                    .presets = presets,
                                     .calls = read_calls(w->of, &calls) ? &calls : NULL,
                                     .answer = standing_answer,
                                     .answer_ctx = w};
@@ -287,6 +306,7 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
         status = vq_run_dir_write(w->of->dir, path, vq_buf_span(&out), true, err);
     }
     vq_buf_free(&out);
+    vq_vibecheck_destroy(&presets);
     return status;
 }
 

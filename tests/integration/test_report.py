@@ -262,6 +262,25 @@ class Report(Case):
         self.assertIn("Marked <i>up</i>", self.browser.run("document.getElementById('table').innerText"))
         self.quiet(url)
 
+    def test_how_vibes_were_found_is_told(self):
+        for end in ("csv", "yaml"):
+            (self.dir / f"friendly-vs-terse.{end}").write_text(EXAMPLE.with_suffix(f".{end}").read_text())
+        method = {"method": "discover", "vibecheck.d": 10, "vibecheck.min_misclassified": 3, "vibecheck.iterations": 2,
+                  "vibecheck.compare_presets": "true", "report.by": "category"}
+        self.vibeq("run", "friendly-vs-terse.yaml", "--name", "found", *[word for key, value in method.items() for word in ("--set", f"{key}={value}")], code=DONE)
+        url = self.url("found")
+        self.browser.open(url)
+        self.quiet(url)
+        kept = [v["name"] for v in self.results("found")["vibes"] if v["kept"]]
+        story = self.browser.run("document.getElementById('story').innerText")
+        for name in kept:
+            self.assertIn(name, story)
+        self.assertIn("It stopped:", story)
+        self.assertGreaterEqual(self.browser.run("document.querySelectorAll('#story tbody tr').length"), 1)
+        self.assertEqual(self.browser.run("document.querySelectorAll('#presets details tbody tr').length"), 10)
+        self.assertEqual(self.browser.run("document.querySelectorAll('#groups tbody tr').length"), 9)
+        self.assertIn("Discovered in at most 2 iterations", self.browser.run("document.getElementById('methods').innerText"))
+
     def test_the_policy_refuses_what_is_not_ours(self):
         url = self.demo()
         self.browser.open(url)
