@@ -162,10 +162,13 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     static const char *const cv[] = {"log_loss", "paper", "sklearn_folds"};
     static const char *const estimators[] = {"l2", "elasticnet", "lasso", "legacy_bootstrap"};
     static const char *const p_values[] = {"bootstrap", "wald_approximate"};
+    static const char *const methods[] = {[VQ_METHOD_PRESET] = "preset",
+                                          [VQ_METHOD_VIBES] = "vibes",
+                                          [VQ_METHOD_DISCOVER] = "discover"};
     const struct vq_config *c = r->config;
     vq_json_key(j, "settings");
     vq_json_object(j);
-    text(j, "method", c->method == VQ_METHOD_PRESET ? "preset" : "vibes");
+    text(j, "method", methods[c->method]);
     count(j, "seed", c->seed);
     text(j, "pair_rule", rules[c->judging.pair_rule]);
     boolean(j, "repair", c->judging.repair);

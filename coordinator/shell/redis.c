@@ -181,7 +181,7 @@ static enum vq_status connect_client(struct vq_run *run, struct vq_error *err)
 enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err)
 {
     struct vq_run_redis *r = &run->redis;
-    r->phase = VQ_PHASE_SYNCING; /* a check that is under way is of no interest any more */
+    set_phase(run, VQ_PHASE_SYNCING); /* a check that is under way is of no interest any more */
     vq_run_state_destroy(&r->state);
     VQ_TRY(open_state(run, err));
     if (vq_redis_is_up(r->client)) {

@@ -1,0 +1,119 @@
+"""What the tests of whole runs share: a configuration that discovers, the stages of a run as its accounting and the endpoint saw them, and a
+proxy between a run and its endpoint that keeps what was asked and may reword what was answered."""
+import http.client
+import http.server
+import json
+import threading
+
+from planted_texts import feature_of
+from vqtest import DONE, Case
+
+# the terms of the call-count formula, by the stages that they are made of
+TERMS = {"discovery": ("discover", "differences", "formalise differences"), "reduction": ("summarise", "formalise summaries", "simplify", "reduce"),
+         "dedup": ("dedup",), "train": ("rank",), "test": ("test",), "preference": ("prefer",), "embedding": ("embed", "embed proposals"),
+         "types": ("question types",), "presets": ("presets",)}
+
+
+def term_of(stage):
+    name = stage.split(",")[0].rstrip("0123456789").strip()
+    return next(term for term, stages in TERMS.items() if name in stages)
+
+
+class Between:
+    """A proxy: bodies in `asked`; change(question, text) gives the text that arrives instead of an answer's."""
+
+    def __init__(self, url, change=None):
+        host = url.split("/")[2]
+        self.asked = []
+        between = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self):
+                super().setup()
+                self.upstream = http.client.HTTPConnection(host)
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                between.asked.append(body.decode())
+                headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "content-length")}
+                self.upstream.request("POST", self.path, body, headers)
+                response = self.upstream.getresponse()
+                answer = response.read()
+                if change is not None and response.status == 200 and self.path.endswith("/chat/completions"):
+                    whole = json.loads(answer)
+                    message = whole["choices"][0]["message"]
+                    message["content"] = change(json.loads(body), message["content"])
+                    answer = json.dumps(whole).encode()
+                self.send_response(response.status)
+                self.send_header("Content-Type", response.getheader("Content-Type", "application/json"))
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *words):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 64
+
+            def handle_error(self, *words):  # a connection that ended
+                pass
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Discover(Case):
+    def between(self, url, change=None):
+        proxy = Between(url, change)
+        self.servers.append(proxy)
+        return proxy
+
+    def discover(self, url=None, judges=2, name="discover.yaml", **keys):
+        """Writes a configuration over data.csv; other keys are `section__key=value` or `key=value`."""
+        endpoint = f", base_url: {url}, identity: the-test, concurrency: {keys.pop('concurrency', 16)}" if url else ""
+        lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: discover", "judges:"]
+        lines += [f"  - {{model: {model}{endpoint}}}" for model in ("offline-a", "offline-b", "offline-c")[:judges]]
+        if url and "embedder" not in keys:
+            lines += [f"embedder: {{model: offline-embed{endpoint}}}"]
+        sections = {"vibecheck": {"d": 12, "batch": 4, "iterations": 2, "min_misclassified": 1}}
+        for key, value in keys.items():
+            section, _, key = key.rpartition("__")
+            if section:
+                sections.setdefault(section, {})[key] = value
+            else:
+                lines += [f"{key}: {value}"]
+        for section, values in sections.items():
+            lines += [f"{section}: {{{', '.join(f'{k}: {v}' for k, v in values.items())}}}"]
+        (self.dir / name).write_text("\n".join(lines) + "\n")
+        return name
+
+    def run_it(self, name="r", *words, config="discover.yaml", code=DONE, **more):
+        return self.vibeq("run", config, "--name", name, *words, code=code, **more)
+
+    def stages(self, run):
+        return json.loads((self.dir / "runs" / run / "accounting.json").read_text())["stages"]
+
+    def planned(self, run):
+        """Planned calls by term of the formula."""
+        total = {}
+        for stage in self.stages(run):
+            term = term_of(stage["name"])
+            total[term] = total.get(term, 0) + stage["planned"]
+        return total
+
+    def vibes(self, run):
+        return {v["name"]: v for v in self.results(run)["vibes"]}
+
+    @staticmethod
+    def feature(vibe):
+        return feature_of(f"{vibe['name']}: {vibe['low']} {vibe['high']}")
