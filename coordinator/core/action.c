@@ -195,7 +195,7 @@ static bool out_grant(struct vq_coord *c, struct vq_coord_session *s, struct vq_
 {
     s->grants++;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        c->slices[j] = c->lanes[j].slice;
+        vq_coord_slice_fill(c, s, j, &c->slices[j]);
         c->slices[j].n = s->grants;
     }
     send_of(ret, s, VQ_MSG_GRANT)->u.grant = (struct vq_msg_grant){

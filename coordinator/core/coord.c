@@ -48,7 +48,7 @@ static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_jud
         if (lane->name == NULL) {
             return VQ_NOMEM;
         }
-        lane->slice = (struct vq_slice){.judge = j,
+        lane->limit = (struct vq_slice){.judge = j,
                                         .concurrency = judges[j].concurrency == 0
                                                            ? VQ_COORD_CONCURRENCY_DEFAULT
                                                            : judges[j].concurrency,
@@ -210,7 +210,8 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
         return VQ_OK;
     }
     VQ_TRY(vq_coord_calls_expire(c)); /* while it is known whose they are */
-    return sessions_expire(c);
+    VQ_TRY(sessions_expire(c));
+    return vq_coord_slices_tick(c);
 }
 
 static int64_t earlier(int64_t a_ns, int64_t b_ns)

@@ -27,7 +27,7 @@ struct vq_coord;
 
 struct vq_coord_judge {
     const char *name; /* for people; copied */
-    /* One worker's slice of the judge's limits, as GRANT carries it; the shell divides by the local workers. */
+    /* The judge's limits, which all workers of the run share: the sum of their slices never exceeds them. */
     uint32_t concurrency;       /* 0: VQ_COORD_CONCURRENCY_DEFAULT */
     double requests_per_minute; /* 0: unknown */
     double tokens_per_minute;   /* 0: unknown */
@@ -53,6 +53,7 @@ struct vq_coord_params {
                         0: a first start, or one after a clean stop */
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
+    uint32_t workers; /* local ones that will come: shares are kept for them */
     uint64_t
         scout_seed; /* in which order samples are looked up; runs that differ in it do not walk in step. 0: as they are */
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
@@ -295,6 +296,8 @@ struct vq_coord_worker_status {
     uint64_t results;    /* received in this session */
     bool draining;
 };
+/* Calls in flight that this worker may have of a judge: as it was granted last, or before if it may not know that yet. */
+uint32_t vq_coord_slice_in_force(const struct vq_coord *c, uint32_t index, uint32_t judge);
 /* The sessions, in no order: index 0 .. count - 1; valid until the next event. Returns false past the end. */
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                           struct vq_coord_worker_status *ret_worker);

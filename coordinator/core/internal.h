@@ -2,7 +2,8 @@
  *
  *     coord.c    create, destroy, the public events, timers
  *     message.c  a peer's message -> the right function; what breaks a rule
- *     session.c  sessions, credit, pools, grants
+ *     session.c  sessions, credit, pools
+ *     slice.c    each worker's part of the judges' limits
  *     shard.c    shards in memory, the scout, look-ups, what is ready
  *     lease.c    leases: who gets a shard, renewal, the end
  *     call.c     calls: reserved, received, committed
@@ -112,6 +113,8 @@ struct vq_coord_use { /* a sample in a session */
 struct vq_coord_pool {           /* what a worker says of one judge */
     struct vq_coord_link hungry; /* in its judge's list while it can take a lease */
     uint32_t credit, held;
+    uint32_t slice, slice_before; /* granted; what it may go by until slice_until_ns */
+    int64_t slice_until_ns;
     uint8_t state; /* enum vq_pool_state */
     bool said;
     char *text; /* owned; NULL: none */
@@ -149,8 +152,8 @@ struct vq_coord_session {
 
 struct vq_coord_lane { /* a judge */
     char *name;
-    struct vq_slice slice;
-    uint32_t cursor; /* how many samples the scout has passed */
+    struct vq_slice limit; /* of all workers together */
+    uint32_t cursor;       /* how many samples the scout has passed */
     struct vq_coord_link again, ready, hungry;
     uint32_t ready_count, leased_count, lookups;
     uint64_t open; /* tasks not terminal */
@@ -238,6 +241,7 @@ struct vq_coord {
 
     struct vq_coord_table shards, calls, peers, workers, uses;
     size_t leases;
+    int64_t slices_due_ns;       /* a lowered slice is out of force then; 0: none */
     uint64_t out;                /* slots OUT of all shards: each may send a result */
     uint32_t lease_turn;         /* the judge that is served first, the next time */
     struct vq_coord_link listed; /* calls by when they were listed last */
@@ -331,6 +335,12 @@ enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer,
 enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
                                const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
 void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s);
+/* slice.c: the slice of judge j that goes into the GRANT which is being made. */
+void vq_coord_slice_fill(struct vq_coord *c, struct vq_coord_session *s, uint32_t j,
+                         struct vq_slice *ret_slice);
+/* Shares have changed: everybody is granted anew. */
+enum vq_status vq_coord_grant_all(struct vq_coord *c) VQ_WARN_UNUSED;
+enum vq_status vq_coord_slices_tick(struct vq_coord *c) VQ_WARN_UNUSED;
 void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_pool *pool);
 void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
 enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;

@@ -38,6 +38,8 @@
 #define VQ_COORD_CONCURRENCY_DEFAULT 16u
 #define VQ_COORD_GRANT_HEARTBEATS                                                                  \
     4u /* so often is GRANT said again; its worker answers with CREDIT: either may have been lost */
+#define VQ_COORD_GRANT_ALL_MAX                                                                     \
+    64u /* so many workers hear of new slices at once; more of them at their next GRANT */
 #define VQ_COORD_LINGER_TERMS   1 /* all settled, calls still out: terms to wait for their results */
 #define VQ_COORD_NOTES_MAX      64u /* notes that wait to be taken; more are counted and dropped */
 #define VQ_COORD_TEXT_BYTES_MAX 512u

@@ -139,8 +139,9 @@ static enum vq_status first_held(struct vq_coord *c, struct vq_coord_session *s)
         }
     }
     vq_coord_hungry_all(c, s);
-    return vq_coord_say(
-        c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id});
+    VQ_TRY(vq_coord_say(
+        c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id}));
+    return vq_coord_grant_all(c);
 }
 
 static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,

@@ -254,6 +254,11 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
     enum vq_status status = VQ_OK;
     if (old != NULL) { /* the same worker: what it held goes on, unless its HELD says otherwise */
         status = vq_coord_lease_move(c, old, s);
+        for (uint32_t j = 0; j < c->params.grid.judges; j++) { /* it goes by these for now */
+            s->pools[j].slice = old->pools[j].slice;
+            s->pools[j].slice_before = old->pools[j].slice_before;
+            s->pools[j].slice_until_ns = old->pools[j].slice_until_ns;
+        }
         uint64_t old_peer = old->peer;
         uint64_t old_id = old->id;
         session_unlink(c, old);
@@ -324,7 +329,7 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
     VQ_TRY(vq_coord_say(
         c, (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));
     session_unlink(c, s);
-    return VQ_OK;
+    return vq_coord_grant_all(c);
 }
 
 /* ---- judges that nobody can call ---- */

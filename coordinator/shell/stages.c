@@ -28,7 +28,6 @@ static int64_t wait_left_ns(const struct vq_run *run)
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 {
     const struct vq_cast *cast = run->asking->cast;
-    uint32_t share = run->options->workers > 0 ? run->options->workers : 1;
     struct vq_coord_judge *judges = vq_alloc(cast->count, sizeof(*judges));
     if (judges == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
@@ -36,9 +35,9 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
     for (uint32_t i = 0; i < cast->count; i++) {
         const struct vq_conf_judge *j = &cast->conf[i];
         judges[i] = (struct vq_coord_judge){.name = j->name,
-                                            .concurrency = vq_machine_share(j, share),
-                                            .requests_per_minute = j->requests_per_minute / share,
-                                            .tokens_per_minute = j->tokens_per_minute / share};
+                                            .concurrency = vq_machine_share(j, 1),
+                                            .requests_per_minute = j->requests_per_minute,
+                                            .tokens_per_minute = j->tokens_per_minute};
     }
     uint64_t scout_seed; /* two runs at once begin elsewhere, and buy less twice */
     memcpy(&scout_seed, run->owner.uid.b, sizeof(scout_seed));
@@ -53,6 +52,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .judges = judges,
         .spec = run->spec_hash,
         .scout_seed = scout_seed,
+        .workers = run->options->workers,
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,

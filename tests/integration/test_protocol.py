@@ -124,6 +124,32 @@ class Leases(Protocol):
         self.vibeq("run", "config.yaml", "--name", "plain", "--quiet", code=MISSING)
         self.assertEqual(self.results("plain")["cells_missing"], len(AXES) * 2, "whether it may be cut is part of the question")
 
+    def in_flight_most(self):
+        """Of all moments, by the server's own log."""
+        most = now = 0
+        for line in self.server.log():
+            now += {"request": 1, "answer": -1}.get(line.get("event"), 0)
+            most = max(most, now)
+        return most
+
+    def test_07_orphans_of_more_workers_share_the_limit(self):
+        planted(self.dir, 60, AXES)
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:150ms:250ms")
+        self.config(AXES, judges=1, url=self.server.url, term_ms=2000, judge={"concurrency": 12})
+        child = self.begin("--quiet", "--workers", "2", answers=40)
+        self.assertGreater(self.in_flight_most(), 6, "both had work")
+        child.kill()
+        child.wait()
+        self.assertEqual(len(self.workers()), 2)
+        child = self.start("resume", "r", "--quiet", "--workers", "1")
+        self.wait_for("both orphans", lambda: child.poll() is not None or self.sessions() == 2)
+        self.wait_exit(child, DONE)
+        self.assertLessEqual(self.in_flight_most(), 12)
+
+    def sessions(self):
+        got = self.vibeq("status", "r", "--json", code=None)
+        return len(json.loads(got.stdout).get("workers", [])) if got.returncode == 0 else 0
+
     def test_16_two_runs_at_once_on_one_store(self):
         self.slow()
         first = self.begin("--quiet", answers=20)

@@ -244,6 +244,7 @@ static void make_params(struct sim *s)
     p->heartbeat_ns = s->heartbeat_ns;
     p->orphan_s = 30;
     p->orphan_remote_s = 60;
+    p->workers = sim_chance(s, 0.5) ? s->locals : 0;
     p->scout_seed = sim_chance(s, 0.5) ? vq_rng_u64(&s->rng) : 0;
     p->ready_shards_max = (uint32_t)sim_between(s, 1, 12);
     p->commit_results_max = sim_chance(s, 0.3) ? (uint32_t)sim_between(s, 2, 12) : 0;

@@ -156,6 +156,9 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
         pool->grant_n = slice->n;
         pool->requests_per_minute = slice->requests_per_minute;
         set_limit(pool, slice->concurrency);
+        if (slice->concurrency == 0) { /* for others; what is in flight goes on */
+            vq_work_return_all(w, slice->judge);
+        }
         vq_gcra_set(&pool->requests, slice->requests_per_minute, VQ_WORK_REQUEST_BURST_S);
         vq_gcra_set(&pool->tokens, slice->tokens_per_minute, VQ_WORK_TOKEN_BURST_S);
         w->credit_due = true;

@@ -226,6 +226,48 @@ static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
     assert_int_equal(rig_status(r).leases_lost, 0);
 }
 
+static uint32_t granted(struct rig *r, uint64_t peer)
+{
+    return rig_last(r, peer, VQ_MSG_GRANT)->concurrency;
+}
+
+static void keep(struct rig *r, const uint64_t sessions[], uint64_t count, int64_t ms)
+{
+    for (int64_t at = 0; at < ms; at += RIG_HEARTBEAT) {
+        rig_pass(r, RIG_HEARTBEAT);
+        for (uint64_t n = 0; n < count; n++) {
+            rig_beat(r, 10 + n, sessions[n], NULL);
+        }
+    }
+}
+
+static void slices_never_sum_to_more_than_the_limit(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 4, 1, 2);
+    r->judges[0].concurrency = 10;
+    r->params.workers = 2;
+    rig_start(r);
+    uint64_t sessions[3];
+    for (uint64_t n = 0; n < 3; n++) {
+        sessions[n] = rig_join(r, 10 + n, n, 0);
+    }
+    /* two were expected: the third gets nothing before the others' lower slices are sure */
+    assert_int_equal(granted(r, 10), 4);
+    assert_int_equal(granted(r, 11), 4);
+    assert_int_equal(granted(r, 12), 0);
+    keep(r, sessions, 3, RIG_TERM - RIG_HEARTBEAT);
+    assert_int_equal(granted(r, 12), 0);
+    keep(r, sessions, 3, 2 * (int64_t)RIG_HEARTBEAT);
+    assert_int_equal(granted(r, 12), 2);
+    /* one ends: what it had is shared at once */
+    struct vq_id worker = rig_worker(0);
+    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(granted(r, 11) + granted(r, 12), 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +287,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(heartbeats_are_echoed_and_count_as_held, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(grant_is_said_again, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(slices_never_sum_to_more_than_the_limit, rig_setup,
+                                        rig_teardown),
         cmocka_unit_test_setup_teardown(bye_ends_the_session_and_frees_its_leases, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, rig_setup,
