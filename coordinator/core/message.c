@@ -52,6 +52,26 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
     return say_stale(c, s, listed);
 }
 
+/* A lease that a new session goes on with: what was settled may have been said to the old one in vain. */
+static enum vq_status say_settled(struct vq_coord *c, struct vq_coord_session *s,
+                                  const struct vq_coord_shard *shard)
+{
+    for (uint32_t i = 0; i < c->shard_tasks; i++) {
+        uint64_t task = vq_coord_task_at(c, shard, i);
+        if (c->outcome[task] != VQ_OUTCOME_NONE) {
+            VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                           .code = VQ_CANCEL_SETTLED,
+                                                           .stage = c->params.stage,
+                                                           .peer = s->peer,
+                                                           .session = s->id,
+                                                           .a = shard->no,
+                                                           .b = task,
+                                                           .fence = shard->fence}));
+        }
+    }
+    return VQ_OK;
+}
+
 /* Bounds of what one worker may make us remember. */
 static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
 {
@@ -114,8 +134,12 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
         }
         struct vq_coord_shard *shard = vq_coord_shard_find(c, listed->shard);
         if (vq_coord_lease_current(shard, listed->fence) && shard->holder == s) {
+            bool moved = shard->limbo;
             shard->limbo = false;
             vq_coord_lease_renew(shard, held->stamp_ns);
+            if (moved) {
+                VQ_TRY(say_settled(c, s, shard));
+            }
             continue;
         }
         VQ_TRY(take_stale(c, s, listed));
