@@ -292,10 +292,16 @@ static enum vq_status finish_check(struct vq_coord *c)
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
 }
 
+bool vq_coord_clean(const struct vq_coord *c)
+{
+    return !c->stop_dirty && c->leases == 0 && c->listed_count + c->received_count == 0 &&
+           c->now_ns >= c->wait_until_ns && /* before that, who knows what is out */
+           c->now_ns >= c->later_until_ns;
+}
+
 static enum vq_status stopped_say(struct vq_coord *c)
 {
-    bool clean = !c->stop_dirty && c->leases == 0 && c->listed_count + c->received_count == 0 &&
-                 c->now_ns >= c->wait_until_ns; /* before that, who knows what is out */
+    bool clean = vq_coord_clean(c);
     VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop_text));
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
 }

@@ -185,7 +185,7 @@ static enum vq_status keep_past(struct vq_run *run)
 static void stop_here(struct vq_run *run)
 {
     run->stopped = true;
-    run->clean = true;
+    run->clean = vq_coord_clean(run->coord);
     run->stop_kind = VQ_COORD_STOP_DRAINED;
     (void)snprintf(run->stop_text, sizeof(run->stop_text), "stopped");
 }

@@ -131,6 +131,7 @@ static void the_end_of_a_stage_and_of_the_last_one(void **state)
     uint64_t session = rig_join(r, 7, 1, 8);
     finish(r, session, 7, (struct vq_fence){5, 1});
     assert_int_equal(r->finished, 1);
+    assert_true(vq_coord_clean(r->c));
     assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_STAGE);
     /* who speaks meanwhile is told, a HELLO waits */
     rig_mark(r);
@@ -178,6 +179,7 @@ static void calls_of_a_later_stage_are_waited_for(void **state)
     rig_credit(r, 7, session, 0, 8, VQ_POOL_OPEN);
     finish(r, session, 7, (struct vq_fence){5, 1});
     assert_int_equal(r->finished, 1);
+    assert_false(vq_coord_clean(r->c)); /* who stops here stops while that is out */
     struct vq_coord *before = r->c;
     r->params.stage = r->store.stage = 1;
     r->params.wait_ns = 0; /* all that is left of the start's own wait */
