@@ -65,16 +65,28 @@ unsigned vq_first_order(const struct vq_sample_id *sample, const struct vq_judge
     return (draw.b[0] & 1u) ^ (sample->flipped ? 1u : 0u);
 }
 
-bool vq_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
-                const struct vq_judge *judge, double share)
+static bool drawn(const char *domain, const struct vq_sample_id *sample, const struct vq_axis *vibe,
+                  const struct vq_judge *judge, double share)
 {
     struct vq_hasher h;
     struct vq_hash draw;
-    draw_begin(&h, "vq.audit", sample, judge);
+    draw_begin(&h, domain, sample, judge);
     hash_axis(&h, vibe);
     vq_hasher_final(&h, &draw);
     double unit = (double)(vq_hash_u64(&draw) >> 11) * 0x1p-53; /* in [0, 1) */
     return unit < share;
+}
+
+bool vq_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
+                const struct vq_judge *judge, double share)
+{
+    return drawn("vq.audit", sample, vibe, judge, share);
+}
+
+bool vq_retested(const struct vq_sample_id *sample, const struct vq_axis *vibe,
+                 const struct vq_judge *judge, double share)
+{
+    return drawn("vq.retest", sample, vibe, judge, share);
 }
 
 static uint64_t double_bits(double value)

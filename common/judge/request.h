@@ -58,6 +58,9 @@ void vq_sample_identify(const struct vq_sample *sample, struct vq_sample_id *ret
 unsigned vq_first_order(const struct vq_sample_id *sample, const struct vq_judge *judge);
 bool vq_audited(const struct vq_sample_id *sample, const struct vq_axis *vibe,
                 const struct vq_judge *judge, double share);
+/* Drawn the same way, and independent of the audit: whether a cell is asked a second time when the ranking is done. */
+bool vq_retested(const struct vq_sample_id *sample, const struct vq_axis *vibe,
+                 const struct vq_judge *judge, double share);
 
 /* What one judge is asked with one template: the part of the hash that is shared by all its calls.
  * Borrows judge and templates, which must outlive it. `repair` may be NULL (repair off). */

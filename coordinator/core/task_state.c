@@ -47,6 +47,10 @@ void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *con
 {
     VQ_ASSERT(order < 2 && plan->first < 2);
     struct vq_task_view own;
+    if (plan->unasked) {
+        *ret_view = (struct vq_task_view){VQ_OUTCOME_NOT_NEEDED, 0, false};
+        return;
+    }
     attempts_view(plan, attempts[order], &own);
     *ret_view = own;
     if (order == plan->first || vq_outcome_is_failed(own.outcome)) {

@@ -10,6 +10,8 @@
  *     [prefer] -> discover [-> formalise] [-> embed] -> summarise -> formalise -> simplify -> reduce ... -> embed [-> dedup]
  *       -> rank train rows -> gates, fits, misclassified rows -> the next iteration -> rank test rows [-> question types]
  *
+ * and either may end with the retest of a share of the cells.
+ *
  * Its notes (what was proposed, merged, dropped; why it stopped) go to the log and the report. Not its job: sockets, files, clocks,
  * request hashes. */
 #ifndef VQ_PIPELINE_METHOD_H
@@ -45,6 +47,10 @@ struct vq_stage {
     uint32_t rows_count;
     const struct vq_axis *axes; /* RANK */
     uint32_t axes_count;
+    /* RANK: which cells are asked, [(row * judges + judge) * axes + axis]; the others stay not needed. NULL: all */
+    const uint8_t *cells;
+    bool
+        again; /* RANK: was asked before, and is again under a number of its own: in the order asked first alone */
     const struct vq_stage_prompt *prompts; /* TEXT */
     uint32_t prompts_count;
     const struct vq_span *texts; /* EMBED; call i holds texts i * VQ_EMBED_BATCH_MAX and on */
@@ -55,6 +61,8 @@ struct vq_stage {
 struct vq_method_input {
     const struct vq_config *config;
     const struct vq_sample *samples;
+    const struct vq_sample_id *sample_ids; /* these two are needed by judging.retest alone */
+    const struct vq_judge *judges;
     const struct vq_row *rows; /* train rows in the seeded order come in the order of `train` */
     uint32_t rows_count;
     const uint32_t *topics; /* one a row, of data.group; NULL: none. Batches never mix topics */
@@ -125,6 +133,12 @@ struct vq_iteration {
     double mm_accuracy, pp_accuracy; /* train, with the vibes kept so far; NaN: none */
 };
 
+struct vq_retest {    /* of one judge, over the cells that were asked a second time */
+    uint64_t cells;   /* with a vote both times */
+    uint64_t flips;   /* of them: the two votes do not say the same */
+    uint64_t missing; /* without a vote the second time */
+};
+
 struct vq_method_result {       /* all borrowed from the method */
     const struct vq_axis *axes; /* every vibe that was ranked, in the order of ranking */
     const struct vq_provenance *provenance;
@@ -142,7 +156,8 @@ struct vq_method_result {       /* all borrowed from the method */
     const struct vq_iteration *iterations;
     uint32_t iterations_count;
     enum vq_stop stop;
-    const char *const *notes; /* lines for log and report, in order */
+    const struct vq_retest *retest; /* one a judge; NULL: judging.retest is 0 */
+    const char *const *notes;       /* lines for log and report, in order */
     uint32_t notes_count;
     /* compare_presets: the preset vibes, ranked on all rows; NULL otherwise */
     const struct vq_axis *preset_axes;

@@ -10,6 +10,7 @@
  *     numbers.c  the cells as a grid, and the numbers computed from it
  *     iterate.c  the numbers after each iteration, misclassified rows, stop rules
  *     extras.c   preset vibes beside the found ones, question types
+ *     retest.c   a share of the cells once more
  *     prompts.c  rows, axes and templates as text */
 #ifndef VQ_PIPELINE_METHOD_PARTS_H
 #define VQ_PIPELINE_METHOD_PARTS_H
@@ -176,6 +177,9 @@ enum vq_status vq_question_types_begin(struct vq_method *m, struct vq_error *err
 enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32_t *ret_count,
                                struct vq_vibecheck **ret_numbers,
                                struct vq_error *err) VQ_WARN_UNUSED;
+
+/* The last part. */
+enum vq_status vq_retest_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 

@@ -53,7 +53,5 @@ enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err)
 
 enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err)
 {
-    (void)err;
-    m->then = NULL;
-    return VQ_OK;
+    return vq_retest_begin(m, err);
 }

@@ -389,6 +389,32 @@ static void write_vibes(struct vq_json *j, const struct vq_report_input *r)
     vq_free(order);
 }
 
+/* How often each judge contradicts itself; only where it was asked for, and of no weight in any score. */
+static void write_retest(struct vq_json *j, const struct vq_report_input *r)
+{
+    const struct vq_retest *retest = r->method == NULL ? NULL : r->method->retest;
+    if (retest == NULL) {
+        return;
+    }
+    vq_json_key(j, "retest");
+    vq_json_object(j);
+    real(j, "share", r->config->judging.retest);
+    vq_json_key(j, "judges");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < r->config->judges_count; i++) {
+        const struct vq_retest *t = &retest[i];
+        vq_json_object(j);
+        text(j, "name", r->judges[i].name);
+        count(j, "cells", t->cells);
+        count(j, "flips", t->flips);
+        real(j, "flip_rate", t->cells > 0 ? (double)t->flips / (double)t->cells : NAN);
+        count(j, "missing", t->missing);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    vq_json_object_end(j);
+}
+
 void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
 {
     struct vq_json json;
@@ -409,6 +435,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     write_fit(j, "pp", "C_pp", r->result, &r->result->pp, true);
     count(j, "cells_missing", r->result->cells_missing);
     write_audit(j, r);
+    write_retest(j, r);
     vq_json_object_end(j);
     vq_buf_putc(out, '\n');
 }

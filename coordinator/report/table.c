@@ -139,6 +139,20 @@ static void accuracy(const char *what, const struct vq_fit_metrics *m, double ba
     vq_buf_printf(out, ", baseline %.3f\n", baseline);
 }
 
+static void retest(const struct vq_report_input *r, struct vq_buf *out)
+{
+    const struct vq_retest *t = r->method == NULL ? NULL : r->method->retest;
+    for (uint32_t i = 0; t != NULL && i < r->config->judges_count; i++) {
+        char cells[VQ_FMT_BYTES], flips[VQ_FMT_BYTES];
+        vq_buf_printf(out, "Asked again: %s changed %s of %s answers", r->judges[i].name,
+                      vq_fmt_count(t[i].flips, flips), vq_fmt_count(t[i].cells, cells));
+        if (t[i].cells > 0) {
+            vq_buf_printf(out, " (%.1f %%)", 100.0 * (double)t[i].flips / (double)t[i].cells);
+        }
+        vq_buf_putc(out, '\n');
+    }
+}
+
 static void warnings(const struct vq_report_input *r, struct vq_buf *out)
 {
     const struct vq_vibecheck *v = r->result;
@@ -200,6 +214,7 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
     vq_buf_putc(out, '\n');
     accuracy("Model matching MM  ", &v->mm, 0.5, out);
     accuracy("Preferences PP     ", &v->pp, v->pp.majority_baseline, out);
+    retest(r, out);
     warnings(r, out);
     vq_free(order);
 }

@@ -163,7 +163,24 @@ static enum vq_status fill_axes(struct vq_asking *a, const struct vq_stage *stag
     return VQ_OK;
 }
 
-static enum vq_status fill_askers(struct vq_asking *a)
+/* Which cells are asked: a copy, as accounting needs it later. */
+static enum vq_status fill_cells(struct vq_asking *a, const struct vq_stage *stage)
+{
+    uint64_t cells = vq_grid_tasks(&a->plan.grid) / 2;
+    if (stage->cells == NULL) {
+        return VQ_OK;
+    }
+    a->cells = vq_alloc(cells, 1);
+    if (a->cells == NULL) {
+        return VQ_NOMEM;
+    }
+    memcpy(a->cells, stage->cells, cells);
+    a->plan.cells = a->cells;
+    return VQ_OK;
+}
+
+/* `hashed`: the order asked first is drawn by hash; else it is 0. */
+static enum vq_status fill_askers(struct vq_asking *a, bool hashed)
 {
     uint32_t judges = a->cast->count;
     uint32_t n = a->plan.grid.samples;
@@ -175,7 +192,7 @@ static enum vq_status fill_askers(struct vq_asking *a)
     for (uint32_t j = 0; j < judges; j++) {
         vq_asker_init(&a->askers[j], &a->cast->judges[j], a->template, a->repair);
     }
-    for (size_t i = 0; a->plan.swap != VQ_SWAP_NONE && i < n; i++) {
+    for (size_t i = 0; hashed && i < n; i++) {
         for (uint32_t j = 0; j < judges; j++) {
             a->first_order[i * judges + j] =
                 (uint8_t)vq_first_order(&a->ids[i], &a->cast->judges[j]);
@@ -212,12 +229,15 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->repair = verdict ? job->templates[VQ_TEMPLATE_REPAIR] : NULL;
     a->plan.grid.samples = count_samples(stage);
     a->plan.grid.judges = a->cast->count;
-    a->plan.swap = swap_of(job->config, stage->kind);
+    enum vq_swap swap = swap_of(job->config, stage->kind);
+    a->plan.swap = stage->again ? VQ_SWAP_NONE : swap;
+    a->plan.repeat = stage->again ? VQ_REPEAT_RETEST : 0;
     a->plan.audit_share = stage->kind == VQ_STAGE_RANK ? job->config->judging.audit_share : 0;
     a->plan.generation = job->generation;
     VQ_TRY(fill_samples(a, job, stage));
     VQ_TRY(fill_axes(a, stage));
-    VQ_TRY(fill_askers(a));
+    VQ_TRY(fill_cells(a, stage));
+    VQ_TRY(fill_askers(a, swap != VQ_SWAP_NONE));
     a->plan.samples = a->ids;
     a->plan.askers = a->askers;
     a->plan.axes = a->axes;
@@ -262,6 +282,7 @@ void vq_asking_destroy(struct vq_asking **asking)
     vq_free(a->axes);
     vq_free(a->askers);
     vq_free(a->first_order);
+    vq_free(a->cells);
     vq_free(a);
     *asking = NULL;
 }

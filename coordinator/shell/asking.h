@@ -27,6 +27,7 @@ struct vq_asking {
         rows; /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's own */
     struct vq_axis *axes;
     uint8_t *first_order; /* [sample * judges + judge] */
+    uint8_t *cells;       /* which are asked; NULL: all */
     struct vq_plan plan;
     struct vq_buf texts;  /* what axes and prompts of our own making point into */
     uint32_t texts_count; /* EMBED: over all calls */

@@ -7,6 +7,7 @@
 #include "common/net/http.h"
 #include "common/text/file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -233,6 +234,8 @@ void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_i
     *ret_input = (struct vq_method_input){
         .config = job->config,
         .samples = job->samples,
+        .sample_ids = job->sample_ids,
+        .judges = job->cast[VQ_ROLE_JUDGE].judges,
         .rows = job->rows,
         .rows_count = job->samples_count,
         .topics = job->topics,
@@ -367,15 +370,15 @@ static uint64_t calls_of_role(const struct vq_job *job, enum vq_role role, doubl
     uint64_t most = evaluated * v->iterations;
     uint64_t final =
         v->num_final_vibes == 0 || v->num_final_vibes > most ? most : v->num_final_vibes;
-    uint64_t orders = job->given->plan.swap == VQ_SWAP_NONE ? 1 : 2;
+    double orders = (job->given->plan.swap == VQ_SWAP_NONE ? 1 : 2) + c->judging.retest;
     *ret_size = 1;
     switch (role) {
     case VQ_ROLE_JUDGE:
         if (!discover) {
-            return n * job->axes_count * orders;
+            return (uint64_t)ceil((double)(n * job->axes_count) * orders);
         }
-        return orders * (train * most + (n - train) * final +
-                         (v->compare_presets ? n * job->axes_count : 0));
+        return (uint64_t)ceil(orders * (double)(train * most + (n - train) * final +
+                                                (v->compare_presets ? n * job->axes_count : 0)));
     case VQ_ROLE_PREFERENCE_JUDGE: return 2 * n;
     case VQ_ROLE_PROPOSER:
         *ret_size = v->batch;

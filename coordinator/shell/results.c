@@ -288,12 +288,18 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
                                  struct vq_error *err)
 {
     struct vq_report_calls calls;
+    struct vq_report_retest retest[VQ_JUDGES_MAX] = {{0}};
+    for (uint32_t i = 0; w->method->retest != NULL && i < w->asking->cast->count; i++) {
+        retest[i] =
+            (struct vq_report_retest){w->method->retest[i].cells, w->method->retest[i].flips};
+    }
     bool discovered = w->of->job->config->method == VQ_METHOD_DISCOVER;
     struct vq_vibecheck *presets = NULL;
     VQ_TRY(compute_presets(discovered ? w->method : NULL, r, &presets, err));
     struct vq_report_story story = {.method = discovered ? w->method : NULL,
                                     .presets = presets,
                                     .calls = read_calls(w->of, &calls) ? &calls : NULL,
+                                    .retest = w->method->retest != NULL ? retest : NULL,
                                     .answer = standing_answer,
                                     .answer_ctx = w};
     struct vq_buf out;

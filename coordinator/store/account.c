@@ -17,7 +17,8 @@
 struct stage {
     struct vq_account_plan in;
     uint64_t tasks;
-    uint8_t *sent[VQ_GENERATION_MAX + 1]; /* a bit a task: asked at this repeat; made when needed */
+    uint8_t *sent[VQ_GENERATION_MAX +
+                  1]; /* a bit a task: asked at this repeat, from the plan's; made when needed */
 };
 
 struct vq_accountant {
@@ -215,17 +216,19 @@ static enum vq_status classify(struct stage *stage, const struct vq_call_row *ro
         *ret_count = &part->repairs;
         return VQ_OK;
     }
-    if (stage == NULL || row->task >= stage->tasks || row->repeat > VQ_GENERATION_MAX ||
-        row->foreign) {
+    if (stage == NULL || row->task >= stage->tasks || row->foreign ||
+        row->repeat < stage->in.plan->repeat ||
+        row->repeat - stage->in.plan->repeat > VQ_GENERATION_MAX) {
         return VQ_OK;
     }
-    uint8_t **bits = &stage->sent[row->repeat];
+    uint32_t repeat = row->repeat - stage->in.plan->repeat;
+    uint8_t **bits = &stage->sent[repeat];
     if (*bits == NULL && (*bits = vq_alloc(stage->tasks / 8 + 1, 1)) == NULL) {
         return VQ_NOMEM;
     }
     if (!bit_get(*bits, row->task)) {
         (*bits)[row->task / 8] |= (uint8_t)(1u << (row->task % 8));
-        *ret_count = row->repeat > 0 ? &part->asked_again : &part->first_sends;
+        *ret_count = repeat > 0 ? &part->asked_again : &part->first_sends;
     }
     return VQ_OK;
 }

@@ -10,11 +10,11 @@
 struct vq_cell_known {
     uint64_t task; /* order 0 */
     struct vq_task_plan plan;
-    struct vq_attempt attempts[2][VQ_GENERATION_MAX + 1];
+    struct vq_attempt attempts[2][VQ_GENERATION_MAX + 1]; /* counted from the plan's `repeat` */
 };
 
 /* `task`: either order of the cell. Reads what `view` sees. `requests`: the request hashes of its
- * orders at repeat 0, if they are at hand; or NULL. plan.audited is true only where it matters: the
+ * orders at the plan's first repeat, if they are at hand; or NULL. plan.audited is true only where it matters: the
  * cell is audited and its first order settles. */
 enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *plan,
                             const struct vq_id *run, uint64_t task,

@@ -48,7 +48,7 @@ struct commit_ctx {
     size_t failing_count;
     uint64_t *cells; /* first tasks of touched cells, ascending */
     size_t cells_count;
-    struct vq_hash *requests; /* of both orders of each cell, at repeat 0 */
+    struct vq_hash *requests; /* of both orders of each cell, at the plan's first repeat */
     struct vq_commit done;
     bool stale;
 };
@@ -167,7 +167,7 @@ static enum vq_status prepare(struct commit_ctx *c)
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < 2 * kept; i++) {
-        vq_plan_request(c->plan, c->cells[i / 2] + i % 2, 0, &c->requests[i]);
+        vq_plan_request(c->plan, c->cells[i / 2] + i % 2, c->plan->repeat, &c->requests[i]);
     }
     return VQ_OK;
 }
@@ -267,7 +267,7 @@ static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, stru
 static void request_of(const struct commit_ctx *c, uint64_t task, uint32_t repeat,
                        struct vq_hash *ret_hash)
 {
-    if (repeat > 0) {
+    if (repeat != c->plan->repeat) {
         vq_plan_request(c->plan, task, repeat, ret_hash);
         return;
     }
@@ -374,7 +374,8 @@ static bool applies(const struct failing *f, const struct vq_task_view *state,
     if (r == NULL) {
         return true;
     }
-    return !c->marks[r - c->batch->results].foreign && r->repeat == state->repeat &&
+    return !c->marks[r - c->batch->results].foreign &&
+           r->repeat == c->plan->repeat + state->repeat &&
            (r->kind == VQ_CALL_REPAIR) == state->wants_repair;
 }
 
@@ -405,7 +406,7 @@ static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq
         for (; f < c->failing_count && c->failing[f].task < first + 2; f++) {
             vq_cell_state(&cell, c->failing[f].task % 2, &state);
             if (applies(&c->failing[f], &state, c)) {
-                VQ_TRY(put_failure(c, w, &c->failing[f], state.repeat, err));
+                VQ_TRY(put_failure(c, w, &c->failing[f], c->plan->repeat + state.repeat, err));
                 VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell,
                                     err));
             }

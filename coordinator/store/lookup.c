@@ -90,7 +90,7 @@ static enum vq_status load_attempts(const struct vq_view *view, const struct vq_
     struct vq_hash hash;
     for (uint32_t r = 0; r <= plan->generation; r++) {
         if (r > 0 || request == NULL) {
-            vq_plan_request(plan, task, r, &hash);
+            vq_plan_request(plan, task, plan->repeat + r, &hash);
             request = &hash;
         }
         VQ_TRY(load_attempt(view, plan, run, task, request, repair, &ret_attempts[r], err));
@@ -143,7 +143,7 @@ static enum vq_status append_prior(const struct vq_view *view, const struct vq_p
 {
     struct vq_hash request;
     struct vq_answer answer;
-    vq_plan_request(plan, task, repeat, &request);
+    vq_plan_request(plan, task, plan->repeat + repeat, &request);
     VQ_TRY(vq_cell_answer(view, &request, &answer, err));
     *ret_prior = vq_span(NULL, answer.answer.bytes);
     vq_buf_append(text, answer.answer.at, answer.answer.bytes);
@@ -191,7 +191,7 @@ enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
         vq_cell_state(&cell, order, &state);
         bool second = order != cell.plan.first;
         ret_known[i] = (struct vq_known){.outcome = state.outcome,
-                                         .repeat = state.repeat,
+                                         .repeat = plan->repeat + state.repeat,
                                          .second = second,
                                          .lazy = second && cell.plan.swap == VQ_SWAP_LAZY &&
                                                  !vq_plan_audited(plan, first + i)};
@@ -249,7 +249,7 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
     }
     struct vq_hash request;
     struct vq_answer answer;
-    vq_plan_request(plan, task, state.repeat, &request);
+    vq_plan_request(plan, task, plan->repeat + state.repeat, &request);
     VQ_TRY(vq_cell_answer(view, &request, &answer, err));
     bool repaired = cell.attempts[task % 2][state.repeat].repaired == state.outcome;
     if (repaired) {

@@ -21,12 +21,14 @@ void vq_plan_cell_rest(const struct vq_plan *plan, uint64_t task, struct vq_task
 {
     struct vq_cell cell = vq_grid_cell(&plan->grid, task);
     const struct vq_asker *asker = &plan->askers[cell.judge];
-    *ret_cell = (struct vq_task_plan){
-        .swap = plan->swap, .repair = asker->repair != NULL, .repeat_max = plan->generation};
-    if (plan->swap != VQ_SWAP_NONE) {
-        ret_cell->first = plan->first_order != NULL
-                              ? plan->first_order[task / vq_grid_shard_tasks(&plan->grid)]
-                              : vq_first_order(&plan->samples[cell.sample], asker->judge);
+    *ret_cell = (struct vq_task_plan){.swap = plan->swap,
+                                      .repair = asker->repair != NULL,
+                                      .unasked = plan->cells != NULL && plan->cells[task / 2] == 0,
+                                      .repeat_max = plan->generation};
+    if (plan->first_order != NULL) {
+        ret_cell->first = plan->first_order[task / vq_grid_shard_tasks(&plan->grid)];
+    } else if (plan->swap != VQ_SWAP_NONE) {
+        ret_cell->first = vq_first_order(&plan->samples[cell.sample], asker->judge);
     }
 }
 

@@ -9,6 +9,8 @@
 #include "proto/grid.h"
 
 #define VQ_GENERATION_MAX 63 /* so often may a run be resumed with --retry-failed */
+#define VQ_REPEAT_RETEST                                                                           \
+    (VQ_GENERATION_MAX + 1u) /* the first repeat of a stage that asks what was asked before */
 
 /* A stage of texts or vectors is a grid of one vibe, without repair: `swap` VQ_SWAP_NONE, the template VQ_TEMPLATE_AS_IS, one
  * axis with empty texts; sample.a is the system part, sample.prompt the user part, sample.b what makes an asking again
@@ -24,7 +26,10 @@ struct vq_plan {
         *first_order; /* by shard: vq_first_order, known already; NULL: worked out each time */
     double audit_share;
     enum vq_swap swap;
-    uint32_t generation; /* of --retry-failed: 0 at first; repeats 0 to this one may be asked */
+    uint32_t repeat; /* of the first asking: 0 or VQ_REPEAT_RETEST */
+    uint32_t
+        generation; /* of --retry-failed: 0 at first; repeats `repeat` to `repeat` + this one may be asked */
+    const uint8_t *cells; /* one a cell, in grid order: 0 is never asked; NULL: all are */
 };
 
 static inline bool vq_plan_has(const struct vq_plan *plan, uint64_t task)
@@ -32,9 +37,13 @@ static inline bool vq_plan_has(const struct vq_plan *plan, uint64_t task)
     return task < vq_grid_tasks(&plan->grid);
 }
 
-/* Whether the task is one that may be asked: a stage that asks one order has the other in its grid, and never asks it. */
+/* Whether the task is one that may be asked: a stage that asks some cells or one order has the others in its grid, and never
+ * asks them. */
 static inline bool vq_plan_asks(const struct vq_plan *plan, uint64_t task)
 {
+    if (plan->cells != NULL && plan->cells[task / 2] == 0) {
+        return false;
+    }
     uint32_t first =
         plan->first_order == NULL ? 0 : plan->first_order[task / vq_grid_shard_tasks(&plan->grid)];
     return plan->swap != VQ_SWAP_NONE || task % 2 == first;

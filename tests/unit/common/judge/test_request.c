@@ -220,7 +220,7 @@ static void test_swapped_models_ask_the_same_questions(void **state)
 static void test_draws_have_their_shares_and_are_unrelated(void **state)
 {
     struct fixture *f = *state;
-    unsigned first = 0, audited = 0, both_judges = 0, edges = 0;
+    unsigned first = 0, audited = 0, retested = 0, both = 0, both_judges = 0, edges = 0;
     struct vq_judge other = f->judge;
     other.model = "model-2";
     for (unsigned i = 0; i < SAMPLES; i++) {
@@ -231,12 +231,19 @@ static void test_draws_have_their_shares_and_are_unrelated(void **state)
         first += vq_first_order(&id, &f->judge);
         both_judges += vq_first_order(&id, &f->judge) == vq_first_order(&id, &other);
         audited += vq_audited(&id, &f->vibe, &f->judge, 0.1);
+        retested += vq_retested(&id, &f->vibe, &f->judge, 0.1);
+        both +=
+            vq_audited(&id, &f->vibe, &f->judge, 0.1) && vq_retested(&id, &f->vibe, &f->judge, 0.1);
         edges += vq_audited(&id, &f->vibe, &f->judge, 0.0);
+        edges += vq_retested(&id, &f->vibe, &f->judge, 0.0);
+        edges += !vq_retested(&id, &f->vibe, &f->judge, 1.0);
         edges += !vq_audited(&id, &f->vibe, &f->judge, 1.0);
     }
     assert_in_range(first, 2000 - 158, 2000 + 158);
     assert_in_range(both_judges, 2000 - 158, 2000 + 158);
     assert_in_range(audited, 400 - 95, 400 + 95);
+    assert_in_range(retested, 400 - 95, 400 + 95);
+    assert_in_range(both, 40 - 32, 40 + 32);
     assert_int_equal(edges, 0);
 }
 

@@ -291,6 +291,23 @@ static void drawing_in_the_docs_is_this_one(void **state)
     vq_buf_free(&dot);
 }
 
+static void a_cell_that_is_left_out_is_never_needed(void **state)
+{
+    (void)state;
+    struct vq_attempt said[1] = {{.answer = VQ_OUTCOME_FIRST}}, none[1] = {{0}};
+    const struct vq_attempt *const attempts[2] = {said, none};
+    for (int swap = VQ_SWAP_BOTH; swap <= VQ_SWAP_NONE; swap++) {
+        for (unsigned order = 0; order < 2; order++) {
+            struct vq_task_plan plan = {
+                .swap = (enum vq_swap)swap, .first = 1, .repair = true, .unasked = true};
+            struct vq_task_view view;
+            vq_task_state(&plan, attempts, order, &view);
+            assert_int_equal(view.outcome, VQ_OUTCOME_NOT_NEEDED);
+            assert_false(view.wants_repair);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +318,7 @@ int main(void)
         cmocka_unit_test(audited_and_both_are_always_swapped),
         cmocka_unit_test(forward_asks_one_order),
         cmocka_unit_test(first_order_may_be_either),
+        cmocka_unit_test(a_cell_that_is_left_out_is_never_needed),
         cmocka_unit_test(unparseable_wants_one_repair),
         cmocka_unit_test(retry_failed_asks_with_the_next_repeat),
         cmocka_unit_test(adding_facts_moves_only_where_the_table_does),

@@ -267,13 +267,76 @@ static void test_stages(void **state)
     vq_account_destroy(&a);
 }
 
+/* A stage that asks some cells a second time: its askings have numbers of their own, and what it leaves out is not planned. */
+static void test_some_cells_again(void **state)
+{
+    struct fx *fx = *state;
+    uint8_t cells[FX_SAMPLES * FX_JUDGES * FX_VIBES] = {[0] = 1, [4] = 1, [9] = 1};
+    uint8_t first[FX_SAMPLES * FX_JUDGES] = {1, 0, 1, 1};
+    struct vq_result r = fx_answer(fx, 1, SAYS_A);
+    fx_commit_one(fx, &r); /* in the first stage */
+    fx->plan.stage = 1;
+    fx->plan.swap = VQ_SWAP_NONE;
+    fx->plan.repeat = VQ_REPEAT_RETEST;
+    fx->plan.cells = cells;
+    fx->plan.first_order = first;
+    for (uint64_t task = 0; task < vq_grid_tasks(&fx->plan.grid); task++) {
+        bool asked = cells[task / 2] != 0 && task % 2 == first[task / (2 * FX_VIBES)];
+        struct vq_known known = fx_known(fx, task);
+        assert_int_equal(vq_plan_asks(&fx->plan, task), asked);
+        assert_int_equal(known.outcome, asked ? VQ_OUTCOME_NONE : VQ_OUTCOME_NOT_NEEDED);
+        assert_int_equal(known.repeat, VQ_REPEAT_RETEST);
+    }
+    r = fx_result(fx, 1, VQ_REPEAT_RETEST);
+    r.stage = 1;
+    r.end = VQ_END_ANSWER;
+    r.answer = vq_span_str("Model: B");
+    fx_commit_one(fx, &r);
+    r = fx_failure(fx, 8, VQ_REPEAT_RETEST, VQ_END_BAD_REQUEST, VQ_OUTCOME_ERROR);
+    r.stage = 1;
+    fx_commit_one(fx, &r);
+    assert_int_equal(fx_outcome(fx, 1), VQ_OUTCOME_SECOND);
+    assert_int_equal(fx_outcome(fx, 8), VQ_OUTCOME_ERROR);
+    struct vq_account *a = account(fx, NULL);
+    assert_int_equal(a->stages[0].part.planned, 3);
+    assert_int_equal(a->stages[0].part.first_sends, 2);
+    assert_int_equal(a->stages[0].part.not_asked, 1);
+    assert_int_equal(a->stages[0].part.asked_again + a->stages[0].part.foreign, 0);
+    vq_account_destroy(&a);
+    fx_begin_run(fx, true); /* --retry-failed asks the failed one under the next number */
+    assert_int_equal(fx_known(fx, 8).outcome, VQ_OUTCOME_NONE);
+    assert_int_equal(fx_known(fx, 8).repeat, VQ_REPEAT_RETEST + 1);
+    r = fx_result(fx, 8, VQ_REPEAT_RETEST + 1);
+    r.stage = 1;
+    r.end = VQ_END_ANSWER;
+    r.answer = vq_span_str(SAYS_A);
+    fx_commit_one(fx, &r);
+    assert_int_equal(fx_outcome(fx, 8), VQ_OUTCOME_FIRST);
+    struct vq_view *view = NULL;
+    struct vq_answer answer;
+    bool repaired;
+    assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
+    assert_ok(vq_lookup_standing(view, &fx->plan, &fx->run, 8, &answer, &repaired, &fx->err),
+              &fx->err);
+    assert_true(vq_span_eq(answer.answer, vq_span_str(SAYS_A)));
+    vq_view_end(&view);
+    a = account(fx, NULL);
+    assert_int_equal(a->stages[0].part.asked_again, 1);
+    vq_account_destroy(&a);
+    fx->plan.repeat = 0; /* the first stage never saw any of it */
+    fx->plan.cells = NULL;
+    fx->plan.stage = 0;
+    assert_int_equal(fx_outcome(fx, 1), VQ_OUTCOME_FIRST);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_nothing),     CASE(test_each_kind),      CASE(test_lazy_audit_and_store),
-        CASE(test_asked_again), CASE(test_random_ledgers), CASE(test_stages),
+        CASE(test_nothing),          CASE(test_each_kind),      CASE(test_lazy_audit_and_store),
+        CASE(test_asked_again),      CASE(test_random_ledgers), CASE(test_stages),
+        CASE(test_some_cells_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
