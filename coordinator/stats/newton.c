@@ -124,8 +124,12 @@ static double promise(struct newton *newton)
 static bool walk(struct newton *newton, double objective, double promised)
 {
     double length = 1.0;
-    bool blind = -promised <= PROMISE_TINY * (1.0 + fabs(objective));
+    double told = PROMISE_TINY * (1.0 + fabs(objective)); /* a fall that is less tells nothing */
+    bool blind = -promised <= told;
     for (int halving = 0; halving < HALVINGS_MAX; halving++, length *= 0.5) {
+        if (halving > 0 && -promised * length <= told) {
+            return false;
+        }
         for (size_t j = 0; j < newton->params; j++) {
             newton->trial[j] = newton->beta[j] + length * newton->step[j];
         }
@@ -133,7 +137,7 @@ static bool walk(struct newton *newton, double objective, double promised)
             newton->goal->c * vq_design_loss(newton->design, newton->trial, NULL, NULL) +
             penalty(newton, newton->trial);
         if (reached <= objective + ARMIJO * length * promised ||
-            (blind && reached <= objective + 10.0 * PROMISE_TINY * (1.0 + fabs(objective)))) {
+            (blind && reached <= objective + 10.0 * told)) {
             memcpy(newton->beta, newton->trial, newton->params * sizeof(double));
             return true;
         }
