@@ -46,7 +46,7 @@ struct agent {
     struct vq_deferred reconnect;
     bool in_message; /* the dealer must not be replaced now */
     bool spool_failed, spool_said;
-    bool replies;  /* told to the core in this turn, not acted upon yet */
+    bool replies; /* told to the core in this turn, not acted upon yet */
     bool spool_default, run_over;
     bool draining; /* a second signal stops */
     int signum;    /* the last one, and when */
