@@ -266,6 +266,7 @@ enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *res
                              struct vq_error *err)
 {
     struct vq_result sent = {.call = result->call,
+                             .stage = result->stage,
                              .shard = result->shard,
                              .fence = result->fence,
                              .task = result->task,

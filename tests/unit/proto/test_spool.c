@@ -49,6 +49,7 @@ static int teardown(void **state)
 static struct vq_result call(uint8_t n)
 {
     struct vq_result result = {.call = {{0xaa, n}},
+                               .stage = 100u + n,
                                .shard = n,
                                .fence = {2, n},
                                .task = n * 10u,
@@ -130,8 +131,10 @@ static void test_what_is_written_is_read(void **state)
     assert_true(vq_span_eq(two->model, want.model));
     assert_int_equal(two->tokens_in, 7);
     assert_int_equal(two->end, VQ_END_ANSWER);
+    assert_int_equal(two->stage, 102);
     const struct vq_result *three = vq_spool_held_at(held, 1);
     assert_int_equal(three->end, VQ_END_UNKNOWN);
+    assert_int_equal(three->stage, 103);
     assert_int_equal(three->task, 30);
     assert_int_equal(three->fence.n, 3);
     assert_int_equal(three->started_unix_ms, 1003);
