@@ -74,8 +74,10 @@ void vq_coord_destroy(struct vq_coord **coord);
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
-/* No stage follows after all: who waits for one is told that the run is finished. After FINISHED, with params.more. */
-enum vq_status vq_coord_no_more(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
+/* No stage follows after all. Everybody who was told that the stage is over, and whoever speaks later, is told `code`: VQ_BYE_DONE or
+ * VQ_BYE_STOPPED. After FINISHED, with params.more. */
+enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code,
+                                int64_t now_ns) VQ_WARN_UNUSED;
 
 /* ---- events ---- */
 

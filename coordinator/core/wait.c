@@ -66,15 +66,22 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     return status;
 }
 
-enum vq_status vq_coord_no_more(struct vq_coord *c, int64_t now_ns)
+/* Also those whose HELLO is still on its way: what they hear first is that the stage is over, then this. */
+enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code, int64_t now_ns)
 {
-    VQ_ASSERT(c->finished);
+    VQ_ASSERT(c->finished && (code == VQ_BYE_DONE || code == VQ_BYE_STOPPED));
     c->now_ns = now_ns > c->now_ns ? now_ns : c->now_ns;
     c->params.more = false;
-    enum vq_status status = VQ_OK;
-    for (size_t i = 0; i < c->waiting_count && status == VQ_OK; i++) {
-        status = vq_coord_bye(c, c->waiting[i].peer, 0, VQ_BYE_DONE, "the run is finished");
+    c->finished = code == VQ_BYE_DONE; /* what later ones are told */
+    const char *text = c->finished ? "the run is finished" : "the run has stopped";
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        VQ_TRY(vq_coord_bye(c, c->sessions[i]->peer, 0, code, text));
+    }
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        if (vq_coord_session_find(c, c->waiting[i].peer) == NULL) {
+            VQ_TRY(vq_coord_bye(c, c->waiting[i].peer, 0, code, text));
+        }
     }
     vq_coord_waiting_free(c);
-    return status;
+    return VQ_OK;
 }

@@ -109,6 +109,26 @@ static void work(void *ctx)
                               c->batch, vq_clock_unix_ms(), &c->commit, &c->err);
 }
 
+static void give_up(struct vq_run *run, const char *why)
+{
+    reset(&run->commit);
+    run->commit.busy = true; /* nothing is committed any more */
+    enum vq_status status = vq_coord_commit_failed(run->coord, why, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "%s", why);
+    }
+}
+
+void vq_committer_give_up(struct vq_run *run, const char *why)
+{
+    const struct vq_committer *c = &run->commit;
+    if (c->busy && !c->stored) {
+        return;
+    }
+    give_up(run, why);
+    vq_loop_again(run->loop);
+}
+
 static void failed(struct vq_run *run)
 {
     struct vq_committer *c = &run->commit;
@@ -119,12 +139,7 @@ static void failed(struct vq_run *run)
     vq_log(VQ_LOG_ERROR, "commit.failed", "status=%s why=%s", vq_status_name(c->status),
            c->err.text);
     struct vq_error err = c->err;
-    reset(c);
-    c->busy = true; /* nothing is committed any more */
-    enum vq_status status = vq_coord_commit_failed(run->coord, err.text, vq_run_now());
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "%s", err.text);
-    }
+    give_up(run, err.text);
 }
 
 static void done(void *ctx)

@@ -45,6 +45,7 @@
     15000 /* a server that somebody else starts is there, or it is not */
 #define VQ_RUN_GOODBYE_MS       10000 /* for workers to leave at the end */
 #define VQ_RUN_LINGER_MS        1000  /* from then on, for workers elsewhere to hear it */
+#define VQ_RUN_LINGER_LEAST_MS  200
 #define VQ_RUN_LOOKUPS_PER_TURN 64
 #define VQ_STAGES_MAX           4096 /* of a run */
 
@@ -177,6 +178,7 @@ struct vq_run {
     uint32_t interrupts;
     int interrupt_signum; /* the last one, and when */
     int64_t interrupt_ns;
+    int64_t drain_until_ns; /* draining: then it stops */
     enum vq_coord_stop stop_kind;
     char stop_text[VQ_ERROR_BYTES_MAX];
     enum vq_status fatal; /* not OK: the process cannot go on */
@@ -202,6 +204,9 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
 void vq_committer_redis_ready(
     struct vq_run *run); /* Redis is level with the store: apply what waits */
 void vq_committer_watch(struct vq_run *run);
+/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store is in a spool. Does nothing
+ * while the store is being written. */
+void vq_committer_give_up(struct vq_run *run, const char *why);
 bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
 void vq_committer_free(struct vq_run *run);
 
@@ -217,6 +222,7 @@ void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *te
 enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_stages_turn(struct vq_run *run); /* the next stage, when this one is over */
+void vq_stages_stop(struct vq_run *run); /* run->stage_over: there is nothing to drain */
 void vq_stages_close(struct vq_run *run);
 
 /* children.c */

@@ -39,7 +39,8 @@ static void on_interrupt(void *ctx, int signum)
                    "Finishing the calls in flight; once more stops now. Nothing is lost either "
                    "way.");
         run->draining = true;
-        status = vq_coord_drain(run->coord, now + VQ_RUN_DRAIN_MS * VQ_NS_PER_MS, now);
+        run->drain_until_ns = now + VQ_RUN_DRAIN_MS * VQ_NS_PER_MS;
+        status = vq_coord_drain(run->coord, run->drain_until_ns, now);
     } else {
         status = vq_coord_stop(run->coord, now);
     }
@@ -57,6 +58,22 @@ static void on_hangup(void *ctx, int signum)
     run->terminal.is_tty = false;
 }
 
+/* The core stops when what it has received is committed. Redis may be away for good: then it stops without. */
+static void stop_without_redis(struct vq_run *run)
+{
+    bool due = run->interrupts > 1 || (run->draining && vq_run_now() >= run->drain_until_ns);
+    if (!due || run->redis.phase == VQ_PHASE_UP || run->finished || run->stopped ||
+        run->fatal != VQ_OK || run->coord == NULL) {
+        return;
+    }
+    if (run->stage_over) {
+        vq_stages_stop(run);
+        vq_loop_again(run->loop);
+    } else {
+        vq_committer_give_up(run, "stopped while Redis was away");
+    }
+}
+
 static void on_tick(void *ctx)
 {
     struct vq_run *run = ctx;
@@ -67,6 +84,7 @@ static void on_tick(void *ctx)
         }
     }
     vq_run_redis_tick(run);
+    stop_without_redis(run);
     vq_committer_watch(run);
     vq_children_tick(run);
 }
@@ -177,8 +195,11 @@ static void linger(struct vq_run *run)
 {
     bool remote = run->options->listen != NULL || run->options->workers == 0;
     int64_t left_ms = VQ_RUN_LINGER_MS - (vq_run_now() - run->goodbye_ns) / VQ_NS_PER_MS;
-    if (!remote || run->fatal != VQ_OK || run->interrupts > 1 || left_ms <= 0) {
+    if (!remote || run->fatal != VQ_OK || run->interrupts > 1) {
         return;
+    }
+    if (left_ms < VQ_RUN_LINGER_LEAST_MS) { /* the results took their time, and nobody was heard */
+        left_ms = VQ_RUN_LINGER_LEAST_MS;
     }
     enum vq_status status = vq_loop_run_until(run->loop, never, NULL, (uint32_t)left_ms);
     if (status != VQ_TIMEOUT) {

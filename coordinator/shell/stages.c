@@ -181,19 +181,22 @@ static enum vq_status keep_past(struct vq_run *run)
     return VQ_OK;
 }
 
-/* Asked to stop between two stages: there is nothing to drain. */
-static void stop_here(struct vq_run *run)
+void vq_stages_stop(struct vq_run *run)
 {
     run->stopped = true;
     run->clean = vq_coord_clean(run->coord);
     run->stop_kind = VQ_COORD_STOP_DRAINED;
     (void)snprintf(run->stop_text, sizeof(run->stop_text), "stopped");
+    enum vq_status status = vq_coord_no_more(run->coord, VQ_BYE_STOPPED, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
 }
 
 static enum vq_status finish(struct vq_run *run)
 {
     run->finished = true;
-    return vq_coord_no_more(run->coord, vq_run_now());
+    return vq_coord_no_more(run->coord, VQ_BYE_DONE, vq_run_now());
 }
 
 /* The next stage's core in the place of the last one's, whose workers it takes over. */
@@ -209,8 +212,10 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     if (status == VQ_OK) {
         status = vq_coord_hand_over(over, run->coord, vq_run_now());
     }
-    if (run->coord == NULL) { /* the end still asks it what was out */
+    if (run->coord == NULL) { /* the end still asks both what came of it */
         run->coord = over;
+        vq_asking_destroy(&run->asking);
+        run->asking = run->past[run->past_count - 1].asking;
         return status;
     }
     vq_coord_destroy(&over);
@@ -232,7 +237,7 @@ static enum vq_status step(struct vq_run *run, struct vq_error *err)
         run->asking = over;
         VQ_TRY(status);
         if (run->interrupts > 0) {
-            stop_here(run);
+            vq_stages_stop(run);
             return VQ_OK;
         }
         return finish(run);

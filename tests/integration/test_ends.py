@@ -103,7 +103,9 @@ class Spools(Case):
         self.wait_exit(second, DONE)
         self.assertFalse((self.dir / "runs" / "r" / "spool" / "1" / "spool").exists(), "its spool was taken over")
         c = self.accounting("r")
-        self.assertEqual(c["sent"], len(server.requests()))
+        received = len(server.requests())  # a worker may die between noting sends and sending: those are unknown
+        self.assertGreaterEqual(c["sent"], received)
+        self.assertLessEqual(c["sent"] - c["unknown"], received)
         self.assertLessEqual(c["sent"] - c["first_sends"], c["unknown"])
 
 

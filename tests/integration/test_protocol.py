@@ -266,13 +266,16 @@ class Store(Protocol):
 
 class Processes(Protocol):
     def shared_redis(self):
+        return f"{{url: 'unix://{self.start_redis()}'}}"
+
+    def start_redis(self):
         path = self.dir / "shared.sock"
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
         server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", self.dir],
                                   executable=program, stdout=subprocess.DEVNULL)
         self.children.append(server)
         self.wait_for("the shared Redis", path.exists)
-        return f"{{url: 'unix://{path}'}}"
+        return path
 
     def copied_runs(self):
         """Another folder with the same runs: locks do not help there, the owner in Redis does."""
@@ -435,6 +438,28 @@ class Processes(Protocol):
         calls = self.accounting("r")
         self.assertEqual(calls["sent"], len(self.server.requests()))
         self.assertEqual(calls["unknown"], len(self.server.requests()), "sent and never answered, and said so")
+
+    def test_22_a_second_ctrl_c_stops_now_though_redis_is_away(self):
+        self.slow(redis=self.shared_redis())
+        child = self.begin()
+        redis = self.children[0]
+        redis.kill()
+        redis.wait()
+        self.wait_for("Redis to be missed", lambda: "Redis is away" in self.said())
+        child.send_signal(signal.SIGINT)
+        self.wait_for("the drain", lambda: "once more stops now" in self.said())
+        time.sleep(0.6)  # the same signal twice at once is one
+        self.assertIsNone(child.poll(), "it may come back")
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED, 10)
+        self.assertIn("stopped while Redis was away", self.said())
+        (self.dir / "shared.sock").unlink()
+        self.start_redis()
+        self.vibeq("resume", "r", "--quiet")
+        calls, received = self.accounting("r"), len(self.server.requests())
+        self.assertEqual(calls["planned"], calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"])
+        self.assertGreaterEqual(calls["sent"], received)
+        self.assertLessEqual(calls["sent"] - calls["unknown"], received)
 
     def test_22_a_signal_that_comes_twice_at_once_is_one(self):
         self.slow()

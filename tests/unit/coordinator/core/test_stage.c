@@ -222,6 +222,36 @@ static void long_thought_costs_a_wait_only_where_something_may_be_out(void **sta
     assert_int_equal(after_long_thought(r, true), VQ_COORD_WAITING);
 }
 
+/* Two workers were there at the end of the stage; one has said HELLO since, the other's is still on its way, a third is new. */
+static void nothing_follows(struct rig *r, enum vq_bye_code code)
+{
+    begin(r, 0, true);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    (void)rig_hello(r, 8, 2);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    assert_int_equal(r->finished, 1);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_STAGE);
+    struct vq_msg hello = {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(1)}};
+    rig_tell(r, 7, &hello);
+    hello.u.hello.worker = rig_worker(3);
+    rig_tell(r, 9, &hello);
+    rig_mark(r);
+    assert_int_equal(vq_coord_no_more(r->c, code, r->now_ns), VQ_OK);
+    rig_pull(r);
+    for (uint64_t peer = 7; peer <= 9; peer++) {
+        assert_int_equal(rig_count(r, peer, VQ_MSG_BYE), 1);
+        assert_int_equal(rig_last(r, peer, VQ_MSG_BYE)->code, code);
+    }
+    rig_tell(r, 10, &hello);
+    assert_int_equal(rig_last(r, 10, VQ_MSG_BYE)->code, code);
+}
+
+static void nobody_waits_for_a_stage_that_does_not_come(void **state)
+{
+    nothing_follows(*state, VQ_BYE_DONE);
+    nothing_follows(*state, VQ_BYE_STOPPED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +264,7 @@ int main(void)
         T(the_end_of_a_stage_and_of_the_last_one),
         T(calls_of_a_later_stage_are_waited_for),
         T(long_thought_costs_a_wait_only_where_something_may_be_out),
+        T(nobody_waits_for_a_stage_that_does_not_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
