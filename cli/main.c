@@ -24,7 +24,8 @@ const struct vq_verb vq_verbs[] = {
      "Exit codes: 0 every judge gave a verdict, 2 usage or input error, 4 one did not.",
      vq_verb_check},
     {"run", "Carries out a run: judges, scores, fits, and writes the results",
-     "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [options]", "FILE", vq_run_opts,
+     "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [--discover] [options]", "FILE",
+     vq_run_opts,
      "A model named offline-a or offline-b is served by vibeq itself and needs no endpoint.\n"
      "Exit codes: 0 done, 1 internal error, 2 usage or input error (nothing was sent), 3 done "
      "with\n"
@@ -57,8 +58,10 @@ const struct vq_verb vq_verbs[] = {
      "calls are the ledger of the run, each with the raw answer that it bought.", vq_verb_export},
     {"store", "Looks after the paid answers", "stat | gc | export | check", "stat gc export check",
      vq_store_opts, "export writes one JSON object a line on standard output.", vq_verb_store},
-    {"prompts", "Writes the templates to a folder, or shows a prompt as a judge gets it",
-     "export DIR | show judge [options]", "export show", vq_prompts_opts, NULL, vq_verb_prompts},
+    {"prompts", "Writes the templates to a folder, or shows a prompt as a model gets it",
+     "export DIR | show judge|discover [options]", "export show", vq_prompts_opts,
+     "show judge: one question to a judge. show discover: the first prompt to the proposer.",
+     vq_verb_prompts},
     {"help", "Explains a verb", "[VERB]", "VERB", no_opts, NULL, verb_help},
     {"version", "Prints the version", "", NULL, no_opts, NULL, verb_version},
     {0},

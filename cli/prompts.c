@@ -1,4 +1,5 @@
-/* `vibeq prompts export DIR` and `vibeq prompts show judge`: the templates as files, and one prompt exactly as a judge gets it. */
+/* `vibeq prompts export DIR` and `vibeq prompts show judge|discover`: the templates as files, and a prompt exactly as a judge, or the
+ * proposer, gets it. What is asked after the first answers cannot be shown before there are any. */
 #include "cli/pick.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
@@ -63,11 +64,66 @@ static enum vq_status show_prompt(const struct vq_job *job, const struct prompts
     return vq_pick_show(job, &p);
 }
 
-static enum vq_status show(const struct prompts_words *w, struct vq_error *err)
+/* Discovery's first stage. Labels, where a model gives them, come before it; they change the rows that it shows only where ties are
+ * left out. */
+static enum vq_status first_texts(struct vq_method *method, uint32_t judges,
+                                  const struct vq_stage **ret_stage, struct vq_error *err)
+{
+    const struct vq_stage *stage;
+    VQ_TRY(vq_method_next(method, &stage, err));
+    while (stage->kind == VQ_STAGE_PREFER) {
+        size_t count = (size_t)stage->rows_count * judges * 2;
+        uint8_t *none = vq_alloc(count, 1);
+        if (none == NULL) {
+            return VQ_NOMEM;
+        }
+        memset(none, VQ_OUTCOME_NOT_NEEDED, count);
+        enum vq_status status = vq_method_take_outcomes(method, none, count, err);
+        vq_free(none);
+        VQ_TRY(status);
+        VQ_TRY(vq_method_next(method, &stage, err));
+    }
+    *ret_stage = stage;
+    return VQ_OK;
+}
+
+static enum vq_status show_batches(const struct vq_job *job, const struct vq_method_input *input,
+                                   struct vq_error *err)
+{
+    struct vq_method *method;
+    VQ_TRY(vq_method_create(input, &method, err));
+    const struct vq_stage *stage;
+    enum vq_status status = first_texts(method, input->preference_judges_count, &stage, err);
+    if (status == VQ_OK) {
+        const struct vq_stage_prompt *first = &stage->prompts[0];
+        printf("--- stage %s, the first of %u prompts to %s\n", stage->name, stage->prompts_count,
+               job->cast[stage->role].judges[0].name);
+        if (first->system.bytes > 0) {
+            printf("--- system\n%.*s\n", (int)first->system.bytes, first->system.at);
+        }
+        printf("--- user\n%.*s\n", (int)first->user.bytes, first->user.at);
+    }
+    vq_method_destroy(&method);
+    return status;
+}
+
+static enum vq_status show_discover(const struct vq_job *job, struct vq_error *err)
+{
+    if (job->config->method != VQ_METHOD_DISCOVER) {
+        return vq_fail(err, VQ_INVALID,
+                       "this configuration discovers nothing; --set method=discover shows what it "
+                       "would ask");
+    }
+    struct vq_method_input input;
+    vq_job_method_input(job, &input);
+    return show_batches(job, &input, err);
+}
+
+static enum vq_status show(const struct prompts_words *w, bool discover, struct vq_error *err)
 {
     struct vq_job *job;
     VQ_TRY(vq_pick_job(w->config, &w->pick, &job, err));
-    enum vq_status status = show_prompt(job, w, err);
+    enum vq_status status = discover ? show_discover(job, err) : show_prompt(job, w, err);
     vq_job_destroy(&job);
     return status;
 }
@@ -81,12 +137,13 @@ int vq_verb_prompts(int argc, char **argv)
         return vq_cli_usage("prompts", "%s", err.text);
     }
     static const char *const known[] = {"export", "show", NULL};
-    static const char *const shown[] = {"judge", NULL};
+    static const char *const shown[] = {"judge", "discover", NULL};
     enum vq_status status;
     if (words == 2 && strcmp(argv[0], "export") == 0) {
         status = export_templates(argv[1], &err);
-    } else if (words == 2 && strcmp(argv[0], "show") == 0 && strcmp(argv[1], "judge") == 0) {
-        status = show(&w, &err);
+    } else if (words == 2 && strcmp(argv[0], "show") == 0 &&
+               (strcmp(argv[1], "judge") == 0 || strcmp(argv[1], "discover") == 0)) {
+        status = show(&w, argv[1][0] == 'd', &err);
     } else if (words > 0 && strcmp(argv[0], "export") == 0) {
         return vq_cli_usage("prompts", "name one folder: vibeq prompts export DIR");
     } else if (words > 0 && strcmp(argv[0], "show") == 0) {

@@ -1,5 +1,6 @@
 /* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not its job: reading the words
  * (run_words.c), the run itself (coordinator/shell). */
+#include "cli/estimate.h"
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
@@ -26,25 +27,6 @@ static void say_data(const struct vq_job *job)
     }
     for (uint32_t i = 0; i < d->warnings_count; i++) {
         fprintf(stderr, "  warning: %s\n", d->warnings[i]);
-    }
-}
-
-static void say_estimate(const struct vq_job *job, const struct vq_job_estimate *e)
-{
-    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
-    const struct vq_grid *g = &job->given->plan.grid;
-    fprintf(stderr, "%u samples x %u vibes x %u judges%s: at most %s calls", g->samples, g->vibes,
-            g->judges, job->given->plan.swap == VQ_SWAP_NONE ? "" : " x 2 orders",
-            vq_fmt_count(e->calls, calls));
-    fprintf(stderr, ", about %s tokens in and %s out", vq_fmt_count((uint64_t)e->tokens_in, in),
-            vq_fmt_count((uint64_t)e->tokens_out, out));
-    if (e->usd > 0) {
-        fprintf(stderr, ", about %s%s", vq_fmt_dollars(e->usd, usd),
-                e->priced ? "" : " for the judges with a price");
-    }
-    fprintf(stderr, "\n");
-    if (job->given->plan.swap == VQ_SWAP_LAZY) {
-        fprintf(stderr, "Answers in the store and settled first orders make it fewer.\n");
     }
 }
 
@@ -194,7 +176,7 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
         say_data(job);
     }
     if (!w->quiet || w->dry_run || must_confirm(w, &estimate)) {
-        say_estimate(job, &estimate);
+        vq_cli_say_estimate(job, &estimate);
     }
     if (w->dry_run) {
         fprintf(stderr, "Dry run: nothing was sent.\n");

@@ -25,6 +25,8 @@ const struct vq_opt vq_run_opts[] = {
      "judging models; repeated, each is one name, which may hold commas"},
     {"prompt", VQ_OPT_TEXT, AT(prompt), "COLUMN", "prompt column; default question, then prompt"},
     {"preference", VQ_OPT_TEXT, AT(preference), "COLUMN", "which model is preferred, if known"},
+    {"discover", VQ_OPT_FLAG, AT(discover), NULL, "find the vibes in the data (method: discover)"},
+    {"proposer", VQ_OPT_TEXT, AT(proposer), "MODEL", "who proposes vibes; default the first judge"},
     {"base-url", VQ_OPT_TEXT, AT(base_url), "URL",
      "OpenAI-compatible endpoint; default OPENAI_BASE_URL"},
     {"key", VQ_OPT_TEXT, AT(key), "env:NAME", "or file:PATH; default env:OPENAI_API_KEY"},
@@ -52,8 +54,17 @@ const struct vq_opt vq_resume_opts[] = {
     {0},
 };
 
-/* Counts given as options of their own are overrides like any other: range and kind are checked in one place. */
-static enum vq_status add_counts(struct vq_run_words *w, struct vq_error *err)
+static enum vq_status add_setting(struct vq_run_words *w, const char *setting, struct vq_error *err)
+{
+    if (w->set.count == VQ_OPT_LIST_MAX) {
+        return vq_fail(err, VQ_INVALID, "more than %d settings", VQ_OPT_LIST_MAX);
+    }
+    w->set.items[w->set.count++] = setting;
+    return VQ_OK;
+}
+
+/* Options that stand for a key are overrides like any other: range and kind are checked in one place. */
+static enum vq_status add_settings(struct vq_run_words *w, struct vq_error *err)
 {
     const struct {
         const char *key;
@@ -63,14 +74,11 @@ static enum vq_status add_counts(struct vq_run_words *w, struct vq_error *err)
         if (!counts[i].count.given) {
             continue;
         }
-        if (w->set.count == VQ_OPT_LIST_MAX) {
-            return vq_fail(err, VQ_INVALID, "more than %d settings", VQ_OPT_LIST_MAX);
-        }
         (void)snprintf(w->made[i], VQ_OVERRIDE_BYTES, "%s=%u", counts[i].key,
                        counts[i].count.value);
-        w->set.items[w->set.count++] = w->made[i];
+        VQ_TRY(add_setting(w, w->made[i], err));
     }
-    return VQ_OK;
+    return w->discover ? add_setting(w, "method=discover", err) : VQ_OK;
 }
 
 /* Puts `by` for the first `bytes` of the sentence. */
@@ -98,7 +106,7 @@ int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, ch
     struct vq_error err = {0};
     enum vq_status status = vq_opts_parse(opts, argc, argv, w, ret_words, &err);
     if (status == VQ_OK) {
-        status = add_counts(w, &err);
+        status = add_settings(w, &err);
     }
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_usage(verb, "%s", err.text);
 }
@@ -132,9 +140,11 @@ static const char *from_environment(const char *name)
     return value == NULL || value[0] == '\0' ? NULL : value;
 }
 
-static void yaml_judge(struct vq_buf *out, const struct vq_run_words *w, struct vq_span model)
+/* A model as a map whose first key comes after `before`. */
+static void yaml_model(struct vq_buf *out, const struct vq_run_words *w, const char *before,
+                       struct vq_span model)
 {
-    yaml_span(out, "  - model: ", model);
+    yaml_span(out, before, model);
     if (is_offline(model) && w->base_url == NULL) {
         return;
     }
@@ -153,13 +163,13 @@ static void yaml_judges(struct vq_buf *out, const struct vq_run_words *w)
     vq_buf_puts(out, "judges:\n");
     if (w->judges.count > 1) {
         for (uint32_t i = 0; i < w->judges.count; i++) {
-            yaml_judge(out, w, vq_span_str(w->judges.items[i]));
+            yaml_model(out, w, "  - model: ", vq_span_str(w->judges.items[i]));
         }
         return;
     }
     for (const char *at = w->judges.items[0]; at != NULL;) {
         size_t bytes = strcspn(at, ",");
-        yaml_judge(out, w, vq_span(at, bytes));
+        yaml_model(out, w, "  - model: ", vq_span(at, bytes));
         at = at[bytes] == '\0' ? NULL : at + bytes + 1;
     }
 }
@@ -169,13 +179,10 @@ static void name_option(struct vq_error *err)
 {
     static const struct {
         const char *key, *option;
-    } options[] = {{"data.path", "the data file"},
-                   {"data.prompt", "--prompt"},
-                   {"data.preference", "--preference"},
-                   {"models", "--models"},
-                   {".base_url", "--base-url"},
-                   {".key", "--key"},
-                   {"judges", "--judge"}};
+    } options[] = {{"data.path", "the data file"},      {"data.prompt", "--prompt"},
+                   {"data.preference", "--preference"}, {"models", "--models"},
+                   {".base_url", "--base-url"},         {".key", "--key"},
+                   {"proposer", "--proposer"},          {"judges", "--judge"}};
     size_t place = strlen(COMMAND_LINE ", line ");
     const char *at = strstr(err->text, ", column ");
     if (strncmp(err->text, COMMAND_LINE ", line ", place) != 0 || at == NULL) {
@@ -219,6 +226,10 @@ static enum vq_status config_from_words(const struct vq_run_words *w, const char
     yaml_line(&yaml, "  - ", w->models.items[0]);
     yaml_line(&yaml, "  - ", w->models.items[1]);
     yaml_judges(&yaml, w);
+    if (w->proposer != NULL) {
+        vq_buf_puts(&yaml, "proposer:\n");
+        yaml_model(&yaml, w, "    model: ", vq_span_str(w->proposer));
+    }
     enum vq_status status = yaml.status;
     if (status == VQ_OK) {
         status = vq_config_parse(yaml.at, yaml.bytes, COMMAND_LINE, ".", w->set.items, w->set.count,
@@ -246,11 +257,11 @@ static enum vq_status config_from_file(const struct vq_run_words *w, const char 
                                        struct vq_config **ret_config, struct vq_error *err)
 {
     if (w->models.count > 0 || w->judges.count > 0 || w->base_url != NULL || w->key != NULL ||
-        w->prompt != NULL || w->preference != NULL) {
+        w->prompt != NULL || w->preference != NULL || w->proposer != NULL) {
         return vq_fail(
             err, VQ_INVALID,
-            "--models, --judge, --prompt, --preference, --base-url and --key go with a data "
-            "file; with a configuration use --set, for example --set judges[0].model=NAME");
+            "--models, --judge, --proposer, --prompt, --preference, --base-url and --key go with a "
+            "data file; with a configuration use --set, for example --set judges[0].model=NAME");
     }
     return vq_config_load(path, w->set.items, w->set.count, ret_config, err);
 }

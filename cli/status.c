@@ -230,7 +230,7 @@ static void print_status(const json_t *status, const char *run, bool running)
         return;
     }
     char total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], out[VQ_FMT_BYTES], eta[VQ_FMT_BYTES];
-    printf("stage %s: %s tasks: ", string(status, "stage"),
+    printf("%s %s: %s tasks: ", running ? "stage" : "last stage", string(status, "stage"),
            vq_fmt_count(whole(status, "tasks_total"), total));
     print_tasks(status);
     if (running) {

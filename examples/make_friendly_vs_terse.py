@@ -2,22 +2,24 @@
 """Writes friendly-vs-terse.csv: prompts with the answers of two imagined models, for the demo.
 
 All content is our own. Each row takes a subject (facts below), one of four questions about it, and two styles:
-"friendly" (mostly warm, casual, hedging, inviting, longer) and "terse" (mostly plain, firm, short). Every trait is
-drawn for each row, so that neither model has any of them always. In about one row of seven the moods are exchanged;
-in these rows the friendly model answers with a numbered list, which it does nowhere else.
+"friendly" (mostly warm, casual, hedging, inviting, longer, fond of comparisons) and "terse" (mostly plain, firm, short).
+Every trait is drawn for each row, so that neither model has any of them always; two of them, thanks and a word about
+sources, come as often with either model and tell nothing. In about one row of seven the two styles are exchanged; in
+these rows, and nowhere else, the friendly model mostly answers with a numbered list.
 
 The preference knows nothing of the models' names: two traits decide, the firmer answer and, where both are alike in that,
 the fuller one; one label in five is turned round.
 
-Usage: make_friendly_vs_terse.py [OUTPUT.csv]    (needs only the standard library; the same output each time)
+Usage: make_friendly_vs_terse.py [OUTPUT.csv [SEED]]    (needs only the standard library; the same output each time)
 """
 import csv
 import random
 import sys
 
-SEED = 4
+SEED = 54
 NOISE = 0.20
 EXCHANGED = 0.15
+LISTED = 0.85  # of the rows with exchanged styles
 
 # category, doing it, to do it, three steps, what goes wrong, why it is hard, an illustration, a figure
 SUBJECTS = [
@@ -151,7 +153,7 @@ SUBJECTS = [
      "a metronome shows each place that stumbles", "15 minutes a day beat two hours on Sunday"),
     ("learning", "remembering names", "remember names",
      ["repeat the name in the first reply", "link it to a face", "write it down the same evening"],
-     "attention is on the own introduction", "a name carries no meaning by itself",
+     "attention is on what to say next", "a name carries no meaning by itself",
      "Rose with the red scarf stays in the mind", "five new names an evening are the limit"),
     ("learning", "reading more books", "read more books",
      ["keep a book in the bag", "stop the dull ones", "read before the screen"],
@@ -167,6 +169,46 @@ SUBJECTS = [
      "a robin sings at night under a street lamp", "the best hour is 30 minutes after sunrise"),
 ]
 
+# One for each subject, in the same order.
+COMPARISONS = [
+    "Rice is like a shy guest and opens up when it is left alone.",
+    "Dough is like a cat and moves only when it wants to.",
+    "A good egg is like a slow song.",
+    "A pot of soup is like an orchestra in which everybody enters in turn.",
+    "The blade should glide like a skate over ice.",
+    "A blocked drain is like a road with one stuck lorry.",
+    "Wet paint is like a tide and does not wait.",
+    "A pot without a hole is like a bath that nobody empties.",
+    "A stain is like a guest who stays for good once the room is warm.",
+    "Knocking on plaster is like a doctor tapping a chest.",
+    "The inner clock is like a heavy ship and turns slowly.",
+    "New legs are like a new car and want gentle first miles.",
+    "A back is like a gate and rusts when nobody moves it.",
+    "Thirst is like a letter that arrives a day late.",
+    "A budget is like a map and does nothing in a drawer.",
+    "A cheap loan is like a sweet that sticks to the teeth.",
+    "The talk feels like a first dance in an empty hall.",
+    "A contract is like a novel whose twist hides in the middle.",
+    "A suitcase is like a small flat, and what moves in seldom moves out.",
+    "The mind arrives late, like a suitcase on the next plane.",
+    "Fares are like a tide and come and go by the week.",
+    "Contour lines are like a fingerprint of the hill.",
+    "A password used twice is like a key under the doormat.",
+    "A single copy is like a bridge with one rope.",
+    "An old laptop is like an attic and mostly wants clearing out.",
+    "A short report is like a crime novel without a scene.",
+    "A meeting without a question is like a ship without a port.",
+    "A long email is like a drawer in which nothing is found.",
+    "A good talk is like a walk with one view at the end.",
+    "A new team is like an island with its own weather.",
+    "A new language is like a path that appears under the feet.",
+    "A chord is like a handshake and gets firmer with time.",
+    "A name without a face is like a coat without a hook.",
+    "A book in the bag is like an apple for the mind.",
+    "A tomato plant is like a teenager, all height and no limits.",
+    "A quiet meadow is like a stage before the curtain.",
+]
+
 QUESTIONS = {
     "how": "How do I {do}?",
     "wrong": "What do people get wrong about {doing}?",
@@ -177,20 +219,26 @@ QUESTIONS = {
 GREETINGS = [
     "Hi there, what a great question!", "Hello, and welcome!", "I am so glad you asked!", "Oh, I love this one!",
     "Great that you want to take care of this!", "Hey, happy to help!", "What a lovely plan!",
-    "It is wonderful that you ask!", "I am delighted to help with this!", "Hello dear reader, great choice!",
+    "It is wonderful that you ask!", "I am delighted to help with this!", "Hello there, great choice!",
 ]
 FAREWELLS = [
     "You've got this, good luck!", "I hope it brings you joy!", "Enjoy every bit of it!", "I am happy for you already!",
-    "Have a wonderful time with it!", "I hope that helps, with warm wishes!", "You will be proud of yourself!",
+    "Have a wonderful time with it!", "I hope that helps, with warm wishes!", "You will be glad you started!",
 ]
+MILD = ["Good luck.", "I hope this helps.", "Glad to help.", "Enjoy it.", "I wish you a good start.", "A good plan, by the way."]
 INVITATIONS = [
     "What have you tried so far?", "Would you like to tell me how it goes?", "Which part worries you most?",
     "Shall we look at your case together?", "How much time do you have?", "Does that fit your plans?",
 ]
+SOURCES = [
+    "Most handbooks and one large study say the same.", "There is research behind this.", "Several studies agree on this point.",
+    "According to the handbooks this holds for beginners too.", "A survey of experts came to the same answer.",
+]
+THANKS = ["Thank you for the question.", "Thanks for the question.", "The question is much appreciated."]
 NEUTRAL = ["{Step}."]
 FIRM = ["You must {step}.", "Always {step}.", "It is essential to {step}.", "Definitely {step}, every time."]
-HEDGED = ["Perhaps you could {step}.", "It might help to {step}.", "Maybe {step}.", "You may want to {step}, it depends."]
-FORMAL = ["It is advisable to {step}.", "It is recommended to {step}.", "One is required to {step}."]
+HEDGED = ["Perhaps you could {step}.", "It might help to {step}.", "Maybe {step}.", "You may want to {step}, though it depends."]
+FORMAL = ["It is advisable to {step}.", "It is recommended to {step}.", "It is appropriate to {step}."]
 CASUAL = ["I'd just {step}.", "So, {step}, that's it.", "You'll want to {step}.", "Let's {step}, okay?"]
 
 
@@ -236,27 +284,36 @@ def extras_of(kind, subject, rng):
     if kind != "why":
         extras.append(("fact", f"The reason is simple, because {why}."))
     if kind != "wrong":
-        extras.append(("fact", f"Otherwise {wrong}, and then it fails."))
+        extras.append(("fact", f"Otherwise {wrong}, and it fails."))
     rng.shuffle(extras)
     return extras
 
 
 def answer(kind, subject, style, rng):
     forms = forms_of(style, rng)
-    parts = core_of(kind, subject, rng) + extras_of(kind, subject, rng)[: style["extras"]]
+    compares = style["compares"] and style["extras"] > 0  # in the place of another addition
+    parts = core_of(kind, subject, rng) + extras_of(kind, subject, rng)[: style["extras"] - compares]
+    if compares:
+        parts.append(("fact", COMPARISONS[SUBJECTS.index(subject)]))
+    if style["sources"]:
+        parts.append(("fact", rng.choice(SOURCES)))
     sentences = [say(text, forms, rng) if what == "step" else text for what, text in parts]
     if style["list"]:
         body = "\n".join(f"{i + 1}. {text}" for i, text in enumerate(sentences))
     else:
         body = " ".join(sentences)
-    before = rng.choice(GREETINGS) if style["warm"] > 0 else ""
+    before = [rng.choice(GREETINGS)] if style["warm"] > 0 else []
+    if style["thanks"]:
+        before.append(rng.choice(THANKS))
     after = []
     if style["warm"] > 1:
         after.append(rng.choice(FAREWELLS))
+    if style["warm"] < 0:
+        after.append(rng.choice(MILD))
     if style["asks"]:
         after.append(rng.choice(INVITATIONS))
     separator = "\n" if style["list"] else " "
-    return separator.join(x for x in [before, body, " ".join(after)] if x)
+    return separator.join(x for x in [" ".join(before), body, " ".join(after)] if x)
 
 
 def draw(rng, chances):
@@ -272,25 +329,29 @@ def draw(rng, chances):
 def styles_of(rng):
     exchanged = rng.random() < EXCHANGED
     friendly = {
-        "warm": draw(rng, {2: 0.45, 1: 0.4, 0: 0.15}),
+        "warm": draw(rng, {2: 0.4, 1: 0.35, -1: 0.15, 0: 0.1}),  # -1 is mild
         "force": draw(rng, {-1: 0.55, 0: 0.2, 1: 0.25}),
         "tone": draw(rng, {-1: 0.6, 0: 0.3, 1: 0.1}),
         "asks": rng.random() < 0.5,
         "extras": draw(rng, {1: 0.3, 2: 0.4, 3: 0.3}),
-        "list": False,
+        "compares": rng.random() < 0.5,
     }
     terse = {
-        "warm": draw(rng, {0: 0.92, 1: 0.08}),
+        "warm": draw(rng, {0: 0.4, -1: 0.45, 1: 0.15}),
         "force": draw(rng, {1: 0.62, 0: 0.25, -1: 0.13}),
         "tone": draw(rng, {1: 0.4, 0: 0.5, -1: 0.1}),
         "asks": rng.random() < 0.05,
         "extras": draw(rng, {0: 0.45, 1: 0.25, 3: 0.15, 4: 0.15}),
-        "list": False,
+        "compares": rng.random() < 0.1,
     }
     if exchanged:
-        for trait in ("warm", "force", "tone", "asks"):
+        for trait in ("warm", "force", "tone", "asks", "extras", "compares"):
             friendly[trait], terse[trait] = terse[trait], friendly[trait]
-        friendly["list"] = True
+    friendly["list"] = exchanged and rng.random() < LISTED
+    terse["list"] = False
+    for style in (friendly, terse):
+        style["sources"] = rng.random() < 0.35
+        style["thanks"] = rng.random() < 0.35
     return friendly, terse
 
 
@@ -305,8 +366,8 @@ def preference_of(friendly, terse, rng):
     return "friendly" if sum_of > 0 else "terse"
 
 
-def rows():
-    rng = random.Random(SEED)
+def rows(seed):
+    rng = random.Random(seed)
     for subject in SUBJECTS:
         for kind, question in QUESTIONS.items():
             friendly, terse = styles_of(rng)
@@ -321,10 +382,11 @@ def rows():
 
 def main():
     path = sys.argv[1] if len(sys.argv) > 1 else "friendly-vs-terse.csv"
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["question", "friendly", "terse", "category", "preference"], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows())
+        writer.writerows(rows(seed))
 
 
 if __name__ == "__main__":

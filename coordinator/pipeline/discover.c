@@ -236,12 +236,15 @@ static enum vq_status say(struct vq_method *m)
 {
     const struct vq_method_round *r = &m->round;
     uint32_t number = m->iteration + 1;
-    VQ_TRY(vq_method_note(m,
-                          "iteration %u: axes proposed: %u, from %u rows in %u batches; batches "
-                          "without a difference: %u, without an answer: %u, with an answer that "
-                          "holds no axis: %u",
-                          number, r->proposals_count, m->iterations[m->iteration].rows_shown,
-                          r->batches_count, r->nothing, r->failed, r->unread));
+    VQ_TRY(vq_method_note(m, "iteration %u: axes proposed: %u, from %u rows in %u batches", number,
+                          r->proposals_count, m->iterations[m->iteration].rows_shown,
+                          r->batches_count));
+    if (r->nothing + r->failed + r->unread > 0) {
+        VQ_TRY(vq_method_note(m,
+                              "iteration %u: batches without a difference: %u, without an answer: "
+                              "%u, with an answer that holds no axis: %u",
+                              number, r->nothing, r->failed, r->unread));
+    }
     if (r->rejected > 0) {
         VQ_TRY(vq_method_note(m,
                               "iteration %u: proposed items without a name, a low or a high end, "

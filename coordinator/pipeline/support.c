@@ -11,6 +11,8 @@
 
 #define WORD_DIMS           1024u /* words are counted under their hash */
 #define NAME_HEAD_BYTES_MAX ((size_t)VQ_NAME_BYTES_MAX - 16) /* what a number is put behind */
+#define NAMES_SAID_MAX      12u                              /* in a note */
+#define NAME_SAID_BYTES     40u
 
 /* ---- nearest ---- */
 
@@ -238,8 +240,10 @@ static enum vq_status names_match(struct vq_method *m, const struct vq_lines *na
         dropped += !r->dropped[k] && !keep[k];
         r->dropped[k] |= !keep[k];
     }
-    return vq_method_note(m, "iteration %u: new axes that dedup dropped: %u, kept: %u",
-                          m->iteration + 1, dropped, left(r));
+    return dropped == 0
+               ? VQ_OK
+               : vq_method_note(m, "iteration %u: new axes that dedup dropped: %u, kept: %u",
+                                m->iteration + 1, dropped, left(r));
 }
 
 static enum vq_status dedup_read(struct vq_method *m, struct vq_error *err)
@@ -330,6 +334,26 @@ static enum vq_status add(struct vq_method *m, uint32_t k)
     return vq_method_add_vibe(m, &axis, &from);
 }
 
+/* Names of the vibes that are validated now, as many as fit into a line that a person reads. */
+static enum vq_status say_validated(struct vq_method *m)
+{
+    const struct vq_iteration *it = &m->iterations[m->iteration];
+    struct vq_buf names;
+    struct vq_span text = {"", 0};
+    vq_buf_init(&names, VQ_ERROR_BYTES_MAX);
+    size_t from = m->vibes_count - it->evaluated;
+    for (size_t v = from; v < m->vibes_count && v < from + NAMES_SAID_MAX; v++) {
+        vq_buf_puts(&names, v == from ? " (" : ", ");
+        struct vq_span name = vq_utf8_cut(vq_span_str(m->vibes[v].axis.name), NAME_SAID_BYTES);
+        vq_buf_append(&names, name.at, name.bytes);
+    }
+    vq_buf_puts(&names, it->evaluated > NAMES_SAID_MAX ? " ...)" : it->evaluated > 0 ? ")" : "");
+    VQ_TRY(vq_arena_take(&m->stage_memory, &names, &text));
+    return vq_method_note(m,
+                          "iteration %u: %u axes after reduction, %u of them new, %u validated%s",
+                          m->iteration + 1, it->reduced, it->deduplicated, it->evaluated, text.at);
+}
+
 static enum vq_status vibes_add(struct vq_method *m, struct vq_error *err)
 {
     (void)err;
@@ -345,9 +369,7 @@ static enum vq_status vibes_add(struct vq_method *m, struct vq_error *err)
             it->evaluated++;
         }
     }
-    VQ_TRY(vq_method_note(
-        m, "iteration %u: axes after reduction: %u, new ones after dedup: %u, validated: %u",
-        m->iteration + 1, it->reduced, it->deduplicated, it->evaluated));
+    VQ_TRY(say_validated(m));
     m->then = it->evaluated > 0 ? vq_iterate_rank : vq_iterate_no_new;
     return VQ_OK;
 }

@@ -324,10 +324,12 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
     struct vq_buf out;
     vq_buf_init(&out, 1u << 24);
     vq_report_table(r, &terminal, &out);
-    vq_buf_printf(&out, "\n%s/%s/" PAGE_NAME "\n", vq_run_dir_path(of->dir), of->folder);
+    vq_buf_putc(&out, '\n');
     for (size_t i = VQ_COUNT(files); i > 0; i--) {
         vq_buf_printf(&out, "%s/%s/%s\n", vq_run_dir_path(of->dir), of->folder, files[i - 1].name);
     }
+    vq_buf_printf(&out, "\nThe report, for a browser:\n%s/%s/" PAGE_NAME "\n",
+                  vq_run_dir_path(of->dir), of->folder);
     enum vq_status status = out.status == VQ_OK ? print(&out, err) : out.status;
     vq_buf_free(&out);
     return status;

@@ -39,9 +39,9 @@ class Datasets(Case):
         self.assertIn(f"{name}: {rows} records", said)
         self.assertRegex(said, rf"split +{rows} -> {rows}  train \d+, test \d+ \(by prompt; {questions} prompts\)")
         self.assertRegex(said, rf"alike outputs +{rows} -> {rows - alike}  0 identical, {alike} at least 80 % alike")
-        self.assertIn(f"{rows - alike} samples x 10 vibes x 2 judges", said)
+        self.assertIn(f"{rows - alike} rows x 10 vibes; 2 judges", said)
         whole = self.load(name, models, "data.near_duplicate=0")
-        self.assertIn(f"{rows} samples x 10 vibes x 2 judges", whole)
+        self.assertIn(f"{rows} rows x 10 vibes; 2 judges", whole)
         if ties is None:
             self.assertNotIn("ties", whole)
         else:

@@ -1,7 +1,11 @@
-"""The bundled example as it ships: what its data must show (decision 17), what its results must say about their judge (decision 15),
-which files it leaves, and that a second run of it is free and the same."""
+"""The bundled example as it ships, with the full method: what its data must show (decision 17), what its results must say about
+their judge (decision 15), what it tells while it runs, which files it leaves, and that a second run of it is free and the same.
+And the example of given vibes beside it."""
 import csv
 import json
+import re
+import subprocess
+import sys
 import unittest
 
 import vqtest
@@ -22,14 +26,23 @@ class Demo(Case):
     def setUp(self):
         super().setUp()
         if type(self).ran is None:
-            type(self).ran = self.run_it("one"), self.results_bytes("one"), self.accounting("one"), self.files("one")
-        self.run_of_it, bytes_, self.calls, self.file_names = type(self).ran
+            type(self).ran = (self.run_it("one"), self.results_bytes("one"), self.accounting("one"), self.files("one"),
+                              json.loads((self.dir / "runs/one/accounting.json").read_text())["stages"])
+        self.run_of_it, bytes_, self.calls, self.file_names, self.stages = type(self).ran
         self.r = json.loads(bytes_)
         self.kept = [v for v in self.r["vibes"] if v["kept"]]
         self.dropped = [v for v in self.r["vibes"] if not v["kept"]]
 
-    def run_it(self, name):
-        return self.vibeq("run", EXAMPLE, "--name", name, code=DONE, env={"LC_ALL": "C.UTF-8", "COLUMNS": ""})
+    def run_it(self, name, *words):
+        return self.vibeq("run", EXAMPLE, "--name", name, *words, code=DONE, env={"LC_ALL": "C.UTF-8", "COLUMNS": ""})
+
+    def data(self):
+        with open(EXAMPLE.with_suffix(".csv"), newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def rows(self, name):
+        with open(self.dir / "runs" / name / "results" / "rows.csv", newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
 
     def files(self, name):
         folder = self.dir / "runs" / name
@@ -38,15 +51,63 @@ class Demo(Case):
     def test_there_are_prompts_enough(self):
         self.assertGreaterEqual(self.r["data"]["rows"], PROMPTS_MIN)
         self.assertGreaterEqual(self.r["data"]["used"], PROMPTS_MIN)
-        with open(EXAMPLE.with_suffix(".csv"), newline="", encoding="utf-8") as file:
-            self.assertGreaterEqual(len({row["question"] for row in csv.DictReader(file)}), PROMPTS_MIN)
+        self.assertGreaterEqual(len({row["question"] for row in self.data()}), PROMPTS_MIN)
+
+    def test_the_data_are_what_their_script_writes(self):
+        subprocess.run([sys.executable, EXAMPLE.parent / "make_friendly_vs_terse.py", self.dir / "made.csv"], check=True, timeout=60)
+        self.assertEqual((self.dir / "made.csv").read_bytes(), EXAMPLE.with_suffix(".csv").read_bytes())
+
+    def test_the_preference_does_not_know_the_models(self):
+        shares = [sum(row["preference"] == model for row in self.data()) / len(self.data()) for model in self.r["models"]]
+        self.assertLess(max(shares), 0.65)
+        firm = [v for v in self.kept if abs(v["pref_separability"]["train"]) > abs(v["separability"]["train"])]
+        self.assertTrue(firm, "a vibe tells more of what is preferred than of who wrote it")
 
     def test_the_readme_shows_this_very_table(self):
         shown = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-        lines = [line.rstrip() for line in self.run_of_it.stdout.splitlines() if line.strip() and not line.startswith("/")]
-        self.assertGreater(len(lines), 20)
-        for line in lines:
+        table = [line.rstrip() for line in self.run_of_it.stdout.splitlines() if line.strip() and not line.startswith("/")]
+        notes = [line for line in self.told() if line.startswith(("iteration", "discovery", "final"))]
+        self.assertGreater(len(table), 20)
+        self.assertGreater(len(notes), 6)
+        for line in notes + table:
             self.assertIn(line, shown)
+
+    def told(self):
+        return self.run_of_it.stderr.splitlines()
+
+    def test_before_it_says_who_will_be_asked(self):
+        text = self.run_of_it.stderr
+        self.assertRegex(text, r"At most [\d,]+ calls, about [\d,]+ tokens in")
+        self.assertRegex(text, r"discovery +\d+ calls: \d+ to the proposer, \d+ to the reducer, \d+ to the embedder; 2 iterations of 10 rows")
+        self.assertRegex(text, r"ranking +[\d,]+ calls: \d+ train rows x 20 vibes, \d+ test rows x 10; 2 judges x 2 orders")
+
+    def test_it_says_why_it_stopped(self):
+        self.assertIn("discovery stopped after iteration 2 of 2: as many iterations as were asked for were done", self.told())
+        early = self.run_it("early", "--set", "vibecheck.min_misclassified=70").stderr
+        self.assertIn("discovery stopped after iteration 1 of 2: too few rows were still misclassified", early)
+        self.assertNotIn("iteration 2:", early)
+
+    def test_it_is_calm(self):
+        for line in self.told():
+            self.assertNotRegex(line, r"Redis|warning|without an answer: 0")
+        self.assertLess(len(self.told()), 25)
+
+    def test_the_second_iteration_finds_what_was_planted_for_it(self):
+        """Lists stand only in rows that the vibes of a first iteration get wrong."""
+        names = {n: re.search(r"iteration %d: .*, validated: \d+ \((.*)\)" % n, self.run_of_it.stderr).group(1).split(", ") for n in (1, 2)}
+        lists = [v for v in self.kept if set(re.findall(r"\w+", v["high"])) & {"list", "lists", "headings", "bullet"}]
+        self.assertEqual(len(lists), 1)
+        self.assertIn(lists[0]["name"], names[2])
+        self.assertNotIn(lists[0]["name"], names[1])
+        planted = {i for i, row in enumerate(self.data(), 1) if row["friendly"].startswith("1. ") or "\n1. " in row["friendly"]}
+        self.assertFalse([row for row in self.data() if "1. " in row["terse"]])
+        self.run_it("first-only", "--set", "vibecheck.iterations=1")
+        train = [row for row in self.rows("first-only") if row["split"] == "train" and int(row["record"]) in planted]
+        wrong = [row for row in train if row["mm_correct"] != "1"]
+        self.assertGreater(len(train), 5)
+        self.assertGreaterEqual(len(wrong), 0.9 * len(train))
+        with open(self.dir / "runs/first-only/results/results.json", encoding="utf-8") as file:
+            self.assertLess(json.load(file)["mm"]["accuracy_train"], self.r["mm"]["accuracy_train"])
 
     def test_a_kept_vibe_has_negative_separability(self):
         self.assertTrue([v["name"] for v in self.kept if v["separability"]["train"] < 0 and v["separability"]["test"] < 0])
@@ -64,7 +125,7 @@ class Demo(Case):
             self.assertLess(v["kappa_mirrored"]["train"], self.r["settings"]["kappa_min"])
 
     def test_judges_agree_neither_perfectly_nor_not_at_all(self):
-        for part in ("train", "test"):
+        for part in ("train", "test"):  # dropped vibes are asked on train only
             between = [v["name"] for v in self.r["vibes"] if v["kappa"][part] is not None and 0.2 <= v["kappa"][part] <= 0.95]
             self.assertGreaterEqual(len(between), AGREED_MIN, part)
 
@@ -96,7 +157,11 @@ class Demo(Case):
 
     def test_the_calls_add_up(self):
         c = self.calls
-        self.assertEqual(c["planned"], self.r["data"]["used"] * len(self.r["vibes"]) * len(self.r["judges"]) * 2)
+        data, judges = self.r["data"], len(self.r["judges"])
+        ranked = (data["train"] * len(self.r["vibes"]) + data["test"] * len(self.kept)) * judges * 2
+        rank = [s for s in self.stages if s["name"].startswith("rank") or s["name"] == "test"]
+        self.assertEqual(sum(s["planned"] for s in rank), ranked)
+        self.assertLess(c["planned"] - ranked, 60, "the rest is discovery")
         self.assertEqual(c["planned"], c["first_sends"] + c["from_store"] + c["saved_by_lazy_swap"])
         self.assertGreater(c["saved_by_lazy_swap"], 0)
         self.assertEqual((c["unknown"], sum(c["failed"].values())), (0, 0))
@@ -114,6 +179,13 @@ class Demo(Case):
             first, second = ((self.dir / "runs" / run / "results" / name).read_bytes() for run in ("first", "second"))
             self.assertEqual(first, second, name)
         self.assertEqual(self.results_bytes("first"), type(self).ran[1], "and in another runs folder, with its own calls")
+
+    def test_the_example_of_given_vibes(self):
+        run = self.vibeq("run", EXAMPLE.parent / "preset.yaml", "--name", "given", code=DONE)
+        self.assertIn("144 rows x 10 vibes; 2 judges x 2 orders", run.stderr)
+        r = self.results("given")
+        self.assertEqual(len(r["vibes"]), 10)
+        self.assertGreater(r["mm"]["accuracy_test_ci95"][0], 0.5)
 
 
 if __name__ == "__main__":

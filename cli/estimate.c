@@ -1,0 +1,96 @@
+/* The lines before a run: calls by what they are for, then tokens and dollars. Everything is an upper bound, and says so. Not its
+ * job: the numbers (coordinator/shell/job.c). */
+#include "cli/estimate.h"
+
+#include "common/text/fmt.h"
+
+#include <stdio.h>
+
+static const char *orders(const struct vq_job *job)
+{
+    return job->given->plan.swap == VQ_SWAP_NONE ? "" : " x 2 orders";
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* "discovery      29 calls: 4 of the proposer, 21 of the reducer, 4 of the embedder" */
+static void say_discovery(const struct vq_job *job, const struct vq_job_estimate *e)
+{
+    static const struct {
+        enum vq_role role;
+        const char *name;
+    } roles[] = {{VQ_ROLE_PROPOSER, "proposer"},
+                 {VQ_ROLE_REDUCER, "reducer"},
+                 {VQ_ROLE_EMBEDDER, "embedder"}};
+    uint64_t calls = 0;
+    char n[VQ_FMT_BYTES];
+    for (size_t i = 0; i < VQ_COUNT(roles); i++) {
+        calls += e->calls_of[roles[i].role];
+    }
+    if (calls == 0) {
+        return;
+    }
+    fprintf(stderr, "  %-10s %9s calls:", "discovery", vq_fmt_count(calls, n));
+    const char *before = " ";
+    for (size_t i = 0; i < VQ_COUNT(roles); i++) {
+        if (e->calls_of[roles[i].role] > 0) {
+            fprintf(stderr, "%s%s to the %s", before, vq_fmt_count(e->calls_of[roles[i].role], n),
+                    roles[i].name);
+            before = ", ";
+        }
+    }
+    const struct vq_conf_vibecheck *v = &job->config->vibecheck;
+    fprintf(stderr, "; %u iteration%s of %u rows\n", v->iterations, plural(v->iterations), v->d);
+}
+
+static void say_preferences(const struct vq_job *job, const struct vq_job_estimate *e)
+{
+    char n[VQ_FMT_BYTES];
+    if (e->calls_of[VQ_ROLE_PREFERENCE_JUDGE] > 0) {
+        uint32_t judges = job->cast[VQ_ROLE_PREFERENCE_JUDGE].count;
+        fprintf(stderr, "  %-10s %9s calls: %u rows x %u judge%s x 2 orders\n", "labels",
+                vq_fmt_count(e->calls_of[VQ_ROLE_PREFERENCE_JUDGE], n), job->samples_count, judges,
+                plural(judges));
+    }
+}
+
+static void say_ranking(const struct vq_job *job, const struct vq_job_estimate *e)
+{
+    const struct vq_conf_vibecheck *v = &job->config->vibecheck;
+    const struct vq_grid *g = &job->given->plan.grid;
+    char n[VQ_FMT_BYTES];
+    fprintf(stderr, "  %-10s %9s calls: ", "ranking", vq_fmt_count(e->calls_of[VQ_ROLE_JUDGE], n));
+    if (job->config->method != VQ_METHOD_DISCOVER) {
+        fprintf(stderr, "%u rows x %u vibes", g->samples, g->vibes);
+    } else {
+        uint32_t train = job->dataset->train_count;
+        uint32_t most = (v->num_eval_vibes == 0 ? v->k : v->num_eval_vibes) * v->iterations;
+        uint32_t final =
+            v->num_final_vibes == 0 || v->num_final_vibes > most ? most : v->num_final_vibes;
+        fprintf(stderr, "%u train rows x %u vibes, %u test rows x %u%s", train, most,
+                job->samples_count - train, final, v->compare_presets ? ", the presets" : "");
+    }
+    fprintf(stderr, "; %u judge%s%s\n", g->judges, plural(g->judges), orders(job));
+}
+
+void vq_cli_say_estimate(const struct vq_job *job, const struct vq_job_estimate *e)
+{
+    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
+    fprintf(stderr, "At most %s calls, about %s tokens in and %s out",
+            vq_fmt_count(e->calls, calls), vq_fmt_count((uint64_t)e->tokens_in, in),
+            vq_fmt_count((uint64_t)e->tokens_out, out));
+    if (e->usd > 0) {
+        fprintf(stderr, ", about %s%s", vq_fmt_dollars(e->usd, usd),
+                e->priced ? "" : " for the models with a price");
+    }
+    fprintf(stderr, ":\n");
+    say_preferences(job, e);
+    say_discovery(job, e);
+    say_ranking(job, e);
+    if (job->given->plan.swap == VQ_SWAP_LAZY) {
+        fprintf(stderr, "Answers in the store and settled first orders make it fewer.\n");
+    }
+}

@@ -1,0 +1,10 @@
+/* What will be sent, said before anything is sent. */
+#ifndef VQ_CLI_ESTIMATE_H
+#define VQ_CLI_ESTIMATE_H
+
+#include "coordinator/shell/job.h"
+
+/* On standard error: who is asked how often at most, and what that comes to. */
+void vq_cli_say_estimate(const struct vq_job *job, const struct vq_job_estimate *estimate);
+
+#endif
