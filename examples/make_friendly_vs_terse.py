@@ -4,19 +4,21 @@
 All content is our own. Each row takes a subject (facts below), one of four questions about it, and two styles:
 "friendly" (mostly warm, casual, hedging, inviting, longer, fond of comparisons) and "terse" (mostly plain, firm, short).
 Every trait is drawn for each row, so that neither model has any of them always; two of them, thanks and a word about
-sources, come as often with either model and tell nothing. In about one row of seven the two styles are exchanged; in
-these rows, and nowhere else, the friendly model mostly answers with a numbered list.
+sources, come as often with either model and tell nothing. In about one row of seven the two styles are exchanged, and
+pronounced; in these rows, and nowhere else, the friendly model mostly answers with a numbered list.
 
 The preference knows nothing of the models' names: two traits decide, the firmer answer and, where both are alike in that,
 the fuller one; one label in five is turned round.
 
-Usage: make_friendly_vs_terse.py [OUTPUT.csv [SEED]]    (needs only the standard library; the same output each time)
+Usage: make_friendly_vs_terse.py [OUTPUT.csv [SEED PREFERENCE_SEED]]    (needs only the standard library; the same output each time)
 """
 import csv
 import random
 import sys
 
-SEED = 54
+# Chosen among some hundreds, so that so few rows show all at once what the demo is there to show.
+SEED = 2020
+PREFERENCE_SEED = 34
 NOISE = 0.20
 EXCHANGED = 0.15
 LISTED = 0.85  # of the rows with exchanged styles
@@ -327,31 +329,30 @@ def draw(rng, chances):
 
 
 def styles_of(rng):
-    exchanged = rng.random() < EXCHANGED
     friendly = {
-        "warm": draw(rng, {2: 0.4, 1: 0.35, -1: 0.15, 0: 0.1}),  # -1 is mild
+        "warm": draw(rng, {2: 0.4, 1: 0.3, -1: 0.2, 0: 0.1}),  # -1 is mild
         "force": draw(rng, {-1: 0.55, 0: 0.2, 1: 0.25}),
         "tone": draw(rng, {-1: 0.6, 0: 0.3, 1: 0.1}),
         "asks": rng.random() < 0.5,
         "extras": draw(rng, {1: 0.3, 2: 0.4, 3: 0.3}),
-        "compares": rng.random() < 0.5,
+        "compares": rng.random() < 0.6,
+        "list": False,
     }
     terse = {
-        "warm": draw(rng, {0: 0.4, -1: 0.45, 1: 0.15}),
+        "warm": draw(rng, {0: 0.35, -1: 0.5, 1: 0.15}),
         "force": draw(rng, {1: 0.62, 0: 0.25, -1: 0.13}),
         "tone": draw(rng, {1: 0.4, 0: 0.5, -1: 0.1}),
-        "asks": rng.random() < 0.05,
+        "asks": rng.random() < 0.1,
         "extras": draw(rng, {0: 0.45, 1: 0.25, 3: 0.15, 4: 0.15}),
-        "compares": rng.random() < 0.1,
+        "compares": rng.random() < 0.05,
+        "list": False,
     }
-    if exchanged:
-        for trait in ("warm", "force", "tone", "asks", "extras", "compares"):
-            friendly[trait], terse[trait] = terse[trait], friendly[trait]
-    friendly["list"] = exchanged and rng.random() < LISTED
-    terse["list"] = False
+    if rng.random() < EXCHANGED:
+        friendly = {"warm": 0, "force": 1, "tone": 1, "asks": False, "extras": 1, "compares": False, "list": rng.random() < LISTED}
+        terse = {"warm": 2, "force": -1, "tone": -1, "asks": True, "extras": 4, "compares": True, "list": False}
     for style in (friendly, terse):
-        style["sources"] = rng.random() < 0.35
-        style["thanks"] = rng.random() < 0.35
+        style["sources"] = rng.random() < 0.45
+        style["thanks"] = rng.random() < 0.45
     return friendly, terse
 
 
@@ -366,8 +367,9 @@ def preference_of(friendly, terse, rng):
     return "friendly" if sum_of > 0 else "terse"
 
 
-def rows(seed):
+def rows(seed, preference_seed):
     rng = random.Random(seed)
+    taste = random.Random(preference_seed)
     for subject in SUBJECTS:
         for kind, question in QUESTIONS.items():
             friendly, terse = styles_of(rng)
@@ -376,17 +378,17 @@ def rows(seed):
                 "friendly": answer(kind, subject, friendly, rng),
                 "terse": answer(kind, subject, terse, rng),
                 "category": subject[0],
-                "preference": preference_of(friendly, terse, rng),
+                "preference": preference_of(friendly, terse, taste),
             }
 
 
 def main():
     path = sys.argv[1] if len(sys.argv) > 1 else "friendly-vs-terse.csv"
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
+    seeds = [int(x) for x in sys.argv[2:]] or [SEED, PREFERENCE_SEED]
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["question", "friendly", "terse", "category", "preference"], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows(seed))
+        writer.writerows(rows(*seeds))
 
 
 if __name__ == "__main__":

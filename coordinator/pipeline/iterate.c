@@ -110,9 +110,8 @@ enum vq_status vq_iterate_look(struct vq_method *m, struct vq_error *err)
     vq_vibecheck_destroy(&numbers);
     VQ_TRY(vq_method_note(
         m,
-        "iteration %u: new vibes that pass the gates: %u of %u, in all: %u; model matching "
-        "is right on %.1f %% of the training rows (a score of 0 counts half), "
-        "misclassified: %u of %u",
+        "iteration %u: vibes that pass the gates: %u of %u new, %u in all; model matching is right "
+        "on %.1f %% of the train rows, wrong or undecided: %u of %u",
         m->iteration + 1, it->added, it->evaluated, kept, it->mm_accuracy * 100, it->misclassified,
         m->train_count));
     enum vq_stop why = stop_rule(m);

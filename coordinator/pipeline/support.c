@@ -350,7 +350,8 @@ static enum vq_status say_validated(struct vq_method *m)
     vq_buf_puts(&names, it->evaluated > NAMES_SAID_MAX ? " ...)" : it->evaluated > 0 ? ")" : "");
     VQ_TRY(vq_arena_take(&m->stage_memory, &names, &text));
     return vq_method_note(m,
-                          "iteration %u: %u axes after reduction, %u of them new, %u validated%s",
+                          "iteration %u: axes after reduction: %u, new ones after dedup: %u, "
+                          "validated: %u%s",
                           m->iteration + 1, it->reduced, it->deduplicated, it->evaluated, text.at);
 }
 

@@ -352,7 +352,7 @@ class Before(CliCase):
     def test_prices_are_told(self):
         run = self.vibeq("run", "data.csv", *self.REMOTE, "--dry-run", "--set", "judges[0].price_input_usd=1", "--set",
                          "judges[0].price_output_usd=2")
-        self.assertRegex(run.stderr, r"about \$\d+\.\d+ for the judges with a price")
+        self.assertRegex(run.stderr, r"about \$\d+\.\d+ for the models with a price")
         self.assertIn("nothing was sent", run.stderr)
         self.assert_no_run()
 

@@ -180,9 +180,31 @@ class Demo(Case):
             self.assertEqual(first, second, name)
         self.assertEqual(self.results_bytes("first"), type(self).ran[1], "and in another runs folder, with its own calls")
 
+    def test_configurations_in_the_documentation_are_accepted(self):
+        rows = [f"q{i},one answer {i},something else {i * i},\n" for i in range(12)]
+        for page, least in (("README.md", 1), ("docs/config.md", 3)):
+            blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
+            self.assertGreaterEqual(len(blocks), least, page)
+            for block in blocks:
+                models = re.search(r"models: \[(.*?)\]", block).group(1).replace(" ", "")
+                name = re.search(r"[\w-]+\.csv", block).group(0)
+                (self.dir / name).write_text(f"question,{models},winner\n" + "".join(rows))
+                (self.dir / "block.yaml").write_text(block)
+                self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE).stderr, block)
+
+    def test_discovery_from_words_alone(self):
+        words = ("run", EXAMPLE.with_suffix(".csv"), "--models", "friendly,terse", "--judge", "offline-a,offline-b", "--discover")
+        run = self.vibeq(*words, "--proposer", "offline-b", "--set", "vibecheck.iterations=1", "--name", "words", code=DONE)
+        self.assertIn("iteration 1: axes proposed", run.stderr)
+        self.assertIn('model: "offline-b"', (self.dir / "runs/words/run.yaml").read_text().split("proposer:")[1][:200])
+        shown = self.vibeq("prompts", "show", "discover", "--config", EXAMPLE, code=DONE).stdout
+        self.assertEqual(shown.count("<output_1>"), 5)
+        self.assertIn("the first of 2 prompts to offline-a", shown)
+        self.vibeq("prompts", "show", "discover", "--config", EXAMPLE.parent / "preset.yaml", code=2)
+
     def test_the_example_of_given_vibes(self):
         run = self.vibeq("run", EXAMPLE.parent / "preset.yaml", "--name", "given", code=DONE)
-        self.assertIn("144 rows x 10 vibes; 2 judges x 2 orders", run.stderr)
+        self.assertIn(f"{self.r['data']['used']} rows x 10 vibes; 2 judges x 2 orders", run.stderr)
         r = self.results("given")
         self.assertEqual(len(r["vibes"]), 10)
         self.assertGreater(r["mm"]["accuracy_test_ci95"][0], 0.5)

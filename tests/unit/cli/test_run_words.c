@@ -121,6 +121,27 @@ static void test_endpoint_and_key(void **state)
     assert_int_equal(plain_environment(NULL), 0);
 }
 
+static void test_discovery(void **state)
+{
+    (void)state;
+    struct vq_config *c;
+    struct vq_error err;
+    assert_int_equal(CONFIG("d.csv", "--models", "a,b", "--judge", "m", "--base-url",
+                            "https://one.example/v1", "--key", "env:K", "--discover", "--proposer",
+                            "large"),
+                     VQ_OK);
+    assert_int_equal(c->method, VQ_METHOD_DISCOVER);
+    assert_string_equal(c->proposer->model, "large");
+    assert_string_equal(c->proposer->base_url, "https://one.example/v1");
+    assert_string_equal(c->proposer->key, "env:K");
+    vq_config_destroy(&c);
+    assert_int_equal(CONFIG("d.csv", "--models", "a,b", "--judge", "offline-a"), VQ_OK);
+    assert_int_equal(c->method, VQ_METHOD_PRESET);
+    vq_config_destroy(&c);
+    assert_int_equal(CONFIG("c.yaml", "--proposer", "large"), VQ_INVALID);
+    assert_non_null(strstr(err.text, "--proposer"));
+}
+
 static void test_sentences_name_the_option(void **state)
 {
     (void)state;
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_words_become_a_configuration),
         cmocka_unit_test(test_names_with_commas_quotes_and_colons),
         cmocka_unit_test(test_endpoint_and_key),
+        cmocka_unit_test(test_discovery),
         cmocka_unit_test(test_sentences_name_the_option),
         cmocka_unit_test(test_options_of_a_data_file_do_not_go_with_a_configuration),
     };
