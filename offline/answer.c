@@ -4,6 +4,7 @@
 #include "offline/answer.h"
 
 #include "offline/judge/part.h"
+#include "offline/opinion.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,17 +55,11 @@ static enum vq_status find_opinion(const struct vq_answerer *answerer,
     if (request->wanted != VQ_WANTED_JUDGEMENT && request->wanted != VQ_WANTED_PREFERENCE) {
         return VQ_OK;
     }
-    if (answerer->oracle != NULL) {
-        struct vq_oracle_answer said = {0};
-        VQ_TRY(vq_oracle_ask(answerer->oracle, request->model, &request->question, context->nth_try,
-                             &said, err));
-        draft->opinion = said.opinion;
-        draft->failure = said.failure;
-        vq_buf_puts(&draft->analysis, "This answer was read from a file of truths.");
-    } else {
-        draft->opinion = vq_lexical_judge(answerer->lexical, context->kind, &request->question,
-                                          request->seed, &draft->analysis);
-    }
+    struct vq_oracle_answer said;
+    VQ_TRY(vq_opinion_find(answerer, request, &request->question, context, &draft->analysis, &said,
+                           err));
+    draft->opinion = said.opinion;
+    draft->failure = said.failure;
     draft->verdict = label_of(request, draft->opinion);
     return VQ_OK;
 }
@@ -268,7 +263,13 @@ static void spoil_body(struct vq_reply *reply, enum vq_fault fault, const char *
     cut_body(&reply->body);
 }
 
-/* What a fault of a verdict does to an answer that has none: a sloppy format is in the text already,
+/* Whether the text comes from elsewhere, with what a fault of verdicts does to it. */
+static bool writes_itself(enum vq_wanted wanted)
+{
+    return vq_wanted_is_part(wanted) || wanted == VQ_WANTED_VERDICTS;
+}
+
+/* What a fault of a verdict does to an answer that has none, or several: a sloppy format is in the text already,
  * and a judge that is biased or undecided is no fault of lists. */
 static enum vq_fault fault_of_part(enum vq_fault fault)
 {
@@ -283,7 +284,7 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
 {
     enum vq_fault fault = context->fault;
     fault = fault == VQ_FAULT_NONE ? fault_of_failure(draft->failure) : fault;
-    fault = vq_wanted_is_part(request->wanted) ? fault_of_part(fault) : fault;
+    fault = writes_itself(request->wanted) ? fault_of_part(fault) : fault;
     char id[64];
     char hash[17];
     vq_hex(context->hash->b, 8, hash);
@@ -327,6 +328,8 @@ enum vq_status vq_answer_make(const struct vq_answerer *answerer,
     bool is_part = vq_wanted_is_part(request->wanted);
     if (status == VQ_OK && is_part) {
         status = write_part(answerer, request, context, &draft);
+    } else if (status == VQ_OK && request->wanted == VQ_WANTED_VERDICTS) {
+        status = vq_opinions_write(answerer, request, context, &draft.content, err);
     } else if (status == VQ_OK) {
         write_content(request, &draft);
     }

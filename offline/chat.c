@@ -54,7 +54,8 @@ static enum vq_wanted wanted_of(struct vq_span text, struct vq_sections *ret_que
     if (vq_wanted_is_part(wanted)) {
         return wanted;
     }
-    if (wanted == VQ_WANTED_PREFERENCE && vq_sections_find_outputs(text, ret_question) == VQ_OK) {
+    bool axes_apart = wanted == VQ_WANTED_PREFERENCE || wanted == VQ_WANTED_VERDICTS;
+    if (axes_apart && vq_sections_find_outputs(text, ret_question) == VQ_OK) {
         return wanted;
     }
     if (vq_sections_find(text, ret_question) == VQ_OK) {

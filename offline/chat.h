@@ -16,7 +16,7 @@ struct vq_chat_request {
         question_text;    /* the user message that asks for something known, else the last one */
     struct vq_buf joined; /* holds question_text when it came in parts */
     enum vq_wanted wanted;
-    struct vq_sections question; /* of JUDGEMENT and PREFERENCE */
+    struct vq_sections question; /* of JUDGEMENT, PREFERENCE and VERDICTS, whose axes it lacks */
     bool asks_for_tie;           /* the instructions offer "tie" rather than "equal" */
     bool wants_json;
     char json_verdict[64]; /* property names of the asked JSON object */

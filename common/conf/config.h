@@ -5,11 +5,12 @@
 
 #include "common/base/status.h"
 
-#define VQ_CONFIG_BYTES_MAX (4u << 20)
-#define VQ_JUDGES_MAX       16
-#define VQ_VIBES_MAX        1000
-#define VQ_NAME_BYTES_MAX   256
-#define VQ_AXIS_BYTES_MAX   4096
+#define VQ_CONFIG_BYTES_MAX   (4u << 20)
+#define VQ_JUDGES_MAX         16
+#define VQ_VIBES_MAX          1000
+#define VQ_VIBES_PER_CALL_MAX 20u
+#define VQ_NAME_BYTES_MAX     256
+#define VQ_AXIS_BYTES_MAX     4096
 #define VQ_PROPERTY_LOW                                                                            \
     "Shows nothing of this, or hardly anything." /* of a vibe given as a property */
 #define VQ_EMBEDDER_NONE "none"                  /* the embedder's model when there is to be none */
@@ -50,6 +51,10 @@ enum vq_pair_rule {
     VQ_PAIR_STRICT,
     VQ_PAIR_LENIENT,
     VQ_PAIR_FORWARD
+};
+enum vq_invalid {
+    VQ_INVALID_MISSING,
+    VQ_INVALID_DROP_ROW
 };
 enum vq_ties {
     VQ_TIES_KEEP,
@@ -166,6 +171,8 @@ struct vq_conf_judging {
     uint32_t tries_max; /* sends of one call, 6 */
     bool early_stop;    /* a vibe that fails on the first early_stop_rows is not asked further */
     uint32_t early_stop_rows;
+    uint32_t vibes_per_call; /* 1; more are asked in one joint call */
+    enum vq_invalid invalid;
     double retest; /* share of the cells that is asked once more, for the judges' flip rate */
 };
 

@@ -4,6 +4,7 @@
  * (rules.c). */
 #include "common/conf/resolve.h"
 
+#include "common/conf/config.h"
 #include "common/conf/overrides.h"
 #include "common/conf/schema.h"
 #include "common/conf/shorthand.h"
@@ -161,7 +162,20 @@ static enum vq_status add_paper_defaults(struct vq_node *root)
 /* A list of axes is longer than a verdict. */
 #define ROLE_TOKENS_TEXT "2000"
 
-static enum vq_status add_judge_defaults(struct vq_node *judge, bool writes_lists)
+/* So is an answer on several vibes. */
+#define JOINT_TOKENS_BASE 300u
+#define JOINT_TOKENS_VIBE 150u
+
+/* judging.vibes_per_call; 1 where it is not set, or not a number that the walk below will accept. */
+static uint32_t joint_vibes(const struct vq_node *root)
+{
+    const struct vq_node *n = vq_node_at(root, "judging.vibes_per_call");
+    unsigned long value = n != NULL && n->kind == VQ_NODE_SCALAR ? strtoul(n->text, NULL, 10) : 1;
+    return value >= 1 && value <= VQ_VIBES_PER_CALL_MAX ? (uint32_t)value : 1;
+}
+
+/* `tokens`: max_tokens where it is not set; NULL: that of the table. */
+static enum vq_status add_judge_defaults(struct vq_node *judge, const char *tokens)
 {
     if (judge == NULL || judge->kind != VQ_NODE_MAP) {
         return VQ_OK;
@@ -170,8 +184,8 @@ static enum vq_status add_judge_defaults(struct vq_node *judge, bool writes_list
     if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_node_get(judge, "name") == NULL) {
         VQ_TRY(add_scalar(judge, "name", model->text, false));
     }
-    if (writes_lists && vq_node_get(judge, "max_tokens") == NULL) {
-        VQ_TRY(add_scalar(judge, "max_tokens", ROLE_TOKENS_TEXT, true));
+    if (tokens != NULL && vq_node_get(judge, "max_tokens") == NULL) {
+        VQ_TRY(add_scalar(judge, "max_tokens", tokens, true));
     }
     return VQ_OK;
 }
@@ -184,21 +198,25 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
     VQ_TRY(add_if_missing(root, NULL, "method", has_vibes ? "vibes" : "preset"));
     const struct vq_node *rule = vq_node_at(root, "judging.pair_rule");
     bool strict = rule == NULL || text_is(rule, "strict");
-    VQ_TRY(add_if_missing(root, "judging", "lazy_swap", strict ? "true" : "false"));
+    uint32_t joint = joint_vibes(root);
+    VQ_TRY(add_if_missing(root, "judging", "lazy_swap", strict && joint == 1 ? "true" : "false"));
     bool preset = text_is(vq_node_get(root, "method"), "preset");
     bool discover = text_is(vq_node_get(root, "method"), "discover");
     VQ_TRY(add_if_missing(root, "gates", "overlap", preset ? "off" : "cosine"));
     VQ_TRY(add_if_missing(root, "vibecheck", "num_final_vibes", discover ? "10" : "0"));
+    char joint_tokens[16];
+    (void)snprintf(joint_tokens, sizeof(joint_tokens), "%u",
+                   JOINT_TOKENS_BASE + JOINT_TOKENS_VIBE * joint);
     static const char *const lists[] = {"judges", "preference_judges"};
     for (size_t k = 0; k < VQ_COUNT(lists); k++) {
         const struct vq_node *judges = vq_node_get(root, lists[k]);
         for (uint32_t i = 0; judges != NULL && i < judges->items_count; i++) {
-            VQ_TRY(add_judge_defaults(judges->items[i], false));
+            VQ_TRY(add_judge_defaults(judges->items[i], k == 0 && joint > 1 ? joint_tokens : NULL));
         }
     }
     static const char *const roles[] = {"proposer", "reducer", "embedder"};
     for (size_t k = 0; k < VQ_COUNT(roles); k++) {
-        VQ_TRY(add_judge_defaults(vq_node_get(root, roles[k]), true));
+        VQ_TRY(add_judge_defaults(vq_node_get(root, roles[k]), ROLE_TOKENS_TEXT));
     }
     return VQ_OK;
 }

@@ -317,6 +317,34 @@ static enum vq_status check_judges(const struct rules *r)
     return VQ_OK;
 }
 
+/* What single calls can do and joint ones cannot. */
+static enum vq_status check_joint(const struct rules *r)
+{
+    const struct vq_conf_judging *j = &r->config->judging;
+    if (j->vibes_per_call == 1) {
+        return VQ_OK;
+    }
+    if (j->lazy_swap) {
+        return broken(
+            r, "judging.lazy_swap",
+            "not with vibes_per_call: %u; a joint call is needed in both orders as soon as "
+            "one of its vibes is. Switch it off, or leave it out",
+            j->vibes_per_call);
+    }
+    if (j->truncate) {
+        return broken(r, "judging.truncate",
+                      "not with vibes_per_call: %u; what is too long for a joint call is asked one "
+                      "vibe at a time. Leave it out",
+                      j->vibes_per_call);
+    }
+    if (j->retest > 0) {
+        return broken(r, "judging.retest",
+                      "not with vibes_per_call: %u; it asks single calls again. Leave it out",
+                      j->vibes_per_call);
+    }
+    return VQ_OK;
+}
+
 static enum vq_status check_judging(const struct rules *r)
 {
     const struct vq_conf_judging *j = &r->config->judging;
@@ -328,7 +356,7 @@ static enum vq_status check_judging(const struct rules *r)
             j->pair_rule == VQ_PAIR_LENIENT ? "the second order can still decide a score"
                                             : "one order is asked anyway");
     }
-    return VQ_OK;
+    return check_joint(r);
 }
 
 static enum vq_status check_regression(const struct rules *r)

@@ -5,6 +5,7 @@
 #include "common/judge/request.h"
 
 extern const struct vq_span vq_embedded_judge;
+extern const struct vq_span vq_embedded_judge_many;
 extern const struct vq_span vq_embedded_repair;
 extern const struct vq_span vq_embedded_preference;
 extern const struct vq_span vq_embedded_discover;

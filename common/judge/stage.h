@@ -12,4 +12,12 @@ enum vq_stage_kind {
     VQ_STAGE__COUNT
 };
 
+/* Which orders of a cell a stage asks; one byte a cell. */
+enum vq_cell_asks {
+    VQ_CELL_UNASKED = 0,
+    VQ_CELL_ASKED = 1,   /* those that the stage asks */
+    VQ_CELL_ORDER_0 = 2, /* this one alone */
+    VQ_CELL_ORDER_1 = 3,
+};
+
 #endif

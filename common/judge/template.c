@@ -53,6 +53,8 @@ static const struct {
     [VQ_TEMPLATE_MATCH] = {"match.txt", &vq_embedded_match, P(AXIS) | P(AXES)},
     [VQ_TEMPLATE_QUESTION_TYPES] = {"question-types.txt", &vq_embedded_question_types,
                                     P(AXIS) | P(ROWS)},
+    [VQ_TEMPLATE_JUDGE_MANY] = {"judge-many.txt", &vq_embedded_judge_many,
+                                P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(AXES)},
     [VQ_TEMPLATE_AS_IS] = {"(as it is)", &as_is, P(PROMPT) | P(OUTPUT_A)},
 };
 
@@ -265,6 +267,16 @@ static enum vq_status split_parts(const struct parse *p, struct vq_span *ret_sys
     return VQ_OK;
 }
 
+/* Stands in the hashes of stored answers, so that a kind keeps its number when others come. */
+static uint64_t hashed_number(enum vq_template_kind kind)
+{
+    switch ((int)kind) {
+    case VQ_TEMPLATE_AS_IS: return 14;
+    case VQ_TEMPLATE_JUDGE_MANY: return 15;
+    default: return (uint64_t)kind;
+    }
+}
+
 static enum vq_status parse_text(struct parse *p)
 {
     struct vq_template *t = p->template;
@@ -276,7 +288,7 @@ static enum vq_status parse_text(struct parse *p)
     VQ_TRY(split_parts(p, &parts[VQ_TEMPLATE_SYSTEM], &parts[VQ_TEMPLATE_USER]));
     struct vq_hasher h;
     vq_hasher_init(&h, "vq.template");
-    vq_hasher_u64(&h, (uint64_t)p->kind);
+    vq_hasher_u64(&h, hashed_number(p->kind));
     for (unsigned i = 0; i < VQ_TEMPLATE_PART__COUNT; i++) {
         VQ_TRY(parse_part(p, parts[i]));
         t->pieces_end[i] = t->pieces_count;

@@ -27,6 +27,8 @@ enum vq_template_kind {
     VQ_TEMPLATE_GENERATE, /* generate.txt: {{count}} -> a general list of axes */
     VQ_TEMPLATE_MATCH, /* match.txt: {{axis}} {{axes}} -> the number of the one that says the same, or none */
     VQ_TEMPLATE_QUESTION_TYPES, /* question-types.txt: {{axis}} {{rows}} -> kinds of questions */
+    /* judge-many.txt: {{prompt}} {{output_a}} {{output_b}} {{axes}} -> a verdict by number (vibes_per_call) */
+    VQ_TEMPLATE_JUDGE_MANY,
     /* The coordinator's own rendering, sent as it is: {{output_a}} is the system part, {{prompt}} the user part. Not a file. */
     VQ_TEMPLATE_AS_IS,
     VQ_TEMPLATE__COUNT

@@ -30,7 +30,6 @@ static enum vq_status presets_read(struct vq_method *m, struct vq_error *err)
 
 enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err)
 {
-    (void)err;
     m->then = vq_question_types_begin;
     if (!m->in.config->vibecheck.compare_presets) {
         return VQ_OK;
@@ -49,7 +48,7 @@ enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err)
                              .rows_count = m->all_count,
                              .axes = m->result.preset_axes,
                              .axes_count = (uint32_t)n};
-    return vq_method_ask(m, &stage, presets_read);
+    return vq_rank_ask(m, &stage, presets_read, err);
 }
 
 /* ---- question types ---- */

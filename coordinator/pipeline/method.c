@@ -111,6 +111,7 @@ void vq_method_destroy(struct vq_method **method)
     vq_arena_clear(&m->round_memory);
     vq_arena_clear(&m->stage_memory);
     vq_arena_clear(&m->answers_memory);
+    vq_arena_clear(&m->joint.memory);
     vq_free(m->vibes);
     vq_free(m->proposals);
     vq_free(m->notes);
@@ -308,13 +309,16 @@ enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outco
 enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
                                     struct vq_error *err)
 {
-    VQ_TRY(expect(m, m->stage.kind == VQ_STAGE_TEXT, m->stage.prompts_count, count, err));
+    size_t models = m->stage.role == VQ_ROLE_JUDGE ? m->in.judges_count : 1;
+    VQ_TRY(expect(m, m->stage.kind == VQ_STAGE_TEXT, m->stage.prompts_count * models, count, err));
     struct vq_span *copy = vq_arena_alloc(&m->answers_memory, count, sizeof(*copy));
-    if (copy == NULL) {
+    uint8_t *ends = vq_arena_alloc(&m->answers_memory, count, 1);
+    if (copy == NULL || ends == NULL) {
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < count; i++) {
         if (texts[i].at == NULL) {
+            ends[i] = texts[i].bytes <= UINT8_MAX ? (uint8_t)texts[i].bytes : VQ_OUTCOME_NONE;
             continue;
         }
         copy[i] = vq_span(vq_arena_text(&m->answers_memory, texts[i]), texts[i].bytes);
@@ -323,6 +327,7 @@ enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *t
         }
     }
     m->texts = copy;
+    m->text_ends = ends;
     taken(m);
     return VQ_OK;
 }

@@ -47,11 +47,11 @@ struct vq_stage {
     uint32_t rows_count;
     const struct vq_axis *axes; /* RANK */
     uint32_t axes_count;
-    /* RANK: which cells are asked, [(row * judges + judge) * axes + axis]; the others stay not needed. NULL: all */
+    /* RANK: enum vq_cell_asks, [(row * judges + judge) * axes + axis]; what is not asked stays not needed. NULL: all are asked */
     const uint8_t *cells;
     bool
         again; /* RANK: was asked before, and is again under a number of its own: in the order asked first alone */
-    const struct vq_stage_prompt *prompts; /* TEXT */
+    const struct vq_stage_prompt *prompts; /* TEXT: each is asked of every model of the role */
     uint32_t prompts_count;
     const struct vq_span *texts; /* EMBED; call i holds texts i * VQ_EMBED_BATCH_MAX and on */
     uint32_t texts_count;
@@ -92,7 +92,8 @@ enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_s
  * counts stage->rows and PREFER has one axis. Copies. */
 enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
                                        struct vq_error *err) VQ_WARN_UNUSED;
-/* TEXT: one a prompt; .at NULL where there is none (it failed or was refused). Copies. */
+/* TEXT: one a prompt and model (prompt * models + model; only judges are several); .at NULL where there is none, .bytes then the
+ * enum vq_outcome that says why (0: not known). Copies. */
 enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 /* EMBED: `count` (texts_count) vectors of `dims` numbers, row-major; NULL: a call of it failed, so nobody embeds in this round; so

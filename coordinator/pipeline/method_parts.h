@@ -4,6 +4,7 @@
  *     walk.c     which part follows which
  *     prefer.c   preference labels by judges
  *     rank.c     asking vibes on rows, with early stopping
+ *     joint.c    the same with several vibes in one call
  *     discover.c rows to batches to prompts to proposals
  *     reduce.c   groups, summaries, simplification, at most K axes
  *     support.c  which reduced axis a proposal is nearest to; dedup; the new vibes
@@ -41,6 +42,25 @@ struct vq_method_ranking {
     uint32_t *asked_vibes;
     uint32_t asked_vibes_count;
     uint32_t from; /* vibes from here on */
+    enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
+};
+
+/* A ranking asked in joint calls (judging.vibes_per_call over 1). Everything lives in `memory` until the next one begins. */
+struct vq_method_joint {
+    struct vq_arena memory;
+    const char *name;
+    const uint32_t *rows;
+    const struct vq_axis *axes;
+    uint32_t rows_count, axes_count;
+    uint32_t orders;       /* 1 under pair_rule: forward */
+    uint32_t groups;       /* of axes: as many as vibes_per_call, the last one what is left */
+    struct vq_span *lists; /* one a group: its axes, numbered */
+    uint64_t prompts, first, next; /* in all; of the stage that is out; of the one after it */
+    uint8_t *outcomes;             /* as if it were a RANK stage */
+    uint64_t unread;               /* cells without a verdict in a joint answer */
+    uint32_t *again_rows,
+        *again_axes; /* of the stage that asks those one by one: which of the above */
+    uint32_t again_rows_count, again_axes_count;
     enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
 };
 
@@ -92,7 +112,8 @@ struct vq_method {
 
     const uint8_t *outcomes; /* the answers to the last stage */
     const struct vq_span *texts;
-    const float *vectors; /* NULL: there are none */
+    const uint8_t *text_ends; /* of texts that there are none of: enum vq_outcome */
+    const float *vectors;     /* NULL: there are none */
     uint32_t dims;
 
     struct vq_row *rows; /* with the preferences that are used */
@@ -112,6 +133,7 @@ struct vq_method {
     uint32_t *misclassified;         /* train rows after the last look */
     uint32_t misclassified_count;
     struct vq_method_ranking ranking;
+    struct vq_method_joint joint;
     struct vq_method_round round;
     uint32_t *typed; /* the vibes that question types are asked for */
     uint32_t typed_count;
@@ -183,6 +205,11 @@ enum vq_status vq_retest_begin(struct vq_method *m, struct vq_error *err) VQ_WAR
 
 enum vq_status vq_prefer_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* Asks a RANK stage, in joint calls where the configuration says so; `then` finds m->outcomes in the stage's grid either way. What
+ * the stage shows must live in `stage_memory` or longer. */
+enum vq_status vq_rank_ask(struct vq_method *m, const struct vq_stage *stage,
+                           enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+                           struct vq_error *err) VQ_WARN_UNUSED;
 /* Asks all vibes from `from` on over `rows` (ascending, living as long as the method); with early stopping the first train rows
  * first. */
 enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t from,

@@ -69,10 +69,11 @@ enum vq_status vq_prompt_render(struct vq_method *m, enum vq_template_kind kind,
         status = render(m, kind, VQ_TEMPLATE_USER, values, &prompt.user);
     }
     if (status == VQ_LIMIT) {
-        return vq_fail(err, VQ_LIMIT,
-                       "a prompt from %s would be longer than %u bytes; set a smaller "
-                       "vibecheck.batch or vibecheck.num_eval_vibes",
-                       vq_template_file(kind), VQ_PROMPT_BYTES_MAX);
+        return vq_fail(err, VQ_LIMIT, "a prompt from %s would be longer than %u bytes; set %s",
+                       vq_template_file(kind), VQ_PROMPT_BYTES_MAX,
+                       kind == VQ_TEMPLATE_JUDGE_MANY
+                           ? "judging.vibes_per_call: 1"
+                           : "a smaller vibecheck.batch or vibecheck.num_eval_vibes");
     }
     if (status == VQ_OK) {
         *ret_prompt = prompt;

@@ -28,7 +28,8 @@ static void store(struct vq_method *m)
 }
 
 static enum vq_status ask(struct vq_method *m, const char *name,
-                          enum vq_status (*then)(struct vq_method *m, struct vq_error *err))
+                          enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
+                          struct vq_error *err)
 {
     const struct vq_method_ranking *r = &m->ranking;
     struct vq_axis *axes = vq_arena_alloc(&m->stage_memory, r->asked_vibes_count, sizeof(*axes));
@@ -45,7 +46,7 @@ static enum vq_status ask(struct vq_method *m, const char *name,
                              .rows_count = r->asked_rows_count,
                              .axes = axes,
                              .axes_count = r->asked_vibes_count};
-    return vq_method_ask(m, &stage, then);
+    return vq_rank_ask(m, &stage, then, err);
 }
 
 static enum vq_status last_read(struct vq_method *m, struct vq_error *err)
@@ -122,7 +123,7 @@ static enum vq_status first_read(struct vq_method *m, struct vq_error *err)
         m->then = r->then;
         return VQ_OK;
     }
-    return ask(m, r->name, last_read);
+    return ask(m, r->name, last_read, err);
 }
 
 static enum vq_status rows_take(struct vq_method *m, const uint32_t *rows, uint32_t n)
@@ -138,7 +139,6 @@ enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_
                             enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                             struct vq_error *err)
 {
-    (void)err;
     if (vibes_count == 0 || rows_count == 0) {
         m->then = then;
         return VQ_OK;
@@ -152,7 +152,7 @@ enum vq_status vq_rank_some(struct vq_method *m, const char *name, const uint32_
         return VQ_NOMEM;
     }
     VQ_TRY(rows_take(m, rows, rows_count));
-    return ask(m, name, last_read);
+    return ask(m, name, last_read, err);
 }
 
 enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t from,
@@ -185,5 +185,5 @@ enum vq_status vq_rank_begin(struct vq_method *m, const char *name, uint32_t fro
     VQ_TRY(rows_take(m, m->train, first));
     qsort(r->asked_rows, first, sizeof(*r->asked_rows), find);
     const char *first_name = vq_arena_printf(&m->stage_memory, "%s, first rows", name);
-    return first_name == NULL ? VQ_NOMEM : ask(m, first_name, first_read);
+    return first_name == NULL ? VQ_NOMEM : ask(m, first_name, first_read, err);
 }

@@ -15,15 +15,15 @@ struct of {
     const struct vq_id *run;
 };
 
-static enum vq_status text_of(const struct of *o, struct vq_view *view, uint32_t sample,
+/* Of the task's first order, which is the one that is asked. */
+static enum vq_status text_of(const struct of *o, struct vq_view *view, uint64_t task,
                               struct vq_span *ret_text, struct vq_error *err)
 {
     const struct vq_plan *plan = &o->asking->plan;
-    uint64_t task = vq_grid_task(&plan->grid, (struct vq_cell){.sample = sample});
     struct vq_answer answer;
     bool repaired;
     if (o->outcomes[task] != VQ_OUTCOME_TEXT) {
-        *ret_text = vq_span(NULL, 0);
+        *ret_text = vq_span(NULL, o->outcomes[task]);
         return VQ_OK;
     }
     enum vq_status status = vq_lookup_standing(view, plan, o->run, task, &answer, &repaired, err);
@@ -33,14 +33,20 @@ static enum vq_status text_of(const struct of *o, struct vq_view *view, uint32_t
     return status;
 }
 
+/* One a sample and model. */
+static size_t texts_count(const struct vq_asking *asking)
+{
+    return (size_t)asking->plan.grid.samples * asking->plan.grid.judges;
+}
+
 static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct vq_span **ret_texts,
                                struct vq_error *err)
 {
-    uint32_t n = o->asking->plan.grid.samples;
+    size_t n = texts_count(o->asking);
     struct vq_span *texts = vq_alloc(n, sizeof(*texts));
     enum vq_status status = texts == NULL ? VQ_NOMEM : VQ_OK;
-    for (uint32_t i = 0; status == VQ_OK && i < n; i++) {
-        status = text_of(o, view, i, &texts[i], err);
+    for (size_t i = 0; status == VQ_OK && i < n; i++) {
+        status = text_of(o, view, 2 * i, &texts[i], err);
     }
     if (status != VQ_OK) {
         vq_free(texts);
@@ -100,7 +106,7 @@ enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_a
     struct vq_span *texts = NULL;
     enum vq_status status = texts_of(&o, view, &texts, err);
     if (status == VQ_OK && asking->kind == VQ_STAGE_TEXT) {
-        status = script->ops->take_texts(script->ctx, texts, asking->plan.grid.samples, err);
+        status = script->ops->take_texts(script->ctx, texts, texts_count(asking), err);
     } else if (status == VQ_OK) {
         status = take_vectors(&o, texts, err);
     }

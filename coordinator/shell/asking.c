@@ -1,5 +1,5 @@
 /* From a stage to a grid. Ranking and preference stages are rows x models x axes x orders; a text or embedding stage is its prompts
- * x one model, asked in one order, each prompt dressed as a sample: {{prompt}} is the user part, {{output_a}} the system part, and
+ * x models, asked in one order, each prompt dressed as a sample: {{prompt}} is the user part, {{output_a}} the system part, and
  * output B a number that tells a prompt from the same one asked before. Everything here is unchanged while the stage is asked, so
  * that the thread pool may read it. */
 #include "coordinator/shell/asking.h"

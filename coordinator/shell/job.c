@@ -213,8 +213,11 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
     if (run == NULL && job->config->prompts_dir != NULL) {
         VQ_TRY(check_prompts_dir(job, err));
     }
+    const struct vq_conf_judging *judging = &job->config->judging;
     for (unsigned k = 0; k < VQ_TEMPLATE_FILES; k++) {
-        if (k != VQ_TEMPLATE_REPAIR || job->config->judging.repair) {
+        bool unused = (k == VQ_TEMPLATE_REPAIR && !judging->repair) ||
+                      (k == VQ_TEMPLATE_JUDGE_MANY && judging->vibes_per_call == 1);
+        if (!unused) {
             VQ_TRY(load_template(job, run, (enum vq_template_kind)k, err));
         }
     }
@@ -357,6 +360,13 @@ static uint64_t or_all(uint32_t wanted, uint32_t all)
     return wanted == 0 || wanted > all ? all : wanted;
 }
 
+/* Calls that ask `vibes` vibes of a sample in one order. */
+static uint64_t calls_of_vibes(const struct vq_job *job, uint64_t vibes)
+{
+    uint64_t n = job->config->judging.vibes_per_call;
+    return (vibes + n - 1) / n;
+}
+
 /* Calls of a role, for each of its models, by the call-count model of the method; and the size of one call's prompt as a multiple
  * of a ranking call's. */
 static uint64_t calls_of_role(const struct vq_job *job, enum vq_role role, double *ret_size)
@@ -375,10 +385,12 @@ static uint64_t calls_of_role(const struct vq_job *job, enum vq_role role, doubl
     switch (role) {
     case VQ_ROLE_JUDGE:
         if (!discover) {
-            return (uint64_t)ceil((double)(n * job->axes_count) * orders);
+            return (uint64_t)ceil((double)(n * calls_of_vibes(job, job->axes_count)) * orders);
         }
-        return (uint64_t)ceil(orders * (double)(train * most + (n - train) * final +
-                                                (v->compare_presets ? n * job->axes_count : 0)));
+        return (uint64_t)ceil(
+            orders * (double)(train * v->iterations * calls_of_vibes(job, evaluated) +
+                              (n - train) * calls_of_vibes(job, final) +
+                              (v->compare_presets ? n * calls_of_vibes(job, job->axes_count) : 0)));
     case VQ_ROLE_PREFERENCE_JUDGE: return 2 * n;
     case VQ_ROLE_PROPOSER:
         *ret_size = v->batch;
@@ -398,13 +410,16 @@ enum vq_status vq_job_estimate(const struct vq_job *job, struct vq_job_estimate 
     double bytes;
     VQ_TRY(mean_prompt_bytes(job, &bytes));
     struct vq_job_estimate e = {.priced = true};
+    uint32_t a_call = job->config->judging.vibes_per_call;
+    a_call = a_call < job->axes_count ? a_call : job->axes_count;
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {
         double size;
         uint64_t calls = calls_of_role(job, (enum vq_role)role, &size);
         for (uint32_t i = 0; calls > 0 && i < job->cast[role].count; i++) {
             const struct vq_conf_judge *j = &job->cast[role].conf[i];
             double in = (double)calls * bytes * size / 4;
-            double out = (double)calls * ANSWER_TOKENS_GUESS;
+            uint32_t answers = role == VQ_ROLE_JUDGE ? a_call : 1;
+            double out = (double)calls * answers * ANSWER_TOKENS_GUESS;
             e.calls += calls;
             e.calls_of[role] += calls;
             e.tokens_in += in;

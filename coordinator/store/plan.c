@@ -21,11 +21,15 @@ void vq_plan_cell_rest(const struct vq_plan *plan, uint64_t task, struct vq_task
 {
     struct vq_cell cell = vq_grid_cell(&plan->grid, task);
     const struct vq_asker *asker = &plan->askers[cell.judge];
+    uint8_t asks = plan->cells == NULL ? VQ_CELL_ASKED : plan->cells[task / 2];
     *ret_cell = (struct vq_task_plan){.swap = plan->swap,
                                       .repair = asker->repair != NULL,
-                                      .unasked = plan->cells != NULL && plan->cells[task / 2] == 0,
+                                      .unasked = asks == VQ_CELL_UNASKED,
                                       .repeat_max = plan->generation};
-    if (plan->first_order != NULL) {
+    if (asks == VQ_CELL_ORDER_0 || asks == VQ_CELL_ORDER_1) {
+        ret_cell->swap = VQ_SWAP_NONE;
+        ret_cell->first = asks == VQ_CELL_ORDER_1;
+    } else if (plan->first_order != NULL) {
         ret_cell->first = plan->first_order[task / vq_grid_shard_tasks(&plan->grid)];
     } else if (plan->swap != VQ_SWAP_NONE) {
         ret_cell->first = vq_first_order(&plan->samples[cell.sample], asker->judge);

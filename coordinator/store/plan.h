@@ -29,7 +29,7 @@ struct vq_plan {
     uint32_t repeat; /* of the first asking: 0 or VQ_REPEAT_RETEST */
     uint32_t
         generation; /* of --retry-failed: 0 at first; repeats `repeat` to `repeat` + this one may be asked */
-    const uint8_t *cells; /* one a cell, in grid order: 0 is never asked; NULL: all are */
+    const uint8_t *cells; /* enum vq_cell_asks, one a cell, in grid order; NULL: all are asked */
 };
 
 static inline bool vq_plan_has(const struct vq_plan *plan, uint64_t task)
@@ -41,8 +41,9 @@ static inline bool vq_plan_has(const struct vq_plan *plan, uint64_t task)
  * asks them. */
 static inline bool vq_plan_asks(const struct vq_plan *plan, uint64_t task)
 {
-    if (plan->cells != NULL && plan->cells[task / 2] == 0) {
-        return false;
+    uint8_t asks = plan->cells == NULL ? VQ_CELL_ASKED : plan->cells[task / 2];
+    if (asks != VQ_CELL_ASKED) {
+        return asks != VQ_CELL_UNASKED && task % 2 == asks - (uint32_t)VQ_CELL_ORDER_0;
     }
     uint32_t first =
         plan->first_order == NULL ? 0 : plan->first_order[task / vq_grid_shard_tasks(&plan->grid)];

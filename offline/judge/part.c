@@ -58,6 +58,7 @@ enum vq_status vq_part_answer(struct vq_lexical *lexical, const struct vq_part_r
     case VQ_WANTED_MATCH: return vq_part_match(&part);
     case VQ_WANTED_QUESTION_TYPES: return vq_part_question_types(&part);
     case VQ_WANTED_PREFERENCE:
+    case VQ_WANTED_VERDICTS:
     case VQ_WANTED_JUDGEMENT:
     case VQ_WANTED_REPAIR:
     case VQ_WANTED_OTHER:

@@ -23,7 +23,8 @@ const char *vq_wanted_log_name(enum vq_wanted wanted)
 
 bool vq_wanted_is_part(enum vq_wanted wanted)
 {
-    return wanted < VQ_WANTED_JUDGEMENT && wanted != VQ_WANTED_PREFERENCE;
+    return wanted < VQ_WANTED_JUDGEMENT && wanted != VQ_WANTED_PREFERENCE &&
+           wanted != VQ_WANTED_VERDICTS;
 }
 
 static struct vq_span trimmed(struct vq_span text)

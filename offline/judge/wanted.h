@@ -17,7 +17,7 @@ enum vq_wanted {
  * line inside a section is somebody's text and does not count: no closing tag may come after it. */
 enum vq_wanted vq_wanted_find(struct vq_span text);
 const char *vq_wanted_log_name(enum vq_wanted wanted);
-/* Whether the answer is a text of its own, made by vq_part_answer, and not a verdict. */
+/* Whether the answer is a text of its own, made by vq_part_answer, and not a verdict or several. */
 bool vq_wanted_is_part(enum vq_wanted wanted);
 
 /* The text of a section, trimmed; empty when it is not there. `first`: from the first opening tag,

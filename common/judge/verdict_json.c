@@ -1,0 +1,187 @@
+/* Verdicts on numbered axes in JSON, as models write it: bare, in a fence, or behind a sentence. An object in which a name stands twice
+ * is not read: which of the two counts nobody knows. Invariant: a bounded number of places is tried, each in one pass. */
+#include "common/judge/verdict_json.h"
+
+#include "common/judge/label.h"
+#include "common/judge/thinking.h"
+
+#include <jansson.h>
+
+#define STARTS_MAX 4 /* places where JSON may begin */
+#define DEPTH_MAX  4
+
+struct found {
+    uint32_t count;
+    bool any; /* an axis was named */
+    enum vq_outcome verdicts[VQ_VERDICTS_MAX];
+};
+
+/* 1 .. count of "3", "Property 3", "axis_3", "3. Formality"; 0 for every other text. */
+static uint32_t number_of_text(struct vq_span text, uint32_t count)
+{
+    static const char *const words[] = {"property", "axis", "vibe", "dimension"};
+    text = vq_label_skip_punct(text);
+    size_t letters = 0;
+    while (letters < text.bytes && (text.at[letters] | 0x20) >= 'a' &&
+           (text.at[letters] | 0x20) <= 'z') {
+        letters++;
+    }
+    bool known = letters == 0;
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        known = known || vq_label_word_is(vq_span(text.at, letters), words[i]);
+    }
+    text = vq_label_skip_punct(vq_span_after(text, letters));
+    struct vq_span digits = vq_label_word(text);
+    uint32_t number = 0;
+    for (size_t i = 0; i < digits.bytes; i++) {
+        if (digits.at[i] < '0' || digits.at[i] > '9' || number > VQ_VERDICTS_MAX) {
+            return 0;
+        }
+        number = number * 10 + (uint32_t)(digits.at[i] - '0');
+    }
+    return known && number <= count ? number : 0;
+}
+
+static uint32_t number_of(const json_t *value, uint32_t count)
+{
+    if (json_is_integer(value)) {
+        json_int_t n = json_integer_value(value);
+        return n >= 1 && n <= (json_int_t)count ? (uint32_t)n : 0;
+    }
+    return json_is_string(value)
+               ? number_of_text(vq_span(json_string_value(value), json_string_length(value)), count)
+               : 0;
+}
+
+/* The member of an object whose name is one of these, whatever its case. */
+static const json_t *member(const json_t *object, const char *const *names, size_t count)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        for (size_t i = 0; i < count; i++) {
+            if (vq_label_word_is(vq_span_str(key), names[i])) {
+                return value;
+            }
+        }
+    }
+    return NULL;
+}
+
+static const json_t *label_member(const json_t *object)
+{
+    static const char *const names[] = {"model", "label", "verdict", "answer", "choice", "winner"};
+    return member(object, names, VQ_COUNT(names));
+}
+
+static const json_t *number_member(const json_t *object)
+{
+    static const char *const names[] = {"property", "axis", "vibe", "dimension", "number"};
+    return member(object, names, VQ_COUNT(names));
+}
+
+static void say(struct found *found, uint32_t number, const json_t *value)
+{
+    enum vq_outcome said = VQ_OUTCOME_NONE;
+    value = json_is_object(value) ? label_member(value) : value;
+    if (json_is_string(value)) {
+        said = vq_label_read(vq_span(json_string_value(value), json_string_length(value)));
+    }
+    enum vq_outcome *verdict = &found->verdicts[number - 1];
+    bool again = *verdict != VQ_OUTCOME_NONE && *verdict != said;
+    *verdict = again || said == VQ_OUTCOME_NONE ? VQ_OUTCOME_UNPARSEABLE : said;
+    found->any = true;
+}
+
+static void read_json(struct found *found, const json_t *value, unsigned depth);
+
+static void read_array(struct found *found, const json_t *array, unsigned depth)
+{
+    bool one_each = json_array_size(array) == found->count;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *item = json_array_get(array, i);
+        uint32_t number = number_of(number_member(item), found->count);
+        if (number > 0 && label_member(item) != NULL) {
+            say(found, number, item);
+        } else if (one_each && json_is_string(item)) {
+            say(found, (uint32_t)i + 1, item);
+        } else {
+            read_json(found, item, depth + 1);
+        }
+    }
+}
+
+static void read_json(struct found *found, const json_t *value, unsigned depth)
+{
+    if (depth > DEPTH_MAX) {
+        return;
+    }
+    if (json_is_array(value)) {
+        read_array(found, value, depth);
+        return;
+    }
+    uint32_t own = number_of(number_member(value), found->count);
+    if (own > 0 && label_member(value) != NULL) {
+        say(found, own, value);
+        return;
+    }
+    const char *key;
+    json_t *inner;
+    json_object_foreach((json_t *)(uintptr_t)value, key, inner)
+    {
+        uint32_t number = number_of_text(vq_span_str(key), found->count);
+        if (number > 0 && (json_is_string(inner) || json_is_object(inner))) {
+            say(found, number, inner);
+        } else {
+            read_json(found, inner, depth + 1);
+        }
+    }
+}
+
+/* Where JSON may begin at or after `at`: a bracket that begins a line. Thinking blocks are passed over. */
+static size_t next_start(struct vq_span text, size_t at)
+{
+    bool line_begins = at == 0;
+    while (at < text.bytes) {
+        char c = text.at[at];
+        size_t block = c == '<' || c == '[' ? vq_thinking_block_bytes(vq_span_after(text, at)) : 0;
+        if (block > 0) {
+            at += block;
+            line_begins = true;
+            continue;
+        }
+        if (line_begins && (c == '{' || c == '[')) {
+            return at;
+        }
+        line_begins = c == '\n' || (line_begins && (c == ' ' || c == '\t' || c == '\r'));
+        at++;
+    }
+    return at;
+}
+
+bool vq_verdicts_json(struct vq_span text, uint32_t count,
+                      enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX])
+{
+    size_t at = 0;
+    for (int i = 0; i < STARTS_MAX; i++) {
+        at = next_start(text, at);
+        if (at == text.bytes) {
+            return false;
+        }
+        json_error_t ignored;
+        json_t *root = json_loadb(text.at + at, text.bytes - at,
+                                  JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &ignored);
+        struct found found = {.count = count};
+        if (root != NULL) {
+            read_json(&found, root, 0);
+            json_decref(root);
+        }
+        if (found.any) {
+            memcpy(ret_verdicts, found.verdicts, sizeof(found.verdicts));
+            return true;
+        }
+        at++;
+    }
+    return false;
+}

@@ -1,0 +1,13 @@
+/* Private to this folder: verdicts on numbered axes in JSON. */
+#ifndef VQ_JUDGE_VERDICT_JSON_H
+#define VQ_JUDGE_VERDICT_JSON_H
+
+#include "common/judge/verdict_many.h"
+
+/* Looks for an object or array at the front of a line: {"1": "A"}, {"Property 1": {"label": "A"}}, ["A", "B"] (one a number),
+ * [{"property": 1, "model": "A"}], each also inside another object. True: one was found that names an axis; *ret_verdicts then
+ * holds what its labels say, NONE where it says nothing, UNPARSEABLE where what it says is no single label. False: untouched. */
+bool vq_verdicts_json(struct vq_span text, uint32_t count,
+                      enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX]);
+
+#endif

@@ -1,0 +1,337 @@
+/* Verdicts on several numbered axes out of one answer. Thinking blocks are left out. What remains is read as JSON if it is that; else
+ * for labels behind "Property 3:" and its like; and only in an answer that has none of those for labels behind bare numbers, since
+ * an analysis may hold a numbered list.
+ *
+ * A number's verdict is found behind it on its line ("Property 3: B"), or on the lines below it, up to the next number, where one
+ * states it ("Model: B") or is a label and nothing else. What is stated at the front of a line goes before what is found inside one; of
+ * several finds of a kind the last one counts. A find that speaks of several labels leaves its number without a verdict.
+ * Not its job: which label a text states (label.c), verdicts on one axis (verdict.c), and what is asked again. */
+#include "common/judge/verdict_many.h"
+
+#include "common/judge/answer_lines.h"
+#include "common/judge/label.h"
+#include "common/judge/thinking.h"
+#include "common/judge/verdict_json.h"
+
+#define NUMBER_DIGITS_MAX 3
+#define NAME_BYTES_MAX    ((size_t)256) /* in brackets behind a number */
+
+enum {
+    NOT_A_NUMBER = 0
+};
+
+struct finds {
+    uint32_t count;
+    bool bare; /* bare numbers count */
+    enum vq_outcome stated[VQ_VERDICTS_MAX];
+    enum vq_outcome inside[VQ_VERDICTS_MAX];
+    uint32_t open;   /* the number whose lines these are, which has no verdict yet; 0: none */
+    bool just_begun; /* nothing but the number's own line was seen of them */
+};
+
+/* "Property 3:" with what surrounds it. */
+struct mark {
+    uint32_t number;
+    struct vq_span value; /* behind it, to the end of the line */
+};
+
+static bool is_any_of(struct vq_span word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (vq_label_word_is(word, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_label_keyword(struct vq_span word)
+{
+    static const char *const words[] = {"model", "label", "verdict", "answer", "choice", "winner"};
+    return is_any_of(word, words, VQ_COUNT(words));
+}
+
+static bool is_axis_keyword(struct vq_span word)
+{
+    static const char *const words[] = {"property", "axis", "vibe", "dimension"};
+    return is_any_of(word, words, VQ_COUNT(words));
+}
+
+static bool is_analysis_keyword(struct vq_span word)
+{
+    static const char *const words[] = {"analysis", "reasoning", "explanation", "reason"};
+    return is_any_of(word, words, VQ_COUNT(words));
+}
+
+/* The number at the front of *text, which is moved behind it; 0 where none of the axes has it. */
+static bool take_number(const struct finds *finds, struct vq_span *text, uint32_t *ret_number)
+{
+    uint32_t number = 0;
+    size_t at = 0;
+    while (at < text->bytes && at <= NUMBER_DIGITS_MAX && text->at[at] >= '0' &&
+           text->at[at] <= '9') {
+        number = number * 10 + (uint32_t)(text->at[at] - '0');
+        at++;
+    }
+    struct vq_span rest = vq_span_after(*text, at);
+    if (at == 0 || at > NUMBER_DIGITS_MAX || vq_label_word(rest).bytes > 0) {
+        return false; /* 3rd, 2x, 12345 */
+    }
+    *ret_number = number <= finds->count ? number : NOT_A_NUMBER;
+    *text = rest;
+    return true;
+}
+
+static struct vq_span skip_any(struct vq_span text, const char *of)
+{
+    while (text.bytes > 0 && strchr(of, text.at[0]) != NULL && text.at[0] != '\0') {
+        text = vq_span_after(text, 1);
+    }
+    return text;
+}
+
+/* Behind a keyword: "_3", " #3", " 3". */
+static bool take_keyword_number(const struct finds *finds, struct vq_span *text,
+                                uint32_t *ret_number)
+{
+    struct vq_span at = skip_any(*text, " \t_-#*[(");
+    if (!take_number(finds, &at, ret_number)) {
+        return false;
+    }
+    *text = skip_any(at, "])");
+    return true;
+}
+
+/* Past ":" or "=", or a dash between spaces. */
+static bool skip_separator(struct vq_span *text)
+{
+    if (vq_label_skip_separator(text)) {
+        return true;
+    }
+    struct vq_span at = skip_any(*text, " \t*_");
+    size_t bytes = at.bytes > 0 && at.at[0] == '-' ? 1 : 0;
+    if (at.bytes >= 3 &&
+        (memcmp(at.at, "\xE2\x80\x93", 3) == 0 || memcmp(at.at, "\xE2\x80\x94", 3) == 0)) {
+        bytes = 3;
+    }
+    if (bytes == 0 || at.at == text->at) {
+        return false;
+    }
+    *text = vq_span_after(at, bytes);
+    return true;
+}
+
+/* ---- what stands behind a number ---- */
+
+static enum vq_outcome vote_or_none(enum vq_outcome said)
+{
+    return vq_outcome_is_vote(said) ? said : VQ_OUTCOME_NONE;
+}
+
+/* The text after the last colon, when nothing before it speaks of a label: "Formality: B". */
+static enum vq_outcome read_named(struct vq_span value)
+{
+    for (size_t at = value.bytes; at > 0; at--) {
+        struct vq_span tail = vq_span_after(value, at - 1);
+        size_t colon = vq_answer_colon_bytes(tail);
+        if (colon > 0) {
+            bool silent = vq_label_read(vq_span(value.at, at - 1)) == VQ_OUTCOME_NONE;
+            return silent ? vq_label_alone(vq_span_after(tail, colon)) : VQ_OUTCOME_NONE;
+        }
+    }
+    return VQ_OUTCOME_NONE;
+}
+
+/* NONE: it says nothing of labels, and is a name or empty. */
+static enum vq_outcome read_value(struct vq_span value, bool bare)
+{
+    enum vq_outcome said = bare ? vq_label_alone(value) : vq_label_read(value);
+    if (vq_outcome_is_vote(said)) {
+        return said;
+    }
+    enum vq_outcome other = vote_or_none(vq_verdict_ranker(value, vq_span("", 0), false));
+    other = other != VQ_OUTCOME_NONE ? other : read_named(value);
+    return other != VQ_OUTCOME_NONE ? other : said;
+}
+
+/* ---- marks ---- */
+
+/* "Property 3:", "Verdict 3 -", with a name in brackets or without. */
+static bool mark_at(const struct finds *finds, struct vq_span text, struct mark *ret_mark)
+{
+    struct vq_span word = vq_label_word(text);
+    size_t letters = word.bytes;
+    while (letters > 0 && word.at[letters - 1] >= '0' && word.at[letters - 1] <= '9') {
+        letters--; /* Property3 */
+    }
+    word.bytes = letters;
+    bool axis = is_axis_keyword(word);
+    struct vq_span rest = vq_span_after(text, word.bytes);
+    if (!(axis || is_label_keyword(word)) ||
+        !take_keyword_number(finds, &rest, &ret_mark->number)) {
+        return false;
+    }
+    struct vq_span open = skip_any(rest, " \t");
+    size_t name_bytes = open.bytes < NAME_BYTES_MAX ? open.bytes : NAME_BYTES_MAX;
+    const char *close =
+        name_bytes > 0 && open.at[0] == '(' ? memchr(open.at, ')', name_bytes) : NULL;
+    if (close != NULL) {
+        rest = vq_span_after(open, (size_t)(close - open.at) + 1);
+    }
+    bool heads = axis && vq_label_skip_punct(rest).bytes == 0; /* a line of its own */
+    if (!skip_separator(&rest) && !heads) {
+        return false;
+    }
+    ret_mark->value = rest;
+    return true;
+}
+
+/* "3.", "3)", "(3)", "3:", also "**3.**" and `"3":`. */
+static bool bare_mark_at(const struct finds *finds, struct vq_span text, struct mark *ret_mark)
+{
+    struct vq_span rest = skip_any(text, " \t*_`\"'#([{-");
+    if (!take_number(finds, &rest, &ret_mark->number)) {
+        return false;
+    }
+    if (rest.bytes > 0 && strchr(".)]", rest.at[0]) != NULL && rest.at[0] != '\0') {
+        ret_mark->value = vq_span_after(rest, 1);
+        return rest.bytes == 1 || rest.at[1] < '0' || rest.at[1] > '9'; /* 3.5 */
+    }
+    bool separated = skip_separator(&rest);
+    ret_mark->value = rest;
+    return separated;
+}
+
+/* Where the next mark of the line begins; the bytes of `text` where there is none. */
+static size_t next_mark(const struct finds *finds, struct vq_span text, struct mark *ret_mark)
+{
+    for (size_t at = 0; at < text.bytes;) {
+        struct vq_span here = vq_span_after(text, at);
+        size_t punct = vq_label_punct_bytes(here);
+        bool cuts = punct == 1 && memchr(",;|", here.at[0], 3) != NULL;
+        if (cuts && finds->bare && bare_mark_at(finds, vq_span_after(here, 1), ret_mark)) {
+            return at;
+        }
+        if (punct == 0 && !finds->bare && mark_at(finds, here, ret_mark)) {
+            return at;
+        }
+        at += punct > 0 ? punct : vq_label_word(here).bytes;
+    }
+    return text.bytes;
+}
+
+/* ---- lines ---- */
+
+static void keep(enum vq_outcome *find, enum vq_outcome said)
+{
+    if (said != VQ_OUTCOME_NONE) {
+        *find = said;
+    }
+}
+
+/* The mark and all that follow it on its line. */
+static void read_marks(struct finds *finds, struct mark mark, bool stated)
+{
+    for (;;) {
+        struct mark next = {.number = NOT_A_NUMBER};
+        size_t end = next_mark(finds, mark.value, &next);
+        bool last = end == mark.value.bytes;
+        enum vq_outcome said = read_value(vq_span(mark.value.at, end), finds->bare);
+        if (mark.number != NOT_A_NUMBER) {
+            keep(stated ? &finds->stated[mark.number - 1] : &finds->inside[mark.number - 1], said);
+        }
+        if (last) {
+            finds->open = stated && !vq_outcome_is_vote(said) ? mark.number : NOT_A_NUMBER;
+            finds->just_begun = true;
+            return;
+        }
+        mark = next;
+    }
+}
+
+/* A line below a number. */
+static void read_below(struct finds *finds, struct vq_span front, struct vq_span line)
+{
+    struct vq_span word = vq_label_word(front);
+    struct vq_span value = vq_span_after(front, word.bytes);
+    enum vq_outcome said = VQ_OUTCOME_NONE;
+    if (is_label_keyword(word) && vq_label_skip_separator(&value)) {
+        said = vq_label_read(value);
+    } else if (finds->just_begun) {
+        said = vq_label_alone(line);
+    }
+    keep(&finds->stated[finds->open - 1], said);
+    finds->just_begun = false;
+}
+
+static void read_line(struct finds *finds, struct vq_span line)
+{
+    struct vq_span front = vq_label_skip_punct(line);
+    struct mark mark;
+    if (front.bytes == 0) {
+        return;
+    }
+    bool marked = finds->bare ? bare_mark_at(finds, line, &mark) : mark_at(finds, front, &mark);
+    struct vq_span numbered = front; /* "3. Property 3: A" */
+    uint32_t ignored;
+    if (!marked && !finds->bare && take_number(finds, &numbered, &ignored)) {
+        marked = mark_at(finds, vq_label_skip_punct(numbered), &mark);
+    }
+    if (marked) {
+        read_marks(finds, mark, true);
+        return;
+    }
+    if (finds->open != NOT_A_NUMBER) {
+        read_below(finds, front, line);
+    }
+    uint32_t open = finds->open;
+    if (!finds->bare && !is_analysis_keyword(vq_label_word(front)) &&
+        next_mark(finds, front, &mark) < front.bytes) {
+        read_marks(finds, mark, false);
+        finds->open = open;
+        finds->just_begun = false;
+    }
+}
+
+static void read_lines(struct finds *finds, struct vq_span text)
+{
+    struct vq_span line;
+    text = vq_thinking_rest(text);
+    while (vq_thinking_next_line(&text, &line)) {
+        read_line(finds, line);
+    }
+}
+
+static bool any_found(const struct finds *finds)
+{
+    for (uint32_t k = 0; k < finds->count; k++) {
+        if (finds->stated[k] != VQ_OUTCOME_NONE || finds->inside[k] != VQ_OUTCOME_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t vq_verdicts_many(struct vq_span answer, uint32_t count,
+                          enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX])
+{
+    VQ_ASSERT(count <= VQ_VERDICTS_MAX);
+    struct finds finds = {.count = count};
+    struct vq_span text = answer.bytes == 0 ? vq_span_str("") : answer;
+    if (!vq_verdicts_json(vq_thinking_rest(text), count, finds.stated)) {
+        read_lines(&finds, text);
+    }
+    if (!any_found(&finds)) {
+        finds = (struct finds){.count = count, .bare = true};
+        read_lines(&finds, text);
+    }
+    uint32_t votes = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        enum vq_outcome said =
+            finds.stated[k] != VQ_OUTCOME_NONE ? finds.stated[k] : finds.inside[k];
+        bool is_vote = vq_outcome_is_vote(said);
+        ret_verdicts[k] = is_vote ? said : VQ_OUTCOME_UNPARSEABLE;
+        votes += is_vote;
+    }
+    return votes;
+}
