@@ -73,7 +73,12 @@ static void say_ranking(const struct vq_job *job, const struct vq_job_estimate *
         fprintf(stderr, "%u train rows x %u vibes, %u test rows x %u%s", train, most,
                 job->samples_count - train, final, v->compare_presets ? ", the presets" : "");
     }
-    fprintf(stderr, "; %u judge%s%s\n", g->judges, plural(g->judges), orders(job));
+    fprintf(stderr, "; %u judge%s%s", g->judges, plural(g->judges), orders(job));
+    uint32_t a_call = job->config->judging.vibes_per_call;
+    if (a_call > 1) {
+        fprintf(stderr, ", %u vibes a call", a_call);
+    }
+    fprintf(stderr, "\n");
 }
 
 void vq_cli_say_estimate(const struct vq_job *job, const struct vq_job_estimate *e)
