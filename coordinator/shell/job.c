@@ -230,10 +230,16 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
     return ask_given(job, err);
 }
 
+/* A label of the data's own, for either model. */
+static bool has_labels(const struct vq_job *job)
+{
+    const uint32_t(*preferred)[4] = job->dataset->preferred;
+    return preferred[0][0] + preferred[0][2] + preferred[1][0] + preferred[1][2] > 0;
+}
+
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)
 {
     const struct vq_dataset *d = job->dataset;
-    const uint32_t(*preferred)[4] = d->preferred;
     *ret_input = (struct vq_method_input){
         .config = job->config,
         .samples = job->samples,
@@ -244,8 +250,7 @@ void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_i
         .topics = job->topics,
         .train = job->train,
         .train_count = d->train_count,
-        .has_preferences =
-            preferred[0][0] + preferred[0][2] + preferred[1][0] + preferred[1][2] > 0,
+        .has_preferences = has_labels(job),
         .judges_count = job->cast[VQ_ROLE_JUDGE].count,
         .preference_judges_count = job->cast[VQ_ROLE_PREFERENCE_JUDGE].count,
         .first_order = job->given->first_order,
@@ -391,7 +396,7 @@ static uint64_t calls_of_role(const struct vq_job *job, enum vq_role role, doubl
             orders * (double)(train * v->iterations * calls_of_vibes(job, evaluated) +
                               (n - train) * calls_of_vibes(job, final) +
                               (v->compare_presets ? n * calls_of_vibes(job, job->axes_count) : 0)));
-    case VQ_ROLE_PREFERENCE_JUDGE: return 2 * n;
+    case VQ_ROLE_PREFERENCE_JUDGE: return has_labels(job) ? 0 : 2 * n;
     case VQ_ROLE_PROPOSER:
         *ret_size = v->batch;
         return (discover ? v->discovery_calls * batches + (v->iterations - 1) * batches : 0) +

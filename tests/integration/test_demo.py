@@ -81,6 +81,14 @@ class Demo(Case):
         self.assertRegex(text, r"discovery +\d+ calls: \d+ to the proposer, \d+ to the reducer, \d+ to the embedder; 2 iterations of 10 rows")
         self.assertRegex(text, r"ranking +[\d,]+ calls: \d+ train rows x 20 vibes, \d+ test rows x 10; 2 judges x 2 orders")
 
+    def test_labels_are_asked_only_where_there_are_none(self):
+        words = ("run", EXAMPLE, "--dry-run", "--set", "preference=judge")
+        self.assertNotIn("labels", self.vibeq(*words, code=DONE).stderr)
+        without = "".join(",".join(("q%d" % i, "one %d" % i, "another %d" % (i * i))) + "\n" for i in range(20))
+        (self.dir / "bare.csv").write_text("question,friendly,terse\n" + without)
+        words = ("run", "bare.csv", "--models", "friendly,terse", "--judge", "offline-a", "--dry-run", "--set", "preference=judge")
+        self.assertRegex(self.vibeq(*words, code=DONE).stderr, r"labels +\d+ calls: \d+ rows x 1 judge x 2 orders")
+
     def test_it_says_why_it_stopped(self):
         self.assertIn("discovery stopped after iteration 2 of 2: as many iterations as were asked for were done", self.told())
         early = self.run_it("early", "--set", "vibecheck.min_misclassified=70").stderr
