@@ -43,7 +43,9 @@ static void say_discovery(const struct vq_job *job, const struct vq_job_estimate
         }
     }
     const struct vq_conf_vibecheck *v = &job->config->vibecheck;
-    fprintf(stderr, "; %u iteration%s of %u rows\n", v->iterations, plural(v->iterations), v->d);
+    uint32_t train = job->dataset->train_count;
+    fprintf(stderr, "; up to %u iteration%s of %u rows\n", v->iterations, plural(v->iterations),
+            v->d < train ? v->d : train);
 }
 
 static void say_preferences(const struct vq_job *job, const struct vq_job_estimate *e)

@@ -78,7 +78,7 @@ class Demo(Case):
     def test_before_it_says_who_will_be_asked(self):
         text = self.run_of_it.stderr
         self.assertRegex(text, r"At most [\d,]+ calls, about [\d,]+ tokens in")
-        self.assertRegex(text, r"discovery +\d+ calls: \d+ to the proposer, \d+ to the reducer, \d+ to the embedder; 2 iterations of 10 rows")
+        self.assertRegex(text, r"discovery +\d+ calls: \d+ to the proposer, \d+ to the reducer, \d+ to the embedder; up to 2 iterations of 10 rows")
         self.assertRegex(text, r"ranking +[\d,]+ calls: \d+ train rows x 20 vibes, \d+ test rows x 10; 2 judges x 2 orders")
 
     def test_labels_are_asked_only_where_there_are_none(self):
