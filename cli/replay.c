@@ -68,12 +68,29 @@ static enum vq_status write_undecided(const struct vq_kept *kept, const struct v
     return status;
 }
 
+/* The calls that are certain are those of the first stage that has any; which vibes the later ones ask about depends on them. */
+static void say_calls(const struct vq_replay *replay)
+{
+    char n[VQ_FMT_BYTES], m[VQ_FMT_BYTES];
+    bool more = !replay->whole || replay->stages_count > replay->open_stage + 1;
+    fprintf(stderr, "--buy would make %s calls", vq_fmt_count(replay->open_first, n));
+    if (more) {
+        fprintf(stderr, " in stage \"%s\", and those that follow from their answers",
+                replay->stages[replay->open_stage]->name);
+    }
+    if (more && replay->open > replay->open_first) {
+        fprintf(stderr, " (as it looks now, %s)",
+                vq_fmt_count(replay->open - replay->open_first, m));
+    }
+    fputs(".\n", stderr);
+}
+
 static void say_undecided(const struct vq_kept *kept, const struct vq_replay *replay)
 {
-    char n[VQ_FMT_BYTES], c[VQ_FMT_BYTES];
-    fprintf(stderr, "The stored answers do not decide %s scores; --buy would make %s calls%s.\n",
-            vq_fmt_count(replay->undecided_count, n), vq_fmt_count(replay->open, c),
-            replay->whole ? "" : ", and those that follow from them");
+    char n[VQ_FMT_BYTES];
+    fprintf(stderr, "The stored answers do not decide %s scores; ",
+            vq_fmt_count(replay->undecided_count, n));
+    say_calls(replay);
     for (size_t i = 0; i < replay->undecided_count && i < UNDECIDED_SHOWN; i++) {
         const struct vq_undecided *u = &replay->undecided[i];
         fprintf(stderr, "  record %u, %s, judge %s\n",

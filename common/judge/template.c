@@ -11,6 +11,8 @@
 #include "common/judge/embedded.h"
 #include "common/text/utf8.h"
 
+#include <stdio.h>
+
 #define PIECES_MAX (2 * VQ_TEMPLATE_PLACEHOLDERS_MAX + VQ_TEMPLATE_PART__COUNT)
 
 static const char *const placeholder_names[VQ_PLACEHOLDER__COUNT] = {
@@ -298,9 +300,12 @@ static enum vq_status parse_text(struct parse *p)
     unsigned missing = kinds[p->kind].required & ~p->seen;
     for (unsigned i = 0; i < VQ_PLACEHOLDER__COUNT; i++) {
         if ((missing >> i & 1u) != 0) {
-            return vq_fail(p->err, VQ_INVALID,
-                           "%s: {{%s}} is missing; every placeholder of %s must be used", p->file,
+            char what[256];
+            (void)snprintf(what, sizeof(what),
+                           "{{%s}} is missing; every placeholder of %s must be used (the user "
+                           "part begins here)",
                            placeholder_names[i], kinds[p->kind].file);
+            return fail_at(p, parts[VQ_TEMPLATE_USER].at, VQ_INVALID, what);
         }
     }
     return VQ_OK;

@@ -81,6 +81,10 @@ static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage)
     VQ_TRY(read_column(w));
     uint64_t open;
     VQ_TRY(count_open(w, stage, &open));
+    if (w->replay->open == 0) {
+        w->replay->open_first = open;
+        w->replay->open_stage = stage->no;
+    }
     w->replay->open += open;
     if (open > 0 && (stage->kind == VQ_STAGE_TEXT || stage->kind == VQ_STAGE_EMBED)) {
         (void)snprintf(w->replay->stage, sizeof(w->replay->stage), "%s", stage->name);

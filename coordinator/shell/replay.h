@@ -17,6 +17,10 @@ struct vq_replay {
     char stage
         [VQ_STAGE_NAME_BYTES]; /* not whole: where the walk ended, since what comes after depends on its answers */
     uint64_t open; /* tasks without an answer: calls that would be made to decide them */
+    uint64_t
+        open_first; /* of them those of the first stage that has any; what comes after may change with their answers */
+    uint32_t
+        open_stage; /* its number; stages_count > open_stage + 1 or not `whole`: something comes after */
     struct vq_asking **stages; /* retired, in order: what each asked */
     uint32_t stages_count;
     size_t stages_cap;

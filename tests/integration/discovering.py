@@ -55,6 +55,10 @@ class Between:
             def log_message(self, *words):
                 pass
 
+            def finish(self):
+                super().finish()
+                self.upstream.close()
+
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True
             request_queue_size = 64
@@ -81,11 +85,11 @@ class Discover(Case):
     def discover(self, url=None, judges=2, name="discover.yaml", **keys):
         """Writes a configuration over data.csv; other keys are `section__key=value` or `key=value`."""
         endpoint = f", base_url: {url}, identity: the-test, concurrency: {keys.pop('concurrency', 16)}" if url else ""
-        lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: discover", "judges:"]
+        lines = ["models: [alpha, beta]", "method: discover", "judges:"]
         lines += [f"  - {{model: {model}{endpoint}}}" for model in ("offline-a", "offline-b", "offline-c")[:judges]]
         if url and "embedder" not in keys:
             lines += [f"embedder: {{model: offline-embed{endpoint}}}"]
-        sections = {"vibecheck": {"d": 12, "batch": 4, "iterations": 2, "min_misclassified": 1}}
+        sections = {"data": {"path": "data.csv"}, "vibecheck": {"d": 12, "batch": 4, "iterations": 2, "min_misclassified": 1}}
         for key, value in keys.items():
             section, _, key = key.rpartition("__")
             if section:

@@ -148,7 +148,7 @@ class Properties(Discover):
             self.assertEqual((v["separability"]["train"], v["kept"]), (0, False))
             self.assertEqual(set(v["position_bias_rate"].values()), {1})
         self.assertEqual((r["mm"]["status"], r["mm"]["accuracy_test"]), ("no_vibes", 0.5))
-        self.assertIn("misclassified", run.stderr + run.stdout)
+        self.assertRegex(run.stderr, r"undecided: 20 of 20")
 
     def test_a_perfect_difference(self):
         truth = planted_texts(self.dir, 40, ("lists",), high=1, low=0, both=0)
@@ -195,6 +195,277 @@ class Properties(Discover):
         (self.dir / "data.csv").write_text(re.sub(r",beta(?=\n|$)", ",betta", text))
         run = self.vibeq("run", "discover.yaml", "--dry-run", code=USAGE)
         self.assertIn("betta", run.stderr)
+
+
+class Settings(Discover):
+    """Every way to go about it runs to its end, and says what it did."""
+
+    def setUp(self):
+        super().setUp()
+        planted_texts(self.dir, 60, PLANTED, high=0.7, low=0.3, preferred="questions")
+
+    def said(self, *notes, name="r", code=DONE, **keys):
+        self.discover(**keys)
+        run = self.run_it(name, code=code)
+        for note in notes:
+            self.assertRegex(run.stdout + run.stderr, note)
+        return self.planned(name), run.stdout + run.stderr
+
+    def names(self, run="r"):
+        return [s["name"] for s in self.stages(run)]
+
+    def report(self, run="r"):
+        return (self.dir / "runs" / run / "results/report.html").read_text()
+
+    def test_early_stopping(self):
+        planned, _ = self.said(r'"[^"]+" was stopped early after 12 rows for its (separability|kappa)', judging__early_stop="on",
+                               judging__early_stop_rows=12, vibecheck__d=30, gates__separability_min=0.15)
+        first = next(s for s in self.stages("r") if s["name"] == "rank 1, first rows")
+        vibes = first["planned"] // (2 * 2 * 12)
+        rest = next(s for s in self.stages("r") if s["name"] == "rank 1")
+        self.assertLess(rest["planned"], 2 * 2 * (self.results("r")["data"]["train"] - 12) * vibes)
+        stopped = {v["name"]: v["reason"] for v in self.results("r")["vibes"] if not v["kept"]}
+        self.assertTrue(stopped)
+
+    def test_preferences_by_judges(self):
+        with open(self.dir / "data.csv", newline="", encoding="utf-8") as file:
+            text = [row[:-1] for row in csv.reader(file)]
+        with open(self.dir / "data.csv", "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(text)
+        self.said("no preferences in the data", name="none", vibecheck__iterations=1)
+        self.assertEqual(self.results("none")["pp"]["status"], "no_labels")
+        planned, _ = self.said(r"preference labels by 2 judges: A in \d+ rows, B in \d+, ties \d+, without an answer 0", preference="judge",
+                               vibecheck__iterations=1)
+        self.assertEqual(planned["preference"], 2 * 2 * 60)
+        self.assertEqual(self.results("r")["pp"]["status"], "ok")
+        self.vibeq("replay", "r", "--verify")
+
+    def test_compared_with_the_presets(self):
+        planned, _ = self.said(vibecheck__compare_presets="on", vibecheck__iterations=1)
+        self.assertEqual(planned["presets"], 2 * 2 * 60 * 10)
+        self.assertRegex(self.report(), "(?i)preset")
+
+    def test_question_types(self):
+        planned, _ = self.said(vibecheck__question_types="on", vibecheck__iterations=1)
+        self.assertEqual(planned["types"], sum(v["kept"] for v in self.results("r")["vibes"]))
+
+    def test_clusters(self):
+        self.said(r"iteration 1: the \d+ proposed axes fall into 3 groups", vibecheck__clustering="always", vibecheck__d=20)
+        by_name = {s["name"]: s["planned"] for s in self.stages("r")}
+        self.assertEqual((by_name["summarise 1"], by_name["formalise summaries 1"]), (3, 3), "2c of the formula")
+
+    def test_nobody_embeds(self):
+        planned, _ = self.said(r"nobody embeds, so that the \d+ proposed axes are one group", "counted by the words it shares",
+                               embedder="none", vibecheck__clustering="always")
+        self.assertNotIn("embedding", planned)
+
+    def test_two_calls_for_differences(self):
+        _, said = self.said(vibecheck__discovery_calls=2, vibecheck__iterations=1)
+        by_name = {s["name"]: s["planned"] for s in self.stages("r")}
+        nothing = int(re.search(r"without a difference: (\d+)", said).group(1))
+        self.assertEqual((by_name["differences 1"], by_name["formalise differences 1"]), (3, 3 - nothing))
+
+    def test_what_is_carried_and_what_is_misclassified(self):
+        seen = set()
+        for i, keys in enumerate(({}, {"vibecheck__carried": "all"}, {"vibecheck__misclassified": "mm_or_pp"}, {"vibecheck__list_rejected": "off"})):
+            _, said = self.said(r"iteration 2: axes proposed: ", name=f"r{i}", gates__separability="interval", **keys)
+            seen.add(re.search(r"wrong or undecided: (\d+) of 30", said).group(1))
+        self.assertGreater(len(seen), 1, "preferences that are predicted wrongly count too")
+
+    def test_dedup(self):
+        on, _ = self.said(name="on", vibecheck__num_eval_vibes=1)
+        off, _ = self.said(name="off", vibecheck__num_eval_vibes=1, vibecheck__dedup="off")
+        self.assertEqual((on["dedup"], "dedup" in off), (1, False))
+
+    def test_topics(self):
+        planned, _ = self.said(r"iteration 1: axes proposed: \d+, from 12 rows in [3456] batches", data__group="topic",
+                               vibecheck__shuffle_outputs="on")
+        self.assertGreater(planned["discovery"], 3)
+
+    def test_the_order_of_the_final_vibes(self):
+        order = {}
+        for by in ("lars", "separability", "p_value"):
+            self.said("final vibes: 2 of [3-9] that were validated", name=by, vibecheck__final_order=by, vibecheck__num_final_vibes=2, vibecheck__iterations=1,
+                      vibecheck__d=30)
+            vibes = self.results(by)["vibes"]
+            order[by] = [v["name"] for v in vibes if v["kept"]]
+            self.assertEqual(len(order[by]), 2)
+            self.assertIn("num_final_vibes", " ".join(v["reason"] for v in vibes if not v["kept"]))
+        passed = [v for v in self.results("separability")["vibes"] if v["kept"] or "final" in v["reason"]]
+        best = sorted(passed, key=lambda v: -abs(v["separability"]["train"]))[:2]
+        self.assertEqual({v["name"] for v in best}, set(order["separability"]))
+
+    def test_when_it_stops(self):
+        self.said("discovery stopped after iteration 1 of 2: model matching reached mm_stop", name="mm", vibecheck__mm_stop=0.6)
+        self.said("discovery stopped after iteration 1 of 2: too few rows", name="few", vibecheck__min_misclassified=30)
+        self.said("discovery stopped after iteration 1 of 1: as many iterations", name="all", vibecheck__iterations=1)
+
+    def test_replay_under_another_rule_names_what_is_not_decided_and_buys_it(self):
+        server = self.offline("--fault", "always_a=0.2,sticky=true")
+        self.discover(url=server.url, vibecheck__iterations=1)
+        self.run_it()
+        sent = len(server.requests())
+        run = self.vibeq("replay", "r", "--pair-rule", "lenient", code=MISSING)
+        self.assertEqual(len(server.requests()), sent)
+        calls = int(re.search(r'--buy would make ([\d,]+) calls in stage "rank 1", and those that follow', run.stderr).group(1))
+        saved = {s["name"]: s["saved_by_lazy_swap"] for s in self.stages("r")}
+        self.assertEqual(calls, saved["rank 1"], "what lazy swap left out")
+        self.assertRegex(run.stderr, r"record \d+, .*, judge offline-[ab]")
+        self.vibeq("replay", "r", "--pair-rule", "lenient", "--buy", "--quiet")
+        bought = server.requests()[sent:]
+        self.assertGreaterEqual(len(bought), calls, "which vibes are asked about in the test rows depends on what was bought")
+        self.assertEqual({x["kind"] for x in bought}, {"judge"})
+        self.assertEqual({x["try"] for x in bought}, {1}, "nothing twice")
+        self.vibeq("replay", "r", "--pair-rule", "lenient")
+        self.assertEqual(len(server.requests()), sent + len(bought))
+        self.vibeq("replay", "r", "--verify")
+
+    def test_replay_buys_exactly_what_it_said_where_nothing_follows(self):
+        server = self.offline("--fault", "always_a=0.2,sticky=true")
+        self.config(("Structure", "Numbers", "Questions"), url=server.url)
+        text = (self.dir / "config.yaml").read_text()
+        for name, high in (("Structure", "bullet points and lists"), ("Numbers", "numbers and figures"), ("Questions", "asks questions")):
+            text = text.replace(f"low: low on {name}, high: high on {name}", f"low: none, high: {high}")
+        (self.dir / "config.yaml").write_text(text)
+        self.run_it(config="config.yaml")
+        sent = len(server.requests())
+        run = self.vibeq("replay", "r", "--pair-rule", "lenient", code=MISSING)
+        calls = int(re.search(r"--buy would make ([\d,]+) calls\.", run.stderr).group(1))
+        self.assertEqual(calls, self.accounting("r")["saved_by_lazy_swap"])
+        self.vibeq("replay", "r", "--pair-rule", "lenient", "--buy", "--quiet")
+        self.assertEqual(len(server.requests()), sent + calls)
+        self.vibeq("replay", "r", "--pair-rule", "lenient")
+        self.assertEqual(len(server.requests()), sent + calls)
+
+class Templates(Discover):
+    NAMES = ("judge", "judge-many", "repair", "preference", "discover", "differences", "formalise", "discover-again", "summarise", "simplify", "reduce", "dedup",
+             "generate", "match", "question-types")
+
+    def marked(self):
+        """A folder of templates, each with a mark of its own."""
+        self.vibeq("prompts", "export", "prompts")
+        folder = self.dir / "prompts"
+        self.assertEqual({p.stem for p in folder.glob("*.txt")}, set(self.NAMES))
+        for path in folder.glob("*.txt"):
+            path.write_text(path.read_text().replace("@system\n", f"@system\nMARK-{path.stem}-END\n", 1))
+        return folder
+
+    def test_a_folder_replaces_every_template(self):
+        planted_texts(self.dir, 24, PLANTED, high=0.75, low=0.25, seed=2)
+        self.marked()
+        # answers that cannot be read make repairs; K makes the reducer shorten
+        proxy = self.between(self.offline("--fault", "unparseable=0.2,sticky=true,contains=MARK-judge-END").url)
+        keys = dict(url=proxy.url, prompts="{dir: prompts}", preference="judge", vibecheck__K=2, vibecheck__num_eval_vibes=1, vibecheck__d=8,
+                    vibecheck__question_types="on")
+        self.discover(**keys, vibecheck__discovery_calls=2)
+        self.run_it("r", "--quiet", code=None)
+        self.discover(**keys)
+        self.run_it("once", "--quiet", code=None)
+        marks = {m for body in proxy.asked for m in re.findall(r"MARK-([a-z-]+)-END", body)}
+        self.assertEqual(marks, set(self.NAMES) - {"generate", "match", "judge-many"})  # other verbs, and several vibes in a call
+        unmarked = [b for b in proxy.asked if "MARK-" not in b and "\"messages\"" in b]
+        self.assertEqual(unmarked, [], "every question is in the words of the folder")
+
+    def test_a_template_without_a_placeholder_is_refused_by_name_and_line(self):
+        planted_texts(self.dir, 10, PLANTED)
+        folder = self.marked()
+        self.discover(prompts="{dir: prompts}", judging__vibes_per_call=2)
+        tried = 0
+        for path in sorted(folder.glob("*.txt")):
+            text = path.read_text()
+            user = text[:text.index("@user")].count("\n") + 2
+            for name in sorted(set(re.findall(r"{{(\w+)}}", text))):
+                path.write_text(text.replace("{{" + name + "}}", "nothing"))
+                run = self.vibeq("run", "discover.yaml", "--dry-run", code=USAGE)
+                self.assertIn(f"{path.name}:{user}:1: {{{{{name}}}}} is missing", run.stderr)
+                tried += 1
+            path.write_text(text)
+        self.assertGreaterEqual(tried, 27)
+        self.vibeq("run", "discover.yaml", "--dry-run")
+
+
+class Forms(Discover):
+    """Answers in other forms than the one that was asked for."""
+    SAME = ("Model: {0}", "**Model:** {0}", "Model = \"{0}\"", "Verdict: Output {0}.", "Winner: [{0}]", '{{"verdict": "{0}"}}', "Final answer: **{0}**\n\nThat is all.",
+            "<think>Model: B? Model: A?</think>\nModel: `{0}`", "Model:\n\n{0}")
+
+    def reword(self, question, text):
+        found = re.search(r"Model: (A|B)\s*$", text)
+        if not found or "<wanted>" in question["messages"][-1]["content"]:
+            return text
+        return f"It is so.\n{random.Random(json.dumps(question)).choice(self.SAME).format(found.group(1))}"
+
+    def test_other_forms_of_the_same_verdicts_give_the_same_bytes(self):
+        planted_texts(self.dir, 30, PLANTED)
+        server = self.offline()
+        vibes = []
+        for name, url in (("plain", server.url), ("odd", self.between(server.url, self.reword).url)):
+            self.discover(url=url, name=f"{name}.yaml", vibecheck__iterations=1)
+            self.vibeq("run", f"{name}.yaml", "--name", "r", "--quiet", "--runs", f"{name}-runs")
+            folder = self.dir / f"{name}-runs/r/results"
+            vibes.append({f: (folder / f).read_bytes() for f in ("results.json", "scores.csv", "rows.csv", "vibes.csv")})
+            calls = json.loads((folder.parent / "accounting.json").read_text())["calls"]
+            self.assertEqual(calls["repairs"], 0, "none of the forms needs a repair")
+        self.assertEqual(vibes[0], vibes[1])
+
+    def test_a_fifth_unreadable_changes_only_what_is_missing(self):
+        planted_texts(self.dir, 200, PLANTED)
+        self.discover(vibecheck__iterations=1)
+        self.run_it("plain", "--quiet")
+        fixed = [f"  - {json.dumps({k: v[k] for k in ('name', 'low', 'high')})}" for v in self.results("plain")["vibes"]]
+        runs = {}
+        for name, words in (("whole", ()), ("fifth", ("--fault", "unparseable=0.2,sticky=true"))):
+            url = self.offline(*words, name=name).url
+            judges = [f"  - {{model: {m}, base_url: {url}, identity: {name}}}" for m in ("offline-a", "offline-b")]
+            (self.dir / f"{name}.yaml").write_text("\n".join(["data: data.csv", "models: [alpha, beta]", "judging: {lazy_swap: off}", "judges:",
+                                                              *judges, "vibes:", *fixed]) + "\n")
+            self.run_it(name, "--quiet", config=f"{name}.yaml", code=DONE if not words else MISSING)
+            with open(self.dir / "runs" / name / "results/scores.csv", newline="", encoding="utf-8") as file:
+                runs[name] = list(csv.DictReader(file))
+        self.assertGreater(self.accounting("fifth")["repairs"], 0)
+        empty = 0
+        for one, two in zip(runs["whole"], runs["fifth"], strict=True):
+            self.assertIn(two["score"], (one["score"], ""), (one, two))
+            empty += two["score"] == ""
+        self.assertGreater(empty, 0.1 * len(runs["whole"]))
+        whole, fifth = self.vibes("whole"), self.vibes("fifth")
+        strong = [n for n, v in whole.items() if abs(v["separability"]["train"]) >= 0.2]
+        self.assertGreaterEqual(len(strong), 3)
+        for name in strong:
+            self.assertEqual((whole[name]["kept"], whole[name]["reason"]), (fifth[name]["kept"], fifth[name]["reason"]), name)
+
+    def test_sloppy_lists_of_the_same_axes_give_the_same_run(self):
+        planted_texts(self.dir, 30, PLANTED, high=0.75, low=0.25)
+        seen = {}
+        for variant in (None, "sub_bullets", "preamble", "fence", "json", "bold"):
+            words = () if variant is None else [w for part in ("axes", "new axes")
+                                                for w in ("--fault", f"wrong_format=1,variant={variant},contains=<wanted>{part}</wanted>")]
+            self.discover(url=self.offline(*words, name=f"server-{variant}").url)
+            self.vibeq("run", "discover.yaml", "--name", "r", "--quiet", "--runs", f"runs-{variant}")
+            seen[variant] = (self.dir / f"runs-{variant}/r/results/results.json").read_bytes()
+        for variant, results in seen.items():
+            self.assertEqual(json.loads(results)["vibes"], json.loads(seen[None])["vibes"], variant)
+            self.assertEqual(results, seen[None], variant)
+
+
+class Remote(Discover):
+    def test_a_worker_from_elsewhere_goes_through_all_stages_and_leaves(self):
+        planted_texts(self.dir, 30, PLANTED, high=0.75, low=0.25)
+        server = self.offline()
+        self.discover(url=server.url, vibecheck__num_eval_vibes=1)
+        run = self.start("run", "discover.yaml", "--name", "r", "--quiet", "--workers", "0")
+        self.wait_for("the certificate", (self.dir / "runs/r/join.cert").exists)
+        with open(self.dir / "worker.err", "ab") as err:
+            worker = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(self.dir / "runs/r/join.cert")], cwd=self.dir,
+                                      env=self.environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
+        self.children.append(worker)
+        self.wait_exit(run, DONE)
+        self.wait_exit(worker, 0, seconds=20)
+        self.assertEqual(len([s for s in self.stages("r") if s["name"].startswith("rank")]), 2)
+        self.assertEqual(len(server.requests()), self.accounting("r")["sent"])
+        self.assertEqual(self.accounting("r")["unknown"], 0)
+        self.vibeq("run", "discover.yaml", "--name", "local", "--quiet", "--runs", "other")
+        self.assertEqual(self.results_bytes("r"), (self.dir / "other/local/results/results.json").read_bytes())
 
 
 if __name__ == "__main__":

@@ -41,12 +41,12 @@ class Data(Discover):
         discovered = sum(n.startswith("discover") for n in names)
         reduced = sum(n.startswith("simplify") for n in names)
         ranked = [s for s in stages if s["name"].startswith("rank")]
-        proposed = [int(n) for n in re.findall(r"iteration \d+: (\d+) axes were proposed", said)]
-        validated = [int(n) for n in re.findall(r"(\d+) of them are validated", said)]
+        proposed = [int(n) for n in re.findall(r"axes proposed: (\d+), from", said)]
+        validated = [int(n) for n in re.findall(r"new ones after dedup: \d+, validated: (\d+)", said)]
         self.assertEqual((discovered, reduced), (len(proposed), sum(n > 0 for n in proposed)), names)
         self.assertRegex(said, rf"discovery stopped after iteration {discovered} of 3: ")
         planned = self.planned("r")
-        misclassified = [int(n) for n in re.findall(r"(\d+) of \d+ rows are misclassified", said)]
+        misclassified = [int(n) for n in re.findall(r"wrong or undecided: (\d+) of", said)]
         shown = [min(d, n) for n in [rows["train"]] + misclassified[:discovered - 1]]
         self.assertEqual(planned["discovery"], sum(math.ceil(n / batch) for n in shown))
         fewer = sum(s["planned"] for s in stages if s["name"].startswith("reduce"))

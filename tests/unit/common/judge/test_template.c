@@ -152,7 +152,7 @@ static void test_refusals_name_file_line_and_column(void **state)
         {"@user\n{{answer}}\nx {{answer", "t.txt:3:3: \"{{\" without \"}}\""},
         {"@user\n{{answer}\n}", "t.txt:2:1: \"{{\" without \"}}\""},
         {"@user\n{{{answer}}}", "t.txt:2:1: \"{{\" without \"}}\""},
-        {"@user\nno placeholder", "t.txt: {{answer}} is missing"},
+        {"@system\nx\n@user\nno placeholder", "t.txt:4:1: {{answer}} is missing"},
         {"@user\r\n{{answer}}\r\n\xff", "t.txt:3:1: not UTF-8"},
     };
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
