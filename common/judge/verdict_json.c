@@ -1,5 +1,5 @@
-/* Verdicts on numbered axes in JSON, as models write it: bare, in a fence, or behind a sentence. An object in which a name stands twice
- * is not read: which of the two counts nobody knows. Invariant: a bounded number of places is tried, each in one pass. */
+/* Verdicts on numbered axes in JSON, as models write it: bare, in a fence, or behind a sentence. Where an axis stands twice the last
+ * one counts, as in text. Invariant: a bounded number of places is tried, each in one pass. */
 #include "common/judge/verdict_json.h"
 
 #include "common/judge/label.h"
@@ -88,9 +88,7 @@ static void say(struct found *found, uint32_t number, const json_t *value)
     if (json_is_string(value)) {
         said = vq_label_read(vq_span(json_string_value(value), json_string_length(value)));
     }
-    enum vq_outcome *verdict = &found->verdicts[number - 1];
-    bool again = *verdict != VQ_OUTCOME_NONE && *verdict != said;
-    *verdict = again || said == VQ_OUTCOME_NONE ? VQ_OUTCOME_UNPARSEABLE : said;
+    found->verdicts[number - 1] = said == VQ_OUTCOME_NONE ? VQ_OUTCOME_UNPARSEABLE : said;
     found->any = true;
 }
 
@@ -170,8 +168,7 @@ bool vq_verdicts_json(struct vq_span text, uint32_t count,
             return false;
         }
         json_error_t ignored;
-        json_t *root = json_loadb(text.at + at, text.bytes - at,
-                                  JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &ignored);
+        json_t *root = json_loadb(text.at + at, text.bytes - at, JSON_DISABLE_EOF_CHECK, &ignored);
         struct found found = {.count = count};
         if (root != NULL) {
             read_json(&found, root, 0);

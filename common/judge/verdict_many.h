@@ -6,7 +6,7 @@
 
 #define VQ_VERDICTS_MAX 20u /* axes in one call */
 
-/* The verdicts on axes 1 to `count` (at most VQ_VERDICTS_MAX), by the table of docs/verdicts.md: ret_verdicts[k - 1] is FIRST to
+/* The verdicts on axes 1 to `count` (at most VQ_VERDICTS_MAX), by the rules of docs/verdicts.md: ret_verdicts[k - 1] is FIRST to
  * UNSURE, or UNPARSEABLE where the answer gives axis k none or more than one at once. Reads any bytes, and never fails. Returns how
  * many are votes. */
 uint32_t vq_verdicts_many(struct vq_span answer, uint32_t count,

@@ -78,7 +78,7 @@ static double scale_of(const struct vq_vibecheck_input *in, const struct vq_vibe
     uint64_t n = 0;
     for (uint32_t i = 0; i < in->grid.samples; i++) {
         double x = row_score(result, i, vibe, 0);
-        if (!in->rows[i].test && !in->rows[i].excluded && !isnan(x)) {
+        if (vq_vibecheck_uses(in, result, i, false) && !isnan(x)) {
             sum += x * x;
             n++;
         }
@@ -150,7 +150,7 @@ static enum vq_status compute(const struct vq_vibecheck_input *in,
         weight[v] = isnan(coef) ? 0 : coef / scale_of(in, result, v);
     }
     for (uint32_t i = 0; i < in->grid.samples; i++) {
-        if (in->rows[i].excluded || in->rows[i].test != test) {
+        if (!vq_vibecheck_uses(in, result, i, test)) {
             continue;
         }
         for (uint32_t k = 0; value == NULL && k < count; k++) {

@@ -42,12 +42,47 @@ static void split_free(struct vq_split *s)
     vq_free(s->pref);
 }
 
+/* A score that should be there and is not. What was never asked is not missing. */
+static bool lacks_score(const struct vq_work *w, uint32_t sample, uint32_t vibe, uint32_t judge)
+{
+    const uint8_t *both =
+        w->in->outcomes + vq_grid_task(&w->in->grid, (struct vq_cell){sample, judge, vibe, 0});
+    bool asked = both[0] != VQ_OUTCOME_NOT_NEEDED || both[1] != VQ_OUTCOME_NOT_NEEDED;
+    return asked && vq_scores_at(w->out->scores, sample, vibe, judge) == VQ_SCORE_MISSING;
+}
+
+static enum vq_status drop_rows(struct vq_work *w)
+{
+    const struct vq_grid *grid = &w->in->grid;
+    if (w->in->config->judging.invalid != VQ_INVALID_DROP_ROW) {
+        return VQ_OK;
+    }
+    w->out->dropped = vq_alloc(grid->samples, sizeof(*w->out->dropped));
+    if (w->out->dropped == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < grid->samples; i++) {
+        bool lacks = false;
+        for (uint32_t v = 0; v < grid->vibes; v++) {
+            bool stopped = w->in->stopped_early != NULL && w->in->stopped_early[v];
+            for (uint32_t j = 0; j < grid->judges && !stopped; j++) {
+                lacks = lacks || lacks_score(w, i, v, j);
+            }
+        }
+        const struct vq_row *row = &w->in->rows[i];
+        w->out->dropped[i] = lacks && !row->excluded;
+        w->out->rows_dropped_train += w->out->dropped[i] && !row->test;
+        w->out->rows_dropped_test += w->out->dropped[i] && row->test;
+    }
+    return VQ_OK;
+}
+
 static enum vq_status split_fill(struct vq_work *w, bool test, struct vq_split *s)
 {
     const struct vq_grid *grid = &w->in->grid;
     size_t n = 0;
     for (uint32_t i = 0; i < grid->samples; i++) {
-        n += !w->in->rows[i].excluded && w->in->rows[i].test == test;
+        n += vq_vibecheck_uses(w->in, w->out, i, test);
     }
     s->rows = n;
     s->sample = vq_alloc(n, sizeof(*s->sample));
@@ -60,7 +95,7 @@ static enum vq_status split_fill(struct vq_work *w, bool test, struct vq_split *
     size_t row = 0;
     for (uint32_t i = 0; i < grid->samples; i++) {
         const struct vq_row *facts = &w->in->rows[i];
-        if (facts->excluded || facts->test != test) {
+        if (!vq_vibecheck_uses(w->in, w->out, i, test)) {
             continue;
         }
         s->sample[row] = i;
@@ -135,6 +170,9 @@ enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
     enum vq_status status = vq_scores_create(&input->grid, input->config->judging.pair_rule,
                                              input->outcomes, &w.out->scores);
     if (status == VQ_OK) {
+        status = drop_rows(&w);
+    }
+    if (status == VQ_OK) {
         status = split_fill(&w, false, &w.train);
     }
     if (status == VQ_OK) {
@@ -176,6 +214,7 @@ void vq_vibecheck_destroy(struct vq_vibecheck **result)
         vq_free(r->vibe[v].judges);
     }
     vq_free(r->vibe);
+    vq_free(r->dropped);
     vq_free(r->mm_margin);
     vq_free(r->pp_margin);
     vq_free(r->audit.judges);

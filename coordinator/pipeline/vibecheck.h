@@ -139,7 +139,19 @@ struct vq_vibecheck {
     bool in_sample;                /* there is no test split */
     bool questions_repeat;
     uint64_t cells_missing; /* (sample, vibe, judge) without a score */
+    /* invalid: drop_row: rows that lack a score somewhere, of a vibe that was not stopped early; they are in no metric and no fit,
+     * but have a margin. NULL under every other setting. */
+    bool *dropped;
+    uint64_t rows_dropped_train, rows_dropped_test;
 };
+
+/* Whether the row counts in the numbers of that split. */
+static inline bool vq_vibecheck_uses(const struct vq_vibecheck_input *in,
+                                     const struct vq_vibecheck *result, uint32_t sample, bool test)
+{
+    return !in->rows[sample].excluded && in->rows[sample].test == test &&
+           !(result->dropped != NULL && result->dropped[sample]);
+}
 
 /* VQ_OK, VQ_NOMEM, VQ_LIMIT, VQ_BUG (with the reason in err). The caller destroys *ret_result. */
 enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,

@@ -172,6 +172,12 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     count(j, "seed", c->seed);
     text(j, "pair_rule", rules[c->judging.pair_rule]);
     boolean(j, "repair", c->judging.repair);
+    if (c->judging.vibes_per_call > 1) {
+        count(j, "vibes_per_call", c->judging.vibes_per_call);
+    }
+    if (c->judging.invalid == VQ_INVALID_DROP_ROW) {
+        text(j, "invalid", "drop_row");
+    }
     boolean(j, "truncate", c->judging.truncate);
     text(j, "separability_gate", gates[c->gates.separability]);
     real(j, "separability_min", c->gates.separability_min);
@@ -434,6 +440,13 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     write_fit(j, "mm", "C_mm", r->result, &r->result->mm, false);
     write_fit(j, "pp", "C_pp", r->result, &r->result->pp, true);
     count(j, "cells_missing", r->result->cells_missing);
+    if (r->result->dropped != NULL) {
+        vq_json_key(j, "rows_dropped");
+        vq_json_object(j);
+        count(j, "train", r->result->rows_dropped_train);
+        count(j, "test", r->result->rows_dropped_test);
+        vq_json_object_end(j);
+    }
     write_audit(j, r);
     write_retest(j, r);
     vq_json_object_end(j);

@@ -169,9 +169,15 @@ static void warnings(const struct vq_report_input *r, struct vq_buf *out)
     }
     if (v->cells_missing > 0) {
         char text[VQ_FMT_BYTES];
-        vq_buf_printf(out,
-                      "warning: %s judge scores are missing; they are left out, not counted as 0\n",
+        char rows[VQ_FMT_BYTES];
+        vq_buf_printf(out, "warning: %s judge scores are missing; ",
                       vq_fmt_count(v->cells_missing, text));
+        if (v->dropped == NULL) {
+            vq_buf_puts(out, "they are left out, not counted as 0\n");
+        } else {
+            vq_buf_printf(out, "rows left out for it (judging.invalid): %s\n",
+                          vq_fmt_count(v->rows_dropped_train + v->rows_dropped_test, rows));
+        }
     }
     if (v->mm.missing_warning || v->pp.missing_warning) {
         vq_buf_puts(out,

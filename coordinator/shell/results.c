@@ -355,7 +355,9 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
         .method = w->method,
         .judges = judges,
         .judge_kind = job->judge_kind,
-        .judge_template = vq_template_hash(job->templates[VQ_TEMPLATE_JUDGE]),
+        .judge_template = vq_template_hash(
+            job->templates[job->config->judging.vibes_per_call > 1 ? VQ_TEMPLATE_JUDGE_MANY
+                                                                   : VQ_TEMPLATE_JUDGE]),
         .repair_template = job->templates[VQ_TEMPLATE_REPAIR] == NULL
                                ? NULL
                                : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR])};

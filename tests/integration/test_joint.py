@@ -104,6 +104,21 @@ class Joint(Case):
         unread = {(s["vibe_id"], s["judge"], s["verdict_a_first"], s["verdict_b_first"]) for s in self.scores("r") if s["score"] == ""}
         self.assertEqual(unread, {(v, j, "unparseable", "unparseable") for v in "247" for j in ("offline-a", "offline-b")})
 
+    def test_drop_row_leaves_rows_out_and_says_so(self):
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--fault", "unparseable=1,contains=[S7]")
+        self.config(AXES, url=server.url)
+        self.vibeq("run", "config.yaml", "--name", "missing", "--quiet", code=MISSING)
+        r = self.results("missing")
+        self.assertNotIn("rows_dropped", r)
+        rows = r["mm"]["rows_train"] + r["mm"]["rows_test"]
+        run = self.vibeq("run", "config.yaml", "--name", "dropped", "--set", "judging.invalid=drop_row", code=MISSING)
+        self.assertIn("rows left out for it (judging.invalid): 1", run.stdout)
+        d = self.results("dropped")
+        self.assertEqual(d["rows_dropped"]["train"] + d["rows_dropped"]["test"], 1)
+        self.assertEqual(d["mm"]["rows_train"] + d["mm"]["rows_test"], rows - 1)
+        self.assertEqual(d["mm"]["cells_imputed"], 0)
+        self.assertIn("Rows left out of all numbers", (self.dir / "runs/dropped/results/report.html").read_text())
+
     def test_a_killed_run_is_resumed_to_the_same_bytes(self):
         calm = self.sloppy("missing")
         self.config(AXES, url=calm.url, name="calm.yaml")

@@ -73,6 +73,9 @@ static void judging(struct vq_html *h)
             "of %.3g of the others for the estimates that need both. ",
             j->audit_share);
     }
+    if (j->vibes_per_call > 1) {
+        vq_html_printf(h, "Up to %u vibes were asked in one call. ", j->vibes_per_call);
+    }
     vq_html_puts(h, j->repair ? "An answer without a verdict was asked for it once more. "
                               : "Answers without a verdict were not asked again. ");
     vq_html_puts(h, j->truncate ? "Requests too long for a judge were cut, both outputs evenly. "

@@ -12,7 +12,7 @@ static enum vq_status columns(const struct vq_html *h, uint32_t vibes, struct vq
     const struct vq_vibecheck *r = h->r->result;
     size_t rows = 0;
     for (uint32_t i = 0; i < r->samples; i++) {
-        rows += !h->r->in->rows[i].test && !h->r->in->rows[i].excluded;
+        rows += vq_vibecheck_uses(h->r->in, r, i, false);
     }
     double *cells = vq_alloc(rows * vibes, sizeof(*cells));
     if (cells == NULL) {
@@ -20,7 +20,7 @@ static enum vq_status columns(const struct vq_html *h, uint32_t vibes, struct vq
     }
     size_t row = 0;
     for (uint32_t i = 0; i < r->samples; i++) {
-        if (h->r->in->rows[i].test || h->r->in->rows[i].excluded) {
+        if (!vq_vibecheck_uses(h->r->in, r, i, false)) {
             continue;
         }
         for (uint32_t k = 0; k < vibes; k++) {

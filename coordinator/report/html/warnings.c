@@ -233,7 +233,14 @@ static void data(struct vq_html *h)
     if (h->r->result->cells_missing > 0) {
         begin(h);
         vq_html_count(h, h->r->result->cells_missing);
-        vq_html_puts(h, " judge scores are missing. They are left out, not counted as 0.");
+        if (h->r->result->dropped == NULL) {
+            vq_html_puts(h, " judge scores are missing. They are left out, not counted as 0.");
+        } else {
+            vq_html_puts(h, " judge scores are missing. Rows left out of all numbers for it "
+                            "(judging.invalid): ");
+            vq_html_count(h, h->r->result->rows_dropped_train + h->r->result->rows_dropped_test);
+            vq_html_puts(h, ".");
+        }
         end(h);
     }
     if (h->story->inputs_truncated > 0) {

@@ -312,6 +312,50 @@ static void faults_of_lists_are_faults_of_lists(void **state)
 }
 
 /* The kinds of the log's "request" lines, in order. */
+#define TWO_OUTPUTS                                                                                \
+    "<prompt>\\nWhy?\\n</prompt>\\n<output_a>\\nHello dear "                                       \
+    "friend!\\n</output_a>\\n<output_b>\\nNo.\\n</output_b>\\n"
+#define JOINT                                                                                      \
+    "{\"model\":\"offline-a\",\"messages\":[{\"role\":\"user\",\"content\":\"" TWO_OUTPUTS         \
+    "<axes>\\n1. Name: Warmth\\n   Low: cold\\n   High: warm\\n2. Name: Chill\\n   Low: warm\\n"   \
+    "   High: cold\\n3. Name: Xyzzy\\n   Low: qua\\n   High: quux\\n</axes>\\n"                    \
+    "<wanted>verdicts by number</wanted>\"}]}"
+
+/* Several axes in one prompt, each judged as it would be alone, and what faults do to that. */
+static void joint_questions_are_answered_by_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fault;
+        const char *holds;
+        const char *lacks;
+    } cases[] = {
+        {"slow_down=0", "Property 1: A\n", "Model:"},
+        {"slow_down=0", "Property 2: B\n", "Property 4"},
+        {"slow_down=0", "Property 3: N/A", "{"},
+        {"wrong_format=1,variant=missing", "Property 3: N/A", "Property 2"},
+        {"wrong_format=1,variant=numbers", "2) Model: B", "Property"},
+        {"wrong_format=1,variant=markdown", "- **Property 1:** A", "Model"},
+        {"wrong_format=1,variant=json", "{\"1\": \"A\", \"2\": \"B\", \"3\": \"N/A\"}", "Property"},
+        {"wrong_format=1", "merits", "Property"},
+        {"always_a=1", "Property 2: A", "Property 2: B"},
+        {"truncated=1", "Property 1", "Property 3"},
+        {"unparseable=1", "merits", "Property"},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_service *service = create_with_fault(cases[i].fault);
+        struct vq_reply reply = chat(service, JOINT);
+        assert_int_equal(reply.status, 200);
+        json_t *root = parse(&reply);
+        const char *content = text_at(root, "message", "content");
+        if (strstr(content, cases[i].holds) == NULL || strstr(content, cases[i].lacks) != NULL) {
+            fail_msg("%s: %s", cases[i].fault, content);
+        }
+        json_decref(root);
+        vq_service_destroy(&service);
+    }
+}
+
 static void the_log_names_the_kinds(void **state)
 {
     (void)state;
@@ -541,6 +585,7 @@ int main(void)
         cmocka_unit_test(refuses_what_a_provider_would),
         cmocka_unit_test(spoiled_texts_look_as_said),
         cmocka_unit_test(faults_of_lists_are_faults_of_lists),
+        cmocka_unit_test(joint_questions_are_answered_by_number),
         cmocka_unit_test(the_log_names_the_kinds),
         cmocka_unit_test(an_oracle_leaves_discovery_to_the_words),
         cmocka_unit_test(a_token_limit_truncates),

@@ -415,6 +415,58 @@ static void no_labels_no_test_rows_no_fit(void **state)
     vq_free(w);
 }
 
+/* judging.invalid: drop_row. The rows that lack a score are as good as never there; a vibe that was stopped early drops none. */
+static void rows_with_a_missing_score_are_dropped(void **state)
+{
+    (void)state;
+    struct world *w = vq_alloc(1, sizeof(*w));
+    struct world *without = vq_alloc(1, sizeof(*without));
+    assert_true(w != NULL && without != NULL);
+    bool stopped[VIBES] = {[3] = true};
+    struct world *worlds[] = {w, without};
+    for (size_t k = 0; k < VQ_COUNT(worlds); k++) {
+        world_init(worlds[k], 21);
+        plant(worlds[k], 22);
+        worlds[k]->in.stopped_early = stopped;
+    }
+    static const uint32_t lacking[] = {4, 9, 10, 11, 100};
+    for (uint32_t k = 0; k < VQ_COUNT(lacking); k++) {
+        cell(w, lacking[k], k % 3, k % JUDGES)[1] = VQ_OUTCOME_UNPARSEABLE;
+        cell(w, lacking[k], k % 3, k % JUDGES)[0] = VQ_OUTCOME_FIRST;
+        without->rows[lacking[k]].excluded = true;
+    }
+    cell(w, 50, 3, 0)[0] = cell(w, 50, 3, 0)[1] = VQ_OUTCOME_UNAVAILABLE; /* stopped early */
+    memset(cell(w, 52, 2, 0), VQ_OUTCOME_NOT_NEEDED, 2);                  /* never asked */
+    memset(cell(without, 52, 2, 0), VQ_OUTCOME_NOT_NEEDED, 2);
+    struct vq_vibecheck *kept = compute(w);
+    assert_null(kept->dropped);
+    assert_true(kept->mm.rows_train == SAMPLES / 2);
+    vq_vibecheck_destroy(&kept);
+    w->config.judging.invalid = VQ_INVALID_DROP_ROW;
+    struct vq_vibecheck *r = compute(w);
+    struct vq_vibecheck *other = compute(without);
+    assert_int_equal(r->rows_dropped_train, 3);
+    assert_int_equal(r->rows_dropped_test, 2);
+    assert_int_equal(r->cells_missing, VQ_COUNT(lacking) + 1);
+    assert_true(r->dropped[4] && !r->dropped[50] && !r->dropped[52]);
+    assert_int_equal(r->mm.rows_train, SAMPLES / 2 - 3);
+    assert_int_equal(r->mm.rows_test, SAMPLES / 2 - 2);
+    assert_int_equal(r->mm.cells_imputed_train, other->mm.cells_imputed_train);
+    for (uint32_t v = 0; v < 3; v++) {
+        assert_int_equal(r->vibe[v].missing_train + r->vibe[v].missing_test, 0);
+        assert_memory_equal(&r->vibe[v].sep_train, &other->vibe[v].sep_train, sizeof(double));
+        assert_memory_equal(&r->vibe[v].sep_test, &other->vibe[v].sep_test, sizeof(double));
+        assert_memory_equal(&r->vibe[v].mm_coef, &other->vibe[v].mm_coef, sizeof(double));
+        assert_memory_equal(&r->vibe[v].train.kappa, &other->vibe[v].train.kappa, sizeof(double));
+    }
+    assert_memory_equal(&r->mm.accuracy_test, &other->mm.accuracy_test, sizeof(double));
+    assert_memory_equal(&r->pp.accuracy_test, &other->pp.accuracy_test, sizeof(double));
+    vq_vibecheck_destroy(&r);
+    vq_vibecheck_destroy(&other);
+    vq_free(w);
+    vq_free(without);
+}
+
 /* Every allocation fails in turn: a status comes back, nothing leaks (the sanitizer round sees to that). */
 static void survives_every_failed_allocation(void **state)
 {
@@ -424,6 +476,7 @@ static void survives_every_failed_allocation(void **state)
     world_init(w, 11);
     plant(w, 5);
     w->config.regression.bootstrap_draws = 2;
+    w->config.judging.invalid = VQ_INVALID_DROP_ROW;
     for (uint64_t n = 1;; n++) {
         struct vq_vibecheck *r = NULL;
         struct vq_error err = {0};
@@ -462,6 +515,7 @@ int main(void)
         cmocka_unit_test(twins_overlap_and_the_later_goes),
         cmocka_unit_test(num_final_vibes_keeps_the_first_of_the_order),
         cmocka_unit_test(no_labels_no_test_rows_no_fit),
+        cmocka_unit_test(rows_with_a_missing_score_are_dropped),
         cmocka_unit_test(survives_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

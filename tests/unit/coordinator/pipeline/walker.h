@@ -44,6 +44,7 @@ struct walk {
     bool (*text)(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to);
     bool (*judge)(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2]);
     bool fails_embedding;
+    uint32_t model;                          /* which judge the text is asked of */
     const char *nan_vectors, *short_vectors; /* names of stages; NULL: none */
     bool fails_judging;
     double share[WALK_FEATURES]; /* of rows where A is higher less those where B is */
@@ -356,23 +357,26 @@ static inline enum vq_status walk_answer_verdicts(struct walk *w, const struct v
 static inline enum vq_status walk_answer_texts(struct walk *w, const struct vq_stage *s,
                                                struct vq_error *err)
 {
-    walk_record(w, s, s->prompts_count);
-    assert_true(s->prompts_count > 0);
-    struct vq_buf *answers = calloc(s->prompts_count, sizeof(*answers));
-    struct vq_span *texts = calloc(s->prompts_count, sizeof(*texts));
+    uint32_t models = s->role == VQ_ROLE_JUDGE ? w->in.judges_count : 1;
+    uint32_t n = s->prompts_count * models;
+    walk_record(w, s, n);
+    assert_true(n > 0);
+    struct vq_buf *answers = calloc(n, sizeof(*answers));
+    struct vq_span *texts = calloc(n, sizeof(*texts));
     assert_true(answers != NULL && texts != NULL);
-    for (uint32_t p = 0; p < s->prompts_count; p++) {
+    for (uint32_t p = 0; p < n; p++) {
+        w->model = p % models;
         vq_buf_init(&answers[p], (size_t)1 << 24);
-        walk_text(w, s, p, &answers[p]);
+        walk_text(w, s, p / models, &answers[p]);
         if (answers[p].status == VQ_NOMEM) { /* a failure that was meant for the method */
             vq_buf_free(&answers[p]);
             vq_buf_clear(&answers[p]);
-            walk_text(w, s, p, &answers[p]);
+            walk_text(w, s, p / models, &answers[p]);
         }
         texts[p] = vq_buf_span(&answers[p]);
     }
-    enum vq_status status = vq_method_take_texts(w->m, texts, s->prompts_count, err);
-    for (uint32_t p = 0; p < s->prompts_count; p++) {
+    enum vq_status status = vq_method_take_texts(w->m, texts, n, err);
+    for (uint32_t p = 0; p < n; p++) {
         vq_buf_free(&answers[p]);
     }
     free(answers);

@@ -36,6 +36,7 @@ static void the_templates_say_what_they_want(void **state)
         {"generate", VQ_WANTED_GENERAL},
         {"match", VQ_WANTED_MATCH},
         {"question-types", VQ_WANTED_QUESTION_TYPES},
+        {"judge-many", VQ_WANTED_VERDICTS},
         {"judge", VQ_WANTED_OTHER},
         {"repair", VQ_WANTED_OTHER},
     };
