@@ -1,9 +1,10 @@
 /* Hands a worker SPEC, SAMPLE and one LEASE a judge, as a coordinator would, and reads its lines. Invariants: what is asked and
  * what is answered pass through memory files only, so that nothing of it stays on a disk; both children end with this
- * process. Not its job: keys (the worker's), verdicts and printing (check.c). */
+ * process. Not its job: keys (the worker's), what an answer means. */
 #include "cli/ask_once.h"
 
 #include "common/base/alloc.h"
+#include "coordinator/shell/cast.h"
 #include "coordinator/shell/programs.h"
 #include "proto/wire.h"
 
@@ -20,8 +21,8 @@
 #define WAIT_MS_MAX      UINT64_C(3660000)
 
 struct asking {
-    const struct vq_job *job;
-    const struct vq_picked *picked;
+    const struct vq_asking *stage;
+    const struct vq_once_task *task;
     struct vq_once *once;
     struct vq_loop *loop;
     struct vq_child *offline, *worker;
@@ -34,8 +35,8 @@ struct asking {
 static bool asks_offline(const struct asking *a)
 {
     bool asks = false;
-    for (uint32_t i = 0; i < a->job->given->plan.grid.judges; i++) {
-        asks |= a->once[i].wanted && a->job->config->judges[i].base_url == NULL;
+    for (uint32_t i = 0; i < a->stage->cast->count; i++) {
+        asks |= a->once[i].wanted && vq_cast_is_offline(&a->stage->cast->conf[i]);
     }
     return asks;
 }
@@ -62,7 +63,7 @@ static enum vq_status put_spec(const struct asking *a, struct vq_buf *out)
 {
     struct vq_buf body;
     struct vq_msg msg = {.type = VQ_MSG_SPEC};
-    VQ_TRY(vq_asking_spec(a->job->given, a->offline_url, &body, &msg.u.spec.hash));
+    VQ_TRY(vq_asking_spec(a->stage, a->offline_url, &body, &msg.u.spec.hash));
     msg.u.spec.body = vq_buf_span(&body);
     enum vq_status status = put_frame(out, &msg);
     vq_buf_free(&body);
@@ -71,13 +72,13 @@ static enum vq_status put_spec(const struct asking *a, struct vq_buf *out)
 
 static enum vq_status put_frames(const struct asking *a, struct vq_buf *out)
 {
-    const struct vq_sample *s = &a->job->samples[a->picked->sample];
+    const struct vq_sample *s = &a->stage->samples[a->task->sample];
     struct vq_msg sample = {.type = VQ_MSG_SAMPLE,
                             .u.sample = {.prompt = s->prompt, .a = s->a, .b = s->b}};
     VQ_TRY(put_spec(a, out));
     VQ_TRY(put_frame(out, &sample));
-    for (uint32_t i = 0; i < a->job->given->plan.grid.judges; i++) {
-        struct vq_ask ask = {.vibe = a->picked->vibe, .order = (uint8_t)a->picked->order};
+    for (uint32_t i = 0; i < a->stage->cast->count; i++) {
+        struct vq_ask ask = {.vibe = a->task->vibe, .order = (uint8_t)a->task->order};
         struct vq_msg lease = {.type = VQ_MSG_LEASE,
                                .u.lease = {.judge = i, .asks = &ask, .asks_count = 1}};
         if (a->once[i].wanted) {
@@ -146,11 +147,11 @@ static bool has_ended(void *ctx)
     return ((const struct asking *)ctx)->ended;
 }
 
-static uint32_t wait_ms(const struct vq_job *job)
+static uint32_t wait_ms(const struct vq_cast *cast)
 {
     uint64_t longest = 0;
-    for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {
-        uint64_t ms = job->config->judges[i].total_timeout_ms;
+    for (uint32_t i = 0; i < cast->count; i++) {
+        uint64_t ms = cast->conf[i].total_timeout_ms;
         longest = ms > longest ? ms : longest;
     }
     uint64_t wait = longest + GRACE_MS;
@@ -173,7 +174,7 @@ static enum vq_status run_worker(struct asking *a, struct vq_error *err)
                                        .exited = worker_ended,
                                        .ctx = a};
     VQ_TRY(vq_child_spawn(a->loop, &options, &a->worker, err));
-    if (vq_loop_run_until(a->loop, has_ended, a, wait_ms(a->job)) != VQ_OK) {
+    if (vq_loop_run_until(a->loop, has_ended, a, wait_ms(a->stage->cast)) != VQ_OK) {
         return vq_fail(err, VQ_TIMEOUT, "the worker did not end in time");
     }
     if (a->how.code != 0) {
@@ -204,7 +205,7 @@ static int64_t take_number(const json_t *line, const char *key)
 static enum vq_status take_line(struct asking *a, const json_t *line)
 {
     int64_t judge = take_number(line, "judge");
-    if (judge < 0 || judge >= a->job->given->plan.grid.judges || a->once[judge].heard) {
+    if (judge < 0 || judge >= a->stage->cast->count || a->once[judge].heard) {
         return VQ_CORRUPT;
     }
     struct vq_once *o = &a->once[judge];
@@ -265,7 +266,7 @@ static enum vq_status ask(struct asking *a, struct vq_error *err)
 {
     VQ_TRY(vq_loop_create(&a->loop, err));
     if (asks_offline(a)) {
-        struct vq_program_offline options = {.conf = &a->job->config->offline,
+        struct vq_program_offline options = {.conf = &a->stage->config->offline,
                                              .hint = "",
                                              .stderr_fd = STDERR_FILENO,
                                              .exited = offline_ended};
@@ -276,10 +277,11 @@ static enum vq_status ask(struct asking *a, struct vq_error *err)
     return read_lines(a, err);
 }
 
-enum vq_status vq_ask_once(const struct vq_job *job, const struct vq_picked *picked,
-                           struct vq_once *once, struct vq_error *err)
+enum vq_status vq_ask_once(const struct vq_once_task *task, struct vq_once *once,
+                           struct vq_error *err)
 {
-    struct asking a = {.job = job, .picked = picked, .once = once, .in_fd = -1, .out_fd = -1};
+    struct asking a = {
+        .stage = task->asking, .task = task, .once = once, .in_fd = -1, .out_fd = -1};
     enum vq_status status = ask(&a, err);
     vq_child_destroy(&a.worker);
     vq_child_destroy(&a.offline);

@@ -1,8 +1,15 @@
-/* One call a judge, made by a worker process that is started for it, since keys live with workers. */
+/* One call a model, outside of any run, made by a worker process that is started for it, since keys live with workers. */
 #ifndef VQ_CLI_ASK_ONCE_H
 #define VQ_CLI_ASK_ONCE_H
 
-#include "cli/pick.h"
+#include "coordinator/shell/asking.h"
+
+/* Which task of a stage that was made ready: its judges are asked about this sample, vibe and order. Borrowed. */
+struct vq_once_task {
+    const struct vq_asking *asking;
+    uint32_t sample, vibe;
+    unsigned order;
+};
 
 /* What came of one judge's call. Texts are owned, NULL where there is nothing to say; counts are -1 then. */
 struct vq_once {
@@ -17,11 +24,11 @@ struct vq_once {
     int64_t http_status, tokens_in, tokens_out, latency_ms;
 };
 
-/* Asks the judges marked `wanted` in `once` (one a judge of the job) about `picked`, all at once; starts the built-in server when
- * one of them is served by it. VQ_OK when the worker did its part, whatever the judges said. The caller frees with
+/* Asks the judges marked `wanted` in `once` (one a judge of the asking), all at once; starts the built-in server when one of them is
+ * served by it. VQ_OK when the worker did its part, whatever the judges said. The caller frees with
  * vq_once_free. */
-enum vq_status vq_ask_once(const struct vq_job *job, const struct vq_picked *picked,
-                           struct vq_once *once, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_ask_once(const struct vq_once_task *task, struct vq_once *once,
+                           struct vq_error *err) VQ_WARN_UNUSED;
 void vq_once_free(struct vq_once *once, uint32_t count); /* the texts, not the array */
 
 #endif

@@ -1,6 +1,7 @@
 /* `vibeq check CONFIG`: one real call a judge, shown whole: the prompt, what came back, what it was read as. Nothing of it is
  * stored, so a run asks again. Not its job: the call (a worker process, through ask_once.c). */
 #include "cli/ask_once.h"
+#include "cli/pick.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -232,7 +233,8 @@ static enum vq_status check_job(const struct check_words *w, const struct vq_job
     for (uint32_t i = 0; i < n; i++) {
         once[i].wanted = w->pick.judge == NULL || i == picked.judge;
     }
-    enum vq_status status = vq_ask_once(job, &picked, once, err);
+    struct vq_once_task task = {job->given, picked.sample, picked.vibe, picked.order};
+    enum vq_status status = vq_ask_once(&task, once, err);
     if (status == VQ_OK) {
         status = w->json ? put_json(job, &picked, once) : put_all(job, &picked, once);
     }

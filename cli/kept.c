@@ -64,3 +64,17 @@ int vq_kept_buy(struct vq_kept *kept, const char *folder, bool quiet, bool json)
     enum vq_status status = vq_run_carry_out(&options, kept->job, kept->run, &end, &err);
     return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
 }
+
+enum vq_status vq_kept_ask(struct vq_kept *kept, const struct vq_script *script, const char *folder,
+                           bool quiet, enum vq_run_end *ret_end, struct vq_error *err)
+{
+    VQ_TRY(vq_job_cast_rest(kept->job, err));
+    vq_calls_close(&kept->calls);
+    struct vq_run_options options = {.runs_dir = kept->runs_dir,
+                                     .script = script,
+                                     .folder = folder,
+                                     .workers = kept->job->config->workers,
+                                     .resumed = true,
+                                     .quiet = quiet};
+    return vq_run_carry_out(&options, kept->job, kept->run, ret_end, err);
+}

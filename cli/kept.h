@@ -4,6 +4,7 @@
 
 #include "cli/opts.h"
 #include "coordinator/shell/job.h"
+#include "coordinator/shell/run.h"
 #include "coordinator/store/calls.h"
 
 /* The options in common; a verb's own struct begins with one. */
@@ -27,5 +28,11 @@ void vq_kept_close(struct vq_kept *kept);
 /* Asks what is missing with the settings that `kept` was opened with, like `vibeq resume`, and writes the results into `folder`
  * of the run. The exit code; everything worth saying was said. Closes the store. */
 int vq_kept_buy(struct vq_kept *kept, const char *folder, bool quiet, bool json);
+
+/* Asks what a script wants to know about the run, into the same store; its own accounting goes into `folder`, and the run's files
+ * stay as they are. The caller looks at *ret_end, and at the script for the answers. Closes the store. */
+enum vq_status vq_kept_ask(struct vq_kept *kept, const struct vq_script *script, const char *folder,
+                           bool quiet, enum vq_run_end *ret_end,
+                           struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

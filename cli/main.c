@@ -56,8 +56,28 @@ const struct vq_verb vq_verbs[] = {
     {"export", "Prints a run's calls, scores, vibes or rows for other programs",
      "RUN calls|scores|vibes|rows [options]", "RUN", vq_export_opts,
      "calls are the ledger of the run, each with the raw answer that it bought.", vq_verb_export},
+    {"compare", "Tells how much of a reference list of vibes a run has found",
+     "RUN --gold FILE|hc3 [options]", "RUN", vq_compare_opts,
+     "Matches every vibe that the run ranked, kept ones first, with the list; an axis with its "
+     "ends\n"
+     "exchanged matches too. Calls go through the run's store and are bought once; what comes of "
+     "it\n"
+     "is in compare/compare.json of the run, whose results stay as they are. The built-in "
+     "embedder\n"
+     "knows letters and few words: name a real one with --set embedder.model, or ask --by judge.\n"
+     "Exit codes: 0 done, 2 usage or input error, 3 some answers are missing, 4 stopped.",
+     vq_verb_compare},
     {"store", "Looks after the paid answers", "stat | gc | export | check", "stat gc export check",
      vq_store_opts, "export writes one JSON object a line on standard output.", vq_verb_store},
+    {"vibes", "Prints lists of vibes for a configuration: generated, of a run, or the presets",
+     "generate | show RUN | presets [options]", "generate show presets", vq_vibes_opts,
+     "generate asks a model, once, for axes on which answers differ whatever the prompt; nothing "
+     "of it\n"
+     "is stored. show prints what a run has kept, to be ranked on other data. All print YAML that "
+     "can\n"
+     "stand in a configuration, or be the --gold of vibeq compare.\n"
+     "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
+     vq_verb_vibes},
     {"prompts", "Writes the templates to a folder, or shows a prompt as a model gets it",
      "export DIR | show judge|discover [options]", "export show", vq_prompts_opts,
      "show judge: one question to a judge. show discover: the first prompt to the proposer.",

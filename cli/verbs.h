@@ -17,6 +17,8 @@ int vq_verb_prompts(int argc, char **argv);
 int vq_verb_replay(int argc, char **argv);
 int vq_verb_report(int argc, char **argv);
 int vq_verb_export(int argc, char **argv);
+int vq_verb_compare(int argc, char **argv);
+int vq_verb_vibes(int argc, char **argv);
 
 extern const struct vq_opt vq_init_opts[];
 extern const struct vq_opt vq_check_opts[];
@@ -30,6 +32,8 @@ extern const struct vq_opt vq_prompts_opts[];
 extern const struct vq_opt vq_replay_opts[];
 extern const struct vq_opt vq_report_opts[];
 extern const struct vq_opt vq_export_opts[];
+extern const struct vq_opt vq_compare_opts[];
+extern const struct vq_opt vq_vibes_opts[];
 
 int vq_cli_exit_of(enum vq_run_end end);
 /* Whether a word of `vibeq run` names a configuration (.yaml, .yml) and not a data file. */

@@ -1,6 +1,6 @@
 cmake_minimum_required(VERSION 3.20)
 # Turns prompts/* into one C file: cmake -DPROMPTS=dir -DTEMPLATES=name,... -DOUT=file -P embed.cmake. Texts become byte arrays; the preset
-# axes, a list of name, low and high, become an array of struct vq_axis. What it cannot read ends the build.
+# and reference axes, lists of name, low and high, become arrays of struct vq_axis. What it cannot read ends the build.
 
 function(embed_text symbol file)
     file(READ ${file} hex HEX)
@@ -25,9 +25,9 @@ function(c_string value where ret)
 endfunction()
 
 # The lines are walked by hand, because CMake's lists give ';' and '[' a meaning.
-function(embed_axes file)
+function(embed_axes symbol file)
     file(READ ${file} rest)
-    file(APPEND ${OUT} "const struct vq_axis vq_embedded_axes[] = {\n")
+    file(APPEND ${OUT} "const struct vq_axis ${symbol}[] = {\n")
     set(expect name)
     set(number 0)
     set(count 0)
@@ -62,7 +62,7 @@ function(embed_axes file)
     if(NOT expect STREQUAL "name" OR count EQUAL 0)
         message(FATAL_ERROR "${file}: the last axis is not complete")
     endif()
-    file(APPEND ${OUT} "};\nconst size_t vq_embedded_axes_count = VQ_COUNT(vq_embedded_axes);\n")
+    file(APPEND ${OUT} "};\nconst size_t ${symbol}_count = VQ_COUNT(${symbol});\n\n")
 endfunction()
 
 file(WRITE ${OUT} "/* Made from prompts/ by common/judge/embed.cmake. */\n#include \"common/judge/embedded.h\"\n\n")
@@ -71,4 +71,5 @@ foreach(file IN LISTS TEMPLATES)
     string(REPLACE "-" "_" symbol ${file})
     embed_text(vq_embedded_${symbol} ${PROMPTS}/${file}.txt)
 endforeach()
-embed_axes(${PROMPTS}/preset-vibes.yaml)
+embed_axes(vq_embedded_axes ${PROMPTS}/preset-vibes.yaml)
+embed_axes(vq_embedded_gold_hc3 ${PROMPTS}/gold-hc3.yaml)

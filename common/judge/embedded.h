@@ -21,5 +21,7 @@ extern const struct vq_span vq_embedded_match;
 extern const struct vq_span vq_embedded_question_types;
 extern const struct vq_axis vq_embedded_axes[];
 extern const size_t vq_embedded_axes_count;
+extern const struct vq_axis vq_embedded_gold_hc3[];
+extern const size_t vq_embedded_gold_hc3_count;
 
 #endif

@@ -386,3 +386,9 @@ const struct vq_axis *vq_preset_axes(size_t *ret_count)
     *ret_count = vq_embedded_axes_count;
     return vq_embedded_axes;
 }
+
+const struct vq_axis *vq_gold_hc3_axes(size_t *ret_count)
+{
+    *ret_count = vq_embedded_gold_hc3_count;
+    return vq_embedded_gold_hc3;
+}

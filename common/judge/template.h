@@ -86,5 +86,7 @@ enum vq_status vq_template_render(const struct vq_template *template, enum vq_te
 /* The preset axes (the ten of the paper's Table 6, in our own words), embedded from
  * prompts/preset-vibes.yaml. */
 const struct vq_axis *vq_preset_axes(size_t *ret_count);
+/* What human readers found on the HC3 questions, as a list to compare found vibes with: prompts/gold-hc3.yaml. */
+const struct vq_axis *vq_gold_hc3_axes(size_t *ret_count);
 
 #endif

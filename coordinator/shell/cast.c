@@ -155,6 +155,12 @@ enum vq_status vq_cast_all(const struct vq_config *config, struct vq_cast ret_ca
     return status;
 }
 
+enum vq_status vq_cast_rest(const struct vq_config *config, struct vq_cast cast[VQ_ROLE__COUNT],
+                            struct vq_error *err)
+{
+    return cast[VQ_ROLE_PROPOSER].count > 0 ? VQ_OK : cast_discovery(config, cast, err);
+}
+
 void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT])
 {
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {

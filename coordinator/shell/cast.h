@@ -20,6 +20,9 @@ struct vq_cast {
  * its oracle and fault files: VQ_NOT_FOUND, VQ_IO with a sentence. VQ_NOMEM. */
 enum vq_status vq_cast_all(const struct vq_config *config, struct vq_cast ret_cast[VQ_ROLE__COUNT],
                            struct vq_error *err) VQ_WARN_UNUSED;
+/* The roles of discovery, where the run's own method has no use for them: for scripts beside it. */
+enum vq_status vq_cast_rest(const struct vq_config *config, struct vq_cast cast[VQ_ROLE__COUNT],
+                            struct vq_error *err) VQ_WARN_UNUSED;
 void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT]);
 
 /* Served by the built-in server. */

@@ -135,6 +135,15 @@ static enum vq_status load_axes(struct vq_job *job)
     return VQ_OK;
 }
 
+static void find_offline(struct vq_job *job)
+{
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
+        for (uint32_t i = 0; i < job->cast[role].count; i++) {
+            job->needs_offline |= vq_cast_is_offline(&job->cast[role].conf[i]);
+        }
+    }
+}
+
 static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
 {
     VQ_TRY(vq_cast_all(job->config, job->cast, err));
@@ -142,11 +151,7 @@ static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
     for (uint32_t i = 0; i < n; i++) {
         offline += vq_cast_is_offline(&job->config->judges[i]);
     }
-    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
-        for (uint32_t i = 0; i < job->cast[role].count; i++) {
-            job->needs_offline |= vq_cast_is_offline(&job->cast[role].conf[i]);
-        }
-    }
+    find_offline(job);
     job->judge_kind = offline == 0                          ? "model"
                       : offline < n                         ? "mixed"
                       : job->config->offline.oracle != NULL ? "offline-oracle"
@@ -207,9 +212,9 @@ static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
     return status;
 }
 
-static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
+static enum vq_status load_templates(struct vq_job *job, const struct vq_run_dir *run,
+                                     struct vq_error *err)
 {
-    VQ_TRY(load_data(job, run, err));
     if (run == NULL && job->config->prompts_dir != NULL) {
         VQ_TRY(check_prompts_dir(job, err));
     }
@@ -221,9 +226,15 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
             VQ_TRY(load_template(job, run, (enum vq_template_kind)k, err));
         }
     }
-    VQ_TRY(vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
+    return vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
                              vq_template_file(VQ_TEMPLATE_AS_IS),
-                             &job->templates[VQ_TEMPLATE_AS_IS], err));
+                             &job->templates[VQ_TEMPLATE_AS_IS], err);
+}
+
+static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
+{
+    VQ_TRY(load_data(job, run, err));
+    VQ_TRY(load_templates(job, run, err));
     VQ_TRY(load_axes(job));
     VQ_TRY(load_cast(job, err));
     VQ_TRY(fill_rows(job));
@@ -258,8 +269,8 @@ void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_i
         .templates = (const struct vq_template *const *)job->templates};
 }
 
-enum vq_status vq_job_create(struct vq_config *take_config, const struct vq_run_dir *run,
-                             struct vq_job **ret_job, struct vq_error *err)
+static enum vq_status make(struct vq_config *take_config, struct vq_job **ret_job,
+                           struct vq_error *err)
 {
     struct vq_job *job = vq_alloc(1, sizeof(*job));
     if (job == NULL) {
@@ -269,7 +280,43 @@ enum vq_status vq_job_create(struct vq_config *take_config, const struct vq_run_
     job->config = take_config;
     vq_buf_init(&job->data[0], 0);
     vq_buf_init(&job->data[1], 0);
+    *ret_job = job;
+    return VQ_OK;
+}
+
+enum vq_status vq_job_cast_rest(struct vq_job *job, struct vq_error *err)
+{
+    VQ_TRY(vq_cast_rest(job->config, job->cast, err));
+    find_offline(job);
+    return VQ_OK;
+}
+
+enum vq_status vq_job_create(struct vq_config *take_config, const struct vq_run_dir *run,
+                             struct vq_job **ret_job, struct vq_error *err)
+{
+    struct vq_job *job = NULL;
+    VQ_TRY(make(take_config, &job, err));
     enum vq_status status = build(job, run, err);
+    if (status != VQ_OK) {
+        vq_job_destroy(&job);
+        return status;
+    }
+    *ret_job = job;
+    return VQ_OK;
+}
+
+enum vq_status vq_job_create_bare(struct vq_config *take_config, struct vq_job **ret_job,
+                                  struct vq_error *err)
+{
+    struct vq_job *job = NULL;
+    VQ_TRY(make(take_config, &job, err));
+    enum vq_status status = load_templates(job, NULL, err);
+    if (status == VQ_OK) {
+        status = load_cast(job, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_job_cast_rest(job, err);
+    }
     if (status != VQ_OK) {
         vq_job_destroy(&job);
         return status;

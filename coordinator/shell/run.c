@@ -216,7 +216,12 @@ static enum vq_run_end stopped_end(struct vq_run *run)
             run->fatal != VQ_OK ? run->err.text
             : asked             ? "stopped"
                                 : run->stop_text);
-    fprintf(stderr, "Nothing that was paid for is lost. Go on with: vibeq resume %s\n", name);
+    fprintf(stderr, "Nothing that was paid for is lost. ");
+    if (run->method == NULL) {
+        fprintf(stderr, "The same command goes on.\n");
+    } else {
+        fprintf(stderr, "Go on with: vibeq resume %s\n", name);
+    }
     bool ours = run->fatal != VQ_OK && run->fatal != VQ_FULL && run->fatal != VQ_STALE &&
                 vq_status_class(run->fatal) != VQ_CLASS_RETRY;
     return ours ? VQ_RUN_FAILED : VQ_RUN_STOPPED;

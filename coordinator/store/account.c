@@ -121,6 +121,12 @@ static uint32_t stage_of(const struct vq_accountant *a, const struct vq_call_row
     return low < a->stages_count && a->stages[low].in.plan->stage == row->stage ? low : UINT32_MAX;
 }
 
+/* Whether the stages are not the run's own; then they are all that counts. */
+static bool is_beside(const struct vq_accountant *a)
+{
+    return a->stages_count > 0 && a->stages[0].in.plan->stage >= VQ_STAGE_BESIDE;
+}
+
 static bool bit_get(const uint8_t *bits, uint64_t i)
 {
     return bits != NULL && (bits[i / 8] >> (i % 8) & 1) != 0;
@@ -249,8 +255,11 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
     struct vq_account *account = a->account;
     struct vq_account_worker *worker;
     VQ_ASSERT(row->end < VQ_END__COUNT);
-    VQ_TRY(worker_of(a, row->worker, &worker));
     uint32_t i = stage_of(a, row);
+    if (i == UINT32_MAX && (row->stage >= VQ_STAGE_BESIDE || is_beside(a))) {
+        return VQ_OK;
+    }
+    VQ_TRY(worker_of(a, row->worker, &worker));
     struct stage *stage = i == UINT32_MAX ? NULL : &a->stages[i];
     struct vq_account_stage *said = i == UINT32_MAX ? NULL : &account->stages[i];
     struct vq_account_part *part = said == NULL ? &account->all : &said->part;

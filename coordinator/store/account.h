@@ -85,7 +85,8 @@ struct vq_account_stage {
 };
 
 struct vq_account {
-    struct vq_account_part all; /* calls of stages that are not in the list count as retried */
+    struct vq_account_part
+        all; /* calls of stages that are not in the list count as retried; between a run's own stages and those beside it, neither knows of the other's */
     struct vq_account_stage *stages;
     uint32_t stages_count;
     struct vq_account_worker *workers; /* by name */

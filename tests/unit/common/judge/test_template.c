@@ -284,12 +284,26 @@ static void test_preset_axes_are_the_ten_of_the_paper(void **state)
     }
 }
 
+static void test_the_reference_list_is_there(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    const struct vq_axis *axes = vq_gold_hc3_axes(&count);
+    assert_int_equal(count, 9);
+    assert_string_equal(axes[0].name, "Organised and step by step");
+    assert_string_equal(axes[8].name, "Emotional restraint");
+    for (size_t i = 0; i < count; i++) {
+        assert_true(strlen(axes[i].low) > 10 && strlen(axes[i].high) > 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_built_in_templates_are_the_files_and_parse),
         cmocka_unit_test(test_built_in_judge_has_its_sections_in_order),
         cmocka_unit_test(test_values_are_put_in_literally),
+        cmocka_unit_test(test_the_reference_list_is_there),
         cmocka_unit_test(test_system_part_may_be_left_out),
         cmocka_unit_test(test_refusals_name_file_line_and_column),
         cmocka_unit_test(test_each_placeholder_of_the_judge_is_required),

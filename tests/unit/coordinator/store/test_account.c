@@ -329,14 +329,46 @@ static void test_some_cells_again(void **state)
     assert_int_equal(fx_outcome(fx, 1), VQ_OUTCOME_FIRST);
 }
 
+/* What is asked beside a run is in its ledger, and in nobody's sums but its own. */
+static void test_stages_beside_the_run(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_result r = fx_answer(fx, 0, SAYS_A);
+    fx_commit_one(fx, &r);
+    fx->plan.stage = VQ_STAGE_BESIDE | 17;
+    r = fx_answer(fx, 2, SAYS_A);
+    r.stage = fx->plan.stage;
+    fx_commit_one(fx, &r);
+    r = fx_answer(fx, 4, SAYS_A);
+    r.stage = fx->plan.stage;
+    fx_commit_one(fx, &r);
+    struct vq_account *a = account(fx, NULL);
+    check_sums(a);
+    assert_int_equal(a->all.first_sends, 2);
+    assert_int_equal(a->all.sums.sent, 2);
+    vq_account_destroy(&a);
+    fx->plan.stage = 0;
+    a = account(fx, NULL);
+    check_sums(a);
+    assert_int_equal(a->all.first_sends, 1);
+    assert_int_equal(a->all.sums.sent, 1);
+    assert_int_equal(a->all.retried, 0);
+    vq_account_destroy(&a);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_nothing),          CASE(test_each_kind),      CASE(test_lazy_audit_and_store),
-        CASE(test_asked_again),      CASE(test_random_ledgers), CASE(test_stages),
+        CASE(test_nothing),
+        CASE(test_each_kind),
+        CASE(test_lazy_audit_and_store),
+        CASE(test_asked_again),
+        CASE(test_random_ledgers),
+        CASE(test_stages),
         CASE(test_some_cells_again),
+        CASE(test_stages_beside_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
