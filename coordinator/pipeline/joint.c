@@ -5,13 +5,17 @@
  * Prompts are rendered before they are asked: a ranking is asked in stages of a bounded size, cut wherever the bound is reached.
  * Prompt p shows row p / groups / orders, order p / groups % orders, group p % groups: those of a row come together, those that
  * begin alike next to each other. Not its job: which vibes and rows are asked (rank.c). */
+#include "common/base/alloc.h"
 #include "common/judge/verdict_many.h"
 #include "coordinator/pipeline/prompts.h"
+
+#include <stdlib.h>
 
 #define STAGE_BYTES_MAX                                                                            \
     ((size_t)64 << 20) /* of prompts that are out at a time; one more may reach over it */
 #define STAGE_PROMPTS_MAX UINT64_C(100000)
 #define LIST_BYTES_MAX    ((size_t)1 << 20)
+#define JOINTS_MAX        ((size_t)4096) /* rankings of a method */
 
 static enum vq_status next_part(struct vq_method *m, struct vq_error *err);
 
@@ -44,7 +48,17 @@ static enum vq_status list_group(struct vq_method *m, uint32_t group)
         vq_buf_printf(&buf, "%s%u. Name: %s\n   Low: %s\n   High: %s", k == 0 ? "" : "\n", k + 1,
                       axis->name, axis->low, axis->high);
     }
-    return vq_arena_take(&j->memory, &buf, &j->lists[group]);
+    return vq_arena_take(&m->memory, &buf, &j->lists[group]);
+}
+
+static void fill_values(const struct vq_method *m, uint32_t row, uint32_t order,
+                        struct vq_span list, struct vq_span values[VQ_PLACEHOLDER__COUNT])
+{
+    const struct vq_sample *s = &m->in.samples[row];
+    values[VQ_PLACEHOLDER_PROMPT] = s->prompt;
+    values[VQ_PLACEHOLDER_OUTPUT_A] = order == 0 ? s->a : s->b;
+    values[VQ_PLACEHOLDER_OUTPUT_B] = order == 0 ? s->b : s->a;
+    values[VQ_PLACEHOLDER_AXES] = list;
 }
 
 static enum vq_status render(struct vq_method *m, uint64_t prompt,
@@ -53,12 +67,8 @@ static enum vq_status render(struct vq_method *m, uint64_t prompt,
     const struct vq_method_joint *j = &m->joint;
     uint32_t group = (uint32_t)(prompt % j->groups);
     uint32_t order = (uint32_t)(prompt / j->groups % j->orders);
-    const struct vq_sample *s = &m->in.samples[j->rows[prompt / j->groups / j->orders]];
-    struct vq_span values[VQ_PLACEHOLDER__COUNT] = {
-        [VQ_PLACEHOLDER_PROMPT] = s->prompt,
-        [VQ_PLACEHOLDER_OUTPUT_A] = order == 0 ? s->a : s->b,
-        [VQ_PLACEHOLDER_OUTPUT_B] = order == 0 ? s->b : s->a,
-        [VQ_PLACEHOLDER_AXES] = j->lists[group]};
+    struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
+    fill_values(m, j->rows[prompt / j->groups / j->orders], order, j->lists[group], values);
     return vq_prompt_render(m, VQ_TEMPLATE_JUDGE_MANY, values, 0, ret_prompt, err);
 }
 
@@ -260,6 +270,17 @@ static enum vq_status outcomes_begin(struct vq_method *m)
     return VQ_OK;
 }
 
+static enum vq_status remember(struct vq_method *m)
+{
+    const struct vq_method_joint *j = &m->joint;
+    void *joints = m->joints;
+    VQ_TRY(vq_grow(&joints, &m->joints_cap, m->joints_count + 1, sizeof(*m->joints), JOINTS_MAX));
+    m->joints = joints;
+    m->joints[m->joints_count++] =
+        (struct vq_method_joint_asked){j->rows, j->axes, j->rows_count, j->axes_count, j->lists};
+    return VQ_OK;
+}
+
 enum vq_status vq_rank_ask(struct vq_method *m, const struct vq_stage *stage,
                            enum vq_status (*then)(struct vq_method *m, struct vq_error *err),
                            struct vq_error *err)
@@ -278,9 +299,9 @@ enum vq_status vq_rank_ask(struct vq_method *m, const struct vq_stage *stage,
                                   .then = then};
     j->prompts = (uint64_t)j->rows_count * j->orders * j->groups;
     j->name = vq_arena_text(&j->memory, vq_span_str(stage->name));
-    j->rows = vq_arena_copy(&j->memory, stage->rows, j->rows_count, sizeof(*j->rows));
-    j->axes = vq_arena_copy(&j->memory, stage->axes, j->axes_count, sizeof(*j->axes));
-    j->lists = vq_arena_alloc(&j->memory, j->groups, sizeof(*j->lists));
+    j->rows = vq_arena_copy(&m->memory, stage->rows, j->rows_count, sizeof(*j->rows));
+    j->axes = vq_arena_copy(&m->memory, stage->axes, j->axes_count, sizeof(*j->axes));
+    j->lists = vq_arena_alloc(&m->memory, j->groups, sizeof(*j->lists));
     if (j->name == NULL || j->rows == NULL || j->axes == NULL || j->lists == NULL) {
         return VQ_NOMEM;
     }
@@ -288,5 +309,47 @@ enum vq_status vq_rank_ask(struct vq_method *m, const struct vq_stage *stage,
         VQ_TRY(list_group(m, g));
     }
     VQ_TRY(outcomes_begin(m));
+    VQ_TRY(remember(m));
     return next_part(m, err);
+}
+
+/* ---- what was asked, later ---- */
+
+static int by_row(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool render_again(const struct vq_method *m, uint32_t row, uint32_t order,
+                         struct vq_span list, struct vq_buf *system, struct vq_buf *user)
+{
+    const struct vq_template *t = m->in.templates[VQ_TEMPLATE_JUDGE_MANY];
+    struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
+    fill_values(m, row, order, list, values);
+    return vq_template_render(t, VQ_TEMPLATE_SYSTEM, values, system) == VQ_OK &&
+           vq_template_render(t, VQ_TEMPLATE_USER, values, user) == VQ_OK;
+}
+
+bool vq_method_joint_prompt(const struct vq_method *m, uint32_t row, uint32_t vibe, uint32_t order,
+                            struct vq_buf *system, struct vq_buf *user, uint32_t *ret_number)
+{
+    const char *name =
+        m->vibes[vibe].axis.name; /* texts are shared, so that this tells them apart */
+    for (size_t i = 0; i < m->joints_count; i++) {
+        const struct vq_method_joint_asked *a = &m->joints[i];
+        if (bsearch(&row, a->rows, a->rows_count, sizeof(row), by_row) == NULL) {
+            continue;
+        }
+        for (uint32_t v = 0; v < a->axes_count; v++) {
+            if (a->axes[v].name != name) {
+                continue;
+            }
+            *ret_number = v % group_size(m) + 1;
+            return system == NULL ||
+                   render_again(m, row, order, a->lists[v / group_size(m)], system, user);
+        }
+    }
+    return false;
 }

@@ -112,6 +112,7 @@ void vq_method_destroy(struct vq_method **method)
     vq_arena_clear(&m->stage_memory);
     vq_arena_clear(&m->answers_memory);
     vq_arena_clear(&m->joint.memory);
+    vq_free(m->joints);
     vq_free(m->vibes);
     vq_free(m->proposals);
     vq_free(m->notes);

@@ -167,6 +167,10 @@ struct vq_method_result {       /* all borrowed from the method */
 };
 /* Valid once vq_method_next gave NULL. */
 const struct vq_method_result *vq_method_result(const struct vq_method *m);
+/* The joint prompt (judging.vibes_per_call over 1) by which vibe `vibe` of the result was asked on this row in this order: its parts are
+ * appended (`system` NULL: they are not), and *ret_number is the vibe's number in it, from 1. False: there is none. VQ_LIMIT and VQ_NOMEM stick in the buffers. */
+bool vq_method_joint_prompt(const struct vq_method *m, uint32_t row, uint32_t vibe, uint32_t order,
+                            struct vq_buf *system, struct vq_buf *user, uint32_t *ret_number);
 /* The same so far, for status: how many stages were taken, and the notes. */
 uint32_t vq_method_notes(const struct vq_method *m, const char *const **ret_notes);
 

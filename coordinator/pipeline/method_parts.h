@@ -45,7 +45,16 @@ struct vq_method_ranking {
     enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
 };
 
-/* A ranking asked in joint calls (judging.vibes_per_call over 1). Everything lives in `memory` until the next one begins. */
+/* What a ranking in joint calls showed; lives as long as the method, for who looks for the answers later. */
+struct vq_method_joint_asked {
+    const uint32_t *rows;
+    const struct vq_axis *axes; /* texts as those of the vibes */
+    uint32_t rows_count, axes_count;
+    struct vq_span *lists; /* one a group: its axes, numbered */
+};
+
+/* A ranking asked in joint calls (judging.vibes_per_call over 1). What it asks lives as long as the method, the rest in `memory` until
+ * the next one begins. */
 struct vq_method_joint {
     struct vq_arena memory;
     const char *name;
@@ -134,6 +143,8 @@ struct vq_method {
     uint32_t misclassified_count;
     struct vq_method_ranking ranking;
     struct vq_method_joint joint;
+    struct vq_method_joint_asked *joints; /* all that were asked */
+    size_t joints_count, joints_cap;
     struct vq_method_round round;
     uint32_t *typed; /* the vibes that question types are asked for */
     uint32_t typed_count;

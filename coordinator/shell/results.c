@@ -23,6 +23,7 @@ struct whole {
     const struct vq_method_result *method;
     struct vq_asking *asking;
     struct vq_view *view;
+    struct vq_buf joint[VQ_TEMPLATE_PART__COUNT]; /* a joint prompt that is looked for */
 };
 
 static enum vq_status open_whole(struct whole *w, struct vq_error *err)
@@ -50,8 +51,41 @@ static enum vq_status open_whole(struct whole *w, struct vq_error *err)
 
 static void close_whole(struct whole *w)
 {
+    vq_buf_free(&w->joint[VQ_TEMPLATE_SYSTEM]);
+    vq_buf_free(&w->joint[VQ_TEMPLATE_USER]);
     vq_view_end(&w->view);
     vq_asking_destroy(&w->asking);
+}
+
+/* ---- joint calls ---- */
+
+/* The stored answer to the joint call that asked this vibe, and the vibe's number in it. VQ_NOT_FOUND: there is none. */
+static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
+                                   struct vq_answer *ret_answer, uint32_t *ret_number,
+                                   struct vq_error *err)
+{
+    static const struct vq_axis no_axis = {"", "", ""}; /* as every text is asked (asking.c) */
+    struct vq_buf *system = &w->joint[VQ_TEMPLATE_SYSTEM];
+    struct vq_buf *user = &w->joint[VQ_TEMPLATE_USER];
+    vq_buf_clear(system);
+    vq_buf_clear(user);
+    if (!vq_method_joint_prompt(w->of->method, cell->sample, cell->vibe, cell->order, system, user,
+                                ret_number)) {
+        return VQ_NOT_FOUND;
+    }
+    struct vq_sample sample = {vq_buf_span(user), vq_buf_span(system), vq_span("", 0)};
+    struct vq_sample_id id;
+    struct vq_asker asker;
+    vq_sample_identify(&sample, &id);
+    vq_asker_init(&asker, &w->asking->cast->judges[cell->judge],
+                  w->of->job->templates[VQ_TEMPLATE_AS_IS], NULL);
+    enum vq_status status = VQ_NOT_FOUND;
+    for (uint32_t r = 0; status == VQ_NOT_FOUND && r <= w->asking->plan.generation; r++) {
+        struct vq_hash request;
+        vq_request_hash(&asker, &id, &no_axis, 0, r, &request);
+        status = vq_lookup_answer(w->view, &request, ret_answer, err);
+    }
+    return status;
 }
 
 /* ---- what the providers called themselves ---- */
@@ -103,14 +137,36 @@ static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
     return VQ_OK;
 }
 
-static enum vq_status collect_returned(const struct whole *w, struct vq_report_judge *judges,
+/* Of a joint call by its first vibe alone. */
+static enum vq_status returned_of_joint(struct whole *w, uint64_t task,
+                                        struct vq_report_judge *judge, struct vq_error *err)
+{
+    struct vq_cell cell = vq_grid_cell(&w->asking->plan.grid, task);
+    struct vq_answer answer;
+    uint32_t number;
+    bool first = vq_method_joint_prompt(w->of->method, cell.sample, cell.vibe, cell.order, NULL,
+                                        NULL, &number) &&
+                 number == 1;
+    enum vq_status status = first ? joint_answer(w, &cell, &answer, &number, err) : VQ_NOT_FOUND;
+    if (status == VQ_OK) {
+        add_returned(judge, answer.model);
+    }
+    return status == VQ_NOT_FOUND ? VQ_OK : status;
+}
+
+static enum vq_status collect_returned(struct whole *w, struct vq_report_judge *judges,
                                        struct vq_error *err)
 {
     const struct vq_grid *g = &w->asking->plan.grid;
+    bool joint = w->of->job->config->judging.vibes_per_call > 1;
     uint64_t tasks = vq_grid_tasks(g);
     for (uint64_t t = 0; t < tasks; t++) {
         if (vq_outcome_is_answered((enum vq_outcome)w->method->outcomes[t])) {
-            VQ_TRY(returned_of_task(w, t, &judges[vq_grid_cell(g, t).judge], err));
+            struct vq_report_judge *judge = &judges[vq_grid_cell(g, t).judge];
+            VQ_TRY(returned_of_task(w, t, judge, err));
+            if (joint) {
+                VQ_TRY(returned_of_joint(w, t, judge, err));
+            }
         }
     }
     return VQ_OK;
@@ -209,18 +265,23 @@ static enum vq_status write_files(const struct vq_results *of, const struct vq_r
 static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge,
                             uint32_t order, struct vq_span *ret_text)
 {
-    const struct whole *w = ctx;
+    struct whole *w = ctx;
     const struct vq_plan *plan = &w->asking->plan;
-    uint64_t task = vq_grid_task(&plan->grid, (struct vq_cell){sample, judge, vibe, order});
+    struct vq_cell cell = {sample, judge, vibe, order};
+    uint64_t task = vq_grid_task(&plan->grid, cell);
     struct vq_answer answer;
     bool repaired;
     struct vq_error ignored = {0}; /* a page without an answer is still a page */
-    if (vq_lookup_standing(w->view, plan, w->of->run, task, &answer, &repaired, &ignored) !=
-        VQ_OK) {
-        return false;
+    enum vq_status status =
+        vq_lookup_standing(w->view, plan, w->of->run, task, &answer, &repaired, &ignored);
+    if (status == VQ_NOT_FOUND && w->of->job->config->judging.vibes_per_call > 1) {
+        uint32_t number; /* the whole answer is shown, whose lines are numbered */
+        status = joint_answer(w, &cell, &answer, &number, &ignored);
     }
-    *ret_text = answer.answer;
-    return true;
+    if (status == VQ_OK) {
+        *ret_text = answer.answer;
+    }
+    return status == VQ_OK;
 }
 
 static double number_of(const json_t *object, const char *key)
@@ -399,6 +460,8 @@ enum vq_status vq_results_write(const struct vq_results *of, bool *ret_missing,
                                 struct vq_error *err)
 {
     struct whole w = {.of = of};
+    vq_buf_init(&w.joint[VQ_TEMPLATE_SYSTEM], VQ_RENDER_BYTES_MAX);
+    vq_buf_init(&w.joint[VQ_TEMPLATE_USER], VQ_RENDER_BYTES_MAX);
     enum vq_status status = open_whole(&w, err);
     if (status == VQ_OK) {
         status = results(&w, ret_missing, err);

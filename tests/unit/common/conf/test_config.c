@@ -94,6 +94,11 @@ static void test_defaults_that_depend_on_other_keys(void **state)
     struct vq_config *c = must_parse(MINIMAL "judging: {pair_rule: lenient}\n");
     assert_false(c->judging.lazy_swap);
     vq_config_destroy(&c);
+    c = must_parse(MINIMAL "judging: {vibes_per_call: 5}\n");
+    assert_int_equal(c->judging.vibes_per_call, 5);
+    assert_false(c->judging.lazy_swap);
+    assert_int_equal(c->judges[0].max_tokens, 300 + 150 * 5);
+    vq_config_destroy(&c);
     c = must_parse(MINIMAL "vibes: [{name: Tone, low: cold, high: warm}]\n");
     assert_int_equal(c->method, VQ_METHOD_VIBES);
     assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_COSINE);
@@ -223,6 +228,13 @@ static const struct refusal refusals[] = {
     {MINIMAL "judging:\n  pair_rule: lenient\n  lazy_swap: on\n",
      NULL,
      {"line 6, column 3, judging.lazy_swap", "strict", "lenient"}},
+    {MINIMAL "judging: {vibes_per_call: 2, lazy_swap: on}\n",
+     NULL,
+     {"judging.lazy_swap", "vibes_per_call: 2", ""}},
+    {MINIMAL "judging: {vibes_per_call: 2, truncate: on}\n", NULL, {"judging.truncate", "", ""}},
+    {MINIMAL "judging: {vibes_per_call: 2, retest: 0.1}\n", NULL, {"judging.retest", "", ""}},
+    {MINIMAL "judging: {vibes_per_call: 0}\n", NULL, {"from 1 to 20", "", ""}},
+    {MINIMAL "judging: {invalid: drop}\n", NULL, {"missing|drop_row", "", ""}},
     {MINIMAL "judging: {pair_rule: forward, lazy_swap: on}\n", NULL, {"lazy_swap", "forward", ""}},
     {MINIMAL "regression: {estimator: legacy_bootstrap, bootstrap_draws: 0}\n",
      NULL,
