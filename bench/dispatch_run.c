@@ -4,7 +4,8 @@
  *   vq_coord_next      the clock runs from the first LEASE to FINISHED; what is asked of the shell
  *   vq_msg_decode, vq_router_send      frames and bytes each way
  *   vq_commit_run      time of the commit job; in its place, when the store is off, one that only remembers outcomes
- *   vq_finish_results  the statistics, which are another bench's matter */
+ *
+ * It asks what the method asks first, and makes nothing of it: the statistics are another bench's matter. */
 #include "bench/dispatch.h"
 
 #include "common/base/alloc.h"
@@ -158,16 +159,6 @@ enum vq_status __wrap_vq_commit_run(struct vq_calls *calls, const struct vq_plan
     return status;
 }
 
-enum vq_status __wrap_vq_finish_results(struct vq_run *run, bool *ret_missing,
-                                        struct vq_error *err);
-enum vq_status __wrap_vq_finish_results(struct vq_run *run, bool *ret_missing, struct vq_error *err)
-{
-    (void)run;
-    (void)err;
-    *ret_missing = false;
-    return VQ_OK;
-}
-
 enum vq_status __wrap_vq_finish_accounting(struct vq_run *run, struct vq_error *err);
 enum vq_status __wrap_vq_finish_accounting(struct vq_run *run, struct vq_error *err)
 {
@@ -232,12 +223,52 @@ static void report(void)
                      seen.begin.ru_nivcsw);
 }
 
-static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_error *err)
+/* ---- what is asked ---- */
+
+struct first_stage {
+    struct vq_script of;
+    bool taken;
+};
+
+static enum vq_status first_next(void *ctx, const struct vq_stage **ret_stage, struct vq_error *err)
+{
+    struct first_stage *first = ctx;
+    if (first->taken) {
+        *ret_stage = NULL;
+        return VQ_OK;
+    }
+    return first->of.ops->next(first->of.ctx, ret_stage, err);
+}
+
+static enum vq_status first_take(void *ctx, const uint8_t *outcomes, size_t count,
+                                 struct vq_error *err)
+{
+    (void)outcomes;
+    (void)count;
+    (void)err;
+    ((struct first_stage *)ctx)->taken = true;
+    return VQ_OK;
+}
+
+static uint32_t first_notes(const void *ctx, const char *const **ret_notes)
+{
+    (void)ctx;
+    *ret_notes = NULL;
+    return 0;
+}
+
+static const struct vq_script_ops first_ops = {
+    .next = first_next, .take_outcomes = first_take, .notes = first_notes};
+
+static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_method *method,
+                                struct vq_error *err)
 {
     char runs[4096];
     (void)snprintf(runs, sizeof(runs), "%s/runs", dir);
     struct vq_run_dir *run = NULL;
-    struct vq_run_options options = {.runs_dir = runs, .quiet = true};
+    struct first_stage first = {.of = vq_method_script(method)};
+    struct vq_script script = {&first_ops, &first};
+    struct vq_run_options options = {.runs_dir = runs, .quiet = true, .script = &script};
     enum vq_run_end end = VQ_RUN_FAILED;
     VQ_TRY(vq_run_dir_create(runs, BENCH_RUN, &run, err));
     enum vq_status status = vq_job_keep(job, run, err);
@@ -254,13 +285,19 @@ static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_e
 int bench_coordinator(const char *dir, int store)
 {
     struct vq_job *job = NULL;
+    struct vq_method *method = NULL;
     struct vq_error err = {0};
     seen.store = store != 0;
     enum vq_status status = make_job(dir, &job, &err);
     if (status == VQ_OK) {
+        struct vq_method_input input;
+        vq_job_method_input(job, &input);
+        status = vq_method_create(&input, &method, &err);
+    }
+    if (status == VQ_OK) {
         seen.tasks = vq_grid_tasks(&job->given->plan.grid);
         seen.outcomes = vq_alloc(seen.tasks, 1);
-        status = seen.outcomes == NULL ? VQ_NOMEM : carry_out(dir, job, &err);
+        status = seen.outcomes == NULL ? VQ_NOMEM : carry_out(dir, job, method, &err);
     }
     if (status == VQ_OK) {
         report();
@@ -268,6 +305,7 @@ int bench_coordinator(const char *dir, int store)
         (void)fprintf(stderr, "bench-dispatch: %s\n",
                       err.text[0] != '\0' ? err.text : vq_status_text(status));
     }
+    vq_method_destroy(&method);
     vq_job_destroy(&job);
     vq_free(seen.outcomes);
     return status == VQ_OK ? 0 : 1;

@@ -1,5 +1,5 @@
 /* A worker that answers at once: the product's worker core and DEALER, and instead of a call an answer of 200 bytes that is there
- * already. No HTTP, no spool, no rendering: what is left is the protocol. A reply is told to the core when the actions of
+ * already. No HTTP, no spool (it only says that it has one), no rendering: what is left is the protocol. A reply is told to the core when the actions of
  * the step that started its call were taken, as the core wants it. */
 #include "bench/dispatch.h"
 
@@ -185,6 +185,8 @@ static void open_all(struct joined *j, const struct vq_cert *cert)
                                       .software = "vibeq bench",
                                       .pid = (uint64_t)getpid(),
                                       .local = -1,
+                                      .has_spool =
+                                          true, /* as is usual; what it is told goes nowhere */
                                       .concurrency_max = 1024};
     vq_random_bytes(options.worker.b, sizeof(options.worker.b));
     must(vq_loop_create(&j->loop, NULL), "loop");

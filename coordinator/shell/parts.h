@@ -31,6 +31,7 @@
 #include "coordinator/store/redis_server.h"
 #include "coordinator/store/run_state.h"
 #include "coordinator/store/spool_import.h"
+#include "coordinator/web/status.h"
 #include "proto/wire.h"
 
 #define VQ_RUN_HEARTBEAT_SHARE     6     /* heartbeats in a term */
@@ -124,8 +125,9 @@ struct vq_run {
     struct vq_past_stage *past;
     uint32_t past_count;
     size_t past_cap;
-    uint32_t notes_said; /* of the method */
-    bool stage_over;     /* the core has finished its stage */
+    struct vq_status_totals before; /* of the stages that are over */
+    uint32_t notes_said;            /* of the method */
+    bool stage_over;                /* the core has finished its stage */
     enum vq_column column;
     uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
     struct vq_run_dir *dir;

@@ -203,6 +203,8 @@ static enum vq_status finish(struct vq_run *run)
 static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
 {
     struct vq_coord *over = run->coord;
+    struct vq_coord_status last;
+    vq_coord_status_fill(over, vq_run_now(), &last);
     run->coord = NULL;
     run->stage_over = false;
     enum vq_status status = vq_run_redis_stage(run, err);
@@ -218,6 +220,7 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
         run->asking = run->past[run->past_count - 1].asking;
         return status;
     }
+    vq_status_add(&run->before, &last);
     vq_coord_destroy(&over);
     return status;
 }

@@ -19,6 +19,16 @@ const char *vq_status_stage_name(enum vq_coord_stage stage)
     return "?";
 }
 
+void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status *of)
+{
+    totals->commits += of->batches;
+    totals->leases_lost += of->leases_lost;
+    totals->tokens_in += of->tokens_in;
+    totals->tokens_out += of->tokens_out;
+    totals->messages_broken += of->broken;
+    totals->from_store += of->all.from_store;
+}
+
 static uint64_t left(const struct vq_coord_status *s)
 {
     return s->all.state[VQ_TASK_OPEN] + s->all.state[VQ_TASK_LEASED];
@@ -229,12 +239,14 @@ static void judge_metrics(const struct vq_status_facts *f, struct vq_buf *out)
                           (unsigned long long)judge.counts.state[state]);
         }
     }
-    head(out, "calls_total", "counter", "Calls by judge and how they ended.");
+    head(out, "calls_total", "counter", "Calls of the stage by judge and how they ended.");
     for (uint32_t i = 0; i < f->judges; i++) {
         struct vq_coord_judge_status judge;
         vq_coord_judge_fill(f->coord, i, &judge);
         for (int end = 0; end < VQ_END__COUNT; end++) {
-            vq_buf_puts(out, "vibeq_calls_total{judge=");
+            vq_buf_puts(out, "vibeq_calls_total{stage=");
+            label(out, f->stage);
+            vq_buf_puts(out, ",judge=");
             label(out, judge.name);
             vq_buf_printf(out, ",end=\"%s\"} %llu\n", vq_call_end_word((enum vq_call_end)end),
                           (unsigned long long)judge.counts.ends[end]);
@@ -272,11 +284,14 @@ void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
     gauge(out, "calls_per_second", "Calls ended, over the last minute.", s.calls_per_s);
     gauge(out, "eta_seconds", "Until the open tasks are settled at the present rate; -1: unknown.",
           vq_status_eta_s(&s));
-    counter(out, "commits_total", "Batches committed by this process.", s.batches);
-    counter(out, "leases_lost_total", "Leases that ended with their worker.", s.leases_lost);
-    counter(out, "tokens_in_total", "Input tokens that providers reported.", s.tokens_in);
-    counter(out, "tokens_out_total", "Output tokens that providers reported.", s.tokens_out);
-    counter(out, "messages_broken_total", "Messages of workers that broke a rule.", s.broken);
+    struct vq_status_totals t = f->before;
+    vq_status_add(&t, &s);
+    counter(out, "commits_total", "Batches committed by this process.", t.commits);
+    counter(out, "leases_lost_total", "Leases that ended with their worker.", t.leases_lost);
+    counter(out, "tokens_in_total", "Input tokens that providers reported.", t.tokens_in);
+    counter(out, "tokens_out_total", "Output tokens that providers reported.", t.tokens_out);
+    counter(out, "messages_broken_total", "Messages of workers that broke a rule.",
+            t.messages_broken);
     counter(out, "from_store_total", "Tasks settled by answers that were stored before.",
-            s.all.from_store);
+            t.from_store);
 }

@@ -4,6 +4,11 @@
 
 #include "coordinator/core/coord.h"
 
+/* Counters of a core, which lives as long as a stage. */
+struct vq_status_totals {
+    uint64_t commits, leases_lost, tokens_in, tokens_out, messages_broken, from_store;
+};
+
 struct vq_status_facts {
     const char *run;
     const char *uid_hex;
@@ -15,8 +20,9 @@ struct vq_status_facts {
     int64_t now_ns;    /* the clock of the core's times */
     const char *redis; /* "up", "away", "syncing" */
     int64_t loop_busy_ns_max;
-    const struct vq_coord *coord; /* NULL: not there yet */
-    const char *stage;            /* its name */
+    const struct vq_coord *coord;   /* NULL: not there yet */
+    struct vq_status_totals before; /* of the stages that this process has left behind */
+    const char *stage;              /* its name */
     uint32_t stage_no;
     uint32_t judges;
 };
@@ -25,6 +31,7 @@ struct vq_status_facts {
 double vq_status_eta_s(const struct vq_coord_status *status);
 const char *vq_status_stage_name(enum vq_coord_stage stage);
 
+void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status *of);
 void vq_status_json(const struct vq_status_facts *facts, struct vq_buf *out);
 void vq_status_metrics(const struct vq_status_facts *facts, struct vq_buf *out);
 

@@ -77,6 +77,35 @@ static void before_there_is_a_core(void **state)
     vq_buf_free(&out);
 }
 
+static void counters_go_on_from_stage_to_stage(void **state)
+{
+    (void)state;
+    struct vq_coord *c = core();
+    struct vq_status_facts f = facts(c);
+    struct vq_coord_status over = {.batches = 3,
+                                   .leases_lost = 1,
+                                   .tokens_in = 70,
+                                   .tokens_out = 50,
+                                   .broken = 2,
+                                   .all = {.from_store = 9}};
+    vq_status_add(&f.before, &over);
+    over.batches = 4;
+    vq_status_add(&f.before, &over);
+    struct vq_buf out;
+    vq_buf_init(&out, 1u << 20);
+    vq_status_metrics(&f, &out);
+    assert_int_equal(out.status, VQ_OK);
+    assert_non_null(strstr(out.at, "\nvibeq_commits_total 7\n"));
+    assert_non_null(strstr(out.at, "\nvibeq_leases_lost_total 2\n"));
+    assert_non_null(strstr(out.at, "\nvibeq_tokens_in_total 140\n"));
+    assert_non_null(strstr(out.at, "\nvibeq_tokens_out_total 100\n"));
+    assert_non_null(strstr(out.at, "\nvibeq_messages_broken_total 4\n"));
+    assert_non_null(strstr(out.at, "\nvibeq_from_store_total 18\n"));
+    assert_non_null(strstr(out.at, "vibeq_calls_total{stage=\"rank\",judge=\"plain\",end="));
+    vq_buf_free(&out);
+    vq_coord_destroy(&c);
+}
+
 /* Every line is a comment or NAME{labels} NUMBER, every sample follows its TYPE, quotes and newlines are escaped. */
 static void metrics_are_in_the_exposition_format(void **state)
 {
@@ -120,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_says_what_the_core_says),
         cmocka_unit_test(before_there_is_a_core),
+        cmocka_unit_test(counters_go_on_from_stage_to_stage),
         cmocka_unit_test(metrics_are_in_the_exposition_format),
         cmocka_unit_test(time_left_is_unknown_or_a_number),
     };
