@@ -53,7 +53,7 @@ static bool pool_hungry(const struct vq_coord *c, const struct vq_coord_pool *po
 {
     const struct vq_coord_session *s = pool->session;
     if (!s->held || s->draining || s->deaf || s->stale || pool->state != VQ_POOL_OPEN ||
-        pool->credit <= pool->held || s->leases_count >= VQ_COORD_LEASES_MAX) {
+        pool->slice == 0 || pool->credit <= pool->held || s->leases_count >= VQ_COORD_LEASES_MAX) {
         return false;
     }
     /* Whole shards where they fit; a part when half of what it wants is free. */

@@ -4,7 +4,7 @@
  * Invariant: the sum of the slices in force never exceeds the limit. A session begins with none. A lowered one stays in force for
  * a term: what a session says arrives in order, so its worker has heard of it by then, or it has heard no echo and no LEASE since
  * and its leases' terms are over. A session that ends (its process ended, it said BYE, a whole term of silence) starts no
- * call any more. The rates go with the calls in flight.
+ * call any more. The rates go with the calls in flight. Who has a slice of none is leased nothing.
  * Not its job: parts by need; calls in flight that were started under a larger slice. */
 #include "coordinator/core/internal.h"
 
@@ -60,6 +60,7 @@ void vq_coord_slice_fill(struct vq_coord *c, struct vq_coord_session *s, uint32_
         uint64_t room = (uint64_t)in_force(c, pool) + left; /* what it may go by is its own */
         pool->slice = share < room ? share : (uint32_t)room;
     }
+    vq_coord_hungry_update(c, pool);
     double part = (double)pool->slice / limit->concurrency;
     *ret_slice = (struct vq_slice){.judge = j,
                                    .concurrency = pool->slice,

@@ -129,6 +129,7 @@ static void two_judges_of_a_sample_go_to_the_worker_that_has_it(void **state)
 static void several_workers_take_turns(void **state)
 {
     struct rig *r = *state;
+    r->params.workers = 2;
     r->hold_lookups = true;
     rig_start(r);
     (void)rig_join(r, 7, 1, 8);
@@ -355,6 +356,7 @@ static void a_stale_lease_holds_its_tasks_back(void **state)
 static void returned_tasks_are_free_and_calls_in_flight_are_not(void **state)
 {
     struct rig *r = *state;
+    r->params.workers = 2;
     rig_start(r);
     uint64_t session = rig_join(r, 7, 1, 4);
     struct rig_said lease = *rig_lease(r, 0);

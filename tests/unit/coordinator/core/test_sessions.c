@@ -268,6 +268,27 @@ static void slices_never_sum_to_more_than_the_limit(void **state)
     assert_int_equal(granted(r, 11) + granted(r, 12), 10);
 }
 
+/* It would sit on them while others have nothing left to do. */
+static void who_may_call_nothing_holds_nothing(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 40, 1, 1);
+    r->judges[0].concurrency = 4;
+    r->params.workers = 1;
+    rig_start(r);
+    uint64_t sessions[2] = {rig_join(r, 10, 0, 6), 0};
+    rig_probe(r, 10, sessions[0]);
+    sessions[1] = rig_join(r, 11, 1, 6);
+    assert_int_equal(granted(r, 10), 2);
+    assert_int_equal(granted(r, 11), 0);
+    assert_true(rig_count(r, 10, VQ_MSG_LEASE) > 0);
+    assert_int_equal(rig_count(r, 11, VQ_MSG_LEASE), 0);
+    keep(r, sessions, 2, RIG_TERM + RIG_HEARTBEAT);
+    assert_int_equal(granted(r, 11), 2);
+    assert_true(rig_count(r, 11, VQ_MSG_LEASE) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +309,8 @@ int main(void)
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(grant_is_said_again, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(slices_never_sum_to_more_than_the_limit, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(who_may_call_nothing_holds_nothing, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(bye_ends_the_session_and_frees_its_leases, rig_setup,
                                         rig_teardown),
