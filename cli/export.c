@@ -3,6 +3,7 @@
 #include "cli/kept.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
+#include "common/judge/vectors.h"
 #include "common/text/csv.h"
 #include "common/text/json.h"
 #include "common/text/table.h"
@@ -113,7 +114,11 @@ static void put_place(struct calls *c, const struct vq_call_row *row)
     const struct vq_asking *a =
         row->stage < c->replay->stages_count ? c->replay->stages[row->stage] : NULL;
     if (a == NULL || !vq_plan_has(&a->plan, row->task)) {
-        line_count(l, "stage", row->stage);
+        if (row->stage >= VQ_STAGE_BESIDE) { /* of a verb such as compare */
+            line_text(l, "stage", vq_span_str("beside the run"));
+        } else {
+            line_count(l, "stage", row->stage);
+        }
         static const char *const keys[] = {"judge", "record", "vibe", "order"};
         for (size_t i = 0; i < VQ_COUNT(keys); i++) {
             line_none(l, keys[i]);
@@ -165,7 +170,7 @@ static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
         line_none(l, "finish_reason");
     }
     line_text(l, "error", row->error);
-    if (has) {
+    if (has && !vq_vectors_packed(answer.answer)) { /* vectors are no text */
         line_text(l, "answer", answer.answer);
     } else {
         line_none(l, "answer");

@@ -55,7 +55,8 @@ const struct vq_verb vq_verbs[] = {
      vq_verb_replay},
     {"export", "Prints a run's calls, scores, vibes or rows for other programs",
      "RUN calls|scores|vibes|rows [options]", "RUN", vq_export_opts,
-     "calls are the ledger of the run, each with the raw answer that it bought.", vq_verb_export},
+     "calls are the ledger of the run, each with the raw answer that it bought (but embeddings).",
+     vq_verb_export},
     {"compare", "Tells how much of a reference list of vibes a run has found",
      "RUN --gold FILE|hc3 [options]", "RUN", vq_compare_opts,
      "Matches every vibe that the run ranked, kept ones first, with the list; an axis with its "

@@ -93,6 +93,41 @@ class Retest(Case):
         self.vibeq("resume", "one")
         self.assertEqual(self.results_bytes("one"), first)
 
+    def test_14_with_discovery_only_what_was_ranked_is_asked_again(self):
+        self.run_with("found", None)  # the data
+        (self.dir / "found.yaml").write_text("data: {path: data.csv}\nmodels: [alpha, beta]\nmethod: discover\njudges: [offline-a, offline-b]\n"
+                                             "vibecheck: {d: 20, iterations: 1, num_final_vibes: 2}\njudging: {retest: 0.3}\n")
+        self.vibeq("run", "found.yaml", "--name", "discovered", "--yes", code=None)
+        retest = self.results("discovered")["retest"]
+        asked = self.calls("discovered", "retest")
+        ranked = {(row["record"], row["vibe"], row["judge"], row["order"]) for name in ("rank 1", "test") for row in self.calls("discovered", name)}
+        self.assertGreater(len(asked), 0)
+        self.assertEqual(sum(judge["cells"] for judge in retest["judges"]), len(asked))
+        for row in asked:
+            self.assertIn((row["record"], row["vibe"], row["judge"], row["order"]), ranked)
+        self.vibeq("replay", "discovered", "--verify")
+
+    def test_14_a_kill_in_the_middle_of_it_changes_nothing(self):
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "20ms")
+        self.config(AXES, judging=f"{{retest: {self.SHARE}}}", name="plain.yaml", url=server.url)
+        self.vibeq("run", "plain.yaml", "--name", "whole", "--yes")
+        whole = self.results("whole")
+        again = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "20ms", name="again")
+        self.config(AXES, judging=f"{{retest: {self.SHARE}}}", name="other.yaml", url=again.url)
+        (self.dir / "other.yaml").write_text((self.dir / "other.yaml").read_text() + "term_ms: 2000\n")
+        (self.dir / "runs" / "calls.lmdb").rename(self.dir / "calls.lmdb")  # nothing of it is in the store
+        child = self.start("run", "other.yaml", "--name", "killed", "--yes")
+        ranked = self.stage("whole", "rank")["sent"]
+        self.wait_for("the retest to begin", lambda: len(again.requests()) > ranked + 3)
+        child.kill()
+        child.wait()
+        self.vibeq("resume", "killed")
+        killed = self.results("killed")
+        self.assertEqual([judge["flips"] for judge in killed["retest"]["judges"]], [0, 0])
+        self.assertEqual(killed["retest"], whole["retest"])
+        self.assertEqual(killed["vibes"], whole["vibes"])
+        self.assertEqual(self.stage("killed", "rank")["not_asked"] + self.stage("killed", "retest")["not_asked"], 0)
+
     def test_14_one_order_where_one_is_asked(self):
         self.run_with("forward", self.SHARE, judging=", pair_rule: forward")
         asked = self.calls("forward", "retest")
@@ -187,6 +222,29 @@ class Compare(Case):
         self.vibeq("replay", "two", "--verify")
         self.assertEqual(self.vibeq("compare", "two", "--gold", "gold.yaml").returncode, DONE)
         self.assertEqual(len(server.requests()), sent)
+
+    def test_a_comparison_that_is_killed_goes_on_and_the_run_too(self):
+        server = self.offline("--oracle", self.dir / "truth.jsonl")
+        slow = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "700ms", name="slow")
+        self.write_config(url=server.url, name="remote.yaml", more="term_ms: 2000\n")
+        self.vibeq("run", "remote.yaml", "--name", "two", "--yes")
+        before = self.files("two")
+        words = ("compare", "two", "--gold", "gold.yaml", "--by", "judge", "--set", f"reducer.base_url={slow.url}",
+                 "--set", "reducer.concurrency=1", "--set", "workers=1")
+        child = self.start(*words)
+        self.wait_for("the second call", lambda: len(slow.requests()) >= 2)
+        child.kill()
+        child.wait()
+        self.assertEqual(self.files("two"), before)
+        self.vibeq("resume", "two")
+        self.assertEqual(self.files("two")["results/results.json"], before["results/results.json"])
+        self.vibeq(*words)
+        self.assertEqual(self.compared("two")["unread"], 0)
+        bodies = len(slow.requests())
+        self.assertLessEqual(bodies, 4)  # three, and at most one that was in flight
+        self.assertGreaterEqual(bodies, 3)
+        rows = list(csv.DictReader(io.StringIO(self.vibeq("export", "two", "calls").stdout)))
+        self.assertEqual(sum(row["stage"] == "beside the run" for row in rows), bodies)
 
     def test_another_list_asks_only_what_is_new(self):
         self.vibeq("compare", "one", "--gold", "gold.yaml", "--by", "judge")

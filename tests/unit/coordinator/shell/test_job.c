@@ -177,6 +177,44 @@ static void a_missing_column_is_named(void **state)
     assert_non_null(strstr(err.text, "c"));
 }
 
+/* For verbs that ask a model about nothing: models and templates are there, data are never read. */
+static void a_bare_job_reads_no_data(void **state)
+{
+    (void)state;
+    static const char yaml[] = "data: {path: nowhere.csv}\nmodels: [a, b]\njudges: [offline-a]\n";
+    struct vq_config *config;
+    struct vq_error err = {0};
+    struct vq_job *job = NULL;
+    assert_int_equal(vq_config_parse(yaml, strlen(yaml), "t.yaml", folder, NULL, 0, &config, &err),
+                     VQ_OK);
+    assert_int_equal(vq_job_create_bare(config, &job, &err), VQ_OK);
+    assert_int_equal(job->samples_count, 0);
+    assert_null(job->given);
+    assert_true(job->needs_offline);
+    assert_non_null(job->templates[VQ_TEMPLATE_GENERATE]);
+    assert_string_equal(job->cast[VQ_ROLE_PROPOSER].judges[0].model, "offline-a");
+    assert_int_equal(job->cast[VQ_ROLE_REDUCER].count, 1);
+    assert_string_equal(job->cast[VQ_ROLE_EMBEDDER].judges[0].model, VQ_OFFLINE_EMBEDDER);
+    vq_job_destroy(&job);
+    assert_null(job);
+}
+
+/* Roles that the method never asks are cast when a script beside the run does, once. */
+static void the_rest_of_the_cast_comes_on_demand(void **state)
+{
+    (void)state;
+    struct vq_error err = {0};
+    struct vq_job *job = made("judges: [{model: m, base_url: 'https://x/v1'}]\n");
+    assert_false(job->needs_offline);
+    assert_int_equal(job->cast[VQ_ROLE_REDUCER].count, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(vq_job_cast_rest(job, &err), VQ_OK);
+        assert_string_equal(job->cast[VQ_ROLE_REDUCER].judges[0].model, "m");
+        assert_true(job->needs_offline); /* the built-in embedder */
+    }
+    vq_job_destroy(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +224,8 @@ int main(void)
         cmocka_unit_test(workers_are_told_references_never_keys),
         cmocka_unit_test(prices_make_dollars),
         cmocka_unit_test(a_missing_column_is_named),
+        cmocka_unit_test(a_bare_job_reads_no_data),
+        cmocka_unit_test(the_rest_of_the_cast_comes_on_demand),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
