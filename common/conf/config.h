@@ -117,10 +117,11 @@ struct vq_conf_axis {
 struct vq_conf_judge {
     char *name; /* defaults to `model`; unique */
     char *model;
-    char *dialect;  /* "openai" */
-    char *base_url; /* NULL with an offline-* model: the built-in server */
-    char *identity; /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
-    char *key;      /* "env:NAME" or "file:PATH"; NULL: none is sent */
+    char *dialect;     /* "openai", "azure", "anthropic", "gemini" */
+    char *base_url;    /* NULL with an offline-* model: the built-in server */
+    char *api_version; /* of azure; else NULL */
+    char *identity;    /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
+    char *key;         /* "env:NAME" or "file:PATH"; NULL: none is sent */
     double temperature;
     bool send_temperature;      /* some models refuse it */
     uint32_t max_tokens;        /* 600 */

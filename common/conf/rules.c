@@ -234,12 +234,66 @@ static enum vq_status check_endpoint(const struct rules *r, const struct vq_conf
     return VQ_OK;
 }
 
+static bool is_version(const char *text)
+{
+    size_t bytes =
+        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._");
+    return bytes > 0 && text[bytes] == '\0';
+}
+
+/* Whether an address needs no version of its own: it names the newer interface. */
+static bool has_version_in_path(const char *base_url)
+{
+    static const char end[] = "/openai/v1";
+    size_t bytes = strlen(base_url);
+    while (bytes > 0 && base_url[bytes - 1] == '/') {
+        bytes--;
+    }
+    return bytes >= sizeof(end) - 1 &&
+           memcmp(base_url + bytes - (sizeof(end) - 1), end, sizeof(end) - 1) == 0;
+}
+
 /* "judges[2].key" in a static-free way: the caller's array. */
 static const char *path_of(const char *place, const char *key, char ret_path[PATH_BYTES_MAX])
 {
     (void)snprintf(ret_path, PATH_BYTES_MAX, "%s%s%s", place, key == NULL ? "" : ".",
                    key == NULL ? "" : key);
     return ret_path;
+}
+
+/* What only some dialects have. */
+static enum vq_status check_dialect(const struct rules *r, const struct vq_conf_judge *j,
+                                    const char *place)
+{
+    char path[PATH_BYTES_MAX];
+    bool azure = strcmp(j->dialect, "azure") == 0;
+    bool own_fields = strcmp(j->dialect, "anthropic") == 0 || strcmp(j->dialect, "gemini") == 0;
+    if (strcmp(j->dialect, "openai") != 0 && j->base_url == NULL) {
+        return broken(r, path_of(place, "base_url", path),
+                      "the dialect %s needs the address of its endpoint", j->dialect);
+    }
+    if (azure && j->api_version == NULL && !has_version_in_path(j->base_url)) {
+        return broken(r, path_of(place, "api_version", path),
+                      "the dialect azure needs a version such as 2024-10-21, or a base_url that "
+                      "ends in /openai/v1");
+    }
+    if (j->api_version != NULL && (!azure || !is_version(j->api_version))) {
+        return broken(r, path_of(place, "api_version", path), "%s",
+                      azure ? "a version is letters, digits, dashes and dots"
+                            : "only the dialect azure has versions");
+    }
+    if (strcmp(j->dialect, "anthropic") == 0 && j->seed >= 0) {
+        return broken(r, path_of(place, "seed", path), "the dialect anthropic has no seed");
+    }
+    if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {
+        return broken(r, path_of(place, "max_tokens_field", path),
+                      "the dialect %s has one name for it; leave this out", j->dialect);
+    }
+    if (own_fields && strcmp(place, "embedder") == 0) {
+        return broken(r, path_of(place, "dialect", path),
+                      "embeddings are asked for in the dialects openai and azure");
+    }
+    return VQ_OK;
 }
 
 /* One model, wherever it stands: `place` is "judges[2]" or "proposer". */
@@ -255,6 +309,7 @@ static enum vq_status check_judge(const struct rules *r, const struct vq_conf_ju
                       VQ_NAME_BYTES_MAX);
     }
     VQ_TRY(check_endpoint(r, j, path_of(place, "base_url", path)));
+    VQ_TRY(check_dialect(r, j, place));
     if (j->key != NULL) {
         VQ_TRY(check_key(r, path_of(place, "key", path), j->key));
     }

@@ -168,10 +168,10 @@ static enum vq_status render_parts(const struct vq_template *template,
     return vq_template_render(template, VQ_TEMPLATE_USER, values, user);
 }
 
-enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_sample *sample,
-                                 const struct vq_axis *vibe, unsigned order,
-                                 size_t output_bytes_max, struct vq_buf *system,
-                                 struct vq_buf *user)
+/* What is put into the template, but for the vibe. */
+static void fill_sample(const struct vq_asker *asker, const struct vq_sample *sample,
+                        unsigned order, size_t output_bytes_max,
+                        struct vq_span values[VQ_PLACEHOLDER__COUNT])
 {
     VQ_ASSERT(order < 2);
     struct vq_span first = order == 0 ? sample->a : sample->b;
@@ -180,15 +180,33 @@ enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_s
         first = vq_utf8_cut(first, output_bytes_max);
         second = vq_utf8_cut(second, output_bytes_max);
     }
-    const struct vq_span values[VQ_PLACEHOLDER__COUNT] = {
-        [VQ_PLACEHOLDER_PROMPT] = sample->prompt,
-        [VQ_PLACEHOLDER_OUTPUT_A] = first,
-        [VQ_PLACEHOLDER_OUTPUT_B] = second,
+    values[VQ_PLACEHOLDER_PROMPT] = sample->prompt;
+    values[VQ_PLACEHOLDER_OUTPUT_A] = first;
+    values[VQ_PLACEHOLDER_OUTPUT_B] = second;
+}
+
+enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_sample *sample,
+                                 const struct vq_axis *vibe, unsigned order,
+                                 size_t output_bytes_max, struct vq_buf *system,
+                                 struct vq_buf *user)
+{
+    struct vq_span values[VQ_PLACEHOLDER__COUNT] = {
         [VQ_PLACEHOLDER_VIBE_NAME] = vq_span_str(vibe->name),
         [VQ_PLACEHOLDER_VIBE_LOW] = vq_span_str(vibe->low),
         [VQ_PLACEHOLDER_VIBE_HIGH] = vq_span_str(vibe->high),
     };
+    fill_sample(asker, sample, order, output_bytes_max, values);
     return render_parts(asker->ranker, values, system, user);
+}
+
+size_t vq_request_shared_bytes(const struct vq_asker *asker, const struct vq_sample *sample,
+                               unsigned order, size_t output_bytes_max)
+{
+    static const unsigned vibe = 1u << VQ_PLACEHOLDER_VIBE_NAME | 1u << VQ_PLACEHOLDER_VIBE_LOW |
+                                 1u << VQ_PLACEHOLDER_VIBE_HIGH;
+    struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{NULL, 0}};
+    fill_sample(asker, sample, order, output_bytes_max, values);
+    return vq_template_fixed_bytes(asker->ranker, vibe, values);
 }
 
 enum vq_status vq_repair_render(const struct vq_asker *asker, struct vq_span answer,

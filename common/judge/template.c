@@ -381,6 +381,36 @@ enum vq_status vq_template_render(const struct vq_template *template, enum vq_te
     return buf->status;
 }
 
+/* Bytes of the last literal that are kept: up to its last line break, if it has one. */
+static size_t whole_lines(struct vq_span literal)
+{
+    const char *newline = literal.bytes == 0 ? NULL : memrchr(literal.at, '\n', literal.bytes);
+    return newline == NULL ? literal.bytes : (size_t)(newline - literal.at) + 1;
+}
+
+size_t vq_template_fixed_bytes(const struct vq_template *template, unsigned varying,
+                               const struct vq_span values[VQ_PLACEHOLDER__COUNT])
+{
+    size_t bytes = 0;
+    size_t user = template->pieces_end[VQ_TEMPLATE_SYSTEM];
+    for (size_t i = 0; i < template->pieces_count; i++) {
+        const struct piece *piece = &template->pieces[i];
+        bool is_literal = piece->placeholder == VQ_PLACEHOLDER__COUNT;
+        if (!is_literal && (varying >> piece->placeholder & 1u) != 0) {
+            return bytes;
+        }
+        if (i < user) {
+            continue;
+        }
+        const struct piece *next = i + 1 < template->pieces_count ? piece + 1 : NULL;
+        bool last = next != NULL && next->placeholder != VQ_PLACEHOLDER__COUNT &&
+                    (varying >> next->placeholder & 1u) != 0;
+        size_t all = is_literal ? piece->literal.bytes : values[piece->placeholder].bytes;
+        bytes += is_literal && last ? whole_lines(piece->literal) : all;
+    }
+    return 0;
+}
+
 const struct vq_axis *vq_preset_axes(size_t *ret_count)
 {
     *ret_count = vq_embedded_axes_count;

@@ -83,6 +83,12 @@ enum vq_status vq_template_render(const struct vq_template *template, enum vq_te
                                   const struct vq_span values[VQ_PLACEHOLDER__COUNT],
                                   struct vq_buf *buf) VQ_WARN_UNUSED;
 
+/* How many bytes at the front of the rendered user part stand before the first placeholder of the set `varying` (bits of enum
+ * vq_placeholder), back to the line's beginning where the template has one there: what is the same when only those vary. 0 when
+ * the system part has one of them, or no part has. */
+size_t vq_template_fixed_bytes(const struct vq_template *template, unsigned varying,
+                               const struct vq_span values[VQ_PLACEHOLDER__COUNT]);
+
 /* The preset axes (the ten of the paper's Table 6, in our own words), embedded from
  * prompts/preset-vibes.yaml. */
 const struct vq_axis *vq_preset_axes(size_t *ret_count);

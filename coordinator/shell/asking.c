@@ -293,22 +293,22 @@ static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i,
                                        const char *offline_url)
 {
     const struct vq_conf_judge *j = &a->cast->conf[i];
-    return (struct vq_spec_judge){.name = vq_span_str(j->name),
-                                  .model = vq_span_str(j->model),
-                                  .dialect = vq_span_str(j->dialect),
-                                  .base_url =
-                                      vq_span_str(j->base_url != NULL ? j->base_url : offline_url),
-                                  .identity = vq_span_str(a->cast->identities[i]),
-                                  .max_tokens_field = vq_span_str(j->max_tokens_field),
-                                  .key = vq_span_str(j->key),
-                                  .temperature = j->temperature,
-                                  .send_temperature = j->send_temperature,
-                                  .max_tokens = j->max_tokens,
-                                  .seed = j->seed,
-                                  .tries_max = a->config->judging.tries_max,
-                                  .connect_timeout_ms = j->connect_timeout_ms,
-                                  .first_byte_timeout_ms = j->first_byte_timeout_ms,
-                                  .total_timeout_ms = j->total_timeout_ms};
+    return (struct vq_spec_judge){
+        .name = vq_span_str(j->name),
+        .model = vq_span_str(j->model),
+        .dialect = vq_span_str(j->dialect),
+        .base_url = vq_span_str(a->cast->urls[i] != NULL ? a->cast->urls[i] : offline_url),
+        .identity = vq_span_str(a->cast->identities[i]),
+        .max_tokens_field = vq_span_str(j->max_tokens_field),
+        .key = vq_span_str(j->key),
+        .temperature = j->temperature,
+        .send_temperature = j->send_temperature,
+        .max_tokens = j->max_tokens,
+        .seed = j->seed,
+        .tries_max = a->config->judging.tries_max,
+        .connect_timeout_ms = j->connect_timeout_ms,
+        .first_byte_timeout_ms = j->first_byte_timeout_ms,
+        .total_timeout_ms = j->total_timeout_ms};
 }
 
 enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offline_url,

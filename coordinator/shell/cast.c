@@ -13,6 +13,28 @@
 /* An answer that lists axes is longer than a verdict. */
 #define LIST_TOKENS 2000u
 
+static void put_version(const struct vq_conf_judge *judge, struct vq_buf *text)
+{
+    if (judge->api_version != NULL) {
+        vq_buf_printf(text, "?api-version=%s", judge->api_version);
+    }
+}
+
+/* The address as the workers take it. */
+static enum vq_status url_of(const struct vq_conf_judge *judge, char **ret_url)
+{
+    if (judge->base_url == NULL) {
+        return VQ_OK;
+    }
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_HTTP_URL_BYTES_MAX);
+    vq_buf_puts(&text, judge->base_url);
+    put_version(judge, &text);
+    *ret_url = text.status == VQ_OK ? vq_strndup(text.at, text.bytes) : NULL;
+    vq_buf_free(&text);
+    return *ret_url == NULL ? VQ_NOMEM : VQ_OK;
+}
+
 /* What the provider is, for the request hash: host and path, without scheme; the built-in server is its seed and what it was told
  * to say, never its port. */
 static enum vq_status identity_of(const struct vq_config *config, const struct vq_conf_judge *judge,
@@ -30,6 +52,7 @@ static enum vq_status identity_of(const struct vq_config *config, const struct v
         while (text.bytes > 0 && text.at[text.bytes - 1] == '/') {
             text.at[--text.bytes] = '\0';
         }
+        put_version(judge, &text);
     } else {
         vq_buf_printf(&text, "offline/%llu", (unsigned long long)config->offline.seed);
         const char *const files[] = {config->offline.oracle, config->offline.faults};
@@ -69,13 +92,16 @@ static enum vq_status cast_role(const struct vq_config *config, const struct vq_
     cast->conf = vq_alloc(count, sizeof(*cast->conf));
     cast->judges = vq_alloc(count, sizeof(*cast->judges));
     cast->identities = vq_alloc(count, sizeof(*cast->identities));
-    if (cast->conf == NULL || cast->judges == NULL || cast->identities == NULL) {
+    cast->urls = vq_alloc(count, sizeof(*cast->urls));
+    if (cast->conf == NULL || cast->judges == NULL || cast->identities == NULL ||
+        cast->urls == NULL) {
         return VQ_NOMEM;
     }
     cast->count = count;
     for (uint32_t i = 0; i < count; i++) {
         const struct vq_conf_judge *c = &conf[i];
         VQ_TRY(identity_of(config, c, &cast->identities[i], err));
+        VQ_TRY(url_of(c, &cast->urls[i]));
         cast->conf[i] = *c;
         cast->judges[i] = (struct vq_judge){.name = c->name,
                                             .model = c->model,
@@ -168,7 +194,11 @@ void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT])
         for (uint32_t i = 0; c->identities != NULL && i < c->count; i++) {
             vq_free(c->identities[i]);
         }
+        for (uint32_t i = 0; c->urls != NULL && i < c->count; i++) {
+            vq_free(c->urls[i]);
+        }
         vq_free(c->identities);
+        vq_free(c->urls);
         vq_free(c->judges);
         vq_free(c->conf);
         *c = (struct vq_cast){.count = 0};

@@ -13,6 +13,7 @@ struct vq_cast {
     struct vq_conf_judge *conf; /* borrowed texts */
     struct vq_judge *judges;
     char **identities; /* owned */
+    char **urls;       /* owned; what workers are told, NULL for the built-in server */
     uint32_t count;
 };
 

@@ -5,5 +5,8 @@
 #include "worker/provider/provider.h"
 
 extern const struct vq_provider vq_provider_openai;
+extern const struct vq_provider vq_provider_azure;
+extern const struct vq_provider vq_provider_anthropic;
+extern const struct vq_provider vq_provider_gemini;
 
 #endif

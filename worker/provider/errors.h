@@ -6,18 +6,27 @@
 
 enum vq_error_field {
     VQ_ERROR_CODE,
+    VQ_ERROR_IN_CODE,
     VQ_ERROR_TYPE,
     VQ_ERROR_MESSAGE,
     VQ_ERROR_ANY
 };
 
+enum vq_error_wait {
+    VQ_ERROR_WAIT_SAID, /* as the response says, or a growing while */
+    VQ_ERROR_WAIT_TEN_MINUTES,
+    VQ_ERROR_WAIT_DAY,   /* until 00:00 US Pacific, whatever the response says */
+    VQ_ERROR_WAIT_MONTH, /* until the first of the next month, UTC */
+};
+
 struct vq_error_rule {
-    const char *dialect;
+    const char *dialects; /* names with spaces between, or "*" */
     int status_min;
     int status_max;
     enum vq_error_field field;
     const char *text;
     enum vq_reply_class class;
+    enum vq_error_wait wait;
 };
 
 /* The table, in its order. */

@@ -6,11 +6,6 @@
 #include "common/text/json.h"
 #include "worker/provider/openai.h"
 
-enum vq_status vq_openai_embed_url(const char *base_url, struct vq_buf *url)
-{
-    return vq_openai_url(base_url, "/embeddings", url);
-}
-
 static enum vq_status put_texts(struct vq_json *json, const json_t *texts)
 {
     size_t count = json_array_size(texts);
@@ -113,25 +108,27 @@ static enum vq_status take_batch(struct batch *b, const json_t *data, struct vq_
         wrong = status == VQ_OK ? NULL : "an embedding holds a number that is not finite";
     }
     if (wrong != NULL) {
-        vq_openai_bad_response(reply, wrong);
+        vq_read_bad(reply, wrong);
         return VQ_OK;
     }
     reply->class = VQ_REPLY_ANSWER;
     return VQ_OK;
 }
 
-static enum vq_status read_vectors(void *ctx, const json_t *root, struct vq_reply *reply)
+static enum vq_status read_vectors(const struct vq_reading *reading, void *ctx, const json_t *root,
+                                   struct vq_reply *reply)
 {
+    (void)reading;
     const json_t *data = vq_body_get(root, "data");
     struct batch b = {.count = *(const uint32_t *)ctx};
     if (!json_is_array(data) || json_array_size(data) != b.count) {
-        vq_openai_bad_response(reply, "the response has not one embedding for each text");
+        vq_read_bad(reply, "the response has not one embedding for each text");
         return VQ_OK;
     }
     size_t dims = json_array_size(vq_body_get(json_array_get(data, 0), "embedding"));
     if (dims == 0 || dims > VQ_VECTORS_DIMS_MAX) {
-        vq_openai_bad_response(reply, "an embedding is no list of numbers, or a longer one than "
-                                      "can be kept");
+        vq_read_bad(reply, "an embedding is no list of numbers, or a longer one than "
+                           "can be kept");
         return VQ_OK;
     }
     b.dims = (uint32_t)dims;
@@ -141,9 +138,10 @@ static enum vq_status read_vectors(void *ctx, const json_t *root, struct vq_repl
     return status;
 }
 
-enum vq_status vq_openai_embed_read(const struct vq_response *response, uint32_t count,
-                                    struct vq_reply *reply)
+enum vq_status vq_openai_embed_read(const char *dialect, const struct vq_response *response,
+                                    uint32_t count, struct vq_reply *reply)
 {
     VQ_ASSERT(count > 0 && count <= VQ_EMBED_BATCH_MAX);
-    return vq_openai_read(response, VQ_BODY_VECTOR_VALUES_MAX, read_vectors, &count, reply);
+    return vq_openai_read(dialect, response, VQ_BODY_VECTOR_VALUES_MAX, read_vectors, &count,
+                          reply);
 }

@@ -9,7 +9,8 @@
 
 #define KEY_HIDDEN_BYTES_MIN 8 /* shorter ones would blot out ordinary words */
 
-static const struct vq_provider *const providers[] = {&vq_provider_openai};
+static const struct vq_provider *const providers[] = {&vq_provider_openai, &vq_provider_azure,
+                                                      &vq_provider_anthropic, &vq_provider_gemini};
 
 const struct vq_provider *vq_provider_find(const char *dialect)
 {
@@ -73,16 +74,19 @@ const char *vq_transport_text(enum vq_transport transport)
 
 void vq_reply_init(struct vq_reply *reply)
 {
-    static const struct vq_ratelimit nothing = {-1, -1, -1};
     *reply = (struct vq_reply){
         .class = VQ_REPLY_BAD_RESPONSE,
         .tokens_in = -1,
         .tokens_cached = -1,
+        .tokens_cache_written = -1,
         .tokens_out = -1,
         .tokens_reasoning = -1,
         .retry_after_ms = -1,
-        .requests = nothing,
-        .tokens = nothing,
+        .park_until_unix_s = -1,
+        .requests = VQ_RATELIMIT_NONE,
+        .tokens = VQ_RATELIMIT_NONE,
+        .input_tokens = VQ_RATELIMIT_NONE,
+        .output_tokens = VQ_RATELIMIT_NONE,
     };
     vq_buf_init(&reply->content, VQ_ANSWER_BYTES_MAX);
 }

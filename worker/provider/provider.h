@@ -1,6 +1,6 @@
 /* A provider's dialect: what a call looks like as an HTTP request, and what a response or a failed
  * exchange means. Pure: the HTTP layer moves the bytes, the worker's core acts on the class. One
- * file a dialect (openai.c). */
+ * file a dialect (openai.c, azure.c, anthropic.c, gemini.c). */
 #ifndef VQ_WORKER_PROVIDER_H
 #define VQ_WORKER_PROVIDER_H
 
@@ -32,8 +32,10 @@ const char *vq_transport_text(enum vq_transport transport); /* for people */
 struct vq_ratelimit {
     int64_t limit;
     int64_t remaining;
-    int64_t reset_ms; /* from now */
+    int64_t reset_ms;     /* from now */
+    int64_t reset_unix_s; /* where a date was said; a reply has it as reset_ms too */
 };
+#define VQ_RATELIMIT_NONE ((struct vq_ratelimit){-1, -1, -1, -1})
 
 /* The headers of a response that a dialect has a use for. Filled one header line at a time, so that
  * the HTTP layer need not keep them. No allocation. */
@@ -43,7 +45,9 @@ struct vq_reply_headers {
     int64_t retry_date_unix_s; /* from Retry-After as a date; -1 none */
     int64_t date_unix_s;       /* the server's own clock; -1 none */
     struct vq_ratelimit requests;
-    struct vq_ratelimit tokens;
+    struct vq_ratelimit tokens; /* of both kinds together */
+    struct vq_ratelimit input_tokens;
+    struct vq_ratelimit output_tokens;
     char request_id[VQ_REPLY_NAME_BYTES_MAX]; /* the provider's, for people; empty: none */
 };
 void vq_reply_headers_init(struct vq_reply_headers *headers);
@@ -71,15 +75,19 @@ struct vq_reply {
     char model[VQ_REPLY_NAME_BYTES_MAX]; /* as returned */
     char system_fingerprint[VQ_REPLY_NAME_BYTES_MAX];
     int64_t tokens_in;
-    int64_t tokens_cached; /* of tokens_in */
+    int64_t tokens_cached;        /* of tokens_in: read from a cache */
+    int64_t tokens_cache_written; /* of tokens_in: written to one, at a higher price */
     int64_t tokens_out;
-    int64_t tokens_reasoning; /* of tokens_out */
-    int64_t retry_after_ms;   /* -1: not said */
+    int64_t tokens_reasoning;  /* of tokens_out */
+    int64_t retry_after_ms;    /* -1: not said */
+    int64_t park_until_unix_s; /* when a day's or a month's quota begins anew; -1: no such thing */
     struct vq_ratelimit requests;
-    struct vq_ratelimit tokens;
+    struct vq_ratelimit tokens; /* of both kinds together */
+    struct vq_ratelimit input_tokens;
+    struct vq_ratelimit output_tokens;
     char request_id[VQ_REPLY_NAME_BYTES_MAX];
     char error_type[VQ_REPLY_NAME_BYTES_MAX];
-    char error_code[VQ_REPLY_NAME_BYTES_MAX];
+    char error_code[VQ_REPLY_MESSAGE_BYTES_MAX];    /* some providers name several */
     char error_message[VQ_REPLY_MESSAGE_BYTES_MAX]; /* what to tell a person; empty for an answer */
 };
 void vq_reply_init(struct vq_reply *reply);
@@ -107,10 +115,18 @@ struct vq_provider_header {
     const char *value;
 };
 
+/* The texts of one call. `shared_bytes`: so many at the front of `user` are the same, after the same `system`, in other calls
+ * of the run; 0: none worth speaking of. Dialects that mark what may be cached use it; the texts are the same for all. */
+struct vq_prompt {
+    struct vq_span system;
+    struct vq_span user;
+    size_t shared_bytes;
+};
+
 /* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit,
  * VQ_NOMEM. */
 struct vq_provider {
-    const char *dialect;     /* "openai" */
+    const char *dialect;     /* "openai", "azure", "anthropic", "gemini" */
     const char *auth_header; /* the HTTP layer adds "HEADER: PREFIXkey" */
     const char *auth_prefix;
     const struct vq_provider_header *headers; /* the same for every call; without the key's */
@@ -118,20 +134,22 @@ struct vq_provider {
     const char *call_id_header; /* carries the call id */
 
     /* The URL to POST to: `base_url` (with or without a slash at its end, with or without a query)
-     * and the dialect's path. */
-    enum vq_status (*url)(const char *base_url, struct vq_buf *url) VQ_WARN_UNUSED;
+     * and the dialect's path, which may name the model. */
+    enum vq_status (*url)(const struct vq_judge *judge, const char *base_url,
+                          struct vq_buf *url) VQ_WARN_UNUSED;
     /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no
      * system message; bytes that are not UTF-8 are sent as U+FFFD. */
-    enum vq_status (*body)(const struct vq_judge *judge, struct vq_span system, struct vq_span user,
+    enum vq_status (*body)(const struct vq_judge *judge, const struct vq_prompt *prompt,
                            struct vq_buf *body) VQ_WARN_UNUSED;
     /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */
     enum vq_status (*read)(const struct vq_response *response,
                            struct vq_reply *reply) VQ_WARN_UNUSED;
 
-    /* The same three for a batch of texts to be embedded. `texts` is a JSON array of strings, at most VQ_EMBED_BATCH_MAX:
+    /* The same three for a batch of texts to be embedded; NULL in a dialect that has no embeddings. `texts` is a JSON array of strings, at most VQ_EMBED_BATCH_MAX:
      * VQ_INVALID when it is not. The reply's content are the packed vectors (common/judge/vectors.h) of `count` texts, in
      * their order; anything else that a server sends is a bad response. */
-    enum vq_status (*embed_url)(const char *base_url, struct vq_buf *url) VQ_WARN_UNUSED;
+    enum vq_status (*embed_url)(const struct vq_judge *judge, const char *base_url,
+                                struct vq_buf *url) VQ_WARN_UNUSED;
     enum vq_status (*embed_body)(const struct vq_judge *judge, struct vq_span texts,
                                  struct vq_buf *body, uint32_t *ret_count) VQ_WARN_UNUSED;
     enum vq_status (*embed_read)(const struct vq_response *response, uint32_t count,

@@ -21,6 +21,7 @@ struct judge {
     const struct vq_work_judge *judge;
     const struct vq_provider *provider; /* NULL: closed */
     bool embeds;                        /* its stage is one of vectors */
+    bool shares;                        /* its calls come in groups with a common front */
     const struct vq_secret *key;        /* NULL: none */
     struct vq_buf url;
 };
@@ -146,9 +147,15 @@ static enum vq_pool_state judge_ready(struct vq_caller *caller, struct judge *ju
                       j->judge.dialect);
         return VQ_POOL_NO_MODEL;
     }
-    enum vq_status (*url)(const char *, struct vq_buf *) =
+    enum vq_status (*url)(const struct vq_judge *, const char *, struct vq_buf *) =
         judge->embeds ? provider->embed_url : provider->url;
-    if (!url_is_safe(j->base_url) || url(j->base_url, &judge->url) != VQ_OK) {
+    if (url == NULL) {
+        (void)vq_fail(err, VQ_NOT_FOUND,
+                      "the dialect \"%s\" has no embeddings; name another embedder",
+                      j->judge.dialect);
+        return VQ_POOL_NO_MODEL;
+    }
+    if (!url_is_safe(j->base_url) || url(&j->judge, j->base_url, &judge->url) != VQ_OK) {
         (void)vq_fail(err, VQ_INVALID,
                       "%s is not https and not on this machine: no key and no text is sent there",
                       j->base_url);
@@ -189,6 +196,7 @@ enum vq_status vq_caller_judges(struct vq_caller *caller, const struct vq_work_s
         struct vq_error err = {""};
         judge->judge = &spec->judges[i];
         judge->embeds = spec->kind == VQ_STAGE_EMBED;
+        judge->shares = spec->kind == VQ_STAGE_RANK && spec->axes_count > 1;
         vq_buf_init(&judge->url, VQ_HTTP_URL_BYTES_MAX);
         struct vq_work_key say = {.judge = i, .state = judge_ready(caller, judge, &err)};
         say.text = vq_span_str(err.text);
@@ -367,7 +375,12 @@ static void call_done(void *ctx, const struct vq_http_response *response)
 static enum vq_status render(struct vq_caller *caller, const struct vq_work_call *call,
                              struct slot *slot)
 {
+    struct vq_prompt prompt = {.shared_bytes = 0};
     if (call->kind == VQ_CALL_ASK) {
+        prompt.shared_bytes = slot->judge->shares
+                                  ? vq_request_shared_bytes(call->asker, call->sample, call->order,
+                                                            call->output_bytes_max)
+                                  : 0;
         VQ_TRY(vq_request_render(call->asker, call->sample, call->axis, call->order,
                                  call->output_bytes_max, &caller->system, &caller->user));
     } else {
@@ -377,8 +390,9 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
         return slot->judge->provider->embed_body(
             &slot->judge->judge->judge, vq_buf_span(&caller->user), &slot->body, &slot->texts);
     }
-    return slot->judge->provider->body(&slot->judge->judge->judge, vq_buf_span(&caller->system),
-                                       vq_buf_span(&caller->user), &slot->body);
+    prompt.system = vq_buf_span(&caller->system);
+    prompt.user = vq_buf_span(&caller->user);
+    return slot->judge->provider->body(&slot->judge->judge->judge, &prompt, &slot->body);
 }
 
 /* The dialect's headers and the call id. */

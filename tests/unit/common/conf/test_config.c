@@ -292,6 +292,34 @@ static const struct refusal refusals[] = {
     {"data: d.csv\nmodels: [a, b]\njudges: [gpt]\n",
      NULL,
      {"judges[0].base_url", "\"gpt\" needs base_url", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, dialect: cohere}]\n",
+     NULL,
+     {"judges[0].dialect", "openai", "gemini"}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: offline-a, dialect: gemini}]\n",
+     NULL,
+     {"judges[0].base_url", "gemini", "address"}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, dialect: azure, base_url: 'https://h'}]\n",
+     NULL,
+     {"judges[0].api_version", "azure", "/openai/v1"}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, dialect: azure, base_url: 'https://h', "
+     "api_version: 'a&b'}]\n",
+     NULL,
+     {"judges[0].api_version", "letters", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, base_url: 'https://h', api_version: '1'}]\n",
+     NULL,
+     {"judges[0].api_version", "only the dialect azure", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, dialect: anthropic, base_url: 'https://h', "
+     "seed: 1}]\n",
+     NULL,
+     {"judges[0].seed", "anthropic", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, dialect: gemini, base_url: 'https://h', "
+     "max_tokens_field: max_completion_tokens}]\n",
+     NULL,
+     {"judges[0].max_tokens_field", "gemini", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [offline-a]\nembedder: {model: m, dialect: gemini, "
+     "base_url: 'https://h'}\n",
+     NULL,
+     {"embedder.dialect", "openai and azure", ""}},
     {"data: d.csv\nmodels: [a, b]\njudges: [{name: x}]\n",
      NULL,
      {"judges[0].model", "missing", ""}},
@@ -369,6 +397,28 @@ static void test_endpoints(void **state)
             fail_msg("%s: %s", cases[i].url, err.text);
         }
         assert_null(strstr(err.text, "hunter2"));
+        vq_config_destroy(&c);
+    }
+}
+
+static void test_dialects(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "{model: m, dialect: azure, base_url: 'https://h', api_version: 2024-10-21}",
+        "{model: m, dialect: azure, base_url: 'https://h/openai/v1/'}",
+        "{model: m, dialect: anthropic, base_url: 'https://h/v1'}",
+        "{model: m, dialect: gemini, base_url: 'https://h/v1beta', seed: 3}",
+    };
+    for (size_t i = 0; i < VQ_COUNT(good); i++) {
+        char yaml[256];
+        (void)snprintf(yaml, sizeof(yaml), "data: d\nmodels: [a, b]\njudges: [%s]\n", good[i]);
+        struct vq_config *c = NULL;
+        struct vq_error err = {.text = ""};
+        if (parse(yaml, NULL, 0, &c, &err) != VQ_OK) {
+            fail_msg("%s: %s", good[i], err.text);
+        }
+        assert_true(i > 0 || strcmp(c->judges[0].api_version, "2024-10-21") == 0);
         vq_config_destroy(&c);
     }
 }
@@ -577,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_endpoints),
+        cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_what_may_be_a_key_is_never_repeated),
         cmocka_unit_test(test_prices_and_timeouts),
         cmocka_unit_test(test_written_config_reads_back_equal),

@@ -272,6 +272,59 @@ static void test_rendering_follows_the_order(void **state)
     vq_buf_free(&user);
 }
 
+/* The front that all vibes share is what the rendered messages have in common, up to whole lines. */
+static void test_shared_front(void **state)
+{
+    struct fixture *f = *state;
+    struct vq_asker asker;
+    vq_asker_init(&asker, &f->judge, f->ranker, NULL);
+    struct vq_axis other = {"Formality 2", "x", "y"};
+    struct vq_buf system, one, two;
+    vq_buf_init(&system, VQ_RENDER_BYTES_MAX);
+    vq_buf_init(&one, VQ_RENDER_BYTES_MAX);
+    vq_buf_init(&two, VQ_RENDER_BYTES_MAX);
+    for (unsigned order = 0; order < 2; order++) {
+        size_t shared = vq_request_shared_bytes(&asker, &f->sample, order, 0);
+        assert_int_equal(vq_request_render(&asker, &f->sample, &f->vibe, order, 0, &system, &one),
+                         VQ_OK);
+        assert_int_equal(vq_request_render(&asker, &f->sample, &other, order, 0, &system, &two),
+                         VQ_OK);
+        assert_true(shared < one.bytes && memcmp(one.at, two.at, shared) == 0);
+        assert_int_equal(strncmp(one.at + shared, "Name: Formality", 15), 0);
+    }
+    f->judge.truncate = true;
+    assert_true(vq_request_shared_bytes(&asker, &f->sample, 0, 3) <
+                vq_request_shared_bytes(&asker, &f->sample, 0, 0));
+    f->judge.truncate = false;
+    vq_buf_free(&system);
+    vq_buf_free(&one);
+    vq_buf_free(&two);
+}
+
+static void check_fixed(const char *text, size_t expected)
+{
+    struct vq_template *template = NULL;
+    const struct vq_span values[VQ_PLACEHOLDER__COUNT] = {[VQ_PLACEHOLDER_ROWS] =
+                                                              vq_span_str("12345")};
+    assert_int_equal(
+        vq_template_parse(VQ_TEMPLATE_QUESTION_TYPES, vq_span_str(text), "t", &template, NULL),
+        VQ_OK);
+    assert_int_equal(vq_template_fixed_bytes(template, 1u << VQ_PLACEHOLDER_AXIS, values),
+                     expected);
+    vq_template_destroy(&template);
+}
+
+static void test_fixed_bytes_of_templates(void **state)
+{
+    (void)state;
+    check_fixed("@system\nlong words\n@user\n{{rows}}\nand: {{axis}}", 6);
+    check_fixed("@user\n{{rows}} and {{axis}} {{axis}}", 10);
+    check_fixed("@user\n{{rows}}{{axis}}", 5);
+    check_fixed("@user\n{{axis}} {{rows}}", 0);
+    check_fixed("@system\n{{axis}}\n@user\n{{rows}}", 0);
+    check_fixed("@user\na\nb {{rows}} {{axis}}", 10);
+}
+
 static void test_truncation_cuts_both_alike_and_not_a_character(void **state)
 {
     struct fixture *f = *state;
@@ -345,6 +398,8 @@ int main(void)
         cmocka_unit_test(test_swapped_models_ask_the_same_questions),
         cmocka_unit_test(test_draws_have_their_shares_and_are_unrelated),
         cmocka_unit_test(test_rendering_follows_the_order),
+        cmocka_unit_test(test_shared_front),
+        cmocka_unit_test(test_fixed_bytes_of_templates),
         cmocka_unit_test(test_truncation_cuts_both_alike_and_not_a_character),
         cmocka_unit_test(test_repair_holds_the_answer),
         cmocka_unit_test(test_no_memory_while_rendering),

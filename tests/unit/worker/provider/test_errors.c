@@ -15,15 +15,17 @@
 
 static void print_row(const struct vq_error_rule *rule, char *ret_row, size_t cap)
 {
-    static const char *const fields[] = {"CODE", "TYPE", "MESSAGE", "ANY"};
+    static const char *const fields[] = {"CODE", "IN_CODE", "TYPE", "MESSAGE", "ANY"};
+    static const char *const waits[] = {"said", "10 minutes", "day", "month"};
     char status[32] = "any";
     if (rule->status_min == rule->status_max) {
         (void)snprintf(status, sizeof(status), "%d", rule->status_min);
     } else if (rule->status_max < 999) {
         (void)snprintf(status, sizeof(status), "%d-%d", rule->status_min, rule->status_max);
     }
-    (void)snprintf(ret_row, cap, "| %s | %s | %s | %s | %s | ", rule->dialect, status,
-                   fields[rule->field], rule->text, vq_reply_class_name(rule->class));
+    (void)snprintf(ret_row, cap, "| %s | %s | %s | %s | %s | %s | ", rule->dialects, status,
+                   fields[rule->field], rule->text, vq_reply_class_name(rule->class),
+                   waits[rule->wait]);
 }
 
 static void test_documentation_has_the_same_rows_in_the_same_order(void **state)
@@ -36,9 +38,11 @@ static void test_documentation_has_the_same_rows_in_the_same_order(void **state)
     char *line = NULL;
     size_t cap = 0;
     size_t n = 0;
+    bool in_table = false;
     while (getline(&line, &cap, file) > 0) {
-        bool is_rule = strncmp(line, "| openai |", 10) == 0 || strncmp(line, "| * |", 5) == 0;
-        if (!is_rule) {
+        bool is_head = strncmp(line, "| dialects |", 12) == 0;
+        in_table = line[0] == '|' && (in_table || is_head);
+        if (!in_table || is_head || strncmp(line, "| ---", 5) == 0) {
             continue;
         }
         char expected[256];
@@ -53,37 +57,114 @@ static void test_documentation_has_the_same_rows_in_the_same_order(void **state)
     assert_int_equal(n, count);
 }
 
-static void read_response(int status, const char *body, struct vq_reply *reply)
+#define NOW 1772359200 /* 2026-03-01 10:00 UTC */
+
+static void read_as(const char *dialect, int status, const char *body, struct vq_reply *reply)
 {
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
     struct vq_response response = {
-        .status = status, .headers = &headers, .body = vq_span_str(body)};
+        .status = status, .headers = &headers, .body = vq_span_str(body), .now_unix_s = NOW};
     vq_reply_init(reply);
-    assert_int_equal(vq_provider_find("openai")->read(&response, reply), VQ_OK);
+    assert_int_equal(vq_provider_find(dialect)->read(&response, reply), VQ_OK);
 }
 
-/* A body that matches the rule's field and text. */
-static void write_body(const struct vq_error_rule *rule, char *ret_body, size_t cap)
+static void read_response(int status, const char *body, struct vq_reply *reply)
 {
-    const char *code = rule->field == VQ_ERROR_CODE ? rule->text : "other";
+    read_as("openai", status, body, reply);
+}
+
+/* A body in the dialect's shape that matches the rule's field and text. */
+static void write_body(const char *dialect, const struct vq_error_rule *rule, char *ret_body,
+                       size_t cap)
+{
+    const char *code = rule->field == VQ_ERROR_CODE      ? rule->text
+                       : rule->field == VQ_ERROR_IN_CODE ? rule->text
+                                                         : "other";
     const char *type = rule->field == VQ_ERROR_TYPE ? rule->text : "t";
     const char *message = rule->field == VQ_ERROR_MESSAGE ? rule->text : "m";
-    (void)snprintf(ret_body, cap,
-                   "{\"error\":{\"message\":\"Sorry: %s, it says\",\"type\":\"%s\","
-                   "\"param\":null,\"code\":\"%s\"}}",
-                   message, type, code);
+    if (strcmp(dialect, "anthropic") == 0) {
+        (void)snprintf(ret_body, cap,
+                       "{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"Sorry: %s, it "
+                       "says\",\"details\":{\"error_code\":\"%s\"}},\"request_id\":\"req_1\"}",
+                       type, message, code);
+    } else if (strcmp(dialect, "gemini") == 0 && rule->field == VQ_ERROR_IN_CODE) {
+        bool value = code[0] == '='; /* matched in the value of a limit, else in its name */
+        (void)snprintf(ret_body, cap,
+                       "{\"error\":{\"code\":429,\"message\":\"m\",\"status\":"
+                       "\"RESOURCE_EXHAUSTED\",\"details\":[{\"@type\":\"type.googleapis.com/"
+                       "google.rpc.QuotaFailure\",\"violations\":[{\"quotaId\":"
+                       "\"Requests%sPerProject\",\"quotaValue\":\"%s\"}]},{\"@type\":"
+                       "\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"22s\"}]}}",
+                       value ? "" : code, value ? code + 1 : "50");
+    } else if (strcmp(dialect, "gemini") == 0) {
+        (void)snprintf(ret_body, cap,
+                       "{\"error\":{\"code\":400,\"message\":\"Sorry: %s, it "
+                       "says\",\"status\":\"%s\",\"details\":[{\"@type\":\"type.googleapis.com/"
+                       "google.rpc.ErrorInfo\",\"reason\":\"%s\"}]}}",
+                       message, type, code);
+    } else {
+        (void)snprintf(ret_body, cap,
+                       "{\"error\":{\"message\":\"Sorry: %s, it says\",\"type\":\"%s\","
+                       "\"param\":null,\"code\":\"%s\"}}",
+                       message, type, code);
+    }
 }
 
+/* Seconds until the row lets go on, from NOW; -1 where the response says. */
+static int64_t row_wait_s(const struct vq_error_rule *rule)
+{
+    switch (rule->wait) {
+    case VQ_ERROR_WAIT_SAID: return -1;
+    case VQ_ERROR_WAIT_TEN_MINUTES: return 600;
+    case VQ_ERROR_WAIT_DAY: return 22 * 3600;                /* 08:00 UTC, winter */
+    case VQ_ERROR_WAIT_MONTH: return 31 * 86400 - 10 * 3600; /* to 2026-04-01 */
+    }
+    return -1;
+}
+
+static void check_row(const char *dialect, const struct vq_error_rule *rule, int status)
+{
+    char body[768];
+    struct vq_reply reply;
+    write_body(dialect, rule, body, sizeof(body));
+    read_as(dialect, status, body, &reply);
+    assert_int_equal(reply.status, status);
+    if (reply.class != rule->class) {
+        fail_msg("%s, %s, status %d: %s", dialect, rule->text, status,
+                 vq_reply_class_name(reply.class));
+    }
+    assert_true(reply.error_message[0] != '\0');
+    assert_int_equal(reply.content.bytes, 0);
+    int64_t wait_s = row_wait_s(rule);
+    bool parks = rule->wait == VQ_ERROR_WAIT_DAY || rule->wait == VQ_ERROR_WAIT_MONTH;
+    assert_int_equal(reply.park_until_unix_s, parks ? NOW + wait_s : -1);
+    if (wait_s >= 0) {
+        int64_t wait_ms = wait_s * 1000;
+        assert_int_equal(reply.retry_after_ms,
+                         wait_ms > VQ_RETRY_AFTER_MS_MAX ? VQ_RETRY_AFTER_MS_MAX : wait_ms);
+    }
+    vq_reply_free(&reply);
+}
+
+static bool names(const char *dialects, const char *dialect)
+{
+    const char *found = strstr(dialects, dialect);
+    size_t n = strlen(dialect);
+    return found != NULL && (found == dialects || found[-1] == ' ') &&
+           (found[n] == '\0' || found[n] == ' ');
+}
+
+/* In every dialect that the row is of. */
 static void test_every_row_decides_a_response(void **state)
 {
     (void)state;
+    static const char *const dialects[] = {"openai", "azure", "anthropic", "gemini"};
     size_t count = 0;
+    size_t checked = 0;
     const struct vq_error_rule *rules = vq_error_rules(&count);
     for (size_t i = 0; i + 1 < count; i++) { /* the last row is for what is no response */
         const struct vq_error_rule *rule = &rules[i];
-        char body[512];
-        write_body(rule, body, sizeof(body));
         int any = rule->field == VQ_ERROR_ANY ? rule->status_min : 429;
         int statuses[2] = {rule->status_min == 0 ? any : rule->status_min,
                            rule->status_max == 999 ? 400 : rule->status_max};
@@ -94,18 +175,15 @@ static void test_every_row_decides_a_response(void **state)
                                       statuses[k] >= rules[above].status_min &&
                                       statuses[k] <= rules[above].status_max);
             }
-            struct vq_reply reply;
-            read_response(statuses[k], body, &reply);
-            assert_int_equal(reply.status, statuses[k]);
-            if (!claimed && reply.class != rule->class) {
-                fail_msg("row %zu, status %d: %s", i, statuses[k],
-                         vq_reply_class_name(reply.class));
+            for (size_t d = 0; d < VQ_COUNT(dialects) && !claimed; d++) {
+                if (rule->dialects[0] == '*' || names(rule->dialects, dialects[d])) {
+                    check_row(dialects[d], rule, statuses[k]);
+                    checked++;
+                }
             }
-            assert_true(reply.error_message[0] != '\0');
-            assert_int_equal(reply.content.bytes, 0);
-            vq_reply_free(&reply);
         }
     }
+    assert_true(checked > 2 * count);
 }
 
 static void test_statuses_without_a_body(void **state)
@@ -241,6 +319,7 @@ static void test_classes_end_as_the_call_record_says(void **state)
         {VQ_REPLY_ANSWER, VQ_END_ANSWER, VQ_POOL_OPEN},
         {VQ_REPLY_RATE, VQ_END_RATE, VQ_POOL_OPEN},
         {VQ_REPLY_SLOW_DOWN, VQ_END_RATE, VQ_POOL_OPEN},
+        {VQ_REPLY_QUOTA, VQ_END_RATE, VQ_POOL_OPEN},
         {VQ_REPLY_MONEY, VQ_END_CLOSED, VQ_POOL_NO_MONEY},
         {VQ_REPLY_KEY, VQ_END_CLOSED, VQ_POOL_BAD_KEY},
         {VQ_REPLY_MODEL, VQ_END_CLOSED, VQ_POOL_NO_MODEL},

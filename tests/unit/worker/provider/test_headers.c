@@ -8,6 +8,7 @@
 
 #include "worker/provider/provider.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -167,6 +168,70 @@ static void test_durations(void **state)
     assert_true(headers.tokens.reset_ms > INT64_C(86400000));
 }
 
+/* Every header of the family that puts the kind first. */
+static void test_anthropic_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind;
+        size_t offset;
+    } kinds[] = {{"requests", offsetof(struct vq_reply_headers, requests)},
+                 {"tokens", offsetof(struct vq_reply_headers, tokens)},
+                 {"input-tokens", offsetof(struct vq_reply_headers, input_tokens)},
+                 {"output-tokens", offsetof(struct vq_reply_headers, output_tokens)}};
+    for (size_t i = 0; i < VQ_COUNT(kinds); i++) {
+        struct vq_reply_headers headers;
+        vq_reply_headers_init(&headers);
+        static const char *const parts[] = {"limit", "remaining", "reset"};
+        static const char *const values[] = {"4000", "3999", "1994-11-06T08:50:00Z"};
+        for (size_t k = 0; k < VQ_COUNT(parts); k++) {
+            char name[64];
+            (void)snprintf(name, sizeof(name), "Anthropic-RateLimit-%s-%s", kinds[i].kind,
+                           parts[k]);
+            add(&headers, name, values[k]);
+        }
+        for (size_t k = 0; k < VQ_COUNT(kinds); k++) {
+            struct vq_ratelimit got;
+            memcpy(&got, (const char *)&headers + kinds[k].offset, sizeof(got));
+            assert_int_equal(got.limit, k == i ? 4000 : -1);
+            assert_int_equal(got.remaining, k == i ? 3999 : -1);
+            assert_int_equal(got.reset_unix_s, k == i ? NOW + 23 : -1);
+        }
+    }
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    add(&headers, "anthropic-ratelimit-priority-input-tokens-limit", "5");
+    add(&headers, "anthropic-ratelimit-requests", "5");
+    add(&headers, "anthropic-ratelimit-", "5");
+    add(&headers, "anthropic-ratelimit-requests-limits", "5");
+    add(&headers, "request-id", "req_7");
+    assert_int_equal(headers.requests.limit, -1);
+    assert_int_equal(headers.input_tokens.limit, -1);
+    assert_string_equal(headers.request_id, "req_7");
+}
+
+/* A reset that is a date becomes a wait by the server's own clock. */
+static void test_reset_dates_in_a_reply(void **state)
+{
+    (void)state;
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    add(&headers, "anthropic-ratelimit-input-tokens-reset", "1994-11-06T08:50:37Z");
+    add(&headers, "anthropic-ratelimit-requests-reset", "1994-11-06T08:49:00Z");
+    add(&headers, "x-ratelimit-reset-tokens", "1m");
+    add(&headers, "Date", "Sun, 06 Nov 1994 08:49:37 GMT");
+    struct vq_response response = {
+        .status = 429, .headers = &headers, .now_unix_s = NOW + 86400, .body = vq_span_str("{}")};
+    struct vq_reply reply;
+    vq_reply_init(&reply);
+    assert_int_equal(vq_provider_find("anthropic")->read(&response, &reply), VQ_OK);
+    assert_int_equal(reply.input_tokens.reset_ms, 60000);
+    assert_int_equal(reply.requests.reset_ms, 0);
+    assert_int_equal(reply.tokens.reset_ms, 60000);
+    assert_int_equal(reply.output_tokens.reset_ms, -1);
+    vq_reply_free(&reply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +240,8 @@ int main(void)
         cmocka_unit_test(test_which_wait_counts),
         cmocka_unit_test(test_rate_limits),
         cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_anthropic_limits),
+        cmocka_unit_test(test_reset_dates_in_a_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

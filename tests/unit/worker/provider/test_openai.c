@@ -58,7 +58,7 @@ static void test_url(void **state)
         struct vq_buf url;
         vq_buf_init(&url, 2048);
         vq_buf_puts(&url, "old");
-        assert_int_equal(openai()->url(cases[i].base, &url), VQ_OK);
+        assert_int_equal(openai()->url(NULL, cases[i].base, &url), VQ_OK);
         assert_string_equal(url.at, cases[i].url);
         vq_buf_free(&url);
     }
@@ -76,24 +76,30 @@ static void test_request_body(void **state)
     struct vq_buf body;
     vq_buf_init(&body, VQ_REQUEST_BODY_BYTES_MAX);
     vq_buf_puts(&body, "old");
-    assert_int_equal(
-        openai()->body(&judge, vq_span_str("sys"), vq_span("a\"\n\0\xC3\xA9\xFF", 7), &body),
-        VQ_OK);
+    assert_int_equal(openai()->body(&judge,
+                                    &(struct vq_prompt){.system = vq_span_str("sys"),
+                                                        .user = vq_span("a\"\n\0\xC3\xA9\xFF", 7),
+                                                        .shared_bytes = 2},
+                                    &body),
+                     VQ_OK);
     assert_string_equal(body.at, "{\"model\":\"gpt \\\"x\\\"\",\"messages\":[{\"role\":\"system\","
                                  "\"content\":\"sys\"},{\"role\":\"user\",\"content\":"
                                  "\"a\\\"\\n\\u0000\xC3\xA9\xEF\xBF\xBD\"}],"
                                  "\"max_completion_tokens\":600,\"temperature\":0.7,\"seed\":7}");
     judge = (struct vq_judge){
         .model = "m", .max_tokens = 1, .max_tokens_field = "max_tokens", .seed = -1};
-    assert_int_equal(openai()->body(&judge, vq_span(NULL, 0), vq_span_str("u"), &body), VQ_OK);
+    assert_int_equal(openai()->body(&judge, &(struct vq_prompt){.user = vq_span_str("u")}, &body),
+                     VQ_OK);
     assert_string_equal(body.at, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":"
                                  "\"u\"}],\"max_tokens\":1}");
     judge.send_temperature = true;
-    assert_int_equal(openai()->body(&judge, vq_span(NULL, 0), vq_span_str("u"), &body), VQ_OK);
+    assert_int_equal(openai()->body(&judge, &(struct vq_prompt){.user = vq_span_str("u")}, &body),
+                     VQ_OK);
     assert_non_null(strstr(body.at, "\"temperature\":0}"));
     vq_buf_free(&body);
     vq_buf_init(&body, 30);
-    assert_int_equal(openai()->body(&judge, vq_span(NULL, 0), vq_span_str("u"), &body), VQ_LIMIT);
+    assert_int_equal(openai()->body(&judge, &(struct vq_prompt){.user = vq_span_str("u")}, &body),
+                     VQ_LIMIT);
     vq_buf_free(&body);
 }
 

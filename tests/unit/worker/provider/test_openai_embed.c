@@ -36,7 +36,7 @@ static void test_url(void **state)
     (void)state;
     struct vq_buf url;
     vq_buf_init(&url, 2048);
-    assert_int_equal(openai()->embed_url("https://api.example.com/v1/?v=1", &url), VQ_OK);
+    assert_int_equal(openai()->embed_url(NULL, "https://api.example.com/v1/?v=1", &url), VQ_OK);
     assert_string_equal(url.at, "https://api.example.com/v1/embeddings?v=1");
     vq_buf_free(&url);
 }

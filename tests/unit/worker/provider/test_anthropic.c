@@ -1,0 +1,201 @@
+/* The Anthropic dialect: the request to the byte with and without a cache breakpoint, answers, usage in its parts, what is no
+ * answer, no memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "worker/provider/provider.h"
+
+#include <string.h>
+
+static const struct vq_provider *provider(void)
+{
+    const struct vq_provider *found = vq_provider_find("anthropic");
+    assert_non_null(found);
+    return found;
+}
+
+static const struct vq_judge judge = {.model = "m 1",
+                                      .temperature = 0.7,
+                                      .send_temperature = true,
+                                      .max_tokens = 60,
+                                      .max_tokens_field = "max_tokens",
+                                      .seed = -1};
+
+static void check_url(const char *model, const char *base, const char *expected)
+{
+    struct vq_judge named = judge;
+    named.model = model;
+    struct vq_buf url;
+    vq_buf_init(&url, 2048);
+    vq_buf_puts(&url, "old");
+    assert_int_equal(provider()->url(&named, base, &url), VQ_OK);
+    assert_string_equal(url.at, expected);
+    vq_buf_free(&url);
+}
+
+static void check_body(const struct vq_judge *of, struct vq_prompt prompt, const char *expected)
+{
+    struct vq_buf body;
+    vq_buf_init(&body, 4096);
+    vq_buf_puts(&body, "old");
+    assert_int_equal(provider()->body(of, &prompt, &body), VQ_OK);
+    assert_string_equal(body.at, expected);
+    vq_buf_free(&body);
+    vq_buf_init(&body, 20);
+    assert_int_equal(provider()->body(of, &prompt, &body), VQ_LIMIT);
+    vq_buf_free(&body);
+}
+
+static void read_body(const char *body, struct vq_reply *reply)
+{
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    struct vq_response response = {
+        .status = 200, .headers = &headers, .body = vq_span_str(body), .now_unix_s = 1000};
+    vq_reply_init(reply);
+    assert_int_equal(provider()->read(&response, reply), VQ_OK);
+}
+
+/* An answer with this text, as the verdict's reader sees it. */
+static void check_answer(const char *body, const char *content, const char *finish, bool refusal,
+                         enum vq_outcome outcome)
+{
+    struct vq_reply reply;
+    read_body(body, &reply);
+    if (reply.class != VQ_REPLY_ANSWER) {
+        fail_msg("%s: %s", body, reply.error_message);
+    }
+    struct vq_span got = vq_buf_span(&reply.content);
+    assert_int_equal(got.bytes, strlen(content));
+    assert_true(got.bytes == 0 || memcmp(got.at, content, got.bytes) == 0);
+    assert_string_equal(reply.finish_reason, finish);
+    assert_int_equal(reply.refusal, refusal);
+    assert_int_equal(vq_verdict_ranker(got, vq_span_str(reply.finish_reason), reply.refusal),
+                     outcome);
+    vq_reply_free(&reply);
+}
+
+static void check_bad(const char *body)
+{
+    struct vq_reply reply;
+    read_body(body, &reply);
+    if (reply.class != VQ_REPLY_BAD_RESPONSE) {
+        fail_msg("%s: %s", body, vq_reply_class_name(reply.class));
+    }
+    assert_true(reply.maybe_billed && reply.error_message[0] != '\0');
+    vq_reply_free(&reply);
+}
+
+static void test_url_and_headers(void **state)
+{
+    (void)state;
+    check_url("m", "https://api.example.com/v1/", "https://api.example.com/v1/messages");
+    assert_string_equal(provider()->auth_header, "x-api-key");
+    assert_string_equal(provider()->auth_prefix, "");
+    bool version = false;
+    for (size_t i = 0; i < provider()->headers_count; i++) {
+        version = version || (strcmp(provider()->headers[i].name, "anthropic-version") == 0 &&
+                              strcmp(provider()->headers[i].value, "2023-06-01") == 0);
+    }
+    assert_true(version);
+    assert_null(provider()->embed_url);
+}
+
+static void test_body(void **state)
+{
+    (void)state;
+    check_body(&judge, (struct vq_prompt){vq_span_str("sys"), vq_span_str("row\nvibe"), 4},
+               "{\"model\":\"m 1\",\"max_tokens\":60,\"temperature\":0.7,\"system\":\"sys\","
+               "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+               "\"row\\n\",\"cache_control\":{\"type\":\"ephemeral\"}},{\"type\":\"text\","
+               "\"text\":\"vibe\"}]}]}");
+    struct vq_judge cold = judge;
+    cold.send_temperature = false;
+    static const char whole[] =
+        "{\"model\":\"m 1\",\"max_tokens\":60,\"messages\":[{\"role\":\"user\",\"content\":[{"
+        "\"type\":\"text\",\"text\":\" row \"}]}]}";
+    static const size_t no_split[] = {0, 1, 4, 5, 6}; /* nothing, or only blanks, on one side */
+    for (size_t i = 0; i < VQ_COUNT(no_split); i++) {
+        check_body(&cold, (struct vq_prompt){vq_span_str(" "), vq_span_str(" row "), no_split[i]},
+                   whole);
+    }
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+#define SAYS(text, stop)                                                                           \
+    "{\"type\":\"message\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Model: B\"},{"       \
+    "\"type\":\"text\",\"text\":\"" text "\"}],\"stop_reason\":\"" stop "\"}"
+    check_answer(SAYS("Model: A", "end_turn"), "Model: A", "stop", false, VQ_OUTCOME_FIRST);
+    check_answer(SAYS("Model: A", "stop_sequence"), "Model: A", "stop", false, VQ_OUTCOME_FIRST);
+    check_answer(SAYS("Analysis", "max_tokens"), "Analysis", "length", false, VQ_OUTCOME_TRUNCATED);
+    check_answer(SAYS("Analysis", "model_context_window_exceeded"), "Analysis", "length", false,
+                 VQ_OUTCOME_TRUNCATED);
+    check_answer(SAYS("No.", "refusal"), "No.", "content_filter", true, VQ_OUTCOME_REFUSED);
+    check_answer(SAYS("Model: B", "Pause_Turn"), "Model: B", "pause_turn", false,
+                 VQ_OUTCOME_SECOND);
+    check_answer("{\"content\":[],\"stop_reason\":\"refusal\"}", "", "content_filter", true,
+                 VQ_OUTCOME_REFUSED);
+    check_answer("{\"content\":[{\"type\":\"text\",\"text\":\"Mod\"},{\"type\":\"text\",\"text\":"
+                 "\"el: A\"},7,null],\"stop_reason\":null}",
+                 "Model: A", "", false, VQ_OUTCOME_FIRST);
+#undef SAYS
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    struct vq_reply reply;
+    read_body("{\"model\":\"m-1\",\"content\":[],\"usage\":{\"input_tokens\":5,"
+              "\"cache_read_input_tokens\":100,\"cache_creation_input_tokens\":30,"
+              "\"output_tokens\":7}}",
+              &reply);
+    assert_string_equal(reply.model, "m-1");
+    assert_int_equal(reply.tokens_in, 135);
+    assert_int_equal(reply.tokens_cached, 100);
+    assert_int_equal(reply.tokens_cache_written, 30);
+    assert_int_equal(reply.tokens_out, 7);
+    vq_reply_free(&reply);
+    read_body("{\"content\":[],\"usage\":{\"input_tokens\":5}}", &reply);
+    assert_int_equal(reply.tokens_in, 5);
+    assert_int_equal(reply.tokens_cached, -1);
+    assert_int_equal(reply.tokens_out, -1);
+    vq_reply_free(&reply);
+    read_body("{\"content\":[]}", &reply);
+    assert_int_equal(reply.tokens_in, -1);
+    vq_reply_free(&reply);
+}
+
+static void test_what_is_no_answer(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "", "[]", "7", "{}", "{\"content\":\"Model: A\"}", "{\"choices\":[]}", "<html>"};
+    for (size_t i = 0; i < VQ_COUNT(bodies); i++) {
+        check_bad(bodies[i]);
+    }
+    struct vq_reply reply;
+    read_body("{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"},"
+              "\"request_id\":\"req_9\"}",
+              &reply);
+    assert_int_equal(reply.class, VQ_REPLY_PROVIDER);
+    assert_string_equal(reply.error_message, "busy");
+    assert_string_equal(reply.request_id, "req_9");
+    vq_reply_free(&reply);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url_and_headers),   cmocka_unit_test(test_body),
+        cmocka_unit_test(test_answers),           cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_what_is_no_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

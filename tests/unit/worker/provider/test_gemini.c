@@ -1,0 +1,246 @@
+/* The Gemini dialect: the request to the byte, answers and refusals, usage, waits in error details, what is no answer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "worker/provider/provider.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct vq_provider *provider(void)
+{
+    const struct vq_provider *found = vq_provider_find("gemini");
+    assert_non_null(found);
+    return found;
+}
+
+static const struct vq_judge judge = {.model = "m 1",
+                                      .temperature = 0.7,
+                                      .send_temperature = true,
+                                      .max_tokens = 60,
+                                      .max_tokens_field = "max_tokens",
+                                      .seed = 3};
+
+static void check_url(const char *model, const char *base, const char *expected)
+{
+    struct vq_judge named = judge;
+    named.model = model;
+    struct vq_buf url;
+    vq_buf_init(&url, 2048);
+    vq_buf_puts(&url, "old");
+    assert_int_equal(provider()->url(&named, base, &url), VQ_OK);
+    assert_string_equal(url.at, expected);
+    vq_buf_free(&url);
+}
+
+static void check_body(const struct vq_judge *of, struct vq_prompt prompt, const char *expected)
+{
+    struct vq_buf body;
+    vq_buf_init(&body, 4096);
+    vq_buf_puts(&body, "old");
+    assert_int_equal(provider()->body(of, &prompt, &body), VQ_OK);
+    assert_string_equal(body.at, expected);
+    vq_buf_free(&body);
+    vq_buf_init(&body, 20);
+    assert_int_equal(provider()->body(of, &prompt, &body), VQ_LIMIT);
+    vq_buf_free(&body);
+}
+
+static void read_body(const char *body, struct vq_reply *reply)
+{
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    struct vq_response response = {
+        .status = 200, .headers = &headers, .body = vq_span_str(body), .now_unix_s = 1000};
+    vq_reply_init(reply);
+    assert_int_equal(provider()->read(&response, reply), VQ_OK);
+}
+
+/* An answer with this text, as the verdict's reader sees it. */
+static void check_answer(const char *body, const char *content, const char *finish, bool refusal,
+                         enum vq_outcome outcome)
+{
+    struct vq_reply reply;
+    read_body(body, &reply);
+    if (reply.class != VQ_REPLY_ANSWER) {
+        fail_msg("%s: %s", body, reply.error_message);
+    }
+    struct vq_span got = vq_buf_span(&reply.content);
+    assert_int_equal(got.bytes, strlen(content));
+    assert_true(got.bytes == 0 || memcmp(got.at, content, got.bytes) == 0);
+    assert_string_equal(reply.finish_reason, finish);
+    assert_int_equal(reply.refusal, refusal);
+    assert_int_equal(vq_verdict_ranker(got, vq_span_str(reply.finish_reason), reply.refusal),
+                     outcome);
+    vq_reply_free(&reply);
+}
+
+static void check_bad(const char *body)
+{
+    struct vq_reply reply;
+    read_body(body, &reply);
+    if (reply.class != VQ_REPLY_BAD_RESPONSE) {
+        fail_msg("%s: %s", body, vq_reply_class_name(reply.class));
+    }
+    assert_true(reply.maybe_billed && reply.error_message[0] != '\0');
+    vq_reply_free(&reply);
+}
+
+static void test_url_and_headers(void **state)
+{
+    (void)state;
+    check_url("gemini-x", "https://g.example.com/v1beta/",
+              "https://g.example.com/v1beta/models/gemini-x:generateContent");
+    check_url("a:b", "https://h/v1", "https://h/v1/models/a%3Ab:generateContent");
+    check_url("tunedModels/mine", "https://h/v1", "https://h/v1/tunedModels/mine:generateContent");
+    assert_string_equal(provider()->auth_header, "x-goog-api-key");
+    assert_string_equal(provider()->auth_prefix, "");
+    assert_null(provider()->embed_url);
+}
+
+static void test_body(void **state)
+{
+    (void)state;
+    check_body(&judge, (struct vq_prompt){vq_span_str("sys"), vq_span_str("row\nvibe"), 4},
+               "{\"systemInstruction\":{\"parts\":[{\"text\":\"sys\"}]},\"contents\":[{\"role\":"
+               "\"user\",\"parts\":[{\"text\":\"row\\nvibe\"}]}],\"generationConfig\":{"
+               "\"maxOutputTokens\":60,\"temperature\":0.7,\"seed\":3}}");
+    struct vq_judge plain = judge;
+    plain.send_temperature = false;
+    plain.seed = -1;
+    check_body(&plain, (struct vq_prompt){.user = vq_span_str("u")},
+               "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"u\"}]}],"
+               "\"generationConfig\":{\"maxOutputTokens\":60}}");
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+#define SAYS(text, finish)                                                                         \
+    "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Model: "                                \
+    "B\",\"thought\":true},{\"text\":\"" text                                                      \
+    "\"}],\"role\":\"model\"},\"finishReason\":\"" finish "\"}]}"
+    check_answer(SAYS("Model: A", "STOP"), "Model: A", "stop", false, VQ_OUTCOME_FIRST);
+    check_answer(SAYS("Analysis", "MAX_TOKENS"), "Analysis", "length", false, VQ_OUTCOME_TRUNCATED);
+    check_answer(SAYS("Model: A", "OTHER"), "Model: A", "other", false, VQ_OUTCOME_FIRST);
+#undef SAYS
+    static const char *const refusals[] = {"SAFETY",      "RECITATION",         "LANGUAGE",
+                                           "BLOCKLIST",   "PROHIBITED_CONTENT", "SPII",
+                                           "IMAGE_SAFETY"};
+    for (size_t i = 0; i < VQ_COUNT(refusals); i++) {
+        char body[128];
+        (void)snprintf(body, sizeof(body), "{\"candidates\":[{\"finishReason\":\"%s\"}]}",
+                       refusals[i]);
+        check_answer(body, "", "content_filter", true, VQ_OUTCOME_REFUSED);
+    }
+    check_answer("{\"promptFeedback\":{\"blockReason\":\"OTHER\"}}", "", "content_filter", true,
+                 VQ_OUTCOME_REFUSED);
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    struct vq_reply reply;
+    read_body("{\"modelVersion\":\"g-001\",\"candidates\":[{}],\"usageMetadata\":{"
+              "\"promptTokenCount\":90,\"cachedContentTokenCount\":40,\"candidatesTokenCount\":8,"
+              "\"thoughtsTokenCount\":20,\"totalTokenCount\":118}}",
+              &reply);
+    assert_string_equal(reply.model, "g-001");
+    assert_int_equal(reply.tokens_in, 90);
+    assert_int_equal(reply.tokens_cached, 40);
+    assert_int_equal(reply.tokens_out, 28);
+    assert_int_equal(reply.tokens_reasoning, 20);
+    vq_reply_free(&reply);
+    read_body("{\"candidates\":[{}],\"usageMetadata\":{\"thoughtsTokenCount\":20}}", &reply);
+    assert_int_equal(reply.tokens_out, 20);
+    assert_int_equal(reply.tokens_in, -1);
+    vq_reply_free(&reply);
+}
+
+static void check_wait(const char *header, const char *delay, int64_t wait_ms)
+{
+    char body[256];
+    (void)snprintf(body, sizeof(body),
+                   "{\"error\":{\"code\":429,\"message\":\"m\",\"status\":\"RESOURCE_EXHAUSTED\","
+                   "\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\","
+                   "\"retryDelay\":\"%s\"}]}}",
+                   delay);
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    vq_reply_headers_add(&headers, vq_span_str("retry-after"), vq_span_str(header));
+    struct vq_response response = {.status = 429, .headers = &headers, .body = vq_span_str(body)};
+    struct vq_reply reply;
+    vq_reply_init(&reply);
+    assert_int_equal(provider()->read(&response, &reply), VQ_OK);
+    assert_int_equal(reply.class, VQ_REPLY_RATE);
+    assert_int_equal(reply.retry_after_ms, wait_ms);
+    vq_reply_free(&reply);
+}
+
+static void test_retry_info(void **state)
+{
+    (void)state;
+    check_wait("", "22s", 22000);
+    check_wait("", "0.5s", 500);
+    check_wait("", "36609.7s", VQ_RETRY_AFTER_MS_MAX);
+    check_wait("", "soon", -1);
+    check_wait("3", "22s", 3000);
+}
+
+/* Several limits at once: what is worst decides, wherever it stands; a day's limit does not believe the delay. */
+static void test_several_limits(void **state)
+{
+    (void)state;
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    struct vq_response response = {
+        .status = 429,
+        .headers = &headers,
+        .now_unix_s = 1772359200,
+        .body = vq_span_str(
+            "{\"error\":{\"code\":429,\"message\":\"m\",\"status\":\"RESOURCE_EXHAUSTED\","
+            "\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":"
+            "\"22s\"},{\"@type\":\"type.googleapis.com/google.rpc.QuotaFailure\",\"violations\":[{"
+            "\"quotaId\":\"RequestsPerMinute\",\"quotaValue\":\"15\"},{\"quotaId\":"
+            "\"RequestsPerDay\",\"quotaValue\":1500},{\"quotaValue\":\"0\"},9]}]}}")};
+    struct vq_reply reply;
+    vq_reply_init(&reply);
+    assert_int_equal(provider()->read(&response, &reply), VQ_OK);
+    assert_int_equal(reply.class, VQ_REPLY_QUOTA);
+    assert_string_equal(reply.error_code, "RequestsPerMinute=15 RequestsPerDay=1500");
+    assert_int_equal(reply.park_until_unix_s, 1772359200 + 22 * 3600);
+    assert_int_equal(reply.retry_after_ms, VQ_RETRY_AFTER_MS_MAX);
+    assert_int_equal(vq_reply_end(&reply), VQ_END_RATE);
+    vq_reply_free(&reply);
+}
+
+static void test_what_is_no_answer(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "", "[]", "{}", "{\"candidates\":[]}", "\"\"", "{\"candidates\":{}}", "{\"choices\":[{}]}"};
+    for (size_t i = 0; i < VQ_COUNT(bodies); i++) {
+        check_bad(bodies[i]);
+    }
+    struct vq_reply reply;
+    read_body("[{\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}]",
+              &reply);
+    assert_int_equal(reply.class, VQ_REPLY_PROVIDER);
+    vq_reply_free(&reply);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url_and_headers),   cmocka_unit_test(test_body),
+        cmocka_unit_test(test_answers),           cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_retry_info),        cmocka_unit_test(test_several_limits),
+        cmocka_unit_test(test_what_is_no_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* The Anthropic messages dialect: POST BASE/messages (BASE is https://api.anthropic.com/v1), no streaming, no tools, no seed.
+ *
+ * The system text is a member of its own. Where the front of the user's text is shared with other calls, it is a block of its own
+ * that ends at a cache breakpoint: the next call with the same system text and front reads them from the provider's cache. In the
+ * error table TYPE and MESSAGE are those of the error, CODE is `details.error_code`.
+ * Input tokens are reported in three parts that are added here: read from a cache, written to it, and the rest.
+ * Not its job: what is the same in all dialects (read.c). */
+#include "worker/provider/dialects.h"
+#include "worker/provider/read.h"
+#include "worker/provider/text.h"
+#include "worker/provider/url.h"
+
+#include "common/text/json.h"
+
+#define API_VERSION        "2023-06-01"
+#define TEMPERATURE_DIGITS 9 /* 0.7 is sent as 0.7 */
+
+static const char dialect_name[] = "anthropic";
+
+static enum vq_status anthropic_url(const struct vq_judge *judge, const char *base_url,
+                                    struct vq_buf *url)
+{
+    (void)judge;
+    return vq_url_join(base_url, "/messages", url);
+}
+
+static bool is_blank(struct vq_span text)
+{
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (memchr(" \t\r\n", text.at[i], 4) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_block(struct vq_json *json, struct vq_span text, bool breakpoint)
+{
+    vq_json_object(json);
+    vq_json_key(json, "type");
+    vq_json_str(json, "text");
+    vq_json_key(json, "text");
+    vq_json_span(json, text);
+    if (breakpoint) {
+        vq_json_key(json, "cache_control");
+        vq_json_object(json);
+        vq_json_key(json, "type");
+        vq_json_str(json, "ephemeral");
+        vq_json_object_end(json);
+    }
+    vq_json_object_end(json);
+}
+
+/* Blank blocks are refused by the API: a text is split only where both parts hold something. */
+static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
+{
+    size_t shared = prompt->shared_bytes < prompt->user.bytes ? prompt->shared_bytes : 0;
+    struct vq_span front = vq_span(prompt->user.at, shared);
+    struct vq_span rest =
+        shared == 0 ? prompt->user : vq_span(prompt->user.at + shared, prompt->user.bytes - shared);
+    vq_json_object(json);
+    vq_json_key(json, "role");
+    vq_json_str(json, "user");
+    vq_json_key(json, "content");
+    vq_json_array(json);
+    if (!is_blank(front) && !is_blank(rest)) {
+        put_block(json, front, true);
+        put_block(json, rest, false);
+    } else {
+        put_block(json, prompt->user, false);
+    }
+    vq_json_array_end(json);
+    vq_json_object_end(json);
+}
+
+static enum vq_status anthropic_body(const struct vq_judge *judge, const struct vq_prompt *prompt,
+                                     struct vq_buf *body)
+{
+    struct vq_json json;
+    vq_buf_clear(body);
+    vq_json_init(&json, body, 0);
+    vq_json_object(&json);
+    vq_json_key(&json, "model");
+    vq_json_str(&json, judge->model);
+    vq_json_key(&json, "max_tokens");
+    vq_json_u64(&json, judge->max_tokens);
+    if (judge->send_temperature) {
+        vq_json_key(&json, "temperature");
+        vq_json_real(&json, judge->temperature, TEMPERATURE_DIGITS);
+    }
+    if (!is_blank(prompt->system)) {
+        vq_json_key(&json, "system");
+        vq_json_span(&json, prompt->system);
+    }
+    vq_json_key(&json, "messages");
+    vq_json_array(&json);
+    put_user(&json, prompt);
+    vq_json_array_end(&json);
+    vq_json_object_end(&json);
+    return body->status;
+}
+
+/* {"type":"error","error":{"type","message","details":{"error_code"}},"request_id"} */
+static void take_error(const json_t *object, struct vq_reply *reply)
+{
+    const json_t *error = vq_body_get(object, "error");
+    vq_read_scalar(error, "type", reply->error_type, sizeof(reply->error_type));
+    vq_read_scalar(error, "message", reply->error_message, sizeof(reply->error_message));
+    vq_read_scalar(vq_body_get(error, "details"), "error_code", reply->error_code,
+                   sizeof(reply->error_code));
+    if (json_is_string(error)) {
+        vq_read_scalar(object, "error", reply->error_message, sizeof(reply->error_message));
+    }
+    if (reply->request_id[0] == '\0') {
+        vq_read_scalar(object, "request_id", reply->request_id, sizeof(reply->request_id));
+    }
+}
+
+static int64_t at_least_0(int64_t count)
+{
+    return count > 0 ? count : 0;
+}
+
+static void take_usage(const json_t *root, struct vq_reply *reply)
+{
+    const json_t *usage = vq_body_get(root, "usage");
+    int64_t plain = vq_body_get_count(usage, "input_tokens", -1);
+    reply->tokens_cached = vq_body_get_count(usage, "cache_read_input_tokens", -1);
+    reply->tokens_cache_written = vq_body_get_count(usage, "cache_creation_input_tokens", -1);
+    reply->tokens_out = vq_body_get_count(usage, "output_tokens", -1);
+    if (plain >= 0) {
+        reply->tokens_in =
+            plain + at_least_0(reply->tokens_cached) + at_least_0(reply->tokens_cache_written);
+    }
+}
+
+/* The text blocks, one after the other; thinking and all else is left out. */
+static enum vq_status read_message(const struct vq_reading *reading, const json_t *root,
+                                   struct vq_reply *reply)
+{
+    vq_read_scalar(root, "model", reply->model, sizeof(reply->model));
+    take_usage(root, reply);
+    if (vq_read_has_error(root)) {
+        vq_read_error(reading, root, reply);
+        return VQ_OK;
+    }
+    const json_t *content = vq_body_get(root, "content");
+    if (!json_is_array(content)) {
+        vq_read_bad(reply, "the response has no content: it is not a message");
+        return VQ_OK;
+    }
+    vq_read_finish(dialect_name, vq_body_get_string(root, "stop_reason"), reply);
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *block = json_array_get(content, i);
+        if (vq_span_eq(vq_body_get_string(block, "type"), vq_span_str("text"))) {
+            struct vq_span text = vq_body_get_string(block, "text");
+            vq_buf_append(&reply->content, text.at, text.bytes);
+        }
+    }
+    return vq_read_answer(reply);
+}
+
+static enum vq_status anthropic_read(const struct vq_response *response, struct vq_reply *reply)
+{
+    struct vq_reading reading = {.dialect = dialect_name,
+                                 .response = response,
+                                 .values_max = VQ_BODY_VALUES_MAX,
+                                 .take_error = take_error,
+                                 .success = read_message};
+    return vq_read_response(&reading, reply);
+}
+
+static const struct vq_provider_header fixed_headers[] = {
+    {"Content-Type", "application/json"},
+    {"Accept", "application/json"},
+    {"anthropic-version", API_VERSION},
+};
+
+const struct vq_provider vq_provider_anthropic = {
+    .dialect = dialect_name,
+    .auth_header = "x-api-key",
+    .auth_prefix = "",
+    .headers = fixed_headers,
+    .headers_count = VQ_COUNT(fixed_headers),
+    .call_id_header = "X-Client-Request-Id",
+    .url = anthropic_url,
+    .body = anthropic_body,
+    .read = anthropic_read,
+};

@@ -1,0 +1,190 @@
+/* Dates in the forms that headers have, and when quotas begin anew. The calendar is the Gregorian one, from 1970 on; leap
+ * seconds do not exist. */
+#include "worker/provider/scan.h"
+
+#define DAY_S  INT64_C(86400)
+#define HOUR_S INT64_C(3600)
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static struct vq_span skip(struct vq_span s, size_t n)
+{
+    return vq_span(s.at + n, s.bytes - n);
+}
+
+static int month_of(struct vq_span s)
+{
+    static const char *const names[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                        "jul", "aug", "sep", "oct", "nov", "dec"};
+    for (int i = 0; i < 12; i++) {
+        if (vq_scan_is(s, names[i])) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* "08:49:37" as seconds of the day; -1 otherwise. A leap second counts as the one before. */
+static int64_t read_clock_s(struct vq_span s)
+{
+    if (s.bytes != 8 || s.at[2] != ':' || s.at[5] != ':') {
+        return -1;
+    }
+    int64_t h = vq_scan_number(vq_span(s.at, 2));
+    int64_t m = vq_scan_number(vq_span(s.at + 3, 2));
+    int64_t sec = vq_scan_number(vq_span(s.at + 6, 2));
+    if (h < 0 || h > 23 || m < 0 || m > 59 || sec < 0 || sec > 60) {
+        return -1;
+    }
+    return h * 3600 + m * 60 + (sec == 60 ? 59 : sec);
+}
+
+/* Days from 1970-01-01 in the proleptic Gregorian calendar, for years from 1970: whole years of 365
+ * days that begin in March, so that the leap day is a year's last. */
+static int64_t days_of(int64_t year, int month, int64_t day)
+{
+    int64_t y = month <= 2 ? year - 1 : year;
+    int64_t month_from_march = (month + 9) % 12;
+    int64_t day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    return y * 365 + y / 4 - y / 100 + y / 400 + day_of_year - 719468;
+}
+
+static int64_t days_in_month(int64_t year, int month)
+{
+    return month == 12 ? 31 : days_of(year, month + 1, 1) - days_of(year, month, 1);
+}
+
+int64_t vq_scan_http_date_unix_s(struct vq_span s)
+{
+    int64_t day = -1;
+    int64_t year = -1;
+    int64_t clock_s = -1;
+    int month = 0;
+    while (s.bytes > 0) {
+        size_t n = 0;
+        while (n < s.bytes && s.at[n] != ' ' && s.at[n] != ',' && s.at[n] != '-') {
+            n++;
+        }
+        struct vq_span word = vq_span(s.at, n);
+        s = skip(s, n < s.bytes ? n + 1 : n);
+        if (n == 0) {
+            continue;
+        }
+        int64_t number = n <= 4 ? vq_scan_number(word) : -1;
+        if (number >= 0 && day < 0) {
+            day = number;
+        } else if (number >= 0 && year < 0) {
+            year = n == 2 ? number + (number < 70 ? 2000 : 1900) : number;
+        } else if (month_of(word) > 0 && month == 0) {
+            month = month_of(word);
+        } else if (n == 8 && clock_s < 0 && is_digit(word.at[0])) {
+            clock_s = read_clock_s(word);
+        } else if (is_digit(word.at[0]) || word.at[0] == '+') {
+            return -1;
+        }
+    }
+    if (year < 1970 || month == 0 || clock_s < 0 || day < 1 || day > days_in_month(year, month)) {
+        return -1;
+    }
+    return days_of(year, month, day) * 86400 + clock_s;
+}
+
+/* "+01:00", "-0800", "Z" in seconds east of UTC; false when it is none. */
+static bool read_zone(struct vq_span s, int64_t *ret_east_s)
+{
+    if (vq_scan_is(s, "z")) {
+        *ret_east_s = 0;
+        return true;
+    }
+    if (s.bytes != 6 || (s.at[0] != '+' && s.at[0] != '-') || s.at[3] != ':') {
+        return false;
+    }
+    int64_t h = vq_scan_number(vq_span(s.at + 1, 2));
+    int64_t m = vq_scan_number(vq_span(s.at + 4, 2));
+    if (h < 0 || h > 23 || m < 0 || m > 59) {
+        return false;
+    }
+    *ret_east_s = (h * HOUR_S + m * 60) * (s.at[0] == '-' ? -1 : 1);
+    return true;
+}
+
+int64_t vq_scan_rfc3339_unix_s(struct vq_span text)
+{
+    if (text.bytes < sizeof("2026-03-01T08:49:37Z") - 1 || text.at[4] != '-' || text.at[7] != '-' ||
+        (text.at[10] != 'T' && text.at[10] != 't' && text.at[10] != ' ')) {
+        return -1;
+    }
+    int64_t year = vq_scan_number(vq_span(text.at, 4));
+    int64_t month = vq_scan_number(vq_span(text.at + 5, 2));
+    int64_t day = vq_scan_number(vq_span(text.at + 8, 2));
+    int64_t clock_s = read_clock_s(vq_span(text.at + 11, 8));
+    struct vq_span rest = skip(text, 19);
+    if (rest.at[0] == '.') {
+        rest = skip(rest, 1);
+        while (rest.bytes > 0 && is_digit(rest.at[0])) {
+            rest = skip(rest, 1);
+        }
+    }
+    int64_t east_s = 0;
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || clock_s < 0 ||
+        day > days_in_month(year, (int)month) || !read_zone(rest, &east_s)) {
+        return -1;
+    }
+    int64_t at_s = days_of(year, (int)month, day) * DAY_S + clock_s - east_s;
+    return at_s < 0 ? -1 : at_s;
+}
+
+/* Year and month of a day since 1970. */
+static void month_of_day(int64_t days, int64_t *ret_year, int *ret_month)
+{
+    int64_t year = 1970 + days / 366; /* never too late */
+    while (days_of(year + 1, 1, 1) <= days) {
+        year++;
+    }
+    int month = 1;
+    while (month < 12 && days_of(year, month + 1, 1) <= days) {
+        month++;
+    }
+    *ret_year = year;
+    *ret_month = month;
+}
+
+int64_t vq_date_next_month(int64_t now_unix_s)
+{
+    int64_t year = 0;
+    int month = 0;
+    month_of_day((now_unix_s < 0 ? 0 : now_unix_s) / DAY_S, &year, &month);
+    return (month == 12 ? days_of(year + 1, 1, 1) : days_of(year, month + 1, 1)) * DAY_S;
+}
+
+/* The day of the n-th Sunday of a month. 1970-01-01 was a Thursday. */
+static int64_t nth_sunday(int64_t year, int month, int64_t n)
+{
+    int64_t first = days_of(year, month, 1);
+    return first + (10 - first % 7) % 7 + 7 * (n - 1);
+}
+
+/* Hours that Pacific time is behind UTC at the midnight that begins the local day `day`. */
+static int64_t hours_behind(int64_t day)
+{
+    int64_t year = 0;
+    int month = 0;
+    month_of_day(day, &year, &month);
+    return day > nth_sunday(year, 3, 2) && day <= nth_sunday(year, 11, 1) ? 7 : 8;
+}
+
+int64_t vq_date_pacific_midnight(int64_t now_unix_s)
+{
+    int64_t now_s = now_unix_s < DAY_S ? DAY_S : now_unix_s;
+    int64_t day =
+        (now_s - 8 * HOUR_S) / DAY_S; /* the local one, or in summer's last hour the one before */
+    int64_t midnight_s = 0;
+    do {
+        day++;
+        midnight_s = day * DAY_S + hours_behind(day) * HOUR_S;
+    } while (midnight_s <= now_s);
+    return midnight_s;
+}

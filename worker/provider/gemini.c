@@ -1,0 +1,227 @@
+/* The Gemini dialect: POST BASE/models/MODEL:generateContent (BASE is https://generativelanguage.googleapis.com/v1beta), no
+ * streaming, no tools.
+ *
+ * A prompt that is blocked is an answer that refuses: it was read, and would be blocked again. In the error table TYPE is the
+ * error's `status` ("RESOURCE_EXHAUSTED"); CODE is, of its `details`, the limits that were hit as QUOTA_ID=VALUE with spaces
+ * between, or else the reason that is given, or else the numeric code. A RetryInfo says how long to wait where no header does.
+ * Thoughts are not part of the answer, but of what is paid for.
+ * Not its job: what is the same in all dialects (read.c). */
+#include "worker/provider/dialects.h"
+#include "worker/provider/openai.h"
+#include "worker/provider/scan.h"
+#include "worker/provider/text.h"
+#include "worker/provider/url.h"
+
+#include "common/text/json.h"
+
+#define TEMPERATURE_DIGITS 9 /* 0.7 is sent as 0.7 */
+#define PATH_BYTES_MAX     1024
+
+static const char dialect_name[] = "gemini";
+
+/* A model with a slash is taken as it is: "tunedModels/mine". */
+static enum vq_status gemini_url(const struct vq_judge *judge, const char *base_url,
+                                 struct vq_buf *url)
+{
+    struct vq_buf path;
+    vq_buf_init(&path, PATH_BYTES_MAX);
+    const char *name = strchr(judge->model, '/');
+    if (name == NULL) {
+        vq_buf_puts(&path, "/models/");
+        name = judge->model;
+    } else {
+        name++;
+        vq_buf_putc(&path, '/');
+        vq_buf_append(&path, judge->model, (size_t)(name - judge->model));
+    }
+    vq_url_segment(&path, name);
+    vq_buf_puts(&path, ":generateContent");
+    enum vq_status status = path.status;
+    if (status == VQ_OK) {
+        status = vq_url_join(base_url, path.at, url);
+    }
+    vq_buf_free(&path);
+    return status;
+}
+
+static void put_parts(struct vq_json *json, struct vq_span text)
+{
+    vq_json_key(json, "parts");
+    vq_json_array(json);
+    vq_json_object(json);
+    vq_json_key(json, "text");
+    vq_json_span(json, text);
+    vq_json_object_end(json);
+    vq_json_array_end(json);
+}
+
+static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_prompt *prompt,
+                                  struct vq_buf *body)
+{
+    struct vq_json json;
+    vq_buf_clear(body);
+    vq_json_init(&json, body, 0);
+    vq_json_object(&json);
+    if (prompt->system.bytes > 0) {
+        vq_json_key(&json, "systemInstruction");
+        vq_json_object(&json);
+        put_parts(&json, prompt->system);
+        vq_json_object_end(&json);
+    }
+    vq_json_key(&json, "contents");
+    vq_json_array(&json);
+    vq_json_object(&json);
+    vq_json_key(&json, "role");
+    vq_json_str(&json, "user");
+    put_parts(&json, prompt->user);
+    vq_json_object_end(&json);
+    vq_json_array_end(&json);
+    vq_json_key(&json, "generationConfig");
+    vq_json_object(&json);
+    vq_json_key(&json, "maxOutputTokens");
+    vq_json_u64(&json, judge->max_tokens);
+    if (judge->send_temperature) {
+        vq_json_key(&json, "temperature");
+        vq_json_real(&json, judge->temperature, TEMPERATURE_DIGITS);
+    }
+    if (judge->seed >= 0) {
+        vq_json_key(&json, "seed");
+        vq_json_i64(&json, judge->seed);
+    }
+    vq_json_object_end(&json);
+    vq_json_object_end(&json);
+    return body->status;
+}
+
+/* ---- errors ---- */
+
+/* Whether a detail is of this kind: its "@type" ends in ".NAME". */
+static bool is_a(const json_t *detail, const char *name)
+{
+    struct vq_span type = vq_body_get_string(detail, "@type");
+    size_t n = strlen(name);
+    return type.bytes > n && type.at[type.bytes - n - 1] == '.' &&
+           memcmp(type.at + type.bytes - n, name, n) == 0;
+}
+
+/* "QUOTA_ID=VALUE QUOTA_ID=VALUE" */
+static void take_violations(const json_t *detail, struct vq_buf *codes)
+{
+    const json_t *violations = vq_body_get(detail, "violations");
+    for (size_t i = 0; i < json_array_size(violations); i++) {
+        const json_t *violation = json_array_get(violations, i);
+        struct vq_span id = vq_body_get_string(violation, "quotaId");
+        char value[32] = "";
+        vq_read_scalar(violation, "quotaValue", value, sizeof(value));
+        if (id.bytes > 0) {
+            vq_buf_puts(codes, codes->bytes == 0 ? "" : " ");
+            vq_buf_append(codes, id.at, id.bytes);
+            vq_buf_puts(codes, value[0] == '\0' ? "" : "=");
+            vq_buf_puts(codes, value);
+        }
+    }
+}
+
+static void take_details(const json_t *details, struct vq_reply *reply)
+{
+    struct vq_buf codes;
+    vq_buf_init(&codes, sizeof(reply->error_code));
+    for (size_t i = 0; i < json_array_size(details); i++) {
+        const json_t *detail = json_array_get(details, i);
+        if (is_a(detail, "QuotaFailure")) {
+            take_violations(detail, &codes);
+        } else if (is_a(detail, "ErrorInfo")) {
+            vq_read_scalar(detail, "reason", reply->error_code, sizeof(reply->error_code));
+        } else if (is_a(detail, "RetryInfo") && reply->retry_after_ms < 0) {
+            int64_t wait_ms = vq_scan_duration_ms(vq_body_get_string(detail, "retryDelay"));
+            reply->retry_after_ms =
+                wait_ms > VQ_RETRY_AFTER_MS_MAX ? VQ_RETRY_AFTER_MS_MAX : wait_ms;
+        }
+    }
+    if (codes.bytes > 0) { /* as many as fit; without memory none, and the message decides */
+        vq_text_line(reply->error_code, sizeof(reply->error_code), vq_buf_span(&codes));
+    }
+    vq_buf_free(&codes);
+}
+
+/* {"error":{"code","message","status","details":[{"@type",...}]}} */
+static void take_error(const json_t *object, struct vq_reply *reply)
+{
+    const json_t *error = vq_body_get(object, "error");
+    vq_read_scalar(error, "code", reply->error_code, sizeof(reply->error_code));
+    vq_read_scalar(error, "status", reply->error_type, sizeof(reply->error_type));
+    vq_read_scalar(error, "message", reply->error_message, sizeof(reply->error_message));
+    take_details(vq_body_get(error, "details"), reply);
+}
+
+/* ---- answers ---- */
+
+static void take_usage(const json_t *root, struct vq_reply *reply)
+{
+    const json_t *usage = vq_body_get(root, "usageMetadata");
+    reply->tokens_in = vq_body_get_count(usage, "promptTokenCount", -1);
+    reply->tokens_cached = vq_body_get_count(usage, "cachedContentTokenCount", -1);
+    reply->tokens_reasoning = vq_body_get_count(usage, "thoughtsTokenCount", -1);
+    reply->tokens_out = vq_body_get_count(usage, "candidatesTokenCount", -1);
+    if (reply->tokens_reasoning >= 0) {
+        reply->tokens_out =
+            (reply->tokens_out > 0 ? reply->tokens_out : 0) + reply->tokens_reasoning;
+    }
+}
+
+static void take_parts(const json_t *candidate, struct vq_reply *reply)
+{
+    const json_t *parts = vq_body_get(vq_body_get(candidate, "content"), "parts");
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const json_t *part = json_array_get(parts, i);
+        struct vq_span text = vq_body_get_string(part, "text");
+        if (!json_is_true(vq_body_get(part, "thought"))) {
+            vq_buf_append(&reply->content, text.at, text.bytes);
+        }
+    }
+}
+
+static enum vq_status read_candidate(const struct vq_reading *reading, const json_t *root,
+                                     struct vq_reply *reply)
+{
+    vq_read_scalar(root, "modelVersion", reply->model, sizeof(reply->model));
+    take_usage(root, reply);
+    if (vq_read_has_error(root)) {
+        vq_read_error(reading, root, reply);
+        return VQ_OK;
+    }
+    struct vq_span blocked = vq_body_get_string(vq_body_get(root, "promptFeedback"), "blockReason");
+    const json_t *candidate = json_array_get(vq_body_get(root, "candidates"), 0);
+    if (blocked.bytes > 0) {
+        vq_read_finish(dialect_name, vq_span_str("SAFETY"), reply);
+    } else if (json_is_object(candidate)) {
+        vq_read_finish(dialect_name, vq_body_get_string(candidate, "finishReason"), reply);
+        take_parts(candidate, reply);
+    } else {
+        vq_read_bad(reply, "the response has no candidate: it is not generated content");
+        return VQ_OK;
+    }
+    return vq_read_answer(reply);
+}
+
+static enum vq_status gemini_read(const struct vq_response *response, struct vq_reply *reply)
+{
+    struct vq_reading reading = {.dialect = dialect_name,
+                                 .response = response,
+                                 .values_max = VQ_BODY_VALUES_MAX,
+                                 .take_error = take_error,
+                                 .success = read_candidate};
+    return vq_read_response(&reading, reply);
+}
+
+const struct vq_provider vq_provider_gemini = {
+    .dialect = dialect_name,
+    .auth_header = "x-goog-api-key",
+    .auth_prefix = "",
+    .headers = vq_json_headers,
+    .headers_count = VQ_JSON_HEADERS,
+    .call_id_header = "X-Client-Request-Id",
+    .url = gemini_url,
+    .body = gemini_body,
+    .read = gemini_read,
+};

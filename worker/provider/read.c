@@ -1,0 +1,191 @@
+/* Reading a response, as far as it is the same everywhere: headers, the body within bounds, an error object or status by the
+ * table, and what is no response at all. A dialect says where its errors and its answers stand.
+ * Not its job: the shapes of one provider. */
+#include "worker/provider/read.h"
+#include "worker/provider/errors.h"
+#include "worker/provider/scan.h"
+#include "worker/provider/text.h"
+
+#include "common/text/utf8.h"
+
+#include <stdio.h>
+
+#define SHOWN_BYTES_MAX     120 /* of a body that is no JSON */
+#define TEN_MINUTES_MS      INT64_C(600000)
+#define STATUS_SERVER_ERROR 500
+
+void vq_read_scalar(const json_t *object, const char *key, char *ret_line, size_t cap)
+{
+    const json_t *value = vq_body_get(object, key);
+    if (json_is_string(value)) {
+        vq_text_line(ret_line, cap, vq_body_get_string(object, key));
+    } else if (json_is_number(value)) {
+        (void)snprintf(ret_line, cap, "%.0f", json_number_value(value));
+    }
+}
+
+bool vq_read_has_error(const json_t *object)
+{
+    const json_t *error = vq_body_get(object, "error");
+    return json_is_object(error) || vq_body_get_string(object, "error").bytes > 0;
+}
+
+void vq_read_bad(struct vq_reply *reply, const char *what)
+{
+    vq_buf_clear(&reply->content);
+    reply->class = VQ_REPLY_BAD_RESPONSE;
+    reply->maybe_billed = true;
+    (void)snprintf(reply->error_message, sizeof(reply->error_message), "%s", what);
+}
+
+enum vq_status vq_read_answer(struct vq_reply *reply)
+{
+    if (reply->content.status == VQ_LIMIT) {
+        vq_read_bad(reply, "the answer is over the size limit");
+        return VQ_OK;
+    }
+    if (reply->content.status == VQ_OK) {
+        reply->class = VQ_REPLY_ANSWER;
+    }
+    return reply->content.status;
+}
+
+static const struct {
+    const char *dialect, *said, *means;
+    bool refusal;
+} finish_reasons[] = {
+#define VQ_FINISH_REASON(dialect, said, means, refusal) {dialect, said, means, refusal},
+#include "worker/provider/finish_reasons.def"
+#undef VQ_FINISH_REASON
+};
+
+void vq_read_finish(const char *dialect, struct vq_span said, struct vq_reply *reply)
+{
+    for (size_t i = 0; i < VQ_COUNT(finish_reasons); i++) {
+        if (strcmp(finish_reasons[i].dialect, dialect) == 0 &&
+            vq_scan_is(said, finish_reasons[i].said)) {
+            (void)snprintf(reply->finish_reason, sizeof(reply->finish_reason), "%s",
+                           finish_reasons[i].means);
+            reply->refusal = reply->refusal || finish_reasons[i].refusal;
+            return;
+        }
+    }
+    vq_text_line(reply->finish_reason, sizeof(reply->finish_reason), said);
+    for (char *c = reply->finish_reason; *c != '\0'; c++) {
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c | 0x20) : *c;
+    }
+}
+
+/* ---- errors ---- */
+
+/* The server's own clock where it tells, so that a wrong one here does no harm. */
+static int64_t now_of(const struct vq_response *response)
+{
+    int64_t date = response->headers->date_unix_s;
+    int64_t now = date >= 0 ? date : response->now_unix_s;
+    return now > 0 ? now : 0;
+}
+
+/* How long the row says to wait. A day or a month is waited for in steps of at most an hour. */
+static void wait_by_row(const struct vq_error_rule *rule, int64_t now_unix_s,
+                        struct vq_reply *reply)
+{
+    switch (rule->wait) {
+    case VQ_ERROR_WAIT_SAID: return;
+    case VQ_ERROR_WAIT_TEN_MINUTES:
+        reply->retry_after_ms =
+            reply->retry_after_ms > TEN_MINUTES_MS ? reply->retry_after_ms : TEN_MINUTES_MS;
+        return;
+    case VQ_ERROR_WAIT_DAY: reply->park_until_unix_s = vq_date_pacific_midnight(now_unix_s); break;
+    case VQ_ERROR_WAIT_MONTH: reply->park_until_unix_s = vq_date_next_month(now_unix_s); break;
+    }
+    int64_t left_s = reply->park_until_unix_s - now_unix_s;
+    int64_t most_s = VQ_RETRY_AFTER_MS_MAX / 1000;
+    reply->retry_after_ms = (left_s < most_s ? left_s : most_s) * 1000;
+}
+
+static void decide(const struct vq_reading *reading, int status, struct vq_reply *reply)
+{
+    const struct vq_error_rule *rule = vq_error_decide(reading->dialect, status, reply->error_code,
+                                                       reply->error_type, reply->error_message);
+    reply->class = rule->class;
+    wait_by_row(rule, now_of(reading->response), reply);
+    if (reply->error_message[0] == '\0') {
+        (void)snprintf(reply->error_message, sizeof(reply->error_message),
+                       "HTTP status %d without a message", reply->status);
+    }
+}
+
+static int status_of_error(const struct vq_reply *reply)
+{
+    int code = 0;
+    int end = 0;
+    bool numeric =
+        sscanf(reply->error_code, "%3d%n", &code, &end) == 1 && reply->error_code[end] == '\0';
+    return numeric && code >= 400 && code <= 599 ? code : STATUS_SERVER_ERROR;
+}
+
+void vq_read_error(const struct vq_reading *reading, const json_t *object, struct vq_reply *reply)
+{
+    reading->take_error(object, reply);
+    decide(reading, status_of_error(reply), reply);
+}
+
+/* ---- the response ---- */
+
+static struct vq_ratelimit limit_from_now(struct vq_ratelimit limit, int64_t now_unix_s)
+{
+    if (limit.reset_unix_s >= 0) {
+        int64_t left_s = limit.reset_unix_s - now_unix_s;
+        limit.reset_ms = left_s > 0 ? left_s * 1000 : 0;
+    }
+    return limit;
+}
+
+static void take_headers(const struct vq_response *response, struct vq_reply *reply)
+{
+    const struct vq_reply_headers *headers = response->headers;
+    int64_t now = now_of(response);
+    reply->status = response->status;
+    reply->retry_after_ms = vq_retry_after_ms(headers, response->now_unix_s);
+    reply->requests = limit_from_now(headers->requests, now);
+    reply->tokens = limit_from_now(headers->tokens, now);
+    reply->input_tokens = limit_from_now(headers->input_tokens, now);
+    reply->output_tokens = limit_from_now(headers->output_tokens, now);
+    memcpy(reply->request_id, headers->request_id, sizeof(reply->request_id));
+}
+
+enum vq_status vq_read_response(const struct vq_reading *reading, struct vq_reply *reply)
+{
+    const struct vq_response *response = reading->response;
+    vq_reply_free(reply);
+    take_headers(response, reply);
+    bool success = response->status >= 200 && response->status <= 299;
+    json_t *root = NULL;
+    enum vq_status status = vq_body_load(response->body, reading->values_max, &root);
+    if (status == VQ_NOMEM) {
+        return status;
+    }
+    const json_t *object = json_is_array(root) ? json_array_get(root, 0) : root;
+    if (success && status == VQ_LIMIT) {
+        vq_read_bad(reply, "the response's JSON is over the limits of depth or size");
+    } else if (success && !json_is_object(object)) {
+        char what[160];
+        (void)snprintf(what, sizeof(what),
+                       "the response is not a JSON object; is this the address of a server that "
+                       "speaks the dialect \"%s\"?",
+                       reading->dialect);
+        vq_read_bad(reply, what);
+    } else if (success) {
+        status = reading->success(reading, object, reply);
+    } else {
+        reading->take_error(object, reply);
+        if (root == NULL) {
+            struct vq_span front = vq_utf8_cut(response->body, SHOWN_BYTES_MAX);
+            vq_text_line(reply->error_message, sizeof(reply->error_message), front);
+        }
+        decide(reading, response->status, reply);
+    }
+    json_decref(root);
+    return status == VQ_NOMEM ? VQ_NOMEM : VQ_OK;
+}

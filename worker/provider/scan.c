@@ -1,0 +1,90 @@
+/* Numbers and durations, with or without fractions. Nothing overflows: what is too large is the largest that is kept.
+ * Not its job: dates (dates.c), what a header means. */
+#include "worker/provider/scan.h"
+
+#include <strings.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static struct vq_span skip(struct vq_span s, size_t n)
+{
+    return vq_span(s.at + n, s.bytes - n);
+}
+
+static int64_t clamp(int64_t value)
+{
+    return value > VQ_SCAN_NUMBER_MAX ? VQ_SCAN_NUMBER_MAX : value;
+}
+
+bool vq_scan_is(struct vq_span text, const char *word)
+{
+    return text.bytes == strlen(word) &&
+           (text.bytes == 0 || strncasecmp(text.at, word, text.bytes) == 0);
+}
+
+int64_t vq_scan_thousandths(struct vq_span *s)
+{
+    if (s->bytes == 0 || !is_digit(s->at[0])) {
+        return -1;
+    }
+    int64_t value = 0;
+    while (s->bytes > 0 && is_digit(s->at[0])) {
+        value = clamp(value * 10 + (s->at[0] - '0'));
+        *s = skip(*s, 1);
+    }
+    value = clamp(value * 1000);
+    if (s->bytes > 0 && s->at[0] == '.') {
+        *s = skip(*s, 1);
+        for (int64_t unit = 100; s->bytes > 0 && is_digit(s->at[0]); unit /= 10) {
+            value = clamp(value + unit * (s->at[0] - '0'));
+            *s = skip(*s, 1);
+        }
+    }
+    return value;
+}
+
+int64_t vq_scan_number(struct vq_span s)
+{
+    int64_t value = vq_scan_thousandths(&s);
+    return value < 0 || s.bytes > 0 ? -1 : value / 1000;
+}
+
+int64_t vq_scan_duration_ms(struct vq_span s)
+{
+    static const struct {
+        const char *name;
+        int64_t ms;
+    } units[] = {{"ms", 1}, {"us", 0}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    int64_t total_ms = 0;
+    bool any = false;
+    while (s.bytes > 0) {
+        int64_t thousandths = vq_scan_thousandths(&s);
+        if (thousandths < 0) {
+            return -1;
+        }
+        if (s.bytes == 0) {
+            return any ? -1 : thousandths;
+        }
+        size_t i = 0;
+        for (; i < VQ_COUNT(units); i++) {
+            size_t n = strlen(units[i].name);
+            if (s.bytes >= n && memcmp(s.at, units[i].name, n) == 0 &&
+                (s.bytes == n || is_digit(s.at[n]))) {
+                s = skip(s, n);
+                break;
+            }
+        }
+        if (i == VQ_COUNT(units)) {
+            return -1;
+        }
+        int64_t capped = thousandths / 1000 > VQ_SCAN_NUMBER_MAX / 86400000
+                             ? VQ_SCAN_NUMBER_MAX / 86400000 * 1000
+                             : thousandths;
+        total_ms = clamp(total_ms + capped * units[i].ms / 1000);
+        any = true;
+    }
+    return any ? total_ms : -1;
+}

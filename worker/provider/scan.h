@@ -1,0 +1,28 @@
+/* Private to this folder: numbers, durations and dates as providers write them. What cannot be read is -1. No clock. */
+#ifndef VQ_WORKER_PROVIDER_SCAN_H
+#define VQ_WORKER_PROVIDER_SCAN_H
+
+#include "common/base/buf.h"
+
+#define VQ_SCAN_NUMBER_MAX                                                                         \
+    INT64_C(1000000000000000) /* larger numbers are this: no arithmetic with a few overflows */
+
+bool vq_scan_is(struct vq_span text, const char *word); /* in any case of letters */
+/* Digits with or without a fraction at the front of *text, which is moved behind them, in thousandths. */
+int64_t vq_scan_thousandths(struct vq_span *text);
+int64_t vq_scan_number(struct vq_span text); /* a whole number that fills the text */
+/* "12ms", "1.5s", "6m0s", "1h2m", "1d", or a plain number of seconds. */
+int64_t vq_scan_duration_ms(struct vq_span text);
+
+/* A date in any of the three forms of HTTP (RFC 9110, 5.6.7), in seconds since 1970. */
+int64_t vq_scan_http_date_unix_s(struct vq_span text);
+/* "2026-03-01T08:49:37Z", with or without a fraction (cut off), with "+01:00" instead of Z (RFC 3339). */
+int64_t vq_scan_rfc3339_unix_s(struct vq_span text);
+
+/* The next 00:00 of US Pacific time after `now_unix_s`: UTC-8, and UTC-7 from the second Sunday of March to the first of
+ * November, both at 2 in the morning, as the law has been since 2007. */
+int64_t vq_date_pacific_midnight(int64_t now_unix_s);
+/* The next first of a month, 00:00 UTC. */
+int64_t vq_date_next_month(int64_t now_unix_s);
+
+#endif

@@ -1,0 +1,39 @@
+/* URLs of calls. The base is taken as it is; only what is put in is escaped. Not its job: which hosts are safe. */
+#include "worker/provider/url.h"
+
+struct vq_span vq_url_base(const char *base_url)
+{
+    size_t bytes = strcspn(base_url, "?#");
+    while (bytes > 0 && base_url[bytes - 1] == '/') {
+        bytes--;
+    }
+    return vq_span(base_url, bytes);
+}
+
+enum vq_status vq_url_join(const char *base_url, const char *path, struct vq_buf *url)
+{
+    struct vq_span base = vq_url_base(base_url);
+    const char *query = base_url + strcspn(base_url, "?#");
+    vq_buf_clear(url);
+    vq_buf_append(url, base.at, base.bytes);
+    vq_buf_puts(url, path);
+    vq_buf_append(url, query, strcspn(query, "#"));
+    return url->status;
+}
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("-._~", c) != NULL);
+}
+
+void vq_url_segment(struct vq_buf *path, const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++) {
+        if (is_plain(*c)) {
+            vq_buf_putc(path, *c);
+        } else {
+            vq_buf_printf(path, "%%%02X", (unsigned)(unsigned char)*c);
+        }
+    }
+}
