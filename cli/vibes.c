@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
 #include "common/text/file.h"
+#include "common/text/utf8.h"
 #include "coordinator/shell/job.h"
 
 #include <errno.h>
@@ -203,6 +204,17 @@ static size_t distinct(struct vq_axes *axes)
     return n;
 }
 
+/* Somebody else's text: no control character of it reaches the terminal. */
+static void begins_with(const char *answer, char ret_text[ANSWER_SHOWN + 1])
+{
+    struct vq_span cut = vq_utf8_cut(vq_span_str(answer), ANSWER_SHOWN);
+    for (size_t i = 0; i < cut.bytes; i++) {
+        bool control = (unsigned char)cut.at[i] < 0x20 || cut.at[i] == 0x7F;
+        ret_text[i] = control ? ' ' : cut.at[i];
+    }
+    ret_text[cut.bytes] = '\0';
+}
+
 /* VQ_UNAVAILABLE: there is no answer that holds a vibe. */
 static enum vq_status read_answer(const struct vibes_words *w, const char *model, uint32_t count,
                                   const struct vq_once *once, struct vq_error *err)
@@ -220,10 +232,11 @@ static enum vq_status read_answer(const struct vibes_words *w, const char *model
     size_t n = distinct(&axes);
     n = n < count ? n : count;
     if (n == 0) {
+        char begin[ANSWER_SHOWN + 1];
+        begins_with(answer, begin);
         vq_axes_free(&axes);
         return vq_fail(err, VQ_UNAVAILABLE,
-                       "no vibe can be read in the answer of %s, which begins: %.*s", model,
-                       ANSWER_SHOWN, answer);
+                       "no vibe can be read in the answer of %s, which begins: %s", model, begin);
     }
     if (n < count) {
         fprintf(stderr, "vibeq: %u vibes were asked for, %zu different ones came%s\n", count, n,
