@@ -8,16 +8,27 @@
 
 #include <stdio.h>
 
+#define HELLOS_A_TERM 4
+
 int64_t vq_work_stamp(struct vq_work *w)
 {
     w->stamp_ns = w->now_ns > w->stamp_ns ? w->now_ns : w->stamp_ns + 1;
     return w->stamp_ns;
 }
 
+/* A coordinator that was started again leases nothing for one term; within it, it must hear what is held here (rule 4). */
+static uint64_t hello_ms_max(const struct vq_work *w)
+{
+    uint64_t part_ms = (uint64_t)(w->term_ns / VQ_WORK_MS(HELLOS_A_TERM));
+    bool known = w->term_ns > 0 && part_ms < VQ_WORK_HELLO_MS_MAX;
+    return !known ? VQ_WORK_HELLO_MS_MAX : part_ms < 1 ? 1 : part_ms;
+}
+
 static void say_hello(struct vq_work *w, bool reconnect)
 {
     uint64_t wait_ms = (uint64_t)VQ_WORK_HELLO_MS << (w->hellos > 8 ? 8 : w->hellos);
-    wait_ms = wait_ms > VQ_WORK_HELLO_MS_MAX ? VQ_WORK_HELLO_MS_MAX : wait_ms;
+    uint64_t max_ms = hello_ms_max(w);
+    wait_ms = wait_ms > max_ms ? max_ms : wait_ms;
     wait_ms = wait_ms - wait_ms / 4 +
               vq_rng_below(&w->rng, wait_ms / 2 + 1); /* not all workers at once */
     w->hellos++;
