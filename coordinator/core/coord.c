@@ -234,6 +234,9 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
     if (c->wait_until_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->wait_until_ns);
     }
+    if (c->unheard_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->unheard_until_ns);
+    }
     if (c->stopping && c->stop_deadline_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->stop_deadline_ns);
     }
@@ -245,10 +248,21 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
 
 /* ---- the turn ---- */
 
+/* Workers that came back while nobody could answer them: their lists are on the way. */
+static bool lists_to_come(const struct vq_coord *c)
+{
+    for (size_t i = 0; c->now_ns < c->unheard_until_ns && i < c->sessions_count; i++) {
+        if (!c->sessions[i]->held && !c->sessions[i]->deaf) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool vq_coord_may_lease(const struct vq_coord *c)
 {
     return !c->done && !c->stopping && !c->paused && c->now_ns >= c->wait_until_ns &&
-           !vq_coord_gather_busy(c);
+           !vq_coord_gather_busy(c) && !lists_to_come(c);
 }
 
 static enum vq_status say_end(struct vq_coord *c, enum vq_bye_code code, const char *text)

@@ -268,6 +268,8 @@ struct vq_coord {
 
     int64_t wait_until_ns; /* rule 4 */
     int64_t
+        unheard_until_ns; /* of sessions that were handed over, what they hold is heard first (hand_over) */
+    int64_t
         later_until_ns; /* a worker listed calls of a later stage: that one waits so long (hand_over) */
     bool stopping;      /* drain or stop */
     bool stop_now;

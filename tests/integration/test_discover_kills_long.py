@@ -35,7 +35,7 @@ class Everybody(Disturbed):
         self.check(n * CONCURRENCY * JUDGES)
 
     def test_redis_is_killed_in_the_middle_of_every_stage(self):
-        self.everywhere(self.middle, lambda child: self.redis(), False)
+        self.everywhere(self.middle, lambda child: self.redis(), False, every=2)
         self.check(0)
         self.assertEqual(self.accounting("r")["unknown"], 0)
 
