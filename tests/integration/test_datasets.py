@@ -76,7 +76,7 @@ class Datasets(Case):
 
     def test_the_paper_drops_ties(self):
         said = self.load("cnndm_test_with_pref.csv", ("command_xlarge_beta", "TNLGv2"), "data.ties=drop_all", "data.near_duplicate=0")
-        self.assertIn("346 samples", said)
+        self.assertIn("346 rows", said)
 
     def test_init_guesses_every_file(self):
         for name, models in (("friendly_and_cold_sample.csv", ["friendly", "cold"]),
