@@ -13,6 +13,8 @@ struct vq_grid {
 };
 
 #define VQ_TASK_NONE UINT64_MAX /* none of this stage */
+/* Of a stage of this number that had another grid: an earlier start came there by other answers */
+#define VQ_STAGE_ELSEWHERE UINT32_MAX
 
 struct vq_cell {
     uint32_t sample;

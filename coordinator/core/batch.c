@@ -98,6 +98,9 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
     VQ_TRY(vq_grow((void **)&g->workers, &g->workers_cap, need, sizeof(*g->workers),
                    c->params.commit_results_max));
     struct vq_result copy = *result;
+    if (copy.stage == c->params.stage && !vq_coord_result_here(c, result)) {
+        copy.stage = VQ_STAGE_ELSEWHERE;
+    }
     VQ_TRY(span_copy(g, &copy.answer));
     VQ_TRY(span_copy(g, &copy.finish_reason));
     VQ_TRY(span_copy(g, &copy.model));
@@ -215,7 +218,7 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
             VQ_TRY(vq_coord_gather_name(c, worker, &name));
         }
         VQ_TRY(vq_coord_gather_result(c, r, name));
-        struct vq_coord_shard *shard = r->stage == c->params.stage
+        struct vq_coord_shard *shard = vq_coord_result_here(c, r)
                                            ? vq_coord_shard_find(c, vq_coord_shard_of(c, r->task))
                                            : NULL;
         if (!vq_coord_lease_current(shard, r->fence)) {

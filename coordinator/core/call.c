@@ -130,7 +130,7 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
                                      const struct vq_result *result, bool *ret_new)
 {
     struct vq_coord_call *call = vq_coord_call_find(c, &result->call);
-    uint64_t task = result->stage == c->params.stage ? result->task : VQ_TASK_NONE;
+    uint64_t task = vq_coord_result_here(c, result) ? result->task : VQ_TASK_NONE;
     *ret_new = false;
     if (call != NULL && call->state == CALL_RECEIVED && call->given_up &&
         result->end != VQ_END_UNKNOWN && call->task == task) { /* it came after all */

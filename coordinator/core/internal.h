@@ -447,6 +447,8 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
 /* message.c */
 enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,
                               const char *what) VQ_WARN_UNUSED;
+/* It names a task of this stage's grid. */
+bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r);
 bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *result);
 
 enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer,

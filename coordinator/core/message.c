@@ -15,12 +15,18 @@ enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s, co
     return vq_coord_bye(c, s->peer, s->id, VQ_BYE_PROTOCOL, what);
 }
 
+bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r)
+{
+    return r->stage == c->params.stage && r->task < vq_grid_tasks(&c->params.grid) &&
+           r->shard == vq_coord_shard_of(c, r->task) &&
+           r->judge == r->shard % c->params.grid.judges;
+}
+
+/* What an earlier start leased may have been of another grid: a stage that followed from other answers. */
 bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
 {
-    bool fits =
-        r->stage != c->params.stage || /* another grid */
-        (r->task < vq_grid_tasks(&c->params.grid) && r->shard == vq_coord_shard_of(c, r->task) &&
-         r->judge == r->shard % c->params.grid.judges);
+    bool fits = r->stage != c->params.stage || r->fence.epoch != c->params.epoch ||
+                vq_coord_result_here(c, r);
     return fits && r->kind <= VQ_CALL_REPAIR && r->end < VQ_END__COUNT &&
            r->answer.bytes <= VQ_ANSWER_BYTES_MAX;
 }
@@ -90,11 +96,8 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
         if (listed->stage > c->params.stage) { /* of an earlier start, which came further */
             c->later_until_ns = c->now_ns + c->params.term_ns;
         }
-        if (listed->stage != c->params.stage) {
-            continue;
-        }
-        if (listed->task >= tasks) {
-            return vq_coord_broke(c, s, "a call of a task that does not exist");
+        if (listed->stage != c->params.stage || listed->task >= tasks) {
+            continue; /* of another grid: it is recorded when it comes */
         }
         VQ_TRY(vq_coord_call_list(c, s, listed));
     }
@@ -125,7 +128,8 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
     }
     for (uint32_t n = 0; n < held->leases_count; n++) {
         const struct vq_held_lease *listed = &held->leases[n];
-        if (listed->stage != c->params.stage) {
+        bool earlier = listed->fence.epoch != c->params.epoch;
+        if (listed->stage != c->params.stage || (earlier && listed->shard >= shards)) {
             VQ_TRY(say_stale(c, s, listed));
             continue;
         }

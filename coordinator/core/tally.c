@@ -44,7 +44,7 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
 {
     c->counts.calls++;
     c->counts.ends[result->end]++;
-    if (result->stage == c->params.stage) {
+    if (vq_coord_result_here(c, result)) {
         struct vq_coord_lane *lane =
             &c->lanes[vq_coord_shard_of(c, result->task) % c->params.grid.judges];
         lane->counts.calls++;

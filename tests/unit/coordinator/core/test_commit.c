@@ -389,6 +389,7 @@ static void an_import_takes_what_there_is_room_for(void **state)
                      VQ_OK);
     assert_int_equal(taken, 1);
     results[0].task = 999;
+    results[0].fence.epoch = r->params.epoch;
     assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results, 1, r->now_ns, &taken),
                      VQ_INVALID);
 }

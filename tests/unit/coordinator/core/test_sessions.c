@@ -181,12 +181,11 @@ static void what_breaks_a_rule_makes_the_session_deaf(void **state)
     rig_start(r);
     uint64_t s = rig_hello(r, 7, 1);
     struct vq_held_lease lease = {99, {5, 1}};
-    struct vq_held_call call = {rig_worker(3), 16};
     struct vq_credit credit = {.judge = 1};
     struct vq_msg held = {.type = VQ_MSG_HELD};
     held.u.held = (struct vq_msg_held){.session = s, .leases = &lease, .leases_count = 1};
     assert_breaks(r, &held);
-    held.u.held = (struct vq_msg_held){.session = s + 1, .calls = &call, .calls_count = 1};
+    held.u.held = (struct vq_msg_held){.session = s + 1, .leases = &lease, .leases_count = 1};
     assert_breaks(r, &held);
     struct vq_msg msg = {.type = VQ_MSG_CREDIT, .u.credit = {s + 2, &credit, 1}};
     assert_breaks(r, &msg);
@@ -197,10 +196,10 @@ static void what_breaks_a_rule_makes_the_session_deaf(void **state)
     assert_breaks(r, &msg);
     msg = (struct vq_msg){.type = VQ_MSG_CANCEL, .u.cancel = {.session = s + 5}};
     assert_breaks(r, &msg);
-    struct vq_result result = {.task = 3, .shard = 1};
+    struct vq_result result = {.fence = {5, 1}, .task = 3, .shard = 1};
     msg = (struct vq_msg){.type = VQ_MSG_RESULTS, .u.results = {s + 6, &result, 1}};
     assert_breaks(r, &msg);
-    result = (struct vq_result){.task = 16, .shard = 4};
+    result = (struct vq_result){.fence = {5, 1}, .task = 16, .shard = 4};
     msg.u.results.session++;
     assert_breaks(r, &msg);
     result = (struct vq_result){.task = 3, .shard = 0, .end = VQ_END__COUNT};
@@ -208,6 +207,31 @@ static void what_breaks_a_rule_makes_the_session_deaf(void **state)
     assert_breaks(r, &msg);
     struct vq_msg other = {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(2)}};
     assert_breaks(r, &other); /* a second worker on one connection */
+}
+
+/* An earlier start may have come to another grid under the same number: what it left is recorded, and reserves nothing. */
+static void what_an_earlier_start_left_of_another_grid_is_recorded(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t s = rig_hello(r, 7, 1);
+    struct vq_held_lease lease = {99, {4, 1}};
+    struct vq_held_call call = {rig_worker(3), 16};
+    struct vq_msg msg = {
+        .type = VQ_MSG_HELD,
+        .u.held = {
+            .session = s, .leases = &lease, .leases_count = 1, .calls = &call, .calls_count = 1}};
+    rig_tell(r, 7, &msg);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->code, VQ_CANCEL_STALE);
+    struct vq_result result = {.fence = {4, 1}, .task = 999, .shard = 99, .call = rig_worker(3)};
+    msg = (struct vq_msg){.type = VQ_MSG_RESULTS, .u.results = {s, &result, 1}};
+    rig_tell(r, 7, &msg);
+    assert_int_equal(rig_status(r).broken, 0);
+    assert_non_null(r->batch);
+    assert_int_equal(r->batch->results_count, 1);
+    assert_int_equal(r->batch->results[0].stage, VQ_STAGE_ELSEWHERE);
+    rig_commit(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
 }
 
 static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
@@ -316,6 +340,8 @@ int main(void)
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, rig_setup,
                                         rig_teardown),
+        cmocka_unit_test_setup_teardown(what_an_earlier_start_left_of_another_grid_is_recorded,
+                                        rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_deaf_session_is_not_heard_and_not_blamed, rig_setup,
                                         rig_teardown),
     };
