@@ -217,20 +217,18 @@ static void what_an_earlier_start_left_of_another_grid_is_recorded(void **state)
     uint64_t s = rig_hello(r, 7, 1);
     struct vq_held_lease lease = {99, {4, 1}};
     struct vq_held_call call = {rig_worker(3), 16};
-    struct vq_msg msg = {
-        .type = VQ_MSG_HELD,
-        .u.held = {
-            .session = s, .leases = &lease, .leases_count = 1, .calls = &call, .calls_count = 1}};
-    rig_tell(r, 7, &msg);
+    rig_list(r, 7, s, VQ_MSG_HELD, &lease, 1, &call, 1);
     assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->code, VQ_CANCEL_STALE);
     struct vq_result result = {.fence = {4, 1}, .task = 999, .shard = 99, .call = rig_worker(3)};
-    msg = (struct vq_msg){.type = VQ_MSG_RESULTS, .u.results = {s, &result, 1}};
+    struct vq_msg msg = {.type = VQ_MSG_RESULTS, .u.results = {s, &result, 1}};
+    r->hold_commits = true;
     rig_tell(r, 7, &msg);
     assert_int_equal(rig_status(r).broken, 0);
     assert_non_null(r->batch);
     assert_int_equal(r->batch->results_count, 1);
     assert_int_equal(r->batch->results[0].stage, VQ_STAGE_ELSEWHERE);
     rig_commit(r);
+    rig_pull(r);
     assert_int_equal(rig_count(r, 7, VQ_MSG_ACK), 1);
 }
 
