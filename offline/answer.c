@@ -3,6 +3,7 @@
  * every reply is either a whole answer that a provider would bill (paid) or says why not. */
 #include "offline/answer.h"
 
+#include "offline/dialect.h"
 #include "offline/judge/part.h"
 #include "offline/opinion.h"
 
@@ -307,7 +308,11 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
     draft->answer.content = vq_buf_span(&draft->content);
     draft->answer.completion_tokens = vq_chat_tokens(
         draft->answer.refusal != NULL ? sizeof(refusal_text) - 1 : draft->content.bytes);
-    vq_chat_write(&reply->body, &draft->answer);
+    if (request->dialect == VQ_DIALECT_ANTHROPIC || request->dialect == VQ_DIALECT_GEMINI) {
+        vq_dialect_write(&reply->body, request->dialect, &draft->answer);
+    } else {
+        vq_chat_write(&reply->body, &draft->answer);
+    }
     reply->status = 200;
     reply->paid = true;
     reply->verdict = draft->verdict;

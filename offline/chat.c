@@ -1,9 +1,10 @@
-/* The chat dialect. The body is parsed once; spans of the question point into the tree. Only the
+/* Chats, in OpenAI's shape; requests of other shapes are turned into it first (dialect.c). The body is parsed once; spans of the question point into the tree. Only the
  * fields that matter here are looked at, others are let through as a lenient provider would. Not
  * its job: what to answer (answer.c). */
 #include "offline/chat.h"
 
 #include "common/text/json.h"
+#include "offline/dialect.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -170,8 +171,8 @@ static enum vq_status read_root(const json_t *root, struct vq_chat_request *requ
     return read_messages(json_object_get(root, "messages"), request, err);
 }
 
-enum vq_status vq_chat_parse(struct vq_span body, struct vq_chat_request *ret_request,
-                             struct vq_error *err)
+enum vq_status vq_chat_parse(struct vq_span body, const struct vq_route *route,
+                             struct vq_chat_request *ret_request, struct vq_error *err)
 {
     json_error_t why;
     json_t *root = json_loadb(body.at == NULL ? "" : body.at, body.bytes, JSON_ALLOW_NUL, &why);
@@ -180,7 +181,11 @@ enum vq_status vq_chat_parse(struct vq_span body, struct vq_chat_request *ret_re
         return vq_fail(err, VQ_INVALID, "the body is not a JSON object: %s",
                        root == NULL ? why.text : "another kind of value");
     }
-    struct vq_chat_request request = {.tree = root};
+    root = vq_dialect_request(route, root);
+    if (root == NULL) {
+        return VQ_NOMEM;
+    }
+    struct vq_chat_request request = {.dialect = route->dialect, .tree = root};
     vq_buf_init(&request.joined, QUESTION_BYTES_MAX);
     enum vq_status status = read_root(root, &request, err);
     if (status != VQ_OK) {

@@ -9,7 +9,17 @@
 #define VQ_CHAT_MESSAGES_MAX 4096
 #define VQ_CHAT_MODEL_BYTES  128
 
+/* Whose shapes are spoken (dialect.h). */
+enum vq_dialect {
+    VQ_DIALECT_OPENAI = 0,
+    VQ_DIALECT_AZURE,
+    VQ_DIALECT_ANTHROPIC,
+    VQ_DIALECT_GEMINI
+};
+struct vq_route;
+
 struct vq_chat_request {
+    enum vq_dialect dialect;
     void *tree;                      /* the parsed JSON; owns the texts below */
     char model[VQ_CHAT_MODEL_BYTES]; /* may be another than any that exists */
     struct vq_span
@@ -27,7 +37,8 @@ struct vq_chat_request {
 };
 
 /* VQ_INVALID with a sentence for the client. On VQ_OK end it with vq_chat_request_free. */
-enum vq_status vq_chat_parse(struct vq_span body, struct vq_chat_request *ret_request,
+enum vq_status vq_chat_parse(struct vq_span body, const struct vq_route *route,
+                             struct vq_chat_request *ret_request,
                              struct vq_error *err) VQ_WARN_UNUSED;
 void vq_chat_request_free(struct vq_chat_request *request);
 
@@ -48,6 +59,7 @@ struct vq_chat_answer {
     bool with_choices;
 };
 
+/* In OpenAI's shape; the others are in dialect.h. */
 void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer);
 /* {"error":{"message","type","param","code"}} */
 void vq_chat_write_error(struct vq_buf *body, const char *message, const char *type,

@@ -51,7 +51,7 @@ static const struct {
     {"model", OPTION_MODEL, required_argument, "NAME",
      "a further model name, answers as offline-a; may be repeated"},
     {"require-key", OPTION_REQUIRE_KEY, optional_argument, "=PRINT,..",
-     "401 without a bearer key (or without one of these fingerprints)"},
+     "401 without a key (or without one of these fingerprints)"},
     {"parent-death", OPTION_PARENT_DEATH, no_argument, "", "stop when the parent process ends"},
     {"help", OPTION_HELP, no_argument, "", "this text"},
     {"version", OPTION_VERSION, no_argument, "", "the version"},

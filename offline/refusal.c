@@ -1,4 +1,4 @@
-/* Refusals in OpenAI's shapes. Not its job: to decide who is refused (rules.c, limiter.c). */
+/* Refusals, with the headers of each dialect. Not its job: to decide who is refused (rules.c, limiter.c). */
 #include "offline/refusal.h"
 
 #include "common/base/clock.h"
@@ -86,9 +86,42 @@ static void write_reset(char *to, size_t bytes, int64_t ns)
     }
 }
 
+/* Anthropic's headers: a reset is a date. */
+static void add_anthropic_limit(struct vq_reply *reply, const char *kind, uint64_t limit,
+                                uint64_t left, int64_t reset_ns)
+{
+    char name[40];
+    char date[32] = "";
+    struct tm utc;
+    time_t at = (time_t)((vq_clock_unix_ms() + reset_ns / VQ_NS_PER_MS + 999) / 1000);
+    if (gmtime_r(&at, &utc) != NULL) {
+        (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    }
+    (void)snprintf(name, sizeof(name), "anthropic-ratelimit-%s-limit", kind);
+    vq_reply_header(reply, name, "%" PRIu64, limit);
+    (void)snprintf(name, sizeof(name), "anthropic-ratelimit-%s-remaining", kind);
+    vq_reply_header(reply, name, "%" PRIu64, left);
+    (void)snprintf(name, sizeof(name), "anthropic-ratelimit-%s-reset", kind);
+    vq_reply_header(reply, name, "%s", date);
+}
+
 void vq_refusal_add_limits(struct vq_reply *reply, const struct vq_limits *limits,
                            const struct vq_admission *admission)
 {
+    if (reply->dialect == VQ_DIALECT_GEMINI) {
+        return; /* it has no such headers */
+    }
+    if (reply->dialect == VQ_DIALECT_ANTHROPIC) {
+        if (limits->requests > 0) {
+            add_anthropic_limit(reply, "requests", limits->requests, admission->requests_left,
+                                admission->reset_ns);
+        }
+        if (limits->tokens > 0) {
+            add_anthropic_limit(reply, "tokens", limits->tokens, admission->tokens_left,
+                                admission->reset_ns);
+        }
+        return;
+    }
     char reset[32];
     write_reset(reset, sizeof(reset), admission->reset_ns);
     if (limits->requests > 0) {
@@ -116,9 +149,16 @@ void vq_refusal_of_limit(struct vq_reply *reply, const struct vq_limits *limits,
     } else if (admission->refused_by == VQ_LIMIT_CONCURRENCY) {
         text = "Too many calls at a time.";
     }
-    vq_reply_error(reply, info->status, text, info->type, info->code);
     int64_t hint_ns = admission->wait_ns / 100 * limits->hint_percent;
-    if (limits->hint_percent >= 0 && hint_ns > 0) {
+    bool says = limits->hint_percent >= 0 && hint_ns > 0;
+    if (says) {
+        reply->error_wait_ms = (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS;
+    }
+    vq_reply_error(reply, info->status, text, info->type, info->code);
+    if (says && reply->dialect == VQ_DIALECT_ANTHROPIC) {
+        vq_reply_header(reply, "retry-after", "%" PRId64,
+                        (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
+    } else if (says && reply->dialect != VQ_DIALECT_GEMINI) {
         vq_reply_header(reply, "retry-after-ms", "%" PRId64,
                         (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS);
         vq_reply_header(reply, "Retry-After", "%" PRId64,

@@ -1,11 +1,14 @@
 /* Small helpers to fill a reply. */
 #include "offline/reply.h"
 
+#include "offline/dialect.h"
+
 #include <stdio.h>
 
 void vq_reply_init(struct vq_reply *reply)
 {
-    *reply = (struct vq_reply){.status = 200, .content_type = "application/json", .outcome = "ok"};
+    *reply = (struct vq_reply){
+        .error_wait_ms = -1, .status = 200, .content_type = "application/json", .outcome = "ok"};
     vq_buf_init(&reply->body, VQ_REPLY_BYTES_MAX);
 }
 
@@ -34,5 +37,10 @@ void vq_reply_error(struct vq_reply *reply, unsigned status, const char *message
     reply->outcome = "error";
     reply->paid = false;
     vq_buf_clear(&reply->body);
-    vq_chat_write_error(&reply->body, message, type, code);
+    if (reply->dialect == VQ_DIALECT_ANTHROPIC || reply->dialect == VQ_DIALECT_GEMINI) {
+        reply->status = vq_dialect_write_error(&reply->body, reply->dialect, status, message, code,
+                                               reply->error_wait_ms);
+    } else {
+        vq_chat_write_error(&reply->body, message, type, code);
+    }
 }

@@ -15,7 +15,9 @@ struct vq_reply_header {
 };
 
 struct vq_reply {
-    uint64_t n; /* number of the request in the log; 0: not a call, not logged */
+    enum vq_dialect dialect; /* of errors */
+    int64_t error_wait_ms;   /* for errors that say in the body how long to wait; -1 */
+    uint64_t n;              /* number of the request in the log; 0: not a call, not logged */
     unsigned status;
     const char *content_type; /* static text */
     struct vq_buf body;       /* owned */
@@ -42,7 +44,7 @@ void vq_reply_free(struct vq_reply *reply);
 /* Headers beyond the limit are dropped: the set is our own and fits. */
 void vq_reply_header(struct vq_reply *reply, const char *name, const char *fmt, ...)
     VQ_PRINTF(3, 4);
-/* An OpenAI error object as body. */
+/* An error as OpenAI calls it, as body in the reply's dialect, which may change the status too. */
 void vq_reply_error(struct vq_reply *reply, unsigned status, const char *message, const char *type,
                     const char *code);
 

@@ -11,6 +11,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "offline/deadlines.h"
+#include "offline/dialect.h"
 #include "offline/listen.h"
 #include "offline/wire.h"
 
@@ -190,14 +191,20 @@ static enum MHD_Result answer_request(struct exchange *x, const char *method, co
 {
     struct vq_server *server = x->server;
     x->taken_ns = vq_clock_mono_ns();
-    struct vq_call call = {.method = method,
-                           .path = path,
-                           .authorization = MHD_lookup_connection_value(
-                               x->connection, MHD_HEADER_KIND, "Authorization"),
-                           .client_id = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
-                                                                    "X-Client-Request-Id"),
-                           .body = vq_buf_span(&x->body),
-                           .too_large = x->too_large};
+    struct vq_route route;
+    const char *prefix = "";
+    vq_route_of(path, &route);
+    struct vq_call call = {
+        .method = method,
+        .path = path,
+        .authorization = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
+                                                     vq_route_key_header(&route, &prefix)),
+        .api_version =
+            MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "api-version"),
+        .client_id =
+            MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "X-Client-Request-Id"),
+        .body = vq_buf_span(&x->body),
+        .too_large = x->too_large};
     enum vq_status status =
         vq_service_take(server->service, &call, x->taken_ns, &x->reply, server->err);
     if (status != VQ_OK) {

@@ -6,6 +6,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "offline/dialect.h"
 #include "offline/embed.h"
 #include "offline/refusal.h"
 
@@ -17,7 +18,7 @@
 #define MODEL_OWNER "vibeq-offline"
 
 struct cached_key {
-    struct vq_hash header; /* of the whole header, which is not kept */
+    struct vq_hash header; /* of the key, which is not kept */
     bool used;
     char print[VQ_FINGERPRINT_HEX];
 };
@@ -37,6 +38,7 @@ struct vq_service {
 /* One call on its way through the steps below. */
 struct passage {
     const struct vq_call *call;
+    struct vq_route route;
     int64_t now_ns;
     struct vq_hash hash; /* of the body */
     char key[VQ_FINGERPRINT_HEX];
@@ -98,20 +100,24 @@ void vq_service_destroy(struct vq_service **service)
     *service = NULL;
 }
 
-/* The fingerprint of "Bearer KEY" into `print`; "" without a key. Fingerprints are slow to make
+/* The fingerprint of the key behind `prefix` into `print`; "" without a key. Fingerprints are slow to make
  * (they go through guarded memory), so they are remembered by a hash of the header. */
-static enum vq_status print_key(struct vq_service *service, const char *header, char *print)
+static enum vq_status print_key(struct vq_service *service, const struct vq_route *route,
+                                const char *header, char *print)
 {
+    const char *prefix = "";
+    (void)vq_route_key_header(route, &prefix);
+    size_t skip = strlen(prefix);
     print[0] = '\0';
-    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0 || header[7] == '\0') {
+    if (header == NULL || strncasecmp(header, prefix, skip) != 0 || header[skip] == '\0') {
         return VQ_OK;
     }
     struct vq_hash hash;
-    vq_hash_of("offline-header", vq_span_str(header), &hash);
+    vq_hash_of("offline-header", vq_span_str(header + skip), &hash);
     struct cached_key *slot = &service->keys[vq_hash_u64(&hash) % KEYS_CACHED];
     if (!slot->used || !vq_hash_eq(&slot->header, &hash)) {
         struct vq_secret *secret = NULL;
-        enum vq_status status = vq_secret_from_bytes(vq_span_str(header + 7), &secret);
+        enum vq_status status = vq_secret_from_bytes(vq_span_str(header + skip), &secret);
         if (status != VQ_OK) {
             return status == VQ_INVALID ? VQ_OK : status; /* too long: no key */
         }
@@ -164,7 +170,7 @@ static void text_field(struct vq_json *line, const char *key, const char *text)
 /* What is asked for: "judge", "repair", "discover", "embed" ...; NULL for what cannot be read. */
 static const char *kind_of(const struct passage *p)
 {
-    if (strcmp(p->call->path, "/v1/embeddings") == 0) {
+    if (p->route.kind == VQ_ROUTE_EMBED) {
         return "embed";
     }
     return p->is_parsed ? vq_wanted_log_name(p->chat.wanted) : NULL;
@@ -375,7 +381,7 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
 {
     struct vq_error why = {0};
     enum vq_status parsed =
-        p->call->too_large ? VQ_LIMIT : vq_chat_parse(p->call->body, &p->chat, &why);
+        p->call->too_large ? VQ_LIMIT : vq_chat_parse(p->call->body, &p->route, &p->chat, &why);
     p->is_parsed = parsed == VQ_OK;
     if (p->is_parsed) {
         memcpy(p->model, p->chat.model, sizeof(p->model));
@@ -465,17 +471,19 @@ static void list_models(const struct vq_service *service, struct vq_reply *reply
 }
 
 static enum vq_status take_post(struct vq_service *service, const struct vq_call *call,
-                                int64_t now_ns, struct vq_reply *reply)
+                                const struct vq_route *route, int64_t now_ns,
+                                struct vq_reply *reply)
 {
-    struct passage p = {.call = call, .now_ns = now_ns};
+    struct passage p = {.call = call, .route = *route, .now_ns = now_ns};
+    reply->dialect = route->dialect;
     reply->n = ++service->calls;
     vq_hash_of("offline-body", call->body, &p.hash);
     p.nth_try = vq_tries_count(&service->tries, &p.hash);
-    VQ_TRY(print_key(service, call->authorization, p.key));
-    vq_reply_header(reply, "x-request-id", "req-%" PRIu64, reply->n);
-    bool is_chat = strcmp(call->path, "/v1/chat/completions") == 0;
-    enum vq_status status =
-        is_chat ? take_chat(service, &p, reply) : take_embeddings(service, &p, reply);
+    VQ_TRY(print_key(service, route, call->authorization, p.key));
+    vq_reply_header(reply, route->dialect == VQ_DIALECT_ANTHROPIC ? "request-id" : "x-request-id",
+                    "req-%" PRIu64, reply->n);
+    enum vq_status status = route->kind == VQ_ROUTE_CHAT ? take_chat(service, &p, reply)
+                                                         : take_embeddings(service, &p, reply);
     if (p.is_parsed) {
         vq_chat_request_free(&p.chat);
     }
@@ -487,11 +495,13 @@ enum vq_status vq_service_take(struct vq_service *service, const struct vq_call 
 {
     vq_reply_init(ret_reply);
     bool is_get = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0;
-    bool is_post_path = strcmp(call->path, "/v1/chat/completions") == 0 ||
-                        strcmp(call->path, "/v1/embeddings") == 0;
+    struct vq_route route;
+    vq_route_of(call->path, &route);
+    bool is_post_path =
+        route.kind != VQ_ROUTE_NONE && (!route.needs_version || call->api_version != NULL);
     enum vq_status status = VQ_OK;
     if (is_post_path && strcmp(call->method, "POST") == 0) {
-        status = take_post(service, call, now_ns, ret_reply);
+        status = take_post(service, call, &route, now_ns, ret_reply);
         if (status == VQ_OK && ret_reply->delay_ns > 0) {
             status = vq_call_log_flush(&service->log, err);
         }

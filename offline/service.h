@@ -46,8 +46,10 @@ void vq_service_destroy(struct vq_service **service);
 struct vq_call {
     const char *method;
     const char *path;
-    const char *authorization; /* NULL: none. Looked at, never kept */
-    const char *client_id;     /* X-Client-Request-Id; NULL: none */
+    const char *
+        authorization; /* the header that has the key in this path's dialect; NULL: none. Looked at, never kept */
+    const char *api_version; /* of the query; NULL: none */
+    const char *client_id;   /* X-Client-Request-Id; NULL: none */
     struct vq_span body;
     bool too_large; /* the body was longer than the server reads, and dropped */
 };

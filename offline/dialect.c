@@ -1,0 +1,415 @@
+/* Shapes of chats. Requests are rebuilt as trees with shared members, so that one reader (chat.c) does for all; answers and errors
+ * are written from the same facts. Lenient as a provider is: what is not understood is let through.
+ * Not its job: what to answer, limits, OpenAI's own shape (chat.c). */
+#include "offline/dialect.h"
+
+#include "common/text/json.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+/* ---- paths ---- */
+
+static bool ends_with(struct vq_span text, const char *end)
+{
+    size_t n = strlen(end);
+    return text.bytes >= n && memcmp(text.at + text.bytes - n, end, n) == 0;
+}
+
+/* What stands between `front` and `end` in a path, as the route's model; false when it is not such a path. */
+static bool named_between(const char *path, const char *front, const char *end,
+                          struct vq_route *route)
+{
+    size_t n = strlen(front);
+    if (strncmp(path, front, n) != 0 || !ends_with(vq_span_str(path + n), end)) {
+        return false;
+    }
+    size_t bytes = strlen(path + n) - strlen(end);
+    if (bytes == 0 || bytes >= sizeof(route->model)) {
+        return false;
+    }
+    memcpy(route->model, path + n, bytes);
+    route->model[bytes] = '\0';
+    return true;
+}
+
+static enum vq_route_kind plain_kind(const char *path)
+{
+    if (strcmp(path, "/v1/chat/completions") == 0) {
+        return VQ_ROUTE_CHAT;
+    }
+    return strcmp(path, "/v1/embeddings") == 0 ? VQ_ROUTE_EMBED : VQ_ROUTE_NONE;
+}
+
+void vq_route_of(const char *path, struct vq_route *ret_route)
+{
+    static const char azure[] = "/openai";
+    static const char deployments[] = "/openai/deployments/";
+    *ret_route = (struct vq_route){.kind = plain_kind(path)};
+    if (strncmp(path, azure, sizeof(azure) - 1) == 0) {
+        ret_route->dialect = VQ_DIALECT_AZURE;
+        ret_route->kind = plain_kind(path + sizeof(azure) - 1);
+        if (named_between(path, deployments, "/chat/completions", ret_route)) {
+            ret_route->kind = VQ_ROUTE_CHAT;
+        } else if (named_between(path, deployments, "/embeddings", ret_route)) {
+            ret_route->kind = VQ_ROUTE_EMBED;
+        }
+        ret_route->needs_version = ret_route->model[0] != '\0';
+    } else if (strcmp(path, "/v1/messages") == 0) {
+        ret_route->dialect = VQ_DIALECT_ANTHROPIC;
+        ret_route->kind = VQ_ROUTE_CHAT;
+    } else if (named_between(path, "/v1beta/models/", ":generateContent", ret_route)) {
+        ret_route->dialect = VQ_DIALECT_GEMINI;
+        ret_route->kind = VQ_ROUTE_CHAT;
+    }
+}
+
+const char *vq_route_key_header(const struct vq_route *route, const char **ret_prefix)
+{
+    static const char *const names[] = {[VQ_DIALECT_OPENAI] = "Authorization",
+                                        [VQ_DIALECT_AZURE] = "api-key",
+                                        [VQ_DIALECT_ANTHROPIC] = "x-api-key",
+                                        [VQ_DIALECT_GEMINI] = "x-goog-api-key"};
+    *ret_prefix = route->dialect == VQ_DIALECT_OPENAI ? "Bearer " : "";
+    return names[route->dialect];
+}
+
+/* ---- requests ---- */
+
+/* {"role", "content"}; a content that is missing makes the reader refuse the message, as it should. */
+static bool add_message(json_t *messages, const char *role, json_t *content)
+{
+    json_t *message = json_object();
+    bool ok = message != NULL && json_object_set_new(message, "role", json_string(role)) == 0 &&
+              (content == NULL || json_object_set(message, "content", content) == 0);
+    if (!ok) {
+        json_decref(message);
+        return false;
+    }
+    return json_array_append_new(messages, message) == 0;
+}
+
+static bool anthropic_messages(const json_t *tree, json_t *messages)
+{
+    json_t *system = json_object_get(tree, "system");
+    if (system != NULL && !add_message(messages, "system", system)) {
+        return false;
+    }
+    return json_array_extend(messages, json_object_get(tree, "messages")) == 0 ||
+           json_object_get(tree, "messages") == NULL;
+}
+
+static bool gemini_messages(const json_t *tree, json_t *messages)
+{
+    const json_t *system = json_object_get(tree, "systemInstruction");
+    if (system != NULL && !add_message(messages, "system", json_object_get(system, "parts"))) {
+        return false;
+    }
+    const json_t *contents = json_object_get(tree, "contents");
+    for (size_t i = 0; i < json_array_size(contents); i++) {
+        const json_t *content = json_array_get(contents, i);
+        const char *role = json_string_value(json_object_get(content, "role"));
+        bool model = role != NULL && strcmp(role, "model") == 0;
+        if (!add_message(messages, model ? "assistant" : "user",
+                         json_object_get(content, "parts"))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool copy_member(json_t *to, const char *key, const json_t *from, const char *its_key)
+{
+    json_t *value = json_object_get(from, its_key);
+    return value == NULL || json_object_set(to, key, value) == 0;
+}
+
+static bool translate(const struct vq_route *route, const json_t *tree, json_t *chat)
+{
+    json_t *messages = json_array();
+    if (messages == NULL || json_object_set_new(chat, "messages", messages) != 0) {
+        return false;
+    }
+    if (route->dialect == VQ_DIALECT_ANTHROPIC) {
+        return anthropic_messages(tree, messages) && copy_member(chat, "model", tree, "model") &&
+               copy_member(chat, "max_tokens", tree, "max_tokens") &&
+               copy_member(chat, "stream", tree, "stream");
+    }
+    const json_t *config = json_object_get(tree, "generationConfig");
+    return gemini_messages(tree, messages) &&
+           json_object_set_new(chat, "model", json_string(route->model)) == 0 &&
+           copy_member(chat, "max_tokens", config, "maxOutputTokens") &&
+           copy_member(chat, "seed", config, "seed");
+}
+
+void *vq_dialect_request(const struct vq_route *route, void *take_tree)
+{
+    json_t *tree = take_tree;
+    if (route->dialect == VQ_DIALECT_OPENAI) {
+        return tree;
+    }
+    bool ok = true;
+    if (route->dialect == VQ_DIALECT_AZURE) { /* the deployment goes before what the body names */
+        ok = route->model[0] == '\0' ||
+             json_object_set_new(tree, "model", json_string(route->model)) == 0;
+    } else {
+        json_t *chat = json_object();
+        ok = chat != NULL && translate(route, tree, chat);
+        json_decref(tree);
+        tree = chat;
+    }
+    if (!ok) {
+        json_decref(tree);
+        return NULL;
+    }
+    return tree;
+}
+
+/* ---- answers ---- */
+
+static void field(struct vq_json *json, const char *key, const char *text)
+{
+    vq_json_key(json, key);
+    vq_json_str(json, text);
+}
+
+static void count(struct vq_json *json, const char *key, uint64_t value)
+{
+    vq_json_key(json, key);
+    vq_json_u64(json, value);
+}
+
+/* How an answer ended, in the dialect's words. */
+static const char *finish_of(const char *openai, const char *stop, const char *length,
+                             const char *refusal)
+{
+    if (strcmp(openai, "length") == 0) {
+        return length;
+    }
+    return strcmp(openai, "content_filter") == 0 ? refusal : stop;
+}
+
+static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *answer)
+{
+    vq_json_object(json);
+    field(json, "id", answer->id);
+    field(json, "type", "message");
+    field(json, "role", "assistant");
+    field(json, "model", answer->model);
+    if (answer->with_choices) {
+        vq_json_key(json, "content");
+        vq_json_array(json);
+        if (!answer->content_is_null) {
+            vq_json_object(json);
+            field(json, "type", "text");
+            vq_json_key(json, "text");
+            vq_json_span(json, answer->content);
+            vq_json_object_end(json);
+        }
+        vq_json_array_end(json);
+    }
+    field(json, "stop_reason",
+          finish_of(answer->finish_reason, "end_turn", "max_tokens", "refusal"));
+    if (answer->with_usage) {
+        vq_json_key(json, "usage");
+        vq_json_object(json);
+        count(json, "input_tokens", answer->prompt_tokens);
+        count(json, "cache_creation_input_tokens", 0);
+        count(json, "cache_read_input_tokens", 0);
+        count(json, "output_tokens", answer->completion_tokens);
+        vq_json_object_end(json);
+    }
+    vq_json_object_end(json);
+}
+
+static void write_candidate(struct vq_json *json, const struct vq_chat_answer *answer)
+{
+    vq_json_object(json);
+    if (!answer->content_is_null) {
+        vq_json_key(json, "content");
+        vq_json_object(json);
+        vq_json_key(json, "parts");
+        vq_json_array(json);
+        vq_json_object(json);
+        vq_json_key(json, "text");
+        vq_json_span(json, answer->content);
+        vq_json_object_end(json);
+        vq_json_array_end(json);
+        field(json, "role", "model");
+        vq_json_object_end(json);
+    }
+    field(json, "finishReason", finish_of(answer->finish_reason, "STOP", "MAX_TOKENS", "SAFETY"));
+    count(json, "index", 0);
+    vq_json_object_end(json);
+}
+
+static void write_gemini(struct vq_json *json, const struct vq_chat_answer *answer)
+{
+    vq_json_object(json);
+    if (answer->with_choices) {
+        vq_json_key(json, "candidates");
+        vq_json_array(json);
+        write_candidate(json, answer);
+        vq_json_array_end(json);
+    }
+    if (answer->with_usage) {
+        vq_json_key(json, "usageMetadata");
+        vq_json_object(json);
+        count(json, "promptTokenCount", answer->prompt_tokens);
+        count(json, "candidatesTokenCount", answer->completion_tokens);
+        count(json, "totalTokenCount", answer->prompt_tokens + answer->completion_tokens);
+        vq_json_object_end(json);
+    }
+    field(json, "modelVersion", answer->model);
+    field(json, "responseId", answer->id);
+    vq_json_object_end(json);
+}
+
+void vq_dialect_write(struct vq_buf *body, enum vq_dialect dialect,
+                      const struct vq_chat_answer *answer)
+{
+    struct vq_json json;
+    vq_json_init(&json, body, 0);
+    if (dialect == VQ_DIALECT_ANTHROPIC) {
+        write_anthropic(&json, answer);
+    } else {
+        write_gemini(&json, answer);
+    }
+}
+
+/* ---- errors ---- */
+
+struct error {
+    enum vq_dialect dialect;
+    unsigned status;    /* OpenAI's; 0: any */
+    const char *code;   /* OpenAI's; NULL: any */
+    unsigned becomes;   /* 0: the same status */
+    const char *type;   /* or status, as Gemini calls it */
+    const char *adds;   /* put before the message; what readers look for where there is no code */
+    const char *reason; /* in the details */
+};
+
+/* The first row that fits. */
+static const struct error errors[] = {
+#define A VQ_DIALECT_ANTHROPIC
+#define G VQ_DIALECT_GEMINI
+    {A, 0, "insufficient_quota", 400, "invalid_request_error",
+     "You have reached your specified API usage limits. ", NULL},
+    {A, 0, "context_length_exceeded", 0, "invalid_request_error", "prompt is too long. ", NULL},
+    {A, 400, NULL, 0, "invalid_request_error", "", NULL},
+    {A, 401, NULL, 0, "authentication_error", "", NULL},
+    {A, 402, NULL, 0, "billing_error", "", NULL},
+    {A, 403, NULL, 0, "permission_error", "", NULL},
+    {A, 404, NULL, 0, "not_found_error", "", NULL},
+    {A, 408, NULL, 504, "timeout_error", "", NULL},
+    {A, 409, NULL, 0, "conflict_error", "", NULL},
+    {A, 413, NULL, 0, "request_too_large", "", NULL},
+    {A, 429, NULL, 0, "rate_limit_error", "", NULL},
+    {A, 503, NULL, 529, "overloaded_error", "", NULL},
+    {A, 504, NULL, 0, "timeout_error", "", NULL},
+    {A, 529, NULL, 0, "overloaded_error", "", NULL},
+    {A, 0, NULL, 0, "api_error", "", NULL},
+    {G, 0, "insufficient_quota", 429, "RESOURCE_EXHAUSTED",
+     "Your prepayment credits are depleted. ", NULL},
+    {G, 402, NULL, 429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted. ", NULL},
+    {G, 0, "context_length_exceeded", 0, "INVALID_ARGUMENT",
+     "The input token count exceeds the maximum number of tokens allowed. ", NULL},
+    {G, 413, NULL, 400, "INVALID_ARGUMENT",
+     "The input token count exceeds the maximum number of tokens allowed. ", NULL},
+    {G, 400, NULL, 0, "INVALID_ARGUMENT", "", NULL},
+    {G, 401, NULL, 400, "INVALID_ARGUMENT", "", "API_KEY_INVALID"},
+    {G, 403, NULL, 0, "PERMISSION_DENIED", "", NULL},
+    {G, 404, NULL, 0, "NOT_FOUND", "", NULL},
+    {G, 408, NULL, 504, "DEADLINE_EXCEEDED", "", NULL},
+    {G, 409, NULL, 0, "ABORTED", "", NULL},
+    {G, 429, NULL, 0, "RESOURCE_EXHAUSTED", "", NULL},
+    {G, 503, NULL, 0, "UNAVAILABLE", "", NULL},
+    {G, 504, NULL, 0, "DEADLINE_EXCEEDED", "", NULL},
+    {G, 529, NULL, 503, "UNAVAILABLE", "", NULL},
+    {G, 0, NULL, 0, "INTERNAL", "", NULL},
+#undef A
+#undef G
+};
+
+static const struct error *find_error(enum vq_dialect dialect, unsigned status, const char *code)
+{
+    size_t i = 0;
+    for (; i + 1 < VQ_COUNT(errors); i++) {
+        const struct error *e = &errors[i];
+        bool status_fits = e->status == 0 || e->status == status;
+        bool code_fits = e->code == NULL || (code != NULL && strcmp(e->code, code) == 0);
+        if (e->dialect == dialect && status_fits && code_fits) {
+            break;
+        }
+    }
+    return &errors[i];
+}
+
+static void open_detail(struct vq_json *json, const char *kind)
+{
+    char type[64];
+    (void)snprintf(type, sizeof(type), "type.googleapis.com/google.rpc.%s", kind);
+    vq_json_object(json);
+    field(json, "@type", type);
+}
+
+static void write_details(struct vq_json *json, const struct error *error, bool limited,
+                          int64_t wait_ms)
+{
+    vq_json_key(json, "details");
+    vq_json_array(json);
+    if (error->reason != NULL) {
+        open_detail(json, "ErrorInfo");
+        field(json, "reason", error->reason);
+        vq_json_object_end(json);
+    }
+    if (limited) {
+        open_detail(json, "QuotaFailure");
+        vq_json_key(json, "violations");
+        vq_json_array(json);
+        vq_json_object(json);
+        field(json, "quotaId", "GenerateRequestsPerMinutePerProjectPerModel");
+        vq_json_object_end(json);
+        vq_json_array_end(json);
+        vq_json_object_end(json);
+    }
+    if (wait_ms >= 0) {
+        char delay[32];
+        (void)snprintf(delay, sizeof(delay), "%" PRId64 ".%03" PRId64 "s", wait_ms / 1000,
+                       wait_ms % 1000);
+        open_detail(json, "RetryInfo");
+        field(json, "retryDelay", delay);
+        vq_json_object_end(json);
+    }
+    vq_json_array_end(json);
+}
+
+unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect, unsigned status,
+                                const char *message, const char *code, int64_t wait_ms)
+{
+    const struct error *error = find_error(dialect, status, code);
+    unsigned becomes = error->becomes == 0 || status == 200 ? status : error->becomes;
+    char text[512];
+    (void)snprintf(text, sizeof(text), "%s%s", error->adds, message);
+    struct vq_json json;
+    vq_json_init(&json, body, 0);
+    vq_json_object(&json);
+    if (dialect == VQ_DIALECT_ANTHROPIC) {
+        field(&json, "type", "error");
+    }
+    vq_json_key(&json, "error");
+    vq_json_object(&json);
+    if (dialect == VQ_DIALECT_ANTHROPIC) {
+        field(&json, "type", error->type);
+        field(&json, "message", text);
+    } else {
+        count(&json, "code", status == 200 ? 500 : becomes);
+        field(&json, "message", text);
+        field(&json, "status", error->type);
+        write_details(&json, error, becomes == 429 && error->adds[0] == '\0', wait_ms);
+    }
+    vq_json_object_end(&json);
+    vq_json_object_end(&json);
+    return becomes;
+}

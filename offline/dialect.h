@@ -1,0 +1,40 @@
+/* The shapes that providers' chats have: paths, where the key is, requests, answers, errors. What is asked and answered is the same in all
+ * of them: a request is turned into the tree of an OpenAI chat, and read as one. No sockets, no clock. */
+#ifndef VQ_OFFLINE_DIALECT_H
+#define VQ_OFFLINE_DIALECT_H
+
+#include "offline/chat.h"
+
+/* What a path asks for. */
+enum vq_route_kind {
+    VQ_ROUTE_NONE, /* nothing that is posted to */
+    VQ_ROUTE_CHAT,
+    VQ_ROUTE_EMBED
+};
+
+struct vq_route {
+    enum vq_route_kind kind;
+    enum vq_dialect dialect;
+    char model[VQ_CHAT_MODEL_BYTES]; /* where the path names it; else empty */
+    bool needs_version;              /* ?api-version= */
+};
+
+/* /v1/chat/completions, /v1/embeddings; the same under /openai/v1 and /openai/deployments/MODEL; /v1/messages;
+ * /v1beta/models/MODEL:generateContent. `path` without query, percent-decoded. */
+void vq_route_of(const char *path, struct vq_route *ret_route);
+/* "Authorization", "x-api-key" ...; *ret_prefix is what stands before the key ("" or "Bearer "). */
+const char *vq_route_key_header(const struct vq_route *route, const char **ret_prefix);
+
+/* The parsed body as that of an OpenAI chat: takes `tree` (a json_t object) and gives the one to read, both of which the caller then
+ * owns as one. NULL without memory. */
+void *vq_dialect_request(const struct vq_route *route, void *take_tree);
+
+/* Bodies of the dialects other than OpenAI's. */
+void vq_dialect_write(struct vq_buf *body, enum vq_dialect dialect,
+                      const struct vq_chat_answer *answer);
+/* An error that is known by OpenAI's status and code in the dialect's own words; returns its status. `wait_ms`: how long to wait,
+ * for dialects that say so in the body; negative: not said. */
+unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect, unsigned status,
+                                const char *message, const char *code, int64_t wait_ms);
+
+#endif

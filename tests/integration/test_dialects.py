@@ -1,0 +1,77 @@
+"""One run in each dialect against one kind of server: the same scores to the byte, and what the requests looked like on the way."""
+import json
+import shutil
+
+import vqtest
+from vqtest import ROOT, STOPPED, Case
+
+KEY = "test-key-0123456789"
+# dialect: (what follows the server's root in base_url, paths that are asked, more keys)
+DIALECTS = {
+    "openai": ("/v1", "/v1/chat/completions", {}),
+    "azure": ("", "/openai/deployments/{model}/chat/completions", {"api_version": "2024-10-21"}),
+    "anthropic": ("/v1", "/v1/messages", {}),
+    "gemini": ("/v1beta", "/v1beta/models/{model}:generateContent", {}),
+}
+FAULTS = ("--fault", "overloaded=0.1", "--fault", "rate_limit=0.05,retry_after=ms:20", "--fault", "server_error=0.05")
+
+
+class Dialects(Case):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(ROOT / "examples" / "friendly-vs-terse.csv", self.dir / "data.csv")
+
+    def run_in(self, dialect, name, *options, code=0):
+        """A run of the preset vibes over a few rows; the server that answered it."""
+        end, _, more = DIALECTS[dialect]
+        server = self.offline("--require-key", *options, name=name)
+        root = server.url.removesuffix("/v1")
+        judges = "".join(
+            f"  - {{model: {model}, dialect: {dialect}, base_url: '{root}{end}', identity: the-test, key: 'env:TEST_KEY'"
+            + "".join(f", {key}: '{value}'" for key, value in more.items()) + "}\n" for model in ("offline-a", "offline-b"))
+        (self.dir / f"{name}.yaml").write_text(
+            "data: {path: data.csv, prompt: question, preference: preference, limit: 12}\nmodels: [friendly, terse]\n"
+            f"method: preset\njudges:\n{judges}")
+        self.vibeq("run", f"{name}.yaml", "--name", name, "--quiet", code=code, env={"TEST_KEY": KEY})
+        return server
+
+    def test_the_same_scores_in_every_dialect(self):
+        wanted = None
+        for dialect, (_, path, _) in DIALECTS.items():
+            server = self.run_in(dialect, dialect)
+            requests = server.requests()
+            paths = {path.format(model=model) for model in ("offline-a", "offline-b")}
+            self.assertEqual({line["path"] for line in requests}, paths)
+            self.assertTrue(all(line["call"] and line["key"] for line in requests), "a call without its id or key")
+            results = self.results(dialect)
+            self.assertEqual([judge["returned_models"] for judge in results["judges"]], [["offline-a"], ["offline-b"]])
+            got = (len(requests), self.results_bytes(dialect), (self.dir / "runs" / dialect / "results" / "scores.csv").read_bytes())
+            wanted = wanted or got
+            self.assertEqual(got[0], wanted[0], dialect)
+            self.assertEqual(json.loads(got[1]), json.loads(wanted[1]), dialect)
+            self.assertEqual(got, wanted, dialect)
+            answers = server.answers()
+            told = sum(line["prompt_tokens"] for line in answers), sum(line["completion_tokens"] for line in answers)
+            calls = self.accounting(dialect)
+            self.assertIn(str(told[0]), json.dumps(calls), f"{dialect}: input tokens of the server")
+            self.assertIn(str(told[1]), json.dumps(calls), f"{dialect}: output tokens of the server")
+
+    def test_errors_of_every_dialect_are_retried(self):
+        for dialect in DIALECTS:
+            server = self.run_in(dialect, dialect, *FAULTS)
+            self.assertTrue(any(line["status"] != 200 for line in server.answers()), "no fault came up")
+            self.assertEqual(self.results(dialect)["cells_missing"], 0)
+            self.assertEqual(self.results(dialect), self.results("openai"), dialect)
+
+    def test_no_money_and_a_refused_key_stop_the_run(self):
+        for fault, says in (("quota=1", ("no_money", "money", "credit")), ("bad_key=1", ("bad_key", "key"))):
+            for dialect in DIALECTS:
+                name = f"{dialect}-{fault.split('=')[0]}"
+                server = self.run_in(dialect, name, "--fault", fault, code=STOPPED)
+                self.assertLess(len(server.requests()), 200, "it went on asking")
+                log = (self.dir / "runs" / name / "log").read_text()
+                self.assertTrue(any(word in log for word in says), log)
+
+
+if __name__ == "__main__":
+    vqtest.main()
