@@ -13,7 +13,8 @@
 #define VQ_AXIS_BYTES_MAX     4096
 #define VQ_PROPERTY_LOW                                                                            \
     "Shows nothing of this, or hardly anything." /* of a vibe given as a property */
-#define VQ_EMBEDDER_NONE "none"                  /* the embedder's model when there is to be none */
+#define VQ_EMBEDDER_NONE     "none"              /* the embedder's model when there is to be none */
+#define VQ_EMBEDDER_BUILT_IN "offline-embed"     /* when no embedder is named */
 
 enum vq_conf_method {
     VQ_METHOD_PRESET,

@@ -2,6 +2,7 @@
  * the order of arrival, the number of workers or the crashes in between. How lazy swap was set and what both orders tell
  * stands in `audit` alone. Not its job: times, costs, calls (accounting.json). */
 #include "common/text/json.h"
+#include "coordinator/report/json_method.h"
 
 #include "common/base/alloc.h"
 #include "coordinator/report/report.h"
@@ -449,6 +450,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     }
     write_audit(j, r);
     write_retest(j, r);
+    vq_report_json_method(j, r);
     vq_json_object_end(j);
     vq_buf_putc(out, '\n');
 }

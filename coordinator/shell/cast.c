@@ -127,7 +127,7 @@ static struct vq_conf_judge stand_in(const struct vq_config *config)
 
 static struct vq_conf_judge built_in_embedder(void)
 {
-    static char name[] = VQ_OFFLINE_EMBEDDER;
+    static char name[] = VQ_EMBEDDER_BUILT_IN;
     static char dialect[] = "openai";
     static char field[] = "max_tokens";
     return (struct vq_conf_judge){.name = name,

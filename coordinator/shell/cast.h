@@ -7,8 +7,6 @@
 #include "common/judge/request.h"
 #include "coordinator/pipeline/method.h"
 
-#define VQ_OFFLINE_EMBEDDER "offline-embed" /* the built-in server's, when no embedder is named */
-
 struct vq_cast {
     struct vq_conf_judge *conf; /* borrowed texts */
     struct vq_judge *judges;

@@ -100,6 +100,18 @@ class Demo(Case):
             self.assertNotRegex(line, r"Redis|warning|without an answer: 0")
         self.assertLess(len(self.told()), 25)
 
+    def test_each_vibe_knows_where_it_comes_from(self):
+        d = self.r["discovery"]
+        self.assertEqual(len(d["iterations"]), 2)
+        self.assertEqual(sum(it["evaluated"] for it in d["iterations"]), len(self.r["vibes"]))
+        self.assertEqual({p["id"]: p["name"] for p in d["provenance"]}, {v["id"]: v["name"] for v in self.r["vibes"]})
+        records = range(1, len(self.data()) + 1)
+        for vibe in d["provenance"]:
+            self.assertEqual(vibe["support"], len(vibe["proposals"]))
+            for proposal in vibe["proposals"]:
+                self.assertLessEqual(len(proposal["records"]), d["settings"]["batch"])
+                self.assertTrue(all(record in records for record in proposal["records"]))
+
     def test_the_second_iteration_finds_what_was_planted_for_it(self):
         """Lists stand only in rows that the vibes of a first iteration get wrong."""
         names = {n: re.search(r"iteration %d: .*, validated: \d+ \((.*)\)" % n, self.run_of_it.stderr).group(1).split(", ") for n in (1, 2)}

@@ -194,7 +194,7 @@ static void a_bare_job_reads_no_data(void **state)
     assert_non_null(job->templates[VQ_TEMPLATE_GENERATE]);
     assert_string_equal(job->cast[VQ_ROLE_PROPOSER].judges[0].model, "offline-a");
     assert_int_equal(job->cast[VQ_ROLE_REDUCER].count, 1);
-    assert_string_equal(job->cast[VQ_ROLE_EMBEDDER].judges[0].model, VQ_OFFLINE_EMBEDDER);
+    assert_string_equal(job->cast[VQ_ROLE_EMBEDDER].judges[0].model, VQ_EMBEDDER_BUILT_IN);
     vq_job_destroy(&job);
     assert_null(job);
 }
