@@ -168,6 +168,9 @@ static enum vq_status read_root(const json_t *root, struct vq_chat_request *requ
     }
     request->seed = json_integer_value(json_object_get(root, "seed"));
     read_format(root, request);
+    if (request->dialect == VQ_DIALECT_ANTHROPIC) {
+        vq_dialect_read_cache(root, request);
+    }
     return read_messages(json_object_get(root, "messages"), request, err);
 }
 

@@ -32,8 +32,11 @@ struct vq_chat_request {
     char json_verdict[64]; /* property names of the asked JSON object */
     char json_analysis[64];
     uint64_t prompt_tokens;
-    uint64_t tokens_max; /* 0 = no limit */
-    int64_t seed;        /* 0 when none is given */
+    uint64_t cacheable_tokens; /* up to the cache breakpoint; 0: there is none */
+    uint64_t cacheable;        /* a hash of what stands before it */
+    bool is_cached;            /* it was seen before: set by the service */
+    uint64_t tokens_max;       /* 0 = no limit */
+    int64_t seed;              /* 0 when none is given */
 };
 
 /* VQ_INVALID with a sentence for the client. On VQ_OK end it with vq_chat_request_free. */
@@ -54,6 +57,8 @@ struct vq_chat_answer {
     const char *finish_reason;
     int64_t created_s;
     uint64_t prompt_tokens;
+    uint64_t cache_read_tokens; /* of prompt_tokens */
+    uint64_t cache_written_tokens;
     uint64_t completion_tokens;
     bool with_usage;
     bool with_choices;

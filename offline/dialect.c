@@ -3,6 +3,7 @@
  * Not its job: what to answer, limits, OpenAI's own shape (chat.c). */
 #include "offline/dialect.h"
 
+#include "common/base/hash.h"
 #include "common/text/json.h"
 
 #include <inttypes.h>
@@ -166,6 +167,45 @@ void *vq_dialect_request(const struct vq_route *route, void *take_tree)
     return tree;
 }
 
+static void hash_texts(struct vq_hasher *h, const json_t *content, size_t count, uint64_t *bytes)
+{
+    if (json_is_string(content)) {
+        *bytes += json_string_length(content);
+        vq_hasher_field(h, vq_span(json_string_value(content), json_string_length(content)));
+    }
+    for (size_t i = 0; i < count; i++) {
+        hash_texts(h, json_object_get(json_array_get(content, i), "text"), 0, bytes);
+    }
+}
+
+void vq_dialect_read_cache(const void *tree, struct vq_chat_request *request)
+{
+    const json_t *messages = json_object_get(tree, "messages");
+    size_t n = json_array_size(messages);
+    const json_t *last =
+        n == 0 ? NULL : json_object_get(json_array_get(messages, n - 1), "content");
+    size_t parts = json_array_size(last);
+    while (parts > 0 && json_object_get(json_array_get(last, parts - 1), "cache_control") == NULL) {
+        parts--;
+    }
+    if (parts == 0) {
+        return;
+    }
+    struct vq_hasher h;
+    struct vq_hash hash;
+    uint64_t bytes = 0;
+    vq_hasher_init(&h, "offline-cache");
+    vq_hasher_field(&h, vq_span_str(request->model));
+    for (size_t i = 0; i + 1 < n; i++) {
+        const json_t *content = json_object_get(json_array_get(messages, i), "content");
+        hash_texts(&h, content, json_array_size(content), &bytes);
+    }
+    hash_texts(&h, last, parts, &bytes);
+    vq_hasher_final(&h, &hash);
+    request->cacheable = vq_hash_u64(&hash);
+    request->cacheable_tokens = vq_chat_tokens(bytes);
+}
+
 /* ---- answers ---- */
 
 static void field(struct vq_json *json, const char *key, const char *text)
@@ -214,9 +254,10 @@ static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *a
     if (answer->with_usage) {
         vq_json_key(json, "usage");
         vq_json_object(json);
-        count(json, "input_tokens", answer->prompt_tokens);
-        count(json, "cache_creation_input_tokens", 0);
-        count(json, "cache_read_input_tokens", 0);
+        count(json, "input_tokens",
+              answer->prompt_tokens - answer->cache_read_tokens - answer->cache_written_tokens);
+        count(json, "cache_creation_input_tokens", answer->cache_written_tokens);
+        count(json, "cache_read_input_tokens", answer->cache_read_tokens);
         count(json, "output_tokens", answer->completion_tokens);
         vq_json_object_end(json);
     }

@@ -15,6 +15,8 @@
 #include <strings.h>
 
 #define KEYS_CACHED 64u
+#define FRONTS_KEPT                                                                                \
+    4096u /* prompts up to a cache breakpoint; a newer one may take an older one's place */
 #define MODEL_OWNER "vibeq-offline"
 
 struct cached_key {
@@ -31,6 +33,7 @@ struct vq_service {
     struct vq_tries tries;
     struct vq_call_log log;
     struct cached_key keys[KEYS_CACHED];
+    uint64_t fronts[FRONTS_KEPT]; /* hashes; 0: none */
     int64_t start_ns;
     uint64_t calls;
 };
@@ -328,7 +331,17 @@ static void spoil(const struct vq_service *service, const struct passage *p, str
     }
 }
 
-static enum vq_status answer_chat(struct vq_service *service, const struct passage *p,
+/* A prompt cache that forgets only what is pushed out: like a provider's with nobody else on it. */
+static void look_up_front(struct vq_service *service, struct vq_chat_request *chat)
+{
+    if (chat->cacheable_tokens > 0) {
+        uint64_t *slot = &service->fronts[chat->cacheable % FRONTS_KEPT];
+        chat->is_cached = *slot == chat->cacheable;
+        *slot = chat->cacheable;
+    }
+}
+
+static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
                                   enum vq_judge_kind kind, struct vq_reply *reply)
 {
     bool spoils_text =
@@ -341,6 +354,7 @@ static enum vq_status answer_chat(struct vq_service *service, const struct passa
                                         .n = reply->n,
                                         .created_s = vq_clock_unix_ms() / 1000};
     struct vq_error why = {0};
+    look_up_front(service, &p->chat);
     enum vq_status status = vq_answer_make(&service->answerer, &p->chat, &context, reply, &why);
     if (status == VQ_NOT_FOUND) {
         vq_reply_error(reply, 400, why.text, "invalid_request_error", "oracle_no_truth");

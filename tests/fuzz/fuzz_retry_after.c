@@ -11,8 +11,13 @@ static void check_limit(const struct vq_ratelimit *limit)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"retry-after", "retry-after-ms", "date",
-                                        "x-ratelimit-limit-tokens", "x-ratelimit-reset-requests"};
+    static const char *const names[] = {"retry-after",
+                                        "retry-after-ms",
+                                        "date",
+                                        "x-ratelimit-limit-tokens",
+                                        "x-ratelimit-reset-requests",
+                                        "anthropic-ratelimit-input-tokens-reset",
+                                        "anthropic-ratelimit-output-tokens-remaining"};
     struct vq_span all = vq_span((const char *)data, size);
     for (size_t i = 0; i < VQ_COUNT(names); i++) {
         struct vq_reply_headers headers;
@@ -22,6 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         VQ_ASSERT(wait_ms >= -1 && wait_ms <= VQ_RETRY_AFTER_MS_MAX);
         check_limit(&headers.requests);
         check_limit(&headers.tokens);
+        check_limit(&headers.input_tokens);
+        check_limit(&headers.output_tokens);
     }
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
@@ -40,5 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     VQ_ASSERT(wait_ms >= -1 && wait_ms <= VQ_RETRY_AFTER_MS_MAX);
     check_limit(&headers.requests);
     check_limit(&headers.tokens);
+    check_limit(&headers.input_tokens);
+    check_limit(&headers.output_tokens);
     return 0;
 }

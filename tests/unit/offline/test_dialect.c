@@ -191,6 +191,46 @@ static void test_errors(void **state)
     }
 }
 
+static json_int_t usage(const struct vq_reply *reply, const char *member)
+{
+    json_t *root = json_loadb(reply->body.at, reply->body.bytes, 0, NULL);
+    json_int_t n = json_integer_value(json_object_get(json_object_get(root, "usage"), member));
+    json_decref(root);
+    return n;
+}
+
+/* What stands before a breakpoint is written once and read from then on, whatever comes after it. */
+static void test_cache(void **state)
+{
+    (void)state;
+    struct vq_service_config config = {0};
+    struct vq_service *service = create(&config);
+#define ASK(front, rest)                                                                           \
+    "{\"model\":\"offline-a\",\"max_tokens\":5,\"system\":\"12345678\",\"messages\":[{\"role\":"   \
+    "\"user\","                                                                                    \
+    "\"content\":[{\"type\":\"text\",\"text\":\"" front "\",\"cache_control\":{\"type\":"          \
+    "\"ephemeral\"}},{\"type\":\"text\",\"text\":\"" rest "\"}]}]}"
+    static const struct {
+        const char *body;
+        int plain, written, read;
+    } cases[] = {
+        {ASK("front of 16 byte", "rest"), 1, 6, 0},
+        {ASK("front of 16 byte", "other rest"), 3, 0, 6},
+        {ASK("another, 16 byte", "rest"), 1, 6, 0},
+        {ASK("front of 16 byte", "rest"), 1, 0, 6},
+    };
+#undef ASK
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_reply reply = post(service, "/v1/messages", "k", cases[i].body);
+        assert_int_equal(reply.status, 200);
+        assert_int_equal(usage(&reply, "input_tokens"), cases[i].plain);
+        assert_int_equal(usage(&reply, "cache_creation_input_tokens"), cases[i].written);
+        assert_int_equal(usage(&reply, "cache_read_input_tokens"), cases[i].read);
+        vq_reply_free(&reply);
+    }
+    vq_service_destroy(&service);
+}
+
 static bool has_header(const struct vq_reply *reply, const char *name)
 {
     for (size_t i = 0; i < reply->headers_n; i++) {
@@ -260,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_cache),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     (void)unlink(log_path);
