@@ -1,5 +1,5 @@
 /* The Anthropic dialect: the request to the byte with and without a cache breakpoint, answers, usage in its parts, what is no
- * answer, no memory. */
+ * answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
