@@ -221,7 +221,8 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
     struct vq_work_read read = {.result = entry,
                                 .flight = flight,
                                 .pool = (uint8_t)reply->pool,
-                                .retry_after_ms = reply->retry_after_ms};
+                                .retry_after_ms = reply->retry_after_ms,
+                                .parks = reply->parks};
     vq_work_queue(w, (struct vq_work_item){.type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER
                                                                         : VQ_WORK_ITEM_READ,
                                            .u.read = read});
@@ -345,7 +346,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     uint32_t pool = read->flight->pool;
     vq_work_pool_heard(w, pool, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {
-        vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms);
+        vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms, read->parks);
     } else if (result->end == VQ_END_CLOSED) {
         vq_work_pool_close(w, pool, read->pool, result->error);
     }

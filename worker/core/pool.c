@@ -189,7 +189,7 @@ void vq_work_pool_heard(struct vq_work *w, uint32_t judge, enum vq_call_end end)
 }
 
 void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
-                          int64_t retry_after_ms)
+                          int64_t retry_after_ms, bool parks)
 {
     struct vq_work_pool *pool = pool_of(w, judge);
     if (pool == NULL) {
@@ -203,7 +203,7 @@ void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
     int64_t pause_ms = 0;
     if (retry_after_ms > 0) {
         int64_t most = w->options.retry_after_ms_max;
-        pause_ms = retry_after_ms > most ? most : retry_after_ms;
+        pause_ms = retry_after_ms > most && !parks ? most : retry_after_ms;
         pause_ms +=
             (int64_t)vq_rng_below(&w->rng, (uint64_t)pause_ms / 10 + 1); /* not all at once */
     } else if (fresh) {

@@ -155,6 +155,7 @@ struct vq_work_read {
     struct vq_work_flight *flight; /* owned */
     uint8_t pool;
     int64_t retry_after_ms;
+    bool parks;
 };
 
 struct
@@ -320,7 +321,7 @@ void vq_work_pool_close(struct vq_work *w, uint32_t judge, enum vq_pool_state st
                         struct vq_span text);
 void vq_work_pool_heard(struct vq_work *w, uint32_t judge, enum vq_call_end end);
 void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
-                          int64_t retry_after_ms);
+                          int64_t retry_after_ms, bool parks);
 void vq_work_pool_answered(struct vq_work *w, uint32_t judge);
 /* When the next call of `tokens` may start: now, later, or INT64_MAX. */
 int64_t vq_work_pool_when(const struct vq_work *w, const struct vq_work_pool *pool, double tokens);

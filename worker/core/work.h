@@ -52,6 +52,8 @@ struct vq_work_reply {
     enum vq_call_end end;    /* never VQ_END_UNKNOWN */
     enum vq_pool_state pool; /* end is CLOSED: which way */
     int64_t retry_after_ms;  /* as the provider asked; -1: it did not */
+    bool
+        parks; /* that is known of the limit, not only asked: the pool waits so long, however long it is */
     bool refusal;
     uint32_t http_status; /* 0: none */
     uint32_t latency_ms;

@@ -80,6 +80,7 @@ struct vq_reply {
     int64_t tokens_out;
     int64_t tokens_reasoning;  /* of tokens_out */
     int64_t retry_after_ms;    /* -1: not said */
+    bool parks;                /* retry_after_ms is what is known of such a limit: it is kept to */
     int64_t park_until_unix_s; /* when a day's or a month's quota begins anew; -1: no such thing */
     struct vq_ratelimit requests;
     struct vq_ratelimit tokens; /* of both kinds together */

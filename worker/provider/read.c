@@ -93,12 +93,14 @@ static void wait_by_row(const struct vq_error_rule *rule, int64_t now_unix_s,
     switch (rule->wait) {
     case VQ_ERROR_WAIT_SAID: return;
     case VQ_ERROR_WAIT_TEN_MINUTES:
+        reply->parks = true;
         reply->retry_after_ms =
             reply->retry_after_ms > TEN_MINUTES_MS ? reply->retry_after_ms : TEN_MINUTES_MS;
         return;
     case VQ_ERROR_WAIT_DAY: reply->park_until_unix_s = vq_date_pacific_midnight(now_unix_s); break;
     case VQ_ERROR_WAIT_MONTH: reply->park_until_unix_s = vq_date_next_month(now_unix_s); break;
     }
+    reply->parks = true;
     int64_t left_s = reply->park_until_unix_s - now_unix_s;
     int64_t most_s = VQ_RETRY_AFTER_MS_MAX / 1000;
     reply->retry_after_ms = (left_s < most_s ? left_s : most_s) * 1000;

@@ -335,6 +335,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
                                   .end = end,
                                   .pool = vq_reply_pool(got),
                                   .retry_after_ms = got->retry_after_ms,
+                                  .parks = got->parks,
                                   .refusal = got->refusal,
                                   .http_status = got->status > 0 ? (uint32_t)got->status : 0,
                                   .latency_ms =

@@ -208,6 +208,22 @@ static void test_an_absurd_retry_after_is_bounded(void **state)
     begin(1, 4, (struct vq_work_options){.local = 0});
 }
 
+/* A wait that follows from what is known of a limit is kept to, also when it is longer than we would believe a response. */
+static void test_a_parked_pool_waits_to_the_end(void **state)
+{
+    (void)state;
+    const int64_t wait_ms = 5 * (int64_t)VQ_WORK_RETRY_AFTER_MS_MAX;
+    begin(1, 4, (struct vq_work_options){.local = 0});
+    rig_open(&rig, 1);
+    rig_lease(&rig, 0, 1, false);
+    rig_end(&rig, 0,
+            (struct vq_work_reply){.end = VQ_END_RATE, .retry_after_ms = wait_ms, .parks = true});
+    live(wait_ms - 1000);
+    assert_int_equal(rig.calls_count, 0);
+    live(1000 + wait_ms / 10 + 1000);
+    assert_int_equal(rig.calls_count, 1);
+}
+
 static void test_a_closed_pool_gives_back_and_says_so(void **state)
 {
     (void)state;
@@ -308,6 +324,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_refusal_pauses_halves_and_grows_back, teardown),
         cmocka_unit_test_teardown(test_pauses_without_retry_after_grow, teardown),
         cmocka_unit_test_teardown(test_an_absurd_retry_after_is_bounded, teardown),
+        cmocka_unit_test_teardown(test_a_parked_pool_waits_to_the_end, teardown),
         cmocka_unit_test_teardown(test_a_closed_pool_gives_back_and_says_so, teardown),
         cmocka_unit_test_teardown(test_no_key_is_a_closed_pool, teardown),
         cmocka_unit_test_teardown(test_no_credit_before_all_keys_are_known, teardown),

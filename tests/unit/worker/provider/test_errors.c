@@ -138,6 +138,7 @@ static void check_row(const char *dialect, const struct vq_error_rule *rule, int
     assert_int_equal(reply.content.bytes, 0);
     int64_t wait_s = row_wait_s(rule);
     bool parks = rule->wait == VQ_ERROR_WAIT_DAY || rule->wait == VQ_ERROR_WAIT_MONTH;
+    assert_int_equal(reply.parks, wait_s >= 0);
     assert_int_equal(reply.park_until_unix_s, parks ? NOW + wait_s : -1);
     if (wait_s >= 0) {
         int64_t wait_ms = wait_s * 1000;
