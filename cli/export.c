@@ -254,7 +254,7 @@ static enum vq_status export_file(const struct vq_kept *kept, const char *what, 
 
 int vq_verb_export(int argc, char **argv)
 {
-    struct export_words w = {.format = "csv"};
+    struct export_words w = {0};
     struct vq_error err = {0};
     int words;
     static const char *const known[] = {"calls", "scores", "vibes", "rows", NULL};
@@ -271,8 +271,8 @@ int vq_verb_export(int argc, char **argv)
     if (!found) {
         return vq_cli_unknown_word("export", words == 2 ? argv[1] : NULL, known);
     }
-    bool jsonl = strcmp(w.format, "jsonl") == 0;
-    if (!jsonl && strcmp(w.format, "csv") != 0) {
+    bool jsonl = w.format != NULL && strcmp(w.format, "jsonl") == 0;
+    if (w.format != NULL && !jsonl && strcmp(w.format, "csv") != 0) {
         return vq_cli_usage("export", "--format is csv or jsonl, not '%.40s'", w.format);
     }
     struct vq_kept kept;

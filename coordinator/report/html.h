@@ -24,7 +24,7 @@
 #define VQ_HTML_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
 
 struct vq_report_calls { /* from accounting.json */
-    uint64_t planned, sent, from_store, saved_by_lazy_swap, failed;
+    uint64_t planned, sent, from_store, saved_by_lazy_swap, failed, too_long;
     uint64_t tokens_in, tokens_out;
     bool priced; /* else cost_usd means nothing */
     double cost_usd;
@@ -37,13 +37,13 @@ struct
 
 /* All borrowed; zero-initialised is a story with nothing in it. */
 struct vq_report_story {
-    const struct vq_method_result *method; /* NULL: the vibes were given */
+    const struct vq_method_result *method; /* NULL: nothing is known of it */
     const struct vq_vibecheck *presets;    /* of method->preset_axes; NULL: not compared */
     const struct vq_report_calls *calls;
     const struct vq_report_retest *retest; /* one a judge */
     const char *const *warnings;           /* further ones, a sentence each */
     uint32_t warnings_count;
-    uint64_t inputs_truncated; /* judge inputs that were cut, when judging.truncate is on */
+    uint64_t inputs_truncated; /* requests that were too long, when judging.truncate is on */
     /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text is valid until the next call.
      * NULL: answers are not shown. */
     bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,

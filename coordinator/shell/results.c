@@ -7,6 +7,7 @@
 #include "coordinator/report/html.h"
 #include "coordinator/report/report.h"
 #include "coordinator/store/lookup.h"
+#include "proto/messages.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -318,9 +319,11 @@ static bool read_calls(const struct vq_results *of, struct vq_report_calls *ret_
                                 .tokens_out = count_of(calls, "tokens_out"),
                                 .priced = json_is_number(json_object_get(root, "cost_usd")),
                                 .cost_usd = number_of(root, "cost_usd")};
+    const json_t *failed = json_object_get(calls, "failed");
+    c.too_long = count_of(failed, vq_call_end_word(VQ_END_TOO_LONG));
     const char *end;
     json_t *value;
-    json_object_foreach(json_object_get(calls, "failed"), end, value)
+    json_object_foreach((json_t *)failed, end, value)
     {
         c.failed += (uint64_t)json_integer_value(value);
     }
@@ -334,7 +337,7 @@ static enum vq_status compute_presets(const struct vq_method_result *method,
                                       const struct vq_report_input *r,
                                       struct vq_vibecheck **ret_presets, struct vq_error *err)
 {
-    if (method == NULL || method->preset_outcomes == NULL) {
+    if (method->preset_outcomes == NULL) {
         return VQ_OK;
     }
     struct vq_vibecheck_input in = *r->in;
@@ -354,13 +357,15 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
         retest[i] =
             (struct vq_report_retest){w->method->retest[i].cells, w->method->retest[i].flips};
     }
-    bool discovered = w->of->job->config->method == VQ_METHOD_DISCOVER;
     struct vq_vibecheck *presets = NULL;
-    VQ_TRY(compute_presets(discovered ? w->method : NULL, r, &presets, err));
-    struct vq_report_story story = {.method = discovered ? w->method : NULL,
+    VQ_TRY(compute_presets(w->method, r, &presets, err));
+    bool counted = read_calls(w->of, &calls);
+    uint64_t truncated = counted && w->of->job->config->judging.truncate ? calls.too_long : 0;
+    struct vq_report_story story = {.method = w->method,
                                     .presets = presets,
-                                    .calls = read_calls(w->of, &calls) ? &calls : NULL,
+                                    .calls = counted ? &calls : NULL,
                                     .retest = w->method->retest != NULL ? retest : NULL,
+                                    .inputs_truncated = truncated,
                                     .answer = standing_answer,
                                     .answer_ctx = w};
     struct vq_buf out;

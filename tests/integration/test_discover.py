@@ -238,7 +238,14 @@ class Settings(Discover):
                                vibecheck__iterations=1)
         self.assertEqual(planned["preference"], 2 * 2 * 60)
         self.assertEqual(self.results("r")["pp"]["status"], "ok")
+        self.assertIn("a model that also ranks", self.report())
         self.vibeq("replay", "r", "--verify")
+        self.discover(preference="judge", vibecheck__question_types="on")
+        self.run_it("given", "--set", "method=preset")
+        page = self.report("given")
+        for words in ("a model that also ranks", "preferences are the judges'", "Shows on:"):
+            self.assertIn(words, page)
+        self.assertNotIn("How the vibes were found", page)
 
     def test_compared_with_the_presets(self):
         planned, _ = self.said(vibecheck__compare_presets="on", vibecheck__iterations=1)

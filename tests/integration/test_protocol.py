@@ -118,6 +118,8 @@ class Leases(Protocol):
         self.assertEqual(self.results("whole")["cells_missing"], len(AXES) * 2)
         self.vibeq("run", "config.yaml", "--name", "cut", "--quiet", "--set", "judging.truncate=on")
         self.assertEqual(self.results("cut")["cells_missing"], 0)
+        page = (self.dir / "runs/cut/results/report.html").read_text()
+        self.assertIn(f"{self.accounting('cut')['failed']['too_long']} requests were too long for their judge", page)
         sent = len(server.requests())
         self.vibeq("run", "config.yaml", "--name", "again", "--quiet", "--set", "judging.truncate=on")
         self.assertEqual(len(server.requests()), sent)

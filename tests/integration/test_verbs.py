@@ -143,6 +143,23 @@ GOLD = """\
 """
 
 
+class Export(Case):
+    def test_both_forms_say_the_same(self):
+        planted(self.dir, 20, AXES, seed=5)
+        self.vibeq("run", self.config(AXES), "--name", "one", "--yes")
+        for what in ("calls", "scores", "vibes", "rows"):
+            plain = self.vibeq("export", "one", what).stdout
+            self.assertEqual(self.vibeq("export", "one", what, "--format", "csv").stdout, plain)
+            rows = list(csv.DictReader(io.StringIO(plain)))
+            objects = [json.loads(line) for line in self.vibeq("export", "one", what, "--format", "jsonl").stdout.splitlines()]
+            self.assertGreaterEqual(len(rows), len(AXES))
+            for row, one in zip(rows, objects, strict=True):
+                self.assertEqual(list(row), list(one))
+                self.assertEqual({key: value for key, value in row.items() if isinstance(one[key], str)}, {key: value for key, value in one.items() if isinstance(value, str)})
+        self.assertIn("csv or jsonl", self.vibeq("export", "one", "vibes", "--format", "xml", code=USAGE).stderr)
+        self.assertIn("twice", self.vibeq("export", "one", "vibes", "--format", "csv", "--format", "csv", code=USAGE).stderr)
+
+
 class Compare(Case):
     VIBES = """\
   - {name: Warmth, low: cold, high: warm and kind}

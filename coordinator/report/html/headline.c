@@ -127,7 +127,8 @@ static void small(struct vq_html *h, const char *title)
 static void win_rate(struct vq_html *h)
 {
     const uint32_t(*p)[4] = h->r->dataset->preferred;
-    uint64_t b = (uint64_t)p[0][0] + p[1][0], ties = (uint64_t)p[0][1] + p[1][1];
+    uint64_t b = (uint64_t)p[0][0] + p[1][0];
+    uint64_t ties = (uint64_t)p[0][1] + p[1][1] + h->r->dataset->excluded[VQ_EXCLUDED_TIE];
     uint64_t a = (uint64_t)p[0][2] + p[1][2];
     const struct vq_method_result *method = h->story->method;
     bool judged = method != NULL && strcmp(method->preference_source, "judge") == 0;

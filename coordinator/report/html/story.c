@@ -1,5 +1,5 @@
 /* How the vibes came about: the iterations with what each proposed, added and lost, the notes of the method, the proposals; and the
- * preset vibes beside the discovered ones. Nothing of it exists for given vibes. */
+ * preset vibes beside the others. Of given vibes there are notes only. */
 #include "coordinator/report/html/parts.h"
 
 #include <math.h>
@@ -132,7 +132,8 @@ void vq_html_story(struct vq_html *h)
     if (m == NULL || (m->iterations_count == 0 && m->notes_count == 0)) {
         return;
     }
-    vq_html_puts(h, "<section id=\"story\"><h2>How the vibes were found</h2>\n");
+    vq_html_printf(h, "<section id=\"story\"><h2>%s</h2>\n",
+                   m->iterations_count > 0 ? "How the vibes were found" : "How it went");
     if (m->iterations_count > 0) {
         iterations(h);
     }
@@ -197,7 +198,7 @@ void vq_html_presets(struct vq_html *h)
         "and judges on a fixed list of vibes, for comparison.</p>\n<div class=\"scroll\">"
         "<table class=\"plain\"><thead><tr><th scope=\"col\">vibes</th><th scope=\"col\">kept</th>"
         "<th scope=\"col\">MM</th><th scope=\"col\">PP</th></tr></thead>\n<tbody>");
-    side(h, "discovered", h->r->result);
+    side(h, h->r->config->method == VQ_METHOD_DISCOVER ? "discovered" : "given", h->r->result);
     side(h, "preset", r);
     vq_html_puts(
         h,

@@ -246,7 +246,9 @@ static void data(struct vq_html *h)
     if (h->story->inputs_truncated > 0) {
         begin(h);
         vq_html_count(h, h->story->inputs_truncated);
-        vq_html_puts(h, " requests were too long for their judge; it saw both outputs cut evenly.");
+        vq_html_puts(h,
+                     " requests were too long for their judge; both outputs were cut evenly, and "
+                     "it was asked again.");
         end(h);
     } else if (h->r->config->judging.truncate) {
         say(h, "Requests too long for a judge were allowed to be cut (judging.truncate).");
