@@ -86,6 +86,24 @@ static void write_judges(struct vq_json *j, const struct vq_report_input *r)
          "coefficients hold C fixed.");
 }
 
+/* Only where the labels are not those of the data. */
+static void write_preference_judges(struct vq_json *j, const struct vq_report_input *r)
+{
+    if (r->method == NULL || strcmp(r->method->preference_source, "judge") != 0) {
+        return;
+    }
+    const struct vq_config *c = r->config;
+    bool own = c->preference_judges_count > 0;
+    uint32_t n = own ? c->preference_judges_count : c->judges_count;
+    text(j, "preference_source", "judge");
+    vq_json_key(j, "preference_judges");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < n; i++) {
+        vq_json_str(j, own ? c->preference_judges[i].model : c->judges[i].model);
+    }
+    vq_json_array_end(j);
+}
+
 static void write_data(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_dataset *d = r->dataset;
@@ -105,6 +123,7 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
     boolean(j, "split_by_row", d->split_by_row);
     boolean(j, "in_sample", d->test_count == 0);
     boolean(j, "has_preference", d->has_preference);
+    write_preference_judges(j, r);
     vq_json_key(j, "preferred");
     vq_json_object(j);
     static const char *const words[4] = {"b", "tie", "a", "unlabelled"};

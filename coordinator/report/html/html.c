@@ -60,7 +60,7 @@ static void head(struct vq_html *h)
 static void foot(struct vq_html *h)
 {
     vq_html_puts(h, "<footer><p>Made by vibeq " VIBEQ_VERSION
-                    ". The numbers of this page are in <code>results.json</code> beside it.</p>"
+                    ". The main numbers are in <code>results.json</code> beside it.</p>"
                     "</footer>\n</main>\n<script>");
     vq_buf_append(h->out, vq_html_js.at, vq_html_js.bytes);
     vq_html_puts(h, "</script>\n</body>\n</html>\n");

@@ -3,6 +3,26 @@
 
 #include <math.h>
 
+/* Who labelled the rows, where the data do not. */
+static void preferences(struct vq_html *h)
+{
+    const struct vq_config *c = h->r->config;
+    const struct vq_method_result *method = h->story->method;
+    if (method == NULL || strcmp(method->preference_source, "judge") != 0) {
+        return;
+    }
+    bool own = c->preference_judges_count > 0;
+    uint32_t n = own ? c->preference_judges_count : c->judges_count;
+    vq_html_puts(h, "Preferences were labelled, in both orders, by ");
+    for (uint32_t i = 0; i < n; i++) {
+        const char *model = own ? c->preference_judges[i].model : c->judges[i].model;
+        vq_html_puts(h, i > 0 ? ", <bdi>" : "<bdi>");
+        vq_html_text(h, model);
+        vq_html_puts(h, "</bdi>");
+    }
+    vq_html_puts(h, ". ");
+}
+
 static void data(struct vq_html *h)
 {
     const struct vq_dataset *d = h->r->dataset;
@@ -28,6 +48,7 @@ static void data(struct vq_html *h)
         vq_html_printf(h, "A share of %.3g was held out for testing, by %s. ", c->data.test_share,
                        d->split_by_row ? "row" : "prompt");
     }
+    preferences(h);
     vq_html_printf(h, "Ties were %s. The seed is %llu. SHA-256 of the data: <code>",
                    c->data.ties == VQ_TIES_KEEP ? "kept for all but preference prediction"
                                                 : "left out",
@@ -89,6 +110,9 @@ static void judging(struct vq_html *h)
         vq_html_printf(
             h, "A share of %.3g of the cells was asked a second time, never used in scores. ",
             j->retest);
+    }
+    if (j->invalid == VQ_INVALID_DROP_ROW) {
+        vq_html_puts(h, "Rows with a missing score were left out of all numbers. ");
     }
     hash(h, "Judge prompt", h->r->judge_template);
     hash(h, "Repair prompt", h->r->repair_template);
@@ -152,6 +176,47 @@ static void regression(struct vq_html *h)
         g->bootstrap_draws);
 }
 
+/* A role's model, or who plays it instead; the endpoint is that of the run's folder. */
+static const char *player(const struct vq_conf_judge *own, const char *stand_in)
+{
+    return own != NULL && own->model != NULL ? own->model : stand_in;
+}
+
+static void role(struct vq_html *h, const char *what, const char *model)
+{
+    vq_html_printf(h, "%s <bdi>", what);
+    vq_html_text(h, model);
+    vq_html_puts(h, "</bdi>");
+}
+
+static void roles(struct vq_html *h)
+{
+    const struct vq_config *c = h->r->config;
+    const char *proposer = player(c->proposer, player(&c->judges[0], ""));
+    role(h, " Proposer:", proposer);
+    role(h, ", reducer:", player(c->reducer, proposer));
+    role(h, ", embedder:", player(c->embedder, VQ_EMBEDDER_BUILT_IN));
+    vq_html_puts(h, ".");
+}
+
+/* What of the way from one iteration to the next, and to the final vibes, can be set. */
+static void iteration_rules(struct vq_html *h)
+{
+    static const char *const orders[] = {"a lasso path", "|separability|", "the sign test's p"};
+    const struct vq_conf_vibecheck *v = &h->r->config->vibecheck;
+    vq_html_printf(h, " The proposer was shown the %s vibes%s%s.",
+                   v->carried == VQ_CARRIED_ALL ? "validated" : "surviving",
+                   v->list_rejected ? " and the rejected ones" : "",
+                   v->shuffle_outputs ? ", and the outputs of every second batch turned" : "");
+    vq_html_printf(h, " It went on while more than %u rows were misclassified",
+                   v->min_misclassified == 0 ? v->d : v->min_misclassified);
+    if (v->mm_stop > 0) {
+        vq_html_printf(h, " and model matching was right on less than %.3g of the train rows",
+                       v->mm_stop);
+    }
+    vq_html_printf(h, ". The final vibes are the first by %s.", orders[v->final_order]);
+}
+
 static void discovery(struct vq_html *h)
 {
     const struct vq_config *c = h->r->config;
@@ -180,6 +245,8 @@ static void discovery(struct vq_html *h)
                    v->clusters, v->k, v->num_eval_vibes,
                    v->misclassified == VQ_MISCLASSIFIED_MM ? "model matching" : "either regression",
                    v->dedup ? "; new axes that repeat a current one were dropped" : "");
+    iteration_rules(h);
+    roles(h);
     if (strcmp(v->preset == NULL ? "none" : v->preset, "none") != 0) {
         vq_html_puts(h, " Settings of the preset <code>");
         vq_html_text(h, v->preset);
