@@ -110,6 +110,42 @@ static void test_defaults_that_depend_on_other_keys(void **state)
     vq_config_destroy(&c);
 }
 
+/* The values of the paper's data sets, under keys that stay free to be set. */
+static void test_paper_presets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t d, batch, iterations;
+    } papers[] = {{"paper-hc3", 40, 5, 3},
+                  {"paper-arena", 20, 5, 3},
+                  {"paper-cnndm", 20, 2, 3},
+                  {"paper-math", 20, 5, 1},
+                  {"paper-coco", 20, 5, 1}};
+    for (size_t i = 0; i < VQ_COUNT(papers); i++) {
+        char yaml[256];
+        (void)snprintf(yaml, sizeof(yaml), MINIMAL "vibecheck: {preset: %s}\n", papers[i].name);
+        struct vq_config *c = must_parse(yaml);
+        const struct vq_conf_vibecheck *v = &c->vibecheck;
+        assert_int_equal(c->method, VQ_METHOD_DISCOVER);
+        assert_int_equal(v->d, papers[i].d);
+        assert_int_equal(v->batch, papers[i].batch);
+        assert_int_equal(v->iterations, papers[i].iterations);
+        assert_int_equal(v->num_eval_vibes, 10);
+        assert_int_equal(v->num_final_vibes, 10);
+        assert_int_equal(v->k, 20);
+        assert_int_equal(c->data.ties, VQ_TIES_DROP_ALL);
+        assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_PEARSON);
+        assert_int_equal(c->regression.cv, VQ_CV_PAPER);
+        vq_config_destroy(&c);
+    }
+    struct vq_config *c = must_parse(MINIMAL "vibecheck: {preset: paper-hc3, d: 7, K: 5}\n");
+    assert_int_equal(c->vibecheck.d, 7);
+    assert_int_equal(c->vibecheck.k, 5);
+    assert_int_equal(c->vibecheck.batch, 5);
+    vq_config_destroy(&c);
+}
+
 static void test_axes_in_one_line(void **state)
 {
     (void)state;
@@ -622,6 +658,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_filled_in),
         cmocka_unit_test(test_defaults_that_depend_on_other_keys),
+        cmocka_unit_test(test_paper_presets),
         cmocka_unit_test(test_axes_in_one_line),
         cmocka_unit_test(test_a_property_is_an_axis_with_one_side),
         cmocka_unit_test(test_overrides),

@@ -375,6 +375,39 @@ static void twins_overlap_and_the_later_goes(void **state)
     vq_free(w);
 }
 
+/* Vibe 0 tells the models apart, vibe 1 what is preferred, vibe 2 both, vibe 3 nothing. */
+static void preference_may_open_or_close_the_gate(void **state)
+{
+    (void)state;
+    struct world *w = vq_alloc(1, sizeof(*w));
+    assert_non_null(w);
+    world_init(w, 11);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        int y = i / 2 % 2 == 0 ? 1 : -1;
+        const int x[VIBES] = {1, y, y > 0, 0};
+        w->rows[i].preference = (int8_t)y;
+        for (uint32_t v = 0; v < VIBES; v++) {
+            say(w, i, v, 0, x[v]);
+            say(w, i, v, 1, x[v]);
+        }
+    }
+    static const enum vq_drop_reason want[][VIBES] = {
+        [VQ_GATE_SEP_ONLY] = {VQ_DROP_NONE, VQ_DROP_SEPARABILITY, VQ_DROP_NONE,
+                              VQ_DROP_SEPARABILITY},
+        [VQ_GATE_SEP_OR_PREF] = {VQ_DROP_NONE, VQ_DROP_NONE, VQ_DROP_NONE, VQ_DROP_SEPARABILITY},
+        [VQ_GATE_SEP_AND_PREF] = {VQ_DROP_PREFERENCE, VQ_DROP_SEPARABILITY, VQ_DROP_NONE,
+                                  VQ_DROP_SEPARABILITY}};
+    for (size_t gate = 0; gate < VQ_COUNT(want); gate++) {
+        w->config.gates.preference = (enum vq_gate_preference)gate;
+        struct vq_vibecheck *r = compute(w);
+        for (uint32_t v = 0; v < VIBES; v++) {
+            assert_int_equal(r->vibe[v].reason, want[gate][v]);
+        }
+        vq_vibecheck_destroy(&r);
+    }
+    vq_free(w);
+}
+
 static void num_final_vibes_keeps_the_first_of_the_order(void **state)
 {
     (void)state;
@@ -513,6 +546,7 @@ int main(void)
         cmocka_unit_test(lazy_swap_changes_no_score),
         cmocka_unit_test(nearly_constant_judges_agree),
         cmocka_unit_test(twins_overlap_and_the_later_goes),
+        cmocka_unit_test(preference_may_open_or_close_the_gate),
         cmocka_unit_test(num_final_vibes_keeps_the_first_of_the_order),
         cmocka_unit_test(no_labels_no_test_rows_no_fit),
         cmocka_unit_test(rows_with_a_missing_score_are_dropped),
