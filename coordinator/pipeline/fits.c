@@ -195,7 +195,7 @@ static void margins(struct vq_work *w, const double *coef, const double *scale, 
     }
 }
 
-/* Test accuracy of always choosing the model that train prefers more often; a tie on train chooses A. */
+/* Test accuracy of always choosing the model that train prefers more often; a tie on train chooses A. In-sample, `test` is train. */
 static double majority_baseline(const struct design *train, const struct design *test)
 {
     double a = 0, right = 0;
@@ -215,7 +215,7 @@ static enum vq_status fit_designs(struct vq_work *w, enum target target, const s
     m->rows_train = train->data.x.rows;
     m->rows_test = test->data.x.rows;
     if (target == TARGET_PP) {
-        m->majority_baseline = majority_baseline(train, test);
+        m->majority_baseline = majority_baseline(train, w->out->in_sample ? train : test);
     }
     if (m->rows_train == 0) {
         m->status = target == TARGET_PP && w->train.rows > 0 ? VQ_FIT_NO_LABELS : VQ_FIT_NO_ROWS;

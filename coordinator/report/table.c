@@ -136,7 +136,10 @@ static void accuracy(const char *what, const struct vq_fit_metrics *m, double ba
         vq_buf_printf(out, "%.3f on test [%.3f, %.3f], train %.3f", m->accuracy_test,
                       m->accuracy_test_ci95.lo, m->accuracy_test_ci95.hi, m->accuracy_train);
     }
-    vq_buf_printf(out, ", baseline %.3f\n", baseline);
+    if (!isnan(baseline)) { /* no labelled row in test */
+        vq_buf_printf(out, ", baseline %.3f", baseline);
+    }
+    vq_buf_putc(out, '\n');
 }
 
 static void retest(const struct vq_report_input *r, struct vq_buf *out)

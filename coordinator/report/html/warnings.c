@@ -205,7 +205,7 @@ static void fits(struct vq_html *h)
                "coefficients "
                "say little.");
     }
-    double pp = h->test ? r->pp.accuracy_test : NAN;
+    double pp = h->test ? r->pp.accuracy_test : r->pp.accuracy_train;
     if (r->pp.status == VQ_FIT_OK && pp <= r->pp.majority_baseline) {
         say(h, "Preference prediction is not above its baseline: the vibes do not explain what is "
                "preferred here.");

@@ -445,6 +445,13 @@ static void no_labels_no_test_rows_no_fit(void **state)
     assert_true(r->in_sample);
     assert_true(isnan(r->mm.accuracy_test) && r->mm.accuracy_train > 0.7);
     vq_vibecheck_destroy(&r);
+    for (uint32_t i = 0; i < SAMPLES; i++) { /* in-sample, the baseline is that of train */
+        w->rows[i].preference = i % 4 == 0 ? -1 : 1;
+    }
+    r = compute(w);
+    same(r->pp.majority_baseline, 0.75);
+    assert_true(isnan(r->pp.accuracy_test));
+    vq_vibecheck_destroy(&r);
     vq_free(w);
 }
 
