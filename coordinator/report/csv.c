@@ -159,9 +159,25 @@ static bool carried(const struct vq_dataset_columns *c, uint32_t column)
            column != c->preference;
 }
 
-static const char *preference_word(const struct vq_report_input *r, const struct vq_data_row *row)
+/* A label that judges made; none where no judge has a score for the row. */
+static int8_t judged_preference(const struct vq_report_input *r, uint32_t sample)
 {
-    switch (row->preference) {
+    const struct vq_config *c = r->config;
+    uint32_t n = c->preference_judges_count > 0 ? c->preference_judges_count : c->judges_count;
+    const uint8_t *both = r->method->preference_outcomes + (size_t)sample * n * 2;
+    for (uint32_t j = 0; j < n; j++, both += 2) {
+        if (vq_score_cell(VQ_PAIR_STRICT, (enum vq_outcome)both[0], (enum vq_outcome)both[1])
+                .score != VQ_SCORE_MISSING) {
+            return r->method->rows[sample].preference;
+        }
+    }
+    return VQ_PREFER_NONE;
+}
+
+static const char *preference_word(const struct vq_report_input *r, uint32_t sample)
+{
+    bool judged = r->method != NULL && r->method->preference_outcomes != NULL;
+    switch (judged ? judged_preference(r, sample) : r->dataset->samples[sample].preference) {
     case VQ_PREFER_A: return r->config->models[0];
     case VQ_PREFER_B: return r->config->models[1];
     case VQ_PREFER_TIE: return "tie";
@@ -177,7 +193,7 @@ static void data_row(struct vq_csv *csv, const struct vq_report_input *r, uint32
     vq_csv_i64(csv, row->record);
     vq_csv_i64(csv, row->file);
     vq_csv_str(csv, split_name(row));
-    vq_csv_str(csv, preference_word(r, row));
+    vq_csv_str(csv, preference_word(r, sample));
     for (uint32_t v = 0; v < r->result->vibes; v++) {
         real(csv, r->result->scores->x[(size_t)sample * r->result->vibes + v]);
     }

@@ -234,7 +234,7 @@ class Settings(Discover):
             csv.writer(file).writerows(text)
         self.said("no preferences in the data", name="none", vibecheck__iterations=1)
         self.assertEqual(self.results("none")["pp"]["status"], "no_labels")
-        planned, _ = self.said(r"preference labels by 2 judges: A in \d+ rows, B in \d+, ties \d+, without an answer 0", preference="judge",
+        planned, said = self.said(r"preference labels by 2 judges: A in \d+ rows, B in \d+, ties \d+, without an answer 0", preference="judge",
                                vibecheck__iterations=1)
         self.assertEqual(planned["preference"], 2 * 2 * 60)
         self.assertEqual(self.results("r")["pp"]["status"], "ok")
@@ -243,6 +243,10 @@ class Settings(Discover):
         self.assertEqual(self.results("r")["data"]["preference_judges"], ["offline-a", "offline-b"])
         self.assertIn("labelled, in both orders, by <bdi>offline-a</bdi>, <bdi>offline-b</bdi>", self.report())
         self.assertNotIn("preference_source", self.results("none")["data"])
+        with open(self.dir / "runs/r/results/rows.csv", newline="", encoding="utf-8") as file:
+            labels = [row["preference"] for row in csv.DictReader(file)]
+        self.assertEqual({label: labels.count(label) for label in set(labels)}, {label: int(n) for label, n in zip(("alpha", "beta", "tie"), re.findall(
+            r"A in (\d+) rows, B in (\d+), ties (\d+)", said)[0]) if n != "0"})
         self.vibeq("replay", "r", "--verify")
         self.discover(preference="judge", vibecheck__question_types="on")
         self.run_it("given", "--set", "method=preset")
