@@ -48,9 +48,11 @@ struct pending {
 };
 
 /* A host's address is looked up in the thread pool: hiredis itself would stop the loop for it.
- * Outlives a client that goes. */
+ * Outlives a client that goes. A host with several addresses (localhost is often ::1 and 127.0.0.1, and a server may
+ * listen on one of them) is tried by each in turn. */
 struct lookup {
     struct vq_redis *redis; /* NULL: nobody waits any more */
+    uint32_t turn;
     char host[VQ_REDIS_HOST_BYTES_MAX];
     char address[INET6_ADDRSTRLEN];
     int failed; /* of getaddrinfo */
@@ -60,6 +62,7 @@ struct vq_redis {
     struct vq_loop *loop;
     struct vq_redis_options options;
     struct lookup *lookup; /* under way */
+    uint32_t turn;         /* look-ups so far */
     int64_t deadline_ns;   /* of a command, a duration */
     redisAsyncContext *context;
     enum state state;
@@ -380,11 +383,20 @@ static void look_up(void *ctx)
     struct lookup *l = ctx;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     l->failed = getaddrinfo(l->host, NULL, &hints, &found);
-    if (l->failed == 0) {
-        l->failed = getnameinfo(found->ai_addr, found->ai_addrlen, l->address, sizeof(l->address),
-                                NULL, 0, NI_NUMERICHOST);
-        freeaddrinfo(found);
+    if (l->failed != 0) {
+        return;
     }
+    uint32_t count = 0;
+    for (const struct addrinfo *a = found; a != NULL; a = a->ai_next) {
+        count++;
+    }
+    const struct addrinfo *mine = found;
+    for (uint32_t skip = l->turn % count; skip > 0; skip--) {
+        mine = mine->ai_next;
+    }
+    l->failed = getnameinfo(mine->ai_addr, mine->ai_addrlen, l->address, sizeof(l->address), NULL,
+                            0, NI_NUMERICHOST);
+    freeaddrinfo(found);
 }
 
 static void looked_up(void *ctx)
@@ -420,6 +432,7 @@ static void connect_now(struct vq_redis *r)
     struct lookup *l = vq_alloc(1, sizeof(*l));
     if (l != NULL) {
         l->redis = r;
+        l->turn = r->turn++;
         memcpy(l->host, to->host, sizeof(l->host));
     }
     if (l == NULL || vq_loop_work(r->loop, look_up, looked_up, l) != VQ_OK) {
