@@ -1,38 +1,11 @@
 /* results.json, format 1: only what follows from data, configuration, seed and answers, so that it is the same bytes whatever
  * the order of arrival, the number of workers or the crashes in between. How lazy swap was set and what both orders tell
  * stands in `audit` alone. Not its job: times, costs, calls (accounting.json). */
-#include "common/text/json.h"
-#include "coordinator/report/json_method.h"
-
 #include "common/base/alloc.h"
-#include "coordinator/report/report.h"
+#include "coordinator/report/json_method.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static void real(struct vq_json *j, const char *key, double value)
-{
-    vq_json_key(j, key);
-    vq_json_real(j, value, VQ_REPORT_DIGITS);
-}
-
-static void text(struct vq_json *j, const char *key, const char *value)
-{
-    vq_json_key(j, key);
-    vq_json_str(j, value);
-}
-
-static void count(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
-static void boolean(struct vq_json *j, const char *key, bool value)
-{
-    vq_json_key(j, key);
-    vq_json_bool(j, value);
-}
 
 static void interval(struct vq_json *j, const char *key, struct vq_interval ci)
 {
@@ -53,7 +26,7 @@ static void hash(struct vq_json *j, const char *key, const struct vq_hash *h)
     if (h != NULL) {
         vq_hex(h->b, VQ_HASH_BYTES, hex);
     }
-    text(j, key, h == NULL ? NULL : hex);
+    vq_report_key_text(j, key, h == NULL ? NULL : hex);
 }
 
 static void write_judges(struct vq_json *j, const struct vq_report_input *r)
@@ -63,9 +36,9 @@ static void write_judges(struct vq_json *j, const struct vq_report_input *r)
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_report_judge *judge = &r->judges[i];
         vq_json_object(j);
-        text(j, "name", judge->name);
-        text(j, "model", judge->model);
-        text(j, "provider", judge->identity);
+        vq_report_key_text(j, "name", judge->name);
+        vq_report_key_text(j, "model", judge->model);
+        vq_report_key_text(j, "provider", judge->identity);
         vq_json_key(j, "returned_models");
         vq_json_array(j);
         for (uint32_t k = 0; k < judge->returned_count; k++) {
@@ -75,15 +48,17 @@ static void write_judges(struct vq_json *j, const struct vq_report_input *r)
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    text(j, "judge_kind", r->judge_kind);
+    vq_report_key_text(j, "judge_kind", r->judge_kind);
     if (strcmp(r->judge_kind, "model") != 0) {
-        text(j, "judge_note",
-             "Made with the offline judge: these numbers show that the plumbing works, not how the "
-             "models differ.");
+        vq_report_key_text(
+            j, "judge_note",
+            "Made with the offline judge: these numbers show that the plumbing works, not how the "
+            "models differ.");
     }
-    text(j, "intervals_note",
-         "95 % intervals cover the choice of prompts, not that of judges or of vibes; those of "
-         "coefficients hold C fixed.");
+    vq_report_key_text(
+        j, "intervals_note",
+        "95 % intervals cover the choice of prompts, not that of judges or of vibes; those of "
+        "coefficients hold C fixed.");
 }
 
 /* Only where the labels are not those of the data. */
@@ -95,7 +70,7 @@ static void write_preference_judges(struct vq_json *j, const struct vq_report_in
     const struct vq_config *c = r->config;
     bool own = c->preference_judges_count > 0;
     uint32_t n = own ? c->preference_judges_count : c->judges_count;
-    text(j, "preference_source", "judge");
+    vq_report_key_text(j, "preference_source", "judge");
     vq_json_key(j, "preference_judges");
     vq_json_array(j);
     for (uint32_t i = 0; i < n; i++) {
@@ -109,20 +84,20 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
     const struct vq_dataset *d = r->dataset;
     vq_json_key(j, "data");
     vq_json_object(j);
-    count(j, "rows", (uint64_t)d->records_read[0] + d->records_read[1]);
-    count(j, "used", vq_dataset_count(d));
-    count(j, "train", d->train_count);
-    count(j, "test", d->test_count);
+    vq_report_key_count(j, "rows", (uint64_t)d->records_read[0] + d->records_read[1]);
+    vq_report_key_count(j, "used", vq_dataset_count(d));
+    vq_report_key_count(j, "train", d->train_count);
+    vq_report_key_count(j, "test", d->test_count);
     vq_json_key(j, "excluded");
     vq_json_object(j);
     for (int why = 0; why < VQ_EXCLUSION__COUNT; why++) {
-        count(j, vq_exclusion_word((enum vq_exclusion)why), d->excluded[why]);
+        vq_report_key_count(j, vq_exclusion_word((enum vq_exclusion)why), d->excluded[why]);
     }
     vq_json_object_end(j);
-    count(j, "questions", d->questions_count);
-    boolean(j, "split_by_row", d->split_by_row);
-    boolean(j, "in_sample", d->test_count == 0);
-    boolean(j, "has_preference", d->has_preference);
+    vq_report_key_count(j, "questions", d->questions_count);
+    vq_report_key_boolean(j, "split_by_row", d->split_by_row);
+    vq_report_key_boolean(j, "in_sample", d->test_count == 0);
+    vq_report_key_boolean(j, "has_preference", d->has_preference);
     write_preference_judges(j, r);
     vq_json_key(j, "preferred");
     vq_json_object(j);
@@ -131,13 +106,13 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
         vq_json_key(j, split == VQ_SPLIT_TRAIN ? "train" : "test");
         vq_json_object(j);
         for (int p = 0; p < 4; p++) {
-            count(j, words[p], d->preferred[split][p]);
+            vq_report_key_count(j, words[p], d->preferred[split][p]);
         }
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
-    text(j, "sha256", r->data_hash[0]);
-    text(j, "test_sha256", r->data_hash[1][0] == '\0' ? NULL : r->data_hash[1]);
+    vq_report_key_text(j, "sha256", r->data_hash[0]);
+    vq_report_key_text(j, "test_sha256", r->data_hash[1][0] == '\0' ? NULL : r->data_hash[1]);
     vq_json_key(j, "warnings");
     vq_json_array(j);
     for (uint32_t i = 0; i < d->warnings_count; i++) {
@@ -154,14 +129,14 @@ static void write_judge_settings(struct vq_json *j, const struct vq_report_input
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_conf_judge *c = &r->config->judges[i];
         vq_json_object(j);
-        text(j, "name", c->name);
+        vq_report_key_text(j, "name", c->name);
         vq_json_key(j, "temperature");
         if (c->send_temperature) {
             vq_json_real(j, c->temperature, VQ_REPORT_DIGITS);
         } else {
             vq_json_null(j);
         }
-        count(j, "max_tokens", c->max_tokens);
+        vq_report_key_count(j, "max_tokens", c->max_tokens);
         vq_json_key(j, "seed");
         if (c->seed < 0) {
             vq_json_null(j);
@@ -188,34 +163,35 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     const struct vq_config *c = r->config;
     vq_json_key(j, "settings");
     vq_json_object(j);
-    text(j, "method", methods[c->method]);
-    count(j, "seed", c->seed);
-    text(j, "pair_rule", rules[c->judging.pair_rule]);
-    boolean(j, "repair", c->judging.repair);
+    vq_report_key_text(j, "method", methods[c->method]);
+    vq_report_key_count(j, "seed", c->seed);
+    vq_report_key_text(j, "pair_rule", rules[c->judging.pair_rule]);
+    vq_report_key_boolean(j, "repair", c->judging.repair);
     if (c->judging.vibes_per_call > 1) {
-        count(j, "vibes_per_call", c->judging.vibes_per_call);
+        vq_report_key_count(j, "vibes_per_call", c->judging.vibes_per_call);
     }
     if (c->judging.invalid == VQ_INVALID_DROP_ROW) {
-        text(j, "invalid", "drop_row");
+        vq_report_key_text(j, "invalid", "drop_row");
     }
-    boolean(j, "truncate", c->judging.truncate);
-    text(j, "separability_gate", gates[c->gates.separability]);
-    real(j, "separability_min", c->gates.separability_min);
-    text(j, "preference_gate", preference[c->gates.preference]);
-    boolean(j, "kappa_gate", c->gates.kappa && c->judges_count > 1);
-    real(j, "kappa_min", c->gates.kappa_min);
-    text(j, "overlap", overlap[c->gates.overlap]);
-    real(j, "overlap_max", c->gates.overlap_max);
-    text(j, "cv", cv[c->regression.cv]);
-    text(j, "estimator", estimators[c->regression.estimator]);
+    vq_report_key_boolean(j, "truncate", c->judging.truncate);
+    vq_report_key_text(j, "separability_gate", gates[c->gates.separability]);
+    vq_report_key_real(j, "separability_min", c->gates.separability_min);
+    vq_report_key_text(j, "preference_gate", preference[c->gates.preference]);
+    vq_report_key_boolean(j, "kappa_gate", c->gates.kappa && c->judges_count > 1);
+    vq_report_key_real(j, "kappa_min", c->gates.kappa_min);
+    vq_report_key_text(j, "overlap", overlap[c->gates.overlap]);
+    vq_report_key_real(j, "overlap_max", c->gates.overlap_max);
+    vq_report_key_text(j, "cv", cv[c->regression.cv]);
+    vq_report_key_text(j, "estimator", estimators[c->regression.estimator]);
     bool legacy = c->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP;
-    boolean(j, "standardise", c->regression.standardise || legacy);
-    text(j, "p_values", legacy ? "legacy_share_of_zeros" : p_values[c->regression.p_values]);
-    count(j, "bootstrap_draws", c->regression.bootstrap_draws);
-    count(j, "num_final_vibes", c->vibecheck.num_final_vibes);
-    real(j, "test_share", c->data.test_share);
-    count(j, "near_duplicate", c->data.near_duplicate);
-    text(j, "ties", c->data.ties == VQ_TIES_KEEP ? "keep" : "drop_all");
+    vq_report_key_boolean(j, "standardise", c->regression.standardise || legacy);
+    vq_report_key_text(j, "p_values",
+                       legacy ? "legacy_share_of_zeros" : p_values[c->regression.p_values]);
+    vq_report_key_count(j, "bootstrap_draws", c->regression.bootstrap_draws);
+    vq_report_key_count(j, "num_final_vibes", c->vibecheck.num_final_vibes);
+    vq_report_key_real(j, "test_share", c->data.test_share);
+    vq_report_key_count(j, "near_duplicate", c->data.near_duplicate);
+    vq_report_key_text(j, "ties", c->data.ties == VQ_TIES_KEEP ? "keep" : "drop_all");
     hash(j, "judge_template", r->judge_template);
     hash(j, "repair_template", r->repair_template);
     write_judge_settings(j, r);
@@ -231,28 +207,28 @@ static void write_labels(struct vq_json *j, const struct vq_report_input *r,
         const struct vq_label_counts *c = &m->judges[i].labels;
         vq_json_key(j, r->judges[i].name);
         vq_json_object(j);
-        count(j, "a", c->a);
-        count(j, "b", c->b);
-        count(j, "equal", c->equal);
-        count(j, "na", c->na);
-        count(j, "unsure", c->unsure);
-        count(j, "refused", c->refused);
-        count(j, "truncated", c->truncated);
-        count(j, "unparseable", c->unparseable);
-        count(j, "failed", c->failed);
+        vq_report_key_count(j, "a", c->a);
+        vq_report_key_count(j, "b", c->b);
+        vq_report_key_count(j, "equal", c->equal);
+        vq_report_key_count(j, "na", c->na);
+        vq_report_key_count(j, "unsure", c->unsure);
+        vq_report_key_count(j, "refused", c->refused);
+        vq_report_key_count(j, "truncated", c->truncated);
+        vq_report_key_count(j, "unparseable", c->unparseable);
+        vq_report_key_count(j, "failed", c->failed);
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
     vq_json_key(j, "position_bias_rate");
     vq_json_object(j);
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
-        real(j, r->judges[i].name, m->judges[i].position_bias_rate);
+        vq_report_key_real(j, r->judges[i].name, m->judges[i].position_bias_rate);
     }
     vq_json_object_end(j);
     vq_json_key(j, "missing");
     vq_json_object(j);
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
-        count(j, r->judges[i].name, m->judges[i].missing);
+        vq_report_key_count(j, r->judges[i].name, m->judges[i].missing);
     }
     vq_json_object_end(j);
 }
@@ -263,8 +239,14 @@ static void write_agreement(struct vq_json *j, const char *key,
 {
     vq_json_key(j, key);
     vq_json_object(j);
-    real(j, "train", which == 0 ? train->kappa : which == 1 ? train->kappa_mirrored : train->alpha);
-    real(j, "test", which == 0 ? test->kappa : which == 1 ? test->kappa_mirrored : test->alpha);
+    vq_report_key_real(j, "train",
+                       which == 0   ? train->kappa
+                       : which == 1 ? train->kappa_mirrored
+                                    : train->alpha);
+    vq_report_key_real(j, "test",
+                       which == 0   ? test->kappa
+                       : which == 1 ? test->kappa_mirrored
+                                    : test->alpha);
     vq_json_object_end(j);
 }
 
@@ -277,11 +259,11 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
         return;
     }
     vq_json_object(j);
-    real(j, "value", coef);
+    vq_report_key_real(j, "value", coef);
     interval(j, "ci95", ci);
-    real(j, "p", p);
-    real(j, "unregularised", mle);
-    real(j, "unregularised_se", se);
+    vq_report_key_real(j, "p", p);
+    vq_report_key_real(j, "unregularised", mle);
+    vq_report_key_real(j, "unregularised_se", se);
     vq_json_object_end(j);
 }
 
@@ -289,12 +271,12 @@ static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *
 {
     vq_json_key(j, "separability");
     vq_json_object(j);
-    real(j, "train", m->sep_train);
-    real(j, "test", m->sep_test);
+    vq_report_key_real(j, "train", m->sep_train);
+    vq_report_key_real(j, "test", m->sep_test);
     interval(j, "ci95", isnan(m->sep_test) ? m->sep_ci95_train : m->sep_ci95_test);
     interval(j, "ci95_train", m->sep_ci95_train);
-    real(j, "p", m->p);
-    real(j, "q", m->q);
+    vq_report_key_real(j, "p", m->p);
+    vq_report_key_real(j, "q", m->q);
     interval(j, "bounds", m->bounds);
     vq_json_object_end(j);
 }
@@ -303,28 +285,28 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
 {
     const struct vq_vibe_metrics *m = &r->result->vibe[v];
     vq_json_object(j);
-    count(j, "id", v + 1);
-    text(j, "name", r->in->axes[v].name);
-    text(j, "low", r->in->axes[v].low);
-    text(j, "high", r->in->axes[v].high);
-    boolean(j, "kept", m->kept);
-    text(j, "reason", m->kept ? NULL : vq_drop_reason_name(m->reason));
+    vq_report_key_count(j, "id", v + 1);
+    vq_report_key_text(j, "name", r->in->axes[v].name);
+    vq_report_key_text(j, "low", r->in->axes[v].low);
+    vq_report_key_text(j, "high", r->in->axes[v].high);
+    vq_report_key_boolean(j, "kept", m->kept);
+    vq_report_key_text(j, "reason", m->kept ? NULL : vq_drop_reason_name(m->reason));
     if (m->reason == VQ_DROP_OVERLAP) {
-        count(j, "overlap_with", m->overlap_with + 1);
-        real(j, "overlap", m->overlap);
+        vq_report_key_count(j, "overlap_with", m->overlap_with + 1);
+        vq_report_key_real(j, "overlap", m->overlap);
     }
-    boolean(j, "distinguishable", m->distinguishable);
+    vq_report_key_boolean(j, "distinguishable", m->distinguishable);
     write_separability(j, m);
     write_agreement(j, "kappa", &m->train, &m->test, 0);
     write_agreement(j, "kappa_mirrored", &m->train, &m->test, 1);
     write_agreement(j, "alpha", &m->train, &m->test, 2);
     write_labels(j, r, m);
-    count(j, "rows_missing", m->missing_train + m->missing_test);
-    boolean(j, "gate_could_flip", m->gate_could_flip);
+    vq_report_key_count(j, "rows_missing", m->missing_train + m->missing_test);
+    vq_report_key_boolean(j, "gate_could_flip", m->gate_could_flip);
     vq_json_key(j, "pref_separability");
     vq_json_object(j);
-    real(j, "train", m->pref_train);
-    real(j, "test", m->pref_test);
+    vq_report_key_real(j, "train", m->pref_train);
+    vq_report_key_real(j, "test", m->pref_test);
     interval(j, "ci95", isnan(m->pref_test) ? m->pref_ci95_train : m->pref_ci95_test);
     vq_json_object_end(j);
     write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, m->mm_mle,
@@ -339,30 +321,30 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
 {
     vq_json_key(j, key);
     vq_json_object(j);
-    text(j, "status", vq_fit_status_name(m->status));
-    count(j, "rows_train", m->rows_train);
-    count(j, "rows_test", m->rows_test);
-    real(j, "accuracy_train", m->accuracy_train);
-    real(j, "accuracy_test", m->accuracy_test);
+    vq_report_key_text(j, "status", vq_fit_status_name(m->status));
+    vq_report_key_count(j, "rows_train", m->rows_train);
+    vq_report_key_count(j, "rows_test", m->rows_test);
+    vq_report_key_real(j, "accuracy_train", m->accuracy_train);
+    vq_report_key_real(j, "accuracy_test", m->accuracy_test);
     interval(j, "accuracy_test_ci95", m->accuracy_test_ci95);
     if (result->questions_repeat) {
         interval(j, "accuracy_test_ci95_clustered", m->accuracy_test_ci95_clustered);
     }
-    real(j, "accuracy_train_complete", m->accuracy_train_complete);
-    real(j, "accuracy_test_complete", m->accuracy_test_complete);
-    count(j, "cells_imputed", m->cells_imputed_train + m->cells_imputed_test);
+    vq_report_key_real(j, "accuracy_train_complete", m->accuracy_train_complete);
+    vq_report_key_real(j, "accuracy_test_complete", m->accuracy_test_complete);
+    vq_report_key_count(j, "cells_imputed", m->cells_imputed_train + m->cells_imputed_test);
     if (pp) {
-        real(j, "majority_baseline", m->majority_baseline);
+        vq_report_key_real(j, "majority_baseline", m->majority_baseline);
     }
-    real(j, c_key, m->c);
+    vq_report_key_real(j, c_key, m->c);
     if (!isnan(m->legacy_accuracy)) {
-        real(j, "legacy_accuracy_in_sample", m->legacy_accuracy);
-        real(j, "legacy_accuracy_sd", m->legacy_accuracy_sd);
+        vq_report_key_real(j, "legacy_accuracy_in_sample", m->legacy_accuracy);
+        vq_report_key_real(j, "legacy_accuracy_sd", m->legacy_accuracy_sd);
         interval(j, "legacy_accuracy_ci95", m->legacy_accuracy_ci95);
     }
     if (m->status == VQ_FIT_OK) {
-        text(j, "unregularised_status", vq_logit_status_name(m->mle_status));
-        text(j, "separation", vq_logit_separation_name(m->mle_separation));
+        vq_report_key_text(j, "unregularised_status", vq_logit_status_name(m->mle_status));
+        vq_report_key_text(j, "separation", vq_logit_separation_name(m->mle_separation));
     }
     vq_json_object_end(j);
 }
@@ -372,17 +354,17 @@ static void write_audit(struct vq_json *j, const struct vq_report_input *r)
     const struct vq_audit *a = &r->result->audit;
     vq_json_key(j, "audit");
     vq_json_object(j);
-    boolean(j, "lazy_swap", r->config->judging.lazy_swap);
-    real(j, "audit_share", r->config->judging.audit_share);
+    vq_report_key_boolean(j, "lazy_swap", r->config->judging.lazy_swap);
+    vq_report_key_real(j, "audit_share", r->config->judging.audit_share);
     vq_json_key(j, "judges");
     vq_json_array(j);
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         vq_json_object(j);
-        text(j, "name", r->judges[i].name);
-        count(j, "cells_both", a->judges[i].cells_both);
-        count(j, "cells_audited", a->judges[i].cells_audited);
-        real(j, "order_effect", a->judges[i].order_effect);
-        real(j, "lenient_changed", a->judges[i].lenient_changed);
+        vq_report_key_text(j, "name", r->judges[i].name);
+        vq_report_key_count(j, "cells_both", a->judges[i].cells_both);
+        vq_report_key_count(j, "cells_audited", a->judges[i].cells_audited);
+        vq_report_key_real(j, "order_effect", a->judges[i].order_effect);
+        vq_report_key_real(j, "lenient_changed", a->judges[i].lenient_changed);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -390,8 +372,8 @@ static void write_audit(struct vq_json *j, const struct vq_report_input *r)
     vq_json_array(j);
     for (int order = 0; order < 2; order++) {
         vq_json_object(j);
-        real(j, "kappa", a->kappa_order[order]);
-        count(j, "n", a->kappa_order_n[order]);
+        vq_report_key_real(j, "kappa", a->kappa_order[order]);
+        vq_report_key_count(j, "n", a->kappa_order_n[order]);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -424,17 +406,18 @@ static void write_retest(struct vq_json *j, const struct vq_report_input *r)
     }
     vq_json_key(j, "retest");
     vq_json_object(j);
-    real(j, "share", r->config->judging.retest);
+    vq_report_key_real(j, "share", r->config->judging.retest);
     vq_json_key(j, "judges");
     vq_json_array(j);
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_retest *t = &retest[i];
         vq_json_object(j);
-        text(j, "name", r->judges[i].name);
-        count(j, "cells", t->cells);
-        count(j, "flips", t->flips);
-        real(j, "flip_rate", t->cells > 0 ? (double)t->flips / (double)t->cells : NAN);
-        count(j, "missing", t->missing);
+        vq_report_key_text(j, "name", r->judges[i].name);
+        vq_report_key_count(j, "cells", t->cells);
+        vq_report_key_count(j, "flips", t->flips);
+        vq_report_key_real(j, "flip_rate",
+                           t->cells > 0 ? (double)t->flips / (double)t->cells : NAN);
+        vq_report_key_count(j, "missing", t->missing);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -447,7 +430,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     struct vq_json *j = &json;
     vq_json_init(j, out, 2);
     vq_json_object(j);
-    count(j, "format", VQ_REPORT_FORMAT);
+    vq_report_key_count(j, "format", VQ_REPORT_FORMAT);
     vq_json_key(j, "models");
     vq_json_array(j);
     vq_json_str(j, r->config->models[0]);
@@ -459,12 +442,12 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     write_vibes(j, r);
     write_fit(j, "mm", "C_mm", r->result, &r->result->mm, false);
     write_fit(j, "pp", "C_pp", r->result, &r->result->pp, true);
-    count(j, "cells_missing", r->result->cells_missing);
+    vq_report_key_count(j, "cells_missing", r->result->cells_missing);
     if (r->result->dropped != NULL) {
         vq_json_key(j, "rows_dropped");
         vq_json_object(j);
-        count(j, "train", r->result->rows_dropped_train);
-        count(j, "test", r->result->rows_dropped_test);
+        vq_report_key_count(j, "train", r->result->rows_dropped_train);
+        vq_report_key_count(j, "test", r->result->rows_dropped_test);
         vq_json_object_end(j);
     }
     write_audit(j, r);

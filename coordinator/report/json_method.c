@@ -2,30 +2,6 @@
  * proposals it stands for. Runs over given vibes have none of it, so that their files are what they were. */
 #include "coordinator/report/json_method.h"
 
-static void count(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
-static void text(struct vq_json *j, const char *key, const char *value)
-{
-    vq_json_key(j, key);
-    vq_json_str(j, value);
-}
-
-static void boolean(struct vq_json *j, const char *key, bool value)
-{
-    vq_json_key(j, key);
-    vq_json_bool(j, value);
-}
-
-static void real(struct vq_json *j, const char *key, double value)
-{
-    vq_json_key(j, key);
-    vq_json_real(j, value, VQ_REPORT_DIGITS);
-}
-
 static const char *model(const struct vq_conf_judge *own, const char *stand_in)
 {
     return own != NULL ? own->model : stand_in;
@@ -34,9 +10,9 @@ static const char *model(const struct vq_conf_judge *own, const char *stand_in)
 static void write_models(struct vq_json *j, const struct vq_config *c)
 {
     const char *proposer = model(c->proposer, c->judges[0].model);
-    text(j, "proposer", proposer);
-    text(j, "reducer", model(c->reducer, proposer));
-    text(j, "embedder", model(c->embedder, VQ_EMBEDDER_BUILT_IN));
+    vq_report_key_text(j, "proposer", proposer);
+    vq_report_key_text(j, "reducer", model(c->reducer, proposer));
+    vq_report_key_text(j, "embedder", model(c->embedder, VQ_EMBEDDER_BUILT_IN));
 }
 
 static void write_settings(struct vq_json *j, const struct vq_config *c)
@@ -48,24 +24,26 @@ static void write_settings(struct vq_json *j, const struct vq_config *c)
     vq_json_key(j, "settings");
     vq_json_object(j);
     write_models(j, c);
-    count(j, "d", v->d);
-    count(j, "batch", v->batch);
-    count(j, "iterations", v->iterations);
-    count(j, "num_eval_vibes", v->num_eval_vibes);
-    count(j, "K", v->k);
-    count(j, "clusters", v->clusters);
-    count(j, "cluster_threshold", v->cluster_threshold);
-    text(j, "clustering", clustering[v->clustering]);
-    text(j, "linkage", linkage[v->linkage]);
-    count(j, "discovery_calls", v->discovery_calls);
-    boolean(j, "dedup", v->dedup);
-    boolean(j, "list_rejected", v->list_rejected);
-    text(j, "carried", v->carried == VQ_CARRIED_ALL ? "all" : "surviving");
-    text(j, "misclassified", v->misclassified == VQ_MISCLASSIFIED_MM ? "mm" : "mm_or_pp");
-    count(j, "min_misclassified", v->min_misclassified == 0 ? v->d : v->min_misclassified);
-    real(j, "mm_stop", v->mm_stop);
-    text(j, "final_order", orders[v->final_order]);
-    boolean(j, "shuffle_outputs", v->shuffle_outputs);
+    vq_report_key_count(j, "d", v->d);
+    vq_report_key_count(j, "batch", v->batch);
+    vq_report_key_count(j, "iterations", v->iterations);
+    vq_report_key_count(j, "num_eval_vibes", v->num_eval_vibes);
+    vq_report_key_count(j, "K", v->k);
+    vq_report_key_count(j, "clusters", v->clusters);
+    vq_report_key_count(j, "cluster_threshold", v->cluster_threshold);
+    vq_report_key_text(j, "clustering", clustering[v->clustering]);
+    vq_report_key_text(j, "linkage", linkage[v->linkage]);
+    vq_report_key_count(j, "discovery_calls", v->discovery_calls);
+    vq_report_key_boolean(j, "dedup", v->dedup);
+    vq_report_key_boolean(j, "list_rejected", v->list_rejected);
+    vq_report_key_text(j, "carried", v->carried == VQ_CARRIED_ALL ? "all" : "surviving");
+    vq_report_key_text(j, "misclassified",
+                       v->misclassified == VQ_MISCLASSIFIED_MM ? "mm" : "mm_or_pp");
+    vq_report_key_count(j, "min_misclassified",
+                        v->min_misclassified == 0 ? v->d : v->min_misclassified);
+    vq_report_key_real(j, "mm_stop", v->mm_stop);
+    vq_report_key_text(j, "final_order", orders[v->final_order]);
+    vq_report_key_boolean(j, "shuffle_outputs", v->shuffle_outputs);
     vq_json_object_end(j);
 }
 
@@ -76,15 +54,15 @@ static void write_iterations(struct vq_json *j, const struct vq_method_result *m
     for (uint32_t i = 0; i < m->iterations_count; i++) {
         const struct vq_iteration *it = &m->iterations[i];
         vq_json_object(j);
-        count(j, "rows_shown", it->rows_shown);
-        count(j, "proposed", it->proposed);
-        count(j, "reduced", it->reduced);
-        count(j, "deduplicated", it->deduplicated);
-        count(j, "evaluated", it->evaluated);
-        count(j, "added", it->added);
-        count(j, "misclassified", it->misclassified);
-        real(j, "mm_accuracy_train", it->mm_accuracy);
-        real(j, "pp_accuracy_train", it->pp_accuracy);
+        vq_report_key_count(j, "rows_shown", it->rows_shown);
+        vq_report_key_count(j, "proposed", it->proposed);
+        vq_report_key_count(j, "reduced", it->reduced);
+        vq_report_key_count(j, "deduplicated", it->deduplicated);
+        vq_report_key_count(j, "evaluated", it->evaluated);
+        vq_report_key_count(j, "added", it->added);
+        vq_report_key_count(j, "misclassified", it->misclassified);
+        vq_report_key_real(j, "mm_accuracy_train", it->mm_accuracy);
+        vq_report_key_real(j, "pp_accuracy_train", it->pp_accuracy);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -94,11 +72,11 @@ static void write_proposal(struct vq_json *j, const struct vq_report_input *r,
                            const struct vq_proposal *p)
 {
     vq_json_object(j);
-    text(j, "name", p->axis.name);
-    text(j, "low", p->axis.low);
-    text(j, "high", p->axis.high);
-    count(j, "iteration", p->iteration + 1);
-    count(j, "batch", p->batch + 1);
+    vq_report_key_text(j, "name", p->axis.name);
+    vq_report_key_text(j, "low", p->axis.low);
+    vq_report_key_text(j, "high", p->axis.high);
+    vq_report_key_count(j, "iteration", p->iteration + 1);
+    vq_report_key_count(j, "batch", p->batch + 1);
     vq_json_key(j, "records");
     vq_json_array(j);
     for (uint32_t i = 0; i < p->rows_count; i++) {
@@ -116,12 +94,12 @@ static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
     for (uint32_t v = 0; v < m->axes_count; v++) {
         const struct vq_provenance *p = &m->provenance[v];
         vq_json_object(j);
-        count(j, "id", v + 1);
-        text(j, "name", m->axes[v].name);
-        count(j, "iteration", p->iteration + 1);
-        count(j, "support", p->support);
+        vq_report_key_count(j, "id", v + 1);
+        vq_report_key_text(j, "name", m->axes[v].name);
+        vq_report_key_count(j, "iteration", p->iteration + 1);
+        vq_report_key_count(j, "support", p->support);
         if (m->question_types != NULL && m->question_types[v] != NULL) {
-            text(j, "question_types", m->question_types[v]);
+            vq_report_key_text(j, "question_types", m->question_types[v]);
         }
         vq_json_key(j, "proposals");
         vq_json_array(j);
@@ -144,7 +122,7 @@ void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object(j);
     write_settings(j, r->config);
     write_iterations(j, m);
-    text(j, "stopped_because", vq_stop_text(m->stop));
+    vq_report_key_text(j, "stopped_because", vq_stop_text(m->stop));
     write_provenance(j, r);
     vq_json_object_end(j);
 }

@@ -67,22 +67,6 @@ static void stages_json(const struct vq_asking *const *askings, const struct vq_
     vq_json_array_end(j);
 }
 
-static void add_sums(struct vq_account_sums *to, const struct vq_account_sums *s)
-{
-    to->sent += s->sent;
-    to->answered += s->answered;
-    for (int end = 0; end < VQ_END__COUNT; end++) {
-        to->failed[end] += s->failed[end];
-    }
-    to->unknown += s->unknown;
-    to->paid_unused += s->paid_unused;
-    to->tokens_in += s->tokens_in;
-    to->tokens_cached += s->tokens_cached;
-    to->tokens_out += s->tokens_out;
-    to->latency_ms += s->latency_ms;
-    to->cost_usd += s->cost_usd;
-}
-
 /* By name, over all roles that a model plays; roles and their models in the order of the configuration. */
 static void models_json(const struct vq_run *run, const struct vq_asking *const *askings,
                         const struct vq_account *a, struct vq_json *j)
@@ -107,7 +91,7 @@ static void models_json(const struct vq_run *run, const struct vq_asking *const 
             for (uint32_t i = 0; i < a->stages_count; i++) {
                 for (uint32_t k = 0; k < a->stages[i].judges_count; k++) {
                     if (strcmp(askings[i]->cast->judges[k].name, name) == 0) {
-                        add_sums(&total, &a->stages[i].judges[k]);
+                        vq_account_sums_add(&total, &a->stages[i].judges[k]);
                     }
                 }
             }

@@ -317,7 +317,7 @@ static void count_tasks(const struct stage *stage, struct vq_account_part *part)
     }
 }
 
-static void sums_add(struct vq_account_sums *to, const struct vq_account_sums *s)
+void vq_account_sums_add(struct vq_account_sums *to, const struct vq_account_sums *s)
 {
     to->sent += s->sent;
     to->answered += s->answered;
@@ -346,7 +346,7 @@ static void part_add(struct vq_account_part *to, const struct vq_account_part *p
     to->audit += p->audit;
     to->not_sent += p->not_sent;
     to->foreign += p->foreign;
-    sums_add(&to->sums, &p->sums);
+    vq_account_sums_add(&to->sums, &p->sums);
 }
 
 static bool is_priced(const struct vq_account_stage *said, const struct vq_price *prices)

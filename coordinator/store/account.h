@@ -55,6 +55,8 @@ struct vq_account_sums {
     double cost_usd;     /* of judges with a price */
 };
 
+void vq_account_sums_add(struct vq_account_sums *to, const struct vq_account_sums *s);
+
 struct vq_account_worker {
     char name[65];
     struct vq_account_sums sums;
