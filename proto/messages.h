@@ -11,7 +11,7 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 2
+#define VQ_PROTOCOL_VERSION 3
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,
@@ -100,16 +100,57 @@ struct vq_credit {
     uint32_t judge;
     uint32_t
         tasks; /* how many tasks of this judge the worker wants to hold altogether, not more of them */
-    uint8_t state;              /* enum vq_pool_state; not open: tasks is 0 */
-    struct vq_span fingerprint; /* of its key, 8 bytes, or empty */
-    struct vq_span text;        /* why it is closed, for people */
+    uint8_t state; /* enum vq_pool_state: open when one of its pools is; not open: tasks is 0 */
+    struct vq_span text; /* why it is closed, for people */
+};
+
+/* Of a pool, a minute; 0: none known. Requests count one each; input is what a provider counts as prompt tokens. */
+struct vq_rates {
+    double requests, input_tokens, output_tokens, tokens;
+};
+
+/* Something that is spent and does not come back: dollars, or a day's requests or tokens. It counts up over the worker's process. */
+struct vq_amount {
+    uint64_t used; /* settled, or reserved by calls in flight */
+    uint64_t open; /* of that: calls that the coordinator did not ACK, in flight or ended */
+    uint64_t
+        most; /* what it goes by: a call starts only when `used` and its reservation stay within it */
+};
+
+/* What a worker says of one pool. The counts rise over its process. */
+struct vq_pool_report {
+    uint32_t pool;
+    uint8_t state;        /* enum vq_pool_state: of its keys, open while one is */
+    struct vq_span text;  /* why it, or one of its keys, is closed, for people */
+    const uint64_t *keys; /* fingerprints of the keys it holds; none: needs none or has none */
+    uint32_t keys_count;
+    uint64_t organisation; /* hash of the organisation that answers name; 0: none */
+    uint32_t in_flight;
+    uint32_t waiting;  /* asks that could start on it now, but for its slice */
+    uint64_t requests; /* started */
+    uint64_t answered; /* ended with an answer */
+    uint64_t refused;  /* refused for their rate */
+    uint64_t slowed;   /* of these: for growing too fast */
+    uint64_t failed;   /* provider, network, lost: what another pool may not suffer from */
+    uint64_t input_tokens, output_tokens; /* settled */
+    struct vq_rates unit;                 /* the most that one request reserved */
+    struct vq_rates said;                 /* limits as the headers of answers gave them */
+    uint32_t cap;      /* calls in flight that a refusal named as the most; 0: none */
+    uint32_t pause_ms; /* a refusal asks to wait so long yet */
+    int64_t
+        park_unix_s; /* until then nothing is answered: a quota of a day or a month; 0: no such thing */
+    struct vq_amount day_requests, day_tokens;
 };
 
 /* worker -> coordinator: replaces what was said before. */
 struct vq_msg_credit {
     uint64_t session;
+    uint64_t granted_n;     /* the latest GRANT that it goes by; 0: none in this session */
+    struct vq_amount spend; /* nano-dollars, over all pools */
     const struct vq_credit *credits;
     uint32_t credits_count;
+    const struct vq_pool_report *reports;
+    uint32_t reports_count;
 };
 
 /* coordinator -> worker, before the first live LEASE of that sample in this session. The worker drops it when its last
@@ -184,6 +225,10 @@ struct vq_result {
     uint64_t tokens_in;
     uint64_t tokens_cached;
     uint64_t tokens_out;
+    uint64_t tokens_reserved; /* when it was sent */
+    uint64_t
+        cost_nano; /* nano-dollars by the pool's prices; of a call that never came back, what was reserved */
+    struct vq_span pool;   /* the name of the pool that was asked */
     struct vq_span answer; /* raw text; VQ_ANSWER_BYTES_MAX */
     struct vq_span finish_reason;
     struct vq_span model;       /* as the provider returned it */
@@ -205,17 +250,21 @@ struct vq_msg_ack {
     uint32_t calls_count;
 };
 
-struct vq_slice { /* what one worker may use of a judge's pool */
-    uint32_t judge;
-    uint32_t concurrency;
-    double requests_per_minute; /* 0: unknown */
-    double tokens_per_minute;   /* 0: unknown */
-    uint64_t n;                 /* later slices have higher n */
+/* What one worker may use of a pool (coordinator/core/authority.h). It is in force from this GRANT to the next, while the
+ * worker's term lasts. Rates begin empty: the first request waits until the rate has earned it. */
+struct vq_slice {
+    uint32_t pool;
+    uint32_t concurrency; /* 0: nothing is started */
+    struct vq_rates rates;
+    uint32_t pause_ms;                           /* nothing is started for so long */
+    uint64_t day_requests_most, day_tokens_most; /* vq_amount.most; UINT64_MAX: no limit */
 };
 
-/* coordinator -> worker */
+/* coordinator -> worker; a pool that is not listed has a slice of nothing */
 struct vq_msg_grant {
     uint64_t session;
+    uint64_t n;          /* later ones have a higher n */
+    uint64_t spend_most; /* nano-dollars, as vq_amount.most; UINT64_MAX: no limit */
     const struct vq_slice *slices;
     uint32_t slices_count;
 };
@@ -286,15 +335,31 @@ struct vq_spec_axis {
     struct vq_span name, low, high;
 };
 
+/* A judge as its requests are hashed; any of its pools may answer. */
 struct vq_spec_judge {
-    struct vq_span name, model, dialect, base_url, identity, max_tokens_field;
-    struct vq_span
-        key; /* "env:NAME" or "file:PATH" as a hint; a worker may map it otherwise. Empty: none */
+    struct vq_span name, model, dialect, identity, max_tokens_field;
     double temperature;
     bool send_temperature;
     uint32_t max_tokens;
     int64_t seed;
     uint32_t tries_max;
+    const uint32_t *pools; /* indices, at least one */
+    uint32_t pools_count;
+};
+
+/* A pool: where to ask for a model and how. The list is the same for all stages of a run. */
+struct vq_spec_pool {
+    struct vq_span name; /* in the run */
+    struct vq_span dialect, base_url;
+    struct vq_span model;            /* as this provider calls it */
+    struct vq_span max_tokens_field; /* empty: the judge's */
+    const struct vq_span *
+        keys; /* "env:NAME" or "file:PATH" as hints; a worker may map them otherwise. None: no key is sent */
+    uint32_t keys_count;
+    bool refuses_temperature, refuses_seed; /* it is not sent */
+    bool priced;
+    double input_usd, cached_usd, output_usd; /* per million tokens */
+    uint32_t window_ms;                       /* over which the provider looks at its limits */
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
 };
 
@@ -309,6 +374,8 @@ struct vq_spec {
     uint32_t axes_count;
     const struct vq_spec_judge *judges;
     uint32_t judges_count;
+    const struct vq_spec_pool *pools;
+    uint32_t pools_count;
 };
 
 #endif

@@ -1,0 +1,175 @@
+/* The one authority over the pools of a run: it splits each pool's limits into slices for the workers that hold the pool's keys, and
+ * moves them to where the demand is. It lives as long as the coordinator's process, over all stages.
+ *
+ * What always holds, for each pool and each rate, at every moment (I4, rule 7):
+ *     sum of the rates in force * window + (slices in force + 1) * unit + jitter * rate limit <= limit * window
+ * and for concurrency: sum of the slices in force <= limit. With a worker that starts empty and never bursts (GCRA with no
+ * tolerance: after a request of cost c the next waits c / rate) that bounds every window: who was in force when the window began can
+ * have up to one unit more than its rate in it, who came later begins empty. A slice of a lowered or withdrawn rate stays in force
+ * until its worker said that it goes by the later GRANT, or has gone: its process ended, or a whole term was silent. When the end of
+ * its process is known, its rate comes back at once (what it sent went out at that rate); its concurrency only after the term:
+ * the provider may still be at work on what it sent. Spent is spent: nothing of a slice is carried into another.
+ *
+ * Which limit counts: the lower one of what the configuration says (times the share) and of what the provider's headers say; where
+ * neither says anything, what refusals taught (learned). Dollars and quotas of a day are purses (purse.h).
+ *
+ * Few hold much: a pool has only so many slices that what is held back stays small (VQ_AUTHORITY_HELD_BACK); they go to workers that
+ * want, and stay where they are unless somebody else has more use for them.
+ *
+ * Pure: (state, event, now) -> grants. Not its job: who gets which task (lease.c), the wire, locks and the ledger (the shell). */
+#ifndef VQ_COORD_AUTHORITY_H
+#define VQ_COORD_AUTHORITY_H
+
+#include "proto/pool.h"
+
+#define VQ_AUTHORITY_POOLS_MAX   256u /* VQ_WIRE_POOLS_MAX */
+#define VQ_AUTHORITY_WORKERS_MAX 4096u
+#define VQ_AUTHORITY_HELD_BACK                                                                     \
+    0.02 /* of a limit: slices are so few that (slices + 1) units are not more, but at least one */
+#define VQ_AUTHORITY_TEXT_BYTES 256u
+
+struct vq_authority;
+
+struct vq_authority_pool {
+    const char *name;      /* copied */
+    struct vq_rates rates; /* a minute, the share taken off already; 0: unknown */
+    uint32_t concurrency;  /* 0: unknown, it finds its level */
+    uint64_t day_requests; /* 0: no quota */
+    uint64_t day_tokens;
+    uint64_t day_requests_spent, day_tokens_spent; /* by the ledger */
+    int64_t day_ends_ns;                           /* monotonic; when both begin anew */
+    uint32_t window_ms; /* over which the provider looks at rates; 0: 60,000 */
+    bool
+        locked; /* another run may have it: no slice before vq_authority_lock says that it is ours */
+};
+
+struct vq_authority_params {
+    const struct vq_authority_pool *pools;
+    uint32_t pools_count;
+    int64_t term_ns;
+    int64_t
+        jitter_ns; /* how late a request may come to its provider; 0: 1 % of the pool's window */
+    uint64_t budget_nano; /* nano-dollars; VQ_AMOUNT_ANY: none */
+    uint64_t spent_nano;  /* by the ledger, what is unknown counts */
+    int64_t
+        wait_until_ns; /* rule 4: slices of workers that an earlier process knew may be in force until then; nobody gets a slice but who
+                              says in its first report that it goes by one already */
+};
+
+/* VQ_INVALID, VQ_NOMEM. */
+enum vq_status vq_authority_create(const struct vq_authority_params *params, int64_t now_ns,
+                                   struct vq_authority **ret_authority,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+void vq_authority_destroy(struct vq_authority **authority);
+
+/* ---- what workers say. A worker is its process (vq_msg_hello.worker); sessions come and go with the stages ---- */
+
+/* HELLO. The same worker again goes on with what it has. VQ_NOMEM, VQ_LIMIT. */
+enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker,
+                                 int64_t now_ns) VQ_WARN_UNUSED;
+/* CREDIT. Unknown workers and pools are ignored. VQ_NOMEM. */
+enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
+                                   const struct vq_msg_credit *credit,
+                                   int64_t now_ns) VQ_WARN_UNUSED;
+/* The worker was heard: its term counts from here. (Its slices end a term after it was heard last, by themselves.) */
+void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
+enum vq_authority_end {
+    VQ_AUTHORITY_LEFT,  /* it said BYE: nothing of it is in flight */
+    VQ_AUTHORITY_ENDED, /* its process is known to have ended */
+    VQ_AUTHORITY_SILENT /* a whole term of silence */
+};
+void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
+                        enum vq_authority_end how, int64_t now_ns);
+/* A call record is durable; `pool` is its pool's name. Of every worker, alive or gone. */
+void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns);
+/* Everything that workers which are gone have left is committed. */
+void vq_authority_settle_left(struct vq_authority *a);
+
+/* ---- what the shell and people say ---- */
+
+/* The lock of pool p: ours, or held by `holder` (a sentence for people). */
+void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char *holder,
+                       int64_t now_ns);
+void vq_authority_hold(struct vq_authority *a, bool hold,
+                       int64_t now_ns); /* ctl pause: nothing is started */
+void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
+                       int64_t now_ns); /* ctl park */
+void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_rates *rates,
+                            int64_t now_ns);
+void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
+                                  int64_t now_ns);
+void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64_t now_ns);
+/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time. Tell it at the start and now and then. */
+void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns);
+
+/* ---- what comes of it ---- */
+
+/* Timers: learning, days, parks, terms. Often enough: see wake. */
+void vq_authority_tick(struct vq_authority *a, int64_t now_ns);
+int64_t vq_authority_wake_ns(const struct vq_authority *a);
+/* Whether the worker should be told something new. */
+bool vq_authority_due(const struct vq_authority *a, const struct vq_id *worker);
+/* The GRANT for the worker, with a higher n than its last one; session is left to the caller. `slices` has room for
+ * VQ_AUTHORITY_POOLS_MAX. What was lowered stays in force until it is confirmed. */
+void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns,
+                        struct vq_slice *slices, struct vq_msg_grant *ret_grant);
+
+enum vq_authority_state { /* of a pool */
+    VQ_AUTHORITY_OPEN,
+    VQ_AUTHORITY_PAUSED, /* a refusal asked to wait */
+    VQ_AUTHORITY_PARKED, /* a quota; until `until_ns` */
+    VQ_AUTHORITY_HELD,   /* by hand */
+    VQ_AUTHORITY_LOCKED, /* another run has it */
+    VQ_AUTHORITY_CLOSED, /* keys, money or model, on every worker that has it */
+    VQ_AUTHORITY_NOBODY  /* no worker has it */
+};
+
+enum vq_limit_source {
+    VQ_LIMIT_BY_NOBODY,
+    VQ_LIMIT_BY_CONFIG,
+    VQ_LIMIT_BY_HEADERS,
+    VQ_LIMIT_BY_LEARNING,
+    VQ_LIMIT_BY_HAND
+};
+
+struct vq_authority_pool_status {
+    const char *name;
+    enum vq_authority_state state;
+    int64_t since_ns, until_ns; /* of the state; until 0: nobody knows */
+    const char *text;           /* why; borrowed until the next event */
+    struct vq_rates rates;      /* in force as limits */
+    enum vq_limit_source rates_by[VQ_RATE__COUNT];
+    uint32_t concurrency;
+    enum vq_limit_source concurrency_by;
+    uint32_t workers;            /* with a slice in force */
+    uint32_t in_flight, waiting; /* as workers said last */
+    double requests_per_minute, input_per_minute,
+        output_per_minute;                                /* used, over the last window or minute */
+    uint64_t requests, answered, refused, slowed, failed; /* of all workers, this process */
+    uint64_t day_requests_spent, day_tokens_spent;
+    int64_t day_ends_ns;
+    uint64_t cost_nano;    /* committed in this process */
+    uint64_t organisation; /* 0: none said */
+};
+uint32_t vq_authority_pools(const struct vq_authority *a);
+void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_ns,
+                         struct vq_authority_pool_status *ret_status);
+/* Two pools of different names whose workers hold a key in common, or that answer for one organisation with the same model's limit:
+ * each pair once. false: none (more). For a warning. */
+bool vq_authority_same_account(struct vq_authority *a, uint32_t *ret_p, uint32_t *ret_q);
+/* Fingerprints that workers hold for pool p and the shell has not been told yet: whom to lock. false: none (more). */
+bool vq_authority_new_key(struct vq_authority *a, uint32_t *ret_p, uint64_t *ret_fingerprint);
+
+struct vq_authority_money {
+    uint64_t budget_nano, spent_nano, out_nano;
+    bool
+        empty; /* the budget allows nothing more, and nothing is out that could change that: stop */
+};
+void vq_authority_money(const struct vq_authority *a, struct vq_authority_money *ret_money);
+
+/* Of a judge's pools (a list of indices): the earliest moment at which one may start a call: now or before: now; INT64_MAX: nobody knows.
+ * All of them closed or without a worker: false. */
+bool vq_authority_when(const struct vq_authority *a, const uint32_t *pools, uint32_t count,
+                       int64_t now_ns, int64_t *ret_when_ns);
+
+#endif

@@ -1,0 +1,42 @@
+/* What both sides mean by a pool's limits. A pool is what a provider's limit belongs to: an account (or deployment) and a model. */
+#ifndef VQ_PROTO_POOL_H
+#define VQ_PROTO_POOL_H
+
+#include "proto/messages.h"
+
+/* The dimensions of struct vq_rates, in its order. */
+enum vq_rate {
+    VQ_RATE_REQUESTS,
+    VQ_RATE_INPUT,
+    VQ_RATE_OUTPUT,
+    VQ_RATE_TOKENS, /* input and output together */
+    VQ_RATE__COUNT
+};
+
+static inline double vq_rates_get(const struct vq_rates *rates, enum vq_rate rate)
+{
+    switch (rate) {
+    case VQ_RATE_REQUESTS: return rates->requests;
+    case VQ_RATE_INPUT: return rates->input_tokens;
+    case VQ_RATE_OUTPUT: return rates->output_tokens;
+    case VQ_RATE_TOKENS: return rates->tokens;
+    case VQ_RATE__COUNT: break;
+    }
+    return 0;
+}
+
+static inline void vq_rates_set(struct vq_rates *rates, enum vq_rate rate, double per_minute)
+{
+    switch (rate) {
+    case VQ_RATE_REQUESTS: rates->requests = per_minute; break;
+    case VQ_RATE_INPUT: rates->input_tokens = per_minute; break;
+    case VQ_RATE_OUTPUT: rates->output_tokens = per_minute; break;
+    case VQ_RATE_TOKENS: rates->tokens = per_minute; break;
+    case VQ_RATE__COUNT: break;
+    }
+}
+
+#define VQ_AMOUNT_ANY   UINT64_MAX /* vq_amount.most: no limit */
+#define VQ_NANO_PER_USD 1000000000.0
+
+#endif
