@@ -100,6 +100,11 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
     VQ_TRY(absolute(base_dir, &c->prompts_dir));
     VQ_TRY(absolute(base_dir, &c->offline.oracle));
     VQ_TRY(absolute(base_dir, &c->offline.faults));
+    for (uint32_t i = 0; i < c->pools_count; i++) {
+        for (uint32_t k = 0; k < c->pools[i].keys_count; k++) {
+            VQ_TRY(absolute_key(base_dir, &c->pools[i].keys[k]));
+        }
+    }
     for (uint32_t i = 0; i < c->judges_count; i++) {
         VQ_TRY(absolute_key(base_dir, &c->judges[i].key));
     }

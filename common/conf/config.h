@@ -7,6 +7,9 @@
 
 #define VQ_CONFIG_BYTES_MAX   (4u << 20)
 #define VQ_JUDGES_MAX         16
+#define VQ_CONF_POOLS_MAX     64
+#define VQ_POOL_MODELS_MAX    64
+#define VQ_POOL_KEYS_MAX      64
 #define VQ_VIBES_MAX          1000
 #define VQ_VIBES_PER_CALL_MAX 20u
 #define VQ_NAME_BYTES_MAX     256
@@ -115,24 +118,54 @@ struct vq_conf_axis {
     char *property; /* always NULL once loaded: it became `high`, with VQ_PROPERTY_LOW as `low` */
 };
 
+struct vq_conf_limits { /* of a pool, and what it costs */
+    double requests_per_minute, input_tokens_per_minute, output_tokens_per_minute; /* 0: unknown */
+    double tokens_per_minute;                  /* input and output together; 0: unknown */
+    uint64_t requests_per_day, tokens_per_day; /* 0: no quota */
+    uint32_t concurrency;                      /* 0: unknown */
+    uint32_t window_s;                         /* over which the provider looks */
+    double share;                              /* of all these, for this run */
+    double price_input_usd;                    /* per million tokens; negative: not set */
+    double price_cached_usd;                   /* negative: as other input */
+    double price_output_usd;
+};
+
+struct vq_conf_pool_model {
+    char *model; /* as judges name it */
+    char *sent;  /* as the provider calls it; NULL: the same */
+    struct vq_conf_limits limits;
+    char *max_tokens_field; /* NULL: the judge's */
+    bool refuses_temperature, refuses_seed;
+};
+
+struct vq_conf_pool { /* an account; common/conf/pools.h makes pools of it */
+    char *name;
+    char *dialect;
+    char *base_url;
+    char *api_version; /* NULL: none */
+    char *identity;    /* NULL: host and path of base_url */
+    uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
+    char **keys; /* "env:NAME" or "file:PATH"; none: none is sent */
+    uint32_t keys_count;
+    struct vq_conf_pool_model *models;
+    uint32_t models_count;
+};
+
 struct vq_conf_judge {
     char *name; /* defaults to `model`; unique */
     char *model;
-    char *dialect;     /* "openai", "azure", "anthropic", "gemini" */
-    char *base_url;    /* NULL with an offline-* model: the built-in server */
+    char *dialect; /* "openai", "azure", "anthropic", "gemini" */
+    char *
+        base_url; /* NULL: the pools that have the model; an offline-* model without one: the built-in server */
     char *api_version; /* of azure; else NULL */
     char *identity;    /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
     char *key;         /* "env:NAME" or "file:PATH"; NULL: none is sent */
     double temperature;
-    bool send_temperature;      /* some models refuse it */
-    uint32_t max_tokens;        /* 600 */
-    char *max_tokens_field;     /* "max_tokens" or "max_completion_tokens" */
-    int64_t seed;               /* -1: not sent */
-    double requests_per_minute; /* 0: unknown */
-    double tokens_per_minute;   /* 0: unknown */
-    uint32_t concurrency;       /* calls in flight on all workers of this machine together; 0: 16 */
-    double price_input_usd;     /* per million tokens; negative: not set */
-    double price_output_usd;
+    bool send_temperature;  /* some models refuse it */
+    uint32_t max_tokens;    /* 600 */
+    char *max_tokens_field; /* "max_tokens" or "max_completion_tokens" */
+    int64_t seed;           /* -1: not sent */
+    struct vq_conf_limits limits;
     uint32_t connect_timeout_ms;    /* 10,000 */
     uint32_t first_byte_timeout_ms; /* 120,000 */
     uint32_t total_timeout_ms;      /* 300,000 */
@@ -215,6 +248,9 @@ struct vq_config {
     enum vq_conf_method method;
     struct vq_conf_axis *vibes;
     uint32_t vibes_count;
+    struct vq_conf_pool *pools;
+    uint32_t pools_count;
+    double budget_usd; /* 0: none */
     struct vq_conf_judge *judges;
     uint32_t judges_count;
     enum vq_preference_source preference;

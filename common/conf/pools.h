@@ -5,31 +5,23 @@
 #ifndef VQ_CONF_POOLS_H
 #define VQ_CONF_POOLS_H
 
+#include "common/base/buf.h"
 #include "common/conf/config.h"
 
-#define VQ_POOLS_MAX     256u
-#define VQ_POOL_KEYS_MAX 64u
+#define VQ_POOLS_MAX 256u
 
-struct
-    vq_conf_use { /* a pool as it is used; everything is borrowed from the configuration but `name` */
-    char *
-        name; /* owned: the account's, and "/model" behind it where it has more than one; a judge's own */
-    const char *model; /* as judges name it */
-    const char *sent;  /* as this provider calls it */
+struct vq_conf_use { /* a pool as it is used; all but `name` is borrowed from the configuration */
+    char *name; /* owned: the account's, "/model" behind it where it has several; or a judge's */
+    const struct vq_conf_pool *account; /* NULL: a judge's own endpoint */
+    const char *model;                  /* as judges name it */
+    const char *sent;                   /* as this provider calls it */
     const char *dialect;
     const char *base_url;    /* NULL: the built-in server */
     const char *api_version; /* NULL: none */
     const char *identity;    /* as given; NULL: host and path of base_url */
     const char *const *keys; /* references; keys_count of them */
     uint32_t keys_count;
-    double share; /* of the limits, for this run: 0 < share <= 1 */
-    double requests_per_minute, input_tokens_per_minute, output_tokens_per_minute,
-        tokens_per_minute;                     /* 0: unknown; share not taken off */
-    uint64_t requests_per_day, tokens_per_day; /* 0: none */
-    uint32_t concurrency;                      /* 0: unknown */
-    uint32_t window_s;                         /* 60 */
-    double price_input_usd, price_cached_usd,
-        price_output_usd;         /* per million; negative: not set; cached not set: as input */
+    struct vq_conf_limits limits; /* the share is not taken off */
     const char *max_tokens_field; /* NULL: the judge's */
     bool refuses_temperature, refuses_seed;
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
@@ -44,6 +36,13 @@ struct vq_conf_uses {
 enum vq_status vq_conf_uses_of(const struct vq_config *config, struct vq_conf_uses *ret_uses,
                                struct vq_error *err) VQ_WARN_UNUSED;
 void vq_conf_uses_free(struct vq_conf_uses *uses);
+
+/* The embedder that stands in where none is named; its embeddings cost nothing. */
+const struct vq_conf_judge *vq_conf_built_in_embedder(void);
+
+/* The identity of a use: as given, or host and path of base_url. Of the built-in server nothing is written. */
+void vq_conf_identity(const char *identity, const char *base_url, const char *api_version,
+                      struct vq_buf *out);
 
 /* The pools that may answer for `judge` (of any role), ascending, into ret_pools (room for VQ_POOLS_MAX); how many. */
 uint32_t vq_conf_uses_serve(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge,

@@ -174,8 +174,46 @@ static uint32_t joint_vibes(const struct vq_node *root)
     return value >= 1 && value <= VQ_VIBES_PER_CALL_MAX ? (uint32_t)value : 1;
 }
 
+/* The dialect of the pools that have the model, where all of them speak one; NULL: no pool has it, or they differ. */
+static const char *pools_dialect(const struct vq_node *root, const struct vq_node *model)
+{
+    const char *found = NULL;
+    const struct vq_node *pools = vq_node_get(root, "pools");
+    for (uint32_t i = 0; pools != NULL && i < pools->items_count; i++) {
+        const struct vq_node *models = vq_node_get(pools->items[i], "models");
+        const struct vq_node *dialect = vq_node_get(pools->items[i], "dialect");
+        const char *spoken =
+            dialect != NULL && dialect->kind == VQ_NODE_SCALAR ? dialect->text : "openai";
+        for (uint32_t k = 0; models != NULL && k < models->items_count; k++) {
+            if (!text_is(vq_node_get(models->items[k], "model"), model->text)) {
+                continue;
+            }
+            if (found != NULL && strcmp(found, spoken) != 0) {
+                return NULL;
+            }
+            found = spoken;
+        }
+    }
+    return found;
+}
+
+/* One that no endpoint of its own and no agreement of its pools gives stays unset: the rules name it. */
+static enum vq_status add_dialect(const struct vq_node *root, struct vq_node *judge,
+                                  const struct vq_node *model)
+{
+    if (vq_node_get(judge, "dialect") != NULL) {
+        return VQ_OK;
+    }
+    bool pooled = vq_node_get(judge, "base_url") == NULL && model != NULL &&
+                  model->kind == VQ_NODE_SCALAR && strncmp(model->text, "offline-", 8) != 0 &&
+                  vq_node_get(root, "pools") != NULL;
+    const char *dialect = pooled ? pools_dialect(root, model) : "openai";
+    return dialect == NULL ? VQ_OK : add_scalar(judge, "dialect", dialect, false);
+}
+
 /* `tokens`: max_tokens where it is not set; NULL: that of the table. */
-static enum vq_status add_judge_defaults(struct vq_node *judge, const char *tokens)
+static enum vq_status add_judge_defaults(const struct vq_node *root, struct vq_node *judge,
+                                         const char *tokens)
 {
     if (judge == NULL || judge->kind != VQ_NODE_MAP) {
         return VQ_OK;
@@ -187,7 +225,7 @@ static enum vq_status add_judge_defaults(struct vq_node *judge, const char *toke
     if (tokens != NULL && vq_node_get(judge, "max_tokens") == NULL) {
         VQ_TRY(add_scalar(judge, "max_tokens", tokens, true));
     }
-    return VQ_OK;
+    return add_dialect(root, judge, model);
 }
 
 static enum vq_status add_dependent_defaults(struct vq_node *root)
@@ -211,12 +249,13 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
     for (size_t k = 0; k < VQ_COUNT(lists); k++) {
         const struct vq_node *judges = vq_node_get(root, lists[k]);
         for (uint32_t i = 0; judges != NULL && i < judges->items_count; i++) {
-            VQ_TRY(add_judge_defaults(judges->items[i], k == 0 && joint > 1 ? joint_tokens : NULL));
+            VQ_TRY(add_judge_defaults(root, judges->items[i],
+                                      k == 0 && joint > 1 ? joint_tokens : NULL));
         }
     }
     static const char *const roles[] = {"proposer", "reducer", "embedder"};
     for (size_t k = 0; k < VQ_COUNT(roles); k++) {
-        VQ_TRY(add_judge_defaults(vq_node_get(root, roles[k]), ROLE_TOKENS_TEXT));
+        VQ_TRY(add_judge_defaults(root, vq_node_get(root, roles[k]), ROLE_TOKENS_TEXT));
     }
     return VQ_OK;
 }

@@ -110,6 +110,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 BOTH(data, VQ_KEYS_DATA);
 BOTH(vibe, VQ_KEYS_VIBE);
 BOTH(judge, VQ_KEYS_JUDGE);
+BOTH(pool_model, VQ_KEYS_POOL_MODEL);
 BOTH(vibecheck, VQ_KEYS_VIBECHECK);
 BOTH(judging, VQ_KEYS_JUDGING);
 BOTH(gates, VQ_KEYS_GATES);
@@ -125,6 +126,9 @@ static const cyaml_schema_field_t prompts_fields[] = {
 static const cyaml_schema_field_t redis_fields[] = {
     {.key = "url", .value = {CYAML_VALUE_STRING(TEXT_FLAGS, char *, 0, TEXT_BYTES_MAX)}},
     CYAML_FIELD_END};
+static const cyaml_schema_field_t budget_fields[] = {
+    {.key = "usd", .value = {CYAML_VALUE_FLOAT(CYAML_FLAG_OPTIONAL, double)}}, CYAML_FIELD_END};
+static const struct vq_key budget_keys[] = {VQ_KEYS_BUDGET(OUR){.key = NULL}};
 static const struct vq_key prompts_keys[] = {VQ_KEYS_PROMPTS(OUR){.key = NULL}};
 static const struct vq_key redis_keys[] = {VQ_KEYS_REDIS(OUR){.key = NULL}};
 
@@ -134,6 +138,35 @@ static const cyaml_schema_value_t vibe_value = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_axis, vibe_fields)};
 static const cyaml_schema_value_t judge_value = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_judge, judge_fields)};
+
+/* An account has lists of its own: they come behind its plain keys. */
+static const cyaml_schema_value_t pool_model_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_pool_model, pool_model_fields)};
+static const cyaml_schema_field_t pool_fields[] = {
+    VQ_KEYS_POOL(CY)
+        CYAML_FIELD_SEQUENCE("keys", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_conf_pool,
+                             keys, &model_value, 0, VQ_POOL_KEYS_MAX),
+    CYAML_FIELD_SEQUENCE("models", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_conf_pool,
+                         models, &pool_model_value, 0, VQ_POOL_MODELS_MAX),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t pool_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_pool, pool_fields)};
+
+static const struct vq_key pool_keys[] = {
+    VQ_KEYS_POOL(OUR){.key = "keys",
+                      .kind = VQ_KEY_KIND_TEXTS,
+                      .items_max = VQ_POOL_KEYS_MAX,
+                      .meaning = "Where the account's keys are: `env:NAME` or `file:PATH`, each "
+                                 "as of a judge. Not set: none is sent."},
+    {.key = "models",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = pool_model_keys,
+     .scalar_key = "model",
+     .items_max = VQ_POOL_MODELS_MAX,
+     .meaning = "The models it has, each with limits of its own: maps of the keys below, or plain "
+                "names. Required."},
+    {.key = NULL},
+};
 
 #define CY_SECTION(key, member, fields)                                                            \
     CYAML_FIELD_MAPPING(key, CYAML_FLAG_OPTIONAL, struct vq_config, member, fields)
@@ -149,6 +182,9 @@ static const cyaml_schema_field_t run_fields[] = {
                                2),
     CYAML_FIELD_SEQUENCE("vibes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, vibes,
                          &vibe_value, 0, VQ_VIBES_MAX),
+    CYAML_FIELD_SEQUENCE("pools", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, pools,
+                         &pool_value, 0, VQ_CONF_POOLS_MAX),
+    CY_SECTION("budget", budget_usd, budget_fields),
     CYAML_FIELD_SEQUENCE("judges", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
                          judges, &judge_value, 0, VQ_JUDGES_MAX),
     CYAML_FIELD_SEQUENCE("preference_judges", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
@@ -191,6 +227,13 @@ static const struct vq_key run_keys[] = {
      .keys = vibe_keys,
      .items_max = VQ_VIBES_MAX,
      .meaning = "Your own vibes: maps of the keys below, or texts `\"Name: High: ... Low: ...\"`."},
+    {.key = "pools",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = pool_keys,
+     .items_max = VQ_CONF_POOLS_MAX,
+     .meaning = "Accounts at providers: their keys, and the limits of each model. A judge that "
+                "names no `base_url` is answered by any of them that has its model."},
+    OUR_SECTION(budget, "usd"),
     {.key = "judges",
      .kind = VQ_KEY_KIND_SECTIONS,
      .keys = judge_keys,

@@ -149,17 +149,35 @@ static enum vq_status expand_property(struct vq_node *vibe)
 }
 
 static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
+                                  struct vq_error *err);
+
+/* Lists inside an item of a list. */
+static enum vq_status expand_item(struct vq_node *map, const struct vq_key *keys, const char *name,
                                   struct vq_error *err)
 {
+    for (const struct vq_key *key = keys; key->key != NULL; key++) {
+        struct vq_node *list =
+            key->kind == VQ_KEY_KIND_SECTIONS ? vq_node_get(map, key->key) : NULL;
+        if (list != NULL && list->kind == VQ_NODE_LIST) {
+            VQ_TRY(expand_list(list, key, name, err));
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
+                                  struct vq_error *err)
+{
+    bool vibes = strcmp(key->key, "vibes") == 0;
     for (uint32_t i = 0; i < list->items_count; i++) {
-        if (list->items[i]->kind == VQ_NODE_MAP && key->scalar_key == NULL) {
-            VQ_TRY(expand_property(list->items[i]));
+        struct vq_node **item = &list->items[i];
+        if ((*item)->kind == VQ_NODE_MAP) {
+            VQ_TRY(vibes ? expand_property(*item) : expand_item(*item, key->keys, name, err));
+        } else if ((*item)->kind == VQ_NODE_SCALAR && !vq_node_is_null(*item)) {
+            VQ_TRY(key->scalar_key != NULL ? wrap_scalar(item, key->scalar_key)
+                   : vibes                 ? axis_map(item, name, err)
+                                           : VQ_OK);
         }
-        if (list->items[i]->kind != VQ_NODE_SCALAR || vq_node_is_null(list->items[i])) {
-            continue;
-        }
-        VQ_TRY(key->scalar_key != NULL ? wrap_scalar(&list->items[i], key->scalar_key)
-                                       : axis_map(&list->items[i], name, err));
     }
     return VQ_OK;
 }

@@ -63,7 +63,7 @@ static void test_defaults_are_filled_in(void **state)
     assert_int_equal(j->max_tokens, 600);
     assert_string_equal(j->max_tokens_field, "max_tokens");
     assert_int_equal(j->seed, -1);
-    assert_true(j->price_input_usd == -1 && j->price_output_usd == -1);
+    assert_true(j->limits.price_input_usd == -1 && j->limits.price_output_usd == -1);
     assert_int_equal(j->connect_timeout_ms, 10000);
     assert_int_equal(j->first_byte_timeout_ms, 120000);
     assert_int_equal(j->total_timeout_ms, 300000);
@@ -359,6 +359,47 @@ static const struct refusal refusals[] = {
     {"data: d.csv\nmodels: [a, b]\njudges: [{name: x}]\n",
      NULL,
      {"judges[0].model", "missing", ""}},
+#define POOLED "data: d.csv\nmodels: [a, b]\njudges: [m]\n"
+    {POOLED "pools: [{name: p, models: [m]}]\n", NULL, {"pools[0].base_url", "address", ""}},
+    {POOLED "pools: [{name: p, base_url: 'https://h'}]\n", NULL, {"pools[0].models", "gpt", ""}},
+    {POOLED "pools: [{name: p, base_url: 'https://h', models: [n]}]\n",
+     NULL,
+     {"judges[0].base_url", "\"m\" needs base_url", "pools:"}},
+    {POOLED "pools: [{name: a/b, base_url: 'https://h', models: [m]}]\n",
+     NULL,
+     {"pools[0].name", "slash", ""}},
+    {POOLED "pools: [{name: p, base_url: 'http://h.example', models: [m]}]\n",
+     NULL,
+     {"pools[0].base_url", "in the clear", ""}},
+    {POOLED "pools: [{name: p, base_url: 'https://h', models: [m], keys: [sk-abc]}]\n",
+     NULL,
+     {"pools[0].keys[0]", "disclosed", ""}},
+    {POOLED "pools: [{name: p, base_url: 'https://h', models: [m, m]}]\n",
+     NULL,
+     {"pools[0].models[1].model", "already", ""}},
+    {POOLED
+     "pools: [{name: p, base_url: 'https://h', models: [{model: m, price_cached_usd: 1}]}]\n",
+     NULL,
+     {"pools[0].models[0].price_cached_usd", "price_input_usd", ""}},
+    {POOLED "pools:\n  - {name: p, base_url: 'https://h', models: [m]}\n"
+            "  - {name: p, base_url: 'https://i', models: [n]}\n",
+     NULL,
+     {"line 6", "pools[1].name", "pools[0]"}},
+    {POOLED "pools:\n  - {name: p, base_url: 'https://h', models: [m]}\n"
+            "  - {name: q, base_url: 'https://i', models: [m]}\n",
+     NULL,
+     {"judges[0].identity", "two providers", "identity: h"}},
+    {POOLED "pools:\n  - {name: p, base_url: 'https://h', identity: x, models: [m]}\n"
+            "  - {name: q, base_url: 'https://h', identity: x, dialect: anthropic, models: [m]}\n",
+     NULL,
+     {"judges[0].dialect", "several dialects", "dialect: openai"}},
+    {POOLED "pools: [{name: p, base_url: 'https://h', models: [m]}]\nbudget: 5\n",
+     NULL,
+     {"budget.usd", "prices", "price_input_usd"}},
+    {POOLED
+     "pools: [{name: p, base_url: 'https://h', models: [{model: m, requests_per_hour: 1}]}]\n",
+     NULL,
+     {"pools[0].models[0]", "unknown key", "requests_per_day"}},
     {MINIMAL, "judging.tries_max=0", {"--set judging.tries_max", "1 to 100", ""}},
     {MINIMAL, "judging.trys_max=4", {"--set judging", "\"trys_max\"", "\"tries_max\""}},
     {MINIMAL, "judges[4].model=x", {"--set judges[4].model", "without gaps", ""}},
@@ -496,7 +537,8 @@ static void test_prices_and_timeouts(void **state)
     assert_non_null(strstr(err.text, "price_output_usd"));
     const char *both[] = {price, "judges[0].price_output_usd=0"};
     assert_int_equal(parse(MINIMAL, both, 2, &c, &err), VQ_OK);
-    assert_true(c->judges[0].price_input_usd == 0.15 && c->judges[0].price_output_usd == 0);
+    assert_true(c->judges[0].limits.price_input_usd == 0.15 &&
+                c->judges[0].limits.price_output_usd == 0);
     vq_config_destroy(&c);
     const char *timeout = "judges[0].total_timeout_ms=1000";
     assert_int_equal(parse(MINIMAL, &timeout, 1, &c, &err), VQ_INVALID);

@@ -34,6 +34,10 @@ static void same_keys(const struct vq_key *ours, const cyaml_schema_field_t *the
             [VQ_KEY_KIND_SECTIONS] = CYAML_SEQUENCE,
             [VQ_KEY_KIND_TEXTS] = CYAML_SEQUENCE_FIXED,
         };
+        if (ours->kind == VQ_KEY_KIND_TEXTS && theirs->value.type == CYAML_SEQUENCE) {
+            assert_int_equal(ours->items_max, theirs->value.sequence.max);
+            continue;
+        }
         assert_int_equal(theirs->value.type, types[ours->kind]);
         if (ours->kind == VQ_KEY_KIND_SECTION) {
             same_keys(ours->keys, theirs->value.mapping.fields);
@@ -161,20 +165,27 @@ static void describe_rows(struct vq_buf *out, const struct vq_key *keys, const c
     vq_buf_putc(out, '\n');
 }
 
-static void describe_all(struct vq_buf *out)
+/* The sections of `keys`, and what they hold in turn; `above`: "pools[i]." */
+static void describe_sections(struct vq_buf *out, const struct vq_key *keys, const char *above)
 {
-    vq_buf_puts(out, "## Top level\n\n");
-    describe_rows(out, vq_conf_keys(), "");
-    for (const struct vq_key *key = vq_conf_keys(); key->key != NULL; key++) {
-        if (key->keys == NULL || was_described(key)) {
+    for (const struct vq_key *key = keys; key->key != NULL; key++) {
+        if (key->keys == NULL || (above[0] == '\0' && was_described(key))) {
             continue;
         }
         char prefix[64];
         bool list = key->kind == VQ_KEY_KIND_SECTIONS;
-        (void)snprintf(prefix, sizeof(prefix), "%s%s.", key->key, list ? "[i]" : "");
-        vq_buf_printf(out, "## %s\n\n", key->key);
+        (void)snprintf(prefix, sizeof(prefix), "%s%s%s.", above, key->key, list ? "[i]" : "");
+        vq_buf_printf(out, "## %s%s\n\n", above, key->key);
         describe_rows(out, key->keys, prefix);
+        describe_sections(out, key->keys, prefix);
     }
+}
+
+static void describe_all(struct vq_buf *out)
+{
+    vq_buf_puts(out, "## Top level\n\n");
+    describe_rows(out, vq_conf_keys(), "");
+    describe_sections(out, vq_conf_keys(), "");
 }
 
 static void test_the_page_says_what_the_table_says(void **state)

@@ -1,0 +1,248 @@
+/* From accounts and endpoints to pools. First the accounts in their order, each model a pool; then every role's models with endpoints of
+ * their own, in the order of the roles, each endpoint, model and key once; last the built-in embedder, where none is named. A key in an
+ * account and the same key at a judge's own endpoint stay two pools: the coordinator sees their fingerprints and warns. */
+#include "common/conf/pools.h"
+
+#include "common/base/alloc.h"
+
+#include <string.h>
+
+#define NAME_BYTES_MAX 600
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool is_offline(const struct vq_conf_judge *judge)
+{
+    return judge->base_url == NULL && strncmp(judge->model, "offline-", 8) == 0;
+}
+
+/* ---- the list ---- */
+
+static enum vq_status add(struct vq_conf_uses *uses, const struct vq_conf_use *use,
+                          const char *account, const char *model, struct vq_error *err)
+{
+    if (uses->count == VQ_POOLS_MAX) {
+        return vq_fail(err, VQ_LIMIT, "more than %u pools", VQ_POOLS_MAX);
+    }
+    struct vq_buf name;
+    vq_buf_init(&name, NAME_BYTES_MAX);
+    vq_buf_printf(&name, "%s%s%s", account, model == NULL ? "" : "/", model == NULL ? "" : model);
+    if (name.status != VQ_OK) {
+        vq_buf_free(&name);
+        return VQ_NOMEM;
+    }
+    struct vq_conf_use *to = &uses->uses[uses->count++];
+    *to = *use;
+    to->name = name.at;
+    return VQ_OK;
+}
+
+static enum vq_status add_account(struct vq_conf_uses *uses, const struct vq_conf_pool *pool,
+                                  struct vq_error *err)
+{
+    for (uint32_t i = 0; i < pool->models_count; i++) {
+        const struct vq_conf_pool_model *m = &pool->models[i];
+        struct vq_conf_use use = {.account = pool,
+                                  .model = m->model,
+                                  .sent = m->sent == NULL ? m->model : m->sent,
+                                  .dialect = pool->dialect,
+                                  .base_url = pool->base_url,
+                                  .api_version = pool->api_version,
+                                  .identity = pool->identity,
+                                  .keys = (const char *const *)pool->keys,
+                                  .keys_count = pool->keys_count,
+                                  .limits = m->limits,
+                                  .max_tokens_field = m->max_tokens_field,
+                                  .refuses_temperature = m->refuses_temperature,
+                                  .refuses_seed = m->refuses_seed,
+                                  .connect_timeout_ms = pool->connect_timeout_ms,
+                                  .first_byte_timeout_ms = pool->first_byte_timeout_ms,
+                                  .total_timeout_ms = pool->total_timeout_ms};
+        VQ_TRY(add(uses, &use, pool->name, pool->models_count > 1 ? m->model : NULL, err));
+    }
+    return VQ_OK;
+}
+
+static bool serves_own(const struct vq_conf_use *use, const struct vq_conf_judge *judge)
+{
+    return use->account == NULL && same(use->base_url, judge->base_url) &&
+           same(use->sent, judge->model) && same(use->dialect, judge->dialect) &&
+           same(use->api_version, judge->api_version) &&
+           same(use->keys_count == 0 ? NULL : use->keys[0], judge->key);
+}
+
+static double lower(double a, double b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+static uint64_t lower_count(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* Two roles that share a pool: what either says of a limit counts. */
+static void merge(struct vq_conf_limits *to, const struct vq_conf_limits *also)
+{
+    to->requests_per_minute = lower(to->requests_per_minute, also->requests_per_minute);
+    to->input_tokens_per_minute = lower(to->input_tokens_per_minute, also->input_tokens_per_minute);
+    to->output_tokens_per_minute =
+        lower(to->output_tokens_per_minute, also->output_tokens_per_minute);
+    to->tokens_per_minute = lower(to->tokens_per_minute, also->tokens_per_minute);
+    to->requests_per_day = lower_count(to->requests_per_day, also->requests_per_day);
+    to->tokens_per_day = lower_count(to->tokens_per_day, also->tokens_per_day);
+    to->concurrency = (uint32_t)lower_count(to->concurrency, also->concurrency);
+    to->window_s = also->window_s < to->window_s ? also->window_s : to->window_s;
+    to->share = also->share < to->share ? also->share : to->share;
+    if (to->price_input_usd < 0) {
+        to->price_input_usd = also->price_input_usd;
+        to->price_cached_usd = also->price_cached_usd;
+        to->price_output_usd = also->price_output_usd;
+    }
+}
+
+/* Its own endpoint, or the built-in server's. */
+static enum vq_status add_own(struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
+                              struct vq_error *err)
+{
+    if (judge->base_url == NULL && !is_offline(judge)) {
+        return VQ_OK;
+    }
+    for (uint32_t i = 0; i < uses->count; i++) {
+        if (serves_own(&uses->uses[i], judge)) {
+            merge(&uses->uses[i].limits, &judge->limits);
+            return VQ_OK;
+        }
+    }
+    struct vq_conf_use use = {.model = judge->model,
+                              .sent = judge->model,
+                              .dialect = judge->dialect,
+                              .base_url = judge->base_url,
+                              .api_version = judge->api_version,
+                              .identity = judge->identity,
+                              .keys = (const char *const *)&judge->key,
+                              .keys_count = judge->key == NULL ? 0 : 1,
+                              .limits = judge->limits,
+                              .connect_timeout_ms = judge->connect_timeout_ms,
+                              .first_byte_timeout_ms = judge->first_byte_timeout_ms,
+                              .total_timeout_ms = judge->total_timeout_ms};
+    const char *name = judge->name;
+    for (uint32_t i = 0; i < uses->count; i++) { /* two roles may name two models alike */
+        if (strcmp(uses->uses[i].name, name) == 0) {
+            return add(uses, &use, name, judge->base_url == NULL ? "built-in" : judge->base_url,
+                       err);
+        }
+    }
+    return add(uses, &use, name, NULL, err);
+}
+
+static enum vq_status add_all(const struct vq_config *config, struct vq_conf_uses *uses,
+                              struct vq_error *err)
+{
+    for (uint32_t i = 0; i < config->pools_count; i++) {
+        VQ_TRY(add_account(uses, &config->pools[i], err));
+    }
+    for (uint32_t i = 0; i < config->judges_count; i++) {
+        VQ_TRY(add_own(uses, &config->judges[i], err));
+    }
+    for (uint32_t i = 0; i < config->preference_judges_count; i++) {
+        VQ_TRY(add_own(uses, &config->preference_judges[i], err));
+    }
+    const struct vq_conf_judge *const roles[] = {config->proposer, config->reducer};
+    for (size_t i = 0; i < VQ_COUNT(roles); i++) {
+        if (roles[i] != NULL) {
+            VQ_TRY(add_own(uses, roles[i], err));
+        }
+    }
+    if (config->embedder == NULL) {
+        return add_own(uses, vq_conf_built_in_embedder(), err);
+    }
+    return strcmp(config->embedder->model, VQ_EMBEDDER_NONE) == 0
+               ? VQ_OK
+               : add_own(uses, config->embedder, err);
+}
+
+enum vq_status vq_conf_uses_of(const struct vq_config *config, struct vq_conf_uses *ret_uses,
+                               struct vq_error *err)
+{
+    struct vq_conf_uses uses = {.uses = vq_alloc(VQ_POOLS_MAX, sizeof(*uses.uses))};
+    if (uses.uses == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = add_all(config, &uses, err);
+    if (status != VQ_OK) {
+        vq_conf_uses_free(&uses);
+        return status;
+    }
+    *ret_uses = uses;
+    return VQ_OK;
+}
+
+void vq_conf_uses_free(struct vq_conf_uses *uses)
+{
+    for (uint32_t i = 0; uses->uses != NULL && i < uses->count; i++) {
+        vq_free(uses->uses[i].name);
+    }
+    vq_free(uses->uses);
+    *uses = (struct vq_conf_uses){.count = 0};
+}
+
+/* ---- who serves whom ---- */
+
+uint32_t vq_conf_uses_serve(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
+                            uint32_t *ret_pools)
+{
+    bool own = judge->base_url != NULL || is_offline(judge);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const struct vq_conf_use *use = &uses->uses[i];
+        bool serves = own ? serves_own(use, judge)
+                          : use->account != NULL && strcmp(use->model, judge->model) == 0;
+        if (serves) {
+            ret_pools[count++] = i;
+        }
+    }
+    return count;
+}
+
+void vq_conf_identity(const char *identity, const char *base_url, const char *api_version,
+                      struct vq_buf *out)
+{
+    if (identity != NULL) {
+        vq_buf_puts(out, identity);
+        return;
+    }
+    if (base_url == NULL) {
+        return;
+    }
+    const char *host = strstr(base_url, "://");
+    struct vq_span text = vq_span_str(host == NULL ? base_url : host + 3);
+    while (text.bytes > 0 && text.at[text.bytes - 1] == '/') {
+        text.bytes--;
+    }
+    vq_buf_append(out, text.at, text.bytes);
+    if (api_version != NULL) {
+        vq_buf_printf(out, "?api-version=%s", api_version);
+    }
+}
+
+const struct vq_conf_judge *vq_conf_built_in_embedder(void)
+{
+    static char name[] = VQ_EMBEDDER_BUILT_IN;
+    static char dialect[] = "openai";
+    static char field[] = "max_tokens";
+    static const struct vq_conf_judge judge = {.name = name,
+                                               .model = name,
+                                               .dialect = dialect,
+                                               .max_tokens_field = field,
+                                               .max_tokens = 1,
+                                               .seed = -1,
+                                               .limits = {.window_s = 60, .share = 1},
+                                               .connect_timeout_ms = 10000,
+                                               .first_byte_timeout_ms = 120000,
+                                               .total_timeout_ms = 300000};
+    return &judge;
+}

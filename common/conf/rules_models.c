@@ -1,0 +1,374 @@
+/* Rules about accounts and about whoever is asked: judges and the other roles. A role has an endpoint of its own, or is the built-in
+ * server's, or is answered by any pool that has its model; then its requests count as one provider's and one dialect's whoever answers,
+ * so that stored answers do not depend on which pool gave them. Not its job: whether keys exist (they live with the workers). */
+#include "common/conf/pools.h"
+#include "common/conf/resolve.h"
+#include "common/conf/rules_parts.h"
+#include "common/text/url.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#define IDENTITY_BYTES_MAX 4096
+
+/* "judges[2]" and "key" as "judges[2].key". */
+static const char *path_of(const char *place, const char *key, char ret_path[VQ_RULES_PATH_BYTES])
+{
+    (void)snprintf(ret_path, VQ_RULES_PATH_BYTES, "%s.%s", place, key);
+    return ret_path;
+}
+
+/* ---- what accounts and roles have in common ---- */
+
+struct endpoint {
+    const char *dialect, *base_url, *api_version, *identity;
+    uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
+};
+
+static enum vq_status check_key(const struct vq_rules *r, const char *path, const char *key)
+{
+    bool env = strncmp(key, "env:", 4) == 0;
+    bool file = strncmp(key, "file:", 5) == 0;
+    if (file && key[5] != '\0') {
+        return VQ_OK;
+    }
+    bool good = env && (isalpha((unsigned char)key[4]) || key[4] == '_');
+    for (const char *at = key + (env ? 4 : 0); good && *at != '\0'; at++) {
+        good = isalnum((unsigned char)*at) || *at == '_';
+    }
+    if (!good) { /* it may be a key: it is not repeated */
+        return vq_rules_broken(
+            r, path,
+            "name the key as env:NAME or file:PATH; a key itself never stands in a configuration "
+            "(if this was one, treat it as disclosed)");
+    }
+    return VQ_OK;
+}
+
+static enum vq_status check_url(const struct vq_rules *r, const char *base_url, const char *path)
+{
+    struct vq_url url;
+    struct vq_error why = {.text = ""};
+    if (vq_url_parse(base_url, &url, &why) != VQ_OK) {
+        return vq_rules_broken(r, path, "%s", why.text);
+    }
+    if (!url.https && !url.local) {
+        return vq_rules_broken(
+            r, path,
+            "http:// would send prompts and key in the clear; use https://, or a host of this "
+            "machine (localhost, 127.0.0.1, [::1])");
+    }
+    return VQ_OK;
+}
+
+static bool is_version(const char *text)
+{
+    size_t bytes =
+        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._");
+    return bytes > 0 && text[bytes] == '\0';
+}
+
+/* Whether an address needs no version of its own: it names the newer interface. */
+static bool has_version_in_path(const char *base_url)
+{
+    static const char end[] = "/openai/v1";
+    size_t bytes = strlen(base_url);
+    while (bytes > 0 && base_url[bytes - 1] == '/') {
+        bytes--;
+    }
+    return bytes >= sizeof(end) - 1 &&
+           memcmp(base_url + bytes - (sizeof(end) - 1), end, sizeof(end) - 1) == 0;
+}
+
+static enum vq_status check_endpoint(const struct vq_rules *r, const struct endpoint *e,
+                                     const char *place)
+{
+    char path[VQ_RULES_PATH_BYTES];
+    bool azure = strcmp(e->dialect, "azure") == 0;
+    if (e->base_url != NULL) {
+        VQ_TRY(check_url(r, e->base_url, path_of(place, "base_url", path)));
+    }
+    if (azure && e->api_version == NULL && e->base_url != NULL &&
+        !has_version_in_path(e->base_url)) {
+        return vq_rules_broken(
+            r, path_of(place, "api_version", path),
+            "the dialect azure needs a version such as 2024-10-21, or a base_url that "
+            "ends in /openai/v1");
+    }
+    if (e->api_version != NULL && (!azure || !is_version(e->api_version))) {
+        return vq_rules_broken(r, path_of(place, "api_version", path), "%s",
+                               azure ? "a version is letters, digits, dashes and dots"
+                                     : "only the dialect azure has versions");
+    }
+    if (e->identity != NULL && !vq_rules_is_name(e->identity)) {
+        return vq_rules_broken(r, path_of(place, "identity", path),
+                               "an identity is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
+    }
+    if (e->connect_timeout_ms > e->total_timeout_ms ||
+        e->first_byte_timeout_ms > e->total_timeout_ms) {
+        return vq_rules_broken(r, path_of(place, "total_timeout_ms", path),
+                               "must be at least connect_timeout_ms and first_byte_timeout_ms");
+    }
+    return VQ_OK;
+}
+
+static enum vq_status check_prices(const struct vq_rules *r, const struct vq_conf_limits *l,
+                                   const char *place)
+{
+    char path[VQ_RULES_PATH_BYTES];
+    if ((l->price_input_usd < 0) != (l->price_output_usd < 0)) {
+        return vq_rules_broken(
+            r,
+            path_of(place, l->price_input_usd < 0 ? "price_output_usd" : "price_input_usd", path),
+            "set price_input_usd and price_output_usd, or neither");
+    }
+    if (l->price_cached_usd >= 0 && l->price_input_usd < 0) {
+        return vq_rules_broken(r, path_of(place, "price_cached_usd", path),
+                               "set price_input_usd and price_output_usd too");
+    }
+    return VQ_OK;
+}
+
+/* ---- accounts ---- */
+
+static enum vq_status check_pool_model(const struct vq_rules *r, const struct vq_conf_pool *pool,
+                                       uint32_t k, const char *place)
+{
+    const struct vq_conf_pool_model *m = &pool->models[k];
+    char path[VQ_RULES_PATH_BYTES];
+    if (!vq_rules_is_name(m->model) || strncmp(m->model, "offline-", 8) == 0) {
+        return vq_rules_broken(r, path_of(place, "model", path),
+                               "name the model; names that begin with offline- are built in");
+    }
+    if (m->sent != NULL && !vq_rules_is_name(m->sent)) {
+        return vq_rules_broken(r, path_of(place, "as", path),
+                               "a name is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
+    }
+    for (uint32_t i = 0; i < k; i++) {
+        if (strcmp(pool->models[i].model, m->model) == 0) {
+            return vq_rules_broken(r, path_of(place, "model", path),
+                                   "\"%.80s\" stands in this pool already", m->model);
+        }
+    }
+    return check_prices(r, &m->limits, place);
+}
+
+static enum vq_status check_pool(const struct vq_rules *r, uint32_t i)
+{
+    const struct vq_conf_pool *p = &r->config->pools[i];
+    char place[VQ_RULES_PATH_BYTES / 2], path[VQ_RULES_PATH_BYTES];
+    (void)snprintf(place, sizeof(place), "pools[%u]", i);
+    if (!vq_rules_is_name(p->name) || strchr(p->name, '/') != NULL) {
+        return vq_rules_broken(r, path_of(place, "name", path),
+                               "give the pool a name of one line without a slash");
+    }
+    for (uint32_t k = 0; k < i; k++) {
+        if (strcmp(r->config->pools[k].name, p->name) == 0) {
+            return vq_rules_broken(r, path_of(place, "name", path),
+                                   "\"%.80s\" is already that of pools[%u]", p->name, k);
+        }
+    }
+    if (p->base_url == NULL) {
+        return vq_rules_broken(r, path_of(place, "base_url", path),
+                               "missing; a pool needs the address of its endpoint");
+    }
+    struct endpoint e = {p->dialect,         p->base_url,           p->api_version,
+                         p->identity,        p->connect_timeout_ms, p->first_byte_timeout_ms,
+                         p->total_timeout_ms};
+    VQ_TRY(check_endpoint(r, &e, place));
+    for (uint32_t k = 0; k < p->keys_count; k++) {
+        char key[VQ_RULES_PATH_BYTES];
+        (void)snprintf(key, sizeof(key), "%s.keys[%u]", place, k);
+        VQ_TRY(check_key(r, key, p->keys[k]));
+    }
+    if (p->models_count == 0) {
+        return vq_rules_broken(r, path_of(place, "models", path),
+                               "missing; name at least one model, for example models: [gpt-4o]");
+    }
+    for (uint32_t k = 0; k < p->models_count; k++) {
+        char model[VQ_RULES_PATH_BYTES - 32];
+        (void)snprintf(model, sizeof(model), "%s.models[%u]", place, k);
+        VQ_TRY(check_pool_model(r, p, k, model));
+    }
+    return VQ_OK;
+}
+
+/* ---- roles ---- */
+
+/* The pools of a role must agree on what its requests count as, or the role says it. */
+static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_conf_judge *j,
+                                   const char *place)
+{
+    char path[VQ_RULES_PATH_BYTES];
+    const struct vq_conf_pool *first = NULL;
+    struct vq_buf is[2];
+    vq_buf_init(&is[0], IDENTITY_BYTES_MAX);
+    vq_buf_init(&is[1], IDENTITY_BYTES_MAX);
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; status == VQ_OK && i < r->config->pools_count; i++) {
+        const struct vq_conf_pool *p = &r->config->pools[i];
+        bool has = false;
+        for (uint32_t k = 0; k < p->models_count; k++) {
+            has = has || strcmp(p->models[k].model, j->model) == 0;
+        }
+        if (!has) {
+            continue;
+        }
+        struct vq_buf *to = &is[first == NULL ? 0 : 1];
+        vq_buf_clear(to);
+        vq_conf_identity(p->identity, p->base_url, p->api_version, to);
+        if (first != NULL && j->identity == NULL &&
+            !vq_span_eq(vq_buf_span(&is[0]), vq_buf_span(&is[1]))) {
+            status = vq_rules_broken(
+                r, path_of(place, "identity", path),
+                "the pools %.40s and %.40s are two providers (%.80s, %.80s); say with `identity` "
+                "as which one's their answers count, for example identity: %.80s",
+                first->name, p->name, is[0].at, is[1].at, is[0].at);
+        }
+        first = first == NULL ? p : first;
+    }
+    vq_buf_free(&is[0]);
+    vq_buf_free(&is[1]);
+    if (status == VQ_OK && first == NULL) {
+        status = vq_rules_broken(
+            r, path_of(place, "base_url", path),
+            "\"%.80s\" needs base_url, the address of its endpoint, or a pool under pools: that "
+            "has the model; only the built-in offline-a and offline-b go without",
+            j->model);
+    }
+    if (status == VQ_OK && j->dialect == NULL) {
+        status = vq_rules_broken(r, path_of(place, "dialect", path),
+                                 "its pools speak several dialects; say as which one's their "
+                                 "answers count, for example dialect: %s",
+                                 first->dialect);
+    }
+    if (status == VQ_OK && j->key != NULL) {
+        status = vq_rules_broken(r, path_of(place, "key", path),
+                                 "its pools have the keys; leave this out, or give a base_url");
+    }
+    return status;
+}
+
+/* What only some dialects have. */
+static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_conf_judge *j,
+                                    const char *place)
+{
+    char path[VQ_RULES_PATH_BYTES];
+    bool own_fields = strcmp(j->dialect, "anthropic") == 0 || strcmp(j->dialect, "gemini") == 0;
+    if (strcmp(j->dialect, "anthropic") == 0 && j->seed >= 0) {
+        return vq_rules_broken(r, path_of(place, "seed", path),
+                               "the dialect anthropic has no seed");
+    }
+    if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {
+        return vq_rules_broken(r, path_of(place, "max_tokens_field", path),
+                               "the dialect %s has one name for it; leave this out", j->dialect);
+    }
+    if (own_fields && strcmp(place, "embedder") == 0) {
+        return vq_rules_broken(r, path_of(place, "dialect", path),
+                               "embeddings are asked for in the dialects openai and azure");
+    }
+    return VQ_OK;
+}
+
+/* One model, wherever it stands: `place` is "judges[2]" or "proposer". */
+static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_judge *j,
+                                 const char *place)
+{
+    char path[VQ_RULES_PATH_BYTES];
+    if (!vq_rules_is_name(j->model)) {
+        return vq_rules_broken(r, path_of(place, "model", path), "missing; name the model");
+    }
+    if (!vq_rules_is_name(j->name)) {
+        return vq_rules_broken(r, path_of(place, "name", path),
+                               "a name is one line, at most %d bytes", VQ_NAME_BYTES_MAX);
+    }
+    bool built_in = j->base_url == NULL && strncmp(j->model, "offline-", 8) == 0;
+    if (built_in && strcmp(j->dialect, "openai") != 0) {
+        return vq_rules_broken(r, path_of(place, "base_url", path),
+                               "the dialect %s needs the address of its endpoint", j->dialect);
+    }
+    if (j->base_url == NULL && !built_in) {
+        VQ_TRY(check_pooled(r, j, place));
+    }
+    struct endpoint e = {j->dialect,         j->base_url,           j->api_version,
+                         j->identity,        j->connect_timeout_ms, j->first_byte_timeout_ms,
+                         j->total_timeout_ms};
+    VQ_TRY(check_endpoint(r, &e, place));
+    VQ_TRY(check_dialect(r, j, place));
+    if (j->key != NULL) {
+        VQ_TRY(check_key(r, path_of(place, "key", path), j->key));
+    }
+    return check_prices(r, &j->limits, place);
+}
+
+static enum vq_status check_list(const struct vq_rules *r, const struct vq_conf_judge *judges,
+                                 uint32_t count, const char *key)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        char place[VQ_RULES_PATH_BYTES / 2];
+        (void)snprintf(place, sizeof(place), "%s[%u]", key, i);
+        VQ_TRY(check_role(r, &judges[i], place));
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(judges[k].name, judges[i].name) == 0) {
+                return vq_rules_broken(
+                    r, place,
+                    "the name \"%.80s\" is already that of %s[%u]; give each its own name",
+                    judges[i].name, key, k);
+            }
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_status check_roles(const struct vq_rules *r)
+{
+    const struct vq_config *c = r->config;
+    if (c->judges_count == 0) {
+        return vq_rules_broken(
+            r, "judges",
+            "missing; name at least one model, for example judges: [offline-a, offline-b]");
+    }
+    VQ_TRY(check_list(r, c->judges, c->judges_count, "judges"));
+    VQ_TRY(check_list(r, c->preference_judges, c->preference_judges_count, "preference_judges"));
+    if (c->proposer != NULL) {
+        VQ_TRY(check_role(r, c->proposer, "proposer"));
+    }
+    if (c->reducer != NULL) {
+        VQ_TRY(check_role(r, c->reducer, "reducer"));
+    }
+    if (c->embedder != NULL && strcmp(c->embedder->model, VQ_EMBEDDER_NONE) != 0) {
+        VQ_TRY(check_role(r, c->embedder, "embedder"));
+    }
+    return VQ_OK;
+}
+
+/* A cap in dollars needs to know what each call may cost. */
+static enum vq_status check_budget(const struct vq_rules *r)
+{
+    if (r->config->budget_usd <= 0) {
+        return VQ_OK;
+    }
+    struct vq_conf_uses uses;
+    VQ_TRY(vq_conf_uses_of(r->config, &uses, r->err));
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; status == VQ_OK && i < uses.count; i++) {
+        const struct vq_conf_use *use = &uses.uses[i];
+        if (use->base_url != NULL && use->limits.price_input_usd < 0) {
+            status = vq_rules_broken(r, "budget.usd",
+                                     "a budget needs prices; set price_input_usd and "
+                                     "price_output_usd of %.80s (0 if it costs nothing)",
+                                     use->name);
+        }
+    }
+    vq_conf_uses_free(&uses);
+    return status;
+}
+
+enum vq_status vq_rules_models(const struct vq_rules *r)
+{
+    for (uint32_t i = 0; i < r->config->pools_count; i++) {
+        VQ_TRY(check_pool(r, i));
+    }
+    VQ_TRY(check_roles(r));
+    return check_budget(r);
+}

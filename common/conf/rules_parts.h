@@ -1,0 +1,27 @@
+/* What the files of rules between keys share. Private to them. */
+#ifndef VQ_CONF_RULES_PARTS_H
+#define VQ_CONF_RULES_PARTS_H
+
+#include "common/conf/config.h"
+#include "common/conf/yaml_tree.h"
+
+#define VQ_RULES_PATH_BYTES 128
+
+struct vq_rules {
+    const struct vq_config *config;
+    const struct vq_node *root;
+    const char *name;
+    struct vq_error *err;
+};
+
+/* VQ_INVALID, with the sentence and where `path` stands in the file. */
+enum vq_status vq_rules_broken(const struct vq_rules *r, const char *path, const char *fmt, ...)
+    VQ_PRINTF(3, 4);
+bool vq_rules_is_blank(const char *text);
+/* Neither blank, nor with control characters, nor longer than a name may be. */
+bool vq_rules_is_name(const char *text);
+
+/* rules_models.c: accounts, and whoever is asked. */
+enum vq_status vq_rules_models(const struct vq_rules *r) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,140 @@
+/* Pools of a configuration: accounts, endpoints of their own, who serves whom, what their requests count as. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/conf/pools.h"
+
+#include <string.h>
+
+#define BEGIN "data: d.csv\nmodels: [a, b]\n"
+
+static struct vq_config *load(const char *yaml)
+{
+    struct vq_config *c = NULL;
+    struct vq_error err = {.text = ""};
+    if (vq_config_parse(yaml, strlen(yaml), "run.yaml", "/d", NULL, 0, &c, &err) != VQ_OK) {
+        fail_msg("%s", err.text);
+    }
+    return c;
+}
+
+static const char accounts[] = BEGIN
+    "judges: [m, {model: n, identity: one}, offline-a]\n"
+    "pools:\n"
+    "  - {name: p, base_url: 'https://h/v1/', keys: [env:A, 'file:k'], models:\n"
+    "      [{model: m, requests_per_minute: 60, price_input_usd: 1, price_output_usd: 2}, n]}\n"
+    "  - {name: q, base_url: 'https://i', models: [{model: n, as: n-2, share: 0.5}]}\n";
+
+static void test_each_model_of_an_account_is_a_pool(void **state)
+{
+    (void)state;
+    struct vq_config *c = load(accounts);
+    struct vq_conf_uses uses;
+    assert_int_equal(vq_conf_uses_of(c, &uses, NULL), VQ_OK);
+    static const char *const names[] = {"p/m", "p/n", "q", "offline-a", "offline-embed"};
+    assert_int_equal(uses.count, VQ_COUNT(names));
+    for (size_t i = 0; i < VQ_COUNT(names); i++) {
+        assert_string_equal(uses.uses[i].name, names[i]);
+    }
+    assert_int_equal(uses.uses[0].keys_count, 2);
+    assert_string_equal(uses.uses[0].keys[1], "file:/d/k");
+    assert_true(uses.uses[0].limits.requests_per_minute == 60);
+    assert_string_equal(uses.uses[2].sent, "n-2");
+    assert_true(uses.uses[2].limits.share == 0.5);
+    uint32_t pools[VQ_POOLS_MAX];
+    assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[0], pools), 1);
+    assert_int_equal(pools[0], 0);
+    assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[1], pools), 2);
+    assert_true(pools[0] == 1 && pools[1] == 2);
+    assert_int_equal(vq_conf_uses_serve(&uses, &c->judges[2], pools), 1);
+    assert_int_equal(pools[0], 3);
+    vq_conf_uses_free(&uses);
+    vq_config_destroy(&c);
+}
+
+static void test_roles_with_one_endpoint_share_a_pool(void **state)
+{
+    (void)state;
+    struct vq_config *c =
+        load(BEGIN "judges:\n"
+                   "  - {name: j, model: m, base_url: 'https://h', key: env:A, "
+                   "requests_per_minute: 100, concurrency: 4}\n"
+                   "  - {name: k, model: m, base_url: 'https://h', key: env:B}\n"
+                   "proposer: {name: w, model: m, base_url: 'https://h', key: env:A, "
+                   "requests_per_minute: 50, tokens_per_minute: 9}\n"
+                   "embedder: none\n");
+    struct vq_conf_uses uses;
+    assert_int_equal(vq_conf_uses_of(c, &uses, NULL), VQ_OK);
+    assert_int_equal(uses.count, 2); /* another key is another account */
+    assert_true(uses.uses[0].limits.requests_per_minute == 50);
+    assert_true(uses.uses[0].limits.tokens_per_minute == 9);
+    assert_int_equal(uses.uses[0].limits.concurrency, 4);
+    uint32_t pools[VQ_POOLS_MAX];
+    assert_int_equal(vq_conf_uses_serve(&uses, c->proposer, pools), 1);
+    assert_int_equal(pools[0], 0);
+    vq_conf_uses_free(&uses);
+    vq_config_destroy(&c);
+}
+
+static void test_a_role_takes_the_dialect_of_its_pools(void **state)
+{
+    (void)state;
+    struct vq_config *c = load(BEGIN "judges: [m]\npools: [{name: p, dialect: gemini, base_url: "
+                                     "'https://h', models: [m]}]\n");
+    assert_string_equal(c->judges[0].dialect, "gemini");
+    vq_config_destroy(&c);
+}
+
+static void test_identities(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *identity, *url, *version, *is;
+    } cases[] = {{NULL, "https://h/v1//", NULL, "h/v1"},
+                 {"x", "https://h", "1", "x"},
+                 {NULL, "https://h", "1", "h?api-version=1"},
+                 {NULL, NULL, NULL, ""}};
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_buf out;
+        vq_buf_init(&out, 100);
+        vq_conf_identity(cases[i].identity, cases[i].url, cases[i].version, &out);
+        assert_true(vq_span_eq(vq_buf_span(&out), vq_span_str(cases[i].is)));
+        vq_buf_free(&out);
+    }
+}
+
+static void test_it_is_written_as_it_was_read(void **state)
+{
+    (void)state;
+    struct vq_config *c = load(accounts);
+    char *yaml;
+    size_t bytes;
+    assert_int_equal(vq_config_write(c, &yaml, &bytes), VQ_OK);
+    struct vq_config *again = load(yaml);
+    char *twice;
+    size_t twice_bytes;
+    assert_int_equal(vq_config_write(again, &twice, &twice_bytes), VQ_OK);
+    assert_string_equal(yaml, twice);
+    assert_non_null(strstr(yaml, "n-2"));
+    vq_free(yaml);
+    vq_free(twice);
+    vq_config_destroy(&c);
+    vq_config_destroy(&again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_model_of_an_account_is_a_pool),
+        cmocka_unit_test(test_roles_with_one_endpoint_share_a_pool),
+        cmocka_unit_test(test_a_role_takes_the_dialect_of_its_pools),
+        cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_it_is_written_as_it_was_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
