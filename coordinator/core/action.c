@@ -193,13 +193,10 @@ static bool out_ack(struct vq_coord *c, struct vq_coord_session *s, struct vq_co
 
 static bool out_grant(struct vq_coord *c, struct vq_coord_session *s, struct vq_coord_action *ret)
 {
-    s->grants++;
-    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        vq_coord_slice_fill(c, s, j, &c->slices[j]);
-        c->slices[j].n = s->grants;
-    }
-    send_of(ret, s, VQ_MSG_GRANT)->u.grant = (struct vq_msg_grant){
-        .session = s->id, .slices = c->slices, .slices_count = c->params.grid.judges};
+    s->granting = false;
+    struct vq_msg_grant *grant = &send_of(ret, s, VQ_MSG_GRANT)->u.grant;
+    vq_authority_grant(c->params.authority, &s->worker, c->now_ns, c->slices, grant);
+    grant->session = s->id;
     return true;
 }
 

@@ -17,8 +17,8 @@
 
 static size_t result_bytes(const struct vq_result *r)
 {
-    return r->answer.bytes + r->finish_reason.bytes + r->model.bytes + r->fingerprint.bytes +
-           r->error.bytes;
+    return r->pool.bytes + r->answer.bytes + r->finish_reason.bytes + r->model.bytes +
+           r->fingerprint.bytes + r->error.bytes;
 }
 
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next)
@@ -101,6 +101,7 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
     if (copy.stage == c->params.stage && !vq_coord_result_here(c, result)) {
         copy.stage = VQ_STAGE_ELSEWHERE;
     }
+    VQ_TRY(span_copy(g, &copy.pool));
     VQ_TRY(span_copy(g, &copy.answer));
     VQ_TRY(span_copy(g, &copy.finish_reason));
     VQ_TRY(span_copy(g, &copy.model));
@@ -335,6 +336,7 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     struct vq_coord_call *call = vq_coord_call_find(c, &r->call);
     VQ_ASSERT(call != NULL && call->state == CALL_RECEIVED);
     vq_coord_tally_result(c, r);
+    vq_authority_committed(c->params.authority, r, c->now_ns);
     struct vq_coord_shard *shard = call->shard;
     if (shard == NULL) {
         return call_committed(c, call);
@@ -393,5 +395,7 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
     c->tally.batches++;
     c->in_flight = NULL;
     gather_clear(g);
+    c->grants_check = true;
+    vq_coord_left_settle(c);
     return VQ_OK;
 }

@@ -231,12 +231,17 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
         vq_coord_call_drop(c, call);
         return VQ_OK;
     }
+    /* it may have been answered, and paid for: it is taken for as dear as any */
+    const struct vq_coord_session *s = call->lister;
+    uint64_t each = s == NULL || s->calls_listed == 0 ? 0 : s->spend_open / s->calls_listed;
     struct vq_result result = {.call = call->id,
                                .stage = c->params.stage,
                                .shard = call->shard->no,
                                .task = call->task,
                                .judge = call->shard->judge,
                                .repeat = slot_of(c, call)->repeat,
+                               .cost_nano = each > c->cost_most_nano ? each : c->cost_most_nano,
+                               .tokens_reserved = c->reserved_most,
                                .end = VQ_END_UNKNOWN};
     if (vq_coord_gather_full(c, &result)) {
         *ret_done = false;
@@ -280,6 +285,17 @@ enum vq_status vq_coord_calls_end(struct vq_coord *c)
         }
     }
     return VQ_OK;
+}
+
+bool vq_coord_calls_orphaned(const struct vq_coord *c)
+{
+    for (const struct vq_coord_link *link = c->listed.next; link != &c->listed; link = link->next) {
+        const struct vq_coord_call *call = VQ_COORD_OF(link, const struct vq_coord_call, order);
+        if (call->lister == NULL && !is_hold(call)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 enum vq_status vq_coord_calls_expire(struct vq_coord *c)

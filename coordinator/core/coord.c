@@ -28,6 +28,21 @@ static enum vq_status params_check(const struct vq_coord_params *p, struct vq_er
             g->judges, g->vibes, (unsigned long long)vq_grid_tasks(g), VQ_COORD_JUDGES_MAX,
             VQ_COORD_VIBES_MAX, (unsigned long long)VQ_COORD_TASKS_MAX);
     }
+    if (p->authority == NULL) {
+        return vq_fail(err, VQ_INVALID, "a stage needs the authority over its pools");
+    }
+    for (uint32_t j = 0; j < g->judges; j++) {
+        if (p->judges[j].pools_count == 0 || p->judges[j].pools_count > VQ_COORD_POOLS_MAX) {
+            return vq_fail(err, VQ_INVALID, "judge %u has %u pools; it needs 1 to %u", j,
+                           p->judges[j].pools_count, VQ_COORD_POOLS_MAX);
+        }
+        for (uint32_t i = 0; i < p->judges[j].pools_count; i++) {
+            if (p->judges[j].pools[i] >= vq_authority_pools(p->authority)) {
+                return vq_fail(err, VQ_INVALID, "judge %u has a pool %u that does not exist", j,
+                               p->judges[j].pools[i]);
+            }
+        }
+    }
     if (p->heartbeat_ns <= 0 || p->term_ns < 3 * p->heartbeat_ns) {
         return vq_fail(err, VQ_INVALID, "a lease's term must be at least three heartbeats");
     }
@@ -38,22 +53,19 @@ static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_jud
 {
     const struct vq_grid *g = &c->params.grid;
     c->lanes = vq_alloc(g->judges, sizeof(*c->lanes));
-    c->slices = vq_alloc(g->judges, sizeof(*c->slices));
+    c->slices = vq_alloc(VQ_AUTHORITY_POOLS_MAX, sizeof(*c->slices));
     if (c->lanes == NULL || c->slices == NULL) {
         return VQ_NOMEM;
     }
     for (uint32_t j = 0; j < g->judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[j];
         lane->name = vq_strdup(judges[j].name == NULL ? "" : judges[j].name);
-        if (lane->name == NULL) {
+        lane->pools = vq_alloc(judges[j].pools_count, sizeof(*lane->pools));
+        if (lane->name == NULL || lane->pools == NULL) {
             return VQ_NOMEM;
         }
-        lane->limit = (struct vq_slice){.judge = j,
-                                        .concurrency = judges[j].concurrency == 0
-                                                           ? VQ_COORD_CONCURRENCY_DEFAULT
-                                                           : judges[j].concurrency,
-                                        .requests_per_minute = judges[j].requests_per_minute,
-                                        .tokens_per_minute = judges[j].tokens_per_minute};
+        lane->pools_count = judges[j].pools_count;
+        memcpy(lane->pools, judges[j].pools, lane->pools_count * sizeof(*lane->pools));
         vq_coord_list_init(&lane->again);
         vq_coord_list_init(&lane->ready);
         vq_coord_list_init(&lane->hungry);
@@ -162,16 +174,32 @@ void vq_coord_destroy(struct vq_coord **coord)
     vq_coord_gather_free(&c->gathers[1]);
     for (uint32_t j = 0; c->lanes != NULL && j < c->params.grid.judges; j++) {
         vq_free(c->lanes[j].name);
+        vq_free(c->lanes[j].pools);
     }
     vq_free(c->lanes);
     vq_coord_queue_free(c);
     vq_coord_waiting_free(c);
+    vq_free(c->left);
     vq_free(c->outcome);
     vq_free(c->run_name);
     vq_free(c);
 }
 
 /* ---- time ---- */
+
+/* Nobody could be heard while we paused: what they said meanwhile is still on its way. */
+static void sessions_spare(struct vq_coord *c, int64_t now_ns)
+{
+    int64_t floor_ns = now_ns - c->params.term_ns + c->params.heartbeat_ns;
+    for (struct vq_coord_link *link = c->heard.next; link != &c->heard; link = link->next) {
+        struct vq_coord_session *s = VQ_COORD_OF(link, struct vq_coord_session, order);
+        if (s->heard_ns >= floor_ns) {
+            break;
+        }
+        s->heard_ns = floor_ns;
+        vq_authority_heard(c->params.authority, &s->worker, floor_ns);
+    }
+}
 
 void vq_coord_enter(struct vq_coord *c, int64_t now_ns)
 {
@@ -183,6 +211,7 @@ void vq_coord_enter(struct vq_coord *c, int64_t now_ns)
         c->tally.pauses++;
         int64_t until_ns = now_ns + c->params.term_ns;
         c->wait_until_ns = until_ns > c->wait_until_ns ? until_ns : c->wait_until_ns;
+        sessions_spare(c, now_ns);
     }
     c->now_ns = now_ns;
 }
@@ -198,6 +227,7 @@ static enum vq_status sessions_expire(struct vq_coord *c)
         vq_coord_note(c, VQ_COORD_NOTE_WARN,
                       "worker %s was silent for a whole term: its %u leases end", s->name,
                       s->leases_count);
+        VQ_TRY(vq_coord_gone(c, s, VQ_AUTHORITY_SILENT, false));
         VQ_TRY(vq_coord_session_end(c, s, !s->deaf));
     }
     return VQ_OK;
@@ -207,11 +237,15 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
     if (c->done) {
+        vq_authority_tick(c->params.authority, c->now_ns);
         return VQ_OK;
     }
     VQ_TRY(vq_coord_calls_expire(c)); /* while it is known whose they are */
     VQ_TRY(sessions_expire(c));
-    return vq_coord_slices_tick(c);
+    vq_coord_left_settle(c);
+    vq_authority_tick(c->params.authority, c->now_ns);
+    c->grants_check = true;
+    return vq_coord_money_tick(c);
 }
 
 static int64_t earlier(int64_t a_ns, int64_t b_ns)
@@ -224,7 +258,8 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
     if (c->done) {
         return INT64_MAX;
     }
-    int64_t wake_ns = c->now_ns + c->params.heartbeat_ns / 2;
+    int64_t wake_ns =
+        earlier(c->now_ns + c->params.heartbeat_ns / 2, vq_authority_wake_ns(c->params.authority));
     const struct vq_coord_link *link;
     if ((link = vq_coord_first(&c->heard)) != NULL) {
         wake_ns =
@@ -346,6 +381,7 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
     if (!c->stopping) {
         VQ_TRY(vq_coord_pools_check(c));
     }
+    VQ_TRY(vq_coord_grants_say(c));
     VQ_TRY(finish_check(c));
     return stop_check(c);
 }
@@ -432,8 +468,12 @@ enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64
 
 static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *s)
 {
+    if (c->done) { /* the next stage's core shall not miss it */
+        return vq_coord_gone(c, s, VQ_AUTHORITY_ENDED, false);
+    }
     vq_coord_note(c, VQ_COORD_NOTE_WARN, "the process of worker %s has ended", s->name);
     VQ_TRY(vq_coord_calls_lost(c, s));
+    VQ_TRY(vq_coord_gone(c, s, VQ_AUTHORITY_ENDED, false));
     return vq_coord_session_end(c, s, true);
 }
 
@@ -441,18 +481,22 @@ enum vq_status vq_coord_worker_ended(struct vq_coord *c, const struct vq_id *wor
 {
     vq_coord_enter(c, now_ns);
     struct vq_coord_session *s = vq_coord_session_of(c, worker);
-    return s == NULL || c->done ? VQ_OK : session_gone(c, s);
+    if (s != NULL) {
+        return session_gone(c, s);
+    }
+    vq_coord_left_worker_ended(c, worker);
+    return VQ_OK;
 }
 
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    for (size_t i = c->sessions_count; !c->done && i > 0;
-         i--) { /* an end moves the last one here */
+    for (size_t i = c->sessions_count; i > 0; i--) { /* an end moves the last one here */
         if (c->sessions[i - 1]->local == local) {
             VQ_TRY(session_gone(c, c->sessions[i - 1]));
         }
     }
+    vq_coord_left_ended(c, local);
     return VQ_OK;
 }
 

@@ -19,6 +19,7 @@
 #ifndef VQ_COORD_COORD_H
 #define VQ_COORD_COORD_H
 
+#include "coordinator/core/authority.h"
 #include "coordinator/core/task_state.h"
 #include "proto/grid.h"
 #include "proto/messages.h"
@@ -27,10 +28,9 @@ struct vq_coord;
 
 struct vq_coord_judge {
     const char *name; /* for people; copied */
-    /* The judge's limits, which all workers of the run share: the sum of their slices never exceeds them. */
-    uint32_t concurrency;       /* 0: VQ_COORD_CONCURRENCY_DEFAULT */
-    double requests_per_minute; /* 0: unknown */
-    double tokens_per_minute;   /* 0: unknown */
+    const uint32_t
+        *pools; /* any of them may answer for it: the authority's indices, as in the SPEC; copied */
+    uint32_t pools_count; /* at least one */
 };
 
 struct vq_coord_params {
@@ -43,7 +43,9 @@ struct vq_coord_params {
         more; /* other stages may follow: FINISHED ends the sessions with BYE "stage over" instead of "done" */
     struct vq_grid grid;
     const struct vq_coord_judge *judges; /* grid.judges of them; copied */
-    struct vq_hash spec;                 /* of the SPEC body that the shell holds */
+    struct vq_authority
+        *authority;      /* over the pools; borrowed. The same for all stages of the process */
+    struct vq_hash spec; /* of the SPEC body that the shell holds */
     int64_t term_ns;
     int64_t heartbeat_ns; /* well below the term: a third or less */
     uint32_t orphan_s;    /* as WELCOME says it to local workers; remote ones get orphan_remote_s */
@@ -53,7 +55,6 @@ struct vq_coord_params {
                         0: a first start, or one after a clean stop */
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
-    uint32_t workers; /* local ones that will come: shares are kept for them */
     uint64_t
         scout_seed; /* in which order samples are looked up; runs that differ in it do not walk in step. 0: as they are */
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
@@ -121,10 +122,11 @@ enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why,
  * as a pause of our own loop: rule 4. */
 enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* A worker process is known to have ended (a child was reaped); its spool, if it had one, was imported before this. */
+/* A worker process is known to have ended (a child was reaped); its spool, if it had one, was imported before this, also when its
+ * session is over: what it left open of the budget counts as spent until then. */
 enum vq_status vq_coord_worker_ended(struct vq_coord *c, const struct vq_id *worker,
                                      int64_t now_ns) VQ_WARN_UNUSED;
-/* The same by the k of a local worker (struct vq_msg_hello.local): all sessions with that k. */
+/* The same by the k of a local worker (struct vq_msg_hello.local): all that had that k. */
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local,
                                     int64_t now_ns) VQ_WARN_UNUSED;
 
@@ -182,6 +184,7 @@ enum vq_coord_stop {
     VQ_COORD_STOP_POOL, /* no worker can call some judge: key, money or model; the text says which and why */
     VQ_COORD_STOP_STORE,   /* vq_coord_commit_failed */
     VQ_COORD_STOP_ANSWERS, /* workers' answers settle nothing: their request hashes are not ours */
+    VQ_COORD_STOP_BUDGET, /* it allows no further call, and nothing is out that could change that */
 };
 
 enum vq_coord_note_level {
@@ -285,8 +288,10 @@ struct vq_coord_judge_status {
     bool answered;           /* past its probe */
     bool closed;             /* no worker can call it */
     const char *closed_text; /* why; "" */
+    int64_t
+        when_ns; /* before that none of its pools lets a call start: all are parked or pause; INT64_MAX: nobody knows */
 };
-void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge,
+void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_ns,
                          struct vq_coord_judge_status *ret_judge);
 
 struct vq_coord_worker_status {
@@ -296,13 +301,12 @@ struct vq_coord_worker_status {
     int64_t local;
     int64_t heard_ns; /* when it was heard last */
     uint32_t leases;
-    uint64_t tasks_held; /* leased to it, no final result yet */
-    uint64_t calls_out;  /* that it last listed as sent and not ACKed */
-    uint64_t results;    /* received in this session */
+    uint64_t tasks_held;         /* leased to it, no final result yet */
+    uint64_t calls_out;          /* that it last listed as sent and not ACKed */
+    uint64_t results;            /* received in this session */
+    uint32_t in_flight, waiting; /* as it said last: calls, and asks that wait for a slice */
     bool draining;
 };
-/* Calls in flight that this worker may have of a judge: as it was granted last, or before if it may not know that yet. */
-uint32_t vq_coord_slice_in_force(const struct vq_coord *c, uint32_t index, uint32_t judge);
 /* The sessions, in no order: index 0 .. count - 1; valid until the next event. Returns false past the end. */
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                           struct vq_coord_worker_status *ret_worker);

@@ -2,8 +2,8 @@
  *
  *     coord.c    create, destroy, the public events, timers
  *     message.c  a peer's message -> the right function; what breaks a rule
- *     session.c  sessions, credit, pools
- *     slice.c    each worker's part of the judges' limits
+ *     session.c  sessions, credit, judges that nobody can call
+ *     pools.c    the authority over the pools: who is here or gone, GRANTs, the budget
  *     shard.c    shards in memory, the scout, look-ups, what is ready
  *     lease.c    leases: who gets a shard, renewal, the end
  *     call.c     calls: reserved, received, committed
@@ -110,12 +110,10 @@ struct vq_coord_use { /* a sample in a session */
 
 /* ---- sessions ---- */
 
-struct vq_coord_pool {           /* what a worker says of one judge */
+struct vq_coord_offer {          /* what a worker says of one judge */
     struct vq_coord_link hungry; /* in its judge's list while it can take a lease */
     uint32_t credit, held;
-    uint32_t slice, slice_before; /* granted; what it may go by until slice_until_ns */
-    int64_t slice_until_ns;
-    uint8_t state; /* enum vq_pool_state */
+    uint8_t state; /* enum vq_pool_state: open while one of the judge's pools is */
     bool said;
     char *text; /* owned; NULL: none */
     uint32_t judge;
@@ -144,16 +142,22 @@ struct vq_coord_session {
     uint32_t calls_listed;
     int64_t listed_ns; /* when it last said what it holds */
     uint64_t results;
-    uint64_t heartbeats, grants;
+    uint64_t heartbeats;
+    uint64_t spend_open;         /* nano-dollars, as it said last; so with the next two */
+    uint32_t in_flight, waiting; /* on all pools */
+    bool reported;               /* since it said HELLO: before that, who knows what it goes by */
+    bool granting;               /* a GRANT waits to be taken */
+    bool gone;                   /* the authority knows */
     struct vq_id *acks;
     size_t acks_count, acks_cap;
-    struct vq_coord_pool *pools; /* one a judge */
+    struct vq_coord_offer *offers; /* one a judge */
 };
 
 struct vq_coord_lane { /* a judge */
     char *name;
-    struct vq_slice limit; /* of all workers together */
-    uint32_t cursor;       /* how many samples the scout has passed */
+    uint32_t *pools; /* owned */
+    uint32_t pools_count;
+    uint32_t cursor; /* how many samples the scout has passed */
     struct vq_coord_link again, ready, hungry;
     uint32_t ready_count, leased_count, lookups;
     uint64_t open; /* tasks not terminal */
@@ -161,8 +165,8 @@ struct vq_coord_lane { /* a judge */
     bool answered; /* rule 25: past its probe */
     uint32_t probes_failed;
     uint32_t unsettled; /* final results in a row that settled nothing */
-    uint32_t pools_open, pools_closed,
-        pools_no_key; /* sessions that said so; no_key is not in closed */
+    uint32_t offers_open, offers_closed,
+        offers_no_key; /* sessions that said so; no_key is not in closed */
     bool closed;
     char closed_text[VQ_COORD_TEXT_BYTES_MAX];
     struct vq_coord_counts counts;
@@ -215,6 +219,13 @@ struct vq_coord_waiting { /* a HELLO for the next stage */
     char *texts; /* owned; of its spans */
 };
 
+struct vq_coord_left { /* a worker that is gone, or did not come over from the last stage */
+    struct vq_id worker;
+    int64_t local;   /* k; -1: remote */
+    uint64_t no;     /* all it left is in batches up to this one; 0: who knows */
+    int64_t from_ns; /* and that is known for sure from then on */
+};
+
 struct vq_coord_rate {
     int64_t second;
     uint32_t calls[VQ_COORD_RATE_SECONDS + 1], settled[VQ_COORD_RATE_SECONDS + 1];
@@ -241,7 +252,6 @@ struct vq_coord {
 
     struct vq_coord_table shards, calls, peers, workers, uses;
     size_t leases;
-    int64_t slices_due_ns;       /* a lowered slice is out of force then; 0: none */
     uint64_t out;                /* slots OUT of all shards: each may send a result */
     uint32_t lease_turn;         /* the judge that is served first, the next time */
     struct vq_coord_link listed; /* calls by when they were listed last */
@@ -252,6 +262,14 @@ struct vq_coord {
     struct vq_coord_session **sessions;
     size_t sessions_count, sessions_cap;
     struct vq_coord_link heard; /* sessions by when they were heard last */
+
+    bool grants_check; /* somebody may be due a GRANT */
+    struct vq_coord_left *left;
+    size_t left_count, left_cap;
+    bool left_lost; /* more than we remember */
+    uint64_t cost_most_nano,
+        reserved_most; /* the most that one call cost, and reserved in tokens, so far */
+    int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
 
     struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
     uint64_t batch_n;                                       /* the number that `gather` will have */
@@ -337,22 +355,37 @@ enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer,
 enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
                                const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
 void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s);
-/* slice.c: the slice of judge j that goes into the GRANT which is being made. */
-void vq_coord_slice_fill(struct vq_coord *c, struct vq_coord_session *s, uint32_t j,
-                         struct vq_slice *ret_slice);
-/* Shares have changed: everybody is granted anew. */
-enum vq_status vq_coord_grant_all(struct vq_coord *c) VQ_WARN_UNUSED;
-enum vq_status vq_coord_slices_tick(struct vq_coord *c) VQ_WARN_UNUSED;
-void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_pool *pool);
+void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_offer *offer);
 void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
 enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
-/* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay reserved. */
+/* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay reserved. The authority was told before
+ * (vq_coord_gone). */
 enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s,
                                     bool lost) VQ_WARN_UNUSED;
 void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges);
 /* Stops the run when a judge that is needed cannot be called by anybody. */
 enum vq_status vq_coord_pools_check(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane);
+
+/* pools.c */
+enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_id *worker) VQ_WARN_UNUSED;
+/* `settled`: all that it received was ACKed. ENDED: its spool was imported. */
+enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
+                             enum vq_authority_end how, bool settled) VQ_WARN_UNUSED;
+/* The process of local worker k has ended, its spool was imported: also of those whose session is over. */
+void vq_coord_left_ended(struct vq_coord *c, int64_t local);
+void vq_coord_left_worker_ended(struct vq_coord *c, const struct vq_id *worker);
+/* Tells the authority when all is committed that gone workers left. */
+void vq_coord_left_settle(struct vq_coord *c);
+enum vq_status vq_coord_left_hand_over(const struct vq_coord *from,
+                                       struct vq_coord *to) VQ_WARN_UNUSED;
+enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
+/* A GRANT for this one; for all that are due one. */
+enum vq_status vq_coord_grant_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+enum vq_status vq_coord_grants_say(struct vq_coord *c) VQ_WARN_UNUSED;
+/* Stops the run when its budget is spent. */
+enum vq_status vq_coord_money_tick(struct vq_coord *c) VQ_WARN_UNUSED;
 
 /* shard.c */
 struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no);
@@ -417,6 +450,8 @@ enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *
 /* Before the end: the same of all calls that nobody keeps in a spool for the next start. */
 enum vq_status vq_coord_calls_end(struct vq_coord *c) VQ_WARN_UNUSED;
 enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
+/* Somebody listed a call and is gone, and it is not given up yet. */
+bool vq_coord_calls_orphaned(const struct vq_coord *c);
 
 /* batch.c */
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);

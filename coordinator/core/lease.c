@@ -1,6 +1,6 @@
 /* Leases (rules 1, 2, 4, 5, 6, 25): who may start calls of which tasks, until when.
  *
- * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it; held counts of a pool and
+ * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it; held counts of an offer and
  * `out` of a shard count the slots OUT. A lease ends when nothing of it is live, when its holder's lists do not name it for a
  * term of its own clock, with its session, or when a new session does not list it. Only tasks that are open, not reserved and whose first order is decided or
  * goes along are leased.
@@ -88,8 +88,8 @@ static void slot_clear(struct vq_coord *c, struct vq_coord_shard *shard, struct 
     if (slot->state == SLOT_OUT) {
         shard->out--;
         c->out--;
-        shard->holder->pools[shard->judge].held--;
-        vq_coord_hungry_update(c, &shard->holder->pools[shard->judge]);
+        shard->holder->offers[shard->judge].held--;
+        vq_coord_hungry_update(c, &shard->holder->offers[shard->judge]);
     }
     slot->state = SLOT_FREE;
     shard->live--;
@@ -117,8 +117,8 @@ static void slot_in(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_
     slot->state = (uint8_t)state;
     shard->out--;
     c->out--;
-    shard->holder->pools[shard->judge].held--;
-    vq_coord_hungry_update(c, &shard->holder->pools[shard->judge]);
+    shard->holder->offers[shard->judge].held--;
+    vq_coord_hungry_update(c, &shard->holder->offers[shard->judge]);
 }
 
 void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
@@ -244,8 +244,8 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
         vq_coord_push(&to->leases, link);
         from->leases_count--;
         to->leases_count++;
-        from->pools[shard->judge].held -= shard->out;
-        to->pools[shard->judge].held += shard->out;
+        from->offers[shard->judge].held -= shard->out;
+        to->offers[shard->judge].held += shard->out;
         shard->holder = to;
         shard->limbo = true;
     }
@@ -259,16 +259,16 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
 /* ---- granting ---- */
 
 /* A hungry worker: one that has the sample's texts, else the one that waited longest. NULL: none. */
-static struct vq_coord_pool *lease_pool(struct vq_coord *c, struct vq_coord_lane *lane,
-                                        const struct vq_coord_shard *shard)
+static struct vq_coord_offer *lease_offer(struct vq_coord *c, struct vq_coord_lane *lane,
+                                          const struct vq_coord_shard *shard)
 {
     struct vq_coord_node *node = vq_coord_table_find(&c->uses, vq_coord_mix(shard->sample));
-    struct vq_coord_pool *home = NULL;
+    struct vq_coord_offer *home = NULL;
     for (; node != NULL && home == NULL; node = vq_coord_table_again(node)) {
         struct vq_coord_use *use = VQ_COORD_OF(node, struct vq_coord_use, by_sample);
-        struct vq_coord_pool *pool = &use->session->pools[shard->judge];
-        if (use->sample == shard->sample && vq_coord_linked(&pool->hungry)) {
-            home = pool;
+        struct vq_coord_offer *offer = &use->session->offers[shard->judge];
+        if (use->sample == shard->sample && vq_coord_linked(&offer->hungry)) {
+            home = offer;
         }
     }
     int64_t fresh_ns = VQ_COORD_FRESH_HEARTBEATS * c->params.heartbeat_ns;
@@ -277,14 +277,14 @@ static struct vq_coord_pool *lease_pool(struct vq_coord *c, struct vq_coord_lane
         if (home == NULL && link == NULL) {
             return NULL;
         }
-        struct vq_coord_pool *pool =
-            home != NULL ? home : VQ_COORD_OF(link, struct vq_coord_pool, hungry);
+        struct vq_coord_offer *offer =
+            home != NULL ? home : VQ_COORD_OF(link, struct vq_coord_offer, hungry);
         home = NULL;
-        if (c->now_ns - pool->session->heard_ns <= fresh_ns) {
-            return pool;
+        if (c->now_ns - offer->session->heard_ns <= fresh_ns) {
+            return offer;
         }
-        pool->session->stale = true;
-        vq_coord_hungry_all(c, pool->session);
+        offer->session->stale = true;
+        vq_coord_hungry_all(c, offer->session);
     }
 }
 
@@ -341,9 +341,9 @@ static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard
 }
 
 static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane,
-                                  struct vq_coord_shard *shard, struct vq_coord_pool *pool)
+                                  struct vq_coord_shard *shard, struct vq_coord_offer *offer)
 {
-    uint32_t room = pool->credit - pool->held;
+    uint32_t room = offer->credit - offer->held;
     if (!lane->answered || shard->lost >= c->params.worker_lost_max) {
         room = 1; /* a probe, or a shard that took its workers with it */
     }
@@ -353,7 +353,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
         shard->state = SHARD_PARKED;
         return VQ_OK;
     }
-    struct vq_coord_session *s = pool->session;
+    struct vq_coord_session *s = offer->session;
     shard->state = SHARD_LEASED;
     shard->holder = s;
     shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
@@ -364,10 +364,10 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     s->leases_count++;
     lane->leased_count++;
     lane->live += taken;
-    pool->held += taken;
+    offer->held += taken;
     c->moves[VQ_TASK_OPEN][VQ_TASK_ON_LEASE] += taken;
-    vq_coord_unlink(&pool->hungry); /* to the end of the queue, if it still is */
-    vq_coord_hungry_update(c, pool);
+    vq_coord_unlink(&offer->hungry); /* to the end of the queue, if it still is */
+    vq_coord_hungry_update(c, offer);
     return lease_say(c, shard);
 }
 
@@ -381,19 +381,19 @@ enum vq_status vq_coord_lease_all(struct vq_coord *c)
                (lane->answered || (lane->live == 0 && !vq_coord_lane_refused(c, lane))) &&
                (link = vq_coord_first(&lane->ready)) != NULL) {
             struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, queue);
-            struct vq_coord_pool *pool = lease_pool(c, lane, shard);
-            if (pool == NULL) {
+            struct vq_coord_offer *offer = lease_offer(c, lane, shard);
+            if (offer == NULL) {
                 break;
             }
             bool fresh, wait;
-            VQ_TRY(vq_coord_shard_fresh(c, shard, pool->credit - pool->held, &fresh, &wait));
+            VQ_TRY(vq_coord_shard_fresh(c, shard, offer->credit - offer->held, &fresh, &wait));
             if (wait) {
                 break;
             }
             if (!fresh) {
                 continue;
             }
-            VQ_TRY(lease_grant(c, lane, shard, pool));
+            VQ_TRY(lease_grant(c, lane, shard, offer));
         }
     }
     return VQ_OK;

@@ -33,13 +33,14 @@
     3u /* leases lost with their worker before a shard goes task by task */
 #define VQ_COORD_PROBES_MAX                                                                        \
     3u /* tasks of a judge that may fail one after another before it counts as tried */
-#define VQ_COORD_UNSETTLED_MAX       16u /* final results of a judge in a row that settle nothing: stop */
-#define VQ_COORD_FRESH_HEARTBEATS    3 /* a session that was silent for longer gets no new lease */
-#define VQ_COORD_CONCURRENCY_DEFAULT 16u
+#define VQ_COORD_UNSETTLED_MAX    16u /* final results of a judge in a row that settle nothing: stop */
+#define VQ_COORD_FRESH_HEARTBEATS 3 /* a session that was silent for longer gets no new lease */
 #define VQ_COORD_GRANT_HEARTBEATS                                                                  \
     4u /* so often is GRANT said again; its worker answers with CREDIT: either may have been lost */
-#define VQ_COORD_GRANT_ALL_MAX                                                                     \
-    64u /* so many workers hear of new slices at once; more of them at their next GRANT */
+#define VQ_COORD_POOLS_MAX 256u       /* of one judge; VQ_WIRE_POOLS_MAX */
+#define VQ_COORD_LEFT_MAX  (1u << 16) /* gone workers whose spools are not read yet */
+#define VQ_COORD_BROKE_HEARTBEATS                                                                  \
+    2 /* so long nothing but the budget must be in the way before the run stops */
 #define VQ_COORD_LINGER_TERMS   1 /* all settled, calls still out: terms to wait for their results */
 #define VQ_COORD_NOTES_MAX      64u /* notes that wait to be taken; more are counted and dropped */
 #define VQ_COORD_TEXT_BYTES_MAX 512u

@@ -167,9 +167,8 @@ static enum vq_status first_held(struct vq_coord *c, struct vq_coord_session *s)
         }
     }
     vq_coord_hungry_all(c, s);
-    VQ_TRY(vq_coord_say(
-        c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id}));
-    return vq_coord_grant_all(c);
+    c->grants_check = true;
+    return VQ_OK;
 }
 
 static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
@@ -194,8 +193,7 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
                .kind = ENTRY_ECHO, .peer = s->peer, .session = s->id, .a = (uint64_t)s->stamp_ns}));
     s->heartbeats++;
     if (s->heartbeats % VQ_COORD_GRANT_HEARTBEATS == 0) {
-        VQ_TRY(vq_coord_say(
-            c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id}));
+        VQ_TRY(vq_coord_grant_say(c, s));
     }
     return c->stopping ? vq_coord_drain_say(c, s) : VQ_OK; /* the first DRAIN may be lost */
 }
@@ -227,6 +225,7 @@ static enum vq_status on_bye(struct vq_coord *c, struct vq_coord_session *s,
     int bytes = bye->text.bytes < TEXT_SHOWN_MAX ? (int)bye->text.bytes : TEXT_SHOWN_MAX;
     vq_coord_note(c, VQ_COORD_NOTE_INFO, "worker %s left%s%.*s", s->name, bytes > 0 ? ": " : "",
                   bytes, bytes > 0 ? bye->text.at : "");
+    VQ_TRY(vq_coord_gone(c, s, VQ_AUTHORITY_LEFT, bye->code == VQ_BYE_LEAVING));
     return vq_coord_session_end(c, s, false); /* it starts no more calls */
 }
 

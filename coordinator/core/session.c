@@ -1,7 +1,7 @@
-/* Sessions (rule 2): one a HELLO, found by peer and by worker; what each worker can take (credit, pools), who is hungry for
+/* Sessions (rule 2): one a HELLO, found by peer and by worker; what each worker can take (credit), who is hungry for
  * which judge, and how a session ends.
  *
- * Invariants: a worker process has at most one session, a peer too; `heard` is ordered by when each was heard last; a pool is
+ * Invariants: a worker process has at most one session, a peer too; `heard` is ordered by when each was heard last; an offer is
  * in its lane's hungry list exactly while its worker can take a lease of that judge. A session that is replaced hands its
  * leases and calls on, in limbo until the worker's HELD names them. Not its job: granting leases. */
 #include "common/base/alloc.h"
@@ -49,77 +49,77 @@ struct vq_coord_session *vq_coord_session_of(const struct vq_coord *c, const str
 
 /* ---- credit ---- */
 
-static bool pool_hungry(const struct vq_coord *c, const struct vq_coord_pool *pool)
+static bool offer_hungry(const struct vq_coord *c, const struct vq_coord_offer *offer)
 {
-    const struct vq_coord_session *s = pool->session;
-    if (!s->held || s->draining || s->deaf || s->stale || pool->state != VQ_POOL_OPEN ||
-        pool->slice == 0 || pool->credit <= pool->held || s->leases_count >= VQ_COORD_LEASES_MAX) {
+    const struct vq_coord_session *s = offer->session;
+    if (!s->held || s->draining || s->deaf || s->stale || offer->state != VQ_POOL_OPEN ||
+        offer->credit <= offer->held || s->leases_count >= VQ_COORD_LEASES_MAX) {
         return false;
     }
     /* Whole shards where they fit; a part when half of what it wants is free. */
-    uint32_t room = pool->credit - pool->held;
-    return room >= c->shard_tasks || room >= (pool->credit + 1) / 2;
+    uint32_t room = offer->credit - offer->held;
+    return room >= c->shard_tasks || room >= (offer->credit + 1) / 2;
 }
 
-void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_pool *pool)
+void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_offer *offer)
 {
-    if (!pool_hungry(c, pool)) {
-        vq_coord_unlink(&pool->hungry);
-    } else if (!vq_coord_linked(&pool->hungry)) {
-        vq_coord_push(&c->lanes[pool->judge].hungry, &pool->hungry);
+    if (!offer_hungry(c, offer)) {
+        vq_coord_unlink(&offer->hungry);
+    } else if (!vq_coord_linked(&offer->hungry)) {
+        vq_coord_push(&c->lanes[offer->judge].hungry, &offer->hungry);
     }
 }
 
 void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s)
 {
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        vq_coord_hungry_update(c, &s->pools[j]);
+        vq_coord_hungry_update(c, &s->offers[j]);
     }
 }
 
-static void pool_count(struct vq_coord *c, const struct vq_coord_pool *pool, bool add)
+static void offer_count(struct vq_coord *c, const struct vq_coord_offer *offer, bool add)
 {
-    struct vq_coord_lane *lane = &c->lanes[pool->judge];
-    if (!pool->said) {
+    struct vq_coord_lane *lane = &c->lanes[offer->judge];
+    if (!offer->said) {
         return;
     }
-    uint32_t *count = pool->state == VQ_POOL_OPEN     ? &lane->pools_open
-                      : pool->state == VQ_POOL_NO_KEY ? &lane->pools_no_key
-                                                      : &lane->pools_closed;
+    uint32_t *count = offer->state == VQ_POOL_OPEN     ? &lane->offers_open
+                      : offer->state == VQ_POOL_NO_KEY ? &lane->offers_no_key
+                                                       : &lane->offers_closed;
     *count = add ? *count + 1 : *count - 1;
 }
 
-static enum vq_status pool_text(struct vq_coord_pool *pool, struct vq_span text)
+static enum vq_status offer_text(struct vq_coord_offer *offer, struct vq_span text)
 {
-    vq_free(pool->text);
-    pool->text = NULL;
+    vq_free(offer->text);
+    offer->text = NULL;
     if (text.bytes > 0) {
         size_t bytes =
             text.bytes < VQ_COORD_TEXT_BYTES_MAX / 2 ? text.bytes : VQ_COORD_TEXT_BYTES_MAX / 2;
-        pool->text = vq_strndup(text.at, bytes);
-        return pool->text == NULL ? VQ_NOMEM : VQ_OK;
+        offer->text = vq_strndup(text.at, bytes);
+        return offer->text == NULL ? VQ_NOMEM : VQ_OK;
     }
     return VQ_OK;
 }
 
-static enum vq_status pool_take(struct vq_coord *c, struct vq_coord_pool *pool,
-                                const struct vq_credit *credit)
+static enum vq_status offer_take(struct vq_coord *c, struct vq_coord_offer *offer,
+                                 const struct vq_credit *credit)
 {
-    bool was_open = pool->state == VQ_POOL_OPEN;
-    pool_count(c, pool, false);
-    pool->said = true;
-    pool->state = credit->state;
-    pool->credit = credit->state != VQ_POOL_OPEN         ? 0
-                   : credit->tasks < VQ_COORD_CREDIT_MAX ? credit->tasks
-                                                         : VQ_COORD_CREDIT_MAX;
-    pool_count(c, pool, true);
-    VQ_TRY(pool_text(pool, credit->text));
+    bool was_open = offer->state == VQ_POOL_OPEN;
+    offer_count(c, offer, false);
+    offer->said = true;
+    offer->state = credit->state;
+    offer->credit = credit->state != VQ_POOL_OPEN         ? 0
+                    : credit->tasks < VQ_COORD_CREDIT_MAX ? credit->tasks
+                                                          : VQ_COORD_CREDIT_MAX;
+    offer_count(c, offer, true);
+    VQ_TRY(offer_text(offer, credit->text));
     if (was_open && credit->state != VQ_POOL_OPEN) {
-        struct vq_coord_lane *lane = &c->lanes[pool->judge];
+        struct vq_coord_lane *lane = &c->lanes[offer->judge];
         (void)snprintf(lane->closed_text, sizeof(lane->closed_text), "%s",
-                       pool->text == NULL ? "" : pool->text);
+                       offer->text == NULL ? "" : offer->text);
         vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s cannot call judge %s: %s",
-                      pool->session->name, lane->name, lane->closed_text);
+                      offer->session->name, lane->name, lane->closed_text);
     }
     return VQ_OK;
 }
@@ -133,24 +133,30 @@ enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
             return vq_coord_broke(c, s, "CREDIT names a judge or a state that does not exist");
         }
     }
+    for (uint32_t n = 0; n < credit->reports_count; n++) {
+        if (credit->reports[n].pool >= vq_authority_pools(c->params.authority) ||
+            credit->reports[n].state > VQ_POOL_NO_MODEL) {
+            return vq_coord_broke(c, s, "CREDIT names a pool or a state that does not exist");
+        }
+    }
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        s->pools[j].credit = 0;
+        s->offers[j].credit = 0;
     }
     for (uint32_t n = 0; n < credit->credits_count; n++) {
-        VQ_TRY(pool_take(c, &s->pools[credit->credits[n].judge], &credit->credits[n]));
+        VQ_TRY(offer_take(c, &s->offers[credit->credits[n].judge], &credit->credits[n]));
     }
     vq_coord_hungry_all(c, s);
-    return VQ_OK;
+    return vq_coord_reported(c, s, credit);
 }
 
 /* ---- open ---- */
 
 void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges)
 {
-    for (uint32_t j = 0; s->pools != NULL && j < judges; j++) {
-        vq_free(s->pools[j].text);
+    for (uint32_t j = 0; s->offers != NULL && j < judges; j++) {
+        vq_free(s->offers[j].text);
     }
-    vq_free(s->pools);
+    vq_free(s->offers);
     vq_free(s->acks);
     vq_free(s->name);
     vq_free(s->host);
@@ -175,14 +181,14 @@ static struct vq_coord_session *session_alloc(struct vq_coord *c, const struct v
     s->name = text_copy(hello->name);
     s->host = text_copy(hello->host);
     s->software = text_copy(hello->software);
-    s->pools = vq_alloc(judges, sizeof(*s->pools));
-    if (s->name == NULL || s->host == NULL || s->software == NULL || s->pools == NULL) {
+    s->offers = vq_alloc(judges, sizeof(*s->offers));
+    if (s->name == NULL || s->host == NULL || s->software == NULL || s->offers == NULL) {
         vq_coord_session_free(s, judges);
         return NULL;
     }
     for (uint32_t j = 0; j < judges; j++) {
-        s->pools[j].judge = j;
-        s->pools[j].session = s;
+        s->offers[j].judge = j;
+        s->offers[j].session = s;
     }
     vq_coord_list_init(&s->leases);
     vq_coord_list_init(&s->calls);
@@ -214,8 +220,8 @@ static enum vq_status session_link(struct vq_coord *c, struct vq_coord_session *
 static void session_unlink(struct vq_coord *c, struct vq_coord_session *s)
 {
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        vq_coord_unlink(&s->pools[j].hungry);
-        pool_count(c, &s->pools[j], false);
+        vq_coord_unlink(&s->offers[j].hungry);
+        offer_count(c, &s->offers[j], false);
     }
     struct vq_coord_link *link;
     while ((link = vq_coord_first(&s->calls)) != NULL) {
@@ -254,11 +260,8 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
     enum vq_status status = VQ_OK;
     if (old != NULL) { /* the same worker: what it held goes on, unless its HELD says otherwise */
         status = vq_coord_lease_move(c, old, s);
-        for (uint32_t j = 0; j < c->params.grid.judges; j++) { /* it goes by these for now */
-            s->pools[j].slice = old->pools[j].slice;
-            s->pools[j].slice_before = old->pools[j].slice_before;
-            s->pools[j].slice_until_ns = old->pools[j].slice_until_ns;
-        }
+        s->spend_open = old->spend_open;
+        s->in_flight = old->in_flight;
         uint64_t old_peer = old->peer;
         uint64_t old_id = old->id;
         session_unlink(c, old);
@@ -266,6 +269,9 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
             status = vq_coord_say(c, (struct vq_coord_entry){
                                          .kind = ENTRY_CLOSE, .peer = old_peer, .session = old_id});
         }
+    }
+    if (status == VQ_OK) {
+        status = vq_coord_joined(c, &s->worker);
     }
     if (status == VQ_OK) {
         status = session_link(c, s);
@@ -306,6 +312,7 @@ void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s)
 {
     s->heard_ns = c->now_ns;
     vq_coord_push(&c->heard, &s->order);
+    vq_authority_heard(c->params.authority, &s->worker, c->now_ns);
     if (s->stale) {
         s->stale = false;
         vq_coord_hungry_all(c, s);
@@ -329,7 +336,7 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
     VQ_TRY(vq_coord_say(
         c, (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));
     session_unlink(c, s);
-    return vq_coord_grant_all(c);
+    return VQ_OK;
 }
 
 /* ---- judges that nobody can call ---- */
@@ -337,7 +344,7 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
 /* Local workers have the same keys: when the probe of one was refused, another's would be too. */
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
-    return !lane->answered && !c->params.remote && lane->pools_closed > 0;
+    return !lane->answered && !c->params.remote && lane->offers_closed > 0;
 }
 
 static bool lane_closed(const struct vq_coord *c, const struct vq_coord_lane *lane)
@@ -346,8 +353,8 @@ static bool lane_closed(const struct vq_coord *c, const struct vq_coord_lane *la
         return false;
     }
     return vq_coord_lane_refused(c, lane) ||
-           (lane->pools_open == 0 &&
-            (lane->pools_closed > 0 || (lane->pools_no_key > 0 && !c->params.remote)));
+           (lane->offers_open == 0 &&
+            (lane->offers_closed > 0 || (lane->offers_no_key > 0 && !c->params.remote)));
 }
 
 /* Rule 25: at once when the judge never answered; later the run first finishes what the other judges can do. */

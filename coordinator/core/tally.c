@@ -52,6 +52,10 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
     } else {
         c->tally.elsewhere++;
     }
+    c->cost_most_nano =
+        result->cost_nano > c->cost_most_nano ? result->cost_nano : c->cost_most_nano;
+    c->reserved_most =
+        result->tokens_reserved > c->reserved_most ? result->tokens_reserved : c->reserved_most;
     c->tally.tokens_in += result->tokens_in;
     c->tally.tokens_out += result->tokens_out;
     c->rate.calls[rate_cell(c)]++;
@@ -124,7 +128,7 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
     rates_fill(c, now_ns, s);
 }
 
-void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge,
+void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_ns,
                          struct vq_coord_judge_status *ret_judge)
 {
     VQ_ASSERT(judge < c->params.grid.judges);
@@ -137,6 +141,10 @@ void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge,
                                                 .closed = lane->closed,
                                                 .closed_text = lane->closed_text};
     counts_leased(&ret_judge->counts, lane->live);
+    if (!vq_authority_when(c->params.authority, lane->pools, lane->pools_count, now_ns,
+                           &ret_judge->when_ns)) {
+        ret_judge->when_ns = INT64_MAX;
+    }
 }
 
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
@@ -148,7 +156,7 @@ bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
     const struct vq_coord_session *s = c->sessions[index];
     uint64_t held = 0;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
-        held += s->pools[j].held;
+        held += s->offers[j].held;
     }
     *ret_worker = (struct vq_coord_worker_status){.worker = s->worker,
                                                   .name = s->name,
@@ -163,6 +171,8 @@ bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                                                   .tasks_held = held,
                                                   .calls_out = s->calls_listed,
                                                   .results = s->results,
+                                                  .in_flight = s->in_flight,
+                                                  .waiting = s->waiting,
                                                   .draining = s->draining};
     return true;
 }

@@ -33,6 +33,7 @@ enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer, const struct vq_
     } else {
         c->waiting_count++;
     }
+    vq_authority_heard(c->params.authority, &hello->worker, c->now_ns);
     struct vq_coord_waiting *w = &c->waiting[i];
     *w = (struct vq_coord_waiting){.peer = peer, .hello = *hello, .texts = texts};
     w->hello.name = copy_to(&texts, hello->name);
@@ -53,13 +54,13 @@ void vq_coord_waiting_free(struct vq_coord *c)
 
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, int64_t now_ns)
 {
-    enum vq_status status = VQ_OK;
     vq_coord_enter(from, now_ns); /* nobody was heard meanwhile: it waits longer, if it has to */
     int64_t until_ns =
         from->wait_until_ns > from->later_until_ns ? from->wait_until_ns : from->later_until_ns;
     to->wait_until_ns = until_ns > to->wait_until_ns ? until_ns : to->wait_until_ns;
     /* the term that was waited may have passed while their HELLOs lay here */
     to->unheard_until_ns = now_ns + to->params.heartbeat_ns;
+    enum vq_status status = vq_coord_left_hand_over(from, to);
     for (size_t i = 0; i < from->waiting_count && status == VQ_OK; i++) {
         struct vq_msg msg = {.type = VQ_MSG_HELLO, .u.hello = from->waiting[i].hello};
         status = vq_coord_message(to, from->waiting[i].peer, &msg, now_ns);
