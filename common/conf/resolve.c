@@ -6,6 +6,7 @@
 
 #include "common/conf/config.h"
 #include "common/conf/overrides.h"
+#include "common/conf/pools.h"
 #include "common/conf/schema.h"
 #include "common/conf/shorthand.h"
 #include "common/text/intern.h"
@@ -174,41 +175,75 @@ static uint32_t joint_vibes(const struct vq_node *root)
     return value >= 1 && value <= VQ_VIBES_PER_CALL_MAX ? (uint32_t)value : 1;
 }
 
-/* The dialect of the pools that have the model, where all of them speak one; NULL: no pool has it, or they differ. */
-static const char *pools_dialect(const struct vq_node *root, const struct vq_node *model)
+/* Whether the pool, as written, has the model. */
+static bool pool_has(const struct vq_node *pool, const char *model)
 {
-    const char *found = NULL;
-    const struct vq_node *pools = vq_node_get(root, "pools");
-    for (uint32_t i = 0; pools != NULL && i < pools->items_count; i++) {
-        const struct vq_node *models = vq_node_get(pools->items[i], "models");
-        const struct vq_node *dialect = vq_node_get(pools->items[i], "dialect");
-        const char *spoken =
-            dialect != NULL && dialect->kind == VQ_NODE_SCALAR ? dialect->text : "openai";
-        for (uint32_t k = 0; models != NULL && k < models->items_count; k++) {
-            if (!text_is(vq_node_get(models->items[k], "model"), model->text)) {
-                continue;
-            }
-            if (found != NULL && strcmp(found, spoken) != 0) {
-                return NULL;
-            }
-            found = spoken;
+    const struct vq_node *models = vq_node_get(pool, "models");
+    for (uint32_t k = 0; models != NULL && k < models->items_count; k++) {
+        if (text_is(vq_node_get(models->items[k], "model"), model)) {
+            return true;
         }
     }
-    return found;
+    return false;
 }
 
-/* One that no endpoint of its own and no agreement of its pools gives stays unset: the rules name it. */
-static enum vq_status add_dialect(const struct vq_node *root, struct vq_node *judge,
-                                  const struct vq_node *model)
+static const char *text_of(const struct vq_node *map, const char *key)
 {
-    if (vq_node_get(judge, "dialect") != NULL) {
-        return VQ_OK;
+    const struct vq_node *node = vq_node_get(map, key);
+    return node != NULL && node->kind == VQ_NODE_SCALAR ? node->text : NULL;
+}
+
+static void dialect_of(const struct vq_node *pool, struct vq_buf *out)
+{
+    const char *dialect = text_of(pool, "dialect");
+    vq_buf_puts(out, dialect == NULL ? "openai" : dialect);
+}
+
+static void identity_of(const struct vq_node *pool, struct vq_buf *out)
+{
+    vq_conf_identity(text_of(pool, "identity"), text_of(pool, "base_url"),
+                     text_of(pool, "api_version"), out);
+}
+
+/* Adds `key` to a role that any pool with the model answers, where all these pools say the same: so it stands in what is written
+ * down, and later pools do not change what its requests count as. Where they differ it stays unset, and the rules name it. */
+static enum vq_status add_agreed(const struct vq_node *root, struct vq_node *role,
+                                 const char *model, const char *key,
+                                 void (*says)(const struct vq_node *pool, struct vq_buf *out))
+{
+    const struct vq_node *pools = vq_node_get(root, "pools");
+    struct vq_buf first, other;
+    vq_buf_init(&first, VQ_CONFIG_BYTES_MAX);
+    vq_buf_init(&other, VQ_CONFIG_BYTES_MAX);
+    bool agreed = true;
+    for (uint32_t i = 0; pools != NULL && i < pools->items_count; i++) {
+        if (pool_has(pools->items[i], model)) {
+            vq_buf_clear(&other);
+            says(pools->items[i], first.bytes == 0 ? &first : &other);
+            agreed = agreed &&
+                     (other.bytes == 0 || vq_span_eq(vq_buf_span(&first), vq_buf_span(&other)));
+        }
     }
-    bool pooled = vq_node_get(judge, "base_url") == NULL && model != NULL &&
-                  model->kind == VQ_NODE_SCALAR && strncmp(model->text, "offline-", 8) != 0 &&
-                  vq_node_get(root, "pools") != NULL;
-    const char *dialect = pooled ? pools_dialect(root, model) : "openai";
-    return dialect == NULL ? VQ_OK : add_scalar(judge, "dialect", dialect, false);
+    enum vq_status status = first.status == VQ_OK ? other.status : first.status;
+    if (status == VQ_OK && agreed && first.bytes > 0 && vq_node_get(role, key) == NULL) {
+        status = add_scalar(role, key, first.at, false);
+    }
+    vq_buf_free(&first);
+    vq_buf_free(&other);
+    return status;
+}
+
+static enum vq_status add_provider(const struct vq_node *root, struct vq_node *role)
+{
+    const char *model = text_of(role, "model");
+    bool pooled = vq_node_get(role, "base_url") == NULL && model != NULL &&
+                  strncmp(model, "offline-", 8) != 0 && vq_node_get(root, "pools") != NULL;
+    if (pooled) {
+        VQ_TRY(add_agreed(root, role, model, "dialect", dialect_of));
+        return add_agreed(root, role, model, "identity", identity_of);
+    }
+    return vq_node_get(role, "dialect") != NULL ? VQ_OK
+                                                : add_scalar(role, "dialect", "openai", false);
 }
 
 /* `tokens`: max_tokens where it is not set; NULL: that of the table. */
@@ -225,7 +260,7 @@ static enum vq_status add_judge_defaults(const struct vq_node *root, struct vq_n
     if (tokens != NULL && vq_node_get(judge, "max_tokens") == NULL) {
         VQ_TRY(add_scalar(judge, "max_tokens", tokens, true));
     }
-    return add_dialect(root, judge, model);
+    return add_provider(root, judge);
 }
 
 static enum vq_status add_dependent_defaults(struct vq_node *root)

@@ -224,6 +224,7 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->kind = stage->kind;
     a->config = job->config;
     a->cast = &job->cast[stage->role];
+    a->pools = &job->pools;
     VQ_ASSERT(a->cast->count > 0);
     a->template = template_of(job, stage->kind);
     a->repair = verdict ? job->templates[VQ_TEMPLATE_REPAIR] : NULL;
@@ -289,26 +290,21 @@ void vq_asking_destroy(struct vq_asking **asking)
 
 /* ---- SPEC ---- */
 
-static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i,
-                                       const char *offline_url)
+static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i)
 {
     const struct vq_conf_judge *j = &a->cast->conf[i];
-    return (struct vq_spec_judge){
-        .name = vq_span_str(j->name),
-        .model = vq_span_str(j->model),
-        .dialect = vq_span_str(j->dialect),
-        .base_url = vq_span_str(a->cast->urls[i] != NULL ? a->cast->urls[i] : offline_url),
-        .identity = vq_span_str(a->cast->identities[i]),
-        .max_tokens_field = vq_span_str(j->max_tokens_field),
-        .key = vq_span_str(j->key),
-        .temperature = j->temperature,
-        .send_temperature = j->send_temperature,
-        .max_tokens = j->max_tokens,
-        .seed = j->seed,
-        .tries_max = a->config->judging.tries_max,
-        .connect_timeout_ms = j->connect_timeout_ms,
-        .first_byte_timeout_ms = j->first_byte_timeout_ms,
-        .total_timeout_ms = j->total_timeout_ms};
+    return (struct vq_spec_judge){.name = vq_span_str(j->name),
+                                  .model = vq_span_str(j->model),
+                                  .dialect = vq_span_str(j->dialect),
+                                  .identity = vq_span_str(a->cast->identities[i]),
+                                  .max_tokens_field = vq_span_str(j->max_tokens_field),
+                                  .temperature = j->temperature,
+                                  .send_temperature = j->send_temperature,
+                                  .max_tokens = j->max_tokens,
+                                  .seed = j->seed,
+                                  .tries_max = a->config->judging.tries_max,
+                                  .pools = a->cast->pools[i],
+                                  .pools_count = a->cast->pools_count[i]};
 }
 
 enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offline_url,
@@ -317,8 +313,14 @@ enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offlin
     const struct vq_grid *g = &asking->plan.grid;
     struct vq_spec_axis *axes = vq_alloc(g->vibes, sizeof(*axes));
     struct vq_spec_judge *judges = vq_alloc(g->judges, sizeof(*judges));
+    struct vq_spec_pool *pools = NULL;
+    struct vq_span *keys = NULL;
     enum vq_status status = VQ_NOMEM;
     if (axes == NULL || judges == NULL) {
+        goto done;
+    }
+    status = vq_run_pools_spec(asking->pools, offline_url, &pools, &keys);
+    if (status != VQ_OK) {
         goto done;
     }
     for (uint32_t v = 0; v < g->vibes; v++) {
@@ -327,7 +329,7 @@ enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offlin
                                         vq_span_str(axis->high)};
     }
     for (uint32_t i = 0; i < g->judges; i++) {
-        judges[i] = spec_judge(asking, i, offline_url);
+        judges[i] = spec_judge(asking, i);
     }
     struct vq_spec spec = {.kind = (uint8_t)asking->kind,
                            .stage = asking->no,
@@ -340,7 +342,9 @@ enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offlin
                            .axes = axes,
                            .axes_count = g->vibes,
                            .judges = judges,
-                           .judges_count = g->judges};
+                           .judges_count = g->judges,
+                           .pools = pools,
+                           .pools_count = asking->pools->uses.count};
     vq_buf_init(ret_body, VQ_JOB_SPEC_BYTES_MAX);
     status = vq_spec_encode(&spec, ret_body);
     if (status == VQ_OK) {
@@ -351,5 +355,7 @@ enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offlin
 done:
     vq_free(axes);
     vq_free(judges);
+    vq_free(pools);
+    vq_free(keys);
     return status;
 }

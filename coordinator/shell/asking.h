@@ -8,6 +8,7 @@
 
 struct vq_job;
 struct vq_cast;
+struct vq_run_pools;
 
 #define VQ_STAGE_NAME_BYTES 64
 
@@ -17,6 +18,7 @@ struct vq_asking {
     enum vq_stage_kind kind;
     const struct vq_config *config;
     const struct vq_cast *cast;
+    const struct vq_run_pools *pools;
     const struct vq_template *template; /* of the question */
     const struct vq_template *repair;   /* NULL: none */
     struct vq_asker *askers;            /* one a judge */

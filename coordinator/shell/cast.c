@@ -13,26 +13,9 @@
 /* An answer that lists axes is longer than a verdict. */
 #define LIST_TOKENS 2000u
 
-static void put_version(const struct vq_conf_judge *judge, struct vq_buf *text)
+bool vq_cast_is_offline(const struct vq_conf_judge *conf)
 {
-    if (judge->api_version != NULL) {
-        vq_buf_printf(text, "?api-version=%s", judge->api_version);
-    }
-}
-
-/* The address as the workers take it. */
-static enum vq_status url_of(const struct vq_conf_judge *judge, char **ret_url)
-{
-    if (judge->base_url == NULL) {
-        return VQ_OK;
-    }
-    struct vq_buf text;
-    vq_buf_init(&text, VQ_HTTP_URL_BYTES_MAX);
-    vq_buf_puts(&text, judge->base_url);
-    put_version(judge, &text);
-    *ret_url = text.status == VQ_OK ? vq_strndup(text.at, text.bytes) : NULL;
-    vq_buf_free(&text);
-    return *ret_url == NULL ? VQ_NOMEM : VQ_OK;
+    return conf->base_url == NULL && strncmp(conf->model, "offline-", 8) == 0;
 }
 
 /* What the provider is, for the request hash: host and path, without scheme; the built-in server is its seed and what it was told
@@ -40,19 +23,10 @@ static enum vq_status url_of(const struct vq_conf_judge *judge, char **ret_url)
 static enum vq_status identity_of(const struct vq_config *config, const struct vq_conf_judge *judge,
                                   char **ret_identity, struct vq_error *err)
 {
-    if (judge->identity != NULL) {
-        *ret_identity = vq_strdup(judge->identity);
-        return *ret_identity == NULL ? VQ_NOMEM : VQ_OK;
-    }
     struct vq_buf text;
     vq_buf_init(&text, VQ_HTTP_URL_BYTES_MAX);
-    if (judge->base_url != NULL) {
-        const char *host = strstr(judge->base_url, "://");
-        vq_buf_puts(&text, host == NULL ? judge->base_url : host + 3);
-        while (text.bytes > 0 && text.at[text.bytes - 1] == '/') {
-            text.at[--text.bytes] = '\0';
-        }
-        put_version(judge, &text);
+    if (!vq_cast_is_offline(judge) || judge->identity != NULL) {
+        vq_conf_identity(judge->identity, judge->base_url, judge->api_version, &text);
     } else {
         vq_buf_printf(&text, "offline/%llu", (unsigned long long)config->offline.seed);
         const char *const files[] = {config->offline.oracle, config->offline.faults};
@@ -79,29 +53,43 @@ static enum vq_status identity_of(const struct vq_config *config, const struct v
     return *ret_identity == NULL ? VQ_NOMEM : VQ_OK;
 }
 
-bool vq_cast_is_offline(const struct vq_conf_judge *conf)
+static enum vq_status pools_of(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge,
+                               uint32_t **ret_pools, uint32_t *ret_count, struct vq_error *err)
 {
-    return conf->base_url == NULL;
+    uint32_t found[VQ_POOLS_MAX];
+    uint32_t count = vq_conf_uses_serve(uses, judge, found);
+    if (count == 0) {
+        return vq_fail(err, VQ_NOT_FOUND, "no pool has the model \"%.80s\"", judge->model);
+    }
+    uint32_t *pools = vq_alloc(count, sizeof(*pools));
+    if (pools == NULL) {
+        return VQ_NOMEM;
+    }
+    memcpy(pools, found, count * sizeof(*pools));
+    *ret_pools = pools;
+    *ret_count = count;
+    return VQ_OK;
 }
 
 /* `cuts`: outputs that are too long for the model may be cut. */
-static enum vq_status cast_role(const struct vq_config *config, const struct vq_conf_judge *conf,
-                                uint32_t count, bool cuts, struct vq_cast *cast,
-                                struct vq_error *err)
+static enum vq_status cast_role(const struct vq_config *config, const struct vq_conf_uses *uses,
+                                const struct vq_conf_judge *conf, uint32_t count, bool cuts,
+                                struct vq_cast *cast, struct vq_error *err)
 {
     cast->conf = vq_alloc(count, sizeof(*cast->conf));
     cast->judges = vq_alloc(count, sizeof(*cast->judges));
     cast->identities = vq_alloc(count, sizeof(*cast->identities));
-    cast->urls = vq_alloc(count, sizeof(*cast->urls));
+    cast->pools = vq_alloc(count, sizeof(*cast->pools));
+    cast->pools_count = vq_alloc(count, sizeof(*cast->pools_count));
     if (cast->conf == NULL || cast->judges == NULL || cast->identities == NULL ||
-        cast->urls == NULL) {
+        cast->pools == NULL || cast->pools_count == NULL) {
         return VQ_NOMEM;
     }
     cast->count = count;
     for (uint32_t i = 0; i < count; i++) {
         const struct vq_conf_judge *c = &conf[i];
         VQ_TRY(identity_of(config, c, &cast->identities[i], err));
-        VQ_TRY(url_of(c, &cast->urls[i]));
+        VQ_TRY(pools_of(uses, c, &cast->pools[i], &cast->pools_count[i], err));
         cast->conf[i] = *c;
         cast->judges[i] = (struct vq_judge){.name = c->name,
                                             .model = c->model,
@@ -125,55 +113,38 @@ static struct vq_conf_judge stand_in(const struct vq_config *config)
     return judge;
 }
 
-static struct vq_conf_judge built_in_embedder(void)
-{
-    static char name[] = VQ_EMBEDDER_BUILT_IN;
-    static char dialect[] = "openai";
-    static char field[] = "max_tokens";
-    return (struct vq_conf_judge){.name = name,
-                                  .model = name,
-                                  .dialect = dialect,
-                                  .max_tokens_field = field,
-                                  .max_tokens = 1,
-                                  .seed = -1,
-                                  .price_input_usd = 0,
-                                  .price_output_usd = 0,
-                                  .connect_timeout_ms = 10000,
-                                  .first_byte_timeout_ms = 120000,
-                                  .total_timeout_ms = 300000};
-}
-
 static enum vq_status cast_discovery(const struct vq_config *config,
+                                     const struct vq_conf_uses *uses,
                                      struct vq_cast cast[VQ_ROLE__COUNT], struct vq_error *err)
 {
     struct vq_conf_judge proposer = config->proposer != NULL ? *config->proposer : stand_in(config);
-    VQ_TRY(cast_role(config, &proposer, 1, false, &cast[VQ_ROLE_PROPOSER], err));
-    VQ_TRY(cast_role(config, config->reducer != NULL ? config->reducer : &proposer, 1, false,
+    VQ_TRY(cast_role(config, uses, &proposer, 1, false, &cast[VQ_ROLE_PROPOSER], err));
+    VQ_TRY(cast_role(config, uses, config->reducer != NULL ? config->reducer : &proposer, 1, false,
                      &cast[VQ_ROLE_REDUCER], err));
     if (config->embedder != NULL && strcmp(config->embedder->model, VQ_EMBEDDER_NONE) == 0) {
         return VQ_OK;
     }
     struct vq_conf_judge embedder =
-        config->embedder != NULL ? *config->embedder : built_in_embedder();
-    return cast_role(config, &embedder, 1, false, &cast[VQ_ROLE_EMBEDDER], err);
+        config->embedder != NULL ? *config->embedder : *vq_conf_built_in_embedder();
+    return cast_role(config, uses, &embedder, 1, false, &cast[VQ_ROLE_EMBEDDER], err);
 }
 
-enum vq_status vq_cast_all(const struct vq_config *config, struct vq_cast ret_cast[VQ_ROLE__COUNT],
-                           struct vq_error *err)
+enum vq_status vq_cast_all(const struct vq_config *config, const struct vq_conf_uses *uses,
+                           struct vq_cast ret_cast[VQ_ROLE__COUNT], struct vq_error *err)
 {
     memset(ret_cast, 0, VQ_ROLE__COUNT * sizeof(*ret_cast));
     bool cuts = config->judging.truncate;
-    enum vq_status status = cast_role(config, config->judges, config->judges_count, cuts,
+    enum vq_status status = cast_role(config, uses, config->judges, config->judges_count, cuts,
                                       &ret_cast[VQ_ROLE_JUDGE], err);
     if (status == VQ_OK && config->preference == VQ_PREFERENCE_JUDGE) {
         bool own = config->preference_judges_count > 0;
-        status = cast_role(config, own ? config->preference_judges : config->judges,
+        status = cast_role(config, uses, own ? config->preference_judges : config->judges,
                            own ? config->preference_judges_count : config->judges_count, cuts,
                            &ret_cast[VQ_ROLE_PREFERENCE_JUDGE], err);
     }
     bool asks_proposer = config->method == VQ_METHOD_DISCOVER || config->vibecheck.question_types;
     if (status == VQ_OK && asks_proposer) {
-        status = cast_discovery(config, ret_cast, err);
+        status = cast_discovery(config, uses, ret_cast, err);
     }
     if (status != VQ_OK) {
         vq_cast_free(ret_cast);
@@ -181,10 +152,10 @@ enum vq_status vq_cast_all(const struct vq_config *config, struct vq_cast ret_ca
     return status;
 }
 
-enum vq_status vq_cast_rest(const struct vq_config *config, struct vq_cast cast[VQ_ROLE__COUNT],
-                            struct vq_error *err)
+enum vq_status vq_cast_rest(const struct vq_config *config, const struct vq_conf_uses *uses,
+                            struct vq_cast cast[VQ_ROLE__COUNT], struct vq_error *err)
 {
-    return cast[VQ_ROLE_PROPOSER].count > 0 ? VQ_OK : cast_discovery(config, cast, err);
+    return cast[VQ_ROLE_PROPOSER].count > 0 ? VQ_OK : cast_discovery(config, uses, cast, err);
 }
 
 void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT])
@@ -194,11 +165,12 @@ void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT])
         for (uint32_t i = 0; c->identities != NULL && i < c->count; i++) {
             vq_free(c->identities[i]);
         }
-        for (uint32_t i = 0; c->urls != NULL && i < c->count; i++) {
-            vq_free(c->urls[i]);
+        for (uint32_t i = 0; c->pools != NULL && i < c->count; i++) {
+            vq_free(c->pools[i]);
         }
         vq_free(c->identities);
-        vq_free(c->urls);
+        vq_free(c->pools);
+        vq_free(c->pools_count);
         vq_free(c->judges);
         vq_free(c->conf);
         *c = (struct vq_cast){.count = 0};

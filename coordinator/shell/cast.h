@@ -3,7 +3,7 @@
 #ifndef VQ_SHELL_CAST_H
 #define VQ_SHELL_CAST_H
 
-#include "common/conf/config.h"
+#include "common/conf/pools.h"
 #include "common/judge/request.h"
 #include "coordinator/pipeline/method.h"
 
@@ -11,16 +11,19 @@ struct vq_cast {
     struct vq_conf_judge *conf; /* borrowed texts */
     struct vq_judge *judges;
     char **identities; /* owned */
-    char **urls;       /* owned; what workers are told, NULL for the built-in server */
+    uint32_t **pools;  /* owned; of each model: which pools may answer, by index */
+    uint32_t *pools_count;
     uint32_t count;
 };
 
-/* The models of every role in which `config` may ask. Roles that it never asks are empty. Identities of the built-in server read
+/* The models of every role in which `config` may ask; `uses`: its pools. Roles that it never asks are empty. Identities of the built-in server read
  * its oracle and fault files: VQ_NOT_FOUND, VQ_IO with a sentence. VQ_NOMEM. */
-enum vq_status vq_cast_all(const struct vq_config *config, struct vq_cast ret_cast[VQ_ROLE__COUNT],
+enum vq_status vq_cast_all(const struct vq_config *config, const struct vq_conf_uses *uses,
+                           struct vq_cast ret_cast[VQ_ROLE__COUNT],
                            struct vq_error *err) VQ_WARN_UNUSED;
 /* The roles of discovery, where the run's own method has no use for them: for scripts beside it. */
-enum vq_status vq_cast_rest(const struct vq_config *config, struct vq_cast cast[VQ_ROLE__COUNT],
+enum vq_status vq_cast_rest(const struct vq_config *config, const struct vq_conf_uses *uses,
+                            struct vq_cast cast[VQ_ROLE__COUNT],
                             struct vq_error *err) VQ_WARN_UNUSED;
 void vq_cast_free(struct vq_cast cast[VQ_ROLE__COUNT]);
 

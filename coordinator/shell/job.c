@@ -146,7 +146,8 @@ static void find_offline(struct vq_job *job)
 
 static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
 {
-    VQ_TRY(vq_cast_all(job->config, job->cast, err));
+    VQ_TRY(vq_run_pools_create(job->config, &job->pools, err));
+    VQ_TRY(vq_cast_all(job->config, &job->pools.uses, job->cast, err));
     uint32_t offline = 0, n = job->config->judges_count;
     for (uint32_t i = 0; i < n; i++) {
         offline += vq_cast_is_offline(&job->config->judges[i]);
@@ -286,7 +287,7 @@ static enum vq_status make(struct vq_config *take_config, struct vq_job **ret_jo
 
 enum vq_status vq_job_cast_rest(struct vq_job *job, struct vq_error *err)
 {
-    VQ_TRY(vq_cast_rest(job->config, job->cast, err));
+    VQ_TRY(vq_cast_rest(job->config, &job->pools.uses, job->cast, err));
     find_offline(job);
     return VQ_OK;
 }
@@ -333,6 +334,7 @@ void vq_job_destroy(struct vq_job **job)
     }
     vq_asking_destroy(&j->given);
     vq_cast_free(j->cast);
+    vq_run_pools_free(&j->pools);
     vq_free(j->axes);
     vq_free(j->samples);
     vq_free(j->sample_ids);
@@ -476,8 +478,8 @@ enum vq_status vq_job_estimate(const struct vq_job *job, struct vq_job_estimate 
             e.calls_of[role] += calls;
             e.tokens_in += in;
             e.tokens_out += out;
-            if (j->price_input_usd >= 0 && j->price_output_usd >= 0) {
-                e.usd += (in * j->price_input_usd + out * j->price_output_usd) / 1e6;
+            if (j->limits.price_input_usd >= 0 && j->limits.price_output_usd >= 0) {
+                e.usd += (in * j->limits.price_input_usd + out * j->limits.price_output_usd) / 1e6;
             } else if (j->base_url != NULL) {
                 e.priced = false;
             }

@@ -7,6 +7,7 @@
 #include "coordinator/pipeline/method.h"
 #include "coordinator/shell/asking.h"
 #include "coordinator/shell/cast.h"
+#include "coordinator/shell/pools.h"
 #include "coordinator/store/run_dir.h"
 
 #define VQ_JOB_DATA_BYTES_MAX ((size_t)8 << 30)
@@ -23,6 +24,7 @@ struct vq_job {
     struct vq_table *tables[2];
     struct vq_dataset *dataset;
     struct vq_template *templates[VQ_TEMPLATE__COUNT]; /* [REPAIR] NULL: repair off */
+    struct vq_run_pools pools;
     struct vq_cast cast[VQ_ROLE__COUNT];
     struct vq_sample *samples;
     struct vq_sample_id *sample_ids;
