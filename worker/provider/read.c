@@ -2,6 +2,8 @@
  * table, and what is no response at all. A dialect says where its errors and its answers stand.
  * Not its job: the shapes of one provider. */
 #include "worker/provider/read.h"
+
+#include "common/base/calendar.h"
 #include "worker/provider/errors.h"
 #include "worker/provider/scan.h"
 #include "worker/provider/text.h"
@@ -97,8 +99,10 @@ static void wait_by_row(const struct vq_error_rule *rule, int64_t now_unix_s,
         reply->retry_after_ms =
             reply->retry_after_ms > TEN_MINUTES_MS ? reply->retry_after_ms : TEN_MINUTES_MS;
         return;
-    case VQ_ERROR_WAIT_DAY: reply->park_until_unix_s = vq_date_pacific_midnight(now_unix_s); break;
-    case VQ_ERROR_WAIT_MONTH: reply->park_until_unix_s = vq_date_next_month(now_unix_s); break;
+    case VQ_ERROR_WAIT_DAY:
+        reply->park_until_unix_s = vq_calendar_pacific_midnight(now_unix_s);
+        break;
+    case VQ_ERROR_WAIT_MONTH: reply->park_until_unix_s = vq_calendar_next_month(now_unix_s); break;
     }
     reply->parks = true;
     int64_t left_s = reply->park_until_unix_s - now_unix_s;

@@ -19,10 +19,4 @@ int64_t vq_scan_http_date_unix_s(struct vq_span text);
 /* "2026-03-01T08:49:37Z", with or without a fraction (cut off), with "+01:00" instead of Z (RFC 3339). */
 int64_t vq_scan_rfc3339_unix_s(struct vq_span text);
 
-/* The next 00:00 of US Pacific time after `now_unix_s`: UTC-8, and UTC-7 from the second Sunday of March to the first of
- * November, both at 2 in the morning, as the law has been since 2007. */
-int64_t vq_date_pacific_midnight(int64_t now_unix_s);
-/* The next first of a month, 00:00 UTC. */
-int64_t vq_date_next_month(int64_t now_unix_s);
-
 #endif
