@@ -9,7 +9,8 @@
 #define KEY_BYTES 256
 
 static const char *const may_change[] = {
-    "workers", "term_ms", "orphan_s", "redis", "redis.url", "judging.tries_max",
+    "workers",           "term_ms", "orphan_s",   "redis", "redis.url",
+    "judging.tries_max", "budget",  "budget.usd", "pools",
 };
 
 /* Models, wherever they stand; "[]" stands for any index. */
@@ -19,9 +20,16 @@ static const char *const may_change_of_model[] = {
     "base_url",
     "key",
     "requests_per_minute",
+    "input_tokens_per_minute",
+    "output_tokens_per_minute",
     "tokens_per_minute",
+    "requests_per_day",
+    "tokens_per_day",
     "concurrency",
+    "window_s",
+    "share",
     "price_input_usd",
+    "price_cached_usd",
     "price_output_usd",
     "connect_timeout_ms",
     "first_byte_timeout_ms",
@@ -40,6 +48,10 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
 
 static bool may_be_otherwise(const char *key)
 {
+    if (strncmp(key, "pools[]", 7) ==
+        0) { /* what a model's requests count as stands with the model */
+        return true;
+    }
     for (size_t i = 0; i < VQ_COUNT(models); i++) {
         size_t n = strlen(models[i]);
         if (strncmp(key, models[i], n) == 0) {
@@ -75,8 +87,8 @@ enum vq_status vq_resumed_keys_check(const struct vq_opt_list *set, struct vq_er
         if (plain_key(set->items[i], key) && !may_be_otherwise(key)) {
             return vq_fail(
                 err, VQ_INVALID,
-                "--set %.*s: a run goes on with what it began with; workers, limits, keys, "
-                "endpoints, prices and time limits may change. For anything else begin "
+                "--set %.*s: a run goes on with what it began with; workers, pools, limits, keys, "
+                "endpoints, prices, the budget and time limits may change. For anything else begin "
                 "a new run: answers that are stored are not bought again",
                 (int)strcspn(set->items[i], "="), set->items[i]);
         }

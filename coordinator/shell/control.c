@@ -54,6 +54,7 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                              : run->redis.phase == VQ_PHASE_SYNCING ? "syncing"
                                                                                     : "away",
                                     .coord = run->coord,
+                                    .authority = run->authority,
                                     .before = run->before,
                                     .stage = run->asking->name,
                                     .stage_no = run->asking->no,

@@ -171,8 +171,8 @@ static enum vq_status books_fill(const struct vq_run *run, struct books *b)
         const struct vq_asking *a = i < run->past_count ? run->past[i].asking : run->asking;
         struct vq_price *prices = &b->prices[(size_t)i * VQ_JUDGES_MAX];
         for (uint32_t k = 0; k < a->cast->count; k++) {
-            prices[k] = (struct vq_price){a->cast->conf[k].price_input_usd,
-                                          a->cast->conf[k].price_output_usd};
+            prices[k] = (struct vq_price){a->cast->conf[k].limits.price_input_usd,
+                                          a->cast->conf[k].limits.price_output_usd};
         }
         b->askings[i] = a;
         b->plans[i] = (struct vq_account_plan){

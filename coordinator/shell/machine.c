@@ -4,15 +4,10 @@
 
 #include "common/net/loop.h"
 
-static uint32_t concurrency(const struct vq_conf_judge *judge)
+/* Calls in flight that a pool may come to; what is unknown is counted as what is common. */
+static uint64_t concurrency(const struct vq_conf_use *use)
 {
-    return judge->concurrency > 0 ? judge->concurrency : VQ_MACHINE_CONCURRENCY;
-}
-
-uint32_t vq_machine_share(const struct vq_conf_judge *judge, uint32_t workers)
-{
-    uint32_t share = workers > 0 ? workers : 1;
-    return (concurrency(judge) + share - 1) / share;
+    return use->limits.concurrency > 0 ? use->limits.concurrency : VQ_MACHINE_CONCURRENCY;
 }
 
 static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, const char *advice,
@@ -21,7 +16,7 @@ static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, co
     return vq_fail(
         err, VQ_LIMIT,
         "%s would hold %llu calls in flight, but a process may open only %llu files here "
-        "(ulimit -Hn): lower concurrency of the judges%s, or raise that limit",
+        "(ulimit -Hn): lower concurrency of the models%s, or raise that limit",
         who, (unsigned long long)calls, (unsigned long long)files, advice);
 }
 
@@ -29,18 +24,13 @@ enum vq_status vq_machine_check(const struct vq_job *job, uint32_t workers, stru
 {
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
-    for (int role = 0; role < VQ_ROLE__COUNT; role++) { /* one role is asked at a time */
-        const struct vq_cast *cast = &job->cast[role];
-        uint64_t worker = 0, server = 0;
-        for (uint32_t i = 0; i < cast->count; i++) {
-            worker += vq_machine_share(&cast->conf[i], workers);
-            server += vq_cast_is_offline(&cast->conf[i]) ? concurrency(&cast->conf[i]) : 0;
-        }
-        in_worker = worker > in_worker ? worker : in_worker;
-        in_server = server > in_server ? server : in_server;
+    for (uint32_t i = 0; i < job->pools.uses.count; i++) { /* a worker may be given all of a pool */
+        const struct vq_conf_use *use = &job->pools.uses.uses[i];
+        in_worker += concurrency(use);
+        in_server += use->base_url == NULL ? concurrency(use) : 0;
     }
     if (workers > 0 && in_worker + VQ_MACHINE_FILES_SPARE > files) {
-        return refuse("each local worker", in_worker, files, ", start more --workers", err);
+        return refuse("a local worker", in_worker, files, "", err);
     }
     if (in_server > 0 && in_server + VQ_MACHINE_FILES_SPARE > files) {
         return refuse("the built-in server", in_server, files, "", err);

@@ -1,14 +1,11 @@
-/* What this machine has to allow before a run starts on it, and how a judge's concurrency is shared by local workers. */
+/* What this machine has to allow before a run starts on it. */
 #ifndef VQ_SHELL_MACHINE_H
 #define VQ_SHELL_MACHINE_H
 
 #include "coordinator/shell/job.h"
 
-#define VQ_MACHINE_CONCURRENCY 16u /* of a judge that names none */
+#define VQ_MACHINE_CONCURRENCY 16u /* of a model that names none */
 #define VQ_MACHINE_FILES_SPARE 64u /* open files of a process besides its calls */
-
-/* Calls in flight of one judge in one of `workers` local processes (0 counts as one). */
-uint32_t vq_machine_share(const struct vq_conf_judge *judge, uint32_t workers);
 
 /* Raises the limit of open files to its hard limit, which children inherit. VQ_LIMIT with a sentence when a local worker, or the
  * built-in server, could not hold the calls in flight that the configuration asks for. */

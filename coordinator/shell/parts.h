@@ -11,6 +11,7 @@
  *   control.c   endpoint.json, /status, /metrics, status.json
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
+ *   limits.c    the authority over the pools: made, told of the world, its incidents said
  *   finish.c    accounting.json
  */
 #ifndef VQ_SHELL_PARTS_H
@@ -22,7 +23,9 @@
 #include "common/net/zsock.h"
 #include "common/text/fmt.h"
 #include "coordinator/core/coord.h"
+#include "coordinator/core/incidents.h"
 #include "coordinator/core/limits.h"
+#include "coordinator/shell/machine.h"
 #include "coordinator/shell/programs.h"
 #include "coordinator/shell/results.h"
 #include "coordinator/shell/run.h"
@@ -135,6 +138,9 @@ struct vq_run {
     struct vq_run_begun begun;
     struct vq_owner owner;
     struct vq_loop *loop;
+    struct vq_authority *authority; /* over all stages */
+    struct vq_incidents *incidents;
+    int64_t clock_ns; /* when the authority was told the time of day */
     struct vq_coord *coord;
     struct vq_router *router;
     struct vq_decoder *decoder;
@@ -247,6 +253,13 @@ void vq_control_write_status(struct vq_run *run);
 /* progress.c */
 void vq_progress_line(struct vq_run *run);
 void vq_progress_clear(struct vq_run *run);
+
+/* limits.c */
+/* wait_ns: for so long workers of an earlier process may go by what they were granted. */
+enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns,
+                              struct vq_error *err) VQ_WARN_UNUSED;
+void vq_limits_tick(struct vq_run *run);
+void vq_limits_close(struct vq_run *run);
 
 /* finish.c */
 enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;

@@ -83,6 +83,7 @@ static void on_tick(void *ctx)
             vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
         }
     }
+    vq_limits_tick(run);
     vq_run_redis_tick(run);
     stop_without_redis(run);
     vq_committer_watch(run);
@@ -300,6 +301,7 @@ static void close_all(struct vq_run *run)
     vq_signal_destroy(&run->sighup);
     vq_loop_destroy(&run->loop); /* waits for a commit in the thread pool */
     vq_coord_destroy(&run->coord);
+    vq_limits_close(run);
     vq_committer_free(run);
     vq_stages_close(run);
     vq_buf_free(&run->spec_body);

@@ -7,7 +7,6 @@
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/shell/answers.h"
-#include "coordinator/shell/machine.h"
 #include "coordinator/stats/stats.h"
 
 #include <stdio.h>
@@ -27,17 +26,18 @@ static int64_t wait_left_ns(const struct vq_run *run)
 
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 {
+    if (run->authority == NULL) {
+        VQ_TRY(vq_limits_open(run, wait_left_ns(run), err));
+    }
     const struct vq_cast *cast = run->asking->cast;
     struct vq_coord_judge *judges = vq_alloc(cast->count, sizeof(*judges));
     if (judges == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     for (uint32_t i = 0; i < cast->count; i++) {
-        const struct vq_conf_judge *j = &cast->conf[i];
-        judges[i] = (struct vq_coord_judge){.name = j->name,
-                                            .concurrency = vq_machine_share(j, 1),
-                                            .requests_per_minute = j->requests_per_minute,
-                                            .tokens_per_minute = j->tokens_per_minute};
+        judges[i] = (struct vq_coord_judge){.name = cast->conf[i].name,
+                                            .pools = cast->pools[i],
+                                            .pools_count = cast->pools_count[i]};
     }
     uint64_t scout_seed; /* two runs at once begin elsewhere, and buy less twice */
     memcpy(&scout_seed, run->owner.uid.b, sizeof(scout_seed));
@@ -50,9 +50,9 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .more = true, /* the method alone knows, and only after this stage */
         .grid = run->asking->plan.grid,
         .judges = judges,
+        .authority = run->authority,
         .spec = run->spec_hash,
         .scout_seed = scout_seed,
-        .workers = run->options->workers,
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,

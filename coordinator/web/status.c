@@ -1,9 +1,8 @@
 /* Status as JSON and as Prometheus text, from the same counts, so that the two never disagree. Names of metrics are part of the
  * public interface: docs/metrics.md lists them. */
-#include "coordinator/web/status.h"
+#include "coordinator/web/status_parts.h"
 
 #include "common/base/clock.h"
-#include "common/text/json.h"
 
 #include <math.h>
 
@@ -42,13 +41,13 @@ double vq_status_eta_s(const struct vq_coord_status *s)
     return s->settled_per_s > 0 ? (double)left(s) / s->settled_per_s : -1;
 }
 
-static void count(struct vq_json *j, const char *key, uint64_t value)
+void vq_status_put_count(struct vq_json *j, const char *key, uint64_t value)
 {
     vq_json_key(j, key);
     vq_json_u64(j, value);
 }
 
-static void text(struct vq_json *j, const char *key, const char *value)
+void vq_status_put_text(struct vq_json *j, const char *key, const char *value)
 {
     vq_json_key(j, key);
     vq_json_str(j, value);
@@ -59,23 +58,23 @@ static void counts(struct vq_json *j, const struct vq_coord_counts *c)
     vq_json_key(j, "tasks");
     vq_json_object(j);
     for (int state = 0; state < VQ_TASK_STATES; state++) {
-        count(j, vq_task_state_name((enum vq_task_states)state), c->state[state]);
+        vq_status_put_count(j, vq_task_state_name((enum vq_task_states)state), c->state[state]);
     }
-    count(j, "from_store", c->from_store);
+    vq_status_put_count(j, "from_store", c->from_store);
     vq_json_object_end(j);
     vq_json_key(j, "outcomes");
     vq_json_object(j);
     for (int o = 1; o < 256; o++) {
         if (c->outcome[o] > 0) {
-            count(j, vq_outcome_name((enum vq_outcome)o), c->outcome[o]);
+            vq_status_put_count(j, vq_outcome_name((enum vq_outcome)o), c->outcome[o]);
         }
     }
     vq_json_object_end(j);
     vq_json_key(j, "calls");
     vq_json_object(j);
-    count(j, "ended", c->calls);
+    vq_status_put_count(j, "ended", c->calls);
     for (int end = 0; end < VQ_END__COUNT; end++) {
-        count(j, vq_call_end_word((enum vq_call_end)end), c->ends[end]);
+        vq_status_put_count(j, vq_call_end_word((enum vq_call_end)end), c->ends[end]);
     }
     vq_json_object_end(j);
 }
@@ -86,12 +85,12 @@ static void judges(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_array(j);
     for (uint32_t i = 0; i < f->judges; i++) {
         struct vq_coord_judge_status judge;
-        vq_coord_judge_fill(f->coord, i, &judge);
+        vq_coord_judge_fill(f->coord, i, f->now_ns, &judge);
         vq_json_object(j);
-        text(j, "name", judge.name);
+        vq_status_put_text(j, "name", judge.name);
         counts(j, &judge.counts);
-        count(j, "ready_shards", judge.ready_shards);
-        count(j, "leased_shards", judge.leased_shards);
+        vq_status_put_count(j, "ready_shards", judge.ready_shards);
+        vq_status_put_count(j, "leased_shards", judge.leased_shards);
         vq_json_key(j, "closed");
         vq_json_str(j, judge.closed ? judge.closed_text : NULL);
         vq_json_object_end(j);
@@ -106,16 +105,16 @@ static void workers(struct vq_json *j, const struct vq_status_facts *f)
     struct vq_coord_worker_status w;
     for (uint32_t i = 0; vq_coord_worker_fill(f->coord, i, &w); i++) {
         vq_json_object(j);
-        text(j, "name", w.name);
-        text(j, "host", w.host);
-        text(j, "software", w.software);
-        count(j, "pid", w.pid);
+        vq_status_put_text(j, "name", w.name);
+        vq_status_put_text(j, "host", w.host);
+        vq_status_put_text(j, "software", w.software);
+        vq_status_put_count(j, "pid", w.pid);
         vq_json_key(j, "local");
         vq_json_bool(j, w.local >= 0);
-        count(j, "leases", w.leases);
-        count(j, "tasks_held", w.tasks_held);
-        count(j, "calls_out", w.calls_out);
-        count(j, "results", w.results);
+        vq_status_put_count(j, "leases", w.leases);
+        vq_status_put_count(j, "tasks_held", w.tasks_held);
+        vq_status_put_count(j, "calls_out", w.calls_out);
+        vq_status_put_count(j, "results", w.results);
         vq_json_key(j, "heard_ms_ago");
         vq_json_i64(j, (f->now_ns - w.heard_ns) / VQ_NS_PER_MS);
         vq_json_key(j, "draining");
@@ -129,20 +128,20 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
 {
     struct vq_coord_status s;
     vq_coord_status_fill(f->coord, f->now_ns, &s);
-    text(j, "stage", f->stage);
-    count(j, "stage_no", f->stage_no);
-    text(j, "stage_state", vq_status_stage_name(s.stage));
-    count(j, "tasks_total", s.tasks);
+    vq_status_put_text(j, "stage", f->stage);
+    vq_status_put_count(j, "stage_no", f->stage_no);
+    vq_status_put_text(j, "stage_state", vq_status_stage_name(s.stage));
+    vq_status_put_count(j, "tasks_total", s.tasks);
     counts(j, &s.all);
-    count(j, "epoch", s.epoch);
-    count(j, "commits", s.batches);
-    count(j, "results_waiting", s.received);
-    count(j, "shards", s.shards);
-    count(j, "shards_scouted", s.scouted_shards);
-    count(j, "shards_ready", s.ready_shards);
-    count(j, "shards_leased", s.leased_shards);
-    count(j, "calls_out", s.calls_reserved);
-    count(j, "leases_lost", s.leases_lost);
+    vq_status_put_count(j, "epoch", s.epoch);
+    vq_status_put_count(j, "commits", s.batches);
+    vq_status_put_count(j, "results_waiting", s.received);
+    vq_status_put_count(j, "shards", s.shards);
+    vq_status_put_count(j, "shards_scouted", s.scouted_shards);
+    vq_status_put_count(j, "shards_ready", s.ready_shards);
+    vq_status_put_count(j, "shards_leased", s.leased_shards);
+    vq_status_put_count(j, "calls_out", s.calls_reserved);
+    vq_status_put_count(j, "leases_lost", s.leases_lost);
     vq_json_key(j, "calls_per_s");
     vq_json_real(j, s.calls_per_s, 4);
     vq_json_key(j, "settled_per_s");
@@ -150,19 +149,20 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     double eta = vq_status_eta_s(&s);
     vq_json_key(j, "eta_s");
     vq_json_real(j, eta < 0 ? NAN : eta, 4);
-    count(j, "tokens_in", s.tokens_in);
-    count(j, "tokens_out", s.tokens_out);
+    vq_status_put_count(j, "tokens_in", s.tokens_in);
+    vq_status_put_count(j, "tokens_out", s.tokens_out);
     vq_json_key(j, "refused_messages");
     vq_json_object(j);
-    count(j, "other_session", s.dropped_session);
-    count(j, "no_session", s.dropped_unknown);
-    count(j, "no_room", s.dropped_full);
-    count(j, "repeated", s.repeated);
-    count(j, "late", s.late);
-    count(j, "broken", s.broken);
+    vq_status_put_count(j, "other_session", s.dropped_session);
+    vq_status_put_count(j, "no_session", s.dropped_unknown);
+    vq_status_put_count(j, "no_room", s.dropped_full);
+    vq_status_put_count(j, "repeated", s.repeated);
+    vq_status_put_count(j, "late", s.late);
+    vq_status_put_count(j, "broken", s.broken);
     vq_json_object_end(j);
     judges(j, f);
     workers(j, f);
+    vq_status_pools(j, f);
 }
 
 void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
@@ -171,16 +171,16 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
     struct vq_json *j = &json;
     vq_json_init(j, out, 2);
     vq_json_object(j);
-    count(j, "format", 1);
-    text(j, "run", f->run);
-    text(j, "uid", f->uid_hex);
-    text(j, "state", f->state);
-    text(j, "note", f->note);
+    vq_status_put_count(j, "format", 1);
+    vq_status_put_text(j, "run", f->run);
+    vq_status_put_text(j, "uid", f->uid_hex);
+    vq_status_put_text(j, "state", f->state);
+    vq_status_put_text(j, "note", f->note);
     vq_json_key(j, "started_unix_ms");
     vq_json_i64(j, f->started_unix_ms);
     vq_json_key(j, "written_unix_ms");
     vq_json_i64(j, f->now_unix_ms);
-    text(j, "redis", f->redis);
+    vq_status_put_text(j, "redis", f->redis);
     if (f->coord != NULL) {
         core_part(j, f);
     }
@@ -188,12 +188,12 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
     vq_buf_putc(out, '\n');
 }
 
-static void head(struct vq_buf *out, const char *name, const char *type, const char *help)
+void vq_status_head(struct vq_buf *out, const char *name, const char *type, const char *help)
 {
     vq_buf_printf(out, "# HELP vibeq_%s %s\n# TYPE vibeq_%s %s\n", name, help, name, type);
 }
 
-static void label(struct vq_buf *out, const char *value)
+void vq_status_label(struct vq_buf *out, const char *value)
 {
     vq_buf_putc(out, '"');
     for (const char *at = value; *at != '\0'; at++) {
@@ -209,9 +209,9 @@ static void label(struct vq_buf *out, const char *value)
     vq_buf_putc(out, '"');
 }
 
-static void gauge(struct vq_buf *out, const char *name, const char *help, double value)
+void vq_status_gauge(struct vq_buf *out, const char *name, const char *help, double value)
 {
-    head(out, name, "gauge", help);
+    vq_status_head(out, name, "gauge", help);
     char number[VQ_REAL_BYTES];
     vq_real_text(value, 15, number);
     vq_buf_printf(out, "vibeq_%s %s\n", name, number);
@@ -219,35 +219,36 @@ static void gauge(struct vq_buf *out, const char *name, const char *help, double
 
 static void counter(struct vq_buf *out, const char *name, const char *help, uint64_t value)
 {
-    head(out, name, "counter", help);
+    vq_status_head(out, name, "counter", help);
     vq_buf_printf(out, "vibeq_%s %llu\n", name, (unsigned long long)value);
 }
 
 static void judge_metrics(const struct vq_status_facts *f, struct vq_buf *out)
 {
-    head(out, "tasks", "gauge", "Tasks of the stage by judge and state.");
+    vq_status_head(out, "tasks", "gauge", "Tasks of the stage by judge and state.");
     for (uint32_t i = 0; i < f->judges; i++) {
         struct vq_coord_judge_status judge;
-        vq_coord_judge_fill(f->coord, i, &judge);
+        vq_coord_judge_fill(f->coord, i, f->now_ns, &judge);
         for (int state = 0; state < VQ_TASK_STATES; state++) {
             vq_buf_puts(out, "vibeq_tasks{stage=");
-            label(out, f->stage);
+            vq_status_label(out, f->stage);
             vq_buf_puts(out, ",judge=");
-            label(out, judge.name);
+            vq_status_label(out, judge.name);
             vq_buf_printf(out, ",state=\"%s\"} %llu\n",
                           vq_task_state_name((enum vq_task_states)state),
                           (unsigned long long)judge.counts.state[state]);
         }
     }
-    head(out, "calls_total", "counter", "Calls of the stage by judge and how they ended.");
+    vq_status_head(out, "calls_total", "counter",
+                   "Calls of the stage by judge and how they ended.");
     for (uint32_t i = 0; i < f->judges; i++) {
         struct vq_coord_judge_status judge;
-        vq_coord_judge_fill(f->coord, i, &judge);
+        vq_coord_judge_fill(f->coord, i, f->now_ns, &judge);
         for (int end = 0; end < VQ_END__COUNT; end++) {
             vq_buf_puts(out, "vibeq_calls_total{stage=");
-            label(out, f->stage);
+            vq_status_label(out, f->stage);
             vq_buf_puts(out, ",judge=");
-            label(out, judge.name);
+            vq_status_label(out, judge.name);
             vq_buf_printf(out, ",end=\"%s\"} %llu\n", vq_call_end_word((enum vq_call_end)end),
                           (unsigned long long)judge.counts.ends[end]);
         }
@@ -256,21 +257,22 @@ static void judge_metrics(const struct vq_status_facts *f, struct vq_buf *out)
 
 static void worker_metrics(const struct vq_status_facts *f, struct vq_buf *out)
 {
-    head(out, "worker_tasks_held", "gauge", "Tasks leased to a worker.");
+    vq_status_head(out, "worker_tasks_held", "gauge", "Tasks leased to a worker.");
     struct vq_coord_worker_status w;
     for (uint32_t i = 0; vq_coord_worker_fill(f->coord, i, &w); i++) {
         vq_buf_puts(out, "vibeq_worker_tasks_held{worker=");
-        label(out, w.name);
+        vq_status_label(out, w.name);
         vq_buf_printf(out, "} %llu\n", (unsigned long long)w.tasks_held);
     }
 }
 
 void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
 {
-    gauge(out, "redis_up", "1 when the run's columns in Redis are level with the store.",
-          strcmp(f->redis, "up") == 0);
-    gauge(out, "loop_busy_max_seconds", "Longest turn of the event loop since the last read.",
-          (double)f->loop_busy_ns_max / 1e9);
+    vq_status_gauge(out, "redis_up", "1 when the run's columns in Redis are level with the store.",
+                    strcmp(f->redis, "up") == 0);
+    vq_status_gauge(out, "loop_busy_max_seconds",
+                    "Longest turn of the event loop since the last read.",
+                    (double)f->loop_busy_ns_max / 1e9);
     if (f->coord == NULL) {
         return;
     }
@@ -278,12 +280,14 @@ void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
     vq_coord_status_fill(f->coord, f->now_ns, &s);
     judge_metrics(f, out);
     worker_metrics(f, out);
-    gauge(out, "workers", "Workers in a session.", s.sessions);
-    gauge(out, "shards_ready", "Shards that wait for a worker.", (double)s.ready_shards);
-    gauge(out, "shards_leased", "Shards that a worker holds.", (double)s.leased_shards);
-    gauge(out, "calls_per_second", "Calls ended, over the last minute.", s.calls_per_s);
-    gauge(out, "eta_seconds", "Until the open tasks are settled at the present rate; -1: unknown.",
-          vq_status_eta_s(&s));
+    vq_status_pool_metrics(f, out);
+    vq_status_gauge(out, "workers", "Workers in a session.", s.sessions);
+    vq_status_gauge(out, "shards_ready", "Shards that wait for a worker.", (double)s.ready_shards);
+    vq_status_gauge(out, "shards_leased", "Shards that a worker holds.", (double)s.leased_shards);
+    vq_status_gauge(out, "calls_per_second", "Calls ended, over the last minute.", s.calls_per_s);
+    vq_status_gauge(out, "eta_seconds",
+                    "Until the open tasks are settled at the present rate; -1: unknown.",
+                    vq_status_eta_s(&s));
     struct vq_status_totals t = f->before;
     vq_status_add(&t, &s);
     counter(out, "commits_total", "Batches committed by this process.", t.commits);

@@ -1,0 +1,18 @@
+/* What the files of the status share. Private to this room. */
+#ifndef VQ_WEB_STATUS_PARTS_H
+#define VQ_WEB_STATUS_PARTS_H
+
+#include "common/text/json.h"
+#include "coordinator/web/status.h"
+
+void vq_status_put_count(struct vq_json *j, const char *key, uint64_t value);
+void vq_status_put_text(struct vq_json *j, const char *key, const char *value);
+void vq_status_head(struct vq_buf *out, const char *name, const char *type, const char *help);
+void vq_status_label(struct vq_buf *out, const char *value);
+void vq_status_gauge(struct vq_buf *out, const char *name, const char *help, double value);
+
+/* status_pools.c; facts->authority is there. */
+void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f);
+void vq_status_pool_metrics(const struct vq_status_facts *f, struct vq_buf *out);
+
+#endif

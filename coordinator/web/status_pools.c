@@ -1,0 +1,177 @@
+/* Pools and money in the status: where each limit comes from, how much of it is used, what is parked and until when. */
+#include "coordinator/web/status_parts.h"
+
+#include "common/base/clock.h"
+#include "coordinator/core/incidents.h"
+
+#include <math.h>
+
+static const char *const rate_names[VQ_RATE__COUNT] = {
+    [VQ_RATE_REQUESTS] = "requests_per_minute",
+    [VQ_RATE_INPUT] = "input_tokens_per_minute",
+    [VQ_RATE_OUTPUT] = "output_tokens_per_minute",
+    [VQ_RATE_TOKENS] = "tokens_per_minute",
+};
+
+static const char *source_word(enum vq_limit_source source)
+{
+    switch (source) {
+    case VQ_LIMIT_BY_NOBODY: return "unknown";
+    case VQ_LIMIT_BY_CONFIG: return "config";
+    case VQ_LIMIT_BY_HEADERS: return "headers";
+    case VQ_LIMIT_BY_LEARNING: return "learned";
+    case VQ_LIMIT_BY_HAND: return "hand";
+    }
+    return "?";
+}
+
+static void unix_ms(struct vq_json *j, const char *key, const struct vq_status_facts *f, int64_t ns)
+{
+    vq_json_key(j, key);
+    if (ns <= 0) {
+        vq_json_null(j);
+    } else {
+        vq_json_i64(j, f->now_unix_ms + (ns - f->now_ns) / VQ_NS_PER_MS);
+    }
+}
+
+static void limit(struct vq_json *j, const char *name, double most, enum vq_limit_source source,
+                  double used)
+{
+    vq_json_key(j, name);
+    vq_json_object(j);
+    vq_json_key(j, "limit");
+    vq_json_real(j, most > 0 ? most : NAN, 6);
+    vq_status_put_text(j, "by", source_word(source));
+    vq_json_key(j, "used");
+    vq_json_real(j, used, 6);
+    vq_json_object_end(j);
+}
+
+static double used(const struct vq_authority_pool_status *s, enum vq_rate rate)
+{
+    switch (rate) {
+    case VQ_RATE_REQUESTS: return s->requests_per_minute;
+    case VQ_RATE_INPUT: return s->input_per_minute;
+    case VQ_RATE_OUTPUT: return s->output_per_minute;
+    case VQ_RATE_TOKENS: return s->input_per_minute + s->output_per_minute;
+    case VQ_RATE__COUNT: break;
+    }
+    return 0;
+}
+
+static void pool(struct vq_json *j, const struct vq_status_facts *f,
+                 const struct vq_authority_pool_status *s)
+{
+    vq_json_object(j);
+    vq_status_put_text(j, "name", s->name);
+    vq_status_put_text(j, "state", vq_authority_state_word(s->state));
+    vq_status_put_text(j, "text", s->text == NULL ? "" : s->text);
+    unix_ms(j, "since_unix_ms", f, s->since_ns);
+    unix_ms(j, "until_unix_ms", f, s->until_ns);
+    vq_status_put_count(j, "workers", s->workers);
+    vq_status_put_count(j, "in_flight", s->in_flight);
+    vq_status_put_count(j, "waiting", s->waiting);
+    vq_json_key(j, "limits");
+    vq_json_object(j);
+    for (int r = 0; r < VQ_RATE__COUNT; r++) {
+        limit(j, rate_names[r], vq_rates_get(&s->rates, (enum vq_rate)r), s->rates_by[r],
+              used(s, (enum vq_rate)r));
+    }
+    limit(j, "concurrency", s->concurrency, s->concurrency_by, s->in_flight);
+    vq_json_object_end(j);
+    vq_status_put_count(j, "calls", s->requests);
+    vq_status_put_count(j, "answered", s->answered);
+    vq_status_put_count(j, "refused", s->refused);
+    vq_status_put_count(j, "slowed", s->slowed);
+    vq_status_put_count(j, "failed", s->failed);
+    vq_status_put_count(j, "day_requests", s->day_requests_spent);
+    vq_status_put_count(j, "day_tokens", s->day_tokens_spent);
+    vq_json_object_end(j);
+}
+
+static double usd(uint64_t nano)
+{
+    return nano == VQ_AMOUNT_ANY ? NAN : (double)nano / VQ_NANO_PER_USD;
+}
+
+void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
+{
+    vq_json_key(j, "pools");
+    vq_json_array(j);
+    for (uint32_t p = 0; p < vq_authority_pools(f->authority); p++) {
+        struct vq_authority_pool_status s;
+        vq_authority_status(f->authority, p, f->now_ns, &s);
+        pool(j, f, &s);
+    }
+    vq_json_array_end(j);
+    struct vq_authority_money money;
+    vq_authority_money(f->authority, &money);
+    vq_json_key(j, "money");
+    vq_json_object(j);
+    vq_json_key(j, "budget_usd");
+    vq_json_real(j, usd(money.budget_nano), 9);
+    vq_json_key(j, "spent_usd");
+    vq_json_real(j, usd(money.spent_nano), 9);
+    vq_json_key(j, "reserved_usd");
+    vq_json_real(j, usd(money.out_nano), 9);
+    vq_json_object_end(j);
+}
+
+static void sample(struct vq_buf *out, const char *metric, const char *pool_name, const char *label,
+                   const char *value, double number)
+{
+    char text[VQ_REAL_BYTES];
+    vq_real_text(number, 12, text);
+    vq_buf_printf(out, "vibeq_%s{pool=", metric);
+    vq_status_label(out, pool_name);
+    if (label != NULL) {
+        vq_buf_printf(out, ",%s=\"%s\"", label, value);
+    }
+    vq_buf_printf(out, "} %s\n", text);
+}
+
+void vq_status_pool_metrics(const struct vq_status_facts *f, struct vq_buf *out)
+{
+    static const struct {
+        const char *name, *type, *help;
+    } metrics[] = {
+        {"pool_state", "gauge", "1 for the state that a pool is in."},
+        {"pool_limit", "gauge",
+         "A pool's limit in force, by dimension; unknown ones are left out."},
+        {"pool_used", "gauge", "What is used of it, over the last window, by dimension."},
+        {"pool_calls_total", "counter", "Calls of a pool in this process, by how they ended."},
+    };
+    for (size_t m = 0; m < VQ_COUNT(metrics); m++) {
+        vq_status_head(out, metrics[m].name, metrics[m].type, metrics[m].help);
+        for (uint32_t p = 0; p < vq_authority_pools(f->authority); p++) {
+            struct vq_authority_pool_status s;
+            vq_authority_status(f->authority, p, f->now_ns, &s);
+            if (m == 0) {
+                sample(out, "pool_state", s.name, "state", vq_authority_state_word(s.state), 1);
+            } else if (m == 3) {
+                sample(out, "pool_calls_total", s.name, "end", "answered", (double)s.answered);
+                sample(out, "pool_calls_total", s.name, "end", "refused", (double)s.refused);
+                sample(out, "pool_calls_total", s.name, "end", "failed", (double)s.failed);
+            }
+            for (int r = 0; (m == 1 || m == 2) && r < VQ_RATE__COUNT; r++) {
+                double most = vq_rates_get(&s.rates, (enum vq_rate)r);
+                double value = m == 1 ? most : used(&s, (enum vq_rate)r);
+                if (m == 2 || most > 0) {
+                    sample(out, metrics[m].name, s.name, "dimension", rate_names[r], value);
+                }
+            }
+        }
+    }
+    struct vq_authority_money money;
+    vq_authority_money(f->authority, &money);
+    vq_status_gauge(out, "spent_usd", "Dollars that the run has cost, by the pools' prices.",
+                    usd(money.spent_nano));
+    vq_status_gauge(out, "reserved_usd",
+                    "Dollars that calls in flight, or granted ahead, may cost.",
+                    usd(money.out_nano));
+    if (money.budget_nano != VQ_AMOUNT_ANY) {
+        vq_status_gauge(out, "budget_usd", "The most that the run may cost.",
+                        usd(money.budget_nano));
+    }
+}

@@ -1,0 +1,104 @@
+/* An incident is told when it begins and when it ends, and at no other time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "coordinator/core/incidents.h"
+
+#define S INT64_C(1000000000)
+
+static struct vq_incidents *make(void)
+{
+    struct vq_incidents *x;
+    assert_int_equal(vq_incidents_create(2, &x), VQ_OK);
+    return x;
+}
+
+static void test_parked_and_open_again(void **state)
+{
+    (void)state;
+    struct vq_incidents *x = make();
+    struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 1};
+    assert_null(vq_incidents_see(x, 0, &s, 1 * S));
+    s.state = VQ_AUTHORITY_PARKED;
+    s.text = "quota";
+    s.until_ns = 99 * S;
+    const struct vq_incident *i = vq_incidents_see(x, 0, &s, 2 * S);
+    assert_non_null(i);
+    assert_true(i->since_ns == 2 * S && i->until_ns == 99 * S && i->over_ns == 0);
+    assert_string_equal(i->text, "quota");
+    assert_string_equal(vq_incident_word(i), "parked");
+    for (int k = 3; k < 20; k++) {
+        assert_null(vq_incidents_see(x, 0, &s, k * S));
+    }
+    s.state = VQ_AUTHORITY_CLOSED; /* one ends, another begins */
+    s.refused = 4;
+    i = vq_incidents_see(x, 0, &s, 20 * S);
+    assert_true(i->over_ns == 20 * S && i->refused == 4);
+    i = vq_incidents_see(x, 0, &s, 20 * S);
+    assert_int_equal(i->state, VQ_AUTHORITY_CLOSED);
+    assert_null(vq_incidents_see(x, 0, &s, 20 * S));
+    uint32_t count;
+    uint64_t forgotten;
+    assert_non_null(vq_incidents_all(x, &count, &forgotten));
+    assert_true(count == 2 && forgotten == 0);
+    vq_incidents_destroy(&x);
+}
+
+static void test_a_storm(void **state)
+{
+    (void)state;
+    struct vq_incidents *x = make();
+    struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 10};
+    assert_null(vq_incidents_see(x, 1, &s, 1 * S));
+    s.failed = 100;
+    assert_null(vq_incidents_see(x, 1, &s, 3 * S)); /* not for long enough */
+    const struct vq_incident *i = vq_incidents_see(x, 1, &s, 7 * S);
+    assert_non_null(i);
+    assert_string_equal(vq_incident_word(i), "failing");
+    assert_true(i->since_ns == 1 * S);
+    s.failed = 300;
+    s.state = VQ_AUTHORITY_PAUSED;
+    assert_null(vq_incidents_see(x, 1, &s, 30 * S));
+    s.answered = 11;
+    s.state = VQ_AUTHORITY_OPEN;
+    i = vq_incidents_see(x, 1, &s, 31 * S);
+    assert_true(i->over_ns == 31 * S && i->failed == 300);
+    assert_null(vq_incidents_see(x, 1, &s, 31 * S));
+    s.failed = 303; /* a few among answers are none */
+    s.answered = 12;
+    assert_null(vq_incidents_see(x, 1, &s, 60 * S));
+    vq_incidents_destroy(&x);
+}
+
+static void test_no_more_than_there_is_room_for(void **state)
+{
+    (void)state;
+    struct vq_incidents *x = make();
+    struct vq_authority_pool_status s = {.answered = 1};
+    for (uint32_t k = 0; k < VQ_INCIDENTS_MAX + 5; k++) {
+        s.state = VQ_AUTHORITY_HELD;
+        (void)vq_incidents_see(x, 0, &s, k * S + 1);
+        s.state = VQ_AUTHORITY_OPEN;
+        (void)vq_incidents_see(x, 0, &s, k * S + 1);
+    }
+    uint32_t count;
+    uint64_t forgotten;
+    (void)vq_incidents_all(x, &count, &forgotten);
+    assert_int_equal(count, VQ_INCIDENTS_MAX);
+    assert_int_equal(forgotten, 5);
+    vq_incidents_destroy(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parked_and_open_again),
+        cmocka_unit_test(test_a_storm),
+        cmocka_unit_test(test_no_more_than_there_is_room_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
