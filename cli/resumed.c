@@ -9,7 +9,7 @@
 #define KEY_BYTES 256
 
 static const char *const may_change[] = {
-    "workers", "term_ms", "orphan_s", "redis", "redis.url", "judging.tries_max",
+    "workers", "term_ms", "orphan_s", "redis", "redis.url", "judging.tries_max", "alarm.idle_s",
 };
 
 /* Models, wherever they stand; "[]" stands for any index. */

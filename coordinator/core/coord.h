@@ -135,6 +135,10 @@ enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns,
 /* Stop now: what was received is still committed, then STOPPED{STOP}. */
 enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 
+/* By hand: while `held` nothing is leased, and every worker's slices are none: it gives back what it has not sent and starts no
+ * call; calls in flight end as always. `false`: on at once. A stage that takes over from this one begins as this one was. */
+enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns) VQ_WARN_UNUSED;
+
 int64_t vq_coord_wake_ns(const struct vq_coord *c); /* when it wants a tick, at the latest */
 
 /* ---- actions ---- */
@@ -243,6 +247,7 @@ enum vq_coord_stage {
     VQ_COORD_WAITING, /* rule 4: nothing is leased before one term has passed */
     VQ_COORD_RUNNING,
     VQ_COORD_PAUSED, /* the store is not to be reached */
+    VQ_COORD_HELD,   /* vq_coord_hold */
     VQ_COORD_DRAINING,
     VQ_COORD_DONE, /* FINISHED or STOPPED was said */
 };

@@ -32,7 +32,7 @@ static void look(const struct vq_coord *c, uint32_t j, uint32_t *ret_share, uint
     }
     count = count < c->params.workers ? c->params.workers : count;
     count = count == 0 ? 1 : count;
-    *ret_share = limit / count + (limit % count != 0);
+    *ret_share = c->held_by_hand ? 0 : limit / count + (limit % count != 0);
     *ret_left = sum < limit ? limit - (uint32_t)sum : 0;
 }
 
