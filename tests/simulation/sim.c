@@ -266,6 +266,8 @@ static void world_make(struct sim *s)
     VQ_ASSERT(vq_decoder_create(&s->decoder) == VQ_OK);
     vq_buf_init(&s->frame, VQ_FRAME_BYTES_MAX);
     make_knobs(s);
+    vq_rng_seed(&s->hands, ~s->options.seed);
+    s->knobs.hold = vq_rng_unit(&s->hands) < 0.7 ? 0 : 0.3 * vq_rng_unit(&s->hands);
     make_texts(s);
     make_params(s);
     sim_stages_make(s);
