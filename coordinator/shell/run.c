@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/net/signals.h"
 #include "common/text/log.h"
 #include "coordinator/shell/parts.h"
 
