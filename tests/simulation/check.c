@@ -19,7 +19,7 @@ static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_cal
 }
 
 /* I2, I3: nothing that is in flight at a live worker, or whose answer is kept, is asked again, unless its worker was silent
- * for a whole term since. */
+ * for a whole term since: said nothing that lists what it holds. */
 static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     const uint64_t *at = sim_map_get(&s->calls_by_request, &call->request);
@@ -141,7 +141,7 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
     }
 }
 
-/* Whether the coordinator, running, has heard nothing of a worker for a whole term. */
+/* Whether the coordinator, running, has heard no list of a worker for a whole term. */
 void sim_check_silence(struct sim *s)
 {
     for (uint32_t i = 0; i < s->workers_count; i++) {

@@ -484,7 +484,8 @@ static void frame(struct sim *s, const struct sim_event *event)
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }
-    if (msg.type != VQ_MSG_HELLO && dropped(s) == before) { /* a HELLO alone says nothing */
+    if (held != NULL &&
+        dropped(s) == before) { /* rule 5: reserved for a term from the last list on */
         s->workers[event->a].heard_ns = s->now_ns;
     }
     turn(s);

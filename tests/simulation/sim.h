@@ -159,7 +159,7 @@ struct sim_worker {
     int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
     int64_t last_ns[2];
     /* what the coordinator heard of it */
-    int64_t heard_ns;
+    int64_t heard_ns;  /* its last HELD or HEARTBEAT of a session */
     int64_t silent_ns; /* when it last had been silent for a whole term; -1: never */
 };
 
