@@ -55,7 +55,8 @@ struct vq_coord_params {
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
     uint32_t workers; /* local ones that will come: shares are kept for them */
     uint64_t
-        scout_seed; /* in which order samples are looked up; runs that differ in it do not walk in step. 0: as they are */
+        scout_no; /* in which order samples are looked up: the number of this start among those on the store, from 1 on;
+                     neighbours walk against each other. 0: as they are */
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
     uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
     size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */

@@ -237,7 +237,7 @@ struct vq_coord {
     uint32_t lookups; /* out */
     uint64_t scouted;
     uint32_t scout_first,
-        scout_step; /* samples are scouted from the first one on, so many further each time */
+        scout_step; /* samples are scouted from the first one on, so many further each time, around and around */
 
     struct vq_coord_table shards, calls, peers, workers, uses;
     size_t leases;
