@@ -38,7 +38,16 @@ const struct vq_verb vq_verbs[] = {
      "again what is missing.",
      vq_verb_resume},
     {"status", "Shows what a run is doing, or did last", "[RUN] [options]", "RUN", vq_status_opts,
-     "Without a name: the newest run, a running one first.", vq_verb_status},
+     "Without a name: the newest run, a running one first.\n"
+     "Exit codes: 0, 2 usage or input error, 5 it runs and nothing was answered for alarm.idle_s.",
+     vq_verb_status},
+    {"ctl", "Tells a run that goes on something, and prints what it says to that",
+     "RUN COMMAND [options]", "RUN", vq_ctl_opts,
+     "Each command is noted in the run's log.\n"
+     "Exit codes: 0 it was carried out, 2 it makes no sense or cannot be done now, 4 the run does "
+     "not\n"
+     "run.",
+     vq_verb_ctl, vq_ctl_rows},
     {"list", "Lists the runs of a runs folder", "[options]", NULL, vq_list_opts, NULL,
      vq_verb_list},
     {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", "RUN",
@@ -117,9 +126,10 @@ static void overview(FILE *out)
     for (const struct vq_verb *v = vq_verbs; v->name != NULL; v++) {
         fprintf(out, "  %-12s %s\n", v->name, v->summary);
     }
-    fprintf(out,
-            "\nvibeq help VERB tells more. Exit codes: 0 done, 1 internal error, 2 usage or input "
-            "error,\n3 done with missing answers, 4 stopped and resumable.\n");
+    fprintf(
+        out,
+        "\nvibeq help VERB tells more. Exit codes: 0 done, 1 internal error, 2 usage or input "
+        "error,\n3 done with missing answers, 4 stopped and resumable, 5 (status) no progress.\n");
 }
 
 static int verb_help(int argc, char **argv)

@@ -43,6 +43,17 @@ static void man_option(const struct vq_opt *o)
     putchar('\n');
 }
 
+static void man_row(void *ctx, const char *word, const char *usage, const char *help)
+{
+    (void)ctx;
+    (void)word;
+    fputs(".TP\n.B ", stdout);
+    roff(usage);
+    putchar('\n');
+    roff(help);
+    putchar('\n');
+}
+
 static void man(void)
 {
     for (const struct vq_verb *v = vq_verbs; v->name != NULL; v++) {
@@ -59,6 +70,9 @@ static void man(void)
             fputs(".PP\n", stdout);
             roff(v->more);
             putchar('\n');
+        }
+        if (v->rows != NULL) {
+            v->rows(man_row, NULL);
         }
         for (const struct vq_opt *o = v->opts; o->name != NULL; o++) {
             man_option(o);
@@ -101,6 +115,16 @@ static void verb_names(void)
     }
 }
 
+static void word_of_row(void *ctx, const char *word, const char *usage, const char *help)
+{
+    (void)ctx;
+    (void)usage;
+    (void)help;
+    if (word != NULL) {
+        printf(" %s", word);
+    }
+}
+
 static void bash(void)
 {
     fputs("# bash completion of vibeq, made from its tables of verbs and options\n\n"
@@ -112,7 +136,7 @@ static void bash(void)
           "}\n\n"
           "_vibeq() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    local options= files= folders= others= words= verbs='",
+          "    local options= files= folders= others= words= commands= verbs='",
           stdout);
     verb_names();
     fputs("'\n"
@@ -132,7 +156,13 @@ static void bash(void)
         names_of(v->opts, COMPLETES_DIR);
         fputs(" ' others='", stdout);
         names_of(v->opts, COMPLETES_NOTHING);
-        printf(" ' words='%s' ;;\n", v->words == NULL ? "" : v->words);
+        printf(" ' words='%s'", v->words == NULL ? "" : v->words);
+        if (v->rows != NULL) {
+            fputs(" commands='", stdout);
+            v->rows(word_of_row, NULL);
+            putchar('\'');
+        }
+        fputs(" ;;\n", stdout);
     }
     fputs("    esac\n"
           "    if [[ $files == *\" $before \"* ]]; then\n"
@@ -143,6 +173,8 @@ static void bash(void)
           "        :\n"
           "    elif [[ $word == -* ]]; then\n"
           "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
+          "    elif [[ -n $commands && $COMP_CWORD -eq 3 ]]; then\n"
+          "        mapfile -t COMPREPLY < <(compgen -W \"$commands\" -- \"$word\")\n"
           "    else\n"
           "        case $words in\n"
           "        FILE) mapfile -t COMPREPLY < <(compgen -f -- \"$word\") ;;\n"
@@ -187,9 +219,16 @@ static void zsh_option(const struct vq_opt *o)
     putchar('\'');
 }
 
-static void zsh_words(const char *words)
+static void zsh_words(const struct vq_verb *verb)
 {
+    const char *words = verb->words;
     if (words == NULL) {
+        return;
+    }
+    if (verb->rows != NULL) {
+        printf(" \\\n            '1:%s:_vibeq_runs' '2:command:(", words);
+        verb->rows(word_of_row, NULL);
+        fputs(" )'", stdout);
         return;
     }
     const char *action = strcmp(words, "FILE") == 0   ? "_files"
@@ -238,7 +277,7 @@ static void zsh(void)
         for (const struct vq_opt *o = v->opts; o->name != NULL; o++) {
             zsh_option(o);
         }
-        zsh_words(v->words);
+        zsh_words(v);
         fputs(" ;;\n", stdout);
     }
     fputs("    esac\n}\n\n_vibeq \"$@\"\n", stdout);

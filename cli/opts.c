@@ -196,9 +196,20 @@ int vq_cli_unknown_word(const char *verb, const char *word, const char *const *k
     return code;
 }
 
+static void help_row(void *ctx, const char *word, const char *usage, const char *help)
+{
+    (void)ctx;
+    (void)word;
+    printf("  %-26s %s\n", usage, help);
+}
+
 void vq_verb_help(const struct vq_verb *verb)
 {
     printf("Usage: vibeq %s %s\n\n%s.\n", verb->name, verb->usage, verb->summary);
+    if (verb->rows != NULL) {
+        printf("\nCommands:\n");
+        verb->rows(help_row, NULL);
+    }
     if (verb->opts->name != NULL) {
         printf("\nOptions:\n");
     }

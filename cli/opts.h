@@ -32,6 +32,9 @@ struct vq_opt {
     const char *help;
 };
 
+/* A row of a verb's help that another table has: `word`, for completion (NULL: none), what is typed, what it does. */
+typedef void (*vq_verb_row_fn)(void *ctx, const char *word, const char *usage, const char *help);
+
 struct vq_verb {
     const char *name;
     const char *summary;
@@ -40,6 +43,7 @@ struct vq_verb {
     const struct vq_opt *opts;
     const char *more; /* a paragraph for the help, or NULL */
     int (*run)(int argc, char **argv);
+    void (*rows)(vq_verb_row_fn row, void *ctx); /* what may stand after its first word; or NULL */
 };
 
 /* Reads options (anywhere among the words) into *fields. Words that are no options are moved to the front of argv and
@@ -57,9 +61,10 @@ void vq_verb_help(const struct vq_verb *verb);
 enum vq_exit {
     VQ_EXIT_DONE = 0,
     VQ_EXIT_INTERNAL = 1,
-    VQ_EXIT_USAGE = 2,   /* usage or input error: nothing was sent */
-    VQ_EXIT_MISSING = 3, /* done, with missing answers */
-    VQ_EXIT_STOPPED = 4, /* stopped, resumable */
+    VQ_EXIT_USAGE = 2,       /* usage or input error: nothing was sent */
+    VQ_EXIT_MISSING = 3,     /* done, with missing answers */
+    VQ_EXIT_STOPPED = 4,     /* stopped, resumable */
+    VQ_EXIT_NO_PROGRESS = 5, /* `vibeq status`: it runs, and nothing is answered */
 };
 
 /* "vibeq: SENTENCE" on standard error; returns the exit code that goes with the status. */

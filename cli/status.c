@@ -1,9 +1,10 @@
 /* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote last. Reads neither Redis nor
  * the store. */
+#include "cli/endpoint.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/net/http.h"
+#include "common/base/secret.h"
 #include "common/text/fmt.h"
 #include "coordinator/store/run_dir.h"
 
@@ -14,9 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STATUS_BYTES_MAX (16u << 20)
-#define WATCH_MS         1000
-#define ASK_MS           5000
+#define WATCH_MS 1000
 
 struct status_words {
     const char *runs;
@@ -31,65 +30,6 @@ const struct vq_opt vq_status_opts[] = {
     {"watch", VQ_OPT_FLAG, AT(watch), NULL, "again every second, until the run ends"},
     {0},
 };
-
-struct asked {
-    struct vq_buf *out;
-    bool done;
-    enum vq_status status;
-};
-
-static void on_answer(void *ctx, const struct vq_http_response *response)
-{
-    struct asked *a = ctx;
-    a->done = true;
-    a->status =
-        response->transport == VQ_TRANSPORT_OK && response->status == 200 ? VQ_OK : VQ_UNAVAILABLE;
-    vq_buf_append(a->out, response->body.at, response->body.bytes);
-}
-
-static bool is_done(void *ctx)
-{
-    return ((struct asked *)ctx)->done;
-}
-
-static enum vq_status ask_with(struct vq_loop *loop, const struct vq_endpoint *endpoint,
-                               struct vq_buf *out, struct vq_error *err)
-{
-    char url[512];
-    (void)snprintf(url, sizeof(url), "%s/status", endpoint->address);
-    struct vq_secret *token;
-    VQ_TRY(vq_secret_from_bytes(vq_span_str(endpoint->token), &token));
-    struct vq_http *http = NULL;
-    struct asked asked = {.out = out};
-    struct vq_http_request request = {.method = VQ_HTTP_GET,
-                                      .url = url,
-                                      .secret = token,
-                                      .total_ms = ASK_MS,
-                                      .body_bytes_max = STATUS_BYTES_MAX,
-                                      .done = on_answer,
-                                      .ctx = &asked};
-    enum vq_status status = vq_http_create(loop, NULL, &http, err);
-    if (status == VQ_OK) {
-        status = vq_http_start(http, &request, NULL, err);
-    }
-    if (status == VQ_OK) {
-        status = vq_loop_run_until(loop, is_done, &asked, ASK_MS + 1000);
-        status = asked.done ? asked.status : status;
-    }
-    vq_http_destroy(&http);
-    vq_secret_destroy(&token);
-    return status;
-}
-
-static enum vq_status ask(const struct vq_endpoint *endpoint, struct vq_buf *out,
-                          struct vq_error *err)
-{
-    struct vq_loop *loop;
-    VQ_TRY(vq_loop_create(&loop, err));
-    enum vq_status status = ask_with(loop, endpoint, out, err);
-    vq_loop_destroy(&loop);
-    return status;
-}
 
 /* ---- for people ---- */
 
@@ -284,9 +224,11 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
     *ret_running = info.running;
     struct vq_endpoint endpoint;
     if (info.running && vq_run_endpoint_read(runs_dir, name, &endpoint, err) == VQ_OK) {
-        enum vq_status status = ask(&endpoint, out, err);
+        int http = 0;
+        enum vq_status status =
+            vq_endpoint_ask(&endpoint, "/status", vq_span(NULL, 0), out, &http, err);
         vq_wipe(&endpoint, sizeof(endpoint));
-        if (status == VQ_OK) {
+        if (status == VQ_OK && http == 200) {
             return VQ_OK;
         }
         vq_buf_clear(out);
@@ -300,24 +242,26 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
 }
 
 static enum vq_status show(const struct status_words *w, const char *runs_dir, const char *name,
-                           bool *ret_running, struct vq_error *err)
+                           bool *ret_running, bool *ret_alarm, struct vq_error *err)
 {
     struct vq_buf body;
-    vq_buf_init(&body, STATUS_BYTES_MAX);
+    vq_buf_init(&body, VQ_ENDPOINT_BYTES_MAX);
     enum vq_status status = fetch(runs_dir, name, &body, ret_running, err);
     json_error_t bad;
     json_t *root = NULL;
-    if (status == VQ_OK && w->json) {
-        fwrite(body.at, 1, body.bytes, stdout);
-    } else if (status == VQ_OK) {
+    if (status == VQ_OK) {
         root = json_loadb(body.at, body.bytes, 0, &bad);
         if (root == NULL) {
             status =
                 vq_fail(err, VQ_CORRUPT, "the status of %s cannot be read: %s", name, bad.text);
-        } else {
-            print_status(root, name, *ret_running);
         }
     }
+    if (status == VQ_OK && w->json) {
+        fwrite(body.at, 1, body.bytes, stdout);
+    } else if (status == VQ_OK) {
+        print_status(root, name, *ret_running);
+    }
+    *ret_alarm = *ret_running && json_is_object(json_object_get(root, "alarm"));
     json_decref(root);
     vq_buf_free(&body);
     fflush(stdout);
@@ -340,18 +284,21 @@ int vq_verb_status(int argc, char **argv)
     } else if (status == VQ_OK) {
         status = newest(runs_dir, name, &err);
     }
-    bool running = true;
+    bool running = true, alarm = false;
     bool tty = isatty(STDOUT_FILENO) != 0;
     while (status == VQ_OK) {
         if (w.watch && tty && !w.json) {
             printf("\033[H\033[J");
         }
-        status = show(&w, runs_dir, name, &running, &err);
+        status = show(&w, runs_dir, name, &running, &alarm, &err);
         if (!w.watch || !running || status != VQ_OK) {
             break;
         }
         (void)usleep(WATCH_MS * 1000);
     }
     vq_free(runs_dir);
-    return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    return alarm ? VQ_EXIT_NO_PROGRESS : VQ_EXIT_DONE;
 }

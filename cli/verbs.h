@@ -10,6 +10,7 @@ int vq_verb_check(int argc, char **argv);
 int vq_verb_run(int argc, char **argv);
 int vq_verb_resume(int argc, char **argv);
 int vq_verb_status(int argc, char **argv);
+int vq_verb_ctl(int argc, char **argv);
 int vq_verb_list(int argc, char **argv);
 int vq_verb_rm(int argc, char **argv);
 int vq_verb_store(int argc, char **argv);
@@ -25,6 +26,7 @@ extern const struct vq_opt vq_check_opts[];
 extern const struct vq_opt vq_run_opts[];
 extern const struct vq_opt vq_resume_opts[];
 extern const struct vq_opt vq_status_opts[];
+extern const struct vq_opt vq_ctl_opts[];
 extern const struct vq_opt vq_list_opts[];
 extern const struct vq_opt vq_rm_opts[];
 extern const struct vq_opt vq_store_opts[];
@@ -34,6 +36,8 @@ extern const struct vq_opt vq_report_opts[];
 extern const struct vq_opt vq_export_opts[];
 extern const struct vq_opt vq_compare_opts[];
 extern const struct vq_opt vq_vibes_opts[];
+
+void vq_ctl_rows(vq_verb_row_fn row, void *ctx);
 
 int vq_cli_exit_of(enum vq_run_end end);
 /* Whether a word of `vibeq run` names a configuration (.yaml, .yml) and not a data file. */

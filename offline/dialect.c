@@ -10,6 +10,15 @@
 #include <jansson.h>
 #include <stdio.h>
 
+const char *vq_dialect_name(enum vq_dialect dialect)
+{
+    static const char *const names[] = {[VQ_DIALECT_OPENAI] = "openai",
+                                        [VQ_DIALECT_AZURE] = "azure",
+                                        [VQ_DIALECT_ANTHROPIC] = "anthropic",
+                                        [VQ_DIALECT_GEMINI] = "gemini"};
+    return names[dialect];
+}
+
 /* ---- paths ---- */
 
 static bool ends_with(struct vq_span text, const char *end)
@@ -337,6 +346,8 @@ static const struct error errors[] = {
 #define G VQ_DIALECT_GEMINI
     {A, 0, "insufficient_quota", 400, "invalid_request_error",
      "You have reached your specified API usage limits. ", NULL},
+    {A, 0, "organization_spend_limit_exceeded", 429, "rate_limit_error", "",
+     "enforced_spend_limit_reached"},
     {A, 0, "context_length_exceeded", 0, "invalid_request_error", "prompt is too long. ", NULL},
     {A, 400, NULL, 0, "invalid_request_error", "", NULL},
     {A, 401, NULL, 0, "authentication_error", "", NULL},
@@ -353,6 +364,8 @@ static const struct error errors[] = {
     {A, 0, NULL, 0, "api_error", "", NULL},
     {G, 0, "insufficient_quota", 429, "RESOURCE_EXHAUSTED",
      "Your prepayment credits are depleted. ", NULL},
+    {G, 0, "organization_spend_limit_exceeded", 429, "RESOURCE_EXHAUSTED",
+     "The project has exceeded its monthly spending cap. ", NULL},
     {G, 402, NULL, 429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted. ", NULL},
     {G, 0, "context_length_exceeded", 0, "INVALID_ARGUMENT",
      "The input token count exceeds the maximum number of tokens allowed. ", NULL},
@@ -395,8 +408,25 @@ static void open_detail(struct vq_json *json, const char *kind)
     field(json, "@type", type);
 }
 
+static void write_quota(struct vq_json *json, const struct vq_dialect_error *said)
+{
+    char value[24];
+    (void)snprintf(value, sizeof(value), "%" PRIu64, said->quota_value);
+    open_detail(json, "QuotaFailure");
+    vq_json_key(json, "violations");
+    vq_json_array(json);
+    vq_json_object(json);
+    field(json, "quotaId", said->quota);
+    if (said->quota_value > 0) {
+        field(json, "quotaValue", value);
+    }
+    vq_json_object_end(json);
+    vq_json_array_end(json);
+    vq_json_object_end(json);
+}
+
 static void write_details(struct vq_json *json, const struct error *error, bool limited,
-                          int64_t wait_ms)
+                          const struct vq_dialect_error *said)
 {
     vq_json_key(json, "details");
     vq_json_array(json);
@@ -405,20 +435,13 @@ static void write_details(struct vq_json *json, const struct error *error, bool 
         field(json, "reason", error->reason);
         vq_json_object_end(json);
     }
-    if (limited) {
-        open_detail(json, "QuotaFailure");
-        vq_json_key(json, "violations");
-        vq_json_array(json);
-        vq_json_object(json);
-        field(json, "quotaId", "GenerateRequestsPerMinutePerProjectPerModel");
-        vq_json_object_end(json);
-        vq_json_array_end(json);
-        vq_json_object_end(json);
+    if (limited && said->quota != NULL) {
+        write_quota(json, said);
     }
-    if (wait_ms >= 0) {
+    if (said->wait_ms >= 0) {
         char delay[32];
-        (void)snprintf(delay, sizeof(delay), "%" PRId64 ".%03" PRId64 "s", wait_ms / 1000,
-                       wait_ms % 1000);
+        (void)snprintf(delay, sizeof(delay), "%" PRId64 ".%03" PRId64 "s", said->wait_ms / 1000,
+                       said->wait_ms % 1000);
         open_detail(json, "RetryInfo");
         field(json, "retryDelay", delay);
         vq_json_object_end(json);
@@ -426,13 +449,26 @@ static void write_details(struct vq_json *json, const struct error *error, bool 
     vq_json_array_end(json);
 }
 
-unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect, unsigned status,
-                                const char *message, const char *code, int64_t wait_ms)
+static void write_anthropic_error(struct vq_json *json, const struct error *error, const char *text)
 {
-    const struct error *error = find_error(dialect, status, code);
+    field(json, "type", error->type);
+    field(json, "message", text);
+    if (error->reason != NULL) {
+        vq_json_key(json, "details");
+        vq_json_object(json);
+        field(json, "error_code", error->reason);
+        vq_json_object_end(json);
+    }
+}
+
+unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect,
+                                const struct vq_dialect_error *said)
+{
+    unsigned status = said->status;
+    const struct error *error = find_error(dialect, status, said->code);
     unsigned becomes = error->becomes == 0 || status == 200 ? status : error->becomes;
     char text[512];
-    (void)snprintf(text, sizeof(text), "%s%s", error->adds, message);
+    (void)snprintf(text, sizeof(text), "%s%s", error->adds, said->message);
     struct vq_json json;
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
@@ -442,13 +478,12 @@ unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect, un
     vq_json_key(&json, "error");
     vq_json_object(&json);
     if (dialect == VQ_DIALECT_ANTHROPIC) {
-        field(&json, "type", error->type);
-        field(&json, "message", text);
+        write_anthropic_error(&json, error, text);
     } else {
         count(&json, "code", status == 200 ? 500 : becomes);
         field(&json, "message", text);
         field(&json, "status", error->type);
-        write_details(&json, error, becomes == 429 && error->adds[0] == '\0', wait_ms);
+        write_details(&json, error, becomes == 429 && error->adds[0] == '\0', said);
     }
     vq_json_object_end(&json);
     vq_json_object_end(&json);

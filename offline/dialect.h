@@ -5,6 +5,8 @@
 
 #include "offline/chat.h"
 
+const char *vq_dialect_name(enum vq_dialect dialect); /* "openai" ... */
+
 /* What a path asks for. */
 enum vq_route_kind {
     VQ_ROUTE_NONE, /* nothing that is posted to */
@@ -36,9 +38,25 @@ void vq_dialect_read_cache(const void *tree, struct vq_chat_request *request);
 /* Bodies of the dialects other than OpenAI's. */
 void vq_dialect_write(struct vq_buf *body, enum vq_dialect dialect,
                       const struct vq_chat_answer *answer);
-/* An error that is known by OpenAI's status and code in the dialect's own words; returns its status. `wait_ms`: how long to wait,
- * for dialects that say so in the body; negative: not said. */
-unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect, unsigned status,
-                                const char *message, const char *code, int64_t wait_ms);
+
+#define VQ_DIALECT_QUOTA_REQUESTS     "GenerateRequestsPerMinutePerProjectPerModel"
+#define VQ_DIALECT_QUOTA_INPUT        "GenerateContentInputTokensPerMinutePerProjectPerModel"
+#define VQ_DIALECT_QUOTA_TOKENS       "GenerateContentTokensPerMinutePerProjectPerModel"
+#define VQ_DIALECT_QUOTA_DAY_REQUESTS "GenerateRequestsPerDayPerProjectPerModel"
+#define VQ_DIALECT_QUOTA_DAY_TOKENS   "GenerateContentTokensPerDayPerProjectPerModel"
+
+/* An error as OpenAI calls it, and what others say beside it. */
+struct vq_dialect_error {
+    unsigned status;
+    const char *message;
+    const char *code;  /* NULL: none */
+    int64_t wait_ms;   /* for dialects that say in the body how long to wait; negative: not said */
+    const char *quota; /* of a 429 of Gemini; NULL: none is named */
+    uint64_t quota_value; /* 0: not told */
+};
+
+/* The error in the dialect's own words; returns its status. */
+unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect,
+                                const struct vq_dialect_error *said);
 
 #endif

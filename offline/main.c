@@ -107,6 +107,7 @@ int main(int argc, char **argv)
         }
     }
     vq_fault_rules_free(&options.service.rules);
+    vq_pools_free(&options.service.pools);
     if (status != VQ_OK) {
         (void)fprintf(stderr, "vibeq-offline: %s\n",
                       err.text[0] != '\0' ? err.text : vq_status_text(status));

@@ -47,7 +47,7 @@ static const struct {
     {"latency", OPTION_LATENCY, required_argument, "[MODEL=]DIST",
      "20ms, uniform:5ms:50ms or lognormal:200ms:0.5; default 0"},
     {"limits", OPTION_LIMITS, required_argument, "LIST",
-     "rate limit, for example rpm=60,tpm=90000,concurrency=4"},
+     "[POOL:keys=..,models=..,]rpm=60,tpm=90000,..; may be repeated"},
     {"model", OPTION_MODEL, required_argument, "NAME",
      "a further model name, answers as offline-a; may be repeated"},
     {"require-key", OPTION_REQUIRE_KEY, optional_argument, "=PRINT,..",
@@ -149,7 +149,7 @@ static enum vq_status add_model(struct vq_service_config *config, const char *na
 static enum vq_status set_limits(struct vq_service_config *config, const char *text,
                                  struct vq_error *err)
 {
-    enum vq_status status = vq_limits_parse(text, &config->limits, err);
+    enum vq_status status = vq_pools_add(&config->pools, text, err);
     if (status != VQ_OK) {
         vq_error_prefix(err, "--limits");
     }

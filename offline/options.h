@@ -6,7 +6,7 @@
 
 struct vq_options {
     struct vq_service_config
-        service; /* borrows from argv; its rules are owned until the service takes them */
+        service; /* borrows from argv; rules and pools are owned until the service takes them */
     const char *address;
     uint16_t port;
     const char *port_file;
@@ -15,8 +15,8 @@ struct vq_options {
     bool show_version;
 };
 
-/* VQ_INVALID with a sentence. `rules` may have been filled in even then: free them with
- * vq_fault_rules_free. */
+/* VQ_INVALID with a sentence. `rules` and `pools` may have been filled in even then: free them with
+ * vq_fault_rules_free and vq_pools_free. */
 enum vq_status vq_options_parse(int argc, char **argv, struct vq_options *ret_options,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 void vq_options_print_help(void);

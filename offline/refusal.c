@@ -2,6 +2,7 @@
 #include "offline/refusal.h"
 
 #include "common/base/clock.h"
+#include "offline/dialect.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,12 +54,69 @@ static void add_retry_after(struct vq_reply *reply, const struct vq_fault_rule *
     }
 }
 
+/* A day's quota is refused with a wait that is far too short, as users of Gemini have seen. */
+#define DAY_RETRY_MS 22000
+
+static const struct {
+    enum vq_limit_kind kind;
+    enum vq_fault fault;
+    const char *quota; /* Gemini's name */
+    const char *what;  /* is limited */
+} limit_rows[] = {
+    {VQ_LIMIT_REQUESTS, VQ_FAULT_RATE_LIMIT, VQ_DIALECT_QUOTA_REQUESTS, "requests per minute"},
+    {VQ_LIMIT_INPUT, VQ_FAULT_TOKEN_LIMIT, VQ_DIALECT_QUOTA_INPUT, "input tokens per minute"},
+    {VQ_LIMIT_OUTPUT, VQ_FAULT_TOKEN_LIMIT, VQ_DIALECT_QUOTA_TOKENS, "output tokens per minute"},
+    {VQ_LIMIT_TOKENS, VQ_FAULT_TOKEN_LIMIT, VQ_DIALECT_QUOTA_TOKENS, "tokens per minute"},
+    {VQ_LIMIT_DAY_REQUESTS, VQ_FAULT_DAY_QUOTA, VQ_DIALECT_QUOTA_DAY_REQUESTS, "requests per day"},
+    {VQ_LIMIT_DAY_TOKENS, VQ_FAULT_DAY_QUOTA, VQ_DIALECT_QUOTA_DAY_TOKENS, "tokens per day"},
+    {VQ_LIMIT_CONCURRENCY, VQ_FAULT_CONCURRENCY, NULL, "calls at a time"},
+    {VQ_LIMIT_RAMP, VQ_FAULT_SLOW_DOWN, NULL, "the growth of the rate"},
+    {VQ_LIMIT_MONEY, VQ_FAULT_QUOTA, NULL, "money"},
+};
+
+static size_t row_of_limit(enum vq_limit_kind kind)
+{
+    size_t i = 0;
+    while (i + 1 < VQ_COUNT(limit_rows) && limit_rows[i].kind != kind) {
+        i++;
+    }
+    return i;
+}
+
+/* The limit that a fault stands for; VQ_LIMIT_REQUESTS where it is about none. */
+static enum vq_limit_kind kind_of_fault(enum vq_fault fault)
+{
+    for (size_t i = 0; i < VQ_COUNT(limit_rows); i++) {
+        if (limit_rows[i].fault == fault) {
+            return limit_rows[i].kind;
+        }
+    }
+    return VQ_LIMIT_REQUESTS;
+}
+
+/* What Gemini says of it in the details. */
+static void set_quota(struct vq_reply *reply, enum vq_limit_kind kind, uint64_t value)
+{
+    reply->error_quota = limit_rows[row_of_limit(kind)].quota;
+    reply->error_quota_value = value;
+    if (kind == VQ_LIMIT_DAY_REQUESTS || kind == VQ_LIMIT_DAY_TOKENS) {
+        reply->error_wait_ms = DAY_RETRY_MS;
+    }
+}
+
 void vq_refusal_of_rule(struct vq_reply *reply, const struct vq_fault_rule *rule,
                         int64_t since_start_ms, int64_t unix_ms)
 {
     const struct vq_fault_info *info = vq_fault_info(rule->fault);
     char message[256];
     (void)snprintf(message, sizeof(message), "Made on purpose by vibeq-offline: %s.", info->text);
+    if (rule->fault == VQ_FAULT_CONCURRENCY) {
+        (void)snprintf(message, sizeof(message),
+                       "Made on purpose by vibeq-offline: too many calls at a time, limit of "
+                       "%" PRIu64 " reached.",
+                       rule->bytes == 0 ? 1 : rule->bytes);
+    }
+    set_quota(reply, kind_of_fault(rule->fault), 0);
     vq_reply_error(reply, info->status, message, info->type, info->code);
     reply->fault = rule->fault;
     if (rule->fault == VQ_FAULT_BAD_GATEWAY) {
@@ -105,63 +163,124 @@ static void add_anthropic_limit(struct vq_reply *reply, const char *kind, uint64
     vq_reply_header(reply, name, "%s", date);
 }
 
+static void add_openai_limit(struct vq_reply *reply, const char *kind, uint64_t limit,
+                             uint64_t left, int64_t reset_ns)
+{
+    char name[40];
+    char reset[32];
+    write_reset(reset, sizeof(reset), reset_ns);
+    (void)snprintf(name, sizeof(name), "x-ratelimit-limit-%s", kind);
+    vq_reply_header(reply, name, "%" PRIu64, limit);
+    (void)snprintf(name, sizeof(name), "x-ratelimit-remaining-%s", kind);
+    vq_reply_header(reply, name, "%" PRIu64, left);
+    (void)snprintf(name, sizeof(name), "x-ratelimit-reset-%s", kind);
+    vq_reply_header(reply, name, "%s", reset);
+}
+
 void vq_refusal_add_limits(struct vq_reply *reply, const struct vq_limits *limits,
                            const struct vq_admission *admission)
 {
-    if (reply->dialect == VQ_DIALECT_GEMINI) {
-        return; /* it has no such headers */
+    static const struct {
+        enum vq_limit_kind kind;
+        const char *name;
+        bool is_anthropic_only;
+    } rows[] = {{VQ_LIMIT_REQUESTS, "requests", false},
+                {VQ_LIMIT_INPUT, "input-tokens", true},
+                {VQ_LIMIT_OUTPUT, "output-tokens", true},
+                {VQ_LIMIT_TOKENS, "tokens", false}};
+    bool is_anthropic = reply->dialect == VQ_DIALECT_ANTHROPIC;
+    if (!limits->headers || reply->dialect == VQ_DIALECT_GEMINI) {
+        return; /* the latter has no such headers */
     }
-    if (reply->dialect == VQ_DIALECT_ANTHROPIC) {
-        if (limits->requests > 0) {
-            add_anthropic_limit(reply, "requests", limits->requests, admission->requests_left,
-                                admission->reset_ns);
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        uint64_t limit = limits->per_minute[rows[i].kind];
+        uint64_t left = admission->left[rows[i].kind];
+        if (limit > 0 && is_anthropic) {
+            add_anthropic_limit(reply, rows[i].name, limit, left, admission->reset_ns);
+        } else if (limit > 0 && !rows[i].is_anthropic_only) {
+            add_openai_limit(reply, rows[i].name, limit, left, admission->reset_ns);
         }
-        if (limits->tokens > 0) {
-            add_anthropic_limit(reply, "tokens", limits->tokens, admission->tokens_left,
-                                admission->reset_ns);
-        }
-        return;
-    }
-    char reset[32];
-    write_reset(reset, sizeof(reset), admission->reset_ns);
-    if (limits->requests > 0) {
-        vq_reply_header(reply, "x-ratelimit-limit-requests", "%" PRIu64, limits->requests);
-        vq_reply_header(reply, "x-ratelimit-remaining-requests", "%" PRIu64,
-                        admission->requests_left);
-        vq_reply_header(reply, "x-ratelimit-reset-requests", "%s", reset);
-    }
-    if (limits->tokens > 0) {
-        vq_reply_header(reply, "x-ratelimit-limit-tokens", "%" PRIu64, limits->tokens);
-        vq_reply_header(reply, "x-ratelimit-remaining-tokens", "%" PRIu64, admission->tokens_left);
-        vq_reply_header(reply, "x-ratelimit-reset-tokens", "%s", reset);
     }
 }
 
-void vq_refusal_of_limit(struct vq_reply *reply, const struct vq_limits *limits,
-                         const struct vq_admission *admission)
+static uint64_t limit_of(const struct vq_limits *limits, enum vq_limit_kind kind)
 {
-    bool by_tokens = admission->refused_by == VQ_LIMIT_TOKENS;
-    reply->fault = by_tokens ? VQ_FAULT_TOKEN_LIMIT : VQ_FAULT_RATE_LIMIT;
-    const struct vq_fault_info *info = vq_fault_info(reply->fault);
-    const char *text = "Rate limit reached; wait as long as Retry-After says.";
-    if (admission->never) {
-        text = "Request too large: it has more tokens than a whole window allows.";
-    } else if (admission->refused_by == VQ_LIMIT_CONCURRENCY) {
-        text = "Too many calls at a time.";
+    switch ((int)kind) {
+    case VQ_LIMIT_DAY_REQUESTS: return limits->day_requests;
+    case VQ_LIMIT_DAY_TOKENS: return limits->day_tokens;
+    case VQ_LIMIT_CONCURRENCY: return limits->concurrency;
+    default: break;
     }
+    return kind < VQ_LIMIT_WINDOWED ? limits->per_minute[kind] : 0;
+}
+
+/* "Limit of N" is said of calls at a time only: clients read it. */
+static void write_text(char *to, size_t bytes, const struct vq_limits *limits,
+                       const struct vq_admission *admission, const char *model,
+                       const char *organisation)
+{
+    const char *what = limit_rows[row_of_limit(admission->refused_by)].what;
+    uint64_t limit = limit_of(limits, admission->refused_by);
+    switch ((int)admission->refused_by) {
+    case VQ_LIMIT_MONEY:
+        (void)snprintf(to, bytes, "The account of %s has no money left.", organisation);
+        return;
+    case VQ_LIMIT_RAMP:
+        (void)snprintf(to, bytes,
+                       "Slow down: the rate of calls of %s for %s rose too fast (%" PRIu64
+                       " in this window); raise it step by step.",
+                       organisation, model, admission->used);
+        return;
+    case VQ_LIMIT_CONCURRENCY:
+        (void)snprintf(to, bytes, "Too many calls of %s for %s at a time: limit of %" PRIu64 ".",
+                       organisation, model, limit);
+        return;
+    default: break;
+    }
+    (void)snprintf(to, bytes,
+                   "%s of %s for %s on %s: limit %" PRIu64 ", used %" PRIu64 " in this window, "
+                   "asked %" PRIu64 ".",
+                   admission->never ? "Request too large" : "Rate limit reached", organisation,
+                   model, what, limit, admission->used, admission->asked);
+}
+
+/* retry-after as each dialect says it; Gemini says it in the body. */
+static void add_hint(struct vq_reply *reply, int64_t hint_ns)
+{
+    if (reply->dialect == VQ_DIALECT_GEMINI) {
+        return;
+    }
+    if (reply->dialect != VQ_DIALECT_ANTHROPIC) {
+        vq_reply_header(reply, "retry-after-ms", "%" PRId64,
+                        (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS);
+    }
+    vq_reply_header(reply, reply->dialect == VQ_DIALECT_ANTHROPIC ? "retry-after" : "Retry-After",
+                    "%" PRId64, (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
+}
+
+void vq_refusal_of_limit(struct vq_reply *reply, const struct vq_limits *limits,
+                         const struct vq_admission *admission, const char *model,
+                         const char *organisation)
+{
+    char text[384];
+    reply->fault = limit_rows[row_of_limit(admission->refused_by)].fault;
+    const struct vq_fault_info *info = vq_fault_info(reply->fault);
+    write_text(text, sizeof(text), limits, admission, model, organisation);
     int64_t hint_ns = admission->wait_ns / 100 * limits->hint_percent;
     bool says = limits->hint_percent >= 0 && hint_ns > 0;
     if (says) {
         reply->error_wait_ms = (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS;
     }
+    set_quota(reply, admission->refused_by, limit_of(limits, admission->refused_by));
+    if (limits->hint_percent < 0) {
+        reply->error_wait_ms = -1;
+    }
     vq_reply_error(reply, info->status, text, info->type, info->code);
-    if (says && reply->dialect == VQ_DIALECT_ANTHROPIC) {
-        vq_reply_header(reply, "retry-after", "%" PRId64,
-                        (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
-    } else if (says && reply->dialect != VQ_DIALECT_GEMINI) {
-        vq_reply_header(reply, "retry-after-ms", "%" PRId64,
-                        (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS);
-        vq_reply_header(reply, "Retry-After", "%" PRId64,
-                        (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
+    reply->delay_ns = 0;
+    reply->verdict = NULL;
+    reply->prompt_tokens = 0;
+    reply->completion_tokens = 0;
+    if (says) {
+        add_hint(reply, hint_ns);
     }
 }

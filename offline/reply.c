@@ -7,8 +7,11 @@
 
 void vq_reply_init(struct vq_reply *reply)
 {
-    *reply = (struct vq_reply){
-        .error_wait_ms = -1, .status = 200, .content_type = "application/json", .outcome = "ok"};
+    *reply = (struct vq_reply){.error_wait_ms = -1,
+                               .error_quota = VQ_DIALECT_QUOTA_REQUESTS,
+                               .status = 200,
+                               .content_type = "application/json",
+                               .outcome = "ok"};
     vq_buf_init(&reply->body, VQ_REPLY_BYTES_MAX);
 }
 
@@ -38,8 +41,13 @@ void vq_reply_error(struct vq_reply *reply, unsigned status, const char *message
     reply->paid = false;
     vq_buf_clear(&reply->body);
     if (reply->dialect == VQ_DIALECT_ANTHROPIC || reply->dialect == VQ_DIALECT_GEMINI) {
-        reply->status = vq_dialect_write_error(&reply->body, reply->dialect, status, message, code,
-                                               reply->error_wait_ms);
+        struct vq_dialect_error error = {.status = status,
+                                         .message = message,
+                                         .code = code,
+                                         .wait_ms = reply->error_wait_ms,
+                                         .quota = reply->error_quota,
+                                         .quota_value = reply->error_quota_value};
+        reply->status = vq_dialect_write_error(&reply->body, reply->dialect, &error);
     } else {
         vq_chat_write_error(&reply->body, message, type, code);
     }

@@ -4,9 +4,10 @@
 
 #include "common/base/buf.h"
 #include "offline/chat.h"
+#include "offline/faults/limiter.h"
 #include "offline/faults/rules.h"
 
-#define VQ_REPLY_HEADERS_MAX 12
+#define VQ_REPLY_HEADERS_MAX 20
 #define VQ_REPLY_BYTES_MAX   (64u << 20)
 
 struct vq_reply_header {
@@ -15,9 +16,11 @@ struct vq_reply_header {
 };
 
 struct vq_reply {
-    enum vq_dialect dialect; /* of errors */
-    int64_t error_wait_ms;   /* for errors that say in the body how long to wait; -1 */
-    uint64_t n;              /* number of the request in the log; 0: not a call, not logged */
+    enum vq_dialect dialect;    /* of errors */
+    int64_t error_wait_ms;      /* for errors that say in the body how long to wait; -1 */
+    const char *error_quota;    /* the quota that a 429 of Gemini names; NULL: none */
+    uint64_t error_quota_value; /* 0: not told */
+    uint64_t n;                 /* number of the request in the log; 0: not a call, not logged */
     unsigned status;
     const char *content_type; /* static text */
     struct vq_buf body;       /* owned */
@@ -35,8 +38,9 @@ struct vq_reply {
     uint64_t prompt_tokens;
     uint64_t completion_tokens;
 
-    bool holds_pool; /* of the limiter; given back when the request is over */
-    uint64_t pool;
+    struct vq_limiter *limiter; /* of `hold` */
+    struct vq_limit_hold hold;  /* given back when the request is answered */
+    uint64_t counted_out;       /* output tokens that the limits were charged with, in the end */
 };
 
 void vq_reply_init(struct vq_reply *reply);

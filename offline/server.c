@@ -298,7 +298,8 @@ static void complete_request(void *cls, struct MHD_Connection *connection, void 
         if (why == NULL && !sent) {
             why = server->is_stopping ? "stopped" : "client";
         }
-        enum vq_status status = vq_service_over(server->service, &x->reply, why, server->err);
+        enum vq_status status =
+            vq_service_over(server->service, &x->reply, why, vq_clock_mono_ns(), server->err);
         if (status != VQ_OK) {
             fail(server, status);
         }

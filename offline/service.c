@@ -17,7 +17,9 @@
 #define KEYS_CACHED 64u
 #define FRONTS_KEPT                                                                                \
     4096u /* prompts up to a cache breakpoint; a newer one may take an older one's place */
-#define MODEL_OWNER "vibeq-offline"
+#define MODEL_OWNER        "vibeq-offline"
+#define OUTPUT_ASSUMED     4096u /* tokens that a call without max_tokens may be answered with */
+#define ORGANISATION_BYTES (VQ_POOL_LABEL_BYTES + 4)
 
 struct cached_key {
     struct vq_hash header; /* of the key, which is not kept */
@@ -29,7 +31,6 @@ struct vq_service {
     struct vq_service_config config;
     struct vq_answerer answerer;
     struct vq_oracle *oracle;
-    struct vq_limiter *limiter; /* NULL: no limits */
     struct vq_tries tries;
     struct vq_call_log log;
     struct cached_key keys[KEYS_CACHED];
@@ -50,6 +51,10 @@ struct passage {
     struct vq_chat_request chat;
     bool is_parsed;
     const struct vq_fault_rule *rule; /* NULL: no fault */
+    struct vq_pool *pool;
+    char label[VQ_POOL_LABEL_BYTES];
+    char organisation[ORGANISATION_BYTES];
+    struct vq_admission admission; /* all zeros where it was not asked for */
 };
 
 enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t now_ns,
@@ -61,6 +66,7 @@ enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t 
     }
     service->config = *take_config;
     take_config->rules = (struct vq_fault_rules){0};
+    take_config->pools = (struct vq_pools){.n = 0};
     service->config.rules.seed = service->config.seed;
     service->start_ns = now_ns;
     service->log.fd = -1;
@@ -72,9 +78,6 @@ enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t 
         status = vq_oracle_load(service->config.oracle_path, service->config.seed, &service->oracle,
                                 err);
         service->answerer.oracle = service->oracle;
-    }
-    if (status == VQ_OK && vq_limits_any(&service->config.limits)) {
-        status = vq_limiter_create(&service->config.limits, &service->limiter);
     }
     if (status == VQ_OK) {
         status = vq_call_log_open(service->config.log_path, &service->log, err);
@@ -95,7 +98,7 @@ void vq_service_destroy(struct vq_service **service)
     struct vq_service *s = *service;
     vq_call_log_close(&s->log);
     vq_tries_free(&s->tries);
-    vq_limiter_destroy(&s->limiter);
+    vq_pools_free(&s->config.pools);
     vq_oracle_destroy(&s->oracle);
     vq_lexical_destroy(&s->answerer.lexical);
     vq_fault_rules_free(&s->config.rules);
@@ -197,14 +200,33 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_json_u64(line, p->call->body.bytes);
     vq_json_key(line, "prompt_tokens");
     vq_json_u64(line, p->is_parsed ? p->chat.prompt_tokens : 0);
+    text_field(line, "dialect", vq_dialect_name(p->route.dialect));
+    text_field(line, "pool", p->label);
+    text_field(line, "refused_by",
+               p->admission.refused_by == VQ_LIMIT_NONE ? NULL
+                                                        : vq_limit_name(p->admission.refused_by));
+    vq_json_key(line, "asked_in");
+    vq_json_u64(line, p->admission.asked_in);
+    vq_json_key(line, "asked_out");
+    vq_json_u64(line, p->admission.asked_out);
     vq_json_key(line, "mono_ns");
     vq_json_i64(line, p->now_ns);
     vq_call_log_end(&service->log);
 }
 
-enum vq_status vq_service_answered(struct vq_service *service, const struct vq_reply *reply,
+/* Gives the reply's share of a pool back; what it was charged with in the end stays in the reply. */
+static void end_hold(struct vq_reply *reply)
+{
+    if (reply->hold.is_held) {
+        reply->counted_out = reply->hold.settled_out;
+        vq_limiter_done(reply->limiter, &reply->hold);
+    }
+}
+
+enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *reply,
                                    int64_t taken_ns, int64_t now_ns, struct vq_error *err)
 {
+    end_hold(reply);
     if (reply->n == 0) {
         return VQ_OK;
     }
@@ -221,6 +243,8 @@ enum vq_status vq_service_answered(struct vq_service *service, const struct vq_r
     vq_json_u64(line, reply->prompt_tokens);
     vq_json_key(line, "completion_tokens");
     vq_json_u64(line, reply->completion_tokens);
+    vq_json_key(line, "counted_out");
+    vq_json_u64(line, reply->counted_out);
     vq_json_key(line, "mono_ns");
     vq_json_i64(line, now_ns);
     vq_json_key(line, "took_us");
@@ -229,53 +253,73 @@ enum vq_status vq_service_answered(struct vq_service *service, const struct vq_r
     return vq_call_log_flush(&service->log, err);
 }
 
-enum vq_status vq_service_over(struct vq_service *service, const struct vq_reply *reply,
-                               const char *why, struct vq_error *err)
+enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *reply, const char *why,
+                               int64_t now_ns, struct vq_error *err)
 {
-    if (reply->holds_pool) {
-        vq_limiter_done(service->limiter, reply->pool);
-    }
+    end_hold(reply);
     if (reply->n == 0 || why == NULL) {
         return VQ_OK;
     }
     struct vq_json *line = vq_call_log_begin(&service->log, "lost", reply->n);
     text_field(line, "why", why);
+    vq_json_key(line, "mono_ns");
+    vq_json_i64(line, now_ns);
     vq_call_log_end(&service->log);
     return vq_call_log_flush(&service->log, err);
 }
 
-static uint64_t pool_of(const struct vq_limits *limits, const struct passage *p)
+/* Whose limits the call meets, and what the account is called. */
+static void find_pool(struct vq_service *service, struct passage *p, struct vq_reply *reply)
 {
-    struct vq_hasher h;
-    struct vq_hash hash;
-    vq_hasher_init(&h, "offline-pool");
-    vq_hasher_field(&h, vq_span_str(limits->per_key ? p->key : ""));
-    vq_hasher_field(&h, vq_span_str(limits->per_model ? p->model : ""));
-    vq_hasher_final(&h, &hash);
-    return vq_hash_u64(&hash);
+    p->pool = vq_pools_find(&service->config.pools, p->key, p->model);
+    vq_pool_label(p->pool, p->key, p->model, p->label);
+    const char *owner = vq_pool_is_named(p->pool) ? p->pool->name : p->key;
+    if (owner[0] != '\0') {
+        (void)snprintf(p->organisation, sizeof(p->organisation), "org-%s", owner);
+        bool is_anthropic = p->route.dialect == VQ_DIALECT_ANTHROPIC;
+        if (p->route.dialect != VQ_DIALECT_GEMINI) {
+            vq_reply_header(reply,
+                            is_anthropic ? "anthropic-organization-id" : "openai-organization",
+                            "%s", p->organisation);
+        }
+    }
 }
 
-/* False when the limit refused the call and the reply says so. */
-static enum vq_status ask_limiter(struct vq_service *service, const struct passage *p,
-                                  struct vq_reply *reply, bool *ret_admitted)
+/* What the limits are asked for: the reply is made already, so that its tokens are known. */
+static struct vq_limit_call limit_call_of(const struct passage *p, const struct vq_reply *reply)
+{
+    struct vq_hash account;
+    vq_hash_of("offline-account", vq_span_str(p->label), &account);
+    uint64_t cached = p->is_parsed && p->chat.is_cached ? p->chat.cacheable_tokens : 0;
+    uint64_t most = p->is_parsed && p->chat.tokens_max > 0 ? p->chat.tokens_max : OUTPUT_ASSUMED;
+    bool is_chat = p->route.kind == VQ_ROUTE_CHAT;
+    return (struct vq_limit_call){.account = vq_hash_u64(&account),
+                                  .now_ns = p->now_ns,
+                                  .unix_ms = vq_clock_unix_ms(),
+                                  .pacific = p->route.dialect == VQ_DIALECT_GEMINI,
+                                  .input = reply->prompt_tokens - cached,
+                                  .cached = cached,
+                                  .output = reply->completion_tokens,
+                                  .output_max = is_chat ? most : 0};
+}
+
+/* False when a limit refused the call, which is what the reply then says. */
+static enum vq_status ask_limiter(struct passage *p, struct vq_reply *reply, bool *ret_admitted)
 {
     *ret_admitted = true;
-    if (service->limiter == NULL) {
+    if (p->pool->limiter == NULL) {
         return VQ_OK;
     }
-    const struct vq_limits *limits = &service->config.limits;
-    struct vq_admission admission;
-    uint64_t pool = pool_of(limits, p);
-    VQ_TRY(vq_limiter_ask(service->limiter, pool, p->chat.prompt_tokens + p->chat.tokens_max,
-                          p->now_ns, &admission));
-    *ret_admitted = admission.refused_by == VQ_LIMIT_NONE;
-    if (*ret_admitted) {
-        reply->holds_pool = true;
-        reply->pool = pool;
-    } else {
-        vq_refusal_of_limit(reply, limits, &admission);
+    const struct vq_limits *limits = &p->pool->limits;
+    struct vq_limit_call call = limit_call_of(p, reply);
+    VQ_TRY(vq_limiter_ask(p->pool->limiter, &call, &p->admission));
+    *ret_admitted = p->admission.refused_by == VQ_LIMIT_NONE;
+    reply->limiter = p->pool->limiter;
+    reply->hold = p->admission.hold;
+    if (!*ret_admitted) {
+        vq_refusal_of_limit(reply, limits, &p->admission, p->model, p->organisation);
     }
-    vq_refusal_add_limits(reply, limits, &admission);
+    vq_refusal_add_limits(reply, limits, &p->admission);
     return VQ_OK;
 }
 
@@ -302,6 +346,7 @@ static bool meets_error(struct vq_service *service, struct passage *p, struct vq
 {
     int64_t since_start_ms = (p->now_ns - service->start_ns) / VQ_NS_PER_MS;
     struct vq_fault_query query = {.model = p->model,
+                                   .pool = p->pool->name,
                                    .key_hex = p->key,
                                    .body = p->call->body,
                                    .hash = &p->hash,
@@ -332,13 +377,9 @@ static void spoil(const struct vq_service *service, const struct passage *p, str
 }
 
 /* A prompt cache that forgets only what is pushed out: like a provider's with nobody else on it. */
-static void look_up_front(struct vq_service *service, struct vq_chat_request *chat)
+static uint64_t *front_of(struct vq_service *service, const struct vq_chat_request *chat)
 {
-    if (chat->cacheable_tokens > 0) {
-        uint64_t *slot = &service->fronts[chat->cacheable % FRONTS_KEPT];
-        chat->is_cached = *slot == chat->cacheable;
-        *slot = chat->cacheable;
-    }
+    return &service->fronts[chat->cacheable % FRONTS_KEPT];
 }
 
 static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
@@ -354,14 +395,22 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
                                         .n = reply->n,
                                         .created_s = vq_clock_unix_ms() / 1000};
     struct vq_error why = {0};
-    look_up_front(service, &p->chat);
+    bool has_front = p->chat.cacheable_tokens > 0;
+    p->chat.is_cached = has_front && *front_of(service, &p->chat) == p->chat.cacheable;
     enum vq_status status = vq_answer_make(&service->answerer, &p->chat, &context, reply, &why);
     if (status == VQ_NOT_FOUND) {
         vq_reply_error(reply, 400, why.text, "invalid_request_error", "oracle_no_truth");
         return VQ_OK;
     }
     VQ_TRY(status);
-    spoil(service, p, reply);
+    bool admitted = false;
+    VQ_TRY(ask_limiter(p, reply, &admitted));
+    if (admitted) {
+        spoil(service, p, reply);
+    }
+    if (admitted && has_front) {
+        *front_of(service, &p->chat) = p->chat.cacheable;
+    }
     return VQ_OK;
 }
 
@@ -379,9 +428,7 @@ static enum vq_status after_parsing(struct vq_service *service, struct passage *
         vq_reply_error(reply, 404, message, "invalid_request_error", "model_not_found");
         return VQ_OK;
     }
-    bool admitted = false;
-    VQ_TRY(ask_limiter(service, p, reply, &admitted));
-    return admitted ? answer_chat(service, p, kind, reply) : VQ_OK;
+    return answer_chat(service, p, kind, reply);
 }
 
 static void refuse_key(struct vq_reply *reply)
@@ -400,7 +447,7 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
     if (p->is_parsed) {
         memcpy(p->model, p->chat.model, sizeof(p->model));
     }
-    log_request(service, p, reply);
+    find_pool(service, p, reply);
     if (!may_enter(service, p->key)) {
         refuse_key(reply);
         return VQ_OK;
@@ -436,9 +483,14 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
     } else {
         status = vq_embed_answer(p->call->body, knows_model, service, reply, p->model);
     }
-    log_request(service, p, reply);
+    find_pool(service, p, reply);
     if (status != VQ_OK || reply->status != 200 || meets_error(service, p, reply)) {
         return status;
+    }
+    bool admitted = false;
+    VQ_TRY(ask_limiter(p, reply, &admitted));
+    if (!admitted) {
+        return VQ_OK;
     }
     if (p->rule != NULL && vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_TEXT) {
         p->rule = NULL;
@@ -498,6 +550,9 @@ static enum vq_status take_post(struct vq_service *service, const struct vq_call
                     "req-%" PRIu64, reply->n);
     enum vq_status status = route->kind == VQ_ROUTE_CHAT ? take_chat(service, &p, reply)
                                                          : take_embeddings(service, &p, reply);
+    if (status == VQ_OK) {
+        log_request(service, &p, reply);
+    }
     if (p.is_parsed) {
         vq_chat_request_free(&p.chat);
     }

@@ -7,10 +7,9 @@
 #include "offline/answer.h"
 #include "offline/call_log.h"
 #include "offline/faults/latency.h"
-#include "offline/faults/limiter.h"
+#include "offline/faults/pools.h"
 #include "offline/tries.h"
 
-#define VQ_FINGERPRINT_HEX    VQ_HEX_BYTES(VQ_FINGERPRINT_BYTES)
 #define VQ_SERVICE_MODELS_MAX 64
 #define VQ_SERVICE_KEYS_MAX   64
 
@@ -26,7 +25,7 @@ struct vq_service_config {
     const char *oracle_path;
     const char *faults_path;
     struct vq_fault_rules rules; /* from single options; the service takes them over */
-    struct vq_limits limits;
+    struct vq_pools pools;       /* likewise */
     struct vq_model_latency latencies[VQ_SERVICE_MODELS_MAX];
     size_t latencies_n;
     const char *models[VQ_SERVICE_MODELS_MAX]; /* further names that answer as offline-a does */
@@ -62,15 +61,15 @@ enum vq_status vq_service_take(struct vq_service *service, const struct vq_call 
                                int64_t now_ns, struct vq_reply *ret_reply,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Just before the first byte of the reply is sent: writes the answer's line, `taken_ns` being when
- * the request came. */
-enum vq_status vq_service_answered(struct vq_service *service, const struct vq_reply *reply,
+/* Just before the first byte of the reply is sent: ends the call for its pool's limits and writes the
+ * answer's line, `taken_ns` being when the request came. */
+enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *reply,
                                    int64_t taken_ns, int64_t now_ns,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The request is over. `why` is NULL when all its bytes went out, else says what kept them
  * ("client", "fault", "stopped") and is logged as a line of its own. */
-enum vq_status vq_service_over(struct vq_service *service, const struct vq_reply *reply,
-                               const char *why, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *reply, const char *why,
+                               int64_t now_ns, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -234,6 +234,10 @@ struct vq_conf_report {
     uint32_t examples; /* for each vibe and direction */
 };
 
+struct vq_conf_alarm {
+    uint32_t idle_s; /* 600; 0: off */
+};
+
 struct vq_conf_offline { /* the built-in server, when a judge needs it */
     uint64_t seed;
     char *oracle; /* NULL, or its truth file */
@@ -264,6 +268,7 @@ struct vq_config {
     struct vq_conf_gates gates;
     struct vq_conf_regression regression;
     struct vq_conf_report report;
+    struct vq_conf_alarm alarm;
     struct vq_conf_offline offline;
     char *prompts_dir; /* NULL: the built-in templates */
     char *redis_url; /* NULL: a private server; redis://[:password@]host:port[/db] or unix://path */

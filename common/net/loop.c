@@ -440,58 +440,6 @@ void vq_loop_again(struct vq_loop *loop)
     loop->again = true;
 }
 
-/* ---- signals ---- */
-
-struct vq_signal {
-    uv_signal_t uv;
-    void (*caught)(void *ctx, int signum);
-    void *ctx;
-};
-
-static void free_handle(uv_handle_t *handle)
-{
-    vq_free(handle->data);
-}
-
-static void on_signal(uv_signal_t *handle, int signum)
-{
-    struct vq_signal *self = handle->data;
-    self->caught(self->ctx, signum);
-}
-
-enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
-                                void (*caught)(void *ctx, int signum), void *ctx,
-                                struct vq_signal **ret_signal)
-{
-    struct vq_signal *self = vq_alloc(1, sizeof(*self));
-    if (self == NULL) {
-        return VQ_NOMEM;
-    }
-    self->caught = caught;
-    self->ctx = ctx;
-    int code = uv_signal_init(&loop->uv, &self->uv);
-    if (code != 0) {
-        vq_free(self);
-        return VQ_IO;
-    }
-    self->uv.data = self;
-    code = uv_signal_start(&self->uv, on_signal, signum);
-    if (code != 0) {
-        uv_close((uv_handle_t *)&self->uv, free_handle);
-        return VQ_INVALID;
-    }
-    *ret_signal = self;
-    return VQ_OK;
-}
-
-void vq_signal_destroy(struct vq_signal **self)
-{
-    if (*self != NULL) {
-        uv_close((uv_handle_t *)&(*self)->uv, free_handle);
-        *self = NULL;
-    }
-}
-
 /* ---- the thread pool ---- */
 
 struct work {

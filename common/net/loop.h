@@ -60,14 +60,6 @@ struct vq_deferred {
 void vq_loop_defer(struct vq_loop *loop, struct vq_deferred *deferred);
 void vq_deferred_cancel(struct vq_loop *loop, struct vq_deferred *deferred);
 
-/* ---- signals ---- */
-
-struct vq_signal;
-enum vq_status vq_signal_create(struct vq_loop *loop, int signum,
-                                void (*caught)(void *ctx, int signum), void *ctx,
-                                struct vq_signal **ret_signal) VQ_WARN_UNUSED;
-void vq_signal_destroy(struct vq_signal **signal);
-
 /* ---- the thread pool ---- */
 
 /* `work` runs in a thread of the pool, then `done` on the loop: each exactly once. What ctx

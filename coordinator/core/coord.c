@@ -296,8 +296,8 @@ static bool lists_to_come(const struct vq_coord *c)
 
 bool vq_coord_may_lease(const struct vq_coord *c)
 {
-    return !c->done && !c->stopping && !c->paused && c->now_ns >= c->wait_until_ns &&
-           !vq_coord_gather_busy(c) && !lists_to_come(c);
+    return !c->done && !c->stopping && !c->paused && !c->held_by_hand &&
+           c->now_ns >= c->wait_until_ns && !vq_coord_gather_busy(c) && !lists_to_come(c);
 }
 
 static enum vq_status say_end(struct vq_coord *c, enum vq_bye_code code, const char *text)
@@ -452,6 +452,19 @@ enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused, int64_t n
     vq_coord_enter(c, now_ns);
     c->paused = paused;
     return VQ_OK;
+}
+
+enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    if (c->done || c->held_by_hand == held) {
+        c->held_by_hand = held;
+        return VQ_OK;
+    }
+    c->held_by_hand = held;
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "goes on by hand");
+    vq_authority_hold(c->params.authority, held, c->now_ns);
+    return vq_coord_grants_say(c);
 }
 
 enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64_t now_ns)

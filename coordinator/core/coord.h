@@ -56,7 +56,8 @@ struct vq_coord_params {
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
     uint64_t
-        scout_seed; /* in which order samples are looked up; runs that differ in it do not walk in step. 0: as they are */
+        scout_no; /* in which order samples are looked up: the number of this start among those on the store, from 1 on;
+                     neighbours walk against each other. 0: as they are */
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
     uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
     size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */
@@ -136,6 +137,10 @@ enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns,
                               int64_t now_ns) VQ_WARN_UNUSED;
 /* Stop now: what was received is still committed, then STOPPED{STOP}. */
 enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
+
+/* By hand: while `held` nothing is leased, and every worker's slices are none: it gives back what it has not sent and starts no
+ * call; calls in flight end as always. `false`: on at once. A stage that takes over from this one begins as this one was. */
+enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns) VQ_WARN_UNUSED;
 
 int64_t vq_coord_wake_ns(const struct vq_coord *c); /* when it wants a tick, at the latest */
 
@@ -246,6 +251,7 @@ enum vq_coord_stage {
     VQ_COORD_WAITING, /* rule 4: nothing is leased before one term has passed */
     VQ_COORD_RUNNING,
     VQ_COORD_PAUSED, /* the store is not to be reached */
+    VQ_COORD_HELD,   /* vq_coord_hold */
     VQ_COORD_DRAINING,
     VQ_COORD_DONE, /* FINISHED or STOPPED was said */
 };

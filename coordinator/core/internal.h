@@ -248,7 +248,7 @@ struct vq_coord {
     uint32_t lookups; /* out */
     uint64_t scouted;
     uint32_t scout_first,
-        scout_step; /* samples are scouted from the first one on, so many further each time */
+        scout_step; /* samples are scouted from the first one on, so many further each time, around and around */
 
     struct vq_coord_table shards, calls, peers, workers, uses;
     size_t leases;
@@ -289,7 +289,8 @@ struct vq_coord {
         unheard_until_ns; /* of sessions that were handed over, what they hold is heard first (hand_over) */
     int64_t
         later_until_ns; /* a worker listed calls of a later stage: that one waits so long (hand_over) */
-    bool stopping;      /* drain or stop */
+    bool held_by_hand; /* vq_coord_hold: slices of none, no lease */
+    bool stopping;     /* drain or stop */
     bool stop_now;
     bool stop_dirty; /* calls were out at the end */
     enum vq_coord_stop stop_kind;

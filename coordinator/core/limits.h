@@ -15,7 +15,7 @@
 #define VQ_COORD_LOOKUPS_MAX  64u        /* look-ups that are out at a time */
 #define VQ_COORD_ACTIONS_MAX  (1u << 22)
 #define VQ_COORD_LOOKED_NS_MAX                                                                     \
-    INT64_C(1000000000) /* what a look-up said that long ago is asked again before it is leased */
+    INT64_C(250000000) /* what a look-up said that long ago is asked again before it is leased */
 #define VQ_COORD_ACK_CALLS_MAX 4096u /* call ids in one ACK */
 
 #define VQ_COORD_BATCH_RESULTS_DEFAULT                                                             \

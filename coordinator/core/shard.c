@@ -1,13 +1,20 @@
 /* Shards in memory and the scout. A shard gets a struct when it is looked up or when a call of it becomes known, and loses it
- * when it is settled and no call of it is left. The scout walks each judge's shards in the run's own order, a sample's judges
+ * when it is settled and no call of it is left. The scout walks each judge's shards in an order of the run, a sample's judges
  * near each other, and keeps a bounded number ready; shards that came back from a lease or were ready for long are looked up
  * again first, because the store may know more by now.
  *
+ * Two runs on one store must not ask the same things at the same time: what one has leased the other cannot see. So all runs
+ * go around the same circle of samples, and starts that follow each other in the store go around it against each other: they
+ * meet at most twice, whatever their speeds. Those of one direction begin far apart, by the golden ratio. So do the
+ * neighbours on the circle in the data: a run that ends early has seen all parts of it alike.
+ *
  * Invariants: shard.open counts its tasks without an outcome; a shard is in its lane's `again` or `ready` list exactly in that
- * state; a look-up that something overtook (dirty) is asked again, so that nothing is leased on old knowledge.
+ * state; `ready` is in the order of the scout; a look-up that something overtook (dirty) is asked again, so that nothing is leased on old knowledge.
  * Not its job: who gets a shard. */
 #include "common/base/alloc.h"
 #include "coordinator/core/internal.h"
+
+#define GOLDEN UINT64_C(2654435769) /* 2^32 over the golden ratio */
 
 struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no)
 {
@@ -152,12 +159,21 @@ static uint32_t divisor(uint32_t a, uint32_t b)
 void vq_coord_scout_init(struct vq_coord *c)
 {
     uint32_t samples = c->params.grid.samples;
-    uint64_t seed = c->params.scout_seed;
-    c->scout_first = seed == 0 ? 0 : (uint32_t)(vq_coord_mix(seed) % samples);
-    c->scout_step = seed == 0 ? 1 : (uint32_t)(vq_coord_mix(seed + 1) % samples);
-    while (divisor(c->scout_step, samples) != 1) { /* with no factor in common each comes once */
-        c->scout_step++;
+    uint64_t no = c->params.scout_no;
+    c->scout_first = 0;
+    c->scout_step = 1;
+    if (no == 0) {
+        return;
     }
+    uint32_t step = (uint32_t)(samples * GOLDEN >> 32);
+    while (divisor(step, samples) != 1) { /* with no factor in common each comes once */
+        step++;
+    }
+    uint64_t at = (uint64_t)(uint32_t)((no - 1) / 2 * GOLDEN) * samples >> 32;
+    bool back = no % 2 != 0;
+    at = back ? at + samples - 1 : at;
+    c->scout_first = (uint32_t)(at % samples * step % samples);
+    c->scout_step = back ? samples - step % samples : step;
 }
 
 enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room,
@@ -172,6 +188,11 @@ enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *s
     *ret_wait =
         c->lookups >= VQ_COORD_LOOKUPS_MAX || (uint64_t)lane->lookups * c->shard_tasks >= room;
     return *ret_wait ? VQ_OK : look_up(c, shard);
+}
+
+static struct vq_coord_shard *shard_in(struct vq_coord_link *queue)
+{
+    return VQ_COORD_OF(queue, struct vq_coord_shard, queue);
 }
 
 /* The cursor's next shard goes to look-up, unless it is settled already. */
@@ -259,6 +280,20 @@ static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard
     return shard->priors.status;
 }
 
+/* In the scout's order. New ones belong last; those that were looked up again, near the front. */
+static void make_ready(struct vq_coord_lane *lane, struct vq_coord_shard *shard)
+{
+    struct vq_coord_link *before = &lane->ready;
+    if (!vq_coord_list_empty(before) && shard->turn < shard_in(before->prev)->turn) {
+        do {
+            before = before->next;
+        } while (shard_in(before)->turn < shard->turn);
+    }
+    shard->state = SHARD_READY;
+    lane->ready_count++;
+    vq_coord_push(before, &shard->queue);
+}
+
 enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no, const struct vq_known *known)
 {
     struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
@@ -280,16 +315,7 @@ enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no, const struc
         shard->state = SHARD_PARKED;
         return VQ_OK;
     }
-    bool returned =
-        lane->ready_count > 0 &&
-        shard->turn < VQ_COORD_OF(vq_coord_first(&lane->ready), struct vq_coord_shard, queue)->turn;
-    shard->state = SHARD_READY;
     shard->looked_ns = c->now_ns;
-    lane->ready_count++;
-    if (returned) { /* shards in order: one that came back goes before those behind it */
-        vq_coord_push_front(&lane->ready, &shard->queue);
-    } else {
-        vq_coord_push(&lane->ready, &shard->queue);
-    }
+    make_ready(lane, shard);
     return VQ_OK;
 }

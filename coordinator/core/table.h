@@ -36,7 +36,7 @@ static inline void vq_coord_unlink(struct vq_coord_link *link)
     }
 }
 
-/* Takes it out of wherever it is and puts it last (first). */
+/* Takes it out of wherever it is and puts it last; or, with a link of a list, before that one. */
 static inline void vq_coord_push(struct vq_coord_link *head, struct vq_coord_link *link)
 {
     vq_coord_unlink(link);
@@ -44,11 +44,6 @@ static inline void vq_coord_push(struct vq_coord_link *head, struct vq_coord_lin
     link->next = head;
     head->prev->next = link;
     head->prev = link;
-}
-
-static inline void vq_coord_push_front(struct vq_coord_link *head, struct vq_coord_link *link)
-{
-    vq_coord_push(head->next, link);
 }
 
 /* NULL when empty. */

@@ -100,6 +100,9 @@ static enum vq_coord_stage stage_of(const struct vq_coord *c, int64_t now_ns)
     if (c->paused) {
         return VQ_COORD_PAUSED;
     }
+    if (c->held_by_hand) {
+        return VQ_COORD_HELD;
+    }
     return now_ns < c->wait_until_ns ? VQ_COORD_WAITING : VQ_COORD_RUNNING;
 }
 

@@ -58,6 +58,7 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     int64_t until_ns =
         from->wait_until_ns > from->later_until_ns ? from->wait_until_ns : from->later_until_ns;
     to->wait_until_ns = until_ns > to->wait_until_ns ? until_ns : to->wait_until_ns;
+    to->held_by_hand = from->held_by_hand;
     /* the term that was waited may have passed while their HELLOs lay here */
     to->unheard_until_ns = now_ns + to->params.heartbeat_ns;
     enum vq_status status = vq_coord_left_hand_over(from, to);

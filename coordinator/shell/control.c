@@ -1,10 +1,11 @@
 /* How others look in: endpoint.json with an address and a token, /status and /metrics on the loopback, and status.json every few
- * seconds for when this process is gone. Read only. */
+ * seconds for when this process is gone; and how a person tells the run something: POST /ctl (ctl.c). */
 #include "coordinator/shell/parts.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/text/log.h"
+#include "coordinator/shell/ctl.h"
 #include "coordinator/web/status.h"
 
 #include <stdio.h>
@@ -23,12 +24,15 @@ static const char *state_name(const struct vq_run *run)
     if (run->coord == NULL) {
         return "starting";
     }
+    if (run->alarm.raised) {
+        return "stalled";
+    }
     struct vq_coord_status status;
     vq_coord_status_fill(run->coord, vq_run_now(), &status);
     return vq_status_stage_name(status.stage);
 }
 
-static const char *note(const struct vq_run *run)
+static const char *note(struct vq_run *run)
 {
     if (run->stopped) {
         return run->stop_text;
@@ -36,7 +40,20 @@ static const char *note(const struct vq_run *run)
     if (run->fatal != VQ_OK) {
         return run->err.text;
     }
-    return run->redis.phase == VQ_PHASE_UP ? "" : run->redis.why;
+    if (run->redis.phase != VQ_PHASE_UP) {
+        return run->redis.why;
+    }
+    char since[VQ_RUN_WHEN_BYTES];
+    run->note[0] = '\0';
+    if (run->held) {
+        vq_watch_when(run->held_since_unix_ms, since);
+        (void)snprintf(run->note, sizeof(run->note), "paused by hand since %s; vibeq ctl %s resume",
+                       since, vq_run_dir_name(run->dir));
+    } else if (run->alarm.raised) {
+        vq_watch_when(vq_watch_since_unix_ms(run), since);
+        (void)snprintf(run->note, sizeof(run->note), "nothing was answered since %s", since);
+    }
+    return run->note;
 }
 
 static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
@@ -47,6 +64,9 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                     .uid_hex = uid,
                                     .state = state_name(run),
                                     .note = note(run),
+                                    .held_since_unix_ms = run->held ? run->held_since_unix_ms : 0,
+                                    .alarm_since_unix_ms = vq_watch_since_unix_ms(run),
+                                    .alarm_idle_s = run->job->config->alarm.idle_s,
                                     .started_unix_ms = run->started_unix_ms,
                                     .now_unix_ms = vq_clock_unix_ms(),
                                     .now_ns = vq_run_now(),
@@ -85,8 +105,16 @@ static void on_metrics(void *ctx, const struct vq_httpd_request *request,
     vq_status_metrics(&f, response->body);
 }
 
+static void on_ctl(void *ctx, const struct vq_httpd_request *request,
+                   struct vq_httpd_response *response)
+{
+    response->content_type = "application/json";
+    response->status = vq_ctl_serve(ctx, request->body, response->body);
+}
+
 static const struct vq_httpd_route routes[] = {
     {.method = VQ_HTTPD_GET, .path = "/status", .handle = on_status},
+    {.method = VQ_HTTPD_POST, .path = "/ctl", .handle = on_ctl},
     {.method = VQ_HTTPD_GET, .path = "/metrics", .open = true, .handle = on_metrics},
 };
 

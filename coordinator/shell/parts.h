@@ -8,7 +8,9 @@
  *   redis.c     the private server, the connection, falling behind and rebuilding
  *   children.c  local workers and the built-in server
  *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check` uses it too)
- *   control.c   endpoint.json, /status, /metrics, status.json
+ *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
+ *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the table too)
+ *   watch.c     the alarm of a run without progress
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
  *   limits.c    the authority over the pools: made, told of the world, its incidents said
@@ -22,6 +24,7 @@
 #include "common/net/redis.h"
 #include "common/net/zsock.h"
 #include "common/text/fmt.h"
+#include "coordinator/core/alarm.h"
 #include "coordinator/core/coord.h"
 #include "coordinator/core/incidents.h"
 #include "coordinator/core/limits.h"
@@ -42,6 +45,7 @@
 #define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
 #define VQ_RUN_TICK_MS             50
 #define VQ_RUN_STATUS_MS           5000 /* status.json */
+#define VQ_RUN_WATCH_MS            250  /* looks for progress */
 #define VQ_RUN_LOCAL_ORPHAN_S      60
 #define VQ_RUN_WORKER_RESTARTS_MAX 20 /* of one local worker, without a call in between */
 #define VQ_RUN_REDIS_WAIT_MS       135000
@@ -52,6 +56,7 @@
 #define VQ_RUN_LINGER_LEAST_MS  200
 #define VQ_RUN_LOOKUPS_PER_TURN 64
 #define VQ_STAGES_MAX           4096 /* of a run */
+#define VQ_RUN_WHEN_BYTES       32
 
 struct vq_run;
 
@@ -182,6 +187,11 @@ struct vq_run {
     bool progress_open; /* a line without its end stands on the terminal */
     bool finished;      /* the last stage is over */
     bool stopped, draining, done;
+    bool held; /* paused by hand */
+    int64_t held_since_unix_ms;
+    struct vq_alarm alarm;
+    int64_t watched_ns;                     /* when the alarm was looked at last */
+    char note[VQ_RUN_NAME_BYTES_MAX + 160]; /* what /status says of it */
     bool clean;
     uint32_t interrupts;
     int interrupt_signum; /* the last one, and when */
@@ -249,6 +259,13 @@ void vq_children_close(struct vq_run *run);
 enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_control_close(struct vq_run *run);
 void vq_control_write_status(struct vq_run *run);
+
+/* watch.c */
+void vq_watch_open(struct vq_run *run);
+void vq_watch_tick(struct vq_run *run);
+int64_t vq_watch_since_unix_ms(const struct vq_run *run); /* 0: no alarm */
+/* "2026-11-22 04:55:01", local time. */
+void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES]);
 
 /* progress.c */
 void vq_progress_line(struct vq_run *run);

@@ -41,8 +41,17 @@ static void compose(struct vq_run *run, struct vq_buf *line)
         vq_buf_puts(line, ", waiting out the terms of an earlier start");
     } else if (s.stage == VQ_COORD_PAUSED) {
         vq_buf_puts(line, ", paused");
+    } else if (s.stage == VQ_COORD_HELD) {
+        char since[VQ_RUN_WHEN_BYTES];
+        vq_watch_when(run->held_since_unix_ms, since);
+        vq_buf_printf(line, ", paused by hand since %s", since);
     } else if (s.stage == VQ_COORD_DRAINING) {
         vq_buf_puts(line, ", draining");
+    }
+    if (run->alarm.raised) {
+        char since[VQ_RUN_WHEN_BYTES];
+        vq_watch_when(vq_watch_since_unix_ms(run), since);
+        vq_buf_printf(line, ", NOTHING ANSWERED since %s", since);
     }
     if (s.calls_per_s > 0) {
         vq_buf_printf(line, ", %s calls", vq_fmt_rate(s.calls_per_s, rate));

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/net/signals.h"
 #include "common/text/log.h"
 #include "coordinator/shell/parts.h"
 
@@ -88,6 +89,7 @@ static void on_tick(void *ctx)
     stop_without_redis(run);
     vq_committer_watch(run);
     vq_children_tick(run);
+    vq_watch_tick(run);
 }
 
 static void on_status_timer(void *ctx)
@@ -154,6 +156,7 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_stages_open_core(run, err));
     VQ_TRY(vq_control_open(run, err));
     VQ_TRY(vq_children_workers(run, err));
+    vq_watch_open(run);
     vq_loop_on_turn(run->loop, on_turn, run);
     vq_timer_start(run->tick, VQ_RUN_TICK_MS, VQ_RUN_TICK_MS);
     vq_timer_start(run->status_timer, 0, VQ_RUN_STATUS_MS);

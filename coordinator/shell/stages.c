@@ -39,8 +39,6 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
                                             .pools = cast->pools[i],
                                             .pools_count = cast->pools_count[i]};
     }
-    uint64_t scout_seed; /* two runs at once begin elsewhere, and buy less twice */
-    memcpy(&scout_seed, run->owner.uid.b, sizeof(scout_seed));
     int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
     struct vq_coord_params params = {
         .run = run->owner.uid,
@@ -52,7 +50,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .judges = judges,
         .authority = run->authority,
         .spec = run->spec_hash,
-        .scout_seed = scout_seed,
+        .scout_no = run->begun.start_no, /* two runs at once buy little twice */
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,

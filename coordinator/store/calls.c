@@ -26,6 +26,7 @@
 
 static const char format_key[] = "format";
 static const char format_value[] = "vibeq-calls 1";
+static const char starts_key[] = "starts"; /* a missing one is none: older stores have none */
 
 /* The process that has a store open: not inherited by a fork. */
 static _Atomic pid_t opened_by;
@@ -126,16 +127,15 @@ static enum vq_status check_format(struct vq_calls *calls, struct vq_span value,
 static enum vq_status open_tables(struct vq_calls *calls, MDB_txn *txn, unsigned flags,
                                   struct vq_error *err)
 {
-    MDB_dbi main_table;
-    int rc = mdb_dbi_open(txn, NULL, 0, &main_table);
+    int rc = mdb_dbi_open(txn, NULL, 0, &calls->main);
     MDB_val key = {.mv_size = sizeof(format_key) - 1, .mv_data = (void *)(uintptr_t)format_key};
     MDB_val value = {.mv_size = sizeof(format_value) - 1,
                      .mv_data = (void *)(uintptr_t)format_value};
     if (rc == 0) {
-        rc = mdb_get(txn, main_table, &key, &value);
+        rc = mdb_get(txn, calls->main, &key, &value);
     }
     if (rc == MDB_NOTFOUND && flags != 0) {
-        rc = mdb_put(txn, main_table, &key, &value, 0);
+        rc = mdb_put(txn, calls->main, &key, &value, 0);
     }
     if (rc != 0) {
         return rc == MDB_NOTFOUND ? VQ_NOT_FOUND : vq_env_status(calls, rc, "opening", err);
@@ -334,10 +334,37 @@ static enum vq_status begin_change(void *ctx, bool exists, struct vq_run_meta *m
     return VQ_OK;
 }
 
+/* Counts the starts of all runs. It decides about an order only: a row that is not understood counts from the start again. */
+static enum vq_status count_start(struct vq_write *write, uint64_t *ret_no, struct vq_error *err)
+{
+    struct vq_span key = span_of(starts_key, sizeof(starts_key));
+    struct vq_span value;
+    uint8_t bytes[sizeof(uint64_t)];
+    uint64_t no = 0;
+    enum vq_status status = vq_env_get(&write->view, write->view.calls->main, key, &value, err);
+    if (status != VQ_OK && status != VQ_NOT_FOUND) {
+        return status;
+    }
+    for (size_t i = 0; status == VQ_OK && value.bytes == sizeof(bytes) && i < sizeof(bytes); i++) {
+        no |= (uint64_t)(uint8_t)value.at[i] << (8 * i);
+    }
+    no++;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(no >> (8 * i));
+    }
+    *ret_no = no;
+    return vq_env_put(write, write->view.calls->main, key,
+                      vq_span((const char *)bytes, sizeof(bytes)), true, err);
+}
+
 static enum vq_status begin_write(void *ctx, struct vq_write *write, struct vq_error *err)
 {
     struct begin_ctx *begin = ctx;
-    return vq_env_meta(write, begin->uid, begin_change, begin, err);
+    uint64_t start_no;
+    VQ_TRY(count_start(write, &start_no, err));
+    VQ_TRY(vq_env_meta(write, begin->uid, begin_change, begin, err));
+    begin->begun.start_no = start_no;
+    return VQ_OK;
 }
 
 enum vq_status vq_calls_begin_run(struct vq_calls *calls, const struct vq_id *uid,

@@ -4,6 +4,7 @@
  *   ledger   run uid, 'C', call id -> how that call ended;
  *            run uid, 'F', request hash -> a failure that settled a task;
  *            run uid, 'M' -> the run's meta row
+ * and, in the file's main table, "format" and "starts" (of coordinators, for the order in which they ask).
  * Each value carries a checksum over its key and itself (record.h).
  *
  * Threads: one handle a process; every function here may be called from the loop thread and from
@@ -60,7 +61,8 @@ struct vq_run_meta {
 struct vq_run_begun {
     bool first_start;
     bool was_clean;
-    struct vq_run_meta now;    /* as it stands in the store from now on */
+    uint64_t start_no;      /* this is the n-th start on this store, of whatever run; from 1 on */
+    struct vq_run_meta now; /* as it stands in the store from now on */
     struct vq_run_meta before; /* zero at a first start */
 };
 

@@ -16,6 +16,7 @@
 
 struct vq_calls {
     MDB_env *env;
+    MDB_dbi main; /* what holds for the store as a whole */
     MDB_dbi answers;
     MDB_dbi ledger;
     char *path;

@@ -12,6 +12,7 @@ const char *vq_status_stage_name(enum vq_coord_stage stage)
     case VQ_COORD_WAITING: return "waiting";
     case VQ_COORD_RUNNING: return "running";
     case VQ_COORD_PAUSED: return "paused";
+    case VQ_COORD_HELD: return "held";
     case VQ_COORD_DRAINING: return "draining";
     case VQ_COORD_DONE: return "done";
     }
@@ -26,6 +27,7 @@ void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status
     totals->tokens_out += of->tokens_out;
     totals->messages_broken += of->broken;
     totals->from_store += of->all.from_store;
+    totals->answers += of->all.ends[VQ_END_ANSWER];
 }
 
 static uint64_t left(const struct vq_coord_status *s)
@@ -165,6 +167,28 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_status_pools(j, f);
 }
 
+/* What keeps it from going on, besides what its state says. */
+static void incidents(struct vq_json *j, const struct vq_status_facts *f)
+{
+    vq_json_key(j, "held_since_unix_ms");
+    if (f->held_since_unix_ms == 0) {
+        vq_json_null(j);
+    } else {
+        vq_json_i64(j, f->held_since_unix_ms);
+    }
+    vq_json_key(j, "alarm");
+    if (f->alarm_since_unix_ms == 0) {
+        vq_json_null(j);
+        return;
+    }
+    vq_json_object(j);
+    vq_status_put_text(j, "kind", "idle");
+    vq_json_key(j, "since_unix_ms");
+    vq_json_i64(j, f->alarm_since_unix_ms);
+    vq_status_put_count(j, "idle_s", f->alarm_idle_s);
+    vq_json_object_end(j);
+}
+
 void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
 {
     struct vq_json json;
@@ -181,6 +205,7 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
     vq_json_key(j, "written_unix_ms");
     vq_json_i64(j, f->now_unix_ms);
     vq_status_put_text(j, "redis", f->redis);
+    incidents(j, f);
     if (f->coord != NULL) {
         core_part(j, f);
     }
@@ -273,6 +298,10 @@ void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
     vq_status_gauge(out, "loop_busy_max_seconds",
                     "Longest turn of the event loop since the last read.",
                     (double)f->loop_busy_ns_max / 1e9);
+    vq_status_gauge(out, "held", "1 while the run is paused by hand.", f->held_since_unix_ms != 0);
+    vq_status_gauge(out, "alarm_idle",
+                    "1 while nothing was answered for alarm.idle_s with tasks open.",
+                    f->alarm_since_unix_ms != 0);
     if (f->coord == NULL) {
         return;
     }

@@ -6,15 +6,18 @@
 
 /* Counters of a core, which lives as long as a stage. */
 struct vq_status_totals {
-    uint64_t commits, leases_lost, tokens_in, tokens_out, messages_broken, from_store;
+    uint64_t commits, leases_lost, tokens_in, tokens_out, messages_broken, from_store, answers;
 };
 
 struct vq_status_facts {
     const char *run;
     const char *uid_hex;
-    const char
-        *state; /* "starting", "running", "waiting", "paused", "draining", "finished", "stopped" */
-    const char *note; /* what it waits for or why it stopped; "" */
+    const char *
+        state; /* "starting", "running", "waiting", "paused", "held", "stalled", "draining", "finished", "stopped" */
+    const char *note;            /* what it waits for or why it stopped; "" */
+    int64_t held_since_unix_ms;  /* paused by hand; 0: not */
+    int64_t alarm_since_unix_ms; /* nothing was answered since; 0: no alarm */
+    uint32_t alarm_idle_s;       /* what raises it; 0: off */
     int64_t started_unix_ms;
     int64_t now_unix_ms;
     int64_t now_ns;    /* the clock of the core's times */

@@ -1,117 +1,51 @@
-/* Sliding windows of admitted requests, one queue of (time, tokens) a pool. Invariant: over any
- * window of window_ns no pool admits more requests or tokens than its limit. Not its job: HTTP. */
+/* Each account has a ring of the calls that count, in the order of their arrival, with places in it
+ * where windows begin; places only move forward, so that a call costs the same however many are in
+ * a window. (Only how long a refused call should wait is looked for call by call.) Invariants: over
+ * any window no account is charged with more than its limit; sums are those of the ring's entries
+ * from `window` on; first <= ramp_old <= ramp_new <= next and first <= window <= next.
+ * Not its job: HTTP, whose account a call is (pools.c). */
 #include "offline/faults/limiter.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "offline/faults/day.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define POOLS_MAX   4096
-#define ENTRIES_MAX (4u << 20)
+#define ACCOUNTS_MAX 4096
+#define ENTRIES_MIN  64u
+#define ENTRIES_MAX  (4u << 20)
+#define TOKENS_MAX   UINT32_MAX /* of one call; more fit in no limit anyway */
 
 struct entry {
     int64_t at_ns;
-    uint64_t tokens;
+    uint32_t input;
+    uint32_t output;
 };
 
-struct pool {
+struct account {
     uint64_t name;
-    struct entry
-        *entries; /* from `head`, `n` of them; older ones are dropped as they leave the window */
-    size_t head;
-    size_t n;
-    size_t cap;
-    uint64_t tokens; /* sum over the entries */
+    struct entry *ring; /* owned; the one with number i is at i & (cap - 1) */
+    size_t cap;         /* 0 or a power of two */
+    uint64_t first;     /* numbers of entries */
+    uint64_t window;
+    uint64_t ramp_old; /* begins the last ramp window but one */
+    uint64_t ramp_new;
+    uint64_t next;
+    uint64_t input; /* sums over the window */
+    uint64_t output;
     uint64_t running;
+    int64_t day_end_ms;
+    uint64_t day_requests;
+    uint64_t day_tokens;
+    uint64_t nano_usd;
 };
 
 struct vq_limiter {
     struct vq_limits limits;
-    struct pool *pools;
+    struct account *accounts;
     size_t n;
     size_t cap;
+    size_t last; /* the account that was asked for last: most often it is the next one too */
 };
-
-static bool parse_number(const char *text, uint64_t *ret_number)
-{
-    char *end = NULL;
-    unsigned long long number = strtoull(text, &end, 10);
-    *ret_number = number;
-    return end != text && *end == '\0' && text[0] != '-';
-}
-
-static bool set_limit(struct vq_limits *limits, const char *name, const char *value)
-{
-    uint64_t number = 0;
-    if (strcmp(name, "per") == 0) {
-        limits->per_key = strcmp(value, "key") == 0 || strcmp(value, "both") == 0;
-        limits->per_model = strcmp(value, "model") == 0 || strcmp(value, "both") == 0;
-        return limits->per_key || limits->per_model || strcmp(value, "all") == 0;
-    }
-    if (strcmp(name, "hint") == 0 && strcmp(value, "absent") == 0) {
-        limits->hint_percent = -1;
-        return true;
-    }
-    if (strcmp(name, "hint") == 0 && strcmp(value, "right") == 0) {
-        limits->hint_percent = 100;
-        return true;
-    }
-    if (!parse_number(value, &number) || number > UINT32_MAX) {
-        return false;
-    }
-    if (strcmp(name, "rpm") == 0) {
-        limits->requests = number;
-    } else if (strcmp(name, "tpm") == 0) {
-        limits->tokens = number;
-    } else if (strcmp(name, "concurrency") == 0) {
-        limits->concurrency = number;
-    } else if (strcmp(name, "window_ms") == 0 && number > 0) {
-        limits->window_ns = (int64_t)number * VQ_NS_PER_MS;
-    } else if (strcmp(name, "count_refused") == 0) {
-        limits->count_refused = number != 0;
-    } else if (strcmp(name, "hint") == 0 && number <= 10000) {
-        limits->hint_percent = (int64_t)number;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-enum vq_status vq_limits_parse(const char *text, struct vq_limits *ret_limits, struct vq_error *err)
-{
-    struct vq_limits limits = {.window_ns = 60 * VQ_NS_PER_S, .per_key = true, .hint_percent = 100};
-    char *copy = vq_strdup(text);
-    if (copy == NULL) {
-        return VQ_NOMEM;
-    }
-    enum vq_status status = VQ_OK;
-    char *rest = NULL;
-    for (char *pair = strtok_r(copy, ",", &rest); status == VQ_OK && pair != NULL;
-         pair = strtok_r(NULL, ",", &rest)) {
-        char *equals = strchr(pair, '=');
-        if (equals != NULL) {
-            *equals = '\0';
-        }
-        if (equals == NULL || !set_limit(&limits, pair, equals + 1)) {
-            status = vq_fail(err, VQ_INVALID,
-                             "\"%s\" is not a limit; write for example rpm=60,tpm=90000,"
-                             "concurrency=4,window_ms=60000,per=key",
-                             pair);
-        }
-    }
-    vq_free(copy);
-    if (status == VQ_OK) {
-        *ret_limits = limits;
-    }
-    return status;
-}
-
-bool vq_limits_any(const struct vq_limits *limits)
-{
-    return limits->requests > 0 || limits->tokens > 0 || limits->concurrency > 0;
-}
 
 enum vq_status vq_limiter_create(const struct vq_limits *limits, struct vq_limiter **ret_limiter)
 {
@@ -130,138 +64,295 @@ void vq_limiter_destroy(struct vq_limiter **limiter)
         return;
     }
     for (size_t i = 0; i < (*limiter)->n; i++) {
-        vq_free((*limiter)->pools[i].entries);
+        vq_free((*limiter)->accounts[i].ring);
     }
-    vq_free((*limiter)->pools);
+    vq_free((*limiter)->accounts);
     vq_free(*limiter);
     *limiter = NULL;
 }
 
-static struct pool *find_pool(struct vq_limiter *limiter, uint64_t name)
+static struct account *find_account(struct vq_limiter *limiter, uint64_t name)
 {
+    if (limiter->last < limiter->n && limiter->accounts[limiter->last].name == name) {
+        return &limiter->accounts[limiter->last];
+    }
     for (size_t i = 0; i < limiter->n; i++) {
-        if (limiter->pools[i].name == name) {
-            return &limiter->pools[i];
+        if (limiter->accounts[i].name == name) {
+            limiter->last = i;
+            return &limiter->accounts[i];
         }
     }
     return NULL;
 }
 
-static enum vq_status open_pool(struct vq_limiter *limiter, uint64_t name, struct pool **ret_pool)
+static enum vq_status open_account(struct vq_limiter *limiter, uint64_t name,
+                                   struct account **ret_account)
 {
-    struct pool *pool = find_pool(limiter, name);
-    if (pool == NULL) {
-        void *array = limiter->pools;
-        VQ_TRY(vq_grow(&array, &limiter->cap, limiter->n + 1, sizeof(*pool), POOLS_MAX));
-        limiter->pools = array;
-        pool = &limiter->pools[limiter->n++];
-        *pool = (struct pool){.name = name};
+    struct account *account = find_account(limiter, name);
+    if (account == NULL) {
+        void *array = limiter->accounts;
+        VQ_TRY(vq_grow(&array, &limiter->cap, limiter->n + 1, sizeof(*account), ACCOUNTS_MAX));
+        limiter->accounts = array;
+        account = &limiter->accounts[limiter->n++];
+        *account = (struct account){.name = name};
     }
-    *ret_pool = pool;
+    *ret_account = account;
     return VQ_OK;
 }
 
-static void drop_old(struct pool *pool, int64_t window_ns, int64_t now_ns)
+/* ---- the ring ---- */
+
+static struct entry *entry_at(const struct account *account, uint64_t number)
 {
-    while (pool->n > 0 && pool->entries[pool->head].at_ns <= now_ns - window_ns) {
-        pool->tokens -= pool->entries[pool->head].tokens;
-        pool->head++;
-        pool->n--;
-    }
-    if (pool->n == 0) {
-        pool->head = 0;
-    }
+    return &account->ring[number & (account->cap - 1)];
 }
 
-static enum vq_status push(struct pool *pool, int64_t now_ns, uint64_t tokens)
+static bool has_left(const struct account *account, uint64_t number, int64_t since_ns)
 {
-    if (pool->head > pool->cap / 2 && pool->head + pool->n == pool->cap) {
-        memmove(pool->entries, pool->entries + pool->head, pool->n * sizeof(*pool->entries));
-        pool->head = 0;
+    return number < account->next && entry_at(account, number)->at_ns <= since_ns;
+}
+
+/* Windows are (now - length, now]. */
+static void advance(struct account *account, const struct vq_limits *limits, int64_t now_ns)
+{
+    for (; has_left(account, account->window, now_ns - limits->window_ns); account->window++) {
+        account->input -= entry_at(account, account->window)->input;
+        account->output -= entry_at(account, account->window)->output;
     }
-    void *array = pool->entries;
-    VQ_TRY(
-        vq_grow(&array, &pool->cap, pool->head + pool->n + 1, sizeof(struct entry), ENTRIES_MAX));
-    pool->entries = array;
-    pool->entries[pool->head + pool->n] = (struct entry){now_ns, tokens};
-    pool->n++;
-    pool->tokens += tokens;
+    if (limits->ramp_percent == 0) {
+        account->ramp_old = account->window;
+        account->ramp_new = account->window;
+    }
+    while (has_left(account, account->ramp_new, now_ns - limits->ramp_ns)) {
+        account->ramp_new++;
+    }
+    while (has_left(account, account->ramp_old, now_ns - 2 * limits->ramp_ns)) {
+        account->ramp_old++;
+    }
+    account->first = account->ramp_old < account->window ? account->ramp_old : account->window;
+}
+
+static enum vq_status grow_ring(struct account *account)
+{
+    size_t cap = account->cap == 0 ? ENTRIES_MIN : account->cap * 2;
+    if (cap > ENTRIES_MAX) {
+        return VQ_LIMIT;
+    }
+    struct entry *ring = vq_alloc(cap, sizeof(*ring));
+    if (ring == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint64_t i = account->first; i < account->next; i++) {
+        ring[i & (cap - 1)] = *entry_at(account, i);
+    }
+    vq_free(account->ring);
+    account->ring = ring;
+    account->cap = cap;
     return VQ_OK;
 }
 
-/* Until enough of the oldest entries have left for one more request of `tokens`. */
-static int64_t wait_for(const struct vq_limits *limits, const struct pool *pool, uint64_t tokens,
-                        int64_t now_ns)
+static enum vq_status push(struct account *account, int64_t now_ns, uint64_t input, uint64_t output)
 {
-    size_t n = pool->n;
-    uint64_t sum = pool->tokens;
-    for (size_t i = 0; i < pool->n; i++) {
-        n--;
-        sum -= pool->entries[pool->head + i].tokens;
-        bool fits = (limits->requests == 0 || n < limits->requests) &&
-                    (limits->tokens == 0 || sum + tokens <= limits->tokens);
-        if (fits) {
-            return pool->entries[pool->head + i].at_ns + limits->window_ns - now_ns;
+    if (account->next - account->first == account->cap) {
+        VQ_TRY(grow_ring(account));
+    }
+    *entry_at(account, account->next) =
+        (struct entry){.at_ns = now_ns, .input = (uint32_t)input, .output = (uint32_t)output};
+    account->next++;
+    account->input += input;
+    account->output += output;
+    return VQ_OK;
+}
+
+/* ---- what is left ---- */
+
+struct use {
+    uint64_t of[VQ_LIMIT_WINDOWED]; /* by kind */
+};
+
+static struct use use_of(uint64_t requests, uint64_t input, uint64_t output)
+{
+    return (struct use){.of = {[VQ_LIMIT_REQUESTS] = requests,
+                               [VQ_LIMIT_INPUT] = input,
+                               [VQ_LIMIT_OUTPUT] = output,
+                               [VQ_LIMIT_TOKENS] = input + output}};
+}
+
+static struct use use_now(const struct account *account)
+{
+    return use_of(account->next - account->window, account->input, account->output);
+}
+
+/* The first kind that has no room for `asked`, or VQ_LIMIT_NONE. */
+static enum vq_limit_kind full_kind(const struct vq_limits *limits, const struct use *used,
+                                    const struct use *asked)
+{
+    for (size_t kind = VQ_LIMIT_REQUESTS; kind < VQ_LIMIT_WINDOWED; kind++) {
+        uint64_t limit = limits->per_window[kind];
+        if (limit > 0 && used->of[kind] + asked->of[kind] > limit) {
+            return (enum vq_limit_kind)kind;
+        }
+    }
+    return VQ_LIMIT_NONE;
+}
+
+/* Until enough of the oldest entries have left for `asked`. */
+static int64_t wait_for(const struct vq_limits *limits, const struct account *account,
+                        const struct use *asked, int64_t now_ns)
+{
+    uint64_t input = account->input;
+    uint64_t output = account->output;
+    for (uint64_t i = account->window; i < account->next; i++) {
+        const struct entry *entry = entry_at(account, i);
+        input -= entry->input;
+        output -= entry->output;
+        struct use used = use_of(account->next - i - 1, input, output);
+        if (full_kind(limits, &used, asked) == VQ_LIMIT_NONE) {
+            return entry->at_ns + limits->window_ns - now_ns;
         }
     }
     return limits->window_ns;
 }
 
-static enum vq_limit_kind refusal(const struct vq_limits *limits, const struct pool *pool,
-                                  uint64_t tokens)
+/* The most requests that this ramp window may hold. */
+static uint64_t ramp_limit(const struct vq_limits *limits, const struct account *account)
 {
-    if (limits->concurrency > 0 && pool->running >= limits->concurrency) {
-        return VQ_LIMIT_CONCURRENCY;
-    }
-    if (limits->requests > 0 && pool->n >= limits->requests) {
-        return VQ_LIMIT_REQUESTS;
-    }
-    if (limits->tokens > 0 && pool->tokens + tokens > limits->tokens) {
-        return VQ_LIMIT_TOKENS;
-    }
-    return VQ_LIMIT_NONE;
+    uint64_t before = account->ramp_new - account->ramp_old;
+    uint64_t grown = before * (100 + limits->ramp_percent) / 100;
+    return grown > limits->ramp_free ? grown : limits->ramp_free;
 }
 
-static uint64_t left(uint64_t limit, uint64_t used)
+static uint64_t cost_of(const struct vq_limits *limits, const struct vq_limit_call *call)
 {
-    return limit > used ? limit - used : 0;
+    return call->input * limits->nano_usd_in + call->cached * limits->nano_usd_cached +
+           call->output * limits->nano_usd_out;
 }
 
-enum vq_status vq_limiter_ask(struct vq_limiter *limiter, uint64_t pool_name, uint64_t tokens,
-                              int64_t now_ns, struct vq_admission *ret_admission)
+static void refuse(struct vq_admission *admission, enum vq_limit_kind kind, uint64_t used,
+                   uint64_t asked)
+{
+    admission->refused_by = kind;
+    admission->used = used;
+    admission->asked = asked;
+}
+
+static void refuse_for_day(struct vq_admission *admission, enum vq_limit_kind kind, uint64_t used,
+                           uint64_t asked, int64_t left_ms)
+{
+    refuse(admission, kind, used, asked);
+    admission->wait_ns = left_ms * VQ_NS_PER_MS;
+}
+
+/* Decides, from what lasts longest to what passes soonest. */
+static void decide(const struct vq_limits *limits, const struct account *account,
+                   const struct vq_limit_call *call, struct vq_admission *admission)
+{
+    uint64_t tokens = admission->asked_in + admission->asked_out;
+    struct use used = use_now(account);
+    struct use asked = use_of(1, admission->asked_in, admission->asked_out);
+    uint64_t recent = account->next - account->ramp_new;
+    int64_t day_left_ms = account->day_end_ms - call->unix_ms;
+    enum vq_limit_kind full = full_kind(limits, &used, &asked);
+    if (limits->nano_usd > 0 && account->nano_usd + cost_of(limits, call) > limits->nano_usd) {
+        refuse(admission, VQ_LIMIT_MONEY, account->nano_usd, cost_of(limits, call));
+    } else if (limits->day_requests > 0 && account->day_requests >= limits->day_requests) {
+        refuse_for_day(admission, VQ_LIMIT_DAY_REQUESTS, account->day_requests, 1, day_left_ms);
+    } else if (limits->day_tokens > 0 && account->day_tokens + tokens > limits->day_tokens) {
+        refuse_for_day(admission, VQ_LIMIT_DAY_TOKENS, account->day_tokens, tokens, day_left_ms);
+    } else if (full != VQ_LIMIT_NONE) {
+        refuse(admission, full, used.of[full], asked.of[full]);
+        admission->never = asked.of[full] > limits->per_window[full];
+        admission->wait_ns = wait_for(limits, account, &asked, call->now_ns);
+    } else if (limits->ramp_percent > 0 && recent >= ramp_limit(limits, account)) {
+        refuse(admission, VQ_LIMIT_RAMP, recent, 1);
+        admission->wait_ns = recent == 0 ? 0
+                                         : entry_at(account, account->ramp_new)->at_ns +
+                                               limits->ramp_ns - call->now_ns;
+    } else if (limits->concurrency > 0 && account->running >= limits->concurrency) {
+        refuse(admission, VQ_LIMIT_CONCURRENCY, account->running, 1);
+    }
+}
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+    return value < most ? value : most;
+}
+
+static void charge(const struct vq_limits *limits, const struct vq_limit_call *call,
+                   struct account *account, struct vq_admission *admission)
+{
+    account->running++;
+    account->day_requests++;
+    account->day_tokens += admission->asked_in + admission->asked_out;
+    account->nano_usd += cost_of(limits, call);
+    uint64_t output = at_most(call->output, TOKENS_MAX);
+    bool settles = limits->count == VQ_LIMIT_COUNT_SETTLE && output < admission->asked_out;
+    admission->hold = (struct vq_limit_hold){.is_held = true,
+                                             .account = account->name,
+                                             .ticket = account->next - 1,
+                                             .asked_out = admission->asked_out,
+                                             .settled_out = settles ? output : admission->asked_out,
+                                             .day_end_ms = account->day_end_ms};
+}
+
+static void tell_left(const struct vq_limits *limits, const struct account *account, int64_t now_ns,
+                      struct vq_admission *admission)
+{
+    struct use used = use_now(account);
+    for (size_t kind = VQ_LIMIT_REQUESTS; kind < VQ_LIMIT_WINDOWED; kind++) {
+        uint64_t limit = limits->per_window[kind];
+        admission->left[kind] = limit > used.of[kind] ? limit - used.of[kind] : 0;
+    }
+    if (account->next > account->window) {
+        admission->reset_ns =
+            entry_at(account, account->next - 1)->at_ns + limits->window_ns - now_ns;
+    }
+}
+
+enum vq_status vq_limiter_ask(struct vq_limiter *limiter, const struct vq_limit_call *call,
+                              struct vq_admission *ret_admission)
 {
     const struct vq_limits *limits = &limiter->limits;
-    struct pool *pool = NULL;
-    VQ_TRY(open_pool(limiter, pool_name, &pool));
-    drop_old(pool, limits->window_ns, now_ns);
-    struct vq_admission admission = {.refused_by = refusal(limits, pool, tokens)};
-    bool windowed = limits->requests > 0 || limits->tokens > 0;
-    if (admission.refused_by == VQ_LIMIT_REQUESTS || admission.refused_by == VQ_LIMIT_TOKENS) {
-        admission.wait_ns = wait_for(limits, pool, tokens, now_ns);
-        admission.never = limits->tokens > 0 && tokens > limits->tokens;
+    struct account *account = NULL;
+    VQ_TRY(open_account(limiter, call->account, &account));
+    advance(account, limits, call->now_ns);
+    if (call->unix_ms >= account->day_end_ms) {
+        account->day_end_ms = vq_day_end_ms(call->unix_ms, limits->day_ms, call->pacific);
+        account->day_requests = 0;
+        account->day_tokens = 0;
     }
+    uint64_t output = limits->count == VQ_LIMIT_COUNT_ACTUAL ? call->output : call->output_max;
+    struct vq_admission admission = {.asked_in = at_most(call->input, TOKENS_MAX),
+                                     .asked_out = at_most(output, TOKENS_MAX)};
+    decide(limits, account, call, &admission);
     if (admission.refused_by == VQ_LIMIT_NONE) {
-        if (windowed) {
-            VQ_TRY(push(pool, now_ns, tokens));
-        }
-        pool->running++;
-    } else if (windowed && limits->count_refused) {
-        VQ_TRY(push(pool, now_ns, 0));
+        VQ_TRY(push(account, call->now_ns, admission.asked_in, admission.asked_out));
+        charge(limits, call, account, &admission);
+    } else if (limits->count_refused) {
+        VQ_TRY(push(account, call->now_ns, 0, 0));
+        account->day_requests++;
     }
-    admission.requests_left = left(limits->requests, pool->n);
-    admission.tokens_left = left(limits->tokens, pool->tokens);
-    if (pool->n > 0) {
-        admission.reset_ns =
-            pool->entries[pool->head + pool->n - 1].at_ns + limits->window_ns - now_ns;
-    }
+    tell_left(limits, account, call->now_ns, &admission);
     *ret_admission = admission;
     return VQ_OK;
 }
 
-void vq_limiter_done(struct vq_limiter *limiter, uint64_t pool_name)
+void vq_limiter_done(struct vq_limiter *limiter, struct vq_limit_hold *hold)
 {
-    struct pool *pool = find_pool(limiter, pool_name);
-    if (pool != NULL && pool->running > 0) {
-        pool->running--;
+    struct account *account = hold->is_held ? find_account(limiter, hold->account) : NULL;
+    hold->is_held = false;
+    if (account == NULL) {
+        return;
+    }
+    account->running--;
+    uint64_t back = hold->asked_out - hold->settled_out;
+    if (hold->day_end_ms == account->day_end_ms) {
+        account->day_tokens -= back;
+    }
+    if (hold->ticket >= account->first) {
+        entry_at(account, hold->ticket)->output -= (uint32_t)back;
+    }
+    if (hold->ticket >= account->window) {
+        account->output -= back;
     }
 }

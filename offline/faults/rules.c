@@ -5,6 +5,7 @@
 #include "offline/faults/rules.h"
 
 #include "common/base/alloc.h"
+#include "offline/faults/pools.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -52,6 +53,7 @@ static const struct {
     size_t offset;
 } fields[] = {
     {"model", FIELD_TEXT, offsetof(struct vq_fault_rule, model)},
+    {"pool", FIELD_TEXT, offsetof(struct vq_fault_rule, pool)},
     {"key", FIELD_TEXT, offsetof(struct vq_fault_rule, key)},
     {"contains", FIELD_TEXT, offsetof(struct vq_fault_rule, contains)},
     {"retry_after", FIELD_TEXT, offsetof(struct vq_fault_rule, retry_after)},
@@ -177,6 +179,11 @@ static enum vq_status read_rule(const json_t *object, struct vq_fault_rule *ret_
             return vq_fail(err, VQ_INVALID,
                            "unknown field \"%s\"; docs/offline.md lists the fields", key);
         }
+    }
+    if (strchr(rule.key, ':') != NULL) {
+        char print[VQ_FINGERPRINT_HEX];
+        VQ_TRY(vq_pool_key_of(rule.key, print, err));
+        memcpy(rule.key, print, sizeof(print));
     }
     *ret_rule = rule;
     return VQ_OK;
@@ -320,6 +327,9 @@ double vq_fault_draw(uint64_t seed, const char *purpose, uint64_t a, const struc
 static bool looks_at(const struct vq_fault_rule *rule, const struct vq_fault_query *query)
 {
     if (rule->model[0] != '\0' && strcmp(rule->model, query->model) != 0) {
+        return false;
+    }
+    if (rule->pool[0] != '\0' && strcmp(rule->pool, query->pool) != 0) {
         return false;
     }
     if (rule->key[0] != '\0' && strcmp(rule->key, query->key_hex) != 0) {

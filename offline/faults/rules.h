@@ -17,6 +17,7 @@ enum vq_fault {
 enum vq_fault_stage {
     VQ_FAULT_STAGE_NONE,
     VQ_FAULT_STAGE_ERROR,
+    VQ_FAULT_STAGE_LATE,
     VQ_FAULT_STAGE_WIRE,
     VQ_FAULT_STAGE_TEXT,
 };
@@ -40,6 +41,7 @@ struct vq_fault_rule {
     enum vq_fault fault;
     /* Which requests it looks at; empty or 0 means any. */
     char model[VQ_FAULT_TEXT_BYTES];
+    char pool[VQ_FAULT_TEXT_BYTES];     /* name, see pools.h */
     char key[VQ_FAULT_TEXT_BYTES];      /* fingerprint in hex */
     char contains[VQ_FAULT_TEXT_BYTES]; /* bytes of the body, as sent */
     int64_t after_ms;                   /* since the start of the server */
@@ -85,6 +87,7 @@ enum vq_status vq_fault_rules_add_line(struct vq_fault_rules *rules, struct vq_s
 
 struct vq_fault_query {
     const char *model;   /* "" when unknown */
+    const char *pool;    /* "" for the one of all other calls */
     const char *key_hex; /* "" when no key was sent */
     struct vq_span body;
     const struct vq_hash *hash; /* of the body */

@@ -18,7 +18,7 @@ from vqtest import BIN, DONE, STOPPED, USAGE, Case, planted
 AXES = ("V1", "V2")
 WORDS = ("--models", "alpha,beta", "--judge", "offline-a")
 SECRET = "sk-canary-0123456789"
-VERBS = "init check run resume status list rm report replay export compare store vibes prompts help version".split()
+VERBS = "init check run resume status ctl list rm report replay export compare store vibes prompts help version".split()
 
 
 def write_csv(path, rows):
@@ -161,6 +161,8 @@ class Documents(CliCase):
         (self.dir / "runs" / "night" / "run.yaml").write_text("")
         self.assertEqual(self.complete("resume", ""), ["night"])
         self.assertEqual(self.complete("run", "da"), ["data.csv"])
+        self.assertEqual(self.complete("ctl", "ni"), ["night"])
+        self.assertEqual(self.complete("ctl", "night", "pau"), ["pause"])
         self.assertEqual(self.complete("run", "data.csv", "--limit", ""), [""])
 
     def test_the_metrics_page_is_true(self):

@@ -474,6 +474,44 @@ class Processes(Protocol):
         self.assertEqual(calls["unknown"], 0, "the calls in flight came to their end")
         self.assertEqual(calls["sent"], len(self.server.requests()))
 
+    def storm(self, pid, ended, *signums):
+        """All of them, again and again, until the process has ended: there is no moment in which one may not come."""
+        deadline = time.monotonic() + 60
+        while not ended() and time.monotonic() < deadline:
+            for signum in signums:
+                try:
+                    os.kill(pid, signum)
+                except ProcessLookupError:
+                    break
+            time.sleep(0.002)
+
+    def test_22_a_storm_of_signals_does_not_change_the_exit_code(self):
+        self.slow()
+        child = self.begin("--quiet")
+        self.storm(child.pid, lambda: child.poll() is not None, signal.SIGTERM, signal.SIGHUP)
+        self.wait_exit(child, STOPPED)
+        calls = self.accounting("r")
+        self.assertEqual(calls["unknown"], 0, "one request: the calls in flight came to their end")
+        self.assertEqual(calls["sent"], len(self.server.requests()))
+        child = self.start("resume", "r", "--quiet")
+        before = len(self.server.requests())
+        self.wait_for("new calls", lambda: child.poll() is not None or len(self.server.requests()) > before + 5)
+        self.storm(child.pid, lambda: child.poll() is not None, signal.SIGINT, signal.SIGTERM)
+        self.wait_exit(child, STOPPED)
+        self.assertIn("Go on with: vibeq resume r", self.said())
+        self.vibeq("resume", "r", "--quiet")
+
+    def test_22_a_storm_of_signals_on_a_worker(self):
+        self.slow()
+        child = self.begin("--quiet")
+        pid = self.workers()[0]
+        self.storm(pid, lambda: pid not in self.workers(), signal.SIGTERM)
+        self.wait_exit(child, DONE)
+        ends = [line for line in map(json.loads, (self.run_dir() / "log").read_text().splitlines()) if line["event"] == "worker.exited"]
+        self.assertEqual([(int(end["code"]), int(end["signal"])) for end in ends], [(DONE, 0)] * len(ends))
+        self.assertGreaterEqual(len(ends), 2)
+        self.assertEqual(self.repeats(), 0, "it drained")
+
     def test_22_without_its_terminal_the_run_goes_on(self):
         self.slow()
         child = self.begin()

@@ -19,7 +19,7 @@ static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_cal
 }
 
 /* I2, I3: nothing that is in flight at a live worker, or whose answer is kept, is asked again, unless its worker was silent
- * for a whole term since. */
+ * for a whole term since: said nothing that lists what it holds. */
 static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     const uint64_t *at = sim_map_get(&s->calls_by_request, &call->request);
@@ -66,6 +66,15 @@ static void check_settled_call(struct sim *s, uint32_t worker, const struct vq_w
     }
 }
 
+/* Paused by hand: whoever can be reached hears of it at once, and who cannot has come to the end of his terms. */
+static void check_held(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    if (s->coord.held && s->now_ns - s->coord.held_since_ns > s->term_ns) {
+        sim_fail(s, "worker %u starts a call of task %llu, and the run is paused since %.3f s",
+                 worker, (unsigned long long)call->task, (double)s->coord.held_since_ns / 1e9);
+    }
+}
+
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     struct vq_hash request;
@@ -76,6 +85,7 @@ void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *c
         }
     }
     check_settled_call(s, worker, call);
+    check_held(s, worker, call);
     check_fence(s, worker, call);
     check_twice(s, worker, call);
 }
@@ -131,7 +141,7 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
     }
 }
 
-/* Whether the coordinator, running, has heard nothing of a worker for a whole term. */
+/* Whether the coordinator, running, has heard no list of a worker for a whole term. */
 void sim_check_silence(struct sim *s)
 {
     for (uint32_t i = 0; i < s->workers_count; i++) {

@@ -74,7 +74,7 @@ static void coord_end(struct sim *s)
     vq_free(co->settled);
     co->settled = NULL;
     co->batch = NULL;
-    co->batch_lmdb = co->paused = false;
+    co->batch_lmdb = co->paused = co->held = false;
     co->life++;
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
@@ -107,6 +107,20 @@ void sim_coord_drain(struct sim *s)
     sim_say(s, "coordinator is asked to drain");
     int64_t deadline_ns = s->now_ns + sim_between(s, 0, 3) * s->term_ns;
     if (ok(s, vq_coord_drain(s->coord.core, deadline_ns, s->now_ns), "drain")) {
+        turn(s);
+    }
+}
+
+void sim_coord_hold(struct sim *s, bool held)
+{
+    struct sim_coord *co = &s->coord;
+    if (co->core == NULL || co->held == held) {
+        return;
+    }
+    sim_say(s, "the run is %s by hand", held ? "paused" : "let go on");
+    co->held = held;
+    co->held_since_ns = s->now_ns;
+    if (ok(s, vq_coord_hold(co->core, held, s->now_ns), "hold")) {
         turn(s);
     }
 }
@@ -470,7 +484,8 @@ static void frame(struct sim *s, const struct sim_event *event)
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }
-    if (msg.type != VQ_MSG_HELLO && dropped(s) == before) { /* a HELLO alone says nothing */
+    if (held != NULL &&
+        dropped(s) == before) { /* rule 5: reserved for a term from the last list on */
         s->workers[event->a].heard_ns = s->now_ns;
     }
     turn(s);

@@ -109,11 +109,20 @@ static void coord_fault(struct sim *s)
     }
 }
 
+static void by_hand(struct sim *s)
+{
+    if (s->knobs.hold > 0 && vq_rng_unit(&s->hands) < s->knobs.hold &&
+        s->coord.paused_until_ns <= s->now_ns) {
+        sim_coord_hold(s, !s->coord.held);
+    }
+}
+
 void sim_fault(struct sim *s)
 {
     if (s->healed || s->coord.finished) {
         return;
     }
+    by_hand(s);
     uint32_t worker;
     if (sim_chance(s, 0.7) && pick(s, &worker)) {
         worker_fault(s, worker);
@@ -167,6 +176,7 @@ void sim_heal(struct sim *s)
         w->blocked_until_ns[0] = w->blocked_until_ns[1] = 0;
     }
     s->coord.die_in = -1;
+    sim_coord_hold(s, false);
     if (s->workers_count < SIM_WORKERS_MAX) {
         sim_push(s, s->now_ns, EV_SPAWN, UINT32_MAX, 0, 0);
     }

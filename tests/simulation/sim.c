@@ -245,7 +245,7 @@ static void make_params(struct sim *s)
     p->orphan_s = 30;
     p->orphan_remote_s = 60;
     p->workers = sim_chance(s, 0.5) ? s->locals : 0;
-    p->scout_seed = sim_chance(s, 0.5) ? vq_rng_u64(&s->rng) : 0;
+    p->scout_no = sim_chance(s, 0.5) ? vq_rng_u64(&s->rng) : 0;
     p->ready_shards_max = (uint32_t)sim_between(s, 1, 12);
     p->commit_results_max = sim_chance(s, 0.3) ? (uint32_t)sim_between(s, 2, 12) : 0;
     p->commit_bytes_max = sim_chance(s, 0.2) ? (size_t)sim_between(s, 50, 500) : 0;
@@ -266,6 +266,8 @@ static void world_make(struct sim *s)
     VQ_ASSERT(vq_decoder_create(&s->decoder) == VQ_OK);
     vq_buf_init(&s->frame, VQ_FRAME_BYTES_MAX);
     make_knobs(s);
+    vq_rng_seed(&s->hands, ~s->options.seed);
+    s->knobs.hold = vq_rng_unit(&s->hands) < 0.7 ? 0 : 0.3 * vq_rng_unit(&s->hands);
     make_texts(s);
     make_params(s);
     sim_stages_make(s);

@@ -159,7 +159,7 @@ struct sim_worker {
     int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
     int64_t last_ns[2];
     /* what the coordinator heard of it */
-    int64_t heard_ns;
+    int64_t heard_ns;  /* its last HELD or HEARTBEAT of a session */
     int64_t silent_ns; /* when it last had been silent for a whole term; -1: never */
 };
 
@@ -177,6 +177,8 @@ struct sim_coord {
     bool batch_lmdb;                    /* its transaction is durable */
     bool redis_away;
     bool paused; /* the core was told so */
+    bool held;   /* by hand */
+    int64_t held_since_ns;
     bool finished;
     int64_t die_in;             /* as a worker's */
     struct vq_settled *settled; /* of the batch, when its transaction is durable */
@@ -193,6 +195,7 @@ struct sim_knobs {
     int64_t fault_every_ns;
     double kill, kill_coord, kill_redis, cut, block, pause, pause_coord, revoke, drain, foreign;
     double no_spool;
+    double hold; /* a person pauses the run, or lets it go on */
 };
 
 struct sim_stage {
@@ -217,6 +220,7 @@ struct sim {
     struct sim_options options;
     struct sim_report *report;
     struct vq_rng rng;
+    struct vq_rng hands; /* of what a person does: seeds without one stay as they are */
     struct sim_knobs knobs;
     int64_t now_ns, term_ns, heartbeat_ns, heal_ns;
     bool healed, over;
@@ -295,6 +299,7 @@ void sim_coord_kill(struct sim *s);
 void sim_coord_pause(struct sim *s, int64_t until_ns);
 void sim_redis_kill(struct sim *s);
 void sim_coord_drain(struct sim *s);
+void sim_coord_hold(struct sim *s, bool held); /* by hand */
 /* Results of a spool, decoded; false when there is no n-th that is not ACKed. */
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
                       struct vq_result *ret_result);

@@ -12,6 +12,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/net/signals.h"
 #include "common/net/zsock.h"
 #include "common/text/log.h"
 #include "proto/spool.h"

@@ -64,7 +64,7 @@ static struct vq_reply post(struct vq_service *service, const char *path, const 
                            .body = vq_span_str(body)};
     struct vq_reply reply;
     assert_int_equal(vq_service_take(service, &call, VQ_NS_PER_S, &reply, NULL), VQ_OK);
-    assert_int_equal(vq_service_over(service, &reply, NULL, NULL), VQ_OK);
+    assert_int_equal(vq_service_over(service, &reply, NULL, VQ_NS_PER_S, NULL), VQ_OK);
     return reply;
 }
 
@@ -245,8 +245,8 @@ static void test_limits(void **state)
 {
     (void)state;
     for (int d = 0; d < 2; d++) {
-        struct vq_service_config config = {
-            .limits = {.requests = 1, .window_ns = 60 * VQ_NS_PER_S, .hint_percent = 100}};
+        struct vq_service_config config = {0};
+        assert_int_equal(vq_pools_add(&config.pools, "rpm=1", NULL), VQ_OK);
         struct vq_service *service = create(&config);
         struct vq_reply first = post(service, shapes[2 + d].path, "k", shapes[2 + d].body);
         struct vq_reply second = post(service, shapes[2 + d].path, "k", shapes[2 + d].body);

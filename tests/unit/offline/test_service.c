@@ -58,7 +58,7 @@ static struct vq_reply post(struct vq_service *service, const char *path, const 
         fail_msg("%s", err.text);
     }
     assert_int_equal(vq_service_answered(service, &reply, VQ_NS_PER_S, VQ_NS_PER_S, &err), VQ_OK);
-    assert_int_equal(vq_service_over(service, &reply, NULL, &err), VQ_OK);
+    assert_int_equal(vq_service_over(service, &reply, NULL, VQ_NS_PER_S, &err), VQ_OK);
     return reply;
 }
 
@@ -485,7 +485,7 @@ static void the_rate_limit_tells_what_is_left(void **state)
     (void)state;
     struct vq_service_config config = {0};
     struct vq_error err = {0};
-    assert_int_equal(vq_limits_parse("rpm=2,window_ms=10000", &config.limits, &err), VQ_OK);
+    assert_int_equal(vq_pools_add(&config.pools, "rpm=12,window_ms=10000", &err), VQ_OK);
     struct vq_service *service = create(&config);
     for (int i = 1; i >= 0; i--) {
         struct vq_reply reply = chat(service, BODY);

@@ -1,9 +1,8 @@
-/* Order of a turn, timers, deferred functions, signals, the thread pool. */
+/* Order of a turn, timers, deferred functions, the thread pool. */
 #include "net_test.h"
 
 #include "common/net/loop_private.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 static char trace[64];
@@ -272,27 +271,6 @@ static void test_run_and_stop(void **state)
     vq_timer_destroy(&timer);
 }
 
-static int caught_signal;
-
-static void on_caught(void *ctx, int signum)
-{
-    caught_signal = signum;
-    *(bool *)ctx = true;
-}
-
-static void test_signal(void **state)
-{
-    struct vq_loop *loop = *state;
-    bool caught = false;
-    struct vq_signal *signal_handle;
-    assert_ok(vq_signal_create(loop, SIGUSR1, on_caught, &caught, &signal_handle));
-    assert_int_equal(raise(SIGUSR1), 0);
-    wait_flag(loop, &caught);
-    assert_int_equal(caught_signal, SIGUSR1);
-    vq_signal_destroy(&signal_handle);
-    assert_null(signal_handle);
-}
-
 struct job {
     int input;
     int output;
@@ -389,7 +367,6 @@ int main(void)
         T(test_deferred_may_defer_itself_and_others_still_run),
         T(test_deferred_cancel),
         T(test_run_and_stop),
-        T(test_signal),
         T(test_work_runs_and_is_done_once),
         cmocka_unit_test(test_destroy_waits_for_work),
         T(test_stats_show_a_long_turn_and_a_late_timer),

@@ -75,32 +75,86 @@ static void the_scout_asks_in_order_and_not_too_much_at_once(void **state)
     assert_int_equal(r->lookups_count, VQ_COORD_LOOKUPS_MAX + 1);
 }
 
-/* Each shard once, whatever the seed; and seeds differ. */
-static void the_scout_goes_its_own_way(void **state)
+#define WAY_SAMPLES_MAX 120
+
+/* The samples in the order in which start number `no` looks them up. */
+static void way_of(struct rig *r, uint64_t no, uint32_t samples, uint64_t *ret_way)
+{
+    rig_end(r);
+    rig_init(r, samples, 1, 1);
+    r->params.ready_shards_max = 1000;
+    r->params.scout_no = no;
+    r->hold_lookups = true;
+    rig_start(r);
+    uint32_t asked = 0, answered = 0;
+    while (r->lookups_count > 0) { /* as many as may be out at a time, in their order */
+        assert_true(asked + r->lookups_count <= samples);
+        memcpy(ret_way + asked, r->lookups, r->lookups_count * sizeof(*ret_way));
+        asked += (uint32_t)r->lookups_count;
+        for (; answered < asked; answered++) {
+            rig_look_up(r, ret_way[answered]);
+        }
+        rig_pull(r);
+    }
+    assert_int_equal(asked, samples);
+}
+
+static void the_scout_asks_each_sample_once_whatever_the_start(void **state)
 {
     struct rig *r = *state;
-    static const uint32_t counts[] = {1, 2, 12, 97, 120};
+    static const uint32_t counts[] = {1, 2, 3, 12, 97, WAY_SAMPLES_MAX};
     for (size_t n = 0; n < VQ_COUNT(counts); n++) {
-        uint64_t firsts[2] = {0};
-        for (uint64_t seed = 1; seed <= 2; seed++) {
-            rig_end(r);
-            rig_init(r, counts[n], 2, 1);
-            r->params.ready_shards_max = 1000;
-            r->params.scout_seed = seed * 77;
-            bool seen[240] = {false};
-            r->hold_lookups = true;
-            rig_start(r);
-            for (uint32_t i = 0; i < 2 * counts[n]; i++) {
-                uint64_t shard = r->lookups[0];
-                firsts[seed - 1] = i == 0 ? shard : firsts[seed - 1];
-                assert_false(seen[shard]);
-                seen[shard] = true;
-                rig_look_up(r, shard);
-                rig_pull(r);
+        for (uint64_t no = 0; no < 10; no++) {
+            uint64_t way[WAY_SAMPLES_MAX];
+            bool seen[WAY_SAMPLES_MAX] = {false};
+            way_of(r, no, counts[n], way);
+            for (uint32_t i = 0; i < counts[n]; i++) {
+                assert_true(way[i] < counts[n] && !seen[way[i]]);
+                seen[way[i]] = true;
             }
-            assert_int_equal(r->lookups_count, 0);
         }
-        assert_true(counts[n] < 97 || firsts[0] != firsts[1]);
+    }
+}
+
+/* What of `b` lies within `near` places of where the other one asks it. */
+static uint32_t asked_about_together(const uint64_t *a, const uint64_t *b, uint32_t samples,
+                                     uint32_t near)
+{
+    uint32_t together = 0;
+    for (uint32_t i = 0; i < samples; i++) {
+        for (uint32_t j = 0; j < samples; j++) {
+            uint32_t apart = i < j ? j - i : i - j;
+            together += a[i] == b[j] && apart <= near;
+        }
+    }
+    return together;
+}
+
+/* The cores cannot see what another run has leased: neighbours must not lease the same at the same time. */
+static void starts_that_follow_each_other_do_not_walk_together(void **state)
+{
+    struct rig *r = *state;
+    static const uint32_t counts[] = {30, 60, 97, 100, WAY_SAMPLES_MAX};
+    for (size_t n = 0; n < VQ_COUNT(counts); n++) {
+        uint64_t last[WAY_SAMPLES_MAX], way[WAY_SAMPLES_MAX];
+        uint32_t near = counts[n] / 10;
+        way_of(r, 1, counts[n], last);
+        for (uint64_t no = 2; no < 70; no++) {
+            way_of(r, no, counts[n], way);
+            assert_in_range(asked_about_together(last, way, counts[n], near), 0, 2 * near + 2);
+            memcpy(last, way, sizeof(way));
+        }
+    }
+}
+
+static void three_runs_begun_together_share_too(void **state)
+{
+    struct rig *r = *state;
+    uint64_t first[100], third[100];
+    for (uint64_t no = 1; no < 70; no++) {
+        way_of(r, no, 100, first);
+        way_of(r, no + 2, 100, third); /* in the same direction, from far away */
+        assert_int_equal(asked_about_together(first, third, 100, 10), 0);
     }
 }
 
@@ -123,6 +177,33 @@ static void what_was_looked_up_long_ago_is_looked_up_again(void **state)
     assert_int_equal(rig_lease(r, 1)->count, 1); /* whether the swapped order is needed shows */
     assert_int_equal(rig_lease(r, 1)->tasks[0], 5);
     assert_in_range(r->lookups_asked - asked, 3, 5); /* not all that is ready */
+}
+
+/* Else a run that waits for its answers wanders over the whole grid, and meets others everywhere. */
+static void what_comes_back_takes_its_old_place(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 40, 1, 1);
+    rig_tried(r, 0, "Model: A"); /* the judge is known to answer */
+    rig_tried(r, 1, "Model: B");
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 4);
+    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {session, VQ_BYE_LEAVING, {NULL, 0}}};
+    r->hold_lookups = true;
+    rig_tell(r, 7, &bye);
+    assert_int_equal(r->lookups_count, 4);
+    uint64_t back[4];
+    memcpy(back, r->lookups, sizeof(back));
+    for (size_t i = 0; i < VQ_COUNT(back); i++) {
+        rig_look_up(r, back[i]);
+    }
+    (void)rig_join(r, 8, 1, 16);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_LEASE), 8);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(rig_lease(r, 4 + i)->shard, 1 + i);
+    }
 }
 
 /* ---- rule 25 ---- */
@@ -440,8 +521,11 @@ int main(void)
         T(a_run_whose_answers_are_all_stored_needs_no_worker),
         T(the_scout_keeps_a_bounded_number_ready),
         T(the_scout_asks_in_order_and_not_too_much_at_once),
-        T(the_scout_goes_its_own_way),
+        T(the_scout_asks_each_sample_once_whatever_the_start),
+        T(starts_that_follow_each_other_do_not_walk_together),
+        T(three_runs_begun_together_share_too),
         T(what_was_looked_up_long_ago_is_looked_up_again),
+        T(what_comes_back_takes_its_old_place),
         T(an_untried_judge_gets_one_call),
         T(a_stored_answer_is_as_good_as_a_probe),
         T(a_judge_that_always_fails_is_tried_some_times),

@@ -195,6 +195,21 @@ static void test_epochs(void **state)
     assert_true(begun.was_clean && begun.now.epoch == 3 && !begun.now.clean);
 }
 
+static void test_starts_are_counted_over_all_runs(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_run_begun begun;
+    struct vq_id nonce = {.b = {1}}, one = {.b = {0x71}}, two = {.b = {0x72}};
+    assert_ok(vq_calls_begin_run(fx->calls, &one, &nonce, false, 1, &begun, &fx->err), &fx->err);
+    uint64_t first = begun.start_no;
+    assert_true(first >= 1);
+    assert_ok(vq_calls_begin_run(fx->calls, &two, &nonce, false, 2, &begun, &fx->err), &fx->err);
+    assert_int_equal(begun.start_no, first + 1);
+    assert_ok(reopen(fx), &fx->err);
+    assert_ok(vq_calls_begin_run(fx->calls, &one, &nonce, false, 3, &begun, &fx->err), &fx->err);
+    assert_int_equal(begun.start_no, first + 2);
+}
+
 static void test_generation_limit(void **state)
 {
     struct fx *fx = *state;
@@ -579,13 +594,21 @@ static void test_sigbus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_file_is_private), CASE(test_one_handle),
-        CASE(test_must_exist),      CASE(test_cut_short),
-        CASE(test_not_a_store),     CASE(test_flipped_bit),
-        CASE(test_epochs),          CASE(test_generation_limit),
-        CASE(test_map_grows),       CASE(test_map_grown_by_another),
-        CASE(test_full_disk),       CASE(test_read_while_writing),
-        CASE(test_killed_anywhere), CASE(test_writer_lock),
+        CASE(test_file_is_private),
+        CASE(test_one_handle),
+        CASE(test_must_exist),
+        CASE(test_cut_short),
+        CASE(test_not_a_store),
+        CASE(test_flipped_bit),
+        CASE(test_starts_are_counted_over_all_runs),
+        CASE(test_epochs),
+        CASE(test_generation_limit),
+        CASE(test_map_grows),
+        CASE(test_map_grown_by_another),
+        CASE(test_full_disk),
+        CASE(test_read_while_writing),
+        CASE(test_killed_anywhere),
+        CASE(test_writer_lock),
         CASE(test_sigbus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,16 @@
+/* Asks a running coordinator over its loopback address, with the token of its endpoint.json. */
+#ifndef VQ_CLI_ENDPOINT_H
+#define VQ_CLI_ENDPOINT_H
+
+#include "common/base/buf.h"
+#include "coordinator/store/run_dir.h"
+
+#define VQ_ENDPOINT_BYTES_MAX (16u << 20) /* of an answer */
+
+/* GET without a body (body.at NULL), else POST. `path`: "/status". VQ_OK: *ret_http is the HTTP status, and its body was appended
+ * to `out`. VQ_UNAVAILABLE: nobody answers there. */
+enum vq_status vq_endpoint_ask(const struct vq_endpoint *endpoint, const char *path,
+                               struct vq_span body, struct vq_buf *out, int *ret_http,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,275 @@
+/* The table of commands, how their words are read, and what each does to a run. Invariant: everything that was carried out, and
+ * everything that was refused, is a line of the run's log. Not its job: who may ask (the HTTP server's token), and deciding
+ * anything that the core decides. */
+#include "coordinator/shell/ctl.h"
+
+#include "common/base/clock.h"
+#include "common/text/json.h"
+#include "common/text/log.h"
+#include "coordinator/shell/parts.h"
+
+#include <string.h>
+
+/* ---- what they do ---- */
+
+static enum vq_status going(const struct vq_run *run, struct vq_error *err)
+{
+    if (run->coord == NULL || run->fatal != VQ_OK || run->finished || run->stopped ||
+        run->interrupts > 0) {
+        return vq_fail(err, VQ_DENIED, "the run is ending");
+    }
+    return VQ_OK;
+}
+
+static enum vq_status hold(struct vq_run *run, bool held)
+{
+    VQ_TRY(vq_coord_hold(run->coord, held, vq_run_now()));
+    run->held = held;
+    run->held_since_unix_ms = held ? vq_clock_unix_ms() : 0;
+    vq_loop_again(run->loop);
+    vq_control_write_status(run);
+    return VQ_OK;
+}
+
+static enum vq_status do_pause(struct vq_run *run, const char *const *values, struct vq_buf *said,
+                               struct vq_error *err)
+{
+    (void)values;
+    VQ_TRY(going(run, err));
+    if (run->held) {
+        char since[VQ_RUN_WHEN_BYTES];
+        vq_watch_when(run->held_since_unix_ms, since);
+        vq_buf_printf(said, "paused by hand already, since %s", since);
+        return VQ_OK;
+    }
+    VQ_TRY(hold(run, true));
+    vq_buf_puts(said, "paused: no call is started; those in flight end and count");
+    return VQ_OK;
+}
+
+static enum vq_status do_resume(struct vq_run *run, const char *const *values, struct vq_buf *said,
+                                struct vq_error *err)
+{
+    (void)values;
+    VQ_TRY(going(run, err));
+    if (!run->held) {
+        vq_buf_puts(said, "it is not paused");
+        return VQ_OK;
+    }
+    VQ_TRY(hold(run, false));
+    vq_buf_puts(said, "goes on");
+    return VQ_OK;
+}
+
+const struct vq_ctl_command vq_ctl_commands[] = {
+    {.name = "pause",
+     .help = "Starts no call any more until `resume`; calls in flight end and count, workers stay",
+     .carry_out = do_pause,
+     .otherwise = "resume RUN"},
+    {.name = "resume",
+     .help = "Goes on after `pause`, at once",
+     .carry_out = do_resume,
+     .otherwise = "resume RUN"},
+    {.name = NULL},
+};
+
+/* ---- reading words ---- */
+
+static const struct vq_ctl_command *find(const char *name)
+{
+    for (const struct vq_ctl_command *c = vq_ctl_commands; c->name != NULL; c++) {
+        if (strcmp(c->name, name) == 0) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static enum vq_status unknown(const char *name, struct vq_error *err)
+{
+    struct vq_buf list;
+    vq_buf_init(&list, VQ_ERROR_BYTES_MAX);
+    for (const struct vq_ctl_command *c = vq_ctl_commands; c->name != NULL; c++) {
+        vq_buf_printf(&list, "%s%s", c == vq_ctl_commands ? "" : ", ", c->name);
+    }
+    enum vq_status status = name == NULL
+                                ? vq_fail(err, VQ_INVALID, "say one of %s", list.at)
+                                : vq_fail(err, VQ_INVALID, "'%.60s' is none of %s", name, list.at);
+    vq_buf_free(&list);
+    return status;
+}
+
+static size_t args_count(const struct vq_ctl_command *command)
+{
+    size_t n = 0;
+    while (n < VQ_CTL_ARGS_MAX && command->args[n].name != NULL) {
+        n++;
+    }
+    return n;
+}
+
+/* The option that `word` names, up to its end or "="; args_count: none. */
+static size_t option_of(const struct vq_ctl_command *command, const char *word)
+{
+    size_t bytes = strcspn(word, "=");
+    size_t n = args_count(command);
+    for (size_t i = 0; i < n; i++) {
+        const struct vq_ctl_arg *a = &command->args[i];
+        if (a->value != NULL && strlen(a->name) == bytes && memcmp(a->name, word, bytes) == 0) {
+            return i;
+        }
+    }
+    return n;
+}
+
+static size_t next_word(const struct vq_ctl_asked *asked)
+{
+    size_t n = args_count(asked->command);
+    for (size_t i = 0; i < n; i++) {
+        if (asked->command->args[i].value == NULL && asked->values[i] == NULL) {
+            return i;
+        }
+    }
+    return n;
+}
+
+static enum vq_status take_word(struct vq_ctl_asked *asked, const char *const *words, size_t count,
+                                size_t *at, struct vq_error *err)
+{
+    const struct vq_ctl_command *c = asked->command;
+    const char *word = words[*at];
+    bool option = strncmp(word, "--", 2) == 0;
+    size_t i = option ? option_of(c, word + 2) : next_word(asked);
+    if (i == args_count(c)) {
+        return vq_fail(err, VQ_INVALID, "%s: '%.60s' says nothing to it", c->name, word);
+    }
+    const char *value = word;
+    if (option) {
+        const char *equals = strchr(word, '=');
+        if (equals == NULL && *at + 1 == count) {
+            return vq_fail(err, VQ_INVALID, "--%s needs a value: --%s %s", c->args[i].name,
+                           c->args[i].name, c->args[i].value);
+        }
+        value = equals != NULL ? equals + 1 : words[++*at];
+    }
+    if (asked->values[i] != NULL) {
+        return vq_fail(err, VQ_INVALID, "--%s is given twice", c->args[i].name);
+    }
+    asked->values[i] = value;
+    return VQ_OK;
+}
+
+enum vq_status vq_ctl_parse(const char *const *words, size_t count, struct vq_ctl_asked *ret_asked,
+                            struct vq_error *err)
+{
+    struct vq_ctl_asked asked = {.command = count == 0 ? NULL : find(words[0])};
+    if (asked.command == NULL) {
+        return unknown(count == 0 ? NULL : words[0], err);
+    }
+    if (count > VQ_CTL_WORDS_MAX) {
+        return vq_fail(err, VQ_INVALID, "a command has no more than %u words", VQ_CTL_WORDS_MAX);
+    }
+    for (size_t i = 1; i < count; i++) {
+        VQ_TRY(take_word(&asked, words, count, &i, err));
+    }
+    size_t missing = next_word(&asked);
+    if (missing < args_count(asked.command)) {
+        return vq_fail(err, VQ_INVALID, "%s needs %s", asked.command->name,
+                       asked.command->args[missing].name);
+    }
+    if (asked.command->check != NULL) {
+        VQ_TRY(asked.command->check(asked.values, err));
+    }
+    *ret_asked = asked;
+    return VQ_OK;
+}
+
+void vq_ctl_usage(const struct vq_ctl_command *command, struct vq_buf *out)
+{
+    vq_buf_puts(out, command->name);
+    for (size_t i = 0; i < args_count(command); i++) {
+        const struct vq_ctl_arg *a = &command->args[i];
+        if (a->value == NULL) {
+            vq_buf_printf(out, " %s", a->name);
+        } else {
+            vq_buf_printf(out, " [--%s %s]", a->name, a->value);
+        }
+    }
+}
+
+/* ---- the door ---- */
+
+/* Cuts a copy of the body into its lines. */
+static enum vq_status cut(struct vq_span body, char text[VQ_CTL_BYTES_MAX + 1],
+                          const char *words[VQ_CTL_WORDS_MAX], size_t *ret_count,
+                          struct vq_error *err)
+{
+    if (body.bytes > VQ_CTL_BYTES_MAX ||
+        (body.bytes > 0 && memchr(body.at, '\0', body.bytes) != NULL)) {
+        return vq_fail(err, VQ_INVALID, "a command is a few short words, one a line");
+    }
+    if (body.bytes > 0) {
+        memcpy(text, body.at, body.bytes);
+    }
+    text[body.bytes] = '\0';
+    size_t count = 0;
+    for (char *at = text; *at != '\0';) {
+        char *end = at + strcspn(at, "\n");
+        bool last = *end == '\0';
+        *end = '\0';
+        if (count == VQ_CTL_WORDS_MAX) {
+            return vq_fail(err, VQ_INVALID, "a command has no more than %u words",
+                           VQ_CTL_WORDS_MAX);
+        }
+        words[count++] = at;
+        at = last ? end : end + 1;
+    }
+    *ret_count = count;
+    return VQ_OK;
+}
+
+static void answer_json(bool ok, const char *text, struct vq_buf *answer)
+{
+    struct vq_json j;
+    vq_json_init(&j, answer, 0);
+    vq_json_object(&j);
+    vq_json_key(&j, "ok");
+    vq_json_bool(&j, ok);
+    vq_json_key(&j, "text");
+    vq_json_str(&j, text);
+    vq_json_object_end(&j);
+    vq_buf_putc(answer, '\n');
+}
+
+int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer)
+{
+    char text[VQ_CTL_BYTES_MAX + 1];
+    const char *words[VQ_CTL_WORDS_MAX];
+    size_t count = 0;
+    struct vq_ctl_asked asked = {.command = NULL};
+    struct vq_error err = {0};
+    struct vq_buf said;
+    vq_buf_init(&said, VQ_ERROR_BYTES_MAX);
+    enum vq_status status = cut(body, text, words, &count, &err);
+    if (status == VQ_OK) {
+        status = vq_ctl_parse(words, count, &asked, &err);
+    }
+    int http = status == VQ_OK ? 200 : 400;
+    if (status == VQ_OK) {
+        status = asked.command->carry_out(run, asked.values, &said, &err);
+        http = status == VQ_OK ? 200 : 409;
+    }
+    const char *name = asked.command == NULL ? "?" : asked.command->name;
+    if (http == 409 && status != VQ_DENIED) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+        (void)vq_fail(&err, status, "the run cannot go on: %s", vq_status_text(status));
+    }
+    vq_log(http == 200 ? VQ_LOG_INFO : VQ_LOG_WARN, "ctl", "command=%s status=%d said=%s", name,
+           http, http == 200 ? said.at : err.text);
+    if (http == 200) {
+        vq_run_say(run, "%s, as told by vibeq ctl: %s", name, said.at);
+    }
+    answer_json(http == 200, http == 200 ? said.at : err.text, answer);
+    vq_buf_free(&said);
+    return http;
+}

@@ -1,0 +1,66 @@
+/* What a provider allows one account: the numbers, and their text on the command line. Pure. */
+#ifndef VQ_OFFLINE_FAULTS_LIMITS_H
+#define VQ_OFFLINE_FAULTS_LIMITS_H
+
+#include "common/base/status.h"
+
+/* What can refuse a call. The first four are counted over sliding windows. */
+enum vq_limit_kind {
+    VQ_LIMIT_NONE,
+    VQ_LIMIT_REQUESTS,
+    VQ_LIMIT_INPUT,
+    VQ_LIMIT_OUTPUT,
+    VQ_LIMIT_TOKENS,
+    VQ_LIMIT_CONCURRENCY,
+    VQ_LIMIT_RAMP,
+    VQ_LIMIT_DAY_REQUESTS,
+    VQ_LIMIT_DAY_TOKENS,
+    VQ_LIMIT_MONEY,
+    VQ_LIMIT__COUNT
+};
+#define VQ_LIMIT_WINDOWED 5 /* kinds below this one, from VQ_LIMIT_REQUESTS */
+
+/* Which output tokens a call is charged with. */
+enum vq_limit_count {
+    VQ_LIMIT_COUNT_ACTUAL, /* those of its answer, from its arrival on */
+    VQ_LIMIT_COUNT_MAX,    /* max_tokens, and nothing is given back */
+    VQ_LIMIT_COUNT_SETTLE  /* max_tokens until it is answered, then those of its answer */
+};
+
+struct vq_limits {
+    uint64_t per_minute[VQ_LIMIT_WINDOWED]; /* by kind; 0 = no limit, as everywhere here */
+    uint64_t per_window[VQ_LIMIT_WINDOWED]; /* per_minute * window_ns / 60 s, rounded down */
+    int64_t window_ns;                      /* 60 s unless told */
+    uint64_t concurrency;                   /* calls at a time */
+    uint64_t day_requests;
+    uint64_t day_tokens;
+    int64_t day_ms; /* days end at multiples of it; 0: at midnight, of US Pacific for gemini */
+    uint64_t ramp_percent; /* a window may have so many more requests than the one before */
+    uint64_t ramp_floor;   /* a minute; what is always allowed */
+    uint64_t ramp_free;    /* the floor in a ramp window */
+    int64_t ramp_ns;       /* the ramp's window; window_ns unless told */
+    uint64_t nano_usd;     /* in all */
+    uint64_t nano_usd_in;  /* a token */
+    uint64_t nano_usd_cached;
+    uint64_t nano_usd_out;
+    enum vq_limit_count count;
+    bool per_key;
+    bool per_model;
+    bool count_refused;   /* refused calls count as requests too */
+    bool headers;         /* what is left is told with every answer */
+    int64_t hint_percent; /* of the true waiting time is told; 100 = right; -1 = none is told */
+};
+
+/* No limits; counted by key. */
+void vq_limits_init(struct vq_limits *limits);
+/* Sets one of them: "rpm", "600". VQ_INVALID for what it does not know or cannot read. */
+enum vq_status vq_limits_set(struct vq_limits *limits, const char *name,
+                             const char *value) VQ_WARN_UNUSED;
+/* Works out what follows from the others; once, after all were set. VQ_INVALID with a sentence when
+ * a limit is less than one in a window. */
+enum vq_status vq_limits_finish(struct vq_limits *limits, struct vq_error *err) VQ_WARN_UNUSED;
+bool vq_limits_any(const struct vq_limits *limits);
+
+const char *vq_limit_name(enum vq_limit_kind kind); /* "requests" ...; "none" */
+
+#endif

@@ -1,0 +1,56 @@
+/* Whose limits a call meets: named pools of keys and models, and one for all other calls. What
+ * --limits says is read here. Keys are known by their fingerprints only. */
+#ifndef VQ_OFFLINE_FAULTS_POOLS_H
+#define VQ_OFFLINE_FAULTS_POOLS_H
+
+#include "common/base/hash.h"
+#include "common/base/secret.h"
+#include "offline/faults/limiter.h"
+
+#define VQ_FINGERPRINT_HEX      VQ_HEX_BYTES(VQ_FINGERPRINT_BYTES)
+#define VQ_POOLS_MAX            64
+#define VQ_POOL_NAME_BYTES      33
+#define VQ_POOL_MEMBERS_MAX     32
+#define VQ_POOL_MODEL_BYTES     128
+#define VQ_POOL_LABEL_BYTES     (VQ_POOL_NAME_BYTES + VQ_FINGERPRINT_HEX + VQ_POOL_MODEL_BYTES)
+#define VQ_POOL_FALLBACK        "default"
+#define VQ_POOL_REFERENCE_BYTES 256
+
+struct vq_pool {
+    char name[VQ_POOL_NAME_BYTES];
+    char keys[VQ_POOL_MEMBERS_MAX][VQ_FINGERPRINT_HEX]; /* none: any */
+    size_t keys_n;
+    char models[VQ_POOL_MEMBERS_MAX][VQ_POOL_MODEL_BYTES]; /* none: any */
+    size_t models_n;
+    struct vq_limits limits;
+    struct vq_limiter *limiter; /* owned; NULL: there are no limits */
+};
+
+/* All zeros is a set without limits. */
+struct vq_pools {
+    struct vq_pool *list[VQ_POOLS_MAX]; /* owned; the first that a call fits into has it */
+    size_t n;
+    struct vq_pool fallback; /* for calls that fit into none; its limits are per key unless told */
+};
+
+/* "rpm=600,tpm=90000,..." for the fallback, "NAME:keys=K+K,models=M+M,rpm=600,..." for a pool. A key
+ * is a fingerprint, env:NAME or file:PATH. VQ_INVALID with a sentence that repeats no key; VQ_LIMIT,
+ * VQ_NOMEM. */
+enum vq_status vq_pools_add(struct vq_pools *pools, const char *text,
+                            struct vq_error *err) VQ_WARN_UNUSED;
+void vq_pools_free(struct vq_pools *pools);
+
+/* `key_hex` "" without a key. Never NULL. */
+struct vq_pool *vq_pools_find(struct vq_pools *pools, const char *key_hex, const char *model);
+bool vq_pool_is_named(const struct vq_pool *pool);
+
+/* Who shares counters: "NAME", "NAME/model", "default/0123456789abcdef" ... into
+ * VQ_POOL_LABEL_BYTES. */
+void vq_pool_label(const struct vq_pool *pool, const char *key_hex, const char *model,
+                   char *ret_label);
+
+/* "env:NAME", "file:PATH" or a fingerprint, as fingerprint. */
+enum vq_status vq_pool_key_of(const char *reference, char ret_hex[VQ_FINGERPRINT_HEX],
+                              struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

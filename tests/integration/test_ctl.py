@@ -1,0 +1,183 @@
+"""What a person tells a run that goes on, and what a run says of itself: pause and resume by the server's log, commands refused, a run
+that makes no progress. Real processes."""
+import json
+import os
+import signal
+import time
+import urllib.error
+import urllib.request
+
+import vqtest
+from vqtest import DONE, STOPPED, USAGE, Case, planted
+
+AXES = ("V1", "V2", "V3")
+NO_PROGRESS = 5
+
+
+class Ctl(Case):
+    def setUp(self):
+        super().setUp()
+        planted(self.dir, 40, AXES)
+
+    def slow(self, *options, **config):
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:20ms:60ms", *options)
+        config.setdefault("judge", {"concurrency": 4})
+        return self.config(AXES, url=self.server.url, **config)
+
+    def begin(self, answers=30):
+        child = self.start("run", "config.yaml", "--name", "r")
+        self.wait_for("some answers", lambda: child.poll() is not None or len(self.server.answers()) >= answers)
+        self.assertIsNone(child.poll(), self.logs())
+        return child
+
+    def ctl(self, *words, code=DONE, run="r"):
+        return self.vibeq("ctl", run, *words, code=code)
+
+    def log_of(self, event):
+        lines = (self.dir / "runs/r/log").read_text().splitlines()
+        return [line for line in map(json.loads, lines) if line.get("event") == event]
+
+    def endpoint(self):
+        return json.loads((self.dir / "runs/r/endpoint.json").read_text())
+
+    def post(self, body, token):
+        request = urllib.request.Request(f"{self.endpoint()['address']}/ctl", data=body, method="POST")
+        if token:
+            request.add_header("Authorization", f"Bearer {token}")
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def refusal(self, body, token):
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            self.post(body, token)
+        with refused.exception as answer:
+            return answer.code
+
+
+class Pause(Ctl):
+    def test_pause_stops_sends_and_resume_goes_on(self):
+        self.slow()
+        child = self.begin()
+        workers = {w["pid"] for w in self.status("r")["workers"]}
+        self.assertIn("paused", self.ctl("pause").stdout)
+        time.sleep(1)
+        sent = len(self.server.requests())
+        status = self.status("r")
+        self.assertEqual(status["state"], "held")
+        self.assertGreater(status["held_since_unix_ms"], 0)
+        self.assertIn("paused by hand since", self.vibeq("status", "r").stdout)
+        time.sleep(2)
+        self.assertEqual(len(self.server.requests()), sent, "no call is started while it is paused")
+        self.assertEqual(len(self.server.answers()), sent, "those in flight ended")
+        status = self.status("r")
+        self.assertEqual({w["pid"] for w in status["workers"]}, workers, "workers keep their sessions")
+        self.assertGreater(status["tasks"]["open"], 0)
+        self.assertIn("already", self.ctl("pause").stdout)
+        self.assertIn("goes on", self.ctl("resume").stdout)
+        self.wait_for("a call", lambda: len(self.server.requests()) > sent, 5)
+        self.assertIn("not paused", self.ctl("resume").stdout)
+        self.wait_exit(child, DONE)
+        calls = self.accounting("r")
+        self.assertEqual(calls["sent"], len(self.server.requests()), "nothing was asked twice")
+        self.assertEqual(calls["unknown"], 0)
+        said = [line["command"] for line in self.log_of("ctl")]
+        self.assertEqual(said, ["pause", "pause", "resume", "resume"])
+
+    def test_a_pause_outlasts_terms_and_a_stop_while_paused_is_clean(self):
+        self.slow(term_ms=600)
+        child = self.begin()
+        self.ctl("pause")
+        time.sleep(3)
+        sent = len(self.server.requests())
+        self.assertEqual(len(self.server.answers()), sent)
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED, 20)
+        self.assertEqual(len(self.server.requests()), sent)
+        self.vibeq("resume", "r", "--quiet")  # it goes on: a pause is of a process
+        self.assertEqual(self.accounting("r")["sent"], len(self.server.requests()))
+
+    def test_a_pause_with_a_worker_that_dies_and_comes_back(self):
+        self.slow(term_ms=1000)
+        child = self.begin()
+        self.ctl("pause")
+        time.sleep(1)
+        sent = len(self.server.requests())
+        os.kill(self.status("r")["workers"][0]["pid"], signal.SIGKILL)
+        time.sleep(2.5)
+        self.assertEqual(len(self.server.requests()), sent, "a new worker has no slice either")
+        self.ctl("resume")
+        self.wait_exit(child, DONE)
+
+
+class Refused(Ctl):
+    def test_without_the_token_nothing_happens(self):
+        self.slow()
+        child = self.begin()
+        token = self.endpoint()["token"]
+        self.assertEqual(self.refusal(b"pause\n", None), 401)
+        self.assertEqual(self.refusal(b"pause\n", token[:-1] + ("0" if token[-1] != "0" else "1")), 401)
+        self.assertEqual(self.status("r")["state"], "running")
+        self.assertEqual(self.refusal(b"explode\n", token), 400)
+        self.assertEqual(self.refusal(b"", token), 400)
+        self.assertEqual(self.refusal(b"pause\nnow\n", token), 400)
+        self.assertEqual(self.refusal(b"pause\0\n", token), 400)
+        self.assertEqual(self.refusal(b"pause\n" * 40, token), 400)
+        self.assertEqual(self.refusal(b"x" * 60000, token), 400)
+        self.assertTrue(self.post(b"pause", token)["ok"])
+        self.assertEqual(self.status("r")["state"], "held")
+        self.assertTrue(self.post(b"resume\n", token)["ok"])
+        self.wait_exit(child, DONE)
+
+    def test_words_that_make_no_sense(self):
+        for words, said in ((["r"], "say one of"), (["r", "puase"], "is none of"), (["r", "pause", "now"], "says nothing to it"),
+                            ([], "name the run"), (["r", "pause", "--runs"], "needs a value")):
+            got = self.vibeq("ctl", *words, code=USAGE)
+            self.assertIn(said, got.stderr)
+
+    def test_a_run_that_does_not_run(self):
+        self.config()
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        got = self.ctl("pause", code=STOPPED)
+        self.assertIn("does not run", got.stderr)
+        self.assertIn("vibeq resume r", got.stderr)
+        self.assertIn("no run", self.ctl("pause", run="x", code=USAGE).stderr)
+
+
+class Alarm(Ctl):
+    def test_a_server_that_hangs_is_never_healthy(self):
+        self.slow(alarm="{idle_s: 1}")
+        child = self.begin()
+        self.assertIsNone(self.status("r")["alarm"])
+        os.kill(self.server.process.pid, signal.SIGSTOP)
+        try:
+            self.wait_for("the alarm", lambda: self.log_of("alarm.idle"), 20)
+            got = self.vibeq("status", "r", "--json", code=NO_PROGRESS)
+            status = json.loads(got.stdout)
+            self.assertEqual(status["state"], "stalled")
+            self.assertEqual((status["alarm"]["kind"], status["alarm"]["idle_s"]), ("idle", 1))
+            self.assertLess(status["alarm"]["since_unix_ms"], time.time() * 1000)
+            self.assertIn("nothing was answered since", self.vibeq("status", "r", code=NO_PROGRESS).stdout)
+            with urllib.request.urlopen(f"{self.endpoint()['address']}/metrics", timeout=10) as answer:
+                self.assertIn("\nvibeq_alarm_idle 1\n", answer.read().decode())
+            written = json.loads((self.dir / "runs/r/status.json").read_text())
+            self.assertEqual(written["state"], "stalled")
+        finally:
+            os.kill(self.server.process.pid, signal.SIGCONT)
+        self.wait_for("the end of the alarm", lambda: self.log_of("alarm.over"), 20)
+        self.wait_exit(child, DONE)
+        self.assertEqual(len(self.log_of("alarm.idle")), 1, "said once")
+        self.vibeq("status", "r")
+
+    def test_paused_by_hand_is_no_alarm(self):
+        self.slow(alarm="{idle_s: 1}")
+        child = self.begin()
+        self.ctl("pause")
+        time.sleep(2.5)
+        self.assertIsNone(self.status("r")["alarm"])
+        self.ctl("resume")
+        self.wait_exit(child, DONE)
+        self.assertEqual(self.log_of("alarm.idle"), [])
+
+
+if __name__ == "__main__":
+    vqtest.main()
