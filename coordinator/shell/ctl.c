@@ -6,6 +6,7 @@
 #include "common/base/clock.h"
 #include "common/text/json.h"
 #include "common/text/log.h"
+#include "coordinator/shell/ctl_pools.h"
 #include "coordinator/shell/parts.h"
 
 #include <string.h>
@@ -70,6 +71,40 @@ const struct vq_ctl_command vq_ctl_commands[] = {
      .help = "Goes on after `pause`, at once",
      .carry_out = do_resume,
      .otherwise = "resume RUN"},
+    {.name = "pool",
+     .args = {{.name = "NAME", .help = "As the configuration and `vibeq status` call it"},
+              {.name = "rpm", .value = "N", .help = "Requests a minute"},
+              {.name = "itpm", .value = "N", .help = "Input tokens a minute"},
+              {.name = "otpm", .value = "N", .help = "Output tokens a minute"},
+              {.name = "tpm", .value = "N", .help = "Input and output tokens a minute"},
+              {.name = "concurrency", .value = "N", .help = "Calls in flight"}},
+     .help = "Gives a pool other limits, from now on; other pools keep theirs",
+     .check = vq_ctl_check_pool,
+     .carry_out = vq_ctl_do_pool,
+     .otherwise = "resume RUN --set pools[0].models[0].requests_per_minute=N"},
+    {.name = "park",
+     .args = {{.name = "NAME", .help = "Of the pool"}},
+     .help = "Asks a pool nothing more until `unpark`; the others go on",
+     .carry_out = vq_ctl_do_park,
+     .otherwise = "resume RUN"},
+    {.name = "unpark",
+     .args = {{.name = "NAME", .help = "Of the pool"}},
+     .help = "Asks a pool again",
+     .carry_out = vq_ctl_do_unpark,
+     .otherwise = "resume RUN"},
+    {.name = "budget",
+     .args = {{.name = "USD", .help = "Of the whole run, what it has cost included"}},
+     .help = "Caps what the run may cost, higher or lower than before",
+     .check = vq_ctl_check_budget,
+     .carry_out = vq_ctl_do_budget,
+     .otherwise = "resume RUN --set budget.usd=USD"},
+    {.name = "concurrency",
+     .args = {{.name = "N", .help = "Calls in flight"},
+              {.name = "pool", .value = "NAME", .help = "Of this pool alone"}},
+     .help = "Gives every pool, or one, another most of calls in flight",
+     .check = vq_ctl_check_concurrency,
+     .carry_out = vq_ctl_do_concurrency,
+     .otherwise = "resume RUN --set judges[0].concurrency=N"},
     {.name = NULL},
 };
 

@@ -5,7 +5,7 @@
 
 #include "common/base/buf.h"
 
-#define VQ_CTL_ARGS_MAX       4
+#define VQ_CTL_ARGS_MAX       6
 #define VQ_CTL_WORDS_MAX      16u
 #define VQ_CTL_WORD_BYTES_MAX 256u
 #define VQ_CTL_BYTES_MAX      (VQ_CTL_WORDS_MAX * (VQ_CTL_WORD_BYTES_MAX + 1))
