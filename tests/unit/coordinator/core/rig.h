@@ -40,13 +40,22 @@ struct rig_said {
     uint32_t repeat[RIG_LIST_MAX];
     size_t prior[RIG_LIST_MAX];
     struct vq_id ids[RIG_LIST_MAX];
-    uint32_t concurrency;
+    uint32_t concurrency; /* of the GRANT's pool 0; 0: none of it */
+    uint64_t n, spend_most;
 };
+
+#define RIG_POOLS_MAX 4
 
 struct rig {
     struct vq_coord *c;
     struct vq_coord_params params;
     struct vq_coord_judge judges[4];
+    struct vq_authority *authority; /* made by rig_start, lives until rig_end */
+    struct vq_authority_params pools;
+    struct vq_authority_pool pool
+        [RIG_POOLS_MAX]; /* one a judge, with room for everything, unless the test says otherwise */
+    struct vq_pool_report report[RIG_POOLS_MAX]; /* what a CREDIT says of each pool */
+    struct vq_amount spend;
     struct sim_store store;
     uint8_t audited[RIG_TASKS_MAX], first[RIG_TASKS_MAX];
     int64_t now_ns;
@@ -94,7 +103,18 @@ static inline void rig_init(struct rig *r, uint32_t samples, uint32_t judges, ui
     r->now_ns = VQ_NS_PER_S;
     static const char *const names[] = {"ada", "bea", "cleo", "dora"};
     for (uint32_t j = 0; j < judges; j++) {
-        r->judges[j] = (struct vq_coord_judge){.name = names[j], .concurrency = 4};
+        static const uint32_t own[RIG_POOLS_MAX] = {0, 1, 2, 3};
+        r->judges[j] =
+            (struct vq_coord_judge){.name = names[j], .pools = &own[j], .pools_count = 1};
+        r->pool[j] = (struct vq_authority_pool){.name = names[j], .concurrency = 1000};
+    }
+    r->pools = (struct vq_authority_params){.pools = r->pool,
+                                            .pools_count = judges,
+                                            .term_ns = rig_ms(RIG_TERM),
+                                            .budget_nano = VQ_AMOUNT_ANY};
+    for (uint32_t p = 0; p < RIG_POOLS_MAX; p++) {
+        r->report[p] =
+            (struct vq_pool_report){.pool = p, .waiting = 4, .unit = {.requests = 1, .tokens = 10}};
     }
     r->params = (struct vq_coord_params){.run = {{9}},
                                          .run_name = "rig",
@@ -181,7 +201,14 @@ static inline void rig_keep_message(struct rig_said *said, const struct vq_msg *
             said->ids[i] = msg->u.ack.calls[i];
         }
         break;
-    case VQ_MSG_GRANT: said->concurrency = msg->u.grant.slices[0].concurrency; break;
+    case VQ_MSG_GRANT:
+        said->n = msg->u.grant.n;
+        said->spend_most = msg->u.grant.spend_most;
+        for (uint32_t i = 0; i < msg->u.grant.slices_count; i++) {
+            said->concurrency +=
+                msg->u.grant.slices[i].pool == 0 ? msg->u.grant.slices[i].concurrency : 0;
+        }
+        break;
     case VQ_MSG_CANCEL:
         said->shard = msg->u.cancel.shard;
         said->fence = msg->u.cancel.fence;
@@ -266,9 +293,20 @@ static inline void rig_pull(struct rig *r)
     assert_int_equal(vq_coord_health(r->c), VQ_OK);
 }
 
+/* The authority that all cores of this rig share. */
+static inline void rig_authority(struct rig *r)
+{
+    struct vq_error err = {""};
+    if (r->authority == NULL) {
+        assert_int_equal(vq_authority_create(&r->pools, r->now_ns, &r->authority, &err), VQ_OK);
+    }
+    r->params.authority = r->authority;
+}
+
 static inline void rig_start(struct rig *r)
 {
     struct vq_error err = {""};
+    rig_authority(r);
     assert_int_equal(vq_coord_create(&r->params, r->now_ns, &r->c, &err), VQ_OK);
     rig_pull(r);
 }
@@ -276,6 +314,7 @@ static inline void rig_start(struct rig *r)
 static inline void rig_end(struct rig *r)
 {
     vq_coord_destroy(&r->c);
+    vq_authority_destroy(&r->authority);
     sim_store_free(&r->store);
 }
 
@@ -396,6 +435,27 @@ static inline void rig_beat(struct rig *r, uint64_t peer, uint64_t session,
     rig_list(r, peer, session, VQ_MSG_HEARTBEAT, &held, lease != NULL, NULL, 0);
 }
 
+/* CREDIT of several judges, with a report of each pool. The worker goes by what it was granted last. */
+static inline void rig_credits(struct rig *r, uint64_t peer, uint64_t session,
+                               const struct vq_credit *credits, uint32_t count)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < r->said_count; i++) {
+        bool grant = r->said[i].type == VQ_MSG_GRANT && r->said[i].session == session;
+        n = grant ? r->said[i].n : n;
+        r->spend.most = grant ? r->said[i].spend_most : r->spend.most;
+    }
+    struct vq_msg msg = {.type = VQ_MSG_CREDIT,
+                         .u.credit = {.session = session,
+                                      .granted_n = n,
+                                      .spend = r->spend,
+                                      .credits = credits,
+                                      .credits_count = count,
+                                      .reports = r->report,
+                                      .reports_count = r->pools.pools_count}};
+    rig_tell(r, peer, &msg);
+}
+
 static inline void rig_credit(struct rig *r, uint64_t peer, uint64_t session, uint32_t judge,
                               uint32_t tasks, enum vq_pool_state state)
 {
@@ -403,9 +463,7 @@ static inline void rig_credit(struct rig *r, uint64_t peer, uint64_t session, ui
                                .tasks = tasks,
                                .state = (uint8_t)state,
                                .text = vq_span_str(state == VQ_POOL_OPEN ? "" : "401 bad key")};
-    struct vq_msg msg = {.type = VQ_MSG_CREDIT,
-                         .u.credit = {.session = session, .credits = &credit, .credits_count = 1}};
-    rig_tell(r, peer, &msg);
+    rig_credits(r, peer, session, &credit, 1);
 }
 
 /* HELLO, an empty HELD, credit for judge 0. */

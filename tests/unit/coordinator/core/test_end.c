@@ -221,7 +221,7 @@ static void an_untried_judge_gets_one_call(void **state)
     rig_probe(r, 7, session);
     assert_true(rig_count(r, 0, VQ_MSG_LEASE) >= 4); /* everything, now */
     struct vq_coord_judge_status judge;
-    vq_coord_judge_fill(r->c, 0, &judge);
+    vq_coord_judge_fill(r->c, 0, r->now_ns, &judge);
     assert_true(judge.answered);
     assert_string_equal(judge.name, "ada");
 }
@@ -313,14 +313,13 @@ static void the_other_judges_finish_first(void **state)
     rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
     struct vq_credit credits[2] = {{.judge = 0, .state = VQ_POOL_NO_MONEY},
                                    {.judge = 1, .tasks = 100}};
-    struct vq_msg msg = {.type = VQ_MSG_CREDIT, .u.credit = {session, credits, 2}};
-    rig_tell(r, 7, &msg);
+    rig_credits(r, 7, session, credits, 2);
     assert_int_equal(r->stopped, 0);
     struct vq_coord_judge_status judge;
-    vq_coord_judge_fill(r->c, 0, &judge);
+    vq_coord_judge_fill(r->c, 0, r->now_ns, &judge);
     assert_true(judge.closed);
     answer_all(r, 7, session);
-    vq_coord_judge_fill(r->c, 1, &judge);
+    vq_coord_judge_fill(r->c, 1, r->now_ns, &judge);
     assert_int_equal(judge.counts.state[VQ_TASK_OPEN], 0);
     assert_int_equal(r->stopped, 1); /* now nothing else is left to do */
     assert_int_equal(r->stop_kind, VQ_COORD_STOP_POOL);
@@ -500,6 +499,7 @@ static void bad_parameters_are_named(void **state)
 {
     struct rig *r = *state;
     struct vq_error err = {""};
+    rig_authority(r);
     struct vq_coord_params p = r->params;
     p.grid.vibes = 0;
     assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
@@ -511,6 +511,18 @@ static void bad_parameters_are_named(void **state)
     p = r->params;
     p.grid.samples = UINT32_MAX;
     assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_LIMIT);
+    p = r->params;
+    p.authority = NULL;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "authority"));
+    const uint32_t missing = 1;
+    struct vq_coord_judge judge = {.name = "ada", .pools = &missing};
+    p = r->params;
+    p.judges = &judge;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    judge.pools_count = 1;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "does not exist"));
     assert_null(r->c);
 }
 

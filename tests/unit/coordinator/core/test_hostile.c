@@ -13,6 +13,7 @@ struct dice {
     struct vq_held_lease leases[LIST_MAX];
     struct vq_held_call calls[LIST_MAX];
     struct vq_credit credits[LIST_MAX];
+    struct vq_pool_report reports[LIST_MAX];
     struct vq_result results[LIST_MAX];
     uint64_t tasks[LIST_MAX];
 };
@@ -90,7 +91,22 @@ static struct vq_msg random_message(struct dice *d, struct rig *r, uint64_t sess
                                                .tasks = (uint32_t)near(d, 20),
                                                .state = (uint8_t)(draw(d, 30) == 0 ? 9 : 0)};
         }
-        msg.u.credit = (struct vq_msg_credit){id, d->credits, n};
+        for (uint32_t i = 0; i < n; i++) {
+            d->reports[i] = (struct vq_pool_report){.pool = (uint32_t)near(d, 1),
+                                                    .state = (uint8_t)(draw(d, 30) == 0 ? 9 : 0),
+                                                    .in_flight = (uint32_t)near(d, 20),
+                                                    .waiting = (uint32_t)near(d, 20),
+                                                    .refused = near(d, 20),
+                                                    .unit.tokens = (double)near(d, 20),
+                                                    .day_tokens = {near(d, 9), near(d, 9), 0}};
+        }
+        msg.u.credit = (struct vq_msg_credit){.session = id,
+                                              .granted_n = near(d, 9),
+                                              .spend = {near(d, 9), near(d, 9), near(d, 9)},
+                                              .credits = d->credits,
+                                              .credits_count = n,
+                                              .reports = d->reports,
+                                              .reports_count = n};
         break;
     case VQ_MSG_RESULTS:
         for (uint32_t i = 0; i < n; i++) {
@@ -167,7 +183,12 @@ static bool short_life(struct vq_coord **ret_coord, const struct vq_coord_params
     const struct vq_msg messages[] = {
         {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(1), .stamp_ns = 1}},
         {.type = VQ_MSG_HELD, .u.held = {1, 2, &stale, 1, &call, 1}},
-        {.type = VQ_MSG_CREDIT, .u.credit = {1, &credit, 1}},
+        {.type = VQ_MSG_CREDIT,
+         .u.credit = {.session = 1,
+                      .credits = &credit,
+                      .credits_count = 1,
+                      .reports = r->report,
+                      .reports_count = 1}},
         {.type = VQ_MSG_RESULTS, .u.results = {1, results, 2}},
         {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(1), .stamp_ns = 3}},
         {.type = VQ_MSG_CANCEL, .u.cancel = {.session = 2}},

@@ -119,8 +119,7 @@ static void two_judges_of_a_sample_go_to_the_worker_that_has_it(void **state)
     }
     for (uint64_t w = 0; w < 2; w++) {
         struct vq_credit credits[2] = {{.judge = 0, .tasks = 2}, {.judge = 1, .tasks = 2}};
-        struct vq_msg msg = {.type = VQ_MSG_CREDIT, .u.credit = {sessions[w], credits, 2}};
-        rig_tell(r, 7 + w, &msg);
+        rig_credits(r, 7 + w, sessions[w], credits, 2);
     }
     assert_int_equal(rig_lease(r, 0)->peer, rig_lease(r, 1)->peer);
     assert_int_equal(rig_count(r, 0, VQ_MSG_SAMPLE), 1); /* its texts cross once */
@@ -129,7 +128,6 @@ static void two_judges_of_a_sample_go_to_the_worker_that_has_it(void **state)
 static void several_workers_take_turns(void **state)
 {
     struct rig *r = *state;
-    r->params.workers = 2;
     r->hold_lookups = true;
     rig_start(r);
     (void)rig_join(r, 7, 1, 8);
@@ -356,7 +354,6 @@ static void a_stale_lease_holds_its_tasks_back(void **state)
 static void returned_tasks_are_free_and_calls_in_flight_are_not(void **state)
 {
     struct rig *r = *state;
-    r->params.workers = 2;
     rig_start(r);
     uint64_t session = rig_join(r, 7, 1, 4);
     struct rig_said lease = *rig_lease(r, 0);

@@ -12,7 +12,6 @@ static void hello_opens_a_session_and_echoes_its_stamp(void **state)
     assert_int_equal(welcome->term_ms, RIG_TERM);
     assert_int_equal(rig_count(r, 7, VQ_MSG_SPEC), 0); /* it has the SPEC */
     rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
-    assert_int_equal(rig_last(r, 7, VQ_MSG_GRANT)->concurrency, 4);
     struct vq_coord_worker_status worker;
     assert_true(vq_coord_worker_fill(r->c, 0, &worker));
     assert_string_equal(worker.name, "worker");
@@ -187,17 +186,24 @@ static void what_breaks_a_rule_makes_the_session_deaf(void **state)
     assert_breaks(r, &held);
     held.u.held = (struct vq_msg_held){.session = s + 1, .leases = &lease, .leases_count = 1};
     assert_breaks(r, &held);
-    struct vq_msg msg = {.type = VQ_MSG_CREDIT, .u.credit = {s + 2, &credit, 1}};
+    struct vq_msg msg = {.type = VQ_MSG_CREDIT,
+                         .u.credit = {.session = s + 2, .credits = &credit, .credits_count = 1}};
     assert_breaks(r, &msg);
     credit = (struct vq_credit){.state = VQ_POOL_NO_MODEL + 1};
     msg.u.credit.session++;
     assert_breaks(r, &msg);
-    msg = (struct vq_msg){.type = VQ_MSG_LEASE, .u.lease.session = s + 4};
+    struct vq_pool_report report = {.pool = 1};
+    msg.u.credit = (struct vq_msg_credit){.session = s + 4, .reports = &report, .reports_count = 1};
     assert_breaks(r, &msg);
-    msg = (struct vq_msg){.type = VQ_MSG_CANCEL, .u.cancel = {.session = s + 5}};
+    report = (struct vq_pool_report){.state = VQ_POOL_NO_MODEL + 1};
+    msg.u.credit.session++;
+    assert_breaks(r, &msg);
+    msg = (struct vq_msg){.type = VQ_MSG_LEASE, .u.lease.session = s + 6};
+    assert_breaks(r, &msg);
+    msg = (struct vq_msg){.type = VQ_MSG_CANCEL, .u.cancel = {.session = s + 7}};
     assert_breaks(r, &msg);
     struct vq_result result = {.fence = {5, 1}, .task = 3, .shard = 1};
-    msg = (struct vq_msg){.type = VQ_MSG_RESULTS, .u.results = {s + 6, &result, 1}};
+    msg = (struct vq_msg){.type = VQ_MSG_RESULTS, .u.results = {s + 8, &result, 1}};
     assert_breaks(r, &msg);
     result = (struct vq_result){.fence = {5, 1}, .task = 16, .shard = 4};
     msg.u.results.session++;
@@ -248,69 +254,6 @@ static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
     assert_int_equal(rig_status(r).leases_lost, 0);
 }
 
-static uint32_t granted(struct rig *r, uint64_t peer)
-{
-    return rig_last(r, peer, VQ_MSG_GRANT)->concurrency;
-}
-
-static void keep(struct rig *r, const uint64_t sessions[], uint64_t count, int64_t ms)
-{
-    for (int64_t at = 0; at < ms; at += RIG_HEARTBEAT) {
-        rig_pass(r, RIG_HEARTBEAT);
-        for (uint64_t n = 0; n < count; n++) {
-            rig_beat(r, 10 + n, sessions[n], NULL);
-        }
-    }
-}
-
-static void slices_never_sum_to_more_than_the_limit(void **state)
-{
-    struct rig *r = *state;
-    rig_end(r);
-    rig_init(r, 4, 1, 2);
-    r->judges[0].concurrency = 10;
-    r->params.workers = 2;
-    rig_start(r);
-    uint64_t sessions[3];
-    for (uint64_t n = 0; n < 3; n++) {
-        sessions[n] = rig_join(r, 10 + n, n, 0);
-    }
-    /* two were expected: the third gets nothing before the others' lower slices are sure */
-    assert_int_equal(granted(r, 10), 4);
-    assert_int_equal(granted(r, 11), 4);
-    assert_int_equal(granted(r, 12), 0);
-    keep(r, sessions, 3, RIG_TERM - RIG_HEARTBEAT);
-    assert_int_equal(granted(r, 12), 0);
-    keep(r, sessions, 3, 2 * (int64_t)RIG_HEARTBEAT);
-    assert_int_equal(granted(r, 12), 2);
-    /* one ends: what it had is shared at once */
-    struct vq_id worker = rig_worker(0);
-    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
-    rig_pull(r);
-    assert_int_equal(granted(r, 11) + granted(r, 12), 10);
-}
-
-/* It would sit on them while others have nothing left to do. */
-static void who_may_call_nothing_holds_nothing(void **state)
-{
-    struct rig *r = *state;
-    rig_end(r);
-    rig_init(r, 40, 1, 1);
-    r->judges[0].concurrency = 4;
-    r->params.workers = 1;
-    rig_start(r);
-    uint64_t sessions[2] = {rig_join(r, 10, 0, 6), 0};
-    rig_probe(r, 10, sessions[0]);
-    sessions[1] = rig_join(r, 11, 1, 6);
-    assert_int_equal(granted(r, 10), 2);
-    assert_int_equal(granted(r, 11), 0);
-    assert_true(rig_count(r, 10, VQ_MSG_LEASE) > 0);
-    assert_int_equal(rig_count(r, 11, VQ_MSG_LEASE), 0);
-    keep(r, sessions, 2, RIG_TERM + RIG_HEARTBEAT);
-    assert_int_equal(granted(r, 11), 2);
-    assert_true(rig_count(r, 11, VQ_MSG_LEASE) > 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,10 +273,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(heartbeats_are_echoed_and_count_as_held, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(grant_is_said_again, rig_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(slices_never_sum_to_more_than_the_limit, rig_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(who_may_call_nothing_holds_nothing, rig_setup,
-                                        rig_teardown),
         cmocka_unit_test_setup_teardown(bye_ends_the_session_and_frees_its_leases, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, rig_setup,

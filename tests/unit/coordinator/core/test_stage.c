@@ -57,7 +57,7 @@ static void a_result_of_another_stage_is_recorded_and_settles_nothing(void **sta
     assert_int_equal(status.elsewhere, 2);
     assert_int_equal(status.all.calls, 2);
     struct vq_coord_judge_status judge;
-    vq_coord_judge_fill(r->c, 0, &judge);
+    vq_coord_judge_fill(r->c, 0, r->now_ns, &judge);
     assert_int_equal(judge.counts.calls, 0);
     /* again: committed already */
     rig_results(r, 7, session, late, 2);
