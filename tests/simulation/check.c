@@ -184,15 +184,7 @@ void sim_check_step(struct sim *s)
     }
     for (uint32_t j = 0; j < s->store.grid.judges; j++) {
         struct vq_coord_judge_status judge;
-        vq_coord_judge_fill(s->coord.core, j, &judge);
-        uint64_t slices = 0;
-        for (uint32_t i = 0; i < status.sessions; i++) {
-            slices += vq_coord_slice_in_force(s->coord.core, i, j);
-        }
-        if (slices > s->params.judges[j].concurrency) {
-            sim_fail(s, "rule 7: slices of %llu of judge %u are in force, its limit is %u",
-                     (unsigned long long)slices, j, s->params.judges[j].concurrency);
-        }
+        vq_coord_judge_fill(s->coord.core, j, s->now_ns, &judge);
         if (!judge.answered && judge.counts.state[VQ_TASK_LEASED] > 1) {
             sim_fail(s, "rule 25: %llu tasks of an untried judge are out",
                      (unsigned long long)judge.counts.state[VQ_TASK_LEASED]);

@@ -36,6 +36,10 @@ void sim_coord_start(struct sim *s)
     co->wake_ns = INT64_MAX;
     co->die_in = -1;
     struct vq_error err = {""};
+    sim_authority_make(s, co->waits);
+    if (s->report->failed) {
+        return;
+    }
     if (vq_coord_create(&s->params, s->now_ns, &co->core, &err) != VQ_OK) {
         sim_fail(s, "cannot create the coordinator: %s", err.text);
         return;
@@ -53,13 +57,30 @@ void sim_coord_start(struct sim *s)
                 sim_push(s, at_ns, EV_BLOCK, i, 0, 0);
             }
         } else if (w->local >= 0 && w->spool.count > 0) {
+            co->holds = true;
             sim_push(s, s->now_ns, EV_IMPORT, i, 0, co->life);
         }
     }
     for (uint32_t k = 0; k < s->locals; k++) {
         sim_push(s, s->now_ns + sim_between(s, 1, 300) * VQ_NS_PER_MS, EV_SPAWN, k, 0, co->life);
     }
+    vq_authority_hold(co->authority, co->holds, s->now_ns);
     turn(s);
+}
+
+/* Spools that were found at the start are in the ledger: what they cost is known. */
+static void hold_ends(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        const struct sim_worker *w = &s->workers[i];
+        if (w->work == NULL && w->local >= 0 && w->spool.count > 0) {
+            return;
+        }
+    }
+    if (s->coord.holds) {
+        s->coord.holds = false;
+        vq_authority_hold(s->coord.authority, false, s->now_ns);
+    }
 }
 
 static void coord_end(struct sim *s)
@@ -71,6 +92,8 @@ static void coord_end(struct sim *s)
         }
     }
     vq_coord_destroy(&co->core);
+    vq_authority_destroy(&co->authority);
+    co->holds = false;
     vq_free(co->settled);
     co->settled = NULL;
     co->batch = NULL;
@@ -149,6 +172,7 @@ static void spool_done(struct sim *s, struct sim_worker *w)
 {
     sim_worker_free(w);
     w->import_no = 0;
+    hold_ends(s);
     spawn_soon(s, w->local);
 }
 
@@ -346,6 +370,9 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
     if (action->u.stopped.kind == VQ_COORD_STOP_STORE ||
         action->u.stopped.kind == VQ_COORD_STOP_ANSWERS) {
         sim_fail(s, "stopped: %s", action->u.stopped.text);
+    }
+    if (action->u.stopped.kind == VQ_COORD_STOP_BUDGET) {
+        sim_budget_empty(s);
     }
     s->coord.clean = action->u.stopped.clean;
 }

@@ -38,7 +38,7 @@ static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_ca
     call->end = VQ_END_ANSWER;
     call->retry_after_ms = -1;
     call->finish_reason = "stop";
-    if (w->revoked_ns <= s->now_ns) {
+    if (w->revoked_ns[work->pool] <= s->now_ns) {
         call->end = VQ_END_CLOSED;
         call->pool = sim_chance(s, 0.5) ? VQ_POOL_BAD_KEY : VQ_POOL_NO_MONEY;
         return latency_ns / 4;
@@ -47,6 +47,12 @@ static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_ca
     if (!calm && sim_chance(s, k->p_rate)) {
         call->end = VQ_END_RATE;
         call->retry_after_ms = sim_chance(s, 0.5) ? sim_between(s, 0, 3000) : -1;
+        call->slowed = sim_chance(s, 0.1);
+        return latency_ns / 4;
+    }
+    if (!calm && sim_chance(s, k->p_park)) {
+        call->end = VQ_END_RATE;
+        call->park_unix_s = sim_unix_s(s) + sim_between(s, 1, 20);
         return latency_ns / 4;
     }
     if (!calm && sim_chance(s, k->p_provider)) {
@@ -70,6 +76,23 @@ static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_ca
     return latency_ns;
 }
 
+/* Usage, never more than what was reserved for it; refusals and most failures cost nothing. */
+static void draw_usage(struct sim *s, struct sim_call *call, const struct vq_work_call *work)
+{
+    uint64_t tokens = (uint64_t)sim_between(s, 20, 90);
+    tokens = tokens < work->tokens_reserved ? tokens : work->tokens_reserved;
+    bool billed =
+        call->end == VQ_END_ANSWER || call->end == VQ_END_LOST || call->end == VQ_END_BAD_RESPONSE;
+    call->tokens = billed ? tokens : 0;
+    call->cost_nano = call->tokens * s->pools[work->pool].nano_per_token;
+    if (call->cost_nano > work->cost_nano) {
+        sim_fail(s, "a call may cost %llu, %llu were reserved", (unsigned long long)call->cost_nano,
+                 (unsigned long long)work->cost_nano);
+    }
+    s->reserved_most_nano =
+        work->cost_nano > s->reserved_most_nano ? work->cost_nano : s->reserved_most_nano;
+}
+
 void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     void *calls = s->calls;
@@ -83,6 +106,7 @@ void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *c
                            .stage = call->stage,
                            .task = call->task,
                            .worker = worker,
+                           .pool_index = call->pool,
                            .started_ns = s->now_ns,
                            .state = CALL_FLYING,
                            .next_same = -1};
@@ -97,11 +121,14 @@ void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *c
     sim_map_put(&s->calls_by_id, &key, n);
     sim_map_put(&s->calls_by_request, &call->request, n);
     int64_t latency_ns = draw_end(s, &s->workers[worker], c, call);
-    sim_say(s, "worker %u calls task %llu %s (fence %llu.%llu): will be %d in %.3f s", worker,
-            (unsigned long long)call->task, call->kind == VQ_CALL_REPAIR ? "repair" : "ask",
-            (unsigned long long)call->fence.epoch, (unsigned long long)call->fence.n, (int)c->end,
-            (double)latency_ns / 1e9);
+    c->ends_ns = s->now_ns + latency_ns;
+    draw_usage(s, c, call);
+    sim_say(s, "worker %u calls %s, task %llu %s (fence %llu.%llu): will be %d in %.3f s", worker,
+            s->pools[call->pool].name, (unsigned long long)call->task,
+            call->kind == VQ_CALL_REPAIR ? "repair" : "ask", (unsigned long long)call->fence.epoch,
+            (unsigned long long)call->fence.n, (int)c->end, (double)latency_ns / 1e9);
     sim_push(s, s->now_ns + latency_ns, EV_REPLY, worker, n, s->workers[worker].life);
+    sim_pool_asked(s, n);
 }
 
 void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
@@ -113,20 +140,22 @@ void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
         c->state = CALL_ANSWERED; /* with a spool: when it is noted there */
     }
     c->answered_ns = s->now_ns;
-    struct vq_work_reply reply = {.call = c->id,
-                                  .end = c->end,
-                                  .pool = c->pool,
-                                  .retry_after_ms = c->retry_after_ms,
-                                  .refusal = c->refusal,
-                                  .http_status = c->end == VQ_END_ANSWER ? 200 : 0,
-                                  .latency_ms =
-                                      (uint32_t)((s->now_ns - c->started_ns) / VQ_NS_PER_MS),
-                                  .tokens_in = 50,
-                                  .tokens_out = 5,
-                                  .answer = vq_span_str(c->answer),
-                                  .finish_reason = vq_span_str(c->finish_reason),
-                                  .model = vq_span_str("model"),
-                                  .error = vq_span_str(c->end == VQ_END_ANSWER ? "" : "as drawn")};
+    struct vq_work_reply reply = {
+        .call = c->id,
+        .end = c->end,
+        .pool = c->pool,
+        .retry_after_ms = c->retry_after_ms,
+        .park_unix_s = c->park_unix_s,
+        .slowed = c->slowed,
+        .refusal = c->refusal,
+        .http_status = c->end == VQ_END_ANSWER ? 200 : 0,
+        .latency_ms = (uint32_t)((s->now_ns - c->started_ns) / VQ_NS_PER_MS),
+        .tokens_in = c->end == VQ_END_ANSWER ? c->tokens * 3 / 4 : 0,
+        .tokens_out = c->end == VQ_END_ANSWER ? c->tokens - c->tokens * 3 / 4 : 0,
+        .answer = vq_span_str(c->answer),
+        .finish_reason = vq_span_str(c->finish_reason),
+        .model = vq_span_str("model"),
+        .error = vq_span_str(c->end == VQ_END_ANSWER ? "" : "as drawn")};
     struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = &reply};
     sim_worker_step(s, worker, &event);
 }

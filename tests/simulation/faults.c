@@ -82,8 +82,11 @@ static void worker_fault(struct sim *s, uint32_t worker)
                 (double)(w->paused_until_ns - s->now_ns) / 1e9);
     }
     if (sim_chance(s, k->revoke)) {
-        w->revoked_ns = s->now_ns;
-        sim_say(s, "the key of worker %u is refused from now on", worker);
+        bool all = sim_chance(s, 0.5);
+        for (uint32_t p = 0; p < s->pools_count; p++) {
+            w->revoked_ns[p] = all || sim_chance(s, 0.5) ? s->now_ns : w->revoked_ns[p];
+        }
+        sim_say(s, "%s keys of worker %u are refused from now on", all ? "the" : "some", worker);
     }
 }
 

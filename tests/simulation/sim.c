@@ -160,6 +160,7 @@ static void make_knobs(struct sim *s)
     k->same_peer = amount(s, 1);
     k->tell_connected = amount(s, 1.6);
     k->p_rate = amount(s, 0.15);
+    k->p_park = amount(s, 0.02);
     k->p_provider = amount(s, 0.2);
     k->p_lost = amount(s, 0.08);
     k->p_refuse = amount(s, 0.1);
@@ -244,7 +245,6 @@ static void make_params(struct sim *s)
     p->heartbeat_ns = s->heartbeat_ns;
     p->orphan_s = 30;
     p->orphan_remote_s = 60;
-    p->workers = sim_chance(s, 0.5) ? s->locals : 0;
     p->scout_no = sim_chance(s, 0.5) ? vq_rng_u64(&s->rng) : 0;
     p->ready_shards_max = (uint32_t)sim_between(s, 1, 12);
     p->commit_results_max = sim_chance(s, 0.3) ? (uint32_t)sim_between(s, 2, 12) : 0;
@@ -270,6 +270,7 @@ static void world_make(struct sim *s)
     s->knobs.hold = vq_rng_unit(&s->hands) < 0.7 ? 0 : 0.3 * vq_rng_unit(&s->hands);
     make_texts(s);
     make_params(s);
+    sim_pools_make(s);
     sim_stages_make(s);
     bought_before(s);
     sim_push(s, s->now_ns, EV_COORD_START, 0, 0, 0);
@@ -290,6 +291,8 @@ static void world_free(struct sim *s)
         sim_worker_free(&s->workers[i]);
     }
     vq_coord_destroy(&s->coord.core);
+    vq_authority_destroy(&s->coord.authority);
+    sim_pools_free(s);
     vq_free(s->coord.settled);
     while (s->heap_count > 0) {
         struct sim_event event = heap_pop(s);

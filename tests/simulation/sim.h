@@ -4,6 +4,7 @@
  *     sim.c          the world: making it from a seed, the heap, the run
  *     net.c          links: delay, order, loss, duplication, partitions, new connections
  *     endpoint.c     judges: latency, refusals of capacity, faults, answers; the truth about calls
+ *     pools.c        the pools: limits, the authority over them, what came in
  *     worker_host.c  a worker's process: core, spool, its actions
  *     coord_host.c   the coordinator's process: core, store, commits, imports, its actions
  *     stages.c       the stages of the run, and going on from one to the next
@@ -28,6 +29,7 @@
 #define SIM_WHY_MAX     512
 #define SIM_STAGES_MAX  3
 #define SIM_JUDGES_MAX  3
+#define SIM_POOLS_MAX   4
 #define SIM_AXES_MAX    8 /* and one that says nothing */
 
 struct sim_options {
@@ -40,6 +42,7 @@ struct sim_report {
     char why[SIM_WHY_MAX];
     uint64_t trace; /* hash of all that happened */
     uint64_t steps, calls, asked_twice, unknown, tasks;
+    uint64_t broke; /* stopped for want of money */
     uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts, stages;
     uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
     double seconds; /* simulated */
@@ -99,14 +102,18 @@ struct sim_call {
     uint32_t worker;
     int64_t started_ns;
     int64_t answered_ns;
+    int64_t ends_ns; /* at the endpoint */
+    uint32_t pool_index;
+    uint64_t tokens;    /* as the usage says, whether it arrives or not */
+    uint64_t cost_nano; /* the truth */
     enum sim_call_state state;
     uint64_t heard_life; /* of the coordinator that last heard of it, plus 1; 0: none */
     int64_t next_same;   /* the call before it of the same request; -1 */
     /* the reply to come */
     enum vq_call_end end;
     enum vq_pool_state pool;
-    int64_t retry_after_ms;
-    bool refusal;
+    int64_t retry_after_ms, park_unix_s;
+    bool refusal, slowed;
     const char *answer, *finish_reason;
 };
 
@@ -146,9 +153,10 @@ struct sim_worker {
     int64_t skew_ns;    /* its clock */
     int64_t paused_until_ns;
     int64_t wake_ns;
-    bool bad_key[16];   /* by judge */
-    int64_t revoked_ns; /* from then on the endpoint refuses its key; INT64_MAX: never */
-    bool spool_lost;    /* its machine is gone: nobody will ever see its spool */
+    bool bad_key[SIM_POOLS_MAX];
+    int64_t
+        revoked_ns[SIM_POOLS_MAX]; /* from then on the endpoint refuses its key; INT64_MAX: never */
+    bool spool_lost;               /* its machine is gone: nobody will ever see its spool */
     bool killed, exited;
     int64_t die_in; /* killed when so many more actions are carried out; -1: no */
     /* link */
@@ -165,6 +173,8 @@ struct sim_worker {
 
 struct sim_coord {
     struct vq_coord *core; /* NULL: not running */
+    struct vq_authority *authority;
+    bool holds; /* nothing is started before the spools that were found are in the ledger */
     uint64_t life;
     uint64_t epoch;
     uint64_t fence_n; /* of the last lease */
@@ -185,9 +195,30 @@ struct sim_coord {
     size_t settled_count;
 };
 
+/* ---- pools ---- */
+
+struct sim_start {
+    int64_t at_ns;
+    uint64_t tokens;
+};
+
+struct sim_pool {
+    char name[16];
+    int64_t window_ns;
+    uint64_t requests, tokens; /* in a window; 0: no limit */
+    uint32_t concurrency;      /* 0: no limit */
+    uint64_t nano_per_token;
+    struct sim_start *starts;
+    size_t starts_count, starts_cap, starts_from; /* from: the first in the window */
+    uint64_t in_window;                           /* tokens */
+    size_t *flying; /* calls at the endpoint, and some that have ended */
+    size_t flying_count, flying_cap;
+};
+
 struct sim_knobs {
     double duplicate, same_peer, tell_connected, late_frames;
     int64_t delay_ns, jitter_ns;
+    double p_park;
     double p_rate, p_provider, p_lost, p_refuse, p_unparseable, p_bad_request, p_hang;
     double p_settle; /* equal, N/A or unsure */
     int64_t latency_ns;
@@ -249,6 +280,15 @@ struct sim {
     uint32_t workers_count;
     uint64_t peers;
 
+    struct sim_pool pools[SIM_POOLS_MAX];
+    uint32_t pools_count;
+    uint32_t serves[SIM_JUDGES_MAX][SIM_POOLS_MAX], serves_count[SIM_JUDGES_MAX];
+    uint64_t budget_nano; /* VQ_AMOUNT_ANY: none */
+    uint32_t budget_stops;
+    uint64_t spent_nano;         /* the truth */
+    uint64_t unseen_nano;        /* at most, of it, at a start of the coordinator */
+    uint64_t reserved_most_nano; /* by a call */
+
     struct sim_call *calls;
     size_t calls_count, calls_cap;
     struct sim_map calls_by_id, calls_by_request; /* the latest of a request */
@@ -280,6 +320,16 @@ void sim_send_to_coord(struct sim *s, uint32_t worker, const struct vq_msg *msg)
 void sim_connect(struct sim *s, uint32_t worker, int64_t at_ns, bool new_peer);
 void sim_disconnect(struct sim *s, uint32_t worker);
 bool sim_peer_worker(const struct sim *s, uint64_t peer, uint32_t *ret_worker);
+
+/* pools.c */
+void sim_pools_make(struct sim *s);
+void sim_pools_free(struct sim *s);
+uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools);
+void sim_authority_make(struct sim *s, bool waits);
+int64_t sim_unix_s(const struct sim *s);
+void sim_pool_asked(struct sim *s, size_t call); /* it has just come to its provider */
+void sim_check_budget(struct sim *s);
+void sim_budget_empty(struct sim *s);
 
 /* endpoint.c */
 void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call);

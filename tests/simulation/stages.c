@@ -64,22 +64,21 @@ static void make_spec(struct sim *s, struct sim_stage *st)
         judges[i] = (struct vq_spec_judge){.name = vq_span_str(j->name),
                                            .model = vq_span_str(j->model),
                                            .dialect = vq_span_str(j->dialect),
-                                           .base_url = vq_span_str(j->identity),
                                            .identity = vq_span_str(j->identity),
                                            .max_tokens_field = vq_span_str(j->max_tokens_field),
                                            .max_tokens = j->max_tokens,
                                            .seed = j->seed,
                                            .tries_max = 4,
-                                           .connect_timeout_ms = 1000,
-                                           .first_byte_timeout_ms = 10000,
-                                           .total_timeout_ms = 60000};
-        st->judges[i] =
-            (struct vq_coord_judge){.name = j->name, .concurrency = (uint32_t)sim_between(s, 1, 4)};
+                                           .pools = s->serves[i],
+                                           .pools_count = s->serves_count[i]};
+        st->judges[i] = (struct vq_coord_judge){
+            .name = j->name, .pools = s->serves[i], .pools_count = s->serves_count[i]};
     }
     for (uint32_t i = 0; i < st->grid.vibes; i++) {
         axes[i] = (struct vq_spec_axis){vq_span_str(st->axes[i].name), vq_span_str(st->axes[i].low),
                                         vq_span_str(st->axes[i].high)};
     }
+    struct vq_spec_pool pools[SIM_POOLS_MAX];
     struct vq_spec spec = {.kind = (uint8_t)st->kind,
                            .stage = (uint32_t)(st - s->stages),
                            .judge_template = asked,
@@ -88,7 +87,9 @@ static void make_spec(struct sim *s, struct sim_stage *st)
                            .axes = axes,
                            .axes_count = st->grid.vibes,
                            .judges = judges,
-                           .judges_count = st->grid.judges};
+                           .judges_count = st->grid.judges,
+                           .pools = pools,
+                           .pools_count = sim_pools_spec(s, pools)};
     vq_buf_init(&st->spec, 1u << 20);
     VQ_ASSERT(vq_spec_encode(&spec, &st->spec) == VQ_OK);
     vq_hash_of("vq-spec", vq_buf_span(&st->spec), &st->spec_hash);

@@ -177,11 +177,13 @@ void sim_store_record(struct sim_store *store, const struct vq_result *r)
     if (at == NULL) {
         store->ledger =
             room(store->ledger, &store->ledger_cap, store->ledger_count, sizeof(*store->ledger));
-        store->ledger[store->ledger_count] = (struct sim_ledger_row){r->call, r->end, 1};
+        store->ledger[store->ledger_count] =
+            (struct sim_ledger_row){r->call, r->end, 1, r->cost_nano};
         sim_map_put(&store->ledger_by_call, &key, store->ledger_count++);
     } else {
         struct sim_ledger_row *row = &store->ledger[*at];
         row->times++;
+        row->cost_nano = row->end == VQ_END_UNKNOWN ? r->cost_nano : row->cost_nano;
         row->end = row->end == VQ_END_UNKNOWN ? r->end : row->end;
     }
     if (r->end == VQ_END_ANSWER) {

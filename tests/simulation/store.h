@@ -20,6 +20,7 @@ struct sim_ledger_row {
     struct vq_id call;
     uint8_t end;
     uint32_t times; /* committed so often */
+    uint64_t cost_nano;
 };
 
 /* `stage` to `first`, and the run state's column, are of the stage that goes on. */

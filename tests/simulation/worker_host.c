@@ -56,7 +56,7 @@ static void note(struct sim_worker *w, struct sim_spooled *record)
     }
 }
 
-static void spool_sent(struct sim_worker *w, const struct vq_work_call *call)
+static void spool_sent(struct sim *s, struct sim_worker *w, const struct vq_work_call *call)
 {
     struct sim_spooled *record = spooled(w, &call->id, true);
     record->sent = (struct vq_result){.call = call->id,
@@ -70,6 +70,9 @@ static void spool_sent(struct sim_worker *w, const struct vq_work_call *call)
                                       .repeat = call->repeat,
                                       .tries = call->tries,
                                       .kind = (uint8_t)call->kind,
+                                      .tokens_reserved = call->tokens_reserved,
+                                      .cost_nano = call->cost_nano,
+                                      .pool = vq_span_str(s->pools[call->pool].name),
                                       .end = VQ_END_UNKNOWN};
     note(w, record);
 }
@@ -176,11 +179,13 @@ static void answer_keys(struct sim *s, uint32_t i)
 {
     struct sim_worker *w = &s->workers[i];
     uint64_t life = w->life;
-    uint32_t judges = vq_work_spec(w->work)->judges_count;
-    for (uint32_t j = 0; j < judges && w->work != NULL && w->life == life; j++) {
-        struct vq_work_key key = {.judge = j,
-                                  .state = w->bad_key[j] ? VQ_POOL_NO_KEY : VQ_POOL_OPEN,
-                                  .text = vq_span_str(w->bad_key[j] ? "no key here" : "")};
+    for (uint32_t p = 0; p < s->pools_count && w->work != NULL && w->life == life; p++) {
+        uint64_t fingerprint = 1000 + p;
+        struct vq_work_key key = {.pool = p,
+                                  .state = w->bad_key[p] ? VQ_POOL_NO_KEY : VQ_POOL_OPEN,
+                                  .keys = &fingerprint,
+                                  .keys_count = w->bad_key[p] ? 0 : 1,
+                                  .text = vq_span_str(w->bad_key[p] ? "no key here" : "")};
         struct vq_work_event event = {.type = VQ_WORK_KEY, .u.key = &key};
         sim_worker_step(s, i, &event);
     }
@@ -199,7 +204,7 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
         sim_connect(s, i, s->now_ns, true);
         return true;
     case VQ_WORK_KEYS: *ret_keys = true; return true;
-    case VQ_WORK_SPOOL_SENT: spool_sent(w, &action->u.call); return true;
+    case VQ_WORK_SPOOL_SENT: spool_sent(s, w, &action->u.call); return true;
     case VQ_WORK_CALL:
         sim_check_call(s, i, &action->u.call);
         sim_call_start(s, i, &action->u.call);
@@ -336,15 +341,15 @@ void sim_worker_spawn(struct sim *s, int64_t local)
                              .child = local >= 0,
                              .skew_ns = sim_between(s, 0, 1000) * VQ_NS_PER_S,
                              .wake_ns = INT64_MAX,
-                             .revoked_ns = INT64_MAX,
                              .silent_ns = -1,
                              .heard_ns = s->now_ns,
                              .die_in = -1};
     uint64_t random = vq_rng_u64(&s->rng);
     memcpy(w->id.b, &random, sizeof(random));
     w->id.b[8] = (uint8_t)i;
-    for (uint32_t j = 0; j < SIM_JUDGES_MAX && !s->healed; j++) {
-        w->bad_key[j] = sim_chance(s, s->knobs.revoke / 2);
+    for (uint32_t p = 0; p < SIM_POOLS_MAX; p++) {
+        w->bad_key[p] = !s->healed && sim_chance(s, s->knobs.revoke);
+        w->revoked_ns[p] = INT64_MAX;
     }
     struct vq_work_options options = {.worker = w->id,
                                       .seed = vq_rng_u64(&s->rng),

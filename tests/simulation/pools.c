@@ -1,0 +1,241 @@
+/* The pools of the simulated run: their limits, the authority over them, which a start of the coordinator makes anew, and the
+ * endpoint's own account of what came: I4 is checked there, call by call. Limits are right: no window of a pool may ever be over.
+ *
+ * A pool may be known by any of its limits, or by none. Tokens are what the answer's usage says, counted at the call's start, and
+ * never more than what was reserved. */
+#include "tests/simulation/sim.h"
+
+#include "common/base/alloc.h"
+
+#include <stdio.h>
+
+#define UNIX_EPOCH_S INT64_C(1700000000) /* the wall clock at time 0 */
+
+int64_t sim_unix_s(const struct sim *s)
+{
+    return UNIX_EPOCH_S + s->now_ns / VQ_NS_PER_S;
+}
+
+/* ---- making them ---- */
+
+static void make_pool(struct sim *s, uint32_t p)
+{
+    struct sim_pool *pool = &s->pools[p];
+    (void)snprintf(pool->name, sizeof(pool->name), "pool-%u", p);
+    pool->window_ns = sim_between(s, 500, 3000) * VQ_NS_PER_MS;
+    pool->requests = sim_chance(s, 0.5) ? (uint64_t)sim_between(s, 8, 80) : 0;
+    pool->tokens = sim_chance(s, 0.4) ? (uint64_t)sim_between(s, 4000, 30000) : 0;
+    pool->concurrency = sim_chance(s, 0.8) ? (uint32_t)sim_between(s, 1, 6) : 0;
+    pool->nano_per_token = s->budget_nano != VQ_AMOUNT_ANY ? (uint64_t)sim_between(s, 1, 5) : 0;
+}
+
+static void serve(struct sim *s, uint32_t judge)
+{
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        if (sim_chance(s, 0.6)) {
+            s->serves[judge][s->serves_count[judge]++] = p;
+        }
+    }
+    if (s->serves_count[judge] == 0) {
+        s->serves[judge][s->serves_count[judge]++] =
+            (uint32_t)sim_between(s, 0, (int64_t)s->pools_count - 1);
+    }
+}
+
+void sim_pools_make(struct sim *s)
+{
+    s->budget_nano = sim_chance(s, 0.25) ? (uint64_t)sim_between(s, 3000, 60000) : VQ_AMOUNT_ANY;
+    s->pools_count = sim_chance(s, 0.4) ? 1 : (uint32_t)sim_between(s, 2, SIM_POOLS_MAX);
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        make_pool(s, p);
+    }
+    for (uint32_t j = 0; j < SIM_JUDGES_MAX; j++) {
+        serve(s, j);
+    }
+}
+
+void sim_pools_free(struct sim *s)
+{
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        vq_free(s->pools[p].starts);
+        vq_free(s->pools[p].flying);
+    }
+}
+
+uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools)
+{
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        const struct sim_pool *pool = &s->pools[p];
+        double usd = (double)pool->nano_per_token / 1000; /* of a million */
+        ret_pools[p] =
+            (struct vq_spec_pool){.name = vq_span_str(pool->name),
+                                  .dialect = vq_span_str("openai"),
+                                  .base_url = vq_span_str("http://127.0.0.1/v1"),
+                                  .model = vq_span_str("model"),
+                                  .priced = pool->nano_per_token > 0,
+                                  .input_usd = usd,
+                                  .cached_usd = usd,
+                                  .output_usd = usd,
+                                  .window_ms = (uint32_t)(pool->window_ns / VQ_NS_PER_MS),
+                                  .connect_timeout_ms = 1000,
+                                  .first_byte_timeout_ms = 10000,
+                                  .total_timeout_ms = 60000};
+    }
+    return s->pools_count;
+}
+
+/* ---- the authority: as long as the coordinator's process ---- */
+
+static uint64_t spent(const struct sim *s)
+{
+    uint64_t sum = 0;
+    for (size_t n = 0; n < s->store.ledger_count; n++) {
+        sum += s->store.ledger[n].cost_nano;
+    }
+    return sum;
+}
+
+/* Paid for, and the ledger does not know it when the coordinator starts: nobody can keep it from being spent again. */
+static uint64_t not_in_ledger(const struct sim *s)
+{
+    uint64_t sum = 0;
+    for (size_t n = 0; n < s->calls_count; n++) {
+        const struct sim_ledger_row *row = sim_store_row(&s->store, &s->calls[n].id);
+        uint64_t known = row == NULL ? 0 : row->cost_nano;
+        sum += s->calls[n].cost_nano > known ? s->calls[n].cost_nano - known : 0;
+    }
+    return sum;
+}
+
+void sim_authority_make(struct sim *s, bool waits)
+{
+    struct vq_authority_pool pools[SIM_POOLS_MAX];
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        const struct sim_pool *pool = &s->pools[p];
+        double windows = 60.0 * (double)VQ_NS_PER_S / (double)pool->window_ns; /* in a minute */
+        pools[p] = (struct vq_authority_pool){
+            .name = pool->name,
+            .rates = {.requests = (double)pool->requests * windows,
+                      .tokens = (double)pool->tokens * windows},
+            .concurrency = pool->concurrency,
+            .window_ms = (uint32_t)(pool->window_ns / VQ_NS_PER_MS),
+        };
+    }
+    struct vq_authority_params params = {.pools = pools,
+                                         .pools_count = s->pools_count,
+                                         .term_ns = s->term_ns,
+                                         .budget_nano = s->budget_nano,
+                                         .spent_nano = spent(s),
+                                         .wait_until_ns = waits ? s->now_ns + s->term_ns : 0};
+    struct vq_error err = {""};
+    if (vq_authority_create(&params, s->now_ns, &s->coord.authority, &err) != VQ_OK) {
+        sim_fail(s, "cannot create the authority: %s", err.text);
+        return;
+    }
+    vq_authority_clock(s->coord.authority, sim_unix_s(s), s->now_ns);
+    s->params.authority = s->coord.authority;
+    uint64_t unseen_nano = s->budget_nano == VQ_AMOUNT_ANY ? 0 : not_in_ledger(s);
+    s->unseen_nano = unseen_nano > s->unseen_nano ? unseen_nano : s->unseen_nano;
+}
+
+/* ---- what comes in (I4) ---- */
+
+static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
+{
+    VQ_ASSERT(vq_grow(&array, cap, count + 1, item_bytes, 1u << 24) == VQ_OK);
+    return array;
+}
+
+/* What a worker that nobody heard of for a term still has at the provider is nobody's any more. */
+static void check_concurrency(struct sim *s, struct sim_pool *pool)
+{
+    uint32_t live = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < pool->flying_count; i++) {
+        const struct sim_call *call = &s->calls[pool->flying[i]];
+        if (call->ends_ns > s->now_ns) {
+            pool->flying[kept++] = pool->flying[i];
+            live += s->now_ns - s->workers[call->worker].heard_ns < s->term_ns;
+        }
+    }
+    pool->flying_count = kept;
+    if (pool->concurrency > 0 && live > pool->concurrency) {
+        sim_fail(s, "I4: %u calls of %s are in flight, its limit is %u", live, pool->name,
+                 pool->concurrency);
+    }
+}
+
+static void check_window(struct sim *s, struct sim_pool *pool)
+{
+    while (pool->starts[pool->starts_from].at_ns <= s->now_ns - pool->window_ns) {
+        pool->in_window -= pool->starts[pool->starts_from++].tokens;
+    }
+    uint64_t requests = pool->starts_count - pool->starts_from;
+    if (pool->requests > 0 && requests > pool->requests) {
+        sim_fail(s, "I4: %llu requests on %s in a window of %.3f s, its limit is %llu",
+                 (unsigned long long)requests, pool->name, (double)pool->window_ns / 1e9,
+                 (unsigned long long)pool->requests);
+    }
+    if (pool->tokens > 0 && pool->in_window > pool->tokens) {
+        sim_fail(s, "I4: %llu tokens on %s in a window of %.3f s, its limit is %llu",
+                 (unsigned long long)pool->in_window, pool->name, (double)pool->window_ns / 1e9,
+                 (unsigned long long)pool->tokens);
+    }
+}
+
+void sim_pool_asked(struct sim *s, size_t n)
+{
+    struct sim_call *call = &s->calls[n];
+    struct sim_pool *pool = &s->pools[call->pool_index];
+    pool->starts = room(pool->starts, &pool->starts_cap, pool->starts_count, sizeof(*pool->starts));
+    pool->starts[pool->starts_count++] = (struct sim_start){s->now_ns, call->tokens};
+    pool->in_window += call->tokens;
+    pool->flying = room(pool->flying, &pool->flying_cap, pool->flying_count, sizeof(*pool->flying));
+    pool->flying[pool->flying_count++] = n;
+    check_window(s, pool);
+    check_concurrency(s, pool);
+    s->spent_nano += call->cost_nano;
+    sim_check_budget(s);
+}
+
+/* ---- money ---- */
+
+/* What was taken for calls that nobody can look up may be too little. */
+static uint64_t guessed_short(const struct sim *s)
+{
+    uint64_t sum = 0;
+    for (size_t n = 0; n < s->calls_count; n++) {
+        const struct sim_ledger_row *row = sim_store_row(&s->store, &s->calls[n].id);
+        bool guess = row != NULL && row->end == VQ_END_UNKNOWN;
+        sum += guess && s->calls[n].cost_nano > row->cost_nano
+                   ? s->calls[n].cost_nano - row->cost_nano
+                   : 0;
+    }
+    return sum;
+}
+
+void sim_check_budget(struct sim *s)
+{
+    if (s->budget_nano == VQ_AMOUNT_ANY || s->spent_nano <= s->budget_nano + s->unseen_nano ||
+        s->spent_nano <= s->budget_nano + s->unseen_nano + guessed_short(s)) {
+        return;
+    }
+    sim_fail(s, "the budget is %llu, %llu are spent (%llu of them unseen after a crash)",
+             (unsigned long long)s->budget_nano, (unsigned long long)s->spent_nano,
+             (unsigned long long)s->unseen_nano);
+}
+
+/* The run stopped for want of money: more is given, in the end as much as it takes. */
+void sim_budget_empty(struct sim *s)
+{
+    struct vq_authority_money money;
+    vq_authority_money(s->coord.authority, &money);
+    uint64_t taken = money.spent_nano + money.out_nano;
+    if (s->budget_nano == VQ_AMOUNT_ANY || taken + s->reserved_most_nano < s->budget_nano) {
+        sim_fail(s, "stopped for want of money: %llu of %llu are spent or out",
+                 (unsigned long long)taken, (unsigned long long)s->budget_nano);
+    }
+    s->report->broke++;
+    s->budget_stops++;
+    s->budget_nano = s->budget_stops > 3 ? VQ_AMOUNT_ANY : 2 * s->budget_nano;
+}
