@@ -1,7 +1,6 @@
 /* The coordinator of bench-dispatch: vq_run_carry_out as `vibeq run --workers 0` calls it, with nothing taken out and nothing
  * put in. What is to be known is seen at its seams: the linker (-Wl,--wrap) sends a few calls through here on their way.
  *
- *   vq_coord_create    two workers are expected, so that the first does not get the limits of both for a term
  *   vq_coord_next      the clock runs from the first LEASE to FINISHED; what is asked of the shell
  *   vq_msg_decode, vq_router_send      frames and bytes each way
  *   vq_commit_run      time of the commit job; in its place, when the store is off, one that only remembers outcomes
@@ -45,18 +44,6 @@ static void count(const struct vq_coord_action *action)
     } else if (action->type == VQ_COORD_LOOKUP) {
         seen.lookups++;
     }
-}
-
-enum vq_status __real_vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
-                                      struct vq_coord **ret_coord, struct vq_error *err);
-enum vq_status __wrap_vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
-                                      struct vq_coord **ret_coord, struct vq_error *err);
-enum vq_status __wrap_vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
-                                      struct vq_coord **ret_coord, struct vq_error *err)
-{
-    struct vq_coord_params two = *params;
-    two.workers = 2;
-    return __real_vq_coord_create(&two, now_ns, ret_coord, err);
 }
 
 bool __real_vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *ret_action);

@@ -80,8 +80,8 @@ static void answer_keys(struct joined *j)
 {
     j->keys_wanted = false;
     const struct vq_work_spec *spec = vq_work_spec(j->work);
-    for (uint32_t i = 0; i < spec->judges_count; i++) {
-        struct vq_work_key key = {.judge = i, .state = VQ_POOL_OPEN};
+    for (uint32_t i = 0; i < spec->pools_count; i++) {
+        struct vq_work_key key = {.pool = i, .state = VQ_POOL_OPEN};
         step(j, &(struct vq_work_event){.type = VQ_WORK_KEY, .u.key = &key});
     }
 }

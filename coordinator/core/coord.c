@@ -464,6 +464,7 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
     c->held_by_hand = held;
     vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "goes on by hand");
     vq_authority_hold(c->params.authority, held, c->now_ns);
+    c->grants_check = true;
     return vq_coord_grants_say(c);
 }
 

@@ -79,7 +79,7 @@ static void hold_ends(struct sim *s)
     }
     if (s->coord.holds) {
         s->coord.holds = false;
-        vq_authority_hold(s->coord.authority, false, s->now_ns);
+        vq_authority_hold(s->coord.authority, s->coord.held, s->now_ns);
     }
 }
 
@@ -144,6 +144,7 @@ void sim_coord_hold(struct sim *s, bool held)
     co->held = held;
     co->held_since_ns = s->now_ns;
     if (ok(s, vq_coord_hold(co->core, held, s->now_ns), "hold")) {
+        vq_authority_hold(co->authority, held || co->holds, s->now_ns);
         turn(s);
     }
 }
@@ -510,6 +511,9 @@ static void frame(struct sim *s, const struct sim_event *event)
     }
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
+    }
+    if (msg.type != VQ_MSG_HELLO && dropped(s) == before) {
+        s->workers[event->a].spoke_ns = s->now_ns;
     }
     if (held != NULL &&
         dropped(s) == before) { /* rule 5: reserved for a term from the last list on */

@@ -155,7 +155,7 @@ static void check_concurrency(struct sim *s, struct sim_pool *pool)
         const struct sim_call *call = &s->calls[pool->flying[i]];
         if (call->ends_ns > s->now_ns) {
             pool->flying[kept++] = pool->flying[i];
-            live += s->now_ns - s->workers[call->worker].heard_ns < s->term_ns;
+            live += s->now_ns - s->workers[call->worker].spoke_ns < s->term_ns;
         }
     }
     pool->flying_count = kept;

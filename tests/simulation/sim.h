@@ -168,6 +168,7 @@ struct sim_worker {
     int64_t last_ns[2];
     /* what the coordinator heard of it */
     int64_t heard_ns;  /* its last HELD or HEARTBEAT of a session */
+    int64_t spoke_ns;  /* its last word of a session */
     int64_t silent_ns; /* when it last had been silent for a whole term; -1: never */
 };
 

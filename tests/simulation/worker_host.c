@@ -343,6 +343,7 @@ void sim_worker_spawn(struct sim *s, int64_t local)
                              .wake_ns = INT64_MAX,
                              .silent_ns = -1,
                              .heard_ns = s->now_ns,
+                             .spoke_ns = s->now_ns,
                              .die_in = -1};
     uint64_t random = vq_rng_u64(&s->rng);
     memcpy(w->id.b, &random, sizeof(random));
