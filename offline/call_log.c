@@ -2,8 +2,6 @@
  * write() as far as the kernel takes it. Not its job: what stands in a line (service.c). */
 #include "offline/call_log.h"
 
-#include "common/base/clock.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,7 +31,8 @@ void vq_call_log_close(struct vq_call_log *log)
     vq_buf_free(&log->lines);
 }
 
-struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, uint64_t n)
+struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, uint64_t n,
+                                  int64_t unix_ms)
 {
     struct vq_json *line = &log->line;
     vq_json_init(line, &log->lines, 0);
@@ -43,7 +42,7 @@ struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, ui
     vq_json_key(line, "n");
     vq_json_u64(line, n);
     vq_json_key(line, "unix_ms");
-    vq_json_i64(line, vq_clock_unix_ms());
+    vq_json_i64(line, unix_ms);
     return line;
 }
 

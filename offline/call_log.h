@@ -20,7 +20,8 @@ void vq_call_log_close(struct vq_call_log *log);
 
 /* Begins a line with its event, number and wall time; the caller writes more keys and values, then
  * ends it. */
-struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, uint64_t n);
+struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, uint64_t n,
+                                  int64_t unix_ms);
 void vq_call_log_end(struct vq_call_log *log);
 
 /* Writes what was gathered. VQ_IO when the file does not take it: the server must stop, its log

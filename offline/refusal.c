@@ -148,7 +148,7 @@ static void write_reset(char *to, size_t bytes, int64_t ns)
 static void add_anthropic_limit(struct vq_reply *reply, const char *kind, uint64_t limit,
                                 uint64_t left, int64_t reset_ns)
 {
-    char name[40];
+    char name[64];
     char date[32] = "";
     struct tm utc;
     time_t at = (time_t)((vq_clock_unix_ms() + reset_ns / VQ_NS_PER_MS + 999) / 1000);
@@ -166,7 +166,7 @@ static void add_anthropic_limit(struct vq_reply *reply, const char *kind, uint64
 static void add_openai_limit(struct vq_reply *reply, const char *kind, uint64_t limit,
                              uint64_t left, int64_t reset_ns)
 {
-    char name[40];
+    char name[64];
     char reset[32];
     write_reset(reset, sizeof(reset), reset_ns);
     (void)snprintf(name, sizeof(name), "x-ratelimit-limit-%s", kind);

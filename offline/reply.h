@@ -11,7 +11,7 @@
 #define VQ_REPLY_BYTES_MAX   (64u << 20)
 
 struct vq_reply_header {
-    char name[40];
+    char name[64];
     char value[112];
 };
 

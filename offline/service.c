@@ -44,6 +44,7 @@ struct passage {
     const struct vq_call *call;
     struct vq_route route;
     int64_t now_ns;
+    int64_t unix_ms;
     struct vq_hash hash; /* of the body */
     char key[VQ_FINGERPRINT_HEX];
     char model[VQ_CHAT_MODEL_BYTES];
@@ -187,7 +188,7 @@ static void log_request(struct vq_service *service, const struct passage *p,
 {
     char hash[VQ_HEX_BYTES(VQ_HASH_BYTES)];
     vq_hex(p->hash.b, sizeof(p->hash.b), hash);
-    struct vq_json *line = vq_call_log_begin(&service->log, "request", reply->n);
+    struct vq_json *line = vq_call_log_begin(&service->log, "request", reply->n, p->unix_ms);
     text_field(line, "call", p->call->client_id);
     text_field(line, "key", p->key[0] == '\0' ? NULL : p->key);
     text_field(line, "model", p->model);
@@ -205,6 +206,12 @@ static void log_request(struct vq_service *service, const struct passage *p,
     text_field(line, "refused_by",
                p->admission.refused_by == VQ_LIMIT_NONE ? NULL
                                                         : vq_limit_name(p->admission.refused_by));
+    vq_json_key(line, "admitted");
+    if (p->admission.hold.is_held || p->admission.refused_by != VQ_LIMIT_NONE) {
+        vq_json_bool(line, p->admission.hold.is_held);
+    } else {
+        vq_json_null(line);
+    }
     vq_json_key(line, "asked_in");
     vq_json_u64(line, p->admission.asked_in);
     vq_json_key(line, "asked_out");
@@ -230,7 +237,7 @@ enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *
     if (reply->n == 0) {
         return VQ_OK;
     }
-    struct vq_json *line = vq_call_log_begin(&service->log, "answer", reply->n);
+    struct vq_json *line = vq_call_log_begin(&service->log, "answer", reply->n, vq_clock_unix_ms());
     vq_json_key(line, "status");
     vq_json_u64(line, reply->status);
     text_field(line, "outcome", reply->outcome);
@@ -260,7 +267,7 @@ enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *repl
     if (reply->n == 0 || why == NULL) {
         return VQ_OK;
     }
-    struct vq_json *line = vq_call_log_begin(&service->log, "lost", reply->n);
+    struct vq_json *line = vq_call_log_begin(&service->log, "lost", reply->n, vq_clock_unix_ms());
     text_field(line, "why", why);
     vq_json_key(line, "mono_ns");
     vq_json_i64(line, now_ns);
@@ -295,7 +302,7 @@ static struct vq_limit_call limit_call_of(const struct passage *p, const struct 
     bool is_chat = p->route.kind == VQ_ROUTE_CHAT;
     return (struct vq_limit_call){.account = vq_hash_u64(&account),
                                   .now_ns = p->now_ns,
-                                  .unix_ms = vq_clock_unix_ms(),
+                                  .unix_ms = p->unix_ms,
                                   .pacific = p->route.dialect == VQ_DIALECT_GEMINI,
                                   .input = reply->prompt_tokens - cached,
                                   .cached = cached,
@@ -540,7 +547,8 @@ static enum vq_status take_post(struct vq_service *service, const struct vq_call
                                 const struct vq_route *route, int64_t now_ns,
                                 struct vq_reply *reply)
 {
-    struct passage p = {.call = call, .route = *route, .now_ns = now_ns};
+    struct passage p = {
+        .call = call, .route = *route, .now_ns = now_ns, .unix_ms = vq_clock_unix_ms()};
     reply->dialect = route->dialect;
     reply->n = ++service->calls;
     vq_hash_of("offline-body", call->body, &p.hash);
