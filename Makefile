@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps configure build demo test bench install uninstall clean format
+.PHONY: all deps configure build demo test bench conformance install uninstall clean format
 
 all: build
 
@@ -35,6 +35,9 @@ bench: configure
 	@deploy/install-deps --bench
 	@cmake --build $(BUILD) -j $(JOBS)
 	@bench/run $(BUILD)
+
+conformance: deps build
+	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)
