@@ -277,7 +277,10 @@ enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *res
                              .tries = result->tries,
                              .kind = result->kind,
                              .end = VQ_END_UNKNOWN,
-                             .started_unix_ms = result->started_unix_ms};
+                             .started_unix_ms = result->started_unix_ms,
+                             .tokens_reserved = result->tokens_reserved,
+                             .cost_nano = result->cost_nano,
+                             .pool = result->pool};
     VQ_TRY(append(spool, VQ_SPOOL_SENT, &sent, err));
     spool->live++;
     return VQ_OK;

@@ -16,7 +16,7 @@
 
 #define VQ_SPOOL_FILE             "spool"
 #define VQ_SPOOL_LOCK             "lock"
-#define VQ_SPOOL_VERSION          2
+#define VQ_SPOOL_VERSION          3
 #define VQ_SPOOL_HEAD_BYTES       52
 #define VQ_SPOOL_RECORD_BYTES_MAX (2u << 20)
 #define VQ_SPOOL_BYTES_MAX        (1u << 30) /* a longer file is refused */
@@ -66,7 +66,7 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
                              struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Notes a record; it stands in the file after vq_spool_write, or before when many wait. SENT takes the call part of `result`
- * only. VQ_FULL, VQ_IO: could not be written now, as below. VQ_LIMIT, VQ_NOMEM: was not noted. */
+ * only, with its pool and what is reserved for it: that is what an unknown call counts for. VQ_FULL, VQ_IO: could not be written now, as below. VQ_LIMIT, VQ_NOMEM: was not noted. */
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,

@@ -1,6 +1,6 @@
 /* Calls: which one starts next, and what follows from how it ended.
  *
- * A call starts only inside its lease's term, its pool's slice and the worker's own bounds. SENT is in the spool before it
+ * A call starts only inside its lease's term, a pool's slice and the worker's own bounds. SENT is in the spool before it
  * goes out, its result before the answer is read: start and vq_work_on_reply queue the note; the call and the reading
  * (vq_work_read) are queued behind it when the shell has taken it, and so behind the write that all notes share. Each call gives exactly one result. A result is final when
  * nothing more comes for its task from its lease; a failure is final only when this worker settled it, never because a lease
@@ -8,24 +8,9 @@
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
-/* ---- starting ---- */
+#include <stdio.h>
 
-static double estimate(const struct vq_work *w, const struct vq_work_ask *ask)
-{
-    const struct vq_work_judge *judge = &w->spec->judges[ask->lease->judge];
-    const struct vq_template *template = w->spec->ranker;
-    size_t bytes = ask->answer_bytes;
-    if (ask->kind == VQ_CALL_ASK) {
-        const struct vq_axis *axis = &w->spec->axes[ask->vibe];
-        bytes =
-            ask->lease->sample->bytes + strlen(axis->name) + strlen(axis->low) + strlen(axis->high);
-    } else {
-        template = w->spec->repair;
-    }
-    bytes += vq_template_text(template).bytes;
-    uint32_t answer = w->spec->kind == VQ_STAGE_EMBED ? 0 : judge->judge.max_tokens;
-    return (double)bytes / VQ_WORK_BYTES_PER_TOKEN + answer;
-}
+/* ---- starting ---- */
 
 static void put_id(struct vq_work *w, struct vq_id *ret_id)
 {
@@ -37,7 +22,8 @@ static void put_id(struct vq_work *w, struct vq_id *ret_id)
     }
 }
 
-static void fill_call(struct vq_work *w, struct vq_work_ask *ask, struct vq_work_call *call)
+static void fill_call(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
+                      const struct vq_work_need *need, struct vq_work_call *call)
 {
     const struct vq_work_lease *lease = ask->lease;
     const struct vq_asker *asker = &w->spec->judges[lease->judge].asker;
@@ -47,6 +33,10 @@ static void fill_call(struct vq_work *w, struct vq_work_ask *ask, struct vq_work
                                   .fence = lease->fence,
                                   .task = ask->task,
                                   .judge = lease->judge,
+                                  .pool = pool,
+                                  .pool_name = vq_span_str(w->spec->pools[pool].name),
+                                  .tokens_reserved = need->tokens,
+                                  .cost_nano = need->nano,
                                   .vibe = ask->vibe,
                                   .order = ask->order,
                                   .repeat = ask->repeat,
@@ -68,18 +58,20 @@ static void fill_call(struct vq_work *w, struct vq_work_ask *ask, struct vq_work
     }
 }
 
-static void start(struct vq_work *w, struct vq_work_pool *pool, struct vq_work_ask *ask,
-                  double tokens)
+static void start(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
+                  const struct vq_work_need *need)
 {
     struct vq_work_flight *flight = vq_alloc(1, sizeof(*flight));
     if (flight == NULL) {
         (void)vq_work_ok(w, VQ_NOMEM);
         return;
     }
-    fill_call(w, ask, &flight->call);
+    fill_call(w, ask, pool, need, &flight->call);
     flight->started_ns = w->now_ns;
-    flight->reserved = tokens;
-    flight->pool = flight->call.judge;
+    flight->need = *need;
+    flight->price = w->spec->pools[pool].price;
+    flight->pool = pool;
+    (void)snprintf(flight->pool_name, sizeof(flight->pool_name), "%s", w->spec->pools[pool].name);
     if (!vq_work_ok(
             w, vq_work_table_put(&w->flights_by_id, vq_work_key_id(&flight->call.id), flight))) {
         vq_free(flight);
@@ -90,17 +82,15 @@ static void start(struct vq_work *w, struct vq_work_pool *pool, struct vq_work_a
     w->calls_started++;
     vq_work_ask_unqueue(w, ask);
     ask->state = VQ_WORK_ASK_CALLING;
-    pool->in_flight++;
-    vq_gcra_spend(&pool->requests, 1, w->now_ns);
-    vq_gcra_spend(&pool->tokens, tokens, w->now_ns);
+    vq_work_pool_spend(w, pool, need);
     vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_SENT, .u.flight = flight});
 }
 
 /* The first ask of the queue whose lease may still start calls; those before it wait for a renewal. */
-static struct vq_work_ask *next_ask(struct vq_work *w, struct vq_work_pool *pool)
+static struct vq_work_ask *next_ask(struct vq_work *w, struct vq_work_judging *judge)
 {
     for (;;) {
-        struct vq_work_node *node = vq_work_heap_peek(&pool->ready);
+        struct vq_work_node *node = vq_work_heap_peek(&judge->ready);
         if (node == NULL) {
             return NULL;
         }
@@ -120,17 +110,20 @@ static bool may_start(const struct vq_work *w)
 
 void vq_work_calls_pump(struct vq_work *w)
 {
-    uint32_t idle = 0; /* pools in a row that could not start one */
+    uint32_t idle = 0; /* judges in a row that could not start one */
     while (may_start(w) && idle < w->spec->judges_count) {
-        struct vq_work_pool *pool = &w->pools[w->pool_turn++ % w->spec->judges_count];
-        struct vq_work_ask *ask = pool->limit == 0 ? NULL : next_ask(w, pool);
-        double tokens = ask == NULL ? 0 : estimate(w, ask);
-        if (ask == NULL || vq_work_pool_when(w, pool, tokens) > w->now_ns) {
+        uint32_t judge = w->judge_turn++ % w->spec->judges_count;
+        struct vq_work_ask *ask =
+            vq_work_judge_usable(w, judge) ? next_ask(w, &w->judges[judge]) : NULL;
+        uint32_t pool;
+        struct vq_work_need need;
+        int64_t when;
+        if (ask == NULL || !vq_work_judge_choose(w, ask, &pool, &need, &when)) {
             idle++;
             continue;
         }
         idle = 0;
-        start(w, pool, ask, tokens);
+        start(w, ask, pool, &need);
     }
 }
 
@@ -141,11 +134,14 @@ int64_t vq_work_calls_wake(const struct vq_work *w)
     if (delayed != NULL) {
         wake = delayed->first;
     }
-    for (uint32_t i = 0; may_start(w) && i < w->spec->judges_count; i++) {
-        const struct vq_work_node *node = vq_work_heap_peek(&w->pools[i].ready);
+    for (uint32_t j = 0; may_start(w) && j < w->spec->judges_count; j++) {
+        const struct vq_work_node *node = vq_work_heap_peek(&w->judges[j].ready);
         if (node != NULL) {
             const struct vq_work_ask *ask = VQ_WORK_ITEM(node, const struct vq_work_ask, node);
-            int64_t when = vq_work_pool_when(w, &w->pools[i], estimate(w, ask));
+            uint32_t pool;
+            struct vq_work_need need;
+            int64_t when;
+            (void)vq_work_judge_choose(w, ask, &pool, &need, &when);
             wake = when < wake ? when : wake;
         }
     }
@@ -159,23 +155,6 @@ static uint64_t bounded(uint64_t tokens)
     return tokens > VQ_WORK_TOKENS_MAX ? VQ_WORK_TOKENS_MAX : tokens;
 }
 
-static void settle_pace(struct vq_work *w, const struct vq_work_flight *flight,
-                        const struct vq_work_reply *reply)
-{
-    if (flight->pool == UINT32_MAX) {
-        return;
-    }
-    struct vq_work_pool *pool = &w->pools[flight->pool];
-    uint64_t used = bounded(reply->tokens_in) + bounded(reply->tokens_out);
-    pool->in_flight--;
-    if (reply->end == VQ_END_NETWORK) {
-        vq_gcra_settle(&pool->tokens, flight->reserved, 0); /* nothing was sent */
-        vq_gcra_settle(&pool->requests, 1, 0);
-    } else if (used > 0) {
-        vq_gcra_settle(&pool->tokens, flight->reserved, (double)used);
-    }
-}
-
 void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
 {
     struct vq_work_key128 key = vq_work_key_id(&reply->call);
@@ -187,7 +166,6 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
     vq_work_list_remove(&flight->link);
     w->flights_count--;
     w->calls_ended++;
-    settle_pace(w, flight, reply);
     const struct vq_work_call *call = &flight->call;
     struct vq_result result = {.call = call->id,
                                .stage = call->stage,
@@ -205,22 +183,26 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
                                .http_status = reply->http_status > 999 ? 999 : reply->http_status,
                                .latency_ms = reply->latency_ms,
                                .started_unix_ms = reply->started_unix_ms,
-                               .tokens_in = reply->tokens_in,
-                               .tokens_cached = reply->tokens_cached,
-                               .tokens_out = reply->tokens_out,
+                               .tokens_in = bounded(reply->tokens_in),
+                               .tokens_cached = bounded(reply->tokens_cached),
+                               .tokens_out = bounded(reply->tokens_out),
+                               .tokens_reserved = flight->need.tokens,
+                               .pool = vq_span_str(flight->pool_name),
                                .answer = reply->answer,
                                .finish_reason = reply->finish_reason,
                                .model = reply->model,
                                .fingerprint = reply->fingerprint,
                                .error = reply->error};
-    struct vq_work_result *entry = vq_work_outbox_add(w, &result);
+    struct vq_work_charge charge;
+    vq_work_pool_settle(w, flight, reply, &result, &charge);
+    struct vq_work_result *entry = vq_work_outbox_add(w, &result, flight->pool, &charge);
     if (entry == NULL) {
         vq_free(flight);
         return;
     }
     struct vq_work_read read = {.result = entry,
                                 .flight = flight,
-                                .pool = (uint8_t)reply->pool,
+                                .closed = (uint8_t)reply->pool,
                                 .retry_after_ms = reply->retry_after_ms,
                                 .parks = reply->parks};
     vq_work_queue(w, (struct vq_work_item){.type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER
@@ -236,7 +218,7 @@ static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
     if (ask->cancelled) {
         vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE);
         vq_work_ask_close(w, ask);
-    } else if (w->draining || w->orphaned || w->pools[ask->lease->judge].state != VQ_POOL_OPEN) {
+    } else if (w->draining || w->orphaned || !vq_work_judge_usable(w, ask->lease->judge)) {
         vq_work_ask_return(w, ask);
     } else if (until_ns > w->now_ns) {
         vq_work_ask_delay(w, ask, until_ns);
@@ -257,7 +239,7 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     ask->state = VQ_WORK_ASK_DONE;
     bool held_enough = vq_work_holds_enough(w);
     w->asks_done++;
-    w->pools[ask->lease->judge].asks_done++;
+    w->judges[ask->lease->judge].asks_done++;
     w->credit_due |=
         !held_enough && vq_work_holds_enough(w); /* before more comes than it may hold */
     vq_work_ask_decide(w, ask, outcome);
@@ -273,7 +255,6 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
                                             result->finish_reason, result->refusal);
     bool repair = outcome == VQ_OUTCOME_UNPARSEABLE && result->kind == VQ_CALL_ASK &&
                   result->stage == w->spec->stage && w->spec->repair != NULL;
-    vq_work_pool_answered(w, flight->pool);
     result->outcome = (uint8_t)outcome;
     if (!repair) {
         result->final = true;
@@ -298,13 +279,16 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
     again(w, ask, w->now_ns);
 }
 
-static void retry(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
-                  int64_t retry_after_ms)
+/* `pool` failed. The next try goes to another one, where there is one. */
+static void retry(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
+                  struct vq_result *result, int64_t retry_after_ms)
 {
     uint32_t judge = ask->lease->judge;
     bool last = ask->kind_tries >= w->spec->judges[judge].tries_max && !ask->cancelled;
-    if (last && result->end == VQ_END_NETWORK && !w->pools[judge].heard) {
-        vq_work_pool_close(w, judge, VQ_POOL_NO_MODEL, result->error);
+    ask->failed_pool = pool == UINT32_MAX ? 0 : pool + 1;
+    if (last && result->end == VQ_END_NETWORK && pool != UINT32_MAX && !w->pools[pool].heard) {
+        vq_work_pool_close(w, pool, VQ_POOL_NO_MODEL, result->error);
+        ask->kind_tries = 0; /* they say nothing of the other pools */
         again(w, ask, w->now_ns);
         return;
     }
@@ -347,8 +331,8 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     vq_work_pool_heard(w, pool, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {
         vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms, read->parks);
-    } else if (result->end == VQ_END_CLOSED) {
-        vq_work_pool_close(w, pool, read->pool, result->error);
+    } else if (result->end == VQ_END_CLOSED && read->closed != VQ_POOL_OPEN) {
+        vq_work_pool_close(w, pool, read->closed, result->error);
     }
     switch ((enum vq_call_end)result->end) {
     case VQ_END_ANSWER: read_answer(w, ask, result, read->flight); break;
@@ -365,7 +349,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     case VQ_END_LOST:
     case VQ_END_BAD_RESPONSE:
         if (ask != NULL) {
-            retry(w, ask, result, read->retry_after_ms);
+            retry(w, ask, pool, result, read->retry_after_ms);
         }
         break;
     case VQ_END_TOO_LONG:

@@ -1,10 +1,10 @@
 /* Leases, their asks, and the samples they speak of.
  *
- * An ask is in exactly one place: the ready queue of its judge, `delayed`, a call, or none. `open` of its lease, of its pool
+ * An ask is in exactly one place: the ready queue of its judge, `delayed`, a call, or none. `open` of its lease, of its judge
  * and of the worker count the asks that are not CLOSED; the last one to close takes the lease with it, and the last lease
  * of a sample the sample. What a coordinator sends that cannot be carried out is given back, never kept half-way.
  *
- * Not its job: when a call may start (pool.c, call.c), what a term is (session.c). */
+ * Not its job: when a call may start (judge.c, pool.c, call.c), what a term is (session.c). */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
@@ -76,7 +76,7 @@ void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
 void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask)
 {
     if (ask->state == VQ_WORK_ASK_READY) {
-        vq_work_heap_remove(&w->pools[ask->lease->judge].ready, &ask->node);
+        vq_work_heap_remove(&w->judges[ask->lease->judge].ready, &ask->node);
     } else if (ask->state == VQ_WORK_ASK_DELAYED) {
         vq_work_heap_remove(&w->delayed, &ask->node);
     } else if (ask->state == VQ_WORK_ASK_PARKED) {
@@ -90,7 +90,7 @@ void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask)
     ask->state = VQ_WORK_ASK_READY;
     ask->node.first = (int64_t)ask->lease->seq;
     ask->node.second = (uint64_t)(ask - ask->lease->asks);
-    vq_work_heap_push(&w->pools[ask->lease->judge].ready, &ask->node);
+    vq_work_heap_push(&w->judges[ask->lease->judge].ready, &ask->node);
 }
 
 void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
@@ -137,17 +137,17 @@ static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
 /* Takes an ask out of every count; does not look at its lease. */
 static void ask_take_out(struct vq_work *w, struct vq_work_ask *ask)
 {
-    struct vq_work_pool *pool = &w->pools[ask->lease->judge];
+    struct vq_work_judging *judge = &w->judges[ask->lease->judge];
     vq_work_ask_unqueue(w, ask);
     if (ask->state == VQ_WORK_ASK_DONE) {
         w->asks_done--;
-        pool->asks_done--;
+        judge->asks_done--;
     }
     ask->state = VQ_WORK_ASK_CLOSED;
     ask->lease->open--;
     w->asks_open--;
-    pool->asks_open--;
-    pool->closed++;
+    judge->asks_open--;
+    judge->closed++;
 }
 
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask)
@@ -291,8 +291,8 @@ static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
         msg->stage != w->spec->stage || msg->judge >= w->spec->judges_count) {
         return "its judge is not in the SPEC";
     }
-    if (w->pools[msg->judge].state != VQ_POOL_OPEN) {
-        return "its judge is closed here";
+    if (!vq_work_judge_usable(w, msg->judge)) {
+        return "nothing can be asked of its judge here";
     }
     if (vq_work_table_get(&w->samples, vq_work_key_u64(msg->sample)) == NULL) {
         return "its sample is not here";
@@ -373,7 +373,7 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
     }
     size_t room = w->asks_open + msg->asks_count;
     if (status == VQ_OK) {
-        status = vq_work_heap_reserve(&w->pools[msg->judge].ready, room);
+        status = vq_work_heap_reserve(&w->judges[msg->judge].ready, room);
     }
     if (status == VQ_OK) {
         status = vq_work_heap_reserve(&w->delayed, room);
@@ -432,7 +432,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     }
     lease->open = lease->asks_count;
     w->asks_open += lease->asks_count;
-    w->pools[lease->judge].asks_open += lease->asks_count;
+    w->judges[lease->judge].asks_open += lease->asks_count;
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         struct vq_work_ask *first = msg->asks[i].lazy ? other_order(lease, i) : NULL;
         if (first != NULL) {

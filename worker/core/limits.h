@@ -21,10 +21,8 @@
 #define VQ_WORK_NOTES_MAX      64u
 #define VQ_WORK_TEXT_BYTES_MAX 512u
 
-/* Calls in flight: of a judge until a GRANT comes, and of the process. */
-#define VQ_WORK_CONCURRENCY_DEFAULT 16u
-#define VQ_WORK_CONCURRENCY_MAX     16384u
-#define VQ_WORK_TRIES_DEFAULT       5u /* where the SPEC gives 0 */
+#define VQ_WORK_CONCURRENCY_MAX 16384u /* calls in flight, of the process */
+#define VQ_WORK_TRIES_DEFAULT   5u     /* where the SPEC gives 0 */
 
 /* Full jitter over the first, doubled with each try up to the second. */
 #define VQ_WORK_BACKOFF_MS     500u
@@ -36,12 +34,15 @@
 #define VQ_WORK_PAUSE_MS_MAX       60000u
 #define VQ_WORK_RETRY_AFTER_MS_MAX 60000u
 
-/* The estimate that the token limit reserves, what a provider may report, and where truncation stops. */
-#define VQ_WORK_BYTES_PER_TOKEN  4u
+/* The window of a pool that names none. */
+#define VQ_WORK_WINDOW_MS 60000u
+
+/* After so many failures in a row a pool is tried by one call at a time, with a pause after each as above. */
+#define VQ_WORK_FAILURES_MAX 8u
+
+/* What a provider may report, and where truncation stops. */
 #define VQ_WORK_TOKENS_MAX       100000000u
 #define VQ_WORK_OUTPUT_BYTES_MIN 256u
-#define VQ_WORK_REQUEST_BURST_S  1.0 /* seconds' worth of requests or tokens that may go at once */
-#define VQ_WORK_TOKEN_BURST_S    2.0
 
 /* Until a WELCOME comes, HELLO again after the first, doubled up to the second; and HELLO again after so many heartbeats
  * without an echo. */
@@ -62,11 +63,14 @@
 #define VQ_WORK_BATCH_MS      3
 #define VQ_WORK_RESEND_MS_MIN 2000
 
-/* Credit: tasks for so many seconds by the speed seen, at least so many a slot, and at least a shard; with a known request
- * limit, not more than it allows in so many seconds. Said again not more often than every VQ_WORK_CREDIT_MS. */
+/* Credit: tasks for so many seconds by the speed seen, at least so many a slot, and at least a shard; with known rates, not more
+ * than they allow in so many seconds. Said again not more often than every VQ_WORK_CREDIT_MS. */
 #define VQ_WORK_AHEAD_S       1.0
 #define VQ_WORK_AHEAD_CALLS   4.0
 #define VQ_WORK_AHEAD_PACED_S 20.0
 #define VQ_WORK_CREDIT_MS     200
+
+/* Asks that a report counts as waiting, at most. */
+#define VQ_WORK_WAITING_MAX 65536u
 
 #endif

@@ -37,14 +37,17 @@ static struct vq_span copy_to(char **at, struct vq_span text)
     return copy;
 }
 
-struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *from)
+struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *from,
+                                          uint32_t pool, const struct vq_work_charge *charge)
 {
     struct vq_span answer = cut(from->answer, VQ_ANSWER_BYTES_MAX);
     struct vq_span finish = cut_text(from->finish_reason, VQ_WIRE_NAME_BYTES_MAX);
     struct vq_span model = cut_text(from->model, VQ_WIRE_NAME_BYTES_MAX);
     struct vq_span fingerprint = cut_text(from->fingerprint, VQ_WIRE_NAME_BYTES_MAX);
     struct vq_span error = cut_text(from->error, VQ_WIRE_TEXT_BYTES_MAX);
-    size_t texts = answer.bytes + finish.bytes + model.bytes + fingerprint.bytes + error.bytes;
+    struct vq_span name = cut_text(from->pool, VQ_WIRE_NAME_BYTES_MAX);
+    size_t texts =
+        answer.bytes + finish.bytes + model.bytes + fingerprint.bytes + error.bytes + name.bytes;
     struct vq_work_result *entry = vq_alloc(1, sizeof(*entry) + texts);
     if (entry == NULL) {
         (void)vq_work_ok(w, VQ_NOMEM);
@@ -57,6 +60,9 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
     entry->result.model = copy_to(&at, model);
     entry->result.fingerprint = copy_to(&at, fingerprint);
     entry->result.error = copy_to(&at, error);
+    entry->result.pool = copy_to(&at, name);
+    entry->pool = pool;
+    entry->charge = *charge;
     entry->bytes = texts + FIXED_BYTES;
     entry->place = VQ_WORK_RESULT_UNREAD;
     if (!vq_work_ok(w, vq_work_table_put(&w->results_by_id, vq_work_key_id(&from->call), entry))) {
@@ -84,7 +90,28 @@ void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result)
 {
     if (w->results_count < VQ_WORK_OUTBOX_MAX &&
         vq_work_table_get(&w->results_by_id, vq_work_key_id(&result->call)) == NULL) {
-        (void)vq_work_outbox_add(w, result);
+        struct vq_work_charge charge = {result->cost_nano, vq_result_requests(result),
+                                        vq_result_tokens(result)};
+        (void)vq_work_outbox_add(w, result, UINT32_MAX, &charge);
+        w->spend.used += charge.nano; /* of its pool's quota too, when the SPEC says which it is */
+        w->spend.open += charge.nano;
+    }
+}
+
+/* The pools of what an earlier process of this spool did are known now. */
+void vq_work_outbox_find_pools(struct vq_work *w)
+{
+    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    for (size_t i = 0; i < VQ_COUNT(lists); i++) {
+        for (struct vq_work_link *at = lists[i]->next; at != lists[i]; at = at->next) {
+            struct vq_work_result *entry = VQ_WORK_ITEM(at, struct vq_work_result, link);
+            uint32_t pool = vq_work_pool_find(w, entry->result.pool);
+            if (entry->pool == UINT32_MAX && pool != UINT32_MAX) {
+                struct vq_work_charge day = {0, entry->charge.requests, entry->charge.tokens};
+                entry->pool = pool;
+                vq_work_charge_add(w, pool, &day);
+            }
+        }
     }
 }
 
@@ -175,6 +202,7 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
         if (entry->place == VQ_WORK_RESULT_SENT && entry->sent_no > last) {
             last = entry->sent_no;
         }
+        vq_work_charge_acked(w, entry->pool, &entry->charge);
         entry_forget(w, entry);
     }
     resend_before(w, last);

@@ -1,5 +1,5 @@
-/* GCRA and jittered waits. No clock, no state but what the caller keeps; a schedule is ahead of now by no
- * more than a burst or one call, so that its nanoseconds neither overflow nor lose precision that matters. */
+/* GCRA and jittered waits. No clock, no state but what the caller keeps; a schedule is ahead of now by no more than one cost, so that
+ * its nanoseconds neither overflow nor lose precision that matters. Not its job: what a call costs (reserve.c). */
 #include "worker/core/pace.h"
 
 #define MINUTE_NS      60e9
@@ -11,16 +11,36 @@ static int64_t as_ns(double ns)
     return (int64_t)(ns > NS_MAX ? NS_MAX : ns < -NS_MAX ? -NS_MAX : ns);
 }
 
-void vq_gcra_set(struct vq_gcra *gcra, double per_minute, double burst_s)
+static double unit_of(double per_minute)
 {
-    if (!(per_minute > 0 && per_minute < PER_MINUTE_MAX)) { /* NaN too */
-        gcra->unit_ns = 0;
+    bool limited = per_minute > 0 && per_minute < PER_MINUTE_MAX; /* not NaN either */
+    return limited ? MINUTE_NS / per_minute : 0;
+}
+
+void vq_gcra_begin(struct vq_gcra *gcra, double per_minute, int64_t now_ns)
+{
+    int64_t owed_ns = gcra->unit_ns > 0 && !gcra->empty ? gcra->next_ns : now_ns;
+    *gcra = (struct vq_gcra){.unit_ns = unit_of(per_minute),
+                             .next_ns = owed_ns > now_ns ? owed_ns : now_ns,
+                             .busy_ns = now_ns,
+                             .empty = true};
+}
+
+void vq_gcra_set(struct vq_gcra *gcra, double per_minute, int64_t now_ns)
+{
+    double unit_ns = unit_of(per_minute);
+    if (gcra->unit_ns <= 0 && unit_ns > 0) {
+        vq_gcra_begin(gcra, per_minute, now_ns);
         return;
     }
-    double burst = per_minute / 60 * burst_s;
-    gcra->burst = burst < 1 ? 1 : burst;
-    double steady = per_minute - (gcra->burst - 1); /* the first of a burst is on schedule anyway */
-    gcra->unit_ns = MINUTE_NS / steady;
+    if (unit_ns > 0) {
+        double by = unit_ns / gcra->unit_ns;
+        if (gcra->empty || gcra->next_ns > now_ns) {
+            gcra->next_ns = now_ns + as_ns((double)(gcra->next_ns - now_ns) * by);
+        }
+        gcra->back_ns = as_ns((double)gcra->back_ns * by);
+    }
+    gcra->unit_ns = unit_ns;
 }
 
 int64_t vq_gcra_when(const struct vq_gcra *gcra, double cost, int64_t now_ns)
@@ -28,8 +48,8 @@ int64_t vq_gcra_when(const struct vq_gcra *gcra, double cost, int64_t now_ns)
     if (gcra->unit_ns <= 0) {
         return now_ns;
     }
-    double room = gcra->burst - cost;
-    int64_t when = gcra->next_ns - (room > 0 ? as_ns(room * gcra->unit_ns) : 0);
+    int64_t when = gcra->next_ns - gcra->back_ns;
+    when += gcra->empty ? as_ns(cost * gcra->unit_ns) : 0;
     return when > now_ns ? when : now_ns;
 }
 
@@ -38,14 +58,35 @@ void vq_gcra_spend(struct vq_gcra *gcra, double cost, int64_t now_ns)
     if (gcra->unit_ns <= 0) {
         return;
     }
-    int64_t from = gcra->next_ns > now_ns ? gcra->next_ns : now_ns;
-    gcra->next_ns = from + as_ns(cost * gcra->unit_ns) + 1; /* rounded up: never faster */
+    int64_t from_ns = gcra->next_ns;
+    if (gcra->empty || from_ns < now_ns - VQ_GCRA_LATE_NS) {
+        from_ns = now_ns > from_ns ? now_ns : from_ns;
+        gcra->busy_ns = now_ns;
+        gcra->back_ns = 0;
+    } else if (from_ns > now_ns) {
+        int64_t early_ns = from_ns - now_ns;
+        int64_t used_ns = early_ns < gcra->back_ns ? early_ns : gcra->back_ns;
+        gcra->back_ns -= used_ns;
+        from_ns -= used_ns;
+    }
+    gcra->empty = false;
+    gcra->next_ns = from_ns + as_ns(cost * gcra->unit_ns) + 1; /* rounded up: never faster */
 }
 
-void vq_gcra_settle(struct vq_gcra *gcra, double reserved, double actual)
+void vq_gcra_settle(struct vq_gcra *gcra, double reserved, double actual, int64_t spent_ns)
 {
-    if (gcra->unit_ns > 0) {
-        gcra->next_ns -= as_ns((reserved - actual) * gcra->unit_ns);
+    if (gcra->unit_ns <= 0) {
+        return;
+    }
+    int64_t back_ns = as_ns((reserved - actual) * gcra->unit_ns);
+    if (back_ns < 0) { /* more than was reserved: owed, first from what came back */
+        int64_t from_back = gcra->back_ns < -back_ns ? gcra->back_ns : -back_ns;
+        gcra->back_ns -= from_back;
+        gcra->next_ns += -back_ns - from_back;
+    } else if (spent_ns >= gcra->busy_ns) {
+        int64_t most_ns = as_ns(reserved * gcra->unit_ns);
+        gcra->back_ns += back_ns;
+        gcra->back_ns = gcra->back_ns > most_ns ? most_ns : gcra->back_ns;
     }
 }
 

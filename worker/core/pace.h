@@ -1,4 +1,4 @@
-/* Pacing: a limit "so many units in any minute" as a virtual schedule (GCRA), and the times of retries. Pure numbers. */
+/* Pacing: "so many units a minute" as a virtual schedule without bursts (GCRA), and the times of retries. Pure numbers. */
 #ifndef VQ_WORKER_PACE_H
 #define VQ_WORKER_PACE_H
 
@@ -6,23 +6,33 @@
 
 #include <stdbool.h>
 
-/* GCRA, Traffic Management Specification 4.0 (ATM Forum), with a burst of `burst` units. The schedule is a little slower
- * than the limit, by the burst, so that no window of a minute holds more than the limit: at most
- * burst + (per_minute - burst) units. A single cost above the burst waits until the schedule is idle and is then more than
- * its window should hold, by what it is above the burst. */
+/* A start that is late by no more than this does not move the schedule: timers have a grain, and at a hundred starts a second every
+ * lost millisecond is a tenth of the rate. */
+#define VQ_GCRA_LATE_NS INT64_C(10000000)
+
+/* GCRA, Traffic Management Specification 4.0 (ATM Forum), with no tolerance but for late timers: after a cost c at the rate r the next
+ * one waits c / r. So any window w holds at most r * (w + VQ_GCRA_LATE_NS) + the last cost in it. One that has just begun holds
+ * nothing: its first cost has to be earned too.
+ *
+ * A cost is a reservation until it is settled. What comes back (`back_ns`) brings the next one forward, by no more than what that
+ * one call had reserved, and only while the schedule has not stood idle since: time in which nobody wanted anything is gone. */
 struct vq_gcra {
-    double unit_ns; /* time between two units; 0: no limit */
-    double burst;
-    int64_t next_ns; /* theoretical arrival time */
+    double unit_ns;  /* time that earns one unit; 0: no limit */
+    int64_t next_ns; /* when the last cost is earned; `empty`: since when it earns the first */
+    int64_t back_ns; /* of reservations that were settled for less */
+    int64_t busy_ns; /* since when it did not stand idle */
+    bool empty;
 };
 
-/* burst_s: how many seconds' worth may go at once; at least one unit. per_minute <= 0: no limit. Keeps what is owed. */
-void vq_gcra_set(struct vq_gcra *gcra, double per_minute, double burst_s);
+/* A schedule that holds nothing at `now_ns`; what is owed stays. per_minute <= 0: no limit. */
+void vq_gcra_begin(struct vq_gcra *gcra, double per_minute, int64_t now_ns);
+/* Another rate: what is owed, or was earned while it was empty, is kept in units. From no limit to one it begins. */
+void vq_gcra_set(struct vq_gcra *gcra, double per_minute, int64_t now_ns);
 /* When a cost may be spent: `now_ns` or later. */
 int64_t vq_gcra_when(const struct vq_gcra *gcra, double cost, int64_t now_ns);
 void vq_gcra_spend(struct vq_gcra *gcra, double cost, int64_t now_ns);
-/* The cost turned out as `actual`. */
-void vq_gcra_settle(struct vq_gcra *gcra, double reserved, double actual);
+/* The cost that was spent at `spent_ns` turned out as `actual`. */
+void vq_gcra_settle(struct vq_gcra *gcra, double reserved, double actual, int64_t spent_ns);
 
 /* Full jitter: uniform in [0, min(max, base * 2^(tries-1))]; tries counts from 1. */
 int64_t vq_backoff_ms(struct vq_rng *rng, uint32_t tries, uint32_t base_ms, uint32_t max_ms);

@@ -1,78 +1,71 @@
-/* A judge as this worker may use it: its slice of the limits, what refusals taught, whether it is closed, and how much
- * work to ask for.
+/* A pool as this worker may use it: its slice of the limits, the amounts that do not come back, what refusals asked for, its keys.
  *
- * Invariants: 1 <= level <= limit, unless limit is 0; a closed pool has no idle asks and a credit of 0. Until the first GRANT
- * a pool has a small concurrency and no known rates; grants of one session rise in n. A refusal of capacity halves the
- * level once for all calls that were in flight together, an answer raises it by 1/level: one more for each round of
- * answers (AIMD). A closed pool stays closed for this process: its reason needs a person.
+ * Invariants: a call starts only with a slice in force, on an open pool, and only when every rate has earned it, and every amount
+ * has room for what it may take at most. What is not granted is nothing: a GRANT replaces all slices, one that is not in it is zero.
+ * Slices stand for a term from what the coordinator is known to have read, like leases; past it nothing starts, and a new session
+ * after that begins without any: the coordinator has given them to others. A rate that begins, begins empty (pace.h).
  *
- * Not its job: which ask is next (lease.c), what a refusal does to its ask (call.c). */
+ * Amounts count up over the process: `used` is reserved when a call starts and settled when it ends; `open` is the part whose result
+ * has no ACK. A closed pool stays closed for this process: its reason needs a person. Pools take no notice of each other; what
+ * becomes of the asks is the judge's affair (judge.c), as long as one pool of it is open.
+ *
+ * Not its job: which ask goes where (judge.c, call.c), finding the limits (the coordinator). */
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
 #include <stdio.h>
 
-static void set_limit(struct vq_work_pool *pool, uint32_t limit)
+static struct vq_work_pool *pool_of(const struct vq_work *w, uint32_t pool)
 {
-    bool at_limit = pool->level >= pool->limit;
-    pool->limit = limit > VQ_WORK_CONCURRENCY_MAX ? VQ_WORK_CONCURRENCY_MAX : limit;
-    if (at_limit || pool->level > pool->limit) {
-        pool->level = pool->limit;
-    }
-    if (pool->level < 1) {
-        pool->level = 1;
-    }
+    return w->spec != NULL && pool < w->spec->pools_count ? &w->pools[pool] : NULL;
 }
 
-static bool same_judge(const struct vq_work_judge *a, const struct vq_work_judge *b)
+/* ---- a new SPEC ---- */
+
+static bool same_pool(const struct vq_work_endpoint *a, const struct vq_work_endpoint *b)
 {
-    return strcmp(a->base_url, b->base_url) == 0 && strcmp(a->judge.model, b->judge.model) == 0 &&
-           strcmp(a->key, b->key) == 0;
+    return strcmp(a->name, b->name) == 0 && strcmp(a->base_url, b->base_url) == 0 &&
+           strcmp(a->model, b->model) == 0;
 }
 
-/* The judge of `old` that judge i of the SPEC in force was: of the same name if there is one. UINT32_MAX: none. */
-static uint32_t was_judge(const struct vq_work *w, const struct vq_work_spec *old, uint32_t i)
+static uint32_t was_pool(const struct vq_work *w, const struct vq_work_spec *old, uint32_t i)
 {
-    uint32_t found = UINT32_MAX;
-    const struct vq_work_judge *judge = &w->spec->judges[i];
-    for (uint32_t j = 0; old != NULL && j < old->judges_count; j++) {
-        if (!same_judge(judge, &old->judges[j])) {
-            continue;
-        }
-        if (strcmp(judge->judge.name, old->judges[j].judge.name) == 0) {
+    for (uint32_t j = 0; old != NULL && j < old->pools_count; j++) {
+        if (same_pool(&w->spec->pools[i], &old->pools[j])) {
             return j;
         }
-        found = found == UINT32_MAX ? j : found;
     }
-    return found;
+    return UINT32_MAX;
 }
 
-/* The schedule and what refusals taught; not what was asked or said in the session before. */
+/* All but what the shell will say anew, and the reason for being closed when it is used for something else now. */
 static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was, bool same_use)
 {
-    *pool = (struct vq_work_pool){.heard = was->heard,
-                                  .limit = was->limit,
-                                  .level = was->level,
-                                  .cut_ns = was->cut_ns,
-                                  .paused_ns = was->paused_ns,
-                                  .pauses = was->pauses,
-                                  .requests_per_minute = was->requests_per_minute,
-                                  .requests = was->requests,
-                                  .tokens = was->tokens};
-    if (same_use && was->state != VQ_POOL_OPEN && was->state != VQ_POOL_NO_KEY) {
-        pool->state = was->state; /* its reason still needs a person */
-        memcpy(pool->text, was->text, sizeof(pool->text));
+    *pool = *was;
+    pool->keyed = false;
+    pool->keys_count = 0;
+    if (!same_use || was->state == VQ_POOL_NO_KEY) {
+        pool->state = VQ_POOL_OPEN;
+        pool->text[0] = '\0';
     }
 }
 
-static void flights_carry_over(struct vq_work *w, struct vq_work_pool *pools, const uint32_t *now,
-                               uint32_t count)
+static uint32_t moved(const uint32_t *now, uint32_t count, uint32_t pool)
+{
+    return pool < count ? now[pool] : UINT32_MAX;
+}
+
+static void calls_carry_over(struct vq_work *w, const uint32_t *now, uint32_t count)
 {
     for (struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
         struct vq_work_flight *flight = VQ_WORK_ITEM(at, struct vq_work_flight, link);
-        flight->pool = flight->pool < count ? now[flight->pool] : UINT32_MAX;
-        if (flight->pool != UINT32_MAX) {
-            pools[flight->pool].in_flight++;
+        flight->pool = moved(now, count, flight->pool);
+    }
+    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    for (size_t i = 0; i < VQ_COUNT(lists); i++) {
+        for (struct vq_work_link *at = lists[i]->next; at != lists[i]; at = at->next) {
+            struct vq_work_result *entry = VQ_WORK_ITEM(at, struct vq_work_result, link);
+            entry->pool = moved(now, count, entry->pool);
         }
     }
 }
@@ -80,9 +73,9 @@ static void flights_carry_over(struct vq_work *w, struct vq_work_pool *pools, co
 bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
                          const struct vq_work_pool *old_pools)
 {
-    uint32_t old_count = old == NULL ? 0 : old->judges_count;
-    uint32_t *now = vq_alloc(old_count, sizeof(*now)); /* where a judge of the old SPEC is now */
-    struct vq_work_pool *pools = vq_alloc(w->spec->judges_count, sizeof(*pools));
+    uint32_t old_count = old == NULL ? 0 : old->pools_count;
+    uint32_t *now = vq_alloc(old_count, sizeof(*now)); /* where a pool of the old SPEC is now */
+    struct vq_work_pool *pools = vq_alloc(w->spec->pools_count, sizeof(*pools));
     if (pools == NULL || now == NULL) {
         vq_free(pools);
         vq_free(now);
@@ -91,37 +84,34 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
     for (uint32_t j = 0; j < old_count; j++) {
         now[j] = UINT32_MAX;
     }
-    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
-        uint32_t was = was_judge(w, old, i);
-        pools[i].cut_ns = INT64_MIN;
+    for (uint32_t i = 0; i < w->spec->pools_count; i++) {
+        uint32_t was = was_pool(w, old, i);
+        pools[i].held_ns = INT64_MIN;
         pools[i].paused_ns = INT64_MIN;
-        if (was == UINT32_MAX) {
-            set_limit(&pools[i], VQ_WORK_CONCURRENCY_DEFAULT);
-            continue;
+        pools[i].cut_ns = INT64_MIN;
+        if (was != UINT32_MAX && now[was] == UINT32_MAX) {
+            bool embeds = w->spec->kind == VQ_STAGE_EMBED;
+            carry_over(&pools[i], &old_pools[was], embeds == (old->kind == VQ_STAGE_EMBED));
+            now[was] = i;
         }
-        bool embeds = w->spec->kind == VQ_STAGE_EMBED;
-        carry_over(&pools[i], &old_pools[was], embeds == (old->kind == VQ_STAGE_EMBED));
-        now[was] = now[was] == UINT32_MAX ? i : now[was];
     }
-    flights_carry_over(w, pools, now, old_count);
+    calls_carry_over(w, now, old_count);
     vq_free(now);
     w->pools = pools;
     return true;
 }
 
-void vq_work_pools_free(struct vq_work *w, struct vq_work_pool *pools, uint32_t count)
+uint32_t vq_work_pool_find(const struct vq_work *w, struct vq_span name)
 {
-    (void)w;
-    for (uint32_t i = 0; pools != NULL && i < count; i++) {
-        vq_work_heap_free(&pools[i].ready);
+    for (uint32_t i = 0; w->spec != NULL && i < w->spec->pools_count; i++) {
+        if (vq_span_eq(vq_span_str(w->spec->pools[i].name), name)) {
+            return i;
+        }
     }
-    vq_free(pools);
+    return UINT32_MAX;
 }
 
-static struct vq_work_pool *pool_of(struct vq_work *w, uint32_t judge)
-{
-    return w->spec != NULL && judge < w->spec->judges_count ? &w->pools[judge] : NULL;
-}
+/* ---- keys, closing ---- */
 
 static void set_text(struct vq_work_pool *pool, struct vq_span text)
 {
@@ -131,229 +121,364 @@ static void set_text(struct vq_work_pool *pool, struct vq_span text)
 
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key)
 {
-    struct vq_work_pool *pool = pool_of(w, key->judge);
+    struct vq_work_pool *pool = pool_of(w, key->pool);
     if (pool == NULL) {
         return;
     }
+    bool fewer = pool->keyed && key->keys_count < pool->keys_count;
     pool->keyed = true;
-    pool->fingerprint_bytes = key->has_fingerprint ? sizeof(pool->fingerprint) : 0;
-    memcpy(pool->fingerprint, key->fingerprint, sizeof(pool->fingerprint));
-    if (key->state != VQ_POOL_OPEN) {
-        vq_work_pool_close(w, key->judge, key->state, key->text);
+    pool->keys_count =
+        key->keys_count < VQ_WIRE_KEYS_MAX ? key->keys_count : (uint32_t)VQ_WIRE_KEYS_MAX;
+    if (pool->keys_count > 0) {
+        memcpy(pool->keys, key->keys, pool->keys_count * sizeof(pool->keys[0]));
     }
     w->credit_due = true;
-}
-
-void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
-{
-    for (uint32_t i = 0; i < grant->slices_count; i++) {
-        const struct vq_slice *slice = &grant->slices[i];
-        struct vq_work_pool *pool = pool_of(w, slice->judge);
-        if (pool == NULL || (pool->granted && slice->n <= pool->grant_n)) {
-            continue;
+    if (key->state != VQ_POOL_OPEN) {
+        vq_work_pool_close(w, key->pool, key->state, key->text);
+    } else if (pool->state == VQ_POOL_OPEN) {
+        set_text(pool, key->text);
+        if (fewer) {
+            vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s goes on with %u keys: %s",
+                         w->spec->pools[key->pool].name, pool->keys_count, pool->text);
         }
-        pool->granted = true;
-        pool->grant_n = slice->n;
-        pool->requests_per_minute = slice->requests_per_minute;
-        set_limit(pool, slice->concurrency);
-        if (slice->concurrency == 0) { /* for others; what is in flight goes on */
-            vq_work_return_all(w, slice->judge);
-        }
-        vq_gcra_set(&pool->requests, slice->requests_per_minute, VQ_WORK_REQUEST_BURST_S);
-        vq_gcra_set(&pool->tokens, slice->tokens_per_minute, VQ_WORK_TOKEN_BURST_S);
-        w->credit_due = true;
     }
 }
 
-void vq_work_pool_close(struct vq_work *w, uint32_t judge, enum vq_pool_state state,
+/* Asks of judges that nothing can be done for here go back. */
+static void return_stranded(struct vq_work *w)
+{
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        if (!vq_work_judge_usable(w, j)) {
+            vq_work_return_all(w, j);
+        }
+    }
+}
+
+void vq_work_pool_close(struct vq_work *w, uint32_t index, enum vq_pool_state state,
                         struct vq_span text)
 {
-    struct vq_work_pool *pool = pool_of(w, judge);
+    struct vq_work_pool *pool = pool_of(w, index);
     if (pool == NULL || pool->state != VQ_POOL_OPEN) {
         return;
     }
     pool->state = (uint8_t)(state == VQ_POOL_OPEN ? VQ_POOL_BAD_KEY : state);
     set_text(pool, text);
-    vq_work_note(w, VQ_WORK_NOTE_WARN, "judge %s is closed here: %s",
-                 w->spec->judges[judge].judge.name, pool->text);
-    vq_work_return_all(w, judge);
+    vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s is closed here: %s", w->spec->pools[index].name,
+                 pool->text);
+    return_stranded(w);
     w->credit_due = true;
 }
 
-void vq_work_pool_heard(struct vq_work *w, uint32_t judge, enum vq_call_end end)
-{
-    struct vq_work_pool *pool = pool_of(w, judge);
-    if (pool != NULL && end != VQ_END_NETWORK) {
-        pool->heard = true;
-    }
-}
+/* ---- slices ---- */
 
-void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
-                          int64_t retry_after_ms, bool parks)
+static void slice_take(struct vq_work *w, struct vq_work_pool *pool, const struct vq_slice *slice)
 {
-    struct vq_work_pool *pool = pool_of(w, judge);
-    if (pool == NULL) {
-        return;
-    }
-    bool fresh = started_ns > pool->cut_ns;
-    if (fresh) {
-        pool->level = pool->level / 2 < 1 ? 1 : pool->level / 2;
-        pool->cut_ns = w->now_ns;
-    }
-    int64_t pause_ms = 0;
-    if (retry_after_ms > 0) {
-        int64_t most = w->options.retry_after_ms_max;
-        pause_ms = retry_after_ms > most && !parks ? most : retry_after_ms;
-        pause_ms +=
-            (int64_t)vq_rng_below(&w->rng, (uint64_t)pause_ms / 10 + 1); /* not all at once */
-    } else if (fresh) {
-        pause_ms = vq_pause_ms(&w->rng, pool->pauses, VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX);
-        pool->pauses++;
-    }
-    int64_t until_ns = w->now_ns + VQ_WORK_MS(pause_ms);
-    pool->paused_ns = until_ns > pool->paused_ns ? until_ns : pool->paused_ns;
-}
-
-void vq_work_pool_answered(struct vq_work *w, uint32_t judge)
-{
-    struct vq_work_pool *pool = pool_of(w, judge);
-    if (pool == NULL) {
-        return;
-    }
-    pool->level += 1 / pool->level;
-    if (pool->level > pool->limit) {
-        pool->level = pool->limit < 1 ? 1 : pool->limit;
-    }
-    pool->pauses = 0;
-}
-
-int64_t vq_work_pool_when(const struct vq_work *w, const struct vq_work_pool *pool, double tokens)
-{
-    if (pool->limit == 0 || pool->state != VQ_POOL_OPEN ||
-        pool->in_flight >= (uint32_t)pool->level) {
-        return INT64_MAX;
-    }
-    int64_t when = pool->paused_ns > w->now_ns ? pool->paused_ns : w->now_ns;
-    int64_t requests = vq_gcra_when(&pool->requests, 1, w->now_ns);
-    int64_t reserve = vq_gcra_when(&pool->tokens, tokens, w->now_ns);
-    when = requests > when ? requests : when;
-    return reserve > when ? reserve : when;
-}
-
-/* ---- credit ---- */
-
-bool vq_work_holds_enough(const struct vq_work *w)
-{
-    return w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w) ||
-           w->asks_done > VQ_WORK_ASKS_MAX / 4;
-}
-
-static uint32_t want(const struct vq_work *w, const struct vq_work_pool *pool)
-{
-    if (w->draining || w->orphaned || !pool->keyed || pool->state != VQ_POOL_OPEN ||
-        pool->limit == 0) {
-        return 0;
-    }
-    if (vq_work_holds_enough(w)) {
-        return pool->asks_open - pool->asks_done; /* what it has, no more for now */
-    }
-    double shard = 2.0 * w->spec->axes_count;
-    double most = VQ_WORK_ASKS_MAX / 2.0 / w->spec->judges_count; /* the rest is for what is done */
-    double tasks = pool->level * VQ_WORK_AHEAD_CALLS;
-    double ahead = pool->level + pool->per_s * VQ_WORK_AHEAD_S;
-    tasks = ahead > tasks ? ahead : tasks;
-    if (pool->requests_per_minute > 0) {
-        double paced = pool->requests_per_minute / 60 * VQ_WORK_AHEAD_PACED_S;
-        tasks = tasks > paced ? paced : tasks;
-    }
-    tasks = tasks > most ? most : tasks;
-    return (uint32_t)(tasks < shard ? shard : tasks);
-}
-
-bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
-{
-    uint32_t count = w->spec->judges_count;
-    void *list = w->scratch;
-    if (!vq_work_ok(w, vq_grow(&list, &w->scratch_cap, count * sizeof(struct vq_credit), 1,
-                               SIZE_MAX / 2))) {
-        return false;
-    }
-    w->scratch = list;
-    struct vq_credit *credits = list;
-    for (uint32_t i = 0; i < count; i++) {
-        struct vq_work_pool *pool = &w->pools[i];
-        pool->credited = want(w, pool);
-        credits[i] = (struct vq_credit){
-            .judge = i,
-            .tasks = pool->credited,
-            .state = pool->state,
-            .fingerprint = vq_span((const char *)pool->fingerprint, pool->fingerprint_bytes),
-            .text = vq_span_str(pool->text)};
-    }
-    *ret_credit =
-        (struct vq_msg_credit){.session = w->session, .credits = credits, .credits_count = count};
-    return true;
-}
-
-static bool keys_known(const struct vq_work *w)
-{
-    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
-        if (!w->pools[i].keyed) {
-            return false;
+    bool had = pool->limit > 0;
+    pool->limit =
+        slice->concurrency > VQ_WORK_CONCURRENCY_MAX ? VQ_WORK_CONCURRENCY_MAX : slice->concurrency;
+    pool->rates = slice->rates;
+    pool->held_ns = w->now_ns + VQ_WORK_MS(slice->pause_ms);
+    pool->day_requests.most = slice->day_requests_most;
+    pool->day_tokens.most = slice->day_tokens_most;
+    for (int r = 0; r < VQ_RATE__COUNT; r++) {
+        double rate = vq_rates_get(&slice->rates, (enum vq_rate)r);
+        if (pool->limit > 0 && had) {
+            vq_gcra_set(&pool->paces[r], rate, w->now_ns);
+        } else if (pool->limit > 0) {
+            vq_gcra_begin(&pool->paces[r], rate, w->now_ns);
         }
     }
-    return true;
 }
 
-static bool credit_ready(const struct vq_work *w)
+static void slice_none(struct vq_work_pool *pool)
 {
-    return w->link == VQ_WORK_LINK_OPEN && w->spec != NULL &&
-           vq_hash_eq(&w->spec->hash, &w->spec_wanted) && keys_known(w);
+    pool->limit = 0;
+    pool->day_requests.most = pool->day_requests.used;
+    pool->day_tokens.most = pool->day_tokens.used;
 }
 
-/* Whether some wish is off by a quarter from what the last CREDIT said. */
-static bool wish_moved(const struct vq_work *w)
+void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
 {
-    bool changed = false;
-    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
-        double now = want(w, &w->pools[i]);
-        double then = w->pools[i].credited;
-        changed = changed || now > then * 1.25 || now < then * 0.75;
-    }
-    return changed;
-}
-
-/* Speeds since the last look. */
-static void look_at_speeds(struct vq_work *w)
-{
-    double seconds = (double)(w->now_ns - w->credit_ns) / 1e9;
-    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
-        struct vq_work_pool *pool = &w->pools[i];
-        pool->per_s = 0.5 * pool->per_s + 0.5 * (double)pool->closed / seconds;
-        pool->closed = 0;
-    }
-    w->credit_ns = w->now_ns;
-}
-
-void vq_work_credit_pump(struct vq_work *w)
-{
-    if (!credit_ready(w)) {
+    if (w->spec == NULL || grant->n <= w->granted_n) {
         return;
     }
-    bool look = w->now_ns - w->credit_ns >= VQ_WORK_MS(VQ_WORK_CREDIT_MS);
-    if (look) {
-        look_at_speeds(w);
+    w->granted_n = grant->n;
+    w->spend.most = grant->spend_most;
+    for (uint32_t p = 0; p < w->spec->pools_count; p++) {
+        const struct vq_slice *slice = NULL;
+        for (uint32_t i = 0; i < grant->slices_count; i++) {
+            slice = grant->slices[i].pool == p ? &grant->slices[i] : slice;
+        }
+        if (slice == NULL) {
+            slice_none(&w->pools[p]);
+        } else {
+            slice_take(w, &w->pools[p], slice);
+        }
     }
-    if (w->credit_due || (look && wish_moved(w))) {
-        w->credit_due = false;
-        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
+    return_stranded(w);
+    w->credit_due = true;
+}
+
+void vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns)
+{
+    int64_t until_ns = stamp_ns + w->term_ns;
+    w->slices_until_ns = until_ns > w->slices_until_ns ? until_ns : w->slices_until_ns;
+}
+
+void vq_work_slices_drop(struct vq_work *w)
+{
+    for (uint32_t p = 0; w->spec != NULL && p < w->spec->pools_count; p++) {
+        slice_none(&w->pools[p]);
+    }
+    w->spend.most = w->spend.used;
+}
+
+bool vq_work_slices_stand(const struct vq_work *w)
+{
+    return w->now_ns < w->slices_until_ns;
+}
+
+/* ---- refusals and failures ---- */
+
+/* Nothing starts for so long, and a little longer, so that not all workers come at once. */
+static void pause_for(struct vq_work *w, struct vq_work_pool *pool, int64_t ms)
+{
+    int64_t until_ns = w->now_ns + VQ_WORK_MS(ms);
+    pool->paused_ns = until_ns > pool->paused_ns ? until_ns : pool->paused_ns;
+    w->credit_due = true; /* it is for the others too */
+}
+
+void vq_work_pool_heard(struct vq_work *w, uint32_t index, enum vq_call_end end)
+{
+    struct vq_work_pool *pool = pool_of(w, index);
+    if (pool == NULL) {
+        return;
+    }
+    pool->heard = pool->heard || end != VQ_END_NETWORK;
+    bool failed = end == VQ_END_PROVIDER || end == VQ_END_NETWORK || end == VQ_END_LOST;
+    if (!failed) {
+        pool->failures = 0;
+        pool->pauses = end == VQ_END_RATE ? pool->pauses : 0;
+    } else if (++pool->failures >= VQ_WORK_FAILURES_MAX && pool->in_flight == 0) {
+        pause_for(w, pool,
+                  vq_pause_ms(&w->rng, pool->pauses++, VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX));
     }
 }
 
-int64_t vq_work_credit_wake(const struct vq_work *w)
+void vq_work_pool_refused(struct vq_work *w, uint32_t index, int64_t started_ns,
+                          int64_t retry_after_ms, bool parks)
 {
-    if (!credit_ready(w) || (w->asks_open == 0 && !wish_moved(w))) {
+    struct vq_work_pool *pool = pool_of(w, index);
+    if (pool == NULL) {
+        return;
+    }
+    if (retry_after_ms > 0) {
+        int64_t most = w->options.retry_after_ms_max;
+        int64_t ms = retry_after_ms > most && !parks ? most : retry_after_ms;
+        pause_for(w, pool, ms + (int64_t)vq_rng_below(&w->rng, (uint64_t)ms / 10 + 1));
+    } else if (started_ns > pool->cut_ns) {
+        pool->cut_ns = w->now_ns;
+        pause_for(w, pool,
+                  vq_pause_ms(&w->rng, pool->pauses++, VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX));
+    }
+}
+
+/* ---- amounts ---- */
+
+static void amount_add(struct vq_amount *amount, uint64_t cost)
+{
+    amount->used += cost;
+    amount->open += cost;
+}
+
+static void amount_take_off(struct vq_amount *amount, uint64_t reserved, uint64_t cost)
+{
+    amount->used -= reserved < amount->used ? reserved : amount->used;
+    amount->open -= reserved < amount->open ? reserved : amount->open;
+    amount_add(amount, cost);
+}
+
+static void amount_acked(struct vq_amount *amount, uint64_t cost)
+{
+    amount->open -= cost < amount->open ? cost : amount->open;
+}
+
+static bool has_room(const struct vq_amount *amount, uint64_t cost)
+{
+    return amount->most == VQ_AMOUNT_ANY ||
+           (amount->used <= amount->most && cost <= amount->most - amount->used);
+}
+
+void vq_work_charge_add(struct vq_work *w, uint32_t index, const struct vq_work_charge *charge)
+{
+    struct vq_work_pool *pool = pool_of(w, index);
+    amount_add(&w->spend, charge->nano);
+    if (pool != NULL) {
+        amount_add(&pool->day_requests, charge->requests);
+        amount_add(&pool->day_tokens, charge->tokens);
+    }
+}
+
+void vq_work_charge_acked(struct vq_work *w, uint32_t index, const struct vq_work_charge *charge)
+{
+    struct vq_work_pool *pool = pool_of(w, index);
+    amount_acked(&w->spend, charge->nano);
+    if (pool != NULL) {
+        amount_acked(&pool->day_requests, charge->requests);
+        amount_acked(&pool->day_tokens, charge->tokens);
+    }
+}
+
+/* ---- a call ---- */
+
+bool vq_work_pool_usable(const struct vq_work *w, uint32_t index)
+{
+    return w->pools[index].state == VQ_POOL_OPEN && w->pools[index].limit > 0;
+}
+
+int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct vq_work_need *need)
+{
+    const struct vq_work_pool *pool = &w->pools[index];
+    uint32_t limit = pool->failures >= VQ_WORK_FAILURES_MAX ? 1 : pool->limit;
+    if (!vq_work_pool_usable(w, index) || !vq_work_slices_stand(w) || pool->in_flight >= limit ||
+        !has_room(&w->spend, need->nano) || !has_room(&pool->day_requests, 1) ||
+        !has_room(&pool->day_tokens, need->tokens)) {
         return INT64_MAX;
     }
-    return w->credit_ns + VQ_WORK_MS(VQ_WORK_CREDIT_MS);
+    int64_t when = pool->paused_ns > pool->held_ns ? pool->paused_ns : pool->held_ns;
+    when = when > w->now_ns ? when : w->now_ns;
+    for (int r = 0; r < VQ_RATE__COUNT; r++) {
+        int64_t earned =
+            vq_gcra_when(&pool->paces[r], vq_rates_get(&need->rates, (enum vq_rate)r), w->now_ns);
+        when = earned > when ? earned : when;
+    }
+    return when;
+}
+
+/* The largest reservations of this window and of the last one. */
+static void note_unit(struct vq_work *w, struct vq_work_pool *pool, uint32_t window_ms,
+                      const struct vq_rates *rates)
+{
+    int64_t window_ns = VQ_WORK_MS(window_ms > 0 ? window_ms : VQ_WORK_WINDOW_MS);
+    if (w->now_ns - pool->unit_ns >= window_ns) {
+        bool next = w->now_ns - pool->unit_ns < 2 * window_ns;
+        pool->unit_before = next ? pool->unit : (struct vq_rates){0};
+        pool->unit = (struct vq_rates){0};
+        pool->unit_ns = w->now_ns;
+    }
+    for (int i = 0; i < VQ_RATE__COUNT; i++) {
+        enum vq_rate r = (enum vq_rate)i;
+        double cost = vq_rates_get(rates, r);
+        double mean = vq_rates_get(&pool->mean, r);
+        if (cost > vq_rates_get(&pool->unit, r)) {
+            vq_rates_set(&pool->unit, r, cost);
+        }
+        vq_rates_set(&pool->mean, r, mean == 0 ? cost : mean + (cost - mean) / 16);
+    }
+}
+
+void vq_work_pool_spend(struct vq_work *w, uint32_t index, const struct vq_work_need *need)
+{
+    struct vq_work_pool *pool = &w->pools[index];
+    struct vq_work_charge charge = {need->nano, 1, need->tokens};
+    pool->in_flight++;
+    pool->requests++;
+    note_unit(w, pool, w->spec->pools[index].window_ms, &need->rates);
+    for (int r = 0; r < VQ_RATE__COUNT; r++) {
+        vq_gcra_spend(&pool->paces[r], vq_rates_get(&need->rates, (enum vq_rate)r), w->now_ns);
+    }
+    vq_work_charge_add(w, index, &charge);
+}
+
+static uint64_t bounded(uint64_t tokens)
+{
+    return tokens > VQ_WORK_TOKENS_MAX ? VQ_WORK_TOKENS_MAX : tokens;
+}
+
+static void count_end(struct vq_work *w, struct vq_work_pool *pool,
+                      const struct vq_work_reply *reply)
+{
+    pool->in_flight--;
+    pool->input_tokens += bounded(reply->tokens_in);
+    pool->output_tokens += bounded(reply->tokens_out);
+    pool->organisation = reply->organisation != 0 ? reply->organisation : pool->organisation;
+    for (int i = 0; i < VQ_RATE__COUNT; i++) {
+        double said = vq_rates_get(&reply->said, (enum vq_rate)i);
+        if (said > 0) {
+            vq_rates_set(&pool->said, (enum vq_rate)i, said);
+        }
+    }
+    if (reply->end == VQ_END_ANSWER) {
+        pool->answered++;
+        pool->park_unix_s = 0;
+    } else if (reply->end == VQ_END_RATE) {
+        pool->refused++;
+        pool->slowed += reply->slowed ? 1 : 0;
+    } else if (reply->end == VQ_END_PROVIDER || reply->end == VQ_END_NETWORK ||
+               reply->end == VQ_END_LOST) {
+        pool->failed++;
+    }
+    pool->cap = reply->cap > 0 ? reply->cap : pool->cap;
+    if (reply->park_unix_s > 0) {
+        pool->park_unix_s = reply->park_unix_s;
+        w->credit_due = true;
+    }
+}
+
+/* What the call took of the rates: by its usage; nothing when it was never sent; else what was reserved. */
+static void settle_paces(struct vq_work_pool *pool, const struct vq_work_flight *flight,
+                         const struct vq_work_reply *reply)
+{
+    double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
+    struct vq_rates used = flight->need.rates;
+    if (reply->end == VQ_END_NETWORK) {
+        used = (struct vq_rates){0};
+    } else if (in + out > 0) {
+        used = (struct vq_rates){1, in, out, in + out};
+    }
+    for (int r = 0; r < VQ_RATE__COUNT; r++) {
+        vq_gcra_settle(&pool->paces[r], vq_rates_get(&flight->need.rates, (enum vq_rate)r),
+                       vq_rates_get(&used, (enum vq_rate)r), flight->started_ns);
+    }
+}
+
+static void learn(struct vq_work *w, const struct vq_work_flight *flight,
+                  const struct vq_work_reply *reply)
+{
+    const struct vq_work_call *call = &flight->call;
+    if (reply->end != VQ_END_ANSWER) {
+        return;
+    }
+    if (flight->pool != UINT32_MAX) {
+        vq_ratio_learn(&w->pools[flight->pool].ratios[call->kind][call->stage_kind],
+                       (double)bounded(reply->tokens_in), flight->need.bytes);
+    }
+    if (call->stage == w->spec->stage && reply->tokens_out > 0) {
+        vq_answers_learn(&w->judges[call->judge].answers[call->kind], bounded(reply->tokens_out));
+    }
+}
+
+void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
+                         const struct vq_work_reply *reply, struct vq_result *result,
+                         struct vq_work_charge *ret_charge)
+{
+    struct vq_work_pool *pool = pool_of(w, flight->pool);
+    double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
+    if (in + out > 0) {
+        result->cost_nano =
+            vq_price_of(&flight->price, in, (double)bounded(reply->tokens_cached), out);
+    } else {
+        result->cost_nano = vq_result_may_be_billed(result) ? flight->need.nano : 0;
+    }
+    *ret_charge = (struct vq_work_charge){result->cost_nano, vq_result_requests(result),
+                                          vq_result_tokens(result)};
+    amount_take_off(&w->spend, flight->need.nano, ret_charge->nano);
+    learn(w, flight, reply);
+    if (pool == NULL) {
+        return;
+    }
+    count_end(w, pool, reply);
+    settle_paces(pool, flight, reply);
+    amount_take_off(&pool->day_requests, 1, ret_charge->requests);
+    amount_take_off(&pool->day_tokens, flight->need.tokens, ret_charge->tokens);
 }

@@ -1,9 +1,10 @@
 /* The link to the coordinator: HELLO until a WELCOME, HEARTBEATs and what their echoes renew, and every way to leave.
  *
  * Stamps rise with every HELLO, HELD and HEARTBEAT, so that an echo names one of them. A term counts from the stamp of the
- * message that is echoed, for the leases that this message listed: whatever happened since, the coordinator read it not
+ * message that is echoed, for the leases that this message listed and for the slices of pools: whatever happened since, the coordinator read it not
  * before it was sent. Silence for a few heartbeats: connect anew and HELLO again, holding everything; silence for longer:
  * no new call (terms see to that), keep the results, and leave. */
+#include "common/base/alloc.h"
 #include "worker/core/state.h"
 
 #include <stdio.h>
@@ -97,9 +98,11 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     take_terms(w, welcome);
     vq_work_samples_drop_idle(w, 0);
     w->orphaned = false;
-    for (uint32_t i = 0; w->spec != NULL && i < w->spec->judges_count; i++) {
-        w->pools[i].granted = false;
+    if (!vq_work_slices_stand(w)) {
+        vq_work_slices_drop(w); /* others may have them */
     }
+    vq_work_slices_renew(w, welcome->stamp_ns);
+    w->granted_n = 0;
     w->spec_wanted = welcome->spec;
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &welcome->spec)) {
         drop_leases(w); /* other questions from now on; HELD does not list them */
@@ -142,14 +145,24 @@ void vq_work_on_spec(struct vq_work *w, const struct vq_msg_spec *msg)
     drop_leases(w);
     struct vq_work_spec *old = w->spec;
     struct vq_work_pool *old_pools = w->pools;
+    struct vq_work_judging *old_judges = w->judges;
     w->spec = spec;
-    if (!vq_work_pools_reset(w, old, old_pools)) {
+    if (!vq_work_judges_reset(w)) {
         w->spec = old;
         vq_work_spec_destroy(&spec);
         return;
     }
-    vq_work_pools_free(w, old_pools, old == NULL ? 0 : old->judges_count);
+    if (!vq_work_pools_reset(w, old, old_pools)) {
+        vq_work_judges_free(w->judges, spec->judges_count);
+        w->judges = old_judges;
+        w->spec = old;
+        vq_work_spec_destroy(&spec);
+        return;
+    }
+    vq_work_judges_free(old_judges, old == NULL ? 0 : old->judges_count);
+    vq_free(old_pools);
     vq_work_spec_destroy(&old);
+    vq_work_outbox_find_pools(w);
     vq_work_outbox_read_spooled(w);
     vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_KEYS});
 }
@@ -159,6 +172,7 @@ void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
     if (echo->stamp_ns > w->stamp_ns || echo->stamp_ns <= 0) {
         return; /* never sent */
     }
+    vq_work_slices_renew(w, echo->stamp_ns);
     for (struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
         struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
         if (lease->listed_ns != 0 && lease->listed_ns <= echo->stamp_ns) {

@@ -8,8 +8,10 @@
 #include "common/base/alloc.h"
 #include "worker/core/limits.h"
 
-#define AXES_MAX    65536u
-#define STRINGS_MAX (8u * VQ_WORK_JUDGES_MAX + 3u * AXES_MAX)
+#define AXES_MAX 65536u
+#define STRINGS_MAX                                                                                \
+    (5u * VQ_WORK_JUDGES_MAX + (5u + VQ_WIRE_KEYS_MAX) * VQ_WIRE_POOLS_MAX + 3u * AXES_MAX)
+#define NANO_PER_TOKEN 1000.0 /* of a dollar a million */
 
 /* Copies a string; on failure the status sticks and "" is returned. A NUL inside would cut what is hashed: refused. */
 static const char *keep(struct vq_work_spec *spec, struct vq_span text, enum vq_status *status)
@@ -50,16 +52,45 @@ static void fill_judge(struct vq_work_spec *spec, const struct vq_spec_judge *fr
                                   .max_tokens_field = keep(spec, from->max_tokens_field, status),
                                   .seed = from->seed,
                                   .truncate = truncate};
-    to->base_url = keep(spec, from->base_url, status);
-    to->key = keep(spec, from->key, status);
     to->tries_max = from->tries_max == 0 ? VQ_WORK_TRIES_DEFAULT : from->tries_max;
-    to->connect_timeout_ms = from->connect_timeout_ms;
-    to->first_byte_timeout_ms = from->first_byte_timeout_ms;
-    to->total_timeout_ms = from->total_timeout_ms;
+    to->pools = vq_alloc(from->pools_count, sizeof(*to->pools));
+    if (to->pools == NULL) {
+        *status = VQ_NOMEM;
+        return;
+    }
+    to->pools_count = from->pools_count;
+    memcpy(to->pools, from->pools, from->pools_count * sizeof(*to->pools));
 }
 
-static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from,
-                           struct vq_error *err)
+static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from,
+                      struct vq_work_endpoint *to, enum vq_status *status)
+{
+    *to = (struct vq_work_endpoint){
+        .name = keep(spec, from->name, status),
+        .dialect = keep(spec, from->dialect, status),
+        .base_url = keep(spec, from->base_url, status),
+        .model = keep(spec, from->model, status),
+        .max_tokens_field = keep(spec, from->max_tokens_field, status),
+        .keys_count = from->keys_count,
+        .refuses_temperature = from->refuses_temperature,
+        .refuses_seed = from->refuses_seed,
+        .window_ms = from->window_ms,
+        .connect_timeout_ms = from->connect_timeout_ms,
+        .first_byte_timeout_ms = from->first_byte_timeout_ms,
+        .total_timeout_ms = from->total_timeout_ms,
+    };
+    if (from->priced) {
+        to->price = (struct vq_price){.input = from->input_usd * NANO_PER_TOKEN,
+                                      .cached = from->cached_usd * NANO_PER_TOKEN,
+                                      .output = from->output_usd * NANO_PER_TOKEN};
+    }
+    for (uint32_t i = 0; i < from->keys_count; i++) {
+        to->keys[i] = keep(spec, from->keys[i], status);
+    }
+}
+
+/* Counts, and what refers to what. */
+static enum vq_status check(const struct vq_spec *from, struct vq_error *err)
 {
     if (from->judges_count == 0 || from->judges_count > VQ_WORK_JUDGES_MAX ||
         from->axes_count == 0 || from->axes_count > AXES_MAX) {
@@ -67,6 +98,54 @@ static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from
                        "SPEC: %u judges and %u vibes; 1 to %u and 1 to %u can be used",
                        from->judges_count, from->axes_count, VQ_WORK_JUDGES_MAX, AXES_MAX);
     }
+    for (uint32_t i = 0; i < from->judges_count; i++) {
+        const struct vq_spec_judge *judge = &from->judges[i];
+        bool good = judge->pools_count > 0;
+        for (uint32_t p = 0; p < judge->pools_count; p++) {
+            good = good && judge->pools[p] < from->pools_count;
+        }
+        if (!good) {
+            return vq_fail(err, VQ_INVALID, "SPEC: judge %u has no pool, or one that is not listed",
+                           i);
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_status fill_lists(struct vq_work_spec *spec, const struct vq_spec *from,
+                                 struct vq_error *err)
+{
+    spec->judges = vq_alloc(from->judges_count, sizeof(*spec->judges));
+    spec->pools = vq_alloc(from->pools_count, sizeof(*spec->pools));
+    spec->axes = vq_alloc(from->axes_count, sizeof(*spec->axes));
+    if (spec->judges == NULL || spec->axes == NULL || spec->pools == NULL) {
+        return VQ_NOMEM;
+    }
+    spec->axes_count = from->axes_count;
+    spec->judges_count = from->judges_count;
+    spec->pools_count = from->pools_count;
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; i < from->axes_count; i++) {
+        spec->axes[i] = (struct vq_axis){.name = keep(spec, from->axes[i].name, &status),
+                                         .low = keep(spec, from->axes[i].low, &status),
+                                         .high = keep(spec, from->axes[i].high, &status)};
+    }
+    for (uint32_t i = 0; i < from->pools_count; i++) {
+        fill_pool(spec, &from->pools[i], &spec->pools[i], &status);
+    }
+    for (uint32_t i = 0; i < from->judges_count; i++) {
+        fill_judge(spec, &from->judges[i], from->truncate, &spec->judges[i], &status);
+    }
+    if (status == VQ_INVALID) {
+        return vq_fail(err, VQ_INVALID, "SPEC: a name or text contains a NUL byte");
+    }
+    return status;
+}
+
+static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from,
+                           struct vq_error *err)
+{
+    VQ_TRY(check(from, err));
     static const enum vq_template_kind asked[VQ_STAGE__COUNT] = {
         [VQ_STAGE_RANK] = VQ_TEMPLATE_JUDGE,
         [VQ_STAGE_PREFER] = VQ_TEMPLATE_PREFERENCE,
@@ -84,26 +163,7 @@ static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from
     }
     spec->truncate = from->truncate;
     spec->lazy_swap = from->lazy_swap;
-    spec->judges = vq_alloc(from->judges_count, sizeof(*spec->judges));
-    spec->axes = vq_alloc(from->axes_count, sizeof(*spec->axes));
-    if (spec->judges == NULL || spec->axes == NULL) {
-        return VQ_NOMEM;
-    }
-    enum vq_status status = VQ_OK;
-    for (uint32_t i = 0; i < from->axes_count; i++) {
-        spec->axes[i] = (struct vq_axis){.name = keep(spec, from->axes[i].name, &status),
-                                         .low = keep(spec, from->axes[i].low, &status),
-                                         .high = keep(spec, from->axes[i].high, &status)};
-    }
-    for (uint32_t i = 0; i < from->judges_count; i++) {
-        fill_judge(spec, &from->judges[i], from->truncate, &spec->judges[i], &status);
-    }
-    if (status == VQ_INVALID) {
-        return vq_fail(err, VQ_INVALID, "SPEC: a name or text contains a NUL byte");
-    }
-    VQ_TRY(status);
-    spec->axes_count = from->axes_count;
-    spec->judges_count = from->judges_count;
+    VQ_TRY(fill_lists(spec, from, err));
     for (uint32_t i = 0; i < spec->judges_count; i++) {
         vq_asker_init(&spec->judges[i].asker, &spec->judges[i].judge, spec->ranker, spec->repair);
     }
@@ -145,6 +205,10 @@ void vq_work_spec_destroy(struct vq_work_spec **spec)
     }
     vq_free((*spec)->strings);
     vq_free((*spec)->axes);
+    vq_free((*spec)->pools);
+    for (uint32_t i = 0; i < (*spec)->judges_count; i++) {
+        vq_free((*spec)->judges[i].pools);
+    }
     vq_free((*spec)->judges);
     vq_free(*spec);
     *spec = NULL;

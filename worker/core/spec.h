@@ -1,19 +1,33 @@
-/* A SPEC message, decoded, checked and owned: judges, axes, parsed templates, and one asker a judge. */
+/* A SPEC message, decoded, checked and owned: judges, pools, axes, parsed templates, and one asker a judge. */
 #ifndef VQ_WORKER_SPEC_H
 #define VQ_WORKER_SPEC_H
 
 #include "common/judge/request.h"
 #include "common/judge/template.h"
+#include "proto/limits.h"
 #include "proto/wire.h"
+#include "worker/core/reserve.h"
 
 /* A judge as the worker calls it. Strings are owned by the spec and NUL-terminated. */
 struct vq_work_judge {
     struct vq_judge judge;
-    const char *base_url;
-    const char *key; /* "env:NAME", "file:PATH" or "": a hint */
     uint32_t tries_max;
-    uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
+    uint32_t *pools; /* which may answer; owned by the spec, at least one */
+    uint32_t pools_count;
     struct vq_asker asker;
+};
+
+/* Where it may be asked. */
+struct vq_work_endpoint {
+    const char *name; /* of the pool */
+    const char *dialect, *base_url, *model;
+    const char *max_tokens_field;       /* "": the judge's */
+    const char *keys[VQ_WIRE_KEYS_MAX]; /* "env:NAME" or "file:PATH": hints */
+    uint32_t keys_count;                /* 0: no key is sent */
+    bool refuses_temperature, refuses_seed;
+    struct vq_price price; /* zero: not known */
+    uint32_t window_ms;
+    uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
 };
 
 struct vq_work_spec {
@@ -28,6 +42,8 @@ struct vq_work_spec {
     uint32_t axes_count;
     struct vq_work_judge *judges;
     uint32_t judges_count;
+    struct vq_work_endpoint *pools;
+    uint32_t pools_count;
     char **strings; /* owned; what the rest points to */
     size_t strings_count, strings_cap;
 };

@@ -1,7 +1,8 @@
 /* The worker's state, shared by the files of this folder and by nobody else. Who changes what:
  *   work.c     events in, actions out, the order of things     session.c  the link, terms, the end
- *   lease.c    leases, their asks and the sample cache          pool.c     a judge: limits, pauses, credit
- *   call.c     calls from their start to what follows           outbox.c   results without an ACK
+ *   lease.c    leases, their asks and the sample cache          pool.c     a pool: its slice, pauses, keys, amounts
+ *   call.c     calls from their start to what follows           judge.c    which pool is asked, and what it will take
+ *   outbox.c   results without an ACK                           credit.c   what is said of judges and pools
  *
  * Pointers: a lease owns its asks; calls and results name their ask by (shard, fence, task) and look it up, so that a lease
  * may go at any time. A lease refers to its sample. Queued actions refer to calls and results, which stay until the
@@ -10,6 +11,7 @@
 #define VQ_WORKER_STATE_H
 
 #include "common/base/rng.h"
+#include "proto/pool.h"
 #include "worker/core/heap.h"
 #include "worker/core/limits.h"
 #include "worker/core/link.h"
@@ -20,11 +22,13 @@
 #define VQ_WORK_MS(ms) ((int64_t)(ms)*INT64_C(1000000))
 #define VQ_WORK_S(s)   ((int64_t)(s)*INT64_C(1000000000))
 
+#define VQ_WORK_KINDS (VQ_CALL_REPAIR + 1) /* of calls */
+
 /* ---- leases ---- */
 
 enum vq_work_ask_state {
     VQ_WORK_ASK_LAZY,    /* waits for the other order's answer */
-    VQ_WORK_ASK_READY,   /* in its pool's queue */
+    VQ_WORK_ASK_READY,   /* in its judge's queue */
     VQ_WORK_ASK_PARKED,  /* the lease's term is over: until it is renewed */
     VQ_WORK_ASK_DELAYED, /* backs off: in `delayed` */
     VQ_WORK_ASK_CALLING, /* its call is in flight or was just answered */
@@ -35,7 +39,7 @@ enum vq_work_ask_state {
 struct vq_work_lease;
 
 struct vq_work_ask {
-    struct vq_work_node node; /* of the pool's queue, or of `delayed` */
+    struct vq_work_node node; /* of the judge's queue, or of `delayed` */
     struct vq_work_lease *lease;
     uint64_t task;
     struct vq_hash request; /* kind repair: of the answer that is repaired */
@@ -43,9 +47,10 @@ struct vq_work_ask {
     size_t answer_bytes;
     size_t output_bytes_max; /* 0: not cut yet */
     uint32_t vibe, repeat;
-    uint32_t tries;      /* sends under this lease */
-    uint32_t kind_tries; /* of this kind: what tries_max bounds */
-    uint32_t swapped;    /* index + 1 of the lazy ask that waits for this one; 0: none */
+    uint32_t tries;       /* sends under this lease */
+    uint32_t kind_tries;  /* of this kind: what tries_max bounds */
+    uint32_t swapped;     /* index + 1 of the lazy ask that waits for this one; 0: none */
+    uint32_t failed_pool; /* the last one that failed, + 1; 0: none. Another one goes before it */
     uint8_t order, kind, state;
     bool cancelled; /* while calling: no retry, no repair */
 };
@@ -76,12 +81,27 @@ struct vq_work_lease {
 
 /* ---- calls and results ---- */
 
+/* What a call takes of every limit: a reservation, then what it came to. */
+struct vq_work_need {
+    struct vq_rates rates; /* requests and tokens, not a minute's */
+    uint64_t tokens;       /* of a day's quota */
+    uint64_t nano;         /* nano-dollars */
+    double bytes;          /* of the prompt */
+};
+
+/* What an ended call, or one in flight, counts for in the amounts that do not come back. */
+struct vq_work_charge {
+    uint64_t nano, requests, tokens;
+};
+
 struct vq_work_flight { /* a call in flight */
     struct vq_work_link link;
     struct vq_work_call call; /* its pointers are good only while its action is taken */
     int64_t started_ns;
-    double reserved; /* tokens */
-    uint32_t pool;   /* in the SPEC in force; UINT32_MAX: its judge is in it no more */
+    struct vq_work_need need; /* reserved */
+    struct vq_price price;
+    uint32_t pool; /* in the SPEC in force; UINT32_MAX: it is in it no more */
+    char pool_name[VQ_WIRE_NAME_BYTES_MAX + 1];
 };
 
 enum vq_work_result_place {
@@ -93,6 +113,8 @@ enum vq_work_result_place {
 struct vq_work_result { /* a result without an ACK */
     struct vq_work_link link;
     struct vq_result result;
+    struct vq_work_charge charge;
+    uint32_t pool; /* as of a flight */
     enum vq_work_result_place place;
     int64_t at_ns;    /* when it was read, or sent last */
     uint64_t sent_no; /* its place in the order of sending */
@@ -100,27 +122,45 @@ struct vq_work_result { /* a result without an ACK */
     char at[]; /* its texts */
 };
 
-/* ---- pools ---- */
+/* ---- pools and judges ---- */
 
-struct vq_work_pool { /* a judge as this worker may use it */
+struct vq_work_pool { /* a pool as this worker may use it */
     uint8_t state;    /* enum vq_pool_state */
-    bool keyed;       /* the shell said whether there is a key */
-    bool granted;     /* a GRANT came in this session */
+    bool keyed;       /* the shell said which keys there are */
     bool
         heard; /* its endpoint said something, ever; one that never did is closed, and fails no task */
-    uint64_t grant_n;
-    uint8_t fingerprint[8];
-    size_t fingerprint_bytes;
-    char text[VQ_WORK_TEXT_BYTES_MAX];
-    struct vq_work_heap ready; /* asks by (lease, place in it) */
+    char text[VQ_WORK_TEXT_BYTES_MAX]; /* why it, or one of its keys, is closed */
+    uint64_t keys[VQ_WIRE_KEYS_MAX];   /* fingerprints */
+    uint32_t keys_count;
+    uint64_t organisation;
+    /* the slice */
+    uint32_t limit; /* calls in flight; 0: nothing is started */
+    struct vq_rates rates;
+    struct vq_gcra paces[VQ_RATE__COUNT];
+    int64_t held_ns; /* nothing is started before, as the GRANT says ... */
+    struct vq_amount day_requests, day_tokens;
+    /* what refusals and failures taught */
+    int64_t paused_ns; /* ... or as a refusal asked */
+    int64_t cut_ns;    /* refusals of calls that started before do not lengthen the next pause */
+    uint32_t pauses;   /* growth of the pause */
+    uint32_t failures; /* in a row */
+    int64_t park_unix_s;
+    struct vq_rates said;
+    uint32_t cap;
+    /* what calls take */
+    struct vq_ratio ratios[VQ_WORK_KINDS][VQ_STAGE__COUNT];
+    struct vq_rates unit, unit_before; /* the most that one reserved, in this window and the last */
+    struct vq_rates mean;              /* reserved by one, about */
+    int64_t unit_ns;                   /* when this window began */
+    /* counts, over the process */
     uint32_t in_flight;
-    uint32_t limit; /* calls in flight it may have */
-    double level;   /* calls in flight it thinks it can have, 1 to limit */
-    int64_t cut_ns; /* refusals of calls that started before do not count again */
-    int64_t paused_ns;
-    uint32_t pauses; /* growth of the pause */
-    double requests_per_minute;
-    struct vq_gcra requests, tokens;
+    uint64_t requests, answered, refused, slowed, failed, input_tokens, output_tokens;
+    bool told; /* the last CREDIT said that it could use more */
+};
+
+struct vq_work_judging {       /* a judge as this worker works for it */
+    struct vq_work_heap ready; /* asks by (lease, place in it) */
+    struct vq_answers answers[VQ_WORK_KINDS];
     uint32_t asks_open;
     uint32_t asks_done; /* of these: final, not ACKed; the coordinator counts them on no credit */
     uint32_t closed;    /* asks closed since the last look */
@@ -153,7 +193,7 @@ enum vq_work_item_type {
 struct vq_work_read {
     struct vq_work_result *result;
     struct vq_work_flight *flight; /* owned */
-    uint8_t pool;
+    uint8_t closed;                /* enum vq_pool_state */
     int64_t retry_after_ms;
     bool parks;
 };
@@ -210,8 +250,9 @@ struct vq_work {
     int64_t heard_ns; /* the last word of the coordinator */
     int64_t heartbeat_due_ns;
     int64_t term_ns, heartbeat_ns, orphan_ns;
-    bool credit_due;   /* say it now */
-    int64_t credit_ns; /* last CREDIT */
+    bool credit_due;     /* say it now */
+    int64_t credit_ns;   /* last CREDIT */
+    uint64_t credit_sum; /* of what it counted */
     bool draining, drain_said, orphaned, spool_failed;
     enum vq_work_exit exit_code;
     bool exit_due, exited;
@@ -219,8 +260,14 @@ struct vq_work {
     /* what to ask */
     struct vq_work_spec *spec;
     struct vq_hash spec_wanted;
-    struct vq_work_pool *pools; /* spec->judges_count */
-    uint32_t pool_turn;
+    struct vq_work_judging *judges; /* spec->judges_count */
+    struct vq_work_pool *pools;     /* spec->pools_count */
+    uint32_t judge_turn;
+
+    /* slices */
+    uint64_t granted_n;      /* 0: no GRANT in this session */
+    int64_t slices_until_ns; /* nothing starts past it */
+    struct vq_amount spend;
 
     /* leases */
     struct vq_work_link leases;
@@ -310,21 +357,48 @@ void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep);
 void vq_work_delayed_pump(struct vq_work *w);
 
 /* pool.c */
-/* After a new SPEC. What is owed and learnt of a judge with the same address, model and key goes on; so do its calls in flight.
+/* After a new SPEC. What is granted, owed and learnt of a pool with the same name, address and model goes on; so do its calls.
  * `old` (nullable) has `old_pools`. false: no memory. */
 bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
                          const struct vq_work_pool *old_pools);
-void vq_work_pools_free(struct vq_work *w, struct vq_work_pool *pools, uint32_t count);
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
-void vq_work_pool_close(struct vq_work *w, uint32_t judge, enum vq_pool_state state,
+/* The coordinator read what was sent at `stamp_ns`: slices stand for a term from there. */
+void vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
+void vq_work_slices_drop(struct vq_work *w); /* until the next GRANT */
+bool vq_work_slices_stand(const struct vq_work *w);
+void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                         struct vq_span text);
-void vq_work_pool_heard(struct vq_work *w, uint32_t judge, enum vq_call_end end);
-void vq_work_pool_refused(struct vq_work *w, uint32_t judge, int64_t started_ns,
+/* It said something, or nothing: what all its ends have in common. */
+void vq_work_pool_heard(struct vq_work *w, uint32_t pool, enum vq_call_end end);
+void vq_work_pool_refused(struct vq_work *w, uint32_t pool, int64_t started_ns,
                           int64_t retry_after_ms, bool parks);
-void vq_work_pool_answered(struct vq_work *w, uint32_t judge);
-/* When the next call of `tokens` may start: now, later, or INT64_MAX. */
-int64_t vq_work_pool_when(const struct vq_work *w, const struct vq_work_pool *pool, double tokens);
+/* Whether it may be asked at all: open, with a slice. */
+bool vq_work_pool_usable(const struct vq_work *w, uint32_t pool);
+/* When the next call that takes so much may start: now, later, or INT64_MAX. */
+int64_t vq_work_pool_when(const struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
+void vq_work_pool_spend(struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
+/* The call of `flight` ended: what it took is settled, `result` gets its cost, *ret_charge what it counts for until its ACK. */
+void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
+                         const struct vq_work_reply *reply, struct vq_result *result,
+                         struct vq_work_charge *ret_charge);
+/* A call that an earlier process made counts too. */
+void vq_work_charge_add(struct vq_work *w, uint32_t pool, const struct vq_work_charge *charge);
+void vq_work_charge_acked(struct vq_work *w, uint32_t pool, const struct vq_work_charge *charge);
+uint32_t vq_work_pool_find(const struct vq_work *w, struct vq_span name); /* UINT32_MAX: none */
+
+/* judge.c */
+bool vq_work_judges_reset(struct vq_work *w); /* false: no memory */
+void vq_work_judges_free(struct vq_work_judging *judges, uint32_t count);
+/* Open while one of its pools is; else the state and text of its first one. */
+enum vq_pool_state vq_work_judge_state(const struct vq_work *w, uint32_t judge,
+                                       const char **ret_text);
+bool vq_work_judge_usable(const struct vq_work *w, uint32_t judge); /* one of its pools is */
+/* The pool that should be asked now and what that takes; false: none may be, before *ret_when_ns. */
+bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
+                          uint32_t *ret_pool, struct vq_work_need *ret_need, int64_t *ret_when_ns);
+
+/* credit.c */
 bool vq_work_holds_enough(const struct vq_work *w); /* no more is wanted for now */
 bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *credit);
 void vq_work_credit_pump(struct vq_work *w);
@@ -338,7 +412,9 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read);
 
 /* outbox.c */
 /* A copy of the result, unread; NULL when there is no memory (sticks). */
-struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *result);
+struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *result,
+                                          uint32_t pool, const struct vq_work_charge *charge);
+void vq_work_outbox_find_pools(struct vq_work *w);                         /* after a new SPEC */
 void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry); /* it was read */
 void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result);
 void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack);

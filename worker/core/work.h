@@ -26,7 +26,7 @@ struct vq_work_options {
     int64_t local; /* k of a local worker; -1: remote */
     bool has_spool;
     uint32_t
-        concurrency_max; /* calls in flight of all judges together; 0: VQ_WORK_CONCURRENCY_MAX */
+        concurrency_max; /* calls in flight of all pools together; 0: VQ_WORK_CONCURRENCY_MAX */
     uint32_t orphan_s;   /* not 0: stands over the WELCOME's */
     uint32_t retry_after_ms_max; /* 0: VQ_WORK_RETRY_AFTER_MS_MAX */
     uint32_t backoff_ms;         /* 0: VQ_WORK_BACKOFF_MS; likewise its bound */
@@ -38,22 +38,28 @@ enum vq_work_event_type {
     VQ_WORK_SPOOLED,
     VQ_WORK_CONNECTED, /* the link is there, also: again. The first one starts the conversation */
     VQ_WORK_MESSAGE,   /* `message`, decoded; borrowed for the step */
-    VQ_WORK_KEY,       /* `key`: answers VQ_WORK_KEYS, one for each judge */
-    VQ_WORK_REPLY,     /* `reply`: a call ended; exactly once a VQ_WORK_CALL */
-    VQ_WORK_TICK,      /* time has passed */
-    VQ_WORK_DRAIN,     /* finish what is in flight, give the rest back, leave */
-    VQ_WORK_STOP,      /* leave now; what is in flight counts as unknown */
+    VQ_WORK_KEY, /* `key`: answers VQ_WORK_KEYS, one for each pool; later: a pool's keys are others now */
+    VQ_WORK_REPLY,        /* `reply`: a call ended; exactly once a VQ_WORK_CALL */
+    VQ_WORK_TICK,         /* time has passed */
+    VQ_WORK_DRAIN,        /* finish what is in flight, give the rest back, leave */
+    VQ_WORK_STOP,         /* leave now; what is in flight counts as unknown */
     VQ_WORK_SPOOL_FAILED, /* the spool cannot be written: drain, exit with VQ_WORK_EXIT_FATAL */
 };
 
 /* How a call ended, in words that do not depend on the HTTP library. The shell fills it with worker/provider's table. */
 struct vq_work_reply {
     struct vq_id call;
-    enum vq_call_end end;    /* never VQ_END_UNKNOWN */
-    enum vq_pool_state pool; /* end is CLOSED: which way */
-    int64_t retry_after_ms;  /* as the provider asked; -1: it did not */
+    enum vq_call_end end; /* never VQ_END_UNKNOWN */
+    enum vq_pool_state
+        pool; /* end is CLOSED: which way; OPEN: the key only, and the pool has others */
+    int64_t retry_after_ms; /* as the provider asked; -1: it did not */
     bool
         parks; /* that is known of the limit, not only asked: the pool waits so long, however long it is */
+    bool slowed;           /* end is RATE: for growing too fast */
+    int64_t park_unix_s;   /* when a quota of a day or a month begins anew; 0: no such thing */
+    struct vq_rates said;  /* limits as the headers gave them; 0: not said */
+    uint32_t cap;          /* calls in flight that a refusal named as the most; 0: none */
+    uint64_t organisation; /* hash of the one that answered; 0: not named */
     bool refusal;
     uint32_t http_status; /* 0: none */
     uint32_t latency_ms;
@@ -63,12 +69,12 @@ struct vq_work_reply {
         error; /* borrowed for the step; cut at their bounds */
 };
 
-struct vq_work_key {
-    uint32_t judge;
-    enum vq_pool_state state; /* OPEN, or NO_KEY with a text */
-    bool has_fingerprint;
-    uint8_t fingerprint[8];
-    struct vq_span text; /* borrowed for the step */
+struct vq_work_key { /* borrowed for the step */
+    uint32_t pool;
+    enum vq_pool_state state; /* OPEN, or NO_KEY, NO_MODEL with a text */
+    const uint64_t *keys;     /* fingerprints of those that are good; at most VQ_WIRE_KEYS_MAX */
+    uint32_t keys_count;      /* 0 and OPEN: it needs none */
+    struct vq_span text;      /* why it is closed, or one of its keys */
 };
 
 struct vq_work_event {
@@ -85,7 +91,7 @@ enum vq_work_action_type {
     VQ_WORK_SEND, /* `message` */
     /* Drop the link's unsent frames and connect anew; a HELLO follows. */
     VQ_WORK_RECONNECT,
-    /* A new SPEC is in force: look up each judge's key, answer with VQ_WORK_KEY events, as the next steps. */
+    /* A new SPEC is in force: look up each pool's keys, answer with VQ_WORK_KEY events, as the next steps. */
     VQ_WORK_KEYS,
     /* Note `call` as sent; a VQ_WORK_SPOOL_WRITE and its VQ_WORK_CALL follow. */
     VQ_WORK_SPOOL_SENT,
@@ -120,6 +126,9 @@ struct vq_work_call {
     struct vq_hash request;
     struct vq_hash repaired; /* kind repair; else zero */
     uint32_t judge;
+    uint32_t pool; /* which is asked */
+    struct vq_span pool_name;
+    uint64_t tokens_reserved, cost_nano; /* what it is thought to take at most */
     uint32_t vibe;
     uint32_t order;
     uint32_t repeat;

@@ -4,6 +4,8 @@
  * Not its job: to decide what a wait means. */
 #include "worker/provider/provider.h"
 
+#include "common/base/hash.h"
+
 #include "worker/provider/scan.h"
 #include "worker/provider/text.h"
 
@@ -113,6 +115,15 @@ static bool begins(struct vq_span name, const char *prefix, struct vq_span *ret_
     return true;
 }
 
+/* A hash, so that it tells two apart and names neither. */
+static uint64_t organisation_of(struct vq_span name)
+{
+    struct vq_hash hash;
+    vq_hash_of("organisation", name, &hash);
+    uint64_t short_hash = vq_hash_u64(&hash);
+    return name.bytes == 0 ? 0 : short_hash == 0 ? 1 : short_hash;
+}
+
 void vq_reply_headers_add(struct vq_reply_headers *headers, struct vq_span name,
                           struct vq_span value)
 {
@@ -128,6 +139,9 @@ void vq_reply_headers_add(struct vq_reply_headers *headers, struct vq_span name,
         headers->date_unix_s = vq_scan_http_date_unix_s(value);
     } else if (vq_scan_is(name, "x-request-id") || vq_scan_is(name, "request-id")) {
         vq_text_line(headers->request_id, sizeof(headers->request_id), value);
+    } else if (vq_scan_is(name, "openai-organization") ||
+               vq_scan_is(name, "anthropic-organization-id")) {
+        headers->organisation = organisation_of(value);
     } else if (begins(name, "x-ratelimit-", &rest)) {
         add_ratelimit(headers, rest, value);
     } else if (begins(name, "anthropic-ratelimit-", &rest)) {

@@ -60,6 +60,19 @@ enum vq_pool_state vq_reply_pool(const struct vq_reply *reply)
     return classes[reply->class].pool;
 }
 
+static double limit_of(const struct vq_ratelimit *limit)
+{
+    return limit->limit > 0 ? (double)limit->limit : 0;
+}
+
+struct vq_rates vq_reply_said(const struct vq_reply *reply)
+{
+    return (struct vq_rates){.requests = limit_of(&reply->requests),
+                             .input_tokens = limit_of(&reply->input_tokens),
+                             .output_tokens = limit_of(&reply->output_tokens),
+                             .tokens = limit_of(&reply->tokens)};
+}
+
 const char *vq_transport_name(enum vq_transport transport)
 {
     VQ_ASSERT(transport < VQ_TRANSPORT__COUNT);

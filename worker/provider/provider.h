@@ -27,8 +27,7 @@ const char *vq_reply_class_name(enum vq_reply_class class); /* "RATE" */
 const char *vq_transport_name(enum vq_transport transport); /* "TIMEOUT_TOTAL" */
 const char *vq_transport_text(enum vq_transport transport); /* for people */
 
-/* What the headers say about one kind of limit; -1 where they say nothing. Kept for later: nothing
- * acts on it yet. */
+/* What the headers say about one kind of limit; -1 where they say nothing. */
 struct vq_ratelimit {
     int64_t limit;
     int64_t remaining;
@@ -48,6 +47,7 @@ struct vq_reply_headers {
     struct vq_ratelimit tokens; /* of both kinds together */
     struct vq_ratelimit input_tokens;
     struct vq_ratelimit output_tokens;
+    uint64_t organisation;                    /* hash of the one that was billed; 0: not named */
     char request_id[VQ_REPLY_NAME_BYTES_MAX]; /* the provider's, for people; empty: none */
 };
 void vq_reply_headers_init(struct vq_reply_headers *headers);
@@ -82,6 +82,8 @@ struct vq_reply {
     int64_t retry_after_ms;    /* -1: not said */
     bool parks;                /* retry_after_ms is what is known of such a limit: it is kept to */
     int64_t park_until_unix_s; /* when a day's or a month's quota begins anew; -1: no such thing */
+    uint32_t cap;              /* calls at a time that a refusal named as the most; 0: none */
+    uint64_t organisation;     /* as in the headers */
     struct vq_ratelimit requests;
     struct vq_ratelimit tokens; /* of both kinds together */
     struct vq_ratelimit input_tokens;
@@ -98,6 +100,8 @@ void vq_reply_free(struct vq_reply *reply); /* leaves it as after init */
  * now. */
 enum vq_call_end vq_reply_end(const struct vq_reply *reply);
 enum vq_pool_state vq_reply_pool(const struct vq_reply *reply);
+/* The limits a minute that its headers named. */
+struct vq_rates vq_reply_said(const struct vq_reply *reply);
 
 /* Overwrites every occurrence of the key in the reply's texts with '*': some servers repeat it in
  * their errors. Call it before anything of the reply is stored, sent or logged. */

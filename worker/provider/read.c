@@ -115,6 +115,9 @@ static void decide(const struct vq_reading *reading, int status, struct vq_reply
     const struct vq_error_rule *rule = vq_error_decide(reading->dialect, status, reply->error_code,
                                                        reply->error_type, reply->error_message);
     reply->class = rule->class;
+    if (vq_reply_end(reply) == VQ_END_RATE) {
+        reply->cap = vq_scan_cap(reply->error_message);
+    }
     wait_by_row(rule, now_of(reading->response), reply);
     if (reply->error_message[0] == '\0') {
         (void)snprintf(reply->error_message, sizeof(reply->error_message),
@@ -158,6 +161,7 @@ static void take_headers(const struct vq_response *response, struct vq_reply *re
     reply->tokens = limit_from_now(headers->tokens, now);
     reply->input_tokens = limit_from_now(headers->input_tokens, now);
     reply->output_tokens = limit_from_now(headers->output_tokens, now);
+    reply->organisation = headers->organisation;
     memcpy(reply->request_id, headers->request_id, sizeof(reply->request_id));
 }
 

@@ -88,3 +88,23 @@ int64_t vq_scan_duration_ms(struct vq_span s)
     }
     return any ? total_ms : -1;
 }
+
+uint32_t vq_scan_cap(const char *text)
+{
+    static const char *const about[] = {"at a time", "concurren", "simultaneous",
+                                        "in flight", "in-flight", "parallel"};
+    static const char front[] = "limit of ";
+    bool fits = false;
+    for (size_t i = 0; i < VQ_COUNT(about); i++) {
+        fits = fits || strcasestr(text, about[i]) != NULL;
+    }
+    const char *at = fits ? strcasestr(text, front) : NULL;
+    uint32_t cap = 0;
+    for (at = at == NULL ? "" : at + strlen(front); is_digit(*at); at++) {
+        cap = cap * 10 + (uint32_t)(*at - '0');
+        if (cap > VQ_SCAN_CAP_MAX) {
+            return 0;
+        }
+    }
+    return cap;
+}

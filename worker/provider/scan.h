@@ -7,12 +7,17 @@
 #define VQ_SCAN_NUMBER_MAX                                                                         \
     INT64_C(1000000000000000) /* larger numbers are this: no arithmetic with a few overflows */
 
+#define VQ_SCAN_CAP_MAX 1000000u /* a larger one bounds nothing */
+
 bool vq_scan_is(struct vq_span text, const char *word); /* in any case of letters */
 /* Digits with or without a fraction at the front of *text, which is moved behind them, in thousandths. */
 int64_t vq_scan_thousandths(struct vq_span *text);
 int64_t vq_scan_number(struct vq_span text); /* a whole number that fills the text */
 /* "12ms", "1.5s", "6m0s", "1h2m", "1d", or a plain number of seconds. */
 int64_t vq_scan_duration_ms(struct vq_span text);
+
+/* The N of "limit of N" in a sentence that speaks of calls at a time; 0: there is none, or a large one. */
+uint32_t vq_scan_cap(const char *text);
 
 /* A date in any of the three forms of HTTP (RFC 9110, 5.6.7), in seconds since 1970. */
 int64_t vq_scan_http_date_unix_s(struct vq_span text);

@@ -7,7 +7,7 @@
  * A record of the spool that cannot be written stops new calls (the core drains); results still go to the coordinator.
  *
  * Invariants: a step is never taken inside another one (calls and frames reach the core from the loop only); what
- * the HTTP client holds of a judge outlives its calls; no key leaves the keyring but into the HTTP client. */
+ * the HTTP client holds of a pool outlives its calls; no key leaves the keyring but into the HTTP client. */
 #include "worker/shell/agent.h"
 
 #include "common/base/alloc.h"
@@ -154,11 +154,12 @@ static void on_key(void *ctx, const struct vq_work_key *key)
     step(ctx, (struct vq_work_event){.type = VQ_WORK_KEY, .u.key = key});
 }
 
-/* After the actions that asked for it: the core is told of each judge's key. */
+/* After the actions that asked for it: the core is told of each pool's keys. */
 static void keys_look_up(struct agent *a)
 {
     const struct vq_work_spec *spec = vq_work_spec(a->work);
-    const char **names = vq_alloc(spec->judges_count, sizeof(*names));
+    size_t count = spec->judges_count + spec->pools_count;
+    const char **names = vq_alloc(count, sizeof(*names));
     if (names == NULL) {
         give_up(a, "out of memory");
         return;
@@ -166,13 +167,16 @@ static void keys_look_up(struct agent *a)
     for (uint32_t i = 0; i < spec->judges_count; i++) {
         names[i] = spec->judges[i].judge.name;
     }
-    const char *stray = vq_keyring_stray(a->keys, names, spec->judges_count);
+    for (uint32_t i = 0; i < spec->pools_count; i++) {
+        names[spec->judges_count + i] = spec->pools[i].name;
+    }
+    const char *stray = vq_keyring_stray(a->keys, names, count);
     if (stray != NULL) {
-        vq_log(VQ_LOG_WARN, "key.unused", "judge=%s why=%s", stray,
-               "the run has no judge of this name");
+        vq_log(VQ_LOG_WARN, "key.unused", "name=%s why=%s", stray,
+               "the run has no pool and no judge of this name");
     }
     vq_free(names);
-    if (vq_caller_judges(a->caller, spec, on_key, a) != VQ_OK) {
+    if (vq_caller_pools(a->caller, spec) != VQ_OK) {
         give_up(a, "out of memory");
     }
 }
@@ -211,7 +215,10 @@ static void spool_sent(struct agent *a, const struct vq_work_call *call, int64_t
                              .repeat = call->repeat,
                              .tries = call->tries,
                              .kind = (uint8_t)call->kind,
-                             .started_unix_ms = started_unix_ms};
+                             .started_unix_ms = started_unix_ms,
+                             .tokens_reserved = call->tokens_reserved,
+                             .cost_nano = call->cost_nano,
+                             .pool = call->pool_name};
     struct vq_error err = {""};
     if (!a->spool_failed) {
         spool_check(a, vq_spool_sent(a->spool, &sent, &err), &err);
@@ -469,8 +476,12 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
                        a->options->join);
     }
     VQ_TRY(loop_create(a, err));
-    struct vq_caller_options caller = {
-        .loop = a->loop, .keys = a->keys, .calls_max = calls, .reply = on_reply, .ctx = a};
+    struct vq_caller_options caller = {.loop = a->loop,
+                                       .keys = a->keys,
+                                       .calls_max = calls,
+                                       .reply = on_reply,
+                                       .key = on_key,
+                                       .ctx = a};
     VQ_TRY(vq_caller_create(&caller, &a->caller, err));
     struct vq_dealer_options dealer = {.endpoint = cert->endpoint,
                                        .server_key = cert->server_key,

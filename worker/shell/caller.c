@@ -3,11 +3,17 @@
  * A slot lives from vq_caller_start to its reply and owns the request's body; slots are used again, with their buffers. The
  * HTTP client ends every exchange exactly once; an exchange that could not begin is ended by a deferred function, so that a
  * reply never comes from inside a start. The key reaches the HTTP client as a vq_secret and is looked for in what comes back:
- * some servers repeat it in their errors. Not its job: when to call, retries, what an answer says. */
+ * some servers repeat it in their errors. A pool's keys take turns; one that is refused is left out from then on, and as long as
+ * another is left the core hears of it as such: the call is asked again, the pool stays open.
+ *
+ * A request is the judge's, sent as the pool wants it: its dialect, its address, its name for the model, without what it refuses.
+ * Not its job: when to call, retries, what an answer says. */
 #include "worker/shell/caller.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "proto/limits.h"
+#include "worker/core/limits.h"
 #include "worker/provider/provider.h"
 
 #include <stdio.h>
@@ -17,42 +23,50 @@
 #define ERROR_BYTES_MAX   1024
 #define CALL_ID_HEX_BYTES VQ_HEX_BYTES(VQ_ID_BYTES)
 
-struct judge {
-    const struct vq_work_judge *judge;
+struct key {
+    const struct vq_secret *secret;
+    bool refused;
+};
+
+struct pool {
+    const struct vq_work_endpoint *at; /* while its SPEC is in force */
+    char name[VQ_WIRE_NAME_BYTES_MAX + 1];
     const struct vq_provider *provider; /* NULL: closed */
     bool embeds;                        /* its stage is one of vectors */
     bool shares;                        /* its calls come in groups with a common front */
-    const struct vq_secret *key;        /* NULL: none */
+    bool fewer_keys;                    /* the core was not told yet */
+    struct key *keys;
+    uint32_t keys_count; /* 0: none is sent */
+    uint32_t turn;
     struct vq_buf url;
+    char why[VQ_ERROR_BYTES_MAX]; /* what is wrong with it, or with one of its keys */
 };
 
 struct slot {
     struct vq_caller *caller;
     struct slot *next; /* of the free ones, or of those that wait for their deferred reply */
     struct vq_id call;
-    const struct judge *judge;
+    struct pool *pool;              /* NULL: none */
+    const struct vq_secret *secret; /* NULL: none */
     int64_t started_unix_ms;
     uint32_t texts; /* of a batch to be embedded */
     struct vq_buf body;
     enum vq_call_end end; /* deferred */
-    enum vq_pool_state pool;
+    enum vq_pool_state state;
     char error[ERROR_BYTES_MAX];
 };
 
 struct vq_caller {
     struct vq_caller_options options;
     struct vq_http *http;
-    struct judge
-        *judges; /* those of the last SPEC; earlier ones stay until their calls have ended */
-    uint32_t judges_count;
-    struct judges_past {
-        struct judge *judges;
+    struct pools {
+        struct pool *list;
         uint32_t count;
-        struct judges_past *next;
-    } * past;
+        struct pools *next;
+    } * pools; /* those of the last SPEC, then earlier ones, whose calls may be in flight */
     struct slot *slots_free;
     struct slot *refused, **refused_end;
-    struct vq_deferred deferred;
+    struct vq_deferred deferred, keys_deferred;
     struct vq_buf system, user;
     struct vq_reply reply;
     bool closing;
@@ -61,6 +75,7 @@ struct vq_caller {
 /* ---- life ---- */
 
 static void refused_reply(void *ctx);
+static void keys_say(void *ctx);
 
 enum vq_status vq_caller_create(const struct vq_caller_options *options,
                                 struct vq_caller **ret_caller, struct vq_error *err)
@@ -72,6 +87,7 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
     caller->options = *options;
     caller->refused_end = &caller->refused;
     caller->deferred = (struct vq_deferred){.fn = refused_reply, .ctx = caller};
+    caller->keys_deferred = (struct vq_deferred){.fn = keys_say, .ctx = caller};
     vq_buf_init(&caller->system, VQ_REQUEST_BODY_BYTES_MAX);
     vq_buf_init(&caller->user, VQ_REQUEST_BODY_BYTES_MAX);
     vq_reply_init(&caller->reply);
@@ -85,12 +101,18 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
     return VQ_OK;
 }
 
-static void judges_free(struct judge *judges, uint32_t count)
+static void pools_free(struct pools *pools)
 {
-    for (uint32_t i = 0; judges != NULL && i < count; i++) {
-        vq_buf_free(&judges[i].url);
+    while (pools != NULL) {
+        struct pools *next = pools->next;
+        for (uint32_t i = 0; i < pools->count; i++) {
+            vq_buf_free(&pools->list[i].url);
+            vq_free(pools->list[i].keys);
+        }
+        vq_free(pools->list);
+        vq_free(pools);
+        pools = next;
     }
-    vq_free(judges);
 }
 
 static void slots_free(struct slot *slot)
@@ -112,15 +134,10 @@ void vq_caller_destroy(struct vq_caller **caller)
     c->closing = true;
     vq_http_destroy(&c->http); /* ends what is in flight: the slots come back */
     vq_deferred_cancel(c->options.loop, &c->deferred);
+    vq_deferred_cancel(c->options.loop, &c->keys_deferred);
     slots_free(c->refused);
     slots_free(c->slots_free);
-    judges_free(c->judges, c->judges_count);
-    while (c->past != NULL) {
-        struct judges_past *past = c->past;
-        c->past = past->next;
-        judges_free(past->judges, past->count);
-        vq_free(past);
-    }
+    pools_free(c->pools);
     vq_buf_free(&c->system);
     vq_buf_free(&c->user);
     vq_reply_free(&c->reply);
@@ -128,7 +145,7 @@ void vq_caller_destroy(struct vq_caller **caller)
     *caller = NULL;
 }
 
-/* ---- judges ---- */
+/* ---- pools ---- */
 
 static bool url_is_safe(const char *url)
 {
@@ -136,77 +153,209 @@ static bool url_is_safe(const char *url)
            (strncasecmp(url, "http://", 7) == 0 && vq_http_url_is_local(url));
 }
 
-/* What the core is told of a judge: open, or closed with a sentence in `err`. */
-static enum vq_pool_state judge_ready(struct vq_caller *caller, struct judge *judge,
-                                      struct vq_error *err)
+/* The judge as this pool is asked. */
+static struct vq_judge judge_at(const struct vq_judge *judge, const struct vq_work_endpoint *at)
 {
-    const struct vq_work_judge *j = judge->judge;
-    const struct vq_provider *provider = vq_provider_find(j->judge.dialect);
+    struct vq_judge sent = *judge;
+    sent.model = at->model;
+    sent.dialect = at->dialect;
+    sent.send_temperature = judge->send_temperature && !at->refuses_temperature;
+    sent.seed = at->refuses_seed ? -1 : judge->seed;
+    sent.max_tokens_field =
+        at->max_tokens_field[0] != '\0' ? at->max_tokens_field : judge->max_tokens_field;
+    return sent;
+}
+
+/* The dialect and the URL; NO_MODEL with a sentence when there is none. */
+static enum vq_pool_state pool_address(struct pool *pool, struct vq_error *err)
+{
+    static const struct vq_judge any = {.max_tokens_field = ""};
+    struct vq_judge judge = judge_at(&any, pool->at);
+    const struct vq_provider *provider = vq_provider_find(pool->at->dialect);
     if (provider == NULL) {
         (void)vq_fail(err, VQ_NOT_FOUND, "this worker does not speak the dialect \"%s\"",
-                      j->judge.dialect);
+                      pool->at->dialect);
         return VQ_POOL_NO_MODEL;
     }
     enum vq_status (*url)(const struct vq_judge *, const char *, struct vq_buf *) =
-        judge->embeds ? provider->embed_url : provider->url;
+        pool->embeds ? provider->embed_url : provider->url;
     if (url == NULL) {
         (void)vq_fail(err, VQ_NOT_FOUND,
                       "the dialect \"%s\" has no embeddings; name another embedder",
-                      j->judge.dialect);
+                      pool->at->dialect);
         return VQ_POOL_NO_MODEL;
     }
-    if (!url_is_safe(j->base_url) || url(&j->judge, j->base_url, &judge->url) != VQ_OK) {
+    if (!url_is_safe(pool->at->base_url) || url(&judge, pool->at->base_url, &pool->url) != VQ_OK) {
         (void)vq_fail(err, VQ_INVALID,
                       "%s is not https and not on this machine: no key and no text is sent there",
-                      j->base_url);
+                      pool->at->base_url);
         return VQ_POOL_NO_MODEL;
     }
-    if (vq_keyring_find(caller->options.keys, j->judge.name, j->key, &judge->key, err) != VQ_OK) {
-        return VQ_POOL_NO_KEY;
-    }
-    judge->provider = provider;
+    pool->provider = provider;
     return VQ_POOL_OPEN;
 }
 
-/* Calls in flight may speak of the judges before: they are kept until the end. */
-static enum vq_status judges_replace(struct vq_caller *caller, uint32_t count)
+/* The names of the judges that pool p serves; how many. */
+static uint32_t judges_of(const struct vq_work_spec *spec, uint32_t p,
+                          const char *ret_names[VQ_WORK_JUDGES_MAX])
 {
-    struct judge *judges = vq_alloc(count, sizeof(*judges));
-    struct judges_past *past = caller->judges == NULL ? NULL : vq_alloc(1, sizeof(*past));
-    if (judges == NULL || (caller->judges != NULL && past == NULL)) {
-        vq_free(judges);
-        vq_free(past);
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < spec->judges_count; j++) {
+        const struct vq_work_judge *judge = &spec->judges[j];
+        for (uint32_t i = 0; i < judge->pools_count; i++) {
+            if (judge->pools[i] == p) {
+                ret_names[count++] = judge->judge.name;
+                break;
+            }
+        }
+    }
+    return count;
+}
+
+static bool was_refused(const struct pools *before, const char *pool,
+                        const struct vq_secret *secret)
+{
+    for (uint32_t i = 0; before != NULL && i < before->count; i++) {
+        const struct pool *was = &before->list[i];
+        for (uint32_t k = 0; strcmp(was->name, pool) == 0 && k < was->keys_count; k++) {
+            if (was->keys[k].secret == secret) {
+                return was->keys[k].refused;
+            }
+        }
+    }
+    return false;
+}
+
+/* VQ_NOMEM; what else is wrong is in *ret_state and `err`. */
+static enum vq_status pool_keys(struct vq_caller *caller, const struct vq_work_spec *spec,
+                                uint32_t p, const struct pools *before, struct pool *pool,
+                                enum vq_pool_state *ret_state, struct vq_error *err)
+{
+    const char *judges[VQ_WORK_JUDGES_MAX];
+    const struct vq_secret *secrets[VQ_WIRE_KEYS_MAX];
+    struct vq_keyring_pool asked = {.name = pool->at->name,
+                                    .judges = judges,
+                                    .judges_count = judges_of(spec, p, judges),
+                                    .hints = pool->at->keys,
+                                    .hints_count = pool->at->keys_count};
+    uint32_t count = 0;
+    if (vq_keyring_find(caller->options.keys, &asked, secrets, &count, err) != VQ_OK) {
+        *ret_state = VQ_POOL_NO_KEY;
+        pool->provider = NULL;
+        return VQ_OK;
+    }
+    pool->keys = vq_alloc(count, sizeof(*pool->keys));
+    if (pool->keys == NULL) {
         return VQ_NOMEM;
     }
-    if (past != NULL) {
-        *past = (struct judges_past){caller->judges, caller->judges_count, caller->past};
-        caller->past = past;
+    pool->keys_count = count;
+    for (uint32_t k = 0; k < count; k++) {
+        pool->keys[k] = (struct key){secrets[k], was_refused(before, pool->at->name, secrets[k])};
     }
-    caller->judges = judges;
-    caller->judges_count = count;
     return VQ_OK;
 }
 
-enum vq_status vq_caller_judges(struct vq_caller *caller, const struct vq_work_spec *spec,
-                                void (*key)(void *ctx, const struct vq_work_key *key), void *ctx)
+/* Tells the core of the pool's good keys. */
+static void key_say(struct vq_caller *caller, uint32_t p, enum vq_pool_state state)
 {
-    VQ_TRY(judges_replace(caller, spec->judges_count));
-    for (uint32_t i = 0; i < spec->judges_count; i++) {
-        struct judge *judge = &caller->judges[i];
-        struct vq_error err = {""};
-        judge->judge = &spec->judges[i];
-        judge->embeds = spec->kind == VQ_STAGE_EMBED;
-        judge->shares = spec->kind == VQ_STAGE_RANK && spec->axes_count > 1;
-        vq_buf_init(&judge->url, VQ_HTTP_URL_BYTES_MAX);
-        struct vq_work_key say = {.judge = i, .state = judge_ready(caller, judge, &err)};
-        say.text = vq_span_str(err.text);
-        if (judge->key != NULL) {
-            say.has_fingerprint = true;
-            vq_secret_fingerprint(judge->key, say.fingerprint);
+    struct pool *pool = &caller->pools->list[p];
+    uint64_t good[VQ_WIRE_KEYS_MAX];
+    struct vq_work_key say = {
+        .pool = p, .state = state, .keys = good, .text = vq_span_str(pool->why)};
+    for (uint32_t k = 0; k < pool->keys_count; k++) {
+        uint8_t fingerprint[VQ_FINGERPRINT_BYTES];
+        if (!pool->keys[k].refused) {
+            vq_secret_fingerprint(pool->keys[k].secret, fingerprint);
+            memcpy(&good[say.keys_count++], fingerprint, sizeof(good[0]));
         }
-        key(ctx, &say);
+    }
+    if (state == VQ_POOL_OPEN && pool->keys_count > 0 && say.keys_count == 0) {
+        say.state = VQ_POOL_BAD_KEY;
+    }
+    caller->options.key(caller->options.ctx, &say);
+}
+
+static void keys_say(void *ctx)
+{
+    struct vq_caller *caller = ctx;
+    for (uint32_t p = 0; p < caller->pools->count; p++) {
+        if (caller->pools->list[p].fewer_keys) {
+            caller->pools->list[p].fewer_keys = false;
+            key_say(caller, p, VQ_POOL_OPEN);
+        }
+    }
+}
+
+/* Calls in flight may speak of the pools before: they are kept until the end. */
+static enum vq_status pools_add(struct vq_caller *caller, uint32_t count)
+{
+    struct pools *pools = vq_alloc(1, sizeof(*pools));
+    struct pool *list = vq_alloc(count, sizeof(*list));
+    if (pools == NULL || list == NULL) {
+        vq_free(pools);
+        vq_free(list);
+        return VQ_NOMEM;
+    }
+    *pools = (struct pools){list, count, caller->pools};
+    caller->pools = pools;
+    return VQ_OK;
+}
+
+enum vq_status vq_caller_pools(struct vq_caller *caller, const struct vq_work_spec *spec)
+{
+    VQ_TRY(pools_add(caller, spec->pools_count));
+    for (uint32_t p = 0; p < spec->pools_count; p++) {
+        struct pool *pool = &caller->pools->list[p];
+        struct vq_error err = {""};
+        pool->at = &spec->pools[p];
+        (void)snprintf(pool->name, sizeof(pool->name), "%s", pool->at->name);
+        pool->embeds = spec->kind == VQ_STAGE_EMBED;
+        pool->shares = spec->kind == VQ_STAGE_RANK && spec->axes_count > 1;
+        vq_buf_init(&pool->url, VQ_HTTP_URL_BYTES_MAX);
+        enum vq_pool_state state = pool_address(pool, &err);
+        if (state == VQ_POOL_OPEN) {
+            VQ_TRY(pool_keys(caller, spec, p, caller->pools->next, pool, &state, &err));
+        }
+        (void)snprintf(pool->why, sizeof(pool->why), "%s", err.text);
+        key_say(caller, p, state);
     }
     return VQ_OK;
+}
+
+/* The next good key in turn; false: there are keys, and none is good. */
+static bool key_take(struct pool *pool, const struct vq_secret **ret_secret)
+{
+    *ret_secret = NULL;
+    for (uint32_t n = 0; n < pool->keys_count; n++) {
+        const struct key *key = &pool->keys[pool->turn++ % pool->keys_count];
+        if (!key->refused) {
+            *ret_secret = key->secret;
+            return true;
+        }
+    }
+    return pool->keys_count == 0;
+}
+
+/* The key was refused: true when the pool goes on with another one. */
+static bool key_refused(struct slot *slot)
+{
+    struct pool *pool = slot->pool;
+    uint32_t number = 0, good = 0;
+    for (uint32_t k = 0; k < pool->keys_count; k++) {
+        if (pool->keys[k].secret == slot->secret) {
+            pool->fewer_keys = pool->fewer_keys || !pool->keys[k].refused;
+            pool->keys[k].refused = true;
+            number = k + 1;
+        }
+        good += pool->keys[k].refused ? 0 : 1;
+    }
+    if (good == 0) {
+        return false;
+    }
+    (void)snprintf(pool->why, sizeof(pool->why), "key %u of %u was refused: %.*s", number,
+                   pool->keys_count, VQ_ERROR_BYTES_MAX / 2, slot->error);
+    vq_loop_defer(slot->caller->options.loop, &slot->caller->keys_deferred);
+    return true;
 }
 
 /* ---- slots ---- */
@@ -227,7 +376,10 @@ static struct slot *slot_take(struct vq_caller *caller, const struct vq_work_cal
     }
     slot->next = NULL;
     slot->call = call->id;
-    slot->judge = call->judge < caller->judges_count ? &caller->judges[call->judge] : NULL;
+    slot->pool = caller->pools != NULL && call->pool < caller->pools->count
+                     ? &caller->pools->list[call->pool]
+                     : NULL;
+    slot->secret = NULL;
     slot->started_unix_ms = started_unix_ms;
     slot->error[0] = '\0';
     return slot;
@@ -249,7 +401,7 @@ static void slot_refuse(struct slot *slot, enum vq_call_end end, const char *why
 {
     struct vq_caller *caller = slot->caller;
     slot->end = end;
-    slot->pool = VQ_POOL_NO_MODEL;
+    slot->state = VQ_POOL_NO_MODEL;
     (void)snprintf(slot->error, sizeof(slot->error), "%s", why);
     slot->next = NULL;
     *caller->refused_end = slot;
@@ -267,7 +419,7 @@ static void refused_reply(void *ctx)
         struct slot *next = slot->next;
         struct vq_work_reply reply = {.call = slot->call,
                                       .end = slot->end,
-                                      .pool = slot->pool,
+                                      .pool = slot->state,
                                       .retry_after_ms = -1,
                                       .started_unix_ms = slot->started_unix_ms,
                                       .error = vq_span_str(slot->error)};
@@ -294,7 +446,7 @@ static enum vq_status hide(void *ctx, struct vq_span key)
 static enum vq_status read_response(struct vq_caller *caller, const struct slot *slot,
                                     const struct vq_http_response *response)
 {
-    const struct judge *judge = slot->judge;
+    const struct pool *pool = slot->pool;
     struct vq_reply *reply = &caller->reply;
     vq_reply_free(reply);
     if (response->transport != VQ_TRANSPORT_OK) {
@@ -310,10 +462,10 @@ static enum vq_status read_response(struct vq_caller *caller, const struct slot 
                                 .headers = &headers,
                                 .body = response->body,
                                 .now_unix_s = vq_clock_unix_ms() / 1000};
-    enum vq_status status = judge->embeds ? judge->provider->embed_read(&whole, slot->texts, reply)
-                                          : judge->provider->read(&whole, reply);
-    if (status == VQ_OK && judge->key != NULL) {
-        status = vq_secret_expose(judge->key, hide, reply);
+    enum vq_status status = pool->embeds ? pool->provider->embed_read(&whole, slot->texts, reply)
+                                         : pool->provider->read(&whole, reply);
+    if (status == VQ_OK && slot->secret != NULL) {
+        status = vq_secret_expose(slot->secret, hide, reply);
     }
     return status;
 }
@@ -330,25 +482,31 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
                        got->error_code[0] != '\0' ? " (" : "", got->error_code,
                        got->error_code[0] != '\0' ? ")" : "");
     }
+    bool others = got->class == VQ_REPLY_KEY && key_refused(slot);
     int64_t latency_ms = response->total_ns / VQ_NS_PER_MS;
-    struct vq_work_reply reply = {.call = slot->call,
-                                  .end = end,
-                                  .pool = vq_reply_pool(got),
-                                  .retry_after_ms = got->retry_after_ms,
-                                  .parks = got->parks,
-                                  .refusal = got->refusal,
-                                  .http_status = got->status > 0 ? (uint32_t)got->status : 0,
-                                  .latency_ms =
-                                      latency_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)latency_ms,
-                                  .started_unix_ms = slot->started_unix_ms,
-                                  .tokens_in = tokens(got->tokens_in),
-                                  .tokens_cached = tokens(got->tokens_cached),
-                                  .tokens_out = tokens(got->tokens_out),
-                                  .answer = vq_buf_span(&got->content),
-                                  .finish_reason = vq_span_str(got->finish_reason),
-                                  .model = vq_span_str(got->model),
-                                  .fingerprint = vq_span_str(got->system_fingerprint),
-                                  .error = vq_span_str(slot->error)};
+    struct vq_work_reply reply = {
+        .call = slot->call,
+        .end = end,
+        .pool = others ? VQ_POOL_OPEN : vq_reply_pool(got),
+        .retry_after_ms = got->retry_after_ms,
+        .parks = got->parks,
+        .slowed = got->class == VQ_REPLY_SLOW_DOWN,
+        .park_unix_s = got->park_until_unix_s > 0 ? got->park_until_unix_s : 0,
+        .said = vq_reply_said(got),
+        .cap = got->cap,
+        .organisation = got->organisation,
+        .refusal = got->refusal,
+        .http_status = got->status > 0 ? (uint32_t)got->status : 0,
+        .latency_ms = latency_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)latency_ms,
+        .started_unix_ms = slot->started_unix_ms,
+        .tokens_in = tokens(got->tokens_in),
+        .tokens_cached = tokens(got->tokens_cached),
+        .tokens_out = tokens(got->tokens_out),
+        .answer = vq_buf_span(&got->content),
+        .finish_reason = vq_span_str(got->finish_reason),
+        .model = vq_span_str(got->model),
+        .fingerprint = vq_span_str(got->system_fingerprint),
+        .error = vq_span_str(slot->error)};
     if (end != VQ_END_ANSWER) {
         reply.answer = vq_span(NULL, 0);
     }
@@ -378,7 +536,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
 {
     struct vq_prompt prompt = {.shared_bytes = 0};
     if (call->kind == VQ_CALL_ASK) {
-        prompt.shared_bytes = slot->judge->shares
+        prompt.shared_bytes = slot->pool->shares
                                   ? vq_request_shared_bytes(call->asker, call->sample, call->order,
                                                             call->output_bytes_max)
                                   : 0;
@@ -387,13 +545,14 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     } else {
         VQ_TRY(vq_repair_render(call->asker, call->answer, &caller->system, &caller->user));
     }
-    if (slot->judge->embeds) {
-        return slot->judge->provider->embed_body(
-            &slot->judge->judge->judge, vq_buf_span(&caller->user), &slot->body, &slot->texts);
+    struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at);
+    if (slot->pool->embeds) {
+        return slot->pool->provider->embed_body(&judge, vq_buf_span(&caller->user), &slot->body,
+                                                &slot->texts);
     }
     prompt.system = vq_buf_span(&caller->system);
     prompt.user = vq_buf_span(&caller->user);
-    return slot->judge->provider->body(&slot->judge->judge->judge, &prompt, &slot->body);
+    return slot->pool->provider->body(&judge, &prompt, &slot->body);
 }
 
 /* The dialect's headers and the call id. */
@@ -413,25 +572,25 @@ static uint32_t headers_fill(const struct vq_provider *provider, const char *cal
 
 static enum vq_status send_it(struct slot *slot, struct vq_error *err)
 {
-    const struct judge *judge = slot->judge;
+    const struct pool *pool = slot->pool;
     char call_id[CALL_ID_HEX_BYTES];
     struct vq_http_header headers[HEADERS_MAX];
     vq_hex(slot->call.b, VQ_ID_BYTES, call_id);
     struct vq_http_request request = {
         .method = VQ_HTTP_POST,
-        .url = judge->url.at,
+        .url = pool->url.at,
         .headers = headers,
-        .headers_count = headers_fill(judge->provider, call_id, headers),
-        .secret = judge->key,
-        .secret_header = judge->provider->auth_header,
-        .secret_prefix = judge->provider->auth_prefix,
+        .headers_count = headers_fill(pool->provider, call_id, headers),
+        .secret = slot->secret,
+        .secret_header = pool->provider->auth_header,
+        .secret_prefix = pool->provider->auth_prefix,
         .body = vq_buf_span(&slot->body),
-        .connect_ms = judge->judge->connect_timeout_ms,
-        .first_byte_ms = judge->judge->first_byte_timeout_ms,
-        .total_ms = judge->judge->total_timeout_ms,
+        .connect_ms = pool->at->connect_timeout_ms,
+        .first_byte_ms = pool->at->first_byte_timeout_ms,
+        .total_ms = pool->at->total_timeout_ms,
         .slow_bytes_per_s = VQ_CALLER_SLOW_BYTES_PER_S,
         .slow_s = VQ_CALLER_SLOW_S,
-        .body_bytes_max = judge->embeds ? VQ_EMBED_BODY_BYTES_MAX : VQ_RESPONSE_BODY_BYTES_MAX,
+        .body_bytes_max = pool->embeds ? VQ_EMBED_BODY_BYTES_MAX : VQ_RESPONSE_BODY_BYTES_MAX,
         .done = call_done,
         .ctx = slot};
     return vq_http_start(slot->caller->http, &request, NULL, err);
@@ -444,8 +603,13 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
     if (slot == NULL) {
         return VQ_NOMEM;
     }
-    if (slot->judge == NULL || slot->judge->provider == NULL) {
-        slot_refuse(slot, VQ_END_CLOSED, "the judge is not open here");
+    if (slot->pool == NULL || slot->pool->provider == NULL) {
+        slot_refuse(slot, VQ_END_CLOSED, "the pool is not open here");
+        return VQ_OK;
+    }
+    if (!key_take(slot->pool, &slot->secret)) {
+        slot_refuse(slot, VQ_END_CLOSED, "every key was refused");
+        slot->state = VQ_POOL_BAD_KEY;
         return VQ_OK;
     }
     struct vq_error err = {""};
@@ -466,7 +630,7 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
         return VQ_NOMEM;
     }
     if (status !=
-        VQ_OK) { /* a full client is a matter of time; anything else is the judge's address or key */
+        VQ_OK) { /* a full client is a matter of time; anything else is the pool's address or key */
         slot_refuse(slot, status == VQ_LIMIT ? VQ_END_NETWORK : VQ_END_CLOSED, err.text);
     }
     return VQ_OK;

@@ -12,13 +12,14 @@
 struct vq_caller;
 
 /* `reply` is called once for each started call, from the loop, never from inside vq_caller_start; what it is given is
- * borrowed. */
+ * borrowed. `key` is called from the loop when a key was refused and the pool goes on with others; and from vq_caller_pools. */
 struct vq_caller_options {
     struct vq_loop *loop;
     struct vq_keyring *keys;
     uint32_t calls_max;
     const char *ca_file; /* PEM; NULL: the system's */
     void (*reply)(void *ctx, const struct vq_work_reply *reply);
+    void (*key)(void *ctx, const struct vq_work_key *key);
     void *ctx;
 };
 
@@ -27,11 +28,10 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
 /* Calls in flight are dropped without a reply. */
 void vq_caller_destroy(struct vq_caller **caller);
 
-/* Makes ready for the judges of a SPEC (borrowed until the next one): dialect, URL, key. `key` is called for each judge with
- * what the core wants to know. VQ_NOMEM. */
-enum vq_status vq_caller_judges(struct vq_caller *caller, const struct vq_work_spec *spec,
-                                void (*key)(void *ctx, const struct vq_work_key *key),
-                                void *ctx) VQ_WARN_UNUSED;
+/* Makes ready for the pools of a SPEC (borrowed until the next one): dialect, URL, keys. Tells `key` of each. A key that was refused
+ * before stays so. VQ_NOMEM. */
+enum vq_status vq_caller_pools(struct vq_caller *caller,
+                               const struct vq_work_spec *spec) VQ_WARN_UNUSED;
 
 /* Starts a call. A call that cannot be rendered or sent gets its reply all the same, in a later step. VQ_NOMEM: it gets
  * none. */

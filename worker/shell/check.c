@@ -23,8 +23,8 @@ struct check {
     struct vq_sample sample; /* in sample_decoder and the file's bytes */
     struct vq_work_call calls[VQ_WORK_JUDGES_MAX];
     uint32_t calls_count;
-    struct vq_work_key keys[VQ_WORK_JUDGES_MAX]; /* by judge; without the text */
-    char why[VQ_WORK_JUDGES_MAX][VQ_ERROR_BYTES_MAX];
+    enum vq_pool_state states[VQ_WIRE_POOLS_MAX];
+    char why[VQ_WIRE_POOLS_MAX][VQ_ERROR_BYTES_MAX];
     struct vq_keyring *keyring;
     struct vq_loop *loop;
     struct vq_caller *caller;
@@ -148,13 +148,16 @@ static void put_text(struct vq_json *j, const char *key, struct vq_span text)
     }
 }
 
-static void write_line(const struct vq_work_reply *r, uint32_t judge, struct vq_buf *out)
+static void write_line(const struct vq_work_reply *r, const struct vq_work_call *call,
+                       struct vq_buf *out)
 {
     struct vq_json json, *j = &json;
     vq_json_init(j, out, 0);
     vq_json_object(j);
     vq_json_key(j, "judge");
-    vq_json_u64(j, judge);
+    vq_json_u64(j, call->judge);
+    vq_json_key(j, "pool");
+    vq_json_span(j, call->pool_name);
     vq_json_key(j, "end");
     vq_json_str(j, end_name(r));
     put_count(j, "http_status", r->http_status);
@@ -172,11 +175,11 @@ static void write_line(const struct vq_work_reply *r, uint32_t judge, struct vq_
     vq_buf_putc(out, '\n');
 }
 
-static void say(struct check *c, const struct vq_work_reply *reply, uint32_t judge)
+static void say(struct check *c, const struct vq_work_reply *reply, const struct vq_work_call *call)
 {
     struct vq_buf line;
     vq_buf_init(&line, LINE_BYTES_MAX);
-    write_line(reply, judge, &line);
+    write_line(reply, call, &line);
     enum vq_status status = line.status;
     if (status == VQ_OK &&
         (fwrite(line.at, 1, line.bytes, stdout) != line.bytes || fflush(stdout) != 0)) {
@@ -191,30 +194,44 @@ static void say(struct check *c, const struct vq_work_reply *reply, uint32_t jud
 static void on_key(void *ctx, const struct vq_work_key *key)
 {
     struct check *c = ctx;
-    c->keys[key->judge] = *key;
-    (void)snprintf(c->why[key->judge], sizeof(c->why[key->judge]), "%.*s", (int)key->text.bytes,
+    c->states[key->pool] = key->state;
+    (void)snprintf(c->why[key->pool], sizeof(c->why[key->pool]), "%.*s", (int)key->text.bytes,
                    key->text.bytes > 0 ? key->text.at : "");
 }
 
 static void on_reply(void *ctx, const struct vq_work_reply *reply)
 {
     struct check *c = ctx;
-    say(c, reply, c->calls[index_of(&reply->call)].judge);
+    say(c, reply, &c->calls[index_of(&reply->call)]);
     c->open--;
+}
+
+/* The first open pool of the judge, or its first. */
+static uint32_t pool_of(const struct check *c, uint32_t judge)
+{
+    const struct vq_work_judge *j = &c->spec->judges[judge];
+    for (uint32_t i = 0; i < j->pools_count; i++) {
+        if (c->states[j->pools[i]] == VQ_POOL_OPEN) {
+            return j->pools[i];
+        }
+    }
+    return j->pools[0];
 }
 
 static enum vq_status start_calls(struct check *c)
 {
     for (uint32_t i = 0; i < c->calls_count; i++) {
-        uint32_t judge = c->calls[i].judge;
-        if (c->keys[judge].state != VQ_POOL_OPEN) {
+        struct vq_work_call *call = &c->calls[i];
+        call->pool = pool_of(c, call->judge);
+        call->pool_name = vq_span_str(c->spec->pools[call->pool].name);
+        if (c->states[call->pool] != VQ_POOL_OPEN) {
             struct vq_work_reply closed = {.end = VQ_END_CLOSED,
-                                           .pool = c->keys[judge].state,
-                                           .error = vq_span_str(c->why[judge])};
-            say(c, &closed, judge);
+                                           .pool = c->states[call->pool],
+                                           .error = vq_span_str(c->why[call->pool])};
+            say(c, &closed, call);
             continue;
         }
-        VQ_TRY(vq_caller_start(c->caller, &c->calls[i], vq_clock_unix_ms()));
+        VQ_TRY(vq_caller_start(c->caller, call, vq_clock_unix_ms()));
         c->open++;
     }
     return VQ_OK;
@@ -230,8 +247,8 @@ static bool all_ended(void *ctx)
 static uint32_t wait_ms(const struct check *c)
 {
     uint64_t longest = VQ_HTTP_TOTAL_MS;
-    for (uint32_t i = 0; i < c->spec->judges_count; i++) {
-        uint64_t ms = c->spec->judges[i].total_timeout_ms;
+    for (uint32_t i = 0; i < c->spec->pools_count; i++) {
+        uint64_t ms = c->spec->pools[i].total_timeout_ms;
         longest = ms > longest ? ms : longest;
     }
     return (uint32_t)((longest < WAIT_MS_MAX ? longest : WAIT_MS_MAX) + LEFTOVER_MS);
@@ -244,9 +261,10 @@ static enum vq_status make_calls(struct check *c, struct vq_error *err)
                                         .keys = c->keyring,
                                         .calls_max = VQ_WORK_JUDGES_MAX,
                                         .reply = on_reply,
+                                        .key = on_key,
                                         .ctx = c};
     VQ_TRY(vq_caller_create(&options, &c->caller, err));
-    VQ_TRY(vq_caller_judges(c->caller, c->spec, on_key, c));
+    VQ_TRY(vq_caller_pools(c->caller, c->spec));
     VQ_TRY(start_calls(c));
     VQ_TRY(vq_loop_run_until(c->loop, all_ended, c, wait_ms(c)));
     return c->status;

@@ -11,7 +11,7 @@
  * caller, without retries, spool or store. Prints one line of JSON a LEASE on standard output, in the order in which they
  * end, with these keys (null where there is nothing to say):
  *
- *   judge (index in the SPEC), end ("answer", "rate", ...; "no_key" and kin: not sent), http_status, refusal, answer,
+ *   judge (index in the SPEC), pool (its name: the judge's first one that is open here), end ("answer", "rate", ...; "no_key" and kin: not sent), http_status, refusal, answer,
  *   finish_reason, model, tokens_in, tokens_out, latency_ms, error
  *
  * Keys that are files may be named, as for local workers. VQ_OK when every line is printed, whatever the calls came to.

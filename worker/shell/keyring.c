@@ -1,12 +1,13 @@
-/* Which key is used for which judge, and where it comes from.
+/* Which keys are used for which pool, and where they come from.
  *
- * A reference is loaded once; two judges with one reference share the secret. The variables of the environment are removed
+ * A reference is loaded once; two pools with one reference share the secret. The variables of the environment are removed
  * when they were read, so that nothing this process may start inherits them. What the run's SPEC hints at is followed
  * for environment variables; for files only by a local worker: a coordinator elsewhere does not choose which files of
  * this machine are read. Errors name the reference, never what is in it. */
 #include "worker/shell/keyring.h"
 
 #include "common/base/alloc.h"
+#include "proto/limits.h"
 
 #include <stdlib.h>
 
@@ -92,45 +93,92 @@ enum vq_status vq_keyring_load(struct vq_keyring *ring, struct vq_error *err)
         const struct vq_secret *secret;
         enum vq_status status = load(ring, ring->options->keys[i].reference, &secret, err);
         if (status != VQ_OK) {
-            vq_error_prefix(err, "--key %s", ring->options->keys[i].judge);
+            vq_error_prefix(err, "--key %s", ring->options->keys[i].name);
             return status;
         }
     }
     return VQ_OK;
 }
 
-const char *vq_keyring_stray(const struct vq_keyring *ring, const char *const *judges, size_t count)
+const char *vq_keyring_stray(const struct vq_keyring *ring, const char *const *names, size_t count)
 {
     for (uint32_t i = 0; i < ring->options->keys_count; i++) {
         bool found = false;
         for (size_t j = 0; j < count; j++) {
-            found = found || strcmp(judges[j], ring->options->keys[i].judge) == 0;
+            found = found || strcmp(names[j], ring->options->keys[i].name) == 0;
         }
         if (!found) {
-            return ring->options->keys[i].judge;
+            return ring->options->keys[i].name;
         }
     }
     return NULL;
 }
 
-enum vq_status vq_keyring_find(struct vq_keyring *ring, const char *judge, const char *hint,
-                               const struct vq_secret **ret_secret, struct vq_error *err)
+/* The references of --key options with one of these names; how many. */
+static uint32_t named(const struct vq_keyring *ring, const char *const *names, uint32_t count,
+                      const char **ret_references)
 {
+    uint32_t found = 0;
     for (uint32_t i = 0; i < ring->options->keys_count; i++) {
-        if (strcmp(ring->options->keys[i].judge, judge) == 0) {
-            return load(ring, ring->options->keys[i].reference, ret_secret, err);
+        bool ours = false;
+        for (uint32_t j = 0; j < count; j++) {
+            ours = ours || strcmp(ring->options->keys[i].name, names[j]) == 0;
+        }
+        if (ours && found < VQ_WIRE_KEYS_MAX) {
+            ret_references[found++] = ring->options->keys[i].reference;
         }
     }
-    if (hint[0] == '\0') {
-        *ret_secret = NULL;
-        return VQ_OK;
-    }
+    return found;
+}
+
+static enum vq_status load_hint(struct vq_keyring *ring, const char *pool, const char *hint,
+                                const struct vq_secret **ret_secret, struct vq_error *err)
+{
     if (strncmp(hint, "env:", 4) != 0 && ring->options->local < 0) {
         return vq_fail(err, VQ_NOT_FOUND,
                        "the run names a key that is a file of the coordinator's machine; start "
                        "this worker with "
                        "--key %s=env:NAME or --key %s=file:PATH",
-                       judge, judge);
+                       pool, pool);
     }
     return load(ring, hint, ret_secret, err);
+}
+
+static bool is_among(const struct vq_secret *secret, const struct vq_secret *const *secrets,
+                     uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (secrets[i] == secret) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum vq_status vq_keyring_find(struct vq_keyring *ring, const struct vq_keyring_pool *pool,
+                               const struct vq_secret **ret_secrets, uint32_t *ret_count,
+                               struct vq_error *err)
+{
+    const char *references[VQ_WIRE_KEYS_MAX];
+    uint32_t count = named(ring, &pool->name, 1, references);
+    count = count > 0 ? count : named(ring, pool->judges, pool->judges_count, references);
+    bool hints = count == 0;
+    for (uint32_t i = 0; hints && i < pool->hints_count && count < VQ_WIRE_KEYS_MAX; i++) {
+        references[count++] = pool->hints[i];
+    }
+    enum vq_status first = VQ_OK;
+    *ret_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct vq_secret *secret = NULL;
+        struct vq_error why = {""};
+        enum vq_status status = hints ? load_hint(ring, pool->name, references[i], &secret, &why)
+                                      : load(ring, references[i], &secret, &why);
+        if (status == VQ_OK && !is_among(secret, ret_secrets, *ret_count)) {
+            ret_secrets[(*ret_count)++] = secret;
+        } else if (status != VQ_OK && first == VQ_OK) {
+            first = status;
+            *err = why;
+        }
+    }
+    return *ret_count > 0 ? VQ_OK : first;
 }

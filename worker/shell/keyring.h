@@ -1,4 +1,4 @@
-/* API keys of this process: loaded once by reference, kept in locked memory, found by judge. */
+/* API keys of this process: loaded once by reference, kept in locked memory, found by pool. */
 #ifndef VQ_WORKER_KEYRING_H
 #define VQ_WORKER_KEYRING_H
 
@@ -15,15 +15,22 @@ void vq_keyring_destroy(struct vq_keyring **ring);
 
 /* Loads every --key now, so that its environment variables can go; a missing one is an error that names it. */
 enum vq_status vq_keyring_load(struct vq_keyring *ring, struct vq_error *err) VQ_WARN_UNUSED;
-/* The name of a --key that is none of these judges; NULL: all are. */
-const char *vq_keyring_stray(const struct vq_keyring *ring, const char *const *judges,
-                             size_t count);
+/* The name of a --key that is none of these; NULL: all are. */
+const char *vq_keyring_stray(const struct vq_keyring *ring, const char *const *names, size_t count);
 
-/* The key of a judge: by --key, else by the run's `hint`. *ret_secret is the ring's; NULL: the judge needs none. An
- * environment variable is taken out of the environment when it was read. VQ_NOT_FOUND, VQ_DENIED, VQ_INVALID with a
- * sentence for people. */
-enum vq_status vq_keyring_find(struct vq_keyring *ring, const char *judge, const char *hint,
-                               const struct vq_secret **ret_secret,
+/* The keys of a pool: by --key with its name, else by --key with the name of one of its judges, else by the run's hints. The secrets
+ * are the ring's; `ret_secrets` has room for VQ_WIRE_KEYS_MAX. VQ_OK and none: the pool needs none. An environment variable is
+ * taken out of the environment when it was read. Of several, those that cannot be had are left out: *err says the first one's
+ * reason. None of them can be had: VQ_NOT_FOUND, VQ_DENIED, VQ_INVALID with a sentence for people. */
+struct vq_keyring_pool {
+    const char *name;
+    const char *const *judges; /* that it serves */
+    uint32_t judges_count;
+    const char *const *hints;
+    uint32_t hints_count;
+};
+enum vq_status vq_keyring_find(struct vq_keyring *ring, const struct vq_keyring_pool *pool,
+                               const struct vq_secret **ret_secrets, uint32_t *ret_count,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

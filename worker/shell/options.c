@@ -19,10 +19,12 @@ static const char help[] =
     "a kill\n"
     "                       (default: $XDG_STATE_HOME or ~/.local/state, vibeq/spool/RUN/K)\n"
     "  --no-spool           keep nothing: after a kill, answers that were not returned are lost\n"
-    "  --key JUDGE=REF      the API key of a judge, env:NAME or file:PATH; repeatable. Without it "
+    "  --key NAME=REF       an API key of the pool NAME, or of every pool of the judge NAME; "
+    "env:NAME or\n"
+    "                       file:PATH; repeatable, also for several keys of one pool. Without it "
     "the run's\n"
-    "                       own reference is used (of a file: by local workers only)\n"
-    "  --concurrency N      at most N calls in flight, of all judges together\n"
+    "                       own references are used (of a file: by local workers only)\n"
+    "  --concurrency N      at most N calls in flight, of all pools together\n"
     "  --name NAME          what this worker is called in the run's status (default: host and "
     "process)\n"
     "  --local K            this is local worker K of a coordinator on this machine\n"
@@ -69,13 +71,13 @@ static enum vq_status add_key(struct vq_worker_options *options, const char *tex
     }
     if (equals == NULL || equals == text || equals - text > VQ_WORKER_NAME_BYTES_MAX) {
         return vq_fail(err, VQ_INVALID,
-                       "--key wants JUDGE=env:NAME or JUDGE=file:PATH, never the key itself");
+                       "--key wants POOL=env:NAME or POOL=file:PATH, never the key itself");
     }
     if (options->keys_count == VQ_WORKER_KEYS_MAX) {
         return vq_fail(err, VQ_INVALID, "more than %d --key options", VQ_WORKER_KEYS_MAX);
     }
     struct vq_worker_key_option *key = &options->keys[options->keys_count++];
-    memcpy(key->judge, text, (size_t)(equals - text));
+    memcpy(key->name, text, (size_t)(equals - text));
     key->reference = equals + 1;
     return VQ_OK;
 }

@@ -4,12 +4,12 @@
 
 #include "common/base/status.h"
 
-#define VQ_WORKER_KEYS_MAX       64
+#define VQ_WORKER_KEYS_MAX       256
 #define VQ_WORKER_NAME_BYTES_MAX 200
 
-struct vq_worker_key_option { /* --key JUDGE=REFERENCE */
-    char judge[VQ_WORKER_NAME_BYTES_MAX + 1];
-    const char *reference; /* "env:NAME" or "file:PATH" */
+struct vq_worker_key_option {                /* --key NAME=REFERENCE */
+    char name[VQ_WORKER_NAME_BYTES_MAX + 1]; /* of a pool, or of a judge: all its pools */
+    const char *reference;                   /* "env:NAME" or "file:PATH" */
 };
 
 struct vq_worker_options {

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "proto/pool.h"
 #include "proto/wire.h"
 #include "worker/core/limits.h"
 #include "worker/core/work.h"
@@ -39,8 +40,15 @@ struct rig {
     struct vq_id run;
     bool repair, truncate;
     uint32_t tries_max;
-    enum vq_pool_state key_state[8];
+    /* pools: one for each judge, unless the test says otherwise */
+    uint32_t pools;     /* 0: as many as judges */
+    uint32_t serves[8]; /* by judge, a bit for each pool; 0: the one with its index */
+    double input_usd[8], cached_usd[8], output_usd[8]; /* by pool; all 0: not priced */
+    enum vq_pool_state key_state[8];                   /* by pool */
+    uint32_t key_count[8];                             /* by pool; 0: 1 */
     bool hold_keys;
+    struct vq_slice slices[8]; /* of the last GRANT */
+    uint64_t spend_most, grant_n;
     /* what it did */
     char log[RIG_MAX];
     size_t log_bytes;
@@ -55,7 +63,8 @@ struct rig {
     struct vq_held_lease leases[RIG_MAX]; /* of the last HELD or HEARTBEAT */
     struct vq_held_call held[RIG_MAX];
     struct vq_credit credits[8];
-    uint64_t returned[RIG_MAX]; /* tasks given back by name */
+    struct vq_pool_report reports[8]; /* without their texts */
+    uint64_t returned[RIG_MAX];       /* tasks given back by name */
     uint32_t returned_count;
     uint32_t returned_whole;
     uint32_t spool_sent, spool_answer, spool_acked, keys, reconnects, notes;
@@ -66,17 +75,27 @@ struct rig {
 
 static VQ_UNUSED void rig_step(struct rig *rig, struct vq_work_event event);
 
+static VQ_UNUSED uint32_t rig_pools(const struct rig *rig)
+{
+    return rig->pools == 0 ? rig->judges : rig->pools;
+}
+
+static VQ_UNUSED void rig_key(struct rig *rig, uint32_t pool, const char *text)
+{
+    uint64_t keys[8];
+    struct vq_work_key key = {
+        .pool = pool, .state = rig->key_state[pool], .keys = keys, .text = vq_span_str(text)};
+    while (key.state == VQ_POOL_OPEN && key.keys_count < rig->key_count[pool]) {
+        keys[key.keys_count] = (pool + 1) * 100 + key.keys_count;
+        key.keys_count++;
+    }
+    rig_step(rig, (struct vq_work_event){.type = VQ_WORK_KEY, .u.key = &key});
+}
+
 static VQ_UNUSED void rig_keys(struct rig *rig)
 {
-    for (uint32_t j = 0; j < rig->judges; j++) {
-        struct vq_work_key key = {.judge = j, .state = rig->key_state[j], .text = vq_span_str("")};
-        if (key.state != VQ_POOL_OPEN) {
-            key.text = vq_span_str("no key");
-        } else {
-            key.has_fingerprint = true;
-            memset(key.fingerprint, (int)j + 1, sizeof(key.fingerprint));
-        }
-        rig_step(rig, (struct vq_work_event){.type = VQ_WORK_KEY, .u.key = &key});
+    for (uint32_t p = 0; p < rig_pools(rig); p++) {
+        rig_key(rig, p, rig->key_state[p] == VQ_POOL_OPEN ? "" : "no key");
     }
 }
 
@@ -114,6 +133,9 @@ static VQ_UNUSED void rig_sent(struct rig *rig, const struct vq_msg *msg)
     } else if (msg->type == VQ_MSG_CREDIT) {
         for (uint32_t i = 0; i < msg->u.credit.credits_count && i < 8; i++) {
             rig->credits[i] = msg->u.credit.credits[i];
+        }
+        for (uint32_t i = 0; i < msg->u.credit.reports_count && i < 8; i++) {
+            rig->reports[i] = msg->u.credit.reports[i];
         }
     } else if (msg->type == VQ_MSG_RESULTS) {
         for (uint32_t i = 0; i < msg->u.results.results_count; i++) {
@@ -262,6 +284,12 @@ static VQ_UNUSED void rig_init(struct rig *rig, uint32_t judges, uint32_t axes)
     rig->repair = true;
     rig->tries_max = 3;
     rig->exit_code = -1;
+    rig->spend_most = VQ_AMOUNT_ANY;
+    for (uint32_t p = 0; p < 8; p++) {
+        rig->key_count[p] = 1;
+        rig->slices[p] = (struct vq_slice){
+            .pool = p, .day_requests_most = VQ_AMOUNT_ANY, .day_tokens_most = VQ_AMOUNT_ANY};
+    }
     memset(rig->run.b, 0x52, VQ_ID_BYTES);
     memset(rig->spec_hash.b, 0x11, VQ_HASH_BYTES);
 }
@@ -273,22 +301,48 @@ static VQ_UNUSED void rig_create(struct rig *rig, struct vq_work_options options
     assert_int_equal(vq_work_create(&options, &rig->w), VQ_OK);
 }
 
+static VQ_UNUSED void rig_spec_pools(const struct rig *rig, struct vq_spec_pool pools[8])
+{
+    static const char *const names[] = {"pool-0", "pool-1", "pool-2", "pool-3",
+                                        "pool-4", "pool-5", "pool-6", "pool-7"};
+    for (uint32_t p = 0; p < rig_pools(rig); p++) {
+        pools[p] =
+            (struct vq_spec_pool){.name = vq_span_str(names[p]),
+                                  .dialect = vq_span_str("openai"),
+                                  .base_url = vq_span_str("http://127.0.0.1:1/v1"),
+                                  .model = vq_span_str(rig->model != NULL ? rig->model : "m"),
+                                  .priced = rig->input_usd[p] + rig->output_usd[p] > 0,
+                                  .input_usd = rig->input_usd[p],
+                                  .cached_usd = rig->cached_usd[p],
+                                  .output_usd = rig->output_usd[p]};
+    }
+}
+
 static VQ_UNUSED void rig_spec_body(const struct rig *rig, struct vq_buf *body)
 {
     struct vq_spec_judge judges[8] = {{{0}}};
     struct vq_spec_axis axes[64] = {{{0}}};
+    struct vq_spec_pool pools[8] = {{{0}}};
+    uint32_t served[8][8];
+    rig_spec_pools(rig, pools);
     for (uint32_t j = 0; j < rig->judges; j++) {
         judges[j] = (struct vq_spec_judge){.name = vq_span_str(j == 0 ? "judge-0" : "judge-1"),
                                            .model = vq_span_str(j > 0                ? "m1"
                                                                 : rig->model != NULL ? rig->model
                                                                                      : "m0"),
                                            .dialect = vq_span_str("openai"),
-                                           .base_url = vq_span_str("http://127.0.0.1:1/v1"),
                                            .identity = vq_span_str("127.0.0.1/v1"),
                                            .max_tokens_field = vq_span_str("max_tokens"),
                                            .max_tokens = 100,
                                            .seed = -1,
-                                           .tries_max = rig->tries_max};
+                                           .tries_max = rig->tries_max,
+                                           .pools = served[j]};
+        uint32_t serves = rig->serves[j] == 0 ? 1u << j : rig->serves[j];
+        for (uint32_t p = 0; p < rig_pools(rig); p++) {
+            if ((serves >> p & 1) != 0) {
+                served[j][judges[j].pools_count++] = p;
+            }
+        }
     }
     for (uint32_t a = 0; a < rig->axes; a++) {
         axes[a] =
@@ -305,7 +359,9 @@ static VQ_UNUSED void rig_spec_body(const struct rig *rig, struct vq_buf *body)
                            .axes = axes,
                            .axes_count = rig->axes,
                            .judges = judges,
-                           .judges_count = rig->judges};
+                           .judges_count = rig->judges,
+                           .pools = pools,
+                           .pools_count = rig_pools(rig)};
     if (rig->repair) {
         spec.repair_template = vq_template_builtin(VQ_TEMPLATE_REPAIR);
     }
@@ -338,22 +394,35 @@ static VQ_UNUSED void rig_spec(struct rig *rig)
     vq_buf_free(&body);
 }
 
-static VQ_UNUSED void rig_grant(struct rig *rig, uint32_t judge, uint32_t concurrency, double rpm,
-                                double tpm, uint64_t n)
+static VQ_UNUSED void rig_grant_n(struct rig *rig, uint64_t n)
 {
-    struct vq_slice slice = {judge, concurrency, rpm, tpm, n};
-    rig_message(rig, (struct vq_msg){.type = VQ_MSG_GRANT, .u.grant = {rig->session, &slice, 1}});
+    rig_message(rig, (struct vq_msg){.type = VQ_MSG_GRANT,
+                                     .u.grant = {.session = rig->session,
+                                                 .n = n,
+                                                 .spend_most = rig->spend_most,
+                                                 .slices = rig->slices,
+                                                 .slices_count = rig_pools(rig)}});
 }
 
-/* From nothing to CREDIT, each judge with this concurrency. */
+/* The other pools' slices stay. */
+static VQ_UNUSED void rig_grant(struct rig *rig, uint32_t pool, uint32_t concurrency, double rpm,
+                                double tpm)
+{
+    rig->slices[pool].concurrency = concurrency;
+    rig->slices[pool].rates = (struct vq_rates){.requests = rpm, .tokens = tpm};
+    rig_grant_n(rig, ++rig->grant_n);
+}
+
+/* From nothing to CREDIT, each pool with this concurrency. */
 static VQ_UNUSED void rig_open(struct rig *rig, uint32_t concurrency)
 {
     rig_step(rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
     rig_welcome(rig);
     rig_spec(rig);
-    for (uint32_t j = 0; j < rig->judges; j++) {
-        rig_grant(rig, j, concurrency, 0, 0, 1);
+    for (uint32_t p = 0; p < rig_pools(rig); p++) {
+        rig->slices[p].concurrency = concurrency;
     }
+    rig_grant_n(rig, ++rig->grant_n);
 }
 
 static VQ_UNUSED void rig_sample(struct rig *rig, uint64_t index)

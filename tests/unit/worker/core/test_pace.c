@@ -13,41 +13,87 @@
 
 #define S INT64_C(1000000000)
 
-/* Random loads on random limits: no window of a minute holds more than the limit, and a greedy sender gets most of it. */
+#define LATE 9000000 /* less than VQ_GCRA_LATE_NS: how late timers are here */
+
+/* Random loads of random costs on random limits, with late timers: no window holds more than its share, the grain of timers and the
+ * last cost; none since the beginning holds more than its share; a greedy sender gets nearly all of it. */
 static void test_no_window_is_over_the_limit(void **state)
 {
     (void)state;
     struct vq_rng rng;
     vq_rng_seed(&rng, 11);
     static int64_t at[200000];
+    static double cost[200000];
     for (int round = 0; round < 300; round++) {
-        uint64_t limit = 1 + vq_rng_below(&rng, 3000);
-        struct vq_gcra gcra = {0};
-        vq_gcra_set(&gcra, (double)limit, 0.5 + vq_rng_unit(&rng) * 3);
+        double limit = (double)(1 + vq_rng_below(&rng, 6000));
+        double cost_max = round % 2 == 0 ? 0 : limit / 20;
         bool greedy = round % 3 == 0;
+        struct vq_gcra gcra = {0};
+        int64_t now = 7 * S, begin = now, end = now + 150 * S;
+        vq_gcra_begin(&gcra, limit, now);
         size_t count = 0;
-        int64_t now = 7 * S;
-        int64_t end = now + 150 * S;
+        double sum = 0;
         while (now < end) {
-            int64_t when = vq_gcra_when(&gcra, 1, now);
+            double next = 1 + vq_rng_unit(&rng) * cost_max;
+            int64_t when = vq_gcra_when(&gcra, next, now);
             if (when <= now) {
-                vq_gcra_spend(&gcra, 1, now);
-                at[count++] = now;
+                vq_gcra_spend(&gcra, next, now);
+                at[count] = now;
+                cost[count++] = next;
+                sum += next;
+                continue;
             }
-            int64_t idle = (int64_t)vq_rng_below(&rng, 400 * (uint64_t)S / limit);
-            now = greedy ? (when > now ? when : now) : now + idle;
+            int64_t idle = (int64_t)vq_rng_below(&rng, (uint64_t)(400e9 / limit));
+            now = greedy ? when + (int64_t)vq_rng_below(&rng, LATE) : now + idle;
         }
-        size_t from = 0;
-        for (size_t i = 0; i < count; i++) {
-            while (at[i] - at[from] >= 60 * S) {
-                from++;
+        static const int64_t windows[] = {S, 10 * S, 60 * S};
+        for (size_t w = 0; w < 3; w++) {
+            double most = limit / 60e9 * (double)(windows[w] + VQ_GCRA_LATE_NS);
+            size_t from = 0;
+            double within = 0;
+            for (size_t i = 0; i < count; i++) {
+                within += cost[i];
+                for (; at[i] - at[from] >= windows[w]; from++) {
+                    within -= cost[from];
+                }
+                assert_true(within - cost[i] <= most + 1e-6);
             }
-            assert_true(i - from + 1 <= limit);
+        }
+        double before = 0;
+        for (size_t i = 0; i < count; i++) {
+            before += cost[i];
+            assert_true(before <=
+                        limit / 60e9 * (double)(at[i] - begin + VQ_GCRA_LATE_NS) + cost[i] + 1e-6);
         }
         if (greedy) {
-            assert_true((double)count >= 0.93 * 2.5 * (double)limit - 1);
+            assert_true(sum >= 0.99 * 2.5 * limit - 2 * (1 + cost_max));
         }
     }
+}
+
+static void test_it_begins_empty(void **state)
+{
+    (void)state;
+    struct vq_gcra gcra = {0};
+    vq_gcra_begin(&gcra, 600, S); /* 10 a second */
+    assert_int_equal(vq_gcra_when(&gcra, 1, S), S + S / 10);
+    assert_int_equal(vq_gcra_when(&gcra, 5, S), S + S / 2);
+    vq_gcra_set(&gcra, 1200, S + S / 10); /* one was earned: still is */
+    assert_int_equal(vq_gcra_when(&gcra, 1, S + S / 10), S + S / 10);
+    assert_int_equal(vq_gcra_when(&gcra, 3, S + S / 10), S + S / 10 + S / 10);
+    vq_gcra_spend(&gcra, 1, S + S / 10); /* owed from now on */
+    assert_in_range(vq_gcra_when(&gcra, 1, S), S + S / 10 + S / 20, S + S / 10 + S / 20 + 2);
+    vq_gcra_set(&gcra, 60, S + S / 10); /* one is owed, at one a second */
+    assert_in_range(vq_gcra_when(&gcra, 1, S), 2 * S + S / 10, 2 * S + S / 10 + 50);
+    vq_gcra_begin(&gcra, 60, S + S / 10); /* taken away and given back: owed, and empty */
+    assert_in_range(vq_gcra_when(&gcra, 1, S), 3 * S + S / 10, 3 * S + S / 10 + 50);
+    vq_gcra_set(&gcra, 0, 2 * S);
+    assert_int_equal(vq_gcra_when(&gcra, 1, 2 * S), 2 * S);
+    vq_gcra_set(&gcra, 60, 5 * S); /* no limit, then one: begins */
+    assert_int_equal(vq_gcra_when(&gcra, 1, 5 * S), 6 * S);
+    /* idle for a year: one at once, no more */
+    vq_gcra_spend(&gcra, 1, 3000000 * S);
+    assert_true(vq_gcra_when(&gcra, 1, 3000000 * S) > 3000000 * S + S - 1);
 }
 
 static void test_no_limit_and_odd_limits(void **state)
@@ -56,16 +102,16 @@ static void test_no_limit_and_odd_limits(void **state)
     static const double odd[] = {0, -1, NAN, INFINITY, 1e300};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         struct vq_gcra gcra = {0};
-        vq_gcra_set(&gcra, odd[i], 1);
+        vq_gcra_begin(&gcra, odd[i], S);
         for (int n = 0; n < 1000; n++) {
             assert_int_equal(vq_gcra_when(&gcra, 1, S), S);
             vq_gcra_spend(&gcra, 1, S);
         }
     }
     struct vq_gcra tiny = {0};
-    vq_gcra_set(&tiny, 1e-300, 1);
+    vq_gcra_begin(&tiny, 1e-300, S);
     vq_gcra_spend(&tiny, 1e12, S);
-    vq_gcra_settle(&tiny, 0, 1e12);
+    vq_gcra_settle(&tiny, 0, 1e12, S);
     assert_true(vq_gcra_when(&tiny, 1, S) > S); /* far off, not overflown */
 }
 
@@ -73,17 +119,49 @@ static void test_settling(void **state)
 {
     (void)state;
     struct vq_gcra gcra = {0};
-    vq_gcra_set(&gcra, 600, 1); /* 10 a second, 10 at once */
+    vq_gcra_begin(&gcra, 600, 0); /* 10 a second */
     vq_gcra_spend(&gcra, 10, S);
-    assert_true(vq_gcra_when(&gcra, 5, S) > S);
-    vq_gcra_settle(&gcra, 10, 4);
-    assert_int_equal(vq_gcra_when(&gcra, 5, S), S);
-    vq_gcra_settle(&gcra, 4, 30); /* used more than was reserved: owed */
-    assert_true(vq_gcra_when(&gcra, 1, S) > S + S);
-    assert_true(vq_gcra_when(&gcra, 1000, S) >=
-                vq_gcra_when(&gcra, 1, S)); /* over the burst: when idle */
-    int64_t idle = vq_gcra_when(&gcra, 1000, S);
-    assert_int_equal(vq_gcra_when(&gcra, 1000, idle), idle);
+    assert_true(vq_gcra_when(&gcra, 5, S) > 2 * S - 1);
+    vq_gcra_settle(&gcra, 10, 4, S);
+    assert_in_range(vq_gcra_when(&gcra, 5, S), S + 4 * S / 10, S + 4 * S / 10 + 2);
+    vq_gcra_settle(&gcra, 4, 30, S); /* used more than was reserved: owed */
+    assert_true(vq_gcra_when(&gcra, 1, S) > S + 2 * S);
+    /* what comes back after it stood idle is gone */
+    vq_gcra_begin(&gcra, 600, 20 * S);
+    vq_gcra_spend(&gcra, 10, 30 * S);
+    vq_gcra_spend(&gcra, 10, 40 * S);
+    vq_gcra_settle(&gcra, 10, 0, 30 * S);
+    assert_true(vq_gcra_when(&gcra, 1, 40 * S) > 41 * S - 1);
+}
+
+/* Costs are known only later, and lower than what was reserved: at work all the time it gets nearly all of the limit, and no window
+ * is over by more than what the calls before it gave back. */
+static void test_what_comes_back_is_used(void **state)
+{
+    (void)state;
+    struct vq_gcra gcra = {0};
+    const double reserved = 120, used = 100;
+    const int64_t took = 2 * S;
+    static int64_t at[10000];
+    size_t count = 0, settled = 0;
+    vq_gcra_begin(&gcra, 60000, S); /* 1000 a second */
+    for (int64_t now = S; now < 121 * S; now += S / 1000) {
+        while (settled < count && at[settled] + took <= now) {
+            vq_gcra_settle(&gcra, reserved, used, at[settled]);
+            settled++;
+        }
+        while (vq_gcra_when(&gcra, reserved, now) <= now) {
+            vq_gcra_spend(&gcra, reserved, now);
+            at[count++] = now;
+        }
+    }
+    assert_in_range(count, 1180, 1201);
+    size_t from = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (; at[i] - at[from] >= 10 * S; from++) {
+        }
+        assert_true((double)(i - from) * used <= 10000 + 2 * 20 * 1000.0 / 100 + reserved);
+    }
 }
 
 static void test_backoff_has_full_jitter(void **state)
@@ -123,6 +201,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_window_is_over_the_limit),
+        cmocka_unit_test(test_it_begins_empty),
+        cmocka_unit_test(test_what_comes_back_is_used),
         cmocka_unit_test(test_no_limit_and_odd_limits),
         cmocka_unit_test(test_settling),
         cmocka_unit_test(test_backoff_has_full_jitter),

@@ -139,8 +139,8 @@ static void random_message(struct vq_rng *rng)
         rig_bye(&rig, VQ_BYE_NO_SESSION); /* and nobody answers for a while */
         break;
     case 3:
-        rig_grant(&rig, 0, (uint32_t)vq_rng_below(rng, 12), vq_rng_below(rng, 2) == 0 ? 0 : 2000, 0,
-                  belief.fence_n);
+        rig_grant(&rig, (uint32_t)vq_rng_below(rng, rig_pools(&rig)),
+                  (uint32_t)vq_rng_below(rng, 12), vq_rng_below(rng, 2) == 0 ? 0 : 2000, 0);
         break;
     case 4:
         if (rig.sent[VQ_MSG_HEARTBEAT] > 0) {
@@ -156,6 +156,8 @@ static void run_seed(uint64_t seed)
     struct vq_rng rng;
     vq_rng_seed(&rng, seed);
     rig_init(&rig, 1, AXES);
+    rig.pools = 1 + (uint32_t)vq_rng_below(&rng, 3);
+    rig.serves[0] = (1u << rig.pools) - 1;
     rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true, .seed = seed});
     memset(&belief, 0, sizeof(belief));
     rig_open(&rig, 1 + (uint32_t)vq_rng_below(&rng, 12));
@@ -229,6 +231,7 @@ static bool torture(uint64_t n)
     struct vq_buf body;
     rig_init(&rig, 1, 2);
     rig_spec_body(&rig, &body);
+    rig.slices[0].concurrency = 8;
     static const struct vq_ask asks[] = {
         {.task = 0, .prior = {"eh", 2}}, {.task = 1, .order = 1}, {.task = 2, .vibe = 1}};
     struct vq_msg messages[] = {
@@ -240,6 +243,12 @@ static bool torture(uint64_t n)
                        .heartbeat_ms = 100}},
         {.type = VQ_MSG_SPEC, .u.spec = {1, rig.spec_hash, vq_buf_span(&body)}},
         {.type = VQ_MSG_SAMPLE, .u.sample = {1, 0, {"p", 1}, {"a", 1}, {"b", 1}}},
+        {.type = VQ_MSG_GRANT,
+         .u.grant = {.session = 1,
+                     .n = 1,
+                     .spend_most = VQ_AMOUNT_ANY,
+                     .slices = rig.slices,
+                     .slices_count = 1}},
         {.type = VQ_MSG_LEASE,
          .u.lease = {.session = 1, .shard = 0, .fence = {1, 1}, .asks = asks, .asks_count = 3}}};
     vq_alloc_fail_at(n);
@@ -249,22 +258,22 @@ static bool torture(uint64_t n)
     struct vq_id calls[8];
     uint32_t calls_count = 0;
     int64_t stamp = 0;
-    for (size_t i = 0; i < 12 && status == VQ_OK; i++) {
+    for (size_t i = 0; i < 13 && status == VQ_OK; i++) {
         struct vq_work_event event = {.type = VQ_WORK_TICK};
         struct vq_work_reply reply = {
             .end = VQ_END_ANSWER, .answer = vq_span_str("hm"), .retry_after_ms = -1};
-        struct vq_work_key key = {.judge = 0, .state = VQ_POOL_OPEN};
+        struct vq_work_key key = {.pool = 0, .state = VQ_POOL_OPEN};
         if (i == 0) {
             event.type = VQ_WORK_CONNECTED;
         } else if (i <= VQ_COUNT(messages)) {
             messages[0].u.welcome.stamp_ns = stamp;
             event = (struct vq_work_event){.type = VQ_WORK_MESSAGE, .u.message = &messages[i - 1]};
-        } else if (i == 5) {
+        } else if (i == 6) {
             event = (struct vq_work_event){.type = VQ_WORK_KEY, .u.key = &key};
-        } else if (i < 8 && calls_count > 0) {
+        } else if (i < 9 && calls_count > 0) {
             reply.call = calls[--calls_count];
             event = (struct vq_work_event){.type = VQ_WORK_REPLY, .u.reply = &reply};
-        } else if (i == 9) {
+        } else if (i == 10) {
             event.type = VQ_WORK_DRAIN;
         }
         now += 100 * RIG_MS;

@@ -28,9 +28,11 @@ static void next_stage(enum vq_stage_kind kind, uint32_t axes, uint32_t concurre
     rig_bye(&rig, VQ_BYE_STAGE);
     rig_welcome(&rig);
     rig_spec(&rig);
-    for (uint32_t j = 0; j < rig.judges; j++) {
-        rig_grant(&rig, j, concurrency, rpm, 0, 1);
+    for (uint32_t p = 0; p < rig_pools(&rig); p++) {
+        rig.slices[p].concurrency = concurrency;
+        rig.slices[p].rates.requests = rpm;
     }
+    rig_grant_n(&rig, ++rig.grant_n);
 }
 
 /* The one ask of a prompt. */
@@ -160,8 +162,9 @@ static void test_what_is_owed_goes_on(void **state)
     (void)state;
     begin(1, 1);
     rig_open(&rig, 4);
-    rig_grant(&rig, 0, 4, 60, 0, 2); /* one a second */
+    rig_grant(&rig, 0, 4, 60, 0); /* one a second */
     rig_lease(&rig, 0, 1, false);
+    rig_wait(&rig, 1010); /* it begins empty */
     assert_int_equal(rig.calls_ever, 1);
     rig_answer(&rig, 0, "Model: A");
     next_stage(VQ_STAGE_TEXT, 1, 4, 60);
@@ -171,11 +174,15 @@ static void test_what_is_owed_goes_on(void **state)
     assert_int_equal(rig.calls_ever, 1);
     rig_wait(&rig, 200);
     assert_int_equal(rig.calls_ever, 2);
-    /* another model owes nothing */
+    /* another model is another pool: it begins empty */
+    rig_wait(&rig, 500);
     rig_answer(&rig, 0, "text");
     rig.model = "m2";
     next_stage(VQ_STAGE_TEXT, 1, 4, 60);
     lease_prompt(0, 3);
+    rig_wait(&rig, 900);
+    assert_int_equal(rig.calls_ever, 2);
+    rig_wait(&rig, 200);
     assert_int_equal(rig.calls_ever, 3);
 }
 

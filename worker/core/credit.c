@@ -1,0 +1,260 @@
+/* CREDIT: how much work of each judge this worker wants to hold, and what it has to say of each pool.
+ *
+ * Tasks are wanted of a judge as far as its pools' slices can be expected to carry them: by the speed seen, and where rates are
+ * granted by what they allow in VQ_WORK_AHEAD_PACED_S. Without any slice nothing is wanted, since nothing could be done with it, and
+ * what is held goes back (pool.c). Then no ask waits here, and nobody would know that this worker could use a slice: so every open
+ * pool of a judge counts at least one ask as waiting while the worker takes work at all. `waiting` is demand, not a queue; an ask
+ * counts for each pool that may answer it.
+ *
+ * Said at once after every GRANT (the echo of its number is what puts a lowered slice out of force), and when a pool pauses, parks
+ * or closes; else when something changed, every VQ_WORK_CREDIT_MS.
+ *
+ * Not its job: deciding what a worker gets (the coordinator). */
+#include "common/base/alloc.h"
+#include "worker/core/state.h"
+
+bool vq_work_holds_enough(const struct vq_work *w)
+{
+    return w->samples_bytes > VQ_WORK_SAMPLES_BYTES_SOFT || vq_work_outbox_full(w) ||
+           w->asks_done > VQ_WORK_ASKS_MAX / 4;
+}
+
+static bool takes_work(const struct vq_work *w)
+{
+    return !w->draining && !w->orphaned;
+}
+
+/* ---- tasks ---- */
+
+/* Calls that the granted rates allow in VQ_WORK_AHEAD_PACED_S; negative: there is no rate. */
+static double paced_calls(const struct vq_work_pool *pool)
+{
+    double calls = -1;
+    for (int i = 0; i < VQ_RATE__COUNT; i++) {
+        double rate = vq_rates_get(&pool->rates, (enum vq_rate)i);
+        double mean = i == VQ_RATE_REQUESTS ? 1 : vq_rates_get(&pool->mean, (enum vq_rate)i);
+        if (rate > 0 && mean > 0) {
+            double allowed = rate / 60 * VQ_WORK_AHEAD_PACED_S / mean;
+            calls = calls < 0 || allowed < calls ? allowed : calls;
+        }
+    }
+    return calls;
+}
+
+static uint32_t want(const struct vq_work *w, uint32_t j)
+{
+    const struct vq_work_judge *judge = &w->spec->judges[j];
+    const struct vq_work_judging *at = &w->judges[j];
+    if (!takes_work(w) || !vq_work_judge_usable(w, j)) {
+        return 0;
+    }
+    if (vq_work_holds_enough(w)) {
+        return at->asks_open - at->asks_done; /* what it has, no more for now */
+    }
+    double paced = 0, slots = 0;
+    bool is_paced = true;
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        const struct vq_work_pool *pool = &w->pools[judge->pools[i]];
+        if (!vq_work_pool_usable(w, judge->pools[i])) {
+            continue;
+        }
+        double calls = paced_calls(pool);
+        is_paced = is_paced && calls >= 0;
+        paced += calls;
+        slots += pool->limit;
+    }
+    slots = slots > w->options.concurrency_max ? w->options.concurrency_max : slots;
+    double shard = 2.0 * w->spec->axes_count;
+    double most = VQ_WORK_ASKS_MAX / 2.0 / w->spec->judges_count; /* the rest is for what is done */
+    double tasks = slots * VQ_WORK_AHEAD_CALLS;
+    double ahead = slots + at->per_s * VQ_WORK_AHEAD_S;
+    tasks = ahead > tasks ? ahead : tasks;
+    tasks = is_paced && tasks > paced ? paced : tasks;
+    tasks = tasks > most ? most : tasks;
+    return (uint32_t)(tasks < shard ? shard : tasks);
+}
+
+/* ---- the message ---- */
+
+/* Asks that are ready, of the judges that pool p serves. */
+static uint32_t waiting(const struct vq_work *w, uint32_t p)
+{
+    uint64_t count = 0;
+    bool serves = false;
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        const struct vq_work_judge *judge = &w->spec->judges[j];
+        for (uint32_t i = 0; i < judge->pools_count; i++) {
+            if (judge->pools[i] == p) {
+                count += w->judges[j].ready.count;
+                serves = true;
+                break;
+            }
+        }
+    }
+    if (w->pools[p].state != VQ_POOL_OPEN || !takes_work(w)) {
+        return 0;
+    }
+    count = count == 0 && serves ? 1 : count;
+    return count > VQ_WORK_WAITING_MAX ? VQ_WORK_WAITING_MAX : (uint32_t)count;
+}
+
+static struct vq_rates larger(const struct vq_rates *a, const struct vq_rates *b)
+{
+    struct vq_rates rates = *a;
+    for (int i = 0; i < VQ_RATE__COUNT; i++) {
+        enum vq_rate r = (enum vq_rate)i;
+        if (vq_rates_get(b, r) > vq_rates_get(a, r)) {
+            vq_rates_set(&rates, r, vq_rates_get(b, r));
+        }
+    }
+    return rates;
+}
+
+static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_report *report)
+{
+    const struct vq_work_pool *pool = &w->pools[p];
+    int64_t pause_ms =
+        pool->paused_ns > w->now_ns ? (pool->paused_ns - w->now_ns) / VQ_WORK_MS(1) : 0;
+    *report =
+        (struct vq_pool_report){.pool = p,
+                                .state = pool->state,
+                                .text = vq_span_str(pool->text),
+                                .keys = pool->keys,
+                                .keys_count = pool->keys_count,
+                                .organisation = pool->organisation,
+                                .in_flight = pool->in_flight,
+                                .waiting = waiting(w, p),
+                                .requests = pool->requests,
+                                .answered = pool->answered,
+                                .refused = pool->refused,
+                                .slowed = pool->slowed,
+                                .failed = pool->failed,
+                                .input_tokens = pool->input_tokens,
+                                .output_tokens = pool->output_tokens,
+                                .unit = larger(&pool->unit, &pool->unit_before),
+                                .said = pool->said,
+                                .cap = pool->cap,
+                                .pause_ms = pause_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)pause_ms,
+                                .park_unix_s = pool->park_unix_s,
+                                .day_requests = pool->day_requests,
+                                .day_tokens = pool->day_tokens};
+}
+
+/* What may have changed since the last CREDIT, in one number. */
+static uint64_t counted(const struct vq_work *w)
+{
+    uint64_t sum = w->calls_started + w->calls_ended + w->spend.used - w->spend.open;
+    for (uint32_t p = 0; p < w->spec->pools_count; p++) {
+        sum += w->pools[p].refused + (w->pools[p].day_tokens.used - w->pools[p].day_tokens.open);
+    }
+    return sum;
+}
+
+bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
+{
+    void *list = w->scratch, *list2 = w->scratch2;
+    if (!vq_work_ok(w,
+                    vq_grow(&list, &w->scratch_cap,
+                            w->spec->judges_count * sizeof(struct vq_credit), 1, SIZE_MAX / 2))) {
+        return false;
+    }
+    w->scratch = list;
+    if (!vq_work_ok(w, vq_grow(&list2, &w->scratch2_cap,
+                               w->spec->pools_count * sizeof(struct vq_pool_report), 1,
+                               SIZE_MAX / 2))) {
+        return false;
+    }
+    w->scratch2 = list2;
+    struct vq_credit *credits = list;
+    struct vq_pool_report *reports = list2;
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        const char *text;
+        enum vq_pool_state state = vq_work_judge_state(w, j, &text);
+        w->judges[j].credited = want(w, j);
+        credits[j] = (struct vq_credit){.judge = j,
+                                        .tasks = w->judges[j].credited,
+                                        .state = (uint8_t)state,
+                                        .text = vq_span_str(text)};
+    }
+    for (uint32_t p = 0; p < w->spec->pools_count; p++) {
+        fill_report(w, p, &reports[p]);
+        w->pools[p].told = reports[p].waiting > 1;
+    }
+    w->credit_sum = counted(w);
+    *ret_credit = (struct vq_msg_credit){.session = w->session,
+                                         .granted_n = w->granted_n,
+                                         .spend = w->spend,
+                                         .credits = credits,
+                                         .credits_count = w->spec->judges_count,
+                                         .reports = reports,
+                                         .reports_count = w->spec->pools_count};
+    return true;
+}
+
+/* ---- when ---- */
+
+static bool keys_known(const struct vq_work *w)
+{
+    for (uint32_t i = 0; i < w->spec->pools_count; i++) {
+        if (!w->pools[i].keyed) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool credit_ready(const struct vq_work *w)
+{
+    return w->link == VQ_WORK_LINK_OPEN && w->spec != NULL &&
+           vq_hash_eq(&w->spec->hash, &w->spec_wanted) && keys_known(w);
+}
+
+/* Whether calls were made or committed, a pool has use for more or no longer, or a wish is off by a quarter. */
+static bool moved(const struct vq_work *w)
+{
+    bool changed = counted(w) != w->credit_sum;
+    for (uint32_t j = 0; j < w->spec->judges_count && !changed; j++) {
+        double now = want(w, j);
+        double then = w->judges[j].credited;
+        changed = now > then * 1.25 || now < then * 0.75;
+    }
+    for (uint32_t p = 0; p < w->spec->pools_count && !changed; p++) {
+        changed = (waiting(w, p) > 1) != w->pools[p].told;
+    }
+    return changed;
+}
+
+/* Speeds since the last look. */
+static void look_at_speeds(struct vq_work *w)
+{
+    double seconds = (double)(w->now_ns - w->credit_ns) / 1e9;
+    for (uint32_t i = 0; i < w->spec->judges_count; i++) {
+        struct vq_work_judging *judge = &w->judges[i];
+        judge->per_s = 0.5 * judge->per_s + 0.5 * (double)judge->closed / seconds;
+        judge->closed = 0;
+    }
+    w->credit_ns = w->now_ns;
+}
+
+void vq_work_credit_pump(struct vq_work *w)
+{
+    if (!credit_ready(w)) {
+        return;
+    }
+    bool look = w->now_ns - w->credit_ns >= VQ_WORK_MS(VQ_WORK_CREDIT_MS);
+    if (look) {
+        look_at_speeds(w);
+    }
+    if (w->credit_due || (look && moved(w))) {
+        w->credit_due = false;
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
+    }
+}
+
+int64_t vq_work_credit_wake(const struct vq_work *w)
+{
+    if (!credit_ready(w) || (w->asks_open == 0 && !moved(w))) {
+        return INT64_MAX;
+    }
+    return w->credit_ns + VQ_WORK_MS(VQ_WORK_CREDIT_MS);
+}

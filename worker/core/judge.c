@@ -1,0 +1,148 @@
+/* A judge as this worker works for it: whether anything can be done for it here, and where its next ask goes.
+ *
+ * Any pool of a judge may answer. Among those that may start a call now, the asks of one sample and order go to the same one as far
+ * as it can take them (rendezvous hashing: each pool has a rank for each sample and order, and a pool more or less moves only
+ * its own), so that a provider that caches the front of a prompt finds it. After a failure that another pool may not suffer
+ * from, another one is asked, where there is one. A judge is open while one of its pools is.
+ *
+ * Not its job: limits of a pool (pool.c), the order of asks (lease.c). */
+#include "common/base/alloc.h"
+#include "worker/core/state.h"
+
+bool vq_work_judges_reset(struct vq_work *w)
+{
+    struct vq_work_judging *judges = vq_alloc(w->spec->judges_count, sizeof(*judges));
+    if (judges == NULL) {
+        return vq_work_ok(w, VQ_NOMEM);
+    }
+    w->judges = judges;
+    return true;
+}
+
+void vq_work_judges_free(struct vq_work_judging *judges, uint32_t count)
+{
+    for (uint32_t i = 0; judges != NULL && i < count; i++) {
+        vq_work_heap_free(&judges[i].ready);
+    }
+    vq_free(judges);
+}
+
+enum vq_pool_state vq_work_judge_state(const struct vq_work *w, uint32_t judge,
+                                       const char **ret_text)
+{
+    const struct vq_work_judge *j = &w->spec->judges[judge];
+    const struct vq_work_pool *first = &w->pools[j->pools[0]];
+    *ret_text = first->text;
+    for (uint32_t i = 0; i < j->pools_count; i++) {
+        if (w->pools[j->pools[i]].state == VQ_POOL_OPEN) {
+            *ret_text = "";
+            return VQ_POOL_OPEN;
+        }
+    }
+    return (enum vq_pool_state)first->state;
+}
+
+bool vq_work_judge_usable(const struct vq_work *w, uint32_t judge)
+{
+    const struct vq_work_judge *j = &w->spec->judges[judge];
+    for (uint32_t i = 0; i < j->pools_count; i++) {
+        if (vq_work_pool_usable(w, j->pools[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what a call will take ---- */
+
+static size_t cut(size_t bytes, size_t most)
+{
+    return most > 0 && bytes > most ? most : bytes;
+}
+
+/* Of the rendered texts, but for what the template repeats. */
+static double prompt_bytes(const struct vq_work *w, const struct vq_work_ask *ask)
+{
+    if (ask->kind != VQ_CALL_ASK) {
+        return (double)(ask->answer_bytes + vq_template_text(w->spec->repair).bytes);
+    }
+    const struct vq_sample *sample = &ask->lease->sample->text;
+    const struct vq_axis *axis = &w->spec->axes[ask->vibe];
+    size_t bytes = sample->prompt.bytes + cut(sample->a.bytes, ask->output_bytes_max) +
+                   cut(sample->b.bytes, ask->output_bytes_max) + strlen(axis->name) +
+                   strlen(axis->low) + strlen(axis->high);
+    return (double)(bytes + vq_template_text(w->spec->ranker).bytes);
+}
+
+static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work_ask *ask,
+                                   uint32_t pool, double bytes)
+{
+    uint32_t judge = ask->lease->judge;
+    uint32_t most = w->spec->kind == VQ_STAGE_EMBED ? 0 : w->spec->judges[judge].judge.max_tokens;
+    const struct vq_ratio *ratio = &w->pools[pool].ratios[ask->kind][w->spec->kind];
+    double in = vq_ratio_tokens(ratio, bytes);
+    double out = vq_answers_tokens(&w->judges[judge].answers[ask->kind], most);
+    double in_most = vq_ratio_tokens_most(ratio, bytes);
+    return (struct vq_work_need){
+        .rates = {1, in, out, in + out},
+        .tokens = (uint64_t)(in_most + most),
+        .nano = vq_price_of(&w->spec->pools[pool].price, in_most, 0, most),
+        .bytes = bytes,
+    };
+}
+
+/* ---- which pool ---- */
+
+static uint64_t mixed(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static uint64_t rank_of(const struct vq_work_ask *ask, uint32_t pool)
+{
+    uint64_t front = ask->lease->sample->index * 2 + ask->order;
+    return mixed(mixed(front + UINT64_C(0x9e3779b97f4a7c15)) + pool);
+}
+
+/* Whether another pool than the one that failed may be asked. */
+static bool has_other(const struct vq_work *w, const struct vq_work_judge *judge, uint32_t failed)
+{
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        uint32_t pool = judge->pools[i];
+        if (pool + 1 != failed && vq_work_pool_usable(w, pool) &&
+            w->pools[pool].paused_ns <= w->now_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
+                          uint32_t *ret_pool, struct vq_work_need *ret_need, int64_t *ret_when_ns)
+{
+    const struct vq_work_judge *judge = &w->spec->judges[ask->lease->judge];
+    double bytes = prompt_bytes(w, ask);
+    bool avoid = ask->failed_pool != 0 && has_other(w, judge, ask->failed_pool);
+    bool found = false;
+    uint64_t best = 0;
+    *ret_when_ns = INT64_MAX;
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        uint32_t pool = judge->pools[i];
+        if ((avoid && pool + 1 == ask->failed_pool) || !vq_work_pool_usable(w, pool)) {
+            continue;
+        }
+        struct vq_work_need need = need_of(w, ask, pool, bytes);
+        int64_t when = vq_work_pool_when(w, pool, &need);
+        uint64_t rank = rank_of(ask, pool);
+        *ret_when_ns = when < *ret_when_ns ? when : *ret_when_ns;
+        if (when <= w->now_ns && (!found || rank > best)) {
+            found = true;
+            best = rank;
+            *ret_pool = pool;
+            *ret_need = need;
+        }
+    }
+    return found;
+}

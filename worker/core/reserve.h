@@ -1,0 +1,43 @@
+/* What a call will take, before it is known: tokens per byte of a prompt, tokens of an answer, dollars. Pure numbers, learned from the
+ * usage that answers report. */
+#ifndef VQ_WORKER_RESERVE_H
+#define VQ_WORKER_RESERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Tokens per byte of one kind of prompt on one model: an exponentially weighted mean and mean deviation, and the most that was ever
+ * seen. Zeroed: nothing is known. */
+struct vq_ratio {
+    double mean, spread, most;
+    uint32_t count;
+};
+
+/* Input tokens to reserve of a rate: a little more than is likely. Nothing known: a quarter of the bytes. At least 1. */
+double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes);
+/* Input tokens to reserve of money: an upper bound, by all that was seen. Little known: at least a third of the bytes. */
+double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes);
+void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double bytes);
+
+/* Tokens of answers, as a histogram by powers of 2^(1/4) in which the old counts less and less. Zeroed: nothing is known. */
+#define VQ_ANSWER_BUCKETS 96
+
+struct vq_answers {
+    float weight[VQ_ANSWER_BUCKETS];
+    double total;
+    uint32_t count;
+};
+
+/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens. Little known: max_tokens. */
+double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
+void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);
+
+/* Prices in nano-dollars a token. */
+struct vq_price {
+    double input, cached, output;
+};
+
+/* Nano-dollars, rounded up; cached tokens are among the input tokens. */
+uint64_t vq_price_of(const struct vq_price *price, double input, double cached, double output);
+
+#endif
