@@ -104,6 +104,47 @@ static void models_json(const struct vq_run *run, const struct vq_asking *const 
     vq_json_object_end(j);
 }
 
+/* Of each pool that was asked; calls that name none came before there were pools. */
+static void pools_json(const struct vq_account *a, struct vq_json *j)
+{
+    vq_json_key(j, "pools");
+    vq_json_object(j);
+    for (size_t i = 0; i < a->pools_count; i++) {
+        const struct vq_account_sums *s = &a->pools[i].sums;
+        vq_json_key(j, a->pools[i].name);
+        vq_json_object(j);
+        count(j, "calls", s->sent);
+        count(j, "answered", s->answered);
+        count(j, "refused", s->failed[VQ_END_RATE]);
+        count(j, "unknown", s->unknown);
+        count(j, "tokens_in", s->tokens_in);
+        count(j, "tokens_cached", s->tokens_cached);
+        count(j, "tokens_out", s->tokens_out);
+        vq_json_key(j, "cost_usd");
+        vq_json_real(j, s->cost_usd, 9);
+        vq_json_object_end(j);
+    }
+    vq_json_object_end(j);
+}
+
+/* Whether each pool that answered has a price, as the configuration is now. */
+static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
+{
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    for (size_t i = 0; i < a->pools_count; i++) {
+        bool has = a->pools[i].sums.answered == 0;
+        for (uint32_t k = 0; !has && k < uses->count; k++) {
+            const struct vq_conf_use *use = &uses->uses[k];
+            has = strcmp(use->name, a->pools[i].name) == 0 && use->limits.price_input_usd >= 0 &&
+                  use->limits.price_output_usd >= 0;
+        }
+        if (!has) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void account_json(const struct vq_run *run, const struct vq_asking *const *askings,
                          const struct vq_account *a, uint64_t still_out, struct vq_json *j)
 {
@@ -118,13 +159,14 @@ static void account_json(const struct vq_run *run, const struct vq_asking *const
     sums(j, &a->all.sums);
     vq_json_object_end(j);
     vq_json_key(j, "cost_usd");
-    if (a->priced) {
+    if (a->priced && pools_priced(run, a)) {
         vq_json_real(j, a->all.sums.cost_usd, 9);
     } else {
         vq_json_null(j);
     }
     stages_json(askings, a, j);
     models_json(run, askings, a, j);
+    pools_json(a, j);
     vq_json_key(j, "workers");
     vq_json_object(j);
     for (size_t i = 0; i < a->workers_count; i++) {

@@ -263,7 +263,8 @@ static void end_clean(struct vq_run *run)
     struct vq_error err = {0};
     bool clean = run->fatal == VQ_OK && (run->finished || (run->stopped && run->clean)) &&
                  vq_children_gone(run);
-    if (clean && vq_calls_end_run(run->calls, &run->owner.uid, run->owner.epoch, &err) != VQ_OK) {
+    if (clean && vq_calls_end_run(run->calls, &run->owner.uid, run->owner.epoch, vq_clock_unix_ms(),
+                                  &err) != VQ_OK) {
         vq_log(VQ_LOG_WARN, "run.not_clean", "why=%s", err.text);
     }
 }

@@ -6,7 +6,7 @@
  * store had (from_store), not needed and never sent (saved_by_lazy_swap), or none of these
  * (not_asked). So both sums of the header hold by construction.
  * A request that two stages ask is a row of the one that sent it; the other one's task then is from the store.
- * Invariant: memory is a bit a task and repeat in use, plus the workers.
+ * Invariant: memory is a bit a task and repeat in use, plus the workers and pools.
  * Not its job: which answer stands (lookup.c), the JSON. */
 #include "coordinator/store/account.h"
 
@@ -18,14 +18,16 @@ struct stage {
     struct vq_account_plan in;
     uint64_t tasks;
     uint8_t *sent[VQ_GENERATION_MAX +
-                  1]; /* a bit a task: asked at this repeat, from the plan's; made when needed */
+                  1];   /* a bit a task: asked at this repeat, from the plan's; made when needed */
+    uint64_t *answered; /* a judge each: answers that name no pool */
 };
 
 struct vq_accountant {
     struct stage *stages;
     uint32_t stages_count;
     struct vq_account *account;
-    size_t workers_cap;
+    size_t workers_cap, pools_cap;
+    size_t pool; /* found last */
 };
 
 static enum vq_status stages_fill(struct vq_accountant *a, const struct vq_account_plan *stages)
@@ -39,7 +41,8 @@ static enum vq_status stages_fill(struct vq_accountant *a, const struct vq_accou
         s->part.planned = a->stages[i].tasks;
         s->judges_count = grid->judges;
         s->judges = vq_alloc(grid->judges, sizeof(*s->judges));
-        if (s->judges == NULL) {
+        a->stages[i].answered = vq_alloc(grid->judges, sizeof(*a->stages[i].answered));
+        if (s->judges == NULL || a->stages[i].answered == NULL) {
             return VQ_NOMEM;
         }
     }
@@ -85,6 +88,7 @@ void vq_accountant_destroy(struct vq_accountant **accountant)
         for (size_t r = 0; r < VQ_COUNT(a->stages[i].sent); r++) {
             vq_free(a->stages[i].sent[r]);
         }
+        vq_free(a->stages[i].answered);
     }
     vq_free(a->stages);
     vq_account_destroy(&a->account);
@@ -102,6 +106,7 @@ void vq_account_destroy(struct vq_account **account)
     }
     vq_free((*account)->stages);
     vq_free((*account)->workers);
+    vq_free((*account)->pools);
     vq_free(*account);
     *account = NULL;
 }
@@ -132,8 +137,7 @@ static bool bit_get(const uint8_t *bits, uint64_t i)
     return bits != NULL && (bits[i / 8] >> (i % 8) & 1) != 0;
 }
 
-/* Ended before anything left this machine. */
-static bool was_sent(const struct vq_call_row *row)
+bool vq_call_row_sent(const struct vq_call_row *row)
 {
     switch ((enum vq_call_end)row->end) {
     case VQ_END_NETWORK: return false;
@@ -149,6 +153,16 @@ static bool was_sent(const struct vq_call_row *row)
     case VQ_END__COUNT: break;
     }
     return true;
+}
+
+uint64_t vq_call_row_tokens(const struct vq_call_row *row)
+{
+    uint64_t used = row->tokens_in > UINT64_MAX - row->tokens_out
+                        ? UINT64_MAX
+                        : row->tokens_in + row->tokens_out;
+    bool silent =
+        row->end == VQ_END_ANSWER || row->end == VQ_END_UNKNOWN || row->end == VQ_END_LOST;
+    return used == 0 && silent ? row->tokens_reserved : used;
 }
 
 static enum vq_status worker_of(struct vq_accountant *a, struct vq_span name,
@@ -176,8 +190,41 @@ static enum vq_status worker_of(struct vq_accountant *a, struct vq_span name,
     return VQ_OK;
 }
 
+/* NULL: the row names none. */
+static enum vq_status pool_of(struct vq_accountant *a, struct vq_span name,
+                              struct vq_account_pool **ret_pool)
+{
+    struct vq_account *account = a->account;
+    *ret_pool = NULL;
+    if (name.bytes == 0) {
+        return VQ_OK;
+    }
+    size_t bytes =
+        name.bytes < VQ_ACCOUNT_POOL_NAME_BYTES ? name.bytes : VQ_ACCOUNT_POOL_NAME_BYTES - 1;
+    for (size_t i = 0; i < account->pools_count; i++) {
+        struct vq_account_pool *p = &account->pools[a->pool];
+        if (strncmp(p->name, name.at, bytes) == 0 && p->name[bytes] == '\0') {
+            *ret_pool = p;
+            return VQ_OK;
+        }
+        a->pool = (a->pool + 1) % account->pools_count;
+    }
+    void *pools = account->pools;
+    VQ_TRY(vq_grow(&pools, &a->pools_cap, account->pools_count + 1, sizeof(*account->pools),
+                   VQ_ACCOUNT_POOLS_MAX));
+    account->pools = pools;
+    a->pool = account->pools_count++;
+    *ret_pool = &account->pools[a->pool];
+    **ret_pool = (struct vq_account_pool){0};
+    memcpy((*ret_pool)->name, name.at, bytes);
+    return VQ_OK;
+}
+
 static double cost_of(const struct stage *stage, const struct vq_call_row *row)
 {
+    if (row->pool.bytes > 0 || row->cost_nano > 0) {
+        return (double)row->cost_nano / 1e9;
+    }
     if (stage == NULL || stage->in.prices == NULL || row->judge >= stage->in.plan->grid.judges) {
         return 0;
     }
@@ -259,11 +306,13 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
     if (i == UINT32_MAX && (row->stage >= VQ_STAGE_BESIDE || is_beside(a))) {
         return VQ_OK;
     }
+    struct vq_account_pool *pool;
     VQ_TRY(worker_of(a, row->worker, &worker));
+    VQ_TRY(pool_of(a, row->pool, &pool));
     struct stage *stage = i == UINT32_MAX ? NULL : &a->stages[i];
     struct vq_account_stage *said = i == UINT32_MAX ? NULL : &account->stages[i];
     struct vq_account_part *part = said == NULL ? &account->all : &said->part;
-    bool sent = was_sent(row);
+    bool sent = vq_call_row_sent(row);
     double cost_usd = cost_of(stage, row);
     if (sent) {
         uint64_t *count;
@@ -274,8 +323,12 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
     part->foreign += row->foreign ? 1 : 0;
     add(&part->sums, row, sent, cost_usd);
     add(&worker->sums, row, sent, cost_usd);
+    if (pool != NULL) {
+        add(&pool->sums, row, sent, cost_usd);
+    }
     if (said != NULL && row->judge < said->judges_count) {
         add(&said->judges[row->judge], row, sent, cost_usd);
+        stage->answered[row->judge] += pool == NULL && row->end == VQ_END_ANSWER ? 1 : 0;
     }
     times(account, row);
     return VQ_OK;
@@ -285,6 +338,13 @@ static int by_name(const void *a, const void *b)
 {
     const struct vq_account_worker *x = a;
     const struct vq_account_worker *y = b;
+    return strcmp(x->name, y->name);
+}
+
+static int by_pool_name(const void *a, const void *b)
+{
+    const struct vq_account_pool *x = a;
+    const struct vq_account_pool *y = b;
     return strcmp(x->name, y->name);
 }
 
@@ -349,11 +409,12 @@ static void part_add(struct vq_account_part *to, const struct vq_account_part *p
     vq_account_sums_add(&to->sums, &p->sums);
 }
 
-static bool is_priced(const struct vq_account_stage *said, const struct vq_price *prices)
+static bool is_priced(const struct stage *stage)
 {
-    for (uint32_t j = 0; j < said->judges_count; j++) {
+    const struct vq_price *prices = stage->in.prices;
+    for (uint32_t j = 0; j < stage->in.plan->grid.judges; j++) {
         bool has = prices != NULL && prices[j].input_usd >= 0 && prices[j].output_usd >= 0;
-        if (said->judges[j].answered > 0 && !has) {
+        if (stage->answered[j] > 0 && !has) {
             return false;
         }
     }
@@ -368,11 +429,14 @@ enum vq_status vq_accountant_finish(struct vq_accountant *a, struct vq_account *
         struct vq_account_stage *said = &account->stages[i];
         count_tasks(&a->stages[i], &said->part);
         part_add(&account->all, &said->part);
-        account->priced = account->priced && a->stages[i].in.prices != NULL &&
-                          is_priced(said, a->stages[i].in.prices);
+        account->priced =
+            account->priced && a->stages[i].in.prices != NULL && is_priced(&a->stages[i]);
     }
     if (account->workers_count > 0) {
         qsort(account->workers, account->workers_count, sizeof(*account->workers), by_name);
+    }
+    if (account->pools_count > 0) {
+        qsort(account->pools, account->pools_count, sizeof(*account->pools), by_pool_name);
     }
     a->account = NULL;
     *ret_account = account;

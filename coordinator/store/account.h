@@ -33,10 +33,18 @@ struct vq_call_row {
     int64_t started_unix_ms;
     int64_t recorded_unix_ms;
     uint64_t tokens_in, tokens_cached, tokens_out;
+    uint64_t tokens_reserved; /* when it was sent */
+    uint64_t cost_nano;  /* nano-dollars, by the pool's prices; 0 where there was no pool yet */
+    struct vq_span pool; /* its name; empty: recorded before there were pools, or only heard of */
     struct vq_span worker;
     struct vq_span model; /* as the provider returned it */
     struct vq_span error;
 };
+
+/* Whether anything of it left this machine; a provider counts it then, however it ended. */
+bool vq_call_row_sent(const struct vq_call_row *row);
+/* What it took of a quota of tokens: as used; where its provider did not say and may have counted it, as reserved. */
+uint64_t vq_call_row_tokens(const struct vq_call_row *row);
 
 struct vq_price { /* of one judge, dollars per million tokens; negative: not set */
     double input_usd;
@@ -52,13 +60,20 @@ struct vq_account_sums {
     uint64_t paid_unused;
     uint64_t tokens_in, tokens_cached, tokens_out;
     uint64_t latency_ms; /* sum over answered calls */
-    double cost_usd;     /* of judges with a price */
+    double cost_usd; /* of pools with a price; where there was no pool yet, of judges with one */
 };
 
 void vq_account_sums_add(struct vq_account_sums *to, const struct vq_account_sums *s);
 
 struct vq_account_worker {
     char name[65];
+    struct vq_account_sums sums;
+};
+
+#define VQ_ACCOUNT_POOLS_MAX       4096
+#define VQ_ACCOUNT_POOL_NAME_BYTES 257
+struct vq_account_pool {
+    char name[VQ_ACCOUNT_POOL_NAME_BYTES];
     struct vq_account_sums sums;
 };
 
@@ -93,7 +108,10 @@ struct vq_account {
     uint32_t stages_count;
     struct vq_account_worker *workers; /* by name */
     size_t workers_count;
-    bool priced;           /* every judge that answered has a price */
+    struct vq_account_pool *pools; /* by name; calls that name none are in none */
+    size_t pools_count;
+    bool
+        priced; /* every judge that answered without naming a pool has a price; of pools the caller knows */
     int64_t first_unix_ms; /* 0: no call */
     int64_t last_unix_ms;
 };

@@ -262,7 +262,7 @@ void vq_calls_lock_text(const struct vq_calls *calls, struct vq_error *ret_text)
 
 /* ---- a run's meta row ---- */
 
-static enum vq_status meta_get(const struct vq_view *view, const struct vq_id *uid,
+enum vq_status vq_env_meta_get(const struct vq_view *view, const struct vq_id *uid,
                                struct vq_run_meta *ret_meta, struct vq_error *err)
 {
     struct vq_ledger_key key = vq_ledger_key_meta(uid);
@@ -293,7 +293,7 @@ enum vq_status vq_env_meta(struct vq_write *write, const struct vq_id *uid, vq_m
                            void *ctx, struct vq_error *err)
 {
     struct vq_run_meta meta = {0};
-    enum vq_status status = meta_get(&write->view, uid, &meta, err);
+    enum vq_status status = vq_env_meta_get(&write->view, uid, &meta, err);
     if (status != VQ_OK && status != VQ_NOT_FOUND) {
         return status;
     }
@@ -381,6 +381,7 @@ enum vq_status vq_calls_begin_run(struct vq_calls *calls, const struct vq_id *ui
 struct end_ctx {
     const struct vq_id *uid;
     uint64_t epoch;
+    int64_t unix_ms;
 };
 
 static enum vq_status end_change(void *ctx, bool exists, struct vq_run_meta *meta,
@@ -391,6 +392,7 @@ static enum vq_status end_change(void *ctx, bool exists, struct vq_run_meta *met
         return vq_fail(err, VQ_STALE, "another coordinator has taken this run over");
     }
     meta->clean = true;
+    meta->ended_unix_ms = end->unix_ms;
     return VQ_OK;
 }
 
@@ -401,9 +403,9 @@ static enum vq_status end_write(void *ctx, struct vq_write *write, struct vq_err
 }
 
 enum vq_status vq_calls_end_run(struct vq_calls *calls, const struct vq_id *uid, uint64_t epoch,
-                                struct vq_error *err)
+                                int64_t unix_ms, struct vq_error *err)
 {
-    struct end_ctx ctx = {.uid = uid, .epoch = epoch};
+    struct end_ctx ctx = {.uid = uid, .epoch = epoch, .unix_ms = unix_ms};
     return vq_env_write(calls, 0, end_write, &ctx, err);
 }
 
@@ -412,7 +414,7 @@ enum vq_status vq_calls_read_run(struct vq_calls *calls, const struct vq_id *uid
 {
     struct vq_view *view = NULL;
     VQ_TRY(vq_view_begin(calls, &view, err));
-    enum vq_status status = meta_get(view, uid, ret_meta, err);
+    enum vq_status status = vq_env_meta_get(view, uid, ret_meta, err);
     vq_view_end(&view);
     if (status == VQ_NOT_FOUND) {
         return vq_fail(err, status, "%s holds no ledger of this run", calls->path);

@@ -56,6 +56,8 @@ struct vq_run_meta {
     struct vq_id nonce;  /* of the start that raised the epoch */
     int64_t created_unix_ms;
     int64_t started_unix_ms; /* of this epoch */
+    int64_t
+        ended_unix_ms; /* of the last clean stop, no later call before `clean` goes; 0: unknown */
 };
 
 struct vq_run_begun {
@@ -76,7 +78,7 @@ enum vq_status vq_calls_begin_run(struct vq_calls *calls, const struct vq_id *ui
 /* A clean stop: nothing is leased, in flight or in a spool. VQ_STALE when the epoch is no longer
  * mine. */
 enum vq_status vq_calls_end_run(struct vq_calls *calls, const struct vq_id *uid, uint64_t epoch,
-                                struct vq_error *err) VQ_WARN_UNUSED;
+                                int64_t unix_ms, struct vq_error *err) VQ_WARN_UNUSED;
 /* VQ_NOT_FOUND: the run never started on this store. */
 enum vq_status vq_calls_read_run(struct vq_calls *calls, const struct vq_id *uid,
                                  struct vq_run_meta *ret_meta, struct vq_error *err) VQ_WARN_UNUSED;

@@ -332,6 +332,9 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               .tokens_in = r->tokens_in,
                               .tokens_cached = r->tokens_cached,
                               .tokens_out = r->tokens_out,
+                              .tokens_reserved = r->tokens_reserved,
+                              .cost_nano = r->cost_nano,
+                              .pool = r->pool,
                               .worker = worker,
                               .model = r->model,
                               .error = r->error};

@@ -61,6 +61,10 @@ enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, stru
 enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span key,
                           struct vq_span value, bool replace, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* A run's meta row. VQ_NOT_FOUND without a sentence. In calls.c. */
+enum vq_status vq_env_meta_get(const struct vq_view *view, const struct vq_id *uid,
+                               struct vq_run_meta *ret_meta, struct vq_error *err) VQ_WARN_UNUSED;
+
 /* Reads a run's meta row, lets `change` change it and writes it back. `exists` is false for a
  * run without one, whose *meta is zero. What `change` returns other than VQ_OK is returned, and
  * nothing is written. In calls.c. */

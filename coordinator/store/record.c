@@ -157,7 +157,13 @@ static void put_text(struct vq_buf *out, struct vq_span text, size_t bytes_max)
 
 static uint8_t version_of(enum vq_record_kind kind)
 {
-    return kind == VQ_RECORD_CALL ? VQ_RECORD_CALL_VERSION : VQ_RECORD_VERSION;
+    switch (kind) {
+    case VQ_RECORD_CALL: return VQ_RECORD_CALL_VERSION;
+    case VQ_RECORD_META: return VQ_RECORD_META_VERSION;
+    case VQ_RECORD_ANSWER:
+    case VQ_RECORD_FAILURE: break;
+    }
+    return VQ_RECORD_VERSION;
 }
 
 static void begin(struct vq_buf *out, enum vq_record_kind kind)
@@ -239,6 +245,9 @@ void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call
     put_text(out, row->worker, VQ_RECORD_NAME_BYTES);
     put_text(out, row->model, VQ_RECORD_NAME_BYTES);
     put_text(out, row->error, VQ_RECORD_NAME_BYTES);
+    put_number(out, row->cost_nano, 8);
+    put_number(out, row->tokens_reserved, 8);
+    put_text(out, row->pool, VQ_RECORD_NAME_BYTES);
     end(out, key);
 }
 
@@ -261,6 +270,7 @@ void vq_record_meta(struct vq_buf *out, struct vq_span key, const struct vq_run_
     vq_buf_append(out, meta->nonce.b, VQ_ID_BYTES);
     put_number(out, (uint64_t)meta->created_unix_ms, 8);
     put_number(out, (uint64_t)meta->started_unix_ms, 8);
+    put_number(out, (uint64_t)meta->ended_unix_ms, 8);
     end(out, key);
 }
 
@@ -373,7 +383,7 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
     row.refusal = (flags & CALL_REFUSAL) != 0;
     row.used = (flags & CALL_USED) != 0;
     row.foreign = (flags & CALL_FOREIGN) != 0;
-    row.stage = value.at[0] >= VQ_RECORD_CALL_VERSION ? (uint32_t)take_number(&r, 4) : 0;
+    row.stage = value.at[0] >= 2 ? (uint32_t)take_number(&r, 4) : 0;
     row.task = take_number(&r, 8);
     row.fence.epoch = take_number(&r, 8);
     row.fence.n = take_number(&r, 8);
@@ -391,6 +401,11 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
     row.worker = take_text(&r);
     row.model = take_text(&r);
     row.error = take_text(&r);
+    if (value.at[0] >= 3) {
+        row.cost_nano = take_number(&r, 8);
+        row.tokens_reserved = take_number(&r, 8);
+        row.pool = take_text(&r);
+    }
     VQ_TRY(close_value(&r));
     if (row.kind > VQ_CALL_REPAIR || row.end >= VQ_END__COUNT || flags > CALL_FLAGS) {
         return VQ_CORRUPT;
@@ -427,6 +442,7 @@ enum vq_status vq_record_read_meta(struct vq_span key, struct vq_span value,
     take_bytes(&r, meta.nonce.b, VQ_ID_BYTES);
     meta.created_unix_ms = (int64_t)take_number(&r, 8);
     meta.started_unix_ms = (int64_t)take_number(&r, 8);
+    meta.ended_unix_ms = value.at[0] >= 2 ? (int64_t)take_number(&r, 8) : 0;
     VQ_TRY(close_value(&r));
     if (meta.generation > VQ_GENERATION_MAX) {
         return VQ_CORRUPT;

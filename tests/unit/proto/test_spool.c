@@ -61,6 +61,9 @@ static struct vq_result call(uint8_t n)
                                .tokens_in = 7,
                                .answer = vq_span_str("Model: A, because of \n\xc3\xa9 and more"),
                                .finish_reason = vq_span_str("stop"),
+                               .cost_nano = 12,
+                               .tokens_reserved = 34,
+                               .pool = vq_span_str("account/m"),
                                .model = vq_span_str("m-1")};
     result.request.b[0] = n;
     return result;
@@ -131,6 +134,7 @@ static void test_what_is_written_is_read(void **state)
     assert_true(vq_span_eq(two->model, want.model));
     assert_int_equal(two->tokens_in, 7);
     assert_int_equal(two->end, VQ_END_ANSWER);
+    assert_true(vq_span_eq(two->pool, want.pool));
     assert_int_equal(two->stage, 102);
     const struct vq_result *three = vq_spool_held_at(held, 1);
     assert_int_equal(three->end, VQ_END_UNKNOWN);
@@ -140,6 +144,9 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(three->started_unix_ms, 1003);
     assert_int_equal(three->tries, 2);
     assert_int_equal(three->answer.bytes, 0);
+    assert_true(
+        vq_span_eq(three->pool, want.pool)); /* what it may have cost, should nothing come */
+    assert_true(three->cost_nano == 12 && three->tokens_reserved == 34);
     vq_spool_held_destroy(&held);
 }
 

@@ -115,6 +115,53 @@ static void test_each_kind(void **state)
     vq_account_destroy(&a);
 }
 
+/* Pools: each call that names one is in its sums, and costs what its worker said. */
+static void test_pools(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_price prices[FX_JUDGES] = {{1, 2}, {-1, -1}};
+    struct vq_result r = fx_answer(fx, 0, SAYS_A);
+    r.pool = vq_span_str("south");
+    r.cost_nano = 2500000;
+    r.tokens_cached = 60;
+    fx_commit_one(fx, &r);
+    r = fx_answer(fx, 6, SAYS_A); /* of the judge without a price, but its pool has one */
+    r.pool = vq_span_str("north");
+    r.cost_nano = 1000000;
+    fx_commit_one(fx, &r);
+    r = fx_failure(fx, 2, 0, VQ_END_RATE, VQ_OUTCOME_NONE);
+    r.pool = vq_span_str("south");
+    r.final = false;
+    fx_commit_one(fx, &r);
+    r = fx_result(fx, 4, 0);
+    r.end = VQ_END_UNKNOWN;
+    r.pool = vq_span_str("south");
+    r.cost_nano = 500000;
+    fx_commit_one(fx, &r);
+    struct vq_account *a = account(fx, prices);
+    check_sums(a);
+    assert_true(a->priced);
+    assert_int_equal(a->pools_count, 2);
+    assert_string_equal(a->pools[0].name, "north");
+    assert_string_equal(a->pools[1].name, "south");
+    const struct vq_account_sums *south = &a->pools[1].sums;
+    assert_true(south->sent == 3 && south->answered == 1 && south->unknown == 1);
+    assert_int_equal(south->failed[VQ_END_RATE], 1);
+    assert_true(south->tokens_in == 100 && south->tokens_cached == 60 && south->tokens_out == 10);
+    assert_true(south->cost_usd > 0.0029999 && south->cost_usd < 0.0030001);
+    assert_true(a->all.sums.cost_usd > 0.0039999 && a->all.sums.cost_usd < 0.0040001);
+    vq_account_destroy(&a);
+    r = fx_answer(fx, 7, SAYS_A); /* as it was before there were pools */
+    fx_commit_one(fx, &r);
+    r = fx_answer(fx, 1, SAYS_A);
+    fx_commit_one(fx, &r);
+    a = account(fx, prices);
+    assert_false(a->priced);
+    assert_int_equal(a->pools_count, 2);
+    assert_true(a->all.sums.cost_usd > 0.0041199 && a->all.sums.cost_usd < 0.0041201);
+    vq_account_destroy(&a);
+}
+
 static void test_lazy_audit_and_store(void **state)
 {
     struct fx *fx = *state;
@@ -363,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_nothing),
         CASE(test_each_kind),
+        CASE(test_pools),
         CASE(test_lazy_audit_and_store),
         CASE(test_asked_again),
         CASE(test_random_ledgers),

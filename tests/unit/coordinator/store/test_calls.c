@@ -189,10 +189,11 @@ static void test_epochs(void **state)
     assert_true(begun.now.epoch == 2 && begun.before.epoch == 1);
     assert_true(vq_id_eq(&begun.before.nonce, &nonce) && vq_id_eq(&begun.now.nonce, &later));
     assert_true(begun.now.created_unix_ms == 500 && begun.now.started_unix_ms == 600);
-    assert_int_equal(vq_calls_end_run(fx->calls, &uid, 1, &fx->err), VQ_STALE);
-    assert_ok(vq_calls_end_run(fx->calls, &uid, 2, &fx->err), &fx->err);
+    assert_int_equal(vq_calls_end_run(fx->calls, &uid, 1, 800, &fx->err), VQ_STALE);
+    assert_ok(vq_calls_end_run(fx->calls, &uid, 2, 800, &fx->err), &fx->err);
     assert_ok(vq_calls_begin_run(fx->calls, &uid, &later, false, 700, &begun, &fx->err), &fx->err);
     assert_true(begun.was_clean && begun.now.epoch == 3 && !begun.now.clean);
+    assert_true(begun.before.ended_unix_ms == 800);
 }
 
 static void test_starts_are_counted_over_all_runs(void **state)

@@ -407,7 +407,7 @@ static void test_stale_epoch(void **state)
     assert_int_equal(commit.n, 1);
     vq_commit_free(&commit);
     assert_int_equal(fx_outcome(fx, 8), VQ_OUTCOME_UNAVAILABLE);
-    assert_int_equal(vq_calls_end_run(fx->calls, &fx->run, mine, &fx->err), VQ_STALE);
+    assert_int_equal(vq_calls_end_run(fx->calls, &fx->run, mine, 800, &fx->err), VQ_STALE);
 }
 
 /* --retry-failed: a vote stands, everything else is asked again with the next repeat number. */

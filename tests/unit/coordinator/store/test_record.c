@@ -25,6 +25,9 @@ static struct vq_call_row sample_row(void)
                               .tokens_in = 1,
                               .tokens_cached = 2,
                               .tokens_out = UINT64_MAX,
+                              .tokens_reserved = 900,
+                              .cost_nano = UINT64_C(1) << 50,
+                              .pool = vq_span_str("account/model"),
                               .worker = vq_span_str("w"),
                               .model = vq_span_str("m"),
                               .error = vq_span_str("e: \xff")};
@@ -52,6 +55,58 @@ static void test_crc(void **state)
     }
 }
 
+static void set_version(struct vq_buf *out, char version)
+{
+    out->at[0] = version;
+    uint32_t crc = vq_crc32c(0, key.at, key.bytes);
+    crc = vq_crc32c(crc, out->at, 4);
+    crc = vq_crc32c(crc, out->at + VQ_RECORD_HEAD_BYTES, out->bytes - VQ_RECORD_HEAD_BYTES);
+    for (int i = 0; i < 4; i++) {
+        out->at[4 + i] = (char)(uint8_t)(crc >> (8 * i));
+    }
+}
+
+/* A ledger row as it was written before there were pools. */
+static void test_a_row_without_a_pool(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
+    struct vq_call_row row = sample_row(), back;
+    vq_record_call(&out, key, &row);
+    out.bytes -= 8 + 8 + 4 + row.pool.bytes; /* cost, reserved, pool */
+    for (char version = 0; version < 5; version++) {
+        set_version(&out, version);
+        enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
+        assert_int_equal(status, version == 2                   ? VQ_OK
+                                 : version == 1 || version == 3 ? VQ_CORRUPT
+                                                                : VQ_VERSION);
+    }
+    assert_true(back.stage == row.stage && vq_span_eq(back.error, row.error));
+    assert_true(back.cost_nano == 0 && back.tokens_reserved == 0 && back.pool.bytes == 0);
+    vq_buf_free(&out);
+}
+
+/* A meta row that does not say when its run ended. */
+static void test_a_meta_row_without_an_end(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
+    struct vq_run_meta meta = {.epoch = 3, .clean = true, .started_unix_ms = 7, .ended_unix_ms = 8};
+    struct vq_run_meta back;
+    vq_record_meta(&out, key, &meta);
+    out.bytes -= 8;
+    for (char version = 0; version < 4; version++) {
+        set_version(&out, version);
+        enum vq_status status = vq_record_read_meta(key, vq_buf_span(&out), &back);
+        assert_int_equal(status, version == 1 ? VQ_OK : version == 2 ? VQ_CORRUPT : VQ_VERSION);
+    }
+    assert_true(back.epoch == 3 && back.clean && back.started_unix_ms == 7);
+    assert_int_equal(back.ended_unix_ms, 0);
+    vq_buf_free(&out);
+}
+
 /* A ledger row as it was written before runs had stages. */
 static void test_a_row_without_a_stage(void **state)
 {
@@ -62,17 +117,13 @@ static void test_a_row_without_a_stage(void **state)
     vq_record_call(&out, key, &row);
     size_t at = VQ_RECORD_HEAD_BYTES + 4; /* kind, end, outcome, flags; then the stage */
     memmove(out.at + at, out.at + at + 4, out.bytes - at - 4);
-    out.bytes -= 4;
-    for (char version = 0; version < 4; version++) {
-        out.at[0] = version;
-        uint32_t crc = vq_crc32c(0, key.at, key.bytes);
-        crc = vq_crc32c(crc, out.at, 4);
-        crc = vq_crc32c(crc, out.at + VQ_RECORD_HEAD_BYTES, out.bytes - VQ_RECORD_HEAD_BYTES);
-        for (int i = 0; i < 4; i++) {
-            out.at[4 + i] = (char)(uint8_t)(crc >> (8 * i));
-        }
+    out.bytes -= 4 + 8 + 8 + 4 + row.pool.bytes; /* nor were there pools */
+    for (char version = 0; version < 5; version++) {
+        set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
-        assert_int_equal(status, version == 1 ? VQ_OK : version == 2 ? VQ_CORRUPT : VQ_VERSION);
+        assert_int_equal(status, version == 1                   ? VQ_OK
+                                 : version == 2 || version == 3 ? VQ_CORRUPT
+                                                                : VQ_VERSION);
     }
     assert_int_equal(back.stage, 0);
     assert_true(back.task == row.task && vq_span_eq(back.error, row.error));
@@ -99,14 +150,16 @@ static void test_round_trip(void **state)
     assert_true(back.started_unix_ms == -5 && back.recorded_unix_ms == 6);
     assert_true(back.tokens_in == 1 && back.tokens_cached == 2 && back.tokens_out == UINT64_MAX);
     assert_true(vq_span_eq(back.worker, row.worker) && vq_span_eq(back.model, row.model));
-    assert_true(vq_span_eq(back.error, row.error));
+    assert_true(vq_span_eq(back.error, row.error) && vq_span_eq(back.pool, row.pool));
+    assert_true(back.cost_nano == row.cost_nano && back.tokens_reserved == 900);
 
     struct vq_run_meta meta = {.epoch = 9,
                                .commit_n = 8,
                                .generation = 7,
                                .clean = true,
                                .created_unix_ms = 6,
-                               .started_unix_ms = 5},
+                               .started_unix_ms = 5,
+                               .ended_unix_ms = 77},
                        meta_back;
     meta.nonce.b[15] = 4;
     vq_record_meta(&out, key, &meta);
@@ -114,7 +167,7 @@ static void test_round_trip(void **state)
     assert_memory_equal(&meta_back.nonce, &meta.nonce, sizeof(meta.nonce));
     assert_true(meta_back.epoch == 9 && meta_back.commit_n == 8 && meta_back.generation == 7 &&
                 meta_back.clean && meta_back.created_unix_ms == 6 &&
-                meta_back.started_unix_ms == 5);
+                meta_back.started_unix_ms == 5 && meta_back.ended_unix_ms == 77);
 
     struct vq_failure_row failure = {.outcome = VQ_OUTCOME_TOO_LONG, .unix_ms = 3}, failure_back;
     vq_record_failure(&out, key, &failure);
@@ -220,6 +273,8 @@ int main(void)
         cmocka_unit_test(test_crc),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_a_row_without_a_stage),
+        cmocka_unit_test(test_a_row_without_a_pool),
+        cmocka_unit_test(test_a_meta_row_without_an_end),
         cmocka_unit_test(test_long_names_are_cut),
         cmocka_unit_test(test_damage_is_seen),
         cmocka_unit_test(test_later_version),
