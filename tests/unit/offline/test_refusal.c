@@ -449,6 +449,30 @@ static void test_faults_of_limits(void **state)
     }
 }
 
+static void test_calls_that_fail_can_count(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts < 2; counts++) {
+        struct vq_service *service =
+            create(counts == 1 ? "rpm=2,count_failed=1" : "rpm=2", "overloaded=1,nth=1");
+        static const unsigned statuses[2][4] = {{529, 200, 200, 429}, {529, 200, 429, 429}};
+        for (int i = 0; i < 4; i++) {
+            struct vq_reply reply = ask(service, OPENAI, VQ_NS_PER_S);
+            assert_int_equal(reply.status, statuses[counts][i]);
+            assert_false(reply.hold.is_held);
+            vq_reply_free(&reply);
+            json_t *row = last_line("request");
+            const char *by = json_string_value(json_object_get(row, "refused_by"));
+            const json_t *admitted = json_object_get(row, "admitted");
+            assert_true(i == 0 ? (counts == 1 ? strcmp(by, "fault") == 0 : by == NULL) : true);
+            assert_true(i == 0 ? (counts == 1 ? json_is_false(admitted) : json_is_null(admitted))
+                               : json_is_boolean(admitted));
+            json_decref(row);
+        }
+        vq_service_destroy(&service);
+    }
+}
+
 static void test_slow_answers_are_good_answers(void **state)
 {
     (void)state;
@@ -531,6 +555,7 @@ int main(void)
         TEST(test_hints_can_be_absent_or_wrong),
         TEST(test_ways_of_counting),
         TEST(test_faults_of_limits),
+        TEST(test_calls_that_fail_can_count),
         TEST(test_slow_answers_are_good_answers),
         TEST(test_cached_tokens_are_free),
     };
