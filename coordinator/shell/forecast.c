@@ -182,7 +182,8 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     bool fewer = w->open[0] != '\0' && w->open_kind == VQ_STAGE_PREFER &&
                  w->job->config->data.ties == VQ_TIES_DROP_ALL;
     if (fewer) { /* rows that are judged ties will not be asked about */
-        l->planned.least = l->calls.least = l->from_store = 0;
+        l->planned.least = l->from_store;
+        l->calls.least = l->saved.least = l->repairs.least = 0;
         w->learning->assumed |= VQ_ASSUMED_TIES;
     }
     return VQ_OK;

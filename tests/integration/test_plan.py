@@ -7,7 +7,7 @@ import unittest
 
 import vqtest
 from test_datasets import FOLDER, LIMIT, REQUIRED
-from vqtest import DONE, ROOT, USAGE, Case, add_rates, planted
+from vqtest import DONE, MISSING, ROOT, USAGE, Case, add_rates, planted
 
 NO = 3
 AXES = ("V1", "V2", "V3", "V4")
@@ -59,6 +59,21 @@ class PlanCase(Case):
         self.near(calls["tokens_in"], plan["tokens_in"], "tokens in")
         self.near(calls["tokens_out"], plan["tokens_out"], "tokens out")
         self.near(account["cost_usd"], plan["usd"], "dollars")
+
+    def stages_inside(self, plan, account):
+        most = {}
+        for s in plan["stages"]:
+            for key in ("planned", "calls", "repairs"):
+                most[s["name"], key] = most.get((s["name"], key), 0) + s[key]["most"]
+        for s in account["stages"]:
+            again = s["name"].endswith("one by one")  # repairs of joint answers
+            self.assertLessEqual(s["first_sends"], most[s["name"], "repairs" if again else "calls"] + 0.5, s["name"])
+            self.assertLessEqual(s["planned"], most[s["name"], "repairs" if again else "planned"] + 0.5, s["name"])
+        again = sum(s["first_sends"] for s in account["stages"] if s["name"].endswith("one by one"))
+        self.inside(account["calls"]["first_sends"] - again, plan["calls"], "calls")
+        self.inside(account["calls"]["repairs"] + again, plan["repairs"], "repairs")
+        self.inside(account["calls"]["tokens_in"], plan["tokens_in"], "tokens in")
+        self.inside(account["calls"]["tokens_out"], plan["tokens_out"], "tokens out")
 
 
 class Planted(PlanCase):
@@ -114,6 +129,52 @@ class Planted(PlanCase):
         plan = self.plan("config.yaml", "--set", "judging.lazy_swap=false")
         self.assertEqual([(s["name"], s["role"], s["known"], s["calls"]["least"], s["calls"]["most"]) for s in plan["stages"]],
                          [("prefer", "preference_judge", True, 480, 480), ("rank", "judge", True, 1920, 1920)])
+
+    def test_every_setting_stays_inside(self):
+        """Whatever the settings: each stage of the run is one of the plan, and no larger than it may be."""
+        planted(self.dir, 80, AXES, preference=False, p=[0.8, 0.5, 0.7, 0.5])
+        add_rates(self.dir, tie=0.2)
+        with open(self.dir / "truth.jsonl", "a", encoding="utf-8") as file:
+            for sample in range(80):
+                file.write(json.dumps({"axis": "preference", "sample": f"S{sample}", "score": 1 if sample % 3 else -1}) + "\n")
+        self.config(AXES)
+        for i, settings in enumerate((["judging.early_stop=true", "judging.early_stop_rows=20"], ["judging.pair_rule=lenient"],
+                                      ["judging.retest=0.1"], ["preference=judge", "data.ties=drop_all"],
+                                      ["judging.vibes_per_call=3", "judging.early_stop=true", "judging.early_stop_rows=10"],
+                                      ["judging.audit_share=0.5", "vibecheck.question_types=true", "judging.repair=false"])):
+            # a seed of its own is a provider of its own, which has nothing in the store
+            words = [w for s in [*settings, f"offline.seed={100 + i}"] for w in ("--set", s)]
+            with self.subTest(settings=settings):
+                plan = self.plan("config.yaml", *words)
+                self.adds_up(plan)
+                self.vibeq("run", "config.yaml", "--name", f"r{i}", "--quiet", *words)
+                self.stages_inside(plan, self.whole_accounting(f"r{i}"))
+                after = self.plan("config.yaml", *words)
+                self.assertEqual((after["calls"]["most"], after["repairs"]["most"]), (0, 0))
+
+    def test_presets_beside_given_vibes_are_known_too(self):
+        planted(self.dir, 60, AXES)
+        self.config(("Length", "Warmth", "Lists"), oracle=False, vibecheck="{compare_presets: true}")
+        words = ("config.yaml", "--set", "judging.lazy_swap=false")
+        plan = self.plan(*words)
+        self.assertEqual([(s["name"], s["known"], s["exact"], s["calls"]["most"]) for s in plan["stages"]],
+                         [("rank", True, True, 60 * 2 * 2 * 3), ("presets", True, True, 60 * 2 * 2 * 10)])
+        self.vibeq("run", *words, "--name", "r", "--quiet")
+        self.assertEqual([s["first_sends"] for s in self.whole_accounting("r")["stages"]], [s["calls"]["most"] for s in plan["stages"]])
+        self.near(self.accounting("r")["tokens_in"], plan["tokens_in"], "tokens in")
+
+    def test_repairs_are_learned(self):
+        self.prepare(150)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--fault", "wrong_format=0.15")
+        self.config(AXES, url=server.url, judge=PRICES)
+        self.vibeq("run", "config.yaml", "--name", "first", "--limit", "50", "--quiet", code=MISSING)
+        plan = self.plan("config.yaml")
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
+        calls = self.accounting("r")
+        self.assertGreater(calls["repairs"], 50)
+        self.near(calls["repairs"], plan["repairs"], "repairs", share=0.25)
+        self.near(calls["tokens_in"], plan["tokens_in"], "tokens in")
+        self.near(self.whole_accounting("r")["cost_usd"], plan["usd"], "dollars")
 
     def test_a_store_knows_what_a_configuration_does_not(self):
         """Without any answer output is anything up to max_tokens, and the plan says what it assumes."""
@@ -227,14 +288,7 @@ class Discovered(PlanCase):
         self.assertEqual([s["name"] for s in plan["stages"] if s["known"]], ["discover 1"])
         self.vibeq("run", *words, "--name", "r", "--quiet", timeout=200)
         account = self.whole_accounting("r")
-        most = {}
-        for s in plan["stages"]:
-            for key in ("planned", "calls"):
-                most[s["name"], key] = most.get((s["name"], key), 0) + s[key]["most"]
-        for s in account["stages"]:
-            self.assertIn((s["name"], "calls"), most)
-            self.assertLessEqual(s["planned"], most[s["name"], "planned"] + 0.5, s["name"])
-            self.assertLessEqual(s["first_sends"], most[s["name"], "calls"] + 0.5, s["name"])
+        self.stages_inside(plan, account)
         self.assertEqual(plan["stages"][0]["calls"]["expected"], account["stages"][0]["first_sends"])
         for key, of in (("calls", "first_sends"), ("tokens_in", "tokens_in"), ("tokens_out", "tokens_out")):
             self.inside(account["calls"][of], plan[key], key)
