@@ -1,5 +1,5 @@
-/* The lines before a run: calls by what they are for, then tokens and dollars. Everything is an upper bound, and says so. Not its
- * job: the numbers (coordinator/shell/job.c). */
+/* The lines before a run: the most calls by what they are for, then tokens and dollars as expected. `vibeq plan` tells more of the
+ * same forecast. Not its job: the numbers (coordinator/shell/forecast.c). */
 #include "cli/estimate.h"
 
 #include "common/text/fmt.h"
@@ -16,8 +16,17 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+static uint64_t calls_of(const struct vq_forecast *f, enum vq_role role)
+{
+    double calls = 0;
+    for (uint32_t i = 0; i < f->lines_count; i++) {
+        calls += f->lines[i].role == role ? f->lines[i].calls.most : 0;
+    }
+    return (uint64_t)calls;
+}
+
 /* "discovery      29 calls: 4 of the proposer, 21 of the reducer, 4 of the embedder" */
-static void say_discovery(const struct vq_job *job, const struct vq_job_estimate *e)
+static void say_discovery(const struct vq_job *job, const struct vq_forecast *f)
 {
     static const struct {
         enum vq_role role;
@@ -28,7 +37,7 @@ static void say_discovery(const struct vq_job *job, const struct vq_job_estimate
     uint64_t calls = 0;
     char n[VQ_FMT_BYTES];
     for (size_t i = 0; i < VQ_COUNT(roles); i++) {
-        calls += e->calls_of[roles[i].role];
+        calls += calls_of(f, roles[i].role);
     }
     if (calls == 0) {
         return;
@@ -36,8 +45,8 @@ static void say_discovery(const struct vq_job *job, const struct vq_job_estimate
     fprintf(stderr, "  %-10s %9s calls:", "discovery", vq_fmt_count(calls, n));
     const char *before = " ";
     for (size_t i = 0; i < VQ_COUNT(roles); i++) {
-        if (e->calls_of[roles[i].role] > 0) {
-            fprintf(stderr, "%s%s to the %s", before, vq_fmt_count(e->calls_of[roles[i].role], n),
+        if (calls_of(f, roles[i].role) > 0) {
+            fprintf(stderr, "%s%s to the %s", before, vq_fmt_count(calls_of(f, roles[i].role), n),
                     roles[i].name);
             before = ", ";
         }
@@ -48,23 +57,23 @@ static void say_discovery(const struct vq_job *job, const struct vq_job_estimate
             v->d < train ? v->d : train);
 }
 
-static void say_preferences(const struct vq_job *job, const struct vq_job_estimate *e)
+static void say_preferences(const struct vq_job *job, const struct vq_forecast *f)
 {
     char n[VQ_FMT_BYTES];
-    if (e->calls_of[VQ_ROLE_PREFERENCE_JUDGE] > 0) {
+    if (calls_of(f, VQ_ROLE_PREFERENCE_JUDGE) > 0) {
         uint32_t judges = job->cast[VQ_ROLE_PREFERENCE_JUDGE].count;
         fprintf(stderr, "  %-10s %9s calls: %u rows x %u judge%s x 2 orders\n", "labels",
-                vq_fmt_count(e->calls_of[VQ_ROLE_PREFERENCE_JUDGE], n), job->samples_count, judges,
+                vq_fmt_count(calls_of(f, VQ_ROLE_PREFERENCE_JUDGE), n), job->samples_count, judges,
                 plural(judges));
     }
 }
 
-static void say_ranking(const struct vq_job *job, const struct vq_job_estimate *e)
+static void say_ranking(const struct vq_job *job, const struct vq_forecast *f)
 {
     const struct vq_conf_vibecheck *v = &job->config->vibecheck;
     const struct vq_grid *g = &job->given->plan.grid;
     char n[VQ_FMT_BYTES];
-    fprintf(stderr, "  %-10s %9s calls: ", "ranking", vq_fmt_count(e->calls_of[VQ_ROLE_JUDGE], n));
+    fprintf(stderr, "  %-10s %9s calls: ", "ranking", vq_fmt_count(calls_of(f, VQ_ROLE_JUDGE), n));
     if (job->config->method != VQ_METHOD_DISCOVER) {
         fprintf(stderr, "%u rows x %u vibes", g->samples, g->vibes);
     } else {
@@ -83,20 +92,21 @@ static void say_ranking(const struct vq_job *job, const struct vq_job_estimate *
     fprintf(stderr, "\n");
 }
 
-void vq_cli_say_estimate(const struct vq_job *job, const struct vq_job_estimate *e)
+void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *f)
 {
     char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
     fprintf(stderr, "At most %s calls, about %s tokens in and %s out",
-            vq_fmt_count(e->calls, calls), vq_fmt_count((uint64_t)e->tokens_in, in),
-            vq_fmt_count((uint64_t)e->tokens_out, out));
-    if (e->usd > 0) {
-        fprintf(stderr, ", about %s%s", vq_fmt_dollars(e->usd, usd),
-                e->priced ? "" : " for the models with a price");
+            vq_fmt_count((uint64_t)f->all.calls.most, calls),
+            vq_fmt_count((uint64_t)f->all.tokens_in.expected, in),
+            vq_fmt_count((uint64_t)f->all.tokens_out.expected, out));
+    if (f->all.usd.expected > 0) {
+        fprintf(stderr, ", about %s%s", vq_fmt_dollars(f->all.usd.expected, usd),
+                f->all.priced ? "" : " for the models with a price");
     }
     fprintf(stderr, ":\n");
-    say_preferences(job, e);
-    say_discovery(job, e);
-    say_ranking(job, e);
+    say_preferences(job, f);
+    say_discovery(job, f);
+    say_ranking(job, f);
     if (job->given->plan.swap == VQ_SWAP_LAZY) {
         fprintf(stderr, "Answers in the store and settled first orders make it fewer.\n");
     }

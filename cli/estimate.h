@@ -2,9 +2,9 @@
 #ifndef VQ_CLI_ESTIMATE_H
 #define VQ_CLI_ESTIMATE_H
 
-#include "coordinator/shell/job.h"
+#include "coordinator/shell/forecast.h"
 
 /* On standard error: who is asked how often at most, and what that comes to. */
-void vq_cli_say_estimate(const struct vq_job *job, const struct vq_job_estimate *estimate);
+void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *forecast);
 
 #endif

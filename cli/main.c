@@ -23,6 +23,14 @@ const struct vq_verb vq_verbs[] = {
      "Nothing of it is stored: a run asks again. Without --judge every judge is asked.\n"
      "Exit codes: 0 every judge gave a verdict, 2 usage or input error, 4 one did not.",
      vq_verb_check},
+    {"plan", "Tells what a run would cost and how long it would take, and sends nothing",
+     "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [options]", "FILE", vq_plan_opts,
+     "Looks up what the store has already, renders some prompts, and reckons with the limits and\n"
+     "prices of the configuration. What depends on answers is given with its least and its most.\n"
+     "Exit codes: 0 budget and deadline hold as expected, 2 usage or input error, 3 one of them "
+     "does\n"
+     "not, or a price is not known.",
+     vq_verb_plan},
     {"run", "Carries out a run: judges, scores, fits, and writes the results",
      "CONFIG.yaml | DATA.csv --models A,B --judge MODEL[,MODEL] [--discover] [options]", "FILE",
      vq_run_opts,

@@ -30,19 +30,20 @@ static void say_data(const struct vq_job *job)
     }
 }
 
-static bool must_confirm(const struct vq_run_words *w, const struct vq_job_estimate *e)
+static bool must_confirm(const struct vq_run_words *w, const struct vq_job *job,
+                         const struct vq_forecast *f)
 {
-    return !w->yes && e->remote && e->calls > ASK_ABOVE_CALLS;
+    return !w->yes && vq_forecast_is_remote(job, f) && f->all.calls.most > ASK_ABOVE_CALLS;
 }
 
-static enum vq_status confirm(const struct vq_job_estimate *e, struct vq_error *err)
+static enum vq_status confirm(const struct vq_forecast *f, struct vq_error *err)
 {
     if (!isatty(STDIN_FILENO)) {
         return vq_fail(
             err, VQ_DENIED,
             "this may send %llu calls to an endpoint that is not on this machine; say --yes "
             "to go ahead, or --dry-run to only look",
-            (unsigned long long)e->calls);
+            (unsigned long long)f->all.calls.most);
     }
     fprintf(stderr, "Send them? [y/N] ");
     char answer[16];
@@ -129,14 +130,14 @@ static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job
 
 /* Everything that can be refused without a folder is refused before there is one. */
 static enum vq_status check_before(const struct vq_run_words *w, const struct vq_job *job,
-                                   const struct vq_job_estimate *estimate, struct vq_error *err)
+                                   const struct vq_forecast *forecast, struct vq_error *err)
 {
     const char *name = w->name != NULL ? w->name : job->config->name;
     if (name != NULL) {
         VQ_TRY(vq_run_name_check(name, err));
     }
     VQ_TRY(vq_machine_check(job, job->config->workers, err));
-    return must_confirm(w, estimate) ? confirm(estimate, err) : VQ_OK;
+    return must_confirm(w, job, forecast) ? confirm(forecast, err) : VQ_OK;
 }
 
 /* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left behind. */
@@ -164,34 +165,39 @@ static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
     return status;
 }
 
+static enum vq_status run_told(const struct vq_run_words *w, struct vq_job *job,
+                               const struct vq_forecast *forecast, enum vq_run_end *ret_end,
+                               struct vq_error *err)
+{
+    char *runs_dir = NULL;
+    VQ_TRY(check_before(w, job, forecast, err));
+    VQ_TRY(vq_runs_dir(w->runs, &runs_dir, err));
+    enum vq_status status = run_new(w, job, runs_dir, ret_end, err);
+    vq_free(runs_dir);
+    return status;
+}
+
 static int run_job(const struct vq_run_words *w, struct vq_job *job)
 {
     struct vq_error err = {0};
-    struct vq_job_estimate estimate;
-    enum vq_status status = vq_job_estimate(job, &estimate);
+    struct vq_forecast *forecast;
+    enum vq_status status = vq_forecast_make(job, NULL, &forecast, &err);
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }
     if (!w->quiet || w->dry_run) {
         say_data(job);
     }
-    if (!w->quiet || w->dry_run || must_confirm(w, &estimate)) {
-        vq_cli_say_estimate(job, &estimate);
+    if (!w->quiet || w->dry_run || must_confirm(w, job, forecast)) {
+        vq_cli_say_estimate(job, forecast);
     }
+    enum vq_run_end end = VQ_RUN_DONE;
     if (w->dry_run) {
         fprintf(stderr, "Dry run: nothing was sent.\n");
-        return VQ_EXIT_DONE;
+    } else {
+        status = run_told(w, job, forecast, &end, &err);
     }
-    char *runs_dir = NULL;
-    enum vq_run_end end = VQ_RUN_FAILED;
-    status = check_before(w, job, &estimate, &err);
-    if (status == VQ_OK) {
-        status = vq_runs_dir(w->runs, &runs_dir, &err);
-    }
-    if (status == VQ_OK) {
-        status = run_new(w, job, runs_dir, &end, &err);
-    }
-    vq_free(runs_dir);
+    vq_forecast_destroy(&forecast);
     return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
 }
 

@@ -8,6 +8,7 @@
 int vq_verb_init(int argc, char **argv);
 int vq_verb_check(int argc, char **argv);
 int vq_verb_run(int argc, char **argv);
+int vq_verb_plan(int argc, char **argv);
 int vq_verb_resume(int argc, char **argv);
 int vq_verb_status(int argc, char **argv);
 int vq_verb_ctl(int argc, char **argv);
@@ -24,6 +25,7 @@ int vq_verb_vibes(int argc, char **argv);
 extern const struct vq_opt vq_init_opts[];
 extern const struct vq_opt vq_check_opts[];
 extern const struct vq_opt vq_run_opts[];
+extern const struct vq_opt vq_plan_opts[];
 extern const struct vq_opt vq_resume_opts[];
 extern const struct vq_opt vq_status_opts[];
 extern const struct vq_opt vq_ctl_opts[];

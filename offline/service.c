@@ -56,6 +56,7 @@ struct passage {
     char label[VQ_POOL_LABEL_BYTES];
     char organisation[ORGANISATION_BYTES];
     struct vq_admission admission; /* all zeros where it was not asked for */
+    bool counts_failed;            /* a fault made it fail, and it counts as a request */
 };
 
 enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t now_ns,
@@ -183,6 +184,20 @@ static const char *kind_of(const struct passage *p)
     return p->is_parsed ? vq_wanted_log_name(p->chat.wanted) : NULL;
 }
 
+/* Whether limits let the call in; null when they were not asked. */
+static void log_admission(struct vq_json *line, const struct passage *p)
+{
+    enum vq_limit_kind kind = p->admission.refused_by;
+    const char *refused_by = kind == VQ_LIMIT_NONE ? NULL : vq_limit_name(kind);
+    text_field(line, "refused_by", p->counts_failed ? "fault" : refused_by);
+    vq_json_key(line, "admitted");
+    if (p->admission.hold.is_held || refused_by != NULL || p->counts_failed) {
+        vq_json_bool(line, p->admission.hold.is_held);
+    } else {
+        vq_json_null(line);
+    }
+}
+
 static void log_request(struct vq_service *service, const struct passage *p,
                         const struct vq_reply *reply)
 {
@@ -203,15 +218,7 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_json_u64(line, p->is_parsed ? p->chat.prompt_tokens : 0);
     text_field(line, "dialect", vq_dialect_name(p->route.dialect));
     text_field(line, "pool", p->label);
-    text_field(line, "refused_by",
-               p->admission.refused_by == VQ_LIMIT_NONE ? NULL
-                                                        : vq_limit_name(p->admission.refused_by));
-    vq_json_key(line, "admitted");
-    if (p->admission.hold.is_held || p->admission.refused_by != VQ_LIMIT_NONE) {
-        vq_json_bool(line, p->admission.hold.is_held);
-    } else {
-        vq_json_null(line);
-    }
+    log_admission(line, p);
     vq_json_key(line, "asked_in");
     vq_json_u64(line, p->admission.asked_in);
     vq_json_key(line, "asked_out");
@@ -348,8 +355,24 @@ static int64_t delay_of(const struct vq_service *service, const struct passage *
                               vq_fault_draw(seed, "offline-delay", 1, &p->hash, p->nth_try));
 }
 
+/* Counts a call that a fault made fail, where the limits want that. */
+static enum vq_status count_failed(struct passage *p, struct vq_reply *reply)
+{
+    if (p->pool->limiter == NULL || !p->pool->limits.count_failed) {
+        return VQ_OK;
+    }
+    struct vq_limit_call call = limit_call_of(p, reply);
+    struct vq_admission admission;
+    call.is_failed = true;
+    VQ_TRY(vq_limiter_ask(p->pool->limiter, &call, &admission));
+    p->counts_failed = true;
+    vq_refusal_add_limits(reply, &p->pool->limits, &admission);
+    return VQ_OK;
+}
+
 /* Looks for a fault. True when it is an error, which the reply then is. */
-static bool meets_error(struct vq_service *service, struct passage *p, struct vq_reply *reply)
+static enum vq_status meet_fault(struct vq_service *service, struct passage *p,
+                                 struct vq_reply *reply, bool *ret_is_error)
 {
     int64_t since_start_ms = (p->now_ns - service->start_ns) / VQ_NS_PER_MS;
     struct vq_fault_query query = {.model = p->model,
@@ -360,15 +383,13 @@ static bool meets_error(struct vq_service *service, struct passage *p, struct vq
                                    .nth_try = p->nth_try,
                                    .since_start_ms = since_start_ms};
     p->rule = vq_fault_rules_match(&service->config.rules, &query);
-    if (p->rule == NULL) {
-        return false;
+    *ret_is_error = p->rule != NULL && vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_ERROR;
+    reply->delay_ns = p->rule == NULL ? 0 : p->rule->delay_ms * VQ_NS_PER_MS;
+    if (*ret_is_error) {
+        vq_refusal_of_rule(reply, p->rule, since_start_ms, vq_clock_unix_ms());
+        return count_failed(p, reply);
     }
-    reply->delay_ns = p->rule->delay_ms * VQ_NS_PER_MS;
-    if (vq_fault_info(p->rule->fault)->stage != VQ_FAULT_STAGE_ERROR) {
-        return false;
-    }
-    vq_refusal_of_rule(reply, p->rule, since_start_ms, vq_clock_unix_ms());
-    return true;
+    return VQ_OK;
 }
 
 /* Marks a reply that was made as spoiled, and adds the time that making it takes. */
@@ -424,7 +445,9 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
 static enum vq_status after_parsing(struct vq_service *service, struct passage *p,
                                     struct vq_reply *reply)
 {
-    if (meets_error(service, p, reply)) {
+    bool is_error = false;
+    VQ_TRY(meet_fault(service, p, reply, &is_error));
+    if (is_error) {
         return VQ_OK;
     }
     enum vq_judge_kind kind = VQ_JUDGE_KIND_A;
@@ -491,10 +514,15 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
         status = vq_embed_answer(p->call->body, knows_model, service, reply, p->model);
     }
     find_pool(service, p, reply);
-    if (status != VQ_OK || reply->status != 200 || meets_error(service, p, reply)) {
+    if (status != VQ_OK || reply->status != 200) {
         return status;
     }
+    bool is_error = false;
     bool admitted = false;
+    VQ_TRY(meet_fault(service, p, reply, &is_error));
+    if (is_error) {
+        return VQ_OK;
+    }
     VQ_TRY(ask_limiter(p, reply, &admitted));
     if (!admitted) {
         return VQ_OK;

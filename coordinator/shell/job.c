@@ -4,16 +4,11 @@
 #include "coordinator/shell/job.h"
 
 #include "common/base/alloc.h"
-#include "common/net/http.h"
 #include "common/text/file.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ANSWER_TOKENS_GUESS 120.0
-#define ESTIMATE_ROWS       64u
 
 static enum vq_status read_bytes(const struct vq_run_dir *run, const char *copy, const char *path,
                                  struct vq_buf *ret_bytes, struct vq_error *err)
@@ -383,109 +378,4 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
     enum vq_status status = vq_run_dir_write(run, "run.yaml", vq_span(yaml, bytes), true, err);
     vq_free(yaml);
     return status;
-}
-
-/* Mean rendered bytes of a ranking call over rows spread evenly through the data. */
-static enum vq_status mean_prompt_bytes(const struct vq_job *job, double *ret_bytes)
-{
-    struct vq_buf system, user;
-    vq_buf_init(&system, VQ_SAMPLE_BYTES_MAX);
-    vq_buf_init(&user, 2u * VQ_SAMPLE_BYTES_MAX);
-    uint32_t n = job->samples_count;
-    uint32_t rows = n < ESTIMATE_ROWS ? n : ESTIMATE_ROWS;
-    double total = 0;
-    enum vq_status status = VQ_OK;
-    for (uint32_t i = 0; i < rows && status == VQ_OK; i++) {
-        const struct vq_sample *s = &job->samples[(uint64_t)i * n / rows];
-        status = vq_request_render(&job->given->askers[0], s, &job->axes[i % job->axes_count], 0, 0,
-                                   &system, &user);
-        total += (double)(system.bytes + user.bytes);
-    }
-    vq_buf_free(&system);
-    vq_buf_free(&user);
-    if (status == VQ_OK) {
-        *ret_bytes = rows == 0 ? 0 : total / rows;
-    }
-    return status;
-}
-
-static uint64_t or_all(uint32_t wanted, uint32_t all)
-{
-    return wanted == 0 || wanted > all ? all : wanted;
-}
-
-/* Calls that ask `vibes` vibes of a sample in one order. */
-static uint64_t calls_of_vibes(const struct vq_job *job, uint64_t vibes)
-{
-    uint64_t n = job->config->judging.vibes_per_call;
-    return (vibes + n - 1) / n;
-}
-
-/* Calls of a role, for each of its models, by the call-count model of the method; and the size of one call's prompt as a multiple
- * of a ranking call's. */
-static uint64_t calls_of_role(const struct vq_job *job, enum vq_role role, double *ret_size)
-{
-    const struct vq_config *c = job->config;
-    const struct vq_conf_vibecheck *v = &c->vibecheck;
-    bool discover = c->method == VQ_METHOD_DISCOVER;
-    uint64_t n = job->samples_count, train = job->dataset->train_count;
-    uint64_t batches = (or_all(v->d, (uint32_t)train) + v->batch - 1) / v->batch;
-    uint64_t evaluated = v->num_eval_vibes == 0 ? v->k : v->num_eval_vibes;
-    uint64_t most = evaluated * v->iterations;
-    uint64_t final =
-        v->num_final_vibes == 0 || v->num_final_vibes > most ? most : v->num_final_vibes;
-    double orders = (job->given->plan.swap == VQ_SWAP_NONE ? 1 : 2) + c->judging.retest;
-    *ret_size = 1;
-    switch (role) {
-    case VQ_ROLE_JUDGE:
-        if (!discover) {
-            return (uint64_t)ceil((double)(n * calls_of_vibes(job, job->axes_count)) * orders);
-        }
-        return (uint64_t)ceil(
-            orders * (double)(train * v->iterations * calls_of_vibes(job, evaluated) +
-                              (n - train) * calls_of_vibes(job, final) +
-                              (v->compare_presets ? n * calls_of_vibes(job, job->axes_count) : 0)));
-    case VQ_ROLE_PREFERENCE_JUDGE: return has_labels(job) ? 0 : 2 * n;
-    case VQ_ROLE_PROPOSER:
-        *ret_size = v->batch;
-        return (discover ? v->discovery_calls * batches + (v->iterations - 1) * batches : 0) +
-               (v->question_types ? (discover ? final : job->axes_count) : 0);
-    case VQ_ROLE_REDUCER:
-        return discover ? v->iterations * (UINT64_C(2) * v->clusters + 1 + 3) + v->iterations - 1
-                        : 0;
-    case VQ_ROLE_EMBEDDER: return discover ? 2 * v->iterations : 0;
-    case VQ_ROLE__COUNT: break;
-    }
-    return 0;
-}
-
-enum vq_status vq_job_estimate(const struct vq_job *job, struct vq_job_estimate *ret_estimate)
-{
-    double bytes;
-    VQ_TRY(mean_prompt_bytes(job, &bytes));
-    struct vq_job_estimate e = {.priced = true};
-    uint32_t a_call = job->config->judging.vibes_per_call;
-    a_call = a_call < job->axes_count ? a_call : job->axes_count;
-    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
-        double size;
-        uint64_t calls = calls_of_role(job, (enum vq_role)role, &size);
-        for (uint32_t i = 0; calls > 0 && i < job->cast[role].count; i++) {
-            const struct vq_conf_judge *j = &job->cast[role].conf[i];
-            double in = (double)calls * bytes * size / 4;
-            uint32_t answers = role == VQ_ROLE_JUDGE ? a_call : 1;
-            double out = (double)calls * answers * ANSWER_TOKENS_GUESS;
-            e.calls += calls;
-            e.calls_of[role] += calls;
-            e.tokens_in += in;
-            e.tokens_out += out;
-            if (j->limits.price_input_usd >= 0 && j->limits.price_output_usd >= 0) {
-                e.usd += (in * j->limits.price_input_usd + out * j->limits.price_output_usd) / 1e6;
-            } else if (j->base_url != NULL) {
-                e.priced = false;
-            }
-            e.remote |= j->base_url != NULL && !vq_http_url_is_local(j->base_url);
-        }
-    }
-    *ret_estimate = e;
-    return VQ_OK;
 }

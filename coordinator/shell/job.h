@@ -58,18 +58,4 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
 /* What the method walks on. Borrows from the job. */
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input);
 
-/* What a run would send at most, before the store and lazy swap save any of it; discovery is reckoned with the most iterations and
- * vibes that it may come to. Tokens are rough: bytes / 4 of rendered prompts of a sample of rows, and an answer of 120 tokens. */
-struct vq_job_estimate {
-    uint64_t calls;
-    uint64_t calls_of[VQ_ROLE__COUNT];
-    double tokens_in;
-    double tokens_out;
-    double usd;  /* of the judges with a price */
-    bool priced; /* every judge has one */
-    bool remote; /* an endpoint is not on this machine */
-};
-enum vq_status vq_job_estimate(const struct vq_job *job,
-                               struct vq_job_estimate *ret_estimate) VQ_WARN_UNUSED;
-
 #endif

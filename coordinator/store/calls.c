@@ -77,7 +77,8 @@ static enum vq_status env_open(struct vq_calls *calls, const struct vq_calls_opt
     int rc = 0;
     for (int tries = 0; tries < OPEN_TRIES; tries++) {
         VQ_TRY(env_create(calls, options, err));
-        rc = mdb_env_open(calls->env, calls->path, MDB_NOSUBDIR | MDB_NOTLS, 0600);
+        unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (options->read_only ? MDB_RDONLY : 0u);
+        rc = mdb_env_open(calls->env, calls->path, flags, 0600);
         if (rc != EAGAIN && rc != EBUSY && rc != ENOENT) {
             break;
         }
@@ -154,7 +155,7 @@ static enum vq_status make_tables(void *ctx, struct vq_write *write, struct vq_e
     return open_tables(write->view.calls, write->view.txn, MDB_CREATE, err);
 }
 
-static enum vq_status tables(struct vq_calls *calls, struct vq_error *err)
+static enum vq_status tables(struct vq_calls *calls, bool read_only, struct vq_error *err)
 {
     struct vq_view *view = NULL;
     VQ_TRY(vq_view_begin(calls, &view, err));
@@ -168,7 +169,7 @@ static enum vq_status tables(struct vq_calls *calls, struct vq_error *err)
         return rc == 0 ? VQ_OK : vq_env_status(calls, rc, "opening its tables", err);
     }
     vq_view_end(&view);
-    if (status == VQ_NOT_FOUND) {
+    if (status == VQ_NOT_FOUND && !read_only) {
         status = vq_env_write(calls, 0, make_tables, NULL, err);
     }
     return status;
@@ -179,7 +180,8 @@ static enum vq_status open_checked(struct vq_calls *calls, const char *runs_dir,
 {
     VQ_TRY(vq_guard_file_system(runs_dir, err));
     enum vq_status status = vq_guard_file(calls->path, err);
-    if (status != VQ_OK && !(status == VQ_NOT_FOUND && !options->must_exist)) {
+    bool must_exist = options->must_exist || options->read_only;
+    if (status != VQ_OK && !(status == VQ_NOT_FOUND && !must_exist)) {
         return status;
     }
     VQ_TRY(vq_guard_sigbus(calls->path, err));
@@ -190,7 +192,7 @@ static enum vq_status open_checked(struct vq_calls *calls, const char *runs_dir,
     if (rc != 0) {
         return vq_env_status(calls, rc, "clearing readers that died", err);
     }
-    return tables(calls, err);
+    return tables(calls, options->read_only, err);
 }
 
 enum vq_status vq_calls_open(const char *runs_dir, const struct vq_calls_options *options,

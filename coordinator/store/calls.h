@@ -29,6 +29,7 @@ struct vq_calls_options {
     size_t map_bytes;     /* first size of the map, which grows; 0: 4 GiB of address space */
     size_t reserve_bytes; /* disk space booked ahead of the data; 0: 32 MiB */
     bool must_exist;      /* VQ_NOT_FOUND rather than a new store */
+    bool read_only; /* the file stays as it is; implies must_exist, and every write is refused */
 };
 
 /* Opens or creates the store in `runs_dir`, which exists. `options` may be NULL. Installs a

@@ -11,6 +11,10 @@ typedef enum vq_status (*vq_ledger_row_fn)(void *ctx, const struct vq_call_row *
 enum vq_status vq_ledger_scan(struct vq_view *view, const struct vq_id *run, vq_ledger_row_fn row,
                               void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* The same over all runs of the store, at most `rows_max` rows of calls: for learning from them. */
+enum vq_status vq_ledger_scan_any(struct vq_view *view, uint64_t rows_max, vq_ledger_row_fn row,
+                                  void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
+
 /* The totals of a run from its ledger, and the plans and final outcomes of its stages, ascending. The caller destroys
  * *ret_account. */
 enum vq_status vq_ledger_account(struct vq_view *view, const struct vq_id *run,

@@ -178,8 +178,10 @@ enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
     uint64_t first = shard * tasks;
     size_t at = text->bytes;
     struct vq_cell_known cell;
-    bool empty;
-    VQ_TRY(sample_is_new(view, plan, run, first, &empty, err));
+    bool empty = true;
+    if (view != NULL) {
+        VQ_TRY(sample_is_new(view, plan, run, first, &empty, err));
+    }
     for (uint32_t i = 0; i < tasks; i++) {
         unsigned order = i % 2;
         if (order == 0 && empty) {

@@ -9,7 +9,7 @@
 
 /* Fills ret_known[vq_grid_shard_tasks()], index = task - first task of the shard. `run`: whose
  * failure rows count. `text` gets the priors appended; it is the caller's, and the priors are
- * valid until it changes. VQ_LIMIT: `text` is full. */
+ * valid until it changes. `view` NULL: as if nothing were stored. VQ_LIMIT: `text` is full. */
 enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
                                const struct vq_id *run, uint64_t shard, struct vq_known *ret_known,
                                struct vq_buf *text, struct vq_error *err) VQ_WARN_UNUSED;

@@ -262,7 +262,8 @@ static void decide(const struct vq_limits *limits, const struct account *account
     } else if (full != VQ_LIMIT_NONE) {
         refuse(admission, full, used.of[full], asked.of[full]);
         admission->never = asked.of[full] > limits->per_window[full];
-        admission->wait_ns = wait_for(limits, account, &asked, call->now_ns);
+        admission->wait_ns =
+            admission->never ? limits->window_ns : wait_for(limits, account, &asked, call->now_ns);
     } else if (limits->ramp_percent > 0 && recent >= ramp_limit(limits, account)) {
         refuse(admission, VQ_LIMIT_RAMP, recent, 1);
         admission->wait_ns = recent == 0 ? 0
@@ -324,11 +325,13 @@ enum vq_status vq_limiter_ask(struct vq_limiter *limiter, const struct vq_limit_
     uint64_t output = limits->count == VQ_LIMIT_COUNT_ACTUAL ? call->output : call->output_max;
     struct vq_admission admission = {.asked_in = at_most(call->input, TOKENS_MAX),
                                      .asked_out = at_most(output, TOKENS_MAX)};
-    decide(limits, account, call, &admission);
-    if (admission.refused_by == VQ_LIMIT_NONE) {
+    if (!call->is_failed) {
+        decide(limits, account, call, &admission);
+    }
+    if (admission.refused_by == VQ_LIMIT_NONE && !call->is_failed) {
         VQ_TRY(push(account, call->now_ns, admission.asked_in, admission.asked_out));
         charge(limits, call, account, &admission);
-    } else if (limits->count_refused) {
+    } else if (limits->count_refused || call->is_failed) {
         VQ_TRY(push(account, call->now_ns, 0, 0));
         account->day_requests++;
     }

@@ -47,6 +47,7 @@ static const struct {
     {"usd_cached", UNIT_PRICE, AT(nano_usd_cached)},
     {"usd_out", UNIT_PRICE, AT(nano_usd_out)},
     {"count_refused", UNIT_FLAG, AT(count_refused)},
+    {"count_failed", UNIT_FLAG, AT(count_failed)},
     {"headers", UNIT_FLAG, AT(headers)},
 #undef AT
 };

@@ -47,6 +47,7 @@ struct vq_limits {
     bool per_key;
     bool per_model;
     bool count_refused;   /* refused calls count as requests too */
+    bool count_failed;    /* so do calls that faults made fail */
     bool headers;         /* what is left is told with every answer */
     int64_t hint_percent; /* of the true waiting time is told; 100 = right; -1 = none is told */
 };

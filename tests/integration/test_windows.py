@@ -97,6 +97,16 @@ class ByHand(unittest.TestCase):
         found = log.judge("rpm=2")["pools"]["default"]
         self.assertEqual((found["refused_share"], found["refused_by"]), (0.5, {"requests": 2}))
 
+    def test_failed_calls_count_and_are_not_refused(self):
+        log = Log()
+        log.call(0)
+        log.call(1, refused_by="fault", asked_in=0, asked_out=0)
+        log.call(2)
+        self.assertEqual(log.dimension("requests", "rpm=2,count_failed=1"), (2, 3, 1))
+        self.assertEqual(log.dimension("tokens", "tpm=30,count_failed=1"), (30, 30, 0))
+        found = log.judge("rpm=2,concurrency=2,count_failed=1")["pools"]["default"]
+        self.assertEqual((found["refused"], found["refused_by"]), (0, {}))
+
     def test_concurrency(self):
         log = Log()
         log.call(0, took=100)

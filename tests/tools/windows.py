@@ -63,9 +63,13 @@ class Call:
             self.unused = self.asked["output_tokens"] - line["counted_out"]
             self.output = line["completion_tokens"]
 
+    def is_refused(self):
+        """By a limit: a call that a fault made fail may count, but no limit is to blame."""
+        return self.refused_by not in (None, "fault")
+
     def charge(self, what, is_settled, offered):
         """What counts of it: a refused call is a request without tokens, unless all that was offered is looked at."""
-        if self.refused_by is not None and not offered:
+        if self.refused_by == "fault" or (self.refused_by is not None and not offered):
             return 1 if what == "requests" else 0
         back = self.unused if is_settled and what in ("output_tokens", "tokens") else 0
         return self.asked[what] - back
@@ -168,7 +172,7 @@ def money_verdict(calls, limits):
 
 
 def judge_pool(calls, limits, start_ms, end_ms, offered):
-    counted = [call for call in calls if call.refused_by is None or limits.counts_refused or offered]
+    counted = [call for call in calls if call.refused_by in (None, "fault") or limits.counts_refused or offered]
     admitted = [call for call in calls if call.refused_by is None]
     found = {}
     for name, what in WINDOWED.items():
@@ -179,7 +183,7 @@ def judge_pool(calls, limits, start_ms, end_ms, offered):
         if limits.whole(name):
             found[f"day_{what}"] = verdict(limits.whole(name), day_sums(counted, what, limits, offered))
     if limits.whole("concurrency"):
-        found["concurrency"] = verdict(limits.whole("concurrency"), running(counted if offered else admitted))
+        found["concurrency"] = verdict(limits.whole("concurrency"), running([call for call in counted if call.refused_by != "fault"] if offered else admitted))
     if limits.whole("ramp"):
         found["ramp"] = ramp_verdict(counted, limits)
     if limits.usd("usd"):
@@ -187,14 +191,14 @@ def judge_pool(calls, limits, start_ms, end_ms, offered):
     between = [call for call in calls if start_ms <= call.unix_ms < end_ms]
     refused = {}
     for call in calls:
-        if call.refused_by:
+        if call.is_refused():
             refused[call.refused_by] = refused.get(call.refused_by, 0) + 1
     add_use(found, limits, [call for call in admitted if start_ms <= call.unix_ms < end_ms], start_ms, end_ms)
     used = {what: dimension["use"] for what, dimension in found.items() if "use" in dimension}
     binding = max(used, key=used.get, default=None)
     return {"calls": len(calls), "refused": sum(refused.values()), "refused_by": refused,
             "refused_share": sum(refused.values()) / len(calls),
-            "refused_share_between": sum(call.refused_by is not None for call in between) / len(between) if between else 0,
+            "refused_share_between": sum(map(Call.is_refused, between)) / len(between) if between else 0,
             "binding": binding, "use": used.get(binding, 0), "over": sum(d["over"] for d in found.values()), "dimensions": found}
 
 

@@ -82,7 +82,7 @@ server=
 
 # --- bad options and other addresses are refused
 for options in "--bind 0.0.0.0" "--bind 192.168.1.1" "--bind localhost" "--port 70000" "--fault nothing=1" \
-    "--faults /nowhere" "--oracle /nowhere" "--latency soon" "--limits rpm" "--require-key=xyz" "--what" "word"; do
+    "--faults /nowhere" "--oracle /nowhere" "--latency soon" "--limits rpm" "--limits p:keys=x,rpm=1" "--limits rpm=1,window_ms=10" "--require-key=xyz" "--what" "word"; do
     # shellcheck disable=SC2086
     "$binary" $options >"$work/out" 2>"$work/err"
     code=$?
@@ -157,6 +157,24 @@ ask
 ask
 [ "$status" = 429 ] || fail "limit: $status"
 stop
+VQ_TEST_KEY=sk-canary-3
+export VQ_TEST_KEY
+start --limits acme:keys=env:VQ_TEST_KEY,rpm=1 --limits rpm=2,per=all
+for want in 200 429; do
+    ask -D "$work/head" -H 'Authorization: Bearer sk-canary-3'
+    [ "$status" = $want ] || fail "pool: $status, want $want"
+    grep -qi '^openai-organization: org-acme' "$work/head" || fail "pool: no organisation: $(cat "$work/head")"
+    grep -qi '^x-ratelimit-remaining-requests: 0' "$work/head" || fail "pool: no headers"
+done
+for want in 200 200 429; do
+    ask
+    [ "$status" = $want ] || fail "beside the pool: $status, want $want"
+done
+stop
+"$binary" --limits "acme:keys=sk-canary-4,rpm=1" >"$work/out" 2>"$work/err"
+code=$?
+[ $code = 2 ] || fail "a key as an option: exit code $code"
+grep -q canary "$work/out" "$work/err" "$work/log" && fail "a key of a pool was written down"
 printf '%s\n' '{"axis":"Warmth","sample":"S1","score":-1}' >"$work/truth"
 start --oracle "$work/truth"
 ask

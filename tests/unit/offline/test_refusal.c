@@ -429,6 +429,12 @@ static void test_faults_of_limits(void **state)
          SAME(429),
          {"organization_spend_limit_exceeded", "organization_spend_limit_exceeded",
           "\"error_code\":\"enforced_spend_limit_reached\"", "monthly spending cap"}},
+        {"no_flex=1",
+         SAME(429),
+         {"resource_unavailable", "resource_unavailable", ANTHROPIC_RATE, "RESOURCE_EXHAUSTED"}},
+        {"capacity=1",
+         SAME(498),
+         {"capacity_exceeded", "capacity_exceeded", "api_error", "INTERNAL"}},
         {"overloaded=1,pool=p", {529, 529, 529, 503}, SAME("overloaded")},
         {"overloaded=1,pool=q", SAME(200), SAME("offline")},
         {"bad_key=1,after_ms=500", {401, 401, 401, 400}, SAME("key")},
@@ -446,6 +452,30 @@ static void test_faults_of_limits(void **state)
             vq_reply_free(&reply);
             vq_service_destroy(&service);
         }
+    }
+}
+
+static void test_calls_that_fail_can_count(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts < 2; counts++) {
+        struct vq_service *service =
+            create(counts == 1 ? "rpm=2,count_failed=1" : "rpm=2", "overloaded=1,nth=1");
+        static const unsigned statuses[2][4] = {{529, 200, 200, 429}, {529, 200, 429, 429}};
+        for (int i = 0; i < 4; i++) {
+            struct vq_reply reply = ask(service, OPENAI, VQ_NS_PER_S);
+            assert_int_equal(reply.status, statuses[counts][i]);
+            assert_false(reply.hold.is_held);
+            vq_reply_free(&reply);
+            json_t *row = last_line("request");
+            const char *by = json_string_value(json_object_get(row, "refused_by"));
+            const json_t *admitted = json_object_get(row, "admitted");
+            assert_true(i == 0 ? (counts == 1 ? strcmp(by, "fault") == 0 : by == NULL) : true);
+            assert_true(i == 0 ? (counts == 1 ? json_is_false(admitted) : json_is_null(admitted))
+                               : json_is_boolean(admitted));
+            json_decref(row);
+        }
+        vq_service_destroy(&service);
     }
 }
 
@@ -531,6 +561,7 @@ int main(void)
         TEST(test_hints_can_be_absent_or_wrong),
         TEST(test_ways_of_counting),
         TEST(test_faults_of_limits),
+        TEST(test_calls_that_fail_can_count),
         TEST(test_slow_answers_are_good_answers),
         TEST(test_cached_tokens_are_free),
     };

@@ -1,5 +1,5 @@
 /* A job from a configuration: the grid, who the providers are, what a run would send, what its workers are told. */
-#include "coordinator/shell/job.h"
+#include "coordinator/shell/forecast.h"
 
 #include "common/base/alloc.h"
 #include "common/text/file.h"
@@ -77,11 +77,12 @@ static void the_grid_is_samples_by_judges_by_vibes(void **state)
     assert_int_equal(job->given->plan.grid.vibes, 10);
     assert_true(job->needs_offline);
     assert_string_equal(job->judge_kind, "offline-lexical");
-    struct vq_job_estimate e;
-    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
-    assert_int_equal(e.calls, 10 * 2 * 10 * 2);
-    assert_false(e.remote);
-    assert_true(e.tokens_in > (double)e.calls * 50);
+    struct vq_forecast *f;
+    assert_int_equal(vq_forecast_make(job, NULL, &f, NULL), VQ_OK);
+    assert_int_equal((int)f->all.calls.most, 10 * 2 * 10 * 2);
+    assert_false(vq_forecast_is_remote(job, f));
+    assert_true(f->all.tokens_in.expected > f->all.calls.expected * 50);
+    vq_forecast_destroy(&f);
     vq_job_destroy(&job);
 }
 
@@ -90,9 +91,11 @@ static void forward_asks_one_order(void **state)
     (void)state;
     struct vq_job *job =
         made("judges: [offline-a]\njudging: {pair_rule: forward, lazy_swap: false}\n");
-    struct vq_job_estimate e;
-    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
-    assert_int_equal(e.calls, 10 * 10);
+    struct vq_forecast *f;
+    assert_int_equal(vq_forecast_make(job, NULL, &f, NULL), VQ_OK);
+    assert_true(vq_range_is_exact(f->all.calls));
+    assert_int_equal((int)f->all.calls.most, 10 * 10);
+    vq_forecast_destroy(&f);
     for (uint32_t i = 0; i < 10; i++) {
         assert_int_equal(job->given->first_order[i], 0);
     }
@@ -113,10 +116,11 @@ static void a_provider_is_its_host_and_path(void **state)
     assert_string_equal(job->given->cast->identities[1], "same");
     assert_string_equal(job->given->cast->identities[2], "offline/9");
     assert_string_equal(job->judge_kind, "mixed");
-    struct vq_job_estimate e;
-    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
-    assert_true(e.remote);
-    assert_false(e.priced);
+    struct vq_forecast *f;
+    assert_int_equal(vq_forecast_make(job, NULL, &f, NULL), VQ_OK);
+    assert_true(vq_forecast_is_remote(job, f));
+    assert_false(f->all.priced);
+    vq_forecast_destroy(&f);
     vq_job_destroy(&job);
 }
 
@@ -155,11 +159,12 @@ static void prices_make_dollars(void **state)
     struct vq_job *job =
         made("judges:\n  - {model: m, base_url: 'https://h/v1', price_input_usd: 1, "
              "price_output_usd: 10}\n");
-    struct vq_job_estimate e;
-    assert_int_equal(vq_job_estimate(job, &e), VQ_OK);
-    assert_true(e.priced);
-    double expected = (e.tokens_in * 1 + e.tokens_out * 10) / 1e6;
-    assert_true(e.usd > expected * 0.999 && e.usd < expected * 1.001);
+    struct vq_forecast *f;
+    assert_int_equal(vq_forecast_make(job, NULL, &f, NULL), VQ_OK);
+    assert_true(f->all.priced);
+    double expected = (f->all.tokens_in.expected * 1 + f->all.tokens_out.expected * 10) / 1e6;
+    assert_true(f->all.usd.expected > expected * 0.999 && f->all.usd.expected < expected * 1.001);
+    vq_forecast_destroy(&f);
     vq_job_destroy(&job);
 }
 

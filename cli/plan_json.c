@@ -1,0 +1,199 @@
+/* A plan as JSON, format 1: names of keys stay. An interval is {"least", "expected", "most"}; what is not known is null. */
+#include "cli/plan_show.h"
+#include "common/text/json.h"
+
+#include <math.h>
+
+#define DIGITS 9
+
+static void real(struct vq_json *j, const char *key, double value)
+{
+    vq_json_key(j, key);
+    vq_json_real(j, value, DIGITS);
+}
+
+static void text(struct vq_json *j, const char *key, const char *value)
+{
+    vq_json_key(j, key);
+    vq_json_str(j, value);
+}
+
+static void range(struct vq_json *j, const char *key, struct vq_range r)
+{
+    vq_json_key(j, key);
+    vq_json_object(j);
+    real(j, "least", r.least);
+    real(j, "expected", r.expected);
+    real(j, "most", r.most);
+    vq_json_object_end(j);
+}
+
+static void dollars(struct vq_json *j, const char *key, struct vq_range r, bool known)
+{
+    if (known) {
+        range(j, key, r);
+    } else {
+        vq_json_key(j, key);
+        vq_json_null(j);
+    }
+}
+
+static const char *role_word(enum vq_role role)
+{
+    static const char *const words[VQ_ROLE__COUNT] = {[VQ_ROLE_JUDGE] = "judge",
+                                                      [VQ_ROLE_PREFERENCE_JUDGE] =
+                                                          "preference_judge",
+                                                      [VQ_ROLE_PROPOSER] = "proposer",
+                                                      [VQ_ROLE_REDUCER] = "reducer",
+                                                      [VQ_ROLE_EMBEDDER] = "embedder"};
+    return words[role];
+}
+
+static void sums(struct vq_json *j, const struct vq_forecast_sums *s, struct vq_range seconds)
+{
+    range(j, "planned", s->planned);
+    real(j, "from_store", s->from_store);
+    range(j, "saved_by_lazy_swap", s->saved);
+    range(j, "calls", s->calls);
+    range(j, "repairs", s->repairs);
+    range(j, "tokens_in", s->tokens_in);
+    range(j, "tokens_out", s->tokens_out);
+    dollars(j, "usd", s->usd, s->priced);
+    range(j, "seconds", seconds);
+}
+
+static void line(struct vq_json *j, const struct vq_forecast *f, const struct vq_forecast_line *l)
+{
+    struct vq_forecast one = {.lines = (struct vq_forecast_line *)(uintptr_t)l,
+                              .lines_count = 1,
+                              .limits = f->limits,
+                              .limits_count = f->limits_count};
+    struct vq_range seconds;
+    uint32_t next;
+    struct vq_forecast_sums s = vq_forecast_stage_sums(&one, 0, &seconds, &next);
+    vq_json_object(j);
+    text(j, "name", l->judge);
+    text(j, "model", l->called);
+    sums(j, &s, seconds);
+    text(j, "limited_by", vq_forecast_bound_word(l->bound));
+    vq_json_object_end(j);
+}
+
+static void stages(struct vq_json *j, const struct vq_forecast *f)
+{
+    vq_json_key(j, "stages");
+    vq_json_array(j);
+    for (uint32_t i = 0, next; i < f->lines_count; i = next) {
+        struct vq_range seconds;
+        struct vq_forecast_sums s = vq_forecast_stage_sums(f, i, &seconds, &next);
+        vq_json_object(j);
+        text(j, "name", f->lines[i].stage);
+        text(j, "role", role_word(f->lines[i].role));
+        vq_json_key(j, "known");
+        vq_json_bool(j, f->lines[i].known);
+        vq_json_key(j, "exact");
+        vq_json_bool(j, vq_range_is_exact(s.calls));
+        sums(j, &s, seconds);
+        vq_json_key(j, "judges");
+        vq_json_array(j);
+        for (uint32_t k = i; k < next; k++) {
+            line(j, f, &f->lines[k]);
+        }
+        vq_json_array_end(j);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+}
+
+/* 0 and less stand for "not set". */
+static void limit(struct vq_json *j, const char *key, double value)
+{
+    real(j, key, value > 0 ? value : NAN);
+}
+
+static void price(struct vq_json *j, const char *key, double value)
+{
+    real(j, key, value >= 0 ? value : NAN);
+}
+
+static void limits(struct vq_json *j, const struct vq_forecast *f)
+{
+    vq_json_key(j, "limits");
+    vq_json_array(j);
+    for (uint32_t k = 0; k < f->limits_count; k++) {
+        const struct vq_forecast_limits *l = &f->limits[k];
+        vq_json_object(j);
+        text(j, "name", l->name);
+        limit(j, "requests_per_minute", l->requests_per_minute);
+        limit(j, "tokens_per_minute", l->tokens_per_minute);
+        limit(j, "concurrency", l->concurrency);
+        price(j, "price_input_usd", l->price_input_usd);
+        price(j, "price_output_usd", l->price_output_usd);
+        range(j, "calls", f->pools[k].calls);
+        range(j, "seconds", f->pools[k].seconds);
+        text(j, "limited_by", vq_forecast_bound_word(f->pools[k].bound));
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+}
+
+static void bounded(struct vq_json *j, const struct vq_forecast_bounded *b)
+{
+    text(j, "holds", vq_forecast_verdict_word(b->verdict));
+    real(j, "share_of_calls", b->reached);
+    text(j, "ends_in", b->stage);
+    real(j, "needed_factor", b->factor);
+}
+
+static void holds(struct vq_json *j, const struct vq_plan_shown *plan)
+{
+    vq_json_key(j, "budget");
+    if (plan->has_budget) {
+        vq_json_object(j);
+        real(j, "usd", plan->budget_usd);
+        bounded(j, &plan->budget);
+        vq_json_object_end(j);
+    } else {
+        vq_json_null(j);
+    }
+    vq_json_key(j, "deadline");
+    if (plan->has_deadline) {
+        vq_json_object(j);
+        vq_json_key(j, "unix_s");
+        vq_json_i64(j, (int64_t)plan->deadline);
+        real(j, "seconds_left", difftime(plan->deadline, plan->now));
+        bounded(j, &plan->by_deadline);
+        vq_json_object_end(j);
+    } else {
+        vq_json_null(j);
+    }
+}
+
+void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
+{
+    const struct vq_forecast *f = plan->forecast;
+    struct vq_json j;
+    vq_json_init(&j, out, 2);
+    vq_json_object(&j);
+    vq_json_key(&j, "format");
+    vq_json_u64(&j, VQ_PLAN_FORMAT);
+    vq_json_key(&j, "rows_train");
+    vq_json_u64(&j, plan->job->dataset->train_count);
+    vq_json_key(&j, "rows_test");
+    vq_json_u64(&j, plan->job->dataset->test_count);
+    sums(&j, &f->all, f->seconds);
+    dollars(&j, "usd_known", f->all.usd, true);
+    stages(&j, f);
+    limits(&j, f);
+    holds(&j, plan);
+    vq_json_key(&j, "assumed");
+    vq_json_array(&j);
+    for (unsigned bit = 0; bit < VQ_ASSUMED_BITS; bit++) {
+        if ((f->assumed & 1u << bit) != 0) {
+            vq_json_str(&j, vq_forecast_assumed_text(bit));
+        }
+    }
+    vq_json_array_end(&j);
+    vq_json_object_end(&j);
+    vq_buf_putc(out, '\n');
+}

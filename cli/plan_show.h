@@ -1,0 +1,27 @@
+/* A forecast for people and for programs. */
+#ifndef VQ_CLI_PLAN_SHOW_H
+#define VQ_CLI_PLAN_SHOW_H
+
+#include "common/text/fmt.h"
+#include "coordinator/shell/forecast.h"
+
+#include <time.h>
+
+#define VQ_PLAN_FORMAT 1
+
+struct vq_plan_shown {
+    const struct vq_job *job;
+    const struct vq_forecast *forecast;
+    bool has_store;
+    bool has_budget, has_deadline;
+    double budget_usd;
+    time_t now, deadline;
+    struct vq_forecast_bounded budget, by_deadline; /* where there is one */
+};
+
+/* Both append; failures stick in out->status. */
+void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *terminal,
+                   struct vq_buf *out);
+void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out);
+
+#endif

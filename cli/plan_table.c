@@ -1,0 +1,225 @@
+/* A plan as a table that fits 80 columns, then what limits it, the sums, and whether they hold. */
+#include "cli/plan_show.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define NAME_COLUMNS  19u
+#define JUDGE_COLUMNS 12u
+
+/* 9,999 and 12.3 k and 4.56 M: three digits that count. */
+static const char *brief(double n, char ret_text[VQ_FMT_BYTES])
+{
+    static const char *const units[] = {"", " k", " M", " G", " T"};
+    size_t unit = 0;
+    if (n < 9999.5) {
+        return vq_fmt_count((uint64_t)llround(fmax(0, n)), ret_text);
+    }
+    while (n >= 999.5 && unit + 1 < VQ_COUNT(units)) {
+        n /= 1000;
+        unit++;
+    }
+    int digits = n < 9.995 ? 2 : n < 99.95 ? 1 : 0;
+    (void)snprintf(ret_text, VQ_FMT_BYTES, "%.*f%s", digits, n, units[unit]);
+    return ret_text;
+}
+
+static const char *whole(double n, char ret_text[VQ_FMT_BYTES])
+{
+    return vq_fmt_count((uint64_t)llround(fmax(0, n)), ret_text);
+}
+
+static const char *duration(double seconds, char ret_text[VQ_FMT_BYTES])
+{
+    return vq_fmt_duration((int64_t)fmin(seconds * 1e9, 9e18), ret_text);
+}
+
+/* "1,234", or "~1,234" where it depends on answers. */
+static const char *about(struct vq_range r, char ret_text[VQ_FMT_BYTES])
+{
+    char n[VQ_FMT_BYTES];
+    (void)snprintf(ret_text, VQ_FMT_BYTES, "%s%.28s", vq_range_is_exact(r) ? "" : "~",
+                   whole(r.expected, n));
+    return ret_text;
+}
+
+static const char *money(const struct vq_forecast_limits *limits, double usd,
+                         char ret_text[VQ_FMT_BYTES])
+{
+    if (limits->price_input_usd < 0 || limits->price_output_usd < 0) {
+        (void)snprintf(ret_text, VQ_FMT_BYTES, "unknown");
+        return ret_text;
+    }
+    return vq_fmt_dollars(usd, ret_text);
+}
+
+static void line(const struct vq_forecast *f, const struct vq_forecast_line *l, bool first,
+                 struct vq_buf *out)
+{
+    char calls[VQ_FMT_BYTES], most[VQ_FMT_BYTES], in[VQ_FMT_BYTES], tokens_out[VQ_FMT_BYTES],
+        usd[VQ_FMT_BYTES];
+    vq_buf_puts(out, "  ");
+    vq_fmt_pad(out, vq_span_str(first ? l->stage : ""), NAME_COLUMNS);
+    vq_buf_putc(out, ' ');
+    vq_fmt_pad(out, vq_span_str(l->judge), JUDGE_COLUMNS);
+    vq_buf_printf(out, "%11s%11s%8s%7s%9s\n", about(l->calls, calls), whole(l->calls.most, most),
+                  brief(l->tokens_in.expected, in), brief(l->tokens_out.expected, tokens_out),
+                  money(&f->limits[l->limits], l->usd.expected, usd));
+}
+
+static void lines(const struct vq_forecast *f, const struct vq_terminal *t, struct vq_buf *out)
+{
+    vq_buf_printf(out, "%s  %-*s %-*s%11s%11s%8s%7s%9s%s\n", vq_color(t, VQ_COLOR_BOLD),
+                  (int)NAME_COLUMNS, "stage", (int)JUDGE_COLUMNS, "judge", "calls", "at most", "in",
+                  "out", "price", vq_color(t, VQ_COLOR_RESET));
+    uint32_t shown = UINT32_MAX, left_out = 0;
+    for (uint32_t i = 0; i < f->lines_count; i++) {
+        const struct vq_forecast_line *l = &f->lines[i];
+        if (!l->known && l->calls.expected + l->repairs.expected < 0.5) {
+            left_out++;
+            continue;
+        }
+        line(f, l, shown != l->stage_no, out);
+        shown = l->stage_no;
+    }
+    if (left_out > 0) {
+        vq_buf_puts(out, "  (stages that are hardly expected are not shown)\n");
+    }
+    struct vq_forecast_limits priced = {.name = ""};
+    struct vq_forecast_line sum = {.stage = "all",
+                                   .judge = "",
+                                   .calls = f->all.calls,
+                                   .tokens_in = f->all.tokens_in,
+                                   .tokens_out = f->all.tokens_out,
+                                   .usd = f->all.usd};
+    struct vq_forecast whole_of = {.limits = &priced};
+    vq_buf_puts(out, vq_color(t, VQ_COLOR_BOLD));
+    line(&whole_of, &sum, true, out);
+    vq_buf_puts(out, vq_color(t, VQ_COLOR_RESET));
+}
+
+static void limits(const struct vq_forecast *f, struct vq_buf *out)
+{
+    vq_buf_puts(out, "\nTime, by what limits it:\n");
+    for (uint32_t k = 0; k < f->limits_count; k++) {
+        const struct vq_forecast_pool *p = &f->pools[k];
+        const struct vq_forecast_limits *l = &f->limits[k];
+        char time[VQ_FMT_BYTES];
+        double value = p->bound == VQ_BOUND_REQUESTS ? l->requests_per_minute
+                       : p->bound == VQ_BOUND_TOKENS ? l->tokens_per_minute
+                                                     : l->concurrency;
+        vq_buf_puts(out, "  ");
+        vq_fmt_pad(out, vq_span_str(l->name), NAME_COLUMNS);
+        if (p->bound == VQ_BOUND_NONE) {
+            vq_buf_puts(out, " nothing to ask\n");
+            continue;
+        }
+        vq_buf_printf(out, " %12s  %s: %.15g\n", duration(p->seconds.expected, time),
+                      vq_forecast_bound_word(p->bound), value);
+    }
+}
+
+static void sums(const struct vq_plan_shown *plan, struct vq_buf *out)
+{
+    const struct vq_forecast *f = plan->forecast;
+    const struct vq_forecast_sums *s = &f->all;
+    char a[VQ_FMT_BYTES], b[VQ_FMT_BYTES], c[VQ_FMT_BYTES];
+    vq_buf_printf(out, "\nCalls   %s (%s to %s)", about(s->calls, a), whole(s->calls.least, b),
+                  whole(s->calls.most, c));
+    if (s->repairs.expected >= 0.5) {
+        vq_buf_printf(out, ", and repairs ~%s", whole(s->repairs.expected, a));
+    }
+    vq_buf_printf(out, "\n        stored already %s, saved by lazy swap %s\n",
+                  whole(s->from_store, a), about(s->saved, b));
+    vq_buf_printf(out, "Tokens  %s in (%s to %s)", brief(s->tokens_in.expected, a),
+                  brief(s->tokens_in.least, b), brief(s->tokens_in.most, c));
+    vq_buf_printf(out, ", %s out (%s to %s)\n", brief(s->tokens_out.expected, a),
+                  brief(s->tokens_out.least, b), brief(s->tokens_out.most, c));
+    if (s->priced || s->usd.expected > 0) {
+        vq_buf_printf(out, "Price   %s (%s to %s)%s\n", vq_fmt_dollars(s->usd.expected, a),
+                      vq_fmt_dollars(s->usd.least, b), vq_fmt_dollars(s->usd.most, c),
+                      s->priced ? "" : ", without the judges whose price is unknown");
+    } else {
+        vq_buf_puts(out, "Price   unknown: set price_input_usd and price_output_usd\n");
+    }
+    vq_buf_printf(out, "Time    %s (%s to %s)\n", duration(f->seconds.expected, a),
+                  duration(f->seconds.least, b), duration(f->seconds.most, c));
+}
+
+static void bounded(const char *what, const char *there_is, const struct vq_forecast_bounded *b,
+                    const char *need, struct vq_buf *out)
+{
+    static const char *const says[] = {[VQ_HOLDS_SURELY] = "holds",
+                                       [VQ_HOLDS_LIKELY] = "holds as expected, not at the most",
+                                       [VQ_HOLDS_NOT] = "does not hold",
+                                       [VQ_HOLDS_UNKNOWN] =
+                                           "cannot be told: not every price is known"};
+    vq_buf_printf(out, "%s %s %s", what, there_is, says[b->verdict]);
+    if (b->verdict == VQ_HOLDS_NOT) {
+        vq_buf_printf(out, ": about %.0f %% of the calls, into stage \"%s\"; %s", b->reached * 100,
+                      b->stage == NULL ? "" : b->stage, need);
+    }
+    vq_buf_putc(out, '\n');
+}
+
+/* Which limits would have to grow, and by what factor, if time shall suffice. */
+static void needed(const struct vq_forecast *f, double factor, struct vq_buf *out)
+{
+    if (!isfinite(factor)) {
+        return;
+    }
+    for (uint32_t k = 0; k < f->limits_count; k++) {
+        const struct vq_forecast_pool *p = &f->pools[k];
+        if (p->bound == VQ_BOUND_NONE || p->seconds.expected * factor <= f->seconds.expected) {
+            continue;
+        }
+        const struct vq_forecast_limits *l = &f->limits[k];
+        double value = p->bound == VQ_BOUND_REQUESTS ? l->requests_per_minute
+                       : p->bound == VQ_BOUND_TOKENS ? l->tokens_per_minute
+                                                     : l->concurrency;
+        vq_buf_printf(out, "         %s: %s %.15g instead of %.15g\n", l->name,
+                      vq_forecast_bound_word(p->bound), ceil(value * factor), value);
+    }
+}
+
+static void holds(const struct vq_plan_shown *plan, struct vq_buf *out)
+{
+    char text[VQ_FMT_BYTES], need[96], n[VQ_FMT_BYTES];
+    if (plan->has_budget) {
+        (void)snprintf(need, sizeof(need), "%s are needed",
+                       vq_fmt_dollars(plan->forecast->all.usd.expected, n));
+        bounded("Budget ", vq_fmt_dollars(plan->budget_usd, text), &plan->budget, need, out);
+    }
+    if (plan->has_deadline) {
+        struct tm tm;
+        (void)localtime_r(&plan->deadline, &tm);
+        (void)strftime(text, sizeof(text), "%F %H:%M", &tm);
+        (void)snprintf(need, sizeof(need), "limits %.1f times as high are needed",
+                       plan->by_deadline.factor);
+        bounded("Deadline", text, &plan->by_deadline, need, out);
+        if (plan->by_deadline.verdict == VQ_HOLDS_NOT) {
+            needed(plan->forecast, plan->by_deadline.factor, out);
+        }
+    }
+}
+
+void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *t,
+                   struct vq_buf *out)
+{
+    const struct vq_forecast *f = plan->forecast;
+    vq_buf_printf(out, "%u train rows, %u test rows; %s\n\n", plan->job->dataset->train_count,
+                  plan->job->dataset->test_count,
+                  plan->has_store ? "stored answers are taken into account"
+                                  : "there is no store yet");
+    lines(f, t, out);
+    limits(f, out);
+    sums(plan, out);
+    holds(plan, out);
+    for (unsigned bit = 0; bit < VQ_ASSUMED_BITS; bit++) {
+        if ((f->assumed & 1u << bit) != 0) {
+            vq_buf_printf(out, "%sAssumed: %s.%s\n", vq_color(t, VQ_COLOR_DIM),
+                          vq_forecast_assumed_text(bit), vq_color(t, VQ_COLOR_RESET));
+        }
+    }
+    vq_buf_puts(out, "Nothing was sent.\n");
+}
