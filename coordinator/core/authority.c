@@ -188,10 +188,11 @@ void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_
     a->wake_ns = p->deal_ns < a->wake_ns ? p->deal_ns : a->wake_ns;
 }
 
-static void touch_all(struct vq_authority *a, int64_t now_ns)
+static void deal_all(struct vq_authority *a, int64_t now_ns)
 {
     for (uint32_t i = 0; i < a->pools_count; i++) {
-        vq_auth_touch(a, &a->pools[i], now_ns);
+        vq_auth_deal(a, &a->pools[i], now_ns);
+        vq_auth_state(a, &a->pools[i], now_ns);
     }
 }
 
@@ -202,6 +203,10 @@ enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *wor
         if (w->state == VQ_AUTH_HERE) {
             vq_authority_heard(a, worker, now_ns);
             w->due = w->urgent = w->granted_n != 0; /* the last one may be lost */
+            w->spend_joined = false;
+            for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+                w->seats[i].day_joined = false;
+            }
         }
         return VQ_OK;
     }
@@ -255,21 +260,17 @@ void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int6
     }
 }
 
-static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w)
+static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled)
 {
-    if (w->spend_joined) {
-        vq_purse_leave(a->spend, w->slot);
-    }
+    vq_purse_leave(a->spend, w->slot, settled);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
-        if (w->seats[i].day_joined) {
-            if (a->pools[i].day_requests != NULL) {
-                vq_purse_leave(a->pools[i].day_requests, w->slot);
-            }
-            if (a->pools[i].day_tokens != NULL) {
-                vq_purse_leave(a->pools[i].day_tokens, w->slot);
-            }
-            w->seats[i].day_joined = false;
+        if (a->pools[i].day_requests != NULL) {
+            vq_purse_leave(a->pools[i].day_requests, w->slot, settled);
         }
+        if (a->pools[i].day_tokens != NULL) {
+            vq_purse_leave(a->pools[i].day_tokens, w->slot, settled);
+        }
+        w->seats[i].day_joined = false;
     }
     w->spend_joined = false;
 }
@@ -295,7 +296,7 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
     if (w == NULL || w->state != VQ_AUTH_HERE) {
         return;
     }
-    purses_leave(a, w);
+    purses_leave(a, w, how == VQ_AUTHORITY_LEFT);
     vq_auth_void(a, w, how == VQ_AUTHORITY_ENDED, now_ns);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
         struct vq_auth_seat *seat = &w->seats[i];
@@ -351,7 +352,7 @@ static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w
             enum vq_status status = vq_purse_join(p->day_tokens, w->slot, &report->day_tokens);
             if (status != VQ_OK) {
                 if (p->day_requests != NULL) {
-                    vq_purse_leave(p->day_requests, w->slot);
+                    vq_purse_leave(p->day_requests, w->slot, true);
                 }
                 return status;
             }
@@ -438,9 +439,10 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
             p->said[r] = said;
         }
         double unit = vq_rates_get(&report->unit, r);
-        if (r != VQ_RATE_REQUESTS && isfinite(unit) && unit > p->unit[r]) {
-            p->unit[r] = unit;
-            p->dirty = true;
+        if (r != VQ_RATE_REQUESTS && isfinite(unit) && unit > p->unit_now[r]) {
+            p->unit_now[r] = unit;
+            p->dirty = p->dirty || unit > p->unit[r];
+            p->unit[r] = fmax(p->unit[r], unit);
         }
     }
     seat->said = report->said;
@@ -578,6 +580,9 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
         take_day(p, w, report, credit->granted_n);
         unit_nano = fmax(unit_nano, request_nano(p, report));
         ahead_nano += request_nano(p, report) * calls_ahead(report);
+        if (p->dirty && now_ns >= p->deal_ns) {
+            vq_auth_deal(a, p, now_ns);
+        }
     }
     vq_purse_report(a->spend, w->slot, &credit->spend, credit->granted_n, whole(ahead_nano),
                     whole(fmax(unit_nano, 1)));
@@ -634,21 +639,21 @@ void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char
     pool->ours = ours;
     vq_free(pool->holder);
     pool->holder = ours || holder == NULL ? NULL : vq_strdup(holder); /* without memory: no name */
-    vq_auth_touch(a, pool, now_ns);
+    vq_auth_deal(a, pool, now_ns);
     vq_auth_state(a, pool, now_ns);
 }
 
 void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
 {
     a->hold = hold;
-    touch_all(a, now_ns);
+    deal_all(a, now_ns);
 }
 
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
 {
     a->pools[p].parked_by_hand = park;
     a->pools[p].park_ns = park ? a->pools[p].park_ns : 0;
-    vq_auth_touch(a, &a->pools[p], now_ns);
+    vq_auth_deal(a, &a->pools[p], now_ns);
     vq_auth_state(a, &a->pools[p], now_ns);
 }
 
@@ -776,7 +781,7 @@ void vq_authority_tick(struct vq_authority *a, int64_t now_ns)
     a->now_ns = now_ns;
     if (!a->waited && now_ns >= a->wait_until_ns) {
         a->waited = true;
-        touch_all(a, now_ns);
+        deal_all(a, now_ns);
     }
     if (slow) {
         a->tick_ns = now_ns;

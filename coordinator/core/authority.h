@@ -48,8 +48,9 @@ struct vq_authority;
 struct vq_authority_pool {
     const char *name;  /* copied */
     const char *model; /* copied: as its provider calls it; NULL: may be any. For same_account */
-    uint32_t account;  /* pools of one account have keys in common by intent */
-    double share;      /* of what headers say, for this run; 0: all of it */
+    const void
+        *account; /* pools of one account have keys in common by intent; NULL: one of its own */
+    double share; /* of what headers say, for this run; 0: all of it */
     double input_nano,
         output_nano; /* nano-dollars a token; 0: free or not known. What one request may cost at most */
     struct vq_rates rates; /* a minute, the share taken off already; 0: unknown */

@@ -91,15 +91,17 @@ struct vq_auth_level {    /* a concurrency that finds itself */
 
 struct vq_auth_pool {
     char *name, *model, *holder; /* holder: who has the lock, for people; NULL */
-    uint32_t index, account;
+    uint32_t index;
+    const void *account; /* never looked into */
     double input_nano, output_nano, share;
     struct vq_rates configured;
     bool by_hand[VQ_RATE__COUNT], concurrency_by_hand;
     uint32_t concurrency; /* configured */
     uint32_t cap;
     int64_t window_ns, jitter_ns;
-    double said[VQ_RATE__COUNT], learned[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT],
-        unit[VQ_RATE__COUNT];
+    double said[VQ_RATE__COUNT], learned[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT];
+    double unit[VQ_RATE__COUNT],
+        unit_now[VQ_RATE__COUNT]; /* the largest of this window and the last one; of this one */
     bool locked, ours, parked_by_hand;
     int64_t pause_ns, park_ns; /* until */
     int64_t day_ends_ns;

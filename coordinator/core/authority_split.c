@@ -199,7 +199,7 @@ void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
     }
     a->workable += p->members_count != 0;
     a->able += w->open != 0;
-    p->dirty = true;
+    vq_auth_touch(a, p, a->now_ns);
 }
 
 static void unlist(struct vq_authority *a, struct vq_auth_pool *p, uint32_t at)
@@ -528,6 +528,10 @@ static void peak_turn(struct vq_auth_pool *p, uint32_t slices, int64_t now_ns)
         p->peak_before = p->peak;
         p->peak = slices;
         p->peak_ns = now_ns;
+        for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+            p->unit[r] = p->unit_now[r] > 0 ? p->unit_now[r] : p->unit[r];
+            p->unit_now[r] = 0;
+        }
     }
     p->peak = slices > p->peak ? slices : p->peak;
 }
@@ -539,6 +543,7 @@ static void tell(struct vq_authority *a, struct vq_auth_pool *p)
         struct vq_auth_seat *seat = &w->seats[p->index];
         if (vq_auth_differs(&seat->next, &seat->told)) {
             w->due = true;
+            w->urgent = w->urgent || !slice_is(&seat->next);
         }
         if (!seat->holder && calls_count(seat) == 0) {
             unlist(a, p, i - 1);

@@ -198,7 +198,7 @@ enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_pool *p,
 static bool one_account(const struct vq_auth_pool *p, const struct vq_auth_pool *q)
 {
     bool model = p->model == NULL || q->model == NULL || strcmp(p->model, q->model) == 0;
-    if (!model || p->account == q->account) {
+    if (!model || (p->account != NULL && p->account == q->account)) {
         return false;
     }
     bool common = p->organisation != 0 && p->organisation == q->organisation;
