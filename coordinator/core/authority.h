@@ -2,16 +2,31 @@
  * moves them to where the demand is. It lives as long as the coordinator's process, over all stages.
  *
  * What always holds, for each pool and each rate, at every moment (I4, rule 7):
- *     sum of the rates in force * window + (slices in force + 1) * unit + jitter * rate limit <= limit * window
- * and for concurrency: sum of the slices in force <= limit. With a worker that starts empty and never bursts (GCRA with no
- * tolerance: after a request of cost c the next waits c / rate) that bounds every window: who was in force when the window began can
- * have up to one unit more than its rate in it, who came later begins empty. A slice of a lowered or withdrawn rate stays in force
- * until its worker said that it goes by the later GRANT, or has gone: its process ended, or a whole term was silent. When the end of
- * its process is known, its rate comes back at once (what it sent went out at that rate); its concurrency only after the term:
- * the provider may still be at work on what it sent. Spent is spent: nothing of a slice is carried into another.
+ *     sum of the rates in force * window + (slices + 1) * unit + jitter * rate limit <= limit * window
+ * and for concurrency: sum of the slices in force, or of the calls in flight where they are more, <= limit. `slices` is the most that
+ * were in force together at any moment of the last window: a worker whose slice began before a window and ended within it had its unit in
+ * that window too. `unit` is the largest one that a worker said. Limits are a minute's; over a window of another length they count
+ * by its part: in W they are limit * W / 60 s.
  *
- * Which limit counts: the lower one of what the configuration says (times the share) and of what the provider's headers say; where
- * neither says anything, what refusals taught (learned). Dollars and quotas of a day are purses (purse.h).
+ * What workers do, for this to bound every window of their sends by the limit:
+ * - GCRA without tolerance as a debt: a request adds its cost to it, it falls by rate * time, the next one starts at 0 or below; a rate
+ *   that changes changes how fast it falls, not what is owed. A rate that begins (the pool was not in force, or had no such rate)
+ *   owes one unit at least. A rate of 0 in a slice with a concurrency means: not limited.
+ * - A slice ends with the worker's term, for good: a later renewal does not bring it back, and a GRANT that is read when the term is over counts
+ *   for nothing (the next one comes: granted_n did not rise). Slices of an earlier epoch are not renewed by this one.
+ * - `unit` covers what waits too, so that it is known before the first of its size starts; `pause_ms` is what refusals asked this worker
+ *   itself, not what a GRANT told it.
+ *
+ * A slice of a lowered or withdrawn rate stays in force until its worker said that it goes by the later GRANT, or has gone: its process
+ * ended, or a whole term was silent. When the end of its process is known, its rate comes back at once (what it sent went out at that
+ * rate); its concurrency only after the term: the provider may still be at work on what it sent. Spent is spent: nothing of a slice is
+ * carried into another.
+ *
+ * Where 1.5 units are more than a window holds, one worker has the pool and starts one request a window: it is within the limit unless it
+ * exceeds it alone, and then the state's text says so.
+ *
+ * Which limit counts: the lower one of what the configuration says (times the share) and of what the provider's headers say (times the
+ * share); below that, or where neither says anything, what refusals taught (learned). Dollars and quotas of a day are purses (purse.h).
  *
  * Few hold much: a pool has only so many slices that what is held back stays small (VQ_AUTHORITY_HELD_BACK); they go to workers that
  * want, and stay where they are unless somebody else has more use for them.
@@ -31,7 +46,13 @@
 struct vq_authority;
 
 struct vq_authority_pool {
-    const char *name;      /* copied */
+    const char *name;  /* copied */
+    const char *model; /* copied: as its provider calls it; NULL: may be any. For same_account */
+    const void
+        *account; /* pools of one account have keys in common by intent; NULL: one of its own */
+    double share; /* of what headers say, for this run; 0: all of it */
+    double input_nano,
+        output_nano; /* nano-dollars a token; 0: free or not known. What one request may cost at most */
     struct vq_rates rates; /* a minute, the share taken off already; 0: unknown */
     uint32_t concurrency;  /* 0: unknown, it finds its level */
     uint64_t day_requests; /* 0: no quota */
@@ -52,8 +73,8 @@ struct vq_authority_params {
     uint64_t budget_nano; /* nano-dollars; VQ_AMOUNT_ANY: none */
     uint64_t spent_nano;  /* by the ledger, what is unknown counts */
     int64_t
-        wait_until_ns; /* rule 4: slices of workers that an earlier process knew may be in force until then; nobody gets a slice but who
-                              says in its first report that it goes by one already */
+        wait_until_ns; /* rule 4: slices of workers that an earlier process knew may be in force until then, and all of every limit
+                              counts as in force: nobody gets a slice. Workers go on with what they have */
 };
 
 /* VQ_INVALID, VQ_NOMEM. */
@@ -94,6 +115,7 @@ void vq_authority_hold(struct vq_authority *a, bool hold,
                        int64_t now_ns); /* ctl pause: nothing is started */
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
                        int64_t now_ns); /* ctl park */
+/* A rate of 0 leaves that one as it is. What was learned is forgotten. Concurrency 0: it finds its level. */
 void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_rates *rates,
                             int64_t now_ns);
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
@@ -154,8 +176,7 @@ struct vq_authority_pool_status {
 uint32_t vq_authority_pools(const struct vq_authority *a);
 void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_ns,
                          struct vq_authority_pool_status *ret_status);
-/* Two pools of different names whose workers hold a key in common, or that answer for one organisation with the same model's limit:
- * each pair once. false: none (more). For a warning. */
+/* Two pools of different accounts and one model whose workers hold a key in common or that answer for one organisation: each pair once. false: none (more). For a warning. */
 bool vq_authority_same_account(struct vq_authority *a, uint32_t *ret_p, uint32_t *ret_q);
 /* Fingerprints that workers hold for pool p and the shell has not been told yet: whom to lock. false: none (more). */
 bool vq_authority_new_key(struct vq_authority *a, uint32_t *ret_p, uint64_t *ret_fingerprint);

@@ -124,6 +124,11 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
     uint32_t calls = (uint32_t)floor(l->concurrency * l->share);
     *ret_pool = (struct vq_authority_pool){
         .name = use->name,
+        .model = use->sent,
+        .account = use->account,
+        .share = l->share,
+        .input_nano = price(l->price_input_usd) * VQ_NANO_PER_USD / 1e6,
+        .output_nano = price(l->price_output_usd) * VQ_NANO_PER_USD / 1e6,
         .rates = {.requests = l->requests_per_minute * l->share,
                   .input_tokens = l->input_tokens_per_minute * l->share,
                   .output_tokens = l->output_tokens_per_minute * l->share,

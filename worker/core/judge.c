@@ -91,6 +91,16 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     };
 }
 
+void vq_work_judge_expect(struct vq_work *w, const struct vq_work_ask *ask)
+{
+    const struct vq_work_judge *judge = &w->spec->judges[ask->lease->judge];
+    double bytes = prompt_bytes(w, ask);
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        struct vq_work_need need = need_of(w, ask, judge->pools[i], bytes);
+        vq_work_pool_expect(w, judge->pools[i], &need);
+    }
+}
+
 /* ---- which pool ---- */
 
 static uint64_t mixed(uint64_t x)

@@ -87,6 +87,7 @@ void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask)
 void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask)
 {
     vq_work_ask_unqueue(w, ask);
+    vq_work_judge_expect(w, ask);
     ask->state = VQ_WORK_ASK_READY;
     ask->node.first = (int64_t)ask->lease->seq;
     ask->node.second = (uint64_t)(ask - ask->lease->asks);

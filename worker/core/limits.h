@@ -37,6 +37,10 @@
 /* The window of a pool that names none. */
 #define VQ_WORK_WINDOW_MS 60000u
 
+/* How late a start may be without moving its schedule: a two-hundredth of the pool's window, at most so much. */
+#define VQ_WORK_LATE_PARTS  200
+#define VQ_WORK_LATE_MS_MAX 10
+
 /* After so many failures in a row a pool is tried by one call at a time, with a pause after each as above. */
 #define VQ_WORK_FAILURES_MAX 8u
 

@@ -17,12 +17,13 @@ static double unit_of(double per_minute)
     return limited ? MINUTE_NS / per_minute : 0;
 }
 
-void vq_gcra_begin(struct vq_gcra *gcra, double per_minute, int64_t now_ns)
+void vq_gcra_begin(struct vq_gcra *gcra, double per_minute, int64_t late_ns, int64_t now_ns)
 {
     int64_t owed_ns = gcra->unit_ns > 0 && !gcra->empty ? gcra->next_ns : now_ns;
     *gcra = (struct vq_gcra){.unit_ns = unit_of(per_minute),
                              .next_ns = owed_ns > now_ns ? owed_ns : now_ns,
                              .busy_ns = now_ns,
+                             .late_ns = late_ns,
                              .empty = true};
 }
 
@@ -30,7 +31,7 @@ void vq_gcra_set(struct vq_gcra *gcra, double per_minute, int64_t now_ns)
 {
     double unit_ns = unit_of(per_minute);
     if (gcra->unit_ns <= 0 && unit_ns > 0) {
-        vq_gcra_begin(gcra, per_minute, now_ns);
+        vq_gcra_begin(gcra, per_minute, gcra->late_ns, now_ns);
         return;
     }
     if (unit_ns > 0) {
@@ -59,7 +60,7 @@ void vq_gcra_spend(struct vq_gcra *gcra, double cost, int64_t now_ns)
         return;
     }
     int64_t from_ns = gcra->next_ns;
-    if (gcra->empty || from_ns < now_ns - VQ_GCRA_LATE_NS) {
+    if (gcra->empty || from_ns < now_ns - gcra->late_ns) {
         from_ns = now_ns > from_ns ? now_ns : from_ns;
         gcra->busy_ns = now_ns;
         gcra->back_ns = 0;

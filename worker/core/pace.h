@@ -6,13 +6,10 @@
 
 #include <stdbool.h>
 
-/* A start that is late by no more than this does not move the schedule: timers have a grain, and at a hundred starts a second every
- * lost millisecond is a tenth of the rate. */
-#define VQ_GCRA_LATE_NS INT64_C(10000000)
-
 /* GCRA, Traffic Management Specification 4.0 (ATM Forum), with no tolerance but for late timers: after a cost c at the rate r the next
- * one waits c / r. So any window w holds at most r * (w + VQ_GCRA_LATE_NS) + the last cost in it. One that has just begun holds
- * nothing: its first cost has to be earned too.
+ * one waits c / r. A start that is late by no more than `late_ns` does not move the schedule: timers have a grain, and at a hundred
+ * starts a second every lost millisecond is a tenth of the rate. So any window w holds at most r * (w + late_ns) + the last cost in
+ * it. One that has just begun holds nothing: its first cost has to be earned too.
  *
  * A cost is a reservation until it is settled. What comes back (`back_ns`) brings the next one forward, by no more than what that
  * one call had reserved, and only while the schedule has not stood idle since: time in which nobody wanted anything is gone. */
@@ -21,12 +18,14 @@ struct vq_gcra {
     int64_t next_ns; /* when the last cost is earned; `empty`: since when it earns the first */
     int64_t back_ns; /* of reservations that were settled for less */
     int64_t busy_ns; /* since when it did not stand idle */
+    int64_t late_ns;
     bool empty;
 };
 
 /* A schedule that holds nothing at `now_ns`; what is owed stays. per_minute <= 0: no limit. */
-void vq_gcra_begin(struct vq_gcra *gcra, double per_minute, int64_t now_ns);
-/* Another rate: what is owed, or was earned while it was empty, is kept in units. From no limit to one it begins. */
+void vq_gcra_begin(struct vq_gcra *gcra, double per_minute, int64_t late_ns, int64_t now_ns);
+/* Another rate: what is owed, or was earned while it was empty, is kept in units. From no limit to one it begins, with the
+ * late_ns of the last beginning. */
 void vq_gcra_set(struct vq_gcra *gcra, double per_minute, int64_t now_ns);
 /* When a cost may be spent: `now_ns` or later. */
 int64_t vq_gcra_when(const struct vq_gcra *gcra, double cost, int64_t now_ns);

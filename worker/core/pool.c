@@ -2,8 +2,8 @@
  *
  * Invariants: a call starts only with a slice in force, on an open pool, and only when every rate has earned it, and every amount
  * has room for what it may take at most. What is not granted is nothing: a GRANT replaces all slices, one that is not in it is zero.
- * Slices stand for a term from what the coordinator is known to have read, like leases; past it nothing starts, and a new session
- * after that begins without any: the coordinator has given them to others. A rate that begins, begins empty (pace.h).
+ * Slices stand for a term from what the coordinator that gave them is known to have read, like leases; past it they are gone for good:
+ * the coordinator gives them to others. Nor does a GRANT count that is read so late. A rate that begins, begins empty (pace.h).
  *
  * Amounts count up over the process: `used` is reserved when a call starts and settled when it ends; `open` is the part whose result
  * has no ACK. A closed pool stays closed for this process: its reason needs a person. Pools take no notice of each other; what
@@ -171,9 +171,18 @@ void vq_work_pool_close(struct vq_work *w, uint32_t index, enum vq_pool_state st
 
 /* ---- slices ---- */
 
-static void slice_take(struct vq_work *w, struct vq_work_pool *pool, const struct vq_slice *slice)
+static int64_t window_ns(const struct vq_work *w, uint32_t index)
 {
+    uint32_t ms = w->spec->pools[index].window_ms;
+    return VQ_WORK_MS(ms > 0 ? ms : VQ_WORK_WINDOW_MS);
+}
+
+static void slice_take(struct vq_work *w, uint32_t index, const struct vq_slice *slice)
+{
+    struct vq_work_pool *pool = &w->pools[index];
     bool had = pool->limit > 0;
+    int64_t late_ns = window_ns(w, index) / VQ_WORK_LATE_PARTS;
+    late_ns = late_ns > VQ_WORK_MS(VQ_WORK_LATE_MS_MAX) ? VQ_WORK_MS(VQ_WORK_LATE_MS_MAX) : late_ns;
     pool->limit =
         slice->concurrency > VQ_WORK_CONCURRENCY_MAX ? VQ_WORK_CONCURRENCY_MAX : slice->concurrency;
     pool->rates = slice->rates;
@@ -185,7 +194,7 @@ static void slice_take(struct vq_work *w, struct vq_work_pool *pool, const struc
         if (pool->limit > 0 && had) {
             vq_gcra_set(&pool->paces[r], rate, w->now_ns);
         } else if (pool->limit > 0) {
-            vq_gcra_begin(&pool->paces[r], rate, w->now_ns);
+            vq_gcra_begin(&pool->paces[r], rate, late_ns, w->now_ns);
         }
     }
 }
@@ -197,11 +206,43 @@ static void slice_none(struct vq_work_pool *pool)
     pool->day_tokens.most = pool->day_tokens.used;
 }
 
+static bool slices_stand(const struct vq_work *w)
+{
+    return w->now_ns < w->slices_until_ns;
+}
+
+/* Those whose term is over go for good. True: it was. */
+static bool slices_lapse(struct vq_work *w)
+{
+    if (slices_stand(w)) {
+        return false;
+    }
+    for (uint32_t p = 0; w->spec != NULL && p < w->spec->pools_count; p++) {
+        slice_none(&w->pools[p]);
+    }
+    w->spend.most = w->spend.used;
+    return true;
+}
+
+bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns)
+{
+    bool lapsed = slices_lapse(w);
+    int64_t until_ns = stamp_ns + w->term_ns;
+    w->heard_until_ns = until_ns > w->heard_until_ns ? until_ns : w->heard_until_ns;
+    if (!lapsed && w->slices_epoch == w->epoch) {
+        w->slices_until_ns = w->heard_until_ns;
+    }
+    return lapsed;
+}
+
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
 {
-    if (w->spec == NULL || grant->n <= w->granted_n) {
+    if (w->spec == NULL || grant->n <= w->granted_n || w->now_ns >= w->heard_until_ns) {
         return;
     }
+    (void)slices_lapse(w); /* what begins then begins empty */
+    w->slices_epoch = w->epoch;
+    w->slices_until_ns = w->heard_until_ns;
     w->granted_n = grant->n;
     w->spend.most = grant->spend_most;
     for (uint32_t p = 0; p < w->spec->pools_count; p++) {
@@ -212,30 +253,11 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
         if (slice == NULL) {
             slice_none(&w->pools[p]);
         } else {
-            slice_take(w, &w->pools[p], slice);
+            slice_take(w, p, slice);
         }
     }
     return_stranded(w);
     w->credit_due = true;
-}
-
-void vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns)
-{
-    int64_t until_ns = stamp_ns + w->term_ns;
-    w->slices_until_ns = until_ns > w->slices_until_ns ? until_ns : w->slices_until_ns;
-}
-
-void vq_work_slices_drop(struct vq_work *w)
-{
-    for (uint32_t p = 0; w->spec != NULL && p < w->spec->pools_count; p++) {
-        slice_none(&w->pools[p]);
-    }
-    w->spend.most = w->spend.used;
-}
-
-bool vq_work_slices_stand(const struct vq_work *w)
-{
-    return w->now_ns < w->slices_until_ns;
 }
 
 /* ---- refusals and failures ---- */
@@ -340,7 +362,7 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct 
 {
     const struct vq_work_pool *pool = &w->pools[index];
     uint32_t limit = pool->failures >= VQ_WORK_FAILURES_MAX ? 1 : pool->limit;
-    if (!vq_work_pool_usable(w, index) || !vq_work_slices_stand(w) || pool->in_flight >= limit ||
+    if (!vq_work_pool_usable(w, index) || !slices_stand(w) || pool->in_flight >= limit ||
         !has_room(&w->spend, need->nano) || !has_room(&pool->day_requests, 1) ||
         !has_room(&pool->day_tokens, need->tokens)) {
         return INT64_MAX;
@@ -356,24 +378,30 @@ int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct 
 }
 
 /* The largest reservations of this window and of the last one. */
-static void note_unit(struct vq_work *w, struct vq_work_pool *pool, uint32_t window_ms,
-                      const struct vq_rates *rates)
+void vq_work_pool_expect(struct vq_work *w, uint32_t index, const struct vq_work_need *need)
 {
-    int64_t window_ns = VQ_WORK_MS(window_ms > 0 ? window_ms : VQ_WORK_WINDOW_MS);
-    if (w->now_ns - pool->unit_ns >= window_ns) {
-        bool next = w->now_ns - pool->unit_ns < 2 * window_ns;
+    struct vq_work_pool *pool = &w->pools[index];
+    int64_t past_ns = w->now_ns - pool->unit_ns;
+    if (past_ns >= window_ns(w, index)) {
+        bool next = past_ns < 2 * window_ns(w, index);
         pool->unit_before = next ? pool->unit : (struct vq_rates){0};
         pool->unit = (struct vq_rates){0};
         pool->unit_ns = w->now_ns;
     }
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        enum vq_rate r = (enum vq_rate)i;
-        double cost = vq_rates_get(rates, r);
-        double mean = vq_rates_get(&pool->mean, r);
-        if (cost > vq_rates_get(&pool->unit, r)) {
-            vq_rates_set(&pool->unit, r, cost);
+        double cost = vq_rates_get(&need->rates, (enum vq_rate)i);
+        if (cost > vq_rates_get(&pool->unit, (enum vq_rate)i)) {
+            vq_rates_set(&pool->unit, (enum vq_rate)i, cost);
         }
-        vq_rates_set(&pool->mean, r, mean == 0 ? cost : mean + (cost - mean) / 16);
+    }
+}
+
+static void note_mean(struct vq_work_pool *pool, const struct vq_rates *rates)
+{
+    for (int i = 0; i < VQ_RATE__COUNT; i++) {
+        double cost = vq_rates_get(rates, (enum vq_rate)i);
+        double mean = vq_rates_get(&pool->mean, (enum vq_rate)i);
+        vq_rates_set(&pool->mean, (enum vq_rate)i, mean == 0 ? cost : mean + (cost - mean) / 16);
     }
 }
 
@@ -383,7 +411,8 @@ void vq_work_pool_spend(struct vq_work *w, uint32_t index, const struct vq_work_
     struct vq_work_charge charge = {need->nano, 1, need->tokens};
     pool->in_flight++;
     pool->requests++;
-    note_unit(w, pool, w->spec->pools[index].window_ms, &need->rates);
+    vq_work_pool_expect(w, index, need);
+    note_mean(pool, &need->rates);
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
         vq_gcra_spend(&pool->paces[r], vq_rates_get(&need->rates, (enum vq_rate)r), w->now_ns);
     }

@@ -98,10 +98,7 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     take_terms(w, welcome);
     vq_work_samples_drop_idle(w, 0);
     w->orphaned = false;
-    if (!vq_work_slices_stand(w)) {
-        vq_work_slices_drop(w); /* others may have them */
-    }
-    vq_work_slices_renew(w, welcome->stamp_ns);
+    (void)vq_work_slices_renew(w, welcome->stamp_ns);
     w->granted_n = 0;
     w->spec_wanted = welcome->spec;
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &welcome->spec)) {
@@ -172,7 +169,9 @@ void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
     if (echo->stamp_ns > w->stamp_ns || echo->stamp_ns <= 0) {
         return; /* never sent */
     }
-    vq_work_slices_renew(w, echo->stamp_ns);
+    if (vq_work_slices_renew(w, echo->stamp_ns) && w->granted_n > 0) {
+        say_hello(w, false); /* that the coordinator knows that they are gone */
+    }
     for (struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
         struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
         if (lease->listed_ns != 0 && lease->listed_ns <= echo->stamp_ns) {

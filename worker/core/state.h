@@ -266,7 +266,9 @@ struct vq_work {
 
     /* slices */
     uint64_t granted_n;      /* 0: no GRANT in this session */
+    uint64_t slices_epoch;   /* whose GRANT they are of */
     int64_t slices_until_ns; /* nothing starts past it */
+    int64_t heard_until_ns;  /* a term from the latest stamp that this epoch echoed */
     struct vq_amount spend;
 
     /* leases */
@@ -363,10 +365,9 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
                          const struct vq_work_pool *old_pools);
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
-/* The coordinator read what was sent at `stamp_ns`: slices stand for a term from there. */
-void vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
-void vq_work_slices_drop(struct vq_work *w); /* until the next GRANT */
-bool vq_work_slices_stand(const struct vq_work *w);
+/* The coordinator read what was sent at `stamp_ns`: slices that it gave stand for a term from there. Those whose term is over are gone
+ * until the next GRANT; true: it was over. */
+bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
 void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                         struct vq_span text);
 /* It said something, or nothing: what all its ends have in common. */
@@ -378,6 +379,8 @@ bool vq_work_pool_usable(const struct vq_work *w, uint32_t pool);
 /* When the next call that takes so much may start: now, later, or INT64_MAX. */
 int64_t vq_work_pool_when(const struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
 void vq_work_pool_spend(struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
+/* So much will be wanted at once: the coordinator is to know before it starts. */
+void vq_work_pool_expect(struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
 /* The call of `flight` ended: what it took is settled, `result` gets its cost, *ret_charge what it counts for until its ACK. */
 void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
                          const struct vq_work_reply *reply, struct vq_result *result,
@@ -394,6 +397,8 @@ void vq_work_judges_free(struct vq_work_judging *judges, uint32_t count);
 enum vq_pool_state vq_work_judge_state(const struct vq_work *w, uint32_t judge,
                                        const char **ret_text);
 bool vq_work_judge_usable(const struct vq_work *w, uint32_t judge); /* one of its pools is */
+/* Tells its pools what the ask will take. */
+void vq_work_judge_expect(struct vq_work *w, const struct vq_work_ask *ask);
 /* The pool that should be asked now and what that takes; false: none may be, before *ret_when_ns. */
 bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
                           uint32_t *ret_pool, struct vq_work_need *ret_need, int64_t *ret_when_ns);

@@ -11,9 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define S INT64_C(1000000000)
+#define S  INT64_C(1000000000)
+#define MS INT64_C(1000000)
 
-#define LATE 9000000 /* less than VQ_GCRA_LATE_NS: how late timers are here */
+#define LATE (9 * MS) /* how late timers are here */
 
 /* Random loads of random costs on random limits, with late timers: no window holds more than its share, the grain of timers and the
  * last cost; none since the beginning holds more than its share; a greedy sender gets nearly all of it. */
@@ -30,7 +31,7 @@ static void test_no_window_is_over_the_limit(void **state)
         bool greedy = round % 3 == 0;
         struct vq_gcra gcra = {0};
         int64_t now = 7 * S, begin = now, end = now + 150 * S;
-        vq_gcra_begin(&gcra, limit, now);
+        vq_gcra_begin(&gcra, limit, 10 * MS, now);
         size_t count = 0;
         double sum = 0;
         while (now < end) {
@@ -48,7 +49,7 @@ static void test_no_window_is_over_the_limit(void **state)
         }
         static const int64_t windows[] = {S, 10 * S, 60 * S};
         for (size_t w = 0; w < 3; w++) {
-            double most = limit / 60e9 * (double)(windows[w] + VQ_GCRA_LATE_NS);
+            double most = limit / 60e9 * (double)(windows[w] + 10 * MS);
             size_t from = 0;
             double within = 0;
             for (size_t i = 0; i < count; i++) {
@@ -63,7 +64,7 @@ static void test_no_window_is_over_the_limit(void **state)
         for (size_t i = 0; i < count; i++) {
             before += cost[i];
             assert_true(before <=
-                        limit / 60e9 * (double)(at[i] - begin + VQ_GCRA_LATE_NS) + cost[i] + 1e-6);
+                        limit / 60e9 * (double)(at[i] - begin + 10 * MS) + cost[i] + 1e-6);
         }
         if (greedy) {
             assert_true(sum >= 0.99 * 2.5 * limit - 2 * (1 + cost_max));
@@ -75,7 +76,7 @@ static void test_it_begins_empty(void **state)
 {
     (void)state;
     struct vq_gcra gcra = {0};
-    vq_gcra_begin(&gcra, 600, S); /* 10 a second */
+    vq_gcra_begin(&gcra, 600, 10 * MS, S); /* 10 a second */
     assert_int_equal(vq_gcra_when(&gcra, 1, S), S + S / 10);
     assert_int_equal(vq_gcra_when(&gcra, 5, S), S + S / 2);
     vq_gcra_set(&gcra, 1200, S + S / 10); /* one was earned: still is */
@@ -85,7 +86,7 @@ static void test_it_begins_empty(void **state)
     assert_in_range(vq_gcra_when(&gcra, 1, S), S + S / 10 + S / 20, S + S / 10 + S / 20 + 2);
     vq_gcra_set(&gcra, 60, S + S / 10); /* one is owed, at one a second */
     assert_in_range(vq_gcra_when(&gcra, 1, S), 2 * S + S / 10, 2 * S + S / 10 + 50);
-    vq_gcra_begin(&gcra, 60, S + S / 10); /* taken away and given back: owed, and empty */
+    vq_gcra_begin(&gcra, 60, 10 * MS, S + S / 10); /* taken away and given back: owed, and empty */
     assert_in_range(vq_gcra_when(&gcra, 1, S), 3 * S + S / 10, 3 * S + S / 10 + 50);
     vq_gcra_set(&gcra, 0, 2 * S);
     assert_int_equal(vq_gcra_when(&gcra, 1, 2 * S), 2 * S);
@@ -102,14 +103,14 @@ static void test_no_limit_and_odd_limits(void **state)
     static const double odd[] = {0, -1, NAN, INFINITY, 1e300};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         struct vq_gcra gcra = {0};
-        vq_gcra_begin(&gcra, odd[i], S);
+        vq_gcra_begin(&gcra, odd[i], 10 * MS, S);
         for (int n = 0; n < 1000; n++) {
             assert_int_equal(vq_gcra_when(&gcra, 1, S), S);
             vq_gcra_spend(&gcra, 1, S);
         }
     }
     struct vq_gcra tiny = {0};
-    vq_gcra_begin(&tiny, 1e-300, S);
+    vq_gcra_begin(&tiny, 1e-300, 10 * MS, S);
     vq_gcra_spend(&tiny, 1e12, S);
     vq_gcra_settle(&tiny, 0, 1e12, S);
     assert_true(vq_gcra_when(&tiny, 1, S) > S); /* far off, not overflown */
@@ -119,7 +120,7 @@ static void test_settling(void **state)
 {
     (void)state;
     struct vq_gcra gcra = {0};
-    vq_gcra_begin(&gcra, 600, 0); /* 10 a second */
+    vq_gcra_begin(&gcra, 600, 10 * MS, 0); /* 10 a second */
     vq_gcra_spend(&gcra, 10, S);
     assert_true(vq_gcra_when(&gcra, 5, S) > 2 * S - 1);
     vq_gcra_settle(&gcra, 10, 4, S);
@@ -127,7 +128,7 @@ static void test_settling(void **state)
     vq_gcra_settle(&gcra, 4, 30, S); /* used more than was reserved: owed */
     assert_true(vq_gcra_when(&gcra, 1, S) > S + 2 * S);
     /* what comes back after it stood idle is gone */
-    vq_gcra_begin(&gcra, 600, 20 * S);
+    vq_gcra_begin(&gcra, 600, 10 * MS, 20 * S);
     vq_gcra_spend(&gcra, 10, 30 * S);
     vq_gcra_spend(&gcra, 10, 40 * S);
     vq_gcra_settle(&gcra, 10, 0, 30 * S);
@@ -144,7 +145,7 @@ static void test_what_comes_back_is_used(void **state)
     const int64_t took = 2 * S;
     static int64_t at[10000];
     size_t count = 0, settled = 0;
-    vq_gcra_begin(&gcra, 60000, S); /* 1000 a second */
+    vq_gcra_begin(&gcra, 60000, 10 * MS, S); /* 1000 a second */
     for (int64_t now = S; now < 121 * S; now += S / 1000) {
         while (settled < count && at[settled] + took <= now) {
             vq_gcra_settle(&gcra, reserved, used, at[settled]);

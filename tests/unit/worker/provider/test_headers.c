@@ -211,6 +211,84 @@ static void test_anthropic_limits(void **state)
 }
 
 /* A reset that is a date becomes a wait by the server's own clock. */
+static void test_organisations(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"openai-organization", "Anthropic-Organization-Id"};
+    for (size_t i = 0; i < VQ_COUNT(names); i++) {
+        struct vq_reply_headers one, same, other;
+        vq_reply_headers_init(&one);
+        vq_reply_headers_init(&same);
+        vq_reply_headers_init(&other);
+        assert_int_equal(one.organisation, 0);
+        add(&one, names[i], "org-1");
+        add(&same, names[i], " org-1 ");
+        add(&other, names[i], "org-2");
+        assert_true(one.organisation != 0 && one.organisation == same.organisation);
+        assert_true(one.organisation != other.organisation);
+        add(&other, names[i], "");
+        assert_int_equal(other.organisation, 0);
+    }
+}
+
+static void test_what_a_reply_says_of_limits(void **state)
+{
+    (void)state;
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    add(&headers, "anthropic-ratelimit-requests-limit", "50");
+    add(&headers, "anthropic-ratelimit-input-tokens-limit", "30000");
+    add(&headers, "anthropic-ratelimit-output-tokens-limit", "8000");
+    add(&headers, "anthropic-ratelimit-tokens-limit", "0");
+    add(&headers, "anthropic-organization-id", "us");
+    struct vq_response response = {.status = 429,
+                                   .headers = &headers,
+                                   .body = vq_span_str("{\"type\":\"error\"}"),
+                                   .now_unix_s = 1000};
+    struct vq_reply reply;
+    vq_reply_init(&reply);
+    struct vq_rates none = vq_reply_said(&reply);
+    assert_true(none.requests == 0 && none.input_tokens == 0 && none.tokens == 0);
+    assert_int_equal(vq_provider_find("anthropic")->read(&response, &reply), VQ_OK);
+    struct vq_rates said = vq_reply_said(&reply);
+    assert_true(said.requests == 50 && said.input_tokens == 30000 && said.output_tokens == 8000);
+    assert_true(said.tokens == 0); /* a limit of nothing is none that is known */
+    assert_true(reply.organisation != 0 && reply.organisation == headers.organisation);
+    assert_int_equal(reply.cap, 0);
+    vq_reply_free(&reply);
+}
+
+/* A refusal may name how many calls there may be at a time. */
+static void test_caps(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *message;
+        uint32_t cap;
+    } cases[] = {{429, "Too many concurrent requests, limit of 60", 60},
+                 {429, "You have reached the Concurrency Limit of 4.", 4},
+                 {429, "too many calls at a time, limit of 12", 12},
+                 {429, "Rate limit of 500 requests per minute reached", 0},
+                 {429, "concurrency limit of many", 0},
+                 {429, "concurrency limit of 99999999999999999999", 0},
+                 {429, "concurrency: no limit", 0},
+                 {500, "too many concurrent requests, limit of 60", 0}};
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        char body[256];
+        (void)snprintf(body, sizeof(body), "{\"error\":{\"message\":\"%s\"}}", cases[i].message);
+        struct vq_response response = {
+            .status = cases[i].status, .headers = &headers, .body = vq_span_str(body)};
+        struct vq_reply reply;
+        vq_reply_init(&reply);
+        assert_int_equal(vq_provider_find("openai")->read(&response, &reply), VQ_OK);
+        assert_int_equal(reply.cap, cases[i].cap);
+        vq_reply_free(&reply);
+    }
+}
+
 static void test_reset_dates_in_a_reply(void **state)
 {
     (void)state;
@@ -241,6 +319,9 @@ int main(void)
         cmocka_unit_test(test_rate_limits),
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_anthropic_limits),
+        cmocka_unit_test(test_organisations),
+        cmocka_unit_test(test_what_a_reply_says_of_limits),
+        cmocka_unit_test(test_caps),
         cmocka_unit_test(test_reset_dates_in_a_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

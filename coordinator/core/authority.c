@@ -1,0 +1,871 @@
+/* The events of the authority and the GRANTs that come of them.
+ *
+ * Owns the workers (a slot each, found by id) and the pools. A worker's slot is used again when nothing of it counts any more: at once
+ * when it left or was silent, a term later when its process ended. Its seats, one for each pool, come with its first report.
+ *
+ * An event costs O(pools it names); dealing out costs O(those who could have a slice of the pool), at most every VQ_AUTH_DEAL_NS unless
+ * something came back that others wait for.
+ *
+ * Not its job: who holds how much (authority_split.c), unknown limits (authority_learn.c), what is shown (authority_status.c). */
+#include "common/base/alloc.h"
+#include "coordinator/core/authority_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define JITTER          0.01 /* of a window, when nobody says */
+#define DAY_NS          (24 * 3600 * VQ_AUTH_S)
+#define AHEAD_CALLS     4.0 /* of what is in flight and waiting, so much is wanted of a purse */
+#define AHEAD_CALLS_MIN 16.0
+#define PAUSE_SLACK_NS  (50 * VQ_AUTH_MS)
+#define FAR_S           (INT64_C(10) * 366 * 24 * 3600) /* no clock reading is further off */
+
+/* ---- making ---- */
+
+static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authority_pool *from,
+                                uint32_t index, int64_t jitter_ns, int64_t now_ns)
+{
+    p->index = index;
+    p->account = from->account;
+    p->name = vq_strdup(from->name);
+    p->model = from->model == NULL ? NULL : vq_strdup(from->model);
+    p->text = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    if (p->name == NULL || p->text == NULL || (from->model != NULL && p->model == NULL)) {
+        return VQ_NOMEM;
+    }
+    p->input_nano = from->input_nano;
+    p->output_nano = from->output_nano;
+    p->share = from->share > 0 ? from->share : 1;
+    p->configured = from->rates;
+    p->concurrency = from->concurrency;
+    p->window_ns = (from->window_ms == 0 ? VQ_AUTH_WINDOW_MS : from->window_ms) * VQ_AUTH_MS;
+    p->jitter_ns = jitter_ns != 0 ? jitter_ns : (int64_t)((double)p->window_ns * JITTER);
+    p->locked = from->locked;
+    p->past_unknown = from->locked;
+    p->day_ends_ns = from->day_ends_ns;
+    p->state = VQ_AUTHORITY_NOBODY;
+    p->since_ns = p->deal_ns = p->peak_ns = p->began_ns = now_ns;
+    p->moved_ns = now_ns;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        p->limit[r] = 0;
+    }
+    if (from->day_requests != 0) {
+        VQ_TRY(vq_purse_create(from->day_requests, from->day_requests_spent, &p->day_requests));
+    }
+    if (from->day_tokens != 0) {
+        VQ_TRY(vq_purse_create(from->day_tokens, from->day_tokens_spent, &p->day_tokens));
+    }
+    vq_auth_learn_init(p, now_ns);
+    vq_auth_limits(p);
+    p->fell = false;
+    return VQ_OK;
+}
+
+static enum vq_status check(const struct vq_authority_params *params, struct vq_error *err)
+{
+    if (params->pools_count > VQ_AUTHORITY_POOLS_MAX || params->term_ns <= 0 ||
+        params->jitter_ns < 0) {
+        return vq_fail(err, VQ_INVALID, "a run has at most %u pools, and a term above 0",
+                       VQ_AUTHORITY_POOLS_MAX);
+    }
+    for (uint32_t i = 0; i < params->pools_count; i++) {
+        const struct vq_authority_pool *pool = &params->pools[i];
+        bool bad = pool->name == NULL || !(pool->share >= 0 && pool->share <= 1);
+        for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+            double rate = vq_rates_get(&pool->rates, (enum vq_rate)r);
+            bad = bad || !isfinite(rate) || rate < 0;
+        }
+        if (bad) {
+            return vq_fail(err, VQ_INVALID, "pool %s: its limits are not numbers of 0 or more",
+                           pool->name == NULL ? "?" : pool->name);
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_authority_create(const struct vq_authority_params *params, int64_t now_ns,
+                                   struct vq_authority **ret_authority, struct vq_error *err)
+{
+    VQ_TRY(check(params, err));
+    enum vq_status status = VQ_NOMEM;
+    struct vq_authority *a = vq_alloc(1, sizeof(*a));
+    if (a == NULL) {
+        return VQ_NOMEM;
+    }
+    a->pools = vq_alloc(params->pools_count, sizeof(*a->pools));
+    a->pairs_told = vq_alloc((size_t)params->pools_count * params->pools_count / 8 + 1, 1);
+    if (a->pools == NULL || a->pairs_told == NULL) {
+        goto out;
+    }
+    a->pools_count = params->pools_count;
+    a->term_ns = params->term_ns;
+    a->wait_until_ns = params->wait_until_ns;
+    a->now_ns = a->tick_ns = a->wake_ns = now_ns;
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        status = pool_fill(&a->pools[i], &params->pools[i], i, params->jitter_ns, now_ns);
+        if (status != VQ_OK) {
+            goto out;
+        }
+        a->pools[i].past_unknown |= params->wait_until_ns > now_ns;
+    }
+    status = vq_purse_create(params->budget_nano, params->spent_nano, &a->spend);
+    if (status == VQ_OK) {
+        *ret_authority = a;
+        return VQ_OK;
+    }
+out:
+    vq_authority_destroy(&a);
+    return status;
+}
+
+static void worker_free(struct vq_authority *a, struct vq_auth_worker *w)
+{
+    a->workers[w->slot] = NULL;
+    vq_coord_table_remove(&a->ids, &w->node);
+    vq_free(w->seats);
+    vq_free(w);
+}
+
+void vq_authority_destroy(struct vq_authority **authority)
+{
+    struct vq_authority *a = *authority;
+    if (a == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < a->slots; i++) {
+        if (a->workers[i] != NULL) {
+            worker_free(a, a->workers[i]);
+        }
+    }
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        struct vq_auth_pool *p = &a->pools[i];
+        vq_free(p->name);
+        vq_free(p->model);
+        vq_free(p->holder);
+        vq_free(p->text);
+        vq_free(p->members);
+        vq_free(p->holders);
+        vq_free(p->keys);
+        vq_purse_destroy(&p->day_requests);
+        vq_purse_destroy(&p->day_tokens);
+    }
+    vq_purse_destroy(&a->spend);
+    vq_coord_table_free(&a->ids);
+    vq_free(a->pools);
+    vq_free(a->pairs_told);
+    vq_free(a);
+    *authority = NULL;
+}
+
+/* ---- workers ---- */
+
+static uint64_t id_hash(const struct vq_id *id)
+{
+    uint64_t half[2];
+    memcpy(half, id->b, sizeof(half));
+    return vq_coord_mix(half[0] ^ vq_coord_mix(half[1]));
+}
+
+static struct vq_auth_worker *find(const struct vq_authority *a, const struct vq_id *id)
+{
+    struct vq_coord_node *node = vq_coord_table_find(&a->ids, id_hash(id));
+    for (; node != NULL; node = vq_coord_table_again(node)) {
+        struct vq_auth_worker *w = VQ_COORD_OF(node, struct vq_auth_worker, node);
+        if (vq_id_eq(&w->id, id)) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
+void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_ns)
+{
+    p->dirty = true;
+    if (when_ns < p->deal_ns) {
+        int64_t soonest_ns = p->dealt_ns + VQ_AUTH_DEAL_SOON_NS;
+        p->deal_ns = when_ns > soonest_ns ? when_ns : soonest_ns;
+    }
+    a->wake_ns = p->deal_ns < a->wake_ns ? p->deal_ns : a->wake_ns;
+}
+
+static void deal_all(struct vq_authority *a, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        vq_auth_deal(a, &a->pools[i], now_ns);
+        vq_auth_state(a, &a->pools[i], now_ns);
+    }
+}
+
+enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
+{
+    struct vq_auth_worker *w = find(a, worker);
+    if (w != NULL) {
+        if (w->state == VQ_AUTH_HERE) {
+            vq_authority_heard(a, worker, now_ns);
+            w->due = w->urgent = w->granted_n != 0; /* the last one may be lost */
+            w->spend_joined = false;
+            for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+                w->seats[i].day_joined = false;
+            }
+        }
+        return VQ_OK;
+    }
+    uint32_t slot = 0;
+    while (slot < a->slots && a->workers[slot] != NULL) {
+        slot++;
+    }
+    if (slot == VQ_AUTHORITY_WORKERS_MAX) {
+        return VQ_LIMIT;
+    }
+    w = vq_alloc(1, sizeof(*w));
+    if (w == NULL) {
+        return VQ_NOMEM;
+    }
+    *w = (struct vq_auth_worker){.id = *worker, .slot = slot, .heard_ns = now_ns};
+    enum vq_status status = vq_coord_table_add(&a->ids, &w->node, id_hash(worker));
+    if (status != VQ_OK) {
+        vq_free(w);
+        return status;
+    }
+    a->workers[slot] = w;
+    a->slots = slot == a->slots ? slot + 1 : a->slots;
+    return VQ_OK;
+}
+
+/* Its term is over: whatever it had has ended there by itself. */
+static void lapse(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_ns)
+{
+    if (!w->lapsed && w->state == VQ_AUTH_HERE && now_ns - w->heard_ns >= a->term_ns) {
+        w->lapsed = true;
+        vq_auth_void(a, w, false, now_ns);
+    }
+}
+
+void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
+{
+    struct vq_auth_worker *w = find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return;
+    }
+    lapse(a, w, now_ns);
+    w->heard_ns = now_ns;
+    if (w->lapsed) {
+        w->lapsed = false;
+        w->due = true;
+        for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+            if (w->seats[i].member != VQ_AUTH_NOBODY) {
+                vq_auth_touch(a, &a->pools[i], now_ns);
+            }
+        }
+    }
+}
+
+static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled)
+{
+    vq_purse_leave(a->spend, w->slot, settled);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        if (a->pools[i].day_requests != NULL) {
+            vq_purse_leave(a->pools[i].day_requests, w->slot, settled);
+        }
+        if (a->pools[i].day_tokens != NULL) {
+            vq_purse_leave(a->pools[i].day_tokens, w->slot, settled);
+        }
+        w->seats[i].day_joined = false;
+    }
+    w->spend_joined = false;
+}
+
+static void gone(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_ns)
+{
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        if (w->seats[i].known) {
+            if (w->seats[i].listed) {
+                vq_auth_touch(a, &a->pools[i], now_ns);
+            }
+            vq_auth_forget(a, &a->pools[i], w);
+            a->pools[i].seats_known--;
+        }
+    }
+    worker_free(a, w);
+}
+
+void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
+                        enum vq_authority_end how, int64_t now_ns)
+{
+    struct vq_auth_worker *w = find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return;
+    }
+    purses_leave(a, w, how == VQ_AUTHORITY_LEFT);
+    vq_auth_void(a, w, how == VQ_AUTHORITY_ENDED, now_ns);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        struct vq_auth_seat *seat = &w->seats[i];
+        if (seat->known) {
+            vq_auth_member(a, &a->pools[i], w, false);
+            a->pools[i].keyed -= seat->state != VQ_POOL_NO_KEY;
+            a->pools[i].waiting -= seat->waiting;
+        }
+    }
+    if (how != VQ_AUTHORITY_ENDED || w->seats == NULL) {
+        gone(a, w, now_ns);
+        return;
+    }
+    w->state = VQ_AUTH_OVER;
+    w->over_ns = now_ns + a->term_ns;
+}
+
+/* ---- reports ---- */
+
+static enum vq_status seats_make(struct vq_authority *a, struct vq_auth_worker *w)
+{
+    if (w->seats != NULL || a->pools_count == 0) {
+        return VQ_OK;
+    }
+    w->seats = vq_alloc(a->pools_count, sizeof(*w->seats));
+    if (w->seats == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        w->seats[i].member = VQ_AUTH_NOBODY;
+        w->seats[i].weight = 1;
+    }
+    return VQ_OK;
+}
+
+/* The first report of a pool: counts begin with what it says, so that a process which outlived a coordinator is not counted twice. */
+static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w,
+                                const struct vq_pool_report *report)
+{
+    struct vq_auth_seat *seat = &w->seats[p->index];
+    if (!seat->known) {
+        size_t need = (size_t)p->seats_known + 1;
+        VQ_TRY(vq_grow((void **)&p->members, &p->members_cap, need, sizeof(*p->members),
+                       VQ_AUTHORITY_WORKERS_MAX));
+        VQ_TRY(vq_grow((void **)&p->holders, &p->holders_cap, need, sizeof(*p->holders),
+                       VQ_AUTHORITY_WORKERS_MAX));
+    }
+    if (!seat->day_joined) {
+        if (p->day_requests != NULL) {
+            VQ_TRY(vq_purse_join(p->day_requests, w->slot, &report->day_requests));
+        }
+        if (p->day_tokens != NULL) {
+            enum vq_status status = vq_purse_join(p->day_tokens, w->slot, &report->day_tokens);
+            if (status != VQ_OK) {
+                if (p->day_requests != NULL) {
+                    vq_purse_leave(p->day_requests, w->slot, true);
+                }
+                return status;
+            }
+        }
+        seat->day_joined = true;
+    }
+    if (!seat->known) {
+        seat->known = true;
+        seat->state = VQ_POOL_NO_KEY;
+        seat->requests = report->requests;
+        seat->answered = report->answered;
+        seat->refused = report->refused;
+        seat->slowed = report->slowed;
+        seat->failed = report->failed;
+        seat->input_tokens = report->input_tokens;
+        seat->output_tokens = report->output_tokens;
+        p->seats_known++;
+    }
+    return VQ_OK;
+}
+
+static uint64_t rise(uint64_t *was, uint64_t is)
+{
+    uint64_t by = is > *was ? is - *was : 0;
+    *was = is > *was ? is : *was;
+    return by;
+}
+
+static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
+                        const struct vq_pool_report *report, int64_t now_ns)
+{
+    uint64_t requests = rise(&seat->requests, report->requests);
+    uint64_t answered = rise(&seat->answered, report->answered);
+    uint64_t refused = rise(&seat->refused, report->refused);
+    uint64_t slowed = rise(&seat->slowed, report->slowed);
+    uint64_t failed = rise(&seat->failed, report->failed);
+    struct vq_auth_bucket used = {.requests = (double)requests,
+                                  .refused = (double)refused,
+                                  .answered = (double)answered,
+                                  .input = (double)rise(&seat->input_tokens, report->input_tokens),
+                                  .output =
+                                      (double)rise(&seat->output_tokens, report->output_tokens)};
+    p->requests += requests;
+    p->answered += answered;
+    p->refused += refused;
+    p->slowed += slowed;
+    p->failed += failed;
+    p->ended += answered + refused + failed;
+    vq_auth_learn_used(p, &used, now_ns);
+    bool pauses = report->pause_ms != 0 && (refused + failed != 0 || seat->pause_ms == 0);
+    seat->pause_ms = report->pause_ms;
+    int64_t until_ns = now_ns + report->pause_ms * VQ_AUTH_MS;
+    seat->paused_ns = pauses && until_ns > seat->paused_ns ? until_ns : seat->paused_ns;
+    if (pauses &&
+        until_ns > p->pause_ns) { /* only what its own refusals asked: no pause feeds itself */
+        p->pause_ns = until_ns;
+    }
+    if (slowed != 0) {
+        vq_auth_learn_slowed(p, now_ns);
+    }
+    if (refused > slowed) {
+        vq_auth_learn_refused(p, now_ns);
+    }
+}
+
+int64_t vq_auth_mono(const struct vq_authority *a, int64_t unix_s)
+{
+    int64_t off_s = unix_s > a->clock_unix_s + FAR_S   ? FAR_S
+                    : unix_s < a->clock_unix_s - FAR_S ? -FAR_S
+                                                       : unix_s - a->clock_unix_s;
+    return a->clock_ns + off_s * VQ_AUTH_S;
+}
+
+static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_seat *seat,
+                        const struct vq_pool_report *report)
+{
+    for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
+        enum vq_rate r = (enum vq_rate)i;
+        double said = vq_rates_get(&report->said, r);
+        double was = vq_rates_get(&seat->said, r);
+        if (isfinite(said) && said > 0 &&
+            (said < was || said > was)) { /* who says something new is right */
+            p->dirty = p->dirty || said < p->said[r] || said > p->said[r];
+            p->said[r] = said;
+        }
+        double unit = vq_rates_get(&report->unit, r);
+        if (r != VQ_RATE_REQUESTS && isfinite(unit) && unit > p->unit_now[r]) {
+            p->unit_now[r] = unit;
+            p->dirty = p->dirty || unit > p->unit[r];
+            p->unit[r] = fmax(p->unit[r], unit);
+        }
+    }
+    seat->said = report->said;
+    if (report->cap != 0 && report->cap != seat->cap && report->cap != p->cap) {
+        p->cap = report->cap;
+        p->dirty = true;
+    }
+    seat->cap = report->cap;
+    if (report->park_unix_s != seat->park_unix_s && report->park_unix_s != 0 && a->clocked) {
+        int64_t until_ns = vq_auth_mono(a, report->park_unix_s);
+        p->park_ns = until_ns > p->park_ns ? until_ns : p->park_ns;
+        p->dirty = true;
+        seat->park_unix_s = report->park_unix_s;
+    }
+    if (report->park_unix_s == 0) {
+        seat->park_unix_s = 0;
+    }
+}
+
+static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w,
+                        const struct vq_pool_report *report, int64_t now_ns)
+{
+    struct vq_auth_seat *seat = &w->seats[p->index];
+    bool was = seat->waiting != 0, is = report->waiting != 0;
+    p->in_flight += report->in_flight;
+    p->in_flight -= seat->in_flight;
+    p->waiting += report->waiting;
+    p->waiting -= seat->waiting;
+    if (seat->member != VQ_AUTH_NOBODY) {
+        p->hungry += is;
+        p->hungry -= was;
+    }
+    bool fewer = report->in_flight < seat->in_flight && seat->in_flight > seat->next.concurrency;
+    seat->in_flight = report->in_flight;
+    seat->waiting = report->waiting;
+    if (report->in_flight != 0 || report->waiting != 0) {
+        seat->wanted_ns = now_ns;
+    }
+    p->keyed += report->state != VQ_POOL_NO_KEY;
+    p->keyed -= seat->state != VQ_POOL_NO_KEY;
+    seat->state = report->state;
+    vq_auth_member(a, p, w, report->state == VQ_POOL_OPEN);
+    vq_auth_list(p, w);
+    if (p->find.round_peak < p->in_flight) {
+        p->find.round_peak = (uint32_t)p->in_flight;
+    }
+    if ((was != is || fewer) && (p->dirty || was != is)) {
+        vq_auth_touch(a, p, fewer ? now_ns : p->deal_ns);
+    }
+}
+
+static double request_nano(const struct vq_auth_pool *p, const struct vq_pool_report *report)
+{
+    double input = fmax(report->unit.input_tokens, 0);
+    double output = fmax(report->unit.output_tokens, 0);
+    double nano = input * p->input_nano + output * p->output_nano;
+    return isfinite(nano) ? nano : 0;
+}
+
+static uint64_t whole(double value)
+{
+    return value >= 9e18 ? UINT64_C(9000000000000000000) : value <= 0 ? 0 : (uint64_t)ceil(value);
+}
+
+static double calls_ahead(const struct vq_pool_report *report)
+{
+    double now = (double)report->in_flight + (double)report->waiting;
+    return now > 0 ? fmax(AHEAD_CALLS * now, AHEAD_CALLS_MIN) : 0;
+}
+
+static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
+                     const struct vq_pool_report *report, uint64_t granted_n)
+{
+    double calls = calls_ahead(report);
+    if (p->day_requests != NULL) {
+        vq_purse_report(p->day_requests, w->slot, &report->day_requests, granted_n, whole(calls),
+                        1);
+        w->due = w->due || vq_purse_due(p->day_requests, w->slot);
+    }
+    if (p->day_tokens != NULL) {
+        double unit =
+            fmax(p->unit[VQ_RATE_TOKENS], p->unit[VQ_RATE_INPUT] + p->unit[VQ_RATE_OUTPUT]);
+        unit = unit > 0 ? unit : 1;
+        vq_purse_report(p->day_tokens, w->slot, &report->day_tokens, granted_n, whole(calls * unit),
+                        whole(unit));
+        w->due = w->due || vq_purse_due(p->day_tokens, w->slot);
+    }
+}
+
+/* It goes by GRANTs up to n: what was lowered before is out of force. */
+static void confirm(struct vq_authority *a, struct vq_auth_worker *w, uint64_t n, int64_t now_ns)
+{
+    if (n <= w->confirmed_n || n > w->granted_n) {
+        return;
+    }
+    w->confirmed_n = n;
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        struct vq_auth_seat *seat = &w->seats[i];
+        if (seat->told_n != 0 && seat->told_n <= n && vq_auth_differs(&seat->held, &seat->told)) {
+            seat->held = seat->told;
+            vq_auth_touch(a, &a->pools[i], a->pools[i].dirty ? now_ns : a->pools[i].deal_ns);
+        }
+    }
+}
+
+enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
+                                   const struct vq_msg_credit *credit, int64_t now_ns)
+{
+    struct vq_auth_worker *w = find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return VQ_OK;
+    }
+    VQ_TRY(seats_make(a, w));
+    vq_authority_heard(a, worker, now_ns);
+    if (!w->spend_joined) {
+        VQ_TRY(vq_purse_join(a->spend, w->slot, &credit->spend));
+        w->spend_joined = true;
+    }
+    if (w->seats != NULL) {
+        confirm(a, w, credit->granted_n, now_ns);
+    }
+    double unit_nano = 0, ahead_nano = 0;
+    for (uint32_t i = 0; i < credit->reports_count; i++) {
+        const struct vq_pool_report *report = &credit->reports[i];
+        if (report->pool >= a->pools_count) {
+            continue;
+        }
+        struct vq_auth_pool *p = &a->pools[report->pool];
+        struct vq_auth_seat *seat = &w->seats[report->pool];
+        VQ_TRY(seat_open(p, w, report));
+        VQ_TRY(vq_auth_keys(a, p, seat, report));
+        take_limits(a, p, seat, report);
+        take_demand(a, p, w, report, now_ns);
+        take_counts(p, seat, report, now_ns);
+        take_day(p, w, report, credit->granted_n);
+        unit_nano = fmax(unit_nano, request_nano(p, report));
+        ahead_nano += request_nano(p, report) * calls_ahead(report);
+        if (p->dirty && now_ns >= p->deal_ns) {
+            vq_auth_deal(a, p, now_ns);
+        }
+    }
+    vq_purse_report(a->spend, w->slot, &credit->spend, credit->granted_n, whole(ahead_nano),
+                    whole(fmax(unit_nano, 1)));
+    w->due = w->due || vq_purse_due(a->spend, w->slot);
+    return VQ_OK;
+}
+
+void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns)
+{
+    (void)now_ns;
+    if (result->cost_nano != 0) {
+        vq_purse_committed(a->spend, result->cost_nano);
+    }
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        struct vq_auth_pool *p = &a->pools[i];
+        if (strlen(p->name) != result->pool.bytes ||
+            memcmp(p->name, result->pool.at, result->pool.bytes) != 0) {
+            continue;
+        }
+        uint64_t tokens = result->tokens_in + result->tokens_out;
+        bool never = result->end == VQ_END_UNKNOWN || result->end == VQ_END_LOST;
+        p->cost_nano += result->cost_nano;
+        if (p->day_requests != NULL) {
+            vq_purse_committed(p->day_requests, 1);
+        }
+        if (p->day_tokens != NULL) {
+            vq_purse_committed(p->day_tokens, never ? result->tokens_reserved : tokens);
+        }
+        return;
+    }
+}
+
+void vq_authority_settle_left(struct vq_authority *a)
+{
+    vq_purse_settle_left(a->spend);
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        if (a->pools[i].day_requests != NULL) {
+            vq_purse_settle_left(a->pools[i].day_requests);
+        }
+        if (a->pools[i].day_tokens != NULL) {
+            vq_purse_settle_left(a->pools[i].day_tokens);
+        }
+    }
+}
+
+/* ---- what the shell and people say ---- */
+
+void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char *holder,
+                       int64_t now_ns)
+{
+    struct vq_auth_pool *pool = &a->pools[p];
+    pool->past_unknown = pool->past_unknown || !ours;
+    pool->locked = true;
+    pool->ours = ours;
+    vq_free(pool->holder);
+    pool->holder = ours || holder == NULL ? NULL : vq_strdup(holder); /* without memory: no name */
+    vq_auth_deal(a, pool, now_ns);
+    vq_auth_state(a, pool, now_ns);
+}
+
+void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
+{
+    a->hold = hold;
+    deal_all(a, now_ns);
+}
+
+void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
+{
+    a->pools[p].parked_by_hand = park;
+    a->pools[p].park_ns = park ? a->pools[p].park_ns : 0;
+    vq_auth_deal(a, &a->pools[p], now_ns);
+    vq_auth_state(a, &a->pools[p], now_ns);
+}
+
+void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_rates *rates,
+                            int64_t now_ns)
+{
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double rate = vq_rates_get(rates, (enum vq_rate)r);
+        if (rate > 0 && isfinite(rate)) {
+            vq_rates_set(&a->pools[p].configured, (enum vq_rate)r, rate);
+            a->pools[p].by_hand[r] = true;
+        }
+    }
+    vq_auth_learn_forget(&a->pools[p], now_ns);
+    vq_auth_touch(a, &a->pools[p], now_ns);
+}
+
+void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
+                                  int64_t now_ns)
+{
+    a->pools[p].concurrency = concurrency;
+    a->pools[p].concurrency_by_hand = concurrency != 0;
+    a->pools[p].cap = 0;
+    vq_auth_learn_forget(&a->pools[p], now_ns);
+    vq_auth_touch(a, &a->pools[p], now_ns);
+}
+
+void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64_t now_ns)
+{
+    vq_purse_set_limit(a->spend, budget_nano);
+    a->wake_ns = now_ns;
+}
+
+void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns)
+{
+    a->clock_unix_s = unix_s;
+    a->clock_ns = mono_ns;
+    a->clocked = true;
+}
+
+/* ---- what comes of it ---- */
+
+static bool purses_due(const struct vq_authority *a, const struct vq_auth_worker *w)
+{
+    bool due = w->spend_joined && vq_purse_due(a->spend, w->slot);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count && !due; i++) {
+        const struct vq_auth_pool *p = &a->pools[i];
+        due = w->seats[i].day_joined &&
+              ((p->day_requests != NULL && vq_purse_due(p->day_requests, w->slot)) ||
+               (p->day_tokens != NULL && vq_purse_due(p->day_tokens, w->slot)));
+    }
+    return due;
+}
+
+static void tick_workers(struct vq_authority *a, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < a->slots; i++) {
+        struct vq_auth_worker *w = a->workers[i];
+        if (w == NULL) {
+            continue;
+        }
+        if (w->state == VQ_AUTH_OVER) {
+            if (now_ns >= w->over_ns) {
+                gone(a, w, now_ns);
+            }
+            continue;
+        }
+        lapse(a, w, now_ns);
+        w->due = w->due || purses_due(a, w);
+        if (w->granted_n > w->confirmed_n && now_ns - w->granted_ns >= VQ_AUTH_UNANSWERED_NS) {
+            w->due = w->urgent = true;
+        }
+    }
+    while (a->slots > 0 && a->workers[a->slots - 1] == NULL) {
+        a->slots--;
+    }
+}
+
+/* Tells the others of a pause that some worker's refusals asked for. */
+static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
+{
+    for (uint32_t i = 0; p->pause_ns > now_ns && i < p->holders_count; i++) {
+        struct vq_auth_worker *w = a->workers[p->holders[i]];
+        struct vq_auth_seat *seat = &w->seats[p->index];
+        if (seat->paused_ns + PAUSE_SLACK_NS < p->pause_ns && seat->told.concurrency != 0) {
+            w->due = w->urgent = true;
+        }
+    }
+}
+
+static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow, int64_t now_ns)
+{
+    if (p->day_ends_ns != 0 && now_ns >= p->day_ends_ns) {
+        int64_t days = (now_ns - p->day_ends_ns) / DAY_NS + 1;
+        p->day_ends_ns += days * DAY_NS;
+        if (p->day_requests != NULL) {
+            vq_purse_begin_anew(p->day_requests);
+        }
+        if (p->day_tokens != NULL) {
+            vq_purse_begin_anew(p->day_tokens);
+        }
+    }
+    if (slow) {
+        bool changed = vq_auth_learn_tick(p, now_ns);
+        bool peaked = p->peak_before > p->peak || p->peak > p->holders_count;
+        p->dirty = p->dirty || changed || peaked || p->hungry != 0 || p->in_flight != 0 ||
+                   (p->members_count != 0 && p->holders_count == 0) ||
+                   !vq_auth_startable(a, p, now_ns);
+    }
+    tell_pause(a, p, now_ns);
+    if (p->dirty && now_ns >= p->deal_ns) {
+        vq_auth_deal(a, p, now_ns);
+    }
+    if (slow) {
+        vq_auth_state(a, p, now_ns);
+    }
+    if (p->dirty && p->deal_ns < a->wake_ns) {
+        a->wake_ns = p->deal_ns;
+    }
+}
+
+void vq_authority_tick(struct vq_authority *a, int64_t now_ns)
+{
+    bool slow = now_ns - a->tick_ns >= VQ_AUTH_TICK_NS || now_ns < a->tick_ns;
+    a->now_ns = now_ns;
+    if (!a->waited && now_ns >= a->wait_until_ns) {
+        a->waited = true;
+        deal_all(a, now_ns);
+    }
+    if (slow) {
+        a->tick_ns = now_ns;
+        tick_workers(a, now_ns);
+    }
+    a->wake_ns = a->tick_ns + VQ_AUTH_TICK_NS;
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        tick_pool(a, &a->pools[i], slow, now_ns);
+    }
+}
+
+int64_t vq_authority_wake_ns(const struct vq_authority *a)
+{
+    return a->wake_ns;
+}
+
+bool vq_authority_due(const struct vq_authority *a, const struct vq_id *worker)
+{
+    const struct vq_auth_worker *w = find(a, worker);
+    return w != NULL && w->state == VQ_AUTH_HERE && !w->lapsed && w->seats != NULL && w->due &&
+           (w->urgent || w->granted_n == w->confirmed_n);
+}
+
+static void slice_more(struct vq_auth_slice *most, const struct vq_auth_slice *other)
+{
+    most->concurrency =
+        other->concurrency > most->concurrency ? other->concurrency : most->concurrency;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        most->rate[r] = fmax(most->rate[r], other->rate[r]);
+    }
+}
+
+static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, uint32_t slot,
+                      uint64_t n, int64_t now_ns, struct vq_slice *ret_slice)
+{
+    *ret_slice = (struct vq_slice){.pool = p->index,
+                                   .concurrency = seat->next.concurrency,
+                                   .day_requests_most = VQ_AMOUNT_ANY,
+                                   .day_tokens_most = VQ_AMOUNT_ANY};
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double rate = seat->next.rate[r];
+        vq_rates_set(&ret_slice->rates, (enum vq_rate)r, isfinite(rate) ? rate : 0);
+    }
+    if (p->pause_ns > now_ns) {
+        int64_t pause_ms = (p->pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS;
+        ret_slice->pause_ms = pause_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)pause_ms;
+        seat->paused_ns = p->pause_ns;
+    }
+    if (p->day_requests != NULL) {
+        ret_slice->day_requests_most = vq_purse_grant(p->day_requests, slot, n);
+    }
+    if (p->day_tokens != NULL) {
+        ret_slice->day_tokens_most = vq_purse_grant(p->day_tokens, slot, n);
+    }
+}
+
+void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns,
+                        struct vq_slice *slices, struct vq_msg_grant *ret_grant)
+{
+    *ret_grant = (struct vq_msg_grant){.slices = slices};
+    struct vq_auth_worker *w = find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return;
+    }
+    w->granted_n++;
+    w->granted_ns = now_ns;
+    w->due = w->urgent = false;
+    ret_grant->n = w->granted_n;
+    ret_grant->spend_most = w->spend_joined ? vq_purse_grant(a->spend, w->slot, w->granted_n) : 0;
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        struct vq_auth_pool *p = &a->pools[i];
+        struct vq_auth_seat *seat = &w->seats[i];
+        if (!seat->known) {
+            continue;
+        }
+        if (vq_auth_differs(&seat->next, &seat->told)) {
+            seat->told = seat->next;
+            seat->told_n = w->granted_n;
+            slice_more(&seat->held, &seat->told);
+        }
+        if (seat->next.concurrency != 0 || seat->day_joined) {
+            slice_say(p, seat, w->slot, w->granted_n, now_ns, &slices[ret_grant->slices_count]);
+            bool quota = p->day_requests != NULL || p->day_tokens != NULL;
+            ret_grant->slices_count += seat->next.concurrency != 0 || quota;
+        }
+    }
+}

@@ -1,0 +1,211 @@
+/* What the parts of the authority share: its state and the steps between them. Private to authority*.c. */
+#ifndef VQ_COORD_AUTHORITY_PARTS_H
+#define VQ_COORD_AUTHORITY_PARTS_H
+
+#include "coordinator/core/authority.h"
+#include "coordinator/core/purse.h"
+#include "coordinator/core/table.h"
+
+#include <math.h>
+
+#define VQ_AUTH_S         INT64_C(1000000000)
+#define VQ_AUTH_MS        INT64_C(1000000)
+#define VQ_AUTH_WINDOW_MS 60000u
+#define VQ_AUTH_TICK_NS   (100 * VQ_AUTH_MS)
+#define VQ_AUTH_DEAL_NS   (200 * VQ_AUTH_MS) /* a pool is dealt anew that often while things change */
+#define VQ_AUTH_DEAL_SOON_NS                                                                       \
+    (5 * VQ_AUTH_MS)                    /* ... when something came back that others wait for */
+#define VQ_AUTH_IDLE_NS       VQ_AUTH_S /* a holder that wants nothing for so long gives way */
+#define VQ_AUTH_UNANSWERED_NS (500 * VQ_AUTH_MS) /* a GRANT that is not confirmed is sent again */
+#define VQ_AUTH_BUCKETS       60u                /* of what was used over the last window */
+#define VQ_AUTH_KEYS_MAX      256u               /* fingerprints of one pool that are looked at */
+#define VQ_AUTH_NOBODY        UINT32_MAX
+
+struct
+    vq_auth_slice { /* concurrency 0: nothing, and all rates 0; a rate of INFINITY: not limited */
+    double rate[VQ_RATE__COUNT]; /* a minute */
+    uint32_t concurrency;
+};
+
+/* One worker at one pool. */
+struct vq_auth_seat {
+    bool known;  /* reported */
+    bool holder; /* chosen to have a slice */
+    bool listed; /* stands in the pool's list of holders: chosen, or something of it is in force */
+    uint8_t state;
+    uint32_t member; /* its place in the pool's list of members */
+    uint32_t in_flight, waiting, cap, pause_ms;
+    uint32_t left; /* calls of a process that has ended, at their provider yet */
+    uint64_t requests, answered, refused, slowed, failed, input_tokens, output_tokens;
+    struct vq_rates said;
+    int64_t park_unix_s;
+    uint64_t keys_mix, organisation;
+    double weight;             /* of its part; follows its demand */
+    int64_t wanted_ns;         /* when it last had something to do here */
+    int64_t paused_ns;         /* the pause that it knows of ends */
+    struct vq_auth_slice next; /* what it may be told; counts as in force already */
+    struct vq_auth_slice told,
+        held;        /* by the last GRANT; the most of all GRANTs that it may go by */
+    uint64_t told_n; /* the GRANT that told it; confirmed: held = told */
+    bool day_joined;
+};
+
+enum vq_auth_worker_state {
+    VQ_AUTH_HERE,
+    VQ_AUTH_OVER /* its process has ended; what it had in flight may still be at its provider */
+};
+
+struct vq_auth_worker {
+    struct vq_coord_node node;
+    struct vq_id id;
+    uint32_t slot;
+    enum vq_auth_worker_state state;
+    int64_t heard_ns;
+    bool lapsed;     /* a term of silence: it has nothing, until it is heard again */
+    int64_t over_ns; /* VQ_AUTH_OVER: until then */
+    uint64_t granted_n, confirmed_n;
+    int64_t granted_ns;
+    bool due, urgent; /* urgent: even though its last GRANT is not confirmed */
+    bool spend_joined;
+    uint32_t holds;             /* pools it is chosen for */
+    uint32_t open;              /* pools where it could work */
+    struct vq_auth_seat *seats; /* of every pool; NULL before its first report */
+};
+
+struct vq_auth_bucket {
+    double requests, refused, input, output, answered;
+};
+
+struct vq_auth_level {    /* a concurrency that finds itself */
+    double level, old;    /* `old`: before it was cut last */
+    bool fast;            /* slow start: it doubles */
+    uint64_t round_ended; /* answers at which the round began */
+    int64_t round_ns;
+    uint32_t round_peak;       /* the most in flight in this round */
+    double refused_at;         /* the level that was refused last; 0: none */
+    uint32_t patience, waited; /* clean rounds to wait before that level is tried again */
+    int64_t cut_ns;
+    double cut_accepted;
+    bool cut; /* refusals since may tell whether it was the concurrency */
+};
+
+struct vq_auth_pool {
+    char *name, *model, *holder; /* holder: who has the lock, for people; NULL */
+    uint32_t index;
+    const void *account; /* never looked into */
+    double input_nano, output_nano, share;
+    struct vq_rates configured;
+    bool by_hand[VQ_RATE__COUNT], concurrency_by_hand;
+    uint32_t concurrency; /* configured */
+    uint32_t cap;
+    int64_t window_ns, jitter_ns;
+    double said[VQ_RATE__COUNT], learned[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT];
+    double unit[VQ_RATE__COUNT],
+        unit_now[VQ_RATE__COUNT]; /* the largest of this window and the last one; of this one */
+    bool locked, ours, parked_by_hand;
+    int64_t pause_ns, park_ns; /* until */
+    int64_t day_ends_ns;
+    struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
+
+    uint32_t *members; /* workers that reported it open: slots */
+    size_t members_cap;
+    uint32_t members_count;
+    uint32_t *holders;
+    size_t holders_cap;
+    uint32_t holders_count;
+    uint32_t seats_known, keyed; /* workers that reported it; with a key */
+    uint32_t hungry;             /* members with something waiting */
+    uint64_t in_flight, waiting;
+    uint32_t peak, peak_before; /* slices in force together, in this window and the one before */
+    int64_t peak_ns;
+    bool past_unknown; /* others had it before: another run, an earlier process */
+    int64_t moved_ns;
+
+    double limit[VQ_RATE__COUNT]; /* in force, a minute; INFINITY: none */
+    enum vq_limit_source limit_by[VQ_RATE__COUNT];
+    uint32_t level; /* concurrency in force */
+    enum vq_limit_source level_by;
+    bool fell;   /* a limit, and more slices than it bears are in force yet */
+    bool single; /* one request a window */
+    bool too_large;
+
+    bool dirty;
+    int64_t deal_ns, dealt_ns;
+
+    struct vq_auth_bucket buckets[VQ_AUTH_BUCKETS], sum;
+    uint32_t bucket;
+    int64_t bucket_ns, began_ns;
+    struct vq_auth_level find;
+    int64_t cut_ns, clean_ns, grown_ns, slowed_ns, ramp_ns; /* learned rates */
+    double cut_from[VQ_RATE__COUNT], ramp_from[VQ_RATE__COUNT];
+
+    uint64_t requests, answered, refused, slowed, failed, cost_nano, ended;
+    uint64_t *keys;
+    size_t keys_cap;
+    uint32_t keys_count, keys_told;
+    uint64_t organisation;
+    enum vq_authority_state state;
+    int64_t since_ns, until_ns;
+    char *text;
+};
+
+struct vq_authority {
+    struct vq_auth_pool *pools;
+    uint32_t pools_count;
+    int64_t term_ns, wait_until_ns, now_ns, tick_ns, wake_ns;
+    bool waited; /* wait_until_ns is over */
+    bool hold;
+    struct vq_purse *spend;
+    struct vq_auth_worker *workers[VQ_AUTHORITY_WORKERS_MAX];
+    uint32_t slots;    /* used ones are below */
+    uint32_t able;     /* workers that could work anywhere */
+    uint32_t workable; /* pools that have members */
+    struct vq_coord_table ids;
+    int64_t clock_unix_s, clock_ns;
+    bool clocked;
+    bool accounts_changed;
+    uint8_t *pairs_told; /* bits */
+};
+
+static inline double vq_auth_windows(const struct vq_auth_pool *p) /* a minute's -> a window's */
+{
+    return (double)p->window_ns / (60.0 * (double)VQ_AUTH_S);
+}
+
+/* authority.c */
+void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_ns);
+int64_t vq_auth_mono(const struct vq_authority *a, int64_t unix_s);
+
+/* authority_split.c: who holds what */
+void vq_auth_limits(struct vq_auth_pool *p);
+/* May anything be started at all (locks, parks, holds, the wait after a start). */
+bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
+/* Nothing of it is in force any more, but for its calls in flight when `flights` says so. */
+void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights, int64_t now_ns);
+/* It may have a slice of the pool, or may not any more. There is room in the lists since its first report. */
+void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w,
+                    bool member);
+/* Takes it into the pool's list of those with something in force, when it has. */
+void vq_auth_list(struct vq_auth_pool *p, struct vq_auth_worker *w);
+/* Out of all lists of the pool. */
+void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w);
+bool vq_auth_differs(const struct vq_auth_slice *a, const struct vq_auth_slice *b);
+
+/* authority_learn.c: limits that nobody named */
+void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_learn_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns);
+void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
+/* true: a limit changed */
+bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_status.c */
+void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
+/* VQ_NOMEM */
+enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_pool *p,
+                            struct vq_auth_seat *seat,
+                            const struct vq_pool_report *report) VQ_WARN_UNUSED;
+
+#endif

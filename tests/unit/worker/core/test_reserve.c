@@ -1,0 +1,100 @@
+/* What calls will take, as it is learned. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/rng.h"
+#include "worker/core/reserve.h"
+
+#include <math.h>
+
+static void test_a_ratio_is_learned(void **state)
+{
+    (void)state;
+    struct vq_ratio ratio = {0};
+    assert_true(vq_ratio_tokens(&ratio, 4000) == 1000);
+    assert_true(vq_ratio_tokens(&ratio, 0) == 1);
+    assert_true(vq_ratio_tokens_most(&ratio, 3000) >= 1000);
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 3);
+    uint32_t below = 0;
+    double excess = 0;
+    for (int i = 0; i < 2000; i++) {
+        double bytes = 500 + 4000 * vq_rng_unit(&rng);
+        double tokens = bytes * (0.20 + 0.02 * vq_rng_unit(&rng));
+        if (i >= 100) {
+            below += vq_ratio_tokens(&ratio, bytes) < tokens ? 1 : 0;
+            excess += vq_ratio_tokens(&ratio, bytes) / tokens - 1;
+            assert_true(vq_ratio_tokens_most(&ratio, bytes) >= tokens);
+        }
+        vq_ratio_learn(&ratio, tokens, bytes);
+    }
+    assert_true(below < 60);           /* of 1,900 */
+    assert_true(excess / 1900 < 0.08); /* and not by much */
+    for (int i = 0; i < 200; i++) {    /* another kind of text */
+        vq_ratio_learn(&ratio, 600, 1000);
+    }
+    assert_true(fabs(vq_ratio_tokens(&ratio, 1000) - 600) < 20);
+    vq_ratio_learn(&ratio, 5, 0); /* nothing to learn from */
+    vq_ratio_learn(&ratio, 0, 100);
+    assert_true(isfinite(vq_ratio_tokens(&ratio, 1000)));
+}
+
+static void test_answers_are_learned(void **state)
+{
+    (void)state;
+    struct vq_answers answers = {0};
+    assert_true(vq_answers_tokens(&answers, 300) == 300);
+    for (int i = 0; i < 15; i++) {
+        vq_answers_learn(&answers, 10);
+    }
+    assert_true(vq_answers_tokens(&answers, 300) == 300); /* too few yet */
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 5);
+    uint32_t above = 0;
+    for (int i = 0; i < 4000; i++) {
+        uint64_t tokens = 20 + vq_rng_below(&rng, 100);
+        if (i > 500) {
+            double reserved = vq_answers_tokens(&answers, 4096);
+            above += (double)tokens > reserved ? 1 : 0;
+            assert_true(reserved >= 90 && reserved <= 150);
+            assert_true(vq_answers_tokens(&answers, 50) == 50);
+        }
+        vq_answers_learn(&answers, tokens);
+    }
+    assert_true(above < 3500 / 10);
+    for (int i = 0; i < 3000; i++) { /* what was long ago counts no more */
+        vq_answers_learn(&answers, 5);
+    }
+    assert_true(vq_answers_tokens(&answers, 4096) <= 8);
+    vq_answers_learn(&answers, 0);
+    vq_answers_learn(&answers, UINT64_MAX);
+    assert_true(isfinite(vq_answers_tokens(&answers, 4096)));
+}
+
+static void test_prices(void **state)
+{
+    (void)state;
+    const struct vq_price price = {.input = 2500, .cached = 250, .output = 10000};
+    assert_int_equal(vq_price_of(&price, 1000, 0, 100), 2500000 + 1000000);
+    assert_int_equal(vq_price_of(&price, 1000, 400, 100), 1500000 + 100000 + 1000000);
+    assert_int_equal(vq_price_of(&price, 10, 400, 0), 2500); /* not more than there are */
+    const struct vq_price cheap = {.input = 0.4};
+    assert_int_equal(vq_price_of(&cheap, 1, 0, 0), 1); /* rounded up */
+    assert_int_equal(vq_price_of(&cheap, 0, 0, 0), 0);
+    const struct vq_price mad = {.input = 1e300};
+    assert_true(vq_price_of(&mad, 1e9, 0, 0) <= UINT64_C(1000000000000000000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_ratio_is_learned),
+        cmocka_unit_test(test_answers_are_learned),
+        cmocka_unit_test(test_prices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
