@@ -157,7 +157,9 @@ static void put_text(struct vq_buf *out, struct vq_span text, size_t bytes_max)
 
 static uint8_t version_of(enum vq_record_kind kind)
 {
-    return kind == VQ_RECORD_CALL ? VQ_RECORD_CALL_VERSION : VQ_RECORD_VERSION;
+    return kind == VQ_RECORD_CALL      ? VQ_RECORD_CALL_VERSION
+           : kind == VQ_RECORD_FAILURE ? VQ_RECORD_FAILURE_VERSION
+                                       : VQ_RECORD_VERSION;
 }
 
 static void begin(struct vq_buf *out, enum vq_record_kind kind)
@@ -408,7 +410,7 @@ enum vq_status vq_record_read_failure(struct vq_span key, struct vq_span value,
     row.unix_ms = (int64_t)take_number(&r, 8);
     take_bytes(&r, row.call.b, VQ_ID_BYTES);
     VQ_TRY(close_value(&r));
-    if (!vq_outcome_is_failed(row.outcome)) {
+    if (!vq_outcome_is_failed(row.outcome) && row.outcome != VQ_OUTCOME_NONE) {
         return VQ_CORRUPT;
     }
     *ret_row = row;

@@ -60,6 +60,7 @@ static void add(struct sim_report *sum, const struct sim_report *one)
     sum->partitions += one->partitions;
     sum->restarts += one->restarts;
     sum->stages += one->stages;
+    sum->reopened += one->reopened;
     sum->seconds += one->seconds;
     for (size_t s = 0; s < VQ_TASK_STATES; s++) {
         for (size_t e = 0; e < VQ_TASK_EVENTS; e++) {
@@ -123,9 +124,10 @@ int main(int argc, char **argv)
            " steps, %.0f simulated seconds, %" PRIu64 " tasks, %" PRIu64 " calls, %" PRIu64
            " asked twice (%" PRIu64 " unknown); kills: %" PRIu64 " workers, %" PRIu64
            " coordinators, %" PRIu64 " Redis; %" PRIu64 " broken links, %" PRIu64
-           " blocked, %" PRIu64 " stopped, %" PRIu64 " restarts, %" PRIu64 " further stages\n",
+           " blocked, %" PRIu64 " stopped, %" PRIu64 " restarts, %" PRIu64
+           " further stages, %" PRIu64 " opened again\n",
            args.to - args.from + 1, failed, sum.steps, sum.seconds, sum.tasks, sum.calls,
            sum.asked_twice, sum.unknown, sum.kills, sum.coord_kills, sum.redis_kills, sum.breaks,
-           sum.partitions, sum.pauses, sum.restarts, sum.stages);
+           sum.partitions, sum.pauses, sum.restarts, sum.stages, sum.reopened);
     return failed == 0 ? 0 : 1;
 }
