@@ -64,10 +64,9 @@ static void sums(struct vq_json *j, const struct vq_forecast_sums *s, struct vq_
 
 static void line(struct vq_json *j, const struct vq_forecast *f, const struct vq_forecast_line *l)
 {
-    struct vq_forecast one = {.lines = (struct vq_forecast_line *)(uintptr_t)l,
-                              .lines_count = 1,
-                              .limits = f->limits,
-                              .limits_count = f->limits_count};
+    struct vq_forecast one = *f; /* with this line alone */
+    one.lines += l - f->lines;
+    one.lines_count = 1;
     struct vq_range seconds;
     uint32_t next;
     struct vq_forecast_sums s = vq_forecast_stage_sums(&one, 0, &seconds, &next);
@@ -125,11 +124,17 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
         vq_json_object(j);
         text(j, "name", l->name);
         limit(j, "requests_per_minute", l->requests_per_minute);
+        limit(j, "input_tokens_per_minute", l->input_tokens_per_minute);
+        limit(j, "output_tokens_per_minute", l->output_tokens_per_minute);
         limit(j, "tokens_per_minute", l->tokens_per_minute);
+        limit(j, "requests_per_day", l->requests_per_day);
+        limit(j, "tokens_per_day", l->tokens_per_day);
         limit(j, "concurrency", l->concurrency);
         price(j, "price_input_usd", l->price_input_usd);
+        price(j, "price_cached_usd", l->price_cached_usd);
         price(j, "price_output_usd", l->price_output_usd);
         range(j, "calls", f->pools[k].calls);
+        range(j, "tokens", f->pools[k].tokens);
         range(j, "seconds", f->pools[k].seconds);
         text(j, "limited_by", vq_forecast_bound_word(f->pools[k].bound));
         vq_json_object_end(j);

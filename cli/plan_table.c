@@ -43,18 +43,16 @@ static const char *about(struct vq_range r, char ret_text[VQ_FMT_BYTES])
     return ret_text;
 }
 
-static const char *money(const struct vq_forecast_limits *limits, double usd,
-                         char ret_text[VQ_FMT_BYTES])
+static const char *money(bool priced, double usd, char ret_text[VQ_FMT_BYTES])
 {
-    if (limits->price_input_usd < 0 || limits->price_output_usd < 0) {
+    if (!priced) {
         (void)snprintf(ret_text, VQ_FMT_BYTES, "unknown");
         return ret_text;
     }
     return vq_fmt_dollars(usd, ret_text);
 }
 
-static void line(const struct vq_forecast *f, const struct vq_forecast_line *l, bool first,
-                 struct vq_buf *out)
+static void line(const struct vq_forecast_line *l, bool first, struct vq_buf *out)
 {
     char calls[VQ_FMT_BYTES], most[VQ_FMT_BYTES], in[VQ_FMT_BYTES], tokens_out[VQ_FMT_BYTES],
         usd[VQ_FMT_BYTES];
@@ -64,7 +62,7 @@ static void line(const struct vq_forecast *f, const struct vq_forecast_line *l, 
     vq_fmt_pad(out, vq_span_str(l->judge), JUDGE_COLUMNS);
     vq_buf_printf(out, "%11s%11s%8s%7s%9s\n", about(l->calls, calls), whole(l->calls.most, most),
                   brief(l->tokens_in.expected, in), brief(l->tokens_out.expected, tokens_out),
-                  money(&f->limits[l->limits], l->usd.expected, usd));
+                  money(l->priced, l->usd.expected, usd));
 }
 
 static void lines(const struct vq_forecast *f, const struct vq_terminal *t, struct vq_buf *out)
@@ -79,22 +77,21 @@ static void lines(const struct vq_forecast *f, const struct vq_terminal *t, stru
             left_out++;
             continue;
         }
-        line(f, l, shown != l->stage_no, out);
+        line(l, shown != l->stage_no, out);
         shown = l->stage_no;
     }
     if (left_out > 0) {
         vq_buf_puts(out, "  (stages that are hardly expected are not shown)\n");
     }
-    struct vq_forecast_limits priced = {.name = ""};
     struct vq_forecast_line sum = {.stage = "all",
                                    .judge = "",
                                    .calls = f->all.calls,
                                    .tokens_in = f->all.tokens_in,
                                    .tokens_out = f->all.tokens_out,
-                                   .usd = f->all.usd};
-    struct vq_forecast whole_of = {.limits = &priced};
+                                   .usd = f->all.usd,
+                                   .priced = true};
     vq_buf_puts(out, vq_color(t, VQ_COLOR_BOLD));
-    line(&whole_of, &sum, true, out);
+    line(&sum, true, out);
     vq_buf_puts(out, vq_color(t, VQ_COLOR_RESET));
 }
 
@@ -105,9 +102,7 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
         const struct vq_forecast_pool *p = &f->pools[k];
         const struct vq_forecast_limits *l = &f->limits[k];
         char time[VQ_FMT_BYTES];
-        double value = p->bound == VQ_BOUND_REQUESTS ? l->requests_per_minute
-                       : p->bound == VQ_BOUND_TOKENS ? l->tokens_per_minute
-                                                     : l->concurrency;
+        double value = vq_forecast_bound_value(l, p->bound);
         vq_buf_puts(out, "  ");
         vq_fmt_pad(out, vq_span_str(l->name), NAME_COLUMNS);
         if (p->bound == VQ_BOUND_NONE) {
@@ -174,9 +169,7 @@ static void needed(const struct vq_forecast *f, double factor, struct vq_buf *ou
             continue;
         }
         const struct vq_forecast_limits *l = &f->limits[k];
-        double value = p->bound == VQ_BOUND_REQUESTS ? l->requests_per_minute
-                       : p->bound == VQ_BOUND_TOKENS ? l->tokens_per_minute
-                                                     : l->concurrency;
+        double value = vq_forecast_bound_value(l, p->bound);
         vq_buf_printf(out, "         %s: %s %.15g instead of %.15g\n", l->name,
                       vq_forecast_bound_word(p->bound), ceil(value * factor), value);
     }

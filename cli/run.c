@@ -4,6 +4,7 @@
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
+#include "coordinator/shell/ctl.h"
 #include "coordinator/shell/machine.h"
 
 #include <stdio.h>
@@ -123,6 +124,7 @@ static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job
                                      .workers = job->config->workers,
                                      .resumed = resumed,
                                      .retry_failed = w->retry_failed,
+                                     .failures = w->class == NULL ? 0 : vq_ctl_failures(w->class),
                                      .quiet = w->quiet,
                                      .json = w->json};
     return vq_run_carry_out(&options, job, run, ret_end, err);
@@ -265,6 +267,12 @@ int vq_verb_resume(int argc, char **argv)
     }
     if (words != 1) {
         return vq_cli_usage("resume", "name one run; vibeq list shows them");
+    }
+    if (w.class != NULL && !w.retry_failed) {
+        return vq_cli_usage("resume", "--class goes with --retry-failed");
+    }
+    if (vq_ctl_failures_check(w.class, &err) != VQ_OK) {
+        return vq_cli_usage("resume", "%s", err.text);
     }
     char *runs_dir = NULL;
     struct vq_run_dir *run = NULL;

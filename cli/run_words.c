@@ -5,6 +5,7 @@
 
 #include "cli/resumed.h"
 #include "common/text/json.h"
+#include "coordinator/shell/ctl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,8 @@ const struct vq_opt vq_resume_opts[] = {
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
     {"retry-failed", VQ_OPT_FLAG, AT(retry_failed), NULL,
      "ask again what failed or gave no verdict"},
+    {"class", VQ_OPT_TEXT, AT(class), "CLASS",
+     "with --retry-failed: only what failed as " VQ_CTL_CLASSES},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
     {"quiet", VQ_OPT_FLAG, AT(quiet), NULL, "no progress, no notes"},
     {0},

@@ -10,7 +10,7 @@ struct vq_run_words {
     struct vq_opt_list set;
     struct vq_opt_list models;
     struct vq_opt_list judges;
-    const char *prompt, *preference, *proposer, *base_url, *key, *runs, *name, *listen;
+    const char *prompt, *preference, *proposer, *base_url, *key, *runs, *name, *listen, *class;
     struct vq_opt_count limit, workers;
     bool discover, yes, dry_run, json, quiet, retry_failed;
     char made[2][VQ_OVERRIDE_BYTES]; /* --limit and --workers as overrides, which check them */

@@ -61,6 +61,13 @@ static inline bool vq_outcome_is_failed(enum vq_outcome o)
     return o >= VQ_OUTCOME_ERROR && o <= VQ_OUTCOME_WORKER_LOST;
 }
 
+/* Sets of reasons to fail, a bit each. */
+#define VQ_FAILURES_ALL 0x1fu
+static inline uint32_t vq_outcome_failure_bit(enum vq_outcome o) /* 0: it is none */
+{
+    return vq_outcome_is_failed(o) ? 1u << ((uint32_t)o - (uint32_t)VQ_OUTCOME_ERROR) : 0;
+}
+
 static inline bool vq_outcome_is_terminal(enum vq_outcome o)
 {
     return o != VQ_OUTCOME_NONE;

@@ -37,7 +37,8 @@ bool vq_coord_gather_busy(const struct vq_coord *c)
 bool vq_coord_gather_empty(const struct vq_coord *c)
 {
     const struct vq_coord_gather *g = c->gather;
-    return g->results_count == 0 && g->failures_count == 0 && g->settled_count == 0;
+    return g->results_count == 0 && g->failures_count == 0 && g->settled_count == 0 &&
+           g->reopened_count == 0;
 }
 
 /* Room for n more bytes in the batch's memory; NULL: no memory. */
@@ -134,6 +135,19 @@ enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task, enum v
     return VQ_OK;
 }
 
+enum vq_status vq_coord_gather_reopened(struct vq_coord *c, uint64_t task, bool *ret_full)
+{
+    struct vq_coord_gather *g = c->gather;
+    *ret_full = g->reopened_count >= VQ_COORD_REOPENED_MAX;
+    if (*ret_full) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_grow((void **)&g->reopened, &g->reopened_cap, g->reopened_count + 1,
+                   sizeof(*g->reopened), VQ_COORD_REOPENED_MAX));
+    g->reopened[g->reopened_count++] = task;
+    return VQ_OK;
+}
+
 static void chunks_free(struct vq_coord_chunk *chunks)
 {
     while (chunks != NULL) {
@@ -159,7 +173,7 @@ static void gather_clear(struct vq_coord_gather *g)
         }
     }
     g->chunks = NULL;
-    g->results_count = g->failures_count = g->settled_count = 0;
+    g->results_count = g->failures_count = g->settled_count = g->reopened_count = 0;
     g->bytes = 0;
 }
 
@@ -171,6 +185,7 @@ void vq_coord_gather_free(struct vq_coord_gather *g)
     vq_free(g->workers);
     vq_free(g->failures);
     vq_free(g->settled);
+    vq_free(g->reopened);
     *g = (struct vq_coord_gather){0};
 }
 
@@ -190,7 +205,9 @@ const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
                                        .failures = g->failures,
                                        .failures_count = g->failures_count,
                                        .settled = g->settled,
-                                       .settled_count = g->settled_count};
+                                       .settled_count = g->settled_count,
+                                       .reopened = g->reopened,
+                                       .reopened_count = g->reopened_count};
     c->in_flight = g;
     c->gather = g == &c->gathers[0] ? &c->gathers[1] : &c->gathers[0];
     return &g->batch;
@@ -270,6 +287,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     }
     if (live) {
         if (shard->slots[i].state == SLOT_OUT) { /* settled by somebody else's answer */
+            c->failed_out_ns = next == VQ_TASK_FAILED ? c->now_ns : c->failed_out_ns;
             VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
                                                            .code = VQ_CANCEL_SETTLED,
                                                            .peer = shard->holder->peer,
@@ -378,6 +396,9 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
         return VQ_BUG;
     }
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
+    for (size_t n = 0; n < g->reopened_count; n++) {
+        VQ_TRY(vq_coord_reopened(c, g->reopened[n]));
+    }
     for (size_t n = 0; n < count; n++) {
         if (settled[n].task >= tasks) {
             return VQ_BUG;

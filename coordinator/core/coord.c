@@ -316,7 +316,7 @@ static bool nothing_gathers(const struct vq_coord *c)
 
 static enum vq_status finish_check(struct vq_coord *c)
 {
-    if (c->open > 0 || !nothing_gathers(c)) {
+    if (c->open > 0 || c->requeue != 0 || !nothing_gathers(c)) {
         return VQ_OK;
     }
     if (c->listed_count > 0 &&
@@ -374,6 +374,7 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
     if (c->done) {
         return VQ_OK;
     }
+    VQ_TRY(vq_coord_requeue_gather(c));
     VQ_TRY(vq_coord_scout(c));
     if (vq_coord_may_lease(c)) {
         VQ_TRY(vq_coord_lease_all(c));

@@ -107,7 +107,7 @@ struct vq_settled {
 };
 
 /* The batch `no` is durable in the store and in the run state. `settled`: what stands now (vq_task_state) of each task that
- * a result or failure of the batch names and of its cell's other order; a task may come twice, NONE says nothing. The
+ * a result, failure or reopened task of the batch names and of its cell's other order; a task may come twice, NONE says nothing. The
  * batch's memory is the core's again. */
 enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
                                   size_t count, int64_t now_ns) VQ_WARN_UNUSED;
@@ -141,6 +141,12 @@ enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 /* By hand: while `held` nothing is leased, and every worker's slices are none: it gives back what it has not sent and starts no
  * call; calls in flight end as always. `false`: on at once. A stage that takes over from this one begins as this one was. */
 enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns) VQ_WARN_UNUSED;
+
+/* By hand: tasks of this stage that failed for one of these reasons (vq_outcome_failure_bit) are opened and asked again. They go
+ * out with the next batches (`reopened`), and are open when those are committed; a stage does not end before. Asked for again it does no harm. *ret_tasks: how many
+ * there are now; 0 of a stage that is done or stopping. */
+enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t now_ns,
+                                uint64_t *ret_tasks) VQ_WARN_UNUSED;
 
 int64_t vq_coord_wake_ns(const struct vq_coord *c); /* when it wants a tick, at the latest */
 
@@ -181,6 +187,10 @@ struct vq_coord_batch {
     const struct vq_settled *
         settled; /* found terminal by a look-up: for the run's columns only, before what the commit settles */
     size_t settled_count;
+    const uint64_t *
+        reopened; /* failed tasks whose failure rows are to be lifted, before anything else of the batch fails: what
+                                 stands then is settled like that of a result (NONE: it is open) */
+    size_t reopened_count;
 };
 
 enum vq_coord_stop {

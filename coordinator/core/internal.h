@@ -8,6 +8,7 @@
  *     lease.c    leases: who gets a shard, renewal, the end
  *     call.c     calls: reserved, received, committed
  *     batch.c    what gathers for the next commit; what a commit settles
+ *     requeue.c  failed tasks that a person wants asked again
  *     action.c   the queue of actions and the messages they carry
  *     tally.c    counts and the status
  *     wait.c     HELLOs between two stages
@@ -81,10 +82,11 @@ struct vq_coord_shard {
     enum shard_state state;
     uint64_t turn; /* scouted: as which one of its judge */
     int64_t looked_ns;
-    bool scouted;   /* the cursor has passed it */
-    bool dirty;     /* LOOKUP: something changed since it was asked for */
-    uint8_t lost;   /* leases lost with their worker */
-    uint32_t open;  /* tasks not terminal */
+    bool scouted;  /* the cursor has passed it */
+    bool dirty;    /* LOOKUP: something changed since it was asked for */
+    bool outdated; /* LOOKUP: a task was opened again since; what it says of failures may be over */
+    uint8_t lost;  /* leases lost with their worker */
+    uint32_t open; /* tasks not terminal */
     uint32_t calls; /* listed or received */
     struct vq_coord_slot *slots;
     struct vq_buf priors;
@@ -189,6 +191,8 @@ struct vq_coord_gather {
     size_t failures_count, failures_cap;
     struct vq_settled *settled;
     size_t settled_count, settled_cap;
+    uint64_t *reopened;
+    size_t reopened_count, reopened_cap;
     struct vq_coord_chunk *chunks; /* bytes of the results' spans */
     struct vq_coord_chunk *spares; /* empty ones */
     uint32_t spares_count;
@@ -289,8 +293,11 @@ struct vq_coord {
         unheard_until_ns; /* of sessions that were handed over, what they hold is heard first (hand_over) */
     int64_t
         later_until_ns; /* a worker listed calls of a later stage: that one waits so long (hand_over) */
-    bool held_by_hand; /* vq_coord_hold: slices of none, no lease */
-    bool stopping;     /* drain or stop */
+    bool held_by_hand;   /* vq_coord_hold: slices of none, no lease */
+    uint32_t requeue;    /* reasons of failed tasks that are to be opened; 0: none are looked for */
+    uint64_t requeue_at; /* the next task to look at */
+    int64_t failed_out_ns; /* when a task failed last while somebody else was at it; 0: never */
+    bool stopping;         /* drain or stop */
     bool stop_now;
     bool stop_dirty; /* calls were out at the end */
     enum vq_coord_stop stop_kind;
@@ -467,6 +474,9 @@ enum vq_status vq_coord_gather_failure(struct vq_coord *c, uint64_t task, uint32
                                        enum vq_outcome outcome) VQ_WARN_UNUSED;
 enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task,
                                        enum vq_outcome outcome) VQ_WARN_UNUSED;
+/* *ret_full: no room in this batch. */
+enum vq_status vq_coord_gather_reopened(struct vq_coord *c, uint64_t task,
+                                        bool *ret_full) VQ_WARN_UNUSED;
 const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c); /* NULL: nothing to do */
 void vq_coord_gather_free(struct vq_coord_gather *gather);
 /* Results of a session (NULL: imported). Takes as many as there is room for. */
@@ -479,6 +489,11 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
 
 enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
                                     const struct vq_settled *settled, size_t count) VQ_WARN_UNUSED;
+
+/* requeue.c */
+enum vq_status vq_coord_requeue_gather(struct vq_coord *c) VQ_WARN_UNUSED; /* the next of them */
+/* The batch that lifts its failure row is committed. Nothing if it is not failed (any more). */
+enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task) VQ_WARN_UNUSED;
 
 /* message.c */
 enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,

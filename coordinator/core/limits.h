@@ -23,6 +23,7 @@
 #define VQ_COORD_BATCH_BYTES_DEFAULT (64u << 20)
 #define VQ_COORD_BATCH_SETTLED_MAX                                                                 \
     (1u << 18) /* tasks settled by look-up in one batch; the scout waits above it */
+#define VQ_COORD_REOPENED_MAX 4096u /* failed tasks that one batch opens again */
 #define VQ_COORD_RECENT_CALLS                                                                      \
     65536u /* committed call ids remembered, so that a repeat is ACKed at once */
 #define VQ_COORD_READY_DEFAULT 256u /* ready shards of all judges together */

@@ -117,7 +117,7 @@ static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
     vq_buf_free(&shard->priors);
     vq_buf_init(&shard->priors, VQ_COORD_PRIOR_BYTES_MAX);
     shard->state = SHARD_LOOKUP;
-    shard->dirty = false;
+    shard->dirty = shard->outdated = false;
     c->lanes[shard->judge].lookups++;
     c->lookups++;
     return VQ_OK;
@@ -195,16 +195,37 @@ static struct vq_coord_shard *shard_in(struct vq_coord_link *queue)
     return VQ_COORD_OF(queue, struct vq_coord_shard, queue);
 }
 
-/* The cursor's next shard goes to look-up, unless it is settled already. */
+/* A settled shard that is not in memory: what the cursor mostly meets when it begins anew. */
+static bool is_over(const struct vq_coord *c, uint64_t no)
+{
+    if (vq_coord_shard_find(c, no) != NULL) {
+        return false;
+    }
+    for (uint64_t task = no * c->shard_tasks; task < (no + 1) * c->shard_tasks; task++) {
+        if (c->outcome[task] == VQ_OUTCOME_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The cursor's next shard goes to look-up, unless it is settled already, or was met before the cursor began anew. */
 static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
 {
     uint64_t sample =
         (c->scout_first + (uint64_t)lane->cursor * c->scout_step) % c->params.grid.samples;
     uint64_t no = sample * c->params.grid.judges + (uint64_t)(lane - c->lanes);
     struct vq_coord_shard *shard;
-    VQ_TRY(vq_coord_shard_get(c, no, &shard));
-    shard->turn = lane->cursor++;
+    uint64_t turn = lane->cursor++;
     c->scouted++;
+    if (is_over(c, no)) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_coord_shard_get(c, no, &shard));
+    shard->turn = turn;
+    if (shard->scouted) {
+        return VQ_OK;
+    }
     shard->scouted = true;
     if (shard->open == 0) {
         vq_coord_shard_stir(c, shard);
@@ -303,7 +324,9 @@ enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no, const struc
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
     lane->lookups--;
     c->lookups--;
-    VQ_TRY(take_settled(c, shard, known));
+    if (!shard->outdated) {
+        VQ_TRY(take_settled(c, shard, known));
+    }
     shard->state = SHARD_IDLE;
     if (shard->dirty || shard->open == 0) {
         vq_coord_shard_stir(c, shard);

@@ -37,6 +37,11 @@ void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from
         c->open--;
         lane->open--;
     }
+    if (to == VQ_OUTCOME_NONE) {
+        c->open++;
+        lane->open++;
+        return;
+    }
     c->rate.settled[rate_cell(c)]++;
 }
 

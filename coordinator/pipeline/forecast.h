@@ -61,26 +61,35 @@ uint32_t vq_forecast_stages(const struct vq_forecast_facts *facts,
 
 /* ---- limits, prices, figures ---- */
 
-/* What the calls to a model are limited by and cost: now its judge's own settings. Lines that name the same entry share it. */
+/* A pool: what a provider's limits and prices belong to. Now every judge is one of its own; several pools may serve one model, and
+ * several models share one. */
 struct vq_forecast_limits {
     const char *name;           /* borrowed */
-    double requests_per_minute; /* 0: unknown */
-    double tokens_per_minute;   /* of input and output together; 0: unknown */
-    double concurrency;         /* calls in flight */
-    double price_input_usd;     /* a million tokens; negative: not known */
+    double requests_per_minute; /* 0, here and below: unknown, or none */
+    double input_tokens_per_minute, output_tokens_per_minute;
+    double tokens_per_minute; /* of input and output together */
+    double requests_per_day, tokens_per_day;
+    double concurrency;      /* calls in flight; 0: unknown, taken as VQ_ASSUMED_CONCURRENCY */
+    double price_input_usd;  /* a million tokens; negative: not known */
     double price_cached_usd; /* of input that the provider has cached; negative: as other input */
     double price_output_usd;
 };
-struct vq_forecast_limits vq_forecast_limits_of(const struct vq_conf_judge *judge);
+#define VQ_FORECAST_POOLS_MAX 256u
 
 enum vq_forecast_bound {
     VQ_BOUND_NONE, /* nothing is asked */
     VQ_BOUND_REQUESTS,
+    VQ_BOUND_INPUT,
+    VQ_BOUND_OUTPUT,
     VQ_BOUND_TOKENS,
     VQ_BOUND_CONCURRENCY,
+    VQ_BOUND_DAY, /* the quota of a day: it is done on a later one */
     VQ_BOUND__COUNT
 };
 const char *vq_forecast_bound_word(enum vq_forecast_bound bound); /* "requests_per_minute" */
+/* That limit; 0 where there is none. */
+double vq_forecast_bound_value(const struct vq_forecast_limits *limits,
+                               enum vq_forecast_bound bound);
 
 /* Calls of one model in one stage. */
 struct vq_forecast_line {
@@ -91,8 +100,10 @@ struct vq_forecast_line {
     uint32_t model;     /* of the role */
     const char *judge;  /* its name; borrowed, as all texts here */
     const char *called; /* as its provider calls it */
-    uint32_t limits;    /* index */
-    bool known;         /* its questions are, and each was looked up */
+    const uint32_t
+        *pools; /* that may answer, by index into limits; pools_count of them, one at least */
+    uint32_t pools_count;
+    bool known; /* its questions are, and each was looked up */
     struct vq_range planned, calls, repairs;
     struct vq_range saved; /* by lazy swap: planned = calls + from_store + saved */
     double from_store;
@@ -101,7 +112,9 @@ struct vq_forecast_line {
     struct vq_range latency_s;
     /* From here on filled in by vq_forecast_figure. */
     struct vq_range tokens_in, tokens_out;
-    struct vq_range usd;     /* 0 without a price */
+    struct vq_range
+        usd; /* at the cheapest pool, as the calls are shared out, at the dearest; 0 without a price */
+    bool priced;             /* all its pools are, or nothing is asked */
     struct vq_range seconds; /* if nothing else were asked meanwhile */
     enum vq_forecast_bound bound;
 };
@@ -113,7 +126,7 @@ struct vq_forecast_sums {
 };
 
 struct vq_forecast_pool { /* of the limits entry of the same index */
-    struct vq_range calls, seconds;
+    struct vq_range calls, tokens, seconds;
     enum vq_forecast_bound bound; /* where most of its expected time goes */
 };
 
@@ -133,6 +146,7 @@ const char *vq_forecast_assumed_text(unsigned bit); /* a sentence, for the bit o
 
 /* The numbers that are assumed. */
 #define VQ_ASSUMED_BYTES_A_TOKEN     4.0 /* 3 to 5 */
+#define VQ_ASSUMED_CONCURRENCY       16.0
 #define VQ_ASSUMED_VERDICT_TOKENS    120.0
 #define VQ_ASSUMED_TEXT_TOKENS       400.0
 #define VQ_ASSUMED_SETTLED_SHARE     0.4
@@ -147,15 +161,16 @@ struct vq_forecast {
     struct vq_forecast_limits *limits;
     struct vq_forecast_pool *pools;
     uint32_t limits_count;
-    unsigned assumed; /* enum vq_forecast_assumed */
+    uint32_t *serving; /* what lines point to, where no one else owns that */
+    unsigned assumed;  /* enum vq_forecast_assumed */
     /* Filled in by vq_forecast_figure. */
     struct vq_forecast_sums all;
-    struct vq_range seconds; /* stages one after the other, judges of a stage side by side */
+    struct vq_range seconds; /* stages one after the other, pools of a stage side by side */
 };
 
 /* Fills in what follows from the lines. */
 void vq_forecast_figure(struct vq_forecast *forecast);
-/* Of one stage, its lines from `first` on; *ret_next: the first line of the next stage. */
+/* Sums and time of one stage, its lines from `first` on; *ret_next: the first line of the next stage. */
 struct vq_forecast_sums vq_forecast_stage_sums(const struct vq_forecast *forecast, uint32_t first,
                                                struct vq_range *ret_seconds, uint32_t *ret_next);
 

@@ -2,6 +2,7 @@
  * in the thread pool while the loop says what it waits for. A store that knows nothing of a run that has run before was replaced:
  * going on would buy every answer again, so it is refused. */
 #include "coordinator/shell/parts.h"
+#include "coordinator/store/failures.h"
 
 #include "common/base/clock.h"
 
@@ -13,6 +14,7 @@ struct begin {
     struct vq_run *run;
     bool done;
     bool said;
+    size_t lifted; /* failures that are asked again */
     enum vq_status status;
     struct vq_error err;
 };
@@ -21,9 +23,15 @@ static void work(void *ctx)
 {
     struct begin *b = ctx;
     struct vq_run *run = b->run;
-    b->status =
-        vq_calls_begin_run(run->calls, &run->owner.uid, &run->owner.nonce,
-                           run->options->retry_failed, run->started_unix_ms, &run->begun, &b->err);
+    bool all = run->options->retry_failed && run->options->failures == 0;
+    if (run->options->retry_failed && !all) {
+        b->status = vq_failures_lift(run->calls, &run->owner.uid, run->options->failures,
+                                     run->started_unix_ms, &b->lifted, &b->err);
+    }
+    if (b->status == VQ_OK) {
+        b->status = vq_calls_begin_run(run->calls, &run->owner.uid, &run->owner.nonce, all,
+                                       run->started_unix_ms, &run->begun, &b->err);
+    }
 }
 
 static void finished(void *ctx)
@@ -66,6 +74,9 @@ static enum vq_status begin_run(struct vq_run *run, struct vq_error *err)
     if (status == VQ_OK && b.status != VQ_OK) {
         *err = b.err;
         status = b.status;
+    }
+    if (status == VQ_OK && run->options->retry_failed && run->options->failures != 0) {
+        vq_run_say(run, "%zu failed tasks are asked again.", b.lifted);
     }
     return status;
 }

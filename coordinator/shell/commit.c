@@ -172,6 +172,9 @@ static void done(void *ctx)
 static enum vq_status fill(struct vq_batch *batch, const struct vq_coord_batch *from)
 {
     VQ_TRY(vq_batch_lend(batch, from->results, from->workers, from->results_count));
+    for (size_t i = 0; i < from->reopened_count; i++) {
+        VQ_TRY(vq_batch_reopen(batch, from->reopened[i]));
+    }
     for (size_t i = 0; i < from->failures_count; i++) {
         VQ_TRY(vq_batch_fail(batch, from->failures[i].task, from->failures[i].outcome));
     }

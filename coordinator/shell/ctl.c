@@ -62,6 +62,81 @@ static enum vq_status do_resume(struct vq_run *run, const char *const *values, s
     return VQ_OK;
 }
 
+/* ---- requeue ---- */
+
+enum requeue_value {
+    REQUEUE_CLASS,
+    REQUEUE_STAGE
+};
+
+uint32_t vq_ctl_failures(const char *name)
+{
+    for (int o = VQ_OUTCOME_ERROR; o <= VQ_OUTCOME_WORKER_LOST; o++) {
+        if (strcmp(name, vq_outcome_name((enum vq_outcome)o)) == 0) {
+            return vq_outcome_failure_bit((enum vq_outcome)o);
+        }
+    }
+    return 0;
+}
+
+enum vq_status vq_ctl_failures_check(const char *name, struct vq_error *err)
+{
+    return name == NULL || vq_ctl_failures(name) != 0
+               ? VQ_OK
+               : vq_fail(err, VQ_INVALID, "--class is one of %s, not '%.40s'", VQ_CTL_CLASSES,
+                         name);
+}
+
+static enum vq_status check_requeue(const char *const *values, struct vq_error *err)
+{
+    return vq_ctl_failures_check(values[REQUEUE_CLASS], err);
+}
+
+static enum vq_status check_stage(const struct vq_run *run, const char *stage, struct vq_error *err)
+{
+    if (stage != NULL && strcmp(stage, run->asking->name) != 0) {
+        return vq_fail(err, VQ_DENIED,
+                       "stage %.60s is not asked now, %s is; what failed in other stages is asked "
+                       "again with vibeq resume %s --retry-failed, when this has ended",
+                       stage, run->asking->name, vq_run_dir_name(run->dir));
+    }
+    if (run->stage_over) {
+        return vq_fail(err, VQ_DENIED, "stage %s is over; try again when the next one has begun",
+                       run->asking->name);
+    }
+    return VQ_OK;
+}
+
+static enum vq_status do_requeue(struct vq_run *run, const char *const *values, struct vq_buf *said,
+                                 struct vq_error *err)
+{
+    VQ_TRY(going(run, err));
+    VQ_TRY(check_stage(run, values[REQUEUE_STAGE], err));
+    const char *name = values[REQUEUE_CLASS];
+    uint32_t failures = name == NULL ? VQ_FAILURES_ALL : vq_ctl_failures(name);
+    struct vq_coord_status s;
+    uint64_t tasks;
+    vq_coord_status_fill(run->coord, vq_run_now(), &s);
+    VQ_TRY(vq_coord_requeue(run->coord, failures, vq_run_now(), &tasks));
+    vq_loop_again(run->loop);
+    if (tasks == 0) {
+        vq_buf_printf(said, "nothing to ask again: no task of stage %s failed%s%s",
+                      run->asking->name, name == NULL ? "" : " as ", name == NULL ? "" : name);
+        return VQ_OK;
+    }
+    vq_buf_printf(said, "%llu failed task%s of stage %s %s asked again:", (unsigned long long)tasks,
+                  tasks == 1 ? "" : "s", run->asking->name, tasks == 1 ? "is" : "are");
+    const char *comma = "";
+    for (int o = VQ_OUTCOME_ERROR; o <= VQ_OUTCOME_WORKER_LOST; o++) {
+        if ((vq_outcome_failure_bit((enum vq_outcome)o) & failures) != 0 && s.all.outcome[o] > 0) {
+            vq_buf_printf(said, "%s %llu %s", comma, (unsigned long long)s.all.outcome[o],
+                          vq_outcome_name((enum vq_outcome)o));
+            comma = ",";
+        }
+    }
+    return VQ_OK;
+}
+
 const struct vq_ctl_command vq_ctl_commands[] = {
     {.name = "pause",
      .help = "Starts no call any more until `resume`; calls in flight end and count, workers stay",
@@ -105,6 +180,13 @@ const struct vq_ctl_command vq_ctl_commands[] = {
      .check = vq_ctl_check_concurrency,
      .carry_out = vq_ctl_do_concurrency,
      .otherwise = "resume RUN --set judges[0].concurrency=N"},
+    {.name = "requeue",
+     .args = {[REQUEUE_CLASS] = {"class", "CLASS", "only what failed as " VQ_CTL_CLASSES},
+              [REQUEUE_STAGE] = {"stage", "STAGE", "only if this stage is asked now"}},
+     .help = "Asks the tasks of the present stage again that failed (`vibeq dead` lists them)",
+     .check = check_requeue,
+     .carry_out = do_requeue,
+     .otherwise = "resume RUN --retry-failed"},
     {.name = NULL},
 };
 

@@ -5,6 +5,9 @@
 
 #include "common/base/buf.h"
 
+/* Reasons to fail, as people name them. */
+#define VQ_CTL_CLASSES "error, too_long, unavailable, bad_response or worker_lost"
+
 #define VQ_CTL_ARGS_MAX       6
 #define VQ_CTL_WORDS_MAX      16u
 #define VQ_CTL_WORD_BYTES_MAX 256u
@@ -44,6 +47,10 @@ struct vq_ctl_asked {
 /* The words after the run's name. VQ_INVALID with a sentence: no such command, or its arguments are not right. */
 enum vq_status vq_ctl_parse(const char *const *words, size_t count, struct vq_ctl_asked *ret_asked,
                             struct vq_error *err) VQ_WARN_UNUSED;
+/* The bit (vq_outcome_failure_bit) of one of VQ_CTL_CLASSES; 0: it is none. */
+uint32_t vq_ctl_failures(const char *name);
+/* VQ_INVALID with a sentence: it is given (not NULL) and none of them. */
+enum vq_status vq_ctl_failures_check(const char *name, struct vq_error *err) VQ_WARN_UNUSED;
 /* "requeue [--class CLASS]" */
 void vq_ctl_usage(const struct vq_ctl_command *command, struct vq_buf *out);
 

@@ -6,7 +6,6 @@
 #include "coordinator/shell/forecast.h"
 
 #include "common/base/alloc.h"
-#include "common/net/http.h"
 #include "coordinator/shell/answers.h"
 #include "coordinator/shell/forecast_parts.h"
 #include "coordinator/stats/stats.h"
@@ -18,7 +17,6 @@
 #include <string.h>
 
 #define LINES_MAX         ((size_t)1 << 20)
-#define LIMITS_MAX        (VQ_ROLE__COUNT * VQ_JUDGES_MAX)
 #define ITERATIONS_MAX    32u
 #define REPAIR_TOKENS     20.0
 #define AXIS_BYTES        150.0
@@ -35,7 +33,6 @@ struct walk {
     struct vq_calls *calls;
     struct vq_forecast *f;
     size_t lines_cap;
-    const struct vq_conf_judge *limited[LIMITS_MAX]; /* one for each limits entry */
     struct vq_learning *learning;
     struct vq_script script;
     struct vq_forecast_facts facts;
@@ -52,29 +49,6 @@ struct walk {
 
 /* ---- lines ---- */
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* A judge is its own pool; the same one may play several roles. */
-static uint32_t limits_of(struct walk *w, const struct vq_cast *cast, uint32_t model)
-{
-    const struct vq_conf_judge *conf = &cast->conf[model];
-    struct vq_forecast *f = w->f;
-    for (uint32_t i = 0; i < f->limits_count; i++) {
-        const struct vq_conf_judge *other = w->limited[i];
-        if (strcmp(other->name, conf->name) == 0 && strcmp(other->model, conf->model) == 0 &&
-            same_text(other->base_url, conf->base_url)) {
-            return i;
-        }
-    }
-    VQ_ASSERT(f->limits_count < LIMITS_MAX);
-    w->limited[f->limits_count] = conf;
-    f->limits[f->limits_count] = vq_forecast_limits_of(conf);
-    return f->limits_count++;
-}
-
 static enum vq_status new_line(struct walk *w, const char *stage, struct vq_learn_of of,
                                struct vq_forecast_line **ret_line)
 {
@@ -83,14 +57,17 @@ static enum vq_status new_line(struct walk *w, const char *stage, struct vq_lear
     w->f->lines = lines;
     struct vq_forecast_line *l = &w->f->lines[w->f->lines_count++];
     const struct vq_cast *cast = &w->job->cast[of.role];
-    *l = (struct vq_forecast_line){.stage_no = w->stage_no,
-                                   .kind = of.kind,
-                                   .role = of.role,
-                                   .model = of.model,
-                                   .judge = cast->judges[of.model].name,
-                                   .called = cast->judges[of.model].model,
-                                   .limits = limits_of(w, cast, of.model),
-                                   .cached_share = vq_learn_cached(w->learning, of)};
+    uint32_t pools_count;
+    *l = (struct vq_forecast_line){
+        .stage_no = w->stage_no,
+        .kind = of.kind,
+        .role = of.role,
+        .model = of.model,
+        .judge = cast->judges[of.model].name,
+        .called = cast->judges[of.model].model,
+        .pools = vq_forecast_serving(w->job, w->f, of.role, of.model, &pools_count),
+        .cached_share = vq_learn_cached(w->learning, of)};
+    l->pools_count = pools_count;
     (void)snprintf(l->stage, sizeof(l->stage), "%s", stage);
     *ret_line = l;
     return VQ_OK;
@@ -495,9 +472,8 @@ enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls
     if (f == NULL || learning == NULL || stages == NULL) {
         goto done;
     }
-    f->limits = vq_alloc(LIMITS_MAX, sizeof(*f->limits));
-    f->pools = vq_alloc(LIMITS_MAX, sizeof(*f->pools));
-    if (f->limits == NULL || f->pools == NULL) {
+    status = vq_forecast_fill_limits(job, f);
+    if (status != VQ_OK) {
         goto done;
     }
     learning->job = job;
@@ -528,17 +504,7 @@ void vq_forecast_destroy(struct vq_forecast **forecast)
     vq_free(f->lines);
     vq_free(f->limits);
     vq_free(f->pools);
+    vq_free(f->serving);
     vq_free(f);
     *forecast = NULL;
-}
-
-bool vq_forecast_is_remote(const struct vq_job *job, const struct vq_forecast *f)
-{
-    bool remote = false;
-    for (uint32_t i = 0; i < f->lines_count; i++) {
-        const struct vq_forecast_line *l = &f->lines[i];
-        const char *url = job->cast[l->role].conf[l->model].base_url;
-        remote |= url != NULL && !vq_http_url_is_local(url);
-    }
-    return remote;
 }

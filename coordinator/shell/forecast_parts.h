@@ -43,6 +43,15 @@ double vq_learn_settled(struct vq_learning *learning, struct vq_learn_of of);
 struct vq_range vq_learn_repaired(struct vq_learning *learning, struct vq_learn_of of);
 double vq_learn_cached(const struct vq_learning *learning, struct vq_learn_of of);
 
+/* ---- forecast_limits.c: the one place that knows what calls are limited by ---- */
+
+/* Allocates and fills limits, pools and serving. */
+enum vq_status vq_forecast_fill_limits(const struct vq_job *job,
+                                       struct vq_forecast *forecast) VQ_WARN_UNUSED;
+/* Which limits entries may answer for a model; *ret_count of them. Lives as long as job and forecast. */
+const uint32_t *vq_forecast_serving(const struct vq_job *job, const struct vq_forecast *forecast,
+                                    enum vq_role role, uint32_t model, uint32_t *ret_count);
+
 /* ---- forecast_known.c ---- */
 
 struct vq_known_judge { /* tasks of one judge */

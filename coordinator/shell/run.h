@@ -23,7 +23,8 @@ struct vq_run_options {
     const char *listen; /* "HOST[:PORT]" for workers elsewhere; NULL: this machine only */
     uint32_t workers;   /* local processes */
     bool resumed;
-    bool retry_failed;
+    bool retry_failed; /* asks again what failed or gave no verdict; with failures != 0 instead: */
+    uint32_t failures; /* what failed for one of these reasons (vq_outcome_failure_bit) */
     bool quiet;
     bool json; /* the results on standard output instead of the table */
 };

@@ -44,6 +44,7 @@ void vq_batch_destroy(struct vq_batch **batch)
     vq_free((*batch)->own_results);
     vq_free((*batch)->own_workers);
     vq_free((*batch)->failures);
+    vq_free((*batch)->reopened);
     vq_free(*batch);
     *batch = NULL;
 }
@@ -54,6 +55,7 @@ void vq_batch_clear(struct vq_batch *batch)
     batch->workers = batch->own_workers;
     batch->results_count = 0;
     batch->failures_count = 0;
+    batch->reopened_count = 0;
     batch->bytes = 0;
     /* One block is kept, the common case; the rest was a burst. */
     while (batch->blocks != NULL && batch->blocks->next != NULL) {
@@ -168,6 +170,16 @@ enum vq_status vq_batch_fail(struct vq_batch *batch, uint64_t task, enum vq_outc
     batch->failures = failures;
     batch->failures[batch->failures_count++] =
         (struct vq_batch_failure){.task = task, .outcome = (uint8_t)failure};
+    return VQ_OK;
+}
+
+enum vq_status vq_batch_reopen(struct vq_batch *batch, uint64_t task)
+{
+    void *reopened = batch->reopened;
+    VQ_TRY(vq_grow(&reopened, &batch->reopened_cap, batch->reopened_count + 1,
+                   sizeof(*batch->reopened), VQ_BATCH_RESULTS_MAX));
+    batch->reopened = reopened;
+    batch->reopened[batch->reopened_count++] = task;
     return VQ_OK;
 }
 

@@ -10,6 +10,8 @@ struct vq_batch_failure {
 };
 
 struct vq_batch {
+    uint64_t *reopened; /* tasks */
+    size_t reopened_count, reopened_cap;
     const struct vq_result *results; /* own_results, or lent */
     const struct vq_span *workers;   /* by result */
     size_t results_count;

@@ -24,6 +24,15 @@ enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *pl
 void vq_cell_empty(const struct vq_plan *plan, uint64_t task, struct vq_cell_known *ret_cell);
 void vq_cell_state(const struct vq_cell_known *cell, unsigned order, struct vq_task_view *ret_view);
 
+/* A failure row, decoded and checked. VQ_NOT_FOUND without a sentence. In failures.c. */
+enum vq_status vq_failure_read(const struct vq_view *view, const struct vq_id *run,
+                               const struct vq_hash *request, struct vq_failure_row *ret_row,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+/* Lifts the failure of a request, which has a row. In failures.c. */
+enum vq_status vq_failure_lift(struct vq_write *write, const struct vq_id *run,
+                               const struct vq_hash *request, int64_t unix_ms,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+
 /* One answer row, decoded and checked. VQ_NOT_FOUND without a sentence. */
 enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
                               struct vq_answer *ret_answer, struct vq_error *err) VQ_WARN_UNUSED;

@@ -2,8 +2,8 @@
  *   1. which call ids the ledger knows already;
  *   2. answers, in key order, the first one wins;
  *   3. ledger rows, in key order;
- *   4. while the run's epoch is mine: failure rows of tasks that are still open, the standing
- *      state of each touched cell, and commit n.
+ *   4. while the run's epoch is mine: failures of reopened tasks lifted, failure rows of tasks that are
+ *      still open, the standing state of each touched cell, and commit n.
  *
  * Invariants: everything or nothing is on disk on return; the same batch again changes nothing and
  * reports the same states; an answer is never overwritten, nor is a ledger row, except `unknown` by
@@ -46,6 +46,8 @@ struct commit_ctx {
     struct mark *marks;
     struct failing *failing; /* by task */
     size_t failing_count;
+    uint64_t *reopened; /* ascending */
+    size_t reopened_count;
     uint64_t *cells; /* first tasks of touched cells, ascending */
     size_t cells_count;
     struct vq_hash *requests; /* of both orders of each cell, at the plan's first repeat */
@@ -118,17 +120,24 @@ static enum vq_status prepare(struct commit_ctx *c)
 {
     const struct vq_batch *batch = c->batch;
     size_t n = batch->results_count;
-    size_t all = n + batch->failures_count;
+    size_t all = n + batch->failures_count + batch->reopened_count;
     vq_buf_init(&c->value, VQ_RECORD_BYTES_MAX);
     c->by_call = vq_alloc(n, sizeof(*c->by_call));
     c->by_request = vq_alloc(n, sizeof(*c->by_request));
     c->marks = vq_alloc(n, sizeof(*c->marks));
     c->failing = vq_alloc(all, sizeof(*c->failing));
     c->cells = vq_alloc(all, sizeof(*c->cells));
+    c->reopened = vq_alloc(batch->reopened_count, sizeof(*c->reopened));
     c->done.standing = vq_alloc(2 * all, sizeof(*c->done.standing));
     if (c->by_call == NULL || c->by_request == NULL || c->marks == NULL || c->failing == NULL ||
-        c->cells == NULL || c->done.standing == NULL) {
+        c->cells == NULL || c->reopened == NULL || c->done.standing == NULL) {
         return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < batch->reopened_count; i++) {
+        touch(c, batch->reopened[i]);
+        if (vq_plan_has(c->plan, batch->reopened[i])) {
+            c->reopened[c->reopened_count++] = batch->reopened[i];
+        }
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_result *r = &batch->results[i];
@@ -154,6 +163,7 @@ static enum vq_status prepare(struct commit_ctx *c)
     qsort_r(c->by_request, n, sizeof(*c->by_request), cmp_request,
             (void *)(uintptr_t)batch->results);
     qsort(c->failing, c->failing_count, sizeof(*c->failing), cmp_failing);
+    qsort(c->reopened, c->reopened_count, sizeof(*c->reopened), cmp_cell);
     qsort(c->cells, c->cells_count, sizeof(*c->cells), cmp_cell);
     size_t kept = 0;
     for (size_t i = 0; i < c->cells_count; i++) {
@@ -179,6 +189,7 @@ static void cleanup(struct commit_ctx *c)
     vq_free(c->by_request);
     vq_free(c->marks);
     vq_free(c->failing);
+    vq_free(c->reopened);
     vq_free(c->cells);
     vq_free(c->requests);
     vq_commit_free(&c->done);
@@ -398,18 +409,68 @@ static enum vq_status put_failure(struct commit_ctx *c, struct vq_write *w, cons
     return vq_env_put(w, w->view.calls->ledger, k, vq_buf_span(&c->value), true, err);
 }
 
+static enum vq_status reopen(struct commit_ctx *c, struct vq_write *w, uint64_t task,
+                             const struct vq_cell_known *cell, struct vq_error *err)
+{
+    struct vq_task_view state;
+    struct vq_hash request;
+    vq_cell_state(cell, task % 2, &state);
+    if (!vq_outcome_is_failed(state.outcome)) {
+        return VQ_OK;
+    }
+    request_of(c, task, c->plan->repeat + state.repeat, &request);
+    return vq_failure_lift(w, c->run, &request, c->unix_ms, err);
+}
+
+/* Whether the call failed the task before, and that was lifted since: its result came once more. */
+static enum vq_status was_lifted(struct commit_ctx *c, struct vq_write *w, const struct failing *f,
+                                 uint32_t repeat, bool *ret_lifted, struct vq_error *err)
+{
+    *ret_lifted = false;
+    if (f->result == NULL || !c->marks[f->result - c->batch->results].known) {
+        return VQ_OK;
+    }
+    struct vq_hash request;
+    struct vq_failure_row row;
+    request_of(c, f->task, repeat, &request);
+    enum vq_status status = vq_failure_read(&w->view, c->run, &request, &row, err);
+    *ret_lifted = status == VQ_OK && vq_id_eq(&row.call, &f->result->call);
+    return status == VQ_NOT_FOUND ? VQ_OK : status;
+}
+
+static enum vq_status fail_task(struct commit_ctx *c, struct vq_write *w, const struct failing *f,
+                                const struct vq_cell_known *cell, bool *ret_failed,
+                                struct vq_error *err)
+{
+    struct vq_task_view state;
+    bool lifted;
+    *ret_failed = false;
+    vq_cell_state(cell, f->task % 2, &state);
+    if (!applies(f, &state, c)) {
+        return VQ_OK;
+    }
+    uint32_t repeat = c->plan->repeat + state.repeat;
+    VQ_TRY(was_lifted(c, w, f, repeat, &lifted, err));
+    *ret_failed = !lifted;
+    return lifted ? VQ_OK : put_failure(c, w, f, repeat, err);
+}
+
 static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
 {
     struct vq_cell_known cell;
     struct vq_task_view state;
-    size_t f = 0;
+    size_t f = 0, o = 0;
     for (size_t i = 0; i < c->cells_count; i++) {
         uint64_t first = c->cells[i];
         VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell, err));
+        for (; o < c->reopened_count && c->reopened[o] < first + 2; o++) {
+            VQ_TRY(reopen(c, w, c->reopened[o], &cell, err));
+            VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell, err));
+        }
         for (; f < c->failing_count && c->failing[f].task < first + 2; f++) {
-            vq_cell_state(&cell, c->failing[f].task % 2, &state);
-            if (applies(&c->failing[f], &state, c)) {
-                VQ_TRY(put_failure(c, w, &c->failing[f], c->plan->repeat + state.repeat, err));
+            bool failed;
+            VQ_TRY(fail_task(c, w, &c->failing[f], &cell, &failed, err));
+            if (failed) {
                 VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell,
                                     err));
             }

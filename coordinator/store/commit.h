@@ -29,6 +29,9 @@ enum vq_status vq_batch_lend(struct vq_batch *batch, const struct vq_result *res
  * still open. */
 enum vq_status vq_batch_fail(struct vq_batch *batch, uint64_t task,
                              enum vq_outcome failure) VQ_WARN_UNUSED;
+/* The failure of this task is lifted, if it stands as failed: it is open again, or what its answers say. Its failure row stays, as
+ * one that settles nothing any more; the call that it names cannot fail the task a second time. */
+enum vq_status vq_batch_reopen(struct vq_batch *batch, uint64_t task) VQ_WARN_UNUSED;
 size_t vq_batch_results(const struct vq_batch *batch);
 size_t vq_batch_bytes(const struct vq_batch *batch);
 /* The results as they were added, for the ACKs; borrowed. */
@@ -60,6 +63,7 @@ struct vq_commit {
  *   - answers: the first one wins;
  *   - ledger rows: a known call id changes nothing, except that an `unknown` call may turn out to
  *     have ended;
+ *   - failures of reopened tasks are lifted;
  *   - failure rows, while their task is open after the answers were put;
  *   - commit n in the meta row.
  * On VQ_OK the caller frees *ret_commit. VQ_STALE: another coordinator raised the epoch; answers

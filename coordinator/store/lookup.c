@@ -18,27 +18,6 @@ enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *
     return status == VQ_OK ? VQ_OK : vq_env_bad_value(view->calls, status, "the answer", key, err);
 }
 
-static enum vq_status load_failure(const struct vq_view *view, const struct vq_id *run,
-                                   const struct vq_hash *request, enum vq_outcome *ret_failure,
-                                   struct vq_error *err)
-{
-    struct vq_ledger_key key = vq_ledger_key_failure(run, request);
-    struct vq_span k = vq_ledger_key_span(&key);
-    struct vq_span value;
-    struct vq_failure_row row;
-    enum vq_status status = vq_env_get(view, view->calls->ledger, k, &value, err);
-    if (status == VQ_NOT_FOUND) {
-        return VQ_OK;
-    }
-    VQ_TRY(status);
-    status = vq_record_read_failure(k, value, &row);
-    if (status != VQ_OK) {
-        return vq_env_bad_value(view->calls, status, "the failure row", k, err);
-    }
-    *ret_failure = row.outcome;
-    return VQ_OK;
-}
-
 static enum vq_outcome verdict_of(const struct vq_plan *plan, const struct vq_answer *a)
 {
     return vq_verdict_of(plan->kind, a->answer, a->finish_reason, a->refusal);
@@ -51,8 +30,14 @@ static enum vq_status load_attempt(const struct vq_view *view, const struct vq_p
 {
     struct vq_attempt attempt = {0};
     struct vq_answer answer;
-    VQ_TRY(load_failure(view, run, request, &attempt.failure, err));
-    enum vq_status status = vq_cell_answer(view, request, &answer, err);
+    struct vq_failure_row failure;
+    enum vq_status status = vq_failure_read(view, run, request, &failure, err);
+    if (status == VQ_OK) {
+        attempt.failure = failure.outcome;
+    } else if (status != VQ_NOT_FOUND) {
+        return status;
+    }
+    status = vq_cell_answer(view, request, &answer, err);
     if (status == VQ_OK) {
         attempt.answer = verdict_of(plan, &answer);
     }

@@ -160,8 +160,8 @@ static uint8_t version_of(enum vq_record_kind kind)
     switch (kind) {
     case VQ_RECORD_CALL: return VQ_RECORD_CALL_VERSION;
     case VQ_RECORD_META: return VQ_RECORD_META_VERSION;
-    case VQ_RECORD_ANSWER:
-    case VQ_RECORD_FAILURE: break;
+    case VQ_RECORD_FAILURE: return VQ_RECORD_FAILURE_VERSION;
+    case VQ_RECORD_ANSWER: break;
     }
     return VQ_RECORD_VERSION;
 }
@@ -423,7 +423,7 @@ enum vq_status vq_record_read_failure(struct vq_span key, struct vq_span value,
     row.unix_ms = (int64_t)take_number(&r, 8);
     take_bytes(&r, row.call.b, VQ_ID_BYTES);
     VQ_TRY(close_value(&r));
-    if (!vq_outcome_is_failed(row.outcome)) {
+    if (!vq_outcome_is_failed(row.outcome) && row.outcome != VQ_OUTCOME_NONE) {
         return VQ_CORRUPT;
     }
     *ret_row = row;

@@ -6,15 +6,17 @@
 
 #include "coordinator/store/account.h"
 #include "coordinator/store/calls.h"
+#include "coordinator/store/failures.h"
 #include "coordinator/store/lookup.h"
 
 #define VQ_RECORD_VERSION 1
 /* Of ledger rows of calls. 1: before there were stages, read as stage 0. 2: before there were pools, read as none and no cost. */
-#define VQ_RECORD_CALL_VERSION 3
-#define VQ_RECORD_META_VERSION 2 /* of meta rows. 1: did not say when a run ended, read as 0 */
-#define VQ_RECORD_HEAD_BYTES   8
-#define VQ_RECORD_NAME_BYTES   256 /* of finish_reason, model, fingerprint, error as stored: cut */
-#define VQ_RECORD_BYTES_MAX    (VQ_ANSWER_BYTES_MAX + 4096)
+#define VQ_RECORD_CALL_VERSION    3
+#define VQ_RECORD_META_VERSION    2 /* of meta rows. 1: did not say when a run ended, read as 0 */
+#define VQ_RECORD_FAILURE_VERSION 2 /* 1: before they could be lifted */
+#define VQ_RECORD_HEAD_BYTES      8
+#define VQ_RECORD_NAME_BYTES      256 /* of finish_reason, model, fingerprint, error as stored: cut */
+#define VQ_RECORD_BYTES_MAX       (VQ_ANSWER_BYTES_MAX + 4096)
 
 enum vq_record_kind {
     VQ_RECORD_ANSWER = 'A',
@@ -35,12 +37,6 @@ struct vq_ledger_key vq_ledger_key_meta(const struct vq_id *run);
 /* Takes a key of the ledger apart; *ret_run and what its kind has. VQ_CORRUPT: no key of ours. */
 enum vq_status vq_ledger_key_read(struct vq_span key, enum vq_record_kind *ret_kind,
                                   struct vq_id *ret_run) VQ_WARN_UNUSED;
-
-struct vq_failure_row {
-    enum vq_outcome outcome;
-    struct vq_id call; /* zero: no call */
-    int64_t unix_ms;
-};
 
 /* Encoders clear `out` first; out->status tells at the end. The key goes into the checksum. */
 void vq_record_answer(struct vq_buf *out, struct vq_span key, const struct vq_answer *answer);

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 
 import vqtest
-from vqtest import DONE, STOPPED, USAGE, Case, planted
+from vqtest import DONE, MISSING, STOPPED, USAGE, Case, planted
 
 AXES = ("V1", "V2", "V3")
 NO_PROGRESS = 5
@@ -141,6 +141,74 @@ class Refused(Ctl):
         self.assertIn("does not run", got.stderr)
         self.assertIn("vibeq resume r", got.stderr)
         self.assertIn("no run", self.ctl("pause", run="x", code=USAGE).stderr)
+
+
+class Requeue(Ctl):
+    """Failures by a server that refuses for a while. `until` is in its own time, from its start."""
+
+    def failing(self, until_ms):
+        planted(self.dir, 120, AXES)
+        (self.dir / "faults.jsonl").write_text(json.dumps({"fault": "bad_request", "p": 0.2, "until_ms": until_ms}) + "\n")
+        self.slow("--faults", self.dir / "faults.jsonl", term_ms=2000)
+
+    def failed(self):
+        return self.status("r")["tasks"]["failed"]
+
+    def test_what_failed_is_asked_again_in_the_running_stage(self):
+        self.failing(2000)
+        child = self.begin(60)
+        self.wait_for("failures", lambda: self.failed() > 5)
+        self.wait_for("the server to be well", lambda: self.server.log()[-1]["unix_ms"] - self.server.log()[0]["unix_ms"] > 2500)
+        self.ctl("pause")
+        time.sleep(0.5)
+        failed = self.failed()
+        self.assertIn("none of", self.ctl("requeue", "--class", "eror", code=USAGE).stderr.replace("one of", "none of"))
+        self.assertIn("nothing to ask again", self.ctl("requeue", "--class", "worker_lost").stdout)
+        self.assertIn("is not asked now", self.ctl("requeue", "--stage", "reduce", code=USAGE).stderr)
+        self.assertEqual(self.failed(), failed)
+        said = self.ctl("requeue", "--class", "error", "--stage", "rank").stdout
+        self.assertIn(f"{failed} failed task", said)
+        self.assertIn(f"{failed} error", said)
+        self.wait_for("them to be open", lambda: self.failed() == 0, 10)
+        self.assertIn("nothing to ask again", self.ctl("requeue").stdout)
+        self.ctl("resume")
+        self.wait_exit(child, DONE)
+        calls = self.accounting("r")
+        self.assertEqual(calls["planned"], calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"])
+        self.assertEqual(calls["sent"], len(self.server.requests()))
+        self.assertEqual(self.failed(), 0)
+        self.vibeq("replay", "r", "--verify", "--quiet")
+
+    def test_it_is_durable_and_a_late_replay_does_not_undo_it(self):
+        self.failing(2000)
+        child = self.begin(60)
+        self.wait_for("failures", lambda: self.failed() > 5)
+        self.wait_for("the server to be well", lambda: self.server.log()[-1]["unix_ms"] - self.server.log()[0]["unix_ms"] > 2500)
+        self.ctl("pause")
+        time.sleep(0.5)
+        self.ctl("requeue")
+        self.wait_for("them to be open", lambda: self.failed() == 0, 10)
+        child.kill()
+        child.wait()
+        self.vibeq("resume", "r", "--quiet")  # not told again
+        self.assertEqual(self.failed(), 0)
+
+    def test_a_run_that_is_over_is_resumed_with_a_class(self):
+        self.failing(10**9)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
+        failed = self.failed()
+        self.assertGreater(failed, 10)
+        self.assertIn("vibeq resume r --retry-failed", self.ctl("requeue", code=STOPPED).stderr)
+        well = self.offline("--oracle", self.dir / "truth.jsonl", name="well")
+        there = [x for n in (0, 1) for x in ("--set", f"judges[{n}].base_url={well.url}")]
+        self.assertIn("--class is one of", self.vibeq("resume", "r", "--retry-failed", "--class", "x", code=USAGE).stderr)
+        self.assertIn("goes with", self.vibeq("resume", "r", "--class", "error", code=USAGE).stderr)
+        self.vibeq("resume", "r", "--quiet", "--retry-failed", "--class", "unavailable", *there, code=MISSING)
+        self.assertEqual((self.failed(), len(well.requests())), (failed, 0))
+        self.vibeq("resume", "r", "--quiet", "--retry-failed", "--class", "error", *there)
+        self.assertEqual(self.failed(), 0)
+        self.assertGreaterEqual(len(well.requests()), failed)
+        self.vibeq("store", "check")
 
 
 class Alarm(Ctl):

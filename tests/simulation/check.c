@@ -48,10 +48,12 @@ static void check_twice(struct sim *s, uint32_t worker, const struct vq_work_cal
 
 void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count)
 {
+    int64_t *settled_ns = s->stages[s->stage].settled_ns;
     for (size_t i = 0; i < count; i++) {
-        if (settled[i].outcome != VQ_OUTCOME_NONE &&
-            s->stages[s->stage].settled_ns[settled[i].task] == 0) {
-            s->stages[s->stage].settled_ns[settled[i].task] = s->now_ns;
+        if (settled[i].outcome == VQ_OUTCOME_NONE) { /* opened again by hand, or never settled */
+            settled_ns[settled[i].task] = 0;
+        } else if (settled_ns[settled[i].task] == 0) {
+            settled_ns[settled[i].task] = s->now_ns;
         }
     }
 }

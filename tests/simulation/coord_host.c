@@ -149,6 +149,21 @@ void sim_coord_hold(struct sim *s, bool held)
     }
 }
 
+void sim_coord_requeue(struct sim *s)
+{
+    struct sim_coord *co = &s->coord;
+    uint64_t tasks;
+    if (co->core == NULL) {
+        return;
+    }
+    uint32_t failures = (uint32_t)vq_rng_below(&s->hands, VQ_FAILURES_ALL) + 1;
+    if (ok(s, vq_coord_requeue(co->core, failures, s->now_ns, &tasks), "requeue")) {
+        sim_say(s, "%llu failed tasks are asked again by hand", (unsigned long long)tasks);
+        s->report->reopened += tasks;
+        turn(s);
+    }
+}
+
 void sim_redis_kill(struct sim *s)
 {
     sim_say(s, "Redis is killed");

@@ -114,9 +114,14 @@ static void coord_fault(struct sim *s)
 
 static void by_hand(struct sim *s)
 {
-    if (s->knobs.hold > 0 && vq_rng_unit(&s->hands) < s->knobs.hold &&
-        s->coord.paused_until_ns <= s->now_ns) {
+    if (s->coord.paused_until_ns > s->now_ns) {
+        return;
+    }
+    if (s->knobs.hold > 0 && vq_rng_unit(&s->hands) < s->knobs.hold) {
         sim_coord_hold(s, !s->coord.held);
+    }
+    if (s->knobs.requeue > 0 && vq_rng_unit(&s->hands) < s->knobs.requeue) {
+        sim_coord_requeue(s);
     }
 }
 

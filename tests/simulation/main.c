@@ -61,6 +61,7 @@ static void add(struct sim_report *sum, const struct sim_report *one)
     sum->restarts += one->restarts;
     sum->broke += one->broke;
     sum->stages += one->stages;
+    sum->reopened += one->reopened;
     sum->seconds += one->seconds;
     for (size_t s = 0; s < VQ_TASK_STATES; s++) {
         for (size_t e = 0; e < VQ_TASK_EVENTS; e++) {
@@ -125,9 +126,9 @@ int main(int argc, char **argv)
            " asked twice (%" PRIu64 " unknown); kills: %" PRIu64 " workers, %" PRIu64
            " coordinators, %" PRIu64 " Redis; %" PRIu64 " broken links, %" PRIu64
            " blocked, %" PRIu64 " stopped, %" PRIu64 " restarts (%" PRIu64
-           " for want of money), %" PRIu64 " further stages\n",
+           " for want of money), %" PRIu64 " further stages, %" PRIu64 " opened again\n",
            args.to - args.from + 1, failed, sum.steps, sum.seconds, sum.tasks, sum.calls,
            sum.asked_twice, sum.unknown, sum.kills, sum.coord_kills, sum.redis_kills, sum.breaks,
-           sum.partitions, sum.pauses, sum.restarts, sum.broke, sum.stages);
+           sum.partitions, sum.pauses, sum.restarts, sum.broke, sum.stages, sum.reopened);
     return failed == 0 ? 0 : 1;
 }

@@ -268,6 +268,7 @@ static void world_make(struct sim *s)
     make_knobs(s);
     vq_rng_seed(&s->hands, ~s->options.seed);
     s->knobs.hold = vq_rng_unit(&s->hands) < 0.7 ? 0 : 0.3 * vq_rng_unit(&s->hands);
+    s->knobs.requeue = vq_rng_unit(&s->hands) < 0.5 ? 0 : vq_rng_unit(&s->hands);
     make_texts(s);
     make_params(s);
     sim_pools_make(s);

@@ -43,7 +43,8 @@ struct sim_report {
     uint64_t trace; /* hash of all that happened */
     uint64_t steps, calls, asked_twice, unknown, tasks;
     uint64_t broke; /* stopped for want of money */
-    uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts, stages;
+    uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts, stages,
+        reopened;
     uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
     double seconds; /* simulated */
 };
@@ -227,7 +228,8 @@ struct sim_knobs {
     int64_t fault_every_ns;
     double kill, kill_coord, kill_redis, cut, block, pause, pause_coord, revoke, drain, foreign;
     double no_spool;
-    double hold; /* a person pauses the run, or lets it go on */
+    double requeue; /* a person wants what failed asked again */
+    double hold;    /* a person pauses the run, or lets it go on */
 };
 
 struct sim_stage {
@@ -351,6 +353,7 @@ void sim_coord_pause(struct sim *s, int64_t until_ns);
 void sim_redis_kill(struct sim *s);
 void sim_coord_drain(struct sim *s);
 void sim_coord_hold(struct sim *s, bool held); /* by hand */
+void sim_coord_requeue(struct sim *s);
 /* Results of a spool, decoded; false when there is no n-th that is not ACKed. */
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
                       struct vq_result *ret_result);

@@ -146,6 +146,17 @@ static void failure_put(struct sim_store *store, uint64_t task, uint32_t repeat,
     }
 }
 
+static void failure_lift(struct sim_store *store, uint64_t task)
+{
+    struct vq_task_view view;
+    sim_store_state(store, task, &view);
+    if (vq_outcome_is_failed(view.outcome)) {
+        struct vq_hash request;
+        store->request_of(store->ctx, task, view.repeat, &request);
+        sim_map_put(&store->failures, &request, VQ_OUTCOME_NONE);
+    }
+}
+
 static bool is_elsewhere(const struct sim_store *store, const struct vq_result *r)
 {
     return r->stage != store->stage;
@@ -196,6 +207,9 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
     for (size_t i = 0; i < batch->results_count; i++) {
         sim_store_record(store, &batch->results[i]);
     }
+    for (size_t i = 0; i < batch->reopened_count; i++) {
+        failure_lift(store, batch->reopened[i]);
+    }
     for (size_t i = 0; i < batch->results_count; i++) {
         const struct vq_result *r = &batch->results[i];
         if (is_elsewhere(store, r)) { /* recorded, and that is all */
@@ -218,15 +232,18 @@ size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_ba
                          struct vq_settled **ret_settled)
 {
     size_t count = 0;
-    struct vq_settled *settled =
-        vq_alloc(2 * (batch->results_count + batch->failures_count) + 1, sizeof(*settled));
+    size_t failures = batch->results_count; /* results, then failures, then reopened ones */
+    size_t reopened = failures + batch->failures_count;
+    struct vq_settled *settled = vq_alloc(
+        2 * (failures + batch->failures_count + batch->reopened_count) + 1, sizeof(*settled));
     VQ_ASSERT(settled != NULL);
-    for (size_t i = 0; i < batch->results_count + batch->failures_count; i++) {
-        if (i < batch->results_count && is_elsewhere(store, &batch->results[i])) {
+    for (size_t i = 0; i < reopened + batch->reopened_count; i++) {
+        if (i < failures && is_elsewhere(store, &batch->results[i])) {
             continue;
         }
-        uint64_t task = i < batch->results_count ? batch->results[i].task
-                                                 : batch->failures[i - batch->results_count].task;
+        uint64_t task = i < failures   ? batch->results[i].task
+                        : i < reopened ? batch->failures[i - failures].task
+                                       : batch->reopened[i - reopened];
         for (uint64_t order = 0; order < 2; order++) {
             struct vq_task_view view;
             sim_store_state(store, (task & ~UINT64_C(1)) | order, &view);

@@ -203,16 +203,28 @@ void vq_work_stop(struct vq_work *w)
     vq_work_exit(w, holds_nothing(w) ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED);
 }
 
+/* The coordinator takes no result any more. A call that is still in flight may be paid for: its answer gets a moment to reach the
+ * spool, from where it is collected. */
+static void on_over(struct vq_work *w)
+{
+    if (w->flights_count == 0 || !w->options.has_spool || w->spool_failed) {
+        vq_work_stop(w);
+    } else if (w->over_ns == 0) {
+        w->over_ns = w->now_ns + VQ_WORK_S(VQ_WORK_OVER_S);
+        w->link = VQ_WORK_LINK_NEW; /* nothing is said or heard any more */
+        vq_work_drain(w, "the run is finished");
+    }
+}
+
 void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
 {
-    bool settled = holds_nothing(w);
     if (bye->code != VQ_BYE_NO_SESSION && bye->code != VQ_BYE_LEAVING &&
         bye->code != VQ_BYE_STAGE) {
         vq_work_note(w, bye->code == VQ_BYE_DONE ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
                      "the coordinator says good-bye: %.*s", (int)bye->text.bytes, bye->text.at);
     }
     switch ((enum vq_bye_code)bye->code) {
-    case VQ_BYE_DONE: vq_work_exit(w, settled ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED); break;
+    case VQ_BYE_DONE: on_over(w); break;
     case VQ_BYE_NO_SESSION:
         if (w->link == VQ_WORK_LINK_OPEN) {
             say_hello(w, false);
@@ -256,6 +268,12 @@ static void leave(struct vq_work *w)
 
 void vq_work_session_pump(struct vq_work *w)
 {
+    if (w->over_ns != 0) {
+        if (w->flights_count == 0 || w->now_ns >= w->over_ns) {
+            vq_work_stop(w);
+        }
+        return;
+    }
     if (w->link == VQ_WORK_LINK_OPEN && w->now_ns >= w->heartbeat_due_ns) {
         heartbeat(w, VQ_WORK_ITEM_HEARTBEAT);
     }
@@ -283,6 +301,9 @@ void vq_work_session_pump(struct vq_work *w)
 
 int64_t vq_work_session_wake(const struct vq_work *w)
 {
+    if (w->over_ns != 0) {
+        return w->over_ns;
+    }
     if (w->link == VQ_WORK_LINK_NEW) {
         return INT64_MAX;
     }

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-#define RIG_TASKS_MAX 4096
+#define RIG_TASKS_MAX 8192
 #define RIG_SAID_MAX  8192
 #define RIG_LIST_MAX  64
 #define RIG_TERM      6000 /* ms */

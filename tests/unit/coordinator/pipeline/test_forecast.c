@@ -137,11 +137,14 @@ static void given_vibes_are_exact(void **state)
 
 /* ---- figures ---- */
 
+static const uint32_t numbers[] = {0, 1, 2, 3};
+
 static struct vq_forecast_line line_of(const char *stage, uint32_t no, uint32_t limits,
                                        double calls)
 {
     struct vq_forecast_line l = {.stage_no = no,
-                                 .limits = limits,
+                                 .pools = &numbers[limits],
+                                 .pools_count = 1,
                                  .planned = vq_range_of(calls),
                                  .calls = vq_range_of(calls),
                                  .in_each = {900, 1000, 1100},
@@ -217,9 +220,69 @@ static void stages_follow_and_judges_do_not(void **state)
     near(f.seconds.expected, 600 + 600);
     near(pools[1].seconds.expected, 900);
     near(pools[1].calls.expected, 900);
-    lines[1].limits = 0;
+    lines[1].pools = &numbers[0];
     vq_forecast_figure(&f);
     near(f.seconds.expected, 900 + 600);
+}
+
+/* Two pools of one model work side by side: 3 calls a second of one, 1 of the other; the price is by who answers. */
+static void pools_share_a_line(void **state)
+{
+    (void)state;
+    struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 1200), line_of("rank", 0, 2, 60)};
+    lines[0].pools_count = 2;
+    struct vq_forecast_limits limits[] = {
+        {.name = "fast",
+         .requests_per_minute = 180,
+         .concurrency = 1000,
+         .price_input_usd = 1,
+         .price_cached_usd = -1,
+         .price_output_usd = 0},
+        {.name = "slow",
+         .input_tokens_per_minute = 60000,
+         .concurrency = 1000,
+         .price_input_usd = 3,
+         .price_cached_usd = -1,
+         .price_output_usd = 0},
+        {.name = "own", .requests_per_minute = 60, .concurrency = 1000, .price_input_usd = -1}};
+    struct vq_forecast_pool pools[3];
+    struct vq_forecast f = {
+        .lines = lines, .lines_count = 2, .limits = limits, .pools = pools, .limits_count = 3};
+    vq_forecast_figure(&f);
+    assert_true(fabs(f.seconds.expected - 300) < 0.01);
+    assert_true(fabs(pools[0].calls.expected - 900) < 0.01);
+    assert_true(fabs(pools[1].calls.expected - 300) < 0.01);
+    near(pools[2].seconds.expected, 60);
+    assert_int_equal(pools[0].bound, VQ_BOUND_REQUESTS);
+    assert_int_equal(pools[1].bound, VQ_BOUND_INPUT);
+    assert_true(fabs(lines[0].usd.expected - (0.9 * 1 + 0.3 * 3)) < 1e-4);
+    near(lines[0].usd.least, 1.2 * 0.9);
+    near(lines[0].usd.most, 1.2 * 1.1 * 3);
+    assert_true(lines[0].priced);
+    assert_false(f.all.priced);
+    /* a second model that only the fast one serves pushes the first to the slow one */
+    lines[1].calls = vq_range_of(600);
+    lines[1].pools = &numbers[0];
+    vq_forecast_figure(&f);
+    assert_true(fabs(f.seconds.expected - 450) < 0.05);
+    assert_true(fabs(pools[1].calls.expected - 450) < 0.05);
+}
+
+static void a_quota_of_a_day_takes_days(void **state)
+{
+    (void)state;
+    struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 2500)};
+    struct vq_forecast_limits limits[] = {
+        {.name = "j", .requests_per_minute = 6000, .requests_per_day = 1000, .concurrency = 1000}};
+    struct vq_forecast_pool pools[1];
+    struct vq_forecast f = {
+        .lines = lines, .lines_count = 1, .limits = limits, .pools = pools, .limits_count = 1};
+    vq_forecast_figure(&f);
+    near(f.seconds.expected, 2 * 86400.0);
+    assert_int_equal(pools[0].bound, VQ_BOUND_DAY);
+    limits[0].requests_per_day = 2500;
+    vq_forecast_figure(&f);
+    near(f.seconds.expected, 25);
 }
 
 static void half_of_it_goes_half_the_way(void **state)
@@ -263,6 +326,8 @@ int main(void)
         cmocka_unit_test(dollars_are_tokens_times_prices),
         cmocka_unit_test(the_slowest_limit_binds),
         cmocka_unit_test(stages_follow_and_judges_do_not),
+        cmocka_unit_test(pools_share_a_line),
+        cmocka_unit_test(a_quota_of_a_day_takes_days),
         cmocka_unit_test(half_of_it_goes_half_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

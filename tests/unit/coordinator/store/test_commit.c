@@ -1,7 +1,9 @@
 /* What one commit does, case by case: who wins, what settles, what fails, what changes nothing. */
 #include "fixture.h"
 
+#include "coordinator/store/failures.h"
 #include "coordinator/store/ledger.h"
+#include "coordinator/store/tools.h"
 
 #define SAYS_A     "Output A is clearly higher here.\n\nModel: A"
 #define SAYS_B     "Model: B"
@@ -356,6 +358,93 @@ static void test_explicit_failure(void **state)
     assert_int_equal(fx_outcome(fx, 8), VQ_OUTCOME_WORKER_LOST);
 }
 
+static void reopen(struct fx *fx, uint64_t task)
+{
+    struct vq_commit commit;
+    assert_int_equal(vq_batch_reopen(fx->batch, task), VQ_OK);
+    fx_commit(fx, &commit);
+    vq_commit_free(&commit);
+}
+
+static void test_a_failure_is_lifted(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_commit commit;
+    struct vq_result failed = fx_failure(fx, 4, 0, VQ_END_BAD_REQUEST, VQ_OUTCOME_ERROR);
+    fx_commit_one(fx, &failed);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_ERROR);
+    uint64_t n = commit_n(fx);
+    assert_int_equal(vq_batch_reopen(fx->batch, 4), VQ_OK);
+    assert_int_equal(vq_batch_reopen(fx->batch, 8), VQ_OK); /* not failed: nothing */
+    assert_int_equal(vq_batch_reopen(fx->batch, 1u << 20), VQ_OK);
+    fx_commit(fx, &commit);
+    assert_int_equal(commit.n, n + 1);
+    assert_int_equal(commit.standing_count, 4);
+    assert_int_equal(commit.standing[0].task, 4);
+    assert_int_equal(commit.standing[0].outcome, VQ_OUTCOME_NONE);
+    vq_commit_free(&commit);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_NONE);
+    /* The call that failed it is said again: it cannot fail it a second time. Another one can. */
+    fx_commit_one(fx, &failed);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_NONE);
+    struct vq_result again = fx_failure(fx, 4, 0, VQ_END_TOO_LONG, VQ_OUTCOME_TOO_LONG);
+    fx_commit_one(fx, &again);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_TOO_LONG);
+    reopen(fx, 4);
+    struct vq_result answer = fx_answer(fx, 4, SAYS_A);
+    fx_commit_one(fx, &answer);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
+    reopen(fx, 4); /* answered: nothing */
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
+    uint64_t values;
+    assert_ok(vq_store_check(fx->calls, &values, &fx->err), &fx->err);
+}
+
+static void test_a_lifted_failure_lets_a_late_answer_stand(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_result failed = fx_failure(fx, 4, 0, VQ_END_PROVIDER, VQ_OUTCOME_UNAVAILABLE);
+    struct vq_result answer = fx_answer(fx, 4, SAYS_A);
+    fx_commit_one(fx, &failed);
+    fx_commit_one(fx, &answer);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_UNAVAILABLE);
+    reopen(fx, 4);
+    assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
+}
+
+static void test_failures_of_a_class_are_lifted_at_once(void **state)
+{
+    struct fx *fx = *state;
+    static const enum vq_outcome reasons[] = {VQ_OUTCOME_ERROR, VQ_OUTCOME_ERROR,
+                                              VQ_OUTCOME_UNAVAILABLE, VQ_OUTCOME_WORKER_LOST};
+    for (uint64_t i = 0; i < VQ_COUNT(reasons); i++) {
+        assert_int_equal(vq_batch_fail(fx->batch, 4 * i, reasons[i]), VQ_OK);
+    }
+    struct vq_commit commit;
+    fx_commit(fx, &commit);
+    vq_commit_free(&commit);
+    uint64_t n = commit_n(fx);
+    size_t count = 99;
+    uint32_t failures = vq_outcome_failure_bit(VQ_OUTCOME_ERROR);
+    assert_ok(vq_failures_lift(fx->calls, &fx->run, vq_outcome_failure_bit(VQ_OUTCOME_TOO_LONG), 5,
+                               &count, &fx->err),
+              &fx->err);
+    assert_int_equal(count, 0);
+    assert_int_equal(commit_n(fx), n);
+    struct vq_id other = {.b = {0xab}};
+    assert_ok(vq_failures_lift(fx->calls, &other, failures, 5, &count, &fx->err), &fx->err);
+    assert_int_equal(count, 0);
+    for (int turn = 0; turn < 2; turn++) { /* the second time there are none */
+        assert_ok(vq_failures_lift(fx->calls, &fx->run, failures, 5, &count, &fx->err), &fx->err);
+        assert_int_equal(count, turn == 0 ? 2 : 0);
+        assert_int_equal(commit_n(fx), n + 1); /* Redis is behind, and is rebuilt */
+        assert_int_equal(fx_outcome(fx, 0), VQ_OUTCOME_NONE);
+        assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_NONE);
+        assert_int_equal(fx_outcome(fx, 8), VQ_OUTCOME_UNAVAILABLE);
+        assert_int_equal(fx_outcome(fx, 12), VQ_OUTCOME_WORKER_LOST);
+    }
+}
+
 static void test_foreign_result(void **state)
 {
     struct fx *fx = *state;
@@ -661,6 +750,9 @@ int main(void)
         CASE(test_failed_repair),
         CASE(test_failure_only_while_open),
         CASE(test_what_does_not_fail_a_task),
+        CASE(test_a_failure_is_lifted),
+        CASE(test_a_lifted_failure_lets_a_late_answer_stand),
+        CASE(test_failures_of_a_class_are_lifted_at_once),
         CASE(test_explicit_failure),
         CASE(test_foreign_result),
         CASE(test_result_of_another_stage),

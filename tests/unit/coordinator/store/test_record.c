@@ -173,6 +173,13 @@ static void test_round_trip(void **state)
     vq_record_failure(&out, key, &failure);
     assert_int_equal(vq_record_read_failure(key, vq_buf_span(&out), &failure_back), VQ_OK);
     assert_int_equal(failure_back.outcome, VQ_OUTCOME_TOO_LONG);
+    failure.outcome = VQ_OUTCOME_NONE; /* lifted */
+    vq_record_failure(&out, key, &failure);
+    assert_int_equal(vq_record_read_failure(key, vq_buf_span(&out), &failure_back), VQ_OK);
+    assert_int_equal(failure_back.outcome, VQ_OUTCOME_NONE);
+    failure.outcome = VQ_OUTCOME_FIRST; /* no failure */
+    vq_record_failure(&out, key, &failure);
+    assert_int_equal(vq_record_read_failure(key, vq_buf_span(&out), &failure_back), VQ_CORRUPT);
     vq_buf_free(&out);
 }
 
@@ -233,7 +240,7 @@ static void test_later_version(void **state)
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_failure_row row = {.outcome = VQ_OUTCOME_ERROR}, back;
     vq_record_failure(&out, key, &row);
-    out.at[0] = VQ_RECORD_VERSION + 1;
+    out.at[0] = VQ_RECORD_FAILURE_VERSION + 1;
     uint32_t crc = vq_crc32c(0, key.at, key.bytes);
     crc = vq_crc32c(crc, out.at, 4);
     crc = vq_crc32c(crc, out.at + 8, out.bytes - 8);

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "offline/faults/pools.h"
 #include "offline/faults/rules.h"
 
 #include <stdio.h>
@@ -22,8 +23,12 @@ static void add(struct vq_fault_rules *rules, const char *line)
 static struct vq_fault_query query(const char *body, struct vq_hash *hash)
 {
     vq_hash_of("test", vq_span_str(body), hash);
-    return (struct vq_fault_query){
-        .model = "m", .key_hex = "0123", .body = vq_span_str(body), .hash = hash, .nth_try = 1};
+    return (struct vq_fault_query){.model = "m",
+                                   .pool = "",
+                                   .key_hex = "0123",
+                                   .body = vq_span_str(body),
+                                   .hash = hash,
+                                   .nth_try = 1};
 }
 
 static enum vq_fault meet(struct vq_fault_rules *rules, const struct vq_fault_query *q)
@@ -72,6 +77,39 @@ static void filters_choose_the_requests(void **state)
         assert_int_equal(meet(&rules, &q), cases[i].met ? VQ_FAULT_RESET : VQ_FAULT_NONE);
         vq_fault_rules_free(&rules);
     }
+}
+
+/* A key by its variable, and a pool by its name; without a pool in the rule, those of all. */
+static void keys_and_pools_choose_the_requests(void **state)
+{
+    (void)state;
+    struct vq_hash hash;
+    struct vq_error err = {0};
+    char print[VQ_FINGERPRINT_HEX];
+    assert_int_equal(setenv("VQ_TEST_RULE_KEY", "sk-canary-9", 1), 0);
+    assert_int_equal(vq_pool_key_of("env:VQ_TEST_RULE_KEY", print, NULL), VQ_OK);
+    struct vq_fault_rules rules = {.seed = 1};
+    add(&rules, "{\"fault\":\"bad_key\",\"key\":\"env:VQ_TEST_RULE_KEY\"}");
+    assert_int_equal(vq_fault_rules_add(&rules, "quota=1,pool=acme", &err), VQ_OK);
+    assert_string_equal(rules.rules[0].key, print);
+    static const struct {
+        bool has_key;
+        const char *pool;
+        enum vq_fault fault;
+    } cases[] = {{true, "acme", VQ_FAULT_BAD_KEY},
+                 {false, "acme", VQ_FAULT_QUOTA},
+                 {false, "", VQ_FAULT_NONE},
+                 {true, "", VQ_FAULT_BAD_KEY}};
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_fault_query q = query("body", &hash);
+        q.key_hex = cases[i].has_key ? print : "0123";
+        q.pool = cases[i].pool;
+        assert_int_equal(meet(&rules, &q), cases[i].fault);
+    }
+    assert_true(vq_fault_rules_add(&rules, "bad_key=1,key=env:VQ_NO_SUCH_VARIABLE", &err) != VQ_OK);
+    assert_int_equal(rules.n, 2);
+    vq_fault_rules_free(&rules);
+    (void)unsetenv("VQ_TEST_RULE_KEY");
 }
 
 static void counts_choose_the_nth(void **state)
@@ -215,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fault_has_a_name_and_its_own_row),
         cmocka_unit_test(filters_choose_the_requests),
+        cmocka_unit_test(keys_and_pools_choose_the_requests),
         cmocka_unit_test(counts_choose_the_nth),
         cmocka_unit_test(the_first_rule_that_fires_wins),
         cmocka_unit_test(chances_do_not_depend_on_the_order),

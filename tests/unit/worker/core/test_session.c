@@ -367,6 +367,47 @@ static void test_good_byes(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
+/* What is in flight at the end is paid for: its answer reaches the spool before the worker leaves. */
+static void test_the_end_of_the_run_waits_for_the_calls_in_flight(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = 0, .has_spool = true});
+    rig_open(&rig, 1);
+    rig_lease(&rig, 0, 1, false);
+    assert_int_equal(rig.calls_ever, 1);
+    rig_forget(&rig);
+    rig_bye(&rig, VQ_BYE_DONE);
+    assert_int_equal(rig.exit_code, -1);
+    rig_wait(&rig, 1000);
+    rig_bye(&rig, VQ_BYE_DONE); /* told twice */
+    assert_string_equal(rig.log, "");
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_DRAIN}); /* the coordinator's goodbye */
+    assert_int_equal(rig.exit_code, -1);
+    rig_answer(&rig, 0, "Model: A");
+    assert_int_equal(rig.calls_ever, 1);
+    assert_string_equal(rig.log, "nwE"); /* noted and written; nobody would take a RESULTS */
+    assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
+}
+
+static void test_the_end_of_the_run_does_not_wait_for_long(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = 0, .has_spool = true});
+    rig_open(&rig, 1);
+    rig_lease(&rig, 0, 1, false);
+    rig_bye(&rig, VQ_BYE_DONE);
+    rig_wait(&rig, 4900);
+    assert_int_equal(rig.exit_code, -1);
+    rig_wait(&rig, 200);
+    assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
+    vq_work_destroy(&rig.w);
+    begin((struct vq_work_options){.local = -1}); /* its answer could not be kept */
+    rig_open(&rig, 1);
+    rig_lease(&rig, 0, 1, false);
+    rig_bye(&rig, VQ_BYE_DONE);
+    assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
+}
+
 static void test_a_bye_without_session_refuses_the_hello(void **state)
 {
     (void)state;
@@ -430,6 +471,8 @@ int main(void)
         cmocka_unit_test_teardown(test_a_failed_call_is_not_retried_while_draining, teardown),
         cmocka_unit_test_teardown(test_stop_leaves_now, teardown),
         cmocka_unit_test_teardown(test_good_byes, teardown),
+        cmocka_unit_test_teardown(test_the_end_of_the_run_waits_for_the_calls_in_flight, teardown),
+        cmocka_unit_test_teardown(test_the_end_of_the_run_does_not_wait_for_long, teardown),
         cmocka_unit_test_teardown(test_a_bye_without_session_refuses_the_hello, teardown),
         cmocka_unit_test_teardown(test_a_spool_that_cannot_be_written_ends_it, teardown),
         cmocka_unit_test_teardown(test_an_unusable_spec_ends_it_with_a_reason, teardown),
