@@ -115,6 +115,7 @@ struct vq_amount {
     uint64_t open; /* of that: calls that the coordinator did not ACK, in flight or ended */
     uint64_t
         most; /* what it goes by: a call starts only when `used` and its reservation stay within it */
+    uint64_t unit; /* the largest reservation of one call, lately and of what waits */
 };
 
 /* What a worker says of one pool. The counts rise over its process. */

@@ -525,6 +525,7 @@ static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
     if (p->day_tokens != NULL) {
         double unit =
             fmax(p->unit[VQ_RATE_TOKENS], p->unit[VQ_RATE_INPUT] + p->unit[VQ_RATE_OUTPUT]);
+        unit = fmax(unit, (double)report->day_tokens.unit);
         unit = unit > 0 ? unit : 1;
         vq_purse_report(p->day_tokens, w->slot, &report->day_tokens, granted_n, whole(calls * unit),
                         whole(unit));
@@ -584,6 +585,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
             vq_auth_deal(a, p, now_ns);
         }
     }
+    unit_nano = fmax(unit_nano, (double)credit->spend.unit);
     vq_purse_report(a->spend, w->slot, &credit->spend, credit->granted_n, whole(ahead_nano),
                     whole(fmax(unit_nano, 1)));
     w->due = w->due || vq_purse_due(a->spend, w->slot);

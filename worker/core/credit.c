@@ -110,6 +110,22 @@ static struct vq_rates larger(const struct vq_rates *a, const struct vq_rates *b
     return rates;
 }
 
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What waits is said to be wanted, however long it has waited. */
+static void expect_ready(struct vq_work *w)
+{
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        const struct vq_work_node *node = vq_work_heap_peek(&w->judges[j].ready);
+        if (node != NULL) {
+            vq_work_judge_expect(w, VQ_WORK_ITEM(node, const struct vq_work_ask, node));
+        }
+    }
+}
+
 static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_report *report)
 {
     const struct vq_work_pool *pool = &w->pools[p];
@@ -138,6 +154,8 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
                                 .park_unix_s = pool->park_unix_s,
                                 .day_requests = pool->day_requests,
                                 .day_tokens = pool->day_tokens};
+    report->day_requests.unit = 1;
+    report->day_tokens.unit = higher(pool->unit_spent.tokens, pool->unit_spent_before.tokens);
 }
 
 /* What may have changed since the last CREDIT, in one number. */
@@ -176,7 +194,12 @@ bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
                                         .state = (uint8_t)state,
                                         .text = vq_span_str(text)};
     }
+    expect_ready(w);
+    w->spend.unit = 0;
     for (uint32_t p = 0; p < w->spec->pools_count; p++) {
+        const struct vq_work_pool *pool = &w->pools[p];
+        w->spend.unit =
+            higher(w->spend.unit, higher(pool->unit_spent.nano, pool->unit_spent_before.nano));
         fill_report(w, p, &reports[p]);
         w->pools[p].told = reports[p].waiting > 1;
     }

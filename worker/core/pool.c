@@ -385,9 +385,14 @@ void vq_work_pool_expect(struct vq_work *w, uint32_t index, const struct vq_work
     if (past_ns >= window_ns(w, index)) {
         bool next = past_ns < 2 * window_ns(w, index);
         pool->unit_before = next ? pool->unit : (struct vq_rates){0};
+        pool->unit_spent_before = next ? pool->unit_spent : (struct vq_work_charge){0};
         pool->unit = (struct vq_rates){0};
+        pool->unit_spent = (struct vq_work_charge){0};
         pool->unit_ns = w->now_ns;
     }
+    struct vq_work_charge *spent = &pool->unit_spent;
+    spent->nano = need->nano > spent->nano ? need->nano : spent->nano;
+    spent->tokens = need->tokens > spent->tokens ? need->tokens : spent->tokens;
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
         double cost = vq_rates_get(&need->rates, (enum vq_rate)i);
         if (cost > vq_rates_get(&pool->unit, (enum vq_rate)i)) {

@@ -150,8 +150,9 @@ struct vq_work_pool { /* a pool as this worker may use it */
     /* what calls take */
     struct vq_ratio ratios[VQ_WORK_KINDS][VQ_STAGE__COUNT];
     struct vq_rates unit, unit_before; /* the most that one reserved, in this window and the last */
-    struct vq_rates mean;              /* reserved by one, about */
-    int64_t unit_ns;                   /* when this window began */
+    struct vq_work_charge unit_spent, unit_spent_before; /* likewise, of amounts */
+    struct vq_rates mean;                                /* reserved by one, about */
+    int64_t unit_ns;                                     /* when this window began */
     /* counts, over the process */
     uint32_t in_flight;
     uint64_t requests, answered, refused, slowed, failed, input_tokens, output_tokens;

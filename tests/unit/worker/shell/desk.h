@@ -14,6 +14,7 @@
 #include "common/judge/template.h"
 #include "common/net/child.h"
 #include "common/net/zsock.h"
+#include "proto/pool.h"
 #include "proto/spool.h"
 #include "proto/wire.h"
 
@@ -46,7 +47,9 @@ struct desk {
     struct vq_id run;
     /* the run */
     uint32_t samples, judges, axes;
-    const char *judge_key[2]; /* references in the SPEC */
+    const char *judge_key[2]; /* references in the SPEC; each judge has a pool of its name */
+    const char *more_key;     /* of the first pool */
+    bool share;               /* the second pool answers for the first judge too */
     const char *base_url;     /* NULL: the offline server's */
     uint32_t concurrency, tries_max, total_timeout_ms;
     bool hold_acks, mute, hold_leases;
@@ -60,7 +63,8 @@ struct desk {
     uint8_t pool_state[2];
     uint32_t pool_tasks[2];
     char pool_text[2][256];
-    uint8_t fingerprint_bytes[2];
+    struct vq_pool_report reports[2]; /* without their texts and lists */
+    uint64_t granted_n;               /* as the worker said last */
     bool leased[DESK_TASKS_MAX], final[DESK_TASKS_MAX];
     uint32_t out; /* leased and not final */
     uint32_t finals, returned, byes;
@@ -80,22 +84,43 @@ static VQ_UNUSED void desk_send(struct desk *d, const struct vq_msg *msg)
 static VQ_UNUSED void desk_spec(struct desk *d, struct vq_hash *ret_hash, struct vq_buf *body)
 {
     struct vq_spec_judge judges[2];
+    struct vq_spec_pool pools[2];
     struct vq_spec_axis axes[16];
-    for (uint32_t j = 0; j < d->judges; j++) {
-        judges[j] = (struct vq_spec_judge){
+    struct vq_span keys[2][2];
+    static const uint32_t served[] = {0, 1, 1};
+    uint32_t pools_count = d->share ? 2 : d->judges;
+    for (uint32_t j = 0; j < pools_count; j++) {
+        pools[j] = (struct vq_spec_pool){
             .name = vq_span_str(j == 0 ? "first" : "second"),
-            .model = vq_span_str(j == 0 ? "offline-a" : "offline-b"),
             .dialect = vq_span_str("openai"),
             .base_url = vq_span_str(d->base_url == NULL ? d->url : d->base_url),
-            .identity = vq_span_str("offline/0"),
-            .max_tokens_field = vq_span_str("max_tokens"),
-            .key = vq_span_str(d->judge_key[j] == NULL ? "" : d->judge_key[j]),
-            .max_tokens = 200,
-            .seed = -1,
-            .tries_max = d->tries_max,
+            .model = vq_span_str(j == 0 || d->share ? "offline-a" : "offline-b"),
+            .keys = keys[j],
+            .priced = true,
+            .input_usd = 2,
+            .cached_usd = 2,
+            .output_usd = 8,
             .connect_timeout_ms = 3000,
             .first_byte_timeout_ms = d->total_timeout_ms,
             .total_timeout_ms = d->total_timeout_ms};
+        if (d->judge_key[j] != NULL) {
+            keys[j][pools[j].keys_count++] = vq_span_str(d->judge_key[j]);
+        }
+        if (j == 0 && d->more_key != NULL) {
+            keys[j][pools[j].keys_count++] = vq_span_str(d->more_key);
+        }
+    }
+    for (uint32_t j = 0; j < d->judges; j++) {
+        judges[j] = (struct vq_spec_judge){.name = vq_span_str(j == 0 ? "first" : "second"),
+                                           .model = vq_span_str(j == 0 ? "offline-a" : "offline-b"),
+                                           .dialect = vq_span_str("openai"),
+                                           .identity = vq_span_str("offline/0"),
+                                           .max_tokens_field = vq_span_str("max_tokens"),
+                                           .max_tokens = 200,
+                                           .seed = -1,
+                                           .tries_max = d->tries_max,
+                                           .pools = &served[j == 0 ? 0 : 2],
+                                           .pools_count = j == 0 && d->share ? 2 : 1};
     }
     for (uint32_t a = 0; a < d->axes; a++) {
         axes[a] = (struct vq_spec_axis){vq_span_str("length"), vq_span_str("short, few words"),
@@ -106,7 +131,9 @@ static VQ_UNUSED void desk_spec(struct desk *d, struct vq_hash *ret_hash, struct
                            .axes = axes,
                            .axes_count = d->axes,
                            .judges = judges,
-                           .judges_count = d->judges};
+                           .judges_count = d->judges,
+                           .pools = pools,
+                           .pools_count = pools_count};
     vq_buf_init(body, VQ_FRAME_BYTES_MAX);
     assert_int_equal(vq_spec_encode(&spec, body), VQ_OK);
     vq_hash_of("spec", vq_buf_span(body), ret_hash);
@@ -136,8 +163,19 @@ static VQ_UNUSED void desk_welcome(struct desk *d, const struct vq_msg_hello *he
         desk_send(d, &msg);
     }
     vq_buf_free(&body);
-    struct vq_slice slices[2] = {{0, d->concurrency, 0, 0, 1}, {1, d->concurrency, 0, 0, 1}};
-    msg = (struct vq_msg){.type = VQ_MSG_GRANT, .u.grant = {d->session, slices, d->judges}};
+    struct vq_slice slices[2];
+    for (uint32_t p = 0; p < 2; p++) {
+        slices[p] = (struct vq_slice){.pool = p,
+                                      .concurrency = d->concurrency,
+                                      .day_requests_most = VQ_AMOUNT_ANY,
+                                      .day_tokens_most = VQ_AMOUNT_ANY};
+    }
+    msg = (struct vq_msg){.type = VQ_MSG_GRANT,
+                          .u.grant = {.session = d->session,
+                                      .n = 1,
+                                      .spend_most = VQ_AMOUNT_ANY,
+                                      .slices = slices,
+                                      .slices_count = d->share ? 2 : d->judges}};
     desk_send(d, &msg);
 }
 
@@ -240,11 +278,14 @@ static VQ_UNUSED void desk_message(void *ctx, uint64_t peer, struct vq_span fram
         desk_send(d, &echo);
     } else if (msg.type == VQ_MSG_CREDIT) {
         d->credits++;
+        d->granted_n = msg.u.credit.granted_n;
+        for (uint32_t i = 0; i < msg.u.credit.reports_count && i < 2; i++) {
+            d->reports[i] = msg.u.credit.reports[i];
+        }
         for (uint32_t i = 0; i < msg.u.credit.credits_count && i < 2; i++) {
             const struct vq_credit *c = &msg.u.credit.credits[i];
             d->pool_state[i] = c->state;
             d->pool_tasks[i] = c->tasks;
-            d->fingerprint_bytes[i] = (uint8_t)c->fingerprint.bytes;
             (void)snprintf(d->pool_text[i], sizeof(d->pool_text[i]), "%.*s", (int)c->text.bytes,
                            c->text.at);
         }

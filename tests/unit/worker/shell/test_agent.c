@@ -58,6 +58,8 @@ static void test_a_run_from_hello_to_bye(void **state)
         assert_int_equal(r->end, VQ_END_ANSWER);
         assert_int_equal(r->http_status, 200);
         assert_int_equal(r->tries, 1);
+        assert_int_equal(r->cost_nano, r->tokens_in * 2000 + r->tokens_out * 8000);
+        assert_true(r->tokens_reserved >= 200);
         assert_true(r->tokens_in > 50 && r->started_unix_ms > 1600000000000);
         assert_true(vq_outcome_is_vote((enum vq_outcome)r->outcome));
         /* the long one is A: shown first in order 0, second in order 1 */
@@ -303,7 +305,8 @@ static void test_keys(void **state)
     desk_worker(&d, more, env);
     desk_pause(&d, 2000);
     assert_int_equal(d.pool_state[0], VQ_POOL_OPEN);
-    assert_int_equal(d.fingerprint_bytes[0], VQ_FINGERPRINT_BYTES);
+    assert_int_equal(d.reports[0].keys_count, 1);
+    assert_int_equal(d.granted_n, 1);
     assert_int_equal(d.pool_state[1], VQ_POOL_NO_KEY); /* and the other judge is served */
     assert_non_null(strstr(d.pool_text[1], "DESK_OTHER_KEY"));
     assert_int_equal(d.finals, 40);
@@ -342,6 +345,59 @@ static void test_a_wrong_key_closes_the_judge(void **state)
     assert_in_range(d.results_count, 1, 8);
     (void)snprintf(option, sizeof(option), "grep -q canary %s", d.log);
     assert_int_not_equal(system(option), 0);
+}
+
+/* One of two keys is refused: the pool goes on with the other, every task is answered, and the key is left out. */
+static void test_one_of_two_keys_is_refused(void **state)
+{
+    (void)state;
+    const char good[] = "sk-good-0123456789";
+    struct vq_secret *secret = NULL;
+    uint8_t print[VQ_FINGERPRINT_BYTES];
+    char option[64] = "--require-key=";
+    assert_int_equal(vq_secret_from_bytes(vq_span_str(good), &secret), VQ_OK);
+    vq_secret_fingerprint(secret, print);
+    vq_secret_destroy(&secret);
+    vq_hex(print, sizeof(print), option + strlen(option));
+    const char *need[] = {option, NULL};
+    desk_offline(&d, need);
+    d.judge_key[0] = "env:DESK_BAD";
+    d.more_key = "env:DESK_GOOD";
+    const char *more[] = {"--spool", d.spool, "--local", "1", NULL};
+    const char *env[] = {"DESK_BAD=sk-bad-canary-0123", "DESK_GOOD=sk-good-0123456789", NULL};
+    desk_worker(&d, more, env);
+    desk_wait(&d, all_final, 20000);
+    desk_pause(&d, 500);
+    assert_int_equal(d.pool_state[0], VQ_POOL_OPEN);
+    assert_int_equal(d.reports[0].keys_count, 1);
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < d.results_count; i++) {
+        refused += d.results[i].r.end == VQ_END_CLOSED ? 1 : 0;
+        assert_true(d.results[i].r.end == VQ_END_CLOSED || d.results[i].r.tries == 1);
+    }
+    assert_in_range(refused, 1, 8); /* what was in flight with it, no more */
+    assert_int_equal(desk_lines(d.log, "goes on with 1 keys: key 1 of 2 was refused"), 1);
+    assert_int_equal(desk_lines(d.log, "canary"), 0);
+}
+
+/* Two pools of one judge: both are asked, as the pool wants it, and one that closes leaves its tasks to the other. */
+static void test_two_pools_of_a_judge(void **state)
+{
+    (void)state;
+    desk_offline(&d, NULL);
+    d.share = true;
+    d.judge_key[1] = "env:DESK_NOT_SET";
+    const char *option = "second=env:DESK_KEY";
+    const char *more[] = {"--key", option, NULL};
+    const char *env[] = {"DESK_KEY=sk-canary-0123456789", NULL};
+    desk_worker(&d, more, env);
+    desk_wait(&d, all_final, 20000);
+    desk_pause(&d, 500);
+    assert_true(d.reports[0].answered > 0 && d.reports[1].answered > 0);
+    assert_int_equal(d.reports[0].answered + d.reports[1].answered, 40);
+    assert_int_equal(d.reports[0].keys_count, 0); /* it needs none */
+    assert_int_equal(d.reports[1].keys_count, 1);
+    check_calls_once();
 }
 
 static void test_a_file_hint_is_not_followed_elsewhere(void **state)
@@ -506,6 +562,8 @@ int main(void)
         TEST(test_a_killed_worker_brings_its_spool_back),
         TEST(test_keys),
         TEST(test_a_wrong_key_closes_the_judge),
+        TEST(test_one_of_two_keys_is_refused),
+        TEST(test_two_pools_of_a_judge),
         TEST(test_a_file_hint_is_not_followed_elsewhere),
         TEST(test_nothing_is_sent_in_clear_to_another_host),
         TEST(test_orphans_leave_and_keep_their_results),
