@@ -259,6 +259,21 @@ static void look_at_speeds(struct vq_work *w)
     w->credit_ns = w->now_ns;
 }
 
+/* Slices move to others: work that was taken for them would wait here for long, while those have none. */
+static void look_at_surplus(struct vq_work *w)
+{
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        struct vq_work_judging *at = &w->judges[j];
+        uint32_t wanted = want(w, j);
+        uint64_t most = 2 * ((uint64_t)wanted + 2 * w->spec->axes_count);
+        at->surplus = at->asks_open - at->asks_done > most ? at->surplus + 1 : 0;
+        if (at->surplus >= VQ_WORK_SURPLUS_LOOKS && takes_work(w)) {
+            at->surplus = 0;
+            vq_work_return_surplus(w, j, wanted);
+        }
+    }
+}
+
 void vq_work_credit_pump(struct vq_work *w)
 {
     if (!credit_ready(w)) {
@@ -267,6 +282,7 @@ void vq_work_credit_pump(struct vq_work *w)
     bool look = w->now_ns - w->credit_ns >= VQ_WORK_MS(VQ_WORK_CREDIT_MS);
     if (look) {
         look_at_speeds(w);
+        look_at_surplus(w);
     }
     if (w->credit_due || (look && moved(w))) {
         w->credit_due = false;

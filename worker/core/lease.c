@@ -270,6 +270,21 @@ void vq_work_return_all(struct vq_work *w, uint32_t judge)
     }
 }
 
+void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep)
+{
+    const struct vq_work_judging *at = &w->judges[judge];
+    for (struct vq_work_link *link = w->leases.prev; link != &w->leases;) { /* the newest first */
+        struct vq_work_lease *lease = VQ_WORK_ITEM(link, struct vq_work_lease, link);
+        link = link->prev;
+        if (at->asks_open - at->asks_done <= keep) {
+            return;
+        }
+        if (lease->judge == judge) {
+            lease_return(w, lease);
+        }
+    }
+}
+
 void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease)
 {
     for (uint32_t i = 0; i < lease->asks_count; i++) {

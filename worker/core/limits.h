@@ -73,7 +73,8 @@
  * than they allow in so many seconds. Said again not more often than every VQ_WORK_CREDIT_MS. */
 #define VQ_WORK_AHEAD_S       1.0
 #define VQ_WORK_AHEAD_CALLS   4.0
-#define VQ_WORK_AHEAD_PACED_S 20.0
+#define VQ_WORK_AHEAD_PACED_S 5.0
+#define VQ_WORK_SURPLUS_LOOKS 3 /* so often in a row held twice what it wants: the rest goes back */
 #define VQ_WORK_CREDIT_MS     200
 
 /* Asks that a report counts as waiting, at most. */

@@ -167,6 +167,7 @@ struct vq_work_judging {       /* a judge as this worker works for it */
     uint32_t closed;    /* asks closed since the last look */
     double per_s;       /* of them */
     uint32_t credited;  /* what the last CREDIT said */
+    uint32_t surplus;   /* looks in a row at which it held far more than it wants */
 };
 
 /* ---- actions to take ---- */
@@ -355,6 +356,8 @@ void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outc
  * (UINT32_MAX: of every judge). */
 void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_return_all(struct vq_work *w, uint32_t judge);
+/* The newest idle asks of a judge, until no more than about `keep` of its asks are open. */
+void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep);
 void vq_work_lease_renew(struct vq_work *w, struct vq_work_lease *lease, int64_t until_ns);
 void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease);
 void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep);
