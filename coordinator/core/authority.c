@@ -13,12 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define JITTER          0.01 /* of a window, when nobody says */
-#define DAY_NS          (24 * 3600 * VQ_AUTH_S)
-#define AHEAD_CALLS     4.0 /* of what is in flight and waiting, so much is wanted of a purse */
-#define AHEAD_CALLS_MIN 16.0
-#define PAUSE_SLACK_NS  (50 * VQ_AUTH_MS)
-#define FAR_S           (INT64_C(10) * 366 * 24 * 3600) /* no clock reading is further off */
+#define JITTER         0.01 /* of a window, when nobody says */
+#define DAY_NS         (24 * 3600 * VQ_AUTH_S)
+#define PAUSE_SLACK_NS (50 * VQ_AUTH_MS)
 
 /* ---- making ---- */
 
@@ -33,8 +30,6 @@ static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authorit
     if (p->name == NULL || p->text == NULL || (from->model != NULL && p->model == NULL)) {
         return VQ_NOMEM;
     }
-    p->input_nano = from->input_nano;
-    p->output_nano = from->output_nano;
     p->share = from->share > 0 ? from->share : 1;
     p->configured = from->rates;
     p->concurrency = from->concurrency;
@@ -166,7 +161,7 @@ static uint64_t id_hash(const struct vq_id *id)
     return vq_coord_mix(half[0] ^ vq_coord_mix(half[1]));
 }
 
-static struct vq_auth_worker *find(const struct vq_authority *a, const struct vq_id *id)
+struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct vq_id *id)
 {
     struct vq_coord_node *node = vq_coord_table_find(&a->ids, id_hash(id));
     for (; node != NULL; node = vq_coord_table_again(node)) {
@@ -198,7 +193,7 @@ static void deal_all(struct vq_authority *a, int64_t now_ns)
 
 enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
 {
-    struct vq_auth_worker *w = find(a, worker);
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w != NULL) {
         if (w->state == VQ_AUTH_HERE) {
             vq_authority_heard(a, worker, now_ns);
@@ -243,7 +238,7 @@ static void lapse(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_
 
 void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
 {
-    struct vq_auth_worker *w = find(a, worker);
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w == NULL || w->state != VQ_AUTH_HERE) {
         return;
     }
@@ -292,7 +287,7 @@ static void gone(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_n
 void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
                         enum vq_authority_end how, int64_t now_ns)
 {
-    struct vq_auth_worker *w = find(a, worker);
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w == NULL || w->state != VQ_AUTH_HERE) {
         return;
     }
@@ -314,283 +309,7 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
     w->over_ns = now_ns + a->term_ns;
 }
 
-/* ---- reports ---- */
-
-static enum vq_status seats_make(struct vq_authority *a, struct vq_auth_worker *w)
-{
-    if (w->seats != NULL || a->pools_count == 0) {
-        return VQ_OK;
-    }
-    w->seats = vq_alloc(a->pools_count, sizeof(*w->seats));
-    if (w->seats == NULL) {
-        return VQ_NOMEM;
-    }
-    for (uint32_t i = 0; i < a->pools_count; i++) {
-        w->seats[i].member = VQ_AUTH_NOBODY;
-        w->seats[i].weight = 1;
-    }
-    return VQ_OK;
-}
-
-/* The first report of a pool: counts begin with what it says, so that a process which outlived a coordinator is not counted twice. */
-static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w,
-                                const struct vq_pool_report *report)
-{
-    struct vq_auth_seat *seat = &w->seats[p->index];
-    if (!seat->known) {
-        size_t need = (size_t)p->seats_known + 1;
-        VQ_TRY(vq_grow((void **)&p->members, &p->members_cap, need, sizeof(*p->members),
-                       VQ_AUTHORITY_WORKERS_MAX));
-        VQ_TRY(vq_grow((void **)&p->holders, &p->holders_cap, need, sizeof(*p->holders),
-                       VQ_AUTHORITY_WORKERS_MAX));
-    }
-    if (!seat->day_joined) {
-        if (p->day_requests != NULL) {
-            VQ_TRY(vq_purse_join(p->day_requests, w->slot, &report->day_requests));
-        }
-        if (p->day_tokens != NULL) {
-            enum vq_status status = vq_purse_join(p->day_tokens, w->slot, &report->day_tokens);
-            if (status != VQ_OK) {
-                if (p->day_requests != NULL) {
-                    vq_purse_leave(p->day_requests, w->slot, true);
-                }
-                return status;
-            }
-        }
-        seat->day_joined = true;
-    }
-    if (!seat->known) {
-        seat->known = true;
-        seat->state = VQ_POOL_NO_KEY;
-        seat->requests = report->requests;
-        seat->answered = report->answered;
-        seat->refused = report->refused;
-        seat->slowed = report->slowed;
-        seat->failed = report->failed;
-        seat->input_tokens = report->input_tokens;
-        seat->output_tokens = report->output_tokens;
-        p->seats_known++;
-    }
-    return VQ_OK;
-}
-
-static uint64_t rise(uint64_t *was, uint64_t is)
-{
-    uint64_t by = is > *was ? is - *was : 0;
-    *was = is > *was ? is : *was;
-    return by;
-}
-
-static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
-                        const struct vq_pool_report *report, int64_t now_ns)
-{
-    uint64_t requests = rise(&seat->requests, report->requests);
-    uint64_t answered = rise(&seat->answered, report->answered);
-    uint64_t refused = rise(&seat->refused, report->refused);
-    uint64_t slowed = rise(&seat->slowed, report->slowed);
-    uint64_t failed = rise(&seat->failed, report->failed);
-    struct vq_auth_bucket used = {.requests = (double)requests,
-                                  .refused = (double)refused,
-                                  .answered = (double)answered,
-                                  .input = (double)rise(&seat->input_tokens, report->input_tokens),
-                                  .output =
-                                      (double)rise(&seat->output_tokens, report->output_tokens)};
-    p->requests += requests;
-    p->answered += answered;
-    p->refused += refused;
-    p->slowed += slowed;
-    p->failed += failed;
-    p->ended += answered + refused + failed;
-    vq_auth_learn_used(p, &used, now_ns);
-    bool pauses = report->pause_ms != 0 && (refused + failed != 0 || seat->pause_ms == 0);
-    seat->pause_ms = report->pause_ms;
-    int64_t until_ns = now_ns + report->pause_ms * VQ_AUTH_MS;
-    seat->paused_ns = pauses && until_ns > seat->paused_ns ? until_ns : seat->paused_ns;
-    if (pauses &&
-        until_ns > p->pause_ns) { /* only what its own refusals asked: no pause feeds itself */
-        p->pause_ns = until_ns;
-    }
-    if (slowed != 0) {
-        vq_auth_learn_slowed(p, now_ns);
-    }
-    if (refused > slowed) {
-        vq_auth_learn_refused(p, now_ns);
-    }
-}
-
-int64_t vq_auth_mono(const struct vq_authority *a, int64_t unix_s)
-{
-    int64_t off_s = unix_s > a->clock_unix_s + FAR_S   ? FAR_S
-                    : unix_s < a->clock_unix_s - FAR_S ? -FAR_S
-                                                       : unix_s - a->clock_unix_s;
-    return a->clock_ns + off_s * VQ_AUTH_S;
-}
-
-static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_seat *seat,
-                        const struct vq_pool_report *report)
-{
-    for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
-        enum vq_rate r = (enum vq_rate)i;
-        double said = vq_rates_get(&report->said, r);
-        double was = vq_rates_get(&seat->said, r);
-        if (isfinite(said) && said > 0 &&
-            (said < was || said > was)) { /* who says something new is right */
-            p->dirty = p->dirty || said < p->said[r] || said > p->said[r];
-            p->said[r] = said;
-        }
-        double unit = vq_rates_get(&report->unit, r);
-        if (r != VQ_RATE_REQUESTS && isfinite(unit) && unit > p->unit_now[r]) {
-            p->unit_now[r] = unit;
-            p->dirty = p->dirty || unit > p->unit[r];
-            p->unit[r] = fmax(p->unit[r], unit);
-        }
-    }
-    seat->said = report->said;
-    if (report->cap != 0 && report->cap != seat->cap && report->cap != p->cap) {
-        p->cap = report->cap;
-        p->dirty = true;
-    }
-    seat->cap = report->cap;
-    if (report->park_unix_s != seat->park_unix_s && report->park_unix_s != 0 && a->clocked) {
-        int64_t until_ns = vq_auth_mono(a, report->park_unix_s);
-        p->park_ns = until_ns > p->park_ns ? until_ns : p->park_ns;
-        p->dirty = true;
-        seat->park_unix_s = report->park_unix_s;
-    }
-    if (report->park_unix_s == 0) {
-        seat->park_unix_s = 0;
-    }
-}
-
-static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w,
-                        const struct vq_pool_report *report, int64_t now_ns)
-{
-    struct vq_auth_seat *seat = &w->seats[p->index];
-    bool was = seat->waiting != 0, is = report->waiting != 0;
-    p->in_flight += report->in_flight;
-    p->in_flight -= seat->in_flight;
-    p->waiting += report->waiting;
-    p->waiting -= seat->waiting;
-    if (seat->member != VQ_AUTH_NOBODY) {
-        p->hungry += is;
-        p->hungry -= was;
-    }
-    bool fewer = report->in_flight < seat->in_flight && seat->in_flight > seat->next.concurrency;
-    seat->in_flight = report->in_flight;
-    seat->waiting = report->waiting;
-    if (report->in_flight != 0 || report->waiting != 0) {
-        seat->wanted_ns = now_ns;
-    }
-    p->keyed += report->state != VQ_POOL_NO_KEY;
-    p->keyed -= seat->state != VQ_POOL_NO_KEY;
-    seat->state = report->state;
-    vq_auth_member(a, p, w, report->state == VQ_POOL_OPEN);
-    vq_auth_list(p, w);
-    if (p->find.round_peak < p->in_flight) {
-        p->find.round_peak = (uint32_t)p->in_flight;
-    }
-    if ((was != is || fewer) && (p->dirty || was != is)) {
-        vq_auth_touch(a, p, fewer ? now_ns : p->deal_ns);
-    }
-}
-
-static double request_nano(const struct vq_auth_pool *p, const struct vq_pool_report *report)
-{
-    double input = fmax(report->unit.input_tokens, 0);
-    double output = fmax(report->unit.output_tokens, 0);
-    double nano = input * p->input_nano + output * p->output_nano;
-    return isfinite(nano) ? nano : 0;
-}
-
-static uint64_t whole(double value)
-{
-    return value >= 9e18 ? UINT64_C(9000000000000000000) : value <= 0 ? 0 : (uint64_t)ceil(value);
-}
-
-static double calls_ahead(const struct vq_pool_report *report)
-{
-    double now = (double)report->in_flight + (double)report->waiting;
-    return now > 0 ? fmax(AHEAD_CALLS * now, AHEAD_CALLS_MIN) : 0;
-}
-
-static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
-                     const struct vq_pool_report *report, uint64_t granted_n)
-{
-    double calls = calls_ahead(report);
-    if (p->day_requests != NULL) {
-        vq_purse_report(p->day_requests, w->slot, &report->day_requests, granted_n, whole(calls),
-                        1);
-        w->due = w->due || vq_purse_due(p->day_requests, w->slot);
-    }
-    if (p->day_tokens != NULL) {
-        double unit =
-            fmax(p->unit[VQ_RATE_TOKENS], p->unit[VQ_RATE_INPUT] + p->unit[VQ_RATE_OUTPUT]);
-        unit = fmax(unit, (double)report->day_tokens.unit);
-        unit = unit > 0 ? unit : 1;
-        vq_purse_report(p->day_tokens, w->slot, &report->day_tokens, granted_n, whole(calls * unit),
-                        whole(unit));
-        w->due = w->due || vq_purse_due(p->day_tokens, w->slot);
-    }
-}
-
-/* It goes by GRANTs up to n: what was lowered before is out of force. */
-static void confirm(struct vq_authority *a, struct vq_auth_worker *w, uint64_t n, int64_t now_ns)
-{
-    if (n <= w->confirmed_n || n > w->granted_n) {
-        return;
-    }
-    w->confirmed_n = n;
-    for (uint32_t i = 0; i < a->pools_count; i++) {
-        struct vq_auth_seat *seat = &w->seats[i];
-        if (seat->told_n != 0 && seat->told_n <= n && vq_auth_differs(&seat->held, &seat->told)) {
-            seat->held = seat->told;
-            vq_auth_touch(a, &a->pools[i], a->pools[i].dirty ? now_ns : a->pools[i].deal_ns);
-        }
-    }
-}
-
-enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
-                                   const struct vq_msg_credit *credit, int64_t now_ns)
-{
-    struct vq_auth_worker *w = find(a, worker);
-    if (w == NULL || w->state != VQ_AUTH_HERE) {
-        return VQ_OK;
-    }
-    VQ_TRY(seats_make(a, w));
-    vq_authority_heard(a, worker, now_ns);
-    if (!w->spend_joined) {
-        VQ_TRY(vq_purse_join(a->spend, w->slot, &credit->spend));
-        w->spend_joined = true;
-    }
-    if (w->seats != NULL) {
-        confirm(a, w, credit->granted_n, now_ns);
-    }
-    double unit_nano = 0, ahead_nano = 0;
-    for (uint32_t i = 0; i < credit->reports_count; i++) {
-        const struct vq_pool_report *report = &credit->reports[i];
-        if (report->pool >= a->pools_count) {
-            continue;
-        }
-        struct vq_auth_pool *p = &a->pools[report->pool];
-        struct vq_auth_seat *seat = &w->seats[report->pool];
-        VQ_TRY(seat_open(p, w, report));
-        VQ_TRY(vq_auth_keys(a, p, seat, report));
-        take_limits(a, p, seat, report);
-        take_demand(a, p, w, report, now_ns);
-        take_counts(p, seat, report, now_ns);
-        take_day(p, w, report, credit->granted_n);
-        unit_nano = fmax(unit_nano, request_nano(p, report));
-        ahead_nano += request_nano(p, report) * calls_ahead(report);
-        if (p->dirty && now_ns >= p->deal_ns) {
-            vq_auth_deal(a, p, now_ns);
-        }
-    }
-    unit_nano = fmax(unit_nano, (double)credit->spend.unit);
-    vq_purse_report(a->spend, w->slot, &credit->spend, credit->granted_n, whole(ahead_nano),
-                    whole(fmax(unit_nano, 1)));
-    w->due = w->due || vq_purse_due(a->spend, w->slot);
-    return VQ_OK;
-}
+/* ---- what is durable ---- */
 
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns)
 {
@@ -802,7 +521,7 @@ int64_t vq_authority_wake_ns(const struct vq_authority *a)
 
 bool vq_authority_due(const struct vq_authority *a, const struct vq_id *worker)
 {
-    const struct vq_auth_worker *w = find(a, worker);
+    const struct vq_auth_worker *w = vq_auth_find(a, worker);
     return w != NULL && w->state == VQ_AUTH_HERE && !w->lapsed && w->seats != NULL && w->due &&
            (w->urgent || w->granted_n == w->confirmed_n);
 }
@@ -844,7 +563,7 @@ void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int6
                         struct vq_slice *slices, struct vq_msg_grant *ret_grant)
 {
     *ret_grant = (struct vq_msg_grant){.slices = slices};
-    struct vq_auth_worker *w = find(a, worker);
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w == NULL || w->state != VQ_AUTH_HERE) {
         return;
     }

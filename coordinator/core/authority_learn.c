@@ -25,7 +25,9 @@
 #define PATIENCE_MAX    64u
 #define ROUND_NS_MIN    (200 * VQ_AUTH_MS)
 #define CUT_SEEN_NS                                                                                \
-    (400 * VQ_AUTH_MS)       /* after a cut: before that it may not have arrived everywhere */
+    (400 * VQ_AUTH_MS) /* after a cut: before that it may not have arrived everywhere */
+#define LEVEL_BELOW                                                                                \
+    0.85 /* of the level that was refused: refusals that go on there are not for it */
 #define EXPLAINED       0.85 /* of a known limit accepted: the rate explains a refusal */
 #define MARGIN_FIRST    0.95 /* of what was accepted */
 #define MARGIN          0.98
@@ -172,6 +174,7 @@ static bool level_round(struct vq_auth_pool *p, int64_t now_ns)
         now_ns - find->round_ns >= ROUND_NS_MIN) {
         bool bound = find->round_peak >= LEVEL_BOUND * find->level;
         if (bound && find->cut_ns < find->round_ns) {
+            find->cut = false; /* a round was taken: it was the concurrency */
             level_grow(p);
         }
         round_begin(p, now_ns);
@@ -267,7 +270,8 @@ void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns)
     }
     struct vq_auth_level *find = &p->find;
     bool seen = find->cut && now_ns - find->cut_ns >= CUT_SEEN_NS &&
-                (double)p->in_flight <= fmax(find->level, 1);
+                (double)p->in_flight <= fmax(find->level, 1) &&
+                (double)p->in_flight <= LEVEL_BELOW * find->refused_at;
     if (rate) {
         rates_cut(p, requests, now_ns);
     } else if (seen && now_ns - find->cut_ns < p->window_ns) {

@@ -93,7 +93,7 @@ struct vq_auth_pool {
     char *name, *model, *holder; /* holder: who has the lock, for people; NULL */
     uint32_t index;
     const void *account; /* never looked into */
-    double input_nano, output_nano, share;
+    double share;
     struct vq_rates configured;
     bool by_hand[VQ_RATE__COUNT], concurrency_by_hand;
     uint32_t concurrency; /* configured */
@@ -173,8 +173,9 @@ static inline double vq_auth_windows(const struct vq_auth_pool *p) /* a minute's
 }
 
 /* authority.c */
+struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct vq_id *id);
+/* The pool shall be dealt anew, at when_ns or as soon after it as is meet. */
 void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_ns);
-int64_t vq_auth_mono(const struct vq_authority *a, int64_t unix_s);
 
 /* authority_split.c: who holds what */
 void vq_auth_limits(struct vq_auth_pool *p);

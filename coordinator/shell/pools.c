@@ -127,8 +127,6 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
         .model = use->sent,
         .account = use->account,
         .share = l->share,
-        .input_nano = price(l->price_input_usd) * VQ_NANO_PER_USD / 1e6,
-        .output_nano = price(l->price_output_usd) * VQ_NANO_PER_USD / 1e6,
         .rates = {.requests = l->requests_per_minute * l->share,
                   .input_tokens = l->input_tokens_per_minute * l->share,
                   .output_tokens = l->output_tokens_per_minute * l->share,
