@@ -2,6 +2,7 @@
 #include "coordinator/shell/parts.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/text/json.h"
 #include "coordinator/store/ledger.h"
 
@@ -127,6 +128,45 @@ static void pools_json(const struct vq_account *a, struct vq_json *j)
     vq_json_object_end(j);
 }
 
+static void when(struct vq_json *j, const char *key, int64_t ns)
+{
+    vq_json_key(j, key);
+    if (ns <= 0) {
+        vq_json_null(j);
+    } else {
+        vq_json_i64(j, vq_clock_unix_ms() + (ns - vq_run_now()) / VQ_NS_PER_MS);
+    }
+}
+
+/* What befell the pools in this process. */
+static void incidents_json(const struct vq_run *run, struct vq_json *j)
+{
+    uint32_t n = 0;
+    uint64_t forgotten = 0;
+    const struct vq_incident *list =
+        run->incidents == NULL ? NULL : vq_incidents_all(run->incidents, &n, &forgotten);
+    vq_json_key(j, "incidents");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < n; i++) {
+        vq_json_object(j);
+        vq_json_key(j, "pool");
+        vq_json_str(j, run->job->pools.uses.uses[list[i].pool].name);
+        vq_json_key(j, "what");
+        vq_json_str(j, vq_incident_word(&list[i]));
+        vq_json_key(j, "text");
+        vq_json_str(j, list[i].text);
+        when(j, "since_unix_ms", list[i].since_ns);
+        when(j, "over_unix_ms", list[i].over_ns);
+        if (list[i].over_ns > 0) {
+            count(j, "refused", list[i].refused);
+            count(j, "failed", list[i].failed);
+        }
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    count(j, "incidents_forgotten", forgotten);
+}
+
 /* Whether each pool that answered has a price, as the configuration is now. */
 static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
 {
@@ -167,6 +207,7 @@ static void account_json(const struct vq_run *run, const struct vq_asking *const
     stages_json(askings, a, j);
     models_json(run, askings, a, j);
     pools_json(a, j);
+    incidents_json(run, j);
     vq_json_key(j, "workers");
     vq_json_object(j);
     for (size_t i = 0; i < a->workers_count; i++) {

@@ -6,11 +6,13 @@
 #include "common/base/calendar.h"
 #include "common/base/clock.h"
 #include "common/text/log.h"
+#include "coordinator/store/ledger.h"
 
 #include <stdio.h>
 #include <time.h>
 
 #define CLOCK_NS VQ_NS_PER_S
+#define DAY_S    INT64_C(86400)
 
 /* When the day of a pool's quotas ends. */
 static int64_t day_end_unix_s(const struct vq_conf_use *use, int64_t now_unix_s)
@@ -19,27 +21,54 @@ static int64_t day_end_unix_s(const struct vq_conf_use *use, int64_t now_unix_s)
                                                : vq_calendar_next_day(now_unix_s);
 }
 
-static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_pool *pools,
-                                 int64_t now_unix_s)
+/* What was spent before this process: of the run's money, and of each quota's day. */
+static enum vq_status look_back(struct vq_run *run, struct vq_authority_pool *pools,
+                                const struct vq_ledger_day *begun, uint64_t *ret_cost_nano,
+                                struct vq_error *err)
+{
+    uint32_t count = run->job->pools.uses.count;
+    struct vq_ledger_day *days = vq_alloc(count, sizeof(*days));
+    struct vq_view *view = NULL;
+    enum vq_status status = days == NULL ? VQ_NOMEM : vq_view_begin(run->calls, &view, err);
+    if (status == VQ_OK) {
+        memcpy(days, begun, count * sizeof(*days));
+        status = vq_ledger_spent(view, &run->owner.uid, days, count, ret_cost_nano, err);
+        vq_view_end(&view);
+    }
+    for (uint32_t i = 0; status == VQ_OK && i < count; i++) {
+        pools[i].day_requests_spent = days[i].requests;
+        pools[i].day_tokens_spent = days[i].tokens;
+    }
+    vq_free(days);
+    return status;
+}
+
+static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_params *params,
+                                 struct vq_authority_pool *pools, struct vq_ledger_day *days,
+                                 struct vq_error *err)
 {
     const struct vq_conf_uses *uses = &run->job->pools.uses;
+    int64_t now_unix_s = vq_clock_unix_ms() / 1000;
     for (uint32_t i = 0; i < uses->count; i++) {
         const struct vq_conf_use *use = &uses->uses[i];
         vq_run_pools_limits(use, &pools[i]);
-        int64_t day_s = day_end_unix_s(use, now_unix_s) - now_unix_s;
-        pools[i].day_ends_ns = vq_run_now() + day_s * VQ_NS_PER_S;
+        int64_t end_s = day_end_unix_s(use, now_unix_s);
+        pools[i].day_ends_ns = vq_run_now() + (end_s - now_unix_s) * VQ_NS_PER_S;
+        bool has_quota = pools[i].day_requests > 0 || pools[i].day_tokens > 0;
+        days[i] = (struct vq_ledger_day){
+            .pool = use->name, .since_unix_ms = has_quota ? (end_s - DAY_S) * 1000 : INT64_MAX};
         if (use->base_url == NULL && pools[i].concurrency == 0) {
             pools[i].concurrency = VQ_MACHINE_CONCURRENCY; /* the built-in server has one thread */
         }
     }
-    return VQ_OK;
+    return look_back(run, pools, days, &params->spent_nano, err);
 }
 
 enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_error *err)
 {
     uint32_t count = run->job->pools.uses.count;
-    int64_t now_unix_s = vq_clock_unix_ms() / 1000;
     struct vq_authority_pool *pools = vq_alloc(count, sizeof(*pools));
+    struct vq_ledger_day *days = vq_alloc(count, sizeof(*days));
     double budget = run->job->config->budget_usd;
     struct vq_authority_params params = {
         .pools = pools,
@@ -47,7 +76,8 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         .term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS,
         .budget_nano = budget > 0 ? (uint64_t)(budget * VQ_NANO_PER_USD) : VQ_AMOUNT_ANY,
         .wait_until_ns = vq_run_now() + wait_ns};
-    enum vq_status status = pools == NULL ? VQ_NOMEM : fill_pools(run, pools, now_unix_s);
+    enum vq_status status =
+        pools == NULL || days == NULL ? VQ_NOMEM : fill_pools(run, &params, pools, days, err);
     if (status == VQ_OK) {
         status = vq_incidents_create(count, &run->incidents);
     }
@@ -55,10 +85,11 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         status = vq_authority_create(&params, vq_run_now(), &run->authority, err);
     }
     if (status == VQ_OK) {
-        vq_authority_clock(run->authority, now_unix_s, vq_run_now());
         run->clock_ns = vq_run_now();
+        vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
     }
     vq_free(pools);
+    vq_free(days);
     return status;
 }
 
