@@ -70,13 +70,13 @@ static void test_golden_frames(void **state)
     (void)state;
     struct vq_msg drain = {.type = VQ_MSG_DRAIN, .u.drain = {.session = 5}};
     assert_int_equal(vq_msg_encode(&drain, &frame), VQ_OK);
-    assert_frame_is("93020d05");
+    assert_frame_is("93030d05");
     vq_buf_clear(&frame);
     struct vq_msg bye = {
         .type = VQ_MSG_BYE,
         .u.bye = {.session = 300, .code = VQ_BYE_STOPPED, .text = vq_span_str("hi")}};
     assert_int_equal(vq_msg_encode(&bye, &frame), VQ_OK);
-    assert_frame_is("95020ecd012c05a26869");
+    assert_frame_is("95030ecd012c05a26869");
     vq_buf_clear(&frame);
     struct vq_held_lease lease = {.stage = 3, .shard = 7, .fence = {.epoch = 2, .n = 9}};
     struct vq_held_call call = {.call = {.b = {1, 2, 3}}, .stage = 4, .task = 256};
@@ -88,7 +88,7 @@ static void test_golden_frames(void **state)
                                      .calls = &call,
                                      .calls_count = 1}};
     assert_int_equal(vq_msg_encode(&held, &frame), VQ_OK);
-    assert_frame_is("96020c01ff"
+    assert_frame_is("96030c01ff"
                     "9193030792"
                     "0209"
                     "9193c4100102030000000000000000000000000004cd0100");
@@ -103,7 +103,7 @@ static void test_golden_frames(void **state)
                                          .tasks = tasks,
                                          .tasks_count = 2}};
     assert_int_equal(vq_msg_encode(&cancel, &frame), VQ_OK);
-    assert_frame_is("98020b0105029203040292"
+    assert_frame_is("98030b0105029203040292"
                     "01ce00011170");
 }
 
@@ -130,7 +130,7 @@ static void test_table_belongs_to_its_version(void **state)
         }
     }
     vq_hasher_final(&hasher, &hash);
-    assert_int_equal(VQ_PROTOCOL_VERSION, 2);
+    assert_int_equal(VQ_PROTOCOL_VERSION, 3);
     char hex[VQ_HEX_BYTES(8)];
     vq_hex(hash.b, 8, hex);
     assert_string_equal(hex, "e922fd7af58dc3fe");
@@ -258,11 +258,11 @@ static void test_failed_encode_leaves_the_buffer_as_it_was(void **state)
 static void test_values_that_decode_would_refuse_are_not_encoded(void **state)
 {
     (void)state;
-    struct vq_slice slice = {.requests_per_minute = 1};
+    struct vq_slice slice = {.rates = {.requests = 1}};
     struct vq_msg grant = {.type = VQ_MSG_GRANT, .u.grant = {.slices = &slice, .slices_count = 1}};
     const double bad[] = {NAN, INFINITY, -INFINITY, -1};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
-        slice.tokens_per_minute = bad[i];
+        slice.rates.tokens = bad[i];
         assert_int_equal(vq_msg_encode(&grant, &frame), VQ_LIMIT);
     }
     struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {.code = VQ_BYE_STAGE + 1}};
@@ -451,7 +451,7 @@ static void test_types_and_field_counts(void **state)
 {
     (void)state;
     struct vq_error err = {""};
-    assert_int_equal(decode_hex("93020d05", VQ_TO_WORKER, &err), VQ_OK);
+    assert_int_equal(decode_hex("93030d05", VQ_TO_WORKER, &err), VQ_OK);
     assert_int_equal(decode_hex("93020005", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_int_equal(decode_hex("93021405", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_int_equal(decode_hex("9302c005", VQ_TO_WORKER, &err), VQ_INVALID);
@@ -462,7 +462,7 @@ static void test_types_and_field_counts(void **state)
     assert_int_equal(decode_hex("94020d0506", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 2 came");
     assert_int_equal(decode_hex("93020d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
-    assert_int_equal(decode_hex("93020d05", VQ_TO_WORKER, NULL), VQ_OK);
+    assert_int_equal(decode_hex("93030d05", VQ_TO_WORKER, NULL), VQ_OK);
     assert_int_equal(decode_hex("93020d", VQ_TO_WORKER, NULL), VQ_INVALID);
 }
 
