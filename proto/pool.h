@@ -36,7 +36,7 @@ static inline void vq_rates_set(struct vq_rates *rates, enum vq_rate rate, doubl
     }
 }
 
-/* ---- what a call that ended counts for; both sides count alike ---- */
+/* ---- what a call that ended counts for; workers, the authority and the ledger count alike ---- */
 
 /* No usage came, and yet it may have been carried out. Refusals and errors that the provider names are not billed. */
 static inline bool vq_result_may_be_billed(const struct vq_result *result)
@@ -48,15 +48,21 @@ static inline bool vq_result_may_be_billed(const struct vq_result *result)
 /* Of a day's quota of requests: what was sent. */
 static inline uint64_t vq_result_requests(const struct vq_result *result)
 {
-    return result->end == VQ_END_NETWORK ? 0 : 1;
+    bool unsent = result->end == VQ_END_NETWORK ||
+                  ((result->end == VQ_END_TOO_LONG || result->end == VQ_END_CLOSED) &&
+                   result->http_status == 0);
+    return unsent ? 0 : 1;
 }
 
-/* Of a day's quota of tokens: its usage, else what was reserved if it may be billed. */
+/* Of a day's quota of tokens: its usage, else what was reserved where nobody can know. */
 static inline uint64_t vq_result_tokens(const struct vq_result *result)
 {
-    uint64_t used = result->tokens_in + result->tokens_out;
-    bool guess = used == 0 && vq_result_may_be_billed(result);
-    return guess ? result->tokens_reserved : used;
+    bool silent =
+        result->end == VQ_END_ANSWER || result->end == VQ_END_LOST || result->end == VQ_END_UNKNOWN;
+    uint64_t used = result->tokens_in > UINT64_MAX - result->tokens_out
+                        ? UINT64_MAX
+                        : result->tokens_in + result->tokens_out;
+    return used == 0 && silent ? result->tokens_reserved : used;
 }
 
 #define VQ_AMOUNT_ANY   UINT64_MAX /* vq_amount.most: no limit */

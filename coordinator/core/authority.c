@@ -323,14 +323,12 @@ void vq_authority_committed(struct vq_authority *a, const struct vq_result *resu
             memcmp(p->name, result->pool.at, result->pool.bytes) != 0) {
             continue;
         }
-        uint64_t tokens = result->tokens_in + result->tokens_out;
-        bool never = result->end == VQ_END_UNKNOWN || result->end == VQ_END_LOST;
         p->cost_nano += result->cost_nano;
         if (p->day_requests != NULL) {
-            vq_purse_committed(p->day_requests, 1);
+            vq_purse_committed(p->day_requests, vq_result_requests(result));
         }
         if (p->day_tokens != NULL) {
-            vq_purse_committed(p->day_tokens, never ? result->tokens_reserved : tokens);
+            vq_purse_committed(p->day_tokens, vq_result_tokens(result));
         }
         return;
     }

@@ -461,11 +461,11 @@ static void count_end(struct vq_work *w, struct vq_work_pool *pool,
 
 /* What the call took of the rates: by its usage; nothing when it was never sent; else what was reserved. */
 static void settle_paces(struct vq_work_pool *pool, const struct vq_work_flight *flight,
-                         const struct vq_work_reply *reply)
+                         const struct vq_work_reply *reply, bool sent)
 {
     double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
     struct vq_rates used = flight->need.rates;
-    if (reply->end == VQ_END_NETWORK) {
+    if (!sent) {
         used = (struct vq_rates){0};
     } else if (in + out > 0) {
         used = (struct vq_rates){1, in, out, in + out};
@@ -512,7 +512,7 @@ void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
         return;
     }
     count_end(w, pool, reply);
-    settle_paces(pool, flight, reply);
+    settle_paces(pool, flight, reply, ret_charge->requests > 0);
     amount_take_off(&pool->day_requests, 1, ret_charge->requests);
     amount_take_off(&pool->day_tokens, flight->need.tokens, ret_charge->tokens);
 }

@@ -99,6 +99,7 @@ static inline void random_field(struct vq_rng *rng, const struct vq_wire_field *
     case VQ_WIRE_INSIDE: random_record(rng, f->record, at, memory); break;
     case VQ_WIRE_LIST: {
         uint32_t n = (uint32_t)vq_rng_below(rng, vq_rng_below(rng, 8) == 0 ? 300 : 6);
+        n = n > f->bound ? (uint32_t)f->bound : n;
         char *items = n == 0 ? NULL : random_take(memory, (size_t)n * f->record->bytes);
         for (uint32_t i = 0; i < n; i++) {
             random_record(rng, f->record, items + (size_t)i * f->record->bytes, memory);

@@ -133,7 +133,7 @@ static void test_table_belongs_to_its_version(void **state)
     assert_int_equal(VQ_PROTOCOL_VERSION, 3);
     char hex[VQ_HEX_BYTES(8)];
     vq_hex(hash.b, 8, hex);
-    assert_string_equal(hex, "e922fd7af58dc3fe");
+    assert_string_equal(hex, "6e909e70254b9db6");
 }
 
 /* ---- round trips ---- */
@@ -432,7 +432,7 @@ static void test_versions(void **state)
     (void)state;
     struct vq_error err = {""};
     assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, &err), VQ_VERSION);
-    assert_contains(err.text, "version 2");
+    assert_contains(err.text, "version 3");
     assert_contains(err.text, "version 1");
     assert_int_equal(decode_hex("93cd01000d05", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_contains(err.text, "version 256");
@@ -452,18 +452,18 @@ static void test_types_and_field_counts(void **state)
     (void)state;
     struct vq_error err = {""};
     assert_int_equal(decode_hex("93030d05", VQ_TO_WORKER, &err), VQ_OK);
-    assert_int_equal(decode_hex("93020005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("93021405", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9302c005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9102", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("930240c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
-    assert_int_equal(decode_hex("92020d", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93030005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93031405", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9303c005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9103", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930340c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
+    assert_int_equal(decode_hex("92030d", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 0 came");
-    assert_int_equal(decode_hex("94020d0506", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("94030d0506", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 2 came");
-    assert_int_equal(decode_hex("93020d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
+    assert_int_equal(decode_hex("93030d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
     assert_int_equal(decode_hex("93030d05", VQ_TO_WORKER, NULL), VQ_OK);
-    assert_int_equal(decode_hex("93020d", VQ_TO_WORKER, NULL), VQ_INVALID);
+    assert_int_equal(decode_hex("93030d", VQ_TO_WORKER, NULL), VQ_INVALID);
 }
 
 static void test_error_names_the_item(void **state)
@@ -472,7 +472,7 @@ static void test_error_names_the_item(void **state)
     struct vq_error err = {""};
     /* ACK with its second call too short */
     assert_int_equal(
-        decode_hex("9402090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
+        decode_hex("9403090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
         VQ_INVALID);
     assert_contains(err.text, "ACK.calls[1]");
     assert_contains(err.text, "16 bytes wanted, 1 came");
