@@ -198,9 +198,7 @@ void vq_purse_report(struct vq_purse *purse, uint32_t holder, const struct vq_am
         return;
     }
     uint64_t known = h->used - h->open;
-    if (granted_n <= h->n) {
-        force_confirm(h, granted_n);
-    }
+    force_confirm(h, granted_n);
     say(h, amount);
     purse->unheard = minus(purse->unheard, minus(h->used - h->open, known));
     h->want = want;

@@ -6,7 +6,7 @@
  *
  * Invariant, after every event:   committed + sum over holders of (most in force - committed of it) <= limit,
  * where the most in force is the higher one of what was granted last and of what it may still go by: until it has said that it goes by a
- * GRANT at least as late (granted_n), or until it has gone. The purse knows only what a holder said to be committed of it: while a
+ * GRANT at least as late (granted_n; it may be one that did not come from here), or until it has gone. The purse knows only what a holder said to be committed of it: while a
  * commit is not known to its holder, both count it: too much is held back for a moment, never too little. Should the limit be
  * lowered below what is in force, everything is called back and the sum falls as fast as holders answer; it never rises meanwhile.
  *

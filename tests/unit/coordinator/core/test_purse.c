@@ -140,8 +140,10 @@ static void a_grant_between_keeps_what_comes_later(void **state)
     assert_int_equal(vq_purse_grant(purse, 0, 3), 220);
     report(purse, 0, 0, 0, 50, 2, 220, 200); /* the third is on its way */
     assert_int_equal(vq_purse_out(purse), 220);
-    report(purse, 0, 0, 0, 50, 9, 220, 200); /* none that we sent */
+    report(purse, 0, 0, 0, 50, 9, 220, 200); /* one that came from elsewhere */
     assert_int_equal(vq_purse_out(purse), 220);
+    report(purse, 0, 0, 0, 400, 9, 220, 200);
+    assert_int_equal(vq_purse_out(purse), 400); /* what it goes by counts */
     vq_purse_destroy(&purse);
 }
 
