@@ -11,6 +11,7 @@
 #include "coordinator/store/account.h"
 
 #include "common/base/alloc.h"
+#include "proto/pool.h"
 
 #include <stdlib.h>
 
@@ -137,32 +138,20 @@ static bool bit_get(const uint8_t *bits, uint64_t i)
     return bits != NULL && (bits[i / 8] >> (i % 8) & 1) != 0;
 }
 
+/* As workers and the authority count it (proto/pool.h). */
 bool vq_call_row_sent(const struct vq_call_row *row)
 {
-    switch ((enum vq_call_end)row->end) {
-    case VQ_END_NETWORK: return false;
-    case VQ_END_TOO_LONG:
-    case VQ_END_CLOSED: return row->http_status != 0;
-    case VQ_END_ANSWER:
-    case VQ_END_RATE:
-    case VQ_END_PROVIDER:
-    case VQ_END_LOST:
-    case VQ_END_BAD_RESPONSE:
-    case VQ_END_BAD_REQUEST:
-    case VQ_END_UNKNOWN:
-    case VQ_END__COUNT: break;
-    }
-    return true;
+    struct vq_result result = {.end = row->end, .http_status = row->http_status};
+    return vq_result_requests(&result) != 0;
 }
 
 uint64_t vq_call_row_tokens(const struct vq_call_row *row)
 {
-    uint64_t used = row->tokens_in > UINT64_MAX - row->tokens_out
-                        ? UINT64_MAX
-                        : row->tokens_in + row->tokens_out;
-    bool silent =
-        row->end == VQ_END_ANSWER || row->end == VQ_END_UNKNOWN || row->end == VQ_END_LOST;
-    return used == 0 && silent ? row->tokens_reserved : used;
+    struct vq_result result = {.end = row->end,
+                               .tokens_in = row->tokens_in,
+                               .tokens_out = row->tokens_out,
+                               .tokens_reserved = row->tokens_reserved};
+    return vq_result_tokens(&result);
 }
 
 static enum vq_status worker_of(struct vq_accountant *a, struct vq_span name,
