@@ -60,20 +60,29 @@ static void welcome(struct bench *b)
         axes[i] =
             (struct vq_spec_axis){vq_span_str("length"), vq_span_str("short"), vq_span_str("long")};
     }
+    static const uint32_t pool_index;
     struct vq_spec_judge judge = {.name = vq_span_str("bench"),
                                   .model = vq_span_str("bench"),
                                   .dialect = vq_span_str("openai"),
-                                  .base_url = vq_span_str(b->url),
                                   .identity = vq_span_str("bench"),
                                   .max_tokens_field = vq_span_str("max_tokens"),
                                   .max_tokens = 200,
                                   .seed = -1,
-                                  .tries_max = 5};
+                                  .tries_max = 5,
+                                  .pools = &pool_index,
+                                  .pools_count = 1};
+    struct vq_spec_pool pool = {.name = vq_span_str("bench"),
+                                .dialect = vq_span_str("openai"),
+                                .base_url = vq_span_str(b->url),
+                                .model = vq_span_str("bench"),
+                                .window_ms = 60000};
     struct vq_spec spec = {.judge_template = vq_template_builtin(VQ_TEMPLATE_JUDGE),
                            .axes = axes,
                            .axes_count = AXES,
                            .judges = &judge,
-                           .judges_count = 1};
+                           .judges_count = 1,
+                           .pools = &pool,
+                           .pools_count = 1};
     struct vq_buf body;
     struct vq_hash hash = {{1}};
     vq_buf_init(&body, VQ_FRAME_BYTES_MAX);
@@ -87,8 +96,15 @@ static void welcome(struct bench *b)
                                              .heartbeat_ms = 600000}});
     message(b, (struct vq_msg){.type = VQ_MSG_SPEC, .u.spec = {1, hash, vq_buf_span(&body)}});
     vq_buf_free(&body);
-    struct vq_slice slice = {0, b->in_flight, 0, 0, 1};
-    message(b, (struct vq_msg){.type = VQ_MSG_GRANT, .u.grant = {1, &slice, 1}});
+    struct vq_slice slice = {.concurrency = b->in_flight,
+                             .day_requests_most = UINT64_MAX,
+                             .day_tokens_most = UINT64_MAX};
+    message(b, (struct vq_msg){.type = VQ_MSG_GRANT,
+                               .u.grant = {.session = 1,
+                                           .n = 1,
+                                           .spend_most = UINT64_MAX,
+                                           .slices = &slice,
+                                           .slices_count = 1}});
 }
 
 /* Whole shards while the worker's credit lasts. */
@@ -187,7 +203,7 @@ static void take_actions(struct bench *b)
         act(b, &action, &keys);
     }
     if (keys) {
-        need(vq_caller_judges(b->caller, vq_work_spec(b->work), on_key, b), "no memory");
+        need(vq_caller_pools(b->caller, vq_work_spec(b->work)), "no memory");
     }
     while (b->acks_count > 0) {
         struct vq_msg ack = {.type = VQ_MSG_ACK, .u.ack = {1, b->acks, b->acks_count}};
@@ -266,8 +282,12 @@ int main(int argc, char **argv)
     need(vq_timer_create(b.loop, on_timer, &b, &b.timer), "no memory");
     need(vq_timer_create(b.loop, on_end, &b, &b.end), "no memory");
     need(vq_keyring_create(&options, &b.keys), "no memory");
-    struct vq_caller_options caller = {
-        .loop = b.loop, .keys = b.keys, .calls_max = b.in_flight, .reply = on_reply, .ctx = &b};
+    struct vq_caller_options caller = {.loop = b.loop,
+                                       .keys = b.keys,
+                                       .calls_max = b.in_flight,
+                                       .reply = on_reply,
+                                       .key = on_key,
+                                       .ctx = &b};
     need(vq_caller_create(&caller, &b.caller, &err), err.text);
     vq_loop_on_turn(b.loop, on_turn, &b);
     step(&b, (struct vq_work_event){.type = VQ_WORK_CONNECTED});

@@ -141,8 +141,12 @@ static void workers_are_told_references_never_keys(void **state)
     assert_int_equal(vq_decoder_create(&decoder), VQ_OK);
     assert_int_equal(vq_spec_decode(decoder, vq_buf_span(&body), &spec, &err), VQ_OK);
     assert_int_equal(spec.judges_count, 2);
-    assert_true(vq_span_eq(spec.judges[0].key, vq_span_str("env:VQ_TEST_JOB_KEY")));
-    assert_true(vq_span_eq(spec.judges[1].base_url, vq_span_str("http://127.0.0.1:5/v1")));
+    assert_int_equal(spec.judges[0].pools_count, 1);
+    const struct vq_spec_pool *asked = &spec.pools[spec.judges[0].pools[0]];
+    assert_int_equal(asked->keys_count, 1);
+    assert_true(vq_span_eq(asked->keys[0], vq_span_str("env:VQ_TEST_JOB_KEY")));
+    asked = &spec.pools[spec.judges[1].pools[0]];
+    assert_true(vq_span_eq(asked->base_url, vq_span_str("http://127.0.0.1:5/v1")));
     assert_int_equal(spec.axes_count, 10);
     struct vq_buf other;
     assert_int_equal(vq_asking_spec(job->given, "http://127.0.0.1:6/v1", &other, &again), VQ_OK);

@@ -10,10 +10,21 @@
 #include <jansson.h>
 #include <string.h>
 
+static struct vq_authority *authority;
+
 static struct vq_coord *core(void)
 {
-    static const struct vq_coord_judge judges[2] = {{.name = "plain", .concurrency = 4},
-                                                    {.name = "odd \"name\"\n", .concurrency = 4}};
+    static const uint32_t own[2] = {0, 1};
+    static const struct vq_coord_judge judges[2] = {
+        {.name = "plain", .pools = &own[0], .pools_count = 1},
+        {.name = "odd \"name\"\n", .pools = &own[1], .pools_count = 1}};
+    static const struct vq_authority_pool pools[2] = {
+        {.name = "main", .rates = {.requests = 600}, .concurrency = 4},
+        {.name = "odd \"pool\"\n", .concurrency = 4}};
+    struct vq_authority_params limits = {.pools = pools,
+                                         .pools_count = 2,
+                                         .term_ns = INT64_C(30000000000),
+                                         .budget_nano = 5000000000};
     struct vq_coord_params params = {.run_name = "r",
                                      .epoch = 1,
                                      .grid = {3, 2, 2},
@@ -24,6 +35,8 @@ static struct vq_coord *core(void)
                                      .orphan_remote_s = 60};
     struct vq_coord *c = NULL;
     struct vq_error err = {0};
+    assert_int_equal(vq_authority_create(&limits, 1, &authority, &err), VQ_OK);
+    params.authority = authority;
     assert_int_equal(vq_coord_create(&params, 1, &c, &err), VQ_OK);
     return c;
 }
@@ -37,6 +50,7 @@ static struct vq_status_facts facts(const struct vq_coord *c)
                                     .now_ns = 2,
                                     .redis = "up",
                                     .coord = c,
+                                    .authority = authority,
                                     .stage = "rank",
                                     .judges = c == NULL ? 0 : 2};
 }
@@ -62,6 +76,7 @@ static void json_says_what_the_core_says(void **state)
     json_decref(root);
     vq_buf_free(&out);
     vq_coord_destroy(&c);
+    vq_authority_destroy(&authority);
 }
 
 static void before_there_is_a_core(void **state)
@@ -104,6 +119,7 @@ static void counters_go_on_from_stage_to_stage(void **state)
     assert_non_null(strstr(out.at, "vibeq_calls_total{stage=\"rank\",judge=\"plain\",end="));
     vq_buf_free(&out);
     vq_coord_destroy(&c);
+    vq_authority_destroy(&authority);
 }
 
 /* Every line is a comment or NAME{labels} NUMBER, every sample follows its TYPE, quotes and newlines are escaped. */
@@ -131,6 +147,7 @@ static void metrics_are_in_the_exposition_format(void **state)
     }
     vq_buf_free(&out);
     vq_coord_destroy(&c);
+    vq_authority_destroy(&authority);
 }
 
 static void time_left_is_unknown_or_a_number(void **state)
