@@ -23,7 +23,7 @@ struct plan_words {
 
 const struct vq_opt vq_plan_opts[] = {
     {"deadline", VQ_OPT_TEXT, AT(deadline), "HH:MM", "when it shall be done; tomorrow if past"},
-    {"budget", VQ_OPT_TEXT, AT(budget), "USD", "what it may cost"},
+    {"budget", VQ_OPT_TEXT, AT(budget), "USD", "what it may cost; default budget.usd"},
     {"set", VQ_OPT_LIST, RUN(set), "A.B=VALUE",
      "overrides a key of the configuration (repeatable)"},
     {"models", VQ_OPT_SPLIT, RUN(models), "A,B", "the two columns with the models' outputs"},
@@ -148,6 +148,10 @@ static int plan_job(const struct plan_words *w, const struct vq_job *job,
     vq_calls_close(&calls);
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
+    }
+    if (!plan->has_budget && job->config->budget_usd > 0) {
+        plan->has_budget = true;
+        plan->budget_usd = job->config->budget_usd;
     }
     plan->job = job;
     plan->forecast = forecast;

@@ -121,6 +121,9 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
     vq_json_array(j);
     for (uint32_t k = 0; k < f->limits_count; k++) {
         const struct vq_forecast_limits *l = &f->limits[k];
+        if (!f->pools[k].serves) {
+            continue;
+        }
         vq_json_object(j);
         text(j, "name", l->name);
         limit(j, "requests_per_minute", l->requests_per_minute);

@@ -97,10 +97,13 @@ static void lines(const struct vq_forecast *f, const struct vq_terminal *t, stru
 
 static void limits(const struct vq_forecast *f, struct vq_buf *out)
 {
-    vq_buf_puts(out, "\nTime, by what limits it:\n");
+    vq_buf_puts(out, "\nPools, by time and what limits it:\n");
     for (uint32_t k = 0; k < f->limits_count; k++) {
         const struct vq_forecast_pool *p = &f->pools[k];
         const struct vq_forecast_limits *l = &f->limits[k];
+        if (!p->serves) {
+            continue;
+        }
         char time[VQ_FMT_BYTES];
         double value = vq_forecast_bound_value(l, p->bound);
         vq_buf_puts(out, "  ");

@@ -392,6 +392,9 @@ void vq_forecast_figure(struct vq_forecast *f)
     memset(f->pools, 0, f->limits_count * sizeof(*f->pools));
     for (uint32_t i = 0; i < f->lines_count; i++) {
         figure_tokens(&f->lines[i]);
+        for (uint32_t k = 0; k < f->lines[i].pools_count; k++) {
+            f->pools[f->lines[i].pools[k]].serves = true;
+        }
     }
     for (uint32_t first = 0; first < f->lines_count; first = stage_end(f, first)) {
         figure_stage(f, first, stage_end(f, first), by_bound);

@@ -61,8 +61,7 @@ uint32_t vq_forecast_stages(const struct vq_forecast_facts *facts,
 
 /* ---- limits, prices, figures ---- */
 
-/* A pool: what a provider's limits and prices belong to. Now every judge is one of its own; several pools may serve one model, and
- * several models share one. */
+/* A pool: what a provider's limits and prices belong to. Several pools may serve one model, and several models share one. */
 struct vq_forecast_limits {
     const char *name;           /* borrowed */
     double requests_per_minute; /* 0, here and below: unknown, or none */
@@ -128,6 +127,7 @@ struct vq_forecast_sums {
 struct vq_forecast_pool { /* of the limits entry of the same index */
     struct vq_range calls, tokens, seconds;
     enum vq_forecast_bound bound; /* where most of its expected time goes */
+    bool serves;                  /* a line names it */
 };
 
 /* What was assumed for want of answers; bits. */
@@ -161,8 +161,7 @@ struct vq_forecast {
     struct vq_forecast_limits *limits;
     struct vq_forecast_pool *pools;
     uint32_t limits_count;
-    uint32_t *serving; /* what lines point to, where no one else owns that */
-    unsigned assumed;  /* enum vq_forecast_assumed */
+    unsigned assumed; /* enum vq_forecast_assumed */
     /* Filled in by vq_forecast_figure. */
     struct vq_forecast_sums all;
     struct vq_range seconds; /* stages one after the other, pools of a stage side by side */

@@ -58,15 +58,15 @@ static enum vq_status new_line(struct walk *w, const char *stage, struct vq_lear
     struct vq_forecast_line *l = &w->f->lines[w->f->lines_count++];
     const struct vq_cast *cast = &w->job->cast[of.role];
     uint32_t pools_count;
-    *l = (struct vq_forecast_line){
-        .stage_no = w->stage_no,
-        .kind = of.kind,
-        .role = of.role,
-        .model = of.model,
-        .judge = cast->judges[of.model].name,
-        .called = cast->judges[of.model].model,
-        .pools = vq_forecast_serving(w->job, w->f, of.role, of.model, &pools_count),
-        .cached_share = vq_learn_cached(w->learning, of)};
+    *l = (struct vq_forecast_line){.stage_no = w->stage_no,
+                                   .kind = of.kind,
+                                   .role = of.role,
+                                   .model = of.model,
+                                   .judge = cast->judges[of.model].name,
+                                   .called = cast->judges[of.model].model,
+                                   .pools =
+                                       vq_forecast_serving(w->job, of.role, of.model, &pools_count),
+                                   .cached_share = vq_learn_cached(w->learning, of)};
     l->pools_count = pools_count;
     (void)snprintf(l->stage, sizeof(l->stage), "%s", stage);
     *ret_line = l;
@@ -504,7 +504,6 @@ void vq_forecast_destroy(struct vq_forecast **forecast)
     vq_free(f->lines);
     vq_free(f->limits);
     vq_free(f->pools);
-    vq_free(f->serving);
     vq_free(f);
     *forecast = NULL;
 }

@@ -36,6 +36,17 @@ static bool is_called(struct vq_span returned, const char *model)
             isdigit((unsigned char)returned.at[n + 1]));
 }
 
+/* By the name that it has for judges, or one that a pool of it has. */
+static bool is_answer_of(const struct vq_learning *l, const struct vq_cast *cast, uint32_t model,
+                         struct vq_span returned)
+{
+    bool is = is_called(returned, cast->judges[model].model);
+    for (uint32_t i = 0; !is && i < cast->pools_count[model]; i++) {
+        is = is_called(returned, l->job->pools.uses.uses[cast->pools[model][i]].sent);
+    }
+    return is;
+}
+
 static void learn_row(struct vq_learned *to, const struct vq_call_row *row)
 {
     double out = (double)row->tokens_out;
@@ -75,9 +86,9 @@ static enum vq_status ledger_row(void *ctx, const struct vq_call_row *row)
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {
         const struct vq_cast *cast = &l->job->cast[role];
         for (uint32_t m = 0; m < cast->count; m++) {
-            for (int kind = 0; kind < VQ_STAGE__COUNT; kind++) {
-                if (is_of_kind(row, (enum vq_stage_kind)kind) &&
-                    is_called(row->model, cast->judges[m].model)) {
+            bool is = is_answer_of(l, cast, m, row->model);
+            for (int kind = 0; is && kind < VQ_STAGE__COUNT; kind++) {
+                if (is_of_kind(row, (enum vq_stage_kind)kind)) {
                     learn_row(&l->by[role][m][kind], row);
                 }
             }

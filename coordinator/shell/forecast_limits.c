@@ -37,10 +37,9 @@ enum vq_status vq_forecast_fill_limits(const struct vq_job *job, struct vq_forec
     return VQ_OK;
 }
 
-const uint32_t *vq_forecast_serving(const struct vq_job *job, const struct vq_forecast *f,
-                                    enum vq_role role, uint32_t model, uint32_t *ret_count)
+const uint32_t *vq_forecast_serving(const struct vq_job *job, enum vq_role role, uint32_t model,
+                                    uint32_t *ret_count)
 {
-    (void)f;
     *ret_count = job->cast[role].pools_count[model];
     return job->cast[role].pools[model];
 }

@@ -45,12 +45,12 @@ double vq_learn_cached(const struct vq_learning *learning, struct vq_learn_of of
 
 /* ---- forecast_limits.c: the one place that knows what calls are limited by ---- */
 
-/* Allocates and fills limits, pools and serving. */
+/* Allocates and fills limits and pools; indices are those of the job's pools. */
 enum vq_status vq_forecast_fill_limits(const struct vq_job *job,
                                        struct vq_forecast *forecast) VQ_WARN_UNUSED;
-/* Which limits entries may answer for a model; *ret_count of them. Lives as long as job and forecast. */
-const uint32_t *vq_forecast_serving(const struct vq_job *job, const struct vq_forecast *forecast,
-                                    enum vq_role role, uint32_t model, uint32_t *ret_count);
+/* Which of them may answer for a model; *ret_count of them, borrowed from the job. */
+const uint32_t *vq_forecast_serving(const struct vq_job *job, enum vq_role role, uint32_t model,
+                                    uint32_t *ret_count);
 
 /* ---- forecast_known.c ---- */
 

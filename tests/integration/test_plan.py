@@ -236,6 +236,31 @@ class Planted(PlanCase):
         self.assertAlmostEqual(by["offline-a"]["seconds"]["least"], 240 / 12 * 60, delta=1)
         self.assertEqual(plan["seconds"]["expected"], max(e["seconds"]["expected"] for e in plan["limits"]))
 
+    def test_pools_share_the_calls(self):
+        """Two accounts answer for one model, one of them calls it otherwise; a stored answer is theirs, whoever gave it."""
+        self.prepare(40)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--model", "deployed")
+        text = (self.dir / "config.yaml").read_text()
+        pool = "- {name: %s, base_url: '%s', identity: x, models: [{model: some, as: %s, requests_per_minute: %d, concurrency: 1000, price_input_usd: %d, price_output_usd: %d}]}"
+        text = "\n".join([text[:text.index("judges:")], "judging: {lazy_swap: false}", "budget: {usd: 100}", "judges: [some]", "pools:",
+                          pool % ("one", server.url, "offline-a", 15000, 1, 1), pool % ("two", server.url, "deployed", 5000, 3, 3), ""])
+        (self.dir / "config.yaml").write_text(text)
+        plan = self.plan("config.yaml")
+        self.adds_up(plan)
+        calls = 40 * len(AXES) * 2
+        self.assertEqual([(e["name"], e["limited_by"]) for e in plan["limits"]], [("one", "requests_per_minute"), ("two", "requests_per_minute")])
+        for entry, share in zip(plan["limits"], (0.75, 0.25)):
+            self.assertAlmostEqual(entry["calls"]["least"], calls * share, delta=0.1)
+        self.assertAlmostEqual(plan["seconds"]["least"], calls / 20000 * 60, delta=0.05)
+        tokens = plan["tokens_in"]["expected"] + plan["tokens_out"]["expected"]
+        self.assertAlmostEqual(plan["usd"]["expected"], tokens * 1.5 / 1e6, delta=1e-5)
+        self.assertEqual((plan["budget"]["usd"], plan["budget"]["holds"]), (100, "yes"))
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        self.assertEqual(self.accounting("r")["first_sends"], calls)
+        after = self.plan("config.yaml", "--set", "judging.retest=1")
+        self.assertEqual((after["from_store"], after["stages"][0]["calls"]["most"]), (calls, 0))
+        self.assertFalse(any("last 1 s" in text for text in after["assumed"]), after["assumed"])
+
     def test_budget_and_deadline_by_exit_code(self):
         self.prepare(30)
         most = self.plan("config.yaml")["usd"]["most"]
