@@ -9,7 +9,10 @@
 #define KEY_BYTES 256
 
 static const char *const may_change[] = {
-    "workers", "term_ms", "orphan_s", "redis", "redis.url", "judging.tries_max", "alarm.idle_s",
+    "workers",           "term_ms",           "orphan_s",      "redis",
+    "redis.url",         "judging.tries_max", "alarm.idle_s",  "attempts.max",
+    "attempts.provider", "attempts.network",  "attempts.lost", "attempts.bad_response",
+    "attempts.closed",   "attempts.unknown",
 };
 
 /* Models, wherever they stand; "[]" stands for any index. */
