@@ -256,6 +256,26 @@ class Dead(Ctl):
         self.vibeq("dead", code=USAGE)
 
 
+class Attempts(Ctl):
+    def test_a_task_is_not_tried_without_end_over_its_leases(self):
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "60s")
+        self.config(AXES, url=self.server.url, term_ms=1000, judging="{tries_max: 1}", attempts="{unknown: 2}")
+        child = self.start("run", "config.yaml", "--name", "r")
+        for n in (1, 2):  # each judge's first call is alone: nothing of it is known yet
+            self.wait_for("calls in flight", lambda: len(self.server.requests()) >= 2 * n, 30)
+            for pid in self.processes_of(str(self.dir), "vibeq-worker"):
+                os.kill(pid, signal.SIGKILL)
+        self.wait_for("dead letters", lambda: self.status("r")["tasks"]["failed"] == 2, 30)
+        dead = json.loads(self.vibeq("dead", "r", "--json").stdout)["dead"]
+        self.assertEqual({(x["class"], x["last_end"], x["sends"]) for x in dead}, {("worker_lost", "unknown", 2)})
+        notes = [line for line in (self.dir / "runs/r/log").read_text().splitlines() if "used up its attempts (unknown 2)" in line]
+        self.assertEqual(len(notes), 2)
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.7)
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED, 20)
+
+
 class Alarm(Ctl):
     def test_a_server_that_hangs_is_never_healthy(self):
         self.slow(alarm="{idle_s: 1}")
