@@ -5,11 +5,12 @@
 #include "common/base/alloc.h"
 #include "coordinator/store/run_dir.h"
 
-static enum vq_status open_all(const struct vq_kept_words *words, const char *name,
+static enum vq_status open_all(const struct vq_kept_words *words, const char *name, bool lock,
                                struct vq_kept *k, struct vq_error *err)
 {
     VQ_TRY(vq_runs_dir_find(words->runs, &k->runs_dir, err));
-    VQ_TRY(vq_run_dir_open(k->runs_dir, name, &k->run, err));
+    VQ_TRY(lock ? vq_run_dir_open(k->runs_dir, name, &k->run, err)
+                : vq_run_dir_look(k->runs_dir, name, &k->run, err));
     VQ_TRY(vq_run_dir_check_kept(k->run, err));
     char path[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(k->run, "run.yaml", path));
@@ -28,17 +29,29 @@ static enum vq_status open_all(const struct vq_kept_words *words, const char *na
     return status;
 }
 
-enum vq_status vq_kept_open(const struct vq_kept_words *words, const char *name,
-                            struct vq_kept *ret_kept, struct vq_error *err)
+static enum vq_status open_kept(const struct vq_kept_words *words, const char *name, bool lock,
+                                struct vq_kept *ret_kept, struct vq_error *err)
 {
     struct vq_kept kept = {.runs_dir = NULL};
-    enum vq_status status = open_all(words, name, &kept, err);
+    enum vq_status status = open_all(words, name, lock, &kept, err);
     if (status != VQ_OK) {
         vq_kept_close(&kept);
         return status;
     }
     *ret_kept = kept;
     return VQ_OK;
+}
+
+enum vq_status vq_kept_open(const struct vq_kept_words *words, const char *name,
+                            struct vq_kept *ret_kept, struct vq_error *err)
+{
+    return open_kept(words, name, true, ret_kept, err);
+}
+
+enum vq_status vq_kept_look(const struct vq_kept_words *words, const char *name,
+                            struct vq_kept *ret_kept, struct vq_error *err)
+{
+    return open_kept(words, name, false, ret_kept, err);
 }
 
 void vq_kept_close(struct vq_kept *kept)

@@ -23,6 +23,9 @@ struct vq_kept {
 /* VQ_NOT_FOUND, VQ_LOCKED (it is running), VQ_CORRUPT with a sentence. The caller closes *ret_kept. */
 enum vq_status vq_kept_open(const struct vq_kept_words *words, const char *name,
                             struct vq_kept *ret_kept, struct vq_error *err) VQ_WARN_UNUSED;
+/* The same without the run's lock, so also of a run that goes on: for reading only. */
+enum vq_status vq_kept_look(const struct vq_kept_words *words, const char *name,
+                            struct vq_kept *ret_kept, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_kept_close(struct vq_kept *kept);
 
 /* Asks what is missing with the settings that `kept` was opened with, like `vibeq resume`, and writes the results into `folder`

@@ -56,6 +56,12 @@ const struct vq_verb vq_verbs[] = {
      "not\n"
      "run.",
      vq_verb_ctl, vq_ctl_rows},
+    {"dead", "Lists what failed for good in a run and why, counts first", "RUN [options]", "RUN",
+     vq_dead_opts,
+     "Out of the call store, so also of a run that goes on or is over. Refused, cut and "
+     "unreadable\n"
+     "answers are answers, and are not listed.",
+     vq_verb_dead},
     {"list", "Lists the runs of a runs folder", "[options]", NULL, vq_list_opts, NULL,
      vq_verb_list},
     {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", "RUN",

@@ -9,8 +9,23 @@
 #define KEY_BYTES 256
 
 static const char *const may_change[] = {
-    "workers",           "term_ms",      "orphan_s", "redis",      "redis.url",
-    "judging.tries_max", "alarm.idle_s", "budget",   "budget.usd", "pools",
+    "workers",
+    "term_ms",
+    "orphan_s",
+    "redis",
+    "redis.url",
+    "judging.tries_max",
+    "alarm.idle_s",
+    "attempts.max",
+    "attempts.provider",
+    "attempts.network",
+    "attempts.lost",
+    "attempts.bad_response",
+    "attempts.closed",
+    "attempts.unknown",
+    "budget",
+    "budget.usd",
+    "pools",
 };
 
 /* Models, wherever they stand; "[]" stands for any index. */

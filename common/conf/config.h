@@ -234,6 +234,11 @@ struct vq_conf_report {
     uint32_t examples; /* for each vibe and direction */
 };
 
+struct vq_conf_attempts { /* over all leases of a task; 0: no cap */
+    uint32_t max;
+    uint32_t provider, network, lost, bad_response, closed, unknown;
+};
+
 struct vq_conf_alarm {
     uint32_t idle_s; /* 600; 0: off */
 };
@@ -268,6 +273,7 @@ struct vq_config {
     struct vq_conf_gates gates;
     struct vq_conf_regression regression;
     struct vq_conf_report report;
+    struct vq_conf_attempts attempts;
     struct vq_conf_alarm alarm;
     struct vq_conf_offline offline;
     char *prompts_dir; /* NULL: the built-in templates */

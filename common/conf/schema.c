@@ -116,6 +116,7 @@ BOTH(judging, VQ_KEYS_JUDGING);
 BOTH(gates, VQ_KEYS_GATES);
 BOTH(regression, VQ_KEYS_REGRESSION);
 BOTH(report, VQ_KEYS_REPORT);
+BOTH(attempts, VQ_KEYS_ATTEMPTS);
 BOTH(alarm, VQ_KEYS_ALARM);
 BOTH(offline, VQ_KEYS_OFFLINE);
 
@@ -198,6 +199,7 @@ static const cyaml_schema_field_t run_fields[] = {
     CY_SECTION("gates", gates, gates_fields),
     CY_SECTION("regression", regression, regression_fields),
     CY_SECTION("report", report, report_fields),
+    CY_SECTION("attempts", attempts, attempts_fields),
     CY_SECTION("alarm", alarm, alarm_fields),
     CY_SECTION("offline", offline, offline_fields),
     CY_SECTION("prompts", prompts_dir, prompts_fields),
@@ -259,6 +261,7 @@ static const struct vq_key run_keys[] = {
     OUR_SECTION(gates, NULL),
     OUR_SECTION(regression, NULL),
     OUR_SECTION(report, "by"),
+    OUR_SECTION(attempts, "max"),
     OUR_SECTION(alarm, "idle_s"),
     OUR_SECTION(offline, NULL),
     OUR_SECTION(prompts, "dir"),

@@ -360,6 +360,7 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
         return call_committed(c, call);
     }
     VQ_ASSERT(call->task == r->task);
+    vq_attempts_count(&shard->slots[r->task % c->shard_tasks].attempts, (enum vq_call_end)r->end);
     if (r->final && vq_coord_lease_current(shard, r->fence)) {
         VQ_TRY(slot_after(c, shard, r));
     }

@@ -19,6 +19,7 @@
 #ifndef VQ_COORD_COORD_H
 #define VQ_COORD_COORD_H
 
+#include "coordinator/core/attempts.h"
 #include "coordinator/core/authority.h"
 #include "coordinator/core/task_state.h"
 #include "proto/grid.h"
@@ -62,6 +63,8 @@ struct vq_coord_params {
     uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
     size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */
     uint32_t worker_lost_max;    /* 0: VQ_COORD_LOST_DEFAULT */
+    struct vq_attempt_caps
+        attempts; /* of a task over all its leases in this process; it fails when it would be leased again */
 };
 
 /* VQ_INVALID (err says which parameter), VQ_LIMIT, VQ_NOMEM. The first vq_coord_next brings the first LOOKUPs. */

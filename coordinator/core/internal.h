@@ -63,6 +63,8 @@ struct vq_coord_slot {
     bool ask_lazy; /* as it was leased: only if the first order does not settle */
     bool failing;  /* its failure gathers or is being committed */
     bool wait;     /* no room for its prior: another time */
+    struct vq_attempts
+        attempts; /* committed; a shard with open tasks stays in memory once it was scouted */
 };
 
 enum shard_state {

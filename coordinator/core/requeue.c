@@ -78,6 +78,7 @@ enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
     c->linger_until_ns = 0;
     if (shard != NULL) {
         shard->open++;
+        shard->slots[task % c->shard_tasks].attempts = (struct vq_attempts){{0}};
         shard->outdated = true;
         vq_coord_shard_stir(c, shard);
     }

@@ -126,7 +126,8 @@ static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
 static bool scout_rests(const struct vq_coord *c)
 {
     return c->lookups >= VQ_COORD_LOOKUPS_MAX || c->stopping || c->done || c->paused ||
-           c->gather->settled_count >= VQ_COORD_BATCH_SETTLED_MAX;
+           c->gather->settled_count >= VQ_COORD_BATCH_SETTLED_MAX ||
+           c->gather->failures_count >= VQ_COORD_BATCH_SETTLED_MAX;
 }
 
 /* The lane whose cursor is furthest behind, of those that want more ready shards; NULL: none does. */
@@ -273,6 +274,30 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
     return VQ_OK;
 }
 
+/* Sent so often without an answer that it is not leased again: *ret_over, and its failure gathers. */
+static enum vq_status give_up(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
+                              bool *ret_over)
+{
+    struct vq_coord_slot *slot = &shard->slots[i];
+    enum vq_outcome outcome = vq_attempts_over(&slot->attempts, &c->params.attempts);
+    *ret_over = outcome != VQ_OUTCOME_NONE;
+    if (!*ret_over) {
+        return VQ_OK;
+    }
+    uint64_t task = vq_coord_task_at(c, shard, i);
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_COORD_TEXT_BYTES_MAX);
+    vq_attempts_text(&slot->attempts, &text);
+    vq_coord_note(
+        c, VQ_COORD_NOTE_WARN,
+        "task %llu (sample %u, judge %s) has used up its attempts (%s): a dead letter, %s",
+        (unsigned long long)task, shard->sample, c->lanes[shard->judge].name,
+        text.at == NULL ? "" : text.at, vq_outcome_name(outcome));
+    vq_buf_free(&text);
+    slot->failing = true;
+    return vq_coord_gather_failure(c, task, slot->repeat, outcome);
+}
+
 static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard,
                                 const struct vq_known *known, uint32_t *ret_free)
 {
@@ -284,7 +309,12 @@ static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard
         slot->lazy = known[i].lazy;
         slot->wait = false;
         slot->prior_bytes = 0;
+        bool over = false;
         if (!vq_coord_slot_free(c, shard, i)) {
+            continue;
+        }
+        VQ_TRY(give_up(c, shard, i, &over));
+        if (over) {
             continue;
         }
         size_t bytes = known[i].prior.bytes;

@@ -24,6 +24,23 @@ static int64_t wait_left_ns(const struct vq_run *run)
     return left_ns > 0 ? left_ns : 0;
 }
 
+/* Attempts over all leases; what one lease may send is never cut short. */
+static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
+{
+    const struct vq_conf_attempts *a = &config->attempts;
+    const uint32_t of[VQ_ATTEMPT__COUNT] = {
+#define VQ_ATTEMPT(name, key, end, outcome) [VQ_ATTEMPT_##name] = a->key,
+#include "coordinator/core/attempts.def"
+#undef VQ_ATTEMPT
+    };
+    uint32_t least = 2 * config->judging.tries_max;
+    struct vq_attempt_caps caps = {.all = a->max == 0 || a->max > least ? a->max : least};
+    for (int i = 0; i < VQ_ATTEMPT__COUNT; i++) {
+        caps.of[i] = of[i] == 0 || of[i] > least ? of[i] : least;
+    }
+    return caps;
+}
+
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 {
     if (run->authority == NULL) {
@@ -54,6 +71,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
+        .attempts = attempt_caps(run->job->config),
         .orphan_remote_s = run->job->config->orphan_s,
         .wait_ns = wait_left_ns(run),
         .remote = run->options->listen != NULL || run->options->workers == 0};

@@ -237,8 +237,8 @@ enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
     return VQ_OK;
 }
 
-enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
-                               struct vq_error *err)
+static enum vq_status open_dir(const char *runs_dir, const char *name, bool lock,
+                               struct vq_run_dir **ret_run, struct vq_error *err)
 {
     VQ_TRY(vq_run_name_check(name, err));
     struct vq_run_dir *run = NULL;
@@ -250,7 +250,7 @@ enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq
     } else if (st.st_uid != geteuid()) {
         status = vq_fail(err, VQ_DENIED, "%s belongs to another user", run->path);
     }
-    if (status == VQ_OK) {
+    if (status == VQ_OK && lock) {
         status = take_lock(run, O_CREAT, err);
     }
     if (status == VQ_OK) {
@@ -262,6 +262,18 @@ enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq
     }
     *ret_run = run;
     return VQ_OK;
+}
+
+enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
+                               struct vq_error *err)
+{
+    return open_dir(runs_dir, name, true, ret_run, err);
+}
+
+enum vq_status vq_run_dir_look(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
+                               struct vq_error *err)
+{
+    return open_dir(runs_dir, name, false, ret_run, err);
 }
 
 void vq_run_dir_close(struct vq_run_dir **run)

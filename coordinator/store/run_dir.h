@@ -33,6 +33,9 @@ enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
  * nearest run). VQ_LOCKED: it runs. VQ_CORRUPT: it was never fully begun. */
 enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
                                struct vq_error *err) VQ_WARN_UNUSED;
+/* The same without the lock: for reading only. */
+enum vq_status vq_run_dir_look(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
+                               struct vq_error *err) VQ_WARN_UNUSED;
 void vq_run_dir_close(struct vq_run_dir **run); /* gives up the lock; NULL inside is fine */
 
 const char *vq_run_dir_path(const struct vq_run_dir *run);

@@ -163,6 +163,8 @@ class Requeue(Ctl):
         time.sleep(0.5)
         failed = self.failed()
         self.assertIn("none of", self.ctl("requeue", "--class", "eror", code=USAGE).stderr.replace("one of", "none of"))
+        listed = json.loads(self.vibeq("dead", "r", "--json").stdout)
+        self.assertEqual(listed["count"], failed, "of a run that goes on, too")
         self.assertIn("nothing to ask again", self.ctl("requeue", "--class", "worker_lost").stdout)
         self.assertIn("is not asked now", self.ctl("requeue", "--stage", "reduce", code=USAGE).stderr)
         self.assertEqual(self.failed(), failed)
@@ -177,6 +179,7 @@ class Requeue(Ctl):
         self.assertEqual(calls["planned"], calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"])
         self.assertEqual(calls["sent"], len(self.server.requests()))
         self.assertEqual(self.failed(), 0)
+        self.assertEqual(json.loads(self.vibeq("dead", "r", "--json").stdout)["count"], 0)
         self.vibeq("replay", "r", "--verify", "--quiet")
 
     def test_it_is_durable_and_a_late_replay_does_not_undo_it(self):
@@ -209,6 +212,68 @@ class Requeue(Ctl):
         self.assertEqual(self.failed(), 0)
         self.assertGreaterEqual(len(well.requests()), failed)
         self.vibeq("store", "check")
+
+
+class Dead(Ctl):
+    def dead(self):
+        return json.loads(self.vibeq("dead", "r", "--json").stdout)
+
+    def test_what_failed_is_listed_with_its_reason(self):
+        for fault, chance in (("bad_request", 0.1), ("server_error", 0.1)):
+            with open(self.dir / "faults.jsonl", "a") as file:
+                file.write(json.dumps({"fault": fault, "p": chance, "sticky": True}) + "\n")
+        self.slow("--faults", self.dir / "faults.jsonl", judging="{tries_max: 2}")
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
+        failed = self.status("r")["tasks"]["failed"]
+        outcomes = self.status("r")["outcomes"]
+        got = self.dead()
+        self.assertEqual((got["count"], len(got["dead"])), (failed, failed))
+        self.assertEqual(sum(g["count"] for g in got["groups"]), failed)
+        for reason in ("error", "unavailable"):
+            self.assertEqual(sum(g["count"] for g in got["groups"] if g["class"] == reason), outcomes[reason])
+        for letter in got["dead"]:
+            refused = letter["class"] == "error"
+            self.assertEqual(letter["last_end"], "bad_request" if refused else "provider")
+            self.assertEqual(letter["http_status"], 400 if refused else 500)
+            self.assertEqual(letter["sends"], 1 if refused else 2)
+            self.assertTrue(letter["error"])
+            self.assertIn(letter["vibe"], AXES)
+            self.assertIn(letter["judge"], ("offline-a", "offline-b"))
+            self.assertIn(letter["order"], (0, 1))
+            self.assertIn(letter["record"], range(0, 41))
+        self.assertEqual(len({letter["task"] for letter in got["dead"]}), failed)
+        text = self.vibeq("dead", "r", "--all").stdout
+        self.assertIn(f"r: {failed} dead letters", text)
+        self.assertEqual(text.count("sent 2 times, last: provider (HTTP 500)"), outcomes["unavailable"])
+
+    def test_of_a_run_that_goes_on_and_of_one_without_any(self):
+        self.slow()
+        child = self.begin()
+        self.assertEqual(self.dead()["count"], 0)
+        self.assertIn("no dead letters", self.vibeq("dead", "r").stdout)
+        self.wait_exit(child, DONE)
+        self.vibeq("dead", "x", code=USAGE)
+        self.vibeq("dead", code=USAGE)
+
+
+class Attempts(Ctl):
+    def test_a_task_is_not_tried_without_end_over_its_leases(self):
+        self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "60s")
+        self.config(AXES, url=self.server.url, term_ms=1000, judging="{tries_max: 1}", attempts="{unknown: 2}")
+        child = self.start("run", "config.yaml", "--name", "r")
+        for n in (1, 2):  # each judge's first call is alone: nothing of it is known yet
+            self.wait_for("calls in flight", lambda: len(self.server.requests()) >= 2 * n, 30)
+            for pid in self.processes_of(str(self.dir), "vibeq-worker"):
+                os.kill(pid, signal.SIGKILL)
+        self.wait_for("dead letters", lambda: self.status("r")["tasks"]["failed"] == 2, 30)
+        dead = json.loads(self.vibeq("dead", "r", "--json").stdout)["dead"]
+        self.assertEqual({(x["class"], x["last_end"], x["sends"]) for x in dead}, {("worker_lost", "unknown", 2)})
+        notes = [line for line in (self.dir / "runs/r/log").read_text().splitlines() if "used up its attempts (unknown 2)" in line]
+        self.assertEqual(len(notes), 2)
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.7)
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED, 20)
 
 
 class Alarm(Ctl):

@@ -591,6 +591,9 @@ static void in_core(struct sim *s, const struct sim_event *event)
         if (ok(s, vq_coord_tick(co->core, s->now_ns), "tick")) {
             turn(s);
         }
+        if (s->healed) {
+            sim_coord_hold(s, false);
+        }
         return;
     default: return;
     }

@@ -184,7 +184,6 @@ void sim_heal(struct sim *s)
         w->blocked_until_ns[0] = w->blocked_until_ns[1] = 0;
     }
     s->coord.die_in = -1;
-    sim_coord_hold(s, false);
     if (s->workers_count < SIM_WORKERS_MAX) {
         sim_push(s, s->now_ns, EV_SPAWN, UINT32_MAX, 0, 0);
     }

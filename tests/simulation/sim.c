@@ -268,6 +268,11 @@ static void world_make(struct sim *s)
     make_knobs(s);
     vq_rng_seed(&s->hands, ~s->options.seed);
     s->knobs.hold = vq_rng_unit(&s->hands) < 0.7 ? 0 : 0.3 * vq_rng_unit(&s->hands);
+    bool caps = vq_rng_unit(&s->hands) < 0.3;
+    s->params.attempts.all = caps ? 1 + (uint32_t)vq_rng_below(&s->hands, 12) : 0;
+    for (int i = 0; caps && i < VQ_ATTEMPT__COUNT; i++) {
+        s->params.attempts.of[i] = (uint32_t)vq_rng_below(&s->hands, 6);
+    }
     s->knobs.requeue = vq_rng_unit(&s->hands) < 0.5 ? 0 : vq_rng_unit(&s->hands);
     make_texts(s);
     make_params(s);
