@@ -459,18 +459,14 @@ static void count_end(struct vq_work *w, struct vq_work_pool *pool,
     }
 }
 
-/* What the call took of the rates: by its usage; nothing when it was never sent; else what was reserved. */
+/* What the call took of the rates, where its usage says so. Else what was reserved: a request is never given back, not even one that was
+ * not sent, since another one in its place would come later than it. */
 static void settle_paces(struct vq_work_pool *pool, const struct vq_work_flight *flight,
-                         const struct vq_work_reply *reply, bool sent)
+                         const struct vq_work_reply *reply)
 {
     double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
-    struct vq_rates used = flight->need.rates;
-    if (!sent) {
-        used = (struct vq_rates){0};
-    } else if (in + out > 0) {
-        used = (struct vq_rates){1, in, out, in + out};
-    }
-    for (int r = 0; r < VQ_RATE__COUNT; r++) {
+    const struct vq_rates used = {1, in, out, in + out};
+    for (int r = 0; r < VQ_RATE__COUNT && in + out > 0; r++) {
         vq_gcra_settle(&pool->paces[r], vq_rates_get(&flight->need.rates, (enum vq_rate)r),
                        vq_rates_get(&used, (enum vq_rate)r), flight->started_ns);
     }
@@ -512,7 +508,7 @@ void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
         return;
     }
     count_end(w, pool, reply);
-    settle_paces(pool, flight, reply, ret_charge->requests > 0);
+    settle_paces(pool, flight, reply);
     amount_take_off(&pool->day_requests, 1, ret_charge->requests);
     amount_take_off(&pool->day_tokens, flight->need.tokens, ret_charge->tokens);
 }
