@@ -51,8 +51,6 @@ struct vq_authority_pool {
     const void
         *account; /* pools of one account have keys in common by intent; NULL: one of its own */
     double share; /* of what headers say, for this run; 0: all of it */
-    double input_nano,
-        output_nano; /* nano-dollars a token; 0: free or not known. What one request may cost at most */
     struct vq_rates rates; /* a minute, the share taken off already; 0: unknown */
     uint32_t concurrency;  /* 0: unknown, it finds its level */
     uint64_t day_requests; /* 0: no quota */
