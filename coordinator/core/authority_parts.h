@@ -14,8 +14,12 @@
 #define VQ_AUTH_TICK_NS   (100 * VQ_AUTH_MS)
 #define VQ_AUTH_DEAL_NS   (200 * VQ_AUTH_MS) /* a pool is dealt anew that often while things change */
 #define VQ_AUTH_DEAL_SOON_NS                                                                       \
-    (5 * VQ_AUTH_MS)                    /* ... when something came back that others wait for */
-#define VQ_AUTH_IDLE_NS       VQ_AUTH_S /* a holder that wants nothing for so long gives way */
+    (5 * VQ_AUTH_MS)              /* ... when something came back that others wait for */
+#define VQ_AUTH_IDLE_NS VQ_AUTH_S /* a holder that wants nothing for so long gives way */
+#define VQ_AUTH_STUCK_NS                                                                           \
+    (3 * VQ_AUTH_S) /* ... that starts nothing, whatever it says, once others wait */
+#define VQ_AUTH_KEEN                                                                               \
+    2u /* a worker that could take work says that 1 waits, though it may have none */
 #define VQ_AUTH_UNANSWERED_NS (500 * VQ_AUTH_MS) /* a GRANT that is not confirmed is sent again */
 #define VQ_AUTH_BUCKETS       60u                /* of what was used over the last window */
 #define VQ_AUTH_KEYS_MAX      256u               /* fingerprints of one pool that are looked at */
@@ -41,7 +45,7 @@ struct vq_auth_seat {
     int64_t park_unix_s;
     uint64_t keys_mix, organisation;
     double weight;             /* of its part; follows its demand */
-    int64_t wanted_ns;         /* when it last had something to do here */
+    int64_t used_ns;           /* when it last had a call here, or was chosen */
     int64_t paused_ns;         /* the pause that it knows of ends */
     struct vq_auth_slice next; /* what it may be told; counts as in force already */
     struct vq_auth_slice told,
@@ -114,7 +118,8 @@ struct vq_auth_pool {
     size_t holders_cap;
     uint32_t holders_count;
     uint32_t seats_known, keyed; /* workers that reported it; with a key */
-    uint32_t hungry;             /* members with something waiting */
+    uint32_t hungry,
+        keen; /* members with something waiting; with more than one, see VQ_AUTH_KEEN */
     uint64_t in_flight, waiting;
     uint32_t peak, peak_before; /* slices in force together, in this window and the one before */
     int64_t peak_ns;

@@ -162,6 +162,7 @@ static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct v
 {
     struct vq_auth_seat *seat = &w->seats[p->index];
     bool was = seat->waiting != 0, is = report->waiting != 0;
+    bool was_keen = seat->waiting >= VQ_AUTH_KEEN, is_keen = report->waiting >= VQ_AUTH_KEEN;
     p->in_flight += report->in_flight;
     p->in_flight -= seat->in_flight;
     p->waiting += report->waiting;
@@ -169,12 +170,14 @@ static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct v
     if (seat->member != VQ_AUTH_NOBODY) {
         p->hungry += is;
         p->hungry -= was;
+        p->keen += is_keen;
+        p->keen -= was_keen;
     }
     bool fewer = report->in_flight < seat->in_flight && seat->in_flight > seat->next.concurrency;
     seat->in_flight = report->in_flight;
     seat->waiting = report->waiting;
-    if (report->in_flight != 0 || report->waiting != 0) {
-        seat->wanted_ns = now_ns;
+    if (report->in_flight != 0 || report->requests > seat->requests) {
+        seat->used_ns = now_ns;
     }
     p->keyed += report->state != VQ_POOL_NO_KEY;
     p->keyed -= seat->state != VQ_POOL_NO_KEY;
@@ -184,7 +187,8 @@ static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct v
     if (p->find.round_peak < p->in_flight) {
         p->find.round_peak = (uint32_t)p->in_flight;
     }
-    if ((was != is || fewer) && (p->dirty || was != is)) {
+    bool other = was != is || was_keen != is_keen;
+    if (other || (fewer && p->dirty)) {
         vq_auth_touch(a, p, fewer ? now_ns : p->deal_ns);
     }
 }
@@ -194,16 +198,20 @@ static uint64_t whole(double value)
     return value >= 9e18 ? UINT64_C(9000000000000000000) : value <= 0 ? 0 : (uint64_t)ceil(value);
 }
 
-static double calls_ahead(const struct vq_pool_report *report)
+/* What it may soon want to start: nothing without a slice, so that money and quotas follow the slices. */
+static double calls_ahead(const struct vq_auth_seat *seat, const struct vq_pool_report *report)
 {
+    if (!seat->holder) {
+        return 0;
+    }
     double now = (double)report->in_flight + (double)report->waiting;
-    return now > 0 ? fmax(AHEAD_CALLS * now, AHEAD_CALLS_MIN) : 0;
+    return now < VQ_AUTH_KEEN ? now : fmax(AHEAD_CALLS * now, AHEAD_CALLS_MIN);
 }
 
 static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
                      const struct vq_pool_report *report, uint64_t granted_n)
 {
-    double calls = calls_ahead(report);
+    double calls = calls_ahead(&w->seats[p->index], report);
     if (p->day_requests != NULL) {
         vq_purse_report(p->day_requests, w->slot, &report->day_requests, granted_n, whole(calls),
                         1);
@@ -263,7 +271,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
         take_demand(a, p, w, report, now_ns);
         take_counts(p, seat, report, now_ns);
         take_day(p, w, report, credit->granted_n);
-        ahead += calls_ahead(report);
+        ahead += calls_ahead(seat, report);
         if (p->dirty && now_ns >= p->deal_ns) {
             vq_auth_deal(a, p, now_ns);
         }

@@ -187,6 +187,7 @@ void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
         seat->member = p->members_count;
         p->members[p->members_count++] = w->slot;
         p->hungry += seat->waiting != 0;
+        p->keen += seat->waiting >= VQ_AUTH_KEEN;
         w->open++;
     } else {
         uint32_t last = p->members[--p->members_count];
@@ -194,6 +195,7 @@ void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
         seat_at(a, p, last)->member = seat->member;
         seat->member = VQ_AUTH_NOBODY;
         p->hungry -= seat->waiting != 0;
+        p->keen -= seat->waiting >= VQ_AUTH_KEEN;
         w->open--;
         choose(p, w, false);
     }
@@ -246,33 +248,75 @@ static bool eligible(const struct vq_authority *a, const struct vq_auth_pool *p,
     return w->state == VQ_AUTH_HERE && !w->lapsed && w->seats[p->index].member != VQ_AUTH_NOBODY;
 }
 
-/* The member that should have a slice next: one that wants, with the fewest slices of other pools. NOBODY: none. */
-static uint32_t candidate(const struct vq_authority *a, const struct vq_auth_pool *p, bool hungry)
+enum need {
+    NEED_ANY,  /* open here */
+    NEED_SOME, /* wants, or would take work */
+    NEED_KEEN
+};
+
+static bool needs(const struct vq_auth_seat *seat, enum need need)
+{
+    return need == NEED_ANY || seat->waiting >= (need == NEED_KEEN ? VQ_AUTH_KEEN : 1);
+}
+
+/* The member that should have a slice next: one with the fewest slices of other pools; by turns, the one that waits longest. NOBODY: none. */
+static uint32_t candidate(const struct vq_authority *a, const struct vq_auth_pool *p,
+                          enum need need, bool by_turns)
 {
     uint32_t found = VQ_AUTH_NOBODY;
     for (uint32_t i = 0; i < p->members_count; i++) {
         uint32_t slot = p->members[(i + p->index) % p->members_count];
         const struct vq_auth_seat *seat = seat_at(a, p, slot);
-        if (seat->holder || !eligible(a, p, slot) || (hungry && seat->waiting == 0)) {
+        if (seat->holder || !eligible(a, p, slot) || !needs(seat, need)) {
             continue;
         }
-        if (found == VQ_AUTH_NOBODY || a->workers[slot]->holds < a->workers[found]->holds) {
+        if (found == VQ_AUTH_NOBODY) {
+            found = slot;
+            continue;
+        }
+        uint32_t holds = a->workers[slot]->holds, least = a->workers[found]->holds;
+        bool longer = seat->used_ns < seat_at(a, p, found)->used_ns;
+        if (by_turns || holds == least ? longer : holds < least) {
             found = slot;
         }
     }
     return found;
 }
 
-struct crowd {
-    uint32_t chosen, hungry, idle; /* holders, those of them that want, that want nothing */
-    uint32_t most;                 /* the hungry or idle holder with the most pools; NOBODY */
-    bool satisfied;                /* none of them wants more */
+static void take_in(struct vq_authority *a, struct vq_auth_pool *p, uint32_t slot, int64_t now_ns)
+{
+    choose(p, a->workers[slot], true);
+    seat_at(a, p, slot)->used_ns = now_ns;
+    p->moved_ns = now_ns;
+}
+
+/* It starts nothing although it may. A slow rate lets it start seldom. */
+static bool is_stuck(const struct vq_auth_pool *p, const struct vq_auth_seat *seat, int64_t now_ns)
+{
+    double gap_s = 0;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double rate = seat->next.rate[r];
+        double unit = unit_of(p, (enum vq_rate)r, p->limit[r] * vq_auth_windows(p));
+        gap_s = rate > 0 && isfinite(rate) ? fmax(gap_s, unit / rate * 60) : gap_s;
+    }
+    int64_t from_ns = seat->used_ns > p->pause_ns ? seat->used_ns : p->pause_ns;
+    int64_t gap_ns = (int64_t)fmin(3 * gap_s * (double)VQ_AUTH_S, 1e16);
+    return now_ns - from_ns >= VQ_AUTH_STUCK_NS && now_ns - from_ns >= gap_ns;
+}
+
+static bool is_idle(const struct vq_auth_seat *seat, int64_t now_ns)
+{
+    return seat->waiting < VQ_AUTH_KEEN && now_ns - seat->used_ns >= VQ_AUTH_IDLE_NS;
+}
+
+struct crowd { /* of holders */
+    uint32_t chosen, hungry, keen;
+    uint32_t most; /* the one with the most pools; NOBODY */
 };
 
-static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_pool *p,
-                             int64_t now_ns)
+static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_pool *p)
 {
-    struct crowd crowd = {.most = VQ_AUTH_NOBODY, .satisfied = true};
+    struct crowd crowd = {.most = VQ_AUTH_NOBODY};
     for (uint32_t i = 0; i < p->holders_count; i++) {
         uint32_t slot = p->holders[i];
         const struct vq_auth_seat *seat = seat_at(a, p, slot);
@@ -280,9 +324,8 @@ static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_
             continue;
         }
         crowd.chosen++;
-        crowd.hungry += seat->waiting != 0;
-        crowd.idle += now_ns - seat->wanted_ns >= VQ_AUTH_IDLE_NS;
-        crowd.satisfied = crowd.satisfied && seat->waiting == 0;
+        crowd.hungry += needs(seat, NEED_SOME);
+        crowd.keen += needs(seat, NEED_KEEN);
         if (crowd.most == VQ_AUTH_NOBODY ||
             a->workers[slot]->holds > a->workers[crowd.most]->holds) {
             crowd.most = slot;
@@ -291,16 +334,59 @@ static struct crowd crowd_of(const struct vq_authority *a, const struct vq_auth_
     return crowd;
 }
 
+/* Takes slices from up to `count` holders, from idle ones first. */
 static void drop_some(struct vq_authority *a, struct vq_auth_pool *p, uint32_t count,
-                      bool idle_only, int64_t now_ns)
+                      int64_t now_ns)
 {
-    for (uint32_t i = p->holders_count; i > 0 && count > 0; i--) {
-        struct vq_auth_seat *seat = seat_at(a, p, p->holders[i - 1]);
-        if (seat->holder && (!idle_only || now_ns - seat->wanted_ns >= VQ_AUTH_IDLE_NS)) {
-            choose(p, a->workers[p->holders[i - 1]], false);
-            count--;
+    for (int idle = 1; idle >= 0; idle--) {
+        for (uint32_t i = p->holders_count; i > 0 && count > 0; i--) {
+            struct vq_auth_seat *seat = seat_at(a, p, p->holders[i - 1]);
+            if (seat->holder && (idle == 0 || is_idle(seat, now_ns))) {
+                choose(p, a->workers[p->holders[i - 1]], false);
+                count--;
+            }
         }
     }
+}
+
+/* Who has no use for its slice gives way to who has, who starts nothing to whoever may. */
+static void give_way(struct vq_authority *a, struct vq_auth_pool *p, uint32_t keen, uint32_t hungry,
+                     int64_t now_ns)
+{
+    uint32_t count = p->holders_count; /* those who come are not looked at */
+    for (uint32_t i = 0; i < count && hungry > 0; i++) {
+        struct vq_auth_seat *seat = seat_at(a, p, p->holders[i]);
+        bool idle = keen > 0 && is_idle(seat, now_ns);
+        if (!seat->holder || !(idle || is_stuck(p, seat, now_ns))) {
+            continue;
+        }
+        uint32_t next = candidate(a, p, keen > 0 ? NEED_KEEN : NEED_SOME, !idle);
+        if (next == VQ_AUTH_NOBODY) {
+            return;
+        }
+        choose(p, a->workers[p->holders[i]], false);
+        seat->used_ns = now_ns; /* behind all others */
+        take_in(a, p, next, now_ns);
+        keen -= keen > 0;
+        hungry--;
+    }
+}
+
+/* How many holders the pool shall have: as few as give each worker and each pool one, more where they have no use for all of it. */
+static uint32_t holders_wanted(const struct vq_authority *a, const struct vq_auth_pool *p,
+                               const struct crowd *crowd, uint32_t keen, uint32_t most)
+{
+    bool free_of_rates = !p->single;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        free_of_rates = free_of_rates && !isfinite(p->limit[r]);
+    }
+    uint32_t want = a->workable == 0 ? 1 : (a->able + a->workable - 1) / a->workable;
+    if (free_of_rates) {
+        want = most; /* another slice costs nothing */
+    } else if (crowd->keen == 0 && keen != 0 && crowd->chosen >= want) {
+        want = crowd->chosen + 1;
+    }
+    return want < most ? want : most;
 }
 
 /* Chooses the holders; few, and those who were. Returns how many. */
@@ -312,49 +398,32 @@ static uint32_t choose_holders(struct vq_authority *a, struct vq_auth_pool *p, i
             choose(p, a->workers[p->holders[i - 1]], false);
         }
     }
-    struct crowd crowd = crowd_of(a, p, now_ns);
-    uint32_t others = p->hungry > crowd.hungry ? p->hungry - crowd.hungry : 0;
+    struct crowd crowd = crowd_of(a, p);
     if (crowd.chosen > most) {
-        uint32_t idle = crowd.idle < crowd.chosen - most ? crowd.idle : crowd.chosen - most;
-        drop_some(a, p, idle, true, now_ns);
-        drop_some(a, p, crowd.chosen - most - idle, false, now_ns);
-        crowd = crowd_of(a, p, now_ns);
+        drop_some(a, p, crowd.chosen - most, now_ns);
+        crowd = crowd_of(a, p);
     }
-    if (others != 0 && crowd.idle != 0) {
-        uint32_t gone = others < crowd.idle ? others : crowd.idle;
-        drop_some(a, p, gone, true, now_ns);
-        crowd.chosen -= gone;
-    }
-    uint32_t want = a->workable == 0 ? 1 : (a->able + a->workable - 1) / a->workable;
-    bool free_of_rates = true;
-    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        free_of_rates = free_of_rates && !isfinite(p->limit[r]);
-    }
-    if (free_of_rates && !p->single) { /* another slice costs nothing */
-        want = most;
-    } else if (crowd.satisfied && others != 0 && crowd.chosen >= want) {
-        want = crowd.chosen + 1;
-    }
-    want = want > most ? most : want;
-    while (crowd.chosen < want) {
-        uint32_t next = candidate(a, p, true);
-        next = next == VQ_AUTH_NOBODY ? candidate(a, p, false) : next;
+    uint32_t keen = p->keen - crowd.keen, hungry = p->hungry - crowd.hungry; /* who has none */
+    uint32_t want = holders_wanted(a, p, &crowd, keen, most);
+    for (; crowd.chosen < want; crowd.chosen++) {
+        uint32_t next = candidate(a, p, NEED_KEEN, false);
+        next = next == VQ_AUTH_NOBODY ? candidate(a, p, NEED_SOME, false) : next;
+        next = next == VQ_AUTH_NOBODY ? candidate(a, p, NEED_ANY, false) : next;
         if (next == VQ_AUTH_NOBODY) {
             return crowd.chosen;
         }
-        choose(p, a->workers[next], true);
-        seat_at(a, p, next)->wanted_ns = now_ns;
-        crowd.chosen++;
-        p->moved_ns = now_ns;
+        keen -= needs(seat_at(a, p, next), NEED_KEEN);
+        hungry -= needs(seat_at(a, p, next), NEED_SOME);
+        take_in(a, p, next, now_ns);
     }
-    if (others != 0 && crowd.most != VQ_AUTH_NOBODY && now_ns - p->moved_ns >= HOLDER_MOVE_NS) {
-        uint32_t next = candidate(a, p, true); /* who holds much gives to who holds little */
+    give_way(a, p, keen, hungry, now_ns);
+    if (keen != 0 && crowd.most != VQ_AUTH_NOBODY && now_ns - p->moved_ns >= HOLDER_MOVE_NS) {
+        uint32_t next =
+            candidate(a, p, NEED_KEEN, false); /* who holds much gives to who holds little */
         if (next != VQ_AUTH_NOBODY &&
             a->workers[crowd.most]->holds >= a->workers[next]->holds + 2) {
             choose(p, a->workers[crowd.most], false);
-            choose(p, a->workers[next], true);
-            seat_at(a, p, next)->wanted_ns = now_ns;
-            p->moved_ns = now_ns;
+            take_in(a, p, next, now_ns);
         }
     }
     return crowd.chosen;
@@ -378,7 +447,7 @@ static void weigh(struct vq_authority *a, struct vq_auth_pool *p, bool adapt, st
             continue;
         }
         if (adapt) {
-            double weight = seat->weight * (seat->waiting != 0 ? WEIGHT_UP : WEIGHT_DOWN);
+            double weight = seat->weight * (needs(seat, NEED_KEEN) ? WEIGHT_UP : WEIGHT_DOWN);
             seat->weight = fmin(fmax(weight, WEIGHT_MIN), 1);
         }
         parts->weight += seat->weight;
@@ -570,7 +639,7 @@ void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns
     if (startable) {
         parts.chosen = choose_holders(a, p, now_ns);
     } else {
-        drop_some(a, p, UINT32_MAX, false, now_ns);
+        drop_some(a, p, UINT32_MAX, now_ns);
     }
     parts.slices = parts.chosen > slices ? parts.chosen : slices;
     parts.slices = p->peak > parts.slices ? p->peak : parts.slices;
