@@ -366,6 +366,13 @@ void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
 {
     a->hold = hold;
     deal_all(a, now_ns);
+    for (uint32_t i = 0; i < a->slots;
+         i++) { /* also who has not said yet that it goes by its last GRANT */
+        struct vq_auth_worker *w = a->workers[i];
+        if (w != NULL) {
+            w->urgent = w->urgent || w->due;
+        }
+    }
 }
 
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
