@@ -6,6 +6,7 @@
 #include "common/base/calendar.h"
 #include "common/base/clock.h"
 #include "common/text/log.h"
+#include "coordinator/shell/pool_lock.h"
 #include "coordinator/store/ledger.h"
 
 #include <stdio.h>
@@ -57,12 +58,75 @@ static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_params 
         bool has_quota = pools[i].day_requests > 0 || pools[i].day_tokens > 0;
         days[i] = (struct vq_ledger_day){
             .pool = use->name, .since_unix_ms = has_quota ? (end_s - DAY_S) * 1000 : INT64_MAX};
+        pools[i].locked = use->base_url != NULL; /* the built-in server is this run's own */
         if (use->base_url == NULL && pools[i].concurrency == 0) {
             pools[i].concurrency = VQ_MACHINE_CONCURRENCY; /* the built-in server has one thread */
         }
     }
     return look_back(run, pools, days, &params->spent_nano, err);
 }
+
+/* ---- locks ---- */
+
+static void on_lock(void *ctx, uint32_t pool, bool ours, const char *sentence)
+{
+    struct vq_run *run = ctx;
+    vq_authority_lock(run->authority, pool, ours, sentence, vq_run_now());
+}
+
+static enum vq_status want_lock(struct vq_run *run, uint32_t p, uint64_t fingerprint)
+{
+    const struct vq_run_pools *pools = &run->job->pools;
+    return vq_pool_locks_want(run->locks, p, pools->identities[p], fingerprint,
+                              pools->uses.uses[p].limits.share);
+}
+
+/* Those that need no key are locked by their provider alone, now; the others when a worker says which key it has. */
+static enum vq_status open_locks(struct vq_run *run)
+{
+    struct vq_buf dir;
+    vq_buf_init(&dir, VQ_RUN_PATH_BYTES_MAX);
+    vq_buf_printf(&dir, "%s/pools", run->options->runs_dir);
+    struct vq_pool_locks_options options = {
+        .dir = dir.at,
+        .run_name = vq_run_dir_name(run->dir),
+        .run = run->owner.uid,
+        .nonce = run->owner.nonce,
+        .term_ms = run->job->config->term_ms,
+        .redis = run->job->config->redis_url != NULL ? run->redis.client : NULL,
+        .changed = on_lock,
+        .ctx = run};
+    enum vq_status status =
+        dir.status == VQ_OK ? vq_pool_locks_create(&options, &run->locks) : VQ_NOMEM;
+    vq_buf_free(&dir);
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    for (uint32_t p = 0; status == VQ_OK && p < uses->count; p++) {
+        if (uses->uses[p].base_url != NULL && uses->uses[p].keys_count == 0) {
+            status = want_lock(run, p, 0);
+        }
+    }
+    if (status == VQ_OK) {
+        vq_pool_locks_tick(run->locks, vq_run_now());
+    }
+    return status;
+}
+
+static void see_keys(struct vq_run *run)
+{
+    uint32_t p = 0;
+    uint64_t fingerprint = 0;
+    while (vq_authority_new_key(run->authority, &p, &fingerprint)) {
+        enum vq_status status =
+            run->job->pools.uses.uses[p].base_url == NULL ? VQ_OK : want_lock(run, p, fingerprint);
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "cannot lock the pools: %s", vq_status_text(status));
+            return;
+        }
+    }
+    vq_pool_locks_tick(run->locks, vq_run_now());
+}
+
+/* ---- the authority ---- */
 
 enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_error *err)
 {
@@ -87,6 +151,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
     if (status == VQ_OK) {
         run->clock_ns = vq_run_now();
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
+        status = open_locks(run);
     }
     vq_free(pools);
     vq_free(days);
@@ -153,7 +218,11 @@ static void see_pools(struct vq_run *run)
 void vq_limits_tick(struct vq_run *run)
 {
     int64_t now = vq_run_now();
-    if (run->authority == NULL || now - run->clock_ns < CLOCK_NS) {
+    if (run->authority == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    see_keys(run);
+    if (now - run->clock_ns < CLOCK_NS) {
         return;
     }
     run->clock_ns = now;
@@ -161,8 +230,16 @@ void vq_limits_tick(struct vq_run *run)
     see_pools(run);
 }
 
+void vq_limits_release(struct vq_run *run)
+{
+    if (run->locks != NULL) {
+        vq_pool_locks_release(run->locks);
+    }
+}
+
 void vq_limits_close(struct vq_run *run)
 {
+    vq_pool_locks_destroy(&run->locks);
     vq_authority_destroy(&run->authority);
     vq_incidents_destroy(&run->incidents);
 }

@@ -59,6 +59,7 @@
 #define VQ_RUN_WHEN_BYTES       32
 
 struct vq_run;
+struct vq_pool_locks;
 
 /* commit.c */
 struct vq_committer {
@@ -145,6 +146,7 @@ struct vq_run {
     struct vq_loop *loop;
     struct vq_authority *authority; /* over all stages */
     struct vq_incidents *incidents;
+    struct vq_pool_locks *locks;
     int64_t clock_ns; /* when the authority was told the time of day */
     struct vq_coord *coord;
     struct vq_router *router;
@@ -276,6 +278,8 @@ void vq_progress_clear(struct vq_run *run);
 enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns,
                               struct vq_error *err) VQ_WARN_UNUSED;
 void vq_limits_tick(struct vq_run *run);
+void vq_limits_release(
+    struct vq_run *run); /* nothing of this run is out: others may have its pools */
 void vq_limits_close(struct vq_run *run);
 
 /* finish.c */

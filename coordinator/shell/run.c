@@ -267,6 +267,9 @@ static void end_clean(struct vq_run *run)
                                   &err) != VQ_OK) {
         vq_log(VQ_LOG_WARN, "run.not_clean", "why=%s", err.text);
     }
+    if (clean) {
+        vq_limits_release(run);
+    }
 }
 
 static enum vq_run_end end(struct vq_run *run)
