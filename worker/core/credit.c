@@ -6,6 +6,9 @@
  * pool of a judge counts at least one ask as waiting while the worker takes work at all. `waiting` is demand, not a queue; an ask
  * counts for each pool that may answer it.
  *
+ * A worker that cannot afford a call any more (dollars, a day's quota) wants no more, and after a moment gives back what it holds: another one may
+ * have what is left. `waiting` says that it could use some.
+ *
  * Said at once after every GRANT (the echo of its number is what puts a lowered slice out of force), and when a pool pauses, parks
  * or closes; else when something changed, every VQ_WORK_CREDIT_MS.
  *
@@ -41,6 +44,18 @@ static double paced_calls(const struct vq_work_pool *pool)
     return calls;
 }
 
+/* Whether a call of the judge could be paid for by some pool that may be asked. */
+static bool affords(const struct vq_work *w, uint32_t j)
+{
+    const struct vq_work_judge *judge = &w->spec->judges[j];
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        if (vq_work_pool_usable(w, judge->pools[i]) && vq_work_pool_affords(w, judge->pools[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static uint32_t want(const struct vq_work *w, uint32_t j)
 {
     const struct vq_work_judge *judge = &w->spec->judges[j];
@@ -48,7 +63,7 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
     if (!takes_work(w) || !vq_work_judge_usable(w, j)) {
         return 0;
     }
-    if (vq_work_holds_enough(w)) {
+    if (vq_work_holds_enough(w) || !affords(w, j)) {
         return at->asks_open - at->asks_done; /* what it has, no more for now */
     }
     double paced = 0, slots = 0;
@@ -155,7 +170,7 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
                                 .day_requests = pool->day_requests,
                                 .day_tokens = pool->day_tokens};
     report->day_requests.unit = 1;
-    report->day_tokens.unit = higher(pool->unit_spent.tokens, pool->unit_spent_before.tokens);
+    report->day_tokens.unit = pool->spends.tokens;
 }
 
 /* What may have changed since the last CREDIT, in one number. */
@@ -198,8 +213,7 @@ bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
     w->spend.unit = 0;
     for (uint32_t p = 0; p < w->spec->pools_count; p++) {
         const struct vq_work_pool *pool = &w->pools[p];
-        w->spend.unit =
-            higher(w->spend.unit, higher(pool->unit_spent.nano, pool->unit_spent_before.nano));
+        w->spend.unit = higher(w->spend.unit, pool->spends.nano);
         fill_report(w, p, &reports[p]);
         w->pools[p].told = reports[p].waiting > 1;
     }
@@ -274,6 +288,20 @@ static void look_at_surplus(struct vq_work *w)
     }
 }
 
+/* What a call in flight gives back may be enough for the next one; without any, nothing here changes that. */
+static void look_at_means(struct vq_work *w)
+{
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        struct vq_work_judging *at = &w->judges[j];
+        bool broke = w->flights_count == 0 && at->ready.count > 0 && !affords(w, j);
+        at->broke = broke ? at->broke + 1 : 0;
+        if (at->broke >= VQ_WORK_SURPLUS_LOOKS) {
+            at->broke = 0;
+            vq_work_return_all(w, j);
+        }
+    }
+}
+
 void vq_work_credit_pump(struct vq_work *w)
 {
     if (!credit_ready(w)) {
@@ -283,6 +311,7 @@ void vq_work_credit_pump(struct vq_work *w)
     if (look) {
         look_at_speeds(w);
         look_at_surplus(w);
+        look_at_means(w);
     }
     if (w->credit_due || (look && moved(w))) {
         w->credit_due = false;

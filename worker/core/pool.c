@@ -44,6 +44,7 @@ static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was
     *pool = *was;
     pool->keyed = false;
     pool->keys_count = 0;
+    pool->spends = (struct vq_work_charge){0};
     if (!same_use || was->state == VQ_POOL_NO_KEY) {
         pool->state = VQ_POOL_OPEN;
         pool->text[0] = '\0';
@@ -358,6 +359,13 @@ bool vq_work_pool_usable(const struct vq_work *w, uint32_t index)
     return w->pools[index].state == VQ_POOL_OPEN && w->pools[index].limit > 0;
 }
 
+bool vq_work_pool_affords(const struct vq_work *w, uint32_t index)
+{
+    const struct vq_work_pool *pool = &w->pools[index];
+    return has_room(&w->spend, pool->spends.nano) && has_room(&pool->day_requests, 1) &&
+           has_room(&pool->day_tokens, pool->spends.tokens);
+}
+
 int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct vq_work_need *need)
 {
     const struct vq_work_pool *pool = &w->pools[index];
@@ -385,14 +393,12 @@ void vq_work_pool_expect(struct vq_work *w, uint32_t index, const struct vq_work
     if (past_ns >= window_ns(w, index)) {
         bool next = past_ns < 2 * window_ns(w, index);
         pool->unit_before = next ? pool->unit : (struct vq_rates){0};
-        pool->unit_spent_before = next ? pool->unit_spent : (struct vq_work_charge){0};
         pool->unit = (struct vq_rates){0};
-        pool->unit_spent = (struct vq_work_charge){0};
         pool->unit_ns = w->now_ns;
     }
-    struct vq_work_charge *spent = &pool->unit_spent;
-    spent->nano = need->nano > spent->nano ? need->nano : spent->nano;
-    spent->tokens = need->tokens > spent->tokens ? need->tokens : spent->tokens;
+    struct vq_work_charge *spends = &pool->spends;
+    spends->nano = need->nano > spends->nano ? need->nano : spends->nano;
+    spends->tokens = need->tokens > spends->tokens ? need->tokens : spends->tokens;
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
         double cost = vq_rates_get(&need->rates, (enum vq_rate)i);
         if (cost > vq_rates_get(&pool->unit, (enum vq_rate)i)) {

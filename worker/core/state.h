@@ -150,9 +150,9 @@ struct vq_work_pool { /* a pool as this worker may use it */
     /* what calls take */
     struct vq_ratio ratios[VQ_WORK_KINDS][VQ_STAGE__COUNT];
     struct vq_rates unit, unit_before; /* the most that one reserved, in this window and the last */
-    struct vq_work_charge unit_spent, unit_spent_before; /* likewise, of amounts */
-    struct vq_rates mean;                                /* reserved by one, about */
-    int64_t unit_ns;                                     /* when this window began */
+    struct vq_work_charge spends;      /* likewise, of amounts, in this stage */
+    struct vq_rates mean;              /* reserved by one, about */
+    int64_t unit_ns;                   /* when this window began */
     /* counts, over the process */
     uint32_t in_flight;
     uint64_t requests, answered, refused, slowed, failed, input_tokens, output_tokens;
@@ -168,6 +168,7 @@ struct vq_work_judging {       /* a judge as this worker works for it */
     double per_s;       /* of them */
     uint32_t credited;  /* what the last CREDIT said */
     uint32_t surplus;   /* looks in a row at which it held far more than it wants */
+    uint32_t broke;     /* looks in a row at which no pool could afford a call */
 };
 
 /* ---- actions to take ---- */
@@ -381,6 +382,8 @@ void vq_work_pool_refused(struct vq_work *w, uint32_t pool, int64_t started_ns,
                           int64_t retry_after_ms, bool parks);
 /* Whether it may be asked at all: open, with a slice. */
 bool vq_work_pool_usable(const struct vq_work *w, uint32_t pool);
+/* Whether what is granted of dollars and of the day has room for the largest call of this stage. */
+bool vq_work_pool_affords(const struct vq_work *w, uint32_t pool);
 /* When the next call that takes so much may start: now, later, or INT64_MAX. */
 int64_t vq_work_pool_when(const struct vq_work *w, uint32_t pool, const struct vq_work_need *need);
 void vq_work_pool_spend(struct vq_work *w, uint32_t pool, const struct vq_work_need *need);

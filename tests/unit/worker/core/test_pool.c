@@ -297,6 +297,37 @@ static void test_amounts_are_kept(void **state)
     assert_int_equal(spend->used, cost);
 }
 
+/* What is left may be enough for another worker's call: it says what it would need, wants no work and gives back what it holds. */
+static void test_who_cannot_pay_holds_nothing(void **state)
+{
+    (void)state;
+    begin(1, 4, (struct vq_work_options){.local = 0});
+    rig.input_usd[0] = 1;
+    rig.output_usd[0] = 1;
+    rig.spend_most = 5000000;
+    rig_open(&rig, 1);
+    assert_true(rig.credits[0].tasks > 0); /* it does not know yet what a call takes */
+    rig_lease(&rig, 0, 1, false);
+    assert_int_equal(rig.calls_count, 1);
+    uint64_t unit = rig.calls[0].cost_nano;
+    rig.spend_most = unit + unit / 2;
+    rig_grant_n(&rig, ++rig.grant_n);
+    live(1000);
+    assert_int_equal(rig.returned_count, 0); /* the call may give back enough */
+    rig_fail(&rig, 0, VQ_END_LOST, -1);
+    live(VQ_WORK_BACKOFF_MS + 1000);
+    assert_int_equal(rig.calls_count, 0);
+    assert_int_equal(rig.returned_count, 8);
+    assert_int_equal(rig.credits[0].tasks, 0);
+    assert_int_equal(rig.reports[0].waiting, 1); /* but it could use money */
+    assert_true(rig.last[VQ_MSG_CREDIT].u.credit.spend.unit >= unit);
+    rig.spend_most = 3 * unit;
+    rig_grant_n(&rig, ++rig.grant_n);
+    assert_true(rig.credits[0].tasks > 0);
+    rig_lease(&rig, 1, 2, false);
+    assert_int_equal(rig.calls_count, 1);
+}
+
 static void test_a_days_quota_is_kept(void **state)
 {
     (void)state;
@@ -608,6 +639,7 @@ int main(void)
         cmocka_unit_test_teardown(test_requests_a_minute, teardown),
         cmocka_unit_test_teardown(test_tokens_are_reserved_and_settled, teardown),
         cmocka_unit_test_teardown(test_amounts_are_kept, teardown),
+        cmocka_unit_test_teardown(test_who_cannot_pay_holds_nothing, teardown),
         cmocka_unit_test_teardown(test_a_days_quota_is_kept, teardown),
         cmocka_unit_test_teardown(test_what_an_earlier_process_sent_counts, teardown),
         cmocka_unit_test_teardown(test_a_refusal_pauses_and_is_said, teardown),
