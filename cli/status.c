@@ -183,6 +183,9 @@ static void print_status(const json_t *status, const char *run, bool running)
                string(status, "redis"));
     }
     print_failures(status);
+    if (whole(json_object_get(status, "tasks"), "failed") > 0) {
+        printf("what failed, and why: vibeq dead %s\n", run);
+    }
     print_judges(status);
     if (running) {
         print_workers(status);

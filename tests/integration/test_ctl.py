@@ -242,6 +242,7 @@ class Dead(Ctl):
             self.assertIn(letter["order"], (0, 1))
             self.assertIn(letter["record"], range(0, 41))
         self.assertEqual(len({letter["task"] for letter in got["dead"]}), failed)
+        self.assertIn("vibeq dead r", self.vibeq("status", "r").stdout)
         text = self.vibeq("dead", "r", "--all").stdout
         self.assertIn(f"r: {failed} dead letters", text)
         self.assertEqual(text.count("sent 2 times, last: provider (HTTP 500)"), outcomes["unavailable"])
