@@ -62,6 +62,7 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     s->gone = true;
+    c->left_any = true;
     c->grants_check = true;
     vq_authority_leave(c->params.authority, &s->worker, how, c->now_ns);
     bool known = settled || how == VQ_AUTHORITY_ENDED || !s->has_spool;
@@ -74,6 +75,7 @@ static void left_end(struct vq_coord *c, struct vq_coord_left *left)
 {
     vq_authority_leave(c->params.authority, &left->worker, VQ_AUTHORITY_ENDED, c->now_ns);
     left->no = c->batch_n;
+    c->left_any = true;
     c->grants_check = true;
 }
 
@@ -109,7 +111,7 @@ static bool left_settled(const struct vq_coord *c, const struct vq_coord_left *l
 
 void vq_coord_left_settle(struct vq_coord *c)
 {
-    if (c->left_count == 0 || c->left_lost) {
+    if (!c->left_any || c->left_lost) {
         return;
     }
     for (size_t i = 0; i < c->left_count; i++) {
@@ -121,6 +123,7 @@ void vq_coord_left_settle(struct vq_coord *c)
         return;
     }
     c->left_count = 0;
+    c->left_any = false;
     c->grants_check = true;
     vq_authority_settle_left(c->params.authority);
 }
@@ -129,6 +132,7 @@ void vq_coord_left_settle(struct vq_coord *c)
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {
     to->left_lost |= from->left_lost;
+    to->left_any |= from->left_any;
     int64_t from_ns = to->now_ns + to->params.term_ns;
     for (size_t i = 0; i < from->left_count; i++) {
         struct vq_coord_left left = from->left[i];
