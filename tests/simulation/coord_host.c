@@ -144,7 +144,9 @@ void sim_coord_hold(struct sim *s, bool held)
     co->held = held;
     co->held_since_ns = s->now_ns;
     if (ok(s, vq_coord_hold(co->core, held, s->now_ns), "hold")) {
-        vq_authority_hold(co->authority, held || co->holds, s->now_ns);
+        if (co->holds) {
+            vq_authority_hold(co->authority, true, s->now_ns);
+        }
         turn(s);
     }
 }
@@ -309,6 +311,9 @@ static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     }
     for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.calls_count; i++) {
         sim_check_ack(s, &msg->u.ack.calls[i]);
+    }
+    if (msg->type == VQ_MSG_GRANT) {
+        sim_check_grant(s, &msg->u.grant);
     }
     sim_send_to_worker(s, peer, msg);
 }
