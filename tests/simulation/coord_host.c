@@ -449,7 +449,7 @@ static void turn(struct sim *s)
     int64_t wake_ns = vq_coord_wake_ns(co->core);
     if (wake_ns < co->wake_ns) {
         co->wake_ns = wake_ns <= s->now_ns ? s->now_ns + VQ_NS_PER_US : wake_ns;
-        sim_push(s, co->wake_ns, EV_TICK, 0, 0, co->life);
+        sim_push(s, co->wake_ns, EV_TICK, 0, (uint64_t)co->wake_ns, co->life);
     }
 }
 
@@ -591,6 +591,9 @@ static void in_core(struct sim *s, const struct sim_event *event)
         }
         return;
     case EV_TICK:
+        if (event->b != (uint64_t)co->wake_ns) {
+            return; /* it wanted an earlier one since */
+        }
         co->wake_ns = INT64_MAX;
         sim_check_silence(s); /* all that was waiting has been read */
         if (ok(s, vq_coord_tick(co->core, s->now_ns), "tick")) {
