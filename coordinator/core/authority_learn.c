@@ -214,16 +214,17 @@ static double named(const struct vq_auth_pool *p, enum vq_rate r)
     return said > 0 && (limit <= 0 || said < limit) ? said : fmax(limit, 0);
 }
 
-/* A named limit is doubted only when refusals repeat. */
+/* One refusal teaches nothing yet; a named limit is doubted only when they are a part of the requests. */
 static bool doubted(const struct vq_auth_pool *p)
 {
-    bool any_named = false, any_learned = false;
+    bool any_named = false;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         any_named = any_named || named(p, (enum vq_rate)r) > 0;
-        any_learned = any_learned || p->learned[r] > 0;
+        if (p->learned[r] > 0) {
+            return true;
+        }
     }
-    return !any_named || any_learned ||
-           p->sum.refused >= fmax(DOUBT_COUNT, DOUBT_PART * p->sum.requests);
+    return p->sum.refused >= fmax(DOUBT_COUNT, any_named ? DOUBT_PART * p->sum.requests : 0);
 }
 
 static void rates_cut(struct vq_auth_pool *p, double requests, int64_t now_ns)
@@ -275,11 +276,13 @@ void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns)
     if (rate) {
         rates_cut(p, requests, now_ns);
     } else if (seen && now_ns - find->cut_ns < p->window_ns) {
-        find->level = fmax(find->level, find->old); /* it was not that */
-        find->refused_at = 0;
-        find->patience = 0;
-        find->cut = false;
-        rates_cut(p, fmax(requests, find->cut_accepted), now_ns);
+        if (doubted(p)) { /* it was not the concurrency */
+            find->level = fmax(find->level, find->old);
+            find->refused_at = 0;
+            find->patience = 0;
+            find->cut = false;
+            rates_cut(p, fmax(requests, find->cut_accepted), now_ns);
+        }
     } else {
         level_cut(p, now_ns);
     }

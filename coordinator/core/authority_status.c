@@ -22,8 +22,8 @@ static enum vq_authority_state state_of(const struct vq_authority *a, const stru
     if (a->hold || p->parked_by_hand) {
         return VQ_AUTHORITY_HELD;
     }
-    if (p->locked && !p->ours) {
-        return VQ_AUTHORITY_LOCKED;
+    if (p->locked && !p->ours && (p->holder != NULL || p->keyed != 0)) {
+        return VQ_AUTHORITY_LOCKED; /* whoever has no key cannot be in anybody's way */
     }
     if (p->keyed == 0) {
         return VQ_AUTHORITY_NOBODY;
@@ -54,7 +54,7 @@ static const char *why(const struct vq_authority *a, const struct vq_auth_pool *
 {
     switch (p->state) {
     case VQ_AUTHORITY_HELD: return a->hold ? "the run is paused by hand" : "parked by hand";
-    case VQ_AUTHORITY_LOCKED: return p->holder != NULL ? p->holder : "another run has it";
+    case VQ_AUTHORITY_LOCKED: return p->holder != NULL ? p->holder : "its key is being locked";
     case VQ_AUTHORITY_NOBODY: return "no worker has a key for it";
     case VQ_AUTHORITY_CLOSED: return "closed on every worker that has a key for it";
     case VQ_AUTHORITY_PARKED: return quota_used(p) ? "the day's quota is used" : "a quota is used";

@@ -233,7 +233,7 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
     }
     /* it may have been answered, and paid for: it is taken for as dear as any */
     const struct vq_coord_session *s = call->lister;
-    uint64_t each = s == NULL || s->calls_listed == 0 ? 0 : s->spend_open / s->calls_listed;
+    uint64_t each = s == NULL || s->calls_listed == 0 ? 0 : s->spend.open / s->calls_listed;
     struct vq_result result = {.call = call->id,
                                .stage = c->params.stage,
                                .shard = call->shard->no,

@@ -294,10 +294,15 @@ static bool lists_to_come(const struct vq_coord *c)
     return false;
 }
 
-bool vq_coord_may_lease(const struct vq_coord *c)
+bool vq_coord_goes_on(const struct vq_coord *c)
 {
     return !c->done && !c->stopping && !c->paused && !c->held_by_hand &&
-           c->now_ns >= c->wait_until_ns && !vq_coord_gather_busy(c) && !lists_to_come(c);
+           c->now_ns >= c->wait_until_ns && !lists_to_come(c);
+}
+
+bool vq_coord_may_lease(const struct vq_coord *c)
+{
+    return vq_coord_goes_on(c) && !vq_coord_gather_busy(c);
 }
 
 static enum vq_status say_end(struct vq_coord *c, enum vq_bye_code code, const char *text)

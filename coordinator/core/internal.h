@@ -147,7 +147,7 @@ struct vq_coord_session {
     int64_t listed_ns; /* when it last said what it holds */
     uint64_t results;
     uint64_t heartbeats;
-    uint64_t spend_open;         /* nano-dollars, as it said last; so with the next two */
+    struct vq_amount spend;      /* nano-dollars, as it said last; so with the next two */
     uint32_t in_flight, waiting; /* on all pools */
     bool reported;               /* since it said HELLO: before that, who knows what it goes by */
     bool granting;               /* a GRANT waits to be taken */
@@ -273,6 +273,7 @@ struct vq_coord {
     struct vq_coord_left *left;
     size_t left_count, left_cap;
     bool left_lost; /* more than we remember */
+    bool left_any; /* what gone workers left is not settled yet, though they may all be back */
     uint64_t cost_most_nano,
         reserved_most; /* the most that one call cost, and reserved in tokens, so far */
     int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
@@ -514,6 +515,7 @@ void vq_coord_waiting_free(struct vq_coord *c);
 
 /* coord.c */
 void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
+bool vq_coord_goes_on(const struct vq_coord *c); /* nothing but work and limits stands in the way */
 bool vq_coord_may_lease(const struct vq_coord *c);
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
                                    const char *text) VQ_WARN_UNUSED;

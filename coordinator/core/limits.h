@@ -42,6 +42,8 @@
 #define VQ_COORD_LEFT_MAX  (1u << 16) /* gone workers whose spools are not read yet */
 #define VQ_COORD_BROKE_HEARTBEATS                                                                  \
     2 /* so long nothing but the budget must be in the way before the run stops */
+#define VQ_COORD_BROKE_TERMS                                                                       \
+    3 /* ... when some of it is kept for workers that are gone, and may be found yet */
 #define VQ_COORD_LINGER_TERMS   1 /* all settled, calls still out: terms to wait for their results */
 #define VQ_COORD_NOTES_MAX      64u /* notes that wait to be taken; more are counted and dropped */
 #define VQ_COORD_TEXT_BYTES_MAX 512u

@@ -40,17 +40,8 @@ static enum vq_status left_add(struct vq_coord *c, const struct vq_coord_left *l
     return VQ_OK;
 }
 
-static void left_drop(struct vq_coord *c, const struct vq_id *worker)
-{
-    struct vq_coord_left *left = left_find(c, worker);
-    if (left != NULL) {
-        *left = c->left[--c->left_count];
-    }
-}
-
 enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_id *worker)
 {
-    left_drop(c, worker); /* it says itself what it left */
     c->grants_check = true;
     return vq_authority_join(c->params.authority, worker, c->now_ns);
 }
@@ -62,6 +53,7 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     s->gone = true;
+    c->left_any = true;
     c->grants_check = true;
     vq_authority_leave(c->params.authority, &s->worker, how, c->now_ns);
     bool known = settled || how == VQ_AUTHORITY_ENDED || !s->has_spool;
@@ -74,6 +66,7 @@ static void left_end(struct vq_coord *c, struct vq_coord_left *left)
 {
     vq_authority_leave(c->params.authority, &left->worker, VQ_AUTHORITY_ENDED, c->now_ns);
     left->no = c->batch_n;
+    c->left_any = true;
     c->grants_check = true;
 }
 
@@ -109,7 +102,7 @@ static bool left_settled(const struct vq_coord *c, const struct vq_coord_left *l
 
 void vq_coord_left_settle(struct vq_coord *c)
 {
-    if (c->left_count == 0 || c->left_lost) {
+    if (!c->left_any || c->left_lost) {
         return;
     }
     for (size_t i = 0; i < c->left_count; i++) {
@@ -121,6 +114,7 @@ void vq_coord_left_settle(struct vq_coord *c)
         return;
     }
     c->left_count = 0;
+    c->left_any = false;
     c->grants_check = true;
     vq_authority_settle_left(c->params.authority);
 }
@@ -129,6 +123,7 @@ void vq_coord_left_settle(struct vq_coord *c)
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {
     to->left_lost |= from->left_lost;
+    to->left_any |= from->left_any;
     int64_t from_ns = to->now_ns + to->params.term_ns;
     for (size_t i = 0; i < from->left_count; i++) {
         struct vq_coord_left left = from->left[i];
@@ -154,8 +149,12 @@ enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_co
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_credit *credit)
 {
+    struct vq_coord_left *left = s->reported ? NULL : left_find(c, &s->worker);
+    if (left != NULL) { /* it is back, and says itself what it had left */
+        left->no = c->batch_n;
+    }
     s->reported = true;
-    s->spend_open = credit->spend.open;
+    s->spend = credit->spend;
     s->in_flight = s->waiting = 0;
     for (uint32_t n = 0; n < credit->reports_count; n++) {
         s->in_flight += credit->reports[n].in_flight;
@@ -195,7 +194,7 @@ enum vq_status vq_coord_grants_say(struct vq_coord *c)
 /* Nothing that may yet change what was spent is known to be out, and there is work that waits for a call. */
 static bool waits_for_money(const struct vq_coord *c)
 {
-    if (c->open == 0 || c->lookups > 0 || !vq_coord_may_lease(c) || !vq_coord_gather_empty(c) ||
+    if (c->open == 0 || c->lookups > 0 || !vq_coord_goes_on(c) || !vq_coord_gather_empty(c) ||
         c->in_flight != NULL) {
         return false;
     }
@@ -211,18 +210,36 @@ static bool waits_for_money(const struct vq_coord *c)
     return work;
 }
 
-/* What workers said of calls in flight is a little old, and judges that cost nothing may go on: it must last. */
+/* Who has something to ask cannot pay for it. What is left may be kept for workers of which nobody knows what they spent. */
+static bool all_starve(const struct vq_coord *c)
+{
+    bool some = false;
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        const struct vq_amount *spend = &c->sessions[i]->spend;
+        bool room = spend->most >= spend->used && spend->most - spend->used >= spend->unit;
+        if (spend->unit > 0 && room) {
+            return false;
+        }
+        some |= spend->unit > 0;
+    }
+    return some;
+}
+
+/* What workers said of calls in flight is a little old, judges that cost nothing may go on, and what gone workers left may be
+ * found: it must last. */
 enum vq_status vq_coord_money_tick(struct vq_coord *c)
 {
     struct vq_authority_money money;
     vq_authority_money(c->params.authority, &money);
-    if (!money.empty || !waits_for_money(c)) {
+    if (money.budget_nano == VQ_AMOUNT_ANY || !(money.empty || all_starve(c)) ||
+        !waits_for_money(c)) {
         c->broke_ns = 0;
         return VQ_OK;
     }
     c->broke_ns = c->broke_ns == 0 ? c->now_ns : c->broke_ns;
-    if (c->stopping ||
-        c->now_ns - c->broke_ns < VQ_COORD_BROKE_HEARTBEATS * c->params.heartbeat_ns) {
+    int64_t wait_ns = money.empty ? VQ_COORD_BROKE_HEARTBEATS * c->params.heartbeat_ns
+                                  : VQ_COORD_BROKE_TERMS * c->params.term_ns;
+    if (c->stopping || c->now_ns - c->broke_ns < wait_ns) {
         return VQ_OK;
     }
     char text[VQ_COORD_TEXT_BYTES_MAX];

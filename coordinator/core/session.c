@@ -260,7 +260,7 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
     enum vq_status status = VQ_OK;
     if (old != NULL) { /* the same worker: what it held goes on, unless its HELD says otherwise */
         status = vq_coord_lease_move(c, old, s);
-        s->spend_open = old->spend_open;
+        s->spend = old->spend;
         s->in_flight = old->in_flight;
         uint64_t old_peer = old->peer;
         uint64_t old_id = old->id;

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#define CLOCK_NS VQ_NS_PER_S
-#define DAY_S    INT64_C(86400)
+#define RELEASE_MS 1000 /* for a shared Redis to hear that keys are free */
+#define CLOCK_NS   VQ_NS_PER_S
+#define DAY_S      INT64_C(86400)
 
 /* When the day of a pool's quotas ends. */
 static int64_t day_end_unix_s(const struct vq_conf_use *use, int64_t now_unix_s)
@@ -230,10 +231,22 @@ void vq_limits_tick(struct vq_run *run)
     see_pools(run);
 }
 
+static bool is_heard(void *ctx)
+{
+    const struct vq_run *run = ctx;
+    return !vq_redis_is_up(run->redis.client) || vq_redis_stats(run->redis.client).pending == 0;
+}
+
 void vq_limits_release(struct vq_run *run)
 {
-    if (run->locks != NULL) {
-        vq_pool_locks_release(run->locks);
+    if (run->locks == NULL) {
+        return;
+    }
+    vq_pool_locks_release(run->locks);
+    if (run->job->config->redis_url != NULL &&
+        vq_loop_run_until(run->loop, is_heard, run, RELEASE_MS) != VQ_OK) {
+        vq_log(VQ_LOG_INFO, "pool.lock",
+               "text=the shared Redis did not hear that the keys are free");
     }
 }
 

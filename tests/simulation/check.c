@@ -143,6 +143,21 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
     }
 }
 
+void sim_check_grant(struct sim *s, const struct vq_msg_grant *grant)
+{
+    sim_trace(s, grant->n, grant->slices_count);
+    for (uint32_t i = 0; i < grant->slices_count; i++) {
+        const struct vq_slice *slice = &grant->slices[i];
+        const struct sim_pool *pool = &s->pools[slice->pool];
+        sim_say(s, "  granted (%llu): %u calls of %s, %.1f requests and %.0f tokens a minute",
+                (unsigned long long)grant->n, slice->concurrency, pool->name, slice->rates.requests,
+                slice->rates.tokens);
+        if (pool->concurrency > 0 && slice->concurrency > pool->concurrency) {
+            sim_fail(s, "rule 7: a slice of %u calls of %s", slice->concurrency, pool->name);
+        }
+    }
+}
+
 /* Whether the coordinator, running, has heard no list of a worker for a whole term. */
 void sim_check_silence(struct sim *s)
 {

@@ -144,7 +144,9 @@ void sim_coord_hold(struct sim *s, bool held)
     co->held = held;
     co->held_since_ns = s->now_ns;
     if (ok(s, vq_coord_hold(co->core, held, s->now_ns), "hold")) {
-        vq_authority_hold(co->authority, held || co->holds, s->now_ns);
+        if (co->holds) {
+            vq_authority_hold(co->authority, true, s->now_ns);
+        }
         turn(s);
     }
 }
@@ -310,6 +312,9 @@ static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.calls_count; i++) {
         sim_check_ack(s, &msg->u.ack.calls[i]);
     }
+    if (msg->type == VQ_MSG_GRANT) {
+        sim_check_grant(s, &msg->u.grant);
+    }
     sim_send_to_worker(s, peer, msg);
 }
 
@@ -444,7 +449,7 @@ static void turn(struct sim *s)
     int64_t wake_ns = vq_coord_wake_ns(co->core);
     if (wake_ns < co->wake_ns) {
         co->wake_ns = wake_ns <= s->now_ns ? s->now_ns + VQ_NS_PER_US : wake_ns;
-        sim_push(s, co->wake_ns, EV_TICK, 0, 0, co->life);
+        sim_push(s, co->wake_ns, EV_TICK, 0, (uint64_t)co->wake_ns, co->life);
     }
 }
 
@@ -586,6 +591,9 @@ static void in_core(struct sim *s, const struct sim_event *event)
         }
         return;
     case EV_TICK:
+        if (event->b != (uint64_t)co->wake_ns) {
+            return; /* it wanted an earlier one since */
+        }
         co->wake_ns = INT64_MAX;
         sim_check_silence(s); /* all that was waiting has been read */
         if (ok(s, vq_coord_tick(co->core, s->now_ns), "tick")) {

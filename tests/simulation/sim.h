@@ -369,6 +369,7 @@ void sim_heal(struct sim *s);
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_check_ack(struct sim *s, const struct vq_id *call);
 void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease);
+void sim_check_grant(struct sim *s, const struct vq_msg_grant *grant);
 void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count);
 void sim_check_silence(struct sim *s);
 void sim_check_unknown(struct sim *s);

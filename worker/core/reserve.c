@@ -15,6 +15,8 @@
 
 #define ANSWER_SHARE     0.95 /* of answers that are no longer than what is reserved */
 #define ANSWERS_KNOWN    16u
+#define ANSWERS_SOME     3u /* from here on, twice the longest of them */
+#define SOME_MARGIN      2.0
 #define ANSWERS_HALVE_AT 512.0
 #define STEPS_A_DOUBLING 4.0
 
@@ -62,8 +64,12 @@ static uint32_t bucket_of(uint64_t tokens)
 
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens)
 {
-    if (answers->count < ANSWERS_KNOWN) {
+    if (answers->count < ANSWERS_SOME) {
         return max_tokens;
+    }
+    if (answers->count < ANSWERS_KNOWN) {
+        double some = SOME_MARGIN * answers->longest;
+        return some < max_tokens ? some : max_tokens;
     }
     double below = 0;
     for (uint32_t i = 0; i < VQ_ANSWER_BUCKETS; i++) {
@@ -78,6 +84,7 @@ double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens)
 
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens)
 {
+    answers->longest = (double)tokens > answers->longest ? (double)tokens : answers->longest;
     answers->weight[bucket_of(tokens)] += 1;
     answers->total += 1;
     answers->count += answers->count < UINT32_MAX ? 1 : 0;

@@ -24,11 +24,12 @@ void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double bytes);
 
 struct vq_answers {
     float weight[VQ_ANSWER_BUCKETS];
-    double total;
+    double total, longest;
     uint32_t count;
 };
 
-/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens. Little known: max_tokens. */
+/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens. Little known: twice the longest;
+ * nothing known: max_tokens. */
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);
 

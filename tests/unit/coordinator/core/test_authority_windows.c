@@ -45,8 +45,8 @@ static void random_world(struct world *w, uint64_t seed)
     w->window_ns = (500 + (int64_t)vq_rng_below(&w->rng, 1500)) * WORLD_MS;
     w->jitter_ns = chance(w, 0.5) ? w->window_ns / 100
                                   : (int64_t)(between(&w->rng, 0.001, 0.05) * (double)w->window_ns);
-    w->params.term_ns = (400 + (int64_t)vq_rng_below(&w->rng, 1000)) * WORLD_MS;
-    w->delay_ns = (int64_t)vq_rng_below(&w->rng, 120) * WORLD_MS;
+    w->params.term_ns = (400 + (int64_t)vq_rng_below(&w->rng, 2000)) * WORLD_MS;
+    w->delay_ns = (int64_t)vq_rng_below(&w->rng, chance(w, 0.2) ? 900 : 120) * WORLD_MS;
     w->latency_ns = (int64_t)vq_rng_below(&w->rng, (uint64_t)w->params.term_ns / 3);
     w->lost = chance(w, 0.5) ? 0 : between(&w->rng, 0, 0.2);
     w->even = chance(w, 0.2);

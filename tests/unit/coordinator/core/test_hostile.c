@@ -226,9 +226,11 @@ static void no_memory_at_any_point_is_said_and_leaks_nothing(void **state)
     for (uint64_t at = 1;; at++) {
         struct vq_coord *c = NULL;
         vq_alloc_fail_at(at);
-        bool whole = short_life(&c, &rig.params, &rig);
+        bool whole = vq_authority_create(&rig.pools, 1, &rig.params.authority, NULL) == VQ_OK &&
+                     short_life(&c, &rig.params, &rig);
         vq_alloc_fail_at(0);
         vq_coord_destroy(&c);
+        vq_authority_destroy(&rig.params.authority);
         assert_null(c);
         if (!whole) {
             failed++;

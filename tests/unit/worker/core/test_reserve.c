@@ -48,10 +48,14 @@ static void test_answers_are_learned(void **state)
     (void)state;
     struct vq_answers answers = {0};
     assert_true(vq_answers_tokens(&answers, 300) == 300);
-    for (int i = 0; i < 15; i++) {
-        vq_answers_learn(&answers, 10);
-    }
+    vq_answers_learn(&answers, 10);
+    vq_answers_learn(&answers, 40);
     assert_true(vq_answers_tokens(&answers, 300) == 300); /* too few yet */
+    for (int i = 0; i < 13; i++) {
+        vq_answers_learn(&answers, 10);
+        assert_true(vq_answers_tokens(&answers, 300) == 80);
+        assert_true(vq_answers_tokens(&answers, 30) == 30);
+    }
     struct vq_rng rng;
     vq_rng_seed(&rng, 5);
     uint32_t above = 0;

@@ -1,0 +1,459 @@
+/* The authority's events one by one: who holds what, what people say, pauses, parks, days, money, keys, and thousands of workers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coordinator/core/authority.h"
+
+#define S  INT64_C(1000000000)
+#define MS INT64_C(1000000)
+
+static struct vq_slice slices[VQ_AUTHORITY_POOLS_MAX];
+
+struct desk { /* an authority and workers that say what is put in `said` */
+    struct vq_authority *a;
+    int64_t now_ns;
+    uint32_t pools, workers;
+    struct vq_pool_report said[20][4];
+    uint64_t n[20];
+    struct vq_slice has[20][4];
+    struct vq_msg_grant grant[20];
+    uint32_t grants;
+    struct vq_amount spend[20];
+};
+
+static struct vq_id id_of(uint32_t worker)
+{
+    struct vq_id id = {{0}};
+    worker++;
+    memcpy(id.b, &worker, sizeof(worker));
+    return id;
+}
+
+static void open_desk(struct desk *d, const struct vq_authority_pool *pools, uint32_t count,
+                      uint64_t budget_nano, uint32_t workers)
+{
+    memset(d, 0, sizeof(*d));
+    d->now_ns = S;
+    d->pools = count;
+    d->workers = workers;
+    struct vq_authority_params params = {
+        .pools = pools, .pools_count = count, .term_ns = 10 * S, .budget_nano = budget_nano};
+    assert_int_equal(vq_authority_create(&params, d->now_ns, &d->a, NULL), VQ_OK);
+    vq_authority_clock(d->a, 1000000, d->now_ns);
+    for (uint32_t w = 0; w < workers; w++) {
+        struct vq_id id = id_of(w);
+        assert_int_equal(vq_authority_join(d->a, &id, d->now_ns), VQ_OK);
+        for (uint32_t p = 0; p < count; p++) {
+            d->said[w][p] = (struct vq_pool_report){.pool = p, .waiting = 5};
+        }
+    }
+}
+
+static void say(struct desk *d, uint32_t w)
+{
+    struct vq_id id = id_of(w);
+    struct vq_msg_credit credit = {.granted_n = d->n[w],
+                                   .spend = d->spend[w],
+                                   .reports = d->said[w],
+                                   .reports_count = d->pools};
+    assert_int_equal(vq_authority_report(d->a, &id, &credit, d->now_ns), VQ_OK);
+}
+
+/* Everybody reports each 100 ms and takes every GRANT at once. */
+static void pass(struct desk *d, int64_t for_ns)
+{
+    for (int64_t end_ns = d->now_ns + for_ns; d->now_ns < end_ns; d->now_ns += 100 * MS) {
+        for (uint32_t w = 0; w < d->workers; w++) {
+            say(d, w);
+        }
+        vq_authority_tick(d->a, d->now_ns);
+        for (uint32_t w = 0; w < d->workers; w++) {
+            struct vq_id id = id_of(w);
+            if (!vq_authority_due(d->a, &id)) {
+                continue;
+            }
+            vq_authority_grant(d->a, &id, d->now_ns, slices, &d->grant[w]);
+            memset(d->has[w], 0, sizeof(d->has[w]));
+            for (uint32_t i = 0; i < d->grant[w].slices_count; i++) {
+                d->has[w][slices[i].pool] = slices[i];
+            }
+            d->n[w] = d->grant[w].n;
+            d->spend[w].most = d->grant[w].spend_most;
+            d->grants++;
+            say(d, w);
+        }
+    }
+}
+
+/* The same; who has a slice starts one request and ends it. */
+static void work(struct desk *d, int64_t for_ns)
+{
+    for (int64_t end_ns = d->now_ns + for_ns; d->now_ns < end_ns;) {
+        for (uint32_t w = 0; w < d->workers; w++) {
+            for (uint32_t p = 0; p < d->pools; p++) {
+                d->said[w][p].requests += d->has[w][p].concurrency != 0;
+                d->said[w][p].answered = d->said[w][p].requests;
+            }
+        }
+        pass(d, 100 * MS);
+    }
+}
+
+static uint32_t calls_of(const struct desk *d, uint32_t p, uint32_t *ret_holders)
+{
+    uint32_t sum = 0;
+    *ret_holders = 0;
+    for (uint32_t w = 0; w < d->workers; w++) {
+        sum += d->has[w][p].concurrency;
+        *ret_holders += d->has[w][p].concurrency != 0;
+    }
+    return sum;
+}
+
+static struct vq_authority_pool_status status_of(const struct desk *d, uint32_t p)
+{
+    struct vq_authority_pool_status status;
+    vq_authority_status(d->a, p, d->now_ns, &status);
+    return status;
+}
+
+static void a_concurrency_is_split_in_whole_numbers(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 3}, 1, VQ_AMOUNT_ANY, 16);
+    pass(&d, 2 * S);
+    uint32_t holders;
+    assert_int_equal(calls_of(&d, 0, &holders), 3);
+    assert_int_equal(holders, 3);
+    vq_authority_set_concurrency(d.a, 0, 50, d.now_ns);
+    pass(&d, S);
+    assert_int_equal(calls_of(&d, 0, &holders), 50);
+    assert_int_equal(holders, 16);
+    assert_int_equal(status_of(&d, 0).concurrency_by, VQ_LIMIT_BY_HAND);
+    vq_authority_destroy(&d.a);
+}
+
+static void each_worker_gets_few_pools_and_keeps_them(void **state)
+{
+    (void)state;
+    static struct desk d;
+    const struct vq_authority_pool pools[] = {{.name = "a", .rates.requests = 60000},
+                                              {.name = "b", .rates.requests = 60000},
+                                              {.name = "c", .rates.requests = 60000},
+                                              {.name = "d", .rates.requests = 60000}};
+    open_desk(&d, pools, 4, VQ_AMOUNT_ANY, 8);
+    work(&d, 20 * S);
+    for (uint32_t w = 0; w < 8; w++) {
+        uint32_t has = 0;
+        for (uint32_t p = 0; p < 4; p++) {
+            has += d.has[w][p].concurrency != 0;
+        }
+        assert_int_equal(has, 1);
+    }
+    work(&d, 200 * S); /* what was in force together in the last windows counts yet */
+    uint32_t before = d.grants;
+    work(&d, 20 * S);
+    assert_int_equal(d.grants, before);
+    for (uint32_t p = 0; p < 4; p++) {
+        double sum = 0;
+        for (uint32_t w = 0; w < 8; w++) {
+            sum += d.has[w][p].concurrency != 0 ? d.has[w][p].rates.requests : 0;
+        }
+        assert_true(sum > 59300 && sum <= 60000 - 3 - 600 + 1e-6);
+    }
+    vq_authority_destroy(&d.a);
+}
+
+static void slices_follow_demand_within_a_second(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 60, .concurrency = 8},
+              1, VQ_AMOUNT_ANY, 2);
+    d.said[1][0].waiting = 0;
+    pass(&d, 2 * S);
+    assert_true(d.has[0][0].concurrency == 8 && d.has[1][0].concurrency == 0);
+    d.said[0][0].waiting = 0;
+    d.said[1][0].waiting = 9;
+    pass(&d, 1300 * MS);
+    assert_true(d.has[0][0].concurrency == 0 && d.has[1][0].concurrency == 8);
+    vq_authority_destroy(&d.a);
+}
+
+static void who_ends_gives_rates_at_once_and_calls_after_a_term(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 60, .concurrency = 1},
+              1, VQ_AMOUNT_ANY, 2);
+    pass(&d, 2 * S);
+    uint32_t one = d.has[0][0].concurrency != 0 ? 0 : 1, other = 1 - one;
+    struct vq_id id = id_of(one);
+    vq_authority_leave(d.a, &id, VQ_AUTHORITY_ENDED, d.now_ns);
+    pass(&d, 9 * S);
+    assert_int_equal(d.has[other][0].concurrency, 0);
+    pass(&d, 2 * S);
+    assert_int_equal(d.has[other][0].concurrency, 1);
+    vq_authority_destroy(&d.a);
+}
+
+static void people_hold_park_and_lock(void **state)
+{
+    (void)state;
+    static struct desk d;
+    uint32_t holders, pool = 0;
+    int64_t when_ns;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4, .locked = true}, 1,
+              VQ_AMOUNT_ANY, 1);
+    vq_authority_lock(d.a, 0, false, "run other has it", d.now_ns);
+    pass(&d, S);
+    assert_int_equal(calls_of(&d, 0, &holders), 0);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_LOCKED);
+    assert_string_equal(status_of(&d, 0).text, "run other has it");
+    assert_true(vq_authority_when(d.a, &pool, 1, d.now_ns, &when_ns) && when_ns == INT64_MAX);
+    vq_authority_lock(d.a, 0, true, NULL, d.now_ns);
+    pass(&d, S);
+    assert_int_equal(calls_of(&d, 0, &holders), 4);
+    vq_authority_hold(d.a, true, d.now_ns);
+    pass(&d, 200 * MS);
+    assert_int_equal(calls_of(&d, 0, &holders), 0);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_HELD);
+    vq_authority_hold(d.a, false, d.now_ns);
+    vq_authority_park(d.a, 0, true, d.now_ns);
+    pass(&d, S);
+    assert_int_equal(calls_of(&d, 0, &holders), 0);
+    vq_authority_park(d.a, 0, false, d.now_ns);
+    pass(&d, S);
+    assert_int_equal(calls_of(&d, 0, &holders), 4);
+    d.said[0][0].park_unix_s = 1000000 + 60; /* a quota: for a minute from the start */
+    pass(&d, S);
+    assert_int_equal(calls_of(&d, 0, &holders), 0);
+    assert_int_equal(status_of(&d, 0).until_ns, 61 * S);
+    assert_true(vq_authority_when(d.a, &pool, 1, d.now_ns, &when_ns) && when_ns == 61 * S);
+    pass(&d, 60 * S);
+    assert_int_equal(calls_of(&d, 0, &holders), 4);
+    d.said[0][0].state = VQ_POOL_BAD_KEY;
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_CLOSED);
+    assert_false(vq_authority_when(d.a, &pool, 1, d.now_ns, &when_ns));
+    vq_authority_destroy(&d.a);
+}
+
+static void a_pause_is_for_all_and_no_longer_than_asked(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 2);
+    pass(&d, S);
+    d.said[0][0].refused = 1;
+    d.said[0][0].pause_ms = 2000;
+    pass(&d, 100 * MS);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_PAUSED);
+    assert_true(d.has[1][0].pause_ms > 1800 && d.has[1][0].pause_ms <= 2000);
+    int64_t until_ns = status_of(&d, 0).until_ns;
+    for (int i = 0; i < 18; i++) { /* said again and again it does not grow */
+        d.said[0][0].pause_ms = 2000 - 100 * (uint32_t)i;
+        pass(&d, 100 * MS);
+        assert_int_equal(status_of(&d, 0).until_ns, until_ns);
+    }
+    d.said[0][0].pause_ms = 0;
+    pass(&d, 500 * MS);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_OPEN);
+    vq_authority_destroy(&d.a);
+}
+
+static void slow_down_halves_and_grows_by_half_a_quarter_hour(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 6000}, 1,
+              VQ_AMOUNT_ANY, 1);
+    for (int i = 0; i < 600; i++) {
+        pass(&d, 100 * MS);
+        d.said[0][0].requests += 10;
+        d.said[0][0].answered += 10;
+    }
+    d.said[0][0].refused += 3;
+    d.said[0][0].slowed += 3;
+    pass(&d, 200 * MS);
+    double rate = status_of(&d, 0).rates.requests;
+    assert_true(rate > 2900 && rate < 3100);
+    assert_int_equal(status_of(&d, 0).rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_LEARNING);
+    pass(&d, 900 * S);
+    double later = status_of(&d, 0).rates.requests;
+    assert_true(later > 1.45 * rate && later < 1.501 * rate);
+    vq_authority_destroy(&d.a);
+}
+
+static void headers_lower_and_never_raise(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .rates.requests = 600, .share = 0.5}, 1,
+              VQ_AMOUNT_ANY, 1);
+    d.said[0][0].said = (struct vq_rates){.requests = 3000, .tokens = 80000};
+    pass(&d, S);
+    assert_true(fabs(status_of(&d, 0).rates.requests - 600) < 1e-9);
+    assert_true(fabs(status_of(&d, 0).rates.tokens - 40000) < 1e-9);
+    d.said[0][0].said.requests = 1000;
+    pass(&d, S);
+    assert_true(fabs(status_of(&d, 0).rates.requests - 500) < 1e-9);
+    assert_int_equal(status_of(&d, 0).rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_HEADERS);
+    d.said[0][0].unit.tokens = 50000;
+    pass(&d, S);
+    assert_string_equal(status_of(&d, 0).text, "a single request is larger than the limit");
+    assert_true(d.has[0][0].rates.requests > 0 && d.has[0][0].rates.requests < 1);
+    vq_authority_destroy(&d.a);
+}
+
+static void a_day_has_its_quota_and_ends(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d,
+              &(struct vq_authority_pool){.name = "p",
+                                          .concurrency = 4,
+                                          .day_requests = 10,
+                                          .day_requests_spent = 7,
+                                          .day_ends_ns = 60 * S},
+              1, VQ_AMOUNT_ANY, 1);
+    pass(&d, S);
+    assert_int_equal(d.has[0][0].day_requests_most, 3);
+    d.said[0][0].day_requests = (struct vq_amount){.used = 3, .open = 0, .most = 3, .unit = 1};
+    struct vq_result result = {.pool = {"p", 1}, .tokens_in = 5};
+    for (int i = 0; i < 3; i++) {
+        vq_authority_committed(d.a, &result, d.now_ns);
+    }
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).day_requests_spent, 10);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_PARKED);
+    assert_int_equal(status_of(&d, 0).until_ns, 60 * S);
+    pass(&d, 60 * S);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_OPEN);
+    assert_true(d.has[0][0].day_requests_most > 3);
+    vq_authority_destroy(&d.a);
+}
+
+static void money_ends_and_goes_on_with_more(void **state)
+{
+    (void)state;
+    static struct desk d;
+    struct vq_authority_money money;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, 1000, 1);
+    d.spend[0].unit = 400;
+    pass(&d, 2 * S);
+    assert_int_equal(d.grant[0].spend_most, 1000);
+    d.spend[0].used = 700;
+    struct vq_result result = {.pool = {"p", 1}, .cost_nano = 700};
+    vq_authority_committed(d.a, &result, d.now_ns);
+    pass(&d, 2 * S);
+    vq_authority_money(d.a, &money);
+    assert_true(money.empty && money.spent_nano == 700 && money.budget_nano == 1000);
+    vq_authority_set_budget(d.a, 2000, d.now_ns);
+    pass(&d, 2 * S);
+    vq_authority_money(d.a, &money);
+    assert_false(money.empty);
+    assert_true(d.grant[0].spend_most >= 1100 && d.grant[0].spend_most <= 2000);
+    vq_authority_destroy(&d.a);
+}
+
+static void keys_in_common_are_told_once(void **state)
+{
+    (void)state;
+    static struct desk d;
+    static const int account = 0;
+    const struct vq_authority_pool pools[] = {{.name = "a", .model = "m"},
+                                              {.name = "b", .model = "m"},
+                                              {.name = "c", .model = "m", .account = &account},
+                                              {.name = "d", .model = "x", .account = &account}};
+    static const uint64_t keys[] = {11, 12};
+    open_desk(&d, pools, 4, VQ_AMOUNT_ANY, 1);
+    d.said[0][0].keys = d.said[0][2].keys = d.said[0][3].keys = keys;
+    d.said[0][0].keys_count = 2;
+    d.said[0][2].keys_count = d.said[0][3].keys_count = 1;
+    pass(&d, S);
+    uint32_t p, q, count = 0;
+    uint64_t key;
+    assert_true(vq_authority_same_account(d.a, &p, &q));
+    assert_true(p == 0 && q == 2); /* not c and d: one account; not b: no key */
+    assert_false(vq_authority_same_account(d.a, &p, &q));
+    while (vq_authority_new_key(d.a, &p, &key)) {
+        count++;
+    }
+    assert_int_equal(count, 4);
+    d.said[0][0].organisation = d.said[0][1].organisation = 99;
+    pass(&d, S);
+    assert_true(vq_authority_same_account(d.a, &p, &q) && p == 0 && q == 1);
+    assert_false(vq_authority_same_account(d.a, &p, &q));
+    assert_false(vq_authority_new_key(d.a, &p, &key));
+    vq_authority_destroy(&d.a);
+}
+
+static void thousands_of_workers_and_hundreds_of_pools(void **state)
+{
+    (void)state;
+    static struct vq_authority_pool pools[VQ_AUTHORITY_POOLS_MAX];
+    static struct vq_pool_report reports[VQ_AUTHORITY_POOLS_MAX];
+    const char *text = getenv("VQ_AUTHORITY_WORKERS");
+    uint32_t workers = text == NULL ? 256 : (uint32_t)strtoul(text, NULL, 10);
+    for (uint32_t p = 0; p < VQ_AUTHORITY_POOLS_MAX; p++) {
+        pools[p] = (struct vq_authority_pool){.name = "p", .rates.requests = 600000};
+        reports[p] = (struct vq_pool_report){.pool = p, .waiting = 5};
+    }
+    struct vq_authority_params params = {.pools = pools,
+                                         .pools_count = VQ_AUTHORITY_POOLS_MAX,
+                                         .term_ns = 10 * S,
+                                         .budget_nano = VQ_AMOUNT_ANY};
+    struct vq_authority *a = NULL;
+    assert_int_equal(vq_authority_create(&params, S, &a, NULL), VQ_OK);
+    uint32_t granted = 0;
+    for (int round = 0; round < 10; round++) { /* two seconds */
+        int64_t now_ns = S + round * 200 * MS;
+        for (uint32_t w = 0; w < workers; w++) {
+            struct vq_id id = id_of(w);
+            struct vq_msg_credit credit = {.reports = reports,
+                                           .reports_count = VQ_AUTHORITY_POOLS_MAX};
+            assert_int_equal(vq_authority_join(a, &id, now_ns), VQ_OK);
+            assert_int_equal(vq_authority_report(a, &id, &credit, now_ns), VQ_OK);
+        }
+        vq_authority_tick(a, now_ns);
+        for (uint32_t w = 0; w < workers; w++) {
+            struct vq_id id = id_of(w);
+            struct vq_msg_grant grant;
+            if (vq_authority_due(a, &id)) {
+                vq_authority_grant(a, &id, now_ns, slices, &grant);
+                granted += grant.slices_count != 0;
+            }
+        }
+    }
+    assert_true(granted >= 1);
+    vq_authority_destroy(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_concurrency_is_split_in_whole_numbers),
+        cmocka_unit_test(each_worker_gets_few_pools_and_keeps_them),
+        cmocka_unit_test(slices_follow_demand_within_a_second),
+        cmocka_unit_test(who_ends_gives_rates_at_once_and_calls_after_a_term),
+        cmocka_unit_test(people_hold_park_and_lock),
+        cmocka_unit_test(a_pause_is_for_all_and_no_longer_than_asked),
+        cmocka_unit_test(slow_down_halves_and_grows_by_half_a_quarter_hour),
+        cmocka_unit_test(headers_lower_and_never_raise),
+        cmocka_unit_test(a_day_has_its_quota_and_ends),
+        cmocka_unit_test(money_ends_and_goes_on_with_more),
+        cmocka_unit_test(keys_in_common_are_told_once),
+        cmocka_unit_test(thousands_of_workers_and_hundreds_of_pools),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
