@@ -166,6 +166,9 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     }
     call->state = CALL_RECEIVED;
     call->gathered = 1;
+    if (call->shard != NULL && result->end == VQ_END_UNKNOWN) {
+        call->shard->unknown = true;
+    }
     call->peer = s == NULL ? 0 : s->peer;
     call->session = s == NULL ? 0 : s->id;
     c->received_count++;

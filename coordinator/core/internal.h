@@ -87,7 +87,8 @@ struct vq_coord_shard {
     bool scouted;  /* the cursor has passed it */
     bool dirty;    /* LOOKUP: something changed since it was asked for */
     bool outdated; /* LOOKUP: a task was opened again since; what it says of failures may be over */
-    uint8_t lost;  /* leases lost with their worker */
+    uint8_t lost;  /* leases lost with their worker while a call of them was out */
+    bool unknown;  /* a call of the present lease was sent and never came back */
     uint32_t open; /* tasks not terminal */
     uint32_t calls; /* listed or received */
     struct vq_coord_slot *slots;
@@ -273,7 +274,7 @@ struct vq_coord {
     struct vq_coord_left *left;
     size_t left_count, left_cap;
     bool left_lost; /* more than we remember */
-    bool left_any; /* what gone workers left is not settled yet, though they may all be back */
+    bool left_any;  /* what gone workers left is not settled yet, though they may all be back */
     uint64_t cost_most_nano,
         reserved_most; /* the most that one call cost, and reserved in tokens, so far */
     int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */

@@ -189,7 +189,8 @@ static enum vq_status lease_lost(struct vq_coord *c, struct vq_coord_shard *shar
 
 enum vq_status vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard, bool lost)
 {
-    if (lost && shard->out > 0) {
+    if (lost && shard->out > 0 &&
+        (shard->calls > 0 || shard->unknown)) { /* else it only waited there */
         VQ_TRY(lease_lost(c, shard));
     }
     for (uint32_t i = 0; shard->live > 0 && i < c->shard_tasks; i++) {
@@ -357,6 +358,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     shard->state = SHARD_LEASED;
     shard->holder = s;
     shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
+    shard->unknown = false;
     shard->live = shard->out = shard->asks = taken;
     vq_coord_lease_renew(shard, s->stamp_ns);
     c->leases++;

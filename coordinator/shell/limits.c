@@ -15,6 +15,7 @@
 #define RELEASE_MS 1000 /* for a shared Redis to hear that keys are free */
 #define CLOCK_NS   VQ_NS_PER_S
 #define DAY_S      INT64_C(86400)
+#define JITTER_NS  (100 * VQ_NS_PER_MS) /* how unevenly a connection carries what was sent evenly */
 
 /* When the day of a pool's quotas ends. */
 static int64_t day_end_unix_s(const struct vq_conf_use *use, int64_t now_unix_s)
@@ -139,6 +140,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         .pools = pools,
         .pools_count = count,
         .term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS,
+        .jitter_ns = JITTER_NS,
         .budget_nano = budget > 0 ? (uint64_t)(budget * VQ_NANO_PER_USD) : VQ_AMOUNT_ANY,
         .wait_until_ns = vq_run_now() + wait_ns};
     enum vq_status status =
