@@ -350,7 +350,7 @@ bool vq_coord_clean(const struct vq_coord *c)
 {
     return !c->stop_dirty && c->leases == 0 && c->listed_count + c->received_count == 0 &&
            c->now_ns >= c->wait_until_ns && /* before that, who knows what is out */
-           c->now_ns >= c->later_until_ns;
+           c->now_ns >= c->later_until_ns && c->now_ns >= c->gone_until_ns;
 }
 
 static enum vq_status stopped_say(struct vq_coord *c)

@@ -277,6 +277,8 @@ struct vq_coord {
     bool left_any;  /* what gone workers left is not settled yet, though they may all be back */
     uint64_t cost_most_nano,
         reserved_most; /* the most that one call cost, and reserved in tokens, so far */
+    int64_t
+        gone_until_ns; /* calls of a worker whose process has ended may be in flight until then */
     int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
 
     struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */

@@ -53,6 +53,9 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     s->gone = true;
+    if (how != VQ_AUTHORITY_LEFT) { /* providers may be at work yet on what it sent */
+        c->gone_until_ns = c->now_ns + c->params.term_ns;
+    }
     c->left_any = true;
     c->grants_check = true;
     vq_authority_leave(c->params.authority, &s->worker, how, c->now_ns);
@@ -123,6 +126,7 @@ void vq_coord_left_settle(struct vq_coord *c)
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {
     to->left_lost |= from->left_lost;
+    to->gone_until_ns = from->gone_until_ns;
     to->left_any |= from->left_any;
     int64_t from_ns = to->now_ns + to->params.term_ns;
     for (size_t i = 0; i < from->left_count; i++) {
@@ -210,19 +214,43 @@ static bool waits_for_money(const struct vq_coord *c)
     return work;
 }
 
-/* Who has something to ask cannot pay for it. What is left may be kept for workers of which nobody knows what they spent. */
-static bool all_starve(const struct vq_coord *c)
+/* A judge that has work could be asked, as far as its pools are concerned. */
+static bool may_be_asked(const struct vq_coord *c)
 {
-    bool some = false;
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        const struct vq_coord_lane *lane = &c->lanes[j];
+        int64_t when_ns;
+        if ((lane->ready_count > 0 || lane->leased_count > 0) &&
+            vq_authority_when(c->params.authority, lane->pools, lane->pools_count, c->now_ns,
+                              &when_ns) &&
+            when_ns <= c->now_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For how long nothing may have been in flight before the run is out of money; 0: it is not. Some of the budget may be kept for
+ * workers of which nobody knows what they spent, and the rest lie in pieces that are too small for a call. */
+static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_money *money)
+{
+    if (money->empty) {
+        return VQ_COORD_BROKE_HEARTBEATS * c->params.heartbeat_ns;
+    }
+    uint64_t taken = money->spent_nano + money->out_nano;
+    uint64_t left = taken < money->budget_nano ? money->budget_nano - taken : 0;
+    uint64_t unit = 0;
+    bool starve = true;
     for (size_t i = 0; i < c->sessions_count; i++) {
         const struct vq_amount *spend = &c->sessions[i]->spend;
         bool room = spend->most >= spend->used && spend->most - spend->used >= spend->unit;
-        if (spend->unit > 0 && room) {
-            return false;
-        }
-        some |= spend->unit > 0;
+        starve = starve && (spend->unit == 0 || !room);
+        unit = spend->unit > unit ? spend->unit : unit;
     }
-    return some;
+    if (left >= unit || !may_be_asked(c)) {
+        return 0;
+    }
+    return (starve ? VQ_COORD_BROKE_TERMS : 3 * VQ_COORD_BROKE_TERMS) * c->params.term_ns;
 }
 
 /* What workers said of calls in flight is a little old, judges that cost nothing may go on, and what gone workers left may be
@@ -231,14 +259,12 @@ enum vq_status vq_coord_money_tick(struct vq_coord *c)
 {
     struct vq_authority_money money;
     vq_authority_money(c->params.authority, &money);
-    if (money.budget_nano == VQ_AMOUNT_ANY || !(money.empty || all_starve(c)) ||
-        !waits_for_money(c)) {
+    int64_t wait_ns = money.budget_nano == VQ_AMOUNT_ANY ? 0 : broke_after(c, &money);
+    if (wait_ns == 0 || !waits_for_money(c)) {
         c->broke_ns = 0;
         return VQ_OK;
     }
     c->broke_ns = c->broke_ns == 0 ? c->now_ns : c->broke_ns;
-    int64_t wait_ns = money.empty ? VQ_COORD_BROKE_HEARTBEATS * c->params.heartbeat_ns
-                                  : VQ_COORD_BROKE_TERMS * c->params.term_ns;
     if (c->stopping || c->now_ns - c->broke_ns < wait_ns) {
         return VQ_OK;
     }

@@ -48,7 +48,7 @@ void sim_coord_start(struct sim *s)
             s->params.wait_ns > 0 ? ", waits one term" : "");
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
-        w->child = false;
+        w->child = w->found = false;
         if (w->work != NULL) {
             int64_t at_ns = s->now_ns + sim_between(s, 1, 500) * VQ_NS_PER_MS;
             sim_connect(s, i, at_ns, !sim_chance(s, s->knobs.same_peer));
@@ -57,7 +57,7 @@ void sim_coord_start(struct sim *s)
                 sim_push(s, at_ns, EV_BLOCK, i, 0, 0);
             }
         } else if (w->local >= 0 && w->spool.count > 0) {
-            co->holds = true;
+            co->holds = w->found = true;
             sim_push(s, s->now_ns, EV_IMPORT, i, 0, co->life);
         }
     }
@@ -73,7 +73,7 @@ static void hold_ends(struct sim *s)
 {
     for (uint32_t i = 0; i < s->workers_count; i++) {
         const struct sim_worker *w = &s->workers[i];
-        if (w->work == NULL && w->local >= 0 && w->spool.count > 0) {
+        if (w->found && w->spool.count > 0) {
             return;
         }
     }
@@ -533,7 +533,9 @@ static void frame(struct sim *s, const struct sim_event *event)
         return;
     }
     if (msg.type != VQ_MSG_HELLO && dropped(s) == before) {
-        s->workers[event->a].spoke_ns = s->now_ns;
+        struct sim_worker *w = &s->workers[event->a];
+        w->back_ns = s->now_ns - w->spoke_ns >= s->term_ns ? s->now_ns : w->back_ns;
+        w->spoke_ns = s->now_ns;
     }
     if (held != NULL &&
         dropped(s) == before) { /* rule 5: reserved for a term from the last list on */

@@ -160,7 +160,7 @@ static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
     return array;
 }
 
-/* What a worker that nobody heard of for a term still has at the provider is nobody's any more. */
+/* What a worker that was not heard for a whole term still has at the provider is nobody's any more. */
 static void check_concurrency(struct sim *s, struct sim_pool *pool)
 {
     uint32_t live = 0;
@@ -169,7 +169,8 @@ static void check_concurrency(struct sim *s, struct sim_pool *pool)
         const struct sim_call *call = &s->calls[pool->flying[i]];
         if (call->ends_ns > s->now_ns) {
             pool->flying[kept++] = pool->flying[i];
-            live += s->now_ns - s->workers[call->worker].spoke_ns < s->term_ns;
+            const struct sim_worker *w = &s->workers[call->worker];
+            live += s->now_ns - w->spoke_ns < s->term_ns && call->started_ns >= w->back_ns;
         }
     }
     pool->flying_count = kept;

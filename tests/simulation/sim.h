@@ -147,6 +147,7 @@ struct sim_worker {
     bool gathers;          /* replies were told to its core whose actions were not taken */
     bool has_spool, child; /* child: of the coordinator that runs now */
     struct sim_spool spool;
+    bool found;         /* its spool was, at this coordinator's start */
     bool imported;      /* its spool was offered to the core entirely */
     size_t import_at;   /* next record to offer */
     uint64_t import_no; /* commit that ends the import; 0: none yet */
@@ -170,6 +171,7 @@ struct sim_worker {
     /* what the coordinator heard of it */
     int64_t heard_ns;  /* its last HELD or HEARTBEAT of a session */
     int64_t spoke_ns;  /* its last word of a session */
+    int64_t back_ns;   /* when it spoke again after a whole term of silence; 0: never */
     int64_t silent_ns; /* when it last had been silent for a whole term; -1: never */
 };
 
