@@ -28,19 +28,22 @@
     (400 * VQ_AUTH_MS) /* after a cut: before that it may not have arrived everywhere */
 #define LEVEL_BELOW                                                                                \
     0.85 /* of the level that was refused: refusals that go on there are not for it */
-#define EXPLAINED       0.85 /* of a known limit accepted: the rate explains a refusal */
-#define MARGIN_FIRST    0.95 /* of what was accepted */
-#define MARGIN          0.98
-#define GROWTH_FIRST    0.01 /* a window */
-#define GROWTH_MAX      0.25
-#define GROWTH_STEPS    50   /* of a window */
-#define USED            0.75 /* of the learned rate: else it does not bind, and nothing is learned */
-#define DOUBT_COUNT     3.0
-#define DOUBT_PART      0.005
-#define SLOWED_APART_NS (10 * VQ_AUTH_S)
-#define RAMP_GROWTH     1.5 /* each: */
-#define RAMP_NS         (900 * VQ_AUTH_S)
-#define RAMP_FORGET     4.0 /* times where it began, with no limit known: it no longer matters */
+#define EXPLAINED        0.85 /* of a known limit accepted: the rate explains a refusal */
+#define MARGIN_FIRST     0.95 /* of what was accepted */
+#define MARGIN           0.98
+#define GROWTH_FIRST     0.01 /* a window */
+#define GROWTH_MAX       0.25
+#define GROWTH_STEPS     50   /* of a window */
+#define USED             0.75 /* of the learned rate: else it does not bind, and nothing is learned */
+#define DOUBT_COUNT      3.0
+#define DOUBT_PART       0.005
+#define STREAK           8.0  /* refusals since the last answer */
+#define ERRATIC_REQUESTS 10.0 /* in a window; and this part of them refused */
+#define ERRATIC_LEAST    0.15
+#define SLOWED_APART_NS  (10 * VQ_AUTH_S)
+#define RAMP_GROWTH      1.5 /* each: */
+#define RAMP_NS          (900 * VQ_AUTH_S)
+#define RAMP_FORGET      4.0 /* times where it began, with no limit known: it no longer matters */
 
 /* ---- what was used ---- */
 
@@ -78,6 +81,7 @@ void vq_auth_learn_used(struct vq_auth_pool *p, const struct vq_auth_bucket *use
     turn(p, now_ns);
     add(&p->buckets[p->bucket], used);
     add(&p->sum, used);
+    p->streak = used->answered > 0 ? 0 : p->streak + used->refused;
 }
 
 static double accepted(const struct vq_auth_pool *p)
@@ -140,6 +144,7 @@ void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
     }
     p->cut_ns = p->slowed_ns = INT64_MIN / 2;
     p->grown_ns = now_ns;
+    p->streak = 0;
 }
 
 static void level_grow(struct vq_auth_pool *p)
@@ -214,7 +219,8 @@ static double named(const struct vq_auth_pool *p, enum vq_rate r)
     return said > 0 && (limit <= 0 || said < limit) ? said : fmax(limit, 0);
 }
 
-/* One refusal teaches nothing yet; a named limit is doubted only when they are a part of the requests. */
+/* A few refusals teach nothing yet: a full window refuses everything, one request after the other. A named limit is doubted only when
+ * they are a part of the requests. */
 static bool doubted(const struct vq_auth_pool *p)
 {
     bool any_named = false;
@@ -224,12 +230,25 @@ static bool doubted(const struct vq_auth_pool *p)
             return true;
         }
     }
-    return p->sum.refused >= fmax(DOUBT_COUNT, any_named ? DOUBT_PART * p->sum.requests : 0);
+    return any_named ? p->sum.refused >= fmax(DOUBT_COUNT, DOUBT_PART * p->sum.requests)
+                     : p->streak >= STREAK;
+}
+
+/* Refused here and there through a whole window in which it was asked no more than was learned: it is no rate that refuses. */
+static bool erratic(const struct vq_auth_pool *p, int64_t now_ns)
+{
+    return now_ns - p->learned_ns >= 2 * p->window_ns && p->sum.requests >= ERRATIC_REQUESTS &&
+           p->sum.refused >= ERRATIC_LEAST * p->sum.requests;
 }
 
 static void rates_cut(struct vq_auth_pool *p, double requests, int64_t now_ns)
 {
     if (!doubted(p)) {
+        return;
+    }
+    if (erratic(p, now_ns)) {
+        vq_auth_learn_forget(p, now_ns);
+        p->dirty = true;
         return;
     }
     bool episode = now_ns - p->cut_ns < p->window_ns / 4;
@@ -247,6 +266,7 @@ static void rates_cut(struct vq_auth_pool *p, double requests, int64_t now_ns)
             rate = fmin(rate, p->learned[r]);
             rate = fmax(rate, episode ? p->cut_from[i] / 2 : p->learned[r] / 2);
         }
+        p->learned_ns = first ? now_ns : p->learned_ns;
         if (!episode) {
             p->cut_from[i] = first ? rate : p->learned[r];
         }

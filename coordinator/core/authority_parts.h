@@ -142,6 +142,8 @@ struct vq_auth_pool {
     int64_t bucket_ns, began_ns;
     struct vq_auth_level find;
     int64_t cut_ns, clean_ns, grown_ns, slowed_ns, ramp_ns; /* learned rates */
+    double streak;                                          /* refusals since the last answer */
+    int64_t learned_ns;                                     /* since then */
     double cut_from[VQ_RATE__COUNT], ramp_from[VQ_RATE__COUNT];
 
     uint64_t requests, answered, refused, slowed, failed, cost_nano, ended;
