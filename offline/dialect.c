@@ -74,6 +74,9 @@ void vq_route_of(const char *path, struct vq_route *ret_route)
     } else if (named_between(path, "/v1beta/models/", ":generateContent", ret_route)) {
         ret_route->dialect = VQ_DIALECT_GEMINI;
         ret_route->kind = VQ_ROUTE_CHAT;
+    } else if (named_between(path, "/v1beta/models/", ":batchEmbedContents", ret_route)) {
+        ret_route->dialect = VQ_DIALECT_GEMINI;
+        ret_route->kind = VQ_ROUTE_EMBED;
     }
 }
 

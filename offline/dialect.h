@@ -22,7 +22,7 @@ struct vq_route {
 };
 
 /* /v1/chat/completions, /v1/embeddings; the same under /openai/v1 and /openai/deployments/MODEL; /v1/messages;
- * /v1beta/models/MODEL:generateContent. `path` without query, percent-decoded. */
+ * /v1beta/models/MODEL:generateContent and :batchEmbedContents. `path` without query, percent-decoded. */
 void vq_route_of(const char *path, struct vq_route *ret_route);
 /* "Authorization", "x-api-key" ...; *ret_prefix is what stands before the key ("" or "Bearer "). */
 const char *vq_route_key_header(const struct vq_route *route, const char **ret_prefix);

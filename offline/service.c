@@ -523,7 +523,7 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
         vq_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
                        "request_too_large");
     } else {
-        status = vq_embed_answer(p->call->body, knows_model, service, reply, p->model);
+        status = vq_embed_answer(&p->route, p->call->body, knows_model, service, reply, p->model);
     }
     find_pool(service, p, reply);
     if (status != VQ_OK || reply->status != 200) {
