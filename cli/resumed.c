@@ -15,6 +15,7 @@ static const char *const may_change[] = {
     "redis",
     "redis.url",
     "judging.tries_max",
+    "judging.prefix_cache",
     "alarm.idle_s",
     "attempts.max",
     "attempts.provider",

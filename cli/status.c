@@ -135,6 +135,28 @@ static void print_judges(const json_t *status)
     }
 }
 
+static void print_pools(const json_t *status)
+{
+    const json_t *pools = json_object_get(status, "pools");
+    size_t i;
+    json_t *p;
+    json_array_foreach(pools, i, p)
+    {
+        char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES];
+        uint64_t tokens_in = whole(p, "tokens_in"), cached = whole(p, "tokens_cached");
+        printf("  pool %s: %s, %s calls, %llu in flight, %s tokens in", string(p, "name"),
+               string(p, "state"), vq_fmt_count(whole(p, "calls"), calls),
+               (unsigned long long)whole(p, "in_flight"), vq_fmt_count(tokens_in, in));
+        if (cached > 0) {
+            printf(" (%.0f %% from a cache)", 100 * (double)cached / (double)tokens_in);
+        }
+        printf(", %s out\n", vq_fmt_count(whole(p, "tokens_out"), out));
+        if (string(p, "text")[0] != '\0') {
+            printf("    %s\n", string(p, "text"));
+        }
+    }
+}
+
 /* Leased, or after a restart still asked by a worker whose lease was the last coordinator's. */
 static uint64_t tasks_out(const json_t *status)
 {
@@ -187,6 +209,7 @@ static void print_status(const json_t *status, const char *run, bool running)
         printf("what failed, and why: vibeq dead %s\n", run);
     }
     print_judges(status);
+    print_pools(status);
     if (running) {
         print_workers(status);
     }

@@ -297,8 +297,8 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
         .finish_reason = "stop",
         .created_s = context->created_s,
         .prompt_tokens = request->prompt_tokens,
-        .cache_read_tokens = request->is_cached ? request->cacheable_tokens : 0,
-        .cache_written_tokens = request->is_cached ? 0 : request->cacheable_tokens,
+        .cache_read_tokens = request->cached_tokens,
+        .cache_written_tokens = request->cache_written_tokens,
         .with_usage = true,
         .with_choices = true};
     reply->outcome = spoil_content(draft, fault);

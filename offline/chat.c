@@ -168,9 +168,7 @@ static enum vq_status read_root(const json_t *root, struct vq_chat_request *requ
     }
     request->seed = json_integer_value(json_object_get(root, "seed"));
     read_format(root, request);
-    if (request->dialect == VQ_DIALECT_ANTHROPIC) {
-        vq_dialect_read_cache(root, request);
-    }
+    vq_dialect_read_fronts(root, request);
     return read_messages(json_object_get(root, "messages"), request, err);
 }
 
@@ -247,7 +245,7 @@ static void write_usage(struct vq_json *json, const struct vq_chat_answer *answe
     count(json, "total_tokens", answer->prompt_tokens + answer->completion_tokens);
     vq_json_key(json, "prompt_tokens_details");
     vq_json_object(json);
-    count(json, "cached_tokens", 0);
+    count(json, "cached_tokens", answer->cache_read_tokens);
     vq_json_object_end(json);
     vq_json_object_end(json);
 }

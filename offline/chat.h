@@ -9,6 +9,11 @@
 #define VQ_CHAT_MESSAGES_MAX 4096
 #define VQ_CHAT_MODEL_BYTES  128
 
+/* What a provider caches by itself: fronts of at least so many tokens, in such steps, up to so many. */
+#define VQ_CHAT_FRONT_TOKENS_MIN 1024u
+#define VQ_CHAT_FRONT_STEP       128u
+#define VQ_CHAT_FRONTS_MAX       256u
+
 /* Whose shapes are spoken (dialect.h). */
 enum vq_dialect {
     VQ_DIALECT_OPENAI = 0,
@@ -32,11 +37,14 @@ struct vq_chat_request {
     char json_verdict[64]; /* property names of the asked JSON object */
     char json_analysis[64];
     uint64_t prompt_tokens;
-    uint64_t cacheable_tokens; /* up to the cache breakpoint; 0: there is none */
-    uint64_t cacheable;        /* a hash of what stands before it */
-    bool is_cached;            /* it was seen before: set by the service */
-    uint64_t tokens_max;       /* 0 = no limit */
-    int64_t seed;              /* 0 when none is given */
+    struct vq_chat_front {
+        uint64_t hash, tokens;
+    } fronts[VQ_CHAT_FRONTS_MAX]; /* of the prompt, that may be cached; the shortest first */
+    size_t fronts_n;
+    uint64_t cached_tokens;        /* set by the service */
+    uint64_t cache_written_tokens; /* likewise; only where that has a price */
+    uint64_t tokens_max;           /* 0 = no limit */
+    int64_t seed;                  /* 0 when none is given */
 };
 
 /* VQ_INVALID with a sentence for the client. On VQ_OK end it with vq_chat_request_free. */

@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#define BYTES_PER_TOKEN 4
+
 const char *vq_dialect_name(enum vq_dialect dialect)
 {
     static const char *const names[] = {[VQ_DIALECT_OPENAI] = "openai",
@@ -72,6 +74,9 @@ void vq_route_of(const char *path, struct vq_route *ret_route)
     } else if (named_between(path, "/v1beta/models/", ":generateContent", ret_route)) {
         ret_route->dialect = VQ_DIALECT_GEMINI;
         ret_route->kind = VQ_ROUTE_CHAT;
+    } else if (named_between(path, "/v1beta/models/", ":batchEmbedContents", ret_route)) {
+        ret_route->dialect = VQ_DIALECT_GEMINI;
+        ret_route->kind = VQ_ROUTE_EMBED;
     }
 }
 
@@ -176,6 +181,52 @@ void *vq_dialect_request(const struct vq_route *route, void *take_tree)
     return tree;
 }
 
+/* The texts of messages, one behind the other, in steps: each step's hash is of all that came so far. */
+struct front_walk {
+    struct vq_chat_request *request;
+    struct vq_hash so_far;
+    uint64_t bytes, next; /* seen; where the next front ends */
+    struct vq_hasher step;
+};
+
+static void walk_text(struct front_walk *w, const json_t *text)
+{
+    struct vq_span left = vq_span(json_string_value(text), json_string_length(text));
+    struct vq_chat_request *r = w->request;
+    while (left.bytes > 0 && r->fronts_n < VQ_CHAT_FRONTS_MAX) {
+        uint64_t room = w->next - w->bytes;
+        struct vq_span piece = vq_span(left.at, left.bytes < room ? left.bytes : (size_t)room);
+        vq_hasher_bytes(&w->step, piece.at, piece.bytes);
+        w->bytes += piece.bytes;
+        left = vq_span(left.at + piece.bytes, left.bytes - piece.bytes);
+        if (w->bytes == w->next) {
+            vq_hasher_final(&w->step, &w->so_far);
+            r->fronts[r->fronts_n++] =
+                (struct vq_chat_front){vq_hash_u64(&w->so_far), vq_chat_tokens(w->bytes)};
+            vq_hasher_init(&w->step, "offline-cache");
+            vq_hasher_bytes(&w->step, w->so_far.b, VQ_HASH_BYTES);
+            w->next += (uint64_t)VQ_CHAT_FRONT_STEP * BYTES_PER_TOKEN;
+        }
+    }
+}
+
+static void read_long_fronts(const json_t *messages, struct vq_chat_request *request)
+{
+    struct front_walk w = {.request = request,
+                           .next = (uint64_t)VQ_CHAT_FRONT_TOKENS_MIN * BYTES_PER_TOKEN};
+    vq_hasher_init(&w.step, "offline-cache");
+    vq_hasher_field(&w.step, vq_span_str(request->model));
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        const json_t *content = json_object_get(json_array_get(messages, i), "content");
+        if (json_is_string(content)) {
+            walk_text(&w, content);
+        }
+        for (size_t k = 0; k < json_array_size(content); k++) {
+            walk_text(&w, json_object_get(json_array_get(content, k), "text"));
+        }
+    }
+}
+
 static void hash_texts(struct vq_hasher *h, const json_t *content, size_t count, uint64_t *bytes)
 {
     if (json_is_string(content)) {
@@ -187,9 +238,8 @@ static void hash_texts(struct vq_hasher *h, const json_t *content, size_t count,
     }
 }
 
-void vq_dialect_read_cache(const void *tree, struct vq_chat_request *request)
+static void read_marked_front(const json_t *messages, struct vq_chat_request *request)
 {
-    const json_t *messages = json_object_get(tree, "messages");
     size_t n = json_array_size(messages);
     const json_t *last =
         n == 0 ? NULL : json_object_get(json_array_get(messages, n - 1), "content");
@@ -211,8 +261,18 @@ void vq_dialect_read_cache(const void *tree, struct vq_chat_request *request)
     }
     hash_texts(&h, last, parts, &bytes);
     vq_hasher_final(&h, &hash);
-    request->cacheable = vq_hash_u64(&hash);
-    request->cacheable_tokens = vq_chat_tokens(bytes);
+    request->fronts[0] = (struct vq_chat_front){vq_hash_u64(&hash), vq_chat_tokens(bytes)};
+    request->fronts_n = 1;
+}
+
+void vq_dialect_read_fronts(const void *tree, struct vq_chat_request *request)
+{
+    const json_t *messages = json_object_get(tree, "messages");
+    if (request->dialect == VQ_DIALECT_ANTHROPIC) {
+        read_marked_front(messages, request);
+    } else {
+        read_long_fronts(messages, request);
+    }
 }
 
 /* ---- answers ---- */
@@ -307,6 +367,9 @@ static void write_gemini(struct vq_json *json, const struct vq_chat_answer *answ
         vq_json_key(json, "usageMetadata");
         vq_json_object(json);
         count(json, "promptTokenCount", answer->prompt_tokens);
+        if (answer->cache_read_tokens > 0) {
+            count(json, "cachedContentTokenCount", answer->cache_read_tokens);
+        }
         count(json, "candidatesTokenCount", answer->completion_tokens);
         count(json, "totalTokenCount", answer->prompt_tokens + answer->completion_tokens);
         vq_json_object_end(json);

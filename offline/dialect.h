@@ -22,7 +22,7 @@ struct vq_route {
 };
 
 /* /v1/chat/completions, /v1/embeddings; the same under /openai/v1 and /openai/deployments/MODEL; /v1/messages;
- * /v1beta/models/MODEL:generateContent. `path` without query, percent-decoded. */
+ * /v1beta/models/MODEL:generateContent and :batchEmbedContents. `path` without query, percent-decoded. */
 void vq_route_of(const char *path, struct vq_route *ret_route);
 /* "Authorization", "x-api-key" ...; *ret_prefix is what stands before the key ("" or "Bearer "). */
 const char *vq_route_key_header(const struct vq_route *route, const char **ret_prefix);
@@ -31,9 +31,9 @@ const char *vq_route_key_header(const struct vq_route *route, const char **ret_p
  * owns as one. NULL without memory. */
 void *vq_dialect_request(const struct vq_route *route, void *take_tree);
 
-/* Fills what a request says of caching: the tokens and a hash of all that stands before the last `cache_control` of the last message.
- * `tree` is the one to read. */
-void vq_dialect_read_cache(const void *tree, struct vq_chat_request *request);
+/* Fills the fronts of a request. Anthropic: all that stands before the last `cache_control` of the last message. The others cache by
+ * themselves, whatever is long enough. `tree` is the one to read. */
+void vq_dialect_read_fronts(const void *tree, struct vq_chat_request *request);
 
 /* Bodies of the dialects other than OpenAI's. */
 void vq_dialect_write(struct vq_buf *body, enum vq_dialect dialect,

@@ -13,13 +13,14 @@
 #include <math.h>
 #include <stdio.h>
 
-#define WORD_BYTES_MAX 64
-#define GRAM_MIN       3
-#define GRAM_MAX       5
-#define WORD_WEIGHT    2.0f
-#define GRAM_SHARE     0.5
-#define FEATURE_SHARE  0.87
-#define DIGITS         9 /* of a float: read back, it is the same */
+#define WORD_BYTES_MAX   64
+#define GRAM_MIN         3
+#define GRAM_MAX         5
+#define WORD_WEIGHT      2.0f
+#define GRAM_SHARE       0.5
+#define FEATURE_SHARE    0.87
+#define GEMINI_BATCH_MAX 100
+#define DIGITS           9 /* of a float: read back, it is the same */
 
 static uint64_t hash_of(const char *at, size_t bytes)
 {
@@ -156,7 +157,7 @@ struct embed_request {
     const json_t *input;
     size_t n;
     size_t dimensions;
-    bool base64;
+    bool base64, is_gemini;
 };
 
 static struct vq_span input_of(const struct embed_request *request, size_t i)
@@ -164,6 +165,46 @@ static struct vq_span input_of(const struct embed_request *request, size_t i)
     const json_t *text =
         json_is_string(request->input) ? request->input : json_array_get(request->input, i);
     return vq_span(json_string_value(text), json_string_length(text));
+}
+
+/* Gemini's list of requests as a list of texts, which `root` owns from then on; NULL when it is none. */
+static const json_t *texts_of_requests(json_t *root, const char *model)
+{
+    const json_t *requests = json_object_get(root, "requests");
+    json_t *texts = json_array();
+    for (size_t i = 0; i < json_array_size(requests); i++) {
+        const json_t *one = json_array_get(requests, i);
+        const char *named = json_string_value(json_object_get(one, "model"));
+        json_t *text = json_object_get(
+            json_array_get(json_object_get(json_object_get(one, "content"), "parts"), 0), "text");
+        bool good = named != NULL && strncmp(named, "models/", 7) == 0 &&
+                    strcmp(named + 7, model) == 0 && text != NULL;
+        if (!good || json_array_append(texts, text) != 0) {
+            json_decref(texts);
+            return NULL;
+        }
+    }
+    return json_object_set_new(root, "input", texts) == 0 ? texts : NULL;
+}
+
+/* NULL when it is good, else what is wrong with it. */
+static const char *read_gemini(json_t *root, const char *model, struct embed_request *request)
+{
+    request->is_gemini = true;
+    request->dimensions = VQ_EMBED_DIMENSIONS;
+    request->input = texts_of_requests(root, model);
+    request->n = json_array_size(request->input);
+    if (request->n == 0 || request->n > GEMINI_BATCH_MAX) {
+        return "* BatchEmbedContentsRequest.requests: 1 to 100 requests can be in one batch, each "
+               "with "
+               "its model and a text";
+    }
+    for (size_t i = 0; i < request->n; i++) {
+        if (!json_is_string(json_array_get(request->input, i))) {
+            return "'text' must be a text";
+        }
+    }
+    return NULL;
 }
 
 /* NULL when it is good, else what is wrong with it. */
@@ -193,12 +234,37 @@ static const char *read_request(const json_t *root, struct embed_request *reques
     return NULL;
 }
 
+static enum vq_status write_gemini(const struct embed_request *request, float *vector,
+                                   struct vq_reply *reply)
+{
+    uint64_t bytes = 0;
+    vq_buf_puts(&reply->body, "{\"embeddings\":[");
+    for (size_t i = 0; i < request->n; i++) {
+        struct vq_span text = input_of(request, i);
+        bytes += text.bytes;
+        vq_embed_text(text, request->dimensions, vector);
+        vq_buf_puts(&reply->body, i == 0 ? "{\"values\":" : ",{\"values\":");
+        write_vector(&reply->body, vector, request->dimensions, false);
+        vq_buf_putc(&reply->body, '}');
+    }
+    reply->prompt_tokens = vq_chat_tokens(bytes);
+    vq_buf_printf(&reply->body, "],\"usageMetadata\":{\"promptTokenCount\":%llu}}",
+                  (unsigned long long)reply->prompt_tokens);
+    reply->paid = true;
+    return reply->body.status;
+}
+
 static enum vq_status write_answer(const struct embed_request *request, const char *model,
                                    struct vq_reply *reply)
 {
     float *vector = vq_alloc(request->dimensions, sizeof(*vector));
     if (vector == NULL) {
         return VQ_NOMEM;
+    }
+    if (request->is_gemini) {
+        enum vq_status status = write_gemini(request, vector, reply);
+        vq_free(vector);
+        return status;
     }
     uint64_t bytes = 0;
     vq_buf_puts(&reply->body, "{\"object\":\"list\",\"data\":[");
@@ -223,17 +289,20 @@ static enum vq_status write_answer(const struct embed_request *request, const ch
     return reply->body.status;
 }
 
-enum vq_status vq_embed_answer(struct vq_span body, bool (*knows_model)(const void *, const char *),
-                               const void *context, struct vq_reply *reply, char *ret_model)
+enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body,
+                               bool (*knows_model)(const void *, const char *), const void *context,
+                               struct vq_reply *reply, char *ret_model)
 {
     json_error_t why;
     json_t *root = json_loadb(body.at == NULL ? "" : body.at, body.bytes, 0, &why);
-    const char *model = json_string_value(json_object_get(root, "model"));
+    bool is_gemini = route->dialect == VQ_DIALECT_GEMINI;
+    const char *model =
+        is_gemini ? route->model : json_string_value(json_object_get(root, "model"));
     struct embed_request request = {0};
     const char *problem = "the body needs a 'model'";
     if (model != NULL && strlen(model) < VQ_CHAT_MODEL_BYTES) {
         (void)snprintf(ret_model, VQ_CHAT_MODEL_BYTES, "%s", model);
-        problem = read_request(root, &request);
+        problem = is_gemini ? read_gemini(root, model, &request) : read_request(root, &request);
     }
     enum vq_status status = VQ_OK;
     if (problem != NULL) {

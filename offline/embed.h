@@ -4,6 +4,7 @@
 #ifndef VQ_OFFLINE_EMBED_H
 #define VQ_OFFLINE_EMBED_H
 
+#include "offline/dialect.h"
 #include "offline/reply.h"
 
 #define VQ_EMBED_MODEL          "offline-embed"
@@ -14,11 +15,11 @@
 /* Unit length; zero for a text without letters or digits. */
 void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector);
 
-/* A request of POST /v1/embeddings into a reply; what is wrong with it becomes an error reply.
+/* A request for embeddings, as `route` has them, into a reply; what is wrong with it becomes an error reply.
  * VQ_EMBED_MODEL is known; `knows_model` says which other names are. Returns the model's name as
  * asked into ret_model (VQ_CHAT_MODEL_BYTES). */
-enum vq_status vq_embed_answer(struct vq_span body, bool (*knows_model)(const void *, const char *),
-                               const void *context, struct vq_reply *reply,
-                               char *ret_model) VQ_WARN_UNUSED;
+enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body,
+                               bool (*knows_model)(const void *, const char *), const void *context,
+                               struct vq_reply *reply, char *ret_model) VQ_WARN_UNUSED;
 
 #endif

@@ -8,15 +8,14 @@
 #include "common/base/clock.h"
 #include "offline/dialect.h"
 #include "offline/embed.h"
+#include "offline/fronts.h"
 #include "offline/refusal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
 
-#define KEYS_CACHED 64u
-#define FRONTS_KEPT                                                                                \
-    4096u /* prompts up to a cache breakpoint; a newer one may take an older one's place */
+#define KEYS_CACHED        64u
 #define MODEL_OWNER        "vibeq-offline"
 #define OUTPUT_ASSUMED     4096u /* tokens that a call without max_tokens may be answered with */
 #define ORGANISATION_BYTES (VQ_POOL_LABEL_BYTES + 4)
@@ -34,7 +33,7 @@ struct vq_service {
     struct vq_tries tries;
     struct vq_call_log log;
     struct cached_key keys[KEYS_CACHED];
-    uint64_t fronts[FRONTS_KEPT]; /* hashes; 0: none */
+    struct vq_fronts fronts;
     int64_t start_ns;
     uint64_t calls;
 };
@@ -216,6 +215,10 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_json_u64(line, p->call->body.bytes);
     vq_json_key(line, "prompt_tokens");
     vq_json_u64(line, p->is_parsed ? p->chat.prompt_tokens : 0);
+    vq_json_key(line, "cached_tokens");
+    vq_json_u64(line, p->is_parsed ? p->chat.cached_tokens : 0);
+    vq_json_key(line, "cache_written_tokens");
+    vq_json_u64(line, p->is_parsed ? p->chat.cache_written_tokens : 0);
     text_field(line, "dialect", vq_dialect_name(p->route.dialect));
     text_field(line, "pool", p->label);
     log_admission(line, p);
@@ -299,20 +302,27 @@ static void find_pool(struct vq_service *service, struct passage *p, struct vq_r
     }
 }
 
-/* What the limits are asked for: the reply is made already, so that its tokens are known. */
-static struct vq_limit_call limit_call_of(const struct passage *p, const struct vq_reply *reply)
+static uint64_t account_of(const struct passage *p)
 {
     struct vq_hash account;
     vq_hash_of("offline-account", vq_span_str(p->label), &account);
-    uint64_t cached = p->is_parsed && p->chat.is_cached ? p->chat.cacheable_tokens : 0;
+    return vq_hash_u64(&account);
+}
+
+/* What the limits are asked for: the reply is made already, so that its tokens are known. */
+static struct vq_limit_call limit_call_of(const struct passage *p, const struct vq_reply *reply)
+{
+    uint64_t cached = p->is_parsed ? p->chat.cached_tokens : 0;
     uint64_t most = p->is_parsed && p->chat.tokens_max > 0 ? p->chat.tokens_max : OUTPUT_ASSUMED;
     bool is_chat = p->route.kind == VQ_ROUTE_CHAT;
-    return (struct vq_limit_call){.account = vq_hash_u64(&account),
+    return (struct vq_limit_call){.account = account_of(p),
                                   .now_ns = p->now_ns,
                                   .unix_ms = p->unix_ms,
                                   .pacific = p->route.dialect == VQ_DIALECT_GEMINI,
                                   .input = reply->prompt_tokens - cached,
                                   .cached = cached,
+                                  .written = p->is_parsed ? p->chat.cache_written_tokens : 0,
+                                  .counts_cached = p->route.dialect != VQ_DIALECT_ANTHROPIC,
                                   .output = reply->completion_tokens,
                                   .output_max = is_chat ? most : 0};
 }
@@ -404,10 +414,13 @@ static void spoil(const struct vq_service *service, const struct passage *p, str
     }
 }
 
-/* A prompt cache that forgets only what is pushed out: like a provider's with nobody else on it. */
-static uint64_t *front_of(struct vq_service *service, const struct vq_chat_request *chat)
+/* Reads the account's cache. Only Anthropic takes a price for writing it, of what was marked. */
+static void look_into_cache(const struct vq_service *service, struct passage *p)
 {
-    return &service->fronts[chat->cacheable % FRONTS_KEPT];
+    struct vq_chat_request *chat = &p->chat;
+    chat->cached_tokens = vq_fronts_find(&service->fronts, chat, account_of(p), p->now_ns);
+    bool writes = p->route.dialect == VQ_DIALECT_ANTHROPIC && chat->fronts_n > 0;
+    chat->cache_written_tokens = writes && chat->cached_tokens == 0 ? chat->fronts[0].tokens : 0;
 }
 
 static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
@@ -423,8 +436,7 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
                                         .n = reply->n,
                                         .created_s = vq_clock_unix_ms() / 1000};
     struct vq_error why = {0};
-    bool has_front = p->chat.cacheable_tokens > 0;
-    p->chat.is_cached = has_front && *front_of(service, &p->chat) == p->chat.cacheable;
+    look_into_cache(service, p);
     enum vq_status status = vq_answer_make(&service->answerer, &p->chat, &context, reply, &why);
     if (status == VQ_NOT_FOUND) {
         vq_reply_error(reply, 400, why.text, "invalid_request_error", "oracle_no_truth");
@@ -436,8 +448,8 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
     if (admitted) {
         spoil(service, p, reply);
     }
-    if (admitted && has_front) {
-        *front_of(service, &p->chat) = p->chat.cacheable;
+    if (admitted) {
+        vq_fronts_keep(&service->fronts, &p->chat, account_of(p), p->now_ns + reply->delay_ns);
     }
     return VQ_OK;
 }
@@ -511,7 +523,7 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
         vq_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
                        "request_too_large");
     } else {
-        status = vq_embed_answer(p->call->body, knows_model, service, reply, p->model);
+        status = vq_embed_answer(&p->route, p->call->body, knows_model, service, reply, p->model);
     }
     find_pool(service, p, reply);
     if (status != VQ_OK || reply->status != 200) {

@@ -133,11 +133,11 @@ struct vq_pool_report {
     uint64_t refused;  /* refused for their rate */
     uint64_t slowed;   /* of these: for growing too fast */
     uint64_t failed;   /* provider, network, lost: what another pool may not suffer from */
-    uint64_t input_tokens, output_tokens; /* settled */
-    struct vq_rates unit;                 /* the most that one request reserved */
-    struct vq_rates said;                 /* limits as the headers of answers gave them */
-    uint32_t cap;      /* calls in flight that a refusal named as the most; 0: none */
-    uint32_t pause_ms; /* a refusal asks to wait so long yet */
+    uint64_t input_tokens, cached_tokens, output_tokens; /* settled; cached ones are input too */
+    struct vq_rates unit;                                /* the most that one request reserved */
+    struct vq_rates said; /* limits as the headers of answers gave them */
+    uint32_t cap;         /* calls in flight that a refusal named as the most; 0: none */
+    uint32_t pause_ms;    /* a refusal asks to wait so long yet */
     int64_t
         park_unix_s; /* until then nothing is answered: a quota of a day or a month; 0: no such thing */
     struct vq_amount day_requests, day_tokens;
@@ -371,6 +371,7 @@ struct vq_spec {
     struct vq_span repair_template; /* empty: no repair */
     bool truncate;
     bool lazy_swap;
+    uint8_t prefix_cache; /* enum vq_prefix_cache */
     const struct vq_spec_axis *axes;
     uint32_t axes_count;
     const struct vq_spec_judge *judges;

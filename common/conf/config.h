@@ -4,6 +4,7 @@
 #define VQ_CONF_CONFIG_H
 
 #include "common/base/status.h"
+#include "common/judge/stage.h"
 
 #define VQ_CONFIG_BYTES_MAX   (4u << 20)
 #define VQ_JUDGES_MAX         16
@@ -209,6 +210,7 @@ struct vq_conf_judging {
     uint32_t vibes_per_call; /* 1; more are asked in one joint call */
     enum vq_invalid invalid;
     double retest; /* share of the cells that is asked once more, for the judges' flip rate */
+    enum vq_prefix_cache prefix_cache;
 };
 
 struct vq_conf_gates {

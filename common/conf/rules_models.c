@@ -263,9 +263,9 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
         return vq_rules_broken(r, path_of(place, "max_tokens_field", path),
                                "the dialect %s has one name for it; leave this out", j->dialect);
     }
-    if (own_fields && strcmp(place, "embedder") == 0) {
+    if (strcmp(j->dialect, "anthropic") == 0 && strcmp(place, "embedder") == 0) {
         return vq_rules_broken(r, path_of(place, "dialect", path),
-                               "embeddings are asked for in the dialects openai and azure");
+                               "the dialect anthropic has no embeddings");
     }
     return VQ_OK;
 }

@@ -30,6 +30,7 @@ WORDS(final_order_words, {"lars", VQ_FINAL_LARS}, {"separability", VQ_FINAL_SEPA
 WORDS(ties_words, {"keep", VQ_TIES_KEEP}, {"drop_all", VQ_TIES_DROP_ALL});
 WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
       {"forward", VQ_PAIR_FORWARD});
+WORDS(prefix_cache_words, {"auto", VQ_PREFIX_AUTO}, {"on", VQ_PREFIX_ON}, {"off", VQ_PREFIX_OFF});
 WORDS(invalid_words, {"missing", VQ_INVALID_MISSING}, {"drop_row", VQ_INVALID_DROP_ROW});
 WORDS(gate_separability_words, {"point", VQ_GATE_POINT}, {"interval", VQ_GATE_INTERVAL});
 WORDS(gate_preference_words, {"separability", VQ_GATE_SEP_ONLY}, {"or", VQ_GATE_SEP_OR_PREF},
@@ -52,6 +53,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define final_order_words_text       "lars|separability|p_value"
 #define ties_words_text              "keep|drop_all"
 #define pair_rule_words_text         "strict|lenient|forward"
+#define prefix_cache_words_text      "auto|on|off"
 #define invalid_words_text           "missing|drop_row"
 #define gate_separability_words_text "point|interval"
 #define gate_preference_words_text   "separability|or|and"

@@ -12,6 +12,13 @@ enum vq_stage_kind {
     VQ_STAGE__COUNT
 };
 
+/* Whether calls whose prompts begin alike go to one pool, the first one ahead of the others. The numbers go over the wire. */
+enum vq_prefix_cache {
+    VQ_PREFIX_OFF = 0,
+    VQ_PREFIX_AUTO = 1, /* where the common front is long enough for providers to cache it */
+    VQ_PREFIX_ON = 2
+};
+
 /* Which orders of a cell a stage asks; one byte a cell. */
 enum vq_cell_asks {
     VQ_CELL_UNASKED = 0,

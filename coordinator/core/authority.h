@@ -166,6 +166,7 @@ struct vq_authority_pool_status {
     double requests_per_minute, input_per_minute,
         output_per_minute;                                /* used, over the last window or minute */
     uint64_t requests, answered, refused, slowed, failed; /* of all workers, this process */
+    uint64_t input_tokens, cached_tokens, output_tokens;  /* likewise; cached ones are input too */
     uint64_t day_requests_spent, day_tokens_spent;
     int64_t day_ends_ns;
     uint64_t cost_nano;    /* committed in this process */

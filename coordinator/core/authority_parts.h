@@ -40,7 +40,8 @@ struct vq_auth_seat {
     uint32_t member; /* its place in the pool's list of members */
     uint32_t in_flight, waiting, cap, pause_ms;
     uint32_t left; /* calls of a process that has ended, at their provider yet */
-    uint64_t requests, answered, refused, slowed, failed, input_tokens, output_tokens;
+    uint64_t requests, answered, refused, slowed, failed;
+    uint64_t input_tokens, cached_tokens, output_tokens;
     struct vq_rates said;
     int64_t park_unix_s;
     uint64_t keys_mix, organisation;
@@ -147,6 +148,7 @@ struct vq_auth_pool {
     double cut_from[VQ_RATE__COUNT], ramp_from[VQ_RATE__COUNT];
 
     uint64_t requests, answered, refused, slowed, failed, cost_nano, ended;
+    uint64_t input_tokens, cached_tokens, output_tokens;
     uint64_t *keys;
     size_t keys_cap;
     uint32_t keys_count, keys_told;

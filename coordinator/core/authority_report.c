@@ -63,6 +63,7 @@ static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w
         seat->slowed = report->slowed;
         seat->failed = report->failed;
         seat->input_tokens = report->input_tokens;
+        seat->cached_tokens = report->cached_tokens;
         seat->output_tokens = report->output_tokens;
         p->seats_known++;
     }
@@ -90,6 +91,9 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
                                   .input = (double)rise(&seat->input_tokens, report->input_tokens),
                                   .output =
                                       (double)rise(&seat->output_tokens, report->output_tokens)};
+    p->input_tokens += (uint64_t)used.input;
+    p->cached_tokens += rise(&seat->cached_tokens, report->cached_tokens);
+    p->output_tokens += (uint64_t)used.output;
     p->requests += requests;
     p->answered += answered;
     p->refused += refused;

@@ -107,6 +107,9 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
         .refused = pool->refused,
         .slowed = pool->slowed,
         .failed = pool->failed,
+        .input_tokens = pool->input_tokens,
+        .cached_tokens = pool->cached_tokens,
+        .output_tokens = pool->output_tokens,
         .day_ends_ns = pool->day_ends_ns,
         .cost_nano = pool->cost_nano,
         .organisation = pool->organisation};

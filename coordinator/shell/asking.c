@@ -339,6 +339,7 @@ enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offlin
                                                   : vq_template_text(asking->repair),
                            .truncate = g->judges > 0 && asking->cast->judges[0].truncate,
                            .lazy_swap = asking->plan.swap == VQ_SWAP_LAZY,
+                           .prefix_cache = (uint8_t)asking->config->judging.prefix_cache,
                            .axes = axes,
                            .axes_count = g->vibes,
                            .judges = judges,

@@ -85,6 +85,9 @@ static void pool(struct vq_json *j, const struct vq_status_facts *f,
     vq_status_put_count(j, "refused", s->refused);
     vq_status_put_count(j, "slowed", s->slowed);
     vq_status_put_count(j, "failed", s->failed);
+    vq_status_put_count(j, "tokens_in", s->input_tokens);
+    vq_status_put_count(j, "tokens_cached", s->cached_tokens);
+    vq_status_put_count(j, "tokens_out", s->output_tokens);
     vq_status_put_count(j, "day_requests", s->day_requests_spent);
     vq_status_put_count(j, "day_tokens", s->day_tokens_spent);
     vq_json_object_end(j);

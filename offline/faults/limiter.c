@@ -224,8 +224,8 @@ static uint64_t ramp_limit(const struct vq_limits *limits, const struct account 
 
 static uint64_t cost_of(const struct vq_limits *limits, const struct vq_limit_call *call)
 {
-    return call->input * limits->nano_usd_in + call->cached * limits->nano_usd_cached +
-           call->output * limits->nano_usd_out;
+    return call->input * limits->nano_usd_in + call->written * limits->nano_usd_in / 4 +
+           call->cached * limits->nano_usd_cached + call->output * limits->nano_usd_out;
 }
 
 static void refuse(struct vq_admission *admission, enum vq_limit_kind kind, uint64_t used,
@@ -322,8 +322,9 @@ enum vq_status vq_limiter_ask(struct vq_limiter *limiter, const struct vq_limit_
         account->day_requests = 0;
         account->day_tokens = 0;
     }
+    uint64_t input = call->input + (call->counts_cached ? call->cached : 0);
     uint64_t output = limits->count == VQ_LIMIT_COUNT_ACTUAL ? call->output : call->output_max;
-    struct vq_admission admission = {.asked_in = at_most(call->input, TOKENS_MAX),
+    struct vq_admission admission = {.asked_in = at_most(input, TOKENS_MAX),
                                      .asked_out = at_most(output, TOKENS_MAX)};
     if (!call->is_failed) {
         decide(limits, account, call, &admission);

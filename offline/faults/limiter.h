@@ -16,9 +16,11 @@ struct vq_limit_call {
     int64_t now_ns;  /* monotonic, never earlier than that of the call before */
     int64_t unix_ms; /* for days */
     bool pacific;    /* days end at midnight US Pacific */
-    uint64_t input;  /* tokens that count; those read from a cache stand apart */
+    uint64_t input;  /* tokens, but for those read from a cache */
     uint64_t cached;
-    uint64_t output; /* of the answer, which is known in advance */
+    uint64_t written;   /* of input: into a cache, a quarter dearer */
+    bool counts_cached; /* against the limit of input */
+    uint64_t output;    /* of the answer, which is known in advance */
     uint64_t output_max;
     bool
         is_failed; /* it fails whatever the limits say: it counts as a request, and is never refused */

@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t texts = 1 + (data[0] >> 3) % VQ_EMBED_BATCH_MAX;
     struct vq_reply reply;
     vq_reply_init(&reply);
-    VQ_ASSERT(vq_provider_find("openai")->embed_read(&response, texts, &reply) == VQ_OK);
+    const char *dialect = size % 2 == 0 ? "openai" : "gemini";
+    VQ_ASSERT(vq_provider_find(dialect)->embed_read(&response, texts, &reply) == VQ_OK);
     if (reply.class == VQ_REPLY_ANSWER) {
         float *values;
         uint32_t count, dims;

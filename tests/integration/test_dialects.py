@@ -60,6 +60,25 @@ class Dialects(Case):
             else:
                 self.assertEqual(cached, 0, dialect)
 
+    def test_embeddings_in_every_dialect_that_has_them(self):
+        """Vibes that say the same are found by what an embedder makes of them."""
+        wanted = None
+        for dialect, path in (("openai", "/v1/embeddings"), ("azure", "/openai/deployments/offline-embed/embeddings"),
+                              ("gemini", "/v1beta/models/offline-embed:batchEmbedContents")):
+            end, _, more = DIALECTS[dialect]
+            server = self.offline("--require-key", name=dialect)
+            root = server.url.removesuffix("/v1")
+            keys = "".join(f", {key}: '{value}'" for key, value in more.items())
+            (self.dir / f"{dialect}.yaml").write_text(
+                "data: {path: data.csv, prompt: question, preference: preference, limit: 40}\nmodels: [friendly, terse]\n"
+                "method: discover\nvibecheck: {d: 10, iterations: 1, clustering: always}\njudges: [offline-a]\nproposer: {model: offline-a}\n"
+                f"embedder: {{model: offline-embed, dialect: {dialect}, base_url: '{root}{end}', identity: {dialect}, key: 'env:TEST_KEY'{keys}}}\n")
+            self.vibeq("run", f"{dialect}.yaml", "--name", dialect, "--quiet", env={"TEST_KEY": KEY})
+            self.assertEqual({line["path"] for line in server.requests()}, {path})
+            results = self.results(dialect)["vibes"]
+            wanted = wanted or results
+            self.assertEqual(results, wanted, dialect)
+
     def test_errors_of_every_dialect_are_retried(self):
         for dialect in DIALECTS:
             server = self.run_in(dialect, dialect, *FAULTS)

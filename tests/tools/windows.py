@@ -52,7 +52,9 @@ class Call:
         self.refused_by = request["refused_by"]
         self.asked = {"requests": 1, "input_tokens": request["asked_in"], "output_tokens": request["asked_out"],
                       "tokens": request["asked_in"] + request["asked_out"]}
-        self.cached = max(0, request["prompt_tokens"] - request["asked_in"])
+        self.cached = request.get("cached_tokens", max(0, request["prompt_tokens"] - request["asked_in"]))
+        self.uncached = max(0, request["prompt_tokens"] - self.cached)
+        self.written = request.get("cache_written_tokens", 0)
         self.end_ns = None  # still running when the log ends
         self.unused = 0  # of the output tokens that were asked for
         self.output = request["asked_out"]
@@ -166,7 +168,7 @@ def ramp_verdict(calls, limits):
 
 
 def money_verdict(calls, limits):
-    spent = sum(call.asked["input_tokens"] * limits.usd("usd_in") + call.cached * limits.usd("usd_cached")
+    spent = sum((call.uncached + call.written / 4) * limits.usd("usd_in") + call.cached * limits.usd("usd_cached")
                 + call.output * limits.usd("usd_out") for call in calls if call.refused_by is None) / 1e6
     return {"limit": limits.usd("usd"), "largest": round(spent, 9), "over": int(spent > limits.usd("usd") + 1e-9)}
 

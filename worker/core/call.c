@@ -58,8 +58,8 @@ static void fill_call(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
     }
 }
 
-static void start(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
-                  const struct vq_work_need *need)
+void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
+                        const struct vq_work_need *need)
 {
     struct vq_work_flight *flight = vq_alloc(1, sizeof(*flight));
     if (flight == NULL) {
@@ -82,27 +82,12 @@ static void start(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
     w->calls_started++;
     vq_work_ask_unqueue(w, ask);
     ask->state = VQ_WORK_ASK_CALLING;
+    vq_work_front_started(w, ask, pool);
     vq_work_pool_spend(w, pool, need);
     vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_SENT, .u.flight = flight});
 }
 
-/* The first ask of the queue whose lease may still start calls; those before it wait for a renewal. */
-static struct vq_work_ask *next_ask(struct vq_work *w, struct vq_work_judging *judge)
-{
-    for (;;) {
-        struct vq_work_node *node = vq_work_heap_peek(&judge->ready);
-        if (node == NULL) {
-            return NULL;
-        }
-        struct vq_work_ask *ask = VQ_WORK_ITEM(node, struct vq_work_ask, node);
-        if (ask->lease->until_ns > w->now_ns) {
-            return ask;
-        }
-        vq_work_ask_park(w, ask);
-    }
-}
-
-static bool may_start(const struct vq_work *w)
+bool vq_work_may_start(const struct vq_work *w)
 {
     return w->status == VQ_OK && w->spec != NULL && !w->draining && !w->orphaned && !w->exit_due &&
            w->flights_count < w->options.concurrency_max && !vq_work_outbox_full(w);
@@ -111,19 +96,29 @@ static bool may_start(const struct vq_work *w)
 void vq_work_calls_pump(struct vq_work *w)
 {
     uint32_t idle = 0; /* judges in a row that could not start one */
-    while (may_start(w) && idle < w->spec->judges_count) {
+    bool moved = false;
+    vq_work_fronts_pump(w);
+    while (vq_work_may_start(w) && idle < w->spec->judges_count) {
         uint32_t judge = w->judge_turn++ % w->spec->judges_count;
         struct vq_work_ask *ask =
-            vq_work_judge_usable(w, judge) ? next_ask(w, &w->judges[judge]) : NULL;
+            vq_work_judge_usable(w, judge) ? vq_work_queue_first(w, &w->judges[judge].ready) : NULL;
         uint32_t pool;
         struct vq_work_need need;
         int64_t when;
+        if (ask != NULL && vq_work_front_waits(w, ask)) {
+            idle = 0;
+            moved = true;
+            continue;
+        }
         if (ask == NULL || !vq_work_judge_choose(w, ask, &pool, &need, &when)) {
             idle++;
             continue;
         }
         idle = 0;
-        start(w, ask, pool, &need);
+        vq_work_call_start(w, ask, pool, &need);
+    }
+    if (moved) {
+        vq_work_fronts_pump(w);
     }
 }
 
@@ -134,7 +129,11 @@ int64_t vq_work_calls_wake(const struct vq_work *w)
     if (delayed != NULL) {
         wake = delayed->first;
     }
-    for (uint32_t j = 0; may_start(w) && j < w->spec->judges_count; j++) {
+    if (vq_work_may_start(w)) {
+        int64_t followers = vq_work_fronts_wake(w);
+        wake = followers < wake ? followers : wake;
+    }
+    for (uint32_t j = 0; vq_work_may_start(w) && j < w->spec->judges_count; j++) {
         const struct vq_work_node *node = vq_work_heap_peek(&w->judges[j].ready);
         if (node != NULL) {
             const struct vq_work_ask *ask = VQ_WORK_ITEM(node, const struct vq_work_ask, node);
@@ -327,6 +326,9 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     struct vq_work_ask *ask = vq_work_ask_find(w, result->shard, result->fence, result->task);
     ask = ask != NULL && ask->state == VQ_WORK_ASK_CALLING ? ask : NULL;
     vq_work_outbox_send(w, read->result);
+    if (ask != NULL) {
+        vq_work_front_ended(w, ask, result->end == VQ_END_ANSWER);
+    }
     uint32_t pool = read->flight->pool;
     vq_work_pool_heard(w, pool, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {

@@ -91,7 +91,7 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
 
 /* ---- the message ---- */
 
-/* Asks that are ready, of the judges that pool p serves. */
+/* Asks that are ready or will be as soon as their leader ended, of the judges that pool p serves, and those that wait for p alone. */
 static uint32_t waiting(const struct vq_work *w, uint32_t p)
 {
     uint64_t count = 0;
@@ -100,7 +100,7 @@ static uint32_t waiting(const struct vq_work *w, uint32_t p)
         const struct vq_work_judge *judge = &w->spec->judges[j];
         for (uint32_t i = 0; i < judge->pools_count; i++) {
             if (judge->pools[i] == p) {
-                count += w->judges[j].ready.count;
+                count += w->judges[j].ready.count + w->judges[j].following;
                 serves = true;
                 break;
             }
@@ -109,6 +109,7 @@ static uint32_t waiting(const struct vq_work *w, uint32_t p)
     if (w->pools[p].state != VQ_POOL_OPEN || !takes_work(w)) {
         return 0;
     }
+    count += w->pools[p].followers.count;
     count = count == 0 && serves ? 1 : count;
     return count > VQ_WORK_WAITING_MAX ? VQ_WORK_WAITING_MAX : (uint32_t)count;
 }
@@ -133,8 +134,10 @@ static uint64_t higher(uint64_t a, uint64_t b)
 /* What waits is said to be wanted, however long it has waited. */
 static void expect_ready(struct vq_work *w)
 {
-    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
-        const struct vq_work_node *node = vq_work_heap_peek(&w->judges[j].ready);
+    uint32_t judges = w->spec->judges_count;
+    for (uint32_t i = 0; i < judges + w->spec->pools_count; i++) {
+        const struct vq_work_node *node =
+            vq_work_heap_peek(i < judges ? &w->judges[i].ready : &w->pools[i - judges].followers);
         if (node != NULL) {
             vq_work_judge_expect(w, VQ_WORK_ITEM(node, const struct vq_work_ask, node));
         }
@@ -161,6 +164,7 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
                                 .slowed = pool->slowed,
                                 .failed = pool->failed,
                                 .input_tokens = pool->input_tokens,
+                                .cached_tokens = pool->cached_tokens,
                                 .output_tokens = pool->output_tokens,
                                 .unit = larger(&pool->unit, &pool->unit_before),
                                 .said = pool->said,

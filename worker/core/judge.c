@@ -74,6 +74,12 @@ static double prompt_bytes(const struct vq_work *w, const struct vq_work_ask *as
     return (double)(bytes + vq_template_text(w->spec->ranker).bytes);
 }
 
+/* Whether a cache may be written, at its price. */
+static bool marks(const struct vq_work_ask *ask)
+{
+    return ask->lease->fronts[ask->order].bytes > 0 && ask->kind == VQ_CALL_ASK;
+}
+
 static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work_ask *ask,
                                    uint32_t pool, double bytes)
 {
@@ -86,9 +92,19 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     return (struct vq_work_need){
         .rates = {1, in, out, in + out},
         .tokens = (uint64_t)(in_most + most),
-        .nano = vq_price_of(&w->spec->pools[pool].price, in_most, 0, most),
+        .nano =
+            vq_price_of(&w->spec->pools[pool].price,
+                        &(struct vq_usage){
+                            .input = in_most, .written = marks(ask) ? in_most : 0, .output = most}),
         .bytes = bytes,
     };
+}
+
+int64_t vq_work_judge_when(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool,
+                           struct vq_work_need *ret_need)
+{
+    *ret_need = need_of(w, ask, pool, prompt_bytes(w, ask));
+    return vq_work_pool_when(w, pool, ret_need);
 }
 
 void vq_work_judge_expect(struct vq_work *w, const struct vq_work_ask *ask)

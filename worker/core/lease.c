@@ -75,10 +75,14 @@ void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
 
 void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask)
 {
+    struct vq_work_judging *judge = &w->judges[ask->lease->judge];
     if (ask->state == VQ_WORK_ASK_READY) {
-        vq_work_heap_remove(&w->judges[ask->lease->judge].ready, &ask->node);
+        vq_work_heap_remove(ask->queue > 0 ? &w->pools[ask->queue - 1].followers : &judge->ready,
+                            &ask->node);
     } else if (ask->state == VQ_WORK_ASK_DELAYED) {
         vq_work_heap_remove(&w->delayed, &ask->node);
+        judge->following -= ask->follows ? 1 : 0;
+        ask->follows = false;
     } else if (ask->state == VQ_WORK_ASK_PARKED) {
         ask->lease->parked--;
     }
@@ -91,7 +95,34 @@ void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask)
     ask->state = VQ_WORK_ASK_READY;
     ask->node.first = (int64_t)ask->lease->seq;
     ask->node.second = (uint64_t)(ask - ask->lease->asks);
+    ask->queued_ns = w->now_ns;
+    ask->queue = 0;
+    uint32_t pool = vq_work_front_pool(w, ask);
+    if (pool != UINT32_MAX) {
+        struct vq_work_heap *followers = &w->pools[pool].followers;
+        if (vq_work_heap_reserve(followers, followers->count + 1) == VQ_OK) {
+            ask->queue = pool + 1;
+            vq_work_heap_push(followers, &ask->node);
+            return;
+        }
+        ask->loose = true;
+    }
     vq_work_heap_push(&w->judges[ask->lease->judge].ready, &ask->node);
+}
+
+struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_heap *queue)
+{
+    for (;;) {
+        struct vq_work_node *node = vq_work_heap_peek(queue);
+        if (node == NULL) {
+            return NULL;
+        }
+        struct vq_work_ask *ask = VQ_WORK_ITEM(node, struct vq_work_ask, node);
+        if (ask->lease->until_ns > w->now_ns) {
+            return ask;
+        }
+        vq_work_ask_park(w, ask);
+    }
 }
 
 void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
@@ -383,6 +414,7 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
     lease->judge = msg->judge;
     lease->sample = vq_work_table_get(&w->samples, vq_work_key_u64(msg->sample));
     lease->asks_count = msg->asks_count;
+    vq_work_front_find(w, lease);
     enum vq_status status = VQ_OK;
     for (uint32_t i = 0; i < msg->asks_count && status == VQ_OK; i++) {
         status = ask_fill(w, lease, &msg->asks[i], &lease->asks[i]);

@@ -77,6 +77,16 @@
 #define VQ_WORK_SURPLUS_LOOKS 3 /* so often in a row held twice what it wants: the rest goes back */
 #define VQ_WORK_CREDIT_MS     200
 
+/* Where prompts begin alike for at least so many tokens, the first call goes ahead: the others wait for its end, at most twice the
+ * pool's latency and within these bounds. Then they wait for its pool, longer while their judge has other things to do. A front that
+ * was not asked for so long is taken for forgotten. */
+#define VQ_WORK_FRONT_TOKENS_MIN      1024.0
+#define VQ_WORK_FRONT_MS              2000
+#define VQ_WORK_FRONT_MS_MAX          30000
+#define VQ_WORK_FRONT_PATIENCE_MS     2000
+#define VQ_WORK_FRONT_PATIENCE_MS_MAX 60000
+#define VQ_WORK_FRONT_LIFE_S          240
+
 /* Asks that a report counts as waiting, at most. */
 #define VQ_WORK_WAITING_MAX 65536u
 

@@ -15,6 +15,8 @@
 
 #include <stdio.h>
 
+#define LATENCY_WEIGHT 16
+
 static struct vq_work_pool *pool_of(const struct vq_work *w, uint32_t pool)
 {
     return w->spec != NULL && pool < w->spec->pools_count ? &w->pools[pool] : NULL;
@@ -45,6 +47,7 @@ static void carry_over(struct vq_work_pool *pool, const struct vq_work_pool *was
     pool->keyed = false;
     pool->keys_count = 0;
     pool->spends = (struct vq_work_charge){0};
+    pool->followers = (struct vq_work_heap){0}; /* empty: the leases have gone */
     if (!same_use || was->state == VQ_POOL_NO_KEY) {
         pool->state = VQ_POOL_OPEN;
         pool->text[0] = '\0';
@@ -100,6 +103,14 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
     vq_free(now);
     w->pools = pools;
     return true;
+}
+
+void vq_work_pools_free(struct vq_work_pool *pools, uint32_t count)
+{
+    for (uint32_t i = 0; pools != NULL && i < count; i++) {
+        vq_work_heap_free(&pools[i].followers);
+    }
+    vq_free(pools);
 }
 
 uint32_t vq_work_pool_find(const struct vq_work *w, struct vq_span name)
@@ -440,6 +451,7 @@ static void count_end(struct vq_work *w, struct vq_work_pool *pool,
 {
     pool->in_flight--;
     pool->input_tokens += bounded(reply->tokens_in);
+    pool->cached_tokens += bounded(reply->tokens_cached);
     pool->output_tokens += bounded(reply->tokens_out);
     pool->organisation = reply->organisation != 0 ? reply->organisation : pool->organisation;
     for (int i = 0; i < VQ_RATE__COUNT; i++) {
@@ -449,6 +461,8 @@ static void count_end(struct vq_work *w, struct vq_work_pool *pool,
         }
     }
     if (reply->end == VQ_END_ANSWER) {
+        double off = reply->latency_ms - pool->latency_ms;
+        pool->latency_ms += pool->answered == 0 ? off : off / LATENCY_WEIGHT;
         pool->answered++;
         pool->park_unix_s = 0;
     } else if (reply->end == VQ_END_RATE) {
@@ -502,7 +516,11 @@ void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
     double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
     if (in + out > 0) {
         result->cost_nano =
-            vq_price_of(&flight->price, in, (double)bounded(reply->tokens_cached), out);
+            vq_price_of(&flight->price,
+                        &(struct vq_usage){.input = in,
+                                           .cached = (double)bounded(reply->tokens_cached),
+                                           .written = (double)bounded(reply->tokens_cache_written),
+                                           .output = out});
     } else {
         result->cost_nano = vq_result_may_be_billed(result) ? flight->need.nano : 0;
     }

@@ -29,6 +29,11 @@ double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes)
     return tokens < 1 ? 1 : tokens;
 }
 
+double vq_ratio_tokens_mean(const struct vq_ratio *ratio, double bytes)
+{
+    return bytes * (ratio->count == 0 ? RATIO_FIRST : ratio->mean);
+}
+
 double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes)
 {
     double by = ratio->most * MOST_MARGIN;
@@ -98,9 +103,12 @@ void vq_answers_learn(struct vq_answers *answers, uint64_t tokens)
     }
 }
 
-uint64_t vq_price_of(const struct vq_price *price, double input, double cached, double output)
+uint64_t vq_price_of(const struct vq_price *price, const struct vq_usage *usage)
 {
-    cached = cached > input ? input : cached;
-    double nano = (input - cached) * price->input + cached * price->cached + output * price->output;
+    double cached = usage->cached > usage->input ? usage->input : usage->cached;
+    double rest = usage->input - cached;
+    double written = usage->written > rest ? rest : usage->written;
+    double nano = (rest - written) * price->input + cached * price->cached +
+                  written * price->written + usage->output * price->output;
     return !(nano > 0) ? 0 : nano > NANO_MAX ? (uint64_t)NANO_MAX : (uint64_t)ceil(nano);
 }

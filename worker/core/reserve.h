@@ -17,6 +17,8 @@ struct vq_ratio {
 double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes);
 /* Input tokens to reserve of money: an upper bound, by all that was seen. Little known: at least a third of the bytes. */
 double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes);
+/* Input tokens, about: neither too many nor too few. */
+double vq_ratio_tokens_mean(const struct vq_ratio *ratio, double bytes);
 void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double bytes);
 
 /* Tokens of answers, as a histogram by powers of 2^(1/4) in which the old counts less and less. Zeroed: nothing is known. */
@@ -33,12 +35,16 @@ struct vq_answers {
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);
 
-/* Prices in nano-dollars a token. */
+/* Prices in nano-dollars a token; of input tokens that were read from a cache, or written to one. */
 struct vq_price {
-    double input, cached, output;
+    double input, cached, written, output;
 };
 
-/* Nano-dollars, rounded up; cached tokens are among the input tokens. */
-uint64_t vq_price_of(const struct vq_price *price, double input, double cached, double output);
+struct vq_usage {
+    double input, cached, written, output; /* tokens; cached and written ones are among the input */
+};
+
+/* Nano-dollars, rounded up. */
+uint64_t vq_price_of(const struct vq_price *price, const struct vq_usage *usage);
 
 #endif

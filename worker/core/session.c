@@ -157,7 +157,7 @@ void vq_work_on_spec(struct vq_work *w, const struct vq_msg_spec *msg)
         return;
     }
     vq_work_judges_free(old_judges, old == NULL ? 0 : old->judges_count);
-    vq_free(old_pools);
+    vq_work_pools_free(old_pools, old == NULL ? 0 : old->pools_count);
     vq_work_spec_destroy(&old);
     vq_work_outbox_find_pools(w);
     vq_work_outbox_read_spooled(w);

@@ -38,6 +38,7 @@ struct vq_work_spec {
     struct vq_template *repair; /* NULL: repair off */
     bool truncate;
     bool lazy_swap;
+    enum vq_prefix_cache prefix_cache;
     struct vq_axis *axes;
     uint32_t axes_count;
     struct vq_work_judge *judges;

@@ -3,6 +3,7 @@
  *   lease.c    leases, their asks and the sample cache          pool.c     a pool: its slice, pauses, keys, amounts
  *   call.c     calls from their start to what follows           judge.c    which pool is asked, and what it will take
  *   outbox.c   results without an ACK                           credit.c   what is said of judges and pools
+ *   front.c    calls whose prompts begin alike
  *
  * Pointers: a lease owns its asks; calls and results name their ask by (shard, fence, task) and look it up, so that a lease
  * may go at any time. A lease refers to its sample. Queued actions refer to calls and results, which stay until the
@@ -28,7 +29,7 @@
 
 enum vq_work_ask_state {
     VQ_WORK_ASK_LAZY,    /* waits for the other order's answer */
-    VQ_WORK_ASK_READY,   /* in its judge's queue */
+    VQ_WORK_ASK_READY,   /* in its judge's queue, or in a pool's own */
     VQ_WORK_ASK_PARKED,  /* the lease's term is over: until it is renewed */
     VQ_WORK_ASK_DELAYED, /* backs off: in `delayed` */
     VQ_WORK_ASK_CALLING, /* its call is in flight or was just answered */
@@ -39,7 +40,7 @@ enum vq_work_ask_state {
 struct vq_work_lease;
 
 struct vq_work_ask {
-    struct vq_work_node node; /* of the judge's queue, or of `delayed` */
+    struct vq_work_node node; /* of a queue, or of `delayed` */
     struct vq_work_lease *lease;
     uint64_t task;
     struct vq_hash request; /* kind repair: of the answer that is repaired */
@@ -51,8 +52,12 @@ struct vq_work_ask {
     uint32_t kind_tries;  /* of this kind: what tries_max bounds */
     uint32_t swapped;     /* index + 1 of the lazy ask that waits for this one; 0: none */
     uint32_t failed_pool; /* the last one that failed, + 1; 0: none. Another one goes before it */
+    uint32_t queue;       /* READY: the pool in whose queue it is, + 1; 0: its judge's */
+    int64_t queued_ns;    /* since when */
     uint8_t order, kind, state;
     bool cancelled; /* while calling: no retry, no repair */
+    bool follows;   /* DELAYED: until its leader ended */
+    bool loose;     /* it waited for its leader's pool, in vain */
 };
 
 struct vq_work_sample {
@@ -65,6 +70,21 @@ struct vq_work_sample {
     char at[];
 };
 
+enum vq_work_front_state {
+    VQ_WORK_FRONT_COLD,
+    VQ_WORK_FRONT_LEADING, /* the first call is in flight */
+    VQ_WORK_FRONT_WARM     /* it was answered, or its prompt must have been read */
+};
+
+struct vq_work_front { /* the calls of one order of a lease, whose prompts begin alike */
+    size_t bytes;      /* of what they have in common; 0: nothing is made of it */
+    uint64_t leader;   /* its task */
+    int64_t until_ns;  /* LEADING: the others wait for it */
+    int64_t at_ns;     /* the last call */
+    uint32_t pool;     /* the leader's */
+    uint8_t state;
+};
+
 struct vq_work_lease {
     struct vq_work_link link; /* in `leases`, in order of arrival */
     uint64_t shard, seq;
@@ -73,8 +93,9 @@ struct vq_work_lease {
     int64_t listed_ns; /* stamp of the first HELD or HEARTBEAT that listed it; 0: none yet */
     struct vq_work_sample *sample;
     uint32_t judge;
-    uint32_t open;   /* asks not CLOSED */
-    uint32_t parked; /* asks PARKED */
+    uint32_t open;                  /* asks not CLOSED */
+    uint32_t parked;                /* asks PARKED */
+    struct vq_work_front fronts[2]; /* by order */
     uint32_t asks_count;
     struct vq_work_ask asks[];
 };
@@ -152,10 +173,13 @@ struct vq_work_pool { /* a pool as this worker may use it */
     struct vq_rates unit, unit_before; /* the most that one reserved, in this window and the last */
     struct vq_work_charge spends;      /* likewise, of amounts, in this stage */
     struct vq_rates mean;              /* reserved by one, about */
+    double latency_ms;                 /* of an answer, about; 0: none came yet */
+    struct vq_work_heap followers;     /* asks that wait for this pool, though others may answer */
     int64_t unit_ns;                   /* when this window began */
     /* counts, over the process */
     uint32_t in_flight;
-    uint64_t requests, answered, refused, slowed, failed, input_tokens, output_tokens;
+    uint64_t requests, answered, refused, slowed, failed;
+    uint64_t input_tokens, cached_tokens, output_tokens;
     bool told; /* the last CREDIT said that it could use more */
 };
 
@@ -164,6 +188,7 @@ struct vq_work_judging {       /* a judge as this worker works for it */
     struct vq_answers answers[VQ_WORK_KINDS];
     uint32_t asks_open;
     uint32_t asks_done; /* of these: final, not ACKed; the coordinator counts them on no credit */
+    uint32_t following; /* of these: their leader is in flight */
     uint32_t closed;    /* asks closed since the last look */
     double per_s;       /* of them */
     uint32_t credited;  /* what the last CREDIT said */
@@ -266,7 +291,7 @@ struct vq_work {
     struct vq_hash spec_wanted;
     struct vq_work_judging *judges; /* spec->judges_count */
     struct vq_work_pool *pools;     /* spec->pools_count */
-    uint32_t judge_turn;
+    uint32_t judge_turn, pool_turn;
 
     /* slices */
     uint64_t granted_n;      /* 0: no GRANT in this session */
@@ -349,6 +374,8 @@ void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns);
 void vq_work_ask_park(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask);
+/* The first ask of a queue whose lease may still start calls; those before it are parked. NULL: none. */
+struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_heap *queue);
 /* Nothing more is done for it; the last one of a lease closes the lease. `ask` may be gone afterwards. */
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask);
 /* Its answer is known (or that there will be none): the swapped order that waits for it is asked or skipped. */
@@ -369,6 +396,7 @@ void vq_work_delayed_pump(struct vq_work *w);
  * `old` (nullable) has `old_pools`. false: no memory. */
 bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
                          const struct vq_work_pool *old_pools);
+void vq_work_pools_free(struct vq_work_pool *pools, uint32_t count);
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
 /* The coordinator read what was sent at `stamp_ns`: slices that it gave stand for a term from there. Those whose term is over are gone
@@ -405,11 +433,25 @@ void vq_work_judges_free(struct vq_work_judging *judges, uint32_t count);
 enum vq_pool_state vq_work_judge_state(const struct vq_work *w, uint32_t judge,
                                        const char **ret_text);
 bool vq_work_judge_usable(const struct vq_work *w, uint32_t judge); /* one of its pools is */
+/* When the ask may go to this pool, and what it takes there. */
+int64_t vq_work_judge_when(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool,
+                           struct vq_work_need *ret_need);
 /* Tells its pools what the ask will take. */
 void vq_work_judge_expect(struct vq_work *w, const struct vq_work_ask *ask);
 /* The pool that should be asked now and what that takes; false: none may be, before *ret_when_ns. */
 bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
                           uint32_t *ret_pool, struct vq_work_need *ret_need, int64_t *ret_when_ns);
+
+/* front.c */
+void vq_work_front_find(const struct vq_work *w, struct vq_work_lease *lease); /* of a new lease */
+/* Whether the ask, first in its judge's queue, has left it: to wait for its leader, or for its leader's pool. */
+bool vq_work_front_waits(struct vq_work *w, struct vq_work_ask *ask);
+void vq_work_front_started(struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool);
+void vq_work_front_ended(struct vq_work *w, const struct vq_work_ask *ask, bool answered);
+/* The pool that it should go to though others may answer; UINT32_MAX: none. */
+uint32_t vq_work_front_pool(const struct vq_work *w, const struct vq_work_ask *ask);
+void vq_work_fronts_pump(struct vq_work *w); /* starts what may start of the pools' own queues */
+int64_t vq_work_fronts_wake(const struct vq_work *w);
 
 /* credit.c */
 bool vq_work_holds_enough(const struct vq_work *w); /* no more is wanted for now */
@@ -418,7 +460,10 @@ void vq_work_credit_pump(struct vq_work *w);
 int64_t vq_work_credit_wake(const struct vq_work *w);
 
 /* call.c */
-void vq_work_calls_pump(struct vq_work *w); /* starts what may start */
+void vq_work_calls_pump(struct vq_work *w);      /* starts what may start */
+bool vq_work_may_start(const struct vq_work *w); /* but for pools */
+void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
+                        const struct vq_work_need *need);
 int64_t vq_work_calls_wake(const struct vq_work *w);
 void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply);
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read);

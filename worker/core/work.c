@@ -134,7 +134,7 @@ void vq_work_destroy(struct vq_work **work)
     }
     vq_work_outbox_free(w);
     vq_work_judges_free(w->judges, w->spec == NULL ? 0 : w->spec->judges_count);
-    vq_free(w->pools);
+    vq_work_pools_free(w->pools, w->spec == NULL ? 0 : w->spec->pools_count);
     vq_work_spec_destroy(&w->spec);
     vq_work_heap_free(&w->delayed);
     vq_work_table_free(&w->leases_by_shard);

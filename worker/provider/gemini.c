@@ -4,9 +4,10 @@
  * A prompt that is blocked is an answer that refuses: it was read, and would be blocked again. In the error table TYPE is the
  * error's `status` ("RESOURCE_EXHAUSTED"); CODE is, of its `details`, the limits that were hit as QUOTA_ID=VALUE with spaces
  * between, or else the reason that is given, or else the numeric code. A RetryInfo says how long to wait where no header does.
- * Thoughts are not part of the answer, but of what is paid for.
+ * Thoughts are not part of the answer, but of what is paid for. Embeddings: BASE/models/MODEL:batchEmbedContents, at most 100 texts there.
  * Not its job: what is the same in all dialects (read.c). */
 #include "worker/provider/dialects.h"
+#include "worker/provider/embed.h"
 #include "worker/provider/openai.h"
 #include "worker/provider/scan.h"
 #include "worker/provider/text.h"
@@ -20,8 +21,8 @@
 static const char dialect_name[] = "gemini";
 
 /* A model with a slash is taken as it is: "tunedModels/mine". */
-static enum vq_status gemini_url(const struct vq_judge *judge, const char *base_url,
-                                 struct vq_buf *url)
+static enum vq_status join(const struct vq_judge *judge, const char *base_url, const char *method,
+                           struct vq_buf *url)
 {
     struct vq_buf path;
     vq_buf_init(&path, PATH_BYTES_MAX);
@@ -35,13 +36,19 @@ static enum vq_status gemini_url(const struct vq_judge *judge, const char *base_
         vq_buf_append(&path, judge->model, (size_t)(name - judge->model));
     }
     vq_url_segment(&path, name);
-    vq_buf_puts(&path, ":generateContent");
+    vq_buf_puts(&path, method);
     enum vq_status status = path.status;
     if (status == VQ_OK) {
         status = vq_url_join(base_url, path.at, url);
     }
     vq_buf_free(&path);
     return status;
+}
+
+static enum vq_status gemini_url(const struct vq_judge *judge, const char *base_url,
+                                 struct vq_buf *url)
+{
+    return join(judge, base_url, ":generateContent", url);
 }
 
 static void put_parts(struct vq_json *json, struct vq_span text)
@@ -214,6 +221,74 @@ static enum vq_status gemini_read(const struct vq_response *response, struct vq_
     return vq_read_response(&reading, reply);
 }
 
+/* ---- embeddings ---- */
+
+static enum vq_status gemini_embed_url(const struct vq_judge *judge, const char *base_url,
+                                       struct vq_buf *url)
+{
+    return join(judge, base_url, ":batchEmbedContents", url);
+}
+
+/* Each text is a request of its own, which names the model again. */
+static enum vq_status gemini_embed_body(const struct vq_judge *judge, struct vq_span texts,
+                                        struct vq_buf *body, uint32_t *ret_count)
+{
+    json_t *list = NULL;
+    VQ_TRY(vq_embed_texts(texts, &list));
+    struct vq_buf model;
+    vq_buf_init(&model, PATH_BYTES_MAX);
+    vq_buf_printf(&model, "%s%s", strchr(judge->model, '/') == NULL ? "models/" : "", judge->model);
+    struct vq_json json;
+    vq_buf_clear(body);
+    vq_json_init(&json, body, 0);
+    vq_json_object(&json);
+    vq_json_key(&json, "requests");
+    vq_json_array(&json);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *text = json_array_get(list, i);
+        vq_json_object(&json);
+        vq_json_key(&json, "model");
+        vq_json_span(&json, vq_buf_span(&model));
+        vq_json_key(&json, "content");
+        vq_json_object(&json);
+        put_parts(&json, vq_span(json_string_value(text), json_string_length(text)));
+        vq_json_object_end(&json);
+        vq_json_object_end(&json);
+    }
+    vq_json_array_end(&json);
+    vq_json_object_end(&json);
+    *ret_count = (uint32_t)json_array_size(list);
+    json_decref(list);
+    enum vq_status status = model.status == VQ_OK ? body->status : model.status;
+    vq_buf_free(&model);
+    return status;
+}
+
+static enum vq_status read_vectors(const struct vq_reading *reading, const json_t *root,
+                                   struct vq_reply *reply)
+{
+    take_usage(root, reply);
+    if (vq_read_has_error(root)) {
+        vq_read_error(reading, root, reply);
+        return VQ_OK;
+    }
+    return vq_embed_take(vq_body_get(root, "embeddings"), "values", *(const uint32_t *)reading->ctx,
+                         reply);
+}
+
+static enum vq_status gemini_embed_read(const struct vq_response *response, uint32_t count,
+                                        struct vq_reply *reply)
+{
+    VQ_ASSERT(count > 0 && count <= VQ_EMBED_BATCH_MAX);
+    struct vq_reading reading = {.dialect = dialect_name,
+                                 .response = response,
+                                 .values_max = VQ_BODY_VECTOR_VALUES_MAX,
+                                 .take_error = take_error,
+                                 .success = read_vectors,
+                                 .ctx = &count};
+    return vq_read_response(&reading, reply);
+}
+
 const struct vq_provider vq_provider_gemini = {
     .dialect = dialect_name,
     .auth_header = "x-goog-api-key",
@@ -224,4 +299,7 @@ const struct vq_provider vq_provider_gemini = {
     .url = gemini_url,
     .body = gemini_body,
     .read = gemini_read,
+    .embed_url = gemini_embed_url,
+    .embed_body = gemini_embed_body,
+    .embed_read = gemini_embed_read,
 };

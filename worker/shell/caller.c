@@ -310,7 +310,8 @@ enum vq_status vq_caller_pools(struct vq_caller *caller, const struct vq_work_sp
         pool->at = &spec->pools[p];
         (void)snprintf(pool->name, sizeof(pool->name), "%s", pool->at->name);
         pool->embeds = spec->kind == VQ_STAGE_EMBED;
-        pool->shares = spec->kind == VQ_STAGE_RANK && spec->axes_count > 1;
+        pool->shares = spec->kind == VQ_STAGE_RANK && spec->axes_count > 1 &&
+                       spec->prefix_cache != VQ_PREFIX_OFF;
         vq_buf_init(&pool->url, VQ_HTTP_URL_BYTES_MAX);
         enum vq_pool_state state = pool_address(pool, &err);
         if (state == VQ_POOL_OPEN) {
@@ -501,6 +502,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         .started_unix_ms = slot->started_unix_ms,
         .tokens_in = tokens(got->tokens_in),
         .tokens_cached = tokens(got->tokens_cached),
+        .tokens_cache_written = tokens(got->tokens_cache_written),
         .tokens_out = tokens(got->tokens_out),
         .answer = vq_buf_span(&got->content),
         .finish_reason = vq_span_str(got->finish_reason),

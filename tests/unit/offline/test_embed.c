@@ -75,17 +75,57 @@ static bool knows_nothing(const void *context, const char *model)
     return false;
 }
 
-static json_t *ask(const char *body)
+static json_t *ask_at(const char *path, const char *body, int status)
 {
+    struct vq_route route;
+    vq_route_of(path, &route);
+    assert_int_equal(route.kind, VQ_ROUTE_EMBED);
     struct vq_reply reply;
     vq_reply_init(&reply);
     char model[VQ_CHAT_MODEL_BYTES];
-    assert_int_equal(vq_embed_answer(vq_span_str(body), knows_nothing, NULL, &reply, model), VQ_OK);
-    assert_int_equal(reply.status, 200);
+    reply.dialect = route.dialect;
+    assert_int_equal(vq_embed_answer(&route, vq_span_str(body), knows_nothing, NULL, &reply, model),
+                     VQ_OK);
+    assert_int_equal(reply.status, status);
     json_t *root = json_loadb(reply.body.at, reply.body.bytes, 0, NULL);
     assert_non_null(root);
     vq_reply_free(&reply);
     return root;
+}
+
+static json_t *ask(const char *body)
+{
+    return ask_at("/v1/embeddings", body, 200);
+}
+
+static void gemini_has_the_same_vectors(void **state)
+{
+    (void)state;
+    static const char path[] = "/v1beta/models/offline-embed:batchEmbedContents";
+    json_t *openai = ask("{\"model\":\"offline-embed\",\"input\":[\"one\",\"two words\"]}");
+    json_t *gemini = ask_at(path,
+                            "{\"requests\":[{\"model\":\"models/offline-embed\",\"content\":{"
+                            "\"parts\":[{\"text\":\"one\"}]}},{\"model\":\"models/offline-embed\","
+                            "\"content\":{\"parts\":[{\"text\":\"two words\"}]}}]}",
+                            200);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *a =
+            json_object_get(json_array_get(json_object_get(openai, "data"), i), "embedding");
+        const json_t *b =
+            json_object_get(json_array_get(json_object_get(gemini, "embeddings"), i), "values");
+        assert_true(json_array_size(a) > 0 && json_equal(a, b));
+    }
+    json_decref(openai);
+    json_decref(gemini);
+    static const char *const bad[] = {
+        "{}", "{\"requests\":[]}",
+        "{\"requests\":[{\"model\":\"models/other\",\"content\":{\"parts\":[{\"text\":\"x\"}]}}]}",
+        "{\"requests\":[{\"model\":\"models/"
+        "offline-embed\",\"content\":{\"parts\":[{\"text\":1}]}}]}",
+        "{\"requests\":[{\"model\":\"models/offline-embed\"}]}"};
+    for (size_t i = 0; i < VQ_COUNT(bad); i++) {
+        json_decref(ask_at(path, bad[i], 400));
+    }
 }
 
 static void lists_and_dimensions_are_honoured(void **state)
@@ -126,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_that_share_words_are_near),
         cmocka_unit_test(axes_of_one_feature_are_nearest),
+        cmocka_unit_test(gemini_has_the_same_vectors),
         cmocka_unit_test(lists_and_dimensions_are_honoured),
         cmocka_unit_test(base64_holds_the_same_floats),
     };

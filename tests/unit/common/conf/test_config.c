@@ -352,10 +352,10 @@ static const struct refusal refusals[] = {
      "max_tokens_field: max_completion_tokens}]\n",
      NULL,
      {"judges[0].max_tokens_field", "gemini", ""}},
-    {"data: d.csv\nmodels: [a, b]\njudges: [offline-a]\nembedder: {model: m, dialect: gemini, "
+    {"data: d.csv\nmodels: [a, b]\njudges: [offline-a]\nembedder: {model: m, dialect: anthropic, "
      "base_url: 'https://h'}\n",
      NULL,
-     {"embedder.dialect", "openai and azure", ""}},
+     {"embedder.dialect", "no embeddings", ""}},
     {"data: d.csv\nmodels: [a, b]\njudges: [{name: x}]\n",
      NULL,
      {"judges[0].model", "missing", ""}},

@@ -296,6 +296,35 @@ static void a_call_that_nobody_can_look_up_is_paid_for(void **state)
     assert_int_equal(money_of(r).out_nano, 0);
 }
 
+/* What a dead worker sent may be at its provider yet: the next start has to wait for it. */
+static void a_stop_soon_after_a_kill_is_not_clean(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 0);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_false(vq_coord_clean(r->c));
+    rig_pass(r, RIG_TERM);
+    assert_true(vq_coord_clean(r->c));
+}
+
+/* Most of the budget is kept for a worker that nobody finds, and what is left is less than a call reserves. */
+static void money_that_nobody_can_use_stops_the_run(void **state)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    (void)joined_with_open_calls(r, &lease);
+    rig_pass(r, 3 * RIG_TERM);
+    uint64_t left = money_of(r).out_nano;
+    r->spend = (struct vq_amount){.unit = 1000000 - 100 - left + 1};
+    uint64_t session = rig_join(r, 8, 2, 8);
+    beats(r, 8, session, RIG_TERM);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_DRAIN), 0); /* it may be found yet */
+    beats(r, 8, session, (int64_t)(3 * VQ_COORD_BROKE_TERMS) * RIG_TERM);
+    assert_true(rig_count(r, 8, VQ_MSG_DRAIN) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +340,8 @@ int main(void)
         T(what_a_silent_worker_left_counts_until_its_spool_is_read),
         T(a_worker_that_comes_back_left_nothing),
         T(a_call_that_nobody_can_look_up_is_paid_for),
+        T(a_stop_soon_after_a_kill_is_not_clean),
+        T(money_that_nobody_can_use_stops_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,8 @@ struct rig {
     const char *model; /* of judge-0; NULL: m0 */
     struct vq_id run;
     bool repair, truncate;
+    enum vq_prefix_cache prefix_cache;
+    size_t prompt_bytes; /* so long, at least */
     uint32_t tries_max;
     /* pools: one for each judge, unless the test says otherwise */
     uint32_t pools;     /* 0: as many as judges */
@@ -356,6 +358,7 @@ static VQ_UNUSED void rig_spec_body(const struct rig *rig, struct vq_buf *body)
                            .judge_template = vq_template_builtin(asked),
                            .truncate = rig->truncate,
                            .lazy_swap = true,
+                           .prefix_cache = (uint8_t)rig->prefix_cache,
                            .axes = axes,
                            .axes_count = rig->axes,
                            .judges = judges,
@@ -427,8 +430,9 @@ static VQ_UNUSED void rig_open(struct rig *rig, uint32_t concurrency)
 
 static VQ_UNUSED void rig_sample(struct rig *rig, uint64_t index)
 {
-    char prompt[32];
-    (void)snprintf(prompt, sizeof(prompt), "prompt %llu", (unsigned long long)index);
+    char prompt[8192];
+    (void)snprintf(prompt, sizeof(prompt), "prompt %-*llu",
+                   rig->prompt_bytes > 0 ? (int)rig->prompt_bytes : 1, (unsigned long long)index);
     rig_message(rig,
                 (struct vq_msg){.type = VQ_MSG_SAMPLE,
                                 .u.sample = {rig->session, index, vq_span_str(prompt),

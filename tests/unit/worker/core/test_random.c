@@ -158,6 +158,7 @@ static void run_seed(uint64_t seed)
     rig_init(&rig, 1, AXES);
     rig.pools = 1 + (uint32_t)vq_rng_below(&rng, 3);
     rig.serves[0] = (1u << rig.pools) - 1;
+    rig.prefix_cache = seed % 2 == 0 ? VQ_PREFIX_ON : VQ_PREFIX_OFF;
     rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true, .seed = seed});
     memset(&belief, 0, sizeof(belief));
     rig_open(&rig, 1 + (uint32_t)vq_rng_below(&rng, 12));

@@ -11,6 +11,12 @@
 
 #include <math.h>
 
+static uint64_t price_of(const struct vq_price *price, double input, double cached, double output)
+{
+    const struct vq_usage usage = {.input = input, .cached = cached, .output = output};
+    return vq_price_of(price, &usage);
+}
+
 static void test_a_ratio_is_learned(void **state)
 {
     (void)state;
@@ -83,14 +89,20 @@ static void test_prices(void **state)
 {
     (void)state;
     const struct vq_price price = {.input = 2500, .cached = 250, .output = 10000};
-    assert_int_equal(vq_price_of(&price, 1000, 0, 100), 2500000 + 1000000);
-    assert_int_equal(vq_price_of(&price, 1000, 400, 100), 1500000 + 100000 + 1000000);
-    assert_int_equal(vq_price_of(&price, 10, 400, 0), 2500); /* not more than there are */
+    assert_int_equal(price_of(&price, 1000, 0, 100), 2500000 + 1000000);
+    assert_int_equal(price_of(&price, 1000, 400, 100), 1500000 + 100000 + 1000000);
+    assert_int_equal(price_of(&price, 10, 400, 0), 2500); /* not more than there are */
+    const struct vq_price writes = {.input = 1000, .cached = 100, .written = 1250, .output = 4000};
+    assert_int_equal(vq_price_of(&writes, &(struct vq_usage){100, 60, 30, 5}),
+                     10 * 1000 + 60 * 100 + 30 * 1250 + 5 * 4000);
+    assert_int_equal(
+        vq_price_of(&writes, &(struct vq_usage){100, 60, 90, 0}), /* no more than are left */
+        60 * 100 + 40 * 1250);
     const struct vq_price cheap = {.input = 0.4};
-    assert_int_equal(vq_price_of(&cheap, 1, 0, 0), 1); /* rounded up */
-    assert_int_equal(vq_price_of(&cheap, 0, 0, 0), 0);
+    assert_int_equal(price_of(&cheap, 1, 0, 0), 1); /* rounded up */
+    assert_int_equal(price_of(&cheap, 0, 0, 0), 0);
     const struct vq_price mad = {.input = 1e300};
-    assert_true(vq_price_of(&mad, 1e9, 0, 0) <= UINT64_C(1000000000000000000));
+    assert_true(price_of(&mad, 1e9, 0, 0) <= UINT64_C(1000000000000000000));
 }
 
 int main(void)

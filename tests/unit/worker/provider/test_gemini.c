@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
+#include "common/judge/vectors.h"
 #include "worker/provider/provider.h"
 
 #include <stdio.h>
@@ -100,7 +101,104 @@ static void test_url_and_headers(void **state)
     check_url("tunedModels/mine", "https://h/v1", "https://h/v1/tunedModels/mine:generateContent");
     assert_string_equal(provider()->auth_header, "x-goog-api-key");
     assert_string_equal(provider()->auth_prefix, "");
-    assert_null(provider()->embed_url);
+}
+
+static void test_embedding_requests(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, 4096);
+    struct vq_judge named = judge;
+    static const char *const urls[][2] = {
+        {"e-1", "https://h/v1beta/models/e-1:batchEmbedContents"},
+        {"tunedModels/mine", "https://h/v1beta/tunedModels/mine:batchEmbedContents"}};
+    for (size_t i = 0; i < VQ_COUNT(urls); i++) {
+        named.model = urls[i][0];
+        assert_int_equal(provider()->embed_url(&named, "https://h/v1beta/", &out), VQ_OK);
+        assert_string_equal(out.at, urls[i][1]);
+    }
+    uint32_t count = 0;
+    named.model = "e-1";
+    assert_int_equal(
+        provider()->embed_body(&named, vq_span_str("[\"a\\n\\\"b\\\"\", \"\"]"), &out, &count),
+        VQ_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(
+        out.at, "{\"requests\":[{\"model\":\"models/e-1\",\"content\":{\"parts\":[{\"text\":"
+                "\"a\\n\\\"b\\\"\"}]}},{\"model\":\"models/e-1\",\"content\":{\"parts\":[{"
+                "\"text\":\"\"}]}}]}");
+    static const char *const bad[] = {"", "{}", "[]", "[1]", "[\"a\",null]", "\"a\""};
+    for (size_t i = 0; i < VQ_COUNT(bad); i++) {
+        assert_int_equal(provider()->embed_body(&named, vq_span_str(bad[i]), &out, &count),
+                         VQ_INVALID);
+    }
+    for (uint64_t n = 1;; n++) { /* memory fails at each place once */
+        vq_alloc_fail_at(n);
+        enum vq_status status =
+            provider()->embed_body(&named, vq_span_str("[\"abc\"]"), &out, &count);
+        vq_alloc_fail_at(0);
+        if (status == VQ_OK) {
+            break;
+        }
+        assert_int_equal(status, VQ_NOMEM);
+        vq_buf_free(&out);
+        vq_buf_init(&out, 4096);
+    }
+    vq_buf_free(&out);
+}
+
+static void read_vectors(const char *body, int status, struct vq_reply *reply)
+{
+    struct vq_reply_headers headers;
+    vq_reply_headers_init(&headers);
+    struct vq_response response = {
+        .status = status, .headers = &headers, .body = vq_span_str(body)};
+    vq_reply_init(reply);
+    assert_int_equal(provider()->embed_read(&response, 2, reply), VQ_OK);
+}
+
+static void test_embedding_responses(void **state)
+{
+    (void)state;
+    struct vq_reply reply;
+    read_vectors("{\"embeddings\":[{\"values\":[1,-2.5]},{\"values\":[0,1e-3]}],"
+                 "\"usageMetadata\":{\"promptTokenCount\":7}}",
+                 200, &reply);
+    assert_int_equal(reply.class, VQ_REPLY_ANSWER);
+    assert_int_equal(reply.tokens_in, 7);
+    float *values;
+    uint32_t count, dims;
+    assert_int_equal(vq_vectors_decode(vq_buf_span(&reply.content), &values, &count, &dims), VQ_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(dims, 2);
+    assert_true(values[0] == 1 && values[1] == -2.5f && values[2] == 0 && values[3] == 1e-3f);
+    vq_free(values);
+    vq_reply_free(&reply);
+    read_vectors("{\"embeddings\":[{\"values\":[1]},{\"values\":[2]}]}", 200, &reply);
+    assert_int_equal(reply.class, VQ_REPLY_ANSWER);
+    assert_int_equal(reply.tokens_in, -1); /* older models tell no usage */
+    vq_reply_free(&reply);
+    static const char *const bad[] = {"{}",
+                                      "[]",
+                                      "{\"embeddings\":[]}",
+                                      "{\"embeddings\":{}}",
+                                      "{\"embeddings\":[{\"values\":[1]}]}",
+                                      "{\"embeddings\":[{\"values\":[1]},{\"values\":[1,2]}]}",
+                                      "{\"embeddings\":[{\"values\":[]},{\"values\":[]}]}",
+                                      "{\"embeddings\":[{\"values\":[1]},{\"values\":[null]}]}",
+                                      "{\"embeddings\":[{\"values\":[1]},{\"values\":[1e999]}]}",
+                                      "{\"embeddings\":[{\"values\":1},{\"values\":2}]}",
+                                      "{\"embedding\":{\"values\":[1]}}"};
+    for (size_t i = 0; i < VQ_COUNT(bad); i++) {
+        read_vectors(bad[i], 200, &reply);
+        assert_int_equal(reply.class, VQ_REPLY_BAD_RESPONSE);
+        assert_int_equal(reply.content.bytes, 0);
+        vq_reply_free(&reply);
+    }
+    read_vectors("{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\"m\"}}",
+                 429, &reply);
+    assert_int_equal(reply.class, VQ_REPLY_RATE);
+    vq_reply_free(&reply);
 }
 
 static void test_body(void **state)
@@ -237,9 +335,14 @@ static void test_what_is_no_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url_and_headers),   cmocka_unit_test(test_body),
-        cmocka_unit_test(test_answers),           cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_retry_info),        cmocka_unit_test(test_several_limits),
+        cmocka_unit_test(test_embedding_requests),
+        cmocka_unit_test(test_embedding_responses),
+        cmocka_unit_test(test_url_and_headers),
+        cmocka_unit_test(test_body),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_retry_info),
+        cmocka_unit_test(test_several_limits),
         cmocka_unit_test(test_what_is_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
