@@ -135,25 +135,46 @@ static void print_judges(const json_t *status)
     }
 }
 
+static void print_when(double unix_ms, char ret_text[32])
+{
+    time_t when = (time_t)(unix_ms / 1000);
+    struct tm tm;
+    (void)localtime_r(&when, &tm);
+    (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+static void print_pool(const json_t *p)
+{
+    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], when[32];
+    uint64_t tokens_in = whole(p, "tokens_in"), cached = whole(p, "tokens_cached");
+    printf("  pool %s: %s", string(p, "name"), string(p, "state"));
+    if (strcmp(string(p, "state"), "open") != 0) {
+        print_when(number(p, "since_unix_ms"), when);
+        printf(" since %s", when);
+        if (number(p, "until_unix_ms") > 0) {
+            print_when(number(p, "until_unix_ms"), when);
+            printf(" until %s", when);
+        }
+    }
+    printf(", %s calls, %llu in flight, %llu waiting, %s tokens in",
+           vq_fmt_count(whole(p, "calls"), calls), (unsigned long long)whole(p, "in_flight"),
+           (unsigned long long)whole(p, "waiting"), vq_fmt_count(tokens_in, in));
+    if (cached > 0) {
+        printf(" (%.0f %% from a cache)", 100 * (double)cached / (double)tokens_in);
+    }
+    printf(", %s out\n", vq_fmt_count(whole(p, "tokens_out"), out));
+    if (string(p, "text")[0] != '\0') {
+        printf("    %s\n", string(p, "text"));
+    }
+}
+
 static void print_pools(const json_t *status)
 {
-    const json_t *pools = json_object_get(status, "pools");
     size_t i;
     json_t *p;
-    json_array_foreach(pools, i, p)
+    json_array_foreach(json_object_get(status, "pools"), i, p)
     {
-        char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES];
-        uint64_t tokens_in = whole(p, "tokens_in"), cached = whole(p, "tokens_cached");
-        printf("  pool %s: %s, %s calls, %llu in flight, %s tokens in", string(p, "name"),
-               string(p, "state"), vq_fmt_count(whole(p, "calls"), calls),
-               (unsigned long long)whole(p, "in_flight"), vq_fmt_count(tokens_in, in));
-        if (cached > 0) {
-            printf(" (%.0f %% from a cache)", 100 * (double)cached / (double)tokens_in);
-        }
-        printf(", %s out\n", vq_fmt_count(whole(p, "tokens_out"), out));
-        if (string(p, "text")[0] != '\0') {
-            printf("    %s\n", string(p, "text"));
-        }
+        print_pool(p);
     }
 }
 
@@ -163,14 +184,6 @@ static uint64_t tasks_out(const json_t *status)
     uint64_t leased = whole(json_object_get(status, "tasks"), "leased");
     uint64_t calls = whole(status, "calls_out");
     return leased > calls ? leased : calls;
-}
-
-static void print_when(double unix_ms, char ret_text[32])
-{
-    time_t when = (time_t)(unix_ms / 1000);
-    struct tm tm;
-    (void)localtime_r(&when, &tm);
-    (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M:%S", &tm);
 }
 
 static void print_status(const json_t *status, const char *run, bool running)

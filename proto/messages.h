@@ -136,8 +136,9 @@ struct vq_pool_report {
     uint64_t input_tokens, cached_tokens, output_tokens; /* settled; cached ones are input too */
     struct vq_rates unit;                                /* the most that one request reserved */
     struct vq_rates said; /* limits as the headers of answers gave them */
-    uint32_t cap;         /* calls in flight that a refusal named as the most; 0: none */
-    uint32_t pause_ms;    /* a refusal asks to wait so long yet */
+    uint32_t
+        cap; /* calls in flight that a refusal since the last report named as the most; 0: none */
+    uint32_t pause_ms; /* a refusal asks to wait so long yet */
     int64_t
         park_unix_s; /* until then nothing is answered: a quota of a day or a month; 0: no such thing */
     struct vq_amount day_requests, day_tokens;

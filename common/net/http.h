@@ -92,8 +92,8 @@ void vq_http_cancel(struct vq_http_call *call);
 uint32_t vq_http_in_flight(const struct vq_http *http);
 
 /* Value of a kept header by lower-case name; empty when there is none. Kept are retry-after,
- * retry-after-ms, content-type, date, x-request-id, request-id, x-should-retry, and all
- * x-ratelimit-* and anthropic-ratelimit-*. */
+ * retry-after-ms, content-type, date, x-request-id, request-id, x-should-retry, openai-organization,
+ * anthropic-organization-id, and all x-ratelimit-* and anthropic-ratelimit-*. */
 struct vq_span vq_http_response_header(const struct vq_http_response *response, const char *name);
 
 /* True for localhost, *.localhost, 127.0.0.0/8 and ::1 in a URL or as a bare host. */

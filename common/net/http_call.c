@@ -24,8 +24,10 @@
 
 static bool is_kept(struct vq_span name)
 {
-    static const char *const exact[] = {"retry-after",  "retry-after-ms", "content-type",  "date",
-                                        "x-request-id", "request-id",     "x-should-retry"};
+    static const char *const exact[] = {
+        "retry-after",    "retry-after-ms",      "content-type",
+        "date",           "x-request-id",        "request-id",
+        "x-should-retry", "openai-organization", "anthropic-organization-id"};
     static const char *const prefixes[] = {"x-ratelimit-", "anthropic-ratelimit-"};
     for (size_t i = 0; i < VQ_COUNT(exact); i++) {
         if (name.bytes == strlen(exact[i]) && strncasecmp(name.at, exact[i], name.bytes) == 0) {

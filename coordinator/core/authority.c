@@ -27,7 +27,10 @@ static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authorit
     p->name = vq_strdup(from->name);
     p->model = from->model == NULL ? NULL : vq_strdup(from->model);
     p->text = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
-    if (p->name == NULL || p->text == NULL || (from->model != NULL && p->model == NULL)) {
+    p->closed_why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    p->key_why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    if (p->name == NULL || p->text == NULL || p->closed_why == NULL || p->key_why == NULL ||
+        (from->model != NULL && p->model == NULL)) {
         return VQ_NOMEM;
     }
     p->share = from->share > 0 ? from->share : 1;
@@ -138,6 +141,8 @@ void vq_authority_destroy(struct vq_authority **authority)
         vq_free(p->model);
         vq_free(p->holder);
         vq_free(p->text);
+        vq_free(p->closed_why);
+        vq_free(p->key_why);
         vq_free(p->members);
         vq_free(p->holders);
         vq_free(p->keys);

@@ -157,6 +157,8 @@ struct vq_authority_pool_status {
     enum vq_authority_state state;
     int64_t since_ns, until_ns; /* of the state; until 0: nobody knows */
     const char *text;           /* why; borrowed until the next event */
+    uint32_t keys_refused;      /* of several: the pool goes on with the others */
+    const char *key_text;       /* the last one; borrowed likewise */
     struct vq_rates rates;      /* in force as limits */
     enum vq_limit_source rates_by[VQ_RATE__COUNT];
     uint32_t concurrency;

@@ -45,6 +45,7 @@ struct vq_auth_seat {
     struct vq_rates said;
     int64_t park_unix_s;
     uint64_t keys_mix, organisation;
+    uint64_t keys_had;
     double weight;             /* of its part; follows its demand */
     int64_t used_ns;           /* when it last had a call here, or was chosen */
     int64_t paused_ns;         /* the pause that it knows of ends */
@@ -152,6 +153,10 @@ struct vq_auth_pool {
     uint64_t *keys;
     size_t keys_cap;
     uint32_t keys_count, keys_told;
+    char *closed_why, *key_why; /* as the worker said last; of a key: of one among several */
+    uint32_t keys_refused;
+    uint64_t
+        keys_lost; /* bit k: keys[k] was refused; so with a seat's keys_had: it is good there */
     uint64_t organisation;
     enum vq_authority_state state;
     int64_t since_ns, until_ns;

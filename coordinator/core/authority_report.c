@@ -7,6 +7,8 @@
 #include "common/base/alloc.h"
 #include "coordinator/core/authority_parts.h"
 
+#include <string.h>
+
 #define AHEAD_CALLS     4.0 /* of what is in flight and waiting, so much is wanted of a purse */
 #define AHEAD_CALLS_MIN 16.0
 #define FAR_S           (INT64_C(10) * 366 * 24 * 3600) /* no clock reading is further off */
@@ -112,7 +114,8 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
     if (slowed != 0) {
         vq_auth_learn_slowed(p, now_ns);
     }
-    if (refused > slowed) {
+    bool rate = report->cap == 0 && report->park_unix_s == 0; /* else they said what it was */
+    if (refused > slowed && rate) {
         vq_auth_learn_refused(p, now_ns);
     }
 }
@@ -158,6 +161,42 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
     }
     if (report->park_unix_s == 0) {
         seat->park_unix_s = 0;
+    }
+}
+
+static void copy_text(char *to, struct vq_span text)
+{
+    size_t bytes = text.bytes < VQ_AUTHORITY_TEXT_BYTES ? text.bytes : VQ_AUTHORITY_TEXT_BYTES - 1;
+    if (bytes > 0) {
+        memcpy(to, text.at, bytes);
+    }
+    to[bytes] = '\0';
+}
+
+static uint64_t known_keys(const struct vq_auth_pool *p, const struct vq_pool_report *report)
+{
+    uint64_t known = 0;
+    for (uint32_t k = 0; k < p->keys_count && k < 64; k++) {
+        for (uint32_t i = 0; i < report->keys_count; i++) {
+            known |= report->keys[i] == p->keys[k] ? UINT64_C(1) << k : 0;
+        }
+    }
+    return known;
+}
+
+/* Why it is closed; or which key it does without now: each is counted once, whoever finds out. */
+static void take_text(struct vq_auth_pool *p, struct vq_auth_seat *seat,
+                      const struct vq_pool_report *report)
+{
+    uint64_t has = known_keys(p, report);
+    uint64_t lost = seat->keys_had & ~has & ~p->keys_lost;
+    seat->keys_had = has;
+    if (report->state == VQ_POOL_OPEN && lost != 0) {
+        p->keys_lost |= lost;
+        p->keys_refused++;
+        copy_text(p->key_why, report->text);
+    } else if (report->state != VQ_POOL_OPEN && report->state != VQ_POOL_NO_KEY) {
+        copy_text(p->closed_why, report->text);
     }
 }
 
@@ -272,6 +311,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
         VQ_TRY(seat_open(p, w, report));
         VQ_TRY(vq_auth_keys(a, p, seat, report));
         take_limits(a, p, seat, report);
+        take_text(p, seat, report);
         take_demand(a, p, w, report, now_ns);
         take_counts(p, seat, report, now_ns);
         take_day(p, w, report, credit->granted_n);

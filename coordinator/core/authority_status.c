@@ -23,7 +23,8 @@ static enum vq_authority_state state_of(const struct vq_authority *a, const stru
         return VQ_AUTHORITY_HELD;
     }
     if (p->locked && !p->ours && (p->holder != NULL || p->keyed != 0)) {
-        return VQ_AUTHORITY_LOCKED; /* whoever has no key cannot be in anybody's way */
+        /* whoever has no key cannot be in anybody's way */
+        return p->holder != NULL ? VQ_AUTHORITY_LOCKED : VQ_AUTHORITY_PAUSED;
     }
     if (p->keyed == 0) {
         return VQ_AUTHORITY_NOBODY;
@@ -54,13 +55,16 @@ static const char *why(const struct vq_authority *a, const struct vq_auth_pool *
 {
     switch (p->state) {
     case VQ_AUTHORITY_HELD: return a->hold ? "the run is paused by hand" : "parked by hand";
-    case VQ_AUTHORITY_LOCKED: return p->holder != NULL ? p->holder : "its key is being locked";
+    case VQ_AUTHORITY_LOCKED: return p->holder;
     case VQ_AUTHORITY_NOBODY: return "no worker has a key for it";
-    case VQ_AUTHORITY_CLOSED: return "closed on every worker that has a key for it";
+    case VQ_AUTHORITY_CLOSED:
+        return p->closed_why[0] != '\0' ? p->closed_why
+                                        : "closed on every worker that has a key for it";
     case VQ_AUTHORITY_PARKED: return quota_used(p) ? "the day's quota is used" : "a quota is used";
     case VQ_AUTHORITY_PAUSED:
-        return now_ns < a->wait_until_ns ? "slices of an earlier process may be in force yet"
-                                         : "a refusal asked to wait";
+        return p->locked && !p->ours       ? "its key is being locked"
+               : now_ns < a->wait_until_ns ? "slices of an earlier process may be in force yet"
+                                           : "a refusal asked to wait";
     case VQ_AUTHORITY_OPEN: break;
     }
     return p->too_large ? "a single request is larger than the limit" : "";
@@ -95,6 +99,8 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
         .since_ns = pool->since_ns,
         .until_ns = pool->until_ns,
         .text = pool->text,
+        .key_text = pool->key_why,
+        .keys_refused = pool->keys_refused,
         .concurrency = pool->level,
         .concurrency_by = pool->level_by,
         .in_flight = (uint32_t)pool->in_flight,

@@ -10,6 +10,7 @@ struct pool {
     uint64_t answered; /* when it was last seen to answer, and what it had failed by then */
     uint64_t failed, refused;
     int64_t answered_ns;
+    uint32_t keys_refused; /* told of */
 };
 
 struct vq_incidents {
@@ -96,6 +97,23 @@ static const struct vq_incident *begin(struct vq_incidents *x, uint32_t p,
     return i;
 }
 
+static const struct vq_incident *key_gone(struct vq_incidents *x, uint32_t p,
+                                          const struct vq_authority_pool_status *status,
+                                          int64_t now_ns)
+{
+    x->pools[p].keys_refused = status->keys_refused;
+    if (x->count == VQ_INCIDENTS_MAX) {
+        x->forgotten++;
+        return NULL;
+    }
+    struct vq_incident *i = &x->list[x->count++];
+    *i = (struct vq_incident){
+        .pool = p, .state = status->state, .key = true, .since_ns = now_ns, .over_ns = now_ns};
+    (void)snprintf(i->text, sizeof(i->text), "%s",
+                   status->key_text == NULL ? "" : status->key_text);
+    return i;
+}
+
 const struct vq_incident *vq_incidents_see(struct vq_incidents *x, uint32_t p,
                                            const struct vq_authority_pool_status *status,
                                            int64_t now_ns)
@@ -106,6 +124,9 @@ const struct vq_incident *vq_incidents_see(struct vq_incidents *x, uint32_t p,
         pool->answered = status->answered;
         pool->failed = status->failed;
         pool->answered_ns = now_ns;
+    }
+    if (status->keys_refused > pool->keys_refused) {
+        return key_gone(x, p, status, now_ns);
     }
     bool bad = is_incident(status->state);
     bool failing = is_failing(pool, status, now_ns);
@@ -144,6 +165,7 @@ const char *vq_authority_state_word(enum vq_authority_state state)
 
 const char *vq_incident_word(const struct vq_incident *incident)
 {
-    return incident->state == VQ_AUTHORITY_OPEN ? "failing"
-                                                : vq_authority_state_word(incident->state);
+    return incident->key                          ? "without a key"
+           : incident->state == VQ_AUTHORITY_OPEN ? "failing"
+                                                  : vq_authority_state_word(incident->state);
 }

@@ -12,6 +12,7 @@
 struct vq_incident {
     uint32_t pool;
     enum vq_authority_state state; /* OPEN: it fails what it is asked */
+    bool key;                      /* one of its keys was refused; it goes on: over at once */
     int64_t since_ns, until_ns;    /* until: as foreseen; 0: nobody knows */
     int64_t over_ns;               /* 0: it goes on */
     uint64_t refused, failed;      /* calls meanwhile */

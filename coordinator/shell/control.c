@@ -49,10 +49,22 @@ static const char *note(struct vq_run *run)
         vq_watch_when(run->held_since_unix_ms, since);
         (void)snprintf(run->note, sizeof(run->note), "paused by hand since %s; vibeq ctl %s resume",
                        since, vq_run_dir_name(run->dir));
-    } else if (run->alarm.raised) {
-        vq_watch_when(vq_watch_since_unix_ms(run), since);
-        (void)snprintf(run->note, sizeof(run->note), "nothing was answered since %s", since);
+        return run->note;
     }
+    struct vq_buf stopped;
+    vq_buf_init(&stopped, 3 * sizeof(run->note) / 4);
+    bool all = run->coord != NULL && vq_limits_stopped(run, &stopped);
+    if (run->alarm.raised) {
+        vq_watch_when(vq_watch_since_unix_ms(run), since);
+        (void)snprintf(run->note, sizeof(run->note), "nothing was answered since %s%s%s", since,
+                       all ? "; no pool to ask: " : "", all ? stopped.at : "");
+    } else if (all) {
+        struct vq_authority_money money;
+        vq_authority_money(run->authority, &money);
+        (void)snprintf(run->note, sizeof(run->note), "no pool to ask: %s; $%.4f spent so far",
+                       stopped.at, (double)money.spent_nano / VQ_NANO_PER_USD);
+    }
+    vq_buf_free(&stopped);
     return run->note;
 }
 
@@ -60,6 +72,9 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                   struct vq_status_facts *ret)
 {
     vq_hex(run->owner.uid.b, VQ_ID_BYTES, uid);
+    for (uint32_t p = 0; p < run->job->pools.uses.count; p++) {
+        run->idle[p] = vq_limits_idle(run, p);
+    }
     *ret = (struct vq_status_facts){.run = vq_run_dir_name(run->dir),
                                     .uid_hex = uid,
                                     .state = state_name(run),
@@ -75,6 +90,7 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                                                                     : "away",
                                     .coord = run->coord,
                                     .authority = run->authority,
+                                    .idle = run->idle,
                                     .before = run->before,
                                     .stage = run->asking->name,
                                     .stage_no = run->asking->no,

@@ -149,7 +149,10 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
         vq_log(VQ_LOG_INFO, "session.closed", "peer=%llu", (unsigned long long)a->u.send.peer);
         break;
     case VQ_COORD_NOTE: note(a->u.note.level, a->u.note.text); break;
-    case VQ_COORD_FINISHED: run->stage_over = true; break;
+    case VQ_COORD_FINISHED:
+        run->stage_over = true;
+        vq_limits_see(run); /* the workers are still here */
+        break;
     case VQ_COORD_STOPPED:
         run->stopped = true;
         run->stop_kind = a->u.stopped.kind;

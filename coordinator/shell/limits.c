@@ -12,10 +12,12 @@
 #include <stdio.h>
 #include <time.h>
 
-#define RELEASE_MS 1000 /* for a shared Redis to hear that keys are free */
-#define CLOCK_NS   VQ_NS_PER_S
-#define DAY_S      INT64_C(86400)
-#define JITTER_NS  (100 * VQ_NS_PER_MS) /* how unevenly a connection carries what was sent evenly */
+#define RELEASE_MS  1000 /* for a shared Redis to hear that keys are free */
+#define CLOCK_NS    VQ_NS_PER_S
+#define DAY_S       INT64_C(86400)
+#define JITTER_NS   (100 * VQ_NS_PER_MS) /* how unevenly a connection carries what was sent evenly */
+#define SEE_NS      (200 * VQ_NS_PER_MS)
+#define STOPPED_MAX 3u /* pools that a line names */
 
 /* When the day of a pool's quotas ends. */
 static int64_t day_end_unix_s(const struct vq_conf_use *use, int64_t now_unix_s)
@@ -182,7 +184,7 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
     char until[64];
     say_until(i->until_ns, until, sizeof(until));
     const char *word = vq_incident_word(i);
-    if (i->over_ns == 0) {
+    if (i->over_ns == 0 || i->key) {
         vq_log(VQ_LOG_WARN, "pool", "name=%s state=%s text=%s", name, word, i->text);
         vq_run_say(run, "Pool %s is %s%s%s%s.", name, word, until, i->text[0] == '\0' ? "" : ": ",
                    i->text);
@@ -195,10 +197,20 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
     vq_run_say(run, "Pool %s is no longer %s, after %s.", name, word, took);
 }
 
-static void see_pools(struct vq_run *run)
+/* The built-in server is a pool of every configuration; where no judge needs it, it does not run. */
+bool vq_limits_idle(const struct vq_run *run, uint32_t p)
+{
+    return run->offline == NULL && run->job->pools.uses.uses[p].base_url == NULL;
+}
+
+void vq_limits_see(struct vq_run *run)
 {
     int64_t now = vq_run_now();
+    run->seen_ns = now;
     for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+        if (vq_limits_idle(run, p)) {
+            continue;
+        }
         struct vq_authority_pool_status status;
         vq_authority_status(run->authority, p, now, &status);
         const struct vq_incident *incident;
@@ -218,6 +230,38 @@ static void see_pools(struct vq_run *run)
     }
 }
 
+static bool is_stopped(enum vq_authority_state state)
+{
+    return state != VQ_AUTHORITY_OPEN && state != VQ_AUTHORITY_PAUSED;
+}
+
+/* What stands still, each with its reason; and whether nothing else is left. */
+bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
+{
+    bool all = true;
+    uint32_t count = 0;
+    for (uint32_t p = 0; run->authority != NULL && p < vq_authority_pools(run->authority); p++) {
+        struct vq_authority_pool_status s;
+        vq_authority_status(run->authority, p, vq_run_now(), &s);
+        if (vq_limits_idle(run, p) || s.state == VQ_AUTHORITY_NOBODY) {
+            continue;
+        }
+        if (!is_stopped(s.state)) {
+            all = false;
+        } else if (count++ < STOPPED_MAX) {
+            char since[VQ_RUN_WHEN_BYTES], until[64];
+            vq_watch_when(vq_clock_unix_ms() + (s.since_ns - vq_run_now()) / VQ_NS_PER_MS, since);
+            say_until(s.until_ns, until, sizeof(until));
+            vq_buf_printf(out, "%spool %s %s since %s%s", count == 1 ? "" : ", ", s.name,
+                          vq_authority_state_word(s.state), since, until);
+        }
+    }
+    if (count > STOPPED_MAX) {
+        vq_buf_printf(out, " and %u more", count - STOPPED_MAX);
+    }
+    return all && count > 0;
+}
+
 void vq_limits_tick(struct vq_run *run)
 {
     int64_t now = vq_run_now();
@@ -225,12 +269,13 @@ void vq_limits_tick(struct vq_run *run)
         return;
     }
     see_keys(run);
-    if (now - run->clock_ns < CLOCK_NS) {
-        return;
+    if (now - run->clock_ns >= CLOCK_NS) {
+        run->clock_ns = now;
+        vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, now);
     }
-    run->clock_ns = now;
-    vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, now);
-    see_pools(run);
+    if (now - run->seen_ns >= SEE_NS) {
+        vq_limits_see(run);
+    }
 }
 
 static bool is_heard(void *ctx)

@@ -148,6 +148,7 @@ struct vq_run {
     struct vq_incidents *incidents;
     struct vq_pool_locks *locks;
     int64_t clock_ns; /* when the authority was told the time of day */
+    int64_t seen_ns;  /* when pools were looked at for incidents */
     struct vq_coord *coord;
     struct vq_router *router;
     struct vq_decoder *decoder;
@@ -192,8 +193,9 @@ struct vq_run {
     bool held; /* paused by hand */
     int64_t held_since_unix_ms;
     struct vq_alarm alarm;
-    int64_t watched_ns;                     /* when the alarm was looked at last */
-    char note[VQ_RUN_NAME_BYTES_MAX + 160]; /* what /status says of it */
+    int64_t watched_ns;      /* when the alarm was looked at last */
+    char note[1024];         /* what /status says of it */
+    bool idle[VQ_POOLS_MAX]; /* pools that it does not speak of */
     bool clean;
     uint32_t interrupts;
     int interrupt_signum; /* the last one, and when */
@@ -278,6 +280,11 @@ void vq_progress_clear(struct vq_run *run);
 enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns,
                               struct vq_error *err) VQ_WARN_UNUSED;
 void vq_limits_tick(struct vq_run *run);
+/* Says what befell the pools since it looked last; so does a tick. */
+void vq_limits_see(struct vq_run *run);
+bool vq_limits_idle(const struct vq_run *run, uint32_t pool); /* nobody needs it */
+/* Writes which pools are parked, closed, held or another run's; true: all are. */
+bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out);
 void vq_limits_release(
     struct vq_run *run); /* nothing of this run is out: others may have its pools */
 void vq_limits_close(struct vq_run *run);

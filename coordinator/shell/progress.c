@@ -48,6 +48,13 @@ static void compose(struct vq_run *run, struct vq_buf *line)
     } else if (s.stage == VQ_COORD_DRAINING) {
         vq_buf_puts(line, ", draining");
     }
+    struct vq_buf stopped;
+    vq_buf_init(&stopped, 2048);
+    bool all = vq_limits_stopped(run, &stopped);
+    if (stopped.bytes > 0 && !run->held) {
+        vq_buf_printf(line, ", %s%s", all ? "NO POOL TO ASK: " : "", stopped.at);
+    }
+    vq_buf_free(&stopped);
     if (run->alarm.raised) {
         char since[VQ_RUN_WHEN_BYTES];
         vq_watch_when(vq_watch_since_unix_ms(run), since);

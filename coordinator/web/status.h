@@ -25,8 +25,9 @@ struct vq_status_facts {
     int64_t loop_busy_ns_max;
     const struct vq_coord *coord;         /* NULL: not there yet */
     const struct vq_authority *authority; /* there when `coord` is */
-    struct vq_status_totals before;       /* of the stages that this process has left behind */
-    const char *stage;                    /* its name */
+    const bool *idle;               /* of each pool: no judge of the run needs it; NULL: none is */
+    struct vq_status_totals before; /* of the stages that this process has left behind */
+    const char *stage;              /* its name */
     uint32_t stage_no;
     uint32_t judges;
 };

@@ -104,8 +104,10 @@ void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_array(j);
     for (uint32_t p = 0; p < vq_authority_pools(f->authority); p++) {
         struct vq_authority_pool_status s;
-        vq_authority_status(f->authority, p, f->now_ns, &s);
-        pool(j, f, &s);
+        if (f->idle == NULL || !f->idle[p]) {
+            vq_authority_status(f->authority, p, f->now_ns, &s);
+            pool(j, f, &s);
+        }
     }
     vq_json_array_end(j);
     struct vq_authority_money money;

@@ -219,6 +219,7 @@ bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *ret_credit)
         const struct vq_work_pool *pool = &w->pools[p];
         w->spend.unit = higher(w->spend.unit, pool->spends.nano);
         fill_report(w, p, &reports[p]);
+        w->pools[p].cap = 0;
         w->pools[p].told = reports[p].waiting > 1;
     }
     w->credit_sum = counted(w);

@@ -175,8 +175,10 @@ void vq_work_pool_close(struct vq_work *w, uint32_t index, enum vq_pool_state st
     }
     pool->state = (uint8_t)(state == VQ_POOL_OPEN ? VQ_POOL_BAD_KEY : state);
     set_text(pool, text);
-    vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s is closed here: %s", w->spec->pools[index].name,
-                 pool->text);
+    if (pool->text[0] != '\0') {
+        vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s is closed here: %s", w->spec->pools[index].name,
+                     pool->text);
+    }
     return_stranded(w);
     w->credit_due = true;
 }

@@ -93,7 +93,12 @@ static void wait_by_row(const struct vq_error_rule *rule, int64_t now_unix_s,
                         struct vq_reply *reply)
 {
     switch (rule->wait) {
-    case VQ_ERROR_WAIT_SAID: return;
+    case VQ_ERROR_WAIT_SAID:
+        if (rule->class == VQ_REPLY_QUOTA && reply->retry_after_ms > 0) {
+            reply->parks = true;
+            reply->park_until_unix_s = now_unix_s + (reply->retry_after_ms + 999) / 1000;
+        }
+        return;
     case VQ_ERROR_WAIT_TEN_MINUTES:
         reply->parks = true;
         reply->retry_after_ms =

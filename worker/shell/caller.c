@@ -185,6 +185,9 @@ static enum vq_pool_state pool_address(struct pool *pool, struct vq_error *err)
                       pool->at->dialect);
         return VQ_POOL_NO_MODEL;
     }
+    if (pool->at->base_url[0] == '\0') { /* the built-in server, which no judge of this run needs */
+        return VQ_POOL_NO_KEY;
+    }
     if (!url_is_safe(pool->at->base_url) || url(&judge, pool->at->base_url, &pool->url) != VQ_OK) {
         (void)vq_fail(err, VQ_INVALID,
                       "%s is not https and not on this machine: no key and no text is sent there",

@@ -48,6 +48,30 @@ static void test_parked_and_open_again(void **state)
     vq_incidents_destroy(&x);
 }
 
+static void test_a_key_of_several(void **state)
+{
+    (void)state;
+    struct vq_incidents *x = make();
+    struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 1};
+    assert_null(vq_incidents_see(x, 0, &s, 1 * S));
+    s.keys_refused = 1;
+    s.key_text = "key 2 of 3 was refused: no";
+    const struct vq_incident *i = vq_incidents_see(x, 0, &s, 2 * S);
+    assert_non_null(i);
+    assert_true(i->key && i->since_ns == 2 * S && i->over_ns == 2 * S);
+    assert_string_equal(vq_incident_word(i), "without a key");
+    assert_string_equal(i->text, "key 2 of 3 was refused: no");
+    assert_null(vq_incidents_see(x, 0, &s, 3 * S));
+    s.keys_refused = 2; /* the last one but one, and then it is closed: two more */
+    s.state = VQ_AUTHORITY_CLOSED;
+    assert_true(vq_incidents_see(x, 0, &s, 4 * S)->key);
+    i = vq_incidents_see(x, 0, &s, 4 * S);
+    assert_true(!i->key && i->over_ns == 0);
+    assert_string_equal(vq_incident_word(i), "closed");
+    assert_null(vq_incidents_see(x, 0, &s, 5 * S));
+    vq_incidents_destroy(&x);
+}
+
 static void test_a_storm(void **state)
 {
     (void)state;
@@ -97,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parked_and_open_again),
+        cmocka_unit_test(test_a_key_of_several),
         cmocka_unit_test(test_a_storm),
         cmocka_unit_test(test_no_more_than_there_is_room_for),
     };

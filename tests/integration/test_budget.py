@@ -1,0 +1,141 @@
+"""A budget is a hard cap: what calls cost is counted from the server's own log, with the configuration's prices, whatever was killed
+when; and what stopped for want of money goes on with more, to the same bytes."""
+import json
+import os
+import signal
+import time
+
+import vqtest
+from pooling import Pool, Pools
+from vqtest import DONE, STOPPED, USAGE
+
+IN, OUT = 2.0, 8.0  # dollars a million tokens
+MAX_TOKENS = 120
+
+
+class Budget(Pools):
+    samples = 60
+
+    def setUp(self):
+        super().setUp()
+        self.pools = {"o": Pool(concurrency=4, usd_in=IN, usd_out=OUT), "a": Pool(dialect="anthropic", concurrency=4, usd_in=IN, usd_out=OUT)}
+        self.serve(self.pools, latency="40ms")
+
+    def usd(self, lines):
+        return sum(line["prompt_tokens"] * IN + line["completion_tokens"] * OUT for line in lines) / 1e6
+
+    def paid(self):
+        """By the server: what it has billed."""
+        return self.usd([a for a in self.server.answers() if a["paid"]])
+
+    def largest(self):
+        """The largest reservation that a call can need: its input, generously, and all of max_tokens."""
+        return max(r["bytes"] / 2 * IN + MAX_TOKENS * OUT for r in self.server.requests()) / 1e6
+
+    def whole_usd(self):
+        """Of an undisturbed run of its own, and its results."""
+        if not hasattr(self, "whole"):
+            server = self.server
+            pools = {"calm": Pool(usd_in=IN, usd_out=OUT)}
+            self.serve(pools, name="calm", latency="0ms")
+            self.told(pools, name="calm.yaml")
+            runs = self.dir / "calm-runs"
+            self.vibeq("run", "calm.yaml", "--name", "r", "--quiet", "--runs", runs)
+            accounting = json.loads((runs / "r/accounting.json").read_text())
+            self.assertAlmostEqual(accounting["cost_usd"], self.usd(self.server.answers()), 9)
+            self.whole = accounting["cost_usd"], (runs / "r/results/results.json").read_bytes()
+            self.server = server
+        return self.whole
+
+    def capped(self, share=0.5):
+        cap = round(self.whole_usd()[0] * share, 6)
+        self.told(self.pools, budget=f"{{usd: {cap:.6f}}}")
+        return cap
+
+    def check_stopped(self, cap, text):
+        accounting = json.loads((self.dir / "runs/r/accounting.json").read_text())
+        spent = accounting["cost_usd"]
+        self.assertLessEqual(self.paid(), cap + 1e-9, "by the server's log")
+        self.assertLessEqual(spent, cap + 1e-9)
+        self.assertGreaterEqual(spent, self.paid() - 1e-9, "what the server billed is accounted for")
+        for words in ("budget", f"${cap:.4f}", f"${spent:.4f}", "vibeq resume r --set budget.usd="):
+            self.assertIn(words, text)
+        self.assertEqual(self.status("r")["tasks"]["failed"], 0)
+        return spent
+
+    def check_resumed(self, cap):
+        answered = len({r["hash"] for r in self.server.requests()})
+        self.vibeq("resume", "r", "--quiet", "--set", f"budget.usd={2.2 * cap:.6f}")
+        self.assertGreater(len({r["hash"] for r in self.server.requests()}), answered)
+        self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
+        self.assertLessEqual(self.paid(), 2.2 * cap)
+
+
+class Stops(Budget):
+    def test_half_the_price_with_four_workers_and_then_the_rest(self):
+        cap = self.capped()
+        got = self.vibeq("run", "config.yaml", "--name", "r", "--workers", 4, code=STOPPED)
+        spent = self.check_stopped(cap, got.stderr)
+        self.assertLessEqual(cap - spent, self.largest(), "nothing more would have fitted")
+        self.check_resumed(cap)
+
+    def test_a_worker_dies(self):
+        cap = self.capped()
+        child = self.begin("--workers", 4, answers=40)
+        os.kill(self.processes_of(str(self.dir), "vibeq-worker")[0], signal.SIGKILL)
+        self.wait_exit(child, STOPPED)
+        spent = self.check_stopped(cap, (self.dir / "start.out").read_text())
+        self.assertLessEqual(cap - spent, self.largest())
+        self.check_resumed(cap)
+
+    def test_the_coordinator_dies(self):
+        cap = self.capped()
+        child = self.begin("--workers", 2, "--quiet", answers=40)
+        child.kill()
+        child.wait()
+        got = self.vibeq("resume", "r", code=STOPPED)
+        spent = self.check_stopped(cap, got.stderr)
+        self.assertLessEqual(cap - spent, self.largest())
+        self.check_resumed(cap)
+
+    def test_raised_while_it_goes_on(self):
+        cap = self.capped(0.4)
+        child = self.begin(answers=20)
+        said = self.vibeq("ctl", "r", "budget", f"{4 * cap:.6f}").stdout
+        self.assertIn("dollars", said)
+        self.wait_exit(child, DONE)
+        self.assertGreater(self.paid(), cap, "the old one would not have done")
+        self.assertLessEqual(self.paid(), 4 * cap)
+        self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
+        self.assertEqual(self.status("r")["money"]["budget_usd"], round(4 * cap, 6))
+
+    def test_lowered_below_what_was_spent(self):
+        self.told(self.pools, budget="{usd: 100}")
+        child = self.begin(answers=40)
+        cap = 0.000001
+        before = time.time()
+        self.vibeq("ctl", "r", "budget", f"{cap:.6f}")
+        told_ms = (time.time() + 2) * 1000
+        self.wait_exit(child, STOPPED)
+        self.assertGreater(time.time(), before)
+        self.assertEqual([r for r in self.server.requests() if r["unix_ms"] > told_ms], [], "it stops asking")
+        self.assertIn("budget", (self.dir / "start.out").read_text())
+        self.vibeq("resume", "r", "--quiet")
+        self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
+
+
+class Refused(Pools):
+    samples = 4
+
+    def test_a_budget_without_prices(self):
+        pools = {"o": Pool(usd_in=IN, usd_out=OUT), "a": Pool(dialect="anthropic")}
+        self.serve(pools)
+        self.told(pools, budget="{usd: 1}")
+        got = self.vibeq("run", "config.yaml", "--name", "r", code=USAGE)
+        self.assertIn("price", got.stderr)
+        self.assertIn("budget", got.stderr)
+        self.assertEqual(self.server.requests(), [])
+
+
+if __name__ == "__main__":
+    vqtest.main()

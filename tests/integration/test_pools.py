@@ -1,0 +1,336 @@
+"""One judge served by several pools: real processes against a server that enforces limits and misbehaves on demand. The server's own
+log is the judge of what was sent where and when."""
+import json
+import os
+import signal
+import time
+
+import vqtest
+from pooling import Pool, Pools
+from vqtest import DONE, STOPPED
+
+THREE = {"o": "openai", "a": "anthropic", "g": "gemini"}
+
+
+class Served(Pools):
+    def test_three_dialects_serve_one_judge(self):
+        pools = {name: Pool(dialect=dialect, keys=2, concurrency=3) for name, dialect in THREE.items()}
+        self.serve(pools)
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        asked = self.by_pool()
+        self.assertEqual(set(asked), set(THREE), "each pool is used")
+        calls = self.check_whole()
+        accounted = json.loads((self.dir / "runs/r/accounting.json").read_text())["pools"]
+        self.assertEqual({name: pool["calls"] for name, pool in accounted.items()}, asked)
+        self.assertEqual(calls["sent"], sum(asked.values()))
+        self.assertEqual({name for name, dialect in THREE.items()}, {r["pool"] for r in self.server.requests() if r["dialect"] == THREE[r["pool"]]})
+        self.assertEqual(len({r["key"] for r in self.asked("o")}), 2, "each key is used")
+
+    def test_what_one_pool_answered_another_need_not(self):
+        pools = {"o": Pool(), "a": Pool(dialect="anthropic")}
+        self.serve(pools)
+        self.told({"o": pools["o"]})
+        self.vibeq("run", "config.yaml", "--name", "first", "--quiet")
+        sent = self.by_pool()
+        self.told({"a": pools["a"]})
+        self.vibeq("run", "config.yaml", "--name", "second", "--quiet")
+        self.assertEqual(self.by_pool(), sent, "nothing was asked again")
+        self.assertEqual(set(sent), {"o"})
+        self.assertEqual(self.results_bytes("first"), self.results_bytes("second"))
+        self.assertEqual(self.accounting("second")["sent"], 0)
+
+
+class Closed(Pools):
+    """Keys and money that end in the course of a run."""
+    samples = 60
+
+    def test_one_key_of_three_goes_bad(self):
+        pools = {"o": Pool(keys=3, concurrency=6)}
+        self.serve(pools, latency="40ms", faults=[{"fault": "bad_key", "key": "env:KEY_O_2", "after_ms": 900}])
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        self.assertEqual(len({r["key"] for r in self.server.requests()}), 3)
+        bad = [a["n"] for a in self.server.answers() if a["status"] == 401]
+        self.assertGreater(len(bad), 0, "the key went bad while it was used")
+        after = [r for r in self.server.requests() if r["n"] > max(bad)]
+        keys = {r["n"]: r["key"] for r in self.server.requests()}
+        self.assertEqual({keys[n] for n in bad} & {r["key"] for r in after}, set(), "it is asked no more")
+        self.assertEqual(len({r["key"] for r in after}), 2, "the other two are")
+        self.check_whole()
+        self.assertEqual([(i["pool"], i["what"]) for i in self.incidents()], [("o", "without a key")])
+        self.assertEqual([(line["name"], line["state"]) for line in self.log_of("pool")], [("o", "without a key")])
+        self.assertIn("key 2 of 3", self.incidents()[0]["text"])
+
+    def test_all_keys_of_one_pool_go_bad(self):
+        pools = {"o": Pool(keys=2, concurrency=4), "a": Pool(dialect="anthropic", concurrency=4)}
+        self.serve(pools, latency="40ms", faults=[{"fault": "bad_key", "pool": "o", "after_ms": 900}])
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        self.closed_and_whole("o")
+
+    def closed_and_whole(self, name):
+        self.check_whole()
+        found = [(i["pool"], i["what"]) for i in self.incidents() if i["what"] != "without a key"]
+        self.assertEqual(found, [(name, "closed")])
+        self.assertEqual([(line["name"], line["state"]) for line in self.log_of("pool")], [(i["pool"], i["what"]) for i in self.incidents()])
+        refused = {a["n"] for a in self.server.answers() if a["status"] not in (200,)}
+        self.assertGreater(len(refused), 0)
+        self.assertGreater(len([r for r in self.server.requests() if r["n"] > max(refused)]), 0, "the others went on")
+
+    def test_a_pool_out_of_money(self):
+        pools = {"o": Pool(concurrency=4), "g": Pool(dialect="gemini", concurrency=4)}
+        self.serve(pools, latency="40ms", faults=[{"fault": "quota", "pool": "g", "after_ms": 900}])
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        self.closed_and_whole("g")
+
+    def test_the_only_pool_goes_bad_and_the_run_is_resumed(self):
+        pools = {"o": Pool(keys=2, concurrency=6)}
+        self.serve(pools, latency="40ms", faults=[{"fault": "bad_key", "pool": "o", "after_ms": 900, "until_ms": 6000}])
+        self.told(pools)
+        got = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.assertIn("vibeq resume r", got.stderr)
+        self.assertIn("key", got.stderr)
+        self.assertEqual(self.status("r")["tasks"]["failed"], 0)
+        first = self.server.log()[0]
+        self.wait_for("the keys to be good again", lambda: time.time() * 1000 - first["unix_ms"] > 7000, 20)
+        answered = {r["hash"] for r, a in self.pairs() if a["status"] == 200}
+        self.vibeq("resume", "r", "--quiet")
+        again = [r for r in self.server.requests() if r["hash"] in answered]
+        self.assertEqual(len(again), len(answered), "nothing that was answered is bought again")
+        self.check_whole()
+
+    def pairs(self):
+        answers = {a["n"]: a for a in self.server.answers()}
+        return [(r, answers[r["n"]]) for r in self.server.requests() if r["n"] in answers]
+
+
+class Storms(Pools):
+    samples = 80
+
+    def test_a_storm_of_529_on_one_pool(self):
+        pools = {"o": Pool(concurrency=2), "a": Pool(dialect="anthropic", concurrency=2)}
+        self.serve(pools, latency="60ms", faults=[{"fault": "overloaded", "pool": "a", "after_ms": 500, "until_ms": 8500}])
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        self.check_whole()
+        self.assertGreater(len([a for a in self.server.answers() if a["status"] == 529]), 4)
+        self.assertEqual([(i["pool"], i["what"]) for i in self.incidents()], [("a", "failing")])
+        self.assertEqual([line["name"] for line in self.log_of("pool") if line.get("over") is None], ["a"])
+
+    def test_a_pool_that_slows_starves_no_slots(self):
+        pools = {"o": Pool(concurrency=4), "a": Pool(dialect="anthropic", concurrency=4)}
+        self.serve(pools, latency="40ms", faults=[{"fault": "slow", "pool": "a", "after_ms": 700, "delay_ms": 6000}])
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", "--workers", 1)
+        self.check_whole()
+        slow = [r["n"] for r, a in self.pairs_of("a") if a["took_us"] > 5e6]
+        self.assertGreater(len(slow), 0, "some were slow")
+        asked = [r["n"] for r in self.asked("o")]
+        meanwhile = [n for n in asked if n > slow[0]]
+        self.assertGreater(len(meanwhile), 10 * len(slow), "the other pool goes on meanwhile")
+        self.assertGreaterEqual(self.in_flight_most("o"), 4)
+
+    def pairs_of(self, pool):
+        answers = {a["n"]: a for a in self.server.answers()}
+        return [(r, answers[r["n"]]) for r in self.asked(pool) if r["n"] in answers]
+
+
+class Days(Pools):
+    """Days of a few seconds at the server."""
+    samples = 20
+    DAY_MS = 6000
+
+    def days(self, pool, quota):
+        """Calls let through in each of the server's days."""
+        count = {}
+        for r in self.asked(pool):
+            if r["admitted"]:
+                count[r["unix_ms"] // self.DAY_MS] = count.get(r["unix_ms"] // self.DAY_MS, 0) + 1
+        self.assertTrue(all(n <= quota for n in count.values()), count)
+        return count
+
+    def test_a_days_quota_parks_the_pool_and_the_other_goes_on(self):
+        pools = {"o": Pool("rpd=20,day_ms=3600000", concurrency=4), "a": Pool(dialect="anthropic", concurrency=4)}
+        self.serve(pools)
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        self.check_whole()
+        self.assertLessEqual(len([r for r in self.asked("o") if r["admitted"]]), 40)
+        self.assertGreater(len([r for r in self.asked("o") if r["refused_by"] == "day_requests"]), 0)
+
+    def test_a_quota_that_is_told_is_never_run_into(self):
+        pools = {"o": Pool("rpd=20,day_ms=3600000", rpd=10, concurrency=4), "a": Pool(dialect="anthropic", concurrency=4)}
+        self.serve(pools)
+        self.told(pools)
+        child = self.begin("--workers", 3)
+        self.wait_exit(child, DONE)
+        self.check_whole()
+        self.assertEqual(len(self.asked("o")), 10, "all of the quota is used, and no more is asked for")
+        self.assertEqual([(i["pool"], i["what"]) for i in self.incidents()], [("o", "parked")])
+
+    def test_the_only_pool_parks_until_its_day_ends(self):
+        pools = {"o": Pool(f"rpd=60,day_ms={self.DAY_MS}", concurrency=4)}
+        self.serve(pools)
+        self.told(pools, alarm="{idle_s: 60}")
+        child = self.start("run", "config.yaml", "--name", "r")
+        self.wait_for("the park", lambda: child.poll() is not None or self.pool_of("o").get("state") == "parked", 30)
+        self.assertIsNone(child.poll(), self.logs())
+        pool = self.pool_of("o")
+        self.assertGreater(pool["since_unix_ms"], 0)
+        self.assertGreater(pool["until_unix_ms"], pool["since_unix_ms"])
+        said = self.vibeq("status", "r").stdout
+        self.assertIn("parked", said)
+        self.assertIn("until", said)
+        self.wait_exit(child, DONE)
+        self.check_whole(alarm="{idle_s: 60}")
+        self.assertGreater(len(self.days("o", 60)), 1, "it went on in another day")
+        self.assertIn("parked", (self.dir / "start.out").read_text())
+
+
+class Kept(Pools):
+    """Limits that are told right: nothing is over, whoever dies."""
+    samples = 60
+
+    def test_four_workers_of_which_one_dies(self):
+        text = {"o": "rpm=2400,window_ms=2000", "a": "rpm=1200,itpm=400000,window_ms=2000"}
+        pools = {"o": Pool(text["o"], keys=2, rpm=2400, window_s=2), "a": Pool(text["a"], dialect="anthropic", rpm=1200, itpm=400000, window_s=2)}
+        self.serve(pools, latency="uniform:20ms:80ms")
+        self.told(pools)
+        child = self.begin("--workers", 4, "--quiet", answers=40)
+        os.kill(self.processes_of(str(self.dir), "vibeq-worker")[0], signal.SIGKILL)
+        self.wait_exit(child, DONE)
+        found = self.over()
+        self.assertEqual((found["over"], found["refused"]), (0, 0), found)
+        self.assertEqual(set(found["pools"]), {"o", "a"})
+        self.check_whole()
+
+    def test_concurrency_of_four_workers(self):
+        pools = {"o": Pool("concurrency=6", concurrency=6)}
+        self.serve(pools, latency="uniform:20ms:80ms")
+        self.told(pools)
+        child = self.begin("--workers", 4, "--quiet", answers=40)
+        os.kill(self.processes_of(str(self.dir), "vibeq-worker")[0], signal.SIGKILL)
+        self.wait_exit(child, DONE)
+        self.assertEqual(self.over()["over"], 0)
+        self.assertLessEqual(self.in_flight_most("o"), 6)
+        self.assertGreaterEqual(self.in_flight_most("o"), 4, "and they are used")
+        self.check_whole()
+
+    def test_waiting_burns_no_attempt(self):
+        pools = {"o": Pool("rpm=600,window_ms=1000", rpm=600, window_s=1)}
+        self.serve(pools, latency="0ms")
+        self.told(pools, judging="{tries_max: 1}")
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", "--workers", 3)
+        self.assertEqual({r["try"] for r in self.server.requests()}, {1})
+        self.assertEqual(self.over()["over"], 0)
+        self.check_whole(judging="{tries_max: 1}")
+
+
+class Learned(Pools):
+    samples = 60
+
+    def test_limits_that_headers_tell(self):
+        pools = {"o": Pool("rpm=1800,window_ms=2000", window_s=2), "a": Pool("rpm=1800,window_ms=2000", dialect="anthropic", window_s=2)}
+        self.serve(pools)
+        self.told(pools)
+        child = self.begin("--workers", 2, "--quiet", answers=40)
+        self.wait_for("the limits", lambda: child.poll() is not None or all(
+            self.pool_of(name).get("limits", {}).get("requests_per_minute", {}).get("by") == "headers" for name in pools))
+        self.assertIsNone(child.poll(), self.logs())
+        self.assertEqual(self.pool_of("o")["limits"]["requests_per_minute"]["limit"], 1800)
+        self.wait_exit(child, DONE)
+        self.check_whole()
+
+    def test_a_refusal_that_names_the_most_in_flight(self):
+        pools = {"o": Pool("concurrency=3")}
+        self.serve(pools, latency="60ms")
+        self.told(pools)
+        child = self.begin("--workers", 2, "--quiet", answers=40)
+        self.wait_for("the refusal", lambda: child.poll() is not None or 0 < (
+            self.pool_of("o").get("limits", {}).get("concurrency", {}).get("limit") or 0) <= 3)
+        self.assertIsNone(child.poll(), self.logs())
+        self.assertEqual(self.pool_of("o")["limits"]["concurrency"]["by"], "learned")
+        learned = self.server.requests()[-1]["n"]
+        self.wait_exit(child, DONE)
+        late = [r for r in self.server.requests() if r["n"] > learned + 10 and r["refused_by"]]
+        self.assertEqual(late, [], "it is asked for no more than that from then on")
+        self.check_whole()
+
+
+class Same(Pools):
+    samples = 40
+
+    def test_one_key_under_two_names(self):
+        pools = {"o": Pool(key_names=["KEY_O_1"]), "p": Pool(key_names=["KEY_O_1"])}
+        self.serve({"o": pools["o"]})
+        self.told(pools)
+        got = self.vibeq("run", "config.yaml", "--name", "r")
+        self.assertEqual([(line["a"], line["b"]) for line in self.log_of("pool.same_account")], [("o", "p")])
+        self.assertIn("Pools o and p seem to be one account", got.stderr)
+
+    def test_one_organisation_under_two_names(self):
+        pools = {"o": Pool(key_names=["KEY_O_1"]), "p": Pool(key_names=["KEY_O_2"]), "q": Pool()}
+        self.serve({"o": Pool(keys=2), "q": pools["q"]}, latency="60ms")
+        self.told(pools)
+        self.vibeq("run", "config.yaml", "--name", "r")
+        self.assertEqual([(line["a"], line["b"]) for line in self.log_of("pool.same_account")], [("o", "p")])
+
+
+class Told(Pools):
+    """vibeq ctl: what is said holds, by the server's log."""
+    samples = 120
+
+    def ctl(self, *words, code=DONE):
+        return self.vibeq("ctl", "r", *words, code=code)
+
+    def now_n(self):
+        return self.server.requests()[-1]["n"]
+
+    def test_rates_parks_and_concurrency(self):
+        pools = {"o": Pool(concurrency=4), "a": Pool(dialect="anthropic", concurrency=4)}
+        self.serve(pools, latency="60ms")
+        self.told(pools)
+        child = self.begin("--quiet")
+        self.assertIn("o", self.ctl("park", "o").stdout)
+        time.sleep(1)
+        sent, others = len(self.asked("o")), len(self.asked("a"))
+        time.sleep(1.5)
+        self.assertEqual(len(self.asked("o")), sent, "nothing is asked of it")
+        self.assertGreater(len(self.asked("a")), others, "the other goes on")
+        self.assertEqual(self.pool_of("o")["state"], "held")
+        self.ctl("pool", "a", "--rpm", "120", "--concurrency", "1")
+        time.sleep(1)
+        since = time.time() * 1000
+        time.sleep(3)
+        self.assertIn(len(self.asked("a", since, since + 3000)), range(3, 8), "one in half a second")
+        self.assertEqual(self.pool_of("a")["limits"]["requests_per_minute"]["by"], "hand")
+        self.ctl("unpark", "o")
+        self.wait_for("it to go on", lambda: len(self.asked("o")) > sent)
+        self.ctl("concurrency", "2", "--pool", "o")
+        time.sleep(1)
+        mark = self.now_n()
+        time.sleep(1)
+        self.ctl("pool", "a", "--rpm", "60000")
+        last = self.now_n()
+        self.assertGreater(last, mark)
+        self.assertLessEqual(self.in_flight_between("o", mark, last), 2)
+        self.assertIn("there is no pool 'x'", self.ctl("park", "x", code=vqtest.USAGE).stderr)
+        self.ctl("concurrency", "8")
+        self.wait_exit(child, DONE)
+        self.check_whole()
+
+    def in_flight_between(self, pool, first, last):
+        of = {r["n"] for r in self.asked(pool)}
+        now = most = 0
+        for line in self.server.log():
+            if line.get("n") in of:
+                now += 1 if line["event"] == "request" else -1
+                if first <= line["n"] <= last:
+                    most = max(most, now)
+        return most
+
+
+if __name__ == "__main__":
+    vqtest.main()
