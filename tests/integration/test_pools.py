@@ -218,6 +218,10 @@ class Kept(Pools):
         self.assertGreaterEqual(self.in_flight_most("o"), 4, "and they are used")
         self.check_whole()
 
+
+class Waiting(Pools):
+    samples = 14
+
     def test_waiting_burns_no_attempt(self):
         pools = {"o": Pool("rpm=600,window_ms=1000", rpm=600, window_s=1)}
         self.serve(pools, latency="0ms")
