@@ -291,6 +291,7 @@ static void go_on_with_strays(struct vq_run *run)
                                                      &run->import_k, &run->import, &err);
         if (status == VQ_NOT_FOUND) {
             run->import_k = VQ_SPOOLS_MAX;
+            run->strays_read = true;
         } else if (status != VQ_OK) {
             vq_run_say(run, "A spool is left alone: %s", err.text);
         }

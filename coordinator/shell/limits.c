@@ -156,6 +156,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
     if (status == VQ_OK) {
         run->clock_ns = vq_run_now();
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
+        hold(run);
         status = open_locks(run);
     }
     vq_free(pools);
@@ -262,12 +263,25 @@ bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
     return all && count > 0;
 }
 
+/* Nothing is granted while a person says so, and while what an earlier process left in spools is not in the store yet: it may have
+ * cost what would be spent again. */
+static void hold(struct vq_run *run)
+{
+    bool left = !run->begun.first_start && !run->begun.was_clean && !run->strays_read;
+    bool held = run->held || left;
+    if (held != run->limits_held) {
+        run->limits_held = held;
+        vq_authority_hold(run->authority, held, vq_run_now());
+    }
+}
+
 void vq_limits_tick(struct vq_run *run)
 {
     int64_t now = vq_run_now();
     if (run->authority == NULL || run->fatal != VQ_OK) {
         return;
     }
+    hold(run);
     see_keys(run);
     if (now - run->clock_ns >= CLOCK_NS) {
         run->clock_ns = now;

@@ -147,6 +147,7 @@ struct vq_run {
     struct vq_authority *authority; /* over all stages */
     struct vq_incidents *incidents;
     struct vq_pool_locks *locks;
+    bool limits_held; /* as the authority was told */
     int64_t clock_ns; /* when the authority was told the time of day */
     int64_t seen_ns;  /* when pools were looked at for incidents */
     struct vq_coord *coord;
@@ -172,6 +173,7 @@ struct vq_run {
     uint32_t import_k;
     uint64_t import_no; /* the batch that holds its last result */
     int64_t strays_ns;  /* when to look again */
+    bool strays_read;   /* what was there at the start is in the store */
 
     struct vq_httpd *httpd;
     struct vq_secret *token;
