@@ -132,6 +132,18 @@ static void see_keys(struct vq_run *run)
 
 /* ---- the authority ---- */
 
+/* Nothing is granted while a person says so, and while what an earlier process left in spools is not in the store yet: it may have
+ * cost what would be spent again. */
+static void hold(struct vq_run *run)
+{
+    bool left = !run->begun.first_start && !run->begun.was_clean && !run->strays_read;
+    bool held = run->held || left;
+    if (held != run->limits_held) {
+        run->limits_held = held;
+        vq_authority_hold(run->authority, held, vq_run_now());
+    }
+}
+
 enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_error *err)
 {
     uint32_t count = run->job->pools.uses.count;
@@ -261,18 +273,6 @@ bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
         vq_buf_printf(out, " and %u more", count - STOPPED_MAX);
     }
     return all && count > 0;
-}
-
-/* Nothing is granted while a person says so, and while what an earlier process left in spools is not in the store yet: it may have
- * cost what would be spent again. */
-static void hold(struct vq_run *run)
-{
-    bool left = !run->begun.first_start && !run->begun.was_clean && !run->strays_read;
-    bool held = run->held || left;
-    if (held != run->limits_held) {
-        run->limits_held = held;
-        vq_authority_hold(run->authority, held, vq_run_now());
-    }
 }
 
 void vq_limits_tick(struct vq_run *run)
