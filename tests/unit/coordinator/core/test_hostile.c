@@ -223,21 +223,21 @@ static void no_memory_at_any_point_is_said_and_leaks_nothing(void **state)
     (void)state;
     rig_init(&rig, 4, 1, 2);
     unsigned failed = 0;
-    for (uint64_t at = 1;; at++) {
+    bool whole = false, reached = true; /* reached: the life made so many allocations */
+    for (uint64_t at = 1; reached; at++) {
         struct vq_coord *c = NULL;
+        uint64_t before = vq_alloc_count();
         vq_alloc_fail_at(at);
-        bool whole = vq_authority_create(&rig.pools, 1, &rig.params.authority, NULL) == VQ_OK &&
-                     short_life(&c, &rig.params, &rig);
+        whole = vq_authority_create(&rig.pools, 1, &rig.params.authority, NULL) == VQ_OK &&
+                short_life(&c, &rig.params, &rig);
+        reached = vq_alloc_count() - before >= at;
         vq_alloc_fail_at(0);
         vq_coord_destroy(&c);
         vq_authority_destroy(&rig.params.authority);
         assert_null(c);
-        if (!whole) {
-            failed++;
-        } else if (at > 200) {
-            break;
-        }
+        failed += whole ? 0 : 1;
     }
+    assert_true(whole);
     assert_true(failed > 50);
     rig_end(&rig);
 }
