@@ -508,6 +508,18 @@ static void listed_by(struct sim *s, uint64_t peer, uint64_t session, struct sim
     }
 }
 
+/* The core knows a session of the peer: a core that has ended answers everybody with BYE, and reads nothing of it. */
+static bool has_session(const struct sim *s, uint64_t peer)
+{
+    struct vq_coord_worker_status worker;
+    for (uint32_t i = 0; vq_coord_worker_fill(s->coord.core, i, &worker); i++) {
+        if (worker.peer == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void frame(struct sim *s, const struct sim_event *event)
 {
     struct vq_msg msg;
@@ -520,6 +532,7 @@ static void frame(struct sim *s, const struct sim_event *event)
     sim_say(s, "coordinator hears %s of worker %u (peer %llu)", vq_msg_name(msg.type), event->a,
             (unsigned long long)event->b);
     uint64_t before = dropped(s);
+    bool known = has_session(s, event->b);
     const struct vq_msg_held *held =
         msg.type == VQ_MSG_HELD || msg.type == VQ_MSG_HEARTBEAT ? &msg.u.held : NULL;
     for (uint32_t i = 0; held != NULL && i < held->calls_count; i++) {
@@ -532,13 +545,13 @@ static void frame(struct sim *s, const struct sim_event *event)
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }
-    if (msg.type != VQ_MSG_HELLO && dropped(s) == before) {
+    bool read = known && dropped(s) == before;
+    if (msg.type != VQ_MSG_HELLO && read) {
         struct sim_worker *w = &s->workers[event->a];
         w->back_ns = s->now_ns - w->spoke_ns >= s->term_ns ? s->now_ns : w->back_ns;
         w->spoke_ns = s->now_ns;
     }
-    if (held != NULL &&
-        dropped(s) == before) { /* rule 5: reserved for a term from the last list on */
+    if (held != NULL && read) { /* rule 5: reserved for a term from the last list on */
         s->workers[event->a].heard_ns = s->now_ns;
     }
     turn(s);
