@@ -101,10 +101,11 @@ struct calls {
 };
 
 static const char *const call_columns[] = {
-    "call",       "stage",         "judge",  "record",    "vibe",          "order",
-    "repeat",     "kind",          "end",    "verdict",   "used",          "http_status",
-    "started_ms", "latency_ms",    "worker", "tokens_in", "tokens_cached", "tokens_out",
-    "model",      "finish_reason", "error",  "answer"};
+    "call",           "stage",         "judge",      "record",     "vibe",
+    "order",          "repeat",        "kind",       "end",        "verdict",
+    "used",           "http_status",   "started_ms", "latency_ms", "worker",
+    "tokens_in",      "tokens_cached", "tokens_out", "model",      "finish_reason",
+    "label_logprobs", "error",         "answer"};
 
 /* Where the task is: stage, judge, record, vibe and order; what is not known of a stage that these settings do not reach is
  * empty. */
@@ -168,6 +169,11 @@ static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
         line_text(l, "finish_reason", answer.finish_reason);
     } else {
         line_none(l, "finish_reason");
+    }
+    if (row->label_logprobs.bytes > 0) {
+        line_text(l, "label_logprobs", row->label_logprobs);
+    } else {
+        line_none(l, "label_logprobs");
     }
     line_text(l, "error", row->error);
     if (has && !vq_vectors_packed(answer.answer)) { /* vectors are no text */

@@ -300,7 +300,8 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
         .cache_read_tokens = request->cached_tokens,
         .cache_written_tokens = request->cache_written_tokens,
         .with_usage = true,
-        .with_choices = true};
+        .with_choices = true,
+        .with_logprobs = request->wants_logprobs};
     reply->outcome = spoil_content(draft, fault);
     if (request->tokens_max > 0 && draft->content.bytes > request->tokens_max * BYTES_PER_TOKEN) {
         cut_content(draft, request->tokens_max * BYTES_PER_TOKEN);

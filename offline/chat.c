@@ -5,6 +5,7 @@
 
 #include "common/text/json.h"
 #include "offline/dialect.h"
+#include "offline/logprobs.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -167,6 +168,7 @@ static enum vq_status read_root(const json_t *root, struct vq_chat_request *requ
         request->tokens_max = (uint64_t)(tokens < TOKENS_MAX ? tokens : TOKENS_MAX);
     }
     request->seed = json_integer_value(json_object_get(root, "seed"));
+    request->wants_logprobs = json_is_true(json_object_get(root, "logprobs"));
     read_format(root, request);
     vq_dialect_read_fronts(root, request);
     return read_messages(json_object_get(root, "messages"), request, err);
@@ -231,7 +233,12 @@ static void write_choice(struct vq_json *json, const struct vq_chat_answer *answ
     }
     field(json, "refusal", answer->refusal);
     vq_json_object_end(json);
-    field(json, "logprobs", NULL);
+    vq_json_key(json, "logprobs");
+    if (answer->with_logprobs) {
+        vq_logprobs_write(json, VQ_DIALECT_OPENAI, answer->content);
+    } else {
+        vq_json_null(json);
+    }
     field(json, "finish_reason", answer->finish_reason);
     vq_json_object_end(json);
 }

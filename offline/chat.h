@@ -34,6 +34,7 @@ struct vq_chat_request {
     struct vq_sections question; /* of JUDGEMENT, PREFERENCE and VERDICTS, whose axes it lacks */
     bool asks_for_tie;           /* the instructions offer "tie" rather than "equal" */
     bool wants_json;
+    bool wants_logprobs;
     char json_verdict[64]; /* property names of the asked JSON object */
     char json_analysis[64];
     uint64_t prompt_tokens;
@@ -70,6 +71,7 @@ struct vq_chat_answer {
     uint64_t completion_tokens;
     bool with_usage;
     bool with_choices;
+    bool with_logprobs;
 };
 
 /* In OpenAI's shape; the others are in dialect.h. */

@@ -5,6 +5,7 @@
 
 #include "common/base/hash.h"
 #include "common/text/json.h"
+#include "offline/logprobs.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -140,6 +141,17 @@ static bool copy_member(json_t *to, const char *key, const json_t *from, const c
     return value == NULL || json_object_set(to, key, value) == 0;
 }
 
+/* As OpenAI's response_format. */
+static bool copy_schema(json_t *to, json_t *schema)
+{
+    if (schema == NULL) {
+        return true;
+    }
+    json_t *format =
+        json_pack("{s:s, s:{s:O}}", "type", "json_schema", "json_schema", "schema", schema);
+    return format != NULL && json_object_set_new(to, "response_format", format) == 0;
+}
+
 static bool translate(const struct vq_route *route, const json_t *tree, json_t *chat)
 {
     json_t *messages = json_array();
@@ -149,13 +161,19 @@ static bool translate(const struct vq_route *route, const json_t *tree, json_t *
     if (route->dialect == VQ_DIALECT_ANTHROPIC) {
         return anthropic_messages(tree, messages) && copy_member(chat, "model", tree, "model") &&
                copy_member(chat, "max_tokens", tree, "max_tokens") &&
-               copy_member(chat, "stream", tree, "stream");
+               copy_member(chat, "stream", tree, "stream") &&
+               copy_schema(chat,
+                           json_object_get(
+                               json_object_get(json_object_get(tree, "output_config"), "format"),
+                               "schema"));
     }
     const json_t *config = json_object_get(tree, "generationConfig");
     return gemini_messages(tree, messages) &&
            json_object_set_new(chat, "model", json_string(route->model)) == 0 &&
            copy_member(chat, "max_tokens", config, "maxOutputTokens") &&
-           copy_member(chat, "seed", config, "seed");
+           copy_member(chat, "seed", config, "seed") &&
+           copy_member(chat, "logprobs", config, "responseLogprobs") &&
+           copy_schema(chat, json_object_get(config, "responseSchema"));
 }
 
 void *vq_dialect_request(const struct vq_route *route, void *take_tree)
@@ -351,6 +369,10 @@ static void write_candidate(struct vq_json *json, const struct vq_chat_answer *a
     }
     field(json, "finishReason", finish_of(answer->finish_reason, "STOP", "MAX_TOKENS", "SAFETY"));
     count(json, "index", 0);
+    if (answer->with_logprobs && !answer->content_is_null) {
+        vq_json_key(json, "logprobsResult");
+        vq_logprobs_write(json, VQ_DIALECT_GEMINI, answer->content);
+    }
     vq_json_object_end(json);
 }
 

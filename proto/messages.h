@@ -233,9 +233,10 @@ struct vq_result {
     struct vq_span pool;   /* the name of the pool that was asked */
     struct vq_span answer; /* raw text; VQ_ANSWER_BYTES_MAX */
     struct vq_span finish_reason;
-    struct vq_span model;       /* as the provider returned it */
-    struct vq_span fingerprint; /* the provider's system fingerprint */
-    struct vq_span error;       /* for people; never request bytes, never a key */
+    struct vq_span model;          /* as the provider returned it */
+    struct vq_span fingerprint;    /* the provider's system fingerprint */
+    struct vq_span label_logprobs; /* "A=-0.1 B=-2.4" */
+    struct vq_span error;          /* for people; never request bytes, never a key */
 };
 
 /* worker -> coordinator; repeated until ACKed */
@@ -345,6 +346,7 @@ struct vq_spec_judge {
     uint32_t max_tokens;
     int64_t seed;
     uint32_t tries_max;
+    bool structured, logprobs;
     const uint32_t *pools; /* indices, at least one */
     uint32_t pools_count;
 };

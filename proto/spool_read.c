@@ -302,7 +302,8 @@ static struct vq_span copy_to(char **at, struct vq_span text)
 static enum vq_status result_keep(struct vq_spool_held *held, const struct vq_result *from)
 {
     size_t bytes = from->answer.bytes + from->finish_reason.bytes + from->model.bytes +
-                   from->fingerprint.bytes + from->error.bytes + from->pool.bytes;
+                   from->fingerprint.bytes + from->error.bytes + from->pool.bytes +
+                   from->label_logprobs.bytes;
     char *texts = vq_alloc(1, bytes);
     if (texts == NULL) {
         return VQ_NOMEM;
@@ -316,6 +317,7 @@ static enum vq_status result_keep(struct vq_spool_held *held, const struct vq_re
     to->fingerprint = copy_to(&at, from->fingerprint);
     to->error = copy_to(&at, from->error);
     to->pool = copy_to(&at, from->pool);
+    to->label_logprobs = copy_to(&at, from->label_logprobs);
     held->texts[held->count++] = texts;
     held->unknown += to->end == VQ_END_UNKNOWN ? 1 : 0;
     return VQ_OK;

@@ -145,6 +145,19 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
     return VQ_INVALID;
 }
 
+/* What `judging` says of whoever judges. */
+static void share_out(struct vq_config *c)
+{
+    for (uint32_t i = 0; i < c->judges_count; i++) {
+        c->judges[i].structured = c->judging.structured;
+        c->judges[i].logprobs = c->judging.logprobs;
+    }
+    for (uint32_t i = 0; i < c->preference_judges_count; i++) {
+        c->preference_judges[i].structured = c->judging.structured;
+        c->preference_judges[i].logprobs = c->judging.logprobs;
+    }
+}
+
 static enum vq_status fill_struct(const struct vq_node *root, struct vq_config **ret_config)
 {
     struct vq_buf yaml;
@@ -183,6 +196,7 @@ enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_
         status = fill_struct(root, &config);
     }
     if (status == VQ_OK) {
+        share_out(config);
         status = vq_conf_check_rules(config, root, name_for_errors, err);
     }
     if (status == VQ_OK) {

@@ -136,7 +136,7 @@ struct vq_conf_pool_model {
     char *sent;  /* as the provider calls it; NULL: the same */
     struct vq_conf_limits limits;
     char *max_tokens_field; /* NULL: the judge's */
-    bool refuses_temperature, refuses_seed;
+    bool refuses_temperature, refuses_seed, refuses_schema;
 };
 
 struct vq_conf_pool { /* an account; common/conf/pools.h makes pools of it */
@@ -162,10 +162,11 @@ struct vq_conf_judge {
     char *identity;    /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
     char *key;         /* "env:NAME" or "file:PATH"; NULL: none is sent */
     double temperature;
-    bool send_temperature;  /* some models refuse it */
-    uint32_t max_tokens;    /* 600 */
-    char *max_tokens_field; /* "max_tokens" or "max_completion_tokens" */
-    int64_t seed;           /* -1: not sent */
+    bool send_temperature;     /* some models refuse it */
+    uint32_t max_tokens;       /* 600 */
+    char *max_tokens_field;    /* "max_tokens" or "max_completion_tokens" */
+    int64_t seed;              /* -1: not sent */
+    bool structured, logprobs; /* as `judging` says, of judges */
     struct vq_conf_limits limits;
     uint32_t connect_timeout_ms;    /* 10,000 */
     uint32_t first_byte_timeout_ms; /* 120,000 */
@@ -211,6 +212,8 @@ struct vq_conf_judging {
     enum vq_invalid invalid;
     double retest; /* share of the cells that is asked once more, for the judges' flip rate */
     enum vq_prefix_cache prefix_cache;
+    bool structured; /* verdicts are asked for as JSON by a schema */
+    bool logprobs;   /* and the log-probabilities of their tokens */
 };
 
 struct vq_conf_gates {

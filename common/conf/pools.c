@@ -58,6 +58,7 @@ static enum vq_status add_account(struct vq_conf_uses *uses, const struct vq_con
                                   .max_tokens_field = m->max_tokens_field,
                                   .refuses_temperature = m->refuses_temperature,
                                   .refuses_seed = m->refuses_seed,
+                                  .refuses_schema = m->refuses_schema,
                                   .connect_timeout_ms = pool->connect_timeout_ms,
                                   .first_byte_timeout_ms = pool->first_byte_timeout_ms,
                                   .total_timeout_ms = pool->total_timeout_ms};
@@ -201,7 +202,9 @@ uint32_t vq_conf_uses_serve(const struct vq_conf_uses *uses, const struct vq_con
         const struct vq_conf_use *use = &uses->uses[i];
         bool serves = own ? serves_own(use, judge)
                           : use->account != NULL && strcmp(use->model, judge->model) == 0;
-        if (serves) {
+        bool able = !(judge->structured && use->refuses_schema) &&
+                    !(judge->logprobs && strcmp(use->dialect, "anthropic") == 0);
+        if (serves && able) {
             ret_pools[count++] = i;
         }
     }

@@ -199,6 +199,12 @@ static enum vq_status check_joint(const struct vq_rules *r)
             "vibe at a time. Leave it out",
             j->vibes_per_call);
     }
+    if (j->structured || j->logprobs) {
+        return vq_rules_broken(
+            r, j->structured ? "judging.structured" : "judging.logprobs",
+            "not with vibes_per_call: %u; it is for single verdicts. Leave it out",
+            j->vibes_per_call);
+    }
     if (j->retest > 0) {
         return vq_rules_broken(
             r, "judging.retest",

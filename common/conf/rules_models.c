@@ -205,11 +205,16 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
     vq_buf_init(&is[0], IDENTITY_BYTES_MAX);
     vq_buf_init(&is[1], IDENTITY_BYTES_MAX);
     enum vq_status status = VQ_OK;
+    bool able = false;
     for (uint32_t i = 0; status == VQ_OK && i < r->config->pools_count; i++) {
         const struct vq_conf_pool *p = &r->config->pools[i];
         bool has = false;
         for (uint32_t k = 0; k < p->models_count; k++) {
-            has = has || strcmp(p->models[k].model, j->model) == 0;
+            if (strcmp(p->models[k].model, j->model) == 0) {
+                has = true;
+                able = able || !((j->structured && p->models[k].refuses_schema) ||
+                                 (j->logprobs && strcmp(p->dialect, "anthropic") == 0));
+            }
         }
         if (!has) {
             continue;
@@ -236,6 +241,16 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
             "has the model; only the built-in offline-a and offline-b go without",
             j->model);
     }
+    if (status == VQ_OK && !able) {
+        status = vq_rules_broken(
+            r, path_of(place, "model", path),
+            "no pool can be asked for \"%.80s\" with judging.%s; %s", j->model,
+            j->structured ? "structured" : "logprobs",
+            j->structured && j->logprobs
+                ? "nor with judging.logprobs: leave them out, or add a pool"
+            : j->structured ? "all of them have refuses_schema. Leave it out, or add a pool"
+                            : "the dialect anthropic tells none. Leave it out, or add a pool");
+    }
     if (status == VQ_OK && j->dialect == NULL) {
         status = vq_rules_broken(r, path_of(place, "dialect", path),
                                  "its pools speak several dialects; say as which one's their "
@@ -258,6 +273,11 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
     if (strcmp(j->dialect, "anthropic") == 0 && j->seed >= 0) {
         return vq_rules_broken(r, path_of(place, "seed", path),
                                "the dialect anthropic has no seed");
+    }
+    if (strcmp(j->dialect, "anthropic") == 0 && j->logprobs) {
+        return vq_rules_broken(
+            r, path_of(place, "dialect", path),
+            "the dialect anthropic tells no log-probabilities; leave judging.logprobs out");
     }
     if (own_fields && strcmp(j->max_tokens_field, "max_tokens") != 0) {
         return vq_rules_broken(r, path_of(place, "max_tokens_field", path),

@@ -114,6 +114,13 @@ static void hash_base(const struct vq_judge *judge, const struct vq_template *te
     vq_hasher_u64(&h, judge->seed >= 0 ? (uint64_t)judge->seed : 0);
     vq_hasher_u64(&h, judge->truncate ? 1 : 0);
     vq_hasher_bytes(&h, vq_template_hash(template)->b, VQ_HASH_BYTES);
+    if (judge
+            ->structured) { /* what is off is not hashed: nor was it when there was no such thing */
+        hash_str(&h, "structured-1");
+    }
+    if (judge->logprobs) {
+        hash_str(&h, "logprobs-1");
+    }
     vq_hasher_final(&h, ret_hash);
 }
 

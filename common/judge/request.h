@@ -26,6 +26,8 @@ struct vq_judge {
     const char *max_tokens_field;
     int64_t seed; /* -1: not sent */
     bool truncate;
+    bool structured; /* verdicts are asked for as JSON by a schema */
+    bool logprobs;   /* the log-probabilities of a verdict's tokens are asked for */
 };
 
 struct vq_axis {

@@ -1,6 +1,6 @@
 /* The verdict of a ranker's or a preference judge's answer.
  *
- * One pass over the text, without allocation. Thinking blocks are left out; what remains is read
+ * One pass over the text. Thinking blocks are left out; what remains is read
  * line by line, and each line may replace what an earlier one said. Three kinds of finds are kept
  * apart:
  *   stated   "Model: A" at the front of a line, or a JSON member "model": "A"
@@ -9,6 +9,7 @@
  * A find that speaks of several labels is kept as UNPARSEABLE: a later line may replace it, an
  * earlier one does not. Each byte is looked at a bounded number of times: values of inline finds
  * end at the next one.
+ * An answer that is one JSON object, as a schema asks for, is read as that (verdict_json.c): what its analysis quotes counts for nothing.
  * Not its job: which label a value states (label.c); repair calls.
  * docs/verdicts.md is the table that is tested. */
 #include "common/judge/verdict.h"
@@ -16,6 +17,7 @@
 #include "common/judge/label.h"
 #include "common/judge/thinking.h"
 #include "common/judge/vectors.h"
+#include "common/judge/verdict_json.h"
 
 const char *vq_outcome_name(enum vq_outcome outcome)
 {
@@ -260,6 +262,10 @@ static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reas
         return VQ_OUTCOME_REFUSED;
     }
     struct finds finds = {.preference = preference};
+    enum vq_outcome whole = of_kind(&finds, vq_verdict_json(answer, preference));
+    if (whole != VQ_OUTCOME_NONE) {
+        return whole;
+    }
     read_lines(&finds, answer.bytes == 0 ? vq_span_str("") : answer);
     enum vq_outcome said = finds.stated != VQ_OUTCOME_NONE ? finds.stated : finds.inline_;
     if (is_any_of(finish_reason, cut, VQ_COUNT(cut))) {

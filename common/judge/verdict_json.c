@@ -182,3 +182,43 @@ bool vq_verdicts_json(struct vq_span text, uint32_t count,
     }
     return false;
 }
+
+/* What is left when blanks at both ends and a fence around it are taken off. */
+static struct vq_span bare(struct vq_span text)
+{
+    static const char fence[] = "```";
+    size_t n = sizeof(fence) - 1;
+    for (int i = 0; i < 2; i++) {
+        while (text.bytes > 0 && memchr(" \t\r\n", text.at[0], 4) != NULL) {
+            text = vq_span_after(text, 1);
+        }
+        while (text.bytes > 0 && memchr(" \t\r\n", text.at[text.bytes - 1], 4) != NULL) {
+            text.bytes--;
+        }
+        bool fenced = i == 0 && text.bytes > 2 * n && memcmp(text.at, fence, n) == 0 &&
+                      memcmp(text.at + text.bytes - n, fence, n) == 0;
+        const char *line = fenced ? memchr(text.at, '\n', text.bytes - n) : NULL;
+        if (line == NULL) {
+            continue;
+        }
+        text = vq_span(line, text.bytes - n - (size_t)(line - text.at));
+    }
+    return text;
+}
+
+enum vq_outcome vq_verdict_json(struct vq_span answer, bool preference)
+{
+    struct vq_span text = bare(vq_thinking_rest(answer.bytes == 0 ? vq_span_str("") : answer));
+    if (text.bytes < 2 || text.at[0] != '{' || text.at[text.bytes - 1] != '}') {
+        return VQ_OUTCOME_NONE;
+    }
+    json_error_t ignored;
+    json_t *root = json_loadb(text.at, text.bytes, JSON_REJECT_DUPLICATES, &ignored);
+    const json_t *label = json_object_get(root, preference ? "preference" : "model");
+    enum vq_outcome said = VQ_OUTCOME_NONE;
+    if (json_is_string(label)) {
+        said = vq_label_alone(vq_span(json_string_value(label), json_string_length(label)));
+    }
+    json_decref(root);
+    return said;
+}

@@ -10,4 +10,8 @@
 bool vq_verdicts_json(struct vq_span text, uint32_t count,
                       enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX]);
 
+/* The verdict of an answer that is one JSON object and nothing else (a fence and thinking blocks apart), with its label alone in the
+ * member `model`, or `preference`; NONE: it is not, and the text is to be read as any. */
+enum vq_outcome vq_verdict_json(struct vq_span answer, bool preference);
+
 #endif

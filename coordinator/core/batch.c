@@ -18,7 +18,7 @@
 static size_t result_bytes(const struct vq_result *r)
 {
     return r->pool.bytes + r->answer.bytes + r->finish_reason.bytes + r->model.bytes +
-           r->fingerprint.bytes + r->error.bytes;
+           r->fingerprint.bytes + r->error.bytes + r->label_logprobs.bytes;
 }
 
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next)
@@ -108,6 +108,7 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
     VQ_TRY(span_copy(g, &copy.model));
     VQ_TRY(span_copy(g, &copy.fingerprint));
     VQ_TRY(span_copy(g, &copy.error));
+    VQ_TRY(span_copy(g, &copy.label_logprobs));
     g->workers[g->results_count] = worker;
     g->results[g->results_count++] = copy;
     g->bytes += result_bytes(result);

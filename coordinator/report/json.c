@@ -167,6 +167,12 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     vq_report_key_count(j, "seed", c->seed);
     vq_report_key_text(j, "pair_rule", rules[c->judging.pair_rule]);
     vq_report_key_boolean(j, "repair", c->judging.repair);
+    if (c->judging.structured) {
+        vq_report_key_boolean(j, "structured", true);
+    }
+    if (c->judging.logprobs) {
+        vq_report_key_boolean(j, "logprobs", true);
+    }
     if (c->judging.vibes_per_call > 1) {
         vq_report_key_count(j, "vibes_per_call", c->judging.vibes_per_call);
     }

@@ -303,6 +303,8 @@ static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i)
                                   .max_tokens = j->max_tokens,
                                   .seed = j->seed,
                                   .tries_max = a->config->judging.tries_max,
+                                  .structured = j->structured,
+                                  .logprobs = j->logprobs,
                                   .pools = a->cast->pools[i],
                                   .pools_count = a->cast->pools_count[i]};
 }

@@ -100,7 +100,9 @@ static enum vq_status cast_role(const struct vq_config *config, const struct vq_
                                             .max_tokens = c->max_tokens,
                                             .max_tokens_field = c->max_tokens_field,
                                             .seed = c->seed,
-                                            .truncate = cuts};
+                                            .truncate = cuts,
+                                            .structured = c->structured,
+                                            .logprobs = c->logprobs};
     }
     return VQ_OK;
 }
@@ -110,6 +112,8 @@ static struct vq_conf_judge stand_in(const struct vq_config *config)
 {
     struct vq_conf_judge judge = config->judges[0];
     judge.max_tokens = judge.max_tokens > LIST_TOKENS ? judge.max_tokens : LIST_TOKENS;
+    judge.structured = false; /* it writes texts */
+    judge.logprobs = false;
     return judge;
 }
 

@@ -36,6 +36,7 @@ struct vq_call_row {
     uint64_t tokens_reserved; /* when it was sent */
     uint64_t cost_nano;  /* nano-dollars, by the pool's prices; 0 where there was no pool yet */
     struct vq_span pool; /* its name; empty: recorded before there were pools, or only heard of */
+    struct vq_span label_logprobs; /* as in vq_result */
     struct vq_span worker;
     struct vq_span model; /* as the provider returned it */
     struct vq_span error;

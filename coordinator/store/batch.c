@@ -89,14 +89,16 @@ static char *arena_take(struct vq_batch *batch, size_t bytes)
 static size_t text_bytes(const struct vq_result *result)
 {
     return result->pool.bytes + result->answer.bytes + result->finish_reason.bytes +
-           result->model.bytes + result->fingerprint.bytes + result->error.bytes;
+           result->model.bytes + result->fingerprint.bytes + result->error.bytes +
+           result->label_logprobs.bytes;
 }
 
 /* Moves the texts of `result` into `to`, which has room for them. */
 static void keep_texts(struct vq_result *result, char *to)
 {
-    struct vq_span *texts[] = {&result->pool,  &result->answer,      &result->finish_reason,
-                               &result->model, &result->fingerprint, &result->error};
+    struct vq_span *texts[] = {&result->pool,          &result->answer,      &result->finish_reason,
+                               &result->model,         &result->fingerprint, &result->error,
+                               &result->label_logprobs};
     for (size_t i = 0; i < VQ_COUNT(texts); i++) {
         if (texts[i]->bytes > 0) {
             memcpy(to, texts[i]->at, texts[i]->bytes);

@@ -346,6 +346,7 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               .tokens_reserved = r->tokens_reserved,
                               .cost_nano = r->cost_nano,
                               .pool = r->pool,
+                              .label_logprobs = r->label_logprobs,
                               .worker = worker,
                               .model = r->model,
                               .error = r->error};

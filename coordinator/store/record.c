@@ -248,6 +248,7 @@ void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call
     put_number(out, row->cost_nano, 8);
     put_number(out, row->tokens_reserved, 8);
     put_text(out, row->pool, VQ_RECORD_NAME_BYTES);
+    put_text(out, row->label_logprobs, VQ_RECORD_NAME_BYTES);
     end(out, key);
 }
 
@@ -405,6 +406,7 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
         row.cost_nano = take_number(&r, 8);
         row.tokens_reserved = take_number(&r, 8);
         row.pool = take_text(&r);
+        row.label_logprobs = take_text(&r);
     }
     VQ_TRY(close_value(&r));
     if (row.kind > VQ_CALL_REPAIR || row.end >= VQ_END__COUNT || flags > CALL_FLAGS) {

@@ -21,7 +21,7 @@ class Dialects(Case):
         super().setUp()
         shutil.copy(ROOT / "examples" / "friendly-vs-terse.csv", self.dir / "data.csv")
 
-    def run_in(self, dialect, name, *options, code=0):
+    def run_in(self, dialect, name, *options, code=0, judging=""):
         """A run of the preset vibes over a few rows; the server that answered it."""
         end, _, more = DIALECTS[dialect]
         server = self.offline("--require-key", *options, name=name)
@@ -31,7 +31,7 @@ class Dialects(Case):
             + "".join(f", {key}: '{value}'" for key, value in more.items()) + "}\n" for model in ("offline-a", "offline-b"))
         (self.dir / f"{name}.yaml").write_text(
             "data: {path: data.csv, prompt: question, preference: preference, limit: 12}\nmodels: [friendly, terse]\n"
-            f"method: preset\njudges:\n{judges}")
+            f"method: preset\njudges:\n{judges}{judging}")
         self.vibeq("run", f"{name}.yaml", "--name", name, "--quiet", code=code, env={"TEST_KEY": KEY})
         return server
 
@@ -78,6 +78,31 @@ class Dialects(Case):
             results = self.results(dialect)["vibes"]
             wanted = wanted or results
             self.assertEqual(results, wanted, dialect)
+
+    def test_verdicts_by_a_schema_and_their_probabilities(self):
+        wanted = None
+        plain = self.run_in("openai", "plain")
+        for dialect in DIALECTS:
+            has = dialect != "anthropic"
+            server = self.run_in(dialect, dialect, judging=f"judging: {{structured: true, logprobs: {str(has).lower()}}}\n")
+            self.assertEqual(self.results(dialect)["settings"].get("logprobs", False), has)
+            self.assertTrue(self.results(dialect)["settings"]["structured"])
+            self.assertGreaterEqual(len(server.requests()), len(plain.requests()) // 2)  # none of the plain answers was taken for one
+            out = self.vibeq("export", dialect, "calls", "--format", "jsonl").stdout
+            calls = [json.loads(line) for line in out.splitlines()]
+            for call in calls:
+                answer = json.loads(call["answer"])
+                self.assertEqual(list(answer), ["analysis", "model"])
+                self.assertEqual(call["verdict"], answer["model"])
+                if has and call["verdict"] in "AB":
+                    said = dict(part.split("=") for part in call["label_logprobs"].split())
+                    self.assertEqual({name: float(value) for name, value in said.items()},
+                                     {call["verdict"]: -0.25, "AB".replace(call["verdict"], ""): -2.5, "equal": -2.5})
+                elif not has:
+                    self.assertFalse(call["label_logprobs"])
+            scores = (self.dir / "runs" / dialect / "results" / "scores.csv").read_bytes()
+            wanted = wanted or scores
+            self.assertEqual(scores, wanted, dialect)
 
     def test_errors_of_every_dialect_are_retried(self):
         for dialect in DIALECTS:

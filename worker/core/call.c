@@ -191,6 +191,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
                                .finish_reason = reply->finish_reason,
                                .model = reply->model,
                                .fingerprint = reply->fingerprint,
+                               .label_logprobs = reply->label_logprobs,
                                .error = reply->error};
     struct vq_work_charge charge;
     vq_work_pool_settle(w, flight, reply, &result, &charge);

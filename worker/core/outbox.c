@@ -46,8 +46,9 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
     struct vq_span fingerprint = cut_text(from->fingerprint, VQ_WIRE_NAME_BYTES_MAX);
     struct vq_span error = cut_text(from->error, VQ_WIRE_TEXT_BYTES_MAX);
     struct vq_span name = cut_text(from->pool, VQ_WIRE_NAME_BYTES_MAX);
-    size_t texts =
-        answer.bytes + finish.bytes + model.bytes + fingerprint.bytes + error.bytes + name.bytes;
+    struct vq_span logprobs = cut_text(from->label_logprobs, VQ_WIRE_NAME_BYTES_MAX);
+    size_t texts = answer.bytes + finish.bytes + model.bytes + fingerprint.bytes + error.bytes +
+                   name.bytes + logprobs.bytes;
     struct vq_work_result *entry = vq_alloc(1, sizeof(*entry) + texts);
     if (entry == NULL) {
         (void)vq_work_ok(w, VQ_NOMEM);
@@ -61,6 +62,7 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
     entry->result.fingerprint = copy_to(&at, fingerprint);
     entry->result.error = copy_to(&at, error);
     entry->result.pool = copy_to(&at, name);
+    entry->result.label_logprobs = copy_to(&at, logprobs);
     entry->pool = pool;
     entry->charge = *charge;
     entry->bytes = texts + FIXED_BYTES;

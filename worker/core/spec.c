@@ -52,7 +52,9 @@ static void fill_judge(struct vq_work_spec *spec, const struct vq_spec_judge *fr
                                   .max_tokens = from->max_tokens,
                                   .max_tokens_field = keep(spec, from->max_tokens_field, status),
                                   .seed = from->seed,
-                                  .truncate = truncate};
+                                  .truncate = truncate,
+                                  .structured = from->structured,
+                                  .logprobs = from->logprobs};
     to->tries_max = from->tries_max == 0 ? VQ_WORK_TRIES_DEFAULT : from->tries_max;
     to->pools = vq_alloc(from->pools_count, sizeof(*to->pools));
     if (to->pools == NULL) {

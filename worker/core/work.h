@@ -65,7 +65,7 @@ struct vq_work_reply {
     uint32_t latency_ms;
     int64_t started_unix_ms;
     uint64_t tokens_in, tokens_cached, tokens_cache_written, tokens_out; /* 0: not reported */
-    struct vq_span answer, finish_reason, model, fingerprint,
+    struct vq_span answer, finish_reason, model, fingerprint, label_logprobs,
         error; /* borrowed for the step; cut at their bounds */
 };
 

@@ -7,6 +7,7 @@
  * Not its job: what is the same in all dialects (read.c). */
 #include "worker/provider/dialects.h"
 #include "worker/provider/read.h"
+#include "worker/provider/schema.h"
 #include "worker/provider/text.h"
 #include "worker/provider/url.h"
 
@@ -96,6 +97,18 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
     vq_json_array(&json);
     put_user(&json, prompt);
     vq_json_array_end(&json);
+    if (vq_schema_wanted(judge, prompt)) {
+        vq_json_key(&json, "output_config");
+        vq_json_object(&json);
+        vq_json_key(&json, "format");
+        vq_json_object(&json);
+        vq_json_key(&json, "type");
+        vq_json_str(&json, "json_schema");
+        vq_json_key(&json, "schema");
+        vq_schema_put(&json, prompt->asks, false);
+        vq_json_object_end(&json);
+        vq_json_object_end(&json);
+    }
     vq_json_object_end(&json);
     return body->status;
 }

@@ -8,8 +8,10 @@
  * Not its job: what is the same in all dialects (read.c). */
 #include "worker/provider/dialects.h"
 #include "worker/provider/embed.h"
+#include "worker/provider/logprobs.h"
 #include "worker/provider/openai.h"
 #include "worker/provider/scan.h"
+#include "worker/provider/schema.h"
 #include "worker/provider/text.h"
 #include "worker/provider/url.h"
 
@@ -94,6 +96,18 @@ static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_
     if (judge->seed >= 0) {
         vq_json_key(&json, "seed");
         vq_json_i64(&json, judge->seed);
+    }
+    if (vq_schema_wanted(judge, prompt)) {
+        vq_json_key(&json, "responseMimeType");
+        vq_json_str(&json, "application/json");
+        vq_json_key(&json, "responseSchema");
+        vq_schema_put(&json, prompt->asks, true);
+    }
+    if (vq_logprobs_wanted(judge, prompt)) {
+        vq_json_key(&json, "responseLogprobs");
+        vq_json_bool(&json, true);
+        vq_json_key(&json, "logprobs");
+        vq_json_u64(&json, VQ_LOGPROBS_TOP);
     }
     vq_json_object_end(&json);
     vq_json_object_end(&json);
@@ -188,6 +202,11 @@ static void take_parts(const json_t *candidate, struct vq_reply *reply)
     }
 }
 
+static const json_t *top_of(const json_t *result, size_t at)
+{
+    return vq_body_get(json_array_get(vq_body_get(result, "topCandidates"), at), "candidates");
+}
+
 static enum vq_status read_candidate(const struct vq_reading *reading, const json_t *root,
                                      struct vq_reply *reply)
 {
@@ -204,6 +223,9 @@ static enum vq_status read_candidate(const struct vq_reading *reading, const jso
     } else if (json_is_object(candidate)) {
         vq_read_finish(dialect_name, vq_body_get_string(candidate, "finishReason"), reply);
         take_parts(candidate, reply);
+        static const struct vq_logprobs_shape shape = {"token", "logProbability", top_of};
+        const json_t *result = vq_body_get(candidate, "logprobsResult");
+        VQ_TRY(vq_logprobs_take(vq_body_get(result, "chosenCandidates"), result, &shape, reply));
     } else {
         vq_read_bad(reply, "the response has no candidate: it is not generated content");
         return VQ_OK;

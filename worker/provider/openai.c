@@ -7,6 +7,8 @@
  * Not its job: what is the same in all dialects (read.c), embeddings (openai_embed.c), retries, waiting, verdicts. */
 #include "worker/provider/openai.h"
 #include "worker/provider/dialects.h"
+#include "worker/provider/logprobs.h"
+#include "worker/provider/schema.h"
 #include "worker/provider/text.h"
 #include "worker/provider/url.h"
 
@@ -30,6 +32,24 @@ static void put_message(struct vq_json *json, const char *role, struct vq_span t
     vq_json_str(json, role);
     vq_json_key(json, "content");
     vq_json_span(json, text);
+    vq_json_object_end(json);
+}
+
+static void put_format(struct vq_json *json, enum vq_prompt_asks asks)
+{
+    vq_json_key(json, "response_format");
+    vq_json_object(json);
+    vq_json_key(json, "type");
+    vq_json_str(json, "json_schema");
+    vq_json_key(json, "json_schema");
+    vq_json_object(json);
+    vq_json_key(json, "name");
+    vq_json_str(json, "verdict");
+    vq_json_key(json, "strict");
+    vq_json_bool(json, true);
+    vq_json_key(json, "schema");
+    vq_schema_put(json, asks, false);
+    vq_json_object_end(json);
     vq_json_object_end(json);
 }
 
@@ -58,6 +78,15 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
     if (judge->seed >= 0) {
         vq_json_key(&json, "seed");
         vq_json_i64(&json, judge->seed);
+    }
+    if (vq_schema_wanted(judge, prompt)) {
+        put_format(&json, prompt->asks);
+    }
+    if (vq_logprobs_wanted(judge, prompt)) {
+        vq_json_key(&json, "logprobs");
+        vq_json_bool(&json, true);
+        vq_json_key(&json, "top_logprobs");
+        vq_json_u64(&json, VQ_LOGPROBS_TOP);
     }
     vq_json_object_end(&json);
     return body->status;
@@ -132,6 +161,11 @@ static void take_refusal(const json_t *message, struct vq_reply *reply)
     }
 }
 
+static const json_t *top_of(const json_t *content, size_t at)
+{
+    return vq_body_get(json_array_get(content, at), "top_logprobs");
+}
+
 static enum vq_status read_choice(const struct vq_reading *reading, void *ctx, const json_t *root,
                                   struct vq_reply *reply)
 {
@@ -152,6 +186,9 @@ static enum vq_status read_choice(const struct vq_reading *reading, void *ctx, c
         return VQ_OK;
     }
     take_refusal(message, reply);
+    static const struct vq_logprobs_shape shape = {"token", "logprob", top_of};
+    const json_t *tokens = vq_body_get(vq_body_get(choice, "logprobs"), "content");
+    VQ_TRY(vq_logprobs_take(tokens, tokens, &shape, reply));
     return vq_read_answer(reply);
 }
 

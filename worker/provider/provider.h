@@ -89,6 +89,8 @@ struct vq_reply {
     struct vq_ratelimit input_tokens;
     struct vq_ratelimit output_tokens;
     char request_id[VQ_REPLY_NAME_BYTES_MAX];
+    char label_logprobs
+        [VQ_REPLY_NAME_BYTES_MAX]; /* "A=-0.1 B=-2.4": where the verdict's label stands */
     char error_type[VQ_REPLY_NAME_BYTES_MAX];
     char error_code[VQ_REPLY_MESSAGE_BYTES_MAX];    /* some providers name several */
     char error_message[VQ_REPLY_MESSAGE_BYTES_MAX]; /* what to tell a person; empty for an answer */
@@ -120,12 +122,20 @@ struct vq_provider_header {
     const char *value;
 };
 
+/* What is asked for: by it a judge with `structured` sends a schema, and one with `logprobs` asks for these. */
+enum vq_prompt_asks {
+    VQ_PROMPT_ASKS_TEXT = 0,
+    VQ_PROMPT_ASKS_VERDICT,
+    VQ_PROMPT_ASKS_PREFERENCE
+};
+
 /* The texts of one call. `shared_bytes`: so many at the front of `user` are the same, after the same `system`, in other calls
  * of the run; 0: none worth speaking of. Dialects that mark what may be cached use it; the texts are the same for all. */
 struct vq_prompt {
     struct vq_span system;
     struct vq_span user;
     size_t shared_bytes;
+    enum vq_prompt_asks asks;
 };
 
 /* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit,

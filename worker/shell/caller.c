@@ -511,6 +511,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         .finish_reason = vq_span_str(got->finish_reason),
         .model = vq_span_str(got->model),
         .fingerprint = vq_span_str(got->system_fingerprint),
+        .label_logprobs = vq_span_str(got->label_logprobs),
         .error = vq_span_str(slot->error)};
     if (end != VQ_END_ANSWER) {
         reply.answer = vq_span(NULL, 0);
@@ -536,6 +537,15 @@ static void call_done(void *ctx, const struct vq_http_response *response)
 
 /* ---- the start of a call ---- */
 
+/* What the answer is to be, where the judge asks for more than text. */
+static enum vq_prompt_asks asks_of(const struct vq_work_call *call)
+{
+    bool verdict = call->kind == VQ_CALL_ASK;
+    return verdict && call->stage_kind == VQ_STAGE_RANK     ? VQ_PROMPT_ASKS_VERDICT
+           : verdict && call->stage_kind == VQ_STAGE_PREFER ? VQ_PROMPT_ASKS_PREFERENCE
+                                                            : VQ_PROMPT_ASKS_TEXT;
+}
+
 static enum vq_status render(struct vq_caller *caller, const struct vq_work_call *call,
                              struct slot *slot)
 {
@@ -557,6 +567,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     }
     prompt.system = vq_buf_span(&caller->system);
     prompt.user = vq_buf_span(&caller->user);
+    prompt.asks = asks_of(call);
     return slot->pool->provider->body(&judge, &prompt, &slot->body);
 }
 

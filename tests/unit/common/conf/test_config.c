@@ -356,6 +356,20 @@ static const struct refusal refusals[] = {
      "base_url: 'https://h'}\n",
      NULL,
      {"embedder.dialect", "no embeddings", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [{model: m, dialect: anthropic, base_url: "
+     "'https://h'}]\n"
+     "judging: {logprobs: true}\n",
+     NULL,
+     {"judges[0].dialect", "no log-probabilities", ""}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [m]\njudging: {structured: true}\npools: [{name: p, "
+     "base_url: 'https://h', models: [{model: m, refuses_schema: true}]}]\n",
+     NULL,
+     {"judges[0].model", "judging.structured", "refuses_schema"}},
+    {"data: d.csv\nmodels: [a, b]\njudges: [offline-a]\njudging: {structured: true, "
+     "vibes_per_call: "
+     "3}\n",
+     NULL,
+     {"judging.structured", "vibes_per_call", ""}},
     {"data: d.csv\nmodels: [a, b]\njudges: [{name: x}]\n",
      NULL,
      {"judges[0].model", "missing", ""}},

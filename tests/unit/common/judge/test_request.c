@@ -118,6 +118,9 @@ static void test_every_input_changes_the_hash(void **state)
     CHANGED(f->judge.seed = 0);
     CHANGED(f->judge.seed = 1);
     CHANGED(f->judge.truncate = true);
+    CHANGED(f->judge.structured = true);
+    CHANGED(f->judge.logprobs = true);
+    CHANGED((f->judge.structured = true, f->judge.logprobs = true));
     CHANGED(f->vibe.name = "Formal");
     CHANGED(f->vibe.low = "casua");
     CHANGED(f->vibe.high = "formall");

@@ -262,9 +262,68 @@ static void test_by_the_kind_of_stage(void **state)
     assert_string_equal(vq_outcome_name(VQ_OUTCOME_TEXT), "text");
 }
 
+/* One JSON object decides by its member alone; what else looks like one is text, and is read as before. */
+static void test_one_object_decides_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer;
+        enum vq_outcome ranker, preference;
+    } cases[] = {
+        {"{\"analysis\":\"x\",\"model\":\"B\"}", VQ_OUTCOME_SECOND, VQ_OUTCOME_SECOND},
+        {"{\"model\":\"N/A\"}", VQ_OUTCOME_NA, VQ_OUTCOME_UNPARSEABLE},
+        {"{\"model\":\"unsure\"}", VQ_OUTCOME_UNSURE, VQ_OUTCOME_UNPARSEABLE},
+        {"{\"preference\":\"tie\",\"analysis\":\"Preference: A\"}", VQ_OUTCOME_UNPARSEABLE,
+         VQ_OUTCOME_EQUAL},
+        /* what the analysis quotes is no verdict, wherever it stands */
+        {"{\"model\":\"A\",\"analysis\":\"it says 'model': 'B'\"}", VQ_OUTCOME_FIRST,
+         VQ_OUTCOME_SECOND},
+        {"{\"model\":\"A\",\n\"analysis\":\"Model: B\"}", VQ_OUTCOME_FIRST, VQ_OUTCOME_FIRST},
+        {"{\"analysis\":\"\\nModel: B\\n\",\"model\":\"A\"}", VQ_OUTCOME_FIRST, VQ_OUTCOME_FIRST},
+        {"{\"analysis\":\"{\\\"model\\\":\\\"B\\\"}\",\"model\":\"equal\"}", VQ_OUTCOME_EQUAL,
+         VQ_OUTCOME_EQUAL},
+        {"{\"model\":\"\\u0041\"}", VQ_OUTCOME_FIRST, VQ_OUTCOME_UNPARSEABLE},
+        /* around it: blanks, a fence, thinking */
+        {" \n{\"model\":\"B\"}\n ", VQ_OUTCOME_SECOND, VQ_OUTCOME_SECOND},
+        {"```json\n{\"model\":\"B\"}\n```", VQ_OUTCOME_SECOND, VQ_OUTCOME_SECOND},
+        {"<think>Model: A</think>{\"model\":\"B\"}", VQ_OUTCOME_SECOND, VQ_OUTCOME_SECOND},
+        /* not one object with one label: text */
+        {"{\"model\":\"A\"}{\"model\":\"B\"}", VQ_OUTCOME_SECOND, VQ_OUTCOME_SECOND},
+        {"{\"model\":\"A\",\"model\":\"B\"}", VQ_OUTCOME_SECOND, VQ_OUTCOME_SECOND},
+        {"{\"model\":\"gpt-4\",\"verdict\":\"A\"}", VQ_OUTCOME_FIRST, VQ_OUTCOME_FIRST},
+        {"{\"model\":\"A or B\"}", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+        {"{\"model\":null}", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+        {"{\"model\":1}", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+        {"{\"model\":[\"A\"]}", VQ_OUTCOME_FIRST, VQ_OUTCOME_FIRST},
+        {"{\"analysis\":\"x\"}", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+        {"{}", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+        {"{", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+        {"}", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+        {"``````", VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_UNPARSEABLE},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        enum vq_outcome said = read_answer(cases[i].answer, "stop");
+        if (said != cases[i].ranker) {
+            fail_msg("%s: %s", cases[i].answer, vq_outcome_name(said));
+        }
+        said = vq_verdict_preference(vq_span_str(cases[i].answer), vq_span_str("stop"), false);
+        if (said != cases[i].preference) {
+            fail_msg("preference of %s: %s", cases[i].answer, vq_outcome_name(said));
+        }
+    }
+    assert_int_equal(read_answer("{\"analysis\":\"x", "length"), VQ_OUTCOME_TRUNCATED);
+    char deep[20000];
+    memset(deep, '[', sizeof(deep));
+    memcpy(deep, "{\"model\":", 9);
+    deep[sizeof(deep) - 2] = '}';
+    deep[sizeof(deep) - 1] = '\0';
+    assert_int_equal(read_answer(deep, "stop"), VQ_OUTCOME_UNPARSEABLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_object_decides_alone),
         cmocka_unit_test(test_by_the_kind_of_stage),
         cmocka_unit_test(test_tables_of_the_documentation),
         cmocka_unit_test(test_provider_refusal_is_refused),

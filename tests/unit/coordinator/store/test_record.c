@@ -24,6 +24,7 @@ static struct vq_call_row sample_row(void)
                               .recorded_unix_ms = 6,
                               .tokens_in = 1,
                               .tokens_cached = 2,
+                              .label_logprobs = {"A=-0.25 B=-1.5", 14},
                               .tokens_out = UINT64_MAX,
                               .tokens_reserved = 900,
                               .cost_nano = UINT64_C(1) << 50,
@@ -74,7 +75,8 @@ static void test_a_row_without_a_pool(void **state)
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
     vq_record_call(&out, key, &row);
-    out.bytes -= 8 + 8 + 4 + row.pool.bytes; /* cost, reserved, pool */
+    out.bytes -= 8 + 8 + 4 + row.pool.bytes + 4 +
+                 row.label_logprobs.bytes; /* cost, reserved, pool, labels */
     for (char version = 0; version < 5; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
@@ -117,7 +119,8 @@ static void test_a_row_without_a_stage(void **state)
     vq_record_call(&out, key, &row);
     size_t at = VQ_RECORD_HEAD_BYTES + 4; /* kind, end, outcome, flags; then the stage */
     memmove(out.at + at, out.at + at + 4, out.bytes - at - 4);
-    out.bytes -= 4 + 8 + 8 + 4 + row.pool.bytes; /* nor were there pools */
+    out.bytes -=
+        4 + 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes; /* nor were there pools */
     for (char version = 0; version < 5; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
@@ -148,7 +151,9 @@ static void test_round_trip(void **state)
     assert_true(back.final && back.used && !back.refusal && !back.foreign);
     assert_true(back.http_status == 503 && back.latency_ms == 77);
     assert_true(back.started_unix_ms == -5 && back.recorded_unix_ms == 6);
-    assert_true(back.tokens_in == 1 && back.tokens_cached == 2 && back.tokens_out == UINT64_MAX);
+    assert_true(back.tokens_in == 1 && back.tokens_cached == 2 &&
+                vq_span_eq(back.label_logprobs, row.label_logprobs) &&
+                back.tokens_out == UINT64_MAX);
     assert_true(vq_span_eq(back.worker, row.worker) && vq_span_eq(back.model, row.model));
     assert_true(vq_span_eq(back.error, row.error) && vq_span_eq(back.pool, row.pool));
     assert_true(back.cost_nano == row.cost_nano && back.tokens_reserved == 900);

@@ -1,0 +1,50 @@
+/* One schema for all dialects: the common part of what they take. The analysis stands before the verdict, so that it is written
+ * first. */
+#include "worker/provider/schema.h"
+
+static void put_list(struct vq_json *json, const char *key, const char *const *texts, size_t count)
+{
+    vq_json_key(json, key);
+    vq_json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        vq_json_str(json, texts[i]);
+    }
+    vq_json_array_end(json);
+}
+
+static void put_type(struct vq_json *json, const char *type)
+{
+    vq_json_key(json, "type");
+    vq_json_str(json, type);
+}
+
+void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered)
+{
+    static const char *const labels[] = {"A", "B", "equal", "N/A", "unsure"};
+    static const char *const preferences[] = {"A", "B", "tie"};
+    bool preference = asks == VQ_PROMPT_ASKS_PREFERENCE;
+    const char *const names[] = {"analysis", preference ? "preference" : "model"};
+    vq_json_object(json);
+    put_type(json, "object");
+    vq_json_key(json, "properties");
+    vq_json_object(json);
+    vq_json_key(json, names[0]);
+    vq_json_object(json);
+    put_type(json, "string");
+    vq_json_object_end(json);
+    vq_json_key(json, names[1]);
+    vq_json_object(json);
+    put_type(json, "string");
+    put_list(json, "enum", preference ? preferences : labels,
+             preference ? VQ_COUNT(preferences) : VQ_COUNT(labels));
+    vq_json_object_end(json);
+    vq_json_object_end(json);
+    put_list(json, "required", names, VQ_COUNT(names));
+    if (ordered) {
+        put_list(json, "propertyOrdering", names, VQ_COUNT(names));
+    } else {
+        vq_json_key(json, "additionalProperties");
+        vq_json_bool(json, false);
+    }
+    vq_json_object_end(json);
+}

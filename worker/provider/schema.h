@@ -1,0 +1,23 @@
+/* Private to this folder: the JSON that a verdict is asked for as, where the judge wants that. */
+#ifndef VQ_WORKER_PROVIDER_SCHEMA_H
+#define VQ_WORKER_PROVIDER_SCHEMA_H
+
+#include "common/text/json.h"
+#include "worker/provider/provider.h"
+
+static inline bool vq_schema_wanted(const struct vq_judge *judge, const struct vq_prompt *prompt)
+{
+    return judge->structured && prompt->asks != VQ_PROMPT_ASKS_TEXT;
+}
+
+static inline bool vq_logprobs_wanted(const struct vq_judge *judge, const struct vq_prompt *prompt)
+{
+    return judge->logprobs && prompt->asks != VQ_PROMPT_ASKS_TEXT;
+}
+
+/* A JSON schema as a value: an object with the analysis first, then the label. `ordered`: Gemini's kind, which says the order by a
+ * member of its own. What is asked by it is part of request hashes as "structured-1" (common/judge/request.c): whoever changes it
+ * changes that. */
+void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered);
+
+#endif
