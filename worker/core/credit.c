@@ -64,7 +64,8 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
         return 0;
     }
     if (vq_work_holds_enough(w) || !affords(w, j)) {
-        return at->asks_open - at->asks_done; /* what it has, no more for now */
+        uint32_t held = at->asks_open - at->asks_done; /* no more for now */
+        return at->broke >= VQ_WORK_SURPLUS_LOOKS ? 0 : held;
     }
     double paced = 0, slots = 0;
     bool is_paced = true;
@@ -293,14 +294,15 @@ static void look_at_surplus(struct vq_work *w)
     }
 }
 
-/* What a call in flight gives back may be enough for the next one; without any, nothing here changes that. */
+/* What a call in flight gives back may be enough for the next one; without any, nothing here changes that. That it wants none is said
+ * first, and the work goes back a look later: else it would come here again, past a worker that could pay for it. */
 static void look_at_means(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
         struct vq_work_judging *at = &w->judges[j];
         bool broke = w->flights_count == 0 && at->ready.count > 0 && !affords(w, j);
         at->broke = broke ? at->broke + 1 : 0;
-        if (at->broke >= VQ_WORK_SURPLUS_LOOKS) {
+        if (at->broke > VQ_WORK_SURPLUS_LOOKS) {
             at->broke = 0;
             vq_work_return_all(w, j);
         }

@@ -69,6 +69,7 @@ struct rig {
     uint64_t returned[RIG_MAX];       /* tasks given back by name */
     uint32_t returned_count;
     uint32_t returned_whole;
+    uint32_t wanted_at_return; /* tasks of judge 0, as the CREDIT before the last CANCEL said */
     uint32_t spool_sent, spool_answer, spool_acked, keys, reconnects, notes;
     uint32_t unwritten; /* notes since the last write */
     size_t last_system_bytes;
@@ -150,6 +151,7 @@ static VQ_UNUSED void rig_sent(struct rig *rig, const struct vq_msg *msg)
     } else if (msg->type == VQ_MSG_CANCEL) {
         assert_int_equal(msg->u.cancel.reason, VQ_CANCEL_RETURNED);
         rig->returned_whole += msg->u.cancel.tasks_count == 0 ? 1 : 0;
+        rig->wanted_at_return = rig->credits[0].tasks;
         for (uint32_t i = 0; i < msg->u.cancel.tasks_count; i++) {
             rig->returned[rig->returned_count++] = msg->u.cancel.tasks[i];
         }
