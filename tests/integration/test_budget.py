@@ -15,11 +15,12 @@ MAX_TOKENS = 120
 
 class Budget(Pools):
     samples = 60
+    faults = ()
 
     def setUp(self):
         super().setUp()
         self.pools = {"o": Pool(concurrency=4, usd_in=IN, usd_out=OUT), "a": Pool(dialect="anthropic", concurrency=4, usd_in=IN, usd_out=OUT)}
-        self.serve(self.pools, latency="40ms")
+        self.serve(self.pools, latency="40ms", faults=self.faults)
 
     def usd(self, lines):
         return sum(line["prompt_tokens"] * IN + line["completion_tokens"] * OUT for line in lines) / 1e6
@@ -30,7 +31,7 @@ class Budget(Pools):
 
     def largest(self):
         """The largest reservation that a call can need: its input, generously, and all of max_tokens."""
-        return max(r["bytes"] / 2 * IN + MAX_TOKENS * OUT for r in self.server.requests()) / 1e6
+        return max(r["bytes"] / 3 * IN + MAX_TOKENS * OUT for r in self.server.requests()) / 1e6
 
     def whole_usd(self):
         """Of an undisturbed run of its own, and its results."""
@@ -122,6 +123,19 @@ class Stops(Budget):
         self.assertIn("budget", (self.dir / "start.out").read_text())
         self.vibeq("resume", "r", "--quiet")
         self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
+
+
+class Lost(Budget):
+    """Answers that were billed and never came."""
+    faults = [{"fault": "lost_answer", "p": 0.1}, {"fault": "reset", "p": 0.05}, {"fault": "bad_json", "p": 0.05}, {"fault": "no_usage", "p": 0.1},
+              {"fault": "server_error", "p": 0.1}]
+
+    def test_what_is_unknown_counts_as_spent(self):
+        cap = self.capped()
+        got = self.vibeq("run", "config.yaml", "--name", "r", "--workers", 4, code=STOPPED)
+        self.check_stopped(cap, got.stderr)
+        self.assertGreater(len([a for a in self.server.log() if a["event"] == "lost"]), 3)
+        self.assertGreater(self.paid(), cap / 2, "and it is used")
 
 
 class Refused(Pools):

@@ -170,6 +170,33 @@ class Days(Pools):
         self.assertEqual(len(self.asked("o")), 10, "all of the quota is used, and no more is asked for")
         self.assertEqual([(i["pool"], i["what"]) for i in self.incidents()], [("o", "parked")])
 
+    def test_a_quota_that_is_told_parks_the_only_pool(self):
+        """Days end at midnight UTC for the run: it is not waited for here."""
+        if 86400 - time.time() % 86400 < 60:
+            self.skipTest("midnight UTC is too near")
+        pools = {"o": Pool("rpd=30,day_ms=86400000", rpd=30, concurrency=4)}
+        self.serve(pools)
+        self.told(pools, alarm="{idle_s: 2}")
+        child = self.start("run", "config.yaml", "--name", "r", "--workers", 3)
+        self.wait_for("the park", lambda: self.pool_of("o").get("state") == "parked")
+        self.wait_for("the alarm", lambda: self.log_of("alarm.idle"))
+        status = json.loads(self.vibeq("status", "r", "--json", code=5).stdout)
+        self.assertEqual((status["state"], status["pools"][0]["state"]), ("stalled", "parked"))
+        midnight = (time.time() // 86400 + 1) * 86400 * 1000
+        self.assertLess(abs(status["pools"][0]["until_unix_ms"] - midnight), 5000)
+        said = self.vibeq("status", "r", code=5).stdout
+        self.assertIn("no pool to ask: pool o parked since", said)
+        self.assertIn("until", said)
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+        self.assertEqual([r["refused_by"] for r in self.server.requests()], [None] * 30, "all of it, and not one more")
+        child = self.start("resume", "r")
+        self.wait_for("the park", lambda: self.pool_of("o").get("state") == "parked")
+        time.sleep(1)
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+        self.assertEqual(len(self.server.requests()), 30, "what was spent before is known after a restart")
+
     def test_the_only_pool_parks_until_its_day_ends(self):
         pools = {"o": Pool(f"rpd=60,day_ms={self.DAY_MS}", concurrency=4)}
         self.serve(pools)
@@ -204,6 +231,19 @@ class Kept(Pools):
         found = self.over()
         self.assertEqual((found["over"], found["refused"]), (0, 0), found)
         self.assertEqual(set(found["pools"]), {"o", "a"})
+        self.check_whole()
+
+    def test_the_coordinator_dies(self):
+        pools = {"o": Pool("rpm=3000,window_ms=1000,concurrency=8", rpm=3000, window_s=1, concurrency=8)}
+        self.serve(pools, latency="uniform:20ms:80ms")
+        self.told(pools)
+        child = self.begin("--workers", 3, "--quiet", answers=40)
+        child.kill()
+        child.wait()
+        self.vibeq("resume", "r", "--quiet", "--workers", 3)
+        found = self.over()
+        self.assertEqual((found["over"], found["refused"]), (0, 0), found)
+        self.assertLessEqual(self.in_flight_most("o"), 8)
         self.check_whole()
 
     def test_concurrency_of_four_workers(self):
@@ -280,6 +320,64 @@ class Same(Pools):
         self.told(pools)
         self.vibeq("run", "config.yaml", "--name", "r")
         self.assertEqual([(line["a"], line["b"]) for line in self.log_of("pool.same_account")], [("o", "p")])
+
+
+class Shared(Pools):
+    """Two runs on one provider's key."""
+    samples = 60
+
+    def test_the_second_parks_and_goes_on_when_the_first_has_ended(self):
+        pools = {"o": Pool(concurrency=4)}
+        self.serve(pools, latency="40ms")
+        self.told(pools)
+        first = self.begin("--quiet")
+        self.told(pools, judge=", seed: 7")  # so that nothing is taken from the store
+        second = self.start("run", "config.yaml", "--name", "s")
+        self.wait_for("the lock to be in the way", lambda: self.pool_of("o", "s").get("state") == "locked")
+        self.assertIsNone(first.poll(), "the first goes on meanwhile")
+        self.assertIn('run "r"', self.pool_of("o", "s")["text"])
+        self.assertIn('run "r"', self.vibeq("status", "s").stdout)
+        self.wait_exit(first, DONE)
+        self.wait_exit(second, DONE)
+        last = json.loads((self.dir / "runs/r/accounting.json").read_text())["last_call_unix_ms"]
+        begun = json.loads((self.dir / "runs/s/accounting.json").read_text())["first_call_unix_ms"]
+        self.assertGreaterEqual(begun, last, "no call of the second before the last of the first")
+        self.assertEqual(len(self.server.requests()), self.accounting("r")["sent"] + self.accounting("s")["sent"])
+        self.assertEqual([(i["pool"], i["what"], i["over_unix_ms"] is not None) for i in self.incidents("s")], [("o", "locked", True)])
+        self.assertEqual(self.incidents("r"), [])
+        self.assertIn('run "r"', (self.dir / "start.out").read_text())
+        self.assertLessEqual(self.in_flight_most("o"), 4)
+
+    def test_the_holder_is_killed(self):
+        pools = {"o": Pool(concurrency=4)}
+        self.serve(pools, latency="40ms")
+        self.told(pools)
+        first = self.begin("--quiet")
+        self.told(pools, judge=", seed: 7")
+        second = self.start("run", "config.yaml", "--name", "s", "--quiet")
+        self.wait_for("the lock to be in the way", lambda: self.pool_of("o", "s").get("state") == "locked")
+        first.kill()
+        first.wait()
+        self.wait_exit(second, DONE)
+        self.assertEqual(self.status("s")["tasks"]["failed"], 0)
+        self.assertLessEqual(self.in_flight_most("o"), 4, "not before the first one's workers have stopped")
+
+    def test_with_shares_both_run_at_once(self):
+        text = "rpm=3000,window_ms=2000,concurrency=8"
+        pools = {"o": Pool(text, rpm=3000, window_s=2, concurrency=8, share=0.5)}
+        self.serve(pools, latency="uniform:20ms:60ms")
+        self.told(pools)
+        first = self.begin("--quiet", "--workers", 2)
+        self.told(pools, judge=", seed: 7")
+        second = self.start("run", "config.yaml", "--name", "s", "--quiet", "--workers", 2)
+        self.wait_for("an answer of the second", lambda: self.pool_of("o", "s").get("answered", 0) > 10)
+        self.assertIsNone(first.poll(), "both at once")
+        self.wait_exit(first, DONE)
+        self.wait_exit(second, DONE)
+        found = self.over()
+        self.assertEqual((found["over"], found["refused"]), (0, 0), found)
+        self.assertLessEqual(self.in_flight_most("o"), 8)
+        self.assertEqual(self.incidents("s"), [])
 
 
 class Told(Pools):
