@@ -350,12 +350,14 @@ static enum vq_status call_committed(struct vq_coord *c, struct vq_coord_call *c
     return vq_coord_call_commit(c, call) && s != NULL ? vq_coord_ack(c, s, &id) : VQ_OK;
 }
 
-static enum vq_status result_committed(struct vq_coord *c, const struct vq_result *r)
+static enum vq_status result_committed(struct vq_coord *c, const struct vq_result *r, bool repeated)
 {
     struct vq_coord_call *call = vq_coord_call_find(c, &r->call);
     VQ_ASSERT(call != NULL && call->state == CALL_RECEIVED);
     vq_coord_tally_result(c, r);
-    vq_authority_committed(c->params.authority, r, c->now_ns);
+    if (!repeated) {
+        vq_authority_committed(c->params.authority, r, c->now_ns);
+    }
     struct vq_coord_shard *shard = call->shard;
     if (shard == NULL) {
         return call_committed(c, call);
@@ -413,8 +415,10 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
         VQ_TRY(failure_committed(c, &g->failures[n]));
     }
     for (size_t n = 0; n < g->results_count; n++) {
-        VQ_TRY(result_committed(c, &g->results[n]));
+        VQ_TRY(result_committed(c, &g->results[n], c->repeated != NULL && c->repeated[n]));
     }
+    vq_free(c->repeated);
+    c->repeated = NULL;
     c->tally.batches++;
     c->in_flight = NULL;
     gather_clear(g);

@@ -180,6 +180,7 @@ void vq_coord_destroy(struct vq_coord **coord)
     vq_coord_queue_free(c);
     vq_coord_waiting_free(c);
     vq_free(c->left);
+    vq_free(c->repeated);
     vq_free(c->outcome);
     vq_free(c->run_name);
     vq_free(c);
@@ -444,6 +445,25 @@ enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
 uint64_t vq_coord_imported_no(const struct vq_coord *c)
 {
     return c->imported_no;
+}
+
+enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
+                                 size_t count)
+{
+    const struct vq_coord_gather *g = c->in_flight;
+    if (g == NULL || g->batch.no != no) {
+        return VQ_BUG;
+    }
+    vq_free(c->repeated);
+    c->repeated = count == 0 ? NULL : vq_alloc(g->results_count, sizeof(*c->repeated));
+    if (count > 0 && c->repeated == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        VQ_ASSERT(results[i] < g->results_count);
+        c->repeated[results[i]] = true;
+    }
+    return VQ_OK;
 }
 
 enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,

@@ -109,6 +109,10 @@ struct vq_settled {
     enum vq_outcome outcome;
 };
 
+/* Of the batch `no`, before it is said to be committed: the results whose calls the ledger had already. They are ACKed like any, and
+ * cost nothing again. VQ_NOMEM, VQ_BUG. */
+enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
+                                 size_t count) VQ_WARN_UNUSED;
 /* The batch `no` is durable in the store and in the run state. `settled`: what stands now (vq_task_state) of each task that
  * a result, failure or reopened task of the batch names and of its cell's other order; a task may come twice, NONE says nothing. The
  * batch's memory is the core's again. */

@@ -282,7 +282,8 @@ struct vq_coord {
     int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
 
     struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
-    uint64_t batch_n;                                       /* the number that `gather` will have */
+    bool *repeated;   /* of each result in flight: the ledger had it; NULL: none */
+    uint64_t batch_n; /* the number that `gather` will have */
     uint64_t imported_no;
     bool paused;
 

@@ -69,8 +69,11 @@ static void tell_core(struct vq_run *run)
                                          .outcome = (enum vq_outcome)c->merged[i].outcome};
     }
     uint64_t no = c->from->no;
+    enum vq_status status =
+        vq_coord_repeated(run->coord, no, c->commit.repeated, c->commit.repeated_count);
     reset(c);
-    enum vq_status status = vq_coord_committed(run->coord, no, settled, n, vq_run_now());
+    status =
+        status != VQ_OK ? status : vq_coord_committed(run->coord, no, settled, n, vq_run_now());
     vq_free(settled);
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "the coordinator's core gave up after a commit: %s",

@@ -129,8 +129,10 @@ static enum vq_status prepare(struct commit_ctx *c)
     c->cells = vq_alloc(all, sizeof(*c->cells));
     c->reopened = vq_alloc(batch->reopened_count, sizeof(*c->reopened));
     c->done.standing = vq_alloc(2 * all, sizeof(*c->done.standing));
+    c->done.repeated = vq_alloc(n, sizeof(*c->done.repeated));
     if (c->by_call == NULL || c->by_request == NULL || c->marks == NULL || c->failing == NULL ||
-        c->cells == NULL || c->reopened == NULL || c->done.standing == NULL) {
+        c->cells == NULL || c->reopened == NULL || c->done.standing == NULL ||
+        c->done.repeated == NULL) {
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < batch->reopened_count; i++) {
@@ -229,6 +231,9 @@ static enum vq_status mark_known(struct commit_ctx *c, struct vq_write *w, struc
             before = r;
         }
         c->done.duplicates += mark->known ? 1 : 0;
+        if (mark->known || mark->upgrade) {
+            c->done.repeated[c->done.repeated_count++] = c->by_call[i];
+        }
     }
     return VQ_OK;
 }
@@ -504,8 +509,7 @@ static enum vq_status raise_n(void *ctx, bool exists, struct vq_run_meta *meta,
 static enum vq_status commit_write(void *ctx, struct vq_write *w, struct vq_error *err)
 {
     struct commit_ctx *c = ctx;
-    struct vq_standing *standing = c->done.standing;
-    c->done = (struct vq_commit){.standing = standing};
+    c->done = (struct vq_commit){.standing = c->done.standing, .repeated = c->done.repeated};
     VQ_TRY(mark_known(c, w, err));
     VQ_TRY(put_answers(c, w, err));
     VQ_TRY(put_rows(c, w, err));
@@ -538,5 +542,6 @@ enum vq_status vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
 void vq_commit_free(struct vq_commit *commit)
 {
     vq_free(commit->standing);
+    vq_free(commit->repeated);
     *commit = (struct vq_commit){0};
 }

@@ -50,6 +50,8 @@ struct vq_commit {
     uint64_t n;                   /* of this commit; unchanged when `stale` */
     struct vq_standing *standing; /* both orders of every touched cell, ascending, each once */
     size_t standing_count;
+    size_t *repeated; /* results, by index, of calls whose cost is in the ledger already */
+    size_t repeated_count;
     size_t duplicates;  /* call ids that the ledger knew already: nothing changed */
     size_t paid_unused; /* answers to a question that had one */
     size_t foreign;     /* results whose hash is not the task's: recorded, settled nothing */

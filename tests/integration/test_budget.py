@@ -30,8 +30,8 @@ class Budget(Pools):
         return self.usd([a for a in self.server.answers() if a["paid"]])
 
     def largest(self):
-        """The largest reservation that a call can need: its input, generously, and all of max_tokens."""
-        return max(r["bytes"] / 3 * IN + MAX_TOKENS * OUT for r in self.server.requests()) / 1e6
+        """The largest reservation that a call can need: its input at three bytes a token, all of it written to a cache, and max_tokens."""
+        return max((r["bytes"] / 3 + 16) * 1.25 * IN + MAX_TOKENS * OUT for r in self.server.requests()) / 1e6
 
     def whole_usd(self):
         """Of an undisturbed run of its own, and its results."""

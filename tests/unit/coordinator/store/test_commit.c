@@ -93,6 +93,7 @@ static void test_known_call_changes_nothing(void **state)
     fx_add(fx, &again);
     fx_commit(fx, &commit);
     assert_int_equal(commit.duplicates, 2);
+    assert_int_equal(commit.repeated_count, 2); /* they cost nothing again */
     assert_int_equal(commit.paid_unused, 0);
     /* What stands is told again: a restarted core needs it. */
     assert_int_equal(commit.standing_count, 2);
