@@ -77,8 +77,9 @@ static void put_tokens(const struct vq_conf_judge *judge, const struct vq_once *
     uint64_t n_out = o->tokens_out < 0 ? 0 : (uint64_t)o->tokens_out;
     printf("tokens   %s in, %s out", vq_fmt_count(n_in, in), vq_fmt_count(n_out, out));
     if (judge->limits.price_input_usd >= 0) {
-        double cost =
-            ((double)n_in * judge->limits.price_input_usd + (double)n_out * judge->limits.price_output_usd) / 1e6;
+        double cost = ((double)n_in * judge->limits.price_input_usd +
+                       (double)n_out * judge->limits.price_output_usd) /
+                      1e6;
         printf(", %s", vq_fmt_dollars(cost, usd));
     }
     printf("\n");
