@@ -1,41 +1,7 @@
 /* The Azure dialect: addresses of deployments, the key's header; bodies and answers are OpenAI's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "common/base/alloc.h"
-#include "worker/provider/provider.h"
-
-#include <string.h>
-
-static const struct vq_provider *provider(void)
-{
-    const struct vq_provider *found = vq_provider_find("azure");
-    assert_non_null(found);
-    return found;
-}
-
-static const struct vq_judge judge = {.model = "m 1",
-                                      .temperature = 0.7,
-                                      .send_temperature = true,
-                                      .max_tokens = 60,
-                                      .max_tokens_field = "max_tokens",
-                                      .seed = -1};
-
-static void check_url(const char *model, const char *base, const char *expected)
-{
-    struct vq_judge named = judge;
-    named.model = model;
-    struct vq_buf url;
-    vq_buf_init(&url, 2048);
-    vq_buf_puts(&url, "old");
-    assert_int_equal(provider()->url(&named, base, &url), VQ_OK);
-    assert_string_equal(url.at, expected);
-    vq_buf_free(&url);
-}
+#define DIALECT      "azure"
+#define DIALECT_SEED -1
+#include "tests/unit/worker/provider/dialect.h"
 
 static void test_url(void **state)
 {
