@@ -221,6 +221,16 @@ void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
     }
 }
 
+/* Calls of a process that has ended, at their provider yet. A concurrency that nobody named is no limit to keep to the call: there
+ * what the worker last said that it had in flight counts, not all that it might have had. */
+static uint32_t calls_left(const struct vq_auth_pool *p, const struct vq_auth_seat *seat)
+{
+    if (p->concurrency != 0 || p->cap != 0) {
+        return calls_count(seat);
+    }
+    return seat->left > seat->in_flight ? seat->left : seat->in_flight;
+}
+
 void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights, int64_t now_ns)
 {
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
@@ -228,7 +238,7 @@ void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights
         if (!seat->known) {
             continue;
         }
-        seat->left = flights ? calls_count(seat) : 0;
+        seat->left = flights ? calls_left(&a->pools[i], seat) : 0;
         if (seat->listed) {
             vq_auth_touch(a, &a->pools[i], now_ns);
         }

@@ -481,14 +481,22 @@ static void count_end(struct vq_work *w, struct vq_work_pool *pool,
     }
 }
 
+/* Of the input, what rate limits count. */
+static double counted_input(const struct vq_work_reply *reply)
+{
+    uint64_t in = bounded(reply->tokens_in), off = bounded(reply->tokens_uncounted);
+    return off < in ? (double)(in - off) : 0;
+}
+
 /* What the call took of the rates, where its usage says so. Else what was reserved: a request is never given back, not even one that was
  * not sent, since another one in its place would come later than it. */
 static void settle_paces(struct vq_work_pool *pool, const struct vq_work_flight *flight,
                          const struct vq_work_reply *reply)
 {
-    double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
+    double in = counted_input(reply), out = (double)bounded(reply->tokens_out);
+    bool known = reply->tokens_in > 0 || reply->tokens_out > 0;
     const struct vq_rates used = {1, in, out, in + out};
-    for (int r = 0; r < VQ_RATE__COUNT && in + out > 0; r++) {
+    for (int r = 0; r < VQ_RATE__COUNT && known; r++) {
         vq_gcra_settle(&pool->paces[r], vq_rates_get(&flight->need.rates, (enum vq_rate)r),
                        vq_rates_get(&used, (enum vq_rate)r), flight->started_ns);
     }
@@ -503,7 +511,7 @@ static void learn(struct vq_work *w, const struct vq_work_flight *flight,
     }
     if (flight->pool != UINT32_MAX) {
         vq_ratio_learn(&w->pools[flight->pool].ratios[call->kind][call->stage_kind],
-                       (double)bounded(reply->tokens_in), flight->need.bytes);
+                       (double)bounded(reply->tokens_in), counted_input(reply), flight->need.bytes);
     }
     if (call->stage == w->spec->stage && reply->tokens_out > 0) {
         vq_answers_learn(&w->judges[call->judge].answers[call->kind], bounded(reply->tokens_out));

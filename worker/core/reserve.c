@@ -25,13 +25,14 @@
 double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes)
 {
     double by = ratio->count == 0 ? RATIO_FIRST : ratio->mean + RATIO_SPREADS * ratio->spread;
+    by = ratio->count >= RATIO_KNOWN && by > ratio->most ? ratio->most : by;
     double tokens = bytes * by;
     return tokens < 1 ? 1 : tokens;
 }
 
 double vq_ratio_tokens_mean(const struct vq_ratio *ratio, double bytes)
 {
-    return bytes * (ratio->count == 0 ? RATIO_FIRST : ratio->mean);
+    return bytes * (ratio->count == 0 ? RATIO_FIRST : ratio->all);
 }
 
 double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes)
@@ -43,12 +44,13 @@ double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes)
     return bytes * by + FRAME_TOKENS;
 }
 
-void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double bytes)
+void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, double bytes)
 {
     if (!(bytes > 0) || !(tokens > 0)) {
         return;
     }
-    double seen = tokens / bytes;
+    double all = tokens / bytes;
+    double seen = (counted < tokens ? counted : tokens) / bytes;
     ratio->count++;
     double first = 1.0 / (ratio->count == 0 ? 1 : ratio->count);
     double weight = first > RATIO_WEIGHT ? first : RATIO_WEIGHT;
@@ -58,7 +60,8 @@ void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double bytes)
     }
     ratio->mean += weight * (seen - ratio->mean);
     ratio->spread += weight * (off - ratio->spread);
-    ratio->most = seen > ratio->most ? seen : ratio->most;
+    ratio->all += weight * (all - ratio->all);
+    ratio->most = all > ratio->most ? all : ratio->most;
 }
 
 static uint32_t bucket_of(uint64_t tokens)

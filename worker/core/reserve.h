@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Tokens per byte of one kind of prompt on one model: an exponentially weighted mean and mean deviation, and the most that was ever
- * seen. Zeroed: nothing is known. */
+/* Tokens per byte of one kind of prompt on one model: an exponentially weighted mean and mean deviation of those that limits count, a
+ * mean of all of them, and the most that was ever seen. Zeroed: nothing is known. */
 struct vq_ratio {
-    double mean, spread, most;
+    double mean, spread, all, most;
     uint32_t count;
 };
 
@@ -17,9 +17,10 @@ struct vq_ratio {
 double vq_ratio_tokens(const struct vq_ratio *ratio, double bytes);
 /* Input tokens to reserve of money: an upper bound, by all that was seen. Little known: at least a third of the bytes. */
 double vq_ratio_tokens_most(const struct vq_ratio *ratio, double bytes);
-/* Input tokens, about: neither too many nor too few. */
+/* Input tokens, about, whether limits count them or not: neither too many nor too few. */
 double vq_ratio_tokens_mean(const struct vq_ratio *ratio, double bytes);
-void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double bytes);
+/* `counted`: of the tokens, what rate limits count. */
+void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, double bytes);
 
 /* Tokens of answers, as a histogram by powers of 2^(1/4) in which the old counts less and less. Zeroed: nothing is known. */
 #define VQ_ANSWER_BUCKETS 96

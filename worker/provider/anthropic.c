@@ -140,6 +140,7 @@ static void take_usage(const json_t *root, struct vq_reply *reply)
     int64_t plain = vq_body_get_count(usage, "input_tokens", -1);
     reply->tokens_cached = vq_body_get_count(usage, "cache_read_input_tokens", -1);
     reply->tokens_cache_written = vq_body_get_count(usage, "cache_creation_input_tokens", -1);
+    reply->tokens_uncounted = reply->tokens_cached;
     reply->tokens_out = vq_body_get_count(usage, "output_tokens", -1);
     if (plain >= 0) {
         reply->tokens_in =

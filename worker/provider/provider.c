@@ -91,6 +91,7 @@ void vq_reply_init(struct vq_reply *reply)
         .class = VQ_REPLY_BAD_RESPONSE,
         .tokens_in = -1,
         .tokens_cached = -1,
+        .tokens_uncounted = -1,
         .tokens_cache_written = -1,
         .tokens_out = -1,
         .tokens_reasoning = -1,

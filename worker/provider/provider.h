@@ -76,6 +76,7 @@ struct vq_reply {
     char system_fingerprint[VQ_REPLY_NAME_BYTES_MAX];
     int64_t tokens_in;
     int64_t tokens_cached;        /* of tokens_in: read from a cache */
+    int64_t tokens_uncounted;     /* of tokens_in: no rate limit counts them */
     int64_t tokens_cache_written; /* of tokens_in: written to one, at a higher price */
     int64_t tokens_out;
     int64_t tokens_reasoning;  /* of tokens_out */

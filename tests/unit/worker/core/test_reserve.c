@@ -17,6 +17,18 @@ static uint64_t price_of(const struct vq_price *price, double input, double cach
     return vq_price_of(price, &usage);
 }
 
+static void test_cached_tokens_are_not_reserved_where_limits_do_not_count_them(void **state)
+{
+    (void)state;
+    struct vq_ratio ratio = {0};
+    for (int i = 0; i < 200; i++) {
+        vq_ratio_learn(&ratio, 500, 100, 1000);
+    }
+    assert_true(fabs(vq_ratio_tokens(&ratio, 1000) - 100) < 10);
+    assert_true(fabs(vq_ratio_tokens_mean(&ratio, 1000) - 500) < 1);
+    assert_true(vq_ratio_tokens_most(&ratio, 1000) >= 500); /* they are paid for */
+}
+
 static void test_a_ratio_is_learned(void **state)
 {
     (void)state;
@@ -36,16 +48,16 @@ static void test_a_ratio_is_learned(void **state)
             excess += vq_ratio_tokens(&ratio, bytes) / tokens - 1;
             assert_true(vq_ratio_tokens_most(&ratio, bytes) >= tokens);
         }
-        vq_ratio_learn(&ratio, tokens, bytes);
+        vq_ratio_learn(&ratio, tokens, tokens, bytes);
     }
     assert_true(below < 60);           /* of 1,900 */
     assert_true(excess / 1900 < 0.08); /* and not by much */
     for (int i = 0; i < 200; i++) {    /* another kind of text */
-        vq_ratio_learn(&ratio, 600, 1000);
+        vq_ratio_learn(&ratio, 600, 600, 1000);
     }
     assert_true(fabs(vq_ratio_tokens(&ratio, 1000) - 600) < 20);
-    vq_ratio_learn(&ratio, 5, 0); /* nothing to learn from */
-    vq_ratio_learn(&ratio, 0, 100);
+    vq_ratio_learn(&ratio, 5, 5, 0); /* nothing to learn from */
+    vq_ratio_learn(&ratio, 0, 0, 100);
     assert_true(isfinite(vq_ratio_tokens(&ratio, 1000)));
 }
 
@@ -109,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_ratio_is_learned),
+        cmocka_unit_test(test_cached_tokens_are_not_reserved_where_limits_do_not_count_them),
         cmocka_unit_test(test_answers_are_learned),
         cmocka_unit_test(test_prices),
     };

@@ -73,6 +73,7 @@ static void test_usage(void **state)
     assert_int_equal(reply.tokens_in, 135);
     assert_int_equal(reply.tokens_cached, 100);
     assert_int_equal(reply.tokens_cache_written, 30);
+    assert_int_equal(reply.tokens_uncounted, reply.tokens_cached);
     assert_int_equal(reply.tokens_out, 7);
     vq_reply_free(&reply);
     read_body("{\"content\":[],\"usage\":{\"input_tokens\":5}}", &reply);
