@@ -25,7 +25,7 @@
 
 struct vq_report_calls { /* from accounting.json */
     uint64_t planned, sent, from_store, saved_by_lazy_swap, failed, too_long;
-    uint64_t tokens_in, tokens_out;
+    uint64_t tokens_in, tokens_cached, tokens_out;
     bool priced; /* else cost_usd means nothing */
     double cost_usd;
 };

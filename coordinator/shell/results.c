@@ -316,6 +316,7 @@ static bool read_calls(const struct vq_results *of, struct vq_report_calls *ret_
                                 .from_store = count_of(calls, "from_store"),
                                 .saved_by_lazy_swap = count_of(calls, "saved_by_lazy_swap"),
                                 .tokens_in = count_of(calls, "tokens_in"),
+                                .tokens_cached = count_of(calls, "tokens_cached"),
                                 .tokens_out = count_of(calls, "tokens_out"),
                                 .priced = json_is_number(json_object_get(root, "cost_usd")),
                                 .cost_usd = number_of(root, "cost_usd")};

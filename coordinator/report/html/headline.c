@@ -194,7 +194,13 @@ static void calls_card(struct vq_html *h)
                               : "<span class=\"na\">no prices set</span>");
     vq_html_puts(h, "</p><p>");
     vq_html_count(h, c->tokens_in);
-    vq_html_puts(h, " tokens in, ");
+    vq_html_puts(h, " tokens in");
+    if (c->tokens_cached > 0) {
+        vq_html_puts(h, " (");
+        vq_html_count(h, c->tokens_cached);
+        vq_html_puts(h, " from a cache)");
+    }
+    vq_html_puts(h, ", ");
     vq_html_count(h, c->tokens_out);
     vq_html_puts(h, " out</p></div>\n");
 }

@@ -118,11 +118,14 @@ static void gemini_has_the_same_vectors(void **state)
     json_decref(openai);
     json_decref(gemini);
     static const char *const bad[] = {
-        "{}", "{\"requests\":[]}",
-        "{\"requests\":[{\"model\":\"models/other\",\"content\":{\"parts\":[{\"text\":\"x\"}]}}]}",
-        "{\"requests\":[{\"model\":\"models/"
-        "offline-embed\",\"content\":{\"parts\":[{\"text\":1}]}}]}",
-        "{\"requests\":[{\"model\":\"models/offline-embed\"}]}"};
+        "{}",
+        "{\"requests\":[]}",
+        ("{\"requests\":[{\"model\":\"models/other\",\"content\":{\"parts\":"
+         "[{\"text\":\"x\"}]}}]}"),
+        ("{\"requests\":[{\"model\":\"models/offline-embed\",\"content\":{\"parts\":"
+         "[{\"text\":1}]}}]}"),
+        "{\"requests\":[{\"model\":\"models/offline-embed\"}]}",
+    };
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
         json_decref(ask_at(path, bad[i], 400));
     }
