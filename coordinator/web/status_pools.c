@@ -151,6 +151,9 @@ void vq_status_pool_metrics(const struct vq_status_facts *f, struct vq_buf *out)
         vq_status_head(out, metrics[m].name, metrics[m].type, metrics[m].help);
         for (uint32_t p = 0; p < vq_authority_pools(f->authority); p++) {
             struct vq_authority_pool_status s;
+            if (f->idle != NULL && f->idle[p]) {
+                continue;
+            }
             vq_authority_status(f->authority, p, f->now_ns, &s);
             if (m == 0) {
                 sample(out, "pool_state", s.name, "state", vq_authority_state_word(s.state), 1);

@@ -170,7 +170,8 @@ class Documents(CliCase):
         told = dict(re.findall(r"(?m)^\| `(vibeq_[a-z_]+)` \| (gauge|counter) \|", page))
         planted(self.dir, 30, AXES)
         server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "100ms")
-        self.config(AXES, url=server.url, judge={"concurrency": 4})
+        self.config(AXES, url=server.url, budget="{usd: 100}",
+                    judge={"concurrency": 4, "requests_per_minute": 6000, "price_input_usd": 1, "price_output_usd": 1})
         child = self.start("run", "config.yaml", "--name", "r", "--quiet")
         endpoint = self.dir / "runs/r/endpoint.json"
         self.wait_for("workers", endpoint.exists)

@@ -212,6 +212,28 @@ class Demo(Case):
                 (self.dir / "block.yaml").write_text(block)
                 self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE).stderr, block)
 
+    def test_the_readme_shows_what_plan_and_ctl_say(self):
+        """Its section on pools: the configuration is planned and, against a server of our own, run and told things."""
+        section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Many keys")[1].split("\n## ")[0]
+        text = re.search(r"```yaml\n(.*?)```", section, flags=re.S).group(1)
+        plan, *told = re.findall(r"\$ vibeq ((?:plan|ctl) [^\n]*)\n((?:(?!\$ |```).*\n)+)", section)
+        (self.dir / "night.yaml").write_text(text)
+        (self.dir / "answers.csv").write_bytes(EXAMPLE.with_suffix(".csv").read_bytes())
+        said = self.vibeq(*plan[0].split(), code=DONE).stdout.splitlines()
+        for line in plan[1].splitlines():
+            self.assertIn(line, said)
+        server = self.offline("--latency", "100ms", "--model", "gpt-small=offline-a", "--model", "small-2=offline-a")
+        (self.dir / "lab.key").write_text("a key")
+        (self.dir / "lab.key").chmod(0o600)
+        (self.dir / "night.yaml").write_text(re.sub(r"https://\S+/v1", server.url, text))
+        child = self.start("run", "night.yaml", "--name", "night", "--quiet", env={"TEAM_KEY": "one", "TEAM_KEY_2": "two"})
+        self.wait_for("answers", lambda: self.settled("night") > 0)
+        self.assertGreater(len(told), 2)
+        for command, lines in told:
+            self.assertEqual(self.vibeq(*command.split(), code=DONE).stdout, lines)
+        child.terminate()
+        self.wait_exit(child, vqtest.STOPPED)
+
     def test_discovery_from_words_alone(self):
         words = ("run", EXAMPLE.with_suffix(".csv"), "--models", "friendly,terse", "--judge", "offline-a,offline-b", "--discover")
         run = self.vibeq(*words, "--proposer", "offline-b", "--set", "vibecheck.iterations=1", "--name", "words", code=DONE)

@@ -153,7 +153,7 @@ class Leases(Protocol):
         return len(json.loads(got.stdout).get("workers", [])) if got.returncode == 0 else 0
 
     def test_16_two_runs_at_once_on_one_store(self):
-        self.slow()
+        self.slow(judge={"concurrency": 8, "share": 0.5})
         first = self.begin("--quiet", answers=20)
         second = self.start("run", "config.yaml", "--name", "s", "--quiet")
         self.wait_exit(first, DONE)
@@ -170,7 +170,7 @@ class Leases(Protocol):
     def test_16_two_runs_begun_together_buy_little_twice(self):
         planted(self.dir, 100, AXES)
         self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:200ms:300ms")
-        self.config(AXES, judges=1, url=self.server.url, term_ms=2000, judge={"concurrency": 16})
+        self.config(AXES, judges=1, url=self.server.url, term_ms=2000, judge={"concurrency": 16, "share": 0.5})
         alone = 100 * len(AXES) * 2  # what one run buys, less what lazy swap saves
         both = [self.start("run", "config.yaml", "--name", name, "--quiet") for name in "rs"]
         for child in both:
