@@ -397,12 +397,36 @@ static void a_lease_given_back_whole_comes_again_with_its_sample(void **state)
 
 /* ---- rule 6: leases lost with their worker ---- */
 
-static void lose(struct rig *r, uint64_t n)
+/* The worker says that a call of its lease's first task is out. */
+static void call_first(struct rig *r, uint64_t peer, uint64_t session)
+{
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_held_lease held = {lease.shard, lease.fence};
+    struct vq_held_call call = {rig_worker(1000 + session), lease.tasks[0]};
+    rig_list(r, peer, session, VQ_MSG_HEARTBEAT, &held, 1, &call, 1);
+}
+
+static void lose(struct rig *r, uint64_t n, bool called)
 {
     struct vq_id worker = rig_worker(n);
-    (void)rig_join(r, 100 + n, n, 4);
+    uint64_t session = rig_join(r, 100 + n, n, 4);
+    if (called) {
+        call_first(r, 100 + n, session);
+    }
     assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
     rig_pull(r);
+}
+
+static void what_only_waited_at_its_worker_is_not_lost(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    for (uint64_t n = 1; n <= 6; n++) {
+        rig_mark(r);
+        lose(r, n, false);
+        assert_int_equal(rig_lease(r, 0)->count, 4);
+    }
+    assert_int_equal(rig_status(r).leases_lost, 0);
 }
 
 static void after_three_losses_task_by_task_then_worker_lost(void **state)
@@ -411,12 +435,12 @@ static void after_three_losses_task_by_task_then_worker_lost(void **state)
     rig_start(r);
     for (uint64_t n = 1; n <= 3; n++) {
         rig_mark(r);
-        lose(r, n);
+        lose(r, n, true);
         assert_int_equal(rig_lease(r, 0)->shard, 0);
         assert_int_equal(rig_lease(r, 0)->count, 4);
     }
     rig_mark(r);
-    lose(r, 4);
+    lose(r, 4, true);
     assert_int_equal(rig_lease(r, 0)->count, 1);
     assert_int_equal(rig_lease(r, 0)->tasks[0], 0);
     assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_WORKER_LOST);
@@ -435,7 +459,7 @@ static void silence_for_a_term_is_a_loss_and_an_answered_lease_is_none(void **st
 {
     struct rig *r = *state;
     rig_start(r);
-    (void)rig_join(r, 7, 1, 4);
+    call_first(r, 7, rig_join(r, 7, 1, 4));
     rig_pass(r, RIG_TERM - 1);
     assert_int_equal(rig_status(r).leased_shards, 1);
     rig_pass(r, 1);
@@ -581,6 +605,7 @@ int main(void)
         T(a_stale_lease_holds_its_tasks_back),
         T(returned_tasks_are_free_and_calls_in_flight_are_not),
         T(a_lease_given_back_whole_comes_again_with_its_sample),
+        T(what_only_waited_at_its_worker_is_not_lost),
         T(after_three_losses_task_by_task_then_worker_lost),
         T(silence_for_a_term_is_a_loss_and_an_answered_lease_is_none),
         T(a_worker_that_ended_reserves_nothing),
