@@ -59,21 +59,9 @@ static void note(struct sim_worker *w, struct sim_spooled *record)
 static void spool_sent(struct sim *s, struct sim_worker *w, const struct vq_work_call *call)
 {
     struct sim_spooled *record = spooled(w, &call->id, true);
-    record->sent = (struct vq_result){.call = call->id,
-                                      .stage = call->stage,
-                                      .shard = call->shard,
-                                      .fence = call->fence,
-                                      .task = call->task,
-                                      .request = call->request,
-                                      .repaired = call->repaired,
-                                      .judge = call->judge,
-                                      .repeat = call->repeat,
-                                      .tries = call->tries,
-                                      .kind = (uint8_t)call->kind,
-                                      .tokens_reserved = call->tokens_reserved,
-                                      .cost_nano = call->cost_nano,
-                                      .pool = vq_span_str(s->pools[call->pool].name),
-                                      .end = VQ_END_UNKNOWN};
+    record->sent = vq_work_call_sent(call);
+    record->sent.pool = vq_span_str(s->pools[call->pool].name);
+    record->sent.end = VQ_END_UNKNOWN;
     note(w, record);
 }
 

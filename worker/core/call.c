@@ -154,6 +154,24 @@ static uint64_t bounded(uint64_t tokens)
     return tokens > VQ_WORK_TOKENS_MAX ? VQ_WORK_TOKENS_MAX : tokens;
 }
 
+struct vq_result vq_work_call_sent(const struct vq_work_call *call)
+{
+    return (struct vq_result){.call = call->id,
+                              .stage = call->stage,
+                              .shard = call->shard,
+                              .fence = call->fence,
+                              .task = call->task,
+                              .request = call->request,
+                              .repaired = call->repaired,
+                              .judge = call->judge,
+                              .repeat = call->repeat,
+                              .tries = call->tries,
+                              .kind = (uint8_t)call->kind,
+                              .tokens_reserved = call->tokens_reserved,
+                              .cost_nano = call->cost_nano,
+                              .pool = call->pool_name};
+}
+
 void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
 {
     struct vq_work_key128 key = vq_work_key_id(&reply->call);
@@ -166,33 +184,23 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
     w->flights_count--;
     w->calls_ended++;
     const struct vq_work_call *call = &flight->call;
-    struct vq_result result = {.call = call->id,
-                               .stage = call->stage,
-                               .shard = call->shard,
-                               .fence = call->fence,
-                               .task = call->task,
-                               .request = call->request,
-                               .repaired = call->repaired,
-                               .judge = call->judge,
-                               .repeat = call->repeat,
-                               .tries = call->tries,
-                               .kind = (uint8_t)call->kind,
-                               .end = (uint8_t)reply->end,
-                               .refusal = reply->refusal,
-                               .http_status = reply->http_status > 999 ? 999 : reply->http_status,
-                               .latency_ms = reply->latency_ms,
-                               .started_unix_ms = reply->started_unix_ms,
-                               .tokens_in = bounded(reply->tokens_in),
-                               .tokens_cached = bounded(reply->tokens_cached),
-                               .tokens_out = bounded(reply->tokens_out),
-                               .tokens_reserved = flight->need.tokens,
-                               .pool = vq_span_str(flight->pool_name),
-                               .answer = reply->answer,
-                               .finish_reason = reply->finish_reason,
-                               .model = reply->model,
-                               .fingerprint = reply->fingerprint,
-                               .label_logprobs = reply->label_logprobs,
-                               .error = reply->error};
+    struct vq_result result = vq_work_call_sent(call);
+    result.end = (uint8_t)reply->end;
+    result.refusal = reply->refusal;
+    result.http_status = reply->http_status > 999 ? 999 : reply->http_status;
+    result.latency_ms = reply->latency_ms;
+    result.started_unix_ms = reply->started_unix_ms;
+    result.tokens_in = bounded(reply->tokens_in);
+    result.tokens_cached = bounded(reply->tokens_cached);
+    result.tokens_out = bounded(reply->tokens_out);
+    result.tokens_reserved = flight->need.tokens;
+    result.pool = vq_span_str(flight->pool_name);
+    result.answer = reply->answer;
+    result.finish_reason = reply->finish_reason;
+    result.model = reply->model;
+    result.fingerprint = reply->fingerprint;
+    result.label_logprobs = reply->label_logprobs;
+    result.error = reply->error;
     struct vq_work_charge charge;
     vq_work_pool_settle(w, flight, reply, &result, &charge);
     struct vq_work_result *entry = vq_work_outbox_add(w, &result, flight->pool, &charge);

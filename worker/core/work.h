@@ -142,6 +142,9 @@ struct vq_work_call {
     struct vq_span answer; /* kind repair: for vq_repair_render */
 };
 
+/* The record of a call as it is sent: all that is known of it before it has ended. Borrows the pool's name. */
+struct vq_result vq_work_call_sent(const struct vq_work_call *call);
+
 enum vq_work_note_level {
     VQ_WORK_NOTE_INFO,
     VQ_WORK_NOTE_WARN

@@ -204,21 +204,8 @@ static void spool_check(struct agent *a, enum vq_status status, const struct vq_
 
 static void spool_sent(struct agent *a, const struct vq_work_call *call, int64_t started_unix_ms)
 {
-    struct vq_result sent = {.call = call->id,
-                             .stage = call->stage,
-                             .shard = call->shard,
-                             .fence = call->fence,
-                             .task = call->task,
-                             .request = call->request,
-                             .repaired = call->repaired,
-                             .judge = call->judge,
-                             .repeat = call->repeat,
-                             .tries = call->tries,
-                             .kind = (uint8_t)call->kind,
-                             .started_unix_ms = started_unix_ms,
-                             .tokens_reserved = call->tokens_reserved,
-                             .cost_nano = call->cost_nano,
-                             .pool = call->pool_name};
+    struct vq_result sent = vq_work_call_sent(call);
+    sent.started_unix_ms = started_unix_ms;
     struct vq_error err = {""};
     if (!a->spool_failed) {
         spool_check(a, vq_spool_sent(a->spool, &sent, &err), &err);
