@@ -208,7 +208,8 @@ class Demo(Case):
             for block in blocks:
                 models = re.search(r"models: \[(.*?)\]", block).group(1).replace(" ", "")
                 name = re.search(r"[\w-]+\.csv", block).group(0)
-                (self.dir / name).write_text(f"question,{models},winner\n" + "".join(rows))
+                label = (re.findall(r"preference: (\w+)}", block) + ["winner"])[0]
+                (self.dir / name).write_text(f"question,{models},{label}\n" + "".join(rows))
                 (self.dir / "block.yaml").write_text(block)
                 self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE).stderr, block)
 
@@ -219,10 +220,10 @@ class Demo(Case):
         plan, *told = re.findall(r"\$ vibeq ((?:plan|ctl) [^\n]*)\n((?:(?!\$ |```).*\n)+)", section)
         (self.dir / "night.yaml").write_text(text)
         (self.dir / "answers.csv").write_bytes(EXAMPLE.with_suffix(".csv").read_bytes())
-        said = self.vibeq(*plan[0].split(), code=DONE).stdout.splitlines()
+        said = self.vibeq(*plan[0].split(), "--runs", self.dir / "none-yet", code=DONE).stdout.splitlines()
         for line in plan[1].splitlines():
             self.assertIn(line, said)
-        server = self.offline("--latency", "100ms", "--model", "gpt-small=offline-a", "--model", "small-2=offline-a")
+        server = self.offline("--latency", "100ms", "--model", "gpt-small", "--model", "small-2")
         (self.dir / "lab.key").write_text("a key")
         (self.dir / "lab.key").chmod(0o600)
         (self.dir / "night.yaml").write_text(re.sub(r"https://\S+/v1", server.url, text))
