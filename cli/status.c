@@ -143,6 +143,45 @@ static void print_when(double unix_ms, char ret_text[32])
     (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M:%S", &tm);
 }
 
+/* "552 of 600 requests a minute (by config)", for what is limited. */
+static void print_limits(const json_t *pool)
+{
+    static const struct {
+        const char *key, *what;
+    } limits[] = {{"requests_per_minute", "requests"},
+                  {"input_tokens_per_minute", "input tokens"},
+                  {"output_tokens_per_minute", "output tokens"},
+                  {"tokens_per_minute", "tokens"}};
+    bool first = true;
+    for (size_t i = 0; i < VQ_COUNT(limits); i++) {
+        const json_t *l = json_object_get(json_object_get(pool, "limits"), limits[i].key);
+        if (!json_is_number(json_object_get(l, "limit"))) {
+            continue;
+        }
+        char used[VQ_FMT_BYTES], most[VQ_FMT_BYTES];
+        printf("%s%s of %s %s a minute (%s)", first ? "    " : ", ",
+               vq_fmt_count((uint64_t)number(l, "used"), used),
+               vq_fmt_count((uint64_t)number(l, "limit"), most), limits[i].what, string(l, "by"));
+        first = false;
+    }
+    if (!first) {
+        printf("\n");
+    }
+}
+
+static void print_money(const json_t *status)
+{
+    const json_t *money = json_object_get(status, "money");
+    double spent = number(money, "spent_usd"), budget = number(money, "budget_usd");
+    if (spent > 0 || budget > 0) {
+        printf("  spent $%.4f", spent);
+        if (budget > 0) {
+            printf(" of $%.4f, $%.4f more may be under way", budget, number(money, "reserved_usd"));
+        }
+        printf("\n");
+    }
+}
+
 static void print_pool(const json_t *p)
 {
     char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], when[32];
@@ -166,6 +205,7 @@ static void print_pool(const json_t *p)
     if (string(p, "text")[0] != '\0') {
         printf("    %s\n", string(p, "text"));
     }
+    print_limits(p);
 }
 
 static void print_pools(const json_t *status)
@@ -176,6 +216,7 @@ static void print_pools(const json_t *status)
     {
         print_pool(p);
     }
+    print_money(status);
 }
 
 /* Leased, or after a restart still asked by a worker whose lease was the last coordinator's. */
