@@ -10,6 +10,7 @@
 #include "coordinator/shell/replay.h"
 #include "coordinator/store/ledger.h"
 #include "coordinator/store/lookup.h"
+#include "proto/pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,17 @@ static void line_count(struct line *l, const char *key, int64_t value)
     }
 }
 
+static void line_usd(struct line *l, const char *key, uint64_t nano)
+{
+    double usd = (double)nano / VQ_NANO_PER_USD;
+    if (l->jsonl) {
+        vq_json_key(&l->json, key);
+        vq_json_real(&l->json, usd, 9);
+    } else {
+        vq_csv_real(&l->csv, usd, 9);
+    }
+}
+
 static enum vq_status line_end(struct line *l)
 {
     if (l->jsonl) {
@@ -101,11 +113,11 @@ struct calls {
 };
 
 static const char *const call_columns[] = {
-    "call",           "stage",         "judge",      "record",     "vibe",
-    "order",          "repeat",        "kind",       "end",        "verdict",
-    "used",           "http_status",   "started_ms", "latency_ms", "worker",
-    "tokens_in",      "tokens_cached", "tokens_out", "model",      "finish_reason",
-    "label_logprobs", "error",         "answer"};
+    "call",  "stage",         "judge",          "record",        "vibe",
+    "order", "repeat",        "kind",           "end",           "verdict",
+    "used",  "http_status",   "started_ms",     "latency_ms",    "worker",
+    "pool",  "cost_usd",      "tokens_in",      "tokens_cached", "tokens_out",
+    "model", "finish_reason", "label_logprobs", "error",         "answer"};
 
 /* Where the task is: stage, judge, record, vibe and order; what is not known of a stage that these settings do not reach is
  * empty. */
@@ -161,6 +173,8 @@ static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
     line_count(l, "started_ms", row->started_unix_ms);
     line_count(l, "latency_ms", row->latency_ms);
     line_text(l, "worker", row->worker);
+    line_text(l, "pool", row->pool);
+    line_usd(l, "cost_usd", row->cost_nano);
     line_count(l, "tokens_in", (int64_t)row->tokens_in);
     line_count(l, "tokens_cached", (int64_t)row->tokens_cached);
     line_count(l, "tokens_out", (int64_t)row->tokens_out);
