@@ -36,6 +36,19 @@ static inline void vq_rates_set(struct vq_rates *rates, enum vq_rate rate, doubl
     }
 }
 
+/* The larger one of each. */
+static inline struct vq_rates vq_rates_larger(const struct vq_rates *a, const struct vq_rates *b)
+{
+    struct vq_rates rates = *a;
+    for (int i = 0; i < VQ_RATE__COUNT; i++) {
+        enum vq_rate r = (enum vq_rate)i;
+        if (vq_rates_get(b, r) > vq_rates_get(a, r)) {
+            vq_rates_set(&rates, r, vq_rates_get(b, r));
+        }
+    }
+    return rates;
+}
+
 /* ---- what a call that ended counts for; workers, the authority and the ledger count alike ---- */
 
 /* No usage came, and yet it may have been carried out. Refusals and errors that the provider names are not billed. */

@@ -42,7 +42,7 @@ struct vq_auth_seat {
     uint32_t left; /* calls of a process that has ended, at their provider yet */
     uint64_t requests, answered, refused, slowed, failed;
     uint64_t input_tokens, cached_tokens, output_tokens;
-    struct vq_rates said;
+    struct vq_rates said, unit;
     int64_t park_unix_s;
     uint64_t keys_mix, organisation;
     uint64_t keys_had;
@@ -108,6 +108,7 @@ struct vq_auth_pool {
     double said[VQ_RATE__COUNT], learned[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT];
     double unit[VQ_RATE__COUNT],
         unit_now[VQ_RATE__COUNT]; /* the largest of this window and the last one; of this one */
+    struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
     bool locked, ours, parked_by_hand;
     int64_t pause_ns, park_ns; /* until */
     int64_t day_ends_ns;

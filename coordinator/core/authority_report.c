@@ -128,6 +128,21 @@ static int64_t mono_of(const struct vq_authority *a, int64_t unix_s)
     return a->clock_ns + off_s * VQ_AUTH_S;
 }
 
+/* A worker's largest one is smaller now, and it speaks of what it sent in the last window too: those of the others and of who left in
+ * that time are what remains. */
+static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum vq_rate r)
+{
+    double most = fmax(vq_rates_get(&p->unit_gone, r), vq_rates_get(&p->unit_gone_before, r));
+    for (uint32_t i = 0; i < p->members_count; i++) {
+        const struct vq_auth_seat *seat = &a->workers[p->members[i]]->seats[p->index];
+        most = fmax(most, vq_rates_get(&seat->unit, r));
+    }
+    if (most > 0 && most < p->unit[r]) {
+        p->unit[r] = p->unit_now[r] = most;
+        p->dirty = true;
+    }
+}
+
 static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_seat *seat,
                         const struct vq_pool_report *report)
 {
@@ -141,10 +156,15 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
             p->said[r] = said;
         }
         double unit = vq_rates_get(&report->unit, r);
-        if (r != VQ_RATE_REQUESTS && isfinite(unit) && unit > p->unit_now[r]) {
+        double unit_was = vq_rates_get(&seat->unit, r);
+        unit = isfinite(unit) && unit > 0 ? unit : 0;
+        vq_rates_set(&seat->unit, r, unit);
+        if (r != VQ_RATE_REQUESTS && unit > p->unit_now[r]) {
             p->unit_now[r] = unit;
             p->dirty = p->dirty || unit > p->unit[r];
             p->unit[r] = fmax(p->unit[r], unit);
+        } else if (r != VQ_RATE_REQUESTS && unit < unit_was && unit_was >= p->unit[r]) {
+            unit_fell(a, p, r);
         }
     }
     seat->said = report->said;

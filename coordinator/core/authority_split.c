@@ -196,6 +196,7 @@ void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_au
         seat->member = VQ_AUTH_NOBODY;
         p->hungry -= seat->waiting != 0;
         p->keen -= seat->waiting >= VQ_AUTH_KEEN;
+        p->unit_gone = vq_rates_larger(&p->unit_gone, &seat->unit);
         w->open--;
         choose(p, w, false);
     }
@@ -607,6 +608,8 @@ static void peak_turn(struct vq_auth_pool *p, uint32_t slices, int64_t now_ns)
         p->peak_before = p->peak;
         p->peak = slices;
         p->peak_ns = now_ns;
+        p->unit_gone_before = p->unit_gone;
+        p->unit_gone = (struct vq_rates){0};
         for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
             p->unit[r] = p->unit_now[r] > 0 ? p->unit_now[r] : p->unit[r];
             p->unit_now[r] = 0;

@@ -115,18 +115,6 @@ static uint32_t waiting(const struct vq_work *w, uint32_t p)
     return count > VQ_WORK_WAITING_MAX ? VQ_WORK_WAITING_MAX : (uint32_t)count;
 }
 
-static struct vq_rates larger(const struct vq_rates *a, const struct vq_rates *b)
-{
-    struct vq_rates rates = *a;
-    for (int i = 0; i < VQ_RATE__COUNT; i++) {
-        enum vq_rate r = (enum vq_rate)i;
-        if (vq_rates_get(b, r) > vq_rates_get(a, r)) {
-            vq_rates_set(&rates, r, vq_rates_get(b, r));
-        }
-    }
-    return rates;
-}
-
 static uint64_t higher(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -167,7 +155,7 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
                                 .input_tokens = pool->input_tokens,
                                 .cached_tokens = pool->cached_tokens,
                                 .output_tokens = pool->output_tokens,
-                                .unit = larger(&pool->unit, &pool->unit_before),
+                                .unit = vq_rates_larger(&pool->unit, &pool->unit_before),
                                 .said = pool->said,
                                 .cap = pool->cap,
                                 .pause_ms = pause_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)pause_ms,

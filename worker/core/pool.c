@@ -13,6 +13,7 @@
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define LATENCY_WEIGHT 16
@@ -502,6 +503,65 @@ static void settle_paces(struct vq_work_pool *pool, const struct vq_work_flight 
     }
 }
 
+#define ANEW_FIRST 16u
+#define ANEW_LAST  256u
+
+static bool uses_pool(const struct vq_work_judge *judge, uint32_t index)
+{
+    bool uses = false;
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        uses = uses || judge->pools[i] == index;
+    }
+    return uses;
+}
+
+/* What the longest answer from here on, of those that are out and of those that came may have. */
+static double answers_most(const struct vq_work *w, uint32_t index)
+{
+    double most = 0;
+    for (const struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
+        const struct vq_work_flight *flight = VQ_WORK_ITEM(at, const struct vq_work_flight, link);
+        most = flight->pool == index ? fmax(most, flight->need.rates.output_tokens) : most;
+    }
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        if (!uses_pool(&w->spec->judges[j], index)) {
+            continue;
+        }
+        for (uint32_t kind = 0; kind < VQ_WORK_KINDS; kind++) {
+            const struct vq_answers *answers = &w->judges[j].answers[kind];
+            double next = vq_answers_tokens(answers, w->spec->judges[j].judge.max_tokens);
+            bool asked = kind == VQ_CALL_ASK || answers->count > 0;
+            most = asked ? fmax(most, fmax(next, answers->longest)) : most;
+        }
+    }
+    return most;
+}
+
+/* The first calls reserve as long answers as there may be. Once it is known how long they are, the largest unit is so no longer: the
+ * coordinator would hold back that much of the limit for two windows. */
+static void unit_anew(struct vq_work *w, uint32_t index)
+{
+    struct vq_work_pool *pool = &w->pools[index];
+    double most = answers_most(w, index);
+    struct vq_rates *units[] = {&pool->unit, &pool->unit_before};
+    for (size_t i = 0; i < VQ_COUNT(units); i++) {
+        units[i]->output_tokens = fmin(units[i]->output_tokens, most);
+        units[i]->tokens = fmin(units[i]->tokens, units[i]->input_tokens + most);
+    }
+}
+
+static void learn_answer(struct vq_work *w, uint32_t j, unsigned kind, uint64_t tokens)
+{
+    struct vq_answers *answers = &w->judges[j].answers[kind];
+    vq_answers_learn(answers, tokens);
+    uint32_t count = answers->count;
+    bool anew = count >= ANEW_FIRST && count <= ANEW_LAST && (count & (count - 1)) == 0;
+    const struct vq_work_judge *judge = &w->spec->judges[j];
+    for (uint32_t i = 0; anew && i < judge->pools_count; i++) {
+        unit_anew(w, judge->pools[i]);
+    }
+}
+
 static void learn(struct vq_work *w, const struct vq_work_flight *flight,
                   const struct vq_work_reply *reply)
 {
@@ -514,7 +574,7 @@ static void learn(struct vq_work *w, const struct vq_work_flight *flight,
                        (double)bounded(reply->tokens_in), counted_input(reply), flight->need.bytes);
     }
     if (call->stage == w->spec->stage && reply->tokens_out > 0) {
-        vq_answers_learn(&w->judges[call->judge].answers[call->kind], bounded(reply->tokens_out));
+        learn_answer(w, call->judge, call->kind, bounded(reply->tokens_out));
     }
 }
 
