@@ -5,6 +5,8 @@
 #define MINUTE_NS      60e9
 #define NS_MAX         1e17 /* three years: a bound for what odd limits and counts multiply to */
 #define PER_MINUTE_MAX 1e12 /* above: no limit */
+#define IDLE_LATES                                                                                 \
+    10 /* later than that: nobody wanted to start. Before, the processor was wanted elsewhere */
 
 static int64_t as_ns(double ns)
 {
@@ -61,9 +63,11 @@ void vq_gcra_spend(struct vq_gcra *gcra, double cost, int64_t now_ns)
     }
     int64_t from_ns = gcra->next_ns;
     if (gcra->empty || from_ns < now_ns - gcra->late_ns) {
+        if (gcra->empty || from_ns < now_ns - IDLE_LATES * gcra->late_ns) {
+            gcra->busy_ns = now_ns;
+            gcra->back_ns = 0;
+        }
         from_ns = now_ns > from_ns ? now_ns : from_ns;
-        gcra->busy_ns = now_ns;
-        gcra->back_ns = 0;
     } else if (from_ns > now_ns) {
         int64_t early_ns = from_ns - now_ns;
         int64_t used_ns = early_ns < gcra->back_ns ? early_ns : gcra->back_ns;

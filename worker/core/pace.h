@@ -12,7 +12,8 @@
  * it. One that has just begun holds nothing: its first cost has to be earned too.
  *
  * A cost is a reservation until it is settled. What comes back (`back_ns`) brings the next one forward, by no more than what that
- * one call had reserved, and only while the schedule has not stood idle since: time in which nobody wanted anything is gone. */
+ * one call had reserved, and only while the schedule has not stood idle since: time in which nobody wanted anything is gone. A start that is
+ * late by up to ten times late_ns loses that time, but is no idleness. */
 struct vq_gcra {
     double unit_ns;  /* time that earns one unit; 0: no limit */
     int64_t next_ns; /* when the last cost is earned; `empty`: since when it earns the first */
