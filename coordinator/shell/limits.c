@@ -14,6 +14,7 @@
 
 #define RELEASE_MS  1000 /* for a shared Redis to hear that keys are free */
 #define CLOCK_NS    VQ_NS_PER_S
+#define UNSERVED_NS (5 * VQ_NS_PER_S) /* workers come one by one */
 #define DAY_S       INT64_C(86400)
 #define JITTER_NS   (100 * VQ_NS_PER_MS) /* how unevenly a connection carries what was sent evenly */
 #define SEE_NS      (200 * VQ_NS_PER_MS)
@@ -216,10 +217,35 @@ bool vq_limits_idle(const struct vq_run *run, uint32_t p)
     return run->offline == NULL && run->job->pools.uses.uses[p].base_url == NULL;
 }
 
+/* Told once: a key that is missing everywhere costs a part of the speed and fails nothing, so nobody would look for it. */
+static void see_unserved(struct vq_run *run, int64_t now)
+{
+    bool served = false;
+    struct vq_authority_pool_status s;
+    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+        vq_authority_status(run->authority, p, now, &s);
+        served = served || s.state == VQ_AUTHORITY_OPEN;
+    }
+    for (uint32_t p = 0; served && p < vq_authority_pools(run->authority); p++) {
+        vq_authority_status(run->authority, p, now, &s);
+        if (s.state != VQ_AUTHORITY_NOBODY || now - s.since_ns < UNSERVED_NS ||
+            run->unserved_told[p] || vq_limits_idle(run, p)) {
+            continue;
+        }
+        run->unserved_told[p] = true;
+        vq_log(VQ_LOG_WARN, "pool", "name=%s state=unserved text=%s", s.name, s.text);
+        vq_run_say(run,
+                   "Pool %s is asked nothing: no worker has a key for it. Set what its `keys` name "
+                   "where the workers run, and start them again; other pools go on meanwhile.",
+                   s.name);
+    }
+}
+
 void vq_limits_see(struct vq_run *run)
 {
     int64_t now = vq_run_now();
     run->seen_ns = now;
+    see_unserved(run, now);
     for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
         if (vq_limits_idle(run, p)) {
             continue;

@@ -198,6 +198,7 @@ struct vq_run {
     int64_t watched_ns;      /* when the alarm was looked at last */
     char note[1024];         /* what /status says of it */
     bool idle[VQ_POOLS_MAX]; /* pools that it does not speak of */
+    bool unserved_told[VQ_POOLS_MAX];
     bool clean;
     uint32_t interrupts;
     int interrupt_signum; /* the last one, and when */

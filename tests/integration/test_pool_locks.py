@@ -1,4 +1,5 @@
 """A provider's key is one run's at a time, or shared by runs that take a share. Real processes, one runs folder."""
+import os
 import re
 import shutil
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import unittest
 
 import vqtest
+from pooling import Pool, Pools
 from vqtest import DONE, Case, planted
 
 REDIS = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
@@ -110,6 +112,20 @@ class PoolLocks(Case):
         self.wait_exit(one, DONE)
         self.wait_exit(two, DONE)
         self.assertEqual(ask("KEYS vibeq:pool:*"), "*0\r\n")
+
+
+class Unserved(Pools):
+    samples = 40
+
+    def test_a_key_that_no_worker_has_is_said_once(self):
+        pools = {"o": Pool(concurrency=1), "a": Pool(dialect="anthropic")}
+        self.serve(pools, latency="60ms")
+        self.told(pools)
+        del os.environ["KEY_A_1"]
+        got = self.vibeq("run", "config.yaml", "--name", "r")
+        self.assertEqual(got.stderr.count("Pool a is asked nothing: no worker has a key for it"), 1)
+        self.assertEqual(list(self.by_pool()), ["o"])
+        self.check_whole()
 
 
 if __name__ == "__main__":
