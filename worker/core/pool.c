@@ -489,16 +489,34 @@ static double counted_input(const struct vq_work_reply *reply)
     return off < in ? (double)(in - off) : 0;
 }
 
+/* Of the output that the call reserved, what one would not reserve any more. It does not come back: calls that began before anything
+ * was known about answers reserve far too much, and what they gave back would all be spent in windows that they are not in. */
+static double outdated(const struct vq_work *w, const struct vq_work_flight *flight,
+                       double output_tokens)
+{
+    const struct vq_work_call *call = &flight->call;
+    if (call->stage != w->spec->stage) {
+        return 0;
+    }
+    double now = vq_answers_tokens(&w->judges[call->judge].answers[call->kind],
+                                   w->spec->judges[call->judge].judge.max_tokens);
+    return fmax(flight->need.rates.output_tokens - fmax(now, output_tokens), 0);
+}
+
 /* What the call took of the rates, where its usage says so. Else what was reserved: a request is never given back, not even one that was
  * not sent, since another one in its place would come later than it. */
-static void settle_paces(struct vq_work_pool *pool, const struct vq_work_flight *flight,
-                         const struct vq_work_reply *reply)
+static void settle_paces(const struct vq_work *w, struct vq_work_pool *pool,
+                         const struct vq_work_flight *flight, const struct vq_work_reply *reply)
 {
     double in = counted_input(reply), out = (double)bounded(reply->tokens_out);
     bool known = reply->tokens_in > 0 || reply->tokens_out > 0;
+    double lost = known ? outdated(w, flight, out) : 0;
     const struct vq_rates used = {1, in, out, in + out};
+    struct vq_rates reserved = flight->need.rates;
+    reserved.output_tokens -= lost;
+    reserved.tokens -= lost;
     for (int r = 0; r < VQ_RATE__COUNT && known; r++) {
-        vq_gcra_settle(&pool->paces[r], vq_rates_get(&flight->need.rates, (enum vq_rate)r),
+        vq_gcra_settle(&pool->paces[r], vq_rates_get(&reserved, (enum vq_rate)r),
                        vq_rates_get(&used, (enum vq_rate)r), flight->started_ns);
     }
 }
@@ -602,7 +620,7 @@ void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
         return;
     }
     count_end(w, pool, reply);
-    settle_paces(pool, flight, reply);
+    settle_paces(w, pool, flight, reply);
     amount_take_off(&pool->day_requests, 1, ret_charge->requests);
     amount_take_off(&pool->day_tokens, flight->need.tokens, ret_charge->tokens);
 }
