@@ -239,6 +239,14 @@ static bool slices_lapse(struct vq_work *w)
     return true;
 }
 
+void vq_work_slices_drop(struct vq_work *w)
+{
+    if (slices_stand(w)) {
+        w->slices_until_ns = w->now_ns;
+    }
+    (void)slices_lapse(w);
+}
+
 bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns)
 {
     bool lapsed = slices_lapse(w);

@@ -402,6 +402,8 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
 /* The coordinator read what was sent at `stamp_ns`: slices that it gave stand for a term from there. Those whose term is over are gone
  * until the next GRANT; true: it was over. */
 bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
+/* They are over now: nothing is started by them again. */
+void vq_work_slices_drop(struct vq_work *w);
 void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                         struct vq_span text);
 /* It said something, or nothing: what all its ends have in common. */

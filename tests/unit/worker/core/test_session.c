@@ -94,6 +94,27 @@ static void test_lower_epoch_and_other_session_dropped(void **state)
     assert_int_equal(rig_stats(&rig).session, 0); /* a WELCOME of a lower epoch opens nothing */
 }
 
+/* Whoever has work goes on with it; a coordinator that stopped cleanly knows of no slice. */
+static void test_slices_of_an_earlier_coordinator_stay_only_for_work(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = 0});
+    rig_open(&rig, 2);
+    rig_bye(&rig, VQ_BYE_NO_SESSION);
+    rig.epoch++;
+    rig_welcome(&rig);
+    rig_lease(&rig, 0, 1, false);
+    assert_int_equal(rig.calls_ever, 0);
+    rig_grant_n(&rig, ++rig.grant_n);
+    rig_lease(&rig, 1, 2, false);
+    assert_int_equal(rig.calls_ever, 2);
+    rig_bye(&rig, VQ_BYE_NO_SESSION);
+    rig.epoch++;
+    rig_welcome(&rig);
+    rig_answer(&rig, 0, "Model: A");
+    assert_int_equal(rig.calls_ever, 3);
+}
+
 static void test_heartbeats_list_what_is_held(void **state)
 {
     (void)state;
@@ -455,6 +476,8 @@ int main(void)
         cmocka_unit_test_teardown(test_hello_again_until_welcomed, teardown),
         cmocka_unit_test_teardown(test_other_run_is_refused, teardown),
         cmocka_unit_test_teardown(test_lower_epoch_and_other_session_dropped, teardown),
+        cmocka_unit_test_teardown(test_slices_of_an_earlier_coordinator_stay_only_for_work,
+                                  teardown),
         cmocka_unit_test_teardown(test_heartbeats_list_what_is_held, teardown),
         cmocka_unit_test_teardown(test_a_coordinator_that_comes_back_hears_of_it_within_a_term,
                                   teardown),
