@@ -522,11 +522,18 @@ static inline int world_by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static inline void world_sort(struct world_log *log)
+{
+    if (log->count > 0) { /* else there is no list */
+        qsort(log->list, log->count, sizeof(*log->list), world_by_time);
+    }
+}
+
 /* The most that any window [t, t + window) of the pool had of the rate. */
 static inline double world_fullest(struct world *w, uint32_t p, enum vq_rate r)
 {
     struct world_log *log = &w->logs[p];
-    qsort(log->list, log->count, sizeof(*log->list), world_by_time);
+    world_sort(log);
     double most = 0, sum = 0;
     size_t end = 0;
     for (size_t i = 0; i < log->count; i++) {
@@ -557,7 +564,7 @@ static inline double world_used(const struct world *w, uint32_t p, enum vq_rate 
 static inline uint32_t world_crowd(struct world *w, uint32_t p)
 {
     struct world_log *log = &w->logs[p];
-    qsort(log->list, log->count, sizeof(*log->list), world_by_time);
+    world_sort(log);
     uint32_t most = 0;
     for (size_t i = 0; i < log->count; i++) {
         uint32_t now = 0;
