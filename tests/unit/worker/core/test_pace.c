@@ -133,6 +133,13 @@ static void test_settling(void **state)
     vq_gcra_spend(&gcra, 10, 40 * S);
     vq_gcra_settle(&gcra, 10, 0, 30 * S);
     assert_true(vq_gcra_when(&gcra, 1, 40 * S) > 41 * S - 1);
+    /* a start that is late by a little is no idleness: it comes back, the time that was lost does not */
+    vq_gcra_begin(&gcra, 600, 10 * MS, 50 * S);
+    vq_gcra_spend(&gcra, 10, 60 * S);
+    vq_gcra_spend(&gcra, 10, 61 * S + 90 * MS);
+    vq_gcra_settle(&gcra, 10, 5, 60 * S);
+    int64_t when = vq_gcra_when(&gcra, 1, 61 * S + 90 * MS);
+    assert_true(when > 61 * S + 590 * MS - 1 && when < 61 * S + 600 * MS);
 }
 
 /* Costs are known only later, and lower than what was reserved: at work all the time it gets nearly all of the limit, and no window
