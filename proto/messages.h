@@ -185,6 +185,7 @@ struct vq_msg_lease {
         stamp_ns; /* the latest HELLO or HEARTBEAT of this session that the coordinator has read */
     uint64_t sample;
     uint32_t judge;
+    uint32_t answer_tokens; /* the longest answer of the judge in this stage so far; 0: none yet */
     const struct vq_ask *asks;
     uint32_t asks_count;
 };

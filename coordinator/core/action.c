@@ -171,6 +171,7 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
         .stamp_ns = s->stamp_ns,
         .sample = shard->sample,
         .judge = shard->judge,
+        .answer_tokens = c->lanes[shard->judge].answer_tokens,
         .asks = c->asks,
         .asks_count = count,
     };

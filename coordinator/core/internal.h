@@ -165,9 +165,10 @@ struct vq_coord_lane { /* a judge */
     uint32_t cursor; /* how many samples the scout has passed */
     struct vq_coord_link again, ready, hungry;
     uint32_t ready_count, leased_count, lookups;
-    uint64_t open; /* tasks not terminal */
-    uint64_t live; /* slots OUT, DONE or SKIPPED */
-    bool answered; /* rule 25: past its probe */
+    uint64_t open;          /* tasks not terminal */
+    uint64_t live;          /* slots OUT, DONE or SKIPPED */
+    uint32_t answer_tokens; /* the longest answer to a question, not to a repair */
+    bool answered;          /* rule 25: past its probe */
     uint32_t probes_failed;
     uint32_t unsettled; /* final results in a row that settled nothing */
     uint32_t offers_open, offers_closed,

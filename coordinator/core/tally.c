@@ -54,6 +54,12 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
             &c->lanes[vq_coord_shard_of(c, result->task) % c->params.grid.judges];
         lane->counts.calls++;
         lane->counts.ends[result->end]++;
+        bool longer = result->end == VQ_END_ANSWER && result->kind == VQ_CALL_ASK &&
+                      result->tokens_out > lane->answer_tokens;
+        if (longer) {
+            lane->answer_tokens =
+                result->tokens_out < UINT32_MAX ? (uint32_t)result->tokens_out : UINT32_MAX;
+        }
     } else {
         c->tally.elsewhere++;
     }

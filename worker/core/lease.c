@@ -481,6 +481,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     lease->open = lease->asks_count;
     w->asks_open += lease->asks_count;
     w->judges[lease->judge].asks_open += lease->asks_count;
+    w->judges[lease->judge].answers[VQ_CALL_ASK].prior = msg->answer_tokens;
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         struct vq_work_ask *first = msg->asks[i].lazy ? other_order(lease, i) : NULL;
         if (first != NULL) {

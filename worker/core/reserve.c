@@ -72,12 +72,11 @@ static uint32_t bucket_of(uint64_t tokens)
 
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens)
 {
-    if (answers->count < ANSWERS_SOME) {
-        return max_tokens;
-    }
     if (answers->count < ANSWERS_KNOWN) {
-        double some = SOME_MARGIN * answers->longest;
-        return some < max_tokens ? some : max_tokens;
+        bool some = answers->count >= ANSWERS_SOME;
+        double own = some ? SOME_MARGIN * answers->longest : max_tokens;
+        double tokens = answers->prior > 0 ? fmax(answers->prior, answers->longest) : own;
+        return tokens < max_tokens ? tokens : max_tokens;
     }
     double below = 0;
     for (uint32_t i = 0; i < VQ_ANSWER_BUCKETS; i++) {

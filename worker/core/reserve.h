@@ -28,11 +28,12 @@ void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, doubl
 struct vq_answers {
     float weight[VQ_ANSWER_BUCKETS];
     double total, longest;
+    double prior; /* the longest that other workers had; 0: nobody said */
     uint32_t count;
 };
 
-/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens. Little known: twice the longest;
- * nothing known: max_tokens. */
+/* Output tokens to reserve of a rate: so many that few answers have more, and not above max_tokens. Little known: the longest that
+ * anybody had, or twice the longest of its own; nothing known: max_tokens. */
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);
 

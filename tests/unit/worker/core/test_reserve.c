@@ -61,6 +61,21 @@ static void test_a_ratio_is_learned(void **state)
     assert_true(isfinite(vq_ratio_tokens(&ratio, 1000)));
 }
 
+/* Who comes late goes by what others saw, until it knows enough itself. */
+static void test_what_others_saw(void **state)
+{
+    (void)state;
+    struct vq_answers answers = {.prior = 60};
+    assert_true(vq_answers_tokens(&answers, 300) == 60);
+    assert_true(vq_answers_tokens(&answers, 50) == 50);
+    vq_answers_learn(&answers, 90); /* longer than any before */
+    assert_true(vq_answers_tokens(&answers, 300) == 90);
+    for (int i = 0; i < 40; i++) {
+        vq_answers_learn(&answers, 10);
+    }
+    assert_true(vq_answers_tokens(&answers, 300) < 30);
+}
+
 static void test_answers_are_learned(void **state)
 {
     (void)state;
@@ -122,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_ratio_is_learned),
         cmocka_unit_test(test_cached_tokens_are_not_reserved_where_limits_do_not_count_them),
+        cmocka_unit_test(test_what_others_saw),
         cmocka_unit_test(test_answers_are_learned),
         cmocka_unit_test(test_prices),
     };
