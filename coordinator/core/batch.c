@@ -216,6 +216,22 @@ const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c)
 
 /* ---- received ---- */
 
+/* Results that find no room: their worker says them again, and until then their tasks are nobody else's, also when it has given
+ * them back meanwhile. */
+static enum vq_status results_refused(struct vq_coord *c, struct vq_coord_session *s,
+                                      const struct vq_result *results, size_t count)
+{
+    c->tally.dropped_full += count;
+    for (size_t n = 0; n < count; n++) {
+        const struct vq_result *r = &results[n];
+        if (vq_coord_result_here(c, r)) {
+            VQ_TRY(vq_coord_call_list(
+                c, s, &(struct vq_held_call){.call = r->call, .task = r->task, .stage = r->stage}));
+        }
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
                                 struct vq_span worker, const struct vq_result *results,
                                 size_t count, size_t *ret_taken)
@@ -225,8 +241,7 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
         const struct vq_result *r = &results[n];
         if (vq_coord_gather_full(c, r)) {
             *ret_taken = n;
-            c->tally.dropped_full += s == NULL ? 0 : count - n; /* its worker says them again */
-            return VQ_OK;
+            return s == NULL ? VQ_OK : results_refused(c, s, r, count - n);
         }
         bool is_new;
         VQ_TRY(vq_coord_call_receive(c, s, r, &is_new));

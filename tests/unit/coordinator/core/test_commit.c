@@ -135,6 +135,40 @@ static void what_finds_no_room_is_dropped_and_comes_again(void **state)
     assert_int_equal(rig_status(r).all.calls, 4);
 }
 
+/* Its worker gives the task back before it can say the result again: the answer is on its way all the same. */
+static void what_found_no_room_is_nobody_elses_meanwhile(void **state)
+{
+    struct rig *r = *state;
+    r->params.commit_results_max = 2;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    struct rig_said one = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &one, 0, "Model: equal");
+    struct vq_result results[3] = {rig_answer(r, &one, 2, "Model: A"),
+                                   rig_answer(r, &one, 3, "Model: A"),
+                                   rig_answer(r, &one, 4, "Model: A")};
+    rig_results(r, 7, session, results, 3);
+    assert_int_equal(rig_status(r).dropped_full, 1);
+    struct vq_msg cancel = {.type = VQ_MSG_CANCEL,
+                            .u.cancel = {.session = session,
+                                         .stage = r->params.stage,
+                                         .shard = one.shard,
+                                         .fence = one.fence,
+                                         .reason = VQ_CANCEL_RETURNED}};
+    rig_mark(r);
+    assert_int_equal(vq_coord_message(r->c, 7, &cancel, r->now_ns), VQ_OK);
+    r->hold_commits = false;
+    rig_commit(r);
+    rig_pull(r);
+    assert_true(rig_count(r, 0, VQ_MSG_LEASE) > 0);
+    for (unsigned i = 0; i < rig_count(r, 0, VQ_MSG_LEASE); i++) {
+        for (uint32_t n = 0; n < rig_lease(r, i)->count; n++) {
+            assert_int_not_equal(rig_lease(r, i)->tasks[n], 4);
+        }
+    }
+}
+
 static void no_more_is_leased_than_there_is_room_for(void **state)
 {
     struct rig *r = *state;
@@ -404,6 +438,7 @@ int main(void)
         T(the_ack_goes_to_the_session_that_brought_it_last),
         T(a_received_task_is_not_leased_before_its_commit),
         T(what_finds_no_room_is_dropped_and_comes_again),
+        T(what_found_no_room_is_nobody_elses_meanwhile),
         T(no_more_is_leased_than_there_is_room_for),
         T(the_store_decides_which_answer_stands),
         T(a_swapped_order_that_was_skipped_but_is_needed_is_open_again),
