@@ -113,20 +113,30 @@ static void a_received_task_is_not_leased_before_its_commit(void **state)
     }
 }
 
-static void what_finds_no_room_is_dropped_and_comes_again(void **state)
+/* Three results of worker 7's lease, where there is room for two: that of `last` is dropped. The session. */
+static uint64_t one_too_many(struct rig *r, uint32_t last, struct rig_said *ret_lease,
+                             struct vq_result ret_results[3])
 {
-    struct rig *r = *state;
     r->params.commit_results_max = 2;
     rig_start(r);
     uint64_t session = rig_join(r, 7, 1, 8);
-    struct rig_said one = *rig_lease(r, 0);
+    *ret_lease = *rig_lease(r, 0);
     r->hold_commits = true;
-    rig_say_answer(r, 7, session, &one, 0, "Model: equal");
-    struct vq_result results[3] = {rig_answer(r, &one, 2, "Model: A"),
-                                   rig_answer(r, &one, 3, "Model: A"),
-                                   rig_answer(r, &one, 1, "Model: A")};
-    rig_results(r, 7, session, results, 3);
+    rig_say_answer(r, 7, session, ret_lease, 0, "Model: equal");
+    ret_results[0] = rig_answer(r, ret_lease, 2, "Model: A");
+    ret_results[1] = rig_answer(r, ret_lease, 3, "Model: A");
+    ret_results[2] = rig_answer(r, ret_lease, last, "Model: A");
+    rig_results(r, 7, session, ret_results, 3);
     assert_int_equal(rig_status(r).dropped_full, 1);
+    return session;
+}
+
+static void what_finds_no_room_is_dropped_and_comes_again(void **state)
+{
+    struct rig *r = *state;
+    struct rig_said one;
+    struct vq_result results[3];
+    uint64_t session = one_too_many(r, 1, &one, results);
     assert_int_equal(rig_status(r).received, 3);
     r->hold_commits = false;
     rig_commit(r);
@@ -139,17 +149,9 @@ static void what_finds_no_room_is_dropped_and_comes_again(void **state)
 static void what_found_no_room_is_nobody_elses_meanwhile(void **state)
 {
     struct rig *r = *state;
-    r->params.commit_results_max = 2;
-    rig_start(r);
-    uint64_t session = rig_join(r, 7, 1, 8);
-    struct rig_said one = *rig_lease(r, 0);
-    r->hold_commits = true;
-    rig_say_answer(r, 7, session, &one, 0, "Model: equal");
-    struct vq_result results[3] = {rig_answer(r, &one, 2, "Model: A"),
-                                   rig_answer(r, &one, 3, "Model: A"),
-                                   rig_answer(r, &one, 4, "Model: A")};
-    rig_results(r, 7, session, results, 3);
-    assert_int_equal(rig_status(r).dropped_full, 1);
+    struct rig_said one;
+    struct vq_result results[3];
+    uint64_t session = one_too_many(r, 4, &one, results);
     struct vq_msg cancel = {.type = VQ_MSG_CANCEL,
                             .u.cancel = {.session = session,
                                          .stage = r->params.stage,
