@@ -9,6 +9,7 @@
 #include "proto/spool.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "proto/spool_format.h"
 #include "proto/wire.h"
 
@@ -147,6 +148,7 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
     uint64_t bytes = 0;
     enum vq_status status = new_fill(spool, held, fd, &bytes, err);
     vq_buf_clear(&spool->record);
+    VQ_CRASH_POINT(spool_new_written);
     if (status == VQ_OK && rename(path, now) != 0) {
         status = vq_fail(err, VQ_IO, "cannot rename %s: %s", path, strerror(errno));
     }
@@ -155,6 +157,7 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
         (void)unlink(path);
         return status;
     }
+    VQ_CRASH_POINT(spool_renamed);
     if (spool->fd >= 0) {
         (void)close(spool->fd);
     }
@@ -181,6 +184,7 @@ static enum vq_status compact(struct vq_spool *spool, struct vq_error *err)
 {
     if (spool->bytes > VQ_SPOOL_EMPTY_BYTES && nothing_left(spool)) {
         if (ftruncate(spool->fd, VQ_SPOOL_HEAD_BYTES) == 0) {
+            VQ_CRASH_POINT(spool_cut);
             spool->bytes = VQ_SPOOL_HEAD_BYTES;
         }
         return VQ_OK; /* that it cannot be cut is no loss yet */
@@ -327,6 +331,7 @@ void vq_spool_close(struct vq_spool **spool)
     struct vq_error err = {""};
     if (s->fd >= 0 && flush(s, &err) == VQ_OK && nothing_left(s) &&
         vq_spool_path(s->dir, VQ_SPOOL_FILE, path, NULL) == VQ_OK) {
+        VQ_CRASH_POINT(spool_unlink_before);
         (void)unlink(path); /* that it stays is no harm */
     }
     if (s->fd >= 0) {

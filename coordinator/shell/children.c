@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/text/log.h"
 
 #include <errno.h>
@@ -96,6 +97,7 @@ static bool offer(struct vq_run *run, struct vq_spool_import *import, size_t *ta
                          vq_status_text(status));
             return false;
         }
+        VQ_CRASH_POINT(import_offered);
         if (got == 0) {
             return false; /* the batch is full: on with it after the next commit */
         }

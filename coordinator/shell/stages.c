@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/text/log.h"
 #include "coordinator/shell/answers.h"
 #include "coordinator/stats/stats.h"
@@ -166,6 +167,7 @@ static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes,
     }
     memcpy(run->outcomes, outcomes, tasks);
     run->column = VQ_COLUMN_READ;
+    VQ_CRASH_POINT(stage_read);
     vq_loop_again(run->loop);
 }
 
@@ -223,6 +225,7 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     vq_coord_status_fill(over, vq_run_now(), &last);
     run->coord = NULL;
     run->stage_over = false;
+    VQ_CRASH_POINT(stage_hand_over_before);
     enum vq_status status = vq_run_redis_stage(run, err);
     if (status == VQ_OK) {
         status = vq_stages_open_core(run, err);
@@ -230,6 +233,7 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     if (status == VQ_OK) {
         status = vq_coord_hand_over(over, run->coord, vq_run_now());
     }
+    VQ_CRASH_POINT(stage_handed_over);
     if (run->coord == NULL) { /* the end still asks both what came of it */
         run->coord = over;
         vq_asking_destroy(&run->asking);

@@ -7,6 +7,7 @@
 #include "coordinator/store/run_dir.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "common/base/secret.h"
 #include "common/text/file.h"
 #include "common/text/json.h"
@@ -223,12 +224,15 @@ enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
                                name, name)
                      : no_folder(run->path, err);
     }
+    VQ_CRASH_POINT(run_folder_made);
     if (status == VQ_OK) {
         status = take_lock(run, O_CREAT, err);
     }
+    VQ_CRASH_POINT(run_folder_locked);
     if (status == VQ_OK) {
         status = make_uid(run, err);
     }
+    VQ_CRASH_POINT(run_uid_written);
     if (status != VQ_OK) {
         vq_run_dir_close(&run);
         return status;

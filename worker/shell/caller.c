@@ -12,6 +12,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "proto/limits.h"
 #include "worker/core/limits.h"
 #include "worker/provider/provider.h"
@@ -528,6 +529,7 @@ static void call_done(void *ctx, const struct vq_http_response *response)
         slot_give(slot);
         return;
     }
+    VQ_CRASH_POINT(worker_answer_arrived);
     if (read_response(caller, slot, response) != VQ_OK) {
         vq_reply_free(&caller->reply); /* no memory for it: as if the response had not come */
         vq_reply_from_transport(VQ_TRANSPORT_RESET, true, &caller->reply);
