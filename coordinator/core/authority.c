@@ -196,7 +196,8 @@ static void deal_all(struct vq_authority *a, int64_t now_ns)
     }
 }
 
-enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
+enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, bool noted,
+                                 int64_t now_ns)
 {
     struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w != NULL) {
@@ -221,7 +222,7 @@ enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *wor
     if (w == NULL) {
         return VQ_NOMEM;
     }
-    *w = (struct vq_auth_worker){.id = *worker, .slot = slot, .heard_ns = now_ns};
+    *w = (struct vq_auth_worker){.id = *worker, .slot = slot, .noted = noted, .heard_ns = now_ns};
     enum vq_status status = vq_coord_table_add(&a->ids, &w->node, id_hash(worker));
     if (status != VQ_OK) {
         vq_free(w);
@@ -262,13 +263,14 @@ void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int6
 
 static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled)
 {
-    vq_purse_leave(a->spend, w->slot, settled);
+    enum vq_purse_end how = settled ? VQ_PURSE_SETTLED : w->noted ? VQ_PURSE_LEFT : VQ_PURSE_LOST;
+    vq_purse_leave(a->spend, w->slot, how);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
         if (a->pools[i].day_requests != NULL) {
-            vq_purse_leave(a->pools[i].day_requests, w->slot, settled);
+            vq_purse_leave(a->pools[i].day_requests, w->slot, how);
         }
         if (a->pools[i].day_tokens != NULL) {
-            vq_purse_leave(a->pools[i].day_tokens, w->slot, settled);
+            vq_purse_leave(a->pools[i].day_tokens, w->slot, how);
         }
         w->seats[i].day_joined = false;
     }

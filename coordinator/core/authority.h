@@ -83,8 +83,9 @@ void vq_authority_destroy(struct vq_authority **authority);
 
 /* ---- what workers say. A worker is its process (vq_msg_hello.worker); sessions come and go with the stages ---- */
 
-/* HELLO. The same worker again goes on with what it has. VQ_NOMEM, VQ_LIMIT. */
-enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker,
+/* HELLO. The same worker again goes on with what it has. noted: it has a spool, so that all it ever starts will be known. VQ_NOMEM,
+ * VQ_LIMIT. */
+enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, bool noted,
                                  int64_t now_ns) VQ_WARN_UNUSED;
 /* CREDIT. Unknown workers and pools are ignored. VQ_NOMEM. */
 enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
@@ -101,7 +102,7 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
                         enum vq_authority_end how, int64_t now_ns);
 /* A call record is durable; `pool` is its pool's name. Of every worker, alive or gone. */
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns);
-/* Everything that workers which are gone have left is committed. */
+/* Everything that workers which are gone have left is committed. What those without a spool could have spent stays counted. */
 void vq_authority_settle_left(struct vq_authority *a);
 
 /* ---- what the shell and people say ---- */

@@ -67,6 +67,7 @@ struct vq_auth_worker {
     uint32_t slot;
     enum vq_auth_worker_state state;
     int64_t heard_ns;
+    bool noted;      /* it has a spool */
     bool lapsed;     /* a term of silence: it has nothing, until it is heard again */
     int64_t over_ns; /* VQ_AUTH_OVER: until then */
     uint64_t granted_n, confirmed_n;

@@ -49,7 +49,7 @@ static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w
             enum vq_status status = vq_purse_join(p->day_tokens, w->slot, &report->day_tokens);
             if (status != VQ_OK) {
                 if (p->day_requests != NULL) {
-                    vq_purse_leave(p->day_requests, w->slot, true);
+                    vq_purse_leave(p->day_requests, w->slot, VQ_PURSE_SETTLED);
                 }
                 return status;
             }

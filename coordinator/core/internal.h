@@ -384,7 +384,7 @@ enum vq_status vq_coord_pools_check(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane);
 
 /* pools.c */
-enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_id *worker) VQ_WARN_UNUSED;
+enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s) VQ_WARN_UNUSED;
 /* `settled`: all that it received was ACKed. ENDED: its spool was imported. */
 enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
                              enum vq_authority_end how, bool settled) VQ_WARN_UNUSED;

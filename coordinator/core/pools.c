@@ -40,10 +40,10 @@ static enum vq_status left_add(struct vq_coord *c, const struct vq_coord_left *l
     return VQ_OK;
 }
 
-enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_id *worker)
+enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s)
 {
     c->grants_check = true;
-    return vq_authority_join(c->params.authority, worker, c->now_ns);
+    return vq_authority_join(c->params.authority, &s->worker, s->has_spool, c->now_ns);
 }
 
 enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,

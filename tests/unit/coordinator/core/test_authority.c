@@ -50,7 +50,7 @@ static void open_desk(struct desk *d, const struct vq_authority_pool *pools, uin
     vq_authority_clock(d->a, 1000000, d->now_ns);
     for (uint32_t w = 0; w < workers; w++) {
         struct vq_id id = id_of(w);
-        assert_int_equal(vq_authority_join(d->a, &id, d->now_ns), VQ_OK);
+        assert_int_equal(vq_authority_join(d->a, &id, true, d->now_ns), VQ_OK);
         for (uint32_t p = 0; p < count; p++) {
             d->said[w][p] = (struct vq_pool_report){.pool = p, .waiting = 5};
         }
@@ -422,7 +422,7 @@ static void thousands_of_workers_and_hundreds_of_pools(void **state)
             struct vq_id id = id_of(w);
             struct vq_msg_credit credit = {.reports = reports,
                                            .reports_count = VQ_AUTHORITY_POOLS_MAX};
-            assert_int_equal(vq_authority_join(a, &id, now_ns), VQ_OK);
+            assert_int_equal(vq_authority_join(a, &id, true, now_ns), VQ_OK);
             assert_int_equal(vq_authority_report(a, &id, &credit, now_ns), VQ_OK);
         }
         vq_authority_tick(a, now_ns);
