@@ -3,12 +3,13 @@
 #   make         builds into build/            make demo    sets up, builds, runs the bundled example
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
 #   make install PREFIX=/usr/local             make clean
+#   make chaos   real programs, really killed: a short round of each kind; make chaos-long [ROUNDS=1000] [SEED=1]
 
 PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps configure build demo test bench conformance install uninstall clean format
+.PHONY: all deps configure build demo test bench chaos chaos-long conformance install uninstall clean format
 
 all: build
 
@@ -35,6 +36,14 @@ bench: configure
 	@deploy/install-deps --bench
 	@cmake --build $(BUILD) -j $(JOBS)
 	@bench/run $(BUILD)
+
+chaos: deps build
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 360 --jobs 6 $(CHAOS)
+
+ROUNDS ?= 1000
+SEED   ?= 1
+chaos-long: deps build
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds $(ROUNDS) --seed $(SEED) --jobs 8 $(CHAOS)
 
 conformance: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)
