@@ -150,9 +150,8 @@ static enum vq_status write_once(struct vq_calls *calls, vq_write_fn run, void *
     }
     if (rc != 0) {
         status = vq_env_status(calls, rc, "writing", err);
-        if (status != VQ_FULL) {
-            atomic_store(&calls->broken, true);
-        }
+        atomic_store(&calls->broken,
+                     true); /* also without room: a sync that failed so has dropped pages */
     }
     return status;
 }
