@@ -2,6 +2,7 @@
 #
 #   make         builds into build/            make demo    sets up, builds, runs the bundled example
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
+#   make audit RUN=ID [LOG=FILE]               the records of a run, compared
 #   make install PREFIX=/usr/local             make clean
 #   make chaos   real programs, really killed: a short round of each kind; make chaos-long [ROUNDS=1000] [SEED=1]
 
@@ -9,7 +10,7 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps configure build demo test bench chaos chaos-long conformance install uninstall clean format
+.PHONY: all deps configure build demo test bench audit chaos chaos-long conformance install uninstall clean format
 
 all: build
 
@@ -44,6 +45,11 @@ ROUNDS ?= 1000
 SEED   ?= 1
 chaos-long: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds $(ROUNDS) --seed $(SEED) --jobs 8 $(CHAOS)
+
+# What a run planned, what the endpoint saw (LOG, of vibeq-offline), what is stored and what came out: compared.
+audit:
+	@[ -n "$(RUN)" ] || { echo "usage: make audit RUN=ID [LOG=FILE]"; exit 2; }
+	@tests/tools/audit "$${VIBEQ_RUNS:-runs}/$(RUN)" $(if $(LOG),--log "$(LOG)")
 
 conformance: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)
