@@ -483,13 +483,15 @@ enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused, int64_t n
 enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    if (c->done || c->held_by_hand == held) {
-        c->held_by_hand = held;
+    if (c->held_by_hand == held) {
         return VQ_OK;
     }
     c->held_by_hand = held;
+    vq_authority_hold(c->params.authority, held, c->now_ns); /* which outlives the stage */
+    if (c->done) {
+        return VQ_OK;
+    }
     vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "goes on by hand");
-    vq_authority_hold(c->params.authority, held, c->now_ns);
     c->grants_check = true;
     return vq_coord_grants_say(c);
 }
