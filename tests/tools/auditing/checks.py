@@ -372,16 +372,13 @@ class Audit:
         return f"!the answer of call {before['call']} had been recorded {row['started'] - before['recorded']} ms before"
 
     def check_bounds(self):
-        most = self.options.unknown_max
-        if most is None:
-            return
-        unknown = self.unknown()
-        again = [r for r in self.repeats if not r["cause"].startswith(("retry", "another run"))]
-        if len(unknown) > most:
-            self.bad("R5 repeats", f"{len(unknown)} calls are unknown, at most {most} may be: {', '.join(unknown[:5])}")
-        if len(again) > most:
-            self.bad("R5 repeats", f"{len(again)} answers were bought again, at most {most} may be: "
-                     + ", ".join(f"{r['call']} ({r['cause']})" for r in again[:5]))
+        unknown, again = self.unknown(), [r["call"] for r in self.repeats if r["cause"] == "unknown"]
+        every = [r["call"] for r in self.repeats]
+        for what, found, most in (("calls are unknown", unknown, self.options.unknown_max),
+                                  ("answers were bought again after an unknown call", again, self.options.unknown_max),
+                                  ("answers were bought again", every, self.options.repeats_max)):
+            if most is not None and len(found) > most:
+                self.bad("R5 repeats", f"{len(found)} {what}, at most {most} may be: {', '.join(found[:5])}")
 
     def unknown(self):
         spooled = [c for c, r in self.spools.items() if r["end"] == "unknown" and c not in self.store.calls and not self.live]
