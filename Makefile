@@ -6,12 +6,13 @@
 #   make install PREFIX=/usr/local             make clean
 #   make chaos   real programs, really killed: a short round of each kind; make chaos-long [ROUNDS=1000] [SEED=1]
 #   make simulation [SEEDS=N]                  the whole cluster in one thread, N seeds
+#   make broken-builds                         deliberate defects, each caught by the test that claims to
 
 PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps configure build demo test simulation bench audit chaos chaos-long conformance install uninstall clean format
+.PHONY: all deps configure build demo test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
 
 all: build
 
@@ -33,6 +34,9 @@ simulation: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target vibeq-sim >$(BUILD).log || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 	@$(BUILD)/bin/vibeq-sim --seeds 2001..$$((2000 + $(SEEDS))) --jobs $(JOBS)
+
+broken-builds: deps
+	@tests/broken/run
 
 demo: deps build
 	$(BUILD)/bin/vibeq run examples/friendly-vs-terse.yaml
