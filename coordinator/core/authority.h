@@ -112,6 +112,8 @@ void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char
                        int64_t now_ns);
 void vq_authority_hold(struct vq_authority *a, bool hold,
                        int64_t now_ns); /* ctl pause: nothing is started */
+/* What an earlier process left is being read: nothing is started yet, since it may have cost what would be spent again. */
+void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns);
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
                        int64_t now_ns); /* ctl park */
 /* A rate of 0 leaves that one as it is. What was learned is forgotten. Concurrency 0: it finds its level. */
@@ -120,8 +122,7 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
                                   int64_t now_ns);
 void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64_t now_ns);
-/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time, and move when the clock is set. Days do not: a
- * quota is not renewed because a clock was wrong. Tell it at the start and now and then. */
+/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time. Tell it at the start and now and then. */
 void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns);
 
 /* ---- what comes of it ---- */
