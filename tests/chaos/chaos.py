@@ -15,11 +15,12 @@ without a coordinator sets r.coord = None (kill_coordinator does). What a kind d
     r.allow(repeats=N, why="...")         # calls that may have been sent twice beyond those of killed workers
     r.blame(pid)                          # calls of this worker may be repeated (done by kill_worker, stop_worker)
     r.fault() / r.healed()                # marks of when a fault began and ended, for the recovery time (done by all helpers)
+    r.unknown_max = 0                     # a bound on what may be counted as unknown; None: that of the repeats
     r.fail("...")                         # a violation; so is every exception
     r.expect_codes.add(STOPPED)           # exits of the coordinator after which it is resumed
 
 More: r.dir, r.run_dir, r.rng, r.server (Endpoint: url, requests(), answers()), r.env (of all programs), r.launch(words, **popen) for any
-child, r.workers() / r.redis() / r.processes(name) for living pids, r.join(...) for workers of elsewhere, r.resume(*words), r.wait_for(what,
+child, r.workers() / r.redis() / r.processes(name) for living pids, r.join(...) for workers of elsewhere, r.resume(*words), r.shared_redis(), r.wait_for(what,
 condition), r.progress() (0 to 1), r.cleanups (functions called at the end), r.skip("why") (the round cannot be had here: said loudly).
 `set_up(url=...)` lets the judges go through something else than r.server.url, `runner=[...]` puts words before `vibeq` (ip netns exec ...).
 
@@ -33,9 +34,12 @@ What every round must keep, whatever befell it:
  - the audit passes.
 The round's process is a subreaper: whatever it started, at whatever remove, is its descendant and known by pid."""
 import collections
-import csv
+import contextlib
 import ctypes
 import fcntl
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import random
@@ -49,8 +53,10 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "integration"))
+sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "tests" / "tools")]
 from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Offline, add_rates, planted  # noqa: E402,F401 pylint: disable=unused-import
+from auditing import spool  # noqa: E402
+import lmdb  # noqa: E402
 
 AXES = ("V1", "V2", "V3")
 SAMPLES = 24
@@ -59,6 +65,16 @@ ROUND_SECONDS_MAX = 120
 EXIT_SECONDS_MAX = 60
 AUDIT = ROOT / "tests" / "tools" / "audit"
 PR_SET_CHILD_SUBREAPER = 36
+
+
+def load_audit():
+    loader = importlib.machinery.SourceFileLoader("audit_tool", str(AUDIT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("audit_tool", loader))
+    loader.exec_module(module)
+    return module
+
+
+audit_tool = load_audit()
 REDIS = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
 
 
@@ -184,11 +200,12 @@ class Round:
         self.children, self.cleanups = [], []
         self.expect_codes = {DONE}
         self.runner = []
-        self.allowed, self.whys = 0, []
+        self.allowed, self.whys, self.unknown_max, self.unlisted_max = 0, [], None, 0
         self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or stood still
         self.worker_kills = 0
         self.fault_ns = self.healed_ns = 0
         self.hit = False
+        self.others = []  # folders of the run that this one is a copy of
         self.finished = False
         self.figures = {}
         self.env = dict(os.environ, VIBEQ_RUNS=str(self.runs), XDG_STATE_HOME=str(self.dir / "state"))
@@ -236,9 +253,11 @@ class Round:
         self.children.append(child)
         return child
 
+    def vibeq(self, verb):
+        return [*self.runner, BIN / "vibeq", verb]
+
     def start(self, *words):
-        self.coord = self.launch([*self.runner, BIN / "vibeq", "run", "config.yaml", "--name", self.name, "--quiet", "--workers", self.workers_n,
-                                  *words])
+        self.coord = self.launch([*self.vibeq("run"), "config.yaml", "--name", self.name, "--quiet", "--workers", self.workers_n, *words])
         return self.coord
 
     def resume(self, *words):
@@ -248,8 +267,14 @@ class Round:
             return self.start(*words)
         if "--workers" not in words:
             words = ("--workers", self.workers_n, *words)
-        self.coord = self.launch([*self.runner, BIN / "vibeq", "resume", self.name, "--quiet", *words])
+        self.coord = self.launch([*self.vibeq("resume"), self.name, "--quiet", *words])
         return self.coord
+
+    def copy_of(self, runs):
+        """From here on the run is the one in this copy of the runs folder; what the other does with its workers counts as foreign."""
+        self.others.append(self.run_dir)
+        self.runs = runs
+        self.env["VIBEQ_RUNS"] = str(runs)
 
     def join(self, *words, err="worker.err", **more):
         """A worker of elsewhere."""
@@ -273,19 +298,16 @@ class Round:
             return False
         return True
 
-    def spool_of(self, pid):
-        words = argv_of(pid)
-        return Path(words[words.index("--spool") + 1]) if "--spool" in words else None
-
     def prefixes_of(self, pid):
-        """Of its calls' ids, as its spool has them (ids of one process begin alike)."""
-        spool = self.spool_of(pid)
+        """Of its calls' ids, as the spool that it has open notes them (ids of one process begin alike)."""
         data = b""
-        for path in sorted(spool.rglob("*")) if spool and spool.exists() else ():
-            try:
-                data += path.read_bytes() if path.is_file() else b""
-            except OSError:
-                pass
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                path = os.readlink(f"/proc/{pid}/fd/{fd}")
+                if "/spool/" in path:
+                    data += Path(path).read_bytes()
+        except OSError:
+            pass
         known = {x["call"][:16] for x in self.server.requests() if x["call"]}
         return {p for p in known if bytes.fromhex(p) in data}
 
@@ -402,18 +424,47 @@ class Round:
         deadline = time.monotonic() + 1
         while self.workers() and time.monotonic() < deadline:
             time.sleep(0.02)
-        for pid in self.workers():
-            self.blame(pid)
-            self.send(pid, signal.SIGKILL)
-        self.wait_for("workers to end", lambda: not self.workers())
+        self.wait_for("workers to end", lambda: not [self.send(pid, signal.SIGKILL) for pid in self.workers()])
+        far, _ = self.far_spools()
+        if far and self.rng.random() < 0.5:  # a person starts these workers again beside the finished run
+            for folder in far:
+                self.join("--spool", folder)
+            self.resume_finished()
+            left, _ = self.far_spools()
+            if left:
+                self.fail(f"workers were started again beside the finished run, and {len(left)} spools are left")
         left = [p for p in self.run_dir.glob("spool/*/*") if p.name != "lock" and p.is_file() and p.stat().st_size > 0]
         if left or self.accounting()["still_out"] or self.rng.random() < 0.1:
-            before = len(self.server.requests())
-            child = self.launch([*self.runner, BIN / "vibeq", "resume", self.name, "--quiet"])
-            if child.wait(EXIT_SECONDS_MAX) != DONE:
-                self.fail(f"resume of the finished run ended with {child.returncode}")
-            if len(self.server.requests()) != before:
-                self.fail("resume of the finished run asked something")
+            self.resume_finished()
+
+    def resume_finished(self):
+        before = len(self.server.requests())
+        child = self.launch([*self.vibeq("resume"), self.name, "--quiet"])
+        if child.wait(EXIT_SECONDS_MAX) != DONE:
+            self.fail(f"resume of the finished run ended with {child.returncode}")
+        if len(self.server.requests()) != before:
+            self.fail("resume of the finished run asked something")
+
+    def in_ledger(self, folder):
+        """The ids of the calls that the ledger beside a run's folder has of the run."""
+        uid = bytes.fromhex((folder / "uid").read_text().strip())
+        env = lmdb.open(str(folder.parent / "calls.lmdb"), subdir=False, readonly=True, lock=False, max_dbs=8, create=False)
+        with env.begin() as txn:
+            rows = txn.cursor(env.open_db(b"ledger", txn=txn, create=False)).iternext(values=False)
+            found = {key[17:].hex() for key in rows if key[:17] == uid + b"C"}
+        env.close()
+        return found
+
+    def far_spools(self):
+        """Folders outside of the run's in which something is left, and the ids of the calls that all spools still hold."""
+        uid, folders, calls = (self.run_dir / "uid").read_text().strip(), [], set()
+        for path in self.dir.rglob("spool"):
+            if path.is_file():
+                found, _ = spool.read(path, uid)
+                calls |= set(found)
+                if found and not {self.runs, *(other.parent for other in self.others)} & set(path.parents):
+                    folders.append(path.parent)
+        return folders, calls
 
     def check(self):
         if (self.run_dir / "results/results.json").read_bytes() != self.expected:
@@ -429,6 +480,11 @@ class Round:
         ids = [x["call"] for x in requests]
         if len(set(ids)) != len(ids):
             self.fail("two requests with one call id")
+        own = self.in_ledger(self.run_dir)
+        missing = set(ids).difference(own, self.far_spools()[1], *[self.in_ledger(folder) for folder in self.others])
+        if len(missing) > self.unlisted_max:
+            self.fail(f"{len(missing)} requests are in no ledger and in no spool: {sorted(missing)[:3]}")
+        requests = [x for x in requests if x["call"] in own]
         if calls["planned"] != calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"] + calls["not_asked"]:
             self.fail(f"planned does not add up: {calls}")
         if calls["sent"] != calls["first_sends"] + calls["asked_again"] + calls["retried"] + calls["repairs"]:
@@ -437,7 +493,9 @@ class Round:
             self.fail(f"the run is done, and something is still out or was not asked: {calls}")
         if not calls["sent"] - calls["unknown"] <= len(requests) <= calls["sent"]:
             self.fail(f"{len(requests)} requests, and the ledger says {calls}")
-        self.figures.update(calls=len(requests), unknown=calls["unknown"], unused=calls["paid_unused"])
+        if calls["unknown"] > (self.allowed if self.unknown_max is None else self.unknown_max):
+            self.fail(f"{calls['unknown']} calls of unknown end, at most {self.allowed} are explained: {self.whys}")
+        self.figures.update(calls=len(ids), unlisted=len(missing), unknown=calls["unknown"], unused=calls["paid_unused"])
 
     def check_repeats(self):
         """Of the calls of one question all but one are of workers that were killed or stood still."""
@@ -454,7 +512,8 @@ class Round:
             self.fail(f"calls of living workers were repeated: {dict(strangers)} of {repeats} repeats; blamed {sorted(self.blamed)}")
         if repeats > self.allowed:
             self.fail(f"{repeats} calls repeated, at most {self.allowed} are explained: {self.whys}")
-        if repeats > self.figures["unknown"] + self.figures["unused"]:
+        listed = self.figures["unknown"] + self.figures["unused"] + self.figures["unlisted"] + len(self.far_spools()[1])
+        if repeats > listed and not self.others:
             self.fail(f"{repeats} calls repeated, and {self.figures} listed")
 
     def check_limits(self):
@@ -483,12 +542,19 @@ class Round:
                 self.fail(f"a program ended by signal {-child.returncode}")
 
     def audit(self):
-        if not AUDIT.exists():
-            return
-        run = subprocess.run([str(AUDIT), str(self.run_dir), "--log", str(self.server.log_path), "--unknown-max", str(self.figures["unknown"])],
-                             capture_output=True, text=True, timeout=60, check=False)
-        if run.returncode != 0:
-            self.fail(f"the audit: {run.stdout[-1500:]}{run.stderr[-500:]}")
+        log = [] if self.others else ["--log", self.server.log_path]  # it also has what the other asked
+        most = self.allowed if self.unknown_max is None else max(self.allowed, self.unknown_max)
+        if self.figures["unlisted"]:
+            log = []  # such calls it cannot know of
+        spools = [word for path in self.far_spools()[0] for word in ("--spool", path)]
+        sys.argv = [str(w) for w in (AUDIT, self.run_dir, *log, *spools, "--unknown-max", most)]
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = audit_tool.main()
+        if code != 0:
+            self.fail(f"the audit: {said.getvalue()[-2000:]}")
+        found = re.search(r"recovered (\d+)", said.getvalue())
+        self.figures["recovered"] = int(found.group(1)) if found else 0
 
     def recovery_s(self):
         """The longest time without a new request from the end of the last fault to the last request: what the fault cost in waiting."""
@@ -496,6 +562,27 @@ class Round:
             return 0.0
         times = [self.healed_ns] + [x["mono_ns"] for x in self.server.requests() if x["mono_ns"] > self.healed_ns]
         return max((b - a for a, b in zip(times, times[1:])), default=0) / 1e9
+
+    def shared_redis(self, *words):
+        """A Redis of the round's own, which outlives coordinators: its URL. Started again on the same folder by start_redis()."""
+        if REDIS is None:
+            self.skip("no Redis server")
+        self.redis_words = words
+        self.start_redis()
+        return f"unix://{self.dir}/s.sock"
+
+    def start_redis(self):
+        path = self.dir / "s.sock"
+        path.unlink(missing_ok=True)
+        with open(self.dir / "redis.out", "ab") as out:
+            self.redis_child = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(self.dir),
+                                                 *self.redis_words], executable=REDIS, stdout=out, stderr=out)
+        self.wait_for("the shared Redis", path.exists)
+
+    def kill_shared_redis(self):
+        self.fault()
+        self.redis_child.kill()
+        self.redis_child.wait()
 
     def logs(self):
         text = ""
