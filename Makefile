@@ -5,12 +5,14 @@
 #   make audit RUN=ID [LOG=FILE]               the records of a run, compared
 #   make install PREFIX=/usr/local             make clean
 #   make chaos   real programs, really killed: a short round of each kind; make chaos-long [ROUNDS=1000] [SEED=1]
+#   make simulation [SEEDS=N]                  the whole cluster in one thread, N seeds
+#   make broken-builds                         deliberate defects, each caught by the test that claims to
 
 PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps configure build demo test bench audit chaos chaos-long conformance install uninstall clean format
+.PHONY: all deps configure build demo test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
 
 all: build
 
@@ -25,6 +27,16 @@ configure:
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) >$(BUILD).log 2>&1 \
 	    || { cat $(BUILD).log; echo "Some packages may be missing: run deploy/install-deps"; rm -f $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
+
+# Seeds that the tests do not use; its last line are the figures, its exit code the verdict.
+SEEDS ?= 20000
+simulation: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target vibeq-sim >$(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@$(BUILD)/bin/vibeq-sim --seeds 2001..$$((2000 + $(SEEDS))) --jobs $(JOBS)
+
+broken-builds: deps
+	@tests/broken/run
 
 demo: deps build
 	$(BUILD)/bin/vibeq run examples/friendly-vs-terse.yaml

@@ -15,6 +15,7 @@
 
 #define JITTER         0.01 /* of a window, when nobody says */
 #define DAY_NS         (24 * 3600 * VQ_AUTH_S)
+#define CLOCK_JUMP_NS  (2 * VQ_AUTH_S) /* a wall clock that was set, not one that was read late */
 #define PAUSE_SLACK_NS (50 * VQ_AUTH_MS)
 
 /* ---- making ---- */
@@ -396,7 +397,9 @@ void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns)
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
 {
     a->pools[p].parked_by_hand = park;
-    a->pools[p].park_ns = park ? a->pools[p].park_ns : 0;
+    if (!park) {
+        a->pools[p].park_ns = a->pools[p].park_unix_s = 0;
+    }
     vq_auth_deal(a, &a->pools[p], now_ns);
     vq_auth_state(a, &a->pools[p], now_ns);
 }
@@ -433,9 +436,17 @@ void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64
 
 void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns)
 {
+    int64_t jump_ns = a->clocked ? vq_auth_mono_of(a, unix_s) - mono_ns : 0;
     a->clock_unix_s = unix_s;
     a->clock_ns = mono_ns;
     a->clocked = true;
+    if (jump_ns > CLOCK_JUMP_NS || jump_ns < -CLOCK_JUMP_NS) {
+        for (uint32_t i = 0; i < a->pools_count; i++) {
+            struct vq_auth_pool *p = &a->pools[i];
+            p->park_ns = p->park_unix_s != 0 ? vq_auth_mono_of(a, p->park_unix_s) : 0;
+            p->dirty = true;
+        }
+    }
 }
 
 /* ---- what comes of it ---- */

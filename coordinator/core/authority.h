@@ -122,7 +122,8 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
                                   int64_t now_ns);
 void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64_t now_ns);
-/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time. Tell it at the start and now and then. */
+/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time, and move when the clock is set. Days do not: a
+ * quota is not renewed because a clock was wrong. Tell it at the start and now and then. */
 void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns);
 
 /* ---- what comes of it ---- */

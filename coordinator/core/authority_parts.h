@@ -112,6 +112,7 @@ struct vq_auth_pool {
     struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
     bool locked, ours, parked_by_hand;
     int64_t pause_ns, park_ns; /* until */
+    int64_t park_unix_s;       /* the same of a park: what was said. 0: never */
     int64_t day_ends_ns;
     struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
 
@@ -217,6 +218,9 @@ void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
 /* true: a limit changed */
 bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
+int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);
 
 /* authority_status.c */
 void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);

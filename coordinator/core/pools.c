@@ -122,6 +122,24 @@ void vq_coord_left_settle(struct vq_coord *c)
     vq_authority_settle_left(c->params.authority);
 }
 
+bool vq_coord_left_missed(const struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        const struct vq_coord_left *left = &c->left[i];
+        if (left->no == 0 && left->local < 0 && !left->waited) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void vq_coord_left_give_up(struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        c->left[i].waited = true;
+    }
+}
+
 /* Who had a session and did not come over yet is missed until it does, or is known to be gone. */
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
 {

@@ -58,6 +58,8 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
                                             .pools_count = cast->pools_count[i]};
     }
     int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    bool remote = run->options->listen != NULL || run->options->workers == 0;
+    bool collects = remote && !run->begun.first_start;
     struct vq_coord_params params = {
         .run = run->owner.uid,
         .run_name = vq_run_dir_name(run->dir),
@@ -75,7 +77,9 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .attempts = attempt_caps(run->job->config),
         .orphan_remote_s = run->job->config->orphan_s,
         .wait_ns = wait_left_ns(run),
-        .remote = run->options->listen != NULL || run->options->workers == 0};
+        .remote = remote,
+        .missed_ns = remote ? VQ_RUN_MISSED_MS * VQ_NS_PER_MS : 0,
+        .finish_from_ns = collects ? run->started_ns + VQ_RUN_COLLECT_MS * VQ_NS_PER_MS : 0};
     enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
     vq_free(judges);
     if (status == VQ_OK && run->redis.phase != VQ_PHASE_UP) {

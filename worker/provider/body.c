@@ -1,6 +1,6 @@
-/* JSON bodies within bounds. jansson does the parsing; before it, one pass over the bytes counts
- * depth and values, and after a failure another one mends what servers are known to get wrong. Both
- * passes are linear.
+/* JSON bodies within bounds; one that gives a key twice is refused, since nobody knows which is
+ * meant. jansson does the parsing; before it, one pass over the bytes counts depth and values, and
+ * after a failure another one mends what servers are known to get wrong. Both passes are linear.
  * Not its job: what the members mean. */
 #include "worker/provider/body.h"
 
@@ -118,7 +118,8 @@ static enum vq_status parse(struct vq_span body, json_t **ret_root)
 {
     json_error_t error = {.text = ""};
     json_t *root =
-        json_loadb(body.at, body.bytes, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
+        json_loadb(body.at, body.bytes,
+                   JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &error);
     if (root == NULL) {
         return error.text[0] == '\0' ? VQ_NOMEM : VQ_INVALID;
     }

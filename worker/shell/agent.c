@@ -550,8 +550,10 @@ int vq_agent_run(const struct vq_worker_options *options)
     if (a.work != NULL) {
         vq_work_stats(a.work, &stats);
     }
-    vq_log(VQ_LOG_INFO, "worker.exit", "code=%d calls=%llu results_left=%u", a.exit_code,
-           (unsigned long long)stats.calls_ended, stats.results);
+    int64_t turn_ns = a.loop == NULL ? 0 : vq_loop_stats_take(a.loop).busy_ns_max;
+    vq_log(VQ_LOG_INFO, "worker.exit", "code=%d calls=%llu results_left=%u turn_ms_max=%lld",
+           a.exit_code, (unsigned long long)stats.calls_ended, stats.results,
+           (long long)(turn_ns / VQ_NS_PER_MS));
     stop(&a);
     vq_cert_destroy(&cert);
     return a.exit_code;

@@ -18,6 +18,7 @@
 #include "worker/provider/provider.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define HEADERS_MAX       8
 #define KEEP_BYTES        (256u << 10) /* a larger body buffer is given back after its call */
@@ -92,7 +93,11 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
     vq_buf_init(&caller->system, VQ_REQUEST_BODY_BYTES_MAX);
     vq_buf_init(&caller->user, VQ_REQUEST_BODY_BYTES_MAX);
     vq_reply_init(&caller->reply);
+    const char *told = getenv("SSL_CERT_FILE");
     struct vq_http_options http = {.calls_max = options->calls_max, .ca_file = options->ca_file};
+    if (http.ca_file == NULL && told != NULL && told[0] != '\0') {
+        http.ca_file = told;
+    }
     enum vq_status status = vq_http_create(options->loop, &http, &caller->http, err);
     if (status != VQ_OK) {
         vq_caller_destroy(&caller);
@@ -447,6 +452,16 @@ static enum vq_status hide(void *ctx, struct vq_span key)
     return VQ_OK;
 }
 
+/* What is known besides: why a certificate is not trusted, which address did not answer. Nothing of the request is in it. */
+static void explain(struct vq_reply *reply, const char *why)
+{
+    size_t said = strlen(reply->error_message);
+    if (why[0] != '\0') {
+        (void)snprintf(reply->error_message + said, sizeof(reply->error_message) - said, ": %s",
+                       why);
+    }
+}
+
 /* Reads the exchange into caller->reply. VQ_NOMEM. */
 static enum vq_status read_response(struct vq_caller *caller, const struct slot *slot,
                                     const struct vq_http_response *response)
@@ -456,6 +471,7 @@ static enum vq_status read_response(struct vq_caller *caller, const struct slot 
     vq_reply_free(reply);
     if (response->transport != VQ_TRANSPORT_OK) {
         vq_reply_from_transport(response->transport, response->sent, reply);
+        explain(reply, response->error);
         return VQ_OK;
     }
     struct vq_reply_headers headers;

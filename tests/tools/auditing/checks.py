@@ -80,7 +80,7 @@ class Audit:
         p = self.plan
         self.cells = list(p.cells)
         self.prefer_cells = []
-        if p.config.get("preference") == "judge":
+        if p.config.get("preference") == "judge" and not p.labelled:
             self._plan_preference()
         self.known = {}  # request -> (name, key of its shard)
         generation = self.store.meta["generation"]
@@ -191,11 +191,17 @@ class Audit:
     def _check_states(self, generation):
         self.states, self.open, untold = {}, 0, 0
         if self.plan.many:
-            self.notes.append("vibes_per_call is above 1: answers are not taken apart here, states come from scores.csv")
+            self.notes.append("vibes_per_call is above 1: answers are not taken apart here, states are those of scores.csv")
+            words = [w for row in self.results.scores or () for w in (row["verdict_a_first"], row["verdict_b_first"])]
+            self.ok, self.open = sum(w != "open" for w in words), words.count("open")
             return
+        never = {(int(r["record"]), int(r["file"]), int(r["vibe_id"]), r["judge"]) for r in self.results.scores or ()
+                 if r["verdict_a_first"] == r["verdict_b_first"] == "not_needed"} if not self.plan.asked_by_data_alone else ()
         for cell in self.cells + self.prefer_cells:
             for order in (0, 1):
                 state = self.state(cell, order, generation)
+                if state == OPEN and (cell.sample.record, cell.sample.file, cell.vibe, cell.judge.name) in never:
+                    state = NOT_NEEDED  # a vibe that was dropped half-way
                 self.states[cell, order] = state
                 untold += state is None
                 if state == OPEN:
@@ -372,16 +378,13 @@ class Audit:
         return f"!the answer of call {before['call']} had been recorded {row['started'] - before['recorded']} ms before"
 
     def check_bounds(self):
-        most = self.options.unknown_max
-        if most is None:
-            return
-        unknown = self.unknown()
-        again = [r for r in self.repeats if not r["cause"].startswith(("retry", "another run"))]
-        if len(unknown) > most:
-            self.bad("R5 repeats", f"{len(unknown)} calls are unknown, at most {most} may be: {', '.join(unknown[:5])}")
-        if len(again) > most:
-            self.bad("R5 repeats", f"{len(again)} answers were bought again, at most {most} may be: "
-                     + ", ".join(f"{r['call']} ({r['cause']})" for r in again[:5]))
+        unknown, again = self.unknown(), [r["call"] for r in self.repeats if r["cause"] == "unknown"]
+        every = [r["call"] for r in self.repeats]
+        for what, found, most in (("calls are unknown", unknown, self.options.unknown_max),
+                                  ("answers were bought again after an unknown call", again, self.options.unknown_max),
+                                  ("answers were bought again", every, self.options.repeats_max)):
+            if most is not None and len(found) > most:
+                self.bad("R5 repeats", f"{len(found)} {what}, at most {most} may be: {', '.join(found[:5])}")
 
     def unknown(self):
         spooled = [c for c, r in self.spools.items() if r["end"] == "unknown" and c not in self.store.calls and not self.live]

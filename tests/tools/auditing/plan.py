@@ -147,7 +147,8 @@ def choose(config, tables):
                 continue
             seen.add(pair)
             sample = Sample(record, file, row[prompt].encode(), row[a].encode(), row[b].encode())
-            sample.tie = (row.get(label) or "").strip().lower() in ("equal", "tie", "n/a")
+            sample.label = (row.get(label) or "").strip()
+            sample.tie = sample.label.lower() in ("equal", "tie", "n/a")
             samples.append(sample)
     if len(tables) > 1:
         test = {s.prompt for s in samples if s.file == 1}
@@ -206,6 +207,7 @@ class Plan:
             self.repair_bases = {j.name: j.base(repair) for j in self.judges}
         self.axes = self._axes(results)
         self.samples = self._samples(inputs, results)
+        self.labelled = any(s.label for s in self.samples)
         self.cells = [Cell(self, s, j, axis, v + 1) for s in self.samples for v, axis in enumerate(self.axes) for j in self.judges]
 
     def _judge(self, conf, results, i):

@@ -253,6 +253,28 @@ static void people_hold_park_and_lock(void **state)
     vq_authority_destroy(&d.a);
 }
 
+static void a_park_goes_by_the_wall_clock(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 1);
+    vq_authority_clock(d.a, 1000000 - 86400, d.now_ns); /* a day behind */
+    pass(&d, S);
+    d.said[0][0].park_unix_s = 1000000 + 60;
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).until_ns, (86400 + 61) * S);
+    vq_authority_clock(d.a, 1000000 + 2, d.now_ns); /* and set right */
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).until_ns, 61 * S);
+    vq_authority_clock(d.a, 1000000 + 2, d.now_ns); /* read late, not set */
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).until_ns, 61 * S);
+    pass(&d, 60 * S);
+    uint32_t holders;
+    assert_int_equal(calls_of(&d, 0, &holders), 4);
+    vq_authority_destroy(&d.a);
+}
+
 static void a_pause_is_for_all_and_no_longer_than_asked(void **state)
 {
     (void)state;
@@ -452,6 +474,7 @@ int main(void)
         cmocka_unit_test(slices_follow_demand_within_a_second),
         cmocka_unit_test(who_ends_gives_rates_at_once_and_calls_after_a_term),
         cmocka_unit_test(people_hold_park_and_lock),
+        cmocka_unit_test(a_park_goes_by_the_wall_clock),
         cmocka_unit_test(a_pause_is_for_all_and_no_longer_than_asked),
         cmocka_unit_test(slow_down_halves_and_grows_by_half_a_quarter_hour),
         cmocka_unit_test(headers_lower_and_never_raise),
