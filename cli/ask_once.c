@@ -4,6 +4,7 @@
 #include "cli/ask_once.h"
 
 #include "common/base/alloc.h"
+#include "common/text/json_load.h"
 #include "coordinator/shell/cast.h"
 #include "coordinator/shell/programs.h"
 #include "proto/wire.h"
@@ -227,8 +228,10 @@ static enum vq_status take_lines(struct asking *a, struct vq_span text, struct v
     for (size_t at = 0; at < text.bytes;) {
         const char *end = memchr(text.at + at, '\n', text.bytes - at);
         size_t bytes = end == NULL ? text.bytes - at : (size_t)(end - (text.at + at));
-        json_t *line = json_loadb(text.at + at, bytes, JSON_ALLOW_NUL, NULL);
-        enum vq_status status = line == NULL ? VQ_CORRUPT : take_line(a, line);
+        json_t *line = NULL;
+        enum vq_status status =
+            vq_json_load(vq_span(text.at + at, bytes), JSON_ALLOW_NUL, &line, NULL);
+        status = status == VQ_OK ? take_line(a, line) : status == VQ_NOMEM ? status : VQ_CORRUPT;
         json_decref(line);
         if (status != VQ_OK) {
             return vq_fail(err, status, "what the worker said cannot be read: %s",

@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/base/secret.h"
+#include "common/text/json_load.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -88,7 +89,10 @@ static int not_running(const struct vq_ctl_command *command, const char *run)
 /* Prints what the run said. Returns the exit code. */
 static int print_answer(const char *run, int http, const struct vq_buf *answer)
 {
-    json_t *root = json_loadb(answer->at == NULL ? "" : answer->at, answer->bytes, 0, NULL);
+    json_t *root = NULL;
+    if (vq_json_load(vq_buf_span(answer), 0, &root, NULL) != VQ_OK) {
+        root = NULL; /* said below */
+    }
     const char *text = json_string_value(json_object_get(root, "text"));
     int code = VQ_EXIT_DONE;
     if (http == 200 && text != NULL) {

@@ -2,6 +2,7 @@
 #include "cli/found.h"
 
 #include "common/base/alloc.h"
+#include "common/text/json_load.h"
 #include "coordinator/store/run_dir.h"
 
 #include <jansson.h>
@@ -57,9 +58,13 @@ enum vq_status vq_found_read(const char *runs_dir, const char *run, struct vq_fo
         vq_buf_free(&text);
         return vq_fail(err, status, "%s has no results yet; vibeq resume %s goes on", run, run);
     }
-    VQ_TRY(status);
-    json_t *root = json_loadb(text.at, text.bytes, 0, NULL);
+    json_t *root = NULL;
+    if (status == VQ_OK) {
+        status = vq_json_load(vq_buf_span(&text), 0, &root, NULL);
+        status = status == VQ_INVALID ? VQ_OK : status; /* it has no vibes, said below */
+    }
     vq_buf_free(&text);
+    VQ_TRY(status);
     status = take(json_object_get(root, "vibes"), &found);
     json_decref(root);
     if (status != VQ_OK) {

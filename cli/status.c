@@ -6,6 +6,7 @@
 #include "common/base/clock.h"
 #include "common/base/secret.h"
 #include "common/text/fmt.h"
+#include "common/text/json_load.h"
 #include "coordinator/store/run_dir.h"
 
 #include <jansson.h>
@@ -330,8 +331,8 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
     json_error_t bad;
     json_t *root = NULL;
     if (status == VQ_OK) {
-        root = json_loadb(body.at, body.bytes, 0, &bad);
-        if (root == NULL) {
+        status = vq_json_load(vq_buf_span(&body), 0, &root, &bad);
+        if (status == VQ_INVALID) {
             status =
                 vq_fail(err, VQ_CORRUPT, "the status of %s cannot be read: %s", name, bad.text);
         }

@@ -4,6 +4,7 @@
 #include "offline/chat.h"
 
 #include "common/text/json.h"
+#include "common/text/json_load.h"
 #include "offline/dialect.h"
 #include "offline/logprobs.h"
 
@@ -67,7 +68,7 @@ static enum vq_wanted wanted_of(struct vq_span text, struct vq_sections *ret_que
 }
 
 /* The last user message that asks for something known; if none does, the last user message. */
-static void find_question(const json_t *messages, struct vq_chat_request *request)
+static enum vq_status find_question(const json_t *messages, struct vq_chat_request *request)
 {
     request->wanted = VQ_WANTED_OTHER;
     for (size_t i = json_array_size(messages); i > 0; i--) {
@@ -76,10 +77,11 @@ static void find_question(const json_t *messages, struct vq_chat_request *reques
             continue;
         }
         struct vq_span text = text_of(message, &request->joined);
+        VQ_TRY(request->joined.status);
         request->wanted = wanted_of(text, &request->question);
         if (request->wanted != VQ_WANTED_OTHER) {
             request->question_text = text;
-            return;
+            return VQ_OK;
         }
     }
     for (size_t i = json_array_size(messages); i > 0; i--) {
@@ -88,9 +90,10 @@ static void find_question(const json_t *messages, struct vq_chat_request *reques
             request->question_text = text_of(message, &request->joined);
             bool is_repair = holds(request->question_text, "<answer>");
             request->wanted = is_repair ? VQ_WANTED_REPAIR : VQ_WANTED_OTHER;
-            return;
+            return request->joined.status;
         }
     }
+    return VQ_OK;
 }
 
 static enum vq_status read_messages(const json_t *messages, struct vq_chat_request *request,
@@ -110,13 +113,16 @@ static enum vq_status read_messages(const json_t *messages, struct vq_chat_reque
             return vq_fail(err, VQ_INVALID, "messages[%zu] needs a role and a content", i);
         }
         struct vq_span text = text_of(message, &request->joined);
+        if (request->joined.status == VQ_NOMEM) {
+            return VQ_NOMEM;
+        }
         bytes += text.bytes;
         request->asks_for_tie =
             request->asks_for_tie || holds(text, ", tie") || holds(text, "tie}");
     }
     request->prompt_tokens = vq_chat_tokens(bytes);
-    find_question(messages, request);
-    return request->joined.status == VQ_OK ? VQ_OK : vq_fail(err, VQ_INVALID, "too long");
+    enum vq_status status = find_question(messages, request);
+    return status == VQ_LIMIT ? vq_fail(err, VQ_INVALID, "too long") : status;
 }
 
 /* response_format: the names of the properties to fill. The one with a list of allowed values takes
@@ -178,7 +184,11 @@ enum vq_status vq_chat_parse(struct vq_span body, const struct vq_route *route,
                              struct vq_chat_request *ret_request, struct vq_error *err)
 {
     json_error_t why;
-    json_t *root = json_loadb(body.at == NULL ? "" : body.at, body.bytes, JSON_ALLOW_NUL, &why);
+    json_t *root = NULL;
+    enum vq_status status = vq_json_load(body, JSON_ALLOW_NUL, &root, &why);
+    if (status == VQ_NOMEM) {
+        return status;
+    }
     if (!json_is_object(root)) {
         json_decref(root);
         return vq_fail(err, VQ_INVALID, "the body is not a JSON object: %s",
@@ -190,7 +200,7 @@ enum vq_status vq_chat_parse(struct vq_span body, const struct vq_route *route,
     }
     struct vq_chat_request request = {.dialect = route->dialect, .tree = root};
     vq_buf_init(&request.joined, QUESTION_BYTES_MAX);
-    enum vq_status status = read_root(root, &request, err);
+    status = read_root(root, &request, err);
     if (status != VQ_OK) {
         vq_chat_request_free(&request);
         return status;

@@ -6,6 +6,7 @@
 
 #include "common/base/alloc.h"
 #include "common/text/json.h"
+#include "common/text/json_load.h"
 #include "offline/judge/axis.h"
 
 #include <ctype.h>
@@ -293,8 +294,11 @@ enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body
                                bool (*knows_model)(const void *, const char *), const void *context,
                                struct vq_reply *reply, char *ret_model)
 {
-    json_error_t why;
-    json_t *root = json_loadb(body.at == NULL ? "" : body.at, body.bytes, 0, &why);
+    json_t *root = NULL;
+    enum vq_status status = vq_json_load(body, 0, &root, NULL);
+    if (status == VQ_NOMEM) {
+        return status;
+    }
     bool is_gemini = route->dialect == VQ_DIALECT_GEMINI;
     const char *model =
         is_gemini ? route->model : json_string_value(json_object_get(root, "model"));
@@ -304,7 +308,7 @@ enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body
         (void)snprintf(ret_model, VQ_CHAT_MODEL_BYTES, "%s", model);
         problem = is_gemini ? read_gemini(root, model, &request) : read_request(root, &request);
     }
-    enum vq_status status = VQ_OK;
+    status = VQ_OK;
     if (problem != NULL) {
         vq_reply_error(reply, 400, problem, "invalid_request_error", "invalid_value");
     } else if (strcmp(model, VQ_EMBED_MODEL) != 0 && !knows_model(context, model)) {

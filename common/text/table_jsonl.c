@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/text/json.h"
+#include "common/text/json_load.h"
 #include "common/text/utf8.h"
 
 #include <jansson.h>
@@ -50,14 +51,13 @@ static struct vq_span real_text(double value, char ret_text[40])
 static enum vq_status keep_dump(struct jsonl_reader *r, const json_t *value,
                                 struct vq_span *ret_text)
 {
-    size_t need = json_dumpb(value, NULL, 0, JSON_COMPACT);
-    char *text = vq_alloc(need + 1, 1);
-    if (text == NULL) {
-        return VQ_NOMEM;
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_TABLE_FIELD_BYTES_MAX);
+    enum vq_status status = vq_json_dump(value, &text);
+    if (status == VQ_OK) {
+        status = vq_table_keep(r->build, vq_buf_span(&text), ret_text);
     }
-    (void)json_dumpb(value, text, need, JSON_COMPACT);
-    enum vq_status status = vq_table_keep(r->build, vq_span(text, need), ret_text);
-    vq_free(text);
+    vq_buf_free(&text);
     return status;
 }
 
@@ -100,7 +100,11 @@ static enum vq_status add_field(struct jsonl_reader *r, const char *key, const j
 {
     struct loose_cell cell;
     VQ_TRY(vq_table_add_column(r->build, vq_span_str(key), r->line, &cell.column));
-    VQ_TRY(keep_value(r, value, &cell.text));
+    enum vq_status status = keep_value(r, value, &cell.text);
+    if (status == VQ_LIMIT) {
+        return bad_line(r, status, key, "the value is too long");
+    }
+    VQ_TRY(status);
     if (json_is_object(value) || json_is_array(value)) {
         VQ_TRY(note_nested(r, cell.column));
     }
@@ -108,7 +112,7 @@ static enum vq_status add_field(struct jsonl_reader *r, const char *key, const j
         return bad_line(r, VQ_LIMIT, key, "the value is too long");
     }
     void *cells = r->cells;
-    enum vq_status status =
+    status =
         vq_grow(&cells, &r->cells_cap, r->cells_count + 1, sizeof(*r->cells), VQ_TABLE_CELLS_MAX);
     if (status == VQ_LIMIT) {
         return bad_line(r, status, NULL, "the file has too many fields");
@@ -166,17 +170,14 @@ static enum vq_status read_line(struct jsonl_reader *r, struct vq_span line)
         return bad_line(r, VQ_LIMIT, NULL, "the value is nested too deeply");
     }
     json_error_t error;
-    json_t *value = json_loadb(line.at, line.bytes, JSON_REJECT_DUPLICATES, &error);
-    if (value == NULL && json_error_code(&error) == json_error_out_of_memory) {
-        return VQ_NOMEM;
+    json_t *value = NULL;
+    enum vq_status status = vq_json_load(line, JSON_REJECT_DUPLICATES, &value, &error);
+    if (status != VQ_OK) {
+        return status == VQ_NOMEM ? status : bad_json(r, line, &error);
     }
-    if (value == NULL) {
-        return bad_json(r, line, &error);
-    }
-    enum vq_status status =
-        json_is_object(value)
-            ? add_object(r, value)
-            : bad_line(r, VQ_INVALID, NULL, "not a JSON object; every line must be one");
+    status = json_is_object(value)
+                 ? add_object(r, value)
+                 : bad_line(r, VQ_INVALID, NULL, "not a JSON object; every line must be one");
     json_decref(value);
     return status;
 }

@@ -3,8 +3,8 @@
 #include "coordinator/shell/results.h"
 
 #include "common/base/alloc.h"
-#include "common/base/crash.h"
 #include "common/text/file.h"
+#include "common/text/json_load.h"
 #include "coordinator/report/html.h"
 #include "coordinator/report/report.h"
 #include "coordinator/store/lookup.h"
@@ -258,7 +258,6 @@ static enum vq_status write_files(const struct vq_results *of, const struct vq_r
         }
         vq_buf_free(&out);
         VQ_TRY(status);
-        VQ_CRASH_POINT(results_file_written);
     }
     return VQ_OK;
 }
@@ -304,8 +303,9 @@ static bool read_calls(const struct vq_results *of, struct vq_report_calls *ret_
     struct vq_error ignored = {0};
     vq_buf_init(&text, ACCOUNT_BYTES_MAX);
     json_t *root = NULL;
-    if (vq_run_dir_read(of->dir, "accounting.json", &text, &ignored) == VQ_OK) {
-        root = json_loadb(text.at, text.bytes, 0, NULL);
+    if (vq_run_dir_read(of->dir, "accounting.json", &text, &ignored) == VQ_OK &&
+        vq_json_load(vq_buf_span(&text), 0, &root, NULL) != VQ_OK) {
+        root = NULL;
     }
     vq_buf_free(&text);
     const json_t *calls = json_object_get(root, "calls");

@@ -5,6 +5,8 @@
 #include "offline/faults/rules.h"
 
 #include "common/base/alloc.h"
+#include "common/text/json_load.h"
+#include "common/text/utf8.h"
 #include "offline/faults/pools.h"
 
 #include <errno.h>
@@ -209,13 +211,17 @@ enum vq_status vq_fault_rules_add_line(struct vq_fault_rules *rules, struct vq_s
                                        struct vq_error *err)
 {
     json_error_t why;
-    json_t *object = json_loadb(line.at, line.bytes, JSON_REJECT_DUPLICATES, &why);
+    json_t *object = NULL;
+    enum vq_status status = vq_json_load(line, JSON_REJECT_DUPLICATES, &object, &why);
+    if (status == VQ_NOMEM) {
+        return status;
+    }
     if (object == NULL || !json_is_object(object)) {
         json_decref(object);
         return vq_fail(err, VQ_INVALID, "not a JSON object: %s",
                        object == NULL ? why.text : "another kind of value");
     }
-    enum vq_status status = add_object(rules, object, err);
+    status = add_object(rules, object, err);
     json_decref(object);
     return status;
 }
@@ -225,8 +231,8 @@ enum vq_status vq_fault_rules_load(struct vq_fault_rules *rules, const char *pat
 {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return vq_fail(err, VQ_NOT_FOUND, "cannot open the fault script %s: %s", path,
-                       strerror(errno));
+        return vq_fail(err, errno == ENOMEM ? VQ_NOMEM : VQ_NOT_FOUND,
+                       "cannot open the fault script %s: %s", path, strerror(errno));
     }
     enum vq_status status = VQ_OK;
     char *line = NULL;
@@ -246,6 +252,8 @@ enum vq_status vq_fault_rules_load(struct vq_fault_rules *rules, const char *pat
     }
     if (status == VQ_OK && ferror(file) != 0) {
         status = vq_fail(err, VQ_IO, "cannot read the fault script %s", path);
+    } else if (status == VQ_OK && feof(file) == 0) {
+        status = VQ_NOMEM; /* getline had no room for a line */
     }
     free(line); /* getline's own */
     (void)fclose(file);
@@ -263,7 +271,7 @@ static enum vq_status add_pairs(json_t *object, char *pairs, struct vq_error *er
         }
         *equals = '\0';
         if (json_object_set_new(object, pair, json_string(equals + 1)) != 0) {
-            return vq_fail(err, VQ_INVALID, "field %s is not text in UTF-8", pair);
+            return VQ_NOMEM;
         }
     }
     return VQ_OK;
@@ -279,6 +287,11 @@ enum vq_status vq_fault_rules_add(struct vq_fault_rules *rules, const char *opti
         status = VQ_NOMEM;
         goto out;
     }
+    struct vq_span whole = vq_span_str(option);
+    if (vq_utf8_valid_bytes(whole) != whole.bytes) {
+        status = vq_fail(err, VQ_INVALID, "not text in UTF-8");
+        goto out;
+    }
     char *equals = strchr(copy, '=');
     if (equals == NULL) {
         status =
@@ -292,7 +305,7 @@ enum vq_status vq_fault_rules_add(struct vq_fault_rules *rules, const char *opti
     }
     if (json_object_set_new(object, "fault", json_string(copy)) != 0 ||
         json_object_set_new(object, "p", json_string(equals + 1)) != 0) {
-        status = VQ_INVALID;
+        status = VQ_NOMEM;
         goto out;
     }
     if (comma != NULL) {

@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
+#include "common/text/json_load.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -145,8 +146,11 @@ static enum vq_status add_line(struct vq_oracle *oracle, struct vq_span line, st
         return vq_fail(err, VQ_LIMIT, "longer than %d bytes", LINE_BYTES_MAX);
     }
     json_error_t why;
-    json_t *object = json_loadb(line.at, line.bytes, JSON_REJECT_DUPLICATES, &why);
-    enum vq_status status = VQ_OK;
+    json_t *object = NULL;
+    enum vq_status status = vq_json_load(line, JSON_REJECT_DUPLICATES, &object, &why);
+    if (status == VQ_NOMEM) {
+        return status;
+    }
     if (!json_is_object(object)) {
         status = vq_fail(err, VQ_INVALID, "not a JSON object: %s",
                          object == NULL ? why.text : "another kind of value");
@@ -195,6 +199,8 @@ static enum vq_status read_lines(struct vq_oracle *oracle, FILE *file, const cha
     }
     if (status == VQ_OK && ferror(file) != 0) {
         status = vq_fail(err, VQ_IO, "cannot read the truth file %s", path);
+    } else if (status == VQ_OK && feof(file) == 0) {
+        status = VQ_NOMEM; /* getline had no room for a line */
     }
     free(line); /* getline's own */
     return status;
@@ -205,8 +211,8 @@ enum vq_status vq_oracle_load(const char *path, uint64_t seed, struct vq_oracle 
 {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return vq_fail(err, VQ_NOT_FOUND, "cannot open the truth file %s: %s", path,
-                       strerror(errno));
+        return vq_fail(err, errno == ENOMEM ? VQ_NOMEM : VQ_NOT_FOUND,
+                       "cannot open the truth file %s: %s", path, strerror(errno));
     }
     struct vq_oracle *oracle = vq_alloc(1, sizeof(*oracle));
     enum vq_status status = VQ_NOMEM;

@@ -1,10 +1,11 @@
-/* JSON bodies within bounds; one that gives a key twice is refused, since nobody knows which is
- * meant. jansson does the parsing; before it, one pass over the bytes counts depth and values, and
- * after a failure another one mends what servers are known to get wrong. Both passes are linear.
+/* JSON bodies within bounds. jansson does the parsing; before it, one pass over the bytes counts
+ * depth and values, and after a failure another one mends what servers are known to get wrong. Both
+ * passes are linear.
  * Not its job: what the members mean. */
 #include "worker/provider/body.h"
 
 #include "common/text/json.h"
+#include "common/text/json_load.h"
 #include "common/text/utf8.h"
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -112,19 +113,9 @@ static enum vq_status mend(struct vq_span body, struct vq_buf *out)
     return out->status;
 }
 
-/* jansson says of most failed allocations only that the text is empty, and of some that a token is
- * bad: those count as bad bodies, which are asked for again. */
 static enum vq_status parse(struct vq_span body, json_t **ret_root)
 {
-    json_error_t error = {.text = ""};
-    json_t *root =
-        json_loadb(body.at, body.bytes,
-                   JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) {
-        return error.text[0] == '\0' ? VQ_NOMEM : VQ_INVALID;
-    }
-    *ret_root = root;
-    return VQ_OK;
+    return vq_json_load(body, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, ret_root, NULL);
 }
 
 enum vq_status vq_body_load(struct vq_span body, size_t values_max, json_t **ret_root)

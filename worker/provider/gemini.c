@@ -125,8 +125,23 @@ static bool is_a(const json_t *detail, const char *name)
            memcmp(type.at + type.bytes - n, name, n) == 0;
 }
 
-/* "QUOTA_ID=VALUE QUOTA_ID=VALUE" */
-static void take_violations(const json_t *detail, struct vq_buf *codes)
+/* "QUOTA_ID=VALUE QUOTA_ID=VALUE", as many as fit. */
+struct codes {
+    char at[VQ_REPLY_MESSAGE_BYTES_MAX];
+    size_t bytes;
+    bool full;
+};
+
+static void add_code(struct codes *codes, struct vq_span text)
+{
+    codes->full = codes->full || text.bytes > sizeof(codes->at) - codes->bytes;
+    if (!codes->full && text.bytes > 0) {
+        memcpy(codes->at + codes->bytes, text.at, text.bytes);
+        codes->bytes += text.bytes;
+    }
+}
+
+static void take_violations(const json_t *detail, struct codes *codes)
 {
     const json_t *violations = vq_body_get(detail, "violations");
     for (size_t i = 0; i < json_array_size(violations); i++) {
@@ -135,18 +150,17 @@ static void take_violations(const json_t *detail, struct vq_buf *codes)
         char value[32] = "";
         vq_read_scalar(violation, "quotaValue", value, sizeof(value));
         if (id.bytes > 0) {
-            vq_buf_puts(codes, codes->bytes == 0 ? "" : " ");
-            vq_buf_append(codes, id.at, id.bytes);
-            vq_buf_puts(codes, value[0] == '\0' ? "" : "=");
-            vq_buf_puts(codes, value);
+            add_code(codes, vq_span_str(codes->bytes == 0 ? "" : " "));
+            add_code(codes, id);
+            add_code(codes, vq_span_str(value[0] == '\0' ? "" : "="));
+            add_code(codes, vq_span_str(value));
         }
     }
 }
 
 static void take_details(const json_t *details, struct vq_reply *reply)
 {
-    struct vq_buf codes;
-    vq_buf_init(&codes, sizeof(reply->error_code));
+    struct codes codes = {.bytes = 0};
     for (size_t i = 0; i < json_array_size(details); i++) {
         const json_t *detail = json_array_get(details, i);
         if (is_a(detail, "QuotaFailure")) {
@@ -159,10 +173,9 @@ static void take_details(const json_t *details, struct vq_reply *reply)
                 wait_ms > VQ_RETRY_AFTER_MS_MAX ? VQ_RETRY_AFTER_MS_MAX : wait_ms;
         }
     }
-    if (codes.bytes > 0) { /* as many as fit; without memory none, and the message decides */
-        vq_text_line(reply->error_code, sizeof(reply->error_code), vq_buf_span(&codes));
+    if (codes.bytes > 0) {
+        vq_text_line(reply->error_code, sizeof(reply->error_code), vq_span(codes.at, codes.bytes));
     }
-    vq_buf_free(&codes);
 }
 
 /* {"error":{"code","message","status","details":[{"@type",...}]}} */

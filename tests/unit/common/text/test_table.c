@@ -242,9 +242,11 @@ static void test_format_of(void **state)
 static void fail_each_allocation(const char *text, enum vq_table_format format)
 {
     uint32_t failed = 0;
-    for (uint64_t n = 1; n < 30; n++) {
+    uint64_t before = 0;
+    for (uint64_t n = 1; vq_alloc_count() - before >= n - 1; n++) { /* the last one was reached */
         struct vq_table *table = NULL;
         struct vq_error err = {.text = ""};
+        before = vq_alloc_count();
         vq_alloc_fail_at(n);
         enum vq_status status = vq_table_parse(vq_span_str(text), format, "d", &table, &err);
         vq_alloc_fail_at(0);
@@ -256,7 +258,7 @@ static void fail_each_allocation(const char *text, enum vq_table_format format)
         }
         vq_table_destroy(&table);
     }
-    assert_in_range(failed, 6, 20);
+    assert_true(failed >= 6);
 }
 
 static void test_every_allocation_may_fail(void **state)

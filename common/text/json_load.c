@@ -1,0 +1,104 @@
+/* jansson over the checked allocation.
+ *
+ * When an allocation fails while jansson 2.14 reads, it may leak, say that the text is bad, or write behind its token buffer, which
+ * it takes to have grown. So none fails for it: the reading is left on the spot (longjmp), and all that it had taken is given back
+ * here. That needs every block known while a reading goes on: each has a link in front, which is in use only so long.
+ *
+ * Invariant: a block in a list belongs to the one reading that this thread is in. Not its job: bounds, and what a value means. */
+#include "common/text/json_load.h"
+
+#include "common/base/alloc.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+
+struct block {
+    struct block *next;
+    struct block **at; /* what points to it; NULL: in no list */
+};
+
+_Static_assert(sizeof(struct block) % _Alignof(max_align_t) == 0, "what follows is aligned");
+
+static _Thread_local struct {
+    bool reads;
+    struct block *first;
+    jmp_buf out;
+} reading;
+
+static void *take(size_t bytes)
+{
+    struct block *block = bytes > SIZE_MAX / 2 ? NULL : vq_realloc(NULL, 1, sizeof(*block) + bytes);
+    if (block == NULL) {
+        if (reading.reads) {
+            longjmp(reading.out, 1);
+        }
+        return NULL;
+    }
+    *block = (struct block){.next = NULL};
+    if (reading.reads) {
+        block->next = reading.first;
+        block->at = &reading.first;
+        if (block->next != NULL) {
+            block->next->at = &block->next;
+        }
+        reading.first = block;
+    }
+    return block + 1;
+}
+
+static void give_back(void *at)
+{
+    struct block *block = at == NULL ? NULL : (struct block *)at - 1;
+    if (block != NULL && block->at != NULL) {
+        *block->at = block->next;
+        if (block->next != NULL) {
+            block->next->at = block->at;
+        }
+    }
+    vq_free(block);
+}
+
+/* Before the program's first value is made. */
+__attribute__((constructor)) static void hook(void)
+{
+    json_set_alloc_funcs(take, give_back);
+}
+
+enum vq_status vq_json_load(struct vq_span text, size_t flags, struct json_t **ret_value,
+                            struct json_error_t *error)
+{
+    VQ_ASSERT(!reading.reads);
+    reading.first = NULL;
+    if (setjmp(reading.out) != 0) {
+        reading.reads = false;
+        while (reading.first != NULL) {
+            give_back(reading.first + 1);
+        }
+        return VQ_NOMEM;
+    }
+    reading.reads = true;
+    json_t *value = json_loadb(text.bytes == 0 ? "" : text.at, text.bytes, flags, error);
+    reading.reads = false;
+    for (struct block *block = reading.first, *next; block != NULL; block = next) {
+        next = block->next;
+        *block = (struct block){.next = NULL};
+    }
+    if (value == NULL) {
+        return VQ_INVALID;
+    }
+    *ret_value = value;
+    return VQ_OK;
+}
+
+static int append(const char *bytes, size_t n, void *data)
+{
+    struct vq_buf *out = data;
+    vq_buf_append(out, bytes, n);
+    return out->status == VQ_OK ? 0 : -1;
+}
+
+enum vq_status vq_json_dump(const struct json_t *value, struct vq_buf *out)
+{
+    bool whole = json_dump_callback(value, append, out, JSON_COMPACT) == 0;
+    return out->status != VQ_OK ? out->status : whole ? VQ_OK : VQ_NOMEM;
+}

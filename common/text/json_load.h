@@ -1,0 +1,18 @@
+/* JSON in, through jansson. Its own types are named, not included: who looks into a value includes jansson. */
+#ifndef VQ_TEXT_JSON_LOAD_H
+#define VQ_TEXT_JSON_LOAD_H
+
+#include "common/base/buf.h"
+
+struct json_t;
+struct json_error_t;
+
+/* One value of `text`; `flags` are jansson's. VQ_NOMEM; VQ_INVALID, and then `error` (nullable) says what is wrong. Depth and
+ * number of values are the caller's to bound first (vq_json_exceeds). The caller owns *ret_value (json_decref). */
+enum vq_status vq_json_load(struct vq_span text, size_t flags, struct json_t **ret_value,
+                            struct json_error_t *error) VQ_WARN_UNUSED;
+
+/* An object or an array, compact, behind what `out` holds. VQ_NOMEM, VQ_LIMIT (of `out`). */
+enum vq_status vq_json_dump(const struct json_t *value, struct vq_buf *out) VQ_WARN_UNUSED;
+
+#endif
