@@ -80,17 +80,17 @@ const char *vq_outcome_name(enum vq_outcome outcome);
 
 /* The verdict of a ranker's answer, by the table of docs/verdicts.md. `finish_reason` as the
  * provider gave it (may be empty); `refusal` is true when the provider marked the answer as a
- * refusal or filtered it. Never fails: what cannot be read is VQ_OUTCOME_UNPARSEABLE. Reads any
- * bytes. Returns FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE. */
+ * refusal or filtered it. What cannot be read is VQ_OUTCOME_UNPARSEABLE. Reads any bytes. Returns
+ * FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE; NONE: there was no memory to read it, which says nothing of the answer. */
 enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason,
                                   bool refusal);
 /* The same for the answer to preference.txt, whose labels are A, B and tie: EQUAL for a tie. It knows no N/A and no
- * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED or UNPARSEABLE. */
+ * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED or UNPARSEABLE; NONE as above. */
 enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span finish_reason,
                                       bool refusal);
 /* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT: TEXT when there is
  * anything but blanks, however the answer ended; REFUSED, UNPARSEABLE. EMBED: TEXT for packed vectors (vectors.h),
- * UNPARSEABLE. */
+ * UNPARSEABLE. NONE: no memory. */
 enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
                               struct vq_span finish_reason, bool refusal);
 

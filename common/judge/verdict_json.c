@@ -4,6 +4,7 @@
 
 #include "common/judge/label.h"
 #include "common/judge/thinking.h"
+#include "common/text/json_load.h"
 
 #include <jansson.h>
 
@@ -158,29 +159,35 @@ static size_t next_start(struct vq_span text, size_t at)
     return at;
 }
 
-bool vq_verdicts_json(struct vq_span text, uint32_t count,
-                      enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX])
+enum vq_status vq_verdicts_json(struct vq_span text, uint32_t count,
+                                enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX], bool *ret_found)
 {
     size_t at = 0;
     for (int i = 0; i < STARTS_MAX; i++) {
         at = next_start(text, at);
         if (at == text.bytes) {
-            return false;
+            break;
         }
-        json_error_t ignored;
-        json_t *root = json_loadb(text.at + at, text.bytes - at, JSON_DISABLE_EOF_CHECK, &ignored);
+        json_t *root = NULL;
         struct found found = {.count = count};
-        if (root != NULL) {
+        enum vq_status status =
+            vq_json_load(vq_span_after(text, at), JSON_DISABLE_EOF_CHECK, &root, NULL);
+        if (status == VQ_NOMEM) {
+            return status;
+        }
+        if (status == VQ_OK) {
             read_json(&found, root, 0);
             json_decref(root);
         }
         if (found.any) {
             memcpy(ret_verdicts, found.verdicts, sizeof(found.verdicts));
-            return true;
+            *ret_found = true;
+            return VQ_OK;
         }
         at++;
     }
-    return false;
+    *ret_found = false;
+    return VQ_OK;
 }
 
 /* What is left when blanks at both ends and a fence around it are taken off. */
@@ -206,19 +213,23 @@ static struct vq_span bare(struct vq_span text)
     return text;
 }
 
-enum vq_outcome vq_verdict_json(struct vq_span answer, bool preference)
+enum vq_status vq_verdict_json(struct vq_span answer, bool preference, enum vq_outcome *ret_outcome)
 {
     struct vq_span text = bare(vq_thinking_rest(answer.bytes == 0 ? vq_span_str("") : answer));
     if (text.bytes < 2 || text.at[0] != '{' || text.at[text.bytes - 1] != '}') {
-        return VQ_OUTCOME_NONE;
+        *ret_outcome = VQ_OUTCOME_NONE;
+        return VQ_OK;
     }
-    json_error_t ignored;
-    json_t *root = json_loadb(text.at, text.bytes, JSON_REJECT_DUPLICATES, &ignored);
+    json_t *root = NULL;
+    if (vq_json_load(text, JSON_REJECT_DUPLICATES, &root, NULL) == VQ_NOMEM) {
+        return VQ_NOMEM;
+    }
     const json_t *label = json_object_get(root, preference ? "preference" : "model");
     enum vq_outcome said = VQ_OUTCOME_NONE;
     if (json_is_string(label)) {
         said = vq_label_alone(vq_span(json_string_value(label), json_string_length(label)));
     }
     json_decref(root);
-    return said;
+    *ret_outcome = said;
+    return VQ_OK;
 }

@@ -27,6 +27,7 @@ struct finds {
     enum vq_outcome inside[VQ_VERDICTS_MAX];
     uint32_t open;   /* the number whose lines these are, which has no verdict yet; 0: none */
     bool just_begun; /* nothing but the number's own line was seen of them */
+    bool no_memory;  /* to read one: nothing of it holds */
 };
 
 /* "Property 3:" with what surrounds it. */
@@ -35,22 +36,32 @@ struct mark {
     struct vq_span value; /* behind it, to the end of the line */
 };
 
+static bool is_any_of(struct vq_span word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (vq_label_word_is(word, list[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_label_keyword(struct vq_span word)
 {
     static const char *const words[] = {"model", "label", "verdict", "answer", "choice", "winner"};
-    return vq_label_word_is_any(word, words, VQ_COUNT(words));
+    return is_any_of(word, words, VQ_COUNT(words));
 }
 
 static bool is_axis_keyword(struct vq_span word)
 {
     static const char *const words[] = {"property", "axis", "vibe", "dimension"};
-    return vq_label_word_is_any(word, words, VQ_COUNT(words));
+    return is_any_of(word, words, VQ_COUNT(words));
 }
 
 static bool is_analysis_keyword(struct vq_span word)
 {
     static const char *const words[] = {"analysis", "reasoning", "explanation", "reason"};
-    return vq_label_word_is_any(word, words, VQ_COUNT(words));
+    return is_any_of(word, words, VQ_COUNT(words));
 }
 
 /* The number at the front of *text, which is moved behind it; 0 where none of the axes has it. */
@@ -133,13 +144,15 @@ static enum vq_outcome read_named(struct vq_span value)
 }
 
 /* NONE: it says nothing of labels, and is a name or empty. */
-static enum vq_outcome read_value(struct vq_span value, bool bare)
+static enum vq_outcome read_value(struct finds *finds, struct vq_span value)
 {
-    enum vq_outcome said = bare ? vq_label_alone(value) : vq_label_read(value);
+    enum vq_outcome said = finds->bare ? vq_label_alone(value) : vq_label_read(value);
     if (vq_outcome_is_vote(said)) {
         return said;
     }
-    enum vq_outcome other = vote_or_none(vq_verdict_ranker(value, vq_span("", 0), false));
+    enum vq_outcome other = vq_verdict_ranker(value, vq_span("", 0), false);
+    finds->no_memory |= other == VQ_OUTCOME_NONE;
+    other = vote_or_none(other);
     other = other != VQ_OUTCOME_NONE ? other : read_named(value);
     return other != VQ_OUTCOME_NONE ? other : said;
 }
@@ -226,7 +239,7 @@ static void read_marks(struct finds *finds, struct mark mark, bool stated)
         struct mark next = {.number = NOT_A_NUMBER};
         size_t end = next_mark(finds, mark.value, &next);
         bool last = end == mark.value.bytes;
-        enum vq_outcome said = read_value(vq_span(mark.value.at, end), finds->bare);
+        enum vq_outcome said = read_value(finds, vq_span(mark.value.at, end));
         if (mark.number != NOT_A_NUMBER) {
             keep(stated ? &finds->stated[mark.number - 1] : &finds->inside[mark.number - 1], said);
         }
@@ -302,18 +315,23 @@ static bool any_found(const struct finds *finds)
     return false;
 }
 
-uint32_t vq_verdicts_many(struct vq_span answer, uint32_t count,
-                          enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX])
+enum vq_status vq_verdicts_many(struct vq_span answer, uint32_t count,
+                                enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX], uint32_t *ret_votes)
 {
     VQ_ASSERT(count <= VQ_VERDICTS_MAX);
     struct finds finds = {.count = count};
     struct vq_span text = answer.bytes == 0 ? vq_span_str("") : answer;
-    if (!vq_verdicts_json(vq_thinking_rest(text), count, finds.stated)) {
+    bool found;
+    VQ_TRY(vq_verdicts_json(vq_thinking_rest(text), count, finds.stated, &found));
+    if (!found) {
         read_lines(&finds, text);
     }
-    if (!any_found(&finds)) {
+    if (!any_found(&finds) && !finds.no_memory) {
         finds = (struct finds){.count = count, .bare = true};
         read_lines(&finds, text);
+    }
+    if (finds.no_memory) {
+        return VQ_NOMEM;
     }
     uint32_t votes = 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -323,5 +341,6 @@ uint32_t vq_verdicts_many(struct vq_span answer, uint32_t count,
         ret_verdicts[k] = is_vote ? said : VQ_OUTCOME_UNPARSEABLE;
         votes += is_vote;
     }
-    return votes;
+    *ret_votes = votes;
+    return VQ_OK;
 }

@@ -7,9 +7,10 @@
 #define VQ_VERDICTS_MAX 20u /* axes in one call */
 
 /* The verdicts on axes 1 to `count` (at most VQ_VERDICTS_MAX), by the rules of docs/verdicts.md: ret_verdicts[k - 1] is FIRST to
- * UNSURE, or UNPARSEABLE where the answer gives axis k none or more than one at once. Reads any bytes, and never fails. Returns how
- * many are votes. */
-uint32_t vq_verdicts_many(struct vq_span answer, uint32_t count,
-                          enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX]);
+ * UNSURE, or UNPARSEABLE where the answer gives axis k none or more than one at once. Reads any bytes. *ret_votes: how many are
+ * votes. VQ_NOMEM. */
+enum vq_status vq_verdicts_many(struct vq_span answer, uint32_t count,
+                                enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX],
+                                uint32_t *ret_votes) VQ_WARN_UNUSED;
 
 #endif

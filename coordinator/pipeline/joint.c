@@ -82,7 +82,7 @@ static enum vq_outcome end_of(const struct vq_method *m, size_t text)
     return known ? end : VQ_OUTCOME_UNPARSEABLE;
 }
 
-static void read_answer(struct vq_method *m, uint64_t prompt, uint32_t judge, size_t text)
+static enum vq_status read_answer(struct vq_method *m, uint64_t prompt, uint32_t judge, size_t text)
 {
     struct vq_method_joint *j = &m->joint;
     uint32_t group = (uint32_t)(prompt % j->groups);
@@ -92,7 +92,7 @@ static void read_answer(struct vq_method *m, uint64_t prompt, uint32_t judge, si
     enum vq_outcome verdicts[VQ_VERDICTS_MAX];
     uint32_t votes = 0;
     if (m->texts[text].at != NULL) {
-        votes = vq_verdicts_many(m->texts[text], count, verdicts);
+        VQ_TRY(vq_verdicts_many(m->texts[text], count, verdicts, &votes));
     } else {
         for (uint32_t k = 0; k < count; k++) {
             verdicts[k] = end_of(m, text);
@@ -103,6 +103,7 @@ static void read_answer(struct vq_method *m, uint64_t prompt, uint32_t judge, si
         size_t cell = cell_of(m, row, judge, group * group_size(m) + k);
         j->outcomes[cell * 2 + order] = (uint8_t)verdicts[k];
     }
+    return VQ_OK;
 }
 
 static enum vq_status all_read(struct vq_method *m)
@@ -221,7 +222,7 @@ static enum vq_status part_read(struct vq_method *m, struct vq_error *err)
     uint32_t judges = m->in.judges_count;
     for (uint64_t p = j->first; p < j->next; p++) {
         for (uint32_t judge = 0; judge < judges; judge++) {
-            read_answer(m, p, judge, (size_t)(p - j->first) * judges + judge);
+            VQ_TRY(read_answer(m, p, judge, (size_t)(p - j->first) * judges + judge));
         }
     }
     if (j->next < j->prompts) {

@@ -18,9 +18,15 @@ enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *
     return status == VQ_OK ? VQ_OK : vq_env_bad_value(view->calls, status, "the answer", key, err);
 }
 
-static enum vq_outcome verdict_of(const struct vq_plan *plan, const struct vq_answer *a)
+static enum vq_status verdict_of(const struct vq_plan *plan, const struct vq_answer *a,
+                                 enum vq_outcome *ret_outcome)
 {
-    return vq_verdict_of(plan->kind, a->answer, a->finish_reason, a->refusal);
+    enum vq_outcome said = vq_verdict_of(plan->kind, a->answer, a->finish_reason, a->refusal);
+    if (said == VQ_OUTCOME_NONE) {
+        return VQ_NOMEM;
+    }
+    *ret_outcome = said;
+    return VQ_OK;
 }
 
 static enum vq_status load_attempt(const struct vq_view *view, const struct vq_plan *plan,
@@ -39,14 +45,14 @@ static enum vq_status load_attempt(const struct vq_view *view, const struct vq_p
     }
     status = vq_cell_answer(view, request, &answer, err);
     if (status == VQ_OK) {
-        attempt.answer = verdict_of(plan, &answer);
+        VQ_TRY(verdict_of(plan, &answer, &attempt.answer));
     }
     if (status == VQ_OK && repair && attempt.answer == VQ_OUTCOME_UNPARSEABLE) {
         struct vq_hash again;
         vq_plan_repair(plan, task, request, answer.answer, &again);
         status = vq_cell_answer(view, &again, &answer, err);
         if (status == VQ_OK) {
-            attempt.repaired = verdict_of(plan, &answer);
+            VQ_TRY(verdict_of(plan, &answer, &attempt.repaired));
         }
     }
     if (status != VQ_OK && status != VQ_NOT_FOUND) {

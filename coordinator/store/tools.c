@@ -403,8 +403,13 @@ static void key_u64(struct vq_json *json, const char *key, uint64_t value)
     vq_json_u64(json, value);
 }
 
-static void answer_json(struct vq_buf *line, struct vq_span key, const struct vq_answer *a)
+static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
+                                  const struct vq_answer *a)
 {
+    enum vq_outcome said = vq_verdict_ranker(a->answer, a->finish_reason, a->refusal);
+    if (said == VQ_OUTCOME_NONE) {
+        return VQ_NOMEM;
+    }
     struct vq_json json;
     vq_buf_clear(line);
     vq_json_init(&json, line, 0);
@@ -412,7 +417,7 @@ static void answer_json(struct vq_buf *line, struct vq_span key, const struct vq
     key_hex(&json, "request", key.at, VQ_HASH_BYTES);
     key_text(&json, "answer", a->answer);
     vq_json_key(&json, "verdict");
-    vq_json_str(&json, vq_outcome_name(vq_verdict_ranker(a->answer, a->finish_reason, a->refusal)));
+    vq_json_str(&json, vq_outcome_name(said));
     key_text(&json, "finish_reason", a->finish_reason);
     vq_json_key(&json, "refusal");
     vq_json_bool(&json, a->refusal);
@@ -427,6 +432,7 @@ static void answer_json(struct vq_buf *line, struct vq_span key, const struct vq
     key_hex(&json, "run", a->run.b, VQ_ID_BYTES);
     vq_json_object_end(&json);
     vq_buf_putc(line, '\n');
+    return line->status;
 }
 
 static enum vq_status export_answer(void *ctx, struct vq_span key, struct vq_span value,
@@ -439,8 +445,7 @@ static enum vq_status export_answer(void *ctx, struct vq_span key, struct vq_spa
     if (status != VQ_OK) {
         return vq_env_bad_value(export->calls, status, "the answer", key, err);
     }
-    answer_json(&export->line, key, &answer);
-    VQ_TRY(export->line.status);
+    VQ_TRY(answer_json(&export->line, key, &answer));
     return export->write(export->ctx, vq_buf_span(&export->line));
 }
 

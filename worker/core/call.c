@@ -261,6 +261,10 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
 {
     enum vq_outcome outcome = vq_verdict_of(flight->call.stage_kind, result->answer,
                                             result->finish_reason, result->refusal);
+    if (outcome == VQ_OUTCOME_NONE) {
+        (void)vq_work_ok(w, VQ_NOMEM); /* its spool has the answer */
+        return;
+    }
     bool repair = outcome == VQ_OUTCOME_UNPARSEABLE && result->kind == VQ_CALL_ASK &&
                   result->stage == w->spec->stage && w->spec->repair != NULL;
     result->outcome = (uint8_t)outcome;

@@ -129,6 +129,10 @@ void vq_work_outbox_read_spooled(struct vq_work *w)
         if (result->end == VQ_END_ANSWER && result->stage == w->spec->stage) {
             enum vq_outcome outcome = vq_verdict_of(w->spec->kind, result->answer,
                                                     result->finish_reason, result->refusal);
+            if (outcome == VQ_OUTCOME_NONE) {
+                (void)vq_work_ok(w, VQ_NOMEM);
+                return;
+            }
             result->outcome = (uint8_t)outcome;
             result->final = outcome != VQ_OUTCOME_UNPARSEABLE || result->kind == VQ_CALL_REPAIR ||
                             w->spec->repair == NULL;

@@ -22,8 +22,8 @@ static void check(const char *answer, const char *want)
         [VQ_OUTCOME_NA] = 'N',    [VQ_OUTCOME_UNSURE] = '?', [VQ_OUTCOME_UNPARSEABLE] = '-'};
     enum vq_outcome verdicts[VQ_VERDICTS_MAX];
     char got[COUNT + 1] = "";
-    uint32_t votes = vq_verdicts_many(vq_span_str(answer), COUNT, verdicts);
-    uint32_t counted = 0;
+    uint32_t votes, counted = 0;
+    assert_int_equal(vq_verdicts_many(vq_span_str(answer), COUNT, verdicts, &votes), VQ_OK);
     for (uint32_t k = 0; k < COUNT; k++) {
         assert_true(vq_outcome_is_vote(verdicts[k]) || verdicts[k] == VQ_OUTCOME_UNPARSEABLE);
         got[k] = signs[verdicts[k]];
@@ -144,8 +144,11 @@ static void long_answers(void **state)
             text[at] = parts[k][at % bytes];
         }
         enum vq_outcome verdicts[VQ_VERDICTS_MAX];
-        assert_true(vq_verdicts_many(vq_span(text, VQ_ANSWER_BYTES_MAX), VQ_VERDICTS_MAX,
-                                     verdicts) <= VQ_VERDICTS_MAX);
+        uint32_t votes;
+        assert_int_equal(
+            vq_verdicts_many(vq_span(text, VQ_ANSWER_BYTES_MAX), VQ_VERDICTS_MAX, verdicts, &votes),
+            VQ_OK);
+        assert_true(votes <= VQ_VERDICTS_MAX);
     }
     vq_free(text);
 }
