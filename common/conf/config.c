@@ -11,6 +11,7 @@
 #include "common/text/file.h"
 
 #include <cyaml/cyaml.h>
+#include <errno.h>
 #include <libgen.h>
 #include <stdlib.h>
 
@@ -36,9 +37,14 @@ static const cyaml_schema_value_t *schema(void)
     return vq_conf_cyaml_schema();
 }
 
+/* The text is libyaml's own: where that stumbles it had no memory, and libcyaml does not pass on that it says so. */
 static enum vq_status from_cyaml(cyaml_err_t code)
 {
-    return code == CYAML_OK ? VQ_OK : code == CYAML_ERR_OOM ? VQ_NOMEM : VQ_BUG;
+    bool no_memory = code == CYAML_ERR_OOM || code == CYAML_ERR_LIBYAML_EMITTER_INIT ||
+                     code == CYAML_ERR_LIBYAML_PARSER_INIT ||
+                     code == CYAML_ERR_LIBYAML_EVENT_INIT || code == CYAML_ERR_LIBYAML_EMITTER ||
+                     code == CYAML_ERR_LIBYAML_PARSER;
+    return code == CYAML_OK ? VQ_OK : no_memory ? VQ_NOMEM : VQ_BUG;
 }
 
 void vq_config_destroy(struct vq_config **config)
@@ -78,9 +84,10 @@ static enum vq_status absolute_key(const char *base_dir, char **key)
     vq_buf_init(&text, strlen(joined) + 8);
     vq_buf_printf(&text, "file:%s", joined);
     vq_free(joined);
-    if (text.status != VQ_OK) {
+    enum vq_status status = text.status;
+    if (status != VQ_OK) {
         vq_buf_free(&text);
-        return text.status;
+        return status;
     }
     vq_free(*key);
     *key = text.at;
@@ -124,6 +131,9 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
 static enum vq_status resolve_paths(struct vq_config *c, const char *name, const char *base_dir)
 {
     char *real = base_dir[0] == '/' ? NULL : realpath(base_dir, NULL);
+    if (real == NULL && base_dir[0] != '/' && errno == ENOMEM) {
+        return VQ_NOMEM;
+    }
     enum vq_status status = resolve_paths_in(c, name, real == NULL ? base_dir : real);
     free(real); /* from realpath */
     return status;

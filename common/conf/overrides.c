@@ -2,6 +2,8 @@
  * value. Not its job: whether a key exists (resolve.c). */
 #include "common/conf/overrides.h"
 
+#include "common/text/utf8.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -117,6 +119,10 @@ enum vq_status vq_conf_override(struct vq_node *root, const char *assignment, st
     char path[PATH_BYTES_MAX];
     if (equals == NULL || equals == assignment || (size_t)(equals - assignment) >= sizeof(path)) {
         return malformed(err, equals == NULL ? "(without \"=\")" : "(the key)");
+    }
+    struct vq_span whole = vq_span_str(assignment);
+    if (vq_utf8_valid_bytes(whole) != whole.bytes) {
+        return malformed(err, "(not UTF-8)");
     }
     memcpy(path, assignment, (size_t)(equals - assignment));
     path[equals - assignment] = '\0';

@@ -222,8 +222,10 @@ static enum vq_status check_pooled(const struct vq_rules *r, const struct vq_con
         struct vq_buf *to = &is[first == NULL ? 0 : 1];
         vq_buf_clear(to);
         vq_conf_identity(p->identity, p->base_url, p->api_version, to);
-        if (first != NULL && j->identity == NULL &&
-            !vq_span_eq(vq_buf_span(&is[0]), vq_buf_span(&is[1]))) {
+        if (to->status == VQ_NOMEM) {
+            status = to->status;
+        } else if (first != NULL && j->identity == NULL &&
+                   !vq_span_eq(vq_buf_span(&is[0]), vq_buf_span(&is[1]))) {
             status = vq_rules_broken(
                 r, path_of(place, "identity", path),
                 "the pools %.40s and %.40s are two providers (%.80s, %.80s); say with `identity` "

@@ -395,10 +395,12 @@ enum vq_status vq_yaml_emit(const struct vq_node *root, struct vq_buf *out)
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_emitter_set_width(&emitter, -1);
     bool done = emit_document(&emitter, root) && yaml_emitter_flush(&emitter) != 0;
-    enum vq_status status = done                                 ? VQ_OK
-                            : out->status != VQ_OK               ? out->status
-                            : emitter.error == YAML_MEMORY_ERROR ? VQ_NOMEM
-                                                                 : VQ_BUG;
+    /* Without an error of the emitter an event found no memory: what a tree holds is UTF-8. */
+    bool no_memory = emitter.error == YAML_MEMORY_ERROR || emitter.error == YAML_NO_ERROR;
+    enum vq_status status = done                   ? VQ_OK
+                            : out->status != VQ_OK ? out->status
+                            : no_memory            ? VQ_NOMEM
+                                                   : VQ_BUG;
     yaml_emitter_delete(&emitter);
     return status;
 }
