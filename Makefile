@@ -2,13 +2,17 @@
 #
 #   make         builds into build/            make demo    sets up, builds, runs the bundled example
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
+#   make audit RUN=ID [LOG=FILE]               the records of a run, compared
 #   make install PREFIX=/usr/local             make clean
+#   make chaos   real programs, really killed: a short round of each kind; make chaos-long [ROUNDS=1000] [SEED=1]
+#   make simulation [SEEDS=N]                  the whole cluster in one thread, N seeds
+#   make broken-builds                         deliberate defects, each caught by the test that claims to
 
 PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps configure build demo test bench conformance install uninstall clean format
+.PHONY: all deps configure build demo test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
 
 all: build
 
@@ -24,6 +28,16 @@ configure:
 	    || { cat $(BUILD).log; echo "Some packages may be missing: run deploy/install-deps"; rm -f $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 
+# Seeds that the tests do not use; its last line are the figures, its exit code the verdict.
+SEEDS ?= 20000
+simulation: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target vibeq-sim >$(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@$(BUILD)/bin/vibeq-sim --seeds 2001..$$((2000 + $(SEEDS))) --jobs $(JOBS)
+
+broken-builds: deps
+	@tests/broken/run
+
 demo: deps build
 	$(BUILD)/bin/vibeq run examples/friendly-vs-terse.yaml
 
@@ -35,6 +49,19 @@ bench: configure
 	@deploy/install-deps --bench
 	@cmake --build $(BUILD) -j $(JOBS)
 	@bench/run $(BUILD)
+
+chaos: deps build
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 360 --jobs 6 $(CHAOS)
+
+ROUNDS ?= 1000
+SEED   ?= 1
+chaos-long: deps build
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds $(ROUNDS) --seed $(SEED) --jobs 8 $(CHAOS)
+
+# What a run planned, what the endpoint saw (LOG, of vibeq-offline), what is stored and what came out: compared.
+audit:
+	@[ -n "$(RUN)" ] || { echo "usage: make audit RUN=ID [LOG=FILE]"; exit 2; }
+	@tests/tools/audit "$${VIBEQ_RUNS:-runs}/$(RUN)" $(if $(LOG),--log "$(LOG)")
 
 conformance: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)

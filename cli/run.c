@@ -238,9 +238,12 @@ static enum vq_status open_run(const struct vq_run_words *w, const char *runs_di
     VQ_TRY(vq_run_dir_open(runs_dir, name, &run, err));
     char path[VQ_RUN_PATH_BYTES_MAX];
     struct vq_config *config = NULL;
-    enum vq_status status = vq_run_dir_check_kept(run, err);
+    enum vq_status status = vq_run_dir_check_begun(run, err);
     if (status == VQ_OK) {
-        status = vq_run_dir_join(run, "run.yaml", path);
+        status = vq_run_dir_check_kept(run, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path);
     }
     if (status == VQ_OK) {
         status = vq_run_words_reload(w, path, &config, err);

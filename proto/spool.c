@@ -5,10 +5,13 @@
  * whole, and they wait on. ACKs wait longer, for the next write or for many others: one that is forgotten in a kill costs a
  * repeated result. The file is made anew when it
  * is opened and when much of it is ACKed: what lives is written to `spool.new`, which is renamed. A kill at any point
- * leaves one whole file or the other. Not its job: when to write what (the worker's core says so). */
+ * leaves one whole file or the other. Room on the disk is booked before a call is noted as sent, for it and for the answers that
+ * are still to come, behind the end of the file: what was paid for has its place. Not its job: when to write what (the worker's
+ * core says so). */
 #include "proto/spool.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "proto/spool_format.h"
 #include "proto/wire.h"
 
@@ -29,6 +32,8 @@ struct vq_spool {
     uint64_t bytes;
     uint64_t rewrite_bytes; /* above it the file is made anew */
     size_t live;
+    size_t unanswered;    /* of this process: SENT, and no ANSWER noted yet */
+    uint64_t booked;      /* the disk has room up to this end of the file */
     struct vq_buf record; /* what waits for the next write */
     struct vq_buf body;
 };
@@ -71,6 +76,11 @@ enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd, struct v
     return VQ_OK;
 }
 
+static enum vq_status status_of(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? VQ_FULL : VQ_IO;
+}
+
 /* All of it, or nothing: what a short write left behind is cut off again. */
 static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, const char *dir,
                                   struct vq_error *err)
@@ -85,9 +95,8 @@ static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, co
             if (ftruncate(fd, (off_t)end) != 0) {
                 reason = reason == ENOSPC ? reason : errno; /* readers cut it as a torn tail */
             }
-            enum vq_status status =
-                reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? VQ_FULL : VQ_IO;
-            return vq_fail(err, status, "cannot write the spool in %s: %s", dir, strerror(reason));
+            return vq_fail(err, status_of(reason), "cannot write the spool in %s: %s", dir,
+                           strerror(reason));
         }
     }
     return VQ_OK;
@@ -96,9 +105,38 @@ static enum vq_status file_append(int fd, uint64_t end, struct vq_span bytes, co
 /* Writes what waits in `record`; it stays there when it cannot be written. */
 static enum vq_status flush(struct vq_spool *spool, struct vq_error *err)
 {
-    VQ_TRY(file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err));
+    enum vq_status status =
+        file_append(spool->fd, spool->bytes, vq_buf_span(&spool->record), spool->dir, err);
+    if (status != VQ_OK) {
+        spool->booked = 0; /* cutting it off gave up what was booked behind it */
+        return status;
+    }
     spool->bytes += spool->record.bytes;
     vq_buf_clear(&spool->record);
+    return VQ_OK;
+}
+
+/* Room for everything up to `end`, with some more where it can be had. A file system that cannot book is fine. */
+static enum vq_status book(struct vq_spool *spool, uint64_t end, struct vq_error *err)
+{
+    if (end <= spool->booked) {
+        return VQ_OK;
+    }
+    int rc = -1;
+    uint64_t ahead = end + VQ_SPOOL_AHEAD_BYTES;
+    for (int tries = 0; tries < 2 && rc != 0; tries++) {
+        do {
+            rc = fallocate(spool->fd, FALLOC_FL_KEEP_SIZE, (off_t)spool->bytes,
+                           (off_t)(ahead - spool->bytes));
+        } while (rc != 0 && errno == EINTR);
+        ahead = rc != 0 ? end : ahead;
+    }
+    if (rc != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+        return vq_fail(err, status_of(errno),
+                       "no room for the spool in %s (%s); make room on that disk", spool->dir,
+                       strerror(errno));
+    }
+    spool->booked = rc == 0 ? ahead : UINT64_MAX;
     return VQ_OK;
 }
 
@@ -147,6 +185,7 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
     uint64_t bytes = 0;
     enum vq_status status = new_fill(spool, held, fd, &bytes, err);
     vq_buf_clear(&spool->record);
+    VQ_CRASH_POINT(spool_new_written);
     if (status == VQ_OK && rename(path, now) != 0) {
         status = vq_fail(err, VQ_IO, "cannot rename %s: %s", path, strerror(errno));
     }
@@ -155,11 +194,13 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
         (void)unlink(path);
         return status;
     }
+    VQ_CRASH_POINT(spool_renamed);
     if (spool->fd >= 0) {
         (void)close(spool->fd);
     }
     spool->fd = fd;
     spool->bytes = bytes;
+    spool->booked = 0;
     spool->live = vq_spool_held_count(held);
     spool->rewrite_bytes = bytes * 2 > VQ_SPOOL_REWRITE_BYTES ? bytes * 2 : VQ_SPOOL_REWRITE_BYTES;
     return VQ_OK;
@@ -181,7 +222,9 @@ static enum vq_status compact(struct vq_spool *spool, struct vq_error *err)
 {
     if (spool->bytes > VQ_SPOOL_EMPTY_BYTES && nothing_left(spool)) {
         if (ftruncate(spool->fd, VQ_SPOOL_HEAD_BYTES) == 0) {
+            VQ_CRASH_POINT(spool_cut);
             spool->bytes = VQ_SPOOL_HEAD_BYTES;
+            spool->booked = 0;
         }
         return VQ_OK; /* that it cannot be cut is no loss yet */
     }
@@ -287,8 +330,11 @@ enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *res
                              .tokens_reserved = result->tokens_reserved,
                              .cost_nano = result->cost_nano,
                              .pool = result->pool};
+    uint64_t waiting = spool->bytes + spool->record.bytes;
+    VQ_TRY(book(spool, waiting + (spool->unanswered + 1) * VQ_SPOOL_CALL_BYTES, err));
     VQ_TRY(append(spool, VQ_SPOOL_SENT, &sent, err));
     spool->live++;
+    spool->unanswered++;
     return VQ_OK;
 }
 
@@ -298,6 +344,7 @@ enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *r
     struct vq_result raw = *result;
     raw.outcome = VQ_OUTCOME_NONE;
     raw.final = false;
+    spool->unanswered -= spool->unanswered > 0 ? 1 : 0;
     return append(spool, VQ_SPOOL_ANSWER, &raw, err);
 }
 
@@ -338,6 +385,7 @@ void vq_spool_close(struct vq_spool **spool)
     struct vq_error err = {""};
     if (s->fd >= 0 && flush(s, &err) == VQ_OK && nothing_left(s) &&
         vq_spool_path(s->dir, VQ_SPOOL_FILE, path, NULL) == VQ_OK) {
+        VQ_CRASH_POINT(spool_unlink_before);
         (void)unlink(path); /* that it stays is no harm */
     }
     if (s->fd >= 0) {

@@ -23,6 +23,8 @@
 #define VQ_SPOOL_RESULTS_MAX      (1u << 20) /* without an ACK, of one file */
 #define VQ_SPOOL_EMPTY_BYTES      (256u << 10) /* above it, a spool whose calls are all ACKed is cut */
 #define VQ_SPOOL_REWRITE_BYTES    (32u << 20) /* above it, what is ACKED is left out in a new file */
+#define VQ_SPOOL_CALL_BYTES       (4u << 10)  /* of disk that a SENT books for its answer */
+#define VQ_SPOOL_AHEAD_BYTES      (1u << 20) /* of disk that are booked at a time, if they can be had */
 #define VQ_SPOOL_PATH_BYTES_MAX   4096
 
 enum vq_spool_type {
@@ -66,7 +68,9 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
                              struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Notes a record; it stands in the file after vq_spool_write, or before when many wait. SENT takes the call part of `result`
- * only, with its pool and what is reserved for it: that is what an unknown call counts for. VQ_FULL, VQ_IO: could not be written now, as below. VQ_LIMIT, VQ_NOMEM: was not noted. */
+ * only, with its pool and what is reserved for it: that is what an unknown call counts for; and it books room on the disk for itself
+ * and its answer: VQ_FULL: there is none, nothing was noted and the call is not to be made. Else VQ_FULL, VQ_IO: could not be
+ * written now, as below. VQ_LIMIT, VQ_NOMEM: was not noted. */
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,

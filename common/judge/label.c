@@ -91,10 +91,10 @@ bool vq_label_word_is(struct vq_span word, const char *lower)
     return lower[word.bytes] == '\0';
 }
 
-static bool is_one_of(struct vq_span word, const char *const *list, size_t count)
+bool vq_label_word_is_any(struct vq_span word, const char *const *lower, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (vq_label_word_is(word, list[i])) {
+        if (vq_label_word_is(word, lower[i])) {
             return true;
         }
     }
@@ -162,11 +162,11 @@ static struct label label_at(struct vq_span text)
     } else if (vq_label_word_is(word, "a") || vq_label_word_is(word, "b")) {
         label.lower = word.at[0] >= 'a';
         label.outcome = vq_label_word_is(word, "a") ? VQ_OUTCOME_FIRST : VQ_OUTCOME_SECOND;
-    } else if (is_one_of(word, equal, VQ_COUNT(equal))) {
+    } else if (vq_label_word_is_any(word, equal, VQ_COUNT(equal))) {
         label.outcome = VQ_OUTCOME_EQUAL;
-    } else if (is_one_of(word, unsure, VQ_COUNT(unsure))) {
+    } else if (vq_label_word_is_any(word, unsure, VQ_COUNT(unsure))) {
         label.outcome = VQ_OUTCOME_UNSURE;
-    } else if (is_one_of(word, na, VQ_COUNT(na))) {
+    } else if (vq_label_word_is_any(word, na, VQ_COUNT(na))) {
         label.outcome = VQ_OUTCOME_NA;
     } else if (vq_label_word_is(word, "not")) {
         struct vq_span after = label.rest;
@@ -191,7 +191,7 @@ struct mentions {
 static bool is_negation(struct vq_span word, struct vq_span after)
 {
     static const char *const words[] = {"not", "cannot", "neither", "nor"};
-    if (is_one_of(word, words, VQ_COUNT(words))) {
+    if (vq_label_word_is_any(word, words, VQ_COUNT(words))) {
         return true;
     }
     if (!vq_label_word_is(vq_span(word.at + word.bytes - 1, 1), "n")) {
@@ -248,7 +248,7 @@ static struct vq_span skip_to_label(struct vq_span text)
     for (int i = 0; i < 2; i++) {
         struct vq_span word = vq_label_word(text);
         struct vq_span after = vq_label_skip_punct(vq_span_after(text, word.bytes));
-        if (!is_one_of(word, nouns, VQ_COUNT(nouns))) {
+        if (!vq_label_word_is_any(word, nouns, VQ_COUNT(nouns))) {
             break;
         }
         text = after;

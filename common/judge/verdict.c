@@ -14,6 +14,7 @@
  * docs/verdicts.md is the table that is tested. */
 #include "common/judge/verdict.h"
 
+#include "common/judge/ending.h"
 #include "common/judge/label.h"
 #include "common/judge/thinking.h"
 #include "common/judge/vectors.h"
@@ -238,27 +239,10 @@ static void read_lines(struct finds *finds, struct vq_span text)
     }
 }
 
-static bool is_any_of(struct vq_span text, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (vq_label_word_is(text, list[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_refused(struct vq_span finish_reason, bool refusal)
-{
-    static const char *const filtered[] = {"content_filter", "refusal", "safety"};
-    return refusal || is_any_of(finish_reason, filtered, VQ_COUNT(filtered));
-}
-
 static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reason, bool refusal,
                                bool preference)
 {
-    static const char *const cut[] = {"length", "max_tokens", "model_length"};
-    if (is_refused(finish_reason, refusal)) {
+    if (vq_ending_is_refusal(finish_reason, refusal)) {
         return VQ_OUTCOME_REFUSED;
     }
     struct finds finds = {.preference = preference};
@@ -272,7 +256,7 @@ static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reas
     }
     read_lines(&finds, answer.bytes == 0 ? vq_span_str("") : answer);
     enum vq_outcome said = finds.stated != VQ_OUTCOME_NONE ? finds.stated : finds.inline_;
-    if (is_any_of(finish_reason, cut, VQ_COUNT(cut))) {
+    if (vq_ending_is_cut(finish_reason)) {
         return vq_outcome_is_vote(said) ? said : VQ_OUTCOME_TRUNCATED;
     }
     said = said != VQ_OUTCOME_NONE ? said : finds.alone;
@@ -295,7 +279,7 @@ enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span fini
 static enum vq_outcome verdict_text(struct vq_span answer, struct vq_span finish_reason,
                                     bool refusal)
 {
-    if (is_refused(finish_reason, refusal)) {
+    if (vq_ending_is_refusal(finish_reason, refusal)) {
         return VQ_OUTCOME_REFUSED;
     }
     for (size_t i = 0; i < answer.bytes; i++) {

@@ -36,32 +36,22 @@ struct mark {
     struct vq_span value; /* behind it, to the end of the line */
 };
 
-static bool is_any_of(struct vq_span word, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (vq_label_word_is(word, list[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_label_keyword(struct vq_span word)
 {
     static const char *const words[] = {"model", "label", "verdict", "answer", "choice", "winner"};
-    return is_any_of(word, words, VQ_COUNT(words));
+    return vq_label_word_is_any(word, words, VQ_COUNT(words));
 }
 
 static bool is_axis_keyword(struct vq_span word)
 {
     static const char *const words[] = {"property", "axis", "vibe", "dimension"};
-    return is_any_of(word, words, VQ_COUNT(words));
+    return vq_label_word_is_any(word, words, VQ_COUNT(words));
 }
 
 static bool is_analysis_keyword(struct vq_span word)
 {
     static const char *const words[] = {"analysis", "reasoning", "explanation", "reason"};
-    return is_any_of(word, words, VQ_COUNT(words));
+    return vq_label_word_is_any(word, words, VQ_COUNT(words));
 }
 
 /* The number at the front of *text, which is moved behind it; 0 where none of the axes has it. */

@@ -10,13 +10,18 @@
  * from inside vq_http_start; libcurl is never called from its own callbacks; a call is in
  * `in_flight` or in `free`. Not its job: retries, pacing and what a response means. */
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/net/http_private.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+/* libcurl reads on as long as there is something to read: a flood of megabytes is one event. So few are taken at a time, and those
+ * left come first in the next turn. */
+#define EVENTS_AT_ONCE  2
 #define EVENTS_PER_TURN 512
+#define TURN_NS         (10 * VQ_NS_PER_MS)
 #define WATCHES_MAX     (1u << 20) /* descriptors above are not ours: see struct watch */
 
 struct vq_http_multi {
@@ -47,6 +52,8 @@ struct vq_http {
     uint32_t first_room; /* no handle below has room */
     uint32_t calls_max;
     uint32_t calls; /* in flight */
+    size_t bodies_bytes_max;
+    size_t bodies_bytes; /* memory of responses' bodies, of all calls */
     char *ca_file;
     struct vq_http_seen seen;
     struct vq_http_name names[VQ_HTTP_NAMES_MAX];
@@ -208,13 +215,11 @@ static bool is_unwanted(struct vq_http *http, int fd)
     return true;
 }
 
-static void on_epoll(uv_poll_t *handle, int status, int uv_events)
+/* How many there were. */
+static int take_events(struct vq_http *http)
 {
-    (void)status;
-    (void)uv_events;
-    struct vq_http *http = handle->data;
-    struct epoll_event events[EVENTS_PER_TURN];
-    int n = epoll_wait(http->epoll, events, EVENTS_PER_TURN, 0);
+    struct epoll_event events[EVENTS_AT_ONCE];
+    int n = epoll_wait(http->epoll, events, EVENTS_AT_ONCE, 0);
     for (int i = 0; i < n; i++) {
         struct vq_http_multi *m = http->multis[events[i].data.u64 >> 32];
         int fd = (int)(events[i].data.u64 & UINT32_MAX);
@@ -233,6 +238,20 @@ static void on_epoll(uv_poll_t *handle, int status, int uv_events)
             m->touched = false;
             read_ends(m);
         }
+    }
+    return n;
+}
+
+static void on_epoll(uv_poll_t *handle, int status, int uv_events)
+{
+    (void)status;
+    (void)uv_events;
+    struct vq_http *http = handle->data;
+    int64_t until_ns = vq_clock_mono_ns() + TURN_NS;
+    int taken = 0, n = EVENTS_AT_ONCE;
+    while (n == EVENTS_AT_ONCE && taken < EVENTS_PER_TURN && vq_clock_mono_ns() < until_ns) {
+        n = take_events(http);
+        taken += n;
     }
 }
 
@@ -364,6 +383,12 @@ void vq_http_cancel(struct vq_http_call *call)
     vq_loop_defer(call->http->loop, &call->cancel);
 }
 
+bool vq_http_bodies_count(struct vq_http *http, size_t before, size_t now)
+{
+    http->bodies_bytes = http->bodies_bytes - before + now;
+    return http->bodies_bytes <= http->bodies_bytes_max;
+}
+
 struct vq_loop *vq_http_loop(const struct vq_http *http)
 {
     return http->loop;
@@ -415,6 +440,9 @@ enum vq_status vq_http_create(struct vq_loop *loop, const struct vq_http_options
     http->calls_max =
         options != NULL && options->calls_max != 0 ? options->calls_max : VQ_HTTP_CALLS_MAX;
     http->calls_max = http->calls_max > VQ_HTTP_CALLS_MAX ? VQ_HTTP_CALLS_MAX : http->calls_max;
+    http->bodies_bytes_max = options != NULL && options->bodies_bytes_max != 0
+                                 ? options->bodies_bytes_max
+                                 : VQ_HTTP_BODIES_BYTES_MAX;
     for (size_t i = 0; i < VQ_HTTP_NAMES_MAX; i++) {
         http->names[i].http = http;
     }

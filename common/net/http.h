@@ -18,6 +18,8 @@
 #define VQ_HTTP_KEPT_BYTES_MAX          8192         /* of them */
 #define VQ_HTTP_RESPONSE_HEAD_BYTES_MAX (256u << 10) /* all header lines of a response */
 #define VQ_HTTP_BODY_BYTES_MAX          (4u << 20)   /* default cap of a body, decompressed */
+#define VQ_HTTP_BODIES_BYTES_MAX        (512u << 20) /* of all calls together */
+#define VQ_HTTP_PIECES_MAX              65536u       /* in which a body comes: chunks of a byte */
 #define VQ_HTTP_ERROR_BYTES_MAX         256
 #define VQ_HTTP_CONNECT_MS              10000 /* defaults of the deadlines */
 #define VQ_HTTP_FIRST_BYTE_MS           120000
@@ -28,8 +30,9 @@ struct vq_http;      /* a client: connections, handles */
 struct vq_http_call; /* one call in flight */
 
 struct vq_http_options {
-    uint32_t calls_max;  /* 0: VQ_HTTP_CALLS_MAX */
-    const char *ca_file; /* PEM to trust instead of the system's; NULL */
+    uint32_t calls_max;      /* 0: VQ_HTTP_CALLS_MAX */
+    size_t bodies_bytes_max; /* 0: VQ_HTTP_BODIES_BYTES_MAX. A body that grows beyond is TOO_BIG */
+    const char *ca_file;     /* PEM to trust instead of the system's; NULL */
 };
 
 struct vq_http_header {

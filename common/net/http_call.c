@@ -105,6 +105,13 @@ static size_t on_header(char *at, size_t size, size_t n, void *ctx)
     return bytes;
 }
 
+static bool count_body(struct vq_http_call *call)
+{
+    size_t before = call->body_counted;
+    call->body_counted = call->body.cap;
+    return before == call->body.cap || vq_http_bodies_count(call->http, before, call->body.cap);
+}
+
 static size_t on_body(char *at, size_t size, size_t n, void *ctx)
 {
     struct vq_http_call *call = ctx;
@@ -112,9 +119,9 @@ static size_t on_body(char *at, size_t size, size_t n, void *ctx)
     first_byte(call);
     call->body_bytes += bytes;
     vq_buf_append(&call->body, at, bytes);
-    call->too_big = call->body.status == VQ_LIMIT;
-    call->no_memory = call->body.status == VQ_NOMEM;
-    return call->body.status == VQ_OK ? bytes : 0;
+    call->too_big =
+        !count_body(call) || call->body.status == VQ_LIMIT || ++call->pieces > VQ_HTTP_PIECES_MAX;
+    return call->body.status == VQ_OK && !call->too_big ? bytes : 0;
 }
 
 /* Connected, and about to send the request. */
@@ -583,12 +590,14 @@ static void make_clean(struct vq_http_call *call)
     } else {
         vq_buf_clear(&call->body);
     }
+    (void)count_body(call);
     vq_buf_clear(&call->kept_text);
     call->kept_count = 0;
     call->head_bytes = 0;
     call->body_bytes = call->slow_mark = 0;
+    call->pieces = 0;
     call->connect_ns = call->first_byte_ns = call->slow_from_ns = 0;
-    call->sent = call->sent_twice = call->too_big = call->no_memory = false;
+    call->sent = call->sent_twice = call->too_big = false;
     call->error[0] = '\0';
 }
 

@@ -50,11 +50,13 @@ struct vq_http_call {
     void *ctx;
     /* what came of it */
     struct vq_buf body;
+    size_t body_counted; /* of its memory, in the client's sum */
     struct vq_buf kept_text;
     struct vq_http_kept kept[VQ_HTTP_KEPT_HEADERS_MAX];
     uint32_t kept_count;
     size_t head_bytes;
     uint64_t body_bytes; /* received altogether */
+    uint32_t pieces;     /* in which they came */
     uint64_t slow_mark;  /* of body_bytes when slowness was last looked at */
     uint64_t slow_bytes; /* fewer in slow_s is slow; 0: not looked at */
     uint32_t slow_s;
@@ -64,7 +66,6 @@ struct vq_http_call {
     bool sent;
     bool sent_twice; /* libcurl was about to send it again by itself: stopped */
     bool too_big;
-    bool no_memory;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -104,6 +105,8 @@ void vq_http_name_leave(struct vq_http_call *call, enum vq_transport transport);
 /* A connection's socket is there, or is about to be closed. Safe inside libcurl's callbacks. */
 void vq_http_socket_opened(struct vq_http *http, int fd);
 void vq_http_socket_closes(struct vq_http *http, int fd);
+/* The memory of a body was `before` and is `now`. False: the bodies of all calls take too much. */
+bool vq_http_bodies_count(struct vq_http *http, size_t before, size_t now);
 struct vq_loop *vq_http_loop(const struct vq_http *http);
 /* Hands a call to libcurl. */
 enum vq_status vq_http_call_go(struct vq_http_call *call) VQ_WARN_UNUSED;

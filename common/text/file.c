@@ -3,6 +3,7 @@
 #include "common/text/file.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,15 +178,18 @@ enum vq_status vq_file_new_commit(struct vq_file_new **ret_file, struct vq_error
 {
     struct vq_file_new *file = *ret_file;
     enum vq_status status = VQ_OK;
+    VQ_CRASH_POINT(file_written);
     if (fsync(file->fd) != 0) {
         status = fail_errno(err, "write", file->path);
     }
     if (close(file->fd) != 0 && status == VQ_OK) {
         status = fail_errno(err, "write", file->path);
     }
+    VQ_CRASH_POINT(file_synced);
     if (status == VQ_OK && rename(file->temporary.at, file->path) != 0) {
         status = fail_errno(err, "replace", file->path);
     }
+    VQ_CRASH_POINT(file_renamed);
     if (status == VQ_OK) {
         sync_folder_of(file->path);
     } else {

@@ -15,6 +15,7 @@
 
 #define JITTER         0.01 /* of a window, when nobody says */
 #define DAY_NS         (24 * 3600 * VQ_AUTH_S)
+#define CLOCK_JUMP_NS  (2 * VQ_AUTH_S) /* a wall clock that was set, not one that was read late */
 #define PAUSE_SLACK_NS (50 * VQ_AUTH_MS)
 
 /* ---- making ---- */
@@ -196,7 +197,8 @@ static void deal_all(struct vq_authority *a, int64_t now_ns)
     }
 }
 
-enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
+enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, bool noted,
+                                 int64_t now_ns)
 {
     struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w != NULL) {
@@ -221,7 +223,7 @@ enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *wor
     if (w == NULL) {
         return VQ_NOMEM;
     }
-    *w = (struct vq_auth_worker){.id = *worker, .slot = slot, .heard_ns = now_ns};
+    *w = (struct vq_auth_worker){.id = *worker, .slot = slot, .noted = noted, .heard_ns = now_ns};
     enum vq_status status = vq_coord_table_add(&a->ids, &w->node, id_hash(worker));
     if (status != VQ_OK) {
         vq_free(w);
@@ -262,13 +264,14 @@ void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int6
 
 static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled)
 {
-    vq_purse_leave(a->spend, w->slot, settled);
+    enum vq_purse_end how = settled ? VQ_PURSE_SETTLED : w->noted ? VQ_PURSE_LEFT : VQ_PURSE_LOST;
+    vq_purse_leave(a->spend, w->slot, how);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
         if (a->pools[i].day_requests != NULL) {
-            vq_purse_leave(a->pools[i].day_requests, w->slot, settled);
+            vq_purse_leave(a->pools[i].day_requests, w->slot, how);
         }
         if (a->pools[i].day_tokens != NULL) {
-            vq_purse_leave(a->pools[i].day_tokens, w->slot, settled);
+            vq_purse_leave(a->pools[i].day_tokens, w->slot, how);
         }
         w->seats[i].day_joined = false;
     }
@@ -367,9 +370,8 @@ void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char
     vq_auth_state(a, pool, now_ns);
 }
 
-void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
+static void deal_and_tell(struct vq_authority *a, int64_t now_ns)
 {
-    a->hold = hold;
     deal_all(a, now_ns);
     for (uint32_t i = 0; i < a->slots;
          i++) { /* also who has not said yet that it goes by its last GRANT */
@@ -380,10 +382,24 @@ void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
     }
 }
 
+void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
+{
+    a->hold = hold;
+    deal_and_tell(a, now_ns);
+}
+
+void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns)
+{
+    a->unread = unread;
+    deal_and_tell(a, now_ns);
+}
+
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
 {
     a->pools[p].parked_by_hand = park;
-    a->pools[p].park_ns = park ? a->pools[p].park_ns : 0;
+    if (!park) {
+        a->pools[p].park_ns = a->pools[p].park_unix_s = 0;
+    }
     vq_auth_deal(a, &a->pools[p], now_ns);
     vq_auth_state(a, &a->pools[p], now_ns);
 }
@@ -420,9 +436,17 @@ void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64
 
 void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns)
 {
+    int64_t jump_ns = a->clocked ? vq_auth_mono_of(a, unix_s) - mono_ns : 0;
     a->clock_unix_s = unix_s;
     a->clock_ns = mono_ns;
     a->clocked = true;
+    if (jump_ns > CLOCK_JUMP_NS || jump_ns < -CLOCK_JUMP_NS) {
+        for (uint32_t i = 0; i < a->pools_count; i++) {
+            struct vq_auth_pool *p = &a->pools[i];
+            p->park_ns = p->park_unix_s != 0 ? vq_auth_mono_of(a, p->park_unix_s) : 0;
+            p->dirty = true;
+        }
+    }
 }
 
 /* ---- what comes of it ---- */

@@ -83,8 +83,9 @@ void vq_authority_destroy(struct vq_authority **authority);
 
 /* ---- what workers say. A worker is its process (vq_msg_hello.worker); sessions come and go with the stages ---- */
 
-/* HELLO. The same worker again goes on with what it has. VQ_NOMEM, VQ_LIMIT. */
-enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker,
+/* HELLO. The same worker again goes on with what it has. noted: it has a spool, so that all it ever starts will be known. VQ_NOMEM,
+ * VQ_LIMIT. */
+enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, bool noted,
                                  int64_t now_ns) VQ_WARN_UNUSED;
 /* CREDIT. Unknown workers and pools are ignored. VQ_NOMEM. */
 enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
@@ -101,7 +102,7 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
                         enum vq_authority_end how, int64_t now_ns);
 /* A call record is durable; `pool` is its pool's name. Of every worker, alive or gone. */
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns);
-/* Everything that workers which are gone have left is committed. */
+/* Everything that workers which are gone have left is committed. What those without a spool could have spent stays counted. */
 void vq_authority_settle_left(struct vq_authority *a);
 
 /* ---- what the shell and people say ---- */
@@ -111,6 +112,8 @@ void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char
                        int64_t now_ns);
 void vq_authority_hold(struct vq_authority *a, bool hold,
                        int64_t now_ns); /* ctl pause: nothing is started */
+/* What an earlier process left is being read: nothing is started yet, since it may have cost what would be spent again. */
+void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns);
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
                        int64_t now_ns); /* ctl park */
 /* A rate of 0 leaves that one as it is. What was learned is forgotten. Concurrency 0: it finds its level. */
@@ -119,7 +122,8 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
                                   int64_t now_ns);
 void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64_t now_ns);
-/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time. Tell it at the start and now and then. */
+/* The time that stands for the wall clock's `unix_s` is `mono_ns`: parks name wall time, and move when the clock is set. Days do not: a
+ * quota is not renewed because a clock was wrong. Tell it at the start and now and then. */
 void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns);
 
 /* ---- what comes of it ---- */

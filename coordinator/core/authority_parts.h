@@ -67,6 +67,7 @@ struct vq_auth_worker {
     uint32_t slot;
     enum vq_auth_worker_state state;
     int64_t heard_ns;
+    bool noted;      /* it has a spool */
     bool lapsed;     /* a term of silence: it has nothing, until it is heard again */
     int64_t over_ns; /* VQ_AUTH_OVER: until then */
     uint64_t granted_n, confirmed_n;
@@ -111,6 +112,7 @@ struct vq_auth_pool {
     struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
     bool locked, ours, parked_by_hand;
     int64_t pause_ns, park_ns; /* until */
+    int64_t park_unix_s;       /* the same of a park: what was said. 0: never */
     int64_t day_ends_ns;
     struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
 
@@ -169,7 +171,7 @@ struct vq_authority {
     uint32_t pools_count;
     int64_t term_ns, wait_until_ns, now_ns, tick_ns, wake_ns;
     bool waited; /* wait_until_ns is over */
-    bool hold;
+    bool hold, unread;
     struct vq_purse *spend;
     struct vq_auth_worker *workers[VQ_AUTHORITY_WORKERS_MAX];
     uint32_t slots;    /* used ones are below */
@@ -216,6 +218,9 @@ void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
 /* true: a limit changed */
 bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
+int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);
 
 /* authority_status.c */
 void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);

@@ -49,7 +49,7 @@ static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w
             enum vq_status status = vq_purse_join(p->day_tokens, w->slot, &report->day_tokens);
             if (status != VQ_OK) {
                 if (p->day_requests != NULL) {
-                    vq_purse_leave(p->day_requests, w->slot, true);
+                    vq_purse_leave(p->day_requests, w->slot, VQ_PURSE_SETTLED);
                 }
                 return status;
             }
@@ -120,7 +120,7 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
     }
 }
 
-static int64_t mono_of(const struct vq_authority *a, int64_t unix_s)
+int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s)
 {
     int64_t off_s = unix_s > a->clock_unix_s + FAR_S   ? FAR_S
                     : unix_s < a->clock_unix_s - FAR_S ? -FAR_S
@@ -174,8 +174,10 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
     }
     seat->cap = report->cap;
     if (report->park_unix_s != seat->park_unix_s && report->park_unix_s != 0 && a->clocked) {
-        int64_t until_ns = mono_of(a, report->park_unix_s);
-        p->park_ns = until_ns > p->park_ns ? until_ns : p->park_ns;
+        if (p->park_unix_s < report->park_unix_s) {
+            p->park_unix_s = report->park_unix_s;
+            p->park_ns = vq_auth_mono_of(a, p->park_unix_s);
+        }
         p->dirty = true;
         seat->park_unix_s = report->park_unix_s;
     }

@@ -115,7 +115,7 @@ static double rates_sum(const struct vq_auth_pool *p, enum vq_rate r, uint32_t s
 
 bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns)
 {
-    return !a->hold && now_ns >= a->wait_until_ns && !(p->locked && !p->ours) &&
+    return !a->hold && !a->unread && now_ns >= a->wait_until_ns && !(p->locked && !p->ours) &&
            !p->parked_by_hand && now_ns >= p->park_ns;
 }
 

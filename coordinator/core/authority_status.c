@@ -26,6 +26,9 @@ static enum vq_authority_state state_of(const struct vq_authority *a, const stru
         /* whoever has no key cannot be in anybody's way */
         return p->holder != NULL ? VQ_AUTHORITY_LOCKED : VQ_AUTHORITY_PAUSED;
     }
+    if (a->unread) {
+        return VQ_AUTHORITY_PAUSED;
+    }
     if (p->keyed == 0) {
         return VQ_AUTHORITY_NOBODY;
     }
@@ -63,6 +66,7 @@ static const char *why(const struct vq_authority *a, const struct vq_auth_pool *
     case VQ_AUTHORITY_PARKED: return quota_used(p) ? "the day's quota is used" : "a quota is used";
     case VQ_AUTHORITY_PAUSED:
         return p->locked && !p->ours       ? "its key is being locked"
+               : a->unread                 ? "what an earlier process left is being read"
                : now_ns < a->wait_until_ns ? "slices of an earlier process may be in force yet"
                                            : "a refusal asked to wait";
     case VQ_AUTHORITY_OPEN: break;

@@ -279,6 +279,12 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
     if (c->linger_until_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->linger_until_ns);
     }
+    if (c->missed_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->missed_until_ns);
+    }
+    if (c->params.finish_from_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->params.finish_from_ns);
+    }
     return wake_ns;
 }
 
@@ -320,9 +326,32 @@ static bool nothing_gathers(const struct vq_coord *c)
     return vq_coord_gather_empty(c) && c->in_flight == NULL;
 }
 
+/* Nothing is open any more, but what was paid for may be on its way from workers that could not be heard: the sessions stay for a
+ * moment, so that it is taken. */
+static bool late_ones_to_come(struct vq_coord *c)
+{
+    if (c->stopping) {
+        return false;
+    }
+    if (c->now_ns < c->params.finish_from_ns) {
+        return true;
+    }
+    if (c->params.missed_ns == 0 || !vq_coord_left_missed(c)) {
+        return false;
+    }
+    if (c->missed_until_ns == 0) {
+        c->missed_until_ns = c->now_ns + c->params.missed_ns;
+    }
+    if (c->now_ns >= c->missed_until_ns) {
+        vq_coord_left_give_up(c);
+        return false;
+    }
+    return true;
+}
+
 static enum vq_status finish_check(struct vq_coord *c)
 {
-    if (c->open > 0 || c->requeue != 0 || !nothing_gathers(c)) {
+    if (c->open > 0 || c->requeue != 0 || !nothing_gathers(c) || late_ones_to_come(c)) {
         return VQ_OK;
     }
     if (c->listed_count > 0 &&
@@ -483,13 +512,15 @@ enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused, int64_t n
 enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    if (c->done || c->held_by_hand == held) {
-        c->held_by_hand = held;
+    if (c->held_by_hand == held) {
         return VQ_OK;
     }
     c->held_by_hand = held;
+    vq_authority_hold(c->params.authority, held, c->now_ns); /* which outlives the stage */
+    if (c->done) {
+        return VQ_OK;
+    }
     vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "goes on by hand");
-    vq_authority_hold(c->params.authority, held, c->now_ns);
     c->grants_check = true;
     return vq_coord_grants_say(c);
 }

@@ -56,6 +56,10 @@ struct vq_coord_params {
                         0: a first start, or one after a clean stop */
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */
+    int64_t
+        missed_ns; /* all settled, but a worker from elsewhere went silent with a spool that may hold answers: FINISHED waits so long for it; 0: not */
+    int64_t
+        finish_from_ns; /* FINISHED is not said before: workers may join to bring what came late */
     uint64_t
         scout_no; /* in which order samples are looked up: the number of this start among those on the store, from 1 on;
                      neighbours walk against each other. 0: as they are */

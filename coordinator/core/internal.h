@@ -232,6 +232,7 @@ struct vq_coord_left { /* a worker that is gone, or did not come over from the l
     int64_t local;   /* k; -1: remote */
     uint64_t no;     /* all it left is in batches up to this one; 0: who knows */
     int64_t from_ns; /* and that is known for sure from then on */
+    bool waited;     /* a stage's end has waited for it already */
 };
 
 struct vq_coord_rate {
@@ -311,6 +312,7 @@ struct vq_coord {
     enum vq_coord_stop stop_kind;
     char stop_text[VQ_COORD_TEXT_BYTES_MAX];
     int64_t stop_deadline_ns;
+    int64_t missed_until_ns; /* all is settled, somebody is missed; 0: not yet */
     int64_t linger_until_ns; /* all is settled; 0: not yet */
     bool done, finished;
     struct vq_coord_waiting *waiting; /* since FINISHED; one a peer */
@@ -384,7 +386,7 @@ enum vq_status vq_coord_pools_check(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane);
 
 /* pools.c */
-enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_id *worker) VQ_WARN_UNUSED;
+enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s) VQ_WARN_UNUSED;
 /* `settled`: all that it received was ACKed. ENDED: its spool was imported. */
 enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
                              enum vq_authority_end how, bool settled) VQ_WARN_UNUSED;
@@ -393,6 +395,9 @@ void vq_coord_left_ended(struct vq_coord *c, int64_t local);
 void vq_coord_left_worker_ended(struct vq_coord *c, const struct vq_id *worker);
 /* Tells the authority when all is committed that gone workers left. */
 void vq_coord_left_settle(struct vq_coord *c);
+/* Workers from elsewhere are gone that may come back with answers; given up, they are not missed any more. */
+bool vq_coord_left_missed(const struct vq_coord *c);
+void vq_coord_left_give_up(struct vq_coord *c);
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from,
                                        struct vq_coord *to) VQ_WARN_UNUSED;
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,

@@ -40,10 +40,10 @@ static enum vq_status left_add(struct vq_coord *c, const struct vq_coord_left *l
     return VQ_OK;
 }
 
-enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_id *worker)
+enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s)
 {
     c->grants_check = true;
-    return vq_authority_join(c->params.authority, worker, c->now_ns);
+    return vq_authority_join(c->params.authority, &s->worker, s->has_spool, c->now_ns);
 }
 
 enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
@@ -120,6 +120,24 @@ void vq_coord_left_settle(struct vq_coord *c)
     c->left_any = false;
     c->grants_check = true;
     vq_authority_settle_left(c->params.authority);
+}
+
+bool vq_coord_left_missed(const struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        const struct vq_coord_left *left = &c->left[i];
+        if (left->no == 0 && left->local < 0 && !left->waited) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void vq_coord_left_give_up(struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        c->left[i].waited = true;
+    }
 }
 
 /* Who had a session and did not come over yet is missed until it does, or is known to be gone. */

@@ -38,6 +38,7 @@ struct vq_purse {
     uint64_t limit, committed;
     uint64_t left;      /* of those who have gone: what they could have spent */
     uint64_t left_open; /* of that, what they had said to be open */
+    uint64_t lost;    /* of those who have gone and of whom nobody will hear: likewise, for good */
     uint64_t unheard; /* committed lately, and its holder has not said that it knows: counted twice.
                            An estimate for the deal alone; 0 is safe */
     struct holder *holders;
@@ -156,6 +157,7 @@ void vq_purse_set_limit(struct vq_purse *purse, uint64_t limit)
 void vq_purse_begin_anew(struct vq_purse *purse)
 {
     purse->committed = 0;
+    purse->lost = 0;
     purse->unheard = 0;
     purse->dealt = false;
 }
@@ -206,15 +208,17 @@ void vq_purse_report(struct vq_purse *purse, uint32_t holder, const struct vq_am
     purse->dealt = false;
 }
 
-void vq_purse_leave(struct vq_purse *purse, uint32_t holder, bool settled)
+void vq_purse_leave(struct vq_purse *purse, uint32_t holder, enum vq_purse_end how)
 {
     struct holder *h = find(purse, holder);
     if (h == NULL) {
         return;
     }
-    if (!settled) {
+    if (how == VQ_PURSE_LEFT) {
         purse->left = plus(purse->left, held_by(h));
         purse->left_open = plus(purse->left_open, h->open);
+    } else if (how == VQ_PURSE_LOST && purse->limit != VQ_AMOUNT_ANY) {
+        purse->lost = plus(purse->lost, held_by(h));
     }
     h->here = false;
     purse->unheard = 0;
@@ -231,11 +235,16 @@ void vq_purse_settle_left(struct vq_purse *purse)
 
 /* ---- the deal: what is fair ---- */
 
+static uint64_t gone_with(const struct vq_purse *purse)
+{
+    return plus(purse->left, purse->lost);
+}
+
 /* What would be left to start calls with, were everything idle called back. */
 static uint64_t idle_in_all(const struct vq_purse *purse)
 {
-    uint64_t open = plus(purse->committed, purse->left);
-    uint64_t held = purse->left;
+    uint64_t open = plus(purse->committed, gone_with(purse));
+    uint64_t held = gone_with(purse);
     for (size_t i = 0; i < purse->count; i++) {
         const struct holder *h = &purse->holders[i];
         open = plus(open, h->here ? h->open : 0);
@@ -348,7 +357,7 @@ static void deal(struct vq_purse *purse)
     if (!any) {
         split(purse);
     }
-    uint64_t held = purse->left, missing = 0;
+    uint64_t held = gone_with(purse), missing = 0;
     for (size_t i = 0; i < purse->count; i++) {
         struct holder *h = &purse->holders[i];
         h->aim = any ? VQ_AMOUNT_ANY : h->granted;
@@ -405,8 +414,9 @@ bool vq_purse_empty(const struct vq_purse *purse)
     if (purse->limit == VQ_AMOUNT_ANY) {
         return false;
     }
-    uint64_t rest = minus(purse->limit, purse->committed); /* should all that is out come back */
-    uint64_t sum = plus(purse->committed, purse->left);
+    uint64_t rest = /* should all that is out come back */
+        minus(purse->limit, plus(purse->committed, purse->lost));
+    uint64_t sum = plus(purse->committed, gone_with(purse));
     uint64_t need = UINT64_MAX;
     bool idle = false;
     for (size_t i = 0; i < purse->count; i++) {
@@ -434,7 +444,7 @@ uint64_t vq_purse_spent(const struct vq_purse *purse)
 uint64_t vq_purse_out(const struct vq_purse *purse)
 {
     bool any = purse->limit == VQ_AMOUNT_ANY;
-    uint64_t out = any ? purse->left_open : purse->left;
+    uint64_t out = any ? purse->left_open : gone_with(purse);
     for (size_t i = 0; i < purse->count; i++) {
         const struct holder *h = &purse->holders[i];
         out = h->here ? plus(out, any ? h->open : held_by(h)) : out;

@@ -27,7 +27,7 @@ enum vq_status vq_purse_create(uint64_t limit, uint64_t committed,
 void vq_purse_destroy(struct vq_purse **purse);
 
 void vq_purse_set_limit(struct vq_purse *purse, uint64_t limit);
-/* A new day: what was committed no longer counts; what is open does. */
+/* A new day: what was committed no longer counts, nor what was lost; what is open does. */
 void vq_purse_begin_anew(struct vq_purse *purse);
 /* A call's cost is durable. Before its ACK goes out, so that no holder knows of it earlier. */
 void vq_purse_committed(struct vq_purse *purse, uint64_t cost);
@@ -43,11 +43,16 @@ enum vq_status vq_purse_join(struct vq_purse *purse, uint32_t holder,
  * has a use for it. Of who is not here: ignored. */
 void vq_purse_report(struct vq_purse *purse, uint32_t holder, const struct vq_amount *amount,
                      uint64_t granted_n, uint64_t want, uint64_t unit);
-/* It can start no call any more. settled: nothing of it is open (it said BYE with everything ACKed). Otherwise all that it could
- * have spent counts as spent until vq_purse_settle_left says what became of it: its spool was read, each of its calls was committed
- * (as an answer, or as unknown with what was reserved). Of who is not here: ignored. */
-void vq_purse_leave(struct vq_purse *purse, uint32_t holder, bool settled);
-/* So it is for all who left. */
+enum vq_purse_end {
+    VQ_PURSE_SETTLED, /* nothing of it is open: it said BYE with everything ACKed */
+    VQ_PURSE_LEFT, /* all that it could have spent counts as spent until vq_purse_settle_left says what became of it: its
+                         spool was read, each of its calls was committed (as an answer, or as unknown with what was reserved) */
+    VQ_PURSE_LOST /* it kept no spool: nobody will ever know what it started last. All that it could have spent counts as
+                         spent beside what is committed of it, until the purse ends or begins anew */
+};
+/* It can start no call any more. Of who is not here: ignored. */
+void vq_purse_leave(struct vq_purse *purse, uint32_t holder, enum vq_purse_end how);
+/* Everything is committed of all who left. */
 void vq_purse_settle_left(struct vq_purse *purse);
 
 /* The `most` that the holder (who is here) shall be told now, in the grant number n (which rises for a holder, from 1). Deals out

@@ -271,7 +271,7 @@ static enum vq_status session_open(struct vq_coord *c, uint64_t peer, struct vq_
         }
     }
     if (status == VQ_OK) {
-        status = vq_coord_joined(c, &s->worker);
+        status = vq_coord_joined(c, s);
     }
     if (status == VQ_OK) {
         status = session_link(c, s);

@@ -5,6 +5,7 @@
 #include "coordinator/store/failures.h"
 
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 
 #include <unistd.h>
 
@@ -28,10 +29,12 @@ static void work(void *ctx)
         b->status = vq_failures_lift(run->calls, &run->owner.uid, run->options->failures,
                                      run->started_unix_ms, &b->lifted, &b->err);
     }
+    VQ_CRASH_POINT(epoch_before);
     if (b->status == VQ_OK) {
         b->status = vq_calls_begin_run(run->calls, &run->owner.uid, &run->owner.nonce, all,
                                        run->started_unix_ms, &run->begun, &b->err);
     }
+    VQ_CRASH_POINT(epoch_raised);
 }
 
 static void finished(void *ctx)

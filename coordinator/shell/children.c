@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/text/log.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 
 #define RESTART_FIRST_MS UINT64_C(200)
 #define RESTART_MAX_MS   UINT64_C(10000)
+#define UNREAD_MS        20
+#define HELD_MS          500 /* its worker lives, or is just ending */
 #define STRAYS_EVERY_MS  2000
 
 static void spawn_worker(struct vq_local_worker *w);
@@ -96,6 +99,7 @@ static bool offer(struct vq_run *run, struct vq_spool_import *import, size_t *ta
                          vq_status_text(status));
             return false;
         }
+        VQ_CRASH_POINT(import_offered);
         if (got == 0) {
             return false; /* the batch is full: on with it after the next commit */
         }
@@ -213,11 +217,22 @@ static bool spool_is_held(const struct vq_run *run, uint32_t k)
     return held;
 }
 
+/* What an earlier worker left there comes in first: until then its importer has the lock, and a worker would end at once. */
+static bool spool_is_unread(const struct vq_run *run, uint32_t k)
+{
+    return !run->strays_read &&
+           (run->import_k <= k || (run->import != NULL && vq_spool_import_k(run->import) == k));
+}
+
 static void spawn_worker(struct vq_local_worker *w)
 {
     struct vq_run *run = w->run;
     if (spool_is_held(run, w->k)) {
-        vq_timer_start(w->restart, RESTART_MAX_MS, 0);
+        vq_timer_start(w->restart, HELD_MS, 0);
+        return;
+    }
+    if (spool_is_unread(run, w->k)) {
+        vq_timer_start(w->restart, UNREAD_MS, 0);
         return;
     }
     char file[64], spool[VQ_RUN_PATH_BYTES_MAX], k[16], name[32];
@@ -254,6 +269,10 @@ static void worker_restart(void *ctx)
 enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
 {
     uint32_t n = run->options->workers;
+    if (run->begun.first_start) { /* nobody was before us: what is there is our own workers' */
+        run->strays_read = true;
+        run->import_k = VQ_SPOOLS_MAX;
+    }
     run->workers = vq_alloc(n, sizeof(*run->workers));
     if (run->workers == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/text/log.h"
 
 #include <stdlib.h>
@@ -91,7 +92,9 @@ static void on_applied(void *ctx, enum vq_status status, const char *text)
         vq_run_redis_lost(run, status, text);
         return;
     }
+    VQ_CRASH_POINT(commit_applied);
     tell_core(run);
+    VQ_CRASH_POINT(commit_told);
     vq_loop_again(run->loop);
 }
 
@@ -101,6 +104,7 @@ void vq_committer_redis_ready(struct vq_run *run)
     if (c->stored && run->redis.phase == VQ_PHASE_UP) {
         vq_run_state_apply(run->redis.state, c->commit.n, c->merged, c->merged_count, on_applied,
                            run);
+        VQ_CRASH_POINT(commit_apply_sent);
     }
 }
 
@@ -166,6 +170,7 @@ static void done(void *ctx)
         vq_run_fatal(run, status, "out of memory after a commit");
         return;
     }
+    VQ_CRASH_POINT(commit_stored);
     c->stored = true;
     run->redis.n = c->commit.n;
     vq_committer_redis_ready(run);
@@ -196,6 +201,7 @@ void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch)
     if (status == VQ_OK) {
         status = fill(c->batch, batch);
     }
+    VQ_CRASH_POINT(commit_handed_over);
     if (status == VQ_OK) {
         status = vq_loop_work(run->loop, work, done, run);
     }

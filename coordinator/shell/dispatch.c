@@ -3,6 +3,7 @@
 #include "coordinator/shell/parts.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "common/text/log.h"
 
 #include <stdio.h>
@@ -17,7 +18,9 @@ static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg
                      vq_status_text(status));
         return;
     }
+    VQ_CRASH_POINT_OF(send, vq_msg_name(msg->type));
     status = vq_router_send(run->router, peer, vq_buf_span(&run->frame));
+    VQ_CRASH_POINT_OF(sent, vq_msg_name(msg->type));
     if (status == VQ_NOMEM) {
         vq_run_fatal(run, status, "out of memory while sending");
     } else if (status != VQ_OK) {
@@ -53,6 +56,7 @@ static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
         say_bye(run, peer, status == VQ_VERSION ? VQ_BYE_VERSION : VQ_BYE_PROTOCOL, err.text);
         return;
     }
+    VQ_CRASH_POINT_OF(got, vq_msg_name(msg.type));
     status = vq_coord_message(run->coord, peer, &msg, vq_run_now());
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "the coordinator's core gave up on a %s: %s",

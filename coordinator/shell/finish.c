@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/text/json.h"
 #include "coordinator/store/ledger.h"
 
@@ -301,6 +302,7 @@ static enum vq_status write_account(struct vq_run *run, const struct books *b,
     account_json(run, b->askings, a, now.calls_reserved, &json);
     enum vq_status status = out.status;
     if (status == VQ_OK) {
+        VQ_CRASH_POINT(accounting_before);
         status = vq_run_dir_write(run->dir, path, vq_buf_span(&out), true, err);
     }
     vq_buf_free(&out);

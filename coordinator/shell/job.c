@@ -4,6 +4,7 @@
 #include "coordinator/shell/job.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "common/text/file.h"
 
 #include <stdio.h>
@@ -375,7 +376,8 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
     char *yaml;
     size_t bytes;
     VQ_TRY(vq_config_write(job->config, &yaml, &bytes));
-    enum vq_status status = vq_run_dir_write(run, "run.yaml", vq_span(yaml, bytes), true, err);
+    VQ_CRASH_POINT(run_inputs_kept);
+    enum vq_status status = vq_run_dir_write(run, VQ_RUN_BEGUN_FILE, vq_span(yaml, bytes), true, err);
     vq_free(yaml);
     return status;
 }

@@ -138,10 +138,13 @@ static void see_keys(struct vq_run *run)
 static void hold(struct vq_run *run)
 {
     bool left = !run->begun.first_start && !run->begun.was_clean && !run->strays_read;
-    bool held = run->held || left;
-    if (held != run->limits_held) {
-        run->limits_held = held;
-        vq_authority_hold(run->authority, held, vq_run_now());
+    if (run->held != run->limits_held) {
+        run->limits_held = run->held;
+        vq_authority_hold(run->authority, run->held, vq_run_now());
+    }
+    if (left != run->limits_unread) {
+        run->limits_unread = left;
+        vq_authority_unread(run->authority, left, vq_run_now());
     }
 }
 

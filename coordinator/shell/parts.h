@@ -51,6 +51,10 @@
 #define VQ_RUN_REDIS_WAIT_MS       135000
 #define VQ_RUN_SHARED_REDIS_WAIT_MS                                                                \
     15000 /* a server that somebody else starts is there, or it is not */
+/* All is answered, but workers elsewhere may hold answers that came late: for one that went silent the end waits so long once, and a resume
+ * is up for so long at least. */
+#define VQ_RUN_MISSED_MS        2000
+#define VQ_RUN_COLLECT_MS       4000
 #define VQ_RUN_GOODBYE_MS       10000 /* for workers to leave at the end */
 #define VQ_RUN_LINGER_MS        1000  /* from then on, for workers elsewhere to hear it */
 #define VQ_RUN_LINGER_LEAST_MS  200
@@ -147,7 +151,7 @@ struct vq_run {
     struct vq_authority *authority; /* over all stages */
     struct vq_incidents *incidents;
     struct vq_pool_locks *locks;
-    bool limits_held; /* as the authority was told */
+    bool limits_held, limits_unread; /* as the authority was told */
     int64_t clock_ns; /* when the authority was told the time of day */
     int64_t seen_ns;  /* when pools were looked at for incidents */
     struct vq_coord *coord;

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/text/log.h"
 
 #include <stdio.h>
@@ -76,6 +77,7 @@ static void on_filled_end(void *ctx, enum vq_status status, const char *text)
         refused(run, status, text);
         return;
     }
+    VQ_CRASH_POINT(redis_filled);
     level(run);
 }
 
@@ -102,6 +104,7 @@ static void fill_next(struct vq_run *run)
     }
     uint64_t first = r->fill_at;
     r->fill_at += count;
+    VQ_CRASH_POINT(redis_fill_before);
     vq_run_state_fill(r->state, first, outcomes, count, on_filled, run);
     vq_free(outcomes);
 }
@@ -118,6 +121,7 @@ static void on_filled(void *ctx, enum vq_status status, const char *text)
 
 static void on_wiped(void *ctx, enum vq_status status, const char *text)
 {
+    VQ_CRASH_POINT(redis_wiped);
     on_filled(ctx, status, text);
 }
 
@@ -129,6 +133,7 @@ static void on_synced(void *ctx, enum vq_status status, enum vq_sync sync, const
         refused(run, status, text);
         return;
     }
+    VQ_CRASH_POINT(redis_begun);
     bool at_hand = sync == VQ_SYNC_BEHIND && run->commit.stored;
     if (sync == VQ_SYNC_EQUAL || at_hand) {
         level(run);
@@ -146,6 +151,7 @@ static void sync_begin(struct vq_run *run)
     struct vq_owner before = {
         .uid = run->owner.uid, .epoch = run->begun.before.epoch, .nonce = run->begun.before.nonce};
     bool has_before = !run->begun.first_start && !r->first_done;
+    VQ_CRASH_POINT(redis_begin_before);
     vq_run_state_begin(r->state, has_before ? &before : NULL, r->n, on_synced, run);
 }
 

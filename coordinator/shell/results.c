@@ -3,6 +3,7 @@
 #include "coordinator/shell/results.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "common/text/file.h"
 #include "common/text/json_load.h"
 #include "coordinator/report/html.h"
@@ -258,6 +259,7 @@ static enum vq_status write_files(const struct vq_results *of, const struct vq_r
         }
         vq_buf_free(&out);
         VQ_TRY(status);
+        VQ_CRASH_POINT(results_file_written);
     }
     return VQ_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/net/signals.h"
 #include "common/text/log.h"
 #include "coordinator/shell/parts.h"
@@ -276,6 +277,7 @@ static enum vq_run_end end(struct vq_run *run)
 {
     enum vq_run_end how;
     struct vq_error err = {0};
+    VQ_CRASH_POINT(goodbye_before);
     if (run->fatal == VQ_OK) {
         goodbye(run);
     }

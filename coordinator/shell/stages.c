@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/text/log.h"
 #include "coordinator/shell/answers.h"
 #include "coordinator/stats/stats.h"
@@ -57,6 +58,8 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
                                             .pools_count = cast->pools_count[i]};
     }
     int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    bool remote = run->options->listen != NULL || run->options->workers == 0;
+    bool collects = remote && !run->begun.first_start;
     struct vq_coord_params params = {
         .run = run->owner.uid,
         .run_name = vq_run_dir_name(run->dir),
@@ -74,7 +77,9 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .attempts = attempt_caps(run->job->config),
         .orphan_remote_s = run->job->config->orphan_s,
         .wait_ns = wait_left_ns(run),
-        .remote = run->options->listen != NULL || run->options->workers == 0};
+        .remote = remote,
+        .missed_ns = remote ? VQ_RUN_MISSED_MS * VQ_NS_PER_MS : 0,
+        .finish_from_ns = collects ? run->started_ns + VQ_RUN_COLLECT_MS * VQ_NS_PER_MS : 0};
     enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
     vq_free(judges);
     if (status == VQ_OK && run->redis.phase != VQ_PHASE_UP) {
@@ -166,6 +171,7 @@ static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes,
     }
     memcpy(run->outcomes, outcomes, tasks);
     run->column = VQ_COLUMN_READ;
+    VQ_CRASH_POINT(stage_read);
     vq_loop_again(run->loop);
 }
 
@@ -223,6 +229,7 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     vq_coord_status_fill(over, vq_run_now(), &last);
     run->coord = NULL;
     run->stage_over = false;
+    VQ_CRASH_POINT(stage_hand_over_before);
     enum vq_status status = vq_run_redis_stage(run, err);
     if (status == VQ_OK) {
         status = vq_stages_open_core(run, err);
@@ -230,6 +237,7 @@ static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
     if (status == VQ_OK) {
         status = vq_coord_hand_over(over, run->coord, vq_run_now());
     }
+    VQ_CRASH_POINT(stage_handed_over);
     if (run->coord == NULL) { /* the end still asks both what came of it */
         run->coord = over;
         vq_asking_destroy(&run->asking);

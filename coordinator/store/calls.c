@@ -10,6 +10,7 @@
 #include "coordinator/store/calls.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "coordinator/store/env.h"
 #include "coordinator/store/guard.h"
 #include "coordinator/store/record.h"
@@ -408,7 +409,10 @@ enum vq_status vq_calls_end_run(struct vq_calls *calls, const struct vq_id *uid,
                                 int64_t unix_ms, struct vq_error *err)
 {
     struct end_ctx ctx = {.uid = uid, .epoch = epoch, .unix_ms = unix_ms};
-    return vq_env_write(calls, 0, end_write, &ctx, err);
+    VQ_CRASH_POINT(clean_mark_before);
+    VQ_TRY(vq_env_write(calls, 0, end_write, &ctx, err));
+    VQ_CRASH_POINT(clean_mark_set);
+    return VQ_OK;
 }
 
 enum vq_status vq_calls_read_run(struct vq_calls *calls, const struct vq_id *uid,

@@ -13,8 +13,9 @@
  *
  * Statuses of all functions of the store that read or write: VQ_CORRUPT (err names the file and
  * what is damaged), VQ_FULL (the disk; nothing of the transaction was written), VQ_IO (err says
- * what; after a failed write the handle refuses all further ones), VQ_AGAIN (the map is being
- * resized: in the loop thread, try in the next turn), VQ_NOMEM. */
+ * what), VQ_AGAIN (the map is being resized: in the loop thread, try in the next turn), VQ_NOMEM.
+ * After a write or sync that failed, with VQ_FULL too, the handle refuses all further writes; only
+ * where no room could be booked beforehand nothing was begun, and a later one may go well. */
 #ifndef VQ_COORDINATOR_STORE_CALLS_H
 #define VQ_COORDINATOR_STORE_CALLS_H
 

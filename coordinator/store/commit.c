@@ -13,6 +13,7 @@
 #include "coordinator/store/commit.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "coordinator/store/batch.h"
 #include "coordinator/store/cell.h"
 
@@ -512,8 +513,11 @@ static enum vq_status commit_write(void *ctx, struct vq_write *w, struct vq_erro
     c->done = (struct vq_commit){.standing = c->done.standing, .repeated = c->done.repeated};
     VQ_TRY(mark_known(c, w, err));
     VQ_TRY(put_answers(c, w, err));
+    VQ_CRASH_POINT(commit_answers_put);
     VQ_TRY(put_rows(c, w, err));
+    VQ_CRASH_POINT(commit_rows_put);
     VQ_TRY(vq_env_meta(w, c->run, raise_n, c, err));
+    VQ_CRASH_POINT(commit_n_raised);
     return c->stale ? VQ_OK : settle(c, w, err);
 }
 

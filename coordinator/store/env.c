@@ -10,6 +10,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "coordinator/store/guard.h"
 
 #include <errno.h>
@@ -122,6 +123,7 @@ static enum vq_status write_once(struct vq_calls *calls, vq_write_fn run, void *
 {
     struct vq_write write = {.view = {.calls = calls}};
     *ret_end = WRITE_DONE;
+    VQ_CRASH_POINT(store_begin_before);
     atomic_store(&calls->waiting_since_ns, vq_clock_mono_ns());
     int rc = mdb_txn_begin(calls->env, NULL, 0, &write.view.txn);
     atomic_store(&calls->waiting_since_ns, 0);
@@ -132,22 +134,24 @@ static enum vq_status write_once(struct vq_calls *calls, vq_write_fn run, void *
     if (rc != 0) {
         return vq_env_status(calls, rc, "beginning to write", err);
     }
+    VQ_CRASH_POINT(store_begun);
     enum vq_status status = run(ctx, &write, err);
     if (status != VQ_OK) {
         mdb_txn_abort(write.view.txn);
         *ret_end = write.full ? WRITE_FULL : WRITE_DONE;
         return write.full ? VQ_OK : status;
     }
+    VQ_CRASH_POINT(store_commit_before);
     rc = mdb_txn_commit(write.view.txn);
+    VQ_CRASH_POINT(store_committed);
     if (rc == MDB_MAP_FULL) {
         *ret_end = WRITE_FULL;
         return VQ_OK;
     }
     if (rc != 0) {
         status = vq_env_status(calls, rc, "writing", err);
-        if (status != VQ_FULL) {
-            atomic_store(&calls->broken, true);
-        }
+        atomic_store(&calls->broken,
+                     true); /* also without room: a sync that failed so has dropped pages */
     }
     return status;
 }
@@ -265,6 +269,7 @@ enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span 
     if (rc == MDB_KEYEXIST) {
         return VQ_EXISTS;
     }
+    VQ_CRASH_POINT(store_put);
     write->full = write->full || rc == MDB_MAP_FULL;
     return rc == 0 ? VQ_OK : vq_env_status(write->view.calls, rc, "writing", err);
 }

@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/net/child.h"
 #include "common/net/redis.h"
 #include "coordinator/store/redis_paths.h"
@@ -147,6 +148,7 @@ static void start(struct vq_redis_server *s, int lock_fd)
     if (log_fd >= 0) {
         (void)close(log_fd);
     }
+    VQ_CRASH_POINT(redis_server_spawned);
     if (status == VQ_OK) {
         status = write_pid(s);
     }
@@ -225,6 +227,7 @@ static void on_starting(struct vq_redis_server *s)
         say_ended(s);
         retry_later(s);
     } else if (s->pong) {
+        VQ_CRASH_POINT(redis_server_ready);
         ping_end(s);
         (void)vq_fail(&s->text, VQ_OK, "ready");
         become(s, VQ_REDIS_SERVER_READY);

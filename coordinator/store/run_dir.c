@@ -1,16 +1,19 @@
 /* A run's folder: making it, opening it under its lock, its files.
  *
- * Invariants: mkdir decides who makes a run; nothing of an existing run is read or written before
- * its lock is held; the lock is a flock on a descriptor that no child inherits, so it ends with
- * this process, however that ends. Files are replaced whole.
+ * Invariants: mkdir decides who makes a run, and the lock who takes over one that was never fully
+ * begun; nothing of an existing run is read or written before its lock is held; the lock is a flock
+ * on a descriptor that no child inherits, so it ends with this process, however that ends. Files
+ * are replaced whole.
  * Not its job: what is in the files. */
 #include "coordinator/store/run_dir.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "common/base/secret.h"
 #include "common/text/file.h"
 #include "common/text/json.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +24,7 @@
 #include <unistd.h>
 
 #define UID_FILE           "uid"
+#define INPUTS             "inputs"
 #define LOCK_FILE          "lock"
 #define ENDPOINT_FILE      "endpoint.json"
 #define ENDPOINT_BYTES_MAX 4096
@@ -188,6 +192,25 @@ static enum vq_status make_uid(struct vq_run_dir *run, struct vq_error *err)
     return vq_run_dir_write(run, UID_FILE, vq_span(hex, 2 * VQ_ID_BYTES + 1), true, err);
 }
 
+static enum vq_status never_begun(const struct vq_run_dir *run, const char *file,
+                                  enum vq_status status, struct vq_error *err)
+{
+    return vq_fail(
+        err, status,
+        "%s/%s is missing or damaged: the run was never fully begun, and nothing was sent; "
+        "`vibeq rm %s` removes it, `vibeq run` with --name %s begins it anew",
+        run->path, file, run->name, run->name);
+}
+
+enum vq_status vq_run_dir_check_begun(const struct vq_run_dir *run, struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path));
+    return access(path, F_OK) == 0 || errno != ENOENT
+               ? VQ_OK
+               : never_begun(run, VQ_RUN_BEGUN_FILE, VQ_NOT_FOUND, err);
+}
+
 static enum vq_status read_uid(struct vq_run_dir *run, struct vq_error *err)
 {
     struct vq_buf text;
@@ -202,10 +225,66 @@ static enum vq_status read_uid(struct vq_run_dir *run, struct vq_error *err)
     if (status == VQ_OK || status == VQ_NOMEM || status == VQ_IO) {
         return status;
     }
-    return vq_fail(err, VQ_CORRUPT,
-                   "%s/%s is missing or damaged: the run was never fully begun; `vibeq rm %s` "
-                   "removes it",
-                   run->path, UID_FILE, run->name);
+    return never_begun(run, UID_FILE, status == VQ_NOT_FOUND ? VQ_NOT_FOUND : VQ_CORRUPT, err);
+}
+
+/* ---- making ---- */
+
+static enum vq_status exists(const char *name, struct vq_error *err)
+{
+    return vq_fail(err, VQ_EXISTS,
+                   "run %s exists; `vibeq resume %s` goes on with it, another --name begins a new "
+                   "one",
+                   name, name);
+}
+
+/* What a maker that was ended early may have left, whole or as a file that was being written. */
+static bool is_beginning(const char *entry)
+{
+    static const char *const files[] = {LOCK_FILE, UID_FILE, VQ_RUN_BEGUN_FILE};
+    if (strcmp(entry, ".") == 0 || strcmp(entry, "..") == 0 || strcmp(entry, INPUTS) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < VQ_COUNT(files); i++) {
+        size_t bytes = strlen(files[i]);
+        if (strncmp(entry, files[i], bytes) == 0 && (entry[bytes] == '\0' || entry[bytes] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A folder of ours with nothing but a beginning in it. */
+static bool never_became(const struct vq_run_dir *run)
+{
+    struct stat st;
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    if (lstat(run->path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+        vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path) != VQ_OK || lstat(path, &st) == 0) {
+        return false;
+    }
+    DIR *dir = opendir(run->path);
+    bool only = dir != NULL;
+    const struct dirent *entry;
+    while (only && (entry = readdir(dir)) != NULL) {
+        only = is_beginning(entry->d_name);
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    return only;
+}
+
+static enum vq_status take_over(struct vq_run_dir *run, struct vq_error *err)
+{
+    if (!never_became(run)) {
+        return exists(run->name, err);
+    }
+    enum vq_status status = take_lock(run, O_CREAT, err);
+    if (status == VQ_LOCKED || (status == VQ_OK && !never_became(run))) {
+        return exists(run->name, err); /* its maker lives, or is done by now */
+    }
+    return status == VQ_OK ? vq_run_dir_forget_kept(run, err) : status;
 }
 
 enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
@@ -214,21 +293,18 @@ enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
     VQ_TRY(vq_run_name_check(name, err));
     struct vq_run_dir *run = NULL;
     VQ_TRY(handle_make(runs_dir, name, &run));
-    enum vq_status status = VQ_OK;
-    if (mkdir(run->path, 0700) != 0) {
-        status = errno == EEXIST
-                     ? vq_fail(err, VQ_EXISTS,
-                               "run %s exists; `vibeq resume %s` goes on with it, another --name "
-                               "begins a new one",
-                               name, name)
-                     : no_folder(run->path, err);
-    }
-    if (status == VQ_OK) {
+    enum vq_status status;
+    if (mkdir(run->path, 0700) == 0) {
+        VQ_CRASH_POINT(run_folder_made);
         status = take_lock(run, O_CREAT, err);
+    } else {
+        status = errno == EEXIST ? take_over(run, err) : no_folder(run->path, err);
     }
+    VQ_CRASH_POINT(run_folder_locked);
     if (status == VQ_OK) {
         status = make_uid(run, err);
     }
+    VQ_CRASH_POINT(run_uid_written);
     if (status != VQ_OK) {
         vq_run_dir_close(&run);
         return status;

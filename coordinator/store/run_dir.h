@@ -8,7 +8,8 @@
 
 #define VQ_RUN_NAME_BYTES_MAX 100
 #define VQ_RUN_PATH_BYTES_MAX 4096
-#define VQ_RUN_LOCK_TRIES     10 /* a moment each: `vibeq status` may be looking */
+#define VQ_RUN_BEGUN_FILE     "run.yaml" /* written last: a folder without it never became a run */
+#define VQ_RUN_LOCK_TRIES     10         /* a moment each: `vibeq status` may be looking */
 #define VQ_RUN_LOCK_TRY_MS    20
 
 struct vq_run_dir; /* an open run: holds the run lock until it is closed */
@@ -26,13 +27,17 @@ enum vq_status vq_runs_dir_find(const char *option, char **ret_path,
  * itself. VQ_INVALID. */
 enum vq_status vq_run_name_check(const char *name, struct vq_error *err) VQ_WARN_UNUSED;
 
-/* A new run: folder, lock, a random uid (file `uid`). VQ_EXISTS: names `vibeq resume NAME`. */
+/* A new run: folder, lock, a random uid (file `uid`). A folder whose maker was ended before it wrote VQ_RUN_BEGUN_FILE never sent
+ * anything and is taken over. VQ_EXISTS: names `vibeq resume NAME`. */
 enum vq_status vq_run_dir_create(const char *runs_dir, const char *name,
                                  struct vq_run_dir **ret_run, struct vq_error *err) VQ_WARN_UNUSED;
 /* An existing run: the lock is taken before anything is read. VQ_NOT_FOUND (err names the
- * nearest run). VQ_LOCKED: it runs. VQ_CORRUPT: it was never fully begun. */
+ * nearest run). VQ_LOCKED: it runs. VQ_NOT_FOUND, or VQ_CORRUPT where its uid is damaged: it was never fully begun. */
 enum vq_status vq_run_dir_open(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
                                struct vq_error *err) VQ_WARN_UNUSED;
+/* VQ_NOT_FOUND when VQ_RUN_BEGUN_FILE is missing. */
+enum vq_status vq_run_dir_check_begun(const struct vq_run_dir *run,
+                                      struct vq_error *err) VQ_WARN_UNUSED;
 /* The same without the lock: for reading only. */
 enum vq_status vq_run_dir_look(const char *runs_dir, const char *name, struct vq_run_dir **ret_run,
                                struct vq_error *err) VQ_WARN_UNUSED;

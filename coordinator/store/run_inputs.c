@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define HASHES_FILE    "inputs/HASHES"
@@ -45,6 +46,15 @@ enum vq_status vq_run_dir_keep(const struct vq_run_dir *run, const char *name, s
     }
     vq_buf_free(&text);
     return status;
+}
+
+enum vq_status vq_run_dir_forget_kept(const struct vq_run_dir *run, struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run, HASHES_FILE, path));
+    return unlink(path) == 0 || errno == ENOENT
+               ? VQ_OK
+               : vq_fail(err, VQ_IO, "%s: %s", path, strerror(errno));
 }
 
 /* As vq_hash_of over the file's bytes, a piece at a time. */

@@ -293,7 +293,7 @@ enum vq_status vq_run_remove(const char *runs_dir, const char *name, struct vq_i
     VQ_TRY(vq_run_info_read(runs_dir, name, &info, err));
     VQ_TRY(path_of(runs_dir, name, "", path));
     VQ_TRY(path_of(runs_dir, name, "lock", lock));
-    int fd = open(lock, O_RDWR | O_CLOEXEC);
+    int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return vq_fail(err, VQ_IO, "%s: %s", lock, strerror(errno));
     }

@@ -8,6 +8,7 @@
 #include "coordinator/store/spool_import.h"
 
 #include "common/base/alloc.h"
+#include "common/base/crash.h"
 #include "proto/spool.h"
 
 #include <dirent.h>
@@ -61,6 +62,7 @@ enum vq_status vq_spool_import_one(const char *run_dir, const struct vq_id *run,
     if (status == VQ_OK) {
         status = read_locked(import, run, err);
     }
+    VQ_CRASH_POINT(import_begun);
     if (status != VQ_OK) {
         vq_spool_import_abandon(&import);
         return status;
@@ -161,7 +163,9 @@ const struct vq_result *vq_spool_import_at(const struct vq_spool_import *import,
 
 enum vq_status vq_spool_import_finish(struct vq_spool_import **import, struct vq_error *err)
 {
+    VQ_CRASH_POINT(import_remove_before);
     enum vq_status status = vq_spool_remove((*import)->dir, err);
+    VQ_CRASH_POINT(import_removed);
     vq_spool_import_abandon(import);
     return status;
 }

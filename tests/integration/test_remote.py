@@ -70,6 +70,27 @@ class Remote(Case):
         self.assertGreaterEqual(calls["answered"] + calls["unknown"], len(self.server.requests()))
         self.assertEqual(list(home.iterdir()), [], "the run is over and nothing is left")
 
+    def test_what_a_worker_elsewhere_held_at_the_end_comes_in_later(self):
+        """One stands still through the end of the run, and is killed; with its spool it brings its answers beside a resume."""
+        child = self.begin(12, "uniform:100ms:200ms", concurrency=6)
+        frozen, other = (self.join("--name", name, "--spool", self.dir / name) for name in ("frozen", "other"))
+        self.wait_for("answers", lambda: len(self.server.answers()) > 20)
+        frozen.send_signal(signal.SIGSTOP)
+        self.wait_exit(child, DONE)
+        self.assertEqual(other.wait(20), 0)
+        frozen.kill()
+        frozen.wait()
+        before, sent = self.results_bytes("r"), len(self.server.requests())
+        self.assertGreater(sum(p.stat().st_size for p in (self.dir / "frozen").iterdir()), 0)
+        back = self.join("--name", "frozen", "--spool", self.dir / "frozen")
+        self.vibeq("resume", "r", "--quiet", "--workers", "0")
+        self.assertEqual(back.wait(20), 0, "all of it is committed")
+        self.assertEqual(self.results_bytes("r"), before)
+        calls = self.accounting("r")
+        self.assertEqual((len(self.server.requests()), calls["sent"]), (sent, sent), "nothing was asked, and every request is in the ledger")
+        self.assertEqual(calls["answered"] + calls["unknown"], sent)
+        self.assertEqual(calls["unknown"] + calls["paid_unused"], self.repeats())
+
 
 if __name__ == "__main__":
     vqtest.main()

@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BIN = Path(os.environ.get("VQ_BIN_DIR", ROOT / "build" / "bin"))
+BIN = Path(os.environ.get("VQ_BIN_DIR", ROOT / "build" / "bin")).resolve()
 DONE, INTERNAL, USAGE, MISSING, STOPPED = 0, 1, 2, 3, 4
 
 

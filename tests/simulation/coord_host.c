@@ -97,7 +97,7 @@ static void coord_end(struct sim *s)
     vq_free(co->settled);
     co->settled = NULL;
     co->batch = NULL;
-    co->batch_lmdb = co->paused = co->held = false;
+    co->batch_lmdb = co->paused = co->held = co->store_failed = false;
     co->life++;
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
@@ -164,6 +164,17 @@ void sim_coord_requeue(struct sim *s)
         s->report->reopened += tasks;
         turn(s);
     }
+}
+
+void sim_redis_away(struct sim *s, int64_t for_ns)
+{
+    struct sim_coord *co = &s->coord;
+    if (co->batch != NULL && co->batch_lmdb && s->store.column_commits + 1 == s->store.commits &&
+        sim_chance(s, 0.5)) {
+        sim_store_commit_redis(&s->store, co->batch); /* its reply is lost */
+    }
+    co->redis_away = true;
+    sim_push(s, s->now_ns + for_ns, EV_REDIS_BACK, 0, 0, 0);
 }
 
 void sim_redis_kill(struct sim *s)
@@ -247,11 +258,12 @@ static void commit_redis(struct sim *s)
         }
         return; /* EV_REDIS_BACK goes on */
     }
-    if (s->store.column_commits != s->store.commits - 1) {
-        sim_store_rebuild_redis(&s->store);
-    } else {
+    if (s->store.column_commits == s->store.commits - 1) {
         sim_store_commit_redis(&s->store, co->batch);
+    } else if (s->store.column_commits != s->store.commits) { /* else: it was done */
+        sim_store_rebuild_redis(&s->store);
     }
+    sim_trouble_redis(s);
     uint64_t no = co->batch->no;
     sim_check_settled(s, co->settled, co->settled_count);
     co->batch = NULL;
@@ -276,9 +288,28 @@ static void commit_redis(struct sim *s)
     }
 }
 
+/* A full disk, or a failed fsync, after which nobody knows what is there: the run stops, nothing is ACKed. */
+static void commit_fails(struct sim *s, bool durable)
+{
+    struct sim_coord *co = &s->coord;
+    sim_say(s, "the commit fails, and %s", durable ? "is there" : "nothing of it is there");
+    if (durable) {
+        sim_store_commit_lmdb(&s->store, co->batch);
+    }
+    co->store_failed = true;
+    if (ok(s, vq_coord_commit_failed(co->core, "as drawn", s->now_ns), "commit failed")) {
+        turn(s);
+    }
+}
+
 static void commit_lmdb(struct sim *s)
 {
     struct sim_coord *co = &s->coord;
+    bool full = sim_more(s, SIM_STORE_FULL);
+    if (full || sim_more(s, SIM_FSYNC)) {
+        commit_fails(s, !full && sim_chance(s, 0.5));
+        return;
+    }
     sim_store_commit_lmdb(&s->store, co->batch);
     co->settled_count = sim_store_settled(&s->store, co->batch, &co->settled);
     co->batch_lmdb = true;
@@ -388,7 +419,7 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
     sim_say(s, "STOPPED (%d, %s): %s", (int)action->u.stopped.kind,
             action->u.stopped.clean ? "clean" : "not clean", action->u.stopped.text);
     s->report->restarts++;
-    if (action->u.stopped.kind == VQ_COORD_STOP_STORE ||
+    if ((action->u.stopped.kind == VQ_COORD_STOP_STORE && !s->coord.store_failed) ||
         action->u.stopped.kind == VQ_COORD_STOP_ANSWERS) {
         sim_fail(s, "stopped: %s", action->u.stopped.text);
     }
@@ -520,6 +551,19 @@ static bool has_session(const struct sim *s, uint64_t peer)
     return false;
 }
 
+static void say_credit(const struct sim *s, const struct vq_msg_credit *credit)
+{
+    for (uint32_t i = 0; i < credit->credits_count; i++) {
+        sim_say(s, "  wants %u tasks of judge %u (state %u)", credit->credits[i].tasks,
+                credit->credits[i].judge, credit->credits[i].state);
+    }
+    for (uint32_t i = 0; i < credit->reports_count; i++) {
+        sim_say(s, "  pool %u: state %u, %u waiting, goes by %llu", credit->reports[i].pool,
+                credit->reports[i].state, credit->reports[i].waiting,
+                (unsigned long long)credit->granted_n);
+    }
+}
+
 static void frame(struct sim *s, const struct sim_event *event)
 {
     struct vq_msg msg;
@@ -531,6 +575,9 @@ static void frame(struct sim *s, const struct sim_event *event)
     }
     sim_say(s, "coordinator hears %s of worker %u (peer %llu)", vq_msg_name(msg.type), event->a,
             (unsigned long long)event->b);
+    if (msg.type == VQ_MSG_CREDIT) {
+        say_credit(s, &msg.u.credit);
+    }
     uint64_t before = dropped(s);
     bool known = has_session(s, event->b);
     const struct vq_msg_held *held =
@@ -597,6 +644,9 @@ static void in_core(struct sim *s, const struct sim_event *event)
         }
         return;
     case EV_LMDB: commit_lmdb(s); return;
+    case EV_CLOCK:
+        vq_authority_clock(co->authority, sim_unix_s(s) + s->trouble.wall_shift_s, s->now_ns);
+        return;
     case EV_REDIS: commit_redis(s); return;
     case EV_REAPED:
     case EV_IMPORT:

@@ -121,6 +121,7 @@ void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *c
     sim_map_put(&s->calls_by_id, &key, n);
     sim_map_put(&s->calls_by_request, &call->request, n);
     int64_t latency_ns = draw_end(s, &s->workers[worker], c, call);
+    sim_trouble_call(s, c, &latency_ns);
     c->ends_ns = s->now_ns + latency_ns;
     draw_usage(s, c, call);
     sim_say(s, "worker %u calls %s, task %llu %s (fence %llu.%llu): will be %d in %.3f s", worker,
@@ -146,7 +147,11 @@ void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
         .pool = c->pool,
         .retry_after_ms = c->retry_after_ms,
         .park_unix_s = c->park_unix_s,
+        .parks = c->parks,
         .slowed = c->slowed,
+        .said = c->said,
+        .cap = c->cap,
+        .organisation = c->organisation,
         .refusal = c->refusal,
         .http_status = c->end == VQ_END_ANSWER ? 200 : 0,
         .latency_ms = (uint32_t)((s->now_ns - c->started_ns) / VQ_NS_PER_MS),

@@ -3,7 +3,7 @@
 #include "tests/simulation/sim.h"
 
 /* A worker that lives; false when there is none. */
-static bool pick(struct sim *s, uint32_t *ret_worker)
+bool sim_pick(struct sim *s, uint32_t *ret_worker)
 {
     uint32_t alive[SIM_WORKERS_MAX];
     uint32_t count = 0;
@@ -19,12 +19,12 @@ static bool pick(struct sim *s, uint32_t *ret_worker)
     return true;
 }
 
-static int64_t some_time(struct sim *s)
+int64_t sim_some_time(struct sim *s)
 {
     return sim_between(s, s->term_ns / 20, sim_chance(s, 0.4) ? 3 * s->term_ns : s->term_ns / 2);
 }
 
-static void cut(struct sim *s, uint32_t worker)
+void sim_cut(struct sim *s, uint32_t worker)
 {
     struct sim_worker *w = &s->workers[worker];
     if (!w->up) {
@@ -33,7 +33,7 @@ static void cut(struct sim *s, uint32_t worker)
     s->report->breaks++;
     sim_say(s, "the link of worker %u breaks", worker);
     sim_disconnect(s, worker);
-    sim_connect(s, worker, s->now_ns + some_time(s) / 4, !sim_chance(s, s->knobs.same_peer));
+    sim_connect(s, worker, s->now_ns + sim_some_time(s) / 4, !sim_chance(s, s->knobs.same_peer));
 }
 
 void sim_block(struct sim *s, uint32_t worker)
@@ -42,7 +42,7 @@ void sim_block(struct sim *s, uint32_t worker)
     if (s->healed || !w->up) {
         return;
     }
-    int64_t until_ns = s->now_ns + some_time(s);
+    int64_t until_ns = s->now_ns + sim_some_time(s);
     int which = (int)sim_between(s, 0, 2); /* one direction, or both */
     s->report->partitions++;
     sim_say(s, "the link of worker %u is blocked (%d) for %.2f s", worker, which,
@@ -52,6 +52,7 @@ void sim_block(struct sim *s, uint32_t worker)
             w->blocked_until_ns[d] = until_ns;
         }
     }
+    sim_trouble_blocked(s, worker, until_ns);
 }
 
 static void worker_fault(struct sim *s, uint32_t worker)
@@ -70,13 +71,13 @@ static void worker_fault(struct sim *s, uint32_t worker)
         return;
     }
     if (sim_chance(s, k->cut)) {
-        cut(s, worker);
+        sim_cut(s, worker);
     }
     if (sim_chance(s, k->block)) {
         sim_block(s, worker);
     }
     if (sim_chance(s, k->pause)) {
-        w->paused_until_ns = s->now_ns + some_time(s);
+        w->paused_until_ns = s->now_ns + sim_some_time(s);
         s->report->pauses++;
         sim_say(s, "worker %u is stopped for %.2f s", worker,
                 (double)(w->paused_until_ns - s->now_ns) / 1e9);
@@ -106,7 +107,7 @@ static void coord_fault(struct sim *s)
         return;
     }
     if (sim_chance(s, k->pause_coord)) {
-        int64_t until_ns = s->now_ns + some_time(s);
+        int64_t until_ns = s->now_ns + sim_some_time(s);
         sim_say(s, "coordinator is stopped for %.2f s", (double)(until_ns - s->now_ns) / 1e9);
         sim_coord_pause(s, until_ns);
     }
@@ -132,7 +133,7 @@ void sim_fault(struct sim *s)
     }
     by_hand(s);
     uint32_t worker;
-    if (sim_chance(s, 0.7) && pick(s, &worker)) {
+    if (sim_chance(s, 0.7) && sim_pick(s, &worker)) {
         worker_fault(s, worker);
     } else if (s->coord.core != NULL && s->coord.paused_until_ns <= s->now_ns) {
         coord_fault(s);
@@ -143,6 +144,7 @@ void sim_fault(struct sim *s)
     if (sim_chance(s, s->knobs.foreign)) {
         sim_foreign_answer(s);
     }
+    sim_trouble(s);
     sim_push(s, s->now_ns + sim_spread(s, s->knobs.fault_every_ns), EV_FAULT, 0, 0, 0);
 }
 
@@ -163,11 +165,11 @@ void sim_boundary(struct sim *s)
         if (sim_chance(s, k->kill / 6) && s->workers_count < SIM_WORKERS_MAX - 8) {
             w->die_in = sim_between(s, 0, 8);
         } else if (sim_chance(s, k->cut / 6)) {
-            cut(s, i);
+            sim_cut(s, i);
         } else if (sim_chance(s, k->block / 4)) {
             sim_block(s, i);
         } else if (sim_chance(s, k->pause / 6)) {
-            w->paused_until_ns = s->now_ns + some_time(s);
+            w->paused_until_ns = s->now_ns + sim_some_time(s);
         }
     }
 }
@@ -178,6 +180,7 @@ void sim_heal(struct sim *s)
     s->healed = true;
     sim_say(s, "healed");
     s->knobs.duplicate = 0;
+    sim_trouble_heal(s);
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
         w->die_in = -1;

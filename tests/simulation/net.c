@@ -1,6 +1,6 @@
 /* Links between workers and the coordinator. A connection delivers in order, after a delay; a blocked direction holds its
  * frames back; a broken connection loses frames in flight, or delivers some of them late, after those of the next one; a
- * frame may come twice. Frames go through the real encoder and decoder. */
+ * frame may come twice, or be lost while its connection goes on. Frames go through the real encoder and decoder. */
 #include "tests/simulation/sim.h"
 
 bool sim_peer_worker(const struct sim *s, uint64_t peer, uint32_t *ret_worker)
@@ -40,6 +40,10 @@ void sim_send_to_worker(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     }
     struct sim_worker *w = &s->workers[i];
     encode(s, msg);
+    if (sim_more(s, SIM_DROP)) {
+        sim_say(s, "  (which is lost)");
+        return;
+    }
     int64_t at_ns = arrival(s, w, 1);
     sim_push_bytes(s, at_ns, EV_TO_WORKER, i, w->connection, w->life, vq_buf_span(&s->frame));
     if (sim_chance(s, s->knobs.duplicate)) {
@@ -55,6 +59,10 @@ void sim_send_to_coord(struct sim *s, uint32_t worker, const struct vq_msg *msg)
         return;
     }
     encode(s, msg);
+    if (sim_more(s, SIM_DROP)) {
+        sim_say(s, "  (%s of worker %u is lost)", vq_msg_name(msg->type), worker);
+        return;
+    }
     int64_t at_ns = arrival(s, w, 0);
     sim_push_bytes(s, at_ns, EV_TO_COORD, worker, w->peer, s->coord.life, vq_buf_span(&s->frame));
     if (sim_chance(s, s->knobs.duplicate)) {

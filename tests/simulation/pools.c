@@ -146,7 +146,7 @@ void sim_authority_make(struct sim *s, bool waits)
         return;
     }
     say_pools(s);
-    vq_authority_clock(s->coord.authority, sim_unix_s(s), s->now_ns);
+    vq_authority_clock(s->coord.authority, sim_unix_s(s) + s->trouble.wall_shift_s, s->now_ns);
     s->params.authority = s->coord.authority;
     uint64_t unseen_nano = s->budget_nano == VQ_AMOUNT_ANY ? 0 : not_in_ledger(s);
     s->unseen_nano = unseen_nano > s->unseen_nano ? unseen_nano : s->unseen_nano;

@@ -274,6 +274,7 @@ static void world_make(struct sim *s)
         s->params.attempts.of[i] = (uint32_t)vq_rng_below(&s->hands, 6);
     }
     s->knobs.requeue = vq_rng_unit(&s->hands) < 0.5 ? 0 : vq_rng_unit(&s->hands);
+    sim_trouble_make(s);
     make_texts(s);
     make_params(s);
     sim_pools_make(s);
@@ -299,6 +300,7 @@ static void world_free(struct sim *s)
     vq_coord_destroy(&s->coord.core);
     vq_authority_destroy(&s->coord.authority);
     sim_pools_free(s);
+    sim_trouble_free(s);
     vq_free(s->coord.settled);
     while (s->heap_count > 0) {
         struct sim_event event = heap_pop(s);
@@ -330,10 +332,12 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
     case EV_REAPED:
     case EV_IMPORT:
     case EV_STAGE:
+    case EV_CLOCK:
     case EV_TICK: until_ns = s->coord.paused_until_ns; break;
     case EV_TO_WORKER:
     case EV_CONNECTED:
     case EV_REPLY:
+    case EV_REFUSED:
     case EV_WORKER_TICK: until_ns = s->workers[event->a].paused_until_ns; break;
     default: break;
     }
@@ -343,6 +347,15 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
     event->at_ns = until_ns;
     heap_push(s, *event);
     return true;
+}
+
+static void not_sent(struct sim *s, const struct sim_event *event)
+{
+    struct vq_work_reply reply = {
+        .end = VQ_END_NETWORK, .retry_after_ms = -1, .error = vq_span_str("the spool is full")};
+    memcpy(&reply.call, event->bytes, sizeof(reply.call));
+    struct vq_work_event step = {.type = VQ_WORK_REPLY, .u.reply = &reply};
+    sim_worker_step(s, event->a, &step);
 }
 
 static void for_worker(struct sim *s, const struct sim_event *event)
@@ -366,6 +379,7 @@ static void for_worker(struct sim *s, const struct sim_event *event)
             sim_worker_step(s, event->a, &connected);
         }
         break;
+    case EV_REFUSED: not_sent(s, event); break;
     case EV_REPLY:
         call = &s->calls[event->b];
         if (s->stages[call->stage].poison[call->task] && call->end == VQ_END_ANSWER) {
@@ -382,16 +396,25 @@ static void for_worker(struct sim *s, const struct sim_event *event)
     }
 }
 
+static void reset(struct sim *s, const struct sim_event *event)
+{
+    if (event->life == s->workers[event->a].life) {
+        sim_reset(s, event->a);
+    }
+}
+
 static void dispatch(struct sim *s, const struct sim_event *event)
 {
     switch (event->kind) {
     case EV_TO_WORKER:
     case EV_CONNECTED:
     case EV_REPLY:
+    case EV_REFUSED:
     case EV_WORKER_TICK: for_worker(s, event); return;
     case EV_FAULT: sim_fault(s); return;
     case EV_BLOCK: sim_block(s, event->a); return;
     case EV_HEAL: sim_heal(s); return;
+    case EV_RESET: reset(s, event); return;
     case EV_OVER: s->over = true; return;
     case EV_SPAWN:
     case EV_COORD_START:
@@ -403,6 +426,8 @@ static void dispatch(struct sim *s, const struct sim_event *event)
     case EV_IMPORT:
     case EV_REDIS_BACK:
     case EV_STAGE:
+    case EV_CLOCK:
+    case EV_USURPED:
     case EV_TICK: sim_coord_event(s, event); return;
     }
 }
@@ -426,6 +451,7 @@ static void run(struct sim *s)
             sim_fail(s, "no end after %llu steps", (unsigned long long)s->report->steps);
         }
         if (s->now_ns > s->heal_ns + FINISH_TERMS * s->term_ns + 600 * VQ_NS_PER_S) {
+            sim_say_state(s);
             sim_fail(s, "healed long ago and not finished");
         }
     }

@@ -9,6 +9,7 @@
  *     coord_host.c   the coordinator's process: core, store, commits, imports, its actions
  *     stages.c       the stages of the run, and going on from one to the next
  *     faults.c       what goes wrong, when
+ *     trouble.c      what else may: half of the seeds have none of it (faults.def)
  *     check.c        what must hold, after every step and at the end
  *     store.c, map.c the model of the store
  */
@@ -32,6 +33,13 @@
 #define SIM_POOLS_MAX   4
 #define SIM_AXES_MAX    8 /* and one that says nothing */
 
+enum sim_fault { /* each is counted */
+#define SIM_FAULT(name, most, text) SIM_##name,
+#include "tests/simulation/faults.def"
+#undef SIM_FAULT
+    SIM_FAULTS
+};
+
 struct sim_options {
     uint64_t seed;
     bool verbose;
@@ -45,6 +53,7 @@ struct sim_report {
     uint64_t broke; /* stopped for want of money */
     uint64_t kills, coord_kills, redis_kills, breaks, pauses, partitions, restarts, stages,
         reopened;
+    uint64_t faults[SIM_FAULTS];
     uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
     double seconds; /* simulated */
 };
@@ -73,6 +82,10 @@ enum sim_event_kind {
     EV_REDIS_BACK,
     EV_TICK,        /* of the coordinator; timers: after everything else of the same time */
     EV_WORKER_TICK, /* a: worker */
+    EV_RESET,       /* the link of worker a is reset, and what a block held back is lost */
+    EV_REFUSED,     /* a: worker whose shell did not send a call; bytes: its id */
+    EV_CLOCK,       /* the coordinator's shell tells its wall clock */
+    EV_USURPED,     /* the coordinator that was taken for dead goes on */
 };
 
 struct sim_event {
@@ -114,7 +127,10 @@ struct sim_call {
     enum vq_call_end end;
     enum vq_pool_state pool;
     int64_t retry_after_ms, park_unix_s;
-    bool refusal, slowed;
+    struct vq_rates said;
+    uint32_t cap;
+    uint64_t organisation;
+    bool refusal, slowed, parks;
     const char *answer, *finish_reason;
 };
 
@@ -127,7 +143,7 @@ struct sim_spooled {
     size_t encoded_bytes;
     enum vq_call_end ended; /* with `encoded` */
     bool acked;
-    bool written_sent, written_answer;
+    bool written_sent, written_answer, written_ack;
     bool noted; /* changed since the last write: lost with the process */
     size_t noted_before;
 };
@@ -153,6 +169,9 @@ struct sim_worker {
     uint64_t import_no; /* commit that ends the import; 0: none yet */
     bool reaped;        /* its coordinator was told that it ended */
     int64_t skew_ns;    /* its clock */
+    double drift;       /* its clock's, as a part */
+    int64_t spool_full_until_ns;
+    bool spool_failed, spool_said; /* a record of it could not be written, its core was told */
     int64_t paused_until_ns;
     int64_t wake_ns;
     bool bad_key[SIM_POOLS_MAX];
@@ -193,7 +212,7 @@ struct sim_coord {
     bool paused; /* the core was told so */
     bool held;   /* by hand */
     int64_t held_since_ns;
-    bool finished;
+    bool finished, store_failed;
     int64_t die_in;             /* as a worker's */
     struct vq_settled *settled; /* of the batch, when its transaction is durable */
     size_t settled_count;
@@ -234,6 +253,17 @@ struct sim_knobs {
     double hold;    /* a person pauses the run, or lets it go on */
 };
 
+/* Of the faults in faults.def: how likely each is when it may come. */
+struct sim_trouble {
+    double p[SIM_FAULTS];
+    int64_t slow_until_ns, slow_ns; /* the endpoint's latency has shifted */
+    int64_t refuse_until_ns;        /* it refuses all */
+    int64_t wall_shift_s;           /* the coordinator's wall clock is wrong by so much */
+    uint8_t *tail;                  /* an older state of Redis, to come back as; NULL: none */
+    uint64_t tail_commits;
+    uint32_t tail_stage;
+};
+
 struct sim_stage {
     enum vq_stage_kind kind;
     enum vq_swap swap;
@@ -257,7 +287,9 @@ struct sim {
     struct sim_report *report;
     struct vq_rng rng;
     struct vq_rng hands; /* of what a person does: seeds without one stay as they are */
+    struct vq_rng more;  /* of trouble: likewise */
     struct sim_knobs knobs;
+    struct sim_trouble trouble;
     int64_t now_ns, term_ns, heartbeat_ns, heal_ns;
     bool healed, over;
     struct sim_event *heap;
@@ -331,7 +363,7 @@ void sim_pools_make(struct sim *s);
 void sim_pools_free(struct sim *s);
 uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools);
 void sim_authority_make(struct sim *s, bool waits);
-int64_t sim_unix_s(const struct sim *s);
+int64_t sim_unix_s(const struct sim *s);         /* the truth */
 void sim_pool_asked(struct sim *s, size_t call); /* it has just come to its provider */
 void sim_check_budget(struct sim *s);
 void sim_budget_empty(struct sim *s);
@@ -353,6 +385,7 @@ void sim_coord_start(struct sim *s);
 void sim_coord_kill(struct sim *s);
 void sim_coord_pause(struct sim *s, int64_t until_ns);
 void sim_redis_kill(struct sim *s);
+void sim_redis_away(struct sim *s, int64_t for_ns); /* and keeps what it has */
 void sim_coord_drain(struct sim *s);
 void sim_coord_hold(struct sim *s, bool held); /* by hand */
 void sim_coord_requeue(struct sim *s);
@@ -363,9 +396,23 @@ void sim_coord_event(struct sim *s, const struct sim_event *event);
 
 /* faults.c */
 void sim_fault(struct sim *s);
+void sim_cut(struct sim *s, uint32_t worker);
+int64_t sim_some_time(struct sim *s);
+bool sim_pick(struct sim *s, uint32_t *ret_worker); /* one that lives */
 void sim_block(struct sim *s, uint32_t worker);
 void sim_boundary(struct sim *s); /* what may go wrong just when a stage ends or begins */
 void sim_heal(struct sim *s);
+
+/* trouble.c */
+void sim_trouble_make(struct sim *s);
+void sim_trouble_heal(struct sim *s);
+void sim_trouble_free(struct sim *s);
+bool sim_more(struct sim *s, enum sim_fault fault); /* it comes now; counts it */
+void sim_trouble(struct sim *s);                    /* some of what may go wrong at any time */
+void sim_trouble_blocked(struct sim *s, uint32_t worker, int64_t until_ns);
+void sim_trouble_call(struct sim *s, struct sim_call *call, int64_t *latency_ns);
+void sim_trouble_redis(struct sim *s); /* it was written */
+void sim_reset(struct sim *s, uint32_t worker);
 
 /* check.c */
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call);
@@ -377,5 +424,6 @@ void sim_check_silence(struct sim *s);
 void sim_check_unknown(struct sim *s);
 void sim_check_step(struct sim *s);
 void sim_check_end(struct sim *s);
+void sim_say_state(const struct sim *s);
 
 #endif

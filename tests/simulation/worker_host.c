@@ -6,11 +6,19 @@
 
 #include <stdio.h>
 
-#define GATHER_NS (200 * VQ_NS_PER_US) /* a turn of the shell's loop */
+#define DRIFT_MOST 100e-6               /* of a crystal */
+#define GATHER_NS  (200 * VQ_NS_PER_US) /* a turn of the shell's loop */
 
 static int64_t clock_of(const struct sim *s, const struct sim_worker *w)
 {
-    return s->now_ns + w->skew_ns;
+    return s->now_ns + w->skew_ns + (int64_t)(w->drift * (double)s->now_ns);
+}
+
+static int64_t time_of(const struct sim_worker *w, int64_t clock_ns)
+{
+    int64_t without_drift_ns = clock_ns - w->skew_ns;
+    return w->drift == 0 ? without_drift_ns /* rounded up: not before it is due */
+                         : (int64_t)((double)without_drift_ns / (1 + w->drift)) + 1;
 }
 
 void sim_worker_free(struct sim_worker *w)
@@ -86,6 +94,7 @@ static void spool_write(struct sim *s, struct sim_worker *w)
         record->noted = false;
         record->written_sent = true;
         record->written_answer = record->encoded != NULL;
+        record->written_ack = record->acked;
         struct vq_hash key = sim_key_id(&record->call);
         const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
         if (n != NULL && record->encoded != NULL && record->ended == VQ_END_ANSWER) {
@@ -94,19 +103,28 @@ static void spool_write(struct sim *s, struct sim_worker *w)
     }
 }
 
-/* What a kill does to notes that were not written yet. */
-static void spool_lose(struct sim_worker *w)
+/* What a kill does to notes that were not written yet. Within a write the first of them are there. */
+static void spool_lose(struct sim *s, struct sim_worker *w)
 {
-    while (w->spool.noted != 0) {
+    int64_t notes = 0;
+    for (size_t n = w->spool.noted; n != 0; n = w->spool.records[n - 1].noted_before) {
+        notes++;
+    }
+    bool torn = notes > 0 && sim_more(s, SIM_TORN);
+    for (int64_t lost = torn ? sim_between(s, 0, notes) : notes; lost > 0; lost--) {
         struct sim_spooled *record = &w->spool.records[w->spool.noted - 1];
         w->spool.noted = record->noted_before;
         record->noted = false;
+        if (torn && record->acked && !record->written_ack) {
+            record->acked = false;
+        }
         if (!record->written_answer) {
             vq_free(record->encoded);
             record->encoded = NULL;
         }
         record->acked = record->acked || !record->written_sent; /* as if it had never been there */
     }
+    spool_write(s, w);
 }
 
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,
@@ -157,7 +175,7 @@ void sim_worker_kill(struct sim *s, uint32_t i)
     sim_say(s, "worker %u is killed", i);
     s->report->kills++;
     w->killed = true;
-    spool_lose(w);
+    spool_lose(s, w);
     worker_end(s, i);
 }
 
@@ -192,23 +210,39 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
         sim_connect(s, i, s->now_ns, true);
         return true;
     case VQ_WORK_KEYS: *ret_keys = true; return true;
-    case VQ_WORK_SPOOL_SENT: spool_sent(s, w, &action->u.call); return true;
+    case VQ_WORK_SPOOL_SENT:
+        if (!w->spool_failed) {
+            spool_sent(s, w, &action->u.call);
+        }
+        return true;
     case VQ_WORK_CALL:
+        if (w->spool_failed) {
+            sim_push_bytes(s, s->now_ns, EV_REFUSED, i, 0, w->life,
+                           vq_span((const char *)&action->u.call.id, sizeof(struct vq_id)));
+            return true;
+        }
         sim_check_call(s, i, &action->u.call);
         sim_call_start(s, i, &action->u.call);
         return true;
     case VQ_WORK_SPOOL_ANSWER: spool_answer(s, w, action->u.result); return true;
-    case VQ_WORK_SPOOL_WRITE: spool_write(s, w); return true;
+    case VQ_WORK_SPOOL_WRITE:
+        if (w->spool_full_until_ns > s->now_ns) {
+            w->spool_failed = true;
+        } else {
+            spool_write(s, w);
+        }
+        return true;
     case VQ_WORK_SPOOL_ACKED:
         record = spooled(w, &action->u.id, false);
         if (record != NULL) {
             record->acked = true;
+            note(w, record);
         }
         return true;
     case VQ_WORK_NOTE: sim_say(s, "worker %u: %s", i, action->u.note.text); return true;
     case VQ_WORK_EXIT:
         sim_say(s, "worker %u exits with %d", i, (int)action->u.exit_code);
-        if (action->u.exit_code == VQ_WORK_EXIT_FATAL ||
+        if ((action->u.exit_code == VQ_WORK_EXIT_FATAL && !w->spool_failed) ||
             action->u.exit_code == VQ_WORK_EXIT_USAGE) {
             sim_fail(s, "worker %u exits with %d", i, (int)action->u.exit_code);
         }
@@ -235,10 +269,17 @@ static bool take_actions(struct sim *s, uint32_t i)
             return false;
         }
     }
+    uint64_t life = w->life;
     if (keys) {
         answer_keys(s, i);
     }
-    return w->work != NULL;
+    if (w->life == life && w->spool_failed && !w->spool_said) {
+        struct vq_work_event event = {.type = VQ_WORK_SPOOL_FAILED};
+        w->spool_said = true;
+        sim_say(s, "the spool of worker %u failed", i);
+        sim_worker_step(s, i, &event);
+    }
+    return w->work != NULL && w->life == life;
 }
 
 void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *event)
@@ -262,7 +303,7 @@ void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *even
         return;
     }
     int64_t wake_ns = vq_work_wake_ns(w->work);
-    wake_ns = wake_ns == INT64_MAX ? INT64_MAX : wake_ns - w->skew_ns;
+    wake_ns = wake_ns == INT64_MAX ? INT64_MAX : time_of(w, wake_ns);
     if (wake_ns < w->wake_ns) {
         w->wake_ns = wake_ns <= s->now_ns ? s->now_ns + VQ_NS_PER_US : wake_ns;
         sim_push(s, w->wake_ns, EV_WORKER_TICK, i, 0, w->life);
@@ -333,6 +374,7 @@ void sim_worker_spawn(struct sim *s, int64_t local)
                              .heard_ns = s->now_ns,
                              .spoke_ns = s->now_ns,
                              .die_in = -1};
+    w->drift = sim_more(s, SIM_DRIFT) ? (vq_rng_unit(&s->more) - 0.5) * 2 * DRIFT_MOST : 0;
     uint64_t random = vq_rng_u64(&s->rng);
     memcpy(w->id.b, &random, sizeof(random));
     w->id.b[8] = (uint8_t)i;

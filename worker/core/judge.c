@@ -3,7 +3,8 @@
  * Any pool of a judge may answer. Among those that may start a call now, the asks of one sample and order go to the same one as far
  * as it can take them (rendezvous hashing: each pool has a rank for each sample and order, and a pool more or less moves only
  * its own), so that a provider that caches the front of a prompt finds it. After a failure that another pool may not suffer
- * from, another one is asked, where there is one. A judge is open while one of its pools is.
+ * from, another one is asked, where there is one: the one with the fewest failures in a row, so that a task does not use up its
+ * tries between two that are down while a third is well. A judge is open while one of its pools is.
  *
  * Not its job: limits of a pool (pool.c), the order of asks (lease.c). */
 #include "common/base/alloc.h"
@@ -145,6 +146,17 @@ static bool has_other(const struct vq_work *w, const struct vq_work_judge *judge
     return false;
 }
 
+/* Whether pool `a` comes before pool `b`. */
+static bool comes_first(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t a,
+                        uint32_t b)
+{
+    uint32_t failures[] = {w->pools[a].failures, w->pools[b].failures};
+    if (ask->failed_pool != 0 && failures[0] != failures[1]) {
+        return failures[0] < failures[1];
+    }
+    return rank_of(ask, a) > rank_of(ask, b);
+}
+
 bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask,
                           uint32_t *ret_pool, struct vq_work_need *ret_need, int64_t *ret_when_ns)
 {
@@ -152,7 +164,6 @@ bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask
     double bytes = prompt_bytes(w, ask);
     bool avoid = ask->failed_pool != 0 && has_other(w, judge, ask->failed_pool);
     bool found = false;
-    uint64_t best = 0;
     *ret_when_ns = INT64_MAX;
     for (uint32_t i = 0; i < judge->pools_count; i++) {
         uint32_t pool = judge->pools[i];
@@ -161,11 +172,9 @@ bool vq_work_judge_choose(const struct vq_work *w, const struct vq_work_ask *ask
         }
         struct vq_work_need need = need_of(w, ask, pool, bytes);
         int64_t when = vq_work_pool_when(w, pool, &need);
-        uint64_t rank = rank_of(ask, pool);
         *ret_when_ns = when < *ret_when_ns ? when : *ret_when_ns;
-        if (when <= w->now_ns && (!found || rank > best)) {
+        if (when <= w->now_ns && (!found || comes_first(w, ask, pool, *ret_pool))) {
             found = true;
-            best = rank;
             *ret_pool = pool;
             *ret_need = need;
         }

@@ -172,6 +172,11 @@ void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
     if (echo->stamp_ns > w->stamp_ns || echo->stamp_ns <= 0) {
         return; /* never sent */
     }
+    if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &w->spec_wanted)) {
+        vq_work_note(w, VQ_WORK_NOTE_WARN, "the run's SPEC got lost on its way; asking again");
+        say_hello(w, false); /* it was sent before this echo */
+        return;
+    }
     if (vq_work_slices_renew(w, echo->stamp_ns) && w->granted_n > 0) {
         say_hello(w, false); /* that the coordinator knows that they are gone */
     }

@@ -1,6 +1,6 @@
-/* JSON bodies within bounds. jansson does the parsing; before it, one pass over the bytes counts
- * depth and values, and after a failure another one mends what servers are known to get wrong. Both
- * passes are linear.
+/* JSON bodies within bounds; one that gives a key twice is refused, since nobody knows which is
+ * meant. jansson does the parsing; before it, one pass over the bytes counts depth and values, and
+ * after a failure another one mends what servers are known to get wrong. Both passes are linear.
  * Not its job: what the members mean. */
 #include "worker/provider/body.h"
 
@@ -115,7 +115,8 @@ static enum vq_status mend(struct vq_span body, struct vq_buf *out)
 
 static enum vq_status parse(struct vq_span body, json_t **ret_root)
 {
-    return vq_json_load(body, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, ret_root, NULL);
+    return vq_json_load(body, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES,
+                        ret_root, NULL);
 }
 
 enum vq_status vq_body_load(struct vq_span body, size_t values_max, json_t **ret_root)

@@ -12,6 +12,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "common/net/signals.h"
 #include "common/net/zsock.h"
 #include "common/text/log.h"
@@ -107,7 +108,9 @@ static void message_send(struct agent *a, const struct vq_msg *msg)
         return;
     }
     if (!a->reconnect.queued) {
+        VQ_CRASH_POINT_OF(worker_send, vq_msg_name(msg->type));
         frame_send(a, vq_buf_span(&a->frame));
+        VQ_CRASH_POINT_OF(worker_sent, vq_msg_name(msg->type));
         return;
     }
     vq_buf_append(&a->later, &a->frame.bytes, FRAME_PREFIX_BYTES);
@@ -132,6 +135,7 @@ static void on_frame(void *ctx, struct vq_span frame)
     }
     a->run_over |= msg.type == VQ_MSG_BYE && msg.u.bye.code == VQ_BYE_DONE;
     a->in_message = true;
+    VQ_CRASH_POINT_OF(worker_got, vq_msg_name(msg.type));
     step(a, (struct vq_work_event){.type = VQ_WORK_MESSAGE, .u.message = &msg});
     a->in_message = false;
 }
@@ -208,6 +212,7 @@ static void spool_sent(struct agent *a, const struct vq_work_call *call, int64_t
     sent.started_unix_ms = started_unix_ms;
     struct vq_error err = {""};
     if (!a->spool_failed) {
+        VQ_CRASH_POINT(worker_sent_record_before);
         spool_check(a, vq_spool_sent(a->spool, &sent, &err), &err);
     }
 }
@@ -228,12 +233,22 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
         break;
     case VQ_WORK_KEYS: *keys = true; break;
     case VQ_WORK_SPOOL_SENT: spool_sent(a, &action->u.call, unix_ms); break;
-    case VQ_WORK_CALL: call_start(a, &action->u.call, unix_ms); break;
+    case VQ_WORK_CALL:
+        VQ_CRASH_POINT(worker_call_before);
+        call_start(a, &action->u.call, unix_ms);
+        VQ_CRASH_POINT(worker_call_handed_over);
+        break;
     case VQ_WORK_SPOOL_ANSWER:
+        VQ_CRASH_POINT(worker_answer_record_before);
         spool_check(a, vq_spool_answer(a->spool, action->u.result, &err), &err);
         break;
-    case VQ_WORK_SPOOL_WRITE: spool_check(a, vq_spool_write(a->spool, &err), &err); break;
+    case VQ_WORK_SPOOL_WRITE:
+        VQ_CRASH_POINT(worker_spool_write_before);
+        spool_check(a, vq_spool_write(a->spool, &err), &err);
+        VQ_CRASH_POINT(worker_spool_written);
+        break;
     case VQ_WORK_SPOOL_ACKED:
+        VQ_CRASH_POINT(worker_acked_record_before);
         spool_check(a, vq_spool_acked(a->spool, &action->u.id, &err), &err);
         break;
     case VQ_WORK_NOTE:
@@ -241,6 +256,7 @@ static void act(struct agent *a, const struct vq_work_action *action, int64_t un
                "text=%s", action->u.note.text);
         break;
     case VQ_WORK_EXIT:
+        VQ_CRASH_POINT(worker_exit);
         a->exit_code = (int)action->u.exit_code;
         vq_loop_stop(a->loop);
         break;
@@ -534,8 +550,10 @@ int vq_agent_run(const struct vq_worker_options *options)
     if (a.work != NULL) {
         vq_work_stats(a.work, &stats);
     }
-    vq_log(VQ_LOG_INFO, "worker.exit", "code=%d calls=%llu results_left=%u", a.exit_code,
-           (unsigned long long)stats.calls_ended, stats.results);
+    int64_t turn_ns = a.loop == NULL ? 0 : vq_loop_stats_take(a.loop).busy_ns_max;
+    vq_log(VQ_LOG_INFO, "worker.exit", "code=%d calls=%llu results_left=%u turn_ms_max=%lld",
+           a.exit_code, (unsigned long long)stats.calls_ended, stats.results,
+           (long long)(turn_ns / VQ_NS_PER_MS));
     stop(&a);
     vq_cert_destroy(&cert);
     return a.exit_code;

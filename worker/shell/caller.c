@@ -12,11 +12,13 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/crash.h"
 #include "proto/limits.h"
 #include "worker/core/limits.h"
 #include "worker/provider/provider.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define HEADERS_MAX       8
 #define KEEP_BYTES        (256u << 10) /* a larger body buffer is given back after its call */
@@ -91,7 +93,11 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
     vq_buf_init(&caller->system, VQ_REQUEST_BODY_BYTES_MAX);
     vq_buf_init(&caller->user, VQ_REQUEST_BODY_BYTES_MAX);
     vq_reply_init(&caller->reply);
+    const char *told = getenv("SSL_CERT_FILE");
     struct vq_http_options http = {.calls_max = options->calls_max, .ca_file = options->ca_file};
+    if (http.ca_file == NULL && told != NULL && told[0] != '\0') {
+        http.ca_file = told;
+    }
     enum vq_status status = vq_http_create(options->loop, &http, &caller->http, err);
     if (status != VQ_OK) {
         vq_caller_destroy(&caller);
@@ -446,6 +452,16 @@ static enum vq_status hide(void *ctx, struct vq_span key)
     return VQ_OK;
 }
 
+/* What is known besides: why a certificate is not trusted, which address did not answer. Nothing of the request is in it. */
+static void explain(struct vq_reply *reply, const char *why)
+{
+    size_t said = strlen(reply->error_message);
+    if (why[0] != '\0') {
+        (void)snprintf(reply->error_message + said, sizeof(reply->error_message) - said, ": %s",
+                       why);
+    }
+}
+
 /* Reads the exchange into caller->reply. VQ_NOMEM. */
 static enum vq_status read_response(struct vq_caller *caller, const struct slot *slot,
                                     const struct vq_http_response *response)
@@ -455,6 +471,7 @@ static enum vq_status read_response(struct vq_caller *caller, const struct slot 
     vq_reply_free(reply);
     if (response->transport != VQ_TRANSPORT_OK) {
         vq_reply_from_transport(response->transport, response->sent, reply);
+        explain(reply, response->error);
         return VQ_OK;
     }
     struct vq_reply_headers headers;
@@ -528,6 +545,7 @@ static void call_done(void *ctx, const struct vq_http_response *response)
         slot_give(slot);
         return;
     }
+    VQ_CRASH_POINT(worker_answer_arrived);
     if (read_response(caller, slot, response) != VQ_OK) {
         vq_reply_free(&caller->reply); /* no memory for it: as if the response had not come */
         vq_reply_from_transport(VQ_TRANSPORT_RESET, true, &caller->reply);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <time.h>
 
 #include <string.h>
 
@@ -159,6 +160,12 @@ static void test_clocks(void **state)
     (void)state;
     int64_t first = vq_clock_mono_ns();
     assert_true(vq_clock_mono_ns() >= first);
+    struct timespec before, after; /* deadlines and terms do not move with the wall clock */
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &before), 0);
+    int64_t now = vq_clock_mono_ns();
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &after), 0);
+    assert_true(now >= before.tv_sec * VQ_NS_PER_S + before.tv_nsec);
+    assert_true(now <= after.tv_sec * VQ_NS_PER_S + after.tv_nsec);
     assert_true(vq_clock_unix_ms() > INT64_C(1600000000000)); /* after 2020, in milliseconds */
 }
 

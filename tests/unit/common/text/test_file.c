@@ -1,6 +1,7 @@
 /* Whole files: reading with a limit, replacing in one step, joining paths. */
 #include "common/base/alloc.h"
 #include "common/text/file.h"
+#include "tests/tools/faulty.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -33,6 +35,18 @@ static int drop_dir(void **state)
     (void)state;
     (void)unlink(path);
     return rmdir(dir);
+}
+
+static unsigned files_in_dir(void)
+{
+    unsigned files = 0;
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (struct dirent *entry; (entry = readdir(d)) != NULL;) {
+        files += entry->d_name[0] != '.';
+    }
+    (void)closedir(d);
+    return files;
 }
 
 static void test_replace_and_read(void **state)
@@ -103,6 +117,34 @@ static void test_a_file_made_in_pieces(void **state)
     vq_buf_free(&bytes);
 }
 
+/* A file that could not be written and synced takes nobody's place, and nothing of it is left behind. */
+static void test_a_disk_that_fails(void **state)
+{
+    (void)state;
+    static const struct {
+        enum vq_faulty_calls calls;
+        int error;
+        enum vq_status status;
+    } cases[] = {{VQ_FAULTY_WRITE, EIO, VQ_IO},
+                 {VQ_FAULTY_WRITE, ENOSPC, VQ_FULL},
+                 {VQ_FAULTY_TORN, ENOSPC, VQ_FULL},
+                 {VQ_FAULTY_SYNC, EIO, VQ_IO},
+                 {VQ_FAULTY_SYNC, ENOSPC, VQ_FULL}};
+    struct vq_error err;
+    struct vq_buf bytes;
+    assert_int_equal(vq_file_replace(path, vq_span_str("before"), 0600, &err), VQ_OK);
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        vq_faulty_set(cases[i].calls, path, 1, cases[i].error, true);
+        assert_int_equal(vq_file_replace(path, vq_span_str("after"), 0600, &err), cases[i].status);
+        assert_int_not_equal(vq_faulty_failed(), 0);
+        vq_faulty_set(cases[i].calls, NULL, 0, 0, false);
+        assert_int_equal(vq_file_read(path, 100, &bytes, &err), VQ_OK);
+        assert_string_equal(bytes.at, "before");
+        vq_buf_free(&bytes);
+        assert_int_equal(files_in_dir(), 1);
+    }
+}
+
 static void test_what_cannot_be_read(void **state)
 {
     (void)state;
@@ -139,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replace_and_read),
         cmocka_unit_test(test_a_file_made_in_pieces),
+        cmocka_unit_test(test_a_disk_that_fails),
         cmocka_unit_test(test_what_cannot_be_read),
         cmocka_unit_test(test_join),
     };

@@ -50,7 +50,7 @@ static void open_desk(struct desk *d, const struct vq_authority_pool *pools, uin
     vq_authority_clock(d->a, 1000000, d->now_ns);
     for (uint32_t w = 0; w < workers; w++) {
         struct vq_id id = id_of(w);
-        assert_int_equal(vq_authority_join(d->a, &id, d->now_ns), VQ_OK);
+        assert_int_equal(vq_authority_join(d->a, &id, true, d->now_ns), VQ_OK);
         for (uint32_t p = 0; p < count; p++) {
             d->said[w][p] = (struct vq_pool_report){.pool = p, .waiting = 5};
         }
@@ -228,6 +228,11 @@ static void people_hold_park_and_lock(void **state)
     assert_int_equal(calls_of(&d, 0, &holders), 0);
     assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_HELD);
     vq_authority_hold(d.a, false, d.now_ns);
+    vq_authority_unread(d.a, true, d.now_ns);
+    pass(&d, S);
+    assert_int_equal(calls_of(&d, 0, &holders), 0);
+    assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_PAUSED); /* nobody paused it by hand */
+    vq_authority_unread(d.a, false, d.now_ns);
     vq_authority_park(d.a, 0, true, d.now_ns);
     pass(&d, S);
     assert_int_equal(calls_of(&d, 0, &holders), 0);
@@ -245,6 +250,28 @@ static void people_hold_park_and_lock(void **state)
     pass(&d, S);
     assert_int_equal(status_of(&d, 0).state, VQ_AUTHORITY_CLOSED);
     assert_false(vq_authority_when(d.a, &pool, 1, d.now_ns, &when_ns));
+    vq_authority_destroy(&d.a);
+}
+
+static void a_park_goes_by_the_wall_clock(void **state)
+{
+    (void)state;
+    static struct desk d;
+    open_desk(&d, &(struct vq_authority_pool){.name = "p", .concurrency = 4}, 1, VQ_AMOUNT_ANY, 1);
+    vq_authority_clock(d.a, 1000000 - 86400, d.now_ns); /* a day behind */
+    pass(&d, S);
+    d.said[0][0].park_unix_s = 1000000 + 60;
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).until_ns, (86400 + 61) * S);
+    vq_authority_clock(d.a, 1000000 + 2, d.now_ns); /* and set right */
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).until_ns, 61 * S);
+    vq_authority_clock(d.a, 1000000 + 2, d.now_ns); /* read late, not set */
+    pass(&d, S);
+    assert_int_equal(status_of(&d, 0).until_ns, 61 * S);
+    pass(&d, 60 * S);
+    uint32_t holders;
+    assert_int_equal(calls_of(&d, 0, &holders), 4);
     vq_authority_destroy(&d.a);
 }
 
@@ -422,7 +449,7 @@ static void thousands_of_workers_and_hundreds_of_pools(void **state)
             struct vq_id id = id_of(w);
             struct vq_msg_credit credit = {.reports = reports,
                                            .reports_count = VQ_AUTHORITY_POOLS_MAX};
-            assert_int_equal(vq_authority_join(a, &id, now_ns), VQ_OK);
+            assert_int_equal(vq_authority_join(a, &id, true, now_ns), VQ_OK);
             assert_int_equal(vq_authority_report(a, &id, &credit, now_ns), VQ_OK);
         }
         vq_authority_tick(a, now_ns);
@@ -447,6 +474,7 @@ int main(void)
         cmocka_unit_test(slices_follow_demand_within_a_second),
         cmocka_unit_test(who_ends_gives_rates_at_once_and_calls_after_a_term),
         cmocka_unit_test(people_hold_park_and_lock),
+        cmocka_unit_test(a_park_goes_by_the_wall_clock),
         cmocka_unit_test(a_pause_is_for_all_and_no_longer_than_asked),
         cmocka_unit_test(slow_down_halves_and_grows_by_half_a_quarter_hour),
         cmocka_unit_test(headers_lower_and_never_raise),

@@ -374,6 +374,82 @@ static void finished_once_and_everybody_is_told(void **state)
     assert_int_equal(vq_coord_wake_ns(r->c), INT64_MAX);
 }
 
+/* A worker of elsewhere with a spool, which may hold answers: `local` is -1. */
+static uint64_t join_from_elsewhere(struct rig *r, uint64_t peer, uint64_t n)
+{
+    struct vq_msg_hello hello = {.worker = rig_worker(n),
+                                 .stamp_ns = r->now_ns,
+                                 .name = vq_span_str("far"),
+                                 .spec = r->params.spec,
+                                 .local = -1,
+                                 .has_spool = true};
+    uint64_t session = rig_hello_as(r, peer, hello);
+    rig_list(r, peer, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    return session;
+}
+
+/* Everything is answered by one worker, after the other went silent for a term. */
+static uint64_t settled_without_the_far_one(struct rig *r)
+{
+    r->params.missed_ns = rig_ms(2000);
+    rig_start(r);
+    uint64_t far = join_from_elsewhere(r, 8, 2);
+    rig_pass(r, RIG_TERM + 1);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    answer_all(r, 7, session);
+    return far;
+}
+
+static void who_went_silent_elsewhere_is_waited_for_but_not_forever(void **state)
+{
+    struct rig *r = *state;
+    settled_without_the_far_one(r);
+    assert_int_equal(r->finished, 0);
+    rig_pass(r, 1999);
+    assert_int_equal(r->finished, 0);
+    rig_pass(r, 1);
+    assert_int_equal(r->finished, 1);
+}
+
+static void who_comes_back_from_elsewhere_brings_what_it_holds(void **state)
+{
+    struct rig *r = *state;
+    settled_without_the_far_one(r);
+    rig_pass(r, 1000);
+    struct rig_said lease = *rig_lease(r, 1);
+    uint64_t again = join_from_elsewhere(r, 8, 2);
+    struct vq_result late = rig_answer(r, &lease, lease.tasks[0], "Model: A");
+    rig_results(r, 8, again, &late, 1);
+    assert_int_equal(rig_last(r, 8, VQ_MSG_ACK)->count, 1);
+    assert_int_equal(r->finished, 0);
+    rig_credit(r, 8, again, 0, 0, VQ_POOL_OPEN); /* it has said all it had left */
+    assert_int_equal(r->finished, 1);
+}
+
+static void nobody_of_this_machine_is_waited_for_at_the_end(void **state)
+{
+    struct rig *r = *state;
+    r->params.missed_ns = rig_ms(2000);
+    rig_start(r);
+    (void)rig_join(r, 8, 2, 0); /* its spool is read as soon as it is gone */
+    rig_pass(r, RIG_TERM + 1);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    answer_all(r, 7, session);
+    assert_int_equal(r->finished, 1);
+}
+
+static void a_stage_may_not_end_before_a_given_time(void **state)
+{
+    struct rig *r = *state;
+    all_stored(r);
+    r->params.finish_from_ns = r->now_ns + rig_ms(4000);
+    rig_start(r);
+    rig_pass(r, 3999);
+    assert_int_equal(r->finished, 0);
+    rig_pass(r, 1);
+    assert_int_equal(r->finished, 1);
+}
+
 static void calls_that_are_still_out_are_waited_for_but_not_forever(void **state)
 {
     struct rig *r = *state;
@@ -548,6 +624,10 @@ int main(void)
         T(without_a_key_a_run_open_to_others_waits_and_a_local_one_stops),
         T(a_closed_judge_whose_answers_are_stored_is_not_missed),
         T(finished_once_and_everybody_is_told),
+        T(who_went_silent_elsewhere_is_waited_for_but_not_forever),
+        T(who_comes_back_from_elsewhere_brings_what_it_holds),
+        T(nobody_of_this_machine_is_waited_for_at_the_end),
+        T(a_stage_may_not_end_before_a_given_time),
         T(calls_that_are_still_out_are_waited_for_but_not_forever),
         T(a_drain_waits_for_what_is_in_flight),
         T(a_drain_has_a_deadline),

@@ -395,6 +395,41 @@ static void a_lease_given_back_whole_comes_again_with_its_sample(void **state)
     assert_int_equal(rig_lease(r, 0)->count, 4);
 }
 
+/* The same worker, session and shard; only the fence tells the lease that it gave back from the one that it has. */
+static void give_back(struct rig *r, uint64_t session, const struct rig_said *lease)
+{
+    struct vq_msg msg = {
+        .type = VQ_MSG_CANCEL,
+        .u.cancel = {session, lease->shard, lease->fence, VQ_CANCEL_RETURNED, NULL, 0}};
+    rig_mark(r);
+    rig_tell(r, 7, &msg);
+}
+
+static void an_earlier_lease_of_a_shard_is_not_its_lease(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said before = *rig_lease(r, 0);
+    struct rig_said now = before;
+    do { /* others go first, and back */
+        give_back(r, session, &now);
+        now = *rig_lease(r, 0);
+    } while (now.shard != before.shard);
+    assert_true(now.fence.n > before.fence.n);
+    give_back(r, session, &before); /* it comes twice, and late */
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0);
+    rig_say_answer(r, 7, session, &before, 0, "Model: A");
+    assert_int_equal(rig_status(r).late, 1);
+    struct vq_held_lease held[] = {{now.shard, now.fence}, {before.shard, before.fence}};
+    rig_mark(r);
+    rig_list(r, 7, session, VQ_MSG_HEARTBEAT, held, 2, NULL, 0);
+    const struct rig_said *cancel = rig_last(r, 7, VQ_MSG_CANCEL);
+    assert_int_equal(cancel->code, VQ_CANCEL_STALE);
+    assert_int_equal(cancel->fence.n, before.fence.n);
+    assert_int_equal(rig_status(r).leased_shards, 1);
+}
+
 /* ---- rule 6: leases lost with their worker ---- */
 
 /* The worker says that a call of its lease's first task is out. */
@@ -605,6 +640,7 @@ int main(void)
         T(a_stale_lease_holds_its_tasks_back),
         T(returned_tasks_are_free_and_calls_in_flight_are_not),
         T(a_lease_given_back_whole_comes_again_with_its_sample),
+        T(an_earlier_lease_of_a_shard_is_not_its_lease),
         T(what_only_waited_at_its_worker_is_not_lost),
         T(after_three_losses_task_by_task_then_worker_lost),
         T(silence_for_a_term_is_a_loss_and_an_answered_lease_is_none),

@@ -293,7 +293,8 @@ static void a_call_that_nobody_can_look_up_is_paid_for(void **state)
     assert_int_equal(rig_status(r).sessions, 0);
     assert_int_equal(rig_status(r).all.ends[VQ_END_UNKNOWN], 2);
     assert_int_equal(money_of(r).spent_nano, 100 + 2 * 150);
-    assert_int_equal(money_of(r).out_nano, 0);
+    assert_true(money_of(r).out_nano >=
+                300); /* it may have started more: that is kept back for good */
 }
 
 /* What a dead worker sent may be at its provider yet: the next start has to wait for it. */

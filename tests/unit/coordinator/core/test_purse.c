@@ -250,7 +250,7 @@ static void who_leaves_counts_until_it_is_settled(void **state)
     report(purse, 0, 0, 0, 0, 0, 80, 10);
     assert_int_equal(vq_purse_grant(purse, 0, 1), 80);
     report(purse, 0, 30, 30, 80, 1, 80, 10);
-    vq_purse_leave(purse, 0, false);
+    vq_purse_leave(purse, 0, VQ_PURSE_LEFT);
     assert_int_equal(vq_purse_out(purse), 80);
     join(purse, 0, 0, 0, 0); /* another, at the same place */
     report(purse, 0, 0, 0, 0, 0, 100, 10);
@@ -261,9 +261,35 @@ static void who_leaves_counts_until_it_is_settled(void **state)
     assert_int_equal(vq_purse_spent(purse), 35);
     report(purse, 0, 0, 0, 20, 1, 100, 10);
     assert_int_equal(vq_purse_grant(purse, 0, 2), 65);
-    vq_purse_leave(purse, 0, true);
-    vq_purse_leave(purse, 0, false); /* nobody */
+    vq_purse_leave(purse, 0, VQ_PURSE_SETTLED);
+    vq_purse_leave(purse, 0, VQ_PURSE_LEFT); /* nobody */
     report(purse, 0, 99, 99, 99, 9, 9, 9);
+    assert_int_equal(vq_purse_out(purse), 0);
+    vq_purse_destroy(&purse);
+}
+
+static void who_kept_no_spool_counts_for_good(void **state)
+{
+    (void)state;
+    struct vq_purse *purse = purse_of(100, 0);
+    join(purse, 0, 0, 0, 0);
+    report(purse, 0, 0, 0, 0, 0, 60, 10);
+    assert_int_equal(vq_purse_grant(purse, 0, 1), 60);
+    report(purse, 0, 30, 20, 60, 1, 60, 10);
+    vq_purse_committed(purse, 10);
+    vq_purse_leave(purse, 0, VQ_PURSE_LOST);
+    assert_int_equal(vq_purse_out(purse),
+                     50);          /* what it knew to be committed is not counted twice */
+    vq_purse_committed(purse, 20); /* what it had listed, as unknown */
+    vq_purse_settle_left(purse);
+    assert_int_equal(vq_purse_out(purse), 50);
+    join(purse, 0, 0, 0, 0);
+    report(purse, 0, 0, 0, 0, 0, 100, 10);
+    assert_int_equal(vq_purse_grant(purse, 0, 1), 20);
+    report(purse, 0, 20, 0, 20, 1, 100, 10);
+    vq_purse_committed(purse, 20);
+    assert_true(vq_purse_empty(purse)); /* the rest may be spent already: it is not handed out */
+    vq_purse_begin_anew(purse);
     assert_int_equal(vq_purse_out(purse), 0);
     vq_purse_destroy(&purse);
 }
@@ -312,6 +338,7 @@ struct call {
 
 struct worker {
     bool alive;
+    bool no_spool;
     bool known;             /* the coordinator counts it */
     uint64_t used, most, n; /* n: in this session */
     uint64_t unit, want;
@@ -325,6 +352,8 @@ struct world {
     struct worker workers[WORKERS];
     struct call left[512]; /* of the dead, not committed */
     uint32_t left_count;
+    bool forgets;  /* some workers keep no spool */
+    uint64_t lost; /* spent by the dead that kept no spool, never committed */
     uint64_t n[WORKERS];
     uint64_t limit, committed;
     uint64_t bound; /* the limit, or what was in force when it was lowered and is not back yet */
@@ -361,6 +390,7 @@ static uint64_t truth(const struct world *w)
     for (uint32_t i = 0; i < w->left_count; i++) {
         sum += w->left[i].reserved;
     }
+    sum += w->lost;
     for (uint32_t k = 0; k < WORKERS; k++) {
         const struct worker *x = &w->workers[k];
         uint64_t most = x->most > x->used ? x->most : x->used;
@@ -392,7 +422,7 @@ static void check(struct world *w)
     if (vq_purse_empty(w->purse)) {
         for (uint32_t k = 0; k < WORKERS; k++) { /* what wants as it last said can start nothing */
             const struct worker *x = &w->workers[k];
-            bool says = x->alive && x->known && x->up.count == 0;
+            bool says = !w->forgets && x->alive && x->known && x->up.count == 0;
             uint64_t need = x->want < x->unit ? x->want : x->unit;
             assert_true(!says || need == 0 || w->committed + need > w->limit);
         }
@@ -511,14 +541,16 @@ static void kill_worker(struct world *w, uint32_t k)
     struct worker *x = &w->workers[k];
     for (uint32_t i = 0; i < CALLS && x->alive; i++) {
         struct call *c = &x->calls[i];
-        if (c->going && !c->committed && w->left_count < VQ_COUNT(w->left)) {
+        if (c->going && !c->committed && x->no_spool && x->known) {
+            w->lost += c->ended ? c->cost : c->reserved;
+        } else if (c->going && !c->committed && w->left_count < VQ_COUNT(w->left)) {
             c->cost = c->ended ? c->cost : c->reserved;
             c->reserved = c->cost; /* a call that never came back counts what was reserved */
             w->left[w->left_count++] = *c;
         }
     }
     if (x->known) {
-        vq_purse_leave(w->purse, k, false);
+        vq_purse_leave(w->purse, k, x->no_spool ? VQ_PURSE_LOST : VQ_PURSE_LEFT);
     }
     *x = (struct worker){0};
 }
@@ -527,7 +559,7 @@ static void leave(struct world *w, uint32_t k)
 {
     struct worker *x = &w->workers[k];
     if (x->alive && x->known && open_of(x, false) == 0) {
-        vq_purse_leave(w->purse, k, true);
+        vq_purse_leave(w->purse, k, VQ_PURSE_SETTLED);
         *x = (struct worker){0};
     }
 }
@@ -545,8 +577,10 @@ static void settle(struct world *w)
 static void new_worker(struct world *w, uint32_t k)
 {
     if (!w->workers[k].alive) {
-        w->workers[k] = (struct worker){
-            .alive = true, .unit = 1 + below(w, UNIT_MAX), .want = below(w, 4 * UNIT_MAX)};
+        w->workers[k] = (struct worker){.alive = true,
+                                        .no_spool = w->forgets && below(w, 2) == 0,
+                                        .unit = 1 + below(w, UNIT_MAX),
+                                        .want = below(w, 4 * UNIT_MAX)};
         w->n[k] = 0;
         post_report(&w->workers[k], true);
     }
@@ -559,6 +593,7 @@ static void restart(struct world *w) /* the coordinator dies; its ledger and the
     }
     vq_purse_destroy(&w->purse);
     w->purse = purse_of(w->limit, w->committed);
+    w->lost = 0; /* no ledger knows of it */
     for (uint32_t k = 0; k < WORKERS; k++) {
         struct worker *x = &w->workers[k];
         w->n[k] = 0;
@@ -620,6 +655,7 @@ static void step(struct world *w)
         set_limit(w, below(w, 4000));
     } else if (what < 998) {
         w->committed = 0;
+        w->lost = 0;
         vq_purse_begin_anew(w->purse);
     }
 }
@@ -666,7 +702,7 @@ static void run_dry(struct world *w)
         grant(w, k, false);
         check(w);
     }
-    if (!vq_purse_empty(w->purse) || w->committed + unit <= w->limit) {
+    if (!vq_purse_empty(w->purse) || (!w->forgets && w->committed + unit <= w->limit)) {
         print_error("seed %llu: not run dry: %llu of %llu, unit %llu\n",
                     (unsigned long long)w->seed, (unsigned long long)w->committed,
                     (unsigned long long)w->limit, (unsigned long long)unit);
@@ -682,6 +718,7 @@ static void nobody_ever_spends_above_the_limit(void **state)
         memset(&w, 0, sizeof(w));
         w.seed = seed;
         vq_rng_seed(&w.rng, seed);
+        w.forgets = seed % 4 == 0;
         w.limit = 200 + below(&w, 4000);
         w.bound = w.limit;
         w.committed = below(&w, 100);
@@ -733,6 +770,7 @@ int main(void)
         cmocka_unit_test(the_last_pieces_go_round),
         cmocka_unit_test(the_limit_is_lowered_below_what_is_out),
         cmocka_unit_test(who_leaves_counts_until_it_is_settled),
+        cmocka_unit_test(who_kept_no_spool_counts_for_good),
         cmocka_unit_test(a_new_day_keeps_what_is_open),
         cmocka_unit_test(nobody_ever_spends_above_the_limit),
         cmocka_unit_test(half_the_price_stops_within_one_reservation),

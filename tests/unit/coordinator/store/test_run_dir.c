@@ -66,6 +66,12 @@ static void test_names(void **state)
     assert_ok(vq_run_name_check(longest, &d->err), &d->err);
 }
 
+static void begin_fully(struct dir *d)
+{
+    assert_ok(vq_run_dir_write(d->run, VQ_RUN_BEGUN_FILE, vq_span("{}", 2), true, &d->err),
+              &d->err);
+}
+
 static void test_create_open(void **state)
 {
     struct dir *d = *state;
@@ -82,7 +88,10 @@ static void test_create_open(void **state)
     assert_int_equal(vq_run_dir_open(d->runs, "demo", &other, &d->err), VQ_LOCKED);
     assert_int_equal(vq_run_dir_open(d->runs, "demos", &other, &d->err), VQ_NOT_FOUND);
     assert_non_null(strstr(d->err.text, "did you mean demo"));
+    begin_fully(d);
+    assert_ok(vq_run_dir_check_begun(d->run, &d->err), &d->err);
     vq_run_dir_close(&d->run);
+    assert_int_equal(vq_run_dir_create(d->runs, "demo", &other, &d->err), VQ_EXISTS);
     assert_ok(vq_run_dir_open(d->runs, "demo", &d->run, &d->err), &d->err);
     assert_true(vq_id_eq(vq_run_dir_uid(d->run), &uid));
     vq_run_dir_close(&d->run);
@@ -129,6 +138,42 @@ static void test_never_fully_begun(void **state)
     assert_int_equal(vq_run_dir_open(d->runs, "demo", &d->run, &d->err), VQ_CORRUPT);
     assert_non_null(strstr(d->err.text, "vibeq rm demo"));
     assert_ok(vq_run_remove(d->runs, "demo", &uid, &d->err), &d->err);
+}
+
+static void enter(const struct dir *d, const char *name, bool folder)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    (void)snprintf(path, sizeof(path), "%s/%s", d->runs, name);
+    int fd = folder ? -1 : open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(folder ? mkdir(path, 0700) == 0 : fd >= 0 && close(fd) == 0);
+}
+
+/* Wherever its maker was killed before it wrote VQ_RUN_BEGUN_FILE: nothing was sent, and the name can be had. */
+static void test_a_beginning_is_taken_over(void **state)
+{
+    struct dir *d = *state;
+    struct vq_buf text;
+    enter(d, "a", true);
+    create(d, "a");
+    vq_run_dir_close(&d->run);
+    enter(d, "b", true);
+    enter(d, "b/lock", false);
+    enter(d, "b/uid.Xy12ab", false);
+    create(d, "b");
+    struct vq_id uid = *vq_run_dir_uid(d->run);
+    assert_ok(vq_run_dir_keep(d->run, "data", vq_span("1", 1), "", &d->err), &d->err);
+    assert_int_equal(vq_run_dir_check_begun(d->run, &d->err), VQ_NOT_FOUND);
+    vq_run_dir_close(&d->run);
+    create(d, "b");
+    assert_false(vq_id_eq(vq_run_dir_uid(d->run), &uid));
+    vq_buf_init(&text, 1000);
+    assert_int_equal(vq_run_dir_read(d->run, "inputs/HASHES", &text, NULL), VQ_NOT_FOUND);
+    vq_buf_free(&text);
+    vq_run_dir_close(&d->run);
+    enter(d, "b/log", false); /* not ours to take */
+    assert_int_equal(vq_run_dir_create(d->runs, "b", &d->run, &d->err), VQ_EXISTS);
+    enter(d, "file", false);
+    assert_int_equal(vq_run_dir_create(d->runs, "file", &d->run, &d->err), VQ_EXISTS);
 }
 
 static void test_files(void **state)
@@ -294,6 +339,7 @@ int main(void)
         CASE(test_create_open),
         CASE(test_lock_of_a_killed_owner),
         CASE(test_never_fully_begun),
+        CASE(test_a_beginning_is_taken_over),
         CASE(test_files),
         CASE(test_kept_inputs),
         CASE(test_endpoint),

@@ -138,6 +138,27 @@ static void test_after_a_failure_another_is_asked(void **state)
     assert_int_equal(rig.calls[0].pool, 2);
 }
 
+/* Two of three are down: the third try finds the other. */
+static void test_tries_are_not_used_up_between_pools_that_are_down(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3 * 8; i++) {
+        uint32_t well = i % 3, tries = 1;
+        begin(3, 1, (struct vq_work_options){.local = 0});
+        rig_open(&rig, 8);
+        struct vq_ask ask = {.task = 0};
+        rig_sample(&rig, i / 3);
+        rig_lease_asks(&rig, i / 3, 1, &ask, 1);
+        while (rig.calls[0].pool != well) {
+            rig_fail(&rig, 0, VQ_END_PROVIDER, -1);
+            rig_wait(&rig, VQ_WORK_BACKOFF_MS << tries++);
+            assert_int_equal(rig.calls_count, 1);
+        }
+        assert_in_range(tries, 1, 3);
+        vq_work_destroy(&rig.w);
+    }
+}
+
 static void test_a_pool_closes_and_its_asks_stay(void **state)
 {
     (void)state;
@@ -272,6 +293,7 @@ int main(void)
         cmocka_unit_test_teardown(test_all_pools_are_used_before_any_ask_waits, teardown),
         cmocka_unit_test_teardown(test_a_refused_pool_pauses_alone, teardown),
         cmocka_unit_test_teardown(test_after_a_failure_another_is_asked, teardown),
+        cmocka_unit_test_teardown(test_tries_are_not_used_up_between_pools_that_are_down, teardown),
         cmocka_unit_test_teardown(test_a_pool_closes_and_its_asks_stay, teardown),
         cmocka_unit_test_teardown(test_one_that_never_spoke_is_closed_and_the_other_asked,
                                   teardown),

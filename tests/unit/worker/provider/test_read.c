@@ -105,6 +105,53 @@ static void test_hostile_bodies(void **state)
     vq_buf_free(&wide);
 }
 
+static void expect_bad(const struct dialect *dialect, struct vq_span body)
+{
+    struct vq_reply reply;
+    assert_int_equal(read_as(dialect, 200, body, &reply), VQ_OK);
+    if (reply.class != VQ_REPLY_BAD_RESPONSE) {
+        fail_msg("%s: %.*s: %s", dialect->name, (int)body.bytes, body.at,
+                 vq_reply_class_name(reply.class));
+    }
+    assert_true(reply.maybe_billed);
+    assert_int_equal(reply.content.bytes, 0);
+    vq_reply_free(&reply);
+}
+
+/* Wherever a body ends too early: it is no answer. */
+static void test_every_prefix_is_no_answer(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
+        struct vq_buf body;
+        answer_body(&dialects[d], "Model: A\\nModel: \\u00e9 B ", 2, &body);
+        for (size_t n = 0; n < body.bytes; n++) {
+            expect_bad(&dialects[d], vq_span(body.at, n));
+        }
+        vq_buf_free(&body);
+    }
+}
+
+/* Which of two is meant nobody knows; and numbers beyond all bounds are no numbers. */
+static void test_keys_given_twice_and_endless_numbers(void **state)
+{
+    (void)state;
+    static const char *const fronts[] = {"{\"x\":1,\"x\":1,", "{\"x\":{\"y\":[{\"z\":1,\"z\":2}]},",
+                                         "{\"x\":1e400,", "{\"x\":-1e999999999999999999999999,"};
+    for (size_t d = 0; d < VQ_COUNT(dialects); d++) {
+        struct vq_buf body, spoiled;
+        answer_body(&dialects[d], "Model: A", 1, &body);
+        for (size_t i = 0; i < VQ_COUNT(fronts); i++) {
+            vq_buf_init(&spoiled, 1u << 20);
+            vq_buf_puts(&spoiled, fronts[i]);
+            vq_buf_puts(&spoiled, body.at + 1);
+            expect_bad(&dialects[d], vq_buf_span(&spoiled));
+            vq_buf_free(&spoiled);
+        }
+        vq_buf_free(&body);
+    }
+}
+
 static void test_keys_are_hidden(void **state)
 {
     (void)state;
@@ -158,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_of_answers),
         cmocka_unit_test(test_hostile_bodies),
+        cmocka_unit_test(test_every_prefix_is_no_answer),
+        cmocka_unit_test(test_keys_given_twice_and_endless_numbers),
         cmocka_unit_test(test_keys_are_hidden),
         cmocka_unit_test(test_no_memory),
     };

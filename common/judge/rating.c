@@ -1,0 +1,347 @@
+/* The rating in a rubric judge's answer.
+ *
+ * strict: line by line, thinking blocks left out. A line that begins with `Result:` (quotes and markdown around it) states what follows
+ * on it, or, where nothing does, the next line with words; of several such lines the last one counts. paper: what the paper's regular
+ * expressions find, byte for byte.
+ * Not its job: asking again, which response was shown first. */
+#include "common/judge/rating.h"
+
+#include "common/base/rng.h"
+#include "common/judge/ending.h"
+#include "common/judge/label.h"
+#include "common/judge/thinking.h"
+
+const char *vq_rating_status_name(enum vq_rating_status status)
+{
+    static const char *const names[] = {
+        [VQ_RATING_OK] = "ok",
+        [VQ_RATING_FALLBACK] = "fallback",
+        [VQ_RATING_OUT_OF_RANGE] = "out_of_range",
+        [VQ_RATING_AMBIGUOUS] = "ambiguous",
+        [VQ_RATING_MISSING] = "missing",
+        [VQ_RATING_TRUNCATED] = "truncated",
+        [VQ_RATING_REFUSED] = "refused",
+    };
+    return (unsigned)status < VQ_RATING__COUNT ? names[status] : "?";
+}
+
+struct found {
+    enum vq_rating_status status; /* OK, OUT_OF_RANGE, AMBIGUOUS or MISSING */
+    int64_t value;
+};
+
+static const struct found nothing = {VQ_RATING_MISSING, 0};
+
+#define NUMBER_DIGITS_MAX 15u
+
+/* Digits at the front; more than a number can have count as very many. */
+static size_t read_number(struct vq_span text, int64_t *ret_value)
+{
+    size_t n = 0;
+    int64_t value = 0;
+    while (n < text.bytes && text.at[n] >= '0' && text.at[n] <= '9') {
+        value = n < NUMBER_DIGITS_MAX ? value * 10 + (text.at[n] - '0') : INT64_MAX;
+        n++;
+    }
+    *ret_value = value;
+    return n;
+}
+
+static struct vq_span next_word(struct vq_span *text)
+{
+    *text = vq_label_skip_punct(*text);
+    struct vq_span word = vq_label_word(*text);
+    *text = vq_span_after(*text, word.bytes);
+    return word;
+}
+
+/* ---- strict: what a line states ---- */
+
+static struct found in_range(int64_t value)
+{
+    bool good = value >= VQ_RATING_LIKERT_MIN && value <= VQ_RATING_LIKERT_MAX;
+    return (struct found){good ? VQ_RATING_OK : VQ_RATING_OUT_OF_RANGE, value};
+}
+
+/* Past "/5", "out of 5" and "of 5" behind a rating. */
+static struct vq_span skip_scale(struct vq_span text)
+{
+    struct vq_span at = text;
+    bool slash = at.bytes > 0 && at.at[0] == '/';
+    struct vq_span word = next_word(&at);
+    bool out = vq_label_word_is(word, "out");
+    word = out ? next_word(&at) : word;
+    bool of = vq_label_word_is(word, "of");
+    word = of ? next_word(&at) : word;
+    return (slash || of) && vq_label_word_is(word, "5") ? at : text;
+}
+
+static bool has_number(struct vq_span text)
+{
+    for (struct vq_span word = next_word(&text); word.bytes > 0; word = next_word(&text)) {
+        int64_t value;
+        if (read_number(word, &value) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "4", "4/5", "a score of 4". One that speaks of another number besides says nothing for certain. */
+static struct found likert(struct vq_span text)
+{
+    static const char *const before[] = {"a", "score", "rating", "value", "of", "is"};
+    struct vq_span at = text;
+    struct vq_span word = next_word(&at);
+    for (size_t i = 0; i < VQ_COUNT(before) && word.bytes > 0; i++) {
+        word = vq_label_word_is(word, before[i]) ? next_word(&at) : word;
+    }
+    int64_t value;
+    size_t digits = read_number(word, &value);
+    if (digits == 0) {
+        return (struct found){has_number(text) ? VQ_RATING_AMBIGUOUS : VQ_RATING_MISSING, 0};
+    }
+    bool fraction =
+        at.bytes >= 2 && (at.at[0] == '.' || at.at[0] == ',') && at.at[1] >= '0' && at.at[1] <= '9';
+    bool negative = word.at > text.at && word.at[-1] == '-';
+    if (digits != word.bytes || fraction) {
+        return (struct found){VQ_RATING_AMBIGUOUS, 0};
+    }
+    if (has_number(skip_scale(at))) {
+        return (struct found){VQ_RATING_AMBIGUOUS, 0};
+    }
+    return in_range(negative ? -value : value);
+}
+
+/* "yes" and "no" are words of prose too: behind the first one they count when they are written as labels, or joined to it. */
+static struct found binary(struct vq_span text)
+{
+    struct vq_span word = next_word(&text);
+    bool yes = vq_label_word_is(word, "yes");
+    if (!yes && !vq_label_word_is(word, "no")) {
+        bool speaks = false;
+        for (; word.bytes > 0; word = next_word(&text)) {
+            speaks = speaks || vq_label_word_is(word, "yes") || vq_label_word_is(word, "no");
+        }
+        return (struct found){speaks ? VQ_RATING_AMBIGUOUS : VQ_RATING_MISSING, 0};
+    }
+    bool joined = text.bytes > 0 && text.at[0] == '/';
+    for (word = next_word(&text); word.bytes > 0; word = next_word(&text)) {
+        bool other = vq_label_word_is(word, yes ? "no" : "yes");
+        if (other && (joined || word.at[0] == 'N' || word.at[0] == 'Y')) {
+            return (struct found){VQ_RATING_AMBIGUOUS, 0};
+        }
+        joined = vq_label_word_is(word, "or");
+    }
+    return (struct found){VQ_RATING_OK, yes};
+}
+
+static struct found pairwise(struct vq_span text)
+{
+    enum vq_outcome said = vq_label_read(text);
+    if (said == VQ_OUTCOME_NONE) {
+        return nothing;
+    }
+    if (said != VQ_OUTCOME_FIRST && said != VQ_OUTCOME_SECOND) {
+        return (struct found){VQ_RATING_AMBIGUOUS, 0}; /* both, neither, a tie: not asked for */
+    }
+    return (struct found){VQ_RATING_OK, said == VQ_OUTCOME_SECOND};
+}
+
+static struct found stated(enum vq_rating_kind kind, struct vq_span text)
+{
+    switch (kind) {
+    case VQ_RATING_LIKERT: return likert(text);
+    case VQ_RATING_BINARY: return binary(text);
+    case VQ_RATING_PAIRWISE: return pairwise(text);
+    }
+    return nothing;
+}
+
+/* What follows "WORD:" at the front of the line. */
+static bool is_headed(struct vq_span line, const char *word, struct vq_span *ret_rest)
+{
+    line = vq_label_skip_punct(line);
+    struct vq_span first = vq_label_word(line);
+    struct vq_span rest = vq_span_after(line, first.bytes);
+    if (!vq_label_word_is(first, word) || !vq_label_skip_separator(&rest)) {
+        return false;
+    }
+    *ret_rest = rest;
+    return true;
+}
+
+static bool is_blank(struct vq_span text)
+{
+    return vq_label_skip_punct(text).bytes == 0;
+}
+
+static struct found read_strict(enum vq_rating_kind kind, struct vq_span answer,
+                                const char **ret_result_at)
+{
+    struct vq_span text = vq_thinking_rest(answer), line;
+    struct found found = nothing;
+    bool waits = false;
+    while (vq_thinking_next_line(&text, &line)) {
+        struct vq_span rest;
+        if (is_headed(line, "result", &rest)) {
+            *ret_result_at = *ret_result_at == NULL ? line.at : *ret_result_at;
+            waits = is_blank(rest);
+        } else if (waits && !is_blank(line)) {
+            rest = line;
+            waits = false;
+        } else {
+            continue;
+        }
+        found = waits ? found : stated(kind, rest);
+    }
+    return found;
+}
+
+/* ---- paper: the regular expressions of its code ---- */
+
+static bool is_white(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool starts_with(struct vq_span text, const char *lower)
+{
+    size_t n = strlen(lower);
+    for (size_t i = 0; i < n && i < text.bytes; i++) {
+        char c = text.at[i];
+        if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != lower[i]) {
+            return false;
+        }
+    }
+    return text.bytes >= n;
+}
+
+/* What the group behind `\*\*Result:\*\*\s+` matches at the front of the text, without a word boundary. */
+static bool match_value(enum vq_rating_kind kind, struct vq_span text, struct found *ret_found)
+{
+    int64_t value = 0;
+    bool matches = false;
+    switch (kind) {
+    case VQ_RATING_LIKERT: matches = read_number(text, &value) > 0; break;
+    case VQ_RATING_BINARY:
+        value = starts_with(text, "yes");
+        matches = value == 1 || starts_with(text, "no");
+        break;
+    case VQ_RATING_PAIRWISE:
+        value = starts_with(text, "b");
+        matches = value == 1 || starts_with(text, "a");
+        break;
+    }
+    if (matches) {
+        bool likert = kind == VQ_RATING_LIKERT;
+        *ret_found = likert ? in_range(value) : (struct found){VQ_RATING_OK, value};
+    }
+    return matches;
+}
+
+static bool match_result(enum vq_rating_kind kind, struct vq_span answer, struct found *ret_found,
+                         const char **ret_result_at)
+{
+    static const char head[] = "**result:**";
+    for (size_t i = 0; i + sizeof(head) <= answer.bytes; i++) {
+        struct vq_span rest = vq_span_after(answer, i);
+        if (rest.at[0] != '*' || !starts_with(rest, head)) {
+            continue;
+        }
+        size_t at = sizeof(head) - 1;
+        while (at < rest.bytes && is_white(rest.at[at])) {
+            at++;
+        }
+        if (at >= sizeof(head) && match_value(kind, vq_span_after(rest, at), ret_found)) {
+            *ret_result_at = rest.at;
+            return true;
+        }
+        i += at - 1; /* white space is read once */
+    }
+    return false;
+}
+
+static bool match_score_of(struct vq_span answer, struct found *ret_found)
+{
+    static const char head[] = "score of ";
+    size_t n = sizeof(head) - 1;
+    for (size_t i = 0; i + n < answer.bytes; i++) {
+        const char *at = answer.at + i;
+        if (at[0] == 's' && memcmp(at, head, n) == 0 && at[n] >= '0' && at[n] <= '9') {
+            *ret_found = (struct found){VQ_RATING_FALLBACK, at[n] - '0'};
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_paper(const struct vq_rating_reader *reader, struct vq_span answer,
+                       struct vq_rating *rating, const char **ret_result_at)
+{
+    struct found found = nothing;
+    bool has =
+        match_result(reader->kind, answer, &found, ret_result_at) ||
+        (reader->kind == VQ_RATING_LIKERT && reader->score_of && match_score_of(answer, &found));
+    if (!has && reader->kind == VQ_RATING_PAIRWISE) {
+        struct vq_rng rng;
+        vq_rng_seed(&rng, reader->seed);
+        found.value = (int64_t)vq_rng_below(&rng, 2);
+        has = true;
+    }
+    rating->status = found.status;
+    rating->has_value = has;
+    rating->value = found.value;
+}
+
+/* ---- both ---- */
+
+static struct vq_span trimmed(struct vq_span text)
+{
+    while (text.bytes > 0 && is_white(text.at[0])) {
+        text = vq_span_after(text, 1);
+    }
+    while (text.bytes > 0 && is_white(text.at[text.bytes - 1])) {
+        text.bytes--;
+    }
+    return text;
+}
+
+static struct vq_span reasoning_of(struct vq_span answer, const char *result_at)
+{
+    struct vq_span text = vq_thinking_rest(answer);
+    if (result_at != NULL && text.bytes > 0 && result_at >= text.at) {
+        text.bytes = (size_t)(result_at - text.at);
+    }
+    struct vq_span lines = text, line, rest;
+    while (vq_thinking_next_line(&lines, &line)) {
+        if (is_headed(line, "reasoning", &rest)) {
+            while (rest.bytes > 0 && rest.at[0] == '*') {
+                rest = vq_span_after(rest, 1);
+            }
+            return trimmed(vq_span(rest.at, text.bytes - (size_t)(rest.at - text.at)));
+        }
+    }
+    return trimmed(text);
+}
+
+void vq_rating_read(const struct vq_rating_reader *reader, struct vq_span answer,
+                    struct vq_span finish_reason, bool refusal, struct vq_rating *ret_rating)
+{
+    const char *result_at = NULL;
+    *ret_rating = (struct vq_rating){.status = VQ_RATING_MISSING};
+    if (reader->policy == VQ_RATING_PAPER) {
+        read_paper(reader, answer, ret_rating, &result_at);
+    } else if (vq_ending_is_refusal(finish_reason, refusal)) {
+        ret_rating->status = VQ_RATING_REFUSED;
+    } else {
+        struct found found = read_strict(reader->kind, answer, &result_at);
+        ret_rating->status = found.status;
+        ret_rating->has_value = found.status == VQ_RATING_OK;
+        ret_rating->value = ret_rating->has_value ? found.value : 0;
+        if (found.status == VQ_RATING_MISSING && vq_ending_is_cut(finish_reason)) {
+            ret_rating->status = VQ_RATING_TRUNCATED;
+        }
+    }
+    ret_rating->reasoning = reasoning_of(answer, result_at);
+}

@@ -1,0 +1,629 @@
+"""One round of chaos: a small run of real programs, disturbed, gone on with until it is done, and then looked over.
+
+A kind is a function `kind_NAME(r)` in a file `kinds_*.py` of this folder, with a docstring of one line. It gets a fresh Round:
+
+    def kind_worker(r):
+        "a worker is killed"
+        r.set_up(workers=4)               # data, endpoint, configuration; what is not given is drawn from r.rng
+        r.start()                         # `vibeq run`; r.coord is its Popen
+        r.some_time()                     # waits for a random moment of the run
+        r.kill_worker(r.rng.choice(r.workers()))
+
+When it returns, the round is finished for it (or it calls r.finish() itself): resumed until done, then checked. A kind that leaves the run
+without a coordinator sets r.coord = None (kill_coordinator does). What a kind does that may cost something, it says:
+
+    r.allow(repeats=N, why="...")         # calls that may have been sent twice beyond those of killed workers
+    r.blame(pid)                          # calls of this worker may be repeated (done by kill_worker, stop_worker)
+    r.fault() / r.healed()                # marks of when a fault began and ended, for the recovery time (done by all helpers)
+    r.unknown_max = 0                     # a bound on what may be counted as unknown; None: that of the repeats
+    r.fail("...")                         # a violation; so is every exception
+    r.expect_codes.add(STOPPED)           # exits of the coordinator after which it is resumed
+
+More: r.dir, r.run_dir, r.rng, r.server (Endpoint: url, requests(), answers()), r.env (of all programs), r.launch(words, **popen) for any
+child, r.workers() / r.redis() / r.processes(name) for living pids, r.join(...) for workers of elsewhere, r.resume(*words), r.shared_redis(), r.wait_for(what,
+condition), r.progress() (0 to 1), r.cleanups (functions called at the end), r.skip("why") (the round cannot be had here: said loudly).
+`set_up(url=...)` lets the judges go through something else than r.server.url, `runner=[...]` puts words before `vibeq` (ip netns exec ...).
+
+What every round must keep, whatever befell it:
+ - results.json is, byte for byte, that of an undisturbed run of the same job;
+ - every request of the endpoint's own log is in the ledger; sums of the accounting hold; nothing is still out;
+ - of the calls of one question all but one belong to workers that were killed or stood still (calls of living workers are not repeated);
+   repeats are at most the slots of those, and each is listed as unknown or as paid but unused;
+ - no judge ever had more calls in flight than its limit, by the endpoint's log;
+ - no program ended by a signal that was not sent, with an assertion, or a sanitizer's report;
+ - the audit passes.
+The round's process is a subreaper: whatever it started, at whatever remove, is its descendant and known by pid."""
+import collections
+import contextlib
+import ctypes
+import fcntl
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "tests" / "tools")]
+from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Offline, add_rates, planted  # noqa: E402,F401 pylint: disable=unused-import
+from auditing import spool  # noqa: E402
+import lmdb  # noqa: E402
+
+AXES = ("V1", "V2", "V3")
+SAMPLES = 24
+JUDGES = ("offline-a", "offline-b")
+ROUND_SECONDS_MAX = 120
+EXIT_SECONDS_MAX = 60
+AUDIT = ROOT / "tests" / "tools" / "audit"
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def load_audit():
+    loader = importlib.machinery.SourceFileLoader("audit_tool", str(AUDIT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("audit_tool", loader))
+    loader.exec_module(module)
+    return module
+
+
+audit_tool = load_audit()
+REDIS = shutil.which("redis-server") or shutil.which("redis-check-rdb")  # one binary, told apart by its name
+
+
+class Violation(Exception):
+    """Something that must always hold did not."""
+
+
+class Skip(Exception):
+    """This round cannot be had on this machine."""
+
+
+class Endpoint(Offline):
+    """The offline server; its log is read on from where it was read last."""
+
+    def __init__(self, *words, **more):
+        super().__init__(*words, **more)
+        self._at, self._lines = 0, []
+
+    def log(self):
+        with open(self.log_path, "rb") as file:
+            file.seek(self._at)
+            data = file.read()
+        data = data[:data.rfind(b"\n") + 1]
+        self._at += len(data)
+        self._lines += [json.loads(line) for line in data.splitlines()]
+        return self._lines
+
+
+def become_subreaper():
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                for child in map(int, file.read().split()):
+                    found += [child, *descendants(child)]
+    except OSError:
+        pass
+    return found
+
+
+def argv_of(pid):
+    try:
+        return (Path("/proc") / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
+    except OSError:
+        return []
+
+
+def is_zombie(pid):
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+class Job:
+    """What is asked: one of a few data sets and settings, so that undisturbed runs are shared by rounds."""
+
+    def __init__(self, data, stages, lazy, judges):
+        self.data, self.stages, self.lazy, self.judges = data, stages, lazy, judges
+
+    @property
+    def name(self):
+        return f"{self.data}-{'two' if self.stages == 2 else 'one'}-{'lazy' if self.lazy else 'full'}-{self.judges}"
+
+    def write_data(self, path):
+        planted(path, SAMPLES, AXES, seed=100 + self.data, preference=self.stages == 1)
+        rng = random.Random(self.data)
+        with open(path / "truth.jsonl", "a", encoding="utf-8") as file:
+            for i in range(SAMPLES):
+                file.write(json.dumps({"axis": "preference", "sample": f"S{i}", "score": rng.choice((1, -1))}) + "\n")
+        add_rates(path, tie=0.2, error=0.1)
+
+    def config(self, url, term_ms=1000, concurrency=4, judge=None, more=None):
+        lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: vibes", "vibes:"]
+        lines += [f"  - {{name: {axis}, low: low on {axis}, high: high on {axis}}}" for axis in AXES]
+        lines += ["judges:"]
+        for model in JUDGES[:self.judges]:
+            lines += [f"  - model: {model}", f"    base_url: {url}", "    identity: the-test", f"    concurrency: {concurrency}"]
+            lines += [f"    {key}: {value}" for key, value in (judge or {}).items()]
+        lines += [f"preference: {'judge' if self.stages == 2 else 'data'}", f"judging: {{lazy_swap: {'true' if self.lazy else 'false'}}}",
+                  f"term_ms: {term_ms}"]
+        lines += [f"{key}: {value}" for key, value in (more or {}).items()]
+        return "\n".join(lines) + "\n"
+
+    def undisturbed(self, base):
+        """(results.json, calls sent) of a run that nothing happened to; made once for all rounds."""
+        folder = Path(base) / "undisturbed"
+        folder.mkdir(exist_ok=True)
+        with open(folder / f"{self.name}.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            results, calls = folder / f"{self.name}.json", folder / f"{self.name}.calls"
+            if not calls.exists():
+                path = folder / self.name
+                path.mkdir()
+                self.write_data(path)
+                server = Endpoint(path, "--oracle", path / "truth.jsonl")
+                (path / "config.yaml").write_text(self.config(server.url, term_ms=10000))
+                run = subprocess.run([str(BIN / "vibeq"), "run", "config.yaml", "--name", "r", "--quiet", "--runs", str(path / "runs")], cwd=path,
+                                     stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+                server.stop()
+                if run.returncode != DONE:
+                    raise Violation(f"the undisturbed run ended with {run.returncode}: {run.stderr}")
+                results.write_bytes((path / "runs/r/results/results.json").read_bytes())
+                account = json.loads((path / "runs/r/accounting.json").read_text())["calls"]
+                if account["sent"] != len(server.requests()) or account["unknown"] or account["sent"] != account["first_sends"]:
+                    raise Violation(f"the undisturbed run does not add up: {account}")
+                calls.write_text(str(account["sent"]))
+            return results.read_bytes(), int(calls.read_text())
+
+
+class Round:
+    def __init__(self, kind, seed, base):
+        self.kind, self.seed, self.base = kind, seed, Path(base)
+        self.rng = random.Random(f"{kind} {seed}")
+        self.dir = Path(tempfile.mkdtemp(prefix=f"{kind}-{seed}-", dir=base))
+        self.runs = self.dir / "runs"
+        self.name = "r"
+        self.server = self.coord = self.job = None
+        self.children, self.cleanups = [], []
+        self.expect_codes = {DONE}
+        self.runner = []
+        self.allowed, self.whys, self.unknown_max, self.unlisted_max = 0, [], None, 0
+        self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or stood still
+        self.worker_kills = 0
+        self.fault_ns = self.healed_ns = 0
+        self.hit = False
+        self.others = []  # folders of the run that this one is a copy of
+        self.finished = False
+        self.figures = {}
+        self.env = dict(os.environ, VIBEQ_RUNS=str(self.runs), XDG_STATE_HOME=str(self.dir / "state"))
+        self.env.pop("OPENAI_API_KEY", None)
+        self.env.pop("OPENAI_BASE_URL", None)
+
+    # ---- setting up ----
+
+    def set_up(self, workers=None, term_ms=None, concurrency=None, latency=None, offline=(), stages=None, lazy=None, judges=None, url=None,
+               judge=None, more=None, runner=()):
+        """`offline`: more options of the endpoint; `judge`: more keys of each judge; `more`: more keys of the configuration."""
+        draw = self.rng
+        job = Job(draw.randrange(2), draw.choice((1, 1, 1, 2)), draw.random() < 0.7, draw.choice((1, 2, 2)))
+        self.job = Job(job.data, stages or job.stages, job.lazy if lazy is None else lazy, judges or job.judges)
+        drawn = (draw.randint(1, 4), draw.choice((600, 800, 1000)), draw.randint(3, 8), draw.choice(("uniform:5ms:20ms", "uniform:10ms:30ms")))
+        self.workers_n = drawn[0] if workers is None else workers
+        self.term_ms, self.concurrency, self.latency = term_ms or drawn[1], concurrency or drawn[2], latency or drawn[3]
+        self.expected, self.calls = self.job.undisturbed(self.base)
+        self.job.write_data(self.dir)
+        self.server = Endpoint(self.dir, "--oracle", self.dir / "truth.jsonl", "--latency", self.latency, *offline)
+        (self.dir / "config.yaml").write_text(self.job.config(url or self.server.url, self.term_ms, self.concurrency, judge, more))
+        self.runner = list(runner)
+
+    @property
+    def run_dir(self):
+        return self.runs / self.name
+
+    @property
+    def slots(self):
+        """Calls in flight at most, over all workers."""
+        return self.concurrency * self.job.judges
+
+    @property
+    def seconds(self):
+        """About how long the calls take when nothing happens."""
+        low, high = (int(x.rstrip("ms")) for x in self.latency.split(":")[1:])
+        return self.calls * (low + high) / 2000 / self.slots
+
+    # ---- processes ----
+
+    def launch(self, words, err="start.out", **more):
+        with open(self.dir / err, "ab") as out:
+            child = subprocess.Popen([str(w) for w in words], cwd=self.dir, env=more.pop("env", self.env), stdin=subprocess.DEVNULL,
+                                     stdout=out, stderr=out, **more)
+        self.children.append(child)
+        return child
+
+    def vibeq(self, verb):
+        return [*self.runner, BIN / "vibeq", verb]
+
+    def start(self, *words):
+        self.coord = self.launch([*self.vibeq("run"), "config.yaml", "--name", self.name, "--quiet", "--workers", self.workers_n, *words])
+        return self.coord
+
+    def resume(self, *words):
+        """What a person would do: resume, or run where there is no run yet."""
+        self.healed()
+        if not self.run_dir.exists():
+            return self.start(*words)
+        if "--workers" not in words:
+            words = ("--workers", self.workers_n, *words)
+        self.coord = self.launch([*self.vibeq("resume"), self.name, "--quiet", *words])
+        return self.coord
+
+    def copy_of(self, runs):
+        """From here on the run is the one in this copy of the runs folder; what the other does with its workers counts as foreign."""
+        self.others.append(self.run_dir)
+        self.runs = runs
+        self.env["VIBEQ_RUNS"] = str(runs)
+
+    def join(self, *words, err="worker.err", **more):
+        """A worker of elsewhere."""
+        return self.launch([BIN / "vibeq-worker", "--join", self.run_dir / "join.cert", *words], err=err, **more)
+
+    def processes(self, name):
+        """Living descendants by the name of their program."""
+        return [pid for pid in descendants(os.getpid()) if os.path.basename((argv_of(pid) or [""])[0].split(" ")[0]) == name
+                and not is_zombie(pid)]
+
+    def workers(self):
+        return sorted(self.processes("vibeq-worker"))
+
+    def redis(self):
+        return [pid for pid in descendants(os.getpid()) if (argv_of(pid) or [""])[0].startswith("redis-server") and not is_zombie(pid)]
+
+    def send(self, pid, signum):
+        try:
+            os.kill(pid, signum)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def prefixes_of(self, pid):
+        """Of its calls' ids, as the spool that it has open notes them (ids of one process begin alike)."""
+        data = b""
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                path = os.readlink(f"/proc/{pid}/fd/{fd}")
+                if "/spool/" in path:
+                    data += Path(path).read_bytes()
+        except OSError:
+            pass
+        known = {x["call"][:16] for x in self.server.requests() if x["call"]}
+        return {p for p in known if bytes.fromhex(p) in data}
+
+    def blame(self, pid):
+        """Calls of this worker may be repeated: it is about to be killed, or to stand still for longer than a term."""
+        found = self.prefixes_of(pid)
+        self.blamed |= found
+        self.unmapped += 0 if found else 1  # no call of it is noted: one may begin just now
+        return found
+
+    def kill_worker(self, pid, signum=signal.SIGKILL):
+        """At most three in a round: a task whose worker is lost a fourth time fails, by the rules."""
+        self.fault()
+        self.blame(pid)
+        self.worker_kills += 1
+        self.allow(self.slots, "worker killed")
+        return self.send(pid, signum)
+
+    def kill_coordinator(self):
+        self.fault()
+        self.coord.kill()
+        self.coord.wait()
+        self.coord = None
+
+    def kill_redis(self):
+        self.fault()
+        return [pid for pid in self.redis() if self.send(pid, signal.SIGKILL)]
+
+    # ---- time ----
+
+    def wait_for(self, what, condition, seconds=30, pause=0.01):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if condition():
+                return
+            time.sleep(pause)
+        self.fail(f"waited {seconds} s for {what}")
+
+    def progress(self):
+        return min(1.0, len(self.server.requests()) / self.calls)
+
+    def is_over(self):
+        return self.coord is not None and self.coord.poll() is not None
+
+    def some_time(self, least=0.0, most=0.95):
+        """A random moment: by the clock from the very start on, or when a random share of the calls was sent."""
+        if self.rng.random() < 0.4:
+            time.sleep(self.rng.uniform(least, most) * (0.35 + self.seconds))
+        else:
+            share = self.rng.uniform(least, most)
+            self.wait_for("progress", lambda: self.is_over() or self.progress() >= share, pause=0.004)
+
+    def some_work(self, least=0.05, most=0.9):
+        """The same, but work has begun."""
+        share = self.rng.uniform(least, most)
+        self.wait_for("progress", lambda: self.is_over() or self.progress() >= share, pause=0.004)
+
+    def within_lease(self):
+        time.sleep(self.rng.uniform(0, self.term_ms / 1000))
+
+    def fault(self):
+        self.hit = self.hit or not self.is_over()
+        self.fault_ns = self.healed_ns = time.monotonic_ns()
+
+    def healed(self):
+        self.healed_ns = time.monotonic_ns()
+
+    def allow(self, repeats, why):
+        self.allowed += repeats
+        self.whys.append(why)
+
+    # ---- the end ----
+
+    def fail(self, text):
+        raise Violation(text)
+
+    def skip(self, why):
+        raise Skip(why)
+
+    def said(self):
+        path = self.dir / "start.out"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def finish(self):
+        """Goes on until the run is done, and looks it over."""
+        self.finished = True
+        refused = 0
+        for _ in range(10):
+            if self.coord is None:
+                self.resume()
+            try:
+                code = self.coord.wait(EXIT_SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                self.fail(f"the run is not over after {EXIT_SECONDS_MAX} s")
+            self.coord = None
+            if code == DONE:
+                break
+            if code == USAGE and refused == 0 and self.hit:  # killed before there was a run that could be resumed
+                refused += 1
+                self.start()
+            elif code not in self.expect_codes:
+                self.fail(f"the coordinator ended with {code}")
+        else:
+            self.fail("resumed ten times, and not done")
+        self.collect_late()
+        self.check()
+
+    def accounting(self):
+        return json.loads((self.run_dir / "accounting.json").read_text())["calls"]
+
+    def collect_late(self):
+        """One more resume brings in what came late, and asks nothing. A worker that outlived a coordinator and was not back when the run
+        was over waits for its orphan time: it is ended first."""
+        deadline = time.monotonic() + 1
+        while self.workers() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.wait_for("workers to end", lambda: not [self.send(pid, signal.SIGKILL) for pid in self.workers()])
+        far, _ = self.far_spools()
+        if far and self.rng.random() < 0.5:  # a person starts these workers again beside the finished run
+            for folder in far:
+                self.join("--spool", folder)
+            self.resume_finished()
+            left, _ = self.far_spools()
+            if left:
+                self.fail(f"workers were started again beside the finished run, and {len(left)} spools are left")
+        left = [p for p in self.run_dir.glob("spool/*/*") if p.name != "lock" and p.is_file() and p.stat().st_size > 0]
+        if left or self.accounting()["still_out"] or self.rng.random() < 0.1:
+            self.resume_finished()
+
+    def resume_finished(self):
+        before = len(self.server.requests())
+        child = self.launch([*self.vibeq("resume"), self.name, "--quiet"])
+        if child.wait(EXIT_SECONDS_MAX) != DONE:
+            self.fail(f"resume of the finished run ended with {child.returncode}")
+        if len(self.server.requests()) != before:
+            self.fail("resume of the finished run asked something")
+
+    def in_ledger(self, folder):
+        """The ids of the calls that the ledger beside a run's folder has of the run."""
+        uid = bytes.fromhex((folder / "uid").read_text().strip())
+        env = lmdb.open(str(folder.parent / "calls.lmdb"), subdir=False, readonly=True, lock=False, max_dbs=8, create=False)
+        with env.begin() as txn:
+            rows = txn.cursor(env.open_db(b"ledger", txn=txn, create=False)).iternext(values=False)
+            found = {key[17:].hex() for key in rows if key[:17] == uid + b"C"}
+        env.close()
+        return found
+
+    def far_spools(self):
+        """Folders outside of the run's in which something is left, and the ids of the calls that all spools still hold."""
+        uid, folders, calls = (self.run_dir / "uid").read_text().strip(), [], set()
+        for path in self.dir.rglob("spool"):
+            if path.is_file():
+                found, _ = spool.read(path, uid)
+                calls |= set(found)
+                if found and not {self.runs, *(other.parent for other in self.others)} & set(path.parents):
+                    folders.append(path.parent)
+        return folders, calls
+
+    def check(self):
+        if (self.run_dir / "results/results.json").read_bytes() != self.expected:
+            self.fail("results.json is not that of an undisturbed run")
+        self.check_sums()
+        self.check_repeats()
+        self.check_limits()
+        self.check_ends()
+        self.audit()
+
+    def check_sums(self):
+        calls, requests = self.accounting(), self.server.requests()
+        ids = [x["call"] for x in requests]
+        if len(set(ids)) != len(ids):
+            self.fail("two requests with one call id")
+        own = self.in_ledger(self.run_dir)
+        missing = set(ids).difference(own, self.far_spools()[1], *[self.in_ledger(folder) for folder in self.others])
+        if len(missing) > self.unlisted_max:
+            self.fail(f"{len(missing)} requests are in no ledger and in no spool: {sorted(missing)[:3]}")
+        requests = [x for x in requests if x["call"] in own]
+        if calls["planned"] != calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"] + calls["not_asked"]:
+            self.fail(f"planned does not add up: {calls}")
+        if calls["sent"] != calls["first_sends"] + calls["asked_again"] + calls["retried"] + calls["repairs"]:
+            self.fail(f"sent does not add up: {calls}")
+        if calls["still_out"] or calls["not_asked"]:
+            self.fail(f"the run is done, and something is still out or was not asked: {calls}")
+        if not calls["sent"] - calls["unknown"] <= len(requests) <= calls["sent"]:
+            self.fail(f"{len(requests)} requests, and the ledger says {calls}")
+        if calls["unknown"] > (self.allowed if self.unknown_max is None else self.unknown_max):
+            self.fail(f"{calls['unknown']} calls of unknown end, at most {self.allowed} are explained: {self.whys}")
+        self.figures.update(calls=len(ids), unlisted=len(missing), unknown=calls["unknown"], unused=calls["paid_unused"])
+
+    def check_repeats(self):
+        """Of the calls of one question all but one are of workers that were killed or stood still."""
+        asked = collections.defaultdict(list)
+        for x in self.server.requests():
+            asked[x["hash"]].append(x["call"][:16])
+        repeats = sum(len(calls) - 1 for calls in asked.values())
+        self.figures["repeats"] = repeats
+        strangers = collections.Counter()
+        for calls in asked.values():
+            living = [p for p in calls if p not in self.blamed]
+            strangers.update(living[:-1])
+        if len(strangers) > self.unmapped:
+            self.fail(f"calls of living workers were repeated: {dict(strangers)} of {repeats} repeats; blamed {sorted(self.blamed)}")
+        if repeats > self.allowed:
+            self.fail(f"{repeats} calls repeated, at most {self.allowed} are explained: {self.whys}")
+        listed = self.figures["unknown"] + self.figures["unused"] + self.figures["unlisted"] + len(self.far_spools()[1])
+        if repeats > listed and not self.others:
+            self.fail(f"{repeats} calls repeated, and {self.figures} listed")
+
+    def check_limits(self):
+        now, most, model = collections.Counter(), collections.Counter(), {}
+        for line in self.server.log():
+            if line["event"] == "request":
+                model[line["n"]] = line["model"]
+                now[line["model"]] += 1
+                most[line["model"]] = max(most[line["model"]], now[line["model"]])
+            elif line["event"] in ("answer", "lost") and line["n"] in model:
+                now[model.pop(line["n"])] -= 1
+        if most and max(most.values()) > self.concurrency:
+            self.fail(f"more than {self.concurrency} calls in flight: {dict(most)}")
+
+    def check_ends(self):
+        for path in [self.dir / "start.out", *self.dir.glob("*.err"), *self.run_dir.glob("*.log"), self.run_dir / "log"]:
+            text = path.read_text(errors="replace") if path.exists() else ""
+            found = re.search(r".*(Sanitizer|runtime error:|assertion|Assertion).*", text)
+            if found:
+                self.fail(f"{path.name}: {found.group(0)[:300]}")
+            for end in re.finditer(r'"event":"worker.exited","k":(\d+),"code":(-?\d+),"signal":(\d+)', text):
+                if int(end.group(3)) not in (0, signal.SIGKILL, signal.SIGTERM) or int(end.group(2)) not in (-1, 0, 4):
+                    self.fail(f"a worker ended badly: {end.group(0)}")
+        for child in self.children:
+            if child.poll() is not None and child.returncode < 0 and -child.returncode not in (signal.SIGKILL, signal.SIGTERM):
+                self.fail(f"a program ended by signal {-child.returncode}")
+
+    def audit(self):
+        log = [] if self.others else ["--log", self.server.log_path]  # it also has what the other asked
+        most = self.allowed if self.unknown_max is None else max(self.allowed, self.unknown_max)
+        if self.figures["unlisted"]:
+            log = []  # such calls it cannot know of
+        spools = [word for path in self.far_spools()[0] for word in ("--spool", path)]
+        sys.argv = [str(w) for w in (AUDIT, self.run_dir, *log, *spools, "--unknown-max", most)]
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = audit_tool.main()
+        if code != 0:
+            self.fail(f"the audit: {said.getvalue()[-2000:]}")
+        found = re.search(r"recovered (\d+)", said.getvalue())
+        self.figures["recovered"] = int(found.group(1)) if found else 0
+
+    def recovery_s(self):
+        """The longest time without a new request from the end of the last fault to the last request: what the fault cost in waiting."""
+        if not self.healed_ns or not self.server:
+            return 0.0
+        times = [self.healed_ns] + [x["mono_ns"] for x in self.server.requests() if x["mono_ns"] > self.healed_ns]
+        return max((b - a for a, b in zip(times, times[1:])), default=0) / 1e9
+
+    def shared_redis(self, *words):
+        """A Redis of the round's own, which outlives coordinators: its URL. Started again on the same folder by start_redis()."""
+        if REDIS is None:
+            self.skip("no Redis server")
+        self.redis_words = words
+        self.start_redis()
+        return f"unix://{self.dir}/s.sock"
+
+    def start_redis(self):
+        path = self.dir / "s.sock"
+        path.unlink(missing_ok=True)
+        with open(self.dir / "redis.out", "ab") as out:
+            self.redis_child = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(self.dir),
+                                                 *self.redis_words], executable=REDIS, stdout=out, stderr=out)
+        self.wait_for("the shared Redis", path.exists)
+
+    def kill_shared_redis(self):
+        self.fault()
+        self.redis_child.kill()
+        self.redis_child.wait()
+
+    def logs(self):
+        text = ""
+        for path in [self.dir / "start.out", self.run_dir / "log", self.run_dir / "workers.log"]:
+            if path.exists():
+                text += f"--- {path.name}\n" + "\n".join(path.read_text(errors="replace").splitlines()[-12:]) + "\n"
+        return text
+
+    def close(self):
+        """Everything that was started ends, by pid."""
+        for cleanup in reversed(self.cleanups):
+            try:
+                cleanup()
+            except Exception as error:  # pylint: disable=broad-except
+                print(f"cleanup: {error!r}", file=sys.stderr)
+        for _ in range(50):
+            left = [pid for pid in descendants(os.getpid()) if not is_zombie(pid)]
+            if not left:
+                break
+            for pid in left:
+                self.send(pid, signal.SIGKILL)
+            time.sleep(0.01)
+
+
+def run_round(kind, function, seed, base):
+    """In a process of its own. Returns what the table needs, as a dict that JSON can hold."""
+    become_subreaper()
+    r = Round(kind, seed, base)
+    out = {"kind": kind, "seed": seed, "ok": True, "skipped": None}
+    began = time.monotonic()
+    try:
+        function(r)
+        if not r.finished:
+            r.finish()
+    except Skip as why:
+        out["skipped"] = str(why)
+    except Exception as error:  # pylint: disable=broad-except
+        where = "" if isinstance(error, Violation) else f" ({type(error).__name__} at line {error.__traceback__.tb_next and error.__traceback__.tb_next.tb_lineno})"
+        out.update(ok=False, why=f"{error}{where}", logs=r.logs())
+    out.update(r.figures, hit=r.hit, recovery_s=r.recovery_s(), seconds=time.monotonic() - began, folder=str(r.dir))
+    r.close()
+    if out["ok"] or not os.environ.get("VQ_KEEP"):
+        shutil.rmtree(r.dir, ignore_errors=True)
+    return out

@@ -1,0 +1,514 @@
+# labels: slow
+"""The audit of tests/tools: it passes a run as it is, and names every damage to any of its records, with the rule and the id."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+try:
+    import lmdb
+except ImportError:
+    if os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/python3"):
+        raise
+    os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])  # where Debian's packages are
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+import vqtest  # noqa: E402
+from auditing import plan, spool, store  # noqa: E402
+from vqtest import DONE, ROOT, Case, add_rates, planted  # noqa: E402
+
+AXES = ("V1", "V2", "V3")
+AUDIT = ROOT / "tests/tools/audit"
+_loader = importlib.machinery.SourceFileLoader("audit_program", str(AUDIT))
+audit_program = importlib.util.module_from_spec(importlib.util.spec_from_loader("audit_program", _loader))
+_loader.exec_module(audit_program)  # a process less for each damage
+# where the fields of a ledger row lie behind its 8 bytes of head
+KIND, END, OUTCOME, FLAGS, TASK, EPOCH, N = 0, 1, 2, 3, 8, 16, 24
+STARTED, RECORDED, TOKENS_IN, REQUEST = 52, 60, 68, 92
+
+
+class Audit(Case):
+    whole = None
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.whole:
+            shutil.rmtree(cls.whole, ignore_errors=True)
+
+    def setUp(self):
+        """A copy of one real run, whose judges are unreadable, lose answers, and refuse some prompts for good."""
+        super().setUp()
+        if Audit.whole is None:
+            planted(self.dir, 16, AXES)
+            add_rates(self.dir, tie=0.2, unparseable=0.05)
+            server = self.offline("--oracle", self.dir / "truth.jsonl", "--fault", "lost_answer=0.03", "--fault", "server_error=0.05",
+                                  "--fault", "bad_request=0.02")
+            self.config(AXES, url=server.url, judge={"concurrency": 8, "price_input_usd": 1, "price_output_usd": 2}, term_ms=1000)
+            self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=None)
+            server.stop()
+            Audit.whole = Path(str(self.dir) + "-whole")
+            shutil.copytree(self.dir, Audit.whole)
+        else:
+            shutil.copytree(Audit.whole, self.dir, dirs_exist_ok=True)
+        self.run_dir = self.dir / "runs/r"
+        self.uid = (self.run_dir / "uid").read_text().strip()
+
+    # ---- reading and damaging ----
+
+    def audit(self, *words, log=True):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = audit_program.main([str(w) for w in (self.run_dir, *(["--log", self.dir / "offline.log"] if log else []), *words)])
+        return code, out.getvalue()
+
+    def names(self, *texts, words=()):
+        """The audit fails, and says each of the texts in a line before the last."""
+        code, out = self.audit(*words)
+        self.assertEqual(code, 1, out)
+        self.assertTrue(out.rstrip().endswith("audit FAILED"), out)
+        for text in texts:
+            self.assertIn(text, out)
+        return out
+
+    def figures(self, out):
+        return {w: int(n) for w, n in zip(out.split()[::2], out.split()[1::2]) if n.isdigit()}
+
+    def kept(self):
+        return store.Store(self.dir / "runs/calls.lmdb", self.uid, False)
+
+    def call(self, **wanted):
+        """A ledger row of this kind."""
+        return next(row for row in self.kept().calls.values() if all(row[k] == v for k, v in wanted.items()))
+
+    def table(self, name, change):
+        env = lmdb.open(str(self.dir / "runs/calls.lmdb"), subdir=False, max_dbs=8)
+        with env.begin(write=True) as txn:
+            change(txn, env.open_db(name, txn=txn, create=False))
+        env.close()
+
+    def ledger_key(self, call):
+        return bytes.fromhex(self.uid) + b"C" + bytes.fromhex(call)
+
+    def rewrite(self, table, key, body, new_key=None, whole=True):
+        """Changes a value by body(bytearray of what is behind its head); with its checksum, unless `whole` is false."""
+        def change(txn, db):
+            value = bytearray(txn.get(key, db=db))
+            rest = value[8:]
+            rest = body(rest) or rest
+            value[8:] = rest
+            if whole:
+                value[4:8] = struct.pack("<I", store.crc32c(new_key or key, value[:4], value[8:]))
+            txn.put(new_key or key, bytes(value), db=db)
+        self.table(table, change)
+
+    def row(self, call, **fields):
+        """Sets fields of a ledger row: name=(offset, bytes)."""
+        def body(rest):
+            for at, data in fields.values():
+                rest[at:at + len(data)] = data
+        self.rewrite(b"ledger", self.ledger_key(call), body)
+
+    def delete(self, table, key):
+        self.table(table, lambda txn, db: self.assertTrue(txn.delete(key, db=db)))
+
+    def log(self, change):
+        """Every line of the endpoint's log as change() gives it back; None leaves it out."""
+        path = self.dir / "offline.log"
+        lines = [change(json.loads(line)) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines if line is not None))
+
+    def lines_of(self, call):
+        n = next(json.loads(x)["n"] for x in (self.dir / "offline.log").read_text().splitlines() if json.loads(x).get("call") == call)
+        return [json.loads(x) for x in (self.dir / "offline.log").read_text().splitlines() if json.loads(x)["n"] == n]
+
+    def scores(self, change):
+        path = self.run_dir / "results/scores.csv"
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join(change(lines)) + "\n")
+
+    def json_file(self, name, change):
+        path = self.run_dir / name
+        data = json.loads(path.read_text())
+        change(data)
+        path.write_text(json.dumps(data))
+
+    def answered(self):
+        return self.call(end="answer", used=True, repair=False)
+
+    # ---- as it is ----
+
+    def test_as_it_is(self):
+        code, out = self.audit()
+        self.assertEqual(code, 0, out)
+        line = out.splitlines()[-1]
+        self.assertRegex(line, r"^ok 192 lost 0 unexpected 0 duplicated \d+ \(\d+ retry after lost\) recovered 0 unknown 0 · paid \$0\.\d+, "
+                               r"paid but unused \$0\.000000, unknown \$0\.\d+ · audit passed$")
+        rows = self.kept().calls.values()
+        self.assertTrue(any(r["repair"] for r in rows) and any(r["end"] == "bad_request" for r in rows), "the run has something of each")
+        code, out = self.audit("--json")
+        said = json.loads(out)
+        self.assertEqual((code, said["violations"], said["ok"], said["planned"]), (0, [], 192, 192))
+        self.assertAlmostEqual(said["paid_usd"] + said["unknown_usd"], json.loads((self.run_dir / "accounting.json").read_text())["cost_usd"])
+        self.assertEqual(self.audit(log=False)[0], 0, "also without the endpoint's log")
+        self.assertEqual(subprocess.run([AUDIT, self.run_dir, "--log", "nothing"], stderr=subprocess.DEVNULL, check=False).returncode, 2)
+        made = subprocess.run(["make", "-s", "audit", "RUN=r", f"LOG={self.dir}/offline.log"], cwd=ROOT, capture_output=True, text=True,
+                              env=self.environment(), check=False)
+        self.assertEqual((made.returncode, made.stdout.splitlines()[-1]), (0, line), made.stderr)
+
+    # ---- the ledger ----
+
+    def test_a_ledger_row_is_gone(self):
+        call = self.answered()["call"]
+        self.delete(b"ledger", self.ledger_key(call))
+        out = self.names(f"R4 ledger: call {call}", "and was paid, and is neither in the ledger nor in a spool",
+                         f"I2 answers: the answer of call {call} stands in the store, and the ledger has no such call")
+        self.assertIn("lost 1 ", out)
+
+    def test_a_ledger_row_of_a_call_that_nobody_made(self):
+        old, forged = self.ledger_key(self.answered()["call"]), "ab" * 16
+        self.rewrite(b"ledger", old, lambda rest: None, new_key=self.ledger_key(forged))
+        out = self.names(f"R4 ledger: call {forged} is in the ledger as answer (HTTP 200), and the endpoint never saw it",
+                         f"I2 answers: call {forged} is recorded as used")
+        self.assertIn("unexpected 1 ", out)
+
+    def test_a_call_that_nobody_planned(self):
+        row = self.answered()
+        self.row(row["call"], request=(REQUEST, bytes(range(32))))
+        self.names(f"R1 plan: call {row['call']} asked what nobody planned", f"I2 answers: call {row['call']}")
+
+    def test_a_damaged_row(self):
+        call = self.answered()["call"]
+
+        def spoil(rest):
+            rest[-3] ^= 4
+        self.rewrite(b"ledger", self.ledger_key(call), spoil, whole=False)
+        self.names(f"I2 store: ledger row of call {call}: its checksum is wrong")
+
+    def test_tokens_and_cost(self):
+        row = self.answered()
+        self.row(row["call"], tokens=(TOKENS_IN, struct.pack("<Q", row["tokens_in"] + 7)))
+        self.names(f"R4 ledger: call {row['call']}: the endpoint counted", f"R4 money: call {row['call']} cost",
+                   f"I2 answers: call {row['call']}: the answer and its ledger row count different tokens",
+                   "R4 accounting: accounting.json says tokens_in")
+
+    def test_a_fence_of_the_future(self):
+        call = self.answered()["call"]
+        self.row(call, epoch=(EPOCH, struct.pack("<Q", 9)))
+        self.names(f"R6 fence: call {call} has epoch 9, and the run is at 1")
+
+    def test_one_fence_for_two_shards(self):
+        a, b = self.answered(), None
+        for b in self.kept().calls.values():
+            if b["n"] != a["n"] and b["end"] == "answer":
+                break
+        self.row(b["call"], n=(N, struct.pack("<Q", a["n"])))
+        self.names(f"R6 fence: fence 1.{a['n']}: calls of two ")
+
+    def test_a_task_with_another_number(self):
+        row = self.answered()
+        self.row(row["call"], task=(TASK, struct.pack("<Q", row["task"] ^ 1)))
+        self.names("R1 plan: calls ", "disagree about which task")
+
+    def test_an_unused_answer_that_stands(self):
+        row = self.answered()
+        self.row(row["call"], flags=(FLAGS, bytes([1])))
+        self.names(f"I2 answers: call {row['call']} gave the standing answer, and its ledger row says otherwise",
+                   "R4 accounting: accounting.json says paid_unused 0, the ledger has 1")
+
+    def test_an_answer_that_the_ledger_calls_lost(self):
+        """It was paid, so it is money of unknown use; but its answer stands."""
+        row = self.answered()
+        self.row(row["call"], end=(END, bytes([1])))
+        self.names(f"R4 ledger: call {row['call']} was paid at the endpoint, and is recorded as rate")
+
+    def test_the_meta_row_is_gone(self):
+        self.delete(b"ledger", bytes.fromhex(self.uid) + b"M")
+        self.names("I2 store: the store has no row of this run")
+
+    # ---- answers ----
+
+    def test_an_answer_is_gone(self):
+        row = self.answered()
+        self.delete(b"answers", row["request"])
+        out = self.names(f"I2 answers: call {row['call']} was answered, and no answer to its question is stored", "R1 tasks: record",
+                         f"though call {row['call']} answered it")
+        self.assertIn("lost 2 ", out)
+
+    def test_an_answer_is_another(self):
+        row = self.call(end="answer", used=True, repair=False, outcome=1)
+        self.rewrite(b"answers", row["request"], lambda rest: rest.replace(b"Model: A", b"Model: B"))
+        self.names(f"R2 verdicts: call {row['call']}: the endpoint said A, the stored answer says B",
+                   "scores.csv says A, answers and failures make it B")
+
+    def test_an_answer_is_damaged(self):
+        row = self.answered()
+
+        def spoil(rest):
+            rest[-1] ^= 1
+        self.rewrite(b"answers", row["request"], spoil, whole=False)
+        self.names(f"I2 store: answer {row['request'].hex()}: its checksum is wrong (a damaged record)")
+
+    def test_an_answer_under_another_question(self):
+        row = self.answered()
+        key = bytes(reversed(row["request"]))
+        self.rewrite(b"answers", row["request"], lambda rest: None, new_key=key)
+        self.names(f"I2 answers: call {row['call']} gave the standing answer, and its ledger row says otherwise")
+
+    def test_the_store_lost_its_end(self):
+        with open(self.dir / "runs/calls.lmdb", "r+b") as file:
+            file.truncate(40960)
+        self.names("its end is missing")
+
+    # ---- failures ----
+
+    def test_a_failure_is_gone(self):
+        request = next(r for r, f in self.kept().failures.items() if f["outcome"])
+        self.delete(b"ledger", bytes.fromhex(self.uid) + b"F" + request)
+        self.names("R1 tasks: record", "has no state in a finished run", "scores.csv says error, answers and failures make it open")
+
+    def test_a_failure_that_nobody_planned(self):
+        request = next(r for r, f in self.kept().failures.items() if f["outcome"])
+        head = bytes.fromhex(self.uid) + b"F"
+        self.rewrite(b"ledger", head + request, lambda rest: None, new_key=head + bytes(32))
+        self.names("R1 plan: a failure of request 0000000000000000 is recorded, which nobody planned")
+
+    def test_a_failure_by_a_call_that_answered(self):
+        answered, request = self.answered()["call"], next(r for r, f in self.kept().failures.items() if f["outcome"])
+
+        def body(rest):
+            rest[9:25] = bytes.fromhex(answered)
+        self.rewrite(b"ledger", bytes.fromhex(self.uid) + b"F" + request, body)
+        self.names(f"failed by call {answered}, which the ledger has as answer")
+
+    # ---- the endpoint's log ----
+
+    def test_a_call_is_gone_from_the_log(self):
+        call = self.answered()["call"]
+        n = self.lines_of(call)[0]["n"]
+        self.log(lambda line: None if line["n"] == n else line)
+        self.names(f"R4 ledger: call {call} is in the ledger as answer (HTTP 200), and the endpoint never saw it")
+
+    def test_a_paid_call_that_no_record_has(self):
+        lines = self.lines_of(self.answered()["call"])
+        with open(self.dir / "offline.log", "a", encoding="utf-8") as file:
+            for line in lines:
+                file.write(json.dumps(dict(line, n=99999, **({"call": "cd" * 16} if "call" in line else {}))) + "\n")
+        out = self.names(f"R4 ledger: call {'cd' * 16} (offline-", "reached the endpoint and was paid, and is neither in the ledger nor in a spool")
+        self.assertIn("lost 1 ", out)
+
+    def test_the_endpoint_said_otherwise(self):
+        row = self.call(end="answer", used=True, repair=False, outcome=2)
+        n = self.lines_of(row["call"])[0]["n"]
+        self.log(lambda line: dict(line, verdict="unsure") if line["n"] == n and line["event"] == "answer" else line)
+        self.names(f"R2 verdicts: call {row['call']}: the endpoint said unsure, the ledger has B",
+                   f"R2 verdicts: call {row['call']}: the endpoint said unsure, the stored answer says B")
+
+    def test_the_endpoint_refused_what_counts_as_answered(self):
+        call = self.answered()["call"]
+        n = self.lines_of(call)[0]["n"]
+        self.log(lambda line: dict(line, status=429, paid=False) if line["n"] == n and line["event"] == "answer" else line)
+        self.names(f"R4 ledger: call {call} is recorded as answered, and the endpoint answered 429")
+
+    # ---- bought twice ----
+
+    def forge_repeat(self, **later):
+        """A second paid call for a question that has its answer: in the log and in the ledger."""
+        first, second = self.answered(), "ef" * 16
+        for line in self.lines_of(first["call"]):
+            with open(self.dir / "offline.log", "a", encoding="utf-8") as file:
+                file.write(json.dumps(dict(line, n=99999, **({"call": second} if "call" in line else {}))) + "\n")
+
+        def body(rest):
+            rest[FLAGS] = 1
+            for at, data in later.values():
+                rest[at:at + 8] = struct.pack("<Q", data(first))
+        self.rewrite(b"ledger", self.ledger_key(first["call"]), body, new_key=self.ledger_key(second))
+        return first["call"], second
+
+    def test_bought_again_after_it_was_recorded(self):
+        first, second = self.forge_repeat(started=(STARTED, lambda r: r["recorded"] + 5000), recorded=(RECORDED, lambda r: r["recorded"] + 5100))
+        out = self.names(f"was bought again by call {second}: the answer of call {first} had been recorded 5000 ms before")
+        self.assertIn("R5 repeats: record ", out)
+
+    def test_bought_twice_under_one_lease(self):
+        first, second = self.forge_repeat(started=(STARTED, lambda r: r["started"] + 1), recorded=(RECORDED, lambda r: r["recorded"] + 9))
+        self.names(f"was bought again by call {second}: under one lease, while call {first} was being answered")
+
+    def test_a_repeat_that_is_explained_is_bounded(self):
+        _, second = self.forge_repeat(started=(STARTED, lambda r: r["started"] + 1), recorded=(RECORDED, lambda r: r["recorded"] + 9),
+                                      n=(N, lambda r: 70000))
+        self.json_file("accounting.json", lambda a: a["calls"].update(
+            {k: a["calls"][k] + v for k, v in (("sent", 1), ("answered", 1), ("retried", 1), ("paid_unused", 1))}))
+        out = self.audit("--json")[1]
+        self.assertIn({"call": second, "cause": "silent for a term"}, [{k: r[k] for k in ("call", "cause")} for r in json.loads(out)["repeated"]])
+        self.names("answers were bought again, at most 0 may be", words=["--repeats-max", "0"])
+
+    def test_unknown_calls_are_bounded(self):
+        call = next(r["call"] for r in self.kept().calls.values() if r["end"] == "lost")
+        self.row(call, end=(END, bytes([9])))
+        self.names(f"R5 repeats: 1 calls are unknown, at most 0 may be: {call}", words=["--unknown-max", "0"])
+        self.assertNotIn("at most", self.audit("--unknown-max", "1")[1])
+
+    def test_paid_twice_under_one_id(self):
+        call = self.answered()["call"]
+        with open(self.dir / "offline.log", "a", encoding="utf-8") as file:
+            for line in self.lines_of(call):
+                file.write(json.dumps(dict(line, n=99999)) + "\n")
+        self.names(f"R5 repeats: call {call} was paid 2 times under one id")
+
+    # ---- results ----
+
+    def test_a_score_is_changed(self):
+        def change(lines):
+            at = next(i for i, line in enumerate(lines) if line.endswith(",agreed"))
+            lines[at] = lines[at].replace(",1,agreed", ",9,agreed").replace(",-1,agreed", ",1,agreed").replace(",9,", ",-1,")
+            return lines
+        self.scores(change)
+        self.names("R2 results: record", "scores.csv has score '", "separability on")
+
+    def test_a_verdict_is_changed(self):
+        def change(lines):
+            at = next(i for i, line in enumerate(lines) if line.endswith(",A,B,1,agreed"))
+            lines[at] = lines[at].replace(",A,B,1,agreed", ",equal,B,0,settled")
+            return lines
+        self.scores(change)
+        self.names("scores.csv says equal, answers and failures make it A", "separability on train")
+
+    def test_a_task_counts_twice(self):
+        self.scores(lambda lines: lines + [lines[5]])
+        self.names("I1 counted twice: scores.csv has record ")
+
+    def test_a_task_is_missing_from_the_scores(self):
+        self.scores(lambda lines: lines[:5] + lines[6:])
+        self.names("R1 tasks: scores.csv lacks record ")
+
+    def test_a_score_that_nobody_planned(self):
+        self.scores(lambda lines: lines + ["77" + lines[5][lines[5].index(","):]])
+        self.names("R1 plan: scores.csv has record 77 (file 0)")
+
+    def test_results_are_changed(self):
+        def change(r):
+            r["vibes"][0]["label_counts"]["offline-a"]["a"] += 1
+            r["vibes"][0]["missing"]["offline-b"] += 1
+            r["vibes"][1]["separability"]["train"] = 0.123
+            r["cells_missing"] += 1
+        self.json_file("results/results.json", change)
+        self.names("R2 results: vibe", "counts other labels", "I9 missing: vibe", "separability on train is 0.123", "I9 missing: results.json counts")
+
+    def test_accounting_is_changed(self):
+        names = ("sent", "answered", "unknown", "paid_unused", "repairs", "tokens_in", "tokens_out", "first_sends", "retried", "planned",
+                 "saved_by_lazy_swap", "foreign")
+
+        def change(account):
+            account["calls"].update({name: account["calls"][name] + 1 for name in names})
+            account["cost_usd"] += 0.0001
+        self.json_file("accounting.json", change)
+        out = self.names(*(f"R4 accounting: accounting.json says {name} " for name in names))
+        self.assertIn("R4 money: accounting.json says 0.", out)
+
+    def test_results_are_gone(self):
+        (self.run_dir / "results/scores.csv").unlink()
+        self.names("R2 results: results/scores.csv is missing")
+
+    # ---- the plan ----
+
+    def test_a_row_of_the_data_is_gone(self):
+        path = self.run_dir / "inputs/data"
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:1] + lines[3:]))
+        self.names("asked what nobody planned")
+
+    def test_a_vibe_is_another(self):
+        path = self.run_dir / "run.yaml"
+        path.write_text(path.read_text().replace("high on V2", "higher on V2"))
+        self.names("asked what nobody planned", "x V2 x order 0 has no state in a finished run")
+
+    # ---- spools ----
+
+    def spool(self, *records, uid=None):
+        folder = self.run_dir / "spool/7"
+        folder.mkdir(parents=True, exist_ok=True)
+        head = b"vqspool\n" + struct.pack("<I", 3) + bytes.fromhex(uid or self.uid) + bytes(16)
+        data = head + spool._check(head)
+        for kind, call, body in records:
+            rest = bytes.fromhex(call) + body
+            front = struct.pack("<II", 0x71760000 | kind, len(rest))
+            data += front + spool._check(front, rest) + rest
+        (folder / "spool").write_bytes(data)
+        return folder / "spool"
+
+    @staticmethod
+    def result(call, end):
+        import msgpack
+        fields = [bytes.fromhex(call), 0, 0, [1, 1], 0, bytes(32), bytes(32), 0, 0, 1, 0, end, 0, False, False, 200, 5, 1, 9, 0, 9, 9, 9, "p",
+                  b"Model: A", "stop", "m", "f", "", ""]
+        return msgpack.packb([3, 64, *fields])
+
+    def test_an_answer_in_a_spool_is_not_lost(self):
+        call = self.answered()["call"]
+        row = self.kept().calls[call]
+        self.delete(b"ledger", self.ledger_key(call))
+        self.delete(b"answers", row["request"])
+        self.spool((1, call, self.result(call, 9)), (2, call, self.result(call, 0)))
+        out = self.audit()[1]
+        self.assertNotIn(f"call {call} (offline", out)
+        self.assertIn("spooled 1", out)
+
+    def test_a_spool_with_a_call_that_nobody_saw(self):
+        self.spool((2, "ee" * 16, self.result("ee" * 16, 0)))
+        self.names(f"R4 ledger: call {'ee' * 16} is in spool 7 as answered, and the endpoint never saw it")
+
+    def test_a_damaged_spool(self):
+        path = self.spool((1, "ee" * 16, self.result("ee" * 16, 9)), (1, "dd" * 16, self.result("dd" * 16, 9)))
+        data = bytearray(path.read_bytes())
+        data[80] ^= 1
+        path.write_bytes(data)
+        self.names("I2 spool: spool 7: it is damaged at byte 52 of", "with whole records after it")
+
+    def test_a_spool_that_was_cut(self):
+        path = self.spool((1, "ee" * 16, self.result("ee" * 16, 9)), (1, "dd" * 16, self.result("dd" * 16, 9)))
+        path.write_bytes(path.read_bytes()[:-3])
+        out = self.audit()[1]
+        self.assertIn("bytes at the end of spools are no whole record", out)
+        self.assertIn("spooled 1", out)
+
+    def test_a_spool_of_another_run(self):
+        self.spool((1, "ee" * 16, self.result("ee" * 16, 9)), uid="0f" * 16)
+        self.names(f"I2 spool: spool 7: it is of run {'0f' * 16}")
+
+
+class Live(Case):
+    def test_a_run_that_goes_on(self):
+        """Nothing is wrong half-way, Redis included; a spoiled tally is named; and the end passes."""
+        planted(self.dir, 30, AXES)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "20ms")
+        self.config(AXES, url=server.url, judge={"concurrency": 4}, term_ms=2000)
+        child = self.start("run", "config.yaml", "--name", "r", "--quiet")
+        self.wait_for("some answers", lambda: self.settled("r") > 60)
+        words = [AUDIT, self.dir / "runs/r", "--log", self.dir / "offline.log", "--unknown-max", "0", "--repeats-max", "0"]
+        got = subprocess.run(words, capture_output=True, text=True, check=False)
+        self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
+        self.assertRegex(got.stdout, r"open \d+ .*audit passed")
+        self.wait_exit(child, DONE)
+        got = subprocess.run(words, capture_output=True, text=True, check=False)
+        self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
+        self.assertRegex(got.stdout, r"ok 360 lost 0 unexpected 0 duplicated 0 recovered 0 unknown 0 .*audit passed")
+
+
+class Selection(Case):
+    def test_alike_as_documented(self):
+        """2 LCS / total length, in code points, rounded."""
+        for a, b, percent in (("abc", "abc", 100), ("abcd", "abxd", 75), ("aé", "é", 67), ("ab", "cd", 0)):
+            self.assertTrue(plan.alike(a, b, percent), (a, b))
+            self.assertFalse(plan.alike(a, b, percent + 1), (a, b))
+
+
+if __name__ == "__main__":
+    vqtest.main()

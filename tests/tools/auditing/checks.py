@@ -1,0 +1,641 @@
+"""The checks. Each complaint begins with the rule that is broken: R1 to R6 of the reliability rules, I1 to I10 of the design.
+
+    tasks planned (plan.py)  ->  endpoint's log  ->  call store, spools, Redis  ->  results, accounting
+
+Sets, as Jepsen's total-queue has them: ok, lost, unexpected, duplicated, recovered, unknown."""
+import collections
+
+from auditing import verdict
+from auditing.plan import RETEST_REPEAT, Cell, repair_request, template_hash, PREFERENCE
+from auditing.store import OUTCOMES
+
+BESIDE = 0x80000000  # stages that are not the run's own
+OPEN, NOT_NEEDED, UNPARSEABLE = 0, 32, 18
+GOOD = {1, 2, 3, 4, 5, 8}
+SETTLES = {3, 4, 5}
+VOTES = {1, 2, 3, 4, 5}
+RETRIED = {"rate", "provider", "network", "lost", "bad_response", "bad_request", "too_long", "closed"}
+ABSENT_ANYWAY = {"unknown", "lost", "network", "provider", "bad_response", "closed", "too_long"}  # without a status: may never have arrived
+
+
+def sent(row):
+    """Whether anything of it left the machine; as the ledger's accounting counts it."""
+    return not (row["end"] == "network" or row["end"] in ("too_long", "closed") and row["http_status"] == 0)
+
+
+class Audit:
+    def __init__(self, plan, endpoint, store, spools, results, redis, live, options):
+        self.plan, self.endpoint, self.store, self.spools = plan, endpoint, store, spools
+        self.results, self.redis, self.live, self.options = results, redis, live, options
+        self.violations, self.notes = [], []
+        self.lost, self.unexpected, self.repeats = set(), set(), []
+        self.ok = self.in_flight = 0
+        self.by_request = collections.defaultdict(list)
+        for row in store.calls.values():
+            self.by_request[row["request"]].append(row)
+        self.finished = results.accounting is not None and results.results is not None and not live \
+            and (results.status or {}).get("state") == "finished"
+        self.verdicts = {}
+
+    def bad(self, rule, text):
+        self.violations.append(f"{rule}: {text}")
+
+    def run(self):
+        self.check_store()
+        self.check_plan()
+        self.check_endpoint()
+        self.check_fences()
+        self.check_answers()
+        self.check_repeats()
+        self.check_scores()
+        self.check_results()
+        self.check_accounting()
+        self.check_money()
+        self.check_redis()
+        self.check_bounds()
+
+    # ---- the store by itself ----
+
+    def check_store(self):
+        for what in self.store.bad:
+            self.bad("I2 store", f"{what} (a damaged record)")
+        meta = self.store.meta
+        if meta is None:
+            self.bad("I2 store", "the store has no row of this run (its meta row is missing)")
+            self.store.meta = meta = {"epoch": 0, "commit_n": 0, "generation": 0, "clean": False, "started": 0}
+        if self.store.calls and meta["commit_n"] == 0:
+            self.bad("I5 commits", f"{len(self.store.calls)} calls are recorded, and no commit was counted")
+        if self.finished and not meta["clean"]:
+            self.notes.append("the store says that the last coordinator did not stop cleanly")
+
+    # ---- what was planned ----
+
+    def tasks(self):
+        """Every (cell, order, repeat) of the plan, as requests: (request, name, cell, order)."""
+        for cell in self.cells:
+            for order in (0, 1) if self.plan.swaps else (cell.first,):
+                yield cell, order
+
+    def check_plan(self):
+        p = self.plan
+        self.cells = list(p.cells)
+        self.prefer_cells = []
+        if p.config.get("preference") == "judge" and not p.labelled:
+            self._plan_preference()
+        self.known = {}  # request -> (name, key of its shard)
+        generation = self.store.meta["generation"]
+        for cell in self.cells + self.prefer_cells:
+            shard = (cell.vibe == 0, cell.sample.record, cell.sample.file, cell.judge.name)
+            for order in (0, 1):
+                for repeat in range(generation + 1):
+                    request = cell.request(order, repeat)
+                    self.known[request] = (cell.name(order), shard)
+                    self._know_repair(cell, order, request, shard)
+                if p.retest and order == cell.first and p.swaps and cell.vibe:
+                    for repeat in range(generation + 1):
+                        request = cell.request(order, RETEST_REPEAT + repeat)
+                        self.known[request] = (cell.name(order) + " (retest)", ("retest", *shard))
+                        self._know_repair(cell, order, request, ("retest", *shard))
+        wanted = [r for r in self.store.calls.values() if r["stage"] < BESIDE]
+        for row in wanted if p.asked_by_data_alone else ():
+            if row["request"] not in self.known and not row["foreign"]:
+                self.unexpected.add(row["call"])
+                self.bad("R1 plan", f"call {row['call']} asked what nobody planned (stage {row['stage']}, task {row['task']}, "
+                                    f"request {row['request'].hex()[:16]})")
+        self._check_numbers(wanted)
+        self._check_states(generation)
+
+    def _plan_preference(self):
+        p = self.plan
+        conf = p.config.get("preference_judges")
+        judges = [p._judge(c, None, 0) for c in conf] if conf else p.judges
+        from pathlib import Path
+        template = template_hash(PREFERENCE, (Path(self.options.run_dir) / "inputs/preference.txt").read_bytes())
+        kept, share = dict(p.bases), p.audit_share
+        p.bases = {j.name: j.base(template) for j in judges}
+        p.audit_share = 0
+        self.prefer_cells = [Cell(p, s, j, ("", "", ""), 0) for s in p.samples for j in judges]
+        p.bases, p.audit_share = kept, share
+
+    def _know_repair(self, cell, order, request, shard):
+        answer = self.store.answers.get(request)
+        if answer is not None and cell.repair_base is not None:
+            again = repair_request(cell.repair_base, request, answer["answer"])
+            self.known[again] = (cell.name(order) + " (repair)", shard)
+
+    def _check_numbers(self, rows):
+        """A task's number and what it asks belong together, within a stage."""
+        asked, number = {}, {}
+        for row in rows:
+            if row["foreign"] or row["repair"]:
+                continue
+            a = asked.setdefault((row["stage"], row["task"], row["repeat"]), row)
+            b = number.setdefault((row["stage"], row["request"]), row)
+            for other in (a, b):
+                if other["request"] != row["request"] or other["task"] != row["task"]:
+                    self.bad("R1 plan", f"calls {other['call']} and {row['call']} disagree about which task {row['task']} of stage "
+                                        f"{row['stage']} is")
+
+    # ---- the state of a task, from answers and failure rows ----
+
+    def outcome_of(self, request):
+        """What the stored answer to a request says; None: it cannot be told here."""
+        if request in self.verdicts:
+            return self.verdicts[request]
+        answer = self.store.answers[request]
+        own = verdict.plain(answer["answer"], answer["finish_reason"], answer["refusal"])
+        row = self.store.calls.get(answer["call"]) or self.store.others.get(answer["call"])
+        said = own if own is not None else row["outcome"] or None if row else None  # 0: recorded without having been read
+        if row and row["end"] == "answer" and own is not None and row["outcome"] != own and row["outcome"] in GOOD | {16, 17, 18}:
+            self.bad("R2 verdicts", f"call {row['call']}: the stored answer says {OUTCOMES[own]}, its ledger row {OUTCOMES[row['outcome']]}")
+        self.verdicts[request] = said
+        return said
+
+    def _attempt(self, cell, request):
+        failure = self.store.failures.get(request)
+        if failure and failure["outcome"]:
+            return failure["outcome"]
+        if request not in self.store.answers:
+            return OPEN
+        said = self.outcome_of(request)
+        if said != UNPARSEABLE or cell.repair_base is None:
+            return said
+        again = repair_request(cell.repair_base, request, self.store.answers[request]["answer"])
+        failure = self.store.failures.get(again)
+        if again not in self.store.answers:
+            return OPEN
+        repaired = self.outcome_of(again)
+        return repaired if repaired is None or repaired in GOOD else UNPARSEABLE
+
+    def _attempts(self, cell, order, generation):
+        for repeat in range(generation + 1):
+            outcome = self._attempt(cell, cell.request(order, repeat))
+            if outcome is None or outcome == OPEN or outcome in GOOD:
+                break
+        return outcome
+
+    def state(self, cell, order, generation):
+        own = self._attempts(cell, order, generation)
+        if order == cell.first or own is not None and own >= 48:
+            return own
+        if not self.plan.swaps:
+            return NOT_NEEDED
+        if cell.lazy and not cell.audited:
+            first = self._attempts(cell, cell.first, generation)
+            if first is None:
+                return None
+            if first in SETTLES:
+                return NOT_NEEDED
+        return own
+
+    def _check_states(self, generation):
+        self.states, self.open, untold = {}, 0, 0
+        if self.plan.many:
+            self.notes.append("vibes_per_call is above 1: answers are not taken apart here, states are those of scores.csv")
+            words = [w for row in self.results.scores or () for w in (row["verdict_a_first"], row["verdict_b_first"])]
+            self.ok, self.open = sum(w != "open" for w in words), words.count("open")
+            return
+        never = {(int(r["record"]), int(r["file"]), int(r["vibe_id"]), r["judge"]) for r in self.results.scores or ()
+                 if r["verdict_a_first"] == r["verdict_b_first"] == "not_needed"} if not self.plan.asked_by_data_alone else ()
+        for cell in self.cells + self.prefer_cells:
+            for order in (0, 1):
+                state = self.state(cell, order, generation)
+                if state == OPEN and (cell.sample.record, cell.sample.file, cell.vibe, cell.judge.name) in never:
+                    state = NOT_NEEDED  # a vibe that was dropped half-way
+                self.states[cell, order] = state
+                untold += state is None
+                if state == OPEN:
+                    self._open(cell, order)
+                else:
+                    self.ok += 1
+        if untold:
+            self.notes.append(f"{untold} verdicts are not in a plain form: the ledger's reading of them was taken")
+
+    def _open(self, cell, order):
+        self.open += 1
+        if not self.finished or not self.plan.asked_by_data_alone:
+            return
+        paid = [r["call"] for r in self.by_request[cell.request(order, 0)] if r["end"] == "answer"]
+        self.lost.add((cell, order))
+        self.bad("R1 tasks", f"{cell.name(order)} has no state in a finished run"
+                 + (f", though call {paid[0]} answered it" if paid else ""))
+
+    # ---- the endpoint ----
+
+    def check_endpoint(self):
+        if self.endpoint is None:
+            return
+        for call, seen in self.endpoint.calls.items():
+            if call in self.store.others:
+                continue
+            row = self.store.calls.get(call) or self.spools.get(call)
+            if sum(bool(s["answer"] and s["answer"].get("paid")) for s in seen) > 1:
+                self.bad("R5 repeats", f"call {call} was paid {len(seen)} times under one id")
+            if row is None:
+                self._unrecorded(call, seen)
+            elif call in self.store.calls:
+                self._compare(call, row, seen)
+        for call, row in self.store.calls.items():
+            if call not in self.endpoint.calls and (row["http_status"] or row["end"] not in ABSENT_ANYWAY):
+                self.unexpected.add(call)
+                self.bad("R4 ledger", f"call {call} is in the ledger as {row['end']} (HTTP {row['http_status']}), and the endpoint never saw it")
+        for call, row in self.spools.items():
+            if call not in self.endpoint.calls and row["end"] == "answer":
+                self.unexpected.add(call)
+                self.bad("R4 ledger", f"call {call} is in spool {row['spool']} as answered, and the endpoint never saw it")
+        if self.in_flight:
+            self.notes.append(f"{self.in_flight} calls at the endpoint are not recorded yet: the run goes on")
+
+    def _unrecorded(self, call, seen):
+        if self.live:
+            self.in_flight += 1
+            return
+        paid = any(s["answer"] and s["answer"].get("paid") for s in seen)
+        self.lost.add(call)
+        self.bad("R4 ledger", f"call {call} ({seen[0]['request'].get('model')}) reached the endpoint{' and was paid' if paid else ''}, "
+                              "and is neither in the ledger nor in a spool")
+
+    def _compare(self, call, row, seen):
+        last = seen[-1]
+        answer = last["answer"]
+        if row["end"] == "answer" and not (answer and answer["status"] == 200):
+            self.unexpected.add(call)
+            self.bad("R4 ledger", f"call {call} is recorded as answered, and the endpoint answered "
+                                  f"{answer['status'] if answer else 'nothing'}")
+        if row["end"] in ("rate", "bad_request", "closed") and self.endpoint.paid(call):
+            self.bad("R4 ledger", f"call {call} was paid at the endpoint, and is recorded as {row['end']}")
+        clean = self.endpoint.clean(call)
+        if not clean or row["end"] != "answer":
+            return
+        told = (clean["answer"]["prompt_tokens"], clean["answer"]["completion_tokens"])
+        if told != (row["tokens_in"], row["tokens_out"]) and told != (0, 0):
+            self.bad("R4 ledger", f"call {call}: the endpoint counted {told[0]} + {told[1]} tokens, the ledger {row['tokens_in']} + {row['tokens_out']}")
+        said, plain = clean["answer"].get("verdict"), clean["answer"].get("outcome") == "ok"
+        if plain and said in ("A", "B", "equal", "N/A", "unsure") and row["outcome"] and OUTCOMES[row["outcome"]] != said:
+            self.bad("R2 verdicts", f"call {call}: the endpoint said {said}, the ledger has {OUTCOMES[row['outcome']]}")
+
+    # ---- fences ----
+
+    def check_fences(self):
+        leases = {}
+        for row in self.store.calls.values():
+            if row["epoch"] > self.store.meta["epoch"]:
+                self.bad("R6 fence", f"call {row['call']} has epoch {row['epoch']}, and the run is at {self.store.meta['epoch']}")
+            if row["n"] == 0 or row["stage"] >= BESIDE:
+                continue  # only heard of
+            shard = self.known.get(row["request"], (None, None))[1]
+            first = leases.setdefault((row["epoch"], row["n"]), (row, shard))
+            if first[0]["call"][:16] != row["call"][:16]:  # a worker's process; its name is that of who brought its spool
+                self.bad("R6 fence", f"fence {row['epoch']}.{row['n']}: calls of two workers, {first[0]['call']} ({first[0]['worker']}) and "
+                                     f"{row['call']} ({row['worker']})")
+            if None not in (shard, first[1]) and shard != first[1]:
+                self.bad("R6 fence", f"fence {row['epoch']}.{row['n']}: calls of two shards, {first[0]['call']} and {row['call']}")
+
+    # ---- the first answer stands ----
+
+    def check_answers(self):
+        uid = self.options.uid
+        for request, answer in self.store.answers.items():
+            if answer["run"] != uid:
+                continue
+            row = self.store.calls.get(answer["call"])
+            if row is None:
+                self.unexpected.add(answer["call"])
+                self.bad("I2 answers", f"the answer of call {answer['call']} stands in the store, and the ledger has no such call")
+            elif row["request"] != request or row["end"] != "answer" or not row["used"]:
+                self.bad("I2 answers", f"call {answer['call']} gave the standing answer, and its ledger row says otherwise "
+                                       f"({row['end']}, {'used' if row['used'] else 'not used'}, request {row['request'].hex()[:16]})")
+            elif (answer["tokens_in"], answer["tokens_out"]) != (row["tokens_in"], row["tokens_out"]):
+                self.bad("I2 answers", f"call {answer['call']}: the answer and its ledger row count different tokens")
+            self._said_by_endpoint(request, answer)
+        for row in self.store.calls.values():
+            if row["end"] != "answer":
+                continue
+            standing = self.store.answers.get(row["request"])
+            if standing is None:
+                self.lost.add(row["call"])
+                self.bad("I2 answers", f"call {row['call']} was answered, and no answer to its question is stored")
+            elif (standing["call"] == row["call"]) != row["used"]:
+                self.bad("I2 answers", f"call {row['call']} is recorded as {'used' if row['used'] else 'unused'}, and the standing answer is "
+                                       f"of call {standing['call']}")
+            elif not row["used"]:
+                first = self.store.calls.get(standing["call"]) or self.store.others.get(standing["call"])
+                if first and first["recorded"] > row["recorded"]:
+                    self.bad("I2 answers", f"call {row['call']} was recorded before {first['call']}, whose answer stands")
+        self._check_failures()
+
+    def _said_by_endpoint(self, request, answer):
+        clean = self.endpoint.clean(answer["call"]) if self.endpoint else None
+        if not clean or clean["answer"].get("outcome") != "ok":
+            return
+        said = clean["answer"].get("verdict")
+        own = verdict.plain(answer["answer"], answer["finish_reason"], answer["refusal"])
+        if said in ("A", "B", "equal", "N/A", "unsure") and own is not None and OUTCOMES[own] != said:
+            self.bad("R2 verdicts", f"call {answer['call']}: the endpoint said {said}, the stored answer says {OUTCOMES[own]}")
+
+    def _check_failures(self):
+        for request, row in self.store.failures.items():
+            name = self.known.get(request, (f"request {request.hex()[:16]}",))[0]
+            if self.plan.asked_by_data_alone and request not in self.known:
+                self.unexpected.add(request)
+                self.bad("R1 plan", f"a failure of {name} is recorded, which nobody planned")
+            if row["outcome"] and row["call"] != "0" * 32:
+                call = self.store.calls.get(row["call"])
+                if call is None or call["end"] in ("answer", "unknown"):
+                    self.bad("I9 failures", f"{name} failed by call {row['call']}, which the ledger {'does not have' if call is None else 'has as ' + call['end']}")
+
+    # ---- repeats ----
+
+    def check_repeats(self):
+        bought = collections.defaultdict(list)
+        for row in [*self.store.calls.values(), *self.store.others.values()]:
+            paid = self.endpoint.paid(row["call"]) if self.endpoint else row["end"] == "answer"
+            if paid:
+                bought[row["request"]].append(row)
+        for request, rows in bought.items():
+            rows.sort(key=lambda r: (r["started"], r["recorded"]))
+            for at, row in enumerate(rows[1:], 1):
+                if row["run"] != self.options.uid:
+                    continue
+                causes = [self._cause(before, row) for before in rows[:at]]
+                name = self.known.get(request, (f"request {request.hex()[:16]}",))[0]
+                wrong = [c for c in causes if c.startswith("!")]
+                self.repeats.append({"call": row["call"], "task": name, "cause": wrong[0] if wrong else causes[-1]})
+                if wrong:
+                    self.bad("R5 repeats", f"{name} was bought again by call {row['call']}: {wrong[0][1:]}")
+
+    def _cause(self, before, row):
+        if before["end"] != "answer":
+            return "unknown" if before["end"] == "unknown" else f"retry after {before['end']}"
+        if before["run"] != row["run"]:
+            return "another run"
+        if before["recorded"] > row["started"]:
+            same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
+            return f"!under one lease, while call {before['call']} was being answered" if same else "silent for a term"
+        term = int(self.plan.config.get("term_ms", 30000))
+        if row["started"] - before["recorded"] <= term and (before["epoch"], before["n"]) != (row["epoch"], row["n"]):
+            return "leased before the late answer came"
+        return f"!the answer of call {before['call']} had been recorded {row['started'] - before['recorded']} ms before"
+
+    def check_bounds(self):
+        unknown, again = self.unknown(), [r["call"] for r in self.repeats if r["cause"] == "unknown"]
+        every = [r["call"] for r in self.repeats]
+        for what, found, most in (("calls are unknown", unknown, self.options.unknown_max),
+                                  ("answers were bought again after an unknown call", again, self.options.unknown_max),
+                                  ("answers were bought again", every, self.options.repeats_max)):
+            if most is not None and len(found) > most:
+                self.bad("R5 repeats", f"{len(found)} {what}, at most {most} may be: {', '.join(found[:5])}")
+
+    def unknown(self):
+        spooled = [c for c, r in self.spools.items() if r["end"] == "unknown" and c not in self.store.calls and not self.live]
+        return [r["call"] for r in self.store.calls.values() if r["end"] == "unknown"] + spooled
+
+    def recovered(self):
+        """Answers that came by another way than their lease: of an earlier epoch, or out of a spool."""
+        began = {}
+        for row in self.store.calls.values():
+            began[row["epoch"]] = min(row["started"], began.get(row["epoch"], row["started"]))
+        later = 0
+        for row in self.store.calls.values():
+            if row["end"] == "answer":
+                later += any(epoch > row["epoch"] and at <= row["recorded"] for epoch, at in began.items()) \
+                    or row["epoch"] < self.store.meta["epoch"] and row["recorded"] >= self.store.meta["started"]
+        return max(later, self.results.imported)
+
+    # ---- results ----
+
+    def check_scores(self):
+        scores = self.results.scores
+        if scores is None:
+            if self.finished:
+                self.bad("R2 results", "results/scores.csv is missing")
+            return
+        by_key = {}
+        for row in scores:
+            key = (int(row["record"]), int(row["file"]), int(row["vibe_id"]), row["judge"])
+            if key in by_key:
+                self.bad("I1 counted twice", f"scores.csv has {self._key(key)} twice")
+            by_key[key] = row
+        for cell in self.cells:
+            key = (cell.sample.record, cell.sample.file, cell.vibe, cell.judge.name)
+            row = by_key.pop(key, None)
+            if row is None:
+                self.bad("R1 tasks", f"scores.csv lacks {self._key(key)}")
+                continue
+            self._check_score(cell, row)
+        for key in by_key:
+            self.unexpected.add(key)
+            self.bad("R1 plan", f"scores.csv has {self._key(key)}, which nobody planned")
+
+    @staticmethod
+    def _key(key):
+        return f"record {key[0]} (file {key[1]}) x vibe {key[2]} x {key[3]}"
+
+    def _check_score(self, cell, row):
+        words = (row["verdict_a_first"], row["verdict_b_first"])
+        never = words == ("not_needed", "not_needed") and not self.plan.asked_by_data_alone
+        for order in (0, 1) if self.states and not never else ():
+            state = self.states[cell, order]
+            if state is not None and OUTCOMES[state] != words[order]:
+                self.bad("R2 results", f"{cell.name(order)}: scores.csv says {words[order]}, answers and failures make it {OUTCOMES[state]}")
+        numbers = [next(n for n, w in OUTCOMES.items() if w == word) for word in words]
+        score, status = score_of(self.plan.rule, *numbers)
+        if (row["score"], row["status"]) != ("" if score is None else str(score), status):
+            self.bad("R2 results", f"{cell.name(0)}: scores.csv has score '{row['score']}' ({row['status']}), its verdicts make "
+                                   f"'{'' if score is None else score}' ({status})")
+
+    def check_results(self):
+        results, scores = self.results.results, self.results.scores
+        if results is None or scores is None:
+            return
+        counts, missing, rows = collections.Counter(), collections.Counter(), collections.defaultdict(list)
+        first = {(c.sample.record, c.sample.file, c.judge.name): c.first for c in self.cells}
+        for row in scores:
+            order = first.get((int(row["record"]), int(row["file"]), row["judge"]))
+            words = (row["verdict_a_first"], row["verdict_b_first"])
+            vibe, judge = int(row["vibe_id"]), row["judge"]
+            if order is None or words == ("not_needed", "not_needed"):
+                continue
+            counts[vibe, judge, label_of(words[order], order)] += 1
+            missing[vibe, judge] += row["score"] == ""
+            if row["score"] != "":
+                rows[vibe, row["split"], row["record"], row["file"]].append(int(row["score"]))
+        for vibe in results["vibes"]:
+            self._check_vibe(vibe, counts, missing, rows)
+        if results["cells_missing"] != sum(missing.values()):
+            self.bad("I9 missing", f"results.json counts {results['cells_missing']} missing cells, scores.csv has {sum(missing.values())}")
+
+    def _check_vibe(self, vibe, counts, missing, rows):
+        for judge, said in vibe["label_counts"].items():
+            found = {word: counts[vibe["id"], judge, word] for word in said}
+            if found != said:
+                wrong = {w: (said[w], found[w]) for w in said if said[w] != found[w]}
+                self.bad("R2 results", f"vibe {vibe['name']}, {judge}: results.json counts other labels than scores.csv has "
+                         + ", ".join(f"{w} {a} / {b}" for w, (a, b) in wrong.items()))
+            if vibe["missing"][judge] != missing[vibe["id"], judge]:
+                self.bad("I9 missing", f"vibe {vibe['name']}, {judge}: results.json says {vibe['missing'][judge]} missing, scores.csv has "
+                                       f"{missing[vibe['id'], judge]}")
+        if self.plan.judging.get("invalid", "missing") != "missing":
+            return
+        for split in ("train", "test"):
+            x = [sum(v) / len(v) for (v_id, s, _, _), v in rows.items() if v_id == vibe["id"] and s == split]
+            said = vibe["separability"][split]
+            mean = sum(x) / len(x) if x else None
+            if (said is None) != (mean is None) or mean is not None and abs(said - mean) > 1e-8 * max(1, abs(mean)):
+                self.bad("R2 results", f"vibe {vibe['name']}: separability on {split} is {said} in results.json, the scores give {mean}")
+
+    # ---- accounting ----
+
+    def own_rows(self):
+        return [r for r in self.store.calls.values() if r["stage"] < BESIDE]
+
+    def check_accounting(self):
+        account = self.results.accounting
+        if account is None:
+            if self.finished:
+                self.bad("R4 accounting", "accounting.json is missing")
+            return
+        if self.live or not self.finished:
+            self.notes.append("accounting.json is of an earlier end: it was not compared")
+            return
+        calls, rows = account["calls"], self.own_rows()
+        want = {"sent": sum(map(sent, rows)), "answered": sum(r["end"] == "answer" for r in rows), "not_sent": sum(not sent(r) for r in rows),
+                "unknown": sum(r["end"] == "unknown" for r in rows), "foreign": sum(r["foreign"] for r in rows),
+                "paid_unused": sum(r["end"] == "answer" and not r["used"] for r in rows),
+                "repairs": sum(r["repair"] and sent(r) for r in rows)}
+        want.update({k: sum(r[k] for r in rows) for k in ("tokens_in", "tokens_cached", "tokens_out")})
+        want["latency_ms"] = sum(r["latency_ms"] for r in rows if r["end"] == "answer")
+        for end in RETRIED:
+            want[f"failed.{end}"] = sum(r["end"] == end for r in rows)
+        if self.plan.asked_by_data_alone and not self.prefer_cells and not self.plan.retest:
+            want.update(self._task_counts(rows))
+        for name, value in want.items():
+            said = calls["failed"][name[7:]] if name.startswith("failed.") else calls[name]
+            if said != value:
+                self.bad("R4 accounting", f"accounting.json says {name} {said}, the ledger has {value}")
+        if calls["planned"] != calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"] + calls["not_asked"]:
+            self.bad("I1 accounting", "planned is not first_sends + from_store + saved_by_lazy_swap + not_asked")
+        if calls["sent"] != calls["first_sends"] + calls["asked_again"] + calls["retried"] + calls["repairs"]:
+            self.bad("I1 accounting", "sent is not first_sends + asked_again + retried + repairs")
+
+    def _task_counts(self, rows):
+        asked = {(r["task"], r["repeat"]) for r in rows if sent(r) and not r["repair"] and not r["foreign"]}
+        firsts = {t for t, repeat in asked if repeat == 0}
+        number = {r["request"]: r["task"] for r in rows if not r["foreign"] and not r["repair"]}
+        again = {t for t, repeat in asked if repeat > 0}
+        counts = collections.Counter(planned=0, from_store=0, saved_by_lazy_swap=0, not_asked=0)
+        for cell, order in self.tasks():
+            counts["planned"] += 1
+            task = next((number[q] for q in (cell.request(order, r) for r in range(self.store.meta["generation"] + 1)) if q in number), None)
+            if task in firsts:
+                continue
+            state = self.states[cell, order]
+            if state == NOT_NEEDED and task not in again:
+                counts["saved_by_lazy_swap"] += 1
+            elif task in again or state is None or state in GOOD | {16, 17, 18}:
+                counts["from_store"] += 1
+            else:
+                counts["not_asked"] += 1
+        asked_again = sum(repeat > 0 for _, repeat in asked)
+        retried = sum(sent(r) and not r["repair"] for r in rows) - len(asked)
+        return {**counts, "first_sends": len(firsts), "asked_again": asked_again, "retried": retried}
+
+    # ---- money ----
+
+    def prices(self):
+        """By the name of a pool: nano-dollars a token of input, cached input and output."""
+        found = {}
+
+        def add(name, c):
+            p_in, p_out = float(c.get("price_input_usd", -1)), float(c.get("price_output_usd", -1))
+            cached = float(c.get("price_cached_usd", -1))
+            if p_in >= 0 and p_out >= 0:
+                found[name] = (p_in * 1000, (cached if cached >= 0 else p_in) * 1000, p_out * 1000)
+        for judge in self.plan.config["judges"]:
+            add(judge.get("name", judge["model"]), judge)
+        for pool in self.plan.config.get("pools") or ():
+            for model in pool["models"]:
+                add(pool["name"] if len(pool["models"]) == 1 else f"{pool['name']}/{model['model']}", model)
+        return found
+
+    def money(self):
+        rows = self.own_rows()
+        paid = sum(r["cost_nano"] for r in rows if r["end"] == "answer")
+        unused = sum(r["cost_nano"] for r in rows if r["end"] == "answer" and not r["used"])
+        unknown = sum(r["cost_nano"] for r in rows if r["end"] != "answer")
+        return paid / 1e9, unused / 1e9, unknown / 1e9
+
+    def check_money(self):
+        prices = self.prices()
+        for row in self.own_rows():
+            price = prices.get(row["pool"])
+            if row["end"] != "answer" or not price or not row["tokens_in"] + row["tokens_out"]:
+                continue
+            cost = (row["tokens_in"] - row["tokens_cached"]) * price[0] + row["tokens_cached"] * price[1] + row["tokens_out"] * price[2]
+            if abs(row["cost_nano"] - cost) > 1.01 and not self._writes_cache(row):
+                self.bad("R4 money", f"call {row['call']} cost {row['cost_nano']} nano-dollars in the ledger, {cost:.0f} by its tokens and the price")
+        account = self.results.accounting
+        if account is None or account["cost_usd"] is None or not self.finished:
+            return
+        total = sum(r["cost_nano"] for r in self.own_rows()) / 1e9
+        if abs(total - account["cost_usd"]) > 1e-8 * max(1e-9, total):
+            self.bad("R4 money", f"accounting.json says {account['cost_usd']} dollars, the ledger's calls cost {total:.9f}")
+
+    def _writes_cache(self, row):
+        seen = self.endpoint.calls.get(row["call"]) if self.endpoint else None
+        return seen is None or any(s["request"].get("cache_written_tokens") for s in seen)
+
+    # ---- Redis ----
+
+    def check_redis(self):
+        redis = self.redis
+        if not redis.alive or redis.n is None:
+            return
+        if not redis.owner.startswith(self.options.uid + ":"):
+            self.bad("I5 Redis", f"another run owns it: {redis.owner}")
+        if redis.n > self.store.meta["commit_n"]:
+            self.bad("R6 Redis", f"it is at commit {redis.n}, the store at {self.store.meta['commit_n']}")
+        found = collections.Counter()
+        for (stage, _), block in redis.columns.items():
+            if stage == redis.stage:
+                found.update(block)
+        said = collections.Counter(redis.tally)
+        for counter in (found, said):
+            counter.pop(0, None)
+        if {k: v for k, v in found.items() if v} != {k: v for k, v in said.items() if v}:
+            self.bad("I1 Redis", f"its tally {dict(said)} is not what its columns hold {dict(found)}")
+        if redis.n != self.store.meta["commit_n"]:
+            return
+        for row in self.store.calls.values():
+            if row["stage"] == redis.stage and row["end"] == "answer" and not row["foreign"]:
+                block = redis.columns.get((redis.stage, row["task"] >> 20), b"")
+                at = row["task"] & 0xFFFFF
+                if at >= len(block) or block[at] == OPEN and row["request"] in self.verdicts and self.verdicts[row["request"]] != UNPARSEABLE:
+                    self.bad("I2 Redis", f"task {row['task']} of stage {row['stage']} is open there, and call {row['call']} answered it")
+
+
+def label_of(word, order):
+    """The word of label_counts for what stands for the order that was asked first."""
+    if word in ("A", "B"):
+        return "ab"[(word == "B") ^ (order == 1)]
+    named = {"equal": "equal", "N/A": "na", "unsure": "unsure", "refused": "refused", "truncated": "truncated", "unparseable": "unparseable"}
+    return named.get(word, "failed")
+
+
+def score_of(rule, first, second):
+    """(score, status) of what stands for order 0 and order 1; score None: missing."""
+    sign = {1: 1, 2: -1}
+    if rule == "strict":
+        if first in SETTLES or second in SETTLES:
+            return 0, "settled"
+        if first not in VOTES or second not in VOTES:
+            return None, "missing"
+        return (0, "contradicted") if first == second else (sign[first], "agreed")
+    if first not in VOTES or rule == "lenient" and second not in VOTES:
+        return None, "missing"
+    a = sign.get(first, 0)
+    if rule == "forward":
+        return a, "settled" if first in SETTLES else "agreed"
+    b = sign.get(second, 0)
+    status = "settled" if a == b == 0 else "contradicted" if a == b else "agreed" if a == -b else "half"
+    return (a > b) - (a < b), status

@@ -1,0 +1,235 @@
+/* Ratings: forms that judges write, under both policies, and hostile bytes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/judge/rating.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct row {
+    const char *answer, *finish;
+    enum vq_rating_status status;
+    int64_t value;
+};
+
+static struct vq_rating read_as(enum vq_rating_kind kind, enum vq_rating_policy policy,
+                                const char *answer, const char *finish)
+{
+    struct vq_rating_reader reader = {.kind = kind, .policy = policy, .score_of = true, .seed = 5};
+    struct vq_rating rating;
+    vq_rating_read(&reader, vq_span_str(answer), vq_span_str(finish), false, &rating);
+    return rating;
+}
+
+static void check(enum vq_rating_kind kind, enum vq_rating_policy policy, const struct row *rows,
+                  size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct vq_rating got = read_as(kind, policy, rows[i].answer, rows[i].finish);
+        bool same = got.status == rows[i].status && (!got.has_value || got.value == rows[i].value);
+        bool counts = policy == VQ_RATING_PAPER || got.has_value == (got.status == VQ_RATING_OK);
+        if (!same || !counts) {
+            fail_msg("`%s` (%s): %s %lld, not %s %lld", rows[i].answer, rows[i].finish,
+                     vq_rating_status_name(got.status), (long long)got.value,
+                     vq_rating_status_name(rows[i].status), (long long)rows[i].value);
+        }
+    }
+}
+
+static void likert_strict(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"**Reasoning:** fits.\n\n**Result:** 4", "stop", VQ_RATING_OK, 4},
+        {"Result: 5", "stop", VQ_RATING_OK, 5},
+        {"**Result: 1**", "stop", VQ_RATING_OK, 1},
+        {"## Result:\n\n3\n", "stop", VQ_RATING_OK, 3},
+        {"**RESULT:** 4/5", "stop", VQ_RATING_OK, 4},
+        {"**Result:** 4 out of 5.", "stop", VQ_RATING_OK, 4},
+        {"**Result:** a score of 2", "stop", VQ_RATING_OK, 2},
+        {"**Result:** 5 (strongly so)", "stop", VQ_RATING_OK, 5},
+        {"**Result:** 2\n\nI gave 2 since 3 facets are missing.", "stop", VQ_RATING_OK, 2},
+        {"**Result:** 2\n**Result:** 3", "stop", VQ_RATING_OK, 3},
+        {"<think>**Result:** 1</think>\n**Result:** 4", "stop", VQ_RATING_OK, 4},
+        {"**Result:** 4", "length", VQ_RATING_OK, 4},
+        {"**Result:** 0", "stop", VQ_RATING_OUT_OF_RANGE, 0},
+        {"**Result:** 6", "stop", VQ_RATING_OUT_OF_RANGE, 0},
+        {"**Result:** 45", "stop", VQ_RATING_OUT_OF_RANGE, 0},
+        {"**Result:** -1", "stop", VQ_RATING_OUT_OF_RANGE, 0},
+        {"**Result:** 99999999999999999999999999", "stop", VQ_RATING_OUT_OF_RANGE, 0},
+        {"**Result:** 4.5", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** 4-5", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** 4 or 5", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** between 3 and 4", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** 4th", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** high", "stop", VQ_RATING_MISSING, 0},
+        {"**Result:**", "stop", VQ_RATING_MISSING, 0},
+        {"It deserves a score of 4.", "stop", VQ_RATING_MISSING, 0},
+        {"", "stop", VQ_RATING_MISSING, 0},
+        {"4", "stop", VQ_RATING_MISSING, 0},
+        {"The result is 4 of 5 facets.", "stop", VQ_RATING_MISSING, 0},
+        {"<think>**Result:** 4", "stop", VQ_RATING_MISSING, 0},
+        {"**Reasoning:** it goes on and", "length", VQ_RATING_TRUNCATED, 0},
+        {"**Result:** 4", "content_filter", VQ_RATING_REFUSED, 0},
+    };
+    check(VQ_RATING_LIKERT, VQ_RATING_STRICT, rows, VQ_COUNT(rows));
+}
+
+static void binary_strict(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"**Result:** Yes", "stop", VQ_RATING_OK, 1},
+        {"**Result:** no.", "stop", VQ_RATING_OK, 0},
+        {"**Result:** \"Yes\"", "stop", VQ_RATING_OK, 1},
+        {"**Result:** Yes, it leaves no doubt", "stop", VQ_RATING_OK, 1},
+        {"**Reasoning:** No refusal.\n**Result:** No", "stop", VQ_RATING_OK, 0},
+        {"**Result:** Not sure", "stop", VQ_RATING_MISSING, 0},
+        {"**Result:** Nothing of it", "stop", VQ_RATING_MISSING, 0},
+        {"**Result:** Yesterday", "stop", VQ_RATING_MISSING, 0},
+        {"**Result:** Yes or no", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** Yes/No", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** It is not yes", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"I'm sorry, but I can't assist with that.", "stop", VQ_RATING_MISSING, 0},
+    };
+    check(VQ_RATING_BINARY, VQ_RATING_STRICT, rows, VQ_COUNT(rows));
+}
+
+static const char runaway[] =
+    "**Reasoning:** Both try.\n\n**Result:** A cannot be chosen as it is wrong. Yet, between B "
+    "and A, B is more apt. Yet, A is livelier. Yet, B is more apt.";
+
+static void pairwise_strict(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"**Result:** A", "stop", VQ_RATING_OK, 0},
+        {"**Result:** B", "stop", VQ_RATING_OK, 1},
+        {"**Result:** Response B", "stop", VQ_RATING_OK, 1},
+        {"**Reasoning:** Response A is better.\n**Result:** B.", "stop", VQ_RATING_OK, 1},
+        {"**Result:** Both", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** Neither", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** A tie", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** A or B", "stop", VQ_RATING_AMBIGUOUS, 0},
+        {runaway, "length", VQ_RATING_AMBIGUOUS, 0},
+        {runaway, "stop", VQ_RATING_AMBIGUOUS, 0},
+        {"**Result:** Apples", "stop", VQ_RATING_MISSING, 0},
+        {"I prefer the first.", "stop", VQ_RATING_MISSING, 0},
+    };
+    check(VQ_RATING_PAIRWISE, VQ_RATING_STRICT, rows, VQ_COUNT(rows));
+}
+
+static void as_the_paper_read_it(void **state)
+{
+    (void)state;
+    static const struct row likert[] = {
+        {"**Result:** 4", "stop", VQ_RATING_OK, 4},
+        {"**result:**\n\n4", "stop", VQ_RATING_OK, 4},
+        {"**Result:** 4 or 5", "stop", VQ_RATING_OK, 4},
+        {"**Result:** 2\n**Result:** 3", "stop", VQ_RATING_OK, 2},
+        {"**Result:** 45", "stop", VQ_RATING_OUT_OF_RANGE, 45},
+        {"Result: 4, a score of 3", "stop", VQ_RATING_FALLBACK, 3},
+        {"**Result:**4", "stop", VQ_RATING_MISSING, 0},
+        {"**Result:** four **Result:** 4", "stop", VQ_RATING_OK, 4},
+        {"<think>**Result:** 1</think>**Result:** 4", "stop", VQ_RATING_OK, 1},
+    };
+    static const struct row binary[] = {
+        {"**Result:** Not sure", "stop", VQ_RATING_OK, 0},
+        {"**Result:** Yesterday", "stop", VQ_RATING_OK, 1},
+        {"**Result:** Maybe", "stop", VQ_RATING_MISSING, 0},
+    };
+    static const struct row pairwise[] = {
+        {"**Result:** Both", "stop", VQ_RATING_OK, 1},
+        {"**Result:** A tie", "stop", VQ_RATING_OK, 0},
+        {runaway, "length", VQ_RATING_OK, 0},
+    };
+    check(VQ_RATING_LIKERT, VQ_RATING_PAPER, likert, VQ_COUNT(likert));
+    check(VQ_RATING_BINARY, VQ_RATING_PAPER, binary, VQ_COUNT(binary));
+    check(VQ_RATING_PAIRWISE, VQ_RATING_PAPER, pairwise, VQ_COUNT(pairwise));
+    assert_false(read_as(VQ_RATING_BINARY, VQ_RATING_PAPER, "Maybe", "stop").has_value);
+    assert_true(read_as(VQ_RATING_LIKERT, VQ_RATING_PAPER, "**Result:** 45", "stop").has_value);
+}
+
+/* The paper drew what it could not read: about half and half, and the same again for the same seed. */
+static void a_draw_is_fair_and_repeats(void **state)
+{
+    (void)state;
+    uint32_t seconds = 0;
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        struct vq_rating_reader reader = {
+            .kind = VQ_RATING_PAIRWISE, .policy = VQ_RATING_PAPER, .seed = seed};
+        struct vq_rating a, b;
+        vq_rating_read(&reader, vq_span_str("Neither."), vq_span_str("stop"), false, &a);
+        vq_rating_read(&reader, vq_span_str("Neither."), vq_span_str("stop"), false, &b);
+        assert_int_equal(a.status, VQ_RATING_MISSING);
+        assert_true(a.has_value && a.value == b.value && (a.value == 0 || a.value == 1));
+        seconds += (uint32_t)a.value;
+    }
+    assert_in_range(seconds, 430, 570);
+    struct vq_rating strict = read_as(VQ_RATING_PAIRWISE, VQ_RATING_STRICT, "Neither.", "stop");
+    assert_false(strict.has_value);
+}
+
+static void reasoning_stands_beside(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *answer, *reasoning;
+    } rows[] = {
+        {"**Reasoning:** It fits.\nWell.\n\n**Result:** 4", "It fits.\nWell."},
+        {"It fits.\n**Result:** 4", "It fits."},
+        {"Reasoning: It fits.", "It fits."},
+        {"**Result:** 4", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        struct vq_rating got = read_as(VQ_RATING_LIKERT, VQ_RATING_STRICT, rows[i].answer, "stop");
+        assert_int_equal(got.reasoning.bytes, strlen(rows[i].reasoning));
+        assert_memory_equal(got.reasoning.at == NULL ? "" : got.reasoning.at, rows[i].reasoning,
+                            got.reasoning.bytes);
+    }
+}
+
+/* Every cut of an answer reads something, and never more than it holds. */
+static void every_prefix_is_read(void **state)
+{
+    (void)state;
+    static const char answer[] = "<think>x</think>**Reasoning:** \xe2\x80\x9cno\xe2\x80\x9d\n"
+                                 "**Result:** 4 out of 5\n**Result:** Yes/No, A or B";
+    for (size_t n = 0; n < sizeof(answer); n++) {
+        char *copy = vq_strndup(answer, n); /* its own block: a read past the end is seen */
+        assert_non_null(copy);
+        for (int kind = 0; kind <= VQ_RATING_PAIRWISE; kind++) {
+            for (int policy = 0; policy <= VQ_RATING_PAPER; policy++) {
+                struct vq_rating_reader reader = {.kind = (enum vq_rating_kind)kind,
+                                                  .policy = (enum vq_rating_policy)policy,
+                                                  .score_of = true};
+                struct vq_rating got;
+                vq_rating_read(&reader, vq_span(copy, n), vq_span_str("stop"), false, &got);
+                assert_true(got.status < VQ_RATING__COUNT);
+                assert_true(got.reasoning.bytes <= n);
+            }
+        }
+        vq_free(copy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(likert_strict),
+        cmocka_unit_test(binary_strict),
+        cmocka_unit_test(pairwise_strict),
+        cmocka_unit_test(as_the_paper_read_it),
+        cmocka_unit_test(a_draw_is_fair_and_repeats),
+        cmocka_unit_test(reasoning_stands_beside),
+        cmocka_unit_test(every_prefix_is_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
