@@ -38,6 +38,7 @@ def far(r, workers=None, redis=False, **more):
     r.set_up(workers=0, runner=r.lab.words("hub"), more=keys, **more)
     r.start("--listen", f"0.0.0.0:{PORT}")
     r.wait_for("the certificate", lambda: r.is_over() or (r.run_dir / "join.cert").exists())
+    (r.dir / "spool").mkdir()
     r.far = {}
     for k in range(workers):
         join(r, k)
@@ -59,12 +60,12 @@ def join(r, k):
     cert = r.dir / f"join-{k}.cert"
     cert.write_text((r.run_dir / "join.cert").read_text().replace("0.0.0.0", r.links[k].near))
     cert.chmod(0o600)
-    r.far[k] = r.launch([BIN / "vibeq-worker", "--join", cert, "--name", f"far-{k}", "--spool", r.dir / f"spool-{k}"], err=f"far-{k}.err")
+    r.far[k] = r.launch([BIN / "vibeq-worker", "--join", cert, "--name", f"far-{k}", "--spool", r.dir / "spool" / f"far-{k}"], err=f"far-{k}.err")
 
 
 def spooled(r):
     """Of which workers something is left."""
-    return [k for k in r.far if any(p.name != "lock" and p.is_file() and p.stat().st_size > 0 for p in (r.dir / f"spool-{k}").glob("*"))]
+    return [k for k in r.far if any(p.name != "lock" and p.is_file() and p.stat().st_size > 0 for p in (r.dir / "spool" / f"far-{k}").glob("*"))]
 
 
 def collect(r):
