@@ -62,6 +62,12 @@ const struct vq_verb vq_verbs[] = {
      "unreadable\n"
      "answers are answers, and are not listed.",
      vq_verb_dead},
+    {"verify", "Compares a run's own records with each other, all of them derived again",
+     "RUN [options]", "RUN", vq_verify_opts,
+     "Store, spools, states of tasks, results, accounting, Redis while it lives. Asks nothing and\n"
+     "changes nothing. Of a run that goes on: what is committed.\n"
+     "Exit codes: 0 they agree, 1 something is wrong and was named, 2 usage or input error.",
+     vq_verb_verify},
     {"list", "Lists the runs of a runs folder", "[options]", NULL, vq_list_opts, NULL,
      vq_verb_list},
     {"rm", "Removes runs; their paid answers stay in the store", "RUN... [options]", "RUN",

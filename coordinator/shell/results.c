@@ -225,6 +225,74 @@ static enum vq_status write_rows(const struct vq_report_input *r, const struct r
     return VQ_OK;
 }
 
+/* ---- or compared with what is there ---- */
+
+struct comparison {
+    struct vq_buf was;
+    size_t at; /* so far they are the same */
+    bool differs;
+};
+
+static void compare_piece(struct comparison *c, struct vq_buf *out)
+{
+    struct vq_span is = vq_buf_span(out);
+    size_t left = c->was.bytes - c->at;
+    size_t most = left < is.bytes ? left : is.bytes, same = 0;
+    while (!c->differs && same < most && c->was.at[c->at + same] == is.at[same]) {
+        same++;
+    }
+    c->at += same;
+    c->differs = c->differs || same < is.bytes;
+    vq_buf_clear(out);
+}
+
+static enum vq_status compare_pieces(const struct vq_report_input *r,
+                                     const struct result_file *file, struct comparison *c,
+                                     struct vq_buf *out)
+{
+    uint32_t pieces = file->whole != NULL ? 1 : r->in->grid.samples;
+    for (uint32_t i = 0; i < pieces; i++) {
+        if (file->whole != NULL) {
+            file->whole(r, out);
+        } else {
+            file->rows(r, i, i + 1, out);
+        }
+        VQ_TRY(out->status);
+        compare_piece(c, out);
+    }
+    return VQ_OK;
+}
+
+static enum vq_status compare_file(const struct vq_results *of, const struct vq_report_input *r,
+                                   const struct result_file *file, struct vq_buf *out,
+                                   struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX], how[64];
+    struct comparison c = {.at = 0};
+    vq_buf_init(&c.was, VQ_REPORT_BYTES_MAX);
+    path_of(of, file->name, path);
+    enum vq_status status = vq_run_dir_read(of->dir, path, &c.was, err);
+    if (status == VQ_NOT_FOUND) {
+        of->differs(of->differs_ctx, file->name, "is missing");
+        status = VQ_OK;
+    } else if (status == VQ_OK) {
+        status = compare_pieces(r, file, &c, out);
+    }
+    if (status == VQ_OK && (c.differs || c.at < c.was.bytes)) {
+        size_t line = 1;
+        for (size_t i = 0; i < c.at; i++) {
+            line += c.was.at[i] == '\n';
+        }
+        (void)snprintf(how, sizeof(how), "is another than the answers make it, from line %zu on",
+                       line);
+        of->differs(of->differs_ctx, file->name, how);
+    }
+    vq_buf_free(&c.was);
+    return status;
+}
+
+/* ---- file by file ---- */
+
 /* What was written whole stays in `out`. */
 static enum vq_status write_file(const struct vq_results *of, const struct vq_report_input *r,
                                  const struct result_file *file, struct vq_buf *out,
@@ -253,7 +321,8 @@ static enum vq_status write_files(const struct vq_results *of, const struct vq_r
     for (size_t i = 0; i < VQ_COUNT(files); i++) {
         struct vq_buf out;
         vq_buf_init(&out, VQ_REPORT_BYTES_MAX);
-        enum vq_status status = write_file(of, r, &files[i], &out, err);
+        enum vq_status status = of->differs != NULL ? compare_file(of, r, &files[i], &out, err)
+                                                    : write_file(of, r, &files[i], &out, err);
         if (status == VQ_OK && of->json && i + 1 == VQ_COUNT(files)) {
             status = print(&out, err);
         }
@@ -433,7 +502,9 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
                                ? NULL
                                : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR])};
     memcpy(r.data_hash, job->data_sha256, sizeof(r.data_hash));
-    VQ_TRY(write_page(w, &r, err));
+    if (w->of->differs == NULL) {
+        VQ_TRY(write_page(w, &r, err));
+    }
     VQ_TRY(write_files(w->of, &r, err));
     return w->of->json || w->of->silent ? VQ_OK : print_table(w->of, &r, err);
 }

@@ -15,6 +15,10 @@ struct vq_results {
     const char *folder; /* in it: "results" */
     bool json;          /* results.json on standard output instead of the table */
     bool silent;        /* neither */
+    /* Not NULL: nothing is written and nothing printed; each file is made again and compared with the one in the folder. Called for one
+     * that is missing or another, with `how` as the rest of a sentence. The page is left out: it also tells of calls. */
+    void (*differs)(void *ctx, const char *file, const char *how);
+    void *differs_ctx;
 };
 
 /* *ret_missing: some answers are missing. */

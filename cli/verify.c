@@ -1,0 +1,198 @@
+/* `vibeq verify RUN`: what is wrong, named; then one line of figures. Not its job: the comparing (coordinator/shell/verify.h). */
+#include "coordinator/shell/verify.h"
+
+#include "cli/kept.h"
+#include "cli/verbs.h"
+#include "common/text/fmt.h"
+#include "common/text/json.h"
+
+#include <stdio.h>
+
+#define SHOWN_MAX      40u
+#define JSON_BYTES_MAX (64u << 20)
+#define NANO           1e9
+
+struct verify_words {
+    struct vq_kept_words kept;
+    bool json;
+};
+
+const struct vq_opt vq_verify_opts[] = {
+    {"runs", VQ_OPT_TEXT, offsetof(struct verify_words, kept.runs), "DIR",
+     "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"json", VQ_OPT_FLAG, offsetof(struct verify_words, json), NULL, "all of it as JSON"},
+    {0},
+};
+
+static bool is_right(const struct vq_verify *v)
+{
+    return v->wrong.all == 0;
+}
+
+/* ---- for people ---- */
+
+/* Somebody else's bytes may stand in it. */
+static void print_sentence(const char *before, const char *text)
+{
+    printf("%s", before);
+    for (const char *c = text; *c != '\0'; c++) {
+        (void)putchar((unsigned char)*c < 32 || *c == 127 ? ' ' : *c);
+    }
+    printf("\n");
+}
+
+static void print_list(const char *before, const struct vq_verify_list *list)
+{
+    char n[VQ_FMT_BYTES];
+    for (size_t i = 0; i < list->count && i < SHOWN_MAX; i++) {
+        print_sentence(before, list->said[i]);
+    }
+    if (list->all > SHOWN_MAX) {
+        printf("%sand %s more\n", before, vq_fmt_count(list->all - SHOWN_MAX, n));
+    }
+}
+
+static void print_people(const struct vq_verify *v, const char *run)
+{
+    char a[VQ_FMT_BYTES], b[VQ_FMT_BYTES], c[VQ_FMT_BYTES], d[VQ_FMT_BYTES], e[VQ_FMT_BYTES];
+    print_list("", &v->wrong);
+    print_list("note: ", &v->notes);
+    printf("%s: %s tasks: %s answered, %s not needed, %s failed, %s open", run,
+           vq_fmt_count(v->planned, a), vq_fmt_count(v->answered, b),
+           vq_fmt_count(v->not_needed, c), vq_fmt_count(v->failed, d), vq_fmt_count(v->open, e));
+    printf(" · %s calls: %s answered, %s paid but unused, %s unknown",
+           vq_fmt_count(v->store.calls, a), vq_fmt_count(v->store.answered, b),
+           vq_fmt_count(v->store.paid_unused, c), vq_fmt_count(v->store.unknown, d));
+    if (v->spooled > 0) {
+        printf(", %s in spools", vq_fmt_count(v->spooled, e));
+    }
+    printf(" · paid %s, paid but unused %s, unknown %s",
+           vq_fmt_dollars((double)v->store.paid_nano / NANO, a),
+           vq_fmt_dollars((double)v->store.paid_unused_nano / NANO, b),
+           vq_fmt_dollars((double)v->store.unknown_nano / NANO, c));
+    if (is_right(v)) {
+        printf(" · verified\n");
+    } else {
+        printf(" · %s wrong\n", vq_fmt_count(v->wrong.all, a));
+    }
+}
+
+/* ---- for programs ---- */
+
+static void number(struct vq_json *j, const char *key, uint64_t value)
+{
+    vq_json_key(j, key);
+    vq_json_u64(j, value);
+}
+
+static void boolean(struct vq_json *j, const char *key, bool value)
+{
+    vq_json_key(j, key);
+    vq_json_bool(j, value);
+}
+
+static void dollars(struct vq_json *j, const char *key, uint64_t nano)
+{
+    vq_json_key(j, key);
+    vq_json_real(j, (double)nano / NANO, 9);
+}
+
+static void sentences(struct vq_json *j, const char *key, const struct vq_verify_list *list)
+{
+    vq_json_key(j, key);
+    vq_json_array(j);
+    for (size_t i = 0; i < list->count; i++) {
+        vq_json_str(j, list->said[i]);
+    }
+    vq_json_array_end(j);
+}
+
+static enum vq_status print_json(const struct vq_verify *v, const char *run, bool running)
+{
+    struct vq_buf out;
+    struct vq_json j;
+    vq_buf_init(&out, JSON_BYTES_MAX);
+    vq_json_init(&j, &out, 2);
+    vq_json_object(&j);
+    number(&j, "format", 1);
+    vq_json_key(&j, "run");
+    vq_json_str(&j, run);
+    boolean(&j, "verified", is_right(v));
+    boolean(&j, "running", running);
+    boolean(&j, "finished", v->finished);
+    boolean(&j, "redis_compared", v->redis);
+    number(&j, "planned", v->planned);
+    number(&j, "answered", v->answered);
+    number(&j, "not_needed", v->not_needed);
+    number(&j, "failed", v->failed);
+    number(&j, "open", v->open);
+    number(&j, "rows", v->store.rows);
+    number(&j, "rows_damaged", v->store.damaged);
+    number(&j, "calls", v->store.calls);
+    number(&j, "calls_answered", v->store.answered);
+    number(&j, "calls_paid_unused", v->store.paid_unused);
+    number(&j, "calls_unknown", v->store.unknown);
+    number(&j, "calls_spooled", v->spooled);
+    number(&j, "calls_spooled_unknown", v->spooled_unknown);
+    dollars(&j, "paid_usd", v->store.paid_nano);
+    dollars(&j, "paid_unused_usd", v->store.paid_unused_nano);
+    dollars(&j, "unknown_usd", v->store.unknown_nano);
+    number(&j, "wrong_count", v->wrong.all);
+    sentences(&j, "wrong", &v->wrong);
+    sentences(&j, "notes", &v->notes);
+    vq_json_object_end(&j);
+    vq_buf_putc(&out, '\n');
+    enum vq_status status = out.status;
+    if (status == VQ_OK) {
+        status = fwrite(out.at, 1, out.bytes, stdout) == out.bytes ? VQ_OK : VQ_IO;
+    }
+    vq_buf_free(&out);
+    return status;
+}
+
+/* ---- the verb ---- */
+
+static enum vq_status verify(const struct verify_words *w, const struct vq_kept *kept,
+                             bool *ret_right, struct vq_error *err)
+{
+    const char *name = vq_run_dir_name(kept->run);
+    struct vq_run_info info;
+    struct vq_verify found;
+    VQ_TRY(vq_run_info_read(kept->runs_dir, name, &info, err));
+    struct vq_verify_input in = {kept->job, kept->calls, kept->run, info.running};
+    VQ_TRY(vq_verify_run(&in, &found, err));
+    enum vq_status status = VQ_OK;
+    if (w->json) {
+        status = print_json(&found, name, info.running);
+    } else {
+        print_people(&found, name);
+    }
+    *ret_right = is_right(&found);
+    vq_verify_free(&found);
+    return status;
+}
+
+int vq_verb_verify(int argc, char **argv)
+{
+    struct verify_words w = {.json = false};
+    struct vq_error err = {0};
+    int words;
+    if (vq_opts_parse(vq_verify_opts, argc, argv, &w, &words, &err) != VQ_OK) {
+        return vq_cli_usage("verify", "%s", err.text);
+    }
+    if (words != 1) {
+        return vq_cli_usage("verify", "name one run; vibeq list shows them");
+    }
+    struct vq_kept kept;
+    bool right = false;
+    enum vq_status status = vq_kept_look(&w.kept, argv[0], &kept, &err);
+    if (status == VQ_OK) {
+        status = verify(&w, &kept, &right, &err);
+        vq_kept_close(&kept);
+    }
+    fflush(stdout);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    return right ? VQ_EXIT_DONE : VQ_EXIT_INTERNAL;
+}
