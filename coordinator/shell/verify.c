@@ -23,7 +23,7 @@
 
 /* ---- what is said ---- */
 
-static void keep(struct vq_verify_list *list, const char *fmt, va_list args)
+static void VQ_PRINTF(2, 0) keep(struct vq_verify_list *list, const char *fmt, va_list args)
 {
     char text[VQ_ERROR_BYTES_MAX];
     void *said = list->said;
