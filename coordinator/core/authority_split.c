@@ -535,7 +535,7 @@ static void lower_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
 
 /* Whether a holder can begin: half its part of each rate is there, and the slices are not more than reckoned with. */
 static bool can_begin(const struct vq_auth_seat *seat, const struct parts *parts,
-                      const double *room, uint32_t calls_room, uint32_t slices)
+                      const double *room, int64_t calls_room, uint32_t slices)
 {
     bool can = calls_room > 0 && slices < parts->slices;
     for (unsigned r = 0; r < VQ_RATE__COUNT && can; r++) {
@@ -570,8 +570,8 @@ static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
         double has = isinf(parts->sum[r]) ? 0 : counted(a, p, r);
         room[r] = fmax(parts->sum[r] - has, 0);
     }
-    uint32_t calls = counted_calls(a, p);
-    uint32_t calls_room = parts->level > calls ? parts->level - calls : 0;
+    /* Below 0: calls of a worker that was silent too long came back with it. Nobody may put one of these in the place of one that ends. */
+    int64_t calls_room = (int64_t)parts->level - (int64_t)counted_calls(a, p);
     uint32_t slices = counted_slices(a, p);
     double whole_sum = 0;
     bool starved = false;
@@ -584,13 +584,14 @@ static bool raise_slices(struct vq_authority *a, struct vq_auth_pool *p, const s
         uint32_t has = calls_count(seat);
         if (!slice_is(&seat->next)) {
             uint32_t slices_but = slices - in_force(seat);
-            if (!can_begin(seat, parts, room, has != 0 ? 1 : calls_room, slices_but)) {
+            if (!can_begin(seat, parts, room, has + calls_room, slices_but)) {
                 starved = true;
                 continue;
             }
             slices = slices_but + 1;
         }
-        uint32_t most = has + calls_room < part ? has + calls_room : part;
+        int64_t free = has + calls_room > 0 ? has + calls_room : 0;
+        uint32_t most = free < part ? (uint32_t)free : part;
         if (most > seat->next.concurrency) {
             calls_room -= most > has ? most - has : 0;
             seat->next.concurrency = most;

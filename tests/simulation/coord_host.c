@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 
 static void turn(struct sim *s);
+static void in_core(struct sim *s, const struct sim_event *event);
 
 static bool ok(struct sim *s, enum vq_status status, const char *what)
 {
@@ -83,6 +84,18 @@ static void hold_ends(struct sim *s)
     }
 }
 
+/* Its links break; who its children are is another's business. */
+static void leave_workers(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        w->child = w->imported = w->reaped = false;
+        w->import_at = 0;
+        w->import_no = 0;
+        sim_disconnect(s, i);
+    }
+}
+
 static void coord_end(struct sim *s)
 {
     struct sim_coord *co = &s->coord;
@@ -99,12 +112,8 @@ static void coord_end(struct sim *s)
     co->batch = NULL;
     co->batch_lmdb = co->paused = co->held = co->store_failed = false;
     co->life++;
-    for (uint32_t i = 0; i < s->workers_count; i++) {
-        struct sim_worker *w = &s->workers[i];
-        w->child = w->imported = w->reaped = false;
-        w->import_at = 0;
-        w->import_no = 0;
-        sim_disconnect(s, i);
+    if (!s->is_stale) {
+        leave_workers(s);
     }
 }
 
@@ -123,6 +132,52 @@ void sim_coord_pause(struct sim *s, int64_t until_ns)
     if (until_ns - s->now_ns > s->heartbeat_ns) { /* rule 4: as after a start */
         s->coord.running_since_ns = until_ns;
     }
+}
+
+/* ---- two at once ---- */
+
+void sim_coord_usurp(struct sim *s, int64_t until_ns)
+{
+    struct sim_coord *co = &s->coord;
+    sim_say(s, "the coordinator stops until %.3f s, and another one takes over",
+            (double)until_ns / 1e9);
+    leave_workers(s);
+    s->stale = *co;
+    s->stale.stage = s->stage;
+    s->stale.paused_until_ns = until_ns;
+    *co = (struct sim_coord){.life = s->stale.life + 1,
+                             .epoch = s->stale.epoch,
+                             .ever = true,
+                             .redis_away = s->stale.redis_away};
+    sim_push(s, s->now_ns + sim_between(s, 0, s->term_ns), EV_COORD_START, 0, 0, 0);
+    int64_t checked_ns = until_ns + sim_between(s, 1, 50) * VQ_NS_PER_MS; /* whose the run is */
+    sim_push(s, checked_ns, EV_USURPED, 0, 0, s->stale.life);
+}
+
+static void exchange(struct sim *s)
+{
+    struct sim_coord one = s->coord;
+    uint32_t stage = s->stage;
+    sim_stage_look(s, s->stale.stage);
+    s->coord = s->stale;
+    s->stale = one;
+    s->stale.stage = stage;
+    s->is_stale = !s->is_stale;
+}
+
+/* It reads what waited for it and goes by it, and nothing of that may count: nobody hears it, its commits are refused. */
+static void in_stale(struct sim *s, const struct sim_event *event)
+{
+    bool away = s->coord.redis_away;
+    exchange(s);
+    if (event->kind == EV_USURPED || event->kind == EV_REDIS) {
+        sim_say(s, "the first coordinator hears that the run is another's");
+        coord_end(s);
+    } else if (event->kind != EV_STAGE && event->kind != EV_IMPORT && event->kind != EV_REAPED) {
+        in_core(s, event);
+    }
+    exchange(s);
+    s->coord.redis_away = away;
 }
 
 void sim_coord_drain(struct sim *s)
@@ -302,9 +357,29 @@ static void commit_fails(struct sim *s, bool durable)
     }
 }
 
+/* Another coordinator has raised the epoch: what was paid for is recorded, and that is all. */
+static void commit_stale(struct sim *s)
+{
+    struct sim_coord *co = &s->coord;
+    for (size_t i = 0; i < co->batch->results_count; i++) {
+        sim_store_record(&s->store, &co->batch->results[i]);
+    }
+    co->store_failed = true;
+    if (ok(s,
+           vq_coord_commit_failed(co->core, "another coordinator has taken this run over",
+                                  s->now_ns),
+           "commit refused")) {
+        turn(s);
+    }
+}
+
 static void commit_lmdb(struct sim *s)
 {
     struct sim_coord *co = &s->coord;
+    if (s->is_stale && s->stale.core != NULL) {
+        commit_stale(s);
+        return;
+    }
     bool full = sim_more(s, SIM_STORE_FULL);
     if (full || sim_more(s, SIM_FSYNC)) {
         commit_fails(s, !full && sim_chance(s, 0.5));
@@ -418,6 +493,9 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
 {
     sim_say(s, "STOPPED (%d, %s): %s", (int)action->u.stopped.kind,
             action->u.stopped.clean ? "clean" : "not clean", action->u.stopped.text);
+    if (s->is_stale) {
+        return;
+    }
     s->report->restarts++;
     if ((action->u.stopped.kind == VQ_COORD_STOP_STORE && !s->coord.store_failed) ||
         action->u.stopped.kind == VQ_COORD_STOP_ANSWERS) {
@@ -432,6 +510,10 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
 static void act(struct sim *s, const struct vq_coord_action *action, bool *ret_stopped)
 {
     struct sim_coord *co = &s->coord;
+    if (s->is_stale && action->type != VQ_COORD_LOOKUP && action->type != VQ_COORD_COMMIT &&
+        action->type != VQ_COORD_STOPPED) {
+        return;
+    }
     switch (action->type) {
     case VQ_COORD_SEND: send(s, action->u.send.peer, &action->u.send.msg); break;
     case VQ_COORD_SPEC: send_spec(s, action); break;
@@ -474,7 +556,9 @@ static void turn(struct sim *s)
     }
     if (has_stopped) {
         coord_end(s);
-        sim_push(s, s->now_ns + sim_spread(s, 3 * VQ_NS_PER_S), EV_COORD_START, 0, 0, 0);
+        if (!s->is_stale) {
+            sim_push(s, s->now_ns + sim_spread(s, 3 * VQ_NS_PER_S), EV_COORD_START, 0, 0, 0);
+        }
         return;
     }
     int64_t wake_ns = vq_coord_wake_ns(co->core);
@@ -558,9 +642,9 @@ static void say_credit(const struct sim *s, const struct vq_msg_credit *credit)
                 credit->credits[i].judge, credit->credits[i].state);
     }
     for (uint32_t i = 0; i < credit->reports_count; i++) {
-        sim_say(s, "  pool %u: state %u, %u waiting, goes by %llu", credit->reports[i].pool,
-                credit->reports[i].state, credit->reports[i].waiting,
-                (unsigned long long)credit->granted_n);
+        sim_say(s, "  pool %u: state %u, %u in flight, %u waiting, goes by %llu",
+                credit->reports[i].pool, credit->reports[i].state, credit->reports[i].in_flight,
+                credit->reports[i].waiting, (unsigned long long)credit->granted_n);
     }
 }
 
@@ -585,14 +669,14 @@ static void frame(struct sim *s, const struct sim_event *event)
     for (uint32_t i = 0; held != NULL && i < held->calls_count; i++) {
         struct vq_hash key = sim_key_id(&held->calls[i].call);
         const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
-        if (held->calls[i].stage == s->stage) {
+        if (held->calls[i].stage == s->stage && !s->is_stale) {
             listed_by(s, event->b, held->session, n == NULL ? NULL : &s->calls[*n]);
         }
     }
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }
-    bool read = known && dropped(s) == before;
+    bool read = known && dropped(s) == before && !s->is_stale;
     if (msg.type != VQ_MSG_HELLO && read) {
         struct sim_worker *w = &s->workers[event->a];
         w->back_ns = s->now_ns - w->spoke_ns >= s->term_ns ? s->now_ns : w->back_ns;
@@ -625,6 +709,10 @@ static void spawn(struct sim *s, const struct sim_event *event)
 static void in_core(struct sim *s, const struct sim_event *event)
 {
     struct sim_coord *co = &s->coord;
+    if (!s->is_stale && s->stale.core != NULL && event->life == s->stale.life) {
+        in_stale(s, event);
+        return;
+    }
     if (co->core == NULL || event->life != co->life) {
         return;
     }
@@ -635,7 +723,9 @@ static void in_core(struct sim *s, const struct sim_event *event)
         if (event->a != s->stage) {
             return; /* of the core before */
         }
-        s->stages[s->stage].looked_ns[event->b] = s->now_ns;
+        if (!s->is_stale) {
+            s->stages[s->stage].looked_ns[event->b] = s->now_ns;
+        }
         if (ok(s,
                vq_coord_looked_up(co->core, event->b, (const struct vq_known *)(void *)event->bytes,
                                   s->now_ns),
@@ -660,7 +750,9 @@ static void in_core(struct sim *s, const struct sim_event *event)
             return; /* it wanted an earlier one since */
         }
         co->wake_ns = INT64_MAX;
-        sim_check_silence(s); /* all that was waiting has been read */
+        if (!s->is_stale) {
+            sim_check_silence(s); /* all that was waiting has been read */
+        }
         if (ok(s, vq_coord_tick(co->core, s->now_ns), "tick")) {
             turn(s);
         }

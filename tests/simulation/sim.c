@@ -299,6 +299,9 @@ static void world_free(struct sim *s)
     }
     vq_coord_destroy(&s->coord.core);
     vq_authority_destroy(&s->coord.authority);
+    vq_coord_destroy(&s->stale.core);
+    vq_authority_destroy(&s->stale.authority);
+    vq_free(s->stale.settled);
     sim_pools_free(s);
     sim_trouble_free(s);
     vq_free(s->coord.settled);
@@ -333,7 +336,10 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
     case EV_IMPORT:
     case EV_STAGE:
     case EV_CLOCK:
-    case EV_TICK: until_ns = s->coord.paused_until_ns; break;
+    case EV_TICK:
+        until_ns = s->stale.core != NULL && event->life == s->stale.life ? s->stale.paused_until_ns
+                                                                         : s->coord.paused_until_ns;
+        break;
     case EV_TO_WORKER:
     case EV_CONNECTED:
     case EV_REPLY:

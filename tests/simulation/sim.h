@@ -200,6 +200,7 @@ struct sim_coord {
     bool holds; /* nothing is started before the spools that were found are in the ledger */
     uint64_t life;
     uint64_t epoch;
+    uint32_t stage;   /* stale: which it was at */
     uint64_t fence_n; /* of the last lease */
     bool clean;       /* the durable mark of a clean stop */
     bool ever;
@@ -313,6 +314,8 @@ struct sim {
 
     struct sim_store store;
     struct sim_coord coord;
+    struct sim_coord stale; /* stopped, and taken for dead: coord is another one; or no core */
+    bool is_stale;          /* it is the one whose event is being dealt with */
     struct sim_worker workers[SIM_WORKERS_MAX];
     uint32_t workers_count;
     uint64_t peers;
@@ -387,7 +390,8 @@ void sim_coord_pause(struct sim *s, int64_t until_ns);
 void sim_redis_kill(struct sim *s);
 void sim_redis_away(struct sim *s, int64_t for_ns); /* and keeps what it has */
 void sim_coord_drain(struct sim *s);
-void sim_coord_hold(struct sim *s, bool held); /* by hand */
+void sim_coord_usurp(struct sim *s, int64_t until_ns); /* stopped until then; another one starts */
+void sim_coord_hold(struct sim *s, bool held);         /* by hand */
 void sim_coord_requeue(struct sim *s);
 /* Results of a spool, decoded; false when there is no n-th that is not ACKed. */
 bool sim_spool_result(struct sim *s, const struct sim_worker *w, size_t n,

@@ -274,6 +274,10 @@ void sim_trouble(struct sim *s)
     if (s->coord.paused_until_ns <= s->now_ns && sim_more(s, SIM_SUSPEND)) {
         suspend(s);
     }
+    if (s->coord.core != NULL && s->coord.paused_until_ns <= s->now_ns && s->stale.core == NULL &&
+        sim_more(s, SIM_USURP)) {
+        sim_coord_usurp(s, s->now_ns + sim_between(s, 0, 4) * s->term_ns + VQ_NS_PER_MS);
+    }
     if (sim_more(s, SIM_JUMP)) {
         jump(s);
     }
