@@ -105,6 +105,7 @@ void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint
 {
     enum vq_task_states next;
     enum vq_task_rule rule = vq_task_next(VQ_TASK_LEASED, VQ_TASK_ON_RETURN, &next, NULL);
+    VQ_ASSERT(c->outcome[shard->no * c->shard_tasks + i] == VQ_OUTCOME_NONE);
     VQ_ASSERT(rule == VQ_TASK_MOVES && next == VQ_TASK_OPEN);
     c->moves[VQ_TASK_LEASED][VQ_TASK_ON_RETURN]++;
     slot_clear(c, shard, &shard->slots[i]);

@@ -60,7 +60,10 @@ static enum vq_status hold_for_a_term(struct vq_coord *c, uint64_t task)
 enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
 {
     enum vq_outcome before = (enum vq_outcome)c->outcome[task];
-    enum vq_task_states state = vq_task_state_of(before);
+    uint64_t no = vq_coord_shard_of(c, task);
+    struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
+    bool live = shard != NULL && shard->slots[task % c->shard_tasks].state != SLOT_FREE;
+    enum vq_task_states state = live ? VQ_TASK_LEASED : vq_task_state_of(before);
     enum vq_task_states next;
     enum vq_task_rule rule = vq_task_next(state, VQ_TASK_ON_REQUEUE, &next, NULL);
     c->moves[state][VQ_TASK_ON_REQUEUE]++;
@@ -68,9 +71,7 @@ enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
         return VQ_OK;
     }
     VQ_ASSERT(next == VQ_TASK_OPEN);
-    uint64_t no = vq_coord_shard_of(c, task);
     struct vq_coord_lane *lane = &c->lanes[no % c->params.grid.judges];
-    struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
     c->outcome[task] = VQ_OUTCOME_NONE;
     vq_coord_tally_move(c, task, before, VQ_OUTCOME_NONE);
     c->scouted -= lane->cursor; /* what was settled and let go is met again */

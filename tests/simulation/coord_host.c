@@ -206,6 +206,16 @@ void sim_coord_hold(struct sim *s, bool held)
     }
 }
 
+/* Another run on the store has had more luck with them. */
+static void answer_failed(struct sim *s)
+{
+    for (uint64_t task = 0; task < vq_grid_tasks(&s->store.grid); task++) {
+        if (vq_outcome_is_failed(vq_coord_outcome(s->coord.core, task)) && sim_chance(s, 0.5)) {
+            sim_foreign_answer_to(s, task);
+        }
+    }
+}
+
 void sim_coord_requeue(struct sim *s)
 {
     struct sim_coord *co = &s->coord;
@@ -217,6 +227,10 @@ void sim_coord_requeue(struct sim *s)
     if (ok(s, vq_coord_requeue(co->core, failures, s->now_ns, &tasks), "requeue")) {
         sim_say(s, "%llu failed tasks are asked again by hand", (unsigned long long)tasks);
         s->report->reopened += tasks;
+        if (tasks > 0 && sim_more(s, SIM_AGAIN)) {
+            answer_failed(s);
+            sim_push(s, s->now_ns + sim_spread(s, s->knobs.commit_ns), EV_AGAIN, 0, 0, co->life);
+        }
         turn(s);
     }
 }
@@ -382,7 +396,7 @@ static void commit_lmdb(struct sim *s)
     }
     bool full = sim_more(s, SIM_STORE_FULL);
     if (full || sim_more(s, SIM_FSYNC)) {
-        commit_fails(s, !full && sim_chance(s, 0.5));
+        commit_fails(s, !full && (s->options.small != NULL || sim_chance(s, 0.5)));
         return;
     }
     sim_store_commit_lmdb(&s->store, co->batch);
@@ -734,6 +748,7 @@ static void in_core(struct sim *s, const struct sim_event *event)
         }
         return;
     case EV_LMDB: commit_lmdb(s); return;
+    case EV_AGAIN: sim_coord_requeue(s); return;
     case EV_CLOCK:
         vq_authority_clock(co->authority, sim_unix_s(s) + s->trouble.wall_shift_s, s->now_ns);
         return;

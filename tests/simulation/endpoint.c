@@ -168,7 +168,11 @@ void sim_call_reply(struct sim *s, uint32_t worker, size_t n)
 /* Another run on the same store bought an answer. */
 void sim_foreign_answer(struct sim *s)
 {
-    uint64_t task = vq_rng_below(&s->rng, vq_grid_tasks(&s->store.grid));
+    sim_foreign_answer_to(s, vq_rng_below(&s->rng, vq_grid_tasks(&s->store.grid)));
+}
+
+void sim_foreign_answer_to(struct sim *s, uint64_t task)
+{
     struct vq_hash request;
     s->store.request_of(s->store.ctx, task, 0, &request);
     bool refusal;

@@ -48,8 +48,12 @@ void sim_pools_make(struct sim *s)
 {
     s->budget_nano = sim_chance(s, 0.25) ? (uint64_t)sim_between(s, 3000, 60000) : VQ_AMOUNT_ANY;
     s->pools_count = sim_chance(s, 0.4) ? 1 : (uint32_t)sim_between(s, 2, SIM_POOLS_MAX);
+    s->pools_count = s->options.small != NULL ? 1 : s->pools_count;
     for (uint32_t p = 0; p < s->pools_count; p++) {
         make_pool(s, p);
+    }
+    if (s->options.small != NULL) {
+        s->pools[0].concurrency = 2;
     }
     for (uint32_t j = 0; j < SIM_JUDGES_MAX; j++) {
         serve(s, j);

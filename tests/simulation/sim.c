@@ -51,12 +51,17 @@ void sim_trace(struct sim *s, uint64_t a, uint64_t b)
 
 bool sim_chance(struct sim *s, double p)
 {
+    if (s->options.small != NULL) {
+        return p >= 1;
+    }
     return p > 0 && vq_rng_unit(&s->rng) < p;
 }
 
 int64_t sim_between(struct sim *s, int64_t low, int64_t high)
 {
-    return high <= low ? low : low + (int64_t)vq_rng_below(&s->rng, (uint64_t)(high - low) + 1);
+    return high <= low || s->options.small != NULL
+               ? low
+               : low + (int64_t)vq_rng_below(&s->rng, (uint64_t)(high - low) + 1);
 }
 
 int64_t sim_spread(struct sim *s, int64_t mean_ns)
@@ -83,17 +88,21 @@ static bool before(const struct sim_event *a, const struct sim_event *b)
     return a->seq < b->seq;
 }
 
-static void heap_push(struct sim *s, struct sim_event event)
+static void heap_lift(struct sim *s, size_t i, struct sim_event event)
 {
-    void *heap = s->heap;
-    VQ_ASSERT(vq_grow(&heap, &s->heap_cap, s->heap_count + 1, sizeof(*s->heap), 1u << 24) == VQ_OK);
-    s->heap = heap;
-    size_t i = s->heap_count++;
     while (i > 0 && before(&event, &s->heap[(i - 1) / 2])) {
         s->heap[i] = s->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
     s->heap[i] = event;
+}
+
+static void heap_push(struct sim *s, struct sim_event event)
+{
+    void *heap = s->heap;
+    VQ_ASSERT(vq_grow(&heap, &s->heap_cap, s->heap_count + 1, sizeof(*s->heap), 1u << 24) == VQ_OK);
+    s->heap = heap;
+    heap_lift(s, s->heap_count++, event);
 }
 
 static struct sim_event heap_pop(struct sim *s)
@@ -252,6 +261,34 @@ static void make_params(struct sim *s)
     p->worker_lost_max = (uint32_t)sim_between(s, 1, 3);
 }
 
+static void small_make(struct sim *s, const struct sim_small *small)
+{
+    s->term_ns = 3 * s->heartbeat_ns;
+    s->heal_ns = s->now_ns;
+    s->locals = small->locals;
+    s->swap = small->swap;
+    s->knobs = (struct sim_knobs){.p_settle = small->settles ? 1 : 0};
+    s->params.attempts = (struct vq_attempt_caps){0};
+}
+
+static void begin(struct sim *s)
+{
+    sim_push(s, s->now_ns, EV_COORD_START, 0, 0, 0);
+    for (uint32_t k = 0; k < s->locals; k++) {
+        sim_push(s, s->now_ns + sim_between(s, 0, VQ_NS_PER_S), EV_SPAWN, k, 0, 0);
+    }
+    int64_t remotes = sim_between(s, s->locals == 0 ? 1 : 0, 2);
+    remotes = s->options.small == NULL ? remotes : s->options.small->remotes;
+    for (int64_t i = 0; i < remotes; i++) {
+        sim_push(s, s->now_ns + sim_between(s, 0, 3 * VQ_NS_PER_S), EV_SPAWN, UINT32_MAX, 0, 0);
+    }
+    if (s->options.small != NULL) {
+        return;
+    }
+    sim_push(s, s->now_ns + sim_spread(s, s->knobs.fault_every_ns), EV_FAULT, 0, 0, 0);
+    sim_push(s, s->heal_ns, EV_HEAL, 0, 0, 0);
+}
+
 static void world_make(struct sim *s)
 {
     vq_rng_seed(&s->rng, s->options.seed);
@@ -275,21 +312,16 @@ static void world_make(struct sim *s)
     }
     s->knobs.requeue = vq_rng_unit(&s->hands) < 0.5 ? 0 : vq_rng_unit(&s->hands);
     sim_trouble_make(s);
+    if (s->options.small != NULL) {
+        small_make(s, s->options.small);
+        s->trouble = (struct sim_trouble){{0}};
+    }
     make_texts(s);
     make_params(s);
     sim_pools_make(s);
     sim_stages_make(s);
     bought_before(s);
-    sim_push(s, s->now_ns, EV_COORD_START, 0, 0, 0);
-    for (uint32_t k = 0; k < s->locals; k++) {
-        sim_push(s, s->now_ns + sim_between(s, 0, VQ_NS_PER_S), EV_SPAWN, k, 0, 0);
-    }
-    int64_t remotes = sim_between(s, s->locals == 0 ? 1 : 0, 2);
-    for (int64_t i = 0; i < remotes; i++) {
-        sim_push(s, s->now_ns + sim_between(s, 0, 3 * VQ_NS_PER_S), EV_SPAWN, UINT32_MAX, 0, 0);
-    }
-    sim_push(s, s->now_ns + sim_spread(s, s->knobs.fault_every_ns), EV_FAULT, 0, 0, 0);
-    sim_push(s, s->heal_ns, EV_HEAL, 0, 0, 0);
+    begin(s);
 }
 
 static void world_free(struct sim *s)
@@ -336,6 +368,7 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
     case EV_IMPORT:
     case EV_STAGE:
     case EV_CLOCK:
+    case EV_AGAIN:
     case EV_TICK:
         until_ns = s->stale.core != NULL && event->life == s->stale.life ? s->stale.paused_until_ns
                                                                          : s->coord.paused_until_ns;
@@ -433,26 +466,47 @@ static void dispatch(struct sim *s, const struct sim_event *event)
     case EV_REDIS_BACK:
     case EV_STAGE:
     case EV_CLOCK:
+    case EV_AGAIN:
     case EV_USURPED:
     case EV_TICK: sim_coord_event(s, event); return;
     }
 }
 
+static struct sim_event heap_take(struct sim *s, size_t at)
+{
+    struct sim_event event = s->heap[at];
+    for (size_t i = at; i > 0; i = (i - 1) / 2) { /* to the top, then off it */
+        s->heap[i] = s->heap[(i - 1) / 2];
+    }
+    s->heap[0] = event;
+    return heap_pop(s);
+}
+
+bool sim_goes_on(const struct sim *s)
+{
+    return s->heap_count > 0 && !s->over && !s->report->failed;
+}
+
+void sim_take(struct sim *s, size_t at)
+{
+    struct sim_event event = heap_take(s, at);
+    s->now_ns = event.at_ns > s->now_ns ? event.at_ns : s->now_ns;
+    if (wait_for_process(s, &event)) {
+        return;
+    }
+    sim_trace(s, (uint64_t)event.at_ns,
+              ((uint64_t)event.kind << 56) ^ ((uint64_t)event.a << 40) ^ event.b ^
+                  (event.count << 20));
+    dispatch(s, &event);
+    vq_free(event.bytes);
+    s->report->steps++;
+    sim_check_step(s);
+}
+
 static void run(struct sim *s)
 {
-    while (s->heap_count > 0 && !s->over && !s->report->failed) {
-        struct sim_event event = heap_pop(s);
-        s->now_ns = event.at_ns;
-        if (wait_for_process(s, &event)) {
-            continue;
-        }
-        sim_trace(s, (uint64_t)event.at_ns,
-                  ((uint64_t)event.kind << 56) ^ ((uint64_t)event.a << 40) ^ event.b ^
-                      (event.count << 20));
-        dispatch(s, &event);
-        vq_free(event.bytes);
-        s->report->steps++;
-        sim_check_step(s);
+    while (sim_goes_on(s)) {
+        sim_take(s, 0);
         if (s->report->steps > STEPS_MAX) {
             sim_fail(s, "no end after %llu steps", (unsigned long long)s->report->steps);
         }
@@ -466,14 +520,24 @@ static void run(struct sim *s)
     }
 }
 
+void sim_make(struct sim *s, const struct sim_options *options, struct sim_report *report)
+{
+    *report = (struct sim_report){.trace = UINT64_C(0xcbf29ce484222325)};
+    s->options = *options;
+    s->report = report;
+    world_make(s);
+}
+
+void sim_free(struct sim *s)
+{
+    world_free(s);
+}
+
 void sim_run(const struct sim_options *options, struct sim_report *ret_report)
 {
-    *ret_report = (struct sim_report){.trace = UINT64_C(0xcbf29ce484222325)};
     struct sim *s = vq_alloc(1, sizeof(*s));
     VQ_ASSERT(s != NULL);
-    s->options = *options;
-    s->report = ret_report;
-    world_make(s);
+    sim_make(s, options, ret_report);
     run(s);
     if (!ret_report->failed) {
         sim_check_end(s);

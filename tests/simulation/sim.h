@@ -40,9 +40,18 @@ enum sim_fault { /* each is counted */
     SIM_FAULTS
 };
 
+/* A world without chance: what its seed would decide is asked of whoever explores it (exhaust.c). */
+struct sim_small {
+    uint32_t samples, locals,
+        remotes; /* a sample x one judge x one vibe; local and remote workers */
+    enum vq_swap swap;
+    bool settles; /* answers settle the score: the second order is not needed */
+};
+
 struct sim_options {
     uint64_t seed;
     bool verbose;
+    const struct sim_small *small; /* NULL: drawn from the seed */
 };
 
 struct sim_report {
@@ -85,6 +94,7 @@ enum sim_event_kind {
     EV_RESET,       /* the link of worker a is reset, and what a block held back is lost */
     EV_REFUSED,     /* a: worker whose shell did not send a call; bytes: its id */
     EV_CLOCK,       /* the coordinator's shell tells its wall clock */
+    EV_AGAIN,       /* a person who asked for what failed asks once more */
     EV_USURPED,     /* the coordinator that was taken for dead goes on */
 };
 
@@ -260,7 +270,8 @@ struct sim_trouble {
     int64_t slow_until_ns, slow_ns; /* the endpoint's latency has shifted */
     int64_t refuse_until_ns;        /* it refuses all */
     int64_t wall_shift_s;           /* the coordinator's wall clock is wrong by so much */
-    uint8_t *tail;                  /* an older state of Redis, to come back as; NULL: none */
+    double chains; /* tasks of a later stage that depend on one of the stage before */
+    uint8_t *tail; /* an older state of Redis, to come back as; NULL: none */
     uint64_t tail_commits;
     uint32_t tail_stage;
 };
@@ -277,6 +288,7 @@ struct sim_stage {
     struct vq_buf spec;
     struct vq_hash spec_hash;
     uint8_t *audited, *first;
+    bool *blocked; /* by task, of a chain's later turns: known when the stage before is over */
     struct vq_fence *leased; /* by task: the last fence it was leased under */
     int64_t *looked_ns;      /* by shard: when the core was last told what the store says of it */
     int64_t *settled_ns;     /* by task: when it was settled in this core's life; 0: not yet */
@@ -335,6 +347,10 @@ struct sim {
 };
 
 /* sim.c */
+void sim_make(struct sim *s, const struct sim_options *options, struct sim_report *report);
+void sim_free(struct sim *s);
+bool sim_goes_on(const struct sim *s);
+void sim_take(struct sim *s, size_t at); /* the event at this place of the heap; 0: the next one */
 void sim_push(struct sim *s, int64_t at_ns, enum sim_event_kind kind, uint32_t a, uint64_t b,
               uint64_t life);
 void sim_push_bytes(struct sim *s, int64_t at_ns, enum sim_event_kind kind, uint32_t a, uint64_t b,
@@ -375,6 +391,7 @@ void sim_budget_empty(struct sim *s);
 void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_call_reply(struct sim *s, uint32_t worker, size_t call);
 void sim_foreign_answer(struct sim *s);
+void sim_foreign_answer_to(struct sim *s, uint64_t task);
 
 /* worker_host.c */
 void sim_worker_spawn(struct sim *s, int64_t local);

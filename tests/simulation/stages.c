@@ -105,9 +105,11 @@ static void make_plan(struct sim *s, struct sim_stage *st)
     st->leased = vq_alloc((size_t)tasks, sizeof(*st->leased));
     st->settled_ns = vq_alloc((size_t)tasks, sizeof(*st->settled_ns));
     st->looked_ns = vq_alloc((size_t)vq_grid_shards(&st->grid), sizeof(*st->looked_ns));
+    st->blocked = vq_alloc((size_t)tasks, sizeof(*st->blocked));
     st->poison = vq_alloc((size_t)tasks, sizeof(*st->poison));
     VQ_ASSERT(st->audited != NULL && st->first != NULL && st->leased != NULL &&
-              st->settled_ns != NULL && st->looked_ns != NULL && st->poison != NULL);
+              st->settled_ns != NULL && st->looked_ns != NULL && st->poison != NULL &&
+              st->blocked != NULL);
     for (uint64_t cell = 0; cell < tasks / 2; cell++) {
         struct vq_hash hash;
         sim_request_of(s, stage, 2 * cell, 0, &hash);
@@ -133,6 +135,9 @@ static void make_stage(struct sim *s, uint32_t n)
     st->grid = (struct vq_grid){.samples = (uint32_t)sim_between(s, 1, n == 0 ? 12 : 6),
                                 .judges = (uint32_t)sim_between(s, 1, 3),
                                 .vibes = vibes ? (uint32_t)sim_between(s, 1, 4) : 1};
+    if (s->options.small != NULL) {
+        st->grid.samples = s->options.small->samples;
+    }
     st->axes = &s->axes[!vibes ? SIM_AXES_MAX : n == 0 ? 0 : sim_between(s, 0, 4)];
     st->swap = st->kind == VQ_STAGE_TEXT ? VQ_SWAP_NONE : s->swap;
     st->repair = s->repair && kinds[st->kind].repairs;
@@ -143,7 +148,9 @@ static void make_stage(struct sim *s, uint32_t n)
 void sim_stages_make(struct sim *s)
 {
     uint64_t tasks_max = 0;
-    s->stages_count = sim_chance(s, 0.5) ? 1 : (uint32_t)sim_between(s, 2, SIM_STAGES_MAX);
+    s->stages_count = sim_chance(s, 0.5) || s->options.small != NULL
+                          ? 1
+                          : (uint32_t)sim_between(s, 2, SIM_STAGES_MAX);
     for (uint32_t n = 0; n < s->stages_count; n++) {
         make_stage(s, n);
         uint64_t tasks = vq_grid_tasks(&s->stages[n].grid);
@@ -170,6 +177,7 @@ void sim_stages_free(struct sim *s)
         vq_free(st->settled_ns);
         vq_free(st->looked_ns);
         vq_free(st->poison);
+        vq_free(st->blocked);
     }
 }
 
@@ -186,11 +194,33 @@ void sim_stage_look(struct sim *s, uint32_t n)
     s->store.repair = st->repair;
     s->store.audited = st->audited;
     s->store.first = st->first;
+    s->store.blocked = st->blocked;
+}
+
+/* A chain's next turn is a task of the next stage: what failed before it, or was blocked, blocks it. */
+static void block(struct sim *s, uint32_t n)
+{
+    struct sim_stage *st = &s->stages[n];
+    uint64_t before = n == 0 ? 0 : vq_grid_tasks(&s->stages[n - 1].grid);
+    if (n == 0 || s->trouble.chains <= 0) {
+        return;
+    }
+    sim_stage_look(s, n - 1);
+    for (uint64_t task = 0; task < vq_grid_tasks(&st->grid) && task < before; task++) {
+        struct vq_task_view view;
+        struct vq_hash hash;
+        sim_request_of(s, n, task, 0, &hash);
+        sim_store_state(&s->store, task, &view);
+        st->blocked[task] =
+            hash.b[21] < 255 * s->trouble.chains &&
+            (vq_outcome_is_failed(view.outcome) || view.outcome == VQ_OUTCOME_BLOCKED);
+    }
 }
 
 void sim_stage_enter(struct sim *s, uint32_t n)
 {
     struct sim_stage *st = &s->stages[n];
+    block(s, n);
     sim_stage_look(s, n);
     s->params.stage = n;
     s->params.more = n + 1 < s->stages_count;

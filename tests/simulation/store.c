@@ -102,6 +102,10 @@ static struct vq_task_plan plan_of(const struct sim_store *store, uint64_t task)
 void sim_store_state(const struct sim_store *store, uint64_t task, struct vq_task_view *ret_view)
 {
     struct vq_attempt attempts[2][SIM_REPEATS_MAX];
+    if (store->blocked != NULL && store->blocked[task]) {
+        *ret_view = (struct vq_task_view){.outcome = VQ_OUTCOME_BLOCKED};
+        return;
+    }
     attempts_of(store, task & ~UINT64_C(1), attempts[0]);
     attempts_of(store, task | 1, attempts[1]);
     const struct vq_attempt *const both[2] = {attempts[0], attempts[1]};

@@ -33,6 +33,7 @@ struct sim_store {
     uint32_t repeat_max;
     const uint8_t *audited; /* by cell = task / 2 */
     const uint8_t *first;   /* by shard */
+    const bool *blocked;    /* by task: what it depends on failed; NULL: none */
     void *ctx;
     void (*request_of)(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret_hash);
     void (*repair_of)(void *ctx, uint64_t task, const struct vq_hash *of, struct vq_span answer,

@@ -30,6 +30,8 @@ void sim_trouble_make(struct sim *s)
         double p = most[f] * vq_rng_unit(&s->more);
         s->trouble.p[f] = peaceful || absent ? 0 : p;
     }
+    double chains = 2 * vq_rng_unit(&s->more) - 1;
+    s->trouble.chains = peaceful || chains < 0 ? 0 : chains;
 }
 
 void sim_trouble_free(struct sim *s)

@@ -294,7 +294,8 @@ void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *even
         sim_fail(s, "worker %u: step failed", i);
         return;
     }
-    if (reply && s->now_ns % 2 == 0) { /* one half of them is taken together with what comes next */
+    if (reply && s->options.small == NULL &&
+        s->now_ns % 2 == 0) { /* one half of them is taken together with what comes next */
         w->gathers = true;
         sim_push(s, s->now_ns + GATHER_NS, EV_WORKER_TICK, i, 0, w->life);
         return;
