@@ -465,8 +465,9 @@ enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
         }
     }
     VQ_TRY(vq_coord_results(c, NULL, worker, results, count, ret_taken));
-    if (*ret_taken > 0) {
-        c->imported_no = c->batch_n;
+    if (*ret_taken >
+        0) { /* what was known already is in no later batch than the last one there is */
+        c->imported_no = vq_coord_gather_empty(c) ? c->batch_n - 1 : c->batch_n;
     }
     return VQ_OK;
 }

@@ -405,6 +405,32 @@ static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(v
     assert_int_equal(rig_lease(r, 0)->tasks[0], 2);
 }
 
+/* A worker that died between its ACKs and noting them: nothing new is in its spool, and no batch comes of it. */
+static void an_import_of_what_is_known_waits_for_nothing(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result result = rig_answer(r, &lease, 0, "Model: equal");
+    size_t taken;
+    r->hold_commits = true;
+    rig_results(r, 7, session, &result, 1);
+    uint64_t no = r->batch->no;
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), &result, 1, r->now_ns, &taken),
+                     VQ_OK);
+    assert_int_equal(taken, 1);
+    assert_int_equal(vq_coord_imported_no(r->c), no); /* in the commit that is in flight */
+    assert_true(rig_status(r).batches < no);
+    r->hold_commits = false;
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), &result, 1, r->now_ns, &taken),
+                     VQ_OK);
+    assert_int_equal(rig_status(r).repeated, 2);
+    assert_true(rig_status(r).batches >= vq_coord_imported_no(r->c));
+}
+
 static void an_import_takes_what_there_is_room_for(void **state)
 {
     struct rig *r = *state;
@@ -453,6 +479,7 @@ int main(void)
         T(what_the_store_contradicts_is_a_bug),
         T(answers_of_other_questions_stop_the_run),
         T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
+        T(an_import_of_what_is_known_waits_for_nothing),
         T(an_import_takes_what_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
