@@ -20,6 +20,9 @@
 #define CHECK_BYTES  8
 #define CHECK_DOMAIN "vibeq spool"
 #define RECORDS_MAX  (1u << 25)
+#define ADVICE                                                                                     \
+    "Put back a copy, or go on without it: mv '%s' '%s.damaged' (answers that it alone holds are " \
+    "asked again, and are missing in the accounting)"
 
 struct entry {
     struct vq_id call;
@@ -175,8 +178,8 @@ static enum vq_status head_check(const char *path, struct vq_span bytes, const s
     struct vq_spool_head head;
     if (!vq_spool_get_head(bytes.at, &head)) {
         return vq_fail(err, VQ_CORRUPT,
-                       "%s is not a spool, or its first %d bytes are damaged; move it away", path,
-                       VQ_SPOOL_HEAD_BYTES);
+                       "%s is not a spool, or its first %d bytes are damaged. " ADVICE, path,
+                       VQ_SPOOL_HEAD_BYTES, path, path);
     }
     if (head.version != VQ_SPOOL_VERSION) {
         return vq_fail(err, VQ_VERSION,
@@ -231,9 +234,8 @@ static enum vq_status records_find(const char *path, struct vq_span bytes,
         status = vq_fail(
             err, VQ_CORRUPT,
             "the spool %s is damaged at byte %zu of %zu, with whole records after it; nothing of "
-            "it was "
-            "used. Move it away to go on without it: calls it alone knows of may be asked again",
-            path, at, bytes.bytes);
+            "it was used. " ADVICE,
+            path, at, bytes.bytes, path, path);
     }
     if (status != VQ_OK) {
         vq_free(entries);
@@ -323,6 +325,22 @@ static enum vq_status result_keep(struct vq_spool_held *held, const struct vq_re
     return VQ_OK;
 }
 
+/* Its check is right and its content is not. */
+static enum vq_status bad_record(const char *path, const struct entry *entry, enum vq_status status,
+                                 struct vq_error *err)
+{
+    struct vq_error why = {""};
+    if (err != NULL) {
+        why = *err;
+    }
+    if (status == VQ_VERSION) {
+        return vq_fail(err, VQ_VERSION, "the spool %s, byte %llu: %.200s", path,
+                       (unsigned long long)entry->at, why.text);
+    }
+    return vq_fail(err, VQ_CORRUPT, "the spool %s is damaged at byte %llu (%.200s). " ADVICE, path,
+                   (unsigned long long)entry->at, why.text, path, path);
+}
+
 static enum vq_status results_decode(const char *path, const struct entry *entries, size_t count,
                                      struct vq_spool_held *held, struct vq_error *err)
 {
@@ -345,9 +363,7 @@ static enum vq_status results_decode(const char *path, const struct entry *entri
             status = vq_fail(err, VQ_CORRUPT, "its record names another call");
         }
         if (status != VQ_OK && status != VQ_NOMEM) {
-            vq_error_prefix(err, "the spool %s, byte %llu", path,
-                            (unsigned long long)entries[i].at);
-            status = status == VQ_VERSION ? VQ_VERSION : VQ_CORRUPT;
+            status = bad_record(path, &entries[i], status, err);
         }
         if (status == VQ_OK) {
             status = result_keep(held, &result);

@@ -328,6 +328,14 @@ enum vq_status vq_child_kill(struct vq_child *child, int signum, bool group)
     return kill(group ? -child->pid : child->pid, signum) == 0 ? VQ_OK : VQ_NOT_FOUND;
 }
 
+void vq_child_leave(struct vq_child **child)
+{
+    if (*child != NULL) {
+        (*child)->pid = 0; /* whoever is our parent's waits for it */
+        vq_child_destroy(child);
+    }
+}
+
 void vq_child_destroy(struct vq_child **child)
 {
     struct vq_child *self = *child;

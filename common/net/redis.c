@@ -73,6 +73,7 @@ struct vq_redis {
     struct vq_timer *watch, *retry;
     struct vq_deferred gone, drop;
     uint64_t retry_ms;
+    bool dropped; /* the last connection, by vq_redis_drop */
     struct vq_rng rng;
     char why[WHY_BYTES];
     struct vq_redis_stats stats;
@@ -286,7 +287,7 @@ static void on_greeted(redisAsyncContext *context, void *data, void *private)
     }
     if (reply->type == REDIS_REPLY_ERROR) {
         char why[WHY_BYTES];
-        (void)snprintf(why, sizeof(why), "the server refuses us: %s", reply->str);
+        (void)snprintf(why, sizeof(why), VQ_REDIS_REFUSES "%s", reply->str);
         give_up(r, VQ_UNAVAILABLE, why);
         return;
     }
@@ -294,7 +295,10 @@ static void on_greeted(redisAsyncContext *context, void *data, void *private)
         return;
     }
     r->state = STATE_UP;
-    r->retry_ms = VQ_REDIS_RETRY_MS;
+    if (!r->dropped) { /* else its user was not content the last time: pauses go on growing */
+        r->retry_ms = VQ_REDIS_RETRY_MS;
+    }
+    r->dropped = false;
     r->stats.connects++;
     if (r->options.on_up != NULL) {
         r->options.on_up(r->options.ctx);
@@ -521,6 +525,7 @@ bool vq_redis_is_up(const struct vq_redis *redis)
 
 void vq_redis_drop(struct vq_redis *redis, const char *why)
 {
+    redis->dropped = true;
     give_up(redis, VQ_UNAVAILABLE, why);
 }
 

@@ -14,8 +14,10 @@
 #define VQ_REDIS_DEADLINE_MS       5000
 #define VQ_REDIS_RETRY_MS          50 /* first pause before connecting again; doubles, jittered */
 #define VQ_REDIS_RETRY_MAX_MS      2000
-#define VQ_REDIS_PATH_BYTES_MAX    107 /* of a unix socket */
-#define VQ_REDIS_HOST_BYTES_MAX    256
+#define VQ_REDIS_REFUSES                                                                           \
+    "the server refuses us: "       /* on_down's text begins so, then the server's own */
+#define VQ_REDIS_PATH_BYTES_MAX 107 /* of a unix socket */
+#define VQ_REDIS_HOST_BYTES_MAX 256
 
 /* redis://[:PASSWORD@]HOST[:PORT][/DB]  unix://PATH  or just a path beginning with "/". */
 struct vq_redis_address {

@@ -38,6 +38,23 @@ static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd
     return VQ_OK;
 }
 
+/* A spool that is damaged in its middle stops the start: going on would ask again for what it holds. What is wrong with others
+ * (another run's) is said when they are read. */
+static enum vq_status look_at_spools(struct vq_run *run, struct vq_error *err)
+{
+    uint32_t k = 0;
+    enum vq_status status = VQ_OK;
+    while (status != VQ_NOT_FOUND) {
+        struct vq_spool_import *import = NULL;
+        status = vq_spool_import_next(vq_run_dir_path(run->dir), &run->owner.uid, &k, &import, err);
+        vq_spool_import_abandon(&import);
+        if (status == VQ_CORRUPT || status == VQ_NOMEM) {
+            return status;
+        }
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
 {
     vq_program_path("vibeq-worker", run->worker_path);
@@ -47,6 +64,7 @@ enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) {
         return vq_fail(err, VQ_IO, "cannot make %s: %s", spool, strerror(errno));
     }
+    VQ_TRY(look_at_spools(run, err));
     if (run->job->needs_offline) {
         VQ_TRY(open_log(run, "offline.err", &run->offline_log_fd, err));
     }
@@ -115,12 +133,25 @@ static bool committed(const struct vq_run *run, uint64_t no)
     return status.batches >= no;
 }
 
-static void finish_import(struct vq_spool_import **import)
+static void finish_import(struct vq_run *run, struct vq_spool_import **import)
 {
     struct vq_error err = {0};
-    vq_log(VQ_LOG_INFO, "spool.imported", "k=%u results=%zu unknown=%zu",
-           vq_spool_import_k(*import), vq_spool_import_results(*import),
-           vq_spool_import_unknown(*import));
+    uint64_t torn = vq_spool_import_torn_bytes(*import);
+    vq_log(torn > 0 ? VQ_LOG_WARN : VQ_LOG_INFO, "spool.imported",
+           "k=%u results=%zu unknown=%zu torn_bytes=%llu", vq_spool_import_k(*import),
+           vq_spool_import_results(*import), vq_spool_import_unknown(*import),
+           (unsigned long long)torn);
+    run->seen.spools++;
+    run->seen.spool_results += vq_spool_import_results(*import);
+    run->seen.spool_unknown += vq_spool_import_unknown(*import);
+    run->seen.spools_torn += torn > 0 ? 1 : 0;
+    if (torn > 0) {
+        vq_run_say(run,
+                   "The spool of local worker %u ended in %llu bytes of a record that is not whole "
+                   "(a write was cut short); the %zu calls before it are in.",
+                   vq_spool_import_k(*import), (unsigned long long)torn,
+                   vq_spool_import_results(*import));
+    }
     if (vq_spool_import_finish(import, &err) != VQ_OK) {
         vq_log(VQ_LOG_WARN, "spool.kept", "why=%s", err.text);
     }
@@ -131,6 +162,35 @@ static void local_ended(struct vq_run *run, uint32_t k)
     enum vq_status status = vq_coord_local_ended(run->coord, k, vq_run_now());
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+}
+
+/* Workers of an earlier coordinator, and any from elsewhere, may still be in a session. */
+static bool nobody_works(const struct vq_run *run)
+{
+    struct vq_coord_worker_status session;
+    bool none = run->options->listen == NULL && !vq_coord_worker_fill(run->coord, 0, &session);
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        none &= run->workers[k].given_up;
+    }
+    return none;
+}
+
+static void give_up_worker(struct vq_local_worker *w)
+{
+    struct vq_run *run = w->run;
+    w->given_up = true;
+    if (!w->spool_damaged) {
+        vq_run_say(run,
+                   "Local worker %u ended %u times in a row without a result (code %d, signal %d) "
+                   "and is not started again; see %s/workers.log",
+                   w->k, w->restarts + 1, w->how.code, w->how.signal, vq_run_dir_path(run->dir));
+    }
+    if (nobody_works(run)) {
+        vq_run_fatal(run, VQ_UNAVAILABLE,
+                     "no local worker is left: each ended again and again without a result, or its "
+                     "spool is damaged; %s/workers.log says why",
+                     vq_run_dir_path(run->dir));
     }
 }
 
@@ -151,7 +211,7 @@ static void go_on_with_worker(struct vq_local_worker *w)
             !committed(run, vq_coord_imported_no(run->coord))) {
             return;
         }
-        finish_import(&w->import);
+        finish_import(run, &w->import);
     }
     w->importing = false;
     local_ended(run, w->k);
@@ -159,9 +219,8 @@ static void go_on_with_worker(struct vq_local_worker *w)
     if (run->finished || run->stopped || run->draining || run->done) {
         return;
     }
-    if (w->restarts >= VQ_RUN_WORKER_RESTARTS_MAX) {
-        vq_run_say(run, "Local worker %u ended %u times and is not started again; see workers.log.",
-                   w->k, w->restarts + 1);
+    if (w->spool_damaged || w->restarts >= VQ_RUN_WORKER_RESTARTS_MAX) {
+        give_up_worker(w);
         return;
     }
     uint64_t pause = RESTART_FIRST_MS << (w->restarts < 6 ? w->restarts : 6);
@@ -181,8 +240,23 @@ static void worker_reap(void *ctx)
         vq_spool_import_one(vq_run_dir_path(run->dir), &run->owner.uid, w->k, &w->import, &err);
     if (status != VQ_OK && status != VQ_NOT_FOUND) {
         vq_run_say(run, "The spool of local worker %u is left alone: %s", w->k, err.text);
+        w->spool_damaged = status == VQ_CORRUPT; /* no worker would begin on it */
+    }
+    if (w->import != NULL && vq_spool_import_results(w->import) > 0) {
+        w->restarts = 0;
     }
     go_on_with_worker(w);
+}
+
+/* In the session that it leaves behind. */
+static bool returned_something(const struct vq_run *run, uint32_t k)
+{
+    struct vq_coord_worker_status session;
+    bool has = false;
+    for (uint32_t i = 0; run->coord != NULL && vq_coord_worker_fill(run->coord, i, &session); i++) {
+        has |= session.local == (int64_t)k && session.results > 0;
+    }
+    return has;
 }
 
 static void worker_exited(void *ctx, struct vq_child_exit how)
@@ -192,6 +266,10 @@ static void worker_exited(void *ctx, struct vq_child_exit how)
     bool expected = run->finished || run->stopped || run->draining || run->done;
     vq_log(expected ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
            how.code, how.signal);
+    w->how = how;
+    if (returned_something(run, w->k)) {
+        w->restarts = 0;
+    }
     if (!expected && how.code > 0 && w->restarts < 2) {
         vq_run_say(run,
                    "Local worker %u ended with code %d and is started again; see %s/workers.log",
@@ -322,7 +400,7 @@ static void go_on_with_strays(struct vq_run *run)
     if (offer(run, run->import, &run->imported) &&
         committed(run, vq_coord_imported_no(run->coord))) {
         uint32_t k = vq_spool_import_k(run->import);
-        finish_import(&run->import);
+        finish_import(run, &run->import);
         if (k >= run->workers_count) {
             local_ended(run, k);
         }
@@ -381,12 +459,19 @@ void vq_children_stop(struct vq_run *run, int signum)
     }
 }
 
+/* Where this process cannot go on, calls in flight are not killed with it: each worker finishes its own, without beginning others,
+ * and keeps the answers in its spool, from where the resumed run has them. */
 void vq_children_close(struct vq_run *run)
 {
+    bool leave = run->fatal != VQ_OK && run->interrupts < 2;
     for (uint32_t k = 0; k < run->workers_count; k++) {
         struct vq_local_worker *w = &run->workers[k];
         vq_deferred_cancel(run->loop, &w->reap);
         vq_timer_destroy(&w->restart);
+        if (leave && w->child != NULL) {
+            (void)vq_child_kill(w->child, SIGTERM, true); /* it may just have ended */
+            vq_child_leave(&w->child);
+        }
         vq_child_destroy(&w->child);
         vq_spool_import_abandon(&w->import);
     }

@@ -162,6 +162,7 @@ static void done(void *ctx)
         return;
     }
     if (c->commit.foreign > 0) {
+        run->seen.foreign += c->commit.foreign;
         vq_log(VQ_LOG_WARN, "answer.foreign", "count=%zu task=%llu", c->commit.foreign,
                (unsigned long long)c->commit.foreign_task);
     }

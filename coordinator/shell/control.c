@@ -92,6 +92,7 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                     .authority = run->authority,
                                     .idle = run->idle,
                                     .before = run->before,
+                                    .seen = run->seen,
                                     .stage = run->asking->name,
                                     .stage_no = run->asking->no,
                                     .judges = run->asking->plan.grid.judges};

@@ -1,8 +1,9 @@
 /* Frames from workers into the core, the core's actions out again. Each action is carried out in the order it was given. Not its
- * job: deciding anything; a frame that cannot be decoded is answered with BYE and counted by nobody but the log. */
+ * job: deciding anything; a frame that cannot be decoded is answered with BYE and counted. */
 #include "coordinator/shell/parts.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/crash.h"
 #include "common/text/log.h"
 
@@ -51,6 +52,7 @@ static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
         return;
     }
     if (status != VQ_OK) {
+        run->seen.unreadable++;
         vq_log(VQ_LOG_WARN, "message.refused", "peer=%llu why=%s", (unsigned long long)peer,
                err.text);
         say_bye(run, peer, status == VQ_VERSION ? VQ_BYE_VERSION : VQ_BYE_PROTOCOL, err.text);
@@ -139,10 +141,24 @@ static void note(enum vq_coord_note_level level, const char *text)
     vq_log(level == VQ_COORD_NOTE_WARN ? VQ_LOG_WARN : VQ_LOG_INFO, "core", "text=%s", text);
 }
 
+/* How long a start takes until work goes out: bench/resume.py reads it. */
+static void first_lease(struct vq_run *run)
+{
+    run->leased = true;
+    vq_log(VQ_LOG_INFO, "lease.first", "epoch=%llu after_ms=%lld",
+           (unsigned long long)run->owner.epoch,
+           (long long)((vq_run_now() - run->started_ns) / VQ_NS_PER_MS));
+}
+
 static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
 {
     switch (a->type) {
-    case VQ_COORD_SEND: send_msg(run, a->u.send.peer, &a->u.send.msg); break;
+    case VQ_COORD_SEND:
+        send_msg(run, a->u.send.peer, &a->u.send.msg);
+        if (a->u.send.msg.type == VQ_MSG_LEASE && !run->leased) {
+            first_lease(run);
+        }
+        break;
     case VQ_COORD_SPEC: send_spec(run, a->u.send.peer, a->u.send.session); break;
     case VQ_COORD_SAMPLE:
         send_sample(run, a->u.sample.peer, a->u.sample.session, a->u.sample.sample);

@@ -47,7 +47,7 @@
 #define VQ_RUN_STATUS_MS           5000 /* status.json */
 #define VQ_RUN_WATCH_MS            250  /* looks for progress */
 #define VQ_RUN_LOCAL_ORPHAN_S      60
-#define VQ_RUN_WORKER_RESTARTS_MAX 20 /* of one local worker, without a call in between */
+#define VQ_RUN_WORKER_RESTARTS_MAX 10 /* of one local worker, without a result in between */
 #define VQ_RUN_REDIS_WAIT_MS       135000
 #define VQ_RUN_SHARED_REDIS_WAIT_MS                                                                \
     15000 /* a server that somebody else starts is there, or it is not */
@@ -94,6 +94,7 @@ struct vq_run_redis {
     enum vq_redis_phase phase;
     uint64_t n;      /* commits that the store holds */
     bool first_done; /* compared with the store at least once in this process */
+    bool was_level;  /* with the store, in this stage */
     bool told;       /* that it is away */
     bool checking;   /* whether the run is still ours */
     int64_t checked_ns;
@@ -113,8 +114,10 @@ struct vq_local_worker {
     struct vq_spool_import *import; /* of the process that ended */
     size_t imported;                /* results of it that the core has taken */
     bool importing;
-    uint32_t restarts;
-    uint64_t calls_at_start;
+    uint32_t restarts;        /* in a row, without a result */
+    struct vq_child_exit how; /* it ended last */
+    bool spool_damaged;
+    bool given_up; /* not started again */
 };
 
 /* stages.c */
@@ -139,8 +142,9 @@ struct vq_run {
     uint32_t past_count;
     size_t past_cap;
     struct vq_status_totals before; /* of the stages that are over */
-    uint32_t notes_said;            /* of the method */
-    bool stage_over;                /* the core has finished its stage */
+    struct vq_status_seen seen;
+    uint32_t notes_said; /* of the method */
+    bool stage_over;     /* the core has finished its stage */
     enum vq_column column;
     uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
     struct vq_run_dir *dir;
@@ -194,6 +198,7 @@ struct vq_run {
     struct vq_buf priors;
 
     bool progress_open; /* a line without its end stands on the terminal */
+    bool leased;        /* a LEASE went out */
     bool finished;      /* the last stage is over */
     bool stopped, draining, done;
     bool held; /* paused by hand */

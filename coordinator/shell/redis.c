@@ -61,7 +61,7 @@ void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *te
 static void level(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
-    r->first_done = true;
+    r->first_done = r->was_level = true;
     if (r->told) {
         vq_run_say(run, "Redis is back; the run goes on.");
         r->told = false;
@@ -139,7 +139,13 @@ static void on_synced(void *ctx, enum vq_status status, enum vq_sync sync, const
         level(run);
         return;
     }
-    vq_log(VQ_LOG_INFO, "redis.rebuild", "why=%s n=%llu", text, (unsigned long long)r->n);
+    if (r->was_level) { /* else they are the first columns of a stage, or of this process */
+        run->seen.redis_rebuilds++;
+        vq_run_say(run, "Redis is not as it was left (%s); it is filled again from the call store.",
+                   text);
+    }
+    vq_log(r->was_level ? VQ_LOG_WARN : VQ_LOG_INFO, "redis.rebuild", "why=%s n=%llu", text,
+           (unsigned long long)r->n);
     r->fill_at = 0;
     vq_run_state_wipe(r->state, on_wiped, run);
 }
@@ -160,9 +166,25 @@ static void on_up(void *ctx)
     sync_begin(ctx);
 }
 
+/* The server is there and does not let us in: waiting helps nobody who has just typed the address. */
+static bool refuses_password(const char *why)
+{
+    static const char *const words[] = {"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH", "ERR invalid"};
+    const char *said = strstr(why, VQ_REDIS_REFUSES);
+    bool refuses = false;
+    for (size_t i = 0; said != NULL && i < VQ_COUNT(words); i++) {
+        refuses |= strncmp(said + strlen(VQ_REDIS_REFUSES), words[i], strlen(words[i])) == 0;
+    }
+    return refuses;
+}
+
 static void on_down(void *ctx, const char *why)
 {
     struct vq_run *run = ctx;
+    if (!run->redis.first_done && refuses_password(why)) {
+        vq_run_fatal(run, VQ_UNAVAILABLE,
+                     "Redis does not let us in with the password in redis.url: %s", why);
+    }
     (void)snprintf(run->redis.why, sizeof(run->redis.why), "%s", why);
     vq_log(VQ_LOG_WARN, "redis.down", "why=%s", why);
     set_phase(run, VQ_PHASE_DOWN);
@@ -188,6 +210,7 @@ enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err)
 {
     struct vq_run_redis *r = &run->redis;
     set_phase(run, VQ_PHASE_SYNCING); /* a check that is under way is of no interest any more */
+    r->was_level = false;
     vq_run_state_destroy(&r->state);
     VQ_TRY(open_state(run, err));
     if (vq_redis_is_up(r->client)) {

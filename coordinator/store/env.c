@@ -49,6 +49,7 @@ enum vq_status vq_env_status(const struct vq_calls *calls, int rc, const char *d
     case EROFS: status = VQ_DENIED; break;
     case MDB_MAP_RESIZED:
     case EAGAIN: status = VQ_AGAIN; break;
+    case EIO: hint = "; see to that disk, then resume"; break;
     default: break;
     }
     return vq_fail(err, status, "%s: %s: %s%s", calls->path, doing, mdb_strerror(rc), hint);

@@ -38,10 +38,10 @@ static enum vq_status read_locked(struct vq_spool_import *import, const struct v
                                   struct vq_error *err)
 {
     VQ_TRY(vq_spool_read(import->dir, run, &import->held, err));
-    if (vq_spool_held_count(import->held) > 0) {
+    if (vq_spool_held_count(import->held) > 0 || vq_spool_held_torn_bytes(import->held) > 0) {
         return VQ_OK;
     }
-    /* Everything in it was ACKed; a torn record at its end was no whole one. */
+    /* Everything in it was ACKed. */
     VQ_TRY(vq_spool_remove(import->dir, err));
     return VQ_NOT_FOUND;
 }
@@ -154,6 +154,11 @@ size_t vq_spool_import_results(const struct vq_spool_import *import)
 size_t vq_spool_import_unknown(const struct vq_spool_import *import)
 {
     return vq_spool_held_unknown(import->held);
+}
+
+uint64_t vq_spool_import_torn_bytes(const struct vq_spool_import *import)
+{
+    return vq_spool_held_torn_bytes(import->held);
 }
 
 const struct vq_result *vq_spool_import_at(const struct vq_spool_import *import, size_t i)

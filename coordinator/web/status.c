@@ -28,6 +28,11 @@ void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status
     totals->messages_broken += of->broken;
     totals->from_store += of->all.from_store;
     totals->answers += of->all.ends[VQ_END_ANSWER];
+    totals->other_session += of->dropped_session;
+    totals->no_session += of->dropped_unknown;
+    totals->no_room += of->dropped_full;
+    totals->repeated += of->repeated;
+    totals->late += of->late;
 }
 
 static uint64_t left(const struct vq_coord_status *s)
@@ -126,6 +131,36 @@ static void workers(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_array_end(j);
 }
 
+/* Over all stages of this process. */
+static void seen(struct vq_json *j, const struct vq_status_facts *f,
+                 const struct vq_coord_status *s)
+{
+    struct vq_status_totals t = f->before;
+    vq_status_add(&t, s);
+    vq_json_key(j, "refused_messages");
+    vq_json_object(j);
+    vq_status_put_count(j, "unreadable", f->seen.unreadable);
+    vq_status_put_count(j, "broken", t.messages_broken);
+    vq_status_put_count(j, "other_session", t.other_session);
+    vq_status_put_count(j, "no_session", t.no_session);
+    vq_json_object_end(j);
+    vq_json_key(j, "odd_results");
+    vq_json_object(j);
+    vq_status_put_count(j, "repeated", t.repeated);
+    vq_status_put_count(j, "late", t.late);
+    vq_status_put_count(j, "foreign", f->seen.foreign);
+    vq_status_put_count(j, "no_room", t.no_room);
+    vq_json_object_end(j);
+    vq_json_key(j, "recovered");
+    vq_json_object(j);
+    vq_status_put_count(j, "redis_rebuilds", f->seen.redis_rebuilds);
+    vq_status_put_count(j, "spools", f->seen.spools);
+    vq_status_put_count(j, "spools_torn", f->seen.spools_torn);
+    vq_status_put_count(j, "spool_results", f->seen.spool_results);
+    vq_status_put_count(j, "spool_unknown", f->seen.spool_unknown);
+    vq_json_object_end(j);
+}
+
 static void core_part(struct vq_json *j, const struct vq_status_facts *f)
 {
     struct vq_coord_status s;
@@ -153,15 +188,7 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_real(j, eta < 0 ? NAN : eta, 4);
     vq_status_put_count(j, "tokens_in", s.tokens_in);
     vq_status_put_count(j, "tokens_out", s.tokens_out);
-    vq_json_key(j, "refused_messages");
-    vq_json_object(j);
-    vq_status_put_count(j, "other_session", s.dropped_session);
-    vq_status_put_count(j, "no_session", s.dropped_unknown);
-    vq_status_put_count(j, "no_room", s.dropped_full);
-    vq_status_put_count(j, "repeated", s.repeated);
-    vq_status_put_count(j, "late", s.late);
-    vq_status_put_count(j, "broken", s.broken);
-    vq_json_object_end(j);
+    seen(j, f, &s);
     judges(j, f);
     workers(j, f);
     vq_status_pools(j, f);
@@ -291,6 +318,34 @@ static void worker_metrics(const struct vq_status_facts *f, struct vq_buf *out)
     }
 }
 
+static void labelled(struct vq_buf *out, const char *name, const char *label, const char *value,
+                     uint64_t count)
+{
+    vq_buf_printf(out, "vibeq_%s{%s=\"%s\"} %llu\n", name, label, value, (unsigned long long)count);
+}
+
+static void seen_metrics(const struct vq_status_totals *t, const struct vq_status_seen *seen,
+                         struct vq_buf *out)
+{
+    vq_status_head(out, "messages_refused_total", "counter",
+                   "Messages that were not taken, by reason.");
+    labelled(out, "messages_refused_total", "why", "unreadable", seen->unreadable);
+    labelled(out, "messages_refused_total", "why", "broken", t->messages_broken);
+    labelled(out, "messages_refused_total", "why", "other_session", t->other_session);
+    labelled(out, "messages_refused_total", "why", "no_session", t->no_session);
+    vq_status_head(out, "results_odd_total", "counter",
+                   "Results that came again, late, for no task, or found no room.");
+    labelled(out, "results_odd_total", "what", "repeated", t->repeated);
+    labelled(out, "results_odd_total", "what", "late", t->late);
+    labelled(out, "results_odd_total", "what", "foreign", seen->foreign);
+    labelled(out, "results_odd_total", "what", "no_room", t->no_room);
+    counter(out, "redis_rebuilds_total", "Times that Redis was filled anew from the store.",
+            seen->redis_rebuilds);
+    counter(out, "spools_read_total", "Spools of dead workers that were read.", seen->spools);
+    counter(out, "spools_torn_total", "Of them, with a record cut short at the end.",
+            seen->spools_torn);
+}
+
 void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
 {
     vq_status_gauge(out, "redis_up", "1 when the run's columns in Redis are level with the store.",
@@ -327,4 +382,5 @@ void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
             t.messages_broken);
     counter(out, "from_store_total", "Tasks settled by answers that were stored before.",
             t.from_store);
+    seen_metrics(&t, &f->seen, out);
 }

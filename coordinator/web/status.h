@@ -7,6 +7,16 @@
 /* Counters of a core, which lives as long as a stage. */
 struct vq_status_totals {
     uint64_t commits, leases_lost, tokens_in, tokens_out, messages_broken, from_store, answers;
+    uint64_t other_session, no_session, no_room, repeated, late;
+};
+
+/* What this process has come across that should not be. */
+struct vq_status_seen {
+    uint64_t unreadable;     /* messages that are none */
+    uint64_t foreign;        /* results that fit no task: recorded, they settled nothing */
+    uint64_t redis_rebuilds; /* what Redis held was not what was written */
+    uint64_t spools, spool_results, spool_unknown; /* of dead workers, read */
+    uint64_t spools_torn;                          /* of them, with a record cut short at the end */
 };
 
 struct vq_status_facts {
@@ -27,7 +37,8 @@ struct vq_status_facts {
     const struct vq_authority *authority; /* there when `coord` is */
     const bool *idle;               /* of each pool: no judge of the run needs it; NULL: none is */
     struct vq_status_totals before; /* of the stages that this process has left behind */
-    const char *stage;              /* its name */
+    struct vq_status_seen seen;
+    const char *stage; /* its name */
     uint32_t stage_no;
     uint32_t judges;
 };

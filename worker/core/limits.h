@@ -59,7 +59,7 @@
 #define VQ_WORK_ORPHAN_REMOTE_S 3600u
 #define VQ_WORK_DRAIN_SILENT_S  10u
 #define VQ_WORK_OVER_S                                                                             \
-    5u /* for calls in flight when the run is finished; the coordinator waits longer */
+    5u /* for calls in flight when the run is finished or has stopped; the coordinator waits longer */
 #define VQ_WORK_TERM_MS_MAX (3600u * 1000u)
 
 /* A RESULTS frame goes when it has so many, so many bytes, or has waited so long; again when no ACK came for a term, and

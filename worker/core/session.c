@@ -208,19 +208,20 @@ static bool holds_nothing(const struct vq_work *w)
 
 void vq_work_stop(struct vq_work *w)
 {
-    vq_work_exit(w, holds_nothing(w) ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED);
+    bool done = holds_nothing(w) && !w->over_stopped;
+    vq_work_exit(w, done ? VQ_WORK_EXIT_DONE : VQ_WORK_EXIT_STOPPED);
 }
 
 /* The coordinator takes no result any more. A call that is still in flight may be paid for: its answer gets a moment to reach the
  * spool, from where it is collected. */
-static void on_over(struct vq_work *w)
+static void on_over(struct vq_work *w, const char *why)
 {
     if (w->flights_count == 0 || !w->options.has_spool || w->spool_failed) {
         vq_work_stop(w);
     } else if (w->over_ns == 0) {
         w->over_ns = w->now_ns + VQ_WORK_S(VQ_WORK_OVER_S);
         w->link = VQ_WORK_LINK_NEW; /* nothing is said or heard any more */
-        vq_work_drain(w, "the run is finished");
+        vq_work_drain(w, why);
     }
 }
 
@@ -232,7 +233,11 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
                      "the coordinator says good-bye: %.*s", (int)bye->text.bytes, bye->text.at);
     }
     switch ((enum vq_bye_code)bye->code) {
-    case VQ_BYE_DONE: on_over(w); break;
+    case VQ_BYE_DONE: on_over(w, "the run is finished"); break;
+    case VQ_BYE_STOPPED:
+        w->over_stopped = true;
+        on_over(w, "the run has stopped");
+        break;
     case VQ_BYE_NO_SESSION:
         if (w->link == VQ_WORK_LINK_OPEN) {
             say_hello(w, false);
@@ -246,7 +251,6 @@ void vq_work_on_bye(struct vq_work *w, const struct vq_msg_bye *bye)
         break;
     case VQ_BYE_VERSION:
     case VQ_BYE_OTHER_RUN: vq_work_exit(w, VQ_WORK_EXIT_USAGE); break;
-    case VQ_BYE_STOPPED: vq_work_exit(w, VQ_WORK_EXIT_STOPPED); break;
     case VQ_BYE_PROTOCOL: vq_work_exit(w, VQ_WORK_EXIT_FATAL); break;
     case VQ_BYE_LEAVING: break;
     }

@@ -282,7 +282,8 @@ struct vq_work {
     int64_t credit_ns;   /* last CREDIT */
     uint64_t credit_sum; /* of what it counted */
     bool draining, drain_said, orphaned, spool_failed;
-    int64_t over_ns; /* the run is finished: until then calls in flight may end; 0: it goes on */
+    int64_t over_ns;   /* the run is finished: until then calls in flight may end; 0: it goes on */
+    bool over_stopped; /* that end is no end of the run */
     enum vq_work_exit exit_code;
     bool exit_due, exited;
 

@@ -410,6 +410,21 @@ static void test_the_end_of_the_run_waits_for_the_calls_in_flight(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
+/* So is what is in flight when the coordinator cannot go on: a full disk, say. */
+static void test_a_stopped_run_waits_for_the_calls_in_flight(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = 0, .has_spool = true});
+    rig_open(&rig, 1);
+    rig_lease(&rig, 0, 1, false);
+    rig_forget(&rig);
+    rig_bye(&rig, VQ_BYE_STOPPED);
+    assert_int_equal(rig.exit_code, -1);
+    rig_answer(&rig, 0, "Model: A");
+    assert_string_equal(rig.log, "nwE");
+    assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
+}
+
 static void test_the_end_of_the_run_does_not_wait_for_long(void **state)
 {
     (void)state;
@@ -496,6 +511,7 @@ int main(void)
         cmocka_unit_test_teardown(test_good_byes, teardown),
         cmocka_unit_test_teardown(test_the_end_of_the_run_waits_for_the_calls_in_flight, teardown),
         cmocka_unit_test_teardown(test_the_end_of_the_run_does_not_wait_for_long, teardown),
+        cmocka_unit_test_teardown(test_a_stopped_run_waits_for_the_calls_in_flight, teardown),
         cmocka_unit_test_teardown(test_a_bye_without_session_refuses_the_hello, teardown),
         cmocka_unit_test_teardown(test_a_spool_that_cannot_be_written_ends_it, teardown),
         cmocka_unit_test_teardown(test_an_unusable_spec_ends_it_with_a_reason, teardown),
