@@ -13,10 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#define ROOM_SHARE 4 /* of the free room, at most one in so many is booked ahead */
 #define FUSE_MAGIC UINT64_C(0x65735546)
 
 static const struct {
@@ -200,6 +202,22 @@ static int extend(int fd, uint64_t from, uint64_t to)
     return rc == 0 ? 0 : errno;
 }
 
+uint64_t vq_guard_ahead(uint64_t room, uint64_t ahead)
+{
+    return ahead < room / ROOM_SHARE ? ahead : room / ROOM_SHARE;
+}
+
+/* What was allocated before a failure stays allocated on some file systems (ext4), so that more than there is must not even be tried:
+ * the whole rest of the disk would be the store's, and the log, Redis and the results had none. */
+static uint64_t affordable(int fd, uint64_t ahead)
+{
+    struct statvfs fs;
+    if (fstatvfs(fd, &fs) != 0) {
+        return 0;
+    }
+    return vq_guard_ahead((uint64_t)fs.f_bavail * fs.f_frsize, ahead);
+}
+
 enum vq_status vq_guard_reserve(int fd, const char *path, uint64_t end, uint64_t ahead,
                                 struct vq_error *err)
 {
@@ -211,7 +229,7 @@ enum vq_status vq_guard_reserve(int fd, const char *path, uint64_t end, uint64_t
     if (now >= end) {
         return VQ_OK;
     }
-    int failed = extend(fd, now, end + ahead);
+    int failed = extend(fd, now, end + affordable(fd, ahead));
     if (failed != 0) {
         failed = extend(fd, now, end);
     }

@@ -25,8 +25,11 @@ enum vq_status vq_guard_length(int fd, const char *path, uint64_t bytes,
 enum vq_status vq_guard_sigbus(const char *path, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_guard_sigbus_end(void);
 
-/* Makes sure that the disk has room up to `end` bytes of the file, and up to `ahead` more if it
- * can be had: the file is made longer, never shorter. VQ_FULL. A file system that cannot reserve
+/* So much of `ahead` bytes is booked on a disk with `room` bytes free: a part of the room at most. */
+uint64_t vq_guard_ahead(uint64_t room, uint64_t ahead);
+
+/* Makes sure that the disk has room up to `end` bytes of the file, and up to `ahead` more if there
+ * is plenty: the file is made longer, never shorter. VQ_FULL. A file system that cannot reserve
  * is fine. */
 enum vq_status vq_guard_reserve(int fd, const char *path, uint64_t end, uint64_t ahead,
                                 struct vq_error *err) VQ_WARN_UNUSED;

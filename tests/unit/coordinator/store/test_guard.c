@@ -59,12 +59,22 @@ static void test_file(void **state)
     fx_remove(dir);
 }
 
+static void test_a_small_disk_is_not_taken_whole(void **state)
+{
+    (void)state;
+    assert_int_equal(vq_guard_ahead(UINT64_MAX, 32 << 20), 32 << 20);
+    assert_int_equal(vq_guard_ahead(200 << 20, 32 << 20), 32 << 20);
+    assert_int_equal(vq_guard_ahead(12 << 20, 32 << 20), 3 << 20);
+    assert_int_equal(vq_guard_ahead(0, 32 << 20), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_network_names),
         cmocka_unit_test(test_folder),
         cmocka_unit_test(test_file),
+        cmocka_unit_test(test_a_small_disk_is_not_taken_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
