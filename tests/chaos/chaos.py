@@ -201,6 +201,7 @@ class Round:
         self.expect_codes = {DONE}
         self.runner = []
         self.allowed, self.whys, self.unknown_max, self.unlisted_max = 0, [], None, 0
+        self.worker_codes = {0, 4}  # of local workers
         self.unseen_ends = ()  # ways a call may end that the endpoint never saw
         self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or stood still
         self.worker_kills = 0
@@ -537,7 +538,7 @@ class Round:
             if found:
                 self.fail(f"{path.name}: {found.group(0)[:300]}")
             for end in re.finditer(r'"event":"worker.exited","k":(\d+),"code":(-?\d+),"signal":(\d+)', text):
-                if int(end.group(3)) not in (0, signal.SIGKILL, signal.SIGTERM) or int(end.group(2)) not in (-1, 0, 4):
+                if int(end.group(3)) not in (0, signal.SIGKILL, signal.SIGTERM) or int(end.group(2)) not in {-1, *self.worker_codes}:
                     self.fail(f"a worker ended badly: {end.group(0)}")
         for child in self.children:
             if child.poll() is not None and child.returncode < 0 and -child.returncode not in (signal.SIGKILL, signal.SIGTERM):
