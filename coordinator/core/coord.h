@@ -52,7 +52,7 @@ struct vq_coord_params {
     uint32_t orphan_s;    /* as WELCOME says it to local workers; remote ones get orphan_remote_s */
     uint32_t orphan_remote_s;
     int64_t
-        wait_ns; /* for so long nothing unanswered is leased (rule 4): what is left of one term since the process started;
+        wait_ns; /* for so long nothing unanswered is leased (rule 4): what is left of one term since workers can be heard;
                         0: a first start, or one after a clean stop */
     bool
         remote; /* workers may still join from elsewhere: NO_KEY everywhere does not stop the run */

@@ -377,7 +377,8 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
     size_t bytes;
     VQ_TRY(vq_config_write(job->config, &yaml, &bytes));
     VQ_CRASH_POINT(run_inputs_kept);
-    enum vq_status status = vq_run_dir_write(run, VQ_RUN_BEGUN_FILE, vq_span(yaml, bytes), true, err);
+    enum vq_status status =
+        vq_run_dir_write(run, VQ_RUN_BEGUN_FILE, vq_span(yaml, bytes), true, err);
     vq_free(yaml);
     return status;
 }

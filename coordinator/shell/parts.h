@@ -156,8 +156,8 @@ struct vq_run {
     struct vq_incidents *incidents;
     struct vq_pool_locks *locks;
     bool limits_held, limits_unread; /* as the authority was told */
-    int64_t clock_ns; /* when the authority was told the time of day */
-    int64_t seen_ns;  /* when pools were looked at for incidents */
+    int64_t clock_ns;                /* when the authority was told the time of day */
+    int64_t seen_ns;                 /* when pools were looked at for incidents */
     struct vq_coord *coord;
     struct vq_router *router;
     struct vq_decoder *decoder;
@@ -190,6 +190,7 @@ struct vq_run {
     struct vq_signal *sigint, *sigterm, *sighup;
     struct vq_terminal terminal;
     int64_t started_ns;
+    int64_t hears_ns; /* from here on workers are heard: there is a core, and Redis was up */
     int64_t goodbye_ns;
     int64_t started_unix_ms;
     uint64_t shards_waiting[VQ_COORD_LOOKUPS_MAX]; /* LOOKUPs not answered yet, a ring */

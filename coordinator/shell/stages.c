@@ -15,13 +15,14 @@
 
 /* ---- a stage begins ---- */
 
-static int64_t wait_left_ns(const struct vq_run *run)
+/* Of the term after `from_ns`. */
+static int64_t wait_left_ns(const struct vq_run *run, int64_t from_ns)
 {
     if (run->begun.first_start || run->begun.was_clean) {
         return 0;
     }
     int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
-    int64_t left_ns = run->started_ns + term_ns - vq_run_now();
+    int64_t left_ns = from_ns + term_ns - vq_run_now();
     return left_ns > 0 ? left_ns : 0;
 }
 
@@ -44,8 +45,11 @@ static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
 
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 {
+    if (run->hears_ns == 0) {
+        run->hears_ns = vq_run_now();
+    }
     if (run->authority == NULL) {
-        VQ_TRY(vq_limits_open(run, wait_left_ns(run), err));
+        VQ_TRY(vq_limits_open(run, wait_left_ns(run, run->started_ns), err));
     }
     const struct vq_cast *cast = run->asking->cast;
     struct vq_coord_judge *judges = vq_alloc(cast->count, sizeof(*judges));
@@ -76,7 +80,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
         .attempts = attempt_caps(run->job->config),
         .orphan_remote_s = run->job->config->orphan_s,
-        .wait_ns = wait_left_ns(run),
+        .wait_ns = wait_left_ns(run, run->hears_ns),
         .remote = remote,
         .missed_ns = remote ? VQ_RUN_MISSED_MS * VQ_NS_PER_MS : 0,
         .finish_from_ns = collects ? run->started_ns + VQ_RUN_COLLECT_MS * VQ_NS_PER_MS : 0};

@@ -3,6 +3,7 @@ twice but what was in flight at a killed worker, each such call listed as unknow
 import collections
 import json
 import os
+import shutil
 import signal
 import time
 import unittest
@@ -114,6 +115,30 @@ class Kills(Case):
             os.kill(pid, signal.SIGKILL)
         self.wait_exit(child, DONE)
         self.check(0)
+
+    def test_redis_comes_late_at_a_resume(self):
+        """Nobody is heard before Redis is up: the term that live workers have to say what they hold begins then."""
+        child = self.start("run", "config.yaml", "--name", "r", "--quiet")
+        self.half_way(child, 1)
+        slow = self.dir / "slow"
+        slow.mkdir()
+        real = shutil.which("redis-server") or shutil.which("redis-check-rdb")
+        (slow / "redis-server").write_text(f"#!/bin/bash\nsleep 3\nexec -a redis-server {real} \"$@\"\n")
+        (slow / "redis-server").chmod(0o755)
+        late = self.workers()[0]
+        child.kill()
+        child.wait()
+        os.kill(late, signal.SIGSTOP)
+        joined = self.joined()
+        child = self.start("resume", "r", "--quiet", env={"PATH": f"{slow}:{os.environ['PATH']}"})
+        self.wait_for("the other worker", lambda: self.joined() > joined)
+        time.sleep(0.8)
+        os.kill(late, signal.SIGCONT)
+        self.wait_exit(child, DONE)
+        self.check(0)
+
+    def joined(self):
+        return (self.dir / "runs/r/log").read_text().count(" joined (session ")
 
     def is_ours(self, pid):
         try:
