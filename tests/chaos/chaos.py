@@ -313,6 +313,17 @@ class Round:
         known = {x["call"][:16] for x in self.server.requests() if x["call"]}
         return {p for p in known if bytes.fromhex(p) in data}
 
+    def unreturned(self, pid):
+        """How many answers the spool that it has open holds, which no commit has taken."""
+        try:
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                path = os.readlink(f"/proc/{pid}/fd/{fd}")
+                if path.endswith("/spool"):
+                    return len(spool.read(path, (self.run_dir / "uid").read_text().strip())[0])
+        except (OSError, spool.Damaged):  # it is being written
+            pass
+        return 0
+
     def blame(self, pid):
         """Calls of this worker may be repeated: it is about to be killed, or to stand still for longer than a term."""
         found = self.prefixes_of(pid)
@@ -325,7 +336,8 @@ class Round:
         self.fault()
         self.blame(pid)
         self.worker_kills += 1
-        self.allow(self.slots, "worker killed")
+        far = "--local" not in argv_of(pid)  # nobody reads its spool for it: after a term all that it holds is asked again
+        self.allow(self.slots + (self.unreturned(pid) if far else 0), "worker killed")
         return self.send(pid, signum)
 
     def kill_coordinator(self):
@@ -500,6 +512,12 @@ class Round:
             self.fail(f"{calls['unknown']} calls of unknown end, at most {self.allowed} are explained: {self.whys}")
         self.figures.update(calls=len(ids), unlisted=len(missing), unknown=calls["unknown"], unused=calls["paid_unused"])
 
+    def starved(self):
+        """How many workers the coordinator found silent for a term that nothing was done to: this machine had no time for them."""
+        log = self.run_dir / "log"
+        silent = log.read_text(errors="replace").count("was silent for a whole term") if log.exists() else 0
+        return max(0, silent - len(self.blamed) - self.unmapped)
+
     def check_repeats(self):
         """Of the calls of one question all but one are of workers that were killed or stood still."""
         asked = collections.defaultdict(list)
@@ -511,6 +529,10 @@ class Round:
         for calls in asked.values():
             living = [p for p in calls if p not in self.blamed]
             strangers.update(living[:-1])
+        if len(strangers) > self.unmapped or repeats > self.allowed:
+            self.figures["starved"] = self.starved()
+            self.unmapped += self.figures["starved"]
+            self.allow(self.figures["starved"] * 2 * self.slots, "workers that got no time on this machine")
         if len(strangers) > self.unmapped:
             self.fail(f"calls of living workers were repeated: {dict(strangers)} of {repeats} repeats; blamed {sorted(self.blamed)}")
         if repeats > self.allowed:
