@@ -291,6 +291,19 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
     again(w, ask, w->now_ns);
 }
 
+/* Nothing was ever heard of this pool. It is closed when it had as many calls as a task has tries, of this task or of others: a task that
+ * tried several pools says little of the last one. The tries say nothing of the other pools, and begin anew. */
+static void never_spoke(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
+                        const struct vq_result *result, int64_t wait_ms)
+{
+    bool enough = w->pools[pool].failures >= w->spec->judges[ask->lease->judge].tries_max;
+    if (enough) {
+        vq_work_pool_close(w, pool, VQ_POOL_NO_MODEL, result->error);
+    }
+    ask->kind_tries = 0;
+    again(w, ask, enough ? w->now_ns : w->now_ns + VQ_WORK_MS(wait_ms));
+}
+
 /* `pool` failed. The next try goes to another one, where there is one. */
 static void retry(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                   struct vq_result *result, int64_t retry_after_ms)
@@ -298,10 +311,10 @@ static void retry(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
     uint32_t judge = ask->lease->judge;
     bool last = ask->kind_tries >= w->spec->judges[judge].tries_max && !ask->cancelled;
     ask->failed_pool = pool == UINT32_MAX ? 0 : pool + 1;
+    int64_t wait_ms =
+        vq_backoff_ms(&w->rng, ask->kind_tries, w->options.backoff_ms, w->options.backoff_ms_max);
     if (last && result->end == VQ_END_NETWORK && pool != UINT32_MAX && !w->pools[pool].heard) {
-        vq_work_pool_close(w, pool, VQ_POOL_NO_MODEL, result->error);
-        ask->kind_tries = 0; /* they say nothing of the other pools */
-        again(w, ask, w->now_ns);
+        never_spoke(w, ask, pool, result, wait_ms);
         return;
     }
     if (last) {
@@ -310,8 +323,6 @@ static void retry(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                                                   : VQ_OUTCOME_UNAVAILABLE);
         return;
     }
-    int64_t wait_ms =
-        vq_backoff_ms(&w->rng, ask->kind_tries, w->options.backoff_ms, w->options.backoff_ms_max);
     int64_t most = w->options.retry_after_ms_max;
     int64_t asked = retry_after_ms > most ? most : retry_after_ms;
     again(w, ask, w->now_ns + VQ_WORK_MS(asked > wait_ms ? asked : wait_ms));

@@ -221,6 +221,38 @@ static void test_one_that_never_spoke_is_closed_and_the_other_asked(void **state
     assert_int_equal(rig.results[1].r.outcome, VQ_OUTCOME_FIRST);
 }
 
+/* One failed connection closes no pool because a task had tried others before. */
+static void test_one_failure_closes_no_pool_that_never_spoke(void **state)
+{
+    (void)state;
+    begin(3, 1, (struct vq_work_options){.local = 0});
+    rig_open(&rig, 8);
+    struct vq_ask ask = {.task = 0};
+    rig_sample(&rig, 0);
+    rig_lease_asks(&rig, 0, 1, &ask, 1);
+    for (uint32_t n = 1; n <= 5 * 3;
+         n++) { /* tries_max of the rig: the first three rounds close one */
+        assert_int_equal(rig.credits[0].state, VQ_POOL_OPEN);
+        assert_int_equal(rig.calls_count, 1);
+        rig_fail(&rig, 0, VQ_END_NETWORK, -1);
+        for (int i = 0; i < 4; i++) {
+            rig_echo(&rig);
+            rig_wait(&rig, VQ_WORK_BACKOFF_MS);
+        }
+        uint32_t closed = 0;
+        for (uint32_t p = 0; p < 3; p++) {
+            closed += rig.reports[p].state == VQ_POOL_NO_MODEL ? 1 : 0;
+            assert_true(rig.reports[p].state == VQ_POOL_OPEN || rig.reports[p].failed >= 3);
+        }
+        assert_true(closed <= n / 3);
+        if (closed == 3) {
+            break;
+        }
+    }
+    assert_int_equal(rig.credits[0].state, VQ_POOL_NO_MODEL);
+    assert_int_equal(rig.credits[0].tasks, 0);
+}
+
 static void test_no_key_for_one_of_two(void **state)
 {
     (void)state;
@@ -297,6 +329,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_pool_closes_and_its_asks_stay, teardown),
         cmocka_unit_test_teardown(test_one_that_never_spoke_is_closed_and_the_other_asked,
                                   teardown),
+        cmocka_unit_test_teardown(test_one_failure_closes_no_pool_that_never_spoke, teardown),
         cmocka_unit_test_teardown(test_no_key_for_one_of_two, teardown),
         cmocka_unit_test_teardown(test_what_a_call_takes_is_noted, teardown),
         cmocka_unit_test_teardown(test_two_judges_share_a_pool, teardown),
