@@ -124,7 +124,11 @@ static void decide(const struct vq_reading *reading, int status, struct vq_reply
         reply->cap = vq_scan_cap(reply->error_message);
     }
     wait_by_row(rule, now_of(reading->response), reply);
-    if (reply->error_message[0] == '\0') {
+    if (status >= 300 && status <= 399) {
+        (void)snprintf(reply->error_message, sizeof(reply->error_message),
+                       "HTTP status %d: redirects are not followed; name the address itself",
+                       reply->status);
+    } else if (reply->error_message[0] == '\0') {
         (void)snprintf(reply->error_message, sizeof(reply->error_message),
                        "HTTP status %d without a message", reply->status);
     }
