@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* libcurl reads on as long as there is something to read: a flood of megabytes is one event. So few are taken at a time, and those
@@ -35,6 +36,7 @@ struct vq_http_multi {
 
 struct watch {         /* of one descriptor, in the epoll set */
     bool ours;         /* a connection's: we hear when it opens and closes */
+    bool one_by_one;   /* HTTP/1: an answer is known by its place behind its request */
     uint32_t wanted;   /* events that libcurl waits for */
     uint32_t standing; /* events in the set; only of ours */
 };
@@ -83,12 +85,35 @@ static void read_ends(struct vq_http_multi *m)
     }
 }
 
+static struct watch *watch_of(struct vq_http *http, int fd)
+{
+    return fd >= 0 && (size_t)fd < http->watches_cap ? &http->watches[fd] : NULL;
+}
+
+/* Which connection a call has opened is known when it has ended. */
+static void note_connection(struct vq_http_call *call)
+{
+    long connects = 0, version = 0;
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    if (curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects) != CURLE_OK ||
+        connects == 0 ||
+        curl_easy_getinfo(call->easy, CURLINFO_HTTP_VERSION, &version) != CURLE_OK ||
+        curl_easy_getinfo(call->easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK) {
+        return;
+    }
+    struct watch *watch = watch_of(call->http, fd);
+    if (watch != NULL && watch->ours) {
+        watch->one_by_one = version <= CURL_HTTP_VERSION_1_1;
+    }
+}
+
 void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, const char *why)
 {
     struct vq_http *http = call->http;
     struct vq_http_multi *m = call->multi;
     VQ_ASSERT(m != NULL || call->waits);
     if (m != NULL) {
+        note_connection(call);
         (void)curl_multi_remove_handle(m->curl, call->easy); /* it is there */
         call->multi = NULL;
         m->calls--;
@@ -138,11 +163,6 @@ static int on_timer_wish(CURLM *curl, long timeout_ms, void *ctx)
         vq_timer_start(m->timer, (uint64_t)timeout_ms, 0);
     }
     return 0;
-}
-
-static struct watch *watch_of(struct vq_http *http, int fd)
-{
-    return fd >= 0 && (size_t)fd < http->watches_cap ? &http->watches[fd] : NULL;
 }
 
 void vq_http_socket_opened(struct vq_http *http, int fd)
@@ -202,8 +222,19 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
     return failed != 0 ? -1 : 0;
 }
 
-/* Something happened where nobody waits: a server that closes a connection kept for later. Left in the set it would
- * happen for ever. */
+/* What came before it was asked for would be taken for the answer of the next call. libcurl does not look: it takes a connection with
+ * something to read for a living one, and one at its end for a dead one. */
+static void use_no_more(int fd)
+{
+    char bytes[4096];
+    int reads = 0;
+    while (reads++ < 16 && recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0) {
+    }
+    (void)shutdown(fd, SHUT_RDWR); /* the rest, if there is more, libcurl finds out */
+}
+
+/* Something happened where nobody waits: a server that closes a connection kept for later, or says something unasked. Left in the
+ * set it would happen for ever. */
 static bool is_unwanted(struct vq_http *http, int fd)
 {
     struct watch *watch = watch_of(http, fd);
@@ -212,6 +243,9 @@ static bool is_unwanted(struct vq_http *http, int fd)
     }
     (void)epoll_ctl(http->epoll, EPOLL_CTL_DEL, fd, NULL);
     watch->standing = 0;
+    if (watch->one_by_one) {
+        use_no_more(fd);
+    }
     return true;
 }
 

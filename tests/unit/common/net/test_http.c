@@ -290,6 +290,22 @@ static void test_an_idle_connection_that_is_closed_wakes_once(void **state)
     }
 }
 
+/* It would be taken for the answer of the next call. */
+static void test_what_comes_unasked_is_nobodys_answer(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        struct result r = call_path(f, "/unasked");
+        assert_transport(&r, VQ_TRANSPORT_OK, true);
+        assert_string_equal(r.body, "fine");
+        run_for(f->loop, 100);
+        r = call_path(f, "/echo");
+        assert_transport(&r, VQ_TRANSPORT_OK, true);
+        assert_string_equal(r.body, "{}");
+        assert_false(r.reused);
+    }
+}
+
 static void test_no_connection(void **state)
 {
     struct fixture *f = *state;
@@ -769,6 +785,7 @@ int main(void)
         T(test_no_redirect_and_no_leftovers_of_100),
         T(test_connections_are_kept),
         T(test_an_idle_connection_that_is_closed_wakes_once),
+        T(test_what_comes_unasked_is_nobodys_answer),
         T(test_no_connection),
         T(test_connect_deadline),
         T(test_deadlines_after_connecting),

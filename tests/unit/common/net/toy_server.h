@@ -129,6 +129,10 @@ static inline bool toy_answer(struct toy_connection *c, const char *path)
         while (toy_say(fd, ".")) {
             usleep(100000);
         }
+    } else if (strcmp(path, "/unasked") == 0) { /* and an answer that nobody has asked for */
+        (void)toy_ok(fd, "", "fine", 4);
+        (void)usleep(30000);
+        return toy_ok(fd, "", "a lie", 5);
     } else if (strcmp(path, "/close-later") == 0) { /* an idle connection, from the client's side */
         (void)toy_ok(fd, "", "fine", 4);
         (void)usleep(30000);
