@@ -20,6 +20,7 @@
 
 #define STATUS_BYTES_MAX (16u << 20)
 #define UNDECIDED_SAID   20u
+#define VIEW_SHARDS      1024u
 
 /* ---- what is said ---- */
 
@@ -206,21 +207,37 @@ static enum vq_status count_task(struct vq_verifying *v, struct vq_view *view,
     return VQ_OK;
 }
 
-static enum vq_status check_stage(struct vq_verifying *v, struct vq_view *view, uint32_t stage)
+/* Some shards under one snapshot: one that stood for the whole of a large run would keep the file from reusing space. */
+static enum vq_status check_shards(struct vq_verifying *v, const struct vq_plan *plan,
+                                   uint64_t from, uint64_t until, uint8_t *outcomes)
+{
+    uint32_t tasks = vq_grid_shard_tasks(&plan->grid);
+    struct vq_view *view;
+    VQ_TRY(vq_view_begin(v->in->calls, &view, v->err));
+    enum vq_status status = VQ_OK;
+    for (uint64_t shard = from; status == VQ_OK && shard < until; shard++) {
+        uint8_t *of = outcomes + shard * tasks;
+        status = vq_lookup_outcomes(view, plan, v->uid, shard, of, v->err);
+        for (uint32_t i = 0; status == VQ_OK && i < tasks; i++) {
+            status = count_task(v, view, plan, shard * tasks + i, (enum vq_outcome)of[i]);
+        }
+    }
+    vq_view_end(&view);
+    return status;
+}
+
+static enum vq_status check_stage(struct vq_verifying *v, uint32_t stage)
 {
     const struct vq_plan *plan = &v->replay.stages[stage]->plan;
-    uint32_t tasks = vq_grid_shard_tasks(&plan->grid);
+    uint64_t shards = vq_grid_shards(&plan->grid);
     uint8_t *outcomes = vq_alloc(vq_grid_tasks(&plan->grid), 1);
     if (outcomes == NULL) {
         return vq_fail(v->err, VQ_NOMEM, "out of memory");
     }
     v->outcomes[stage] = outcomes;
-    for (uint64_t shard = 0; shard < vq_grid_shards(&plan->grid); shard++) {
-        uint8_t *of = outcomes + shard * tasks;
-        VQ_TRY(vq_lookup_outcomes(view, plan, v->uid, shard, of, v->err));
-        for (uint32_t i = 0; i < tasks; i++) {
-            VQ_TRY(count_task(v, view, plan, shard * tasks + i, (enum vq_outcome)of[i]));
-        }
+    for (uint64_t from = 0; from < shards; from += VIEW_SHARDS) {
+        uint64_t until = shards - from < VIEW_SHARDS ? shards : from + VIEW_SHARDS;
+        VQ_TRY(check_shards(v, plan, from, until, outcomes));
     }
     return VQ_OK;
 }
@@ -247,7 +264,6 @@ static void say_open(struct vq_verifying *v)
 static enum vq_status check_tasks(struct vq_verifying *v)
 {
     struct vq_error why = {0};
-    struct vq_view *view;
     enum vq_status status = vq_replay_walk(v->in->job, v->in->calls, v->uid, &v->replay, &why);
     if (status == VQ_CORRUPT || status == VQ_VERSION || status == VQ_INVALID) {
         vq_verify_say(v, "tasks: they cannot be derived again: %s", why.text);
@@ -262,11 +278,9 @@ static enum vq_status check_tasks(struct vq_verifying *v)
     if (v->outcomes == NULL) {
         return vq_fail(v->err, VQ_NOMEM, "out of memory");
     }
-    VQ_TRY(vq_view_begin(v->in->calls, &view, v->err));
     for (uint32_t i = 0; status == VQ_OK && i < v->replay.stages_count; i++) {
-        status = check_stage(v, view, i);
+        status = check_stage(v, i);
     }
-    vq_view_end(&view);
     if (status == VQ_OK && v->out->finished && (v->out->open > 0 || !v->out->whole)) {
         say_open(v);
     } else if (status == VQ_OK && v->out->open > 0 && !v->in->running) {

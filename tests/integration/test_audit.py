@@ -219,12 +219,13 @@ class Audit(Damaging):
 
     # ---- bought twice ----
 
-    def forge_repeat(self, **later):
+    def forge_repeat(self, after_ms=0, **later):
         """A second paid call for a question that has its answer: in the log and in the ledger."""
         first, second = self.answered(), "ef" * 16
         for line in self.lines_of(first["call"]):
             with open(self.dir / "offline.log", "a", encoding="utf-8") as file:
-                file.write(json.dumps(dict(line, n=99999, **({"call": second} if "call" in line else {}))) + "\n")
+                file.write(json.dumps(dict(line, n=99999, unix_ms=line["unix_ms"] + after_ms, mono_ns=line["mono_ns"] + after_ms * 10**6,
+                                           **({"call": second} if "call" in line else {}))) + "\n")
 
         def body(rest):
             rest[FLAGS] = 1
@@ -234,9 +235,17 @@ class Audit(Damaging):
         return first["call"], second
 
     def test_bought_again_after_it_was_recorded(self):
-        first, second = self.forge_repeat(started=(STARTED, lambda r: r["recorded"] + 5000), recorded=(RECORDED, lambda r: r["recorded"] + 5100))
+        first, second = self.forge_repeat(5000, started=(STARTED, lambda r: r["recorded"] + 5000), recorded=(RECORDED, lambda r: r["recorded"] + 5100))
         out = self.names(f"was bought again by call {second}: the answer of call {first} had been recorded 5000 ms before")
         self.assertIn("R5 repeats: record ", out)
+
+    def test_bought_again_when_clocks_cannot_tell(self):
+        """The workers' clocks are an hour ahead: what came before what is not known, and nobody is blamed."""
+        self.forge_repeat(5000, started=(STARTED, lambda r: r["recorded"] + 3600000), recorded=(RECORDED, lambda r: r["recorded"] + 5100),
+                          n=(N, lambda r: 70000))
+        out = self.audit()[1]
+        self.assertIn("note: wall clocks jumped or differ", out)
+        self.assertNotIn("was bought again by", out)
 
     def test_bought_twice_under_one_lease(self):
         first, second = self.forge_repeat(started=(STARTED, lambda r: r["started"] + 1), recorded=(RECORDED, lambda r: r["recorded"] + 9))

@@ -7,6 +7,7 @@ import collections
 
 from auditing import verdict
 from auditing.plan import RETEST_REPEAT, Cell, repair_request, template_hash, PREFERENCE
+from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
 
 BESIDE = 0x80000000  # stages that are not the run's own
@@ -346,7 +347,22 @@ class Audit:
 
     # ---- repeats ----
 
+    def _clocks_agree(self):
+        """Whether wall times of workers, coordinator and endpoint can be compared: no clock jumped."""
+        if self.endpoint is None:
+            return True
+        for row in self.store.calls.values():
+            seen = self.endpoint.calls.get(row["call"])
+            if seen and row["started"] and abs(seen[0]["request"]["unix_ms"] - row["started"]) > CLOCKS_AGREE_MS + row["latency_ms"]:
+                return False
+            if seen and row["recorded"] + CLOCKS_AGREE_MS < seen[0]["request"]["unix_ms"]:
+                return False
+        return not self.endpoint.jumped
+
     def check_repeats(self):
+        self.clocks_agree = self._clocks_agree()
+        if not self.clocks_agree:
+            self.notes.append("wall clocks jumped or differ: whether an answer was recorded before its question was asked again cannot be told")
         bought = collections.defaultdict(list)
         for row in [*self.store.calls.values(), *self.store.others.values()]:
             paid = self.endpoint.paid(row["call"]) if self.endpoint else row["end"] == "answer"
@@ -369,8 +385,8 @@ class Audit:
             return "unknown" if before["end"] == "unknown" else f"retry after {before['end']}"
         if before["run"] != row["run"]:
             return "another run"
-        if before["recorded"] > row["started"]:
-            same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
+        same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
+        if before["recorded"] > row["started"] or not self.clocks_agree:
             return f"!under one lease, while call {before['call']} was being answered" if same else "silent for a term"
         term = int(self.plan.config.get("term_ms", 30000))
         if row["started"] - before["recorded"] <= term and (before["epoch"], before["n"]) != (row["epoch"], row["n"]):

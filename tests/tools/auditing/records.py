@@ -6,11 +6,15 @@ import socket
 from pathlib import Path
 
 
+CLOCKS_AGREE_MS = 2000
+
+
 class Endpoint:
     """What the server saw and sent, by call id (docs/offline.md, The log). `n` joins the lines of one log."""
 
     def __init__(self, paths):
         self.calls, self.nameless, self.torn = {}, 0, 0
+        self.offset_ms, self.jumped = None, False  # wall clock against the monotonic one
         for path in paths:
             open_calls = {}
             text = Path(path).read_text(errors="replace")
@@ -21,6 +25,9 @@ class Endpoint:
 
     def _take(self, line, open_calls):
         event = line.get("event")
+        offset_ms = line["unix_ms"] - line["mono_ns"] // 1_000_000
+        self.offset_ms = offset_ms if self.offset_ms is None else self.offset_ms
+        self.jumped = self.jumped or abs(offset_ms - self.offset_ms) > CLOCKS_AGREE_MS
         if event == "request":
             seen = {"request": line, "answer": None, "lost": None}
             open_calls[line["n"]] = seen
