@@ -13,17 +13,21 @@
 #include "common/base/crash.h"
 #include "coordinator/store/env.h"
 #include "coordinator/store/guard.h"
+#include "coordinator/store/pages.h"
 #include "coordinator/store/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TABLES       2
 #define OPEN_TRIES   50 /* LMDB: "can fail if another process is opening or closing it" */
 #define OPEN_WAIT_MS 10
+#define LOOK_TRIES   5
 
 static const char format_key[] = "format";
 static const char format_value[] = "vibeq-calls 1";
@@ -110,6 +114,97 @@ static enum vq_status check_length(struct vq_calls *calls, struct vq_error *err)
     return vq_guard_length(fd, calls->path, ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize, err);
 }
 
+/* ---- looking over it, before LMDB goes by what it says ---- */
+
+static enum vq_status damaged(const struct vq_calls *calls, enum vq_status status,
+                              struct vq_error *err)
+{
+    if (status != VQ_CORRUPT) {
+        return status;
+    }
+    struct vq_error why = {""};
+    if (err != NULL) {
+        why = *err;
+    }
+    return vq_fail(err, status,
+                   "%s is damaged: %.300s; put back a copy, or move the file away to begin a new "
+                   "store",
+                   calls->path, why.text);
+}
+
+/* A file that was just made has nothing yet; one that is being made by another process has it soon. */
+static enum vq_status heads_once(const struct vq_calls *calls, char *front, struct vq_error *err)
+{
+    int fd = open(calls->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return errno == ENOENT ? VQ_OK
+                               : vq_fail(err, VQ_IO, "%s: %s", calls->path, strerror(errno));
+    }
+    ssize_t got;
+    do {
+        got = pread(fd, front, VQ_PAGES_HEAD_BYTES, 0);
+    } while (got < 0 && errno == EINTR);
+    (void)close(fd);
+    if (got <= 0) {
+        return got == 0 ? VQ_OK : vq_fail(err, VQ_IO, "%s: %s", calls->path, strerror(errno));
+    }
+    size_t page_bytes;
+    return vq_pages_heads(vq_span(front, (size_t)got), &page_bytes, err);
+}
+
+static enum vq_status check_heads(const struct vq_calls *calls, struct vq_error *err)
+{
+    char *front = vq_alloc(VQ_PAGES_HEAD_BYTES, 1);
+    if (front == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = VQ_OK;
+    for (int tries = 0; tries < LOOK_TRIES; tries++) { /* another process may be writing them */
+        status = heads_once(calls, front, err);
+        if (status != VQ_CORRUPT) {
+            break;
+        }
+        pause_ms(tries + 1);
+    }
+    vq_free(front);
+    return damaged(calls, status, err);
+}
+
+static enum vq_status check_pages_of(struct vq_calls *calls, uint64_t txnid, struct vq_error *err)
+{
+    int fd;
+    struct stat st;
+    int rc = mdb_env_get_fd(calls->env, &fd);
+    if (rc != 0 || fstat(fd, &st) != 0) {
+        return vq_env_status(calls, rc != 0 ? rc : errno, "looking at the file", err);
+    }
+    size_t bytes = (size_t)st.st_size / calls->page_bytes * calls->page_bytes;
+    void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        return vq_env_status(calls, errno, "looking at the file", err);
+    }
+    struct vq_pages_count count;
+    enum vq_status status =
+        vq_pages_check(vq_span(map, bytes), calls->page_bytes, txnid,
+                       bytes <= VQ_STORE_LOOK_BYTES ? vq_record_is_whole : NULL, &count, err);
+    (void)munmap(map, bytes);
+    return damaged(calls, status, err);
+}
+
+/* In a snapshot of its own, so that nobody takes its pages meanwhile. Its head may be gone by then: once more. */
+static enum vq_status check_pages(struct vq_calls *calls, struct vq_error *err)
+{
+    enum vq_status status = VQ_AGAIN;
+    for (int tries = 0; tries < LOOK_TRIES && status == VQ_AGAIN; tries++) {
+        struct vq_view *view = NULL;
+        VQ_TRY(vq_view_begin(calls, &view, err));
+        status = check_pages_of(calls, mdb_txn_id(view->txn), err);
+        vq_view_end(&view);
+    }
+    return status == VQ_AGAIN ? VQ_OK
+                              : status; /* a busy store is one that others have looked over */
+}
+
 static struct vq_span span_of(const char *text, size_t bytes)
 {
     return vq_span(text, bytes - 1);
@@ -186,6 +281,7 @@ static enum vq_status open_checked(struct vq_calls *calls, const char *runs_dir,
         return status;
     }
     VQ_TRY(vq_guard_sigbus(calls->path, err));
+    VQ_TRY(check_heads(calls, err));
     VQ_TRY(env_open(calls, options, err));
     VQ_TRY(check_length(calls, err));
     int dead;
@@ -193,6 +289,7 @@ static enum vq_status open_checked(struct vq_calls *calls, const char *runs_dir,
     if (rc != 0) {
         return vq_env_status(calls, rc, "clearing readers that died", err);
     }
+    VQ_TRY(check_pages(calls, err));
     return tables(calls, options->read_only, err);
 }
 

@@ -12,7 +12,9 @@
 #define VQ_STORE_MAP_BYTES_MAX (UINT64_C(1) << 46)
 #define VQ_STORE_RESERVE_BYTES (UINT64_C(32) << 20)
 #define VQ_STORE_ROOM_BYTES    (UINT64_C(1) << 20) /* for the pages of a small transaction */
-#define VQ_STORE_TRIES_MAX     64                  /* of a transaction over resized maps */
+#define VQ_STORE_LOOK_BYTES                                                                        \
+    (UINT64_C(1) << 30)       /* a larger file's values are not all read at its opening */
+#define VQ_STORE_TRIES_MAX 64 /* of a transaction over resized maps */
 
 struct vq_calls {
     MDB_env *env;

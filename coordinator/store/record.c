@@ -181,6 +181,21 @@ static uint32_t checksum(struct vq_span key, const char *value, size_t bytes)
     return vq_crc32c(crc, value + VQ_RECORD_HEAD_BYTES, bytes - VQ_RECORD_HEAD_BYTES);
 }
 
+static uint32_t crc_of(const char *value)
+{
+    uint32_t crc = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        crc |= (uint32_t)(uint8_t)value[CRC_AT + i] << (8 * i);
+    }
+    return crc;
+}
+
+bool vq_record_is_whole(struct vq_span key, struct vq_span value)
+{
+    return value.bytes >= VQ_RECORD_HEAD_BYTES && value.bytes <= VQ_RECORD_BYTES_MAX &&
+           crc_of(value.at) == checksum(key, value.at, value.bytes);
+}
+
 static void end(struct vq_buf *out, struct vq_span key)
 {
     if (out->status != VQ_OK) {
@@ -326,11 +341,7 @@ static enum vq_status open_value(struct vq_span key, struct vq_span value, enum 
     if (value.bytes < VQ_RECORD_HEAD_BYTES || value.at[1] != (char)kind) {
         return VQ_CORRUPT;
     }
-    uint32_t crc = 0;
-    for (int i = 0; i < 4; i++) {
-        crc |= (uint32_t)(uint8_t)value.at[CRC_AT + i] << (8 * i);
-    }
-    if (crc != checksum(key, value.at, value.bytes)) {
+    if (crc_of(value.at) != checksum(key, value.at, value.bytes)) {
         return VQ_CORRUPT;
     }
     if (value.at[0] < VQ_RECORD_VERSION || value.at[0] > (char)version_of(kind)) {

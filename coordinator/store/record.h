@@ -34,6 +34,8 @@ struct vq_ledger_key {
 struct vq_ledger_key vq_ledger_key_call(const struct vq_id *run, const struct vq_id *call);
 struct vq_ledger_key vq_ledger_key_failure(const struct vq_id *run, const struct vq_hash *request);
 struct vq_ledger_key vq_ledger_key_meta(const struct vq_id *run);
+/* Whether a value, of whatever kind and version, is the one that was written under this key. */
+bool vq_record_is_whole(struct vq_span key, struct vq_span value);
 /* Takes a key of the ledger apart; *ret_run and what its kind has. VQ_CORRUPT: no key of ours. */
 enum vq_status vq_ledger_key_read(struct vq_span key, enum vq_record_kind *ret_kind,
                                   struct vq_id *ret_run) VQ_WARN_UNUSED;
