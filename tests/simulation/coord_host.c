@@ -301,7 +301,9 @@ static void import(struct sim *s, uint32_t i)
         w->reaped = true;
         (void)ok(s, vq_coord_worker_ended(s->coord.core, &w->id, s->now_ns), "worker ended");
     }
-    if (w->import_no == 0) {
+    struct vq_coord_status status;
+    vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    if (status.batches >= w->import_no) {
         spool_done(s, w);
     }
 }

@@ -268,9 +268,7 @@ static void fault_on_event(struct sim *s, const struct choice *c)
 {
     struct sim_event *e = &s->heap[c->at];
     switch ((int)c->fault) {
-    case TWICE:
-        sim_push_bytes(s, e->at_ns, e->kind, e->a, e->b, e->life, vq_span(e->bytes, e->count));
-        break;
+    case TWICE: sim_twice(s, c->at); break;
     case DROP: e->life = UINT64_MAX - 1; break;
     case STORE_FULL: s->trouble.p[SIM_STORE_FULL] = 2; break; /* comes for certain */
     case FSYNC: s->trouble.p[SIM_FSYNC] = 2; break;

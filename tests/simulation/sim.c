@@ -482,6 +482,14 @@ static struct sim_event heap_take(struct sim *s, size_t at)
     return heap_pop(s);
 }
 
+void sim_twice(struct sim *s, size_t at)
+{
+    struct sim_event event = s->heap[at];
+    event.bytes = vq_strndup(event.bytes, event.count);
+    VQ_ASSERT(event.bytes != NULL);
+    heap_push(s, event);
+}
+
 bool sim_goes_on(const struct sim *s)
 {
     return s->heap_count > 0 && !s->over && !s->report->failed;

@@ -350,7 +350,8 @@ struct sim {
 void sim_make(struct sim *s, const struct sim_options *options, struct sim_report *report);
 void sim_free(struct sim *s);
 bool sim_goes_on(const struct sim *s);
-void sim_take(struct sim *s, size_t at); /* the event at this place of the heap; 0: the next one */
+void sim_take(struct sim *s, size_t at);  /* the event at this place of the heap; 0: the next one */
+void sim_twice(struct sim *s, size_t at); /* it comes once more, right behind itself */
 void sim_push(struct sim *s, int64_t at_ns, enum sim_event_kind kind, uint32_t a, uint64_t b,
               uint64_t life);
 void sim_push_bytes(struct sim *s, int64_t at_ns, enum sim_event_kind kind, uint32_t a, uint64_t b,
