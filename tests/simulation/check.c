@@ -279,8 +279,14 @@ static void check_answers(struct sim *s)
     for (size_t n = 0; n < s->store.ledger_count; n++) {
         const struct sim_ledger_row *row = &s->store.ledger[n];
         struct vq_hash key = sim_key_id(&row->call);
-        if (row->end != VQ_END_UNKNOWN && row->end != VQ_END_NETWORK &&
-            sim_map_get(&s->calls_by_id, &key) == NULL) {
+        const uint64_t *at = sim_map_get(&s->calls_by_id, &key);
+        if (at != NULL && (s->calls[*at].stage != row->stage || s->calls[*at].task != row->task)) {
+            sim_fail(s,
+                     "the ledger has a call of task %llu of stage %u under task %llu of stage %u",
+                     (unsigned long long)s->calls[*at].task, s->calls[*at].stage,
+                     (unsigned long long)row->task, row->stage);
+        }
+        if (row->end != VQ_END_UNKNOWN && row->end != VQ_END_NETWORK && at == NULL) {
             sim_fail(s, "the ledger has a call that was never made");
         }
     }

@@ -66,6 +66,7 @@ void sim_coord_start(struct sim *s)
         sim_push(s, s->now_ns + sim_between(s, 1, 300) * VQ_NS_PER_MS, EV_SPAWN, k, 0, co->life);
     }
     vq_authority_hold(co->authority, co->holds, s->now_ns);
+    sim_trouble_start(s);
     turn(s);
 }
 

@@ -259,6 +259,7 @@ static void make_params(struct sim *s)
     p->commit_results_max = sim_chance(s, 0.3) ? (uint32_t)sim_between(s, 2, 12) : 0;
     p->commit_bytes_max = sim_chance(s, 0.2) ? (size_t)sim_between(s, 50, 500) : 0;
     p->worker_lost_max = (uint32_t)sim_between(s, 1, 3);
+    p->missed_ns = s->trouble.missed_terms * s->term_ns;
 }
 
 static void small_make(struct sim *s, const struct sim_small *small)

@@ -270,6 +270,7 @@ struct sim_trouble {
     int64_t slow_until_ns, slow_ns; /* the endpoint's latency has shifted */
     int64_t refuse_until_ns;        /* it refuses all */
     int64_t wall_shift_s;           /* the coordinator's wall clock is wrong by so much */
+    int64_t missed_terms;           /* FINISHED waits so long for who is missed */
     double chains; /* tasks of a later stage that depend on one of the stage before */
     uint8_t *tail; /* an older state of Redis, to come back as; NULL: none */
     uint64_t tail_commits;
@@ -434,6 +435,7 @@ void sim_trouble(struct sim *s);                    /* some of what may go wrong
 void sim_trouble_blocked(struct sim *s, uint32_t worker, int64_t until_ns);
 void sim_trouble_call(struct sim *s, struct sim_call *call, int64_t *latency_ns);
 void sim_trouble_redis(struct sim *s); /* it was written */
+void sim_trouble_start(struct sim *s); /* of the coordinator */
 void sim_reset(struct sim *s, uint32_t worker);
 
 /* check.c */

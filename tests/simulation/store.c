@@ -193,7 +193,7 @@ void sim_store_record(struct sim_store *store, const struct vq_result *r)
         store->ledger =
             room(store->ledger, &store->ledger_cap, store->ledger_count, sizeof(*store->ledger));
         store->ledger[store->ledger_count] =
-            (struct sim_ledger_row){r->call, r->end, 1, r->cost_nano};
+            (struct sim_ledger_row){r->call, r->stage, r->task, r->end, 1, r->cost_nano};
         sim_map_put(&store->ledger_by_call, &key, store->ledger_count++);
     } else {
         struct sim_ledger_row *row = &store->ledger[*at];

@@ -18,6 +18,8 @@ struct sim_answer {
 
 struct sim_ledger_row {
     struct vq_id call;
+    uint32_t stage;
+    uint64_t task;
     uint8_t end;
     uint32_t times; /* committed so often */
     uint64_t cost_nano;

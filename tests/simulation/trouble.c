@@ -31,6 +31,7 @@ void sim_trouble_make(struct sim *s)
         s->trouble.p[f] = peaceful || absent ? 0 : p;
     }
     double chains = 2 * vq_rng_unit(&s->more) - 1;
+    s->trouble.missed_terms = peaceful ? 0 : (int64_t)vq_rng_below(&s->more, 4);
     s->trouble.chains = peaceful || chains < 0 ? 0 : chains;
 }
 
@@ -118,6 +119,14 @@ static void redis_trouble(struct sim *s)
     } else if (sim_more(s, SIM_REDIS_WHOLE)) {
         sim_say(s, "Redis starts again");
         sim_redis_away(s, sim_spread(s, VQ_NS_PER_S / 2));
+    }
+}
+
+void sim_trouble_start(struct sim *s)
+{
+    if (!s->coord.redis_away && sim_more(s, SIM_STALL)) {
+        sim_say(s, "Redis starts with it, and takes long");
+        sim_redis_away(s, sim_between(s, VQ_NS_PER_MS, 2 * s->term_ns));
     }
 }
 
