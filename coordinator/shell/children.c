@@ -22,6 +22,7 @@
 #define UNREAD_MS        20
 #define HELD_MS          500 /* its worker lives, or is just ending */
 #define STRAYS_EVERY_MS  2000
+#define STRAYS_FIRST_MS  UINT64_C(5) /* workers wait until they are read: a moment */
 
 static void spawn_worker(struct vq_local_worker *w);
 
@@ -305,6 +306,10 @@ static bool spool_is_unread(const struct vq_run *run, uint32_t k)
 static void spawn_worker(struct vq_local_worker *w)
 {
     struct vq_run *run = w->run;
+    if (!run->strays_read && !run->begun.first_start) { /* its spool may be locked by ourselves */
+        vq_timer_start(w->restart, STRAYS_FIRST_MS, 0);
+        return;
+    }
     if (spool_is_held(run, w->k)) {
         vq_timer_start(w->restart, HELD_MS, 0);
         return;
