@@ -51,11 +51,13 @@ bench: configure
 	@bench/run $(BUILD)
 
 chaos: deps build
+	tests/chaos/points
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 360 --jobs 6 $(CHAOS)
 
 ROUNDS ?= 1000
 SEED   ?= 1
 chaos-long: deps build
+	tests/chaos/points --pairs $(ROUNDS)
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds $(ROUNDS) --seed $(SEED) --jobs 8 $(CHAOS)
 
 # What a run planned, what the endpoint saw (LOG, of vibeq-offline), what is stored and what came out: compared.

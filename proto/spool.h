@@ -21,11 +21,16 @@
 #define VQ_SPOOL_RECORD_BYTES_MAX (2u << 20)
 #define VQ_SPOOL_BYTES_MAX        (1u << 30) /* a longer file is refused */
 #define VQ_SPOOL_RESULTS_MAX      (1u << 20) /* without an ACK, of one file */
-#define VQ_SPOOL_EMPTY_BYTES      (256u << 10) /* above it, a spool whose calls are all ACKed is cut */
-#define VQ_SPOOL_REWRITE_BYTES    (32u << 20) /* above it, what is ACKED is left out in a new file */
-#define VQ_SPOOL_CALL_BYTES       (4u << 10)  /* of disk that a SENT books for its answer */
-#define VQ_SPOOL_AHEAD_BYTES      (1u << 20) /* of disk that are booked at a time, if they can be had */
-#define VQ_SPOOL_PATH_BYTES_MAX   4096
+#ifdef VQ_CRASH_POINTS /* what is rare is frequent in builds that are killed on purpose */
+#define VQ_SPOOL_EMPTY_BYTES   64u
+#define VQ_SPOOL_REWRITE_BYTES (16u << 10)
+#else
+#define VQ_SPOOL_EMPTY_BYTES   (256u << 10) /* above it, a spool whose calls are all ACKed is cut */
+#define VQ_SPOOL_REWRITE_BYTES (32u << 20)  /* above it, what is ACKED is left out in a new file */
+#endif
+#define VQ_SPOOL_CALL_BYTES     (4u << 10) /* of disk that a SENT books for its answer */
+#define VQ_SPOOL_AHEAD_BYTES    (1u << 20) /* of disk that are booked at a time, if they can be had */
+#define VQ_SPOOL_PATH_BYTES_MAX 4096
 
 enum vq_spool_type {
     VQ_SPOOL_SENT = 1,

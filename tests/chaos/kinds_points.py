@@ -1,0 +1,118 @@
+"""Named crash points (common/base/crash_points.def): a process kills itself at one of them. See chaos.py, and tests/chaos/points, which builds
+what this needs and runs them all."""
+import os
+import re
+import signal
+import socket
+import subprocess
+
+from chaos import BIN, ROOT, USAGE
+
+POINT = re.compile(r'^VQ_CRASH\((\w+), (COORDINATOR|WORKER), (ONCE|TWICE|MANY), "([^"]*)"\)', re.M)
+LATER = {"ONCE": (1,), "TWICE": (1, 2), "MANY": (1, 2, 10)}
+MARK = b"VIBEQ_CRASH_AT"
+
+
+def points():
+    """{name: (process, hits)} of the table."""
+    text = (ROOT / "common/base/crash_points.def").read_text(encoding="utf-8")
+    found = {name: (process, hits) for name, process, hits, _ in POINT.findall(text)}
+    if len(found) != text.count("\nVQ_CRASH("):
+        raise ValueError("crash_points.def: a line is not understood")
+    return found
+
+
+def cases():
+    """Every point at its first hit, and at later ones where a run comes there more often."""
+    return [(name, hit) for name, (_, hits) in points().items() for hit in LATER[hits]]
+
+
+def scene(r, name):
+    """A run that comes to this point."""
+    more = {"judges": 2, "stages": 1, "term_ms": 600, "workers": 2, "latency": "uniform:5ms:20ms"}
+    if name.startswith("stage_"):
+        more["stages"] = 2
+    if name == "spool_cut" or name.startswith("import_"):
+        more.update(workers=1, concurrency=8)
+    r.set_up(**more)
+
+
+def disturb(r, name):
+    """What else befalls the run, so that it comes to this point."""
+    if name.startswith("import_"):
+        r.some_work(0.2, 0.6)
+        for pid in r.workers()[:1]:
+            r.kill_worker(pid)
+    elif name == "redis_fill_before":
+        r.some_work(0.2, 0.6)
+        forget(r)
+
+
+def forget(r):
+    """Redis loses everything that it knew."""
+    conf = (r.run_dir / "redis/redis.conf").read_text(encoding="utf-8")
+    with socket.socket(socket.AF_UNIX) as redis:
+        redis.connect(re.search(r'^unixsocket "?([^"\n]+)', conf, re.M).group(1))
+        redis.sendall(b"FLUSHALL\r\n")
+        if not redis.recv(64).startswith(b"+OK"):
+            r.fail("Redis would not forget")
+
+
+def died(r):
+    return (r.dir / "crash.log.died").exists()
+
+
+def arm(r, name, hit):
+    r.env.update(VIBEQ_CRASH_AT=f"{name}:{hit}", VIBEQ_CRASH_LOG=str(r.dir / "crash.log"))
+
+
+def take_death(r, name):
+    """The process that this point is of has killed itself, or the run is over without."""
+    r.wait_for(f"a crash at {name}, or the end", lambda: died(r) or r.is_over(), seconds=60)
+    if not died(r):
+        return
+    r.fault()
+    if points()[name][0] == "WORKER":
+        r.unmapped += 1  # which one it was is not known before: one process may have calls repeated
+        r.allow(r.slots, f"a worker died at {name}")
+        return
+    r.coord.wait(10)
+    if r.coord.returncode != -signal.SIGKILL:
+        r.fail(f"the coordinator was to kill itself at {name}, and ended with {r.coord.returncode}")
+    r.hit, r.coord = True, None
+    if r.run_dir.exists() and not (r.run_dir / "run.yaml").exists():
+        not_begun(r)
+
+
+def not_begun(r):
+    """No run.yaml yet: resume says so, and what to do; `vibeq run` begins it (Round.finish)."""
+    said = subprocess.run([BIN / "vibeq", "resume", r.name], env=r.env, cwd=r.dir, capture_output=True, text=True, timeout=30, check=False)
+    if said.returncode != USAGE or not re.search("never fully begun.*vibeq rm.*vibeq run", said.stderr):
+        r.fail(f"resume of a run that was never fully begun: exit {said.returncode}: {said.stderr}")
+
+
+def kind_points(r):
+    "a process kills itself at a named point; by seed every point, then pairs: one in the run, one after it"
+    if MARK not in (BIN / "vibeq").read_bytes():
+        r.skip("these programs have no crash points; tests/chaos/points builds some that have")
+    known = cases()
+    listed = r.seed <= len(known)
+    name, hit = known[r.seed - 1] if listed else r.rng.choice(known)
+    scene(r, name)
+    arm(r, name, hit)
+    r.start()
+    disturb(r, name)
+    take_death(r, name)
+    if not died(r) and listed:
+        r.finish()
+        r.fail(f"never came to {name} for the {hit}. time; came to {(r.dir / 'crash.log').read_text().split()}")
+    if not listed and died(r):
+        os.unlink(r.dir / "crash.log.died")
+        name = r.rng.choice(list(points()))
+        arm(r, name, r.rng.choice((1, 2, 5)))
+        if r.coord is None:
+            r.resume()
+        take_death(r, name)
+
+
+kind_points.apart = True  # not among all kinds: it needs programs of its own
