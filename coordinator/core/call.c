@@ -27,6 +27,14 @@ struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct 
     return NULL;
 }
 
+/* A hold is nobody's call (vq_coord_call_hold). */
+static bool is_hold(const struct vq_coord_call *call)
+{
+    uint64_t half;
+    memcpy(&half, call->id.b, sizeof(half));
+    return half == UINT64_MAX;
+}
+
 static struct vq_coord_slot *slot_of(const struct vq_coord *c, const struct vq_coord_call *call)
 {
     return &call->shard->slots[call->task % c->shard_tasks];
@@ -80,6 +88,7 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
     vq_coord_unlink(&call->order);
     if (call->state == CALL_LISTED) {
         c->listed_count--;
+        c->holds_count -= is_hold(call);
     } else {
         c->received_count--;
     }
@@ -115,6 +124,7 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s
         VQ_TRY(call_create(c, &id, task, &call));
         call->state = CALL_LISTED;
         c->listed_count++;
+        c->holds_count++;
     }
     call->listed_ns = c->now_ns;
     call->lister = s;
@@ -216,14 +226,6 @@ void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
 }
 
 /* ---- never returned ---- */
-
-/* A hold is nobody's call (vq_coord_call_hold). */
-static bool is_hold(const struct vq_coord_call *call)
-{
-    uint64_t half;
-    memcpy(&half, call->id.b, sizeof(half));
-    return half == UINT64_MAX;
-}
 
 /* A listed call will not come back: into the ledger as unknown with the next batch; a hold just ends. *ret_done is false when
  * the batch has no room. The shard may be freed. */

@@ -290,6 +290,7 @@ struct vq_coord_status {
     uint64_t leases_lost; /* with their worker */
     uint64_t
         calls_reserved; /* listed by workers as sent and not ACKed, or received and not committed */
+    uint64_t held_back; /* of them no calls: tasks that a worker with an old lease may be asking */
     uint64_t tokens_in, tokens_out;
     uint32_t sessions;
     double calls_per_s;       /* results committed, over the last VQ_COORD_RATE_SECONDS */

@@ -266,6 +266,7 @@ struct vq_coord {
     struct vq_coord_link listed; /* calls by when they were listed last */
     struct vq_coord_link recent; /* committed calls, oldest first */
     size_t listed_count, received_count, recent_count;
+    size_t holds_count; /* of the listed ones: vq_coord_call_hold */
     uint64_t fence_n, session_n;
 
     struct vq_coord_session **sessions;

@@ -130,6 +130,7 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
     s->scouted_shards = c->scouted;
     s->shards = vq_grid_shards(&c->params.grid);
     s->calls_reserved = c->listed_count + c->received_count;
+    s->held_back = c->holds_count;
     s->sessions = (uint32_t)c->sessions_count;
     s->wait_until_ns = c->wait_until_ns;
     uint64_t live = 0;

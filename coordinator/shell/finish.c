@@ -299,7 +299,7 @@ static enum vq_status write_account(struct vq_run *run, const struct books *b,
                    folder == NULL ? "" : "/");
     vq_buf_init(&out, ACCOUNT_BYTES_MAX);
     vq_json_init(&json, &out, 2);
-    account_json(run, b->askings, a, now.calls_reserved, &json);
+    account_json(run, b->askings, a, now.calls_reserved - now.held_back, &json);
     enum vq_status status = out.status;
     if (status == VQ_OK) {
         VQ_CRASH_POINT(accounting_before);

@@ -177,7 +177,7 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_status_put_count(j, "shards_scouted", s.scouted_shards);
     vq_status_put_count(j, "shards_ready", s.ready_shards);
     vq_status_put_count(j, "shards_leased", s.leased_shards);
-    vq_status_put_count(j, "calls_out", s.calls_reserved);
+    vq_status_put_count(j, "calls_out", s.calls_reserved - s.held_back);
     vq_status_put_count(j, "leases_lost", s.leases_lost);
     vq_json_key(j, "calls_per_s");
     vq_json_real(j, s.calls_per_s, 4);

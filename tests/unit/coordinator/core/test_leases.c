@@ -349,6 +349,9 @@ static void a_stale_lease_holds_its_tasks_back(void **state)
     rig_credit(r, 7, session, 0, 4, VQ_POOL_OPEN);
     assert_int_equal(rig_lease(r, 0)->shard, 1); /* a call of shard 0 may have started meanwhile */
     assert_int_equal(rig_status(r).calls_reserved, 4);
+    assert_int_equal(rig_status(r).held_back, 4); /* none of them is known to be out */
+    rig_pass(r, RIG_TERM);
+    assert_int_equal(rig_status(r).held_back, 0);
 }
 
 static void returned_tasks_are_free_and_calls_in_flight_are_not(void **state)
