@@ -287,7 +287,7 @@ class Audit:
             shard = self.known.get(row["request"], (None, None))[1]
             first = leases.setdefault((row["epoch"], row["n"]), (row, shard))
             if first[0]["call"][:16] != row["call"][:16]:  # a worker's process; its name is that of who brought its spool
-                self.bad("R6 fence", f"fence {row['epoch']}.{row['n']}: calls of two workers, {first[0]['call']} ({first[0]['worker']}) and "
+                self.bad("R6 fence", f"fence {row['epoch']}.{row['n']}: calls of two processes, {first[0]['call']} ({first[0]['worker']}) and "
                                      f"{row['call']} ({row['worker']})")
             if None not in (shard, first[1]) and shard != first[1]:
                 self.bad("R6 fence", f"fence {row['epoch']}.{row['n']}: calls of two shards, {first[0]['call']} and {row['call']}")
