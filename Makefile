@@ -31,8 +31,9 @@ configure:
 # Seeds that the tests do not use; its last line are the figures, its exit code the verdict.
 SEEDS ?= 20000
 simulation: configure
-	@cmake --build $(BUILD) -j $(JOBS) --target vibeq-sim >$(BUILD).log || { cat $(BUILD).log; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS) --target vibeq-sim vibeq-exhaust >$(BUILD).log || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
+	@$(BUILD)/bin/vibeq-exhaust --depth 4 --faults 3 --every 8 --jobs $(JOBS)
 	@$(BUILD)/bin/vibeq-sim --seeds 2001..$$((2000 + $(SEEDS))) --jobs $(JOBS)
 
 broken-builds: deps

@@ -246,6 +246,19 @@ void sim_say_state(const struct sim *s)
     }
 }
 
+void sim_say_credit(const struct sim *s, const struct vq_msg_credit *credit)
+{
+    for (uint32_t i = 0; i < credit->credits_count; i++) {
+        sim_say(s, "  wants %u tasks of judge %u (state %u)", credit->credits[i].tasks,
+                credit->credits[i].judge, credit->credits[i].state);
+    }
+    for (uint32_t i = 0; i < credit->reports_count; i++) {
+        sim_say(s, "  pool %u: state %u, %u in flight, %u waiting, goes by %llu",
+                credit->reports[i].pool, credit->reports[i].state, credit->reports[i].in_flight,
+                credit->reports[i].waiting, (unsigned long long)credit->granted_n);
+    }
+}
+
 /* ---- at the end ---- */
 
 static bool kept(struct sim *s, const struct sim_call *call)

@@ -228,9 +228,8 @@ void sim_coord_requeue(struct sim *s)
     if (ok(s, vq_coord_requeue(co->core, failures, s->now_ns, &tasks), "requeue")) {
         sim_say(s, "%llu failed tasks are asked again by hand", (unsigned long long)tasks);
         s->report->reopened += tasks;
-        if (tasks > 0 && sim_more(s, SIM_AGAIN)) {
+        if (tasks > 0 && s->trouble.p[SIM_AGAIN] > 0) {
             answer_failed(s);
-            sim_push(s, s->now_ns + sim_spread(s, s->knobs.commit_ns), EV_AGAIN, 0, 0, co->life);
         }
         turn(s);
     }
@@ -544,6 +543,9 @@ static void act(struct sim *s, const struct vq_coord_action *action, bool *ret_s
         sim_say(s, "commit %llu: %zu results, %zu failures, %zu found",
                 (unsigned long long)co->batch->no, co->batch->results_count,
                 co->batch->failures_count, co->batch->settled_count);
+        if (co->batch->reopened_count > 0 && sim_more(s, SIM_AGAIN)) {
+            sim_push(s, s->now_ns, EV_AGAIN, 0, 0, co->life);
+        }
         sim_push(s, s->now_ns + sim_spread(s, s->knobs.commit_ns), EV_LMDB, 0, 0, co->life);
         break;
     case VQ_COORD_CLOSE: closed(s, action->u.send.peer); break;
@@ -652,19 +654,6 @@ static bool has_session(const struct sim *s, uint64_t peer)
     return false;
 }
 
-static void say_credit(const struct sim *s, const struct vq_msg_credit *credit)
-{
-    for (uint32_t i = 0; i < credit->credits_count; i++) {
-        sim_say(s, "  wants %u tasks of judge %u (state %u)", credit->credits[i].tasks,
-                credit->credits[i].judge, credit->credits[i].state);
-    }
-    for (uint32_t i = 0; i < credit->reports_count; i++) {
-        sim_say(s, "  pool %u: state %u, %u in flight, %u waiting, goes by %llu",
-                credit->reports[i].pool, credit->reports[i].state, credit->reports[i].in_flight,
-                credit->reports[i].waiting, (unsigned long long)credit->granted_n);
-    }
-}
-
 static void frame(struct sim *s, const struct sim_event *event)
 {
     struct vq_msg msg;
@@ -677,7 +666,7 @@ static void frame(struct sim *s, const struct sim_event *event)
     sim_say(s, "coordinator hears %s of worker %u (peer %llu)", vq_msg_name(msg.type), event->a,
             (unsigned long long)event->b);
     if (msg.type == VQ_MSG_CREDIT) {
-        say_credit(s, &msg.u.credit);
+        sim_say_credit(s, &msg.u.credit);
     }
     uint64_t before = dropped(s);
     bool known = has_session(s, event->b);

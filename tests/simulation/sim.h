@@ -449,5 +449,6 @@ void sim_check_unknown(struct sim *s);
 void sim_check_step(struct sim *s);
 void sim_check_end(struct sim *s);
 void sim_say_state(const struct sim *s);
+void sim_say_credit(const struct sim *s, const struct vq_msg_credit *credit);
 
 #endif

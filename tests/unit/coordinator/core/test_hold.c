@@ -107,6 +107,25 @@ static void the_next_stage_begins_as_this_one_was(void **state)
     vq_coord_destroy(&from);
 }
 
+static void a_pause_that_ends_between_two_stages_has_ended(void **state)
+{
+    struct rig *r = *state;
+    r->params.more = true;
+    for (uint64_t task = 0; task < vq_grid_tasks(&r->params.grid); task++) {
+        rig_tried(r, task, "Model: A");
+    }
+    rig_start(r);
+    assert_int_equal(r->finished, 1);
+    hold(r, true);
+    vq_authority_tick(r->params.authority, r->now_ns);
+    struct vq_authority_pool_status pool;
+    vq_authority_status(r->params.authority, 0, r->now_ns, &pool);
+    assert_int_equal(pool.state, VQ_AUTHORITY_HELD); /* the pools outlive the stage */
+    hold(r, false);
+    vq_authority_status(r->params.authority, 0, r->now_ns, &pool);
+    assert_int_not_equal(pool.state, VQ_AUTHORITY_HELD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +134,8 @@ int main(void)
         CASE(who_comes_during_a_pause_gets_nothing),
         CASE(what_is_in_flight_counts_and_what_comes_back_waits),
         CASE(a_drain_ends_a_paused_run),
+        cmocka_unit_test_setup_teardown(a_pause_that_ends_between_two_stages_has_ended, rig_setup,
+                                        rig_teardown),
         cmocka_unit_test_setup_teardown(the_next_stage_begins_as_this_one_was, rig_setup,
                                         rig_teardown),
     };

@@ -484,6 +484,29 @@ static void test_an_unusable_spec_ends_it_with_a_reason(void **state)
     assert_true(rig.notes >= 1);
 }
 
+static void test_a_spec_that_got_lost_is_asked_for_again(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = 0});
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
+    rig_welcome(&rig);
+    rig_wait(&rig, RIG_BEAT_MS);
+    struct vq_msg echo = {
+        .type = VQ_MSG_HEARTBEAT,
+        .u.held = {.session = rig.session, .stamp_ns = rig.last[VQ_MSG_HEARTBEAT].u.held.stamp_ns}};
+    assert_int_equal(rig.sent[VQ_MSG_HELLO], 1);
+    rig_message(&rig, echo); /* the SPEC was sent before it */
+    assert_int_equal(rig.sent[VQ_MSG_HELLO], 2);
+    rig_welcome(&rig);
+    rig_spec(&rig);
+    assert_int_equal(rig.keys, 1);
+    rig_wait(&rig, RIG_BEAT_MS);
+    echo.u.held.session = rig.session;
+    echo.u.held.stamp_ns = rig.last[VQ_MSG_HEARTBEAT].u.held.stamp_ns;
+    rig_message(&rig, echo);
+    assert_int_equal(rig.sent[VQ_MSG_HELLO], 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +538,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_bye_without_session_refuses_the_hello, teardown),
         cmocka_unit_test_teardown(test_a_spool_that_cannot_be_written_ends_it, teardown),
         cmocka_unit_test_teardown(test_an_unusable_spec_ends_it_with_a_reason, teardown),
+        cmocka_unit_test_teardown(test_a_spec_that_got_lost_is_asked_for_again, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
