@@ -266,6 +266,12 @@ class Audit(Damaging):
         self.names(f"R5 repeats: 1 calls are unknown, at most 0 may be: {call}", words=["--unknown-max", "0"])
         self.assertNotIn("at most", self.audit("--unknown-max", "1")[1])
 
+    def test_sent_again_after_a_refusal_for_good(self):
+        calls = self.kept().calls.values()
+        first, again = next((a, b) for a in calls for b in calls if a["request"] == b["request"] and (a["tries"], b["tries"]) == (1, 2))
+        self.row(first["call"], end=(END, bytes([6])))
+        self.names(f"was sent again by call {again['call']} after call {first['call']} ended as bad_request")
+
     def test_paid_twice_under_one_id(self):
         call = self.answered()["call"]
         with open(self.dir / "offline.log", "a", encoding="utf-8") as file:

@@ -48,6 +48,7 @@ class Audit:
         self.check_fences()
         self.check_answers()
         self.check_repeats()
+        self.check_retries()
         self.check_scores()
         self.check_results()
         self.check_accounting()
@@ -392,6 +393,17 @@ class Audit:
         if row["started"] - before["recorded"] <= term and (before["epoch"], before["n"]) != (row["epoch"], row["n"]):
             return "leased before the late answer came"
         return f"!the answer of call {before['call']} had been recorded {row['started'] - before['recorded']} ms before"
+
+    def check_retries(self):
+        """Under one lease nothing is sent again after an end that a retry cannot help."""
+        for request, rows in self.by_request.items():
+            rows.sort(key=lambda r: (r["tries"], r["call"]))
+            for at, row in enumerate(rows):
+                before = [b for b in rows[:at] if (b["epoch"], b["n"]) == (row["epoch"], row["n"]) and row["n"]]
+                for b in before:
+                    if b["end"] == "bad_request" or b["end"] == "too_long" and not self.plan.judging.get("truncate"):
+                        name = self.known.get(request, (f"request {request.hex()[:16]}",))[0]
+                        self.bad("R5 retries", f"{name} was sent again by call {row['call']} after call {b['call']} ended as {b['end']}")
 
     def check_bounds(self):
         unknown, again = self.unknown(), [r["call"] for r in self.repeats if r["cause"] == "unknown"]
