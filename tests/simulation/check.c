@@ -184,6 +184,16 @@ void sim_check_unknown(struct sim *s)
     }
 }
 
+/* I7: what gathers while a commit is in flight is bounded. */
+static void check_bounds(struct sim *s, const struct vq_coord_status *status)
+{
+    uint64_t results_max = s->params.commit_results_max;
+    if (results_max > 0 && status->received > 2 * results_max) {
+        sim_fail(s, "I7: %llu results wait for a commit, a batch holds %llu",
+                 (unsigned long long)status->received, (unsigned long long)results_max);
+    }
+}
+
 void sim_check_step(struct sim *s)
 {
     if (s->coord.core == NULL) {
@@ -191,6 +201,7 @@ void sim_check_step(struct sim *s)
     }
     struct vq_coord_status status;
     vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    check_bounds(s, &status);
     uint64_t sum = 0;
     for (int state = 0; state < VQ_TASK_STATES; state++) {
         sum += status.all.state[state];

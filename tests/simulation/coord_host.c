@@ -512,6 +512,9 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
     if (s->is_stale) {
         return;
     }
+    if (action->u.stopped.text[0] == '\0') {
+        sim_fail(s, "I10: stopped without a word");
+    }
     s->report->restarts++;
     if ((action->u.stopped.kind == VQ_COORD_STOP_STORE && !s->coord.store_failed) ||
         action->u.stopped.kind == VQ_COORD_STOP_ANSWERS) {
