@@ -89,8 +89,16 @@ def kind_spool_write(r):
     hit(r)
 
 
+def revived(r):
+    """A Redis that cannot make its log ends; somebody starts it again, on a disk that is well."""
+    if r.redis_child.poll() is None:
+        return False
+    r.start_redis()
+    return True
+
+
 def kind_redis_write(r):
-    "a write or sync of the log of a Redis fails: it refuses writes for a while, and the run waits"
+    "a write or sync of the log of a Redis fails: it refuses writes for a while, or ends and is started again; the run waits"
     r.unknown_max = 0
     calls = r.rng.choice(("write", "write", "sync"))  # of syncs there is one a second
     preload(r, "redis-server", calls, "appendonly", r.rng.randint(*((1, 3) if calls == "sync" else (4, 30))), r.rng.choice(("EIO", "ENOSPC")))
@@ -102,5 +110,6 @@ def kind_redis_write(r):
         os.environ.pop(name)
     r.set_up(more={"redis": f"{{url: '{url}'}}"})
     r.start()
+    r.wait_for("the run to end", lambda: r.is_over() or revived(r), WAIT_SECONDS)
     r.wait_for("the run to end", r.is_over, WAIT_SECONDS)
     hit(r)
