@@ -15,6 +15,7 @@ struct store_words {
     const char *runs;
     struct vq_opt_count older_than_days;
     bool dry_run;
+    bool drop;
 };
 
 #define AT(field) offsetof(struct store_words, field)
@@ -24,6 +25,8 @@ const struct vq_opt vq_store_opts[] = {
     {"older-than-days", VQ_OPT_COUNT, AT(older_than_days), "N",
      "gc: also drop answers older than this that no kept run asked for"},
     {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "gc: only count"},
+    {"drop", VQ_OPT_FLAG, AT(drop), NULL,
+     "check: take damaged values out, each by name; what they answered is asked again"},
     {0},
 };
 
@@ -40,9 +43,20 @@ static enum vq_status stat_store(struct vq_calls *calls, struct vq_error *err)
     return VQ_OK;
 }
 
-static enum vq_status check_store(struct vq_calls *calls, struct vq_error *err)
+static void say_dropped(void *ctx, const char *table, struct vq_span key)
 {
-    uint64_t values = 0;
+    char hex[VQ_HEX_BYTES(64)];
+    (void)ctx;
+    vq_hex(key.at, key.bytes < 64 ? key.bytes : 64, hex);
+    printf("damaged, taken out: %s %s\n", table, hex);
+}
+
+static enum vq_status check_store(struct vq_calls *calls, bool drop, struct vq_error *err)
+{
+    uint64_t values = 0, dropped = 0;
+    if (drop) {
+        VQ_TRY(vq_store_drop_damaged(calls, say_dropped, NULL, &dropped, err));
+    }
     VQ_TRY(vq_store_check(calls, &values, err));
     char n[VQ_FMT_BYTES];
     printf("%s values, all sound\n", vq_fmt_count(values, n));
@@ -90,13 +104,14 @@ static enum vq_status with_store(const char *what, const char *runs_dir,
                                  const struct store_words *w, struct vq_error *err)
 {
     struct vq_calls *calls;
-    struct vq_calls_options options = {.must_exist = true};
+    bool drop = w->drop && strcmp(what, "check") == 0;
+    struct vq_calls_options options = {.must_exist = true, .any_value = drop};
     VQ_TRY(vq_calls_open(runs_dir, &options, &calls, err));
     enum vq_status status;
     if (strcmp(what, "stat") == 0) {
         status = stat_store(calls, err);
     } else if (strcmp(what, "check") == 0) {
-        status = check_store(calls, err);
+        status = check_store(calls, w->drop, err);
     } else if (strcmp(what, "export") == 0) {
         status = vq_store_export(calls, write_line, NULL, err);
     } else {

@@ -170,7 +170,15 @@ static enum vq_status check_heads(const struct vq_calls *calls, struct vq_error 
     return damaged(calls, status, err);
 }
 
-static enum vq_status check_pages_of(struct vq_calls *calls, uint64_t txnid, struct vq_error *err)
+static bool any_value(struct vq_span key, struct vq_span value)
+{
+    (void)key;
+    (void)value;
+    return true;
+}
+
+static enum vq_status check_pages_of(struct vq_calls *calls, uint64_t txnid, bool any,
+                                     struct vq_error *err)
 {
     int fd;
     struct stat st;
@@ -184,21 +192,23 @@ static enum vq_status check_pages_of(struct vq_calls *calls, uint64_t txnid, str
         return vq_env_status(calls, errno, "looking at the file", err);
     }
     struct vq_pages_count count;
-    enum vq_status status =
-        vq_pages_check(vq_span(map, bytes), calls->page_bytes, txnid,
-                       bytes <= VQ_STORE_LOOK_BYTES ? vq_record_is_whole : NULL, &count, err);
+    enum vq_status status = vq_pages_check(vq_span(map, bytes), calls->page_bytes, txnid,
+                                           any                            ? any_value
+                                           : bytes <= VQ_STORE_LOOK_BYTES ? vq_record_is_whole
+                                                                          : NULL,
+                                           &count, err);
     (void)munmap(map, bytes);
     return damaged(calls, status, err);
 }
 
 /* In a snapshot of its own, so that nobody takes its pages meanwhile. Its head may be gone by then: once more. */
-static enum vq_status check_pages(struct vq_calls *calls, struct vq_error *err)
+static enum vq_status check_pages(struct vq_calls *calls, bool any, struct vq_error *err)
 {
     enum vq_status status = VQ_AGAIN;
     for (int tries = 0; tries < LOOK_TRIES && status == VQ_AGAIN; tries++) {
         struct vq_view *view = NULL;
         VQ_TRY(vq_view_begin(calls, &view, err));
-        status = check_pages_of(calls, mdb_txn_id(view->txn), err);
+        status = check_pages_of(calls, mdb_txn_id(view->txn), any, err);
         vq_view_end(&view);
     }
     return status == VQ_AGAIN ? VQ_OK
@@ -289,7 +299,7 @@ static enum vq_status open_checked(struct vq_calls *calls, const char *runs_dir,
     if (rc != 0) {
         return vq_env_status(calls, rc, "clearing readers that died", err);
     }
-    VQ_TRY(check_pages(calls, err));
+    VQ_TRY(check_pages(calls, options->any_value, err));
     return tables(calls, options->read_only, err);
 }
 

@@ -31,6 +31,7 @@ struct vq_calls_options {
     size_t reserve_bytes; /* disk space booked ahead of the data; 0: 32 MiB */
     bool must_exist;      /* VQ_NOT_FOUND rather than a new store */
     bool read_only; /* the file stays as it is; implies must_exist, and every write is refused */
+    bool any_value; /* damaged values are let through: for vq_store_drop_damaged */
 };
 
 /* Opens or creates the store in `runs_dir`, which exists. `options` may be NULL. Installs a

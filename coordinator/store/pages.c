@@ -275,8 +275,11 @@ static enum vq_status value_check(const struct place *at, uint64_t no, const str
     }
     char hex[VQ_HEX_BYTES(64)];
     vq_hex(node->key.at, node->key.bytes < 64 ? node->key.bytes : 64, hex);
-    return vq_fail(w->err, VQ_CORRUPT, "page %" PRIu64 " (%s): the value of %s is damaged", no,
-                   at->tree->name, hex);
+    return vq_fail(w->err, VQ_CORRUPT,
+                   "page %" PRIu64
+                   " (%s): the value of %s is wrong (`vibeq store check --drop` takes such "
+                   "values out)",
+                   no, at->tree->name, hex);
 }
 
 static enum vq_status value_walk(struct place *at, uint64_t no, const struct node *node)

@@ -165,6 +165,83 @@ enum vq_status vq_store_check(struct vq_calls *calls, uint64_t *ret_values, stru
     return status;
 }
 
+/* ---- dropping what is damaged ---- */
+
+struct damaged_key {
+    bool answer;
+    size_t bytes;
+    char b[VQ_LEDGER_KEY_BYTES_MAX];
+};
+
+struct damage_ctx {
+    struct damaged_key *keys;
+    size_t count, cap;
+    bool answers; /* the table that is being read */
+};
+
+static enum vq_status collect_damaged(void *ctx, struct vq_span key, struct vq_span value,
+                                      struct vq_error *err)
+{
+    struct damage_ctx *damage = ctx;
+    if (vq_record_is_whole(key, value)) {
+        return VQ_OK;
+    }
+    if (damage->count == VQ_STORE_DROP_MAX || key.bytes > VQ_LEDGER_KEY_BYTES_MAX) {
+        return vq_fail(err, VQ_LIMIT, "too much is damaged to go on without it; put back a copy");
+    }
+    VQ_TRY(vq_grow((void **)&damage->keys, &damage->cap, damage->count + 1, sizeof(*damage->keys),
+                   VQ_STORE_DROP_MAX));
+    struct damaged_key *to = &damage->keys[damage->count++];
+    to->answer = damage->answers;
+    to->bytes = key.bytes;
+    memcpy(to->b, key.at, key.bytes);
+    return VQ_OK;
+}
+
+static enum vq_status drop_damaged(void *ctx, struct vq_write *w, struct vq_error *err)
+{
+    struct damage_ctx *damage = ctx;
+    for (size_t i = 0; i < damage->count; i++) {
+        MDB_val k = {.mv_size = damage->keys[i].bytes, .mv_data = damage->keys[i].b};
+        int rc = mdb_del(w->view.txn,
+                         damage->keys[i].answer ? w->view.calls->answers : w->view.calls->ledger,
+                         &k, NULL);
+        if (rc != 0 && rc != MDB_NOTFOUND) {
+            w->full = w->full || rc == MDB_MAP_FULL;
+            return vq_env_status(w->view.calls, rc, "taking out what is damaged", err);
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_store_drop_damaged(struct vq_calls *calls, vq_store_named_fn named, void *ctx,
+                                     uint64_t *ret_dropped, struct vq_error *err)
+{
+    struct damage_ctx damage = {.answers = true};
+    struct vq_view *view = NULL;
+    VQ_TRY(vq_view_begin(calls, &view, err));
+    enum vq_status status =
+        each(view, calls->answers, vq_span(NULL, 0), collect_damaged, &damage, err);
+    damage.answers = false;
+    if (status == VQ_OK) {
+        status = each(view, calls->ledger, vq_span(NULL, 0), collect_damaged, &damage, err);
+    }
+    vq_view_end(&view);
+    for (size_t i = 0; status == VQ_OK && i < damage.count; i++) {
+        named(ctx, damage.keys[i].answer ? "answers" : "ledger",
+              vq_span(damage.keys[i].b, damage.keys[i].bytes));
+    }
+    if (status == VQ_OK && damage.count > 0) {
+        status =
+            vq_env_write(calls, damage.count * sizeof(*damage.keys), drop_damaged, &damage, err);
+    }
+    if (status == VQ_OK) {
+        *ret_dropped = damage.count;
+    }
+    vq_free(damage.keys);
+    return status;
+}
+
 /* ---- dropping a ledger ---- */
 
 struct drop_ctx {

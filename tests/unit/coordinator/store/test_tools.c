@@ -148,13 +148,68 @@ static void test_export(void **state)
     assert_int_equal(lines.count, 3);
 }
 
+static void count_named(void *ctx, const char *table, struct vq_span key)
+{
+    unsigned *counts = ctx;
+    assert_true(key.bytes > 0);
+    counts[strcmp(table, "answers") == 0 ? 0 : 1]++;
+}
+
+/* Values that are damaged stop the opening; taken out by name, the rest goes on. */
+static void test_what_is_damaged_is_taken_out_on_request(void **state)
+{
+    struct fx *fx = *state;
+    char path[128];
+    uint64_t values, dropped = 0;
+    unsigned counts[2] = {0, 0};
+    for (uint64_t task = 0; task < 12; task += 2) {
+        struct vq_result r = fx_answer(fx, task, "needle Model: A");
+        fx_commit_one(fx, &r);
+    }
+    vq_calls_close(&fx->calls);
+    (void)snprintf(path, sizeof(path), "%s/%s", fx->dir, VQ_STORE_FILE);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    static char bytes[1u << 20];
+    size_t n = fread(bytes, 1, sizeof(bytes), file);
+    unsigned changed = 0;
+    for (size_t i = 0; i + 6 < n; i++) {
+        if (memcmp(bytes + i, "needle", 6) == 0) {
+            assert_int_equal(fseek(file, (long)i, SEEK_SET), 0);
+            assert_int_equal(fputc('N', file), 'N');
+            changed++;
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_true(changed > 0);
+    struct vq_calls_options options = fx_options;
+    assert_int_equal(vq_calls_open(fx->dir, &options, &fx->calls, &fx->err), VQ_CORRUPT);
+    assert_non_null(strstr(fx->err.text, "store check --drop"));
+    options.any_value = true;
+    assert_ok(vq_calls_open(fx->dir, &options, &fx->calls, &fx->err), &fx->err);
+    assert_ok(vq_store_drop_damaged(fx->calls, count_named, counts, &dropped, &fx->err), &fx->err);
+    assert_int_equal(dropped, 6);
+    assert_int_equal(counts[0], 6);
+    assert_int_equal(counts[1], 0);
+    assert_ok(vq_store_check(fx->calls, &values, &fx->err), &fx->err);
+    vq_calls_close(&fx->calls);
+    assert_ok(vq_calls_open(fx->dir, &fx_options, &fx->calls, &fx->err), &fx->err);
+    assert_int_equal(fx_outcome(fx, 0), VQ_OUTCOME_NONE); /* asked again */
+    assert_ok(vq_store_drop_damaged(fx->calls, count_named, counts, &dropped, &fx->err), &fx->err);
+    assert_int_equal(dropped, 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fx_setup, fx_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_stat_and_drop),          CASE(test_drop_many), CASE(test_gc),
-        CASE(test_gc_keeps_what_is_named), CASE(test_export),
+        CASE(test_stat_and_drop),
+        CASE(test_drop_many),
+        CASE(test_gc),
+        CASE(test_gc_keeps_what_is_named),
+        CASE(test_export),
+        CASE(test_what_is_damaged_is_taken_out_on_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
