@@ -10,11 +10,22 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/socket.h>
 
+#define LOOK_MS 50
+
+/* libmicrohttpd waits for edges, and does not see an end that came together with the last bytes: such a connection would stay until it
+ * is idle for too long, and few of them fill the server. So every connection is looked at now and then. */
 struct vq_httpd {
     struct vq_loop *loop;
+    struct vq_timer *look;               /* while somebody is connected */
+    int seats[VQ_HTTPD_CONNECTIONS_MAX]; /* descriptors of connections */
+    uint32_t seats_count;
+    bool
+        left; /* somebody, in this run: a full server has room again, and looks for who waits only in its next run */
     struct vq_httpd_options options;
     struct MHD_Daemon *daemon;
     uv_poll_t *poll;
@@ -227,13 +238,65 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **st
     }
 }
 
+/* ---- connections that have ended ---- */
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    (void)state;
+    struct vq_httpd *httpd = ctx;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == NULL) {
+        return;
+    }
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        if (httpd->seats_count < VQ_HTTPD_CONNECTIONS_MAX) {
+            httpd->seats[httpd->seats_count++] = info->connect_fd;
+        }
+        if (!vq_timer_is_running(httpd->look)) {
+            vq_timer_start(httpd->look, LOOK_MS, LOOK_MS);
+        }
+        return;
+    }
+    httpd->left = true;
+    for (uint32_t i = 0; i < httpd->seats_count; i++) {
+        if (httpd->seats[i] == info->connect_fd) {
+            httpd->seats[i] = httpd->seats[--httpd->seats_count];
+            break;
+        }
+    }
+    if (httpd->seats_count == 0) {
+        vq_timer_stop(httpd->look);
+    }
+}
+
+/* Closing our side for reading is an edge; what came before can still be read. */
+static void on_look(void *ctx)
+{
+    struct vq_httpd *httpd = ctx;
+    struct pollfd looks[VQ_HTTPD_CONNECTIONS_MAX];
+    for (uint32_t i = 0; i < httpd->seats_count; i++) {
+        looks[i] = (struct pollfd){.fd = httpd->seats[i], .events = POLLRDHUP};
+    }
+    int ended = poll(looks, httpd->seats_count, 0);
+    for (uint32_t i = 0; ended > 0 && i < httpd->seats_count; i++) {
+        if (looks[i].revents != 0) {
+            (void)shutdown(looks[i].fd, SHUT_RD); /* fails where there is nothing left to close */
+        }
+    }
+}
+
 /* ---- on the loop ---- */
 
 static void run_daemon(struct vq_httpd *httpd)
 {
+    httpd->left = false;
     (void)MHD_run(httpd->daemon);
     MHD_UNSIGNED_LONG_LONG ms;
-    if (MHD_get_timeout(httpd->daemon, &ms) == MHD_YES) {
+    if (httpd->left) {
+        vq_timer_start(httpd->timer, 0, 0);
+    } else if (MHD_get_timeout(httpd->daemon, &ms) == MHD_YES) {
         vq_timer_start(httpd->timer, ms, 0);
     } else {
         vq_timer_stop(httpd->timer);
@@ -292,12 +355,12 @@ static enum vq_status start_daemon(struct vq_httpd *httpd, struct vq_error *err)
     }
     unsigned flags = MHD_USE_EPOLL | (is_v6 ? MHD_USE_IPv6 : 0);
     errno = 0;
-    httpd->daemon =
-        MHD_start_daemon(flags, httpd->options.port, NULL, NULL, on_request, httpd,
-                         MHD_OPTION_SOCK_ADDR, is_v6 ? (const void *)&v6 : (const void *)&v4,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)VQ_HTTPD_CONNECTIONS_MAX,
-                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)VQ_HTTPD_IDLE_S,
-                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd, MHD_OPTION_END);
+    httpd->daemon = MHD_start_daemon(
+        flags, httpd->options.port, NULL, NULL, on_request, httpd, MHD_OPTION_SOCK_ADDR,
+        is_v6 ? (const void *)&v6 : (const void *)&v4, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)VQ_HTTPD_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)VQ_HTTPD_IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, httpd, MHD_OPTION_END);
     if (httpd->daemon == NULL) {
         return errno == EADDRINUSE
                    ? vq_fail(err, VQ_EXISTS, "port %u of %s is taken", httpd->options.port, address)
@@ -323,6 +386,9 @@ enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_optio
     httpd->loop = loop;
     httpd->options = *options;
     enum vq_status status = vq_timer_create(loop, on_timer, httpd, &httpd->timer);
+    if (status == VQ_OK) {
+        status = vq_timer_create(loop, on_look, httpd, &httpd->look);
+    }
     if (status == VQ_OK) {
         status = start_daemon(httpd, err);
     }
@@ -354,8 +420,9 @@ void vq_httpd_destroy(struct vq_httpd **httpd)
     }
     vq_timer_destroy(&h->timer);
     if (h->daemon != NULL) {
-        MHD_stop_daemon(h->daemon);
+        MHD_stop_daemon(h->daemon); /* tells of the connections that it closes */
     }
+    vq_timer_destroy(&h->look);
     vq_free(h);
     *httpd = NULL;
 }

@@ -9,7 +9,7 @@
 #include "common/net/loop.h"
 
 #define VQ_HTTPD_CONNECTIONS_MAX    64
-#define VQ_HTTPD_IDLE_S             30
+#define VQ_HTTPD_IDLE_S             10
 #define VQ_HTTPD_REQUEST_BYTES_MAX  (64u << 10) /* body of a POST */
 #define VQ_HTTPD_RESPONSE_BYTES_MAX (64u << 20)
 #define VQ_HTTPD_ROUTES_MAX         64

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 struct fixture {
@@ -267,6 +268,26 @@ static void test_garbage_and_idle_connections(void **state)
     }
 }
 
+/* Who says half a request and leaves at once takes nobody's place for long, however many come. */
+static void test_connections_that_ended_leave(void **state)
+{
+    struct fixture *f = *state;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(vq_httpd_port(f->httpd))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (int i = 0; i < 2 * VQ_HTTPD_CONNECTIONS_MAX; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+        assert_true(send(fd, "GET /metrics HTTP/1.1\r\nHo", 26, MSG_NOSIGNAL) > 0);
+        (void)close(fd);
+    }
+    struct timespec begun, ended;
+    (void)clock_gettime(CLOCK_MONOTONIC, &begun);
+    expect(f, "GET /metrics", "", "HTTP/1.1 200", "path=/metrics");
+    (void)clock_gettime(CLOCK_MONOTONIC, &ended);
+    assert_in_range(ended.tv_sec - begun.tv_sec, 0,
+                    VQ_HTTPD_IDLE_S - 1); /* they were not waited for */
+}
+
 static void test_addresses(void **state)
 {
     struct fixture *f = *state;
@@ -295,8 +316,13 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_routes),    T(test_token),         T(test_host_header),
-        T(test_post_body), T(test_large_answers), T(test_garbage_and_idle_connections),
+        T(test_routes),
+        T(test_token),
+        T(test_host_header),
+        T(test_post_body),
+        T(test_large_answers),
+        T(test_garbage_and_idle_connections),
+        T(test_connections_that_ended_leave),
         T(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
