@@ -295,6 +295,7 @@ void vq_http_call_destroy(struct vq_http_call **call)
     vq_timer_destroy(&self->timer);
     curl_easy_cleanup(self->easy);
     free_headers(self);
+    curl_slist_free_all(self->forgets);
     vq_buf_free(&self->body);
     vq_buf_free(&self->kept_text);
     vq_free(self);
@@ -408,7 +409,7 @@ static bool is_numeric_host(const char *host)
  * logs. */
 static enum vq_status look_at_url(const char *url, struct vq_http_seen *ret_seen)
 {
-    char *scheme = NULL, *host = NULL, *user = NULL;
+    char *scheme = NULL, *host = NULL, *port = NULL, *user = NULL;
     CURLU *u = curl_url();
     if (u == NULL) {
         return VQ_NOMEM;
@@ -419,17 +420,21 @@ static enum vq_status look_at_url(const char *url, struct vq_http_seen *ret_seen
         curl_url_get(u, CURLUPART_USER, &user, 0) == CURLUE_NO_USER &&
         curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
         curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
         (strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0) &&
-        strlen(host) < VQ_HTTP_HOST_BYTES_MAX) {
+        strlen(host) + strlen(port) + 1 < VQ_HTTP_HOST_BYTES_MAX) {
         ret_seen->https = strcmp(scheme, "https") == 0;
         ret_seen->local = is_local_host(host);
         (void)snprintf(ret_seen->url, sizeof(ret_seen->url), "%s", url);
-        (void)snprintf(ret_seen->host, sizeof(ret_seen->host), "%s",
-                       ret_seen->local || is_numeric_host(host) ? "" : host);
+        ret_seen->host[0] = '\0';
+        if (!ret_seen->local && !is_numeric_host(host)) {
+            (void)snprintf(ret_seen->host, sizeof(ret_seen->host), "%s:%s", host, port);
+        }
         status = VQ_OK;
     }
     curl_free(scheme);
     curl_free(host);
+    curl_free(port);
     curl_free(user);
     curl_url_cleanup(u);
     return status;
@@ -521,6 +526,17 @@ enum vq_status vq_http_call_prepare(struct vq_http_call *call,
     return VQ_OK;
 }
 
+void vq_http_call_forget(struct vq_http_call *call, const char *host)
+{
+    char entry[VQ_HTTP_HOST_BYTES_MAX + 1];
+    (void)snprintf(entry, sizeof(entry), "-%s", host);
+    VQ_ASSERT(call->forgets == NULL);
+    call->forgets = curl_slist_append(NULL, entry);
+    if (call->forgets != NULL) { /* else libcurl forgets it by itself, later */
+        (void)curl_easy_setopt(call->easy, CURLOPT_RESOLVE, call->forgets);
+    }
+}
+
 /* ---- its end ---- */
 
 static bool is_tls_error(CURLcode code)
@@ -585,6 +601,11 @@ static void make_clean(struct vq_http_call *call)
 {
     vq_timer_stop(call->timer);
     free_headers(call);
+    if (call->forgets != NULL) {
+        (void)curl_easy_setopt(call->easy, CURLOPT_RESOLVE, NULL);
+        curl_slist_free_all(call->forgets);
+        call->forgets = NULL;
+    }
     if (call->body.cap > KEEP_BODY_BYTES) {
         vq_buf_free(&call->body);
     } else {

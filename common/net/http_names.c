@@ -2,7 +2,7 @@
  * own: a worker that starts two thousand calls at once would start two thousand threads to ask the
  * same question. So the first call to a host whose address is not known leads; the others wait,
  * under their own deadlines, and go when it opens a socket. Its address is then in the cache that
- * all handles share.
+ * all handles share, until nobody answers there: a host may have moved.
  *
  * Invariants: a name has at most one leader; a call that waits is in no multi handle; when the
  * leader goes without an address, those who wait end as it did, or the first of them leads when it
@@ -66,10 +66,19 @@ static void go(struct vq_http_call *call)
     }
 }
 
+static void take_lead(struct vq_http_name *name, struct vq_http_call *call)
+{
+    name->leader = call;
+    if (name->stale) {
+        name->stale = false;
+        vq_http_call_forget(call, name->host);
+    }
+}
+
 static void lead(struct vq_http_name *name, struct vq_http_call *call)
 {
     if (call != NULL) {
-        name->leader = call;
+        take_lead(name, call);
         go(call);
     }
 }
@@ -128,7 +137,7 @@ bool vq_http_name_enter(struct vq_http_name *name, struct vq_http_call *call)
         return true;
     }
     if (name->leader == NULL && name->waiting == NULL) {
-        name->leader = call;
+        take_lead(name, call);
         return true;
     }
     put_last(name, call);
@@ -149,6 +158,11 @@ void vq_http_name_leave(struct vq_http_call *call, enum vq_transport transport)
 {
     struct vq_http_name *name = call->name;
     call->name = NULL;
+    if (name != NULL && !call->waits &&
+        (transport == VQ_TRANSPORT_CONNECT || transport == VQ_TRANSPORT_TIMEOUT_CONNECT)) {
+        name->stale = true;
+        name->known_until_ns = 0;
+    }
     if (call->waits) {
         take_out(name, call);
     } else if (name != NULL && name->leader == call) {

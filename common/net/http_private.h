@@ -19,10 +19,11 @@ struct vq_http_call;
  * has an address. */
 struct vq_http_name {
     struct vq_http *http;
-    char host[VQ_HTTP_HOST_BYTES_MAX];
-    int64_t known_until_ns;       /* libcurl has the address in its cache */
-    struct vq_http_call *leader;  /* NULL: none looks */
-    struct vq_http_call *waiting; /* first in, first out */
+    char host[VQ_HTTP_HOST_BYTES_MAX]; /* and its port, as libcurl's cache has it */
+    bool stale;                        /* nobody answered there: the address is looked up anew */
+    int64_t known_until_ns;            /* libcurl has the address in its cache */
+    struct vq_http_call *leader;       /* NULL: none looks */
+    struct vq_http_call *waiting;      /* first in, first out */
     struct vq_http_call *waiting_last;
     struct vq_deferred release;
     bool failed; /* the leader found nothing: those who wait end as it did */
@@ -44,6 +45,7 @@ struct vq_http_call {
     struct vq_http_call *prev;
     CURL *easy;
     struct curl_slist *headers; /* holds the key: wiped when freed */
+    struct curl_slist *forgets; /* an address; NULL: none */
     struct vq_timer *timer; /* first byte, then slowness; when the first comes it stays as it is */
     struct vq_deferred cancel;
     void (*done)(void *ctx, const struct vq_http_response *response);
@@ -72,7 +74,7 @@ struct vq_http_call {
 /* What the last URL was found to be: a worker's calls go to a few. */
 struct vq_http_seen {
     char url[VQ_HTTP_URL_BYTES_MAX + 1];
-    char host[VQ_HTTP_HOST_BYTES_MAX]; /* "": needs no lookup */
+    char host[VQ_HTTP_HOST_BYTES_MAX]; /* and port; "": needs no lookup */
     bool https, local;
 };
 
@@ -85,6 +87,8 @@ void vq_http_call_destroy(struct vq_http_call **call);
 enum vq_status vq_http_call_prepare(struct vq_http_call *call,
                                     const struct vq_http_request *request,
                                     struct vq_http_seen *seen, struct vq_error *err) VQ_WARN_UNUSED;
+/* The address that libcurl remembers of this host and port is not used; it is looked up by this call. */
+void vq_http_call_forget(struct vq_http_call *call, const char *host);
 /* Tells `done` how it ended; afterwards the call is clean for the pool. */
 void vq_http_call_finish(struct vq_http_call *call, enum vq_transport transport, const char *why);
 enum vq_transport vq_http_call_classify(const struct vq_http_call *call, CURLcode code);
