@@ -25,7 +25,7 @@
 #define VQ_ZSOCK_HEARTBEAT_DEAD_MS 15000
 #define VQ_ZSOCK_LINGER_MS         1000 /* how long destroying may wait for frames that were sent */
 #define VQ_ZSOCK_RECONNECT_MS      100
-#define VQ_ZSOCK_RECONNECT_MAX_MS  2000
+#define VQ_ZSOCK_RECONNECT_MAX_MS  500
 
 struct vq_zsock_stats {
     uint64_t frames_in, bytes_in;

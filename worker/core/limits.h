@@ -50,8 +50,12 @@
 
 /* Until a WELCOME comes, HELLO again after the first, doubled up to the second; and HELLO again after so many heartbeats
  * without an echo. */
-#define VQ_WORK_HELLO_MS          1000u
-#define VQ_WORK_HELLO_MS_MAX      10000u
+#define VQ_WORK_HELLO_MS     1000u
+#define VQ_WORK_HELLO_MS_MAX 10000u
+/* HELLOs on a new connection each, and from then on which of them are given so long. */
+#define VQ_WORK_HELLOS_QUICK      6u
+#define VQ_WORK_HELLO_PATIENT     3u
+#define VQ_WORK_HELLO_PATIENT_MS  3000u
 #define VQ_WORK_SILENT_HEARTBEATS 3
 
 /* Without a word from the coordinator it leaves; WELCOME may say otherwise. When it is leaving anyway, earlier. */

@@ -25,6 +25,19 @@ static uint64_t hello_ms_max(const struct vq_work *w)
     return !known ? VQ_WORK_HELLO_MS_MAX : part_ms < 1 ? 1 : part_ms;
 }
 
+/* A fresh connection is heard of soonest where the last one is lost; but where all is only slow, none would ever be ready in the time
+ * that a short term leaves. So, after some, every so-many-th is kept for long enough, and the same HELLO is said on it again. */
+static bool keeps_connection(struct vq_work *w)
+{
+    if (w->now_ns < w->patient_until_ns) {
+        return true;
+    }
+    if (w->hellos >= VQ_WORK_HELLOS_QUICK && w->hellos % VQ_WORK_HELLO_PATIENT == 0) {
+        w->patient_until_ns = w->now_ns + VQ_WORK_MS(VQ_WORK_HELLO_PATIENT_MS);
+    }
+    return false;
+}
+
 static void say_hello(struct vq_work *w, bool reconnect)
 {
     uint64_t wait_ms = (uint64_t)VQ_WORK_HELLO_MS << (w->hellos > 8 ? 8 : w->hellos);
@@ -35,7 +48,8 @@ static void say_hello(struct vq_work *w, bool reconnect)
     w->hellos++;
     w->link = VQ_WORK_LINK_HELLO;
     w->hello_due_ns = w->now_ns + VQ_WORK_MS(wait_ms);
-    if (reconnect) {
+    w->hello_again = reconnect && keeps_connection(w);
+    if (reconnect && !w->hello_again) {
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_RECONNECT});
     }
     vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_HELLO});
@@ -94,6 +108,7 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     w->epoch = welcome->epoch;
     w->link = VQ_WORK_LINK_OPEN;
     w->hellos = 0;
+    w->patient_until_ns = 0;
     w->drain_said = false;
     take_terms(w, welcome);
     vq_work_samples_drop_idle(w, 0);

@@ -274,8 +274,10 @@ struct vq_work {
     int64_t stamp_ns; /* the last one given out; they rise */
     int64_t hello_ns; /* stamp of the last HELLO */
     int64_t hello_due_ns;
-    uint32_t hellos;  /* since the last WELCOME */
-    int64_t heard_ns; /* the last word of the coordinator */
+    uint32_t hellos;          /* since the last WELCOME */
+    bool hello_again;         /* the next one is the last one, on its connection */
+    int64_t patient_until_ns; /* so long the connection is kept */
+    int64_t heard_ns;         /* the last word of the coordinator */
     int64_t heartbeat_due_ns;
     int64_t term_ns, heartbeat_ns, orphan_ns;
     bool credit_due;     /* say it now */

@@ -307,7 +307,9 @@ static bool give_sent(struct vq_work *w, struct vq_msg *msg)
 
 static void give_hello(struct vq_work *w, struct vq_msg *msg)
 {
-    w->hello_ns = vq_work_stamp(w);
+    if (!w->hello_again) {
+        w->hello_ns = vq_work_stamp(w);
+    }
     msg->type = VQ_MSG_HELLO;
     msg->u.hello = (struct vq_msg_hello){.worker = w->options.worker,
                                          .run = w->run,

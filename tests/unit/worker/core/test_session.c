@@ -61,6 +61,38 @@ static void test_hello_again_until_welcomed(void **state)
     assert_int_equal(rig_stats(&rig).session, rig.session);
 }
 
+/* With a short term there is little time between two HELLOs: on a slow link no connection would be ready in it. */
+static void test_some_connections_get_the_time_that_they_need(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = -1});
+    rig_open(&rig, 1);
+    uint32_t made = rig.reconnects;
+    int64_t made_ns = rig.now, stamp_ns = 0;
+    uint32_t quick = 0, patient = 0;
+    for (int i = 0; i < 3000 && quick + patient < 20; i++) {
+        rig_wait(&rig, 10);
+        const struct vq_msg_hello *hello = &rig.last[VQ_MSG_HELLO].u.hello;
+        if (rig.reconnects ==
+            made) { /* what is said on a connection is one HELLO: an answer to it is taken whenever it comes */
+            assert_true(made == 0 || hello->stamp_ns == stamp_ns);
+            continue;
+        }
+        bool long_one = rig.now - made_ns > 2500 * RIG_MS;
+        patient += long_one;
+        quick += !long_one;
+        assert_true(patient == 0 || quick >= 5); /* those who are soon back lose nothing */
+        made = rig.reconnects;
+        made_ns = rig.now;
+        stamp_ns = hello->stamp_ns;
+    }
+    assert_true(patient >= 3);
+    assert_true(quick > patient);
+    rig_wait(&rig, 2000);
+    rig_welcome(&rig);
+    assert_int_equal(rig_stats(&rig).session, rig.session);
+}
+
 static void test_other_run_is_refused(void **state)
 {
     (void)state;
@@ -512,6 +544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_conversation_in_order, teardown),
         cmocka_unit_test_teardown(test_hello_again_until_welcomed, teardown),
+        cmocka_unit_test_teardown(test_some_connections_get_the_time_that_they_need, teardown),
         cmocka_unit_test_teardown(test_other_run_is_refused, teardown),
         cmocka_unit_test_teardown(test_lower_epoch_and_other_session_dropped, teardown),
         cmocka_unit_test_teardown(test_slices_of_an_earlier_coordinator_stay_only_for_work,
