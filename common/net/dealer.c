@@ -161,9 +161,8 @@ enum vq_status vq_dealer_create(struct vq_loop *loop, const struct vq_dealer_opt
         (void)vq_fail(err, status, "no memory for the worker's key");
         goto fail;
     }
-    d->context = zmq_ctx_new();
-    if (d->context == NULL) {
-        status = vq_fail(err, VQ_NOMEM, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
+    status = vq_zsock_context(&d->context, err);
+    if (status != VQ_OK) {
         goto fail;
     }
     status = open_socket(d, err);

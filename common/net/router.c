@@ -273,10 +273,8 @@ enum vq_status vq_router_create(struct vq_loop *loop, const struct vq_router_opt
     r->loop = loop;
     r->on_message = options->on_message;
     r->ctx = options->ctx;
-    r->context = zmq_ctx_new();
-    enum vq_status status = VQ_OK;
-    if (r->context == NULL) {
-        status = vq_fail(err, VQ_NOMEM, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
+    enum vq_status status = vq_zsock_context(&r->context, err);
+    if (status != VQ_OK) {
         goto fail;
     }
     status = vq_timer_create(loop, on_retry, r, &r->retry);

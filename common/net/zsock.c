@@ -9,6 +9,42 @@
 #include "common/net/zsock_private.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define FILES_NEEDED                                                                               \
+    16 /* of two threads with an epoll and an eventfd each, sockets, a connection and its successor */
+
+static bool files_are_left(void)
+{
+    int fds[FILES_NEEDED];
+    int n = 0;
+    while (n < FILES_NEEDED && (fds[n] = eventfd(0, EFD_CLOEXEC)) >= 0) {
+        n++;
+    }
+    bool enough = n == FILES_NEEDED;
+    while (n > 0) {
+        (void)close(fds[--n]);
+    }
+    return enough;
+}
+
+enum vq_status vq_zsock_context(void **ret_context, struct vq_error *err)
+{
+    if (!files_are_left()) {
+        return vq_fail(err, VQ_IO,
+                       "too many open files: less than %d more can be opened (%s); raise the limit "
+                       "(ulimit -n)",
+                       FILES_NEEDED, strerror(errno));
+    }
+    void *context = zmq_ctx_new();
+    if (context == NULL) {
+        return vq_fail(err, VQ_NOMEM, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
+    }
+    *ret_context = context;
+    return VQ_OK;
+}
 
 static void on_poll(uv_poll_t *handle, int status, int events)
 {

@@ -2,6 +2,8 @@
  * keep up, and no stalls. */
 #include "tests/unit/common/net/zsock_fixture.h"
 
+#include <sys/resource.h>
+
 static void test_frames_go_both_ways(void **state)
 {
     struct fixture *f = *state;
@@ -473,6 +475,33 @@ static void test_no_memory(void **state)
     }
 }
 
+/* libzmq ends the process when it finds none for its threads. */
+static void test_no_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    int taken[4096];
+    int n = 0;
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){200, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while ((taken[n] = dup(0)) >= 0) {
+        n++;
+    }
+    for (int left = 0; left < 12; left++) {
+        struct vq_router_options options = {.keys = &f->server, .on_message = on_router};
+        struct vq_router *router = NULL;
+        struct vq_error err = {""};
+        assert_int_equal(vq_router_create(f->loop, &options, &router, &err), VQ_IO);
+        assert_non_null(strstr(err.text, "open files"));
+        (void)close(taken[--n]);
+    }
+    while (n > 0) {
+        (void)close(taken[--n]);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,6 +526,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_too_long_frame_from_a_peer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strangers_on_the_port, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_descriptors, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
