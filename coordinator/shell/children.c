@@ -195,6 +195,17 @@ static void give_up_worker(struct vq_local_worker *w)
     }
 }
 
+static void restart_later(struct vq_local_worker *w)
+{
+    if (w->spool_damaged || w->restarts >= VQ_RUN_WORKER_RESTARTS_MAX) {
+        give_up_worker(w);
+        return;
+    }
+    uint64_t pause = RESTART_FIRST_MS << (w->restarts < 6 ? w->restarts : 6);
+    w->restarts++;
+    vq_timer_start(w->restart, pause > RESTART_MAX_MS ? RESTART_MAX_MS : pause, 0);
+}
+
 /* One dead worker's spool: all its results into batches, those committed, then the spool goes and the core hears of the end. */
 static void go_on_with_worker(struct vq_local_worker *w)
 {
@@ -220,13 +231,7 @@ static void go_on_with_worker(struct vq_local_worker *w)
     if (run->finished || run->stopped || run->draining || run->done) {
         return;
     }
-    if (w->spool_damaged || w->restarts >= VQ_RUN_WORKER_RESTARTS_MAX) {
-        give_up_worker(w);
-        return;
-    }
-    uint64_t pause = RESTART_FIRST_MS << (w->restarts < 6 ? w->restarts : 6);
-    w->restarts++;
-    vq_timer_start(w->restart, pause > RESTART_MAX_MS ? RESTART_MAX_MS : pause, 0);
+    restart_later(w);
 }
 
 static void worker_reap(void *ctx)
@@ -336,9 +341,16 @@ static void spawn_worker(struct vq_local_worker *w)
     if (status == VQ_OK) {
         status = vq_child_spawn(run->loop, &options, &w->child, &err);
     }
-    if (status != VQ_OK) {
-        vq_run_fatal(run, status, "cannot start local worker %u: %s", w->k, err.text);
+    if (status == VQ_OK) {
+        return;
     }
+    if (w->restarts == 0) {
+        vq_run_fatal(run, status, "cannot start local worker %u: %s", w->k, err.text);
+        return;
+    }
+    /* it could be started before: the machine lacks something for a while, descriptors or processes */
+    vq_log(VQ_LOG_WARN, "worker.not_started", "k=%u why=%s", w->k, err.text);
+    restart_later(w);
 }
 
 static void worker_restart(void *ctx)
