@@ -23,9 +23,9 @@ def proxy_to(r, target=("127.0.0.1", 0), **faults):
 
 # ---- workers and the coordinator ----
 
-def linked(r, workers=None):
+def linked(r, workers=None, **more):
     """Workers that reach the coordinator through a proxy each: r.proxies, r.far."""
-    r.set_up(workers=0, more={"orphan_s": 30})
+    r.set_up(workers=0, more={"orphan_s": 30}, **more)
     r.start()
     cert = r.run_dir / "join.cert"
     r.wait_for("the certificate", lambda: r.is_over() or cert.exists())
@@ -63,6 +63,22 @@ def kind_link_delay(r):
     for each in r.proxies:
         each.set(delay_ms=r.rng.uniform(0, 60), jitter_ms=r.rng.uniform(0, 60))
     r.some_work(0.6, 0.9)
+    heal(r)
+
+
+def kind_link_far(r):
+    "workers are 60 to 90 ms away, a fair part of a short term, and lose their connections"
+    linked(r, workers=2, term_ms=600)
+    r.some_work(0.0, 0.2)
+    out_of_reach(r)
+    r.fault()
+    for each in r.proxies:
+        each.set(delay_ms=r.rng.uniform(60, 90))
+    time.sleep(r.rng.uniform(0.1, 1))
+    for each in r.proxies:
+        each.cut()
+    r.some_work(0.6, 0.8)
+    out_of_reach(r)
     heal(r)
 
 
