@@ -254,17 +254,6 @@ static void worker_reap(void *ctx)
     go_on_with_worker(w);
 }
 
-/* In the session that it leaves behind. */
-static bool returned_something(const struct vq_run *run, uint32_t k)
-{
-    struct vq_coord_worker_status session;
-    bool has = false;
-    for (uint32_t i = 0; run->coord != NULL && vq_coord_worker_fill(run->coord, i, &session); i++) {
-        has |= session.local == (int64_t)k && session.results > 0;
-    }
-    return has;
-}
-
 static void worker_exited(void *ctx, struct vq_child_exit how)
 {
     struct vq_local_worker *w = ctx;
@@ -273,9 +262,6 @@ static void worker_exited(void *ctx, struct vq_child_exit how)
     vq_log(expected ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
            how.code, how.signal);
     w->how = how;
-    if (returned_something(run, w->k)) {
-        w->restarts = 0;
-    }
     if (!expected && how.code > 0 && w->restarts < 2) {
         vq_run_say(run,
                    "Local worker %u ended with code %d and is started again; see %s/workers.log",
@@ -430,11 +416,24 @@ void vq_children_strays_again(struct vq_run *run)
     run->import_k = run->import == NULL ? 0 : run->import_k;
 }
 
+/* While they live: a worker that says good-bye takes its session with it. */
+static void look_who_works(struct vq_run *run)
+{
+    struct vq_coord_worker_status session;
+    for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &session); i++) {
+        if (session.results > 0 && session.local >= 0 &&
+            session.local < (int64_t)run->workers_count) {
+            run->workers[session.local].restarts = 0;
+        }
+    }
+}
+
 void vq_children_tick(struct vq_run *run)
 {
     if (run->coord == NULL || run->fatal != VQ_OK) {
         return;
     }
+    look_who_works(run);
     for (uint32_t k = 0; k < run->workers_count; k++) {
         go_on_with_worker(&run->workers[k]);
     }

@@ -1,12 +1,14 @@
 """A disk that fails (D2 of the test matrix): a sync or write of the call store, of a spool or of Redis' log ends with an error, once or from
 then on (tests/tools/faulty.h). See chaos.py. `integration.faults` with VQ_FAULTS=all goes through every sync and write of a short run."""
 import os
+import time
 
 from chaos import BIN, DONE, STOPPED
 from vqtest import INTERNAL, Path
 
 FAULTY = Path(os.environ.get("VQ_BUILD_DIR", BIN.parent)) / "tests" / "libvq-faulty.so"
 WAIT_SECONDS = 60
+REVIVE_SECONDS = 8
 VARIABLES = ("LD_PRELOAD", "VIBEQ_FAULT", "VIBEQ_FAULT_LOG")
 
 
@@ -89,10 +91,12 @@ def kind_spool_write(r):
     hit(r)
 
 
-def revived(r):
-    """A Redis that cannot make its log ends; somebody starts it again, on a disk that is well."""
-    if r.redis_child.poll() is None:
+def revived(r, since):
+    """A Redis that could not make its log has ended, and one whose sync failed refuses everything until it is started again: somebody does
+    that, on a disk that is well."""
+    if r.redis_child.poll() is None and (time.monotonic() - since < REVIVE_SECONDS or not hit(r)):
         return False
+    r.kill_shared_redis()
     r.start_redis()
     return True
 
@@ -110,6 +114,7 @@ def kind_redis_write(r):
         os.environ.pop(name)
     r.set_up(more={"redis": f"{{url: '{url}'}}"})
     r.start()
-    r.wait_for("the run to end", lambda: r.is_over() or revived(r), WAIT_SECONDS)
+    began = time.monotonic()
+    r.wait_for("the run to end", lambda: r.is_over() or revived(r, began), WAIT_SECONDS)
     r.wait_for("the run to end", r.is_over, WAIT_SECONDS)
     hit(r)
