@@ -1,6 +1,5 @@
 """Named crash points (common/base/crash_points.def): a process kills itself at one of them. See chaos.py, and tests/chaos/points, which builds
 what this needs and runs them all."""
-import os
 import re
 import signal
 import socket
@@ -27,9 +26,9 @@ def cases():
     return [(name, hit) for name, (_, hits) in points().items() for hit in LATER[hits]]
 
 
-def scene(r, name):
+def scene(r, name, hit):
     """A run that comes to this point."""
-    more = {"judges": 2, "stages": 1, "term_ms": 600, "workers": 2, "latency": "uniform:5ms:20ms"}
+    more = {"judges": 2, "stages": 1, "term_ms": 600, "workers": 4 if hit == 2 else 2, "latency": "uniform:5ms:20ms"}
     if name.startswith("stage_"):
         more["stages"] = 2
     if name == "spool_cut" or name.startswith("import_"):
@@ -58,30 +57,29 @@ def forget(r):
             r.fail("Redis would not forget")
 
 
-def died(r):
-    return (r.dir / "crash.log.died").exists()
+def arm(r, name, hit, log):
+    """Of what is started from now on, the first process to come there dies."""
+    r.env.update(VIBEQ_CRASH_AT=f"{name}:{hit}", VIBEQ_CRASH_LOG=str(r.dir / log))
 
 
-def arm(r, name, hit):
-    r.env.update(VIBEQ_CRASH_AT=f"{name}:{hit}", VIBEQ_CRASH_LOG=str(r.dir / "crash.log"))
-
-
-def take_death(r, name):
-    """The process that this point is of has killed itself, or the run is over without."""
-    r.wait_for(f"a crash at {name}, or the end", lambda: died(r) or r.is_over(), seconds=60)
-    if not died(r):
-        return
+def take_death(r, name, log):
+    """The process that this point is of has killed itself, or the run is over without: False."""
+    died = r.dir / f"{log}.died"
+    r.wait_for(f"a crash at {name}, or the end", lambda: died.exists() or r.is_over(), seconds=60)
+    if not died.exists():
+        return False
     r.fault()
     if points()[name][0] == "WORKER":
         r.unmapped += 1  # which one it was is not known before: one process may have calls repeated
         r.allow(r.slots, f"a worker died at {name}")
-        return
+        return True
     r.coord.wait(10)
     if r.coord.returncode != -signal.SIGKILL:
         r.fail(f"the coordinator was to kill itself at {name}, and ended with {r.coord.returncode}")
     r.hit, r.coord = True, None
     if r.run_dir.exists() and not (r.run_dir / "run.yaml").exists():
         not_begun(r)
+    return True
 
 
 def not_begun(r):
@@ -98,21 +96,23 @@ def kind_points(r):
     known = cases()
     listed = r.seed <= len(known)
     name, hit = known[r.seed - 1] if listed else r.rng.choice(known)
-    scene(r, name)
-    arm(r, name, hit)
+    scene(r, name, hit)
+    arm(r, name, hit, "crash.log")
     r.start()
     disturb(r, name)
-    take_death(r, name)
-    if not died(r) and listed:
+    if not take_death(r, name, "crash.log") and listed:
         r.finish()
         r.fail(f"never came to {name} for the {hit}. time; came to {(r.dir / 'crash.log').read_text().split()}")
-    if not listed and died(r):
-        os.unlink(r.dir / "crash.log.died")
-        name = r.rng.choice(list(points()))
-        arm(r, name, r.rng.choice((1, 2, 5)))
-        if r.coord is None:
-            r.resume()
-        take_death(r, name)
+    if listed:
+        return
+    if r.coord is not None and not r.is_over():
+        r.kill_coordinator()
+    name = r.rng.choice(list(points()))
+    arm(r, name, r.rng.choice((1, 2, 5)), "again.log")
+    if r.coord is None:
+        r.resume()
+        take_death(r, name, "again.log")
+        del r.env["VIBEQ_CRASH_AT"]  # what the end of the round starts lives
 
 
 kind_points.apart = True  # not among all kinds: it needs programs of its own
