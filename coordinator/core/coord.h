@@ -102,7 +102,7 @@ enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const stru
 
 /* Results found in the spool of a worker that is gone: answers, and sent calls without one (VQ_END_UNKNOWN). They join the
  * next batch under the name `worker`. *ret_taken of them were copied (the batch may be full: offer the rest after the next commit); the spool may
- * go once vq_coord_imported_no() as read after the last import is committed. */
+ * go once vq_coord_imported_no() as read after the last import is committed. VQ_INVALID: one of them cannot be a result, none was taken. */
 enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
                                const struct vq_result *results, size_t count, int64_t now_ns,
                                size_t *ret_taken) VQ_WARN_UNUSED;
