@@ -549,17 +549,6 @@ static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *
     return vq_coord_session_end(c, s, true);
 }
 
-enum vq_status vq_coord_worker_ended(struct vq_coord *c, const struct vq_id *worker, int64_t now_ns)
-{
-    vq_coord_enter(c, now_ns);
-    struct vq_coord_session *s = vq_coord_session_of(c, worker);
-    if (s != NULL) {
-        return session_gone(c, s);
-    }
-    vq_coord_left_worker_ended(c, worker);
-    return VQ_OK;
-}
-
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);

@@ -134,11 +134,9 @@ enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why,
  * as a pause of our own loop: rule 4. */
 enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns) VQ_WARN_UNUSED;
 
-/* A worker process is known to have ended (a child was reaped); its spool, if it had one, was imported before this, also when its
- * session is over: what it left open of the budget counts as spent until then. */
-enum vq_status vq_coord_worker_ended(struct vq_coord *c, const struct vq_id *worker,
-                                     int64_t now_ns) VQ_WARN_UNUSED;
-/* The same by the k of a local worker (struct vq_msg_hello.local): all that had that k. */
+/* The process of local worker k (struct vq_msg_hello.local) is known to have ended (a child was reaped), and its spool, if it had one,
+ * was imported and committed before this, also when its session is over: what it left open of the budget counts as spent until then.
+ * All that had that k. */
 enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local,
                                     int64_t now_ns) VQ_WARN_UNUSED;
 

@@ -393,7 +393,6 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
                              enum vq_authority_end how, bool settled) VQ_WARN_UNUSED;
 /* The process of local worker k has ended, its spool was imported: also of those whose session is over. */
 void vq_coord_left_ended(struct vq_coord *c, int64_t local);
-void vq_coord_left_worker_ended(struct vq_coord *c, const struct vq_id *worker);
 /* Tells the authority when all is committed that gone workers left. */
 void vq_coord_left_settle(struct vq_coord *c);
 /* Workers from elsewhere are gone that may come back with answers; given up, they are not missed any more. */

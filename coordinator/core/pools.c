@@ -83,14 +83,6 @@ void vq_coord_left_ended(struct vq_coord *c, int64_t local)
     }
 }
 
-void vq_coord_left_worker_ended(struct vq_coord *c, const struct vq_id *worker)
-{
-    struct vq_coord_left *left = left_find(c, worker);
-    if (left != NULL && left->no == 0) {
-        left_end(c, left);
-    }
-}
-
 /* Something that batch `no` or an earlier one takes is not committed yet. */
 static bool outstanding(const struct vq_coord *c, uint64_t no)
 {

@@ -90,7 +90,7 @@ static void leave_workers(struct sim *s)
 {
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct sim_worker *w = &s->workers[i];
-        w->child = w->imported = w->reaped = false;
+        w->child = w->imported = false;
         w->import_at = 0;
         w->import_no = 0;
         sim_disconnect(s, i);
@@ -266,8 +266,10 @@ static void spawn_soon(struct sim *s, int64_t local)
     }
 }
 
+/* What a dead worker left is committed: only now the core hears of its end, and another may take its place. */
 static void spool_done(struct sim *s, struct sim_worker *w)
 {
+    (void)ok(s, vq_coord_local_ended(s->coord.core, w->local, s->now_ns), "worker ended");
     sim_worker_free(w);
     w->import_no = 0;
     hold_ends(s);
@@ -296,10 +298,6 @@ static void import(struct sim *s, uint32_t i)
     if (!w->imported) {
         w->imported = true;
         w->import_no = vq_coord_imported_no(s->coord.core);
-    }
-    if (!w->reaped) {
-        w->reaped = true;
-        (void)ok(s, vq_coord_worker_ended(s->coord.core, &w->id, s->now_ns), "worker ended");
     }
     struct vq_coord_status status;
     vq_coord_status_fill(s->coord.core, s->now_ns, &status);

@@ -177,7 +177,6 @@ struct sim_worker {
     bool imported;      /* its spool was offered to the core entirely */
     size_t import_at;   /* next record to offer */
     uint64_t import_no; /* commit that ends the import; 0: none yet */
-    bool reaped;        /* its coordinator was told that it ended */
     int64_t skew_ns;    /* its clock */
     double drift;       /* its clock's, as a part */
     int64_t spool_full_until_ns;

@@ -100,8 +100,7 @@ static void a_received_task_is_not_leased_before_its_commit(void **state)
     struct rig_said lease = *rig_lease(r, 0);
     r->hold_commits = true;
     rig_say_answer(r, 7, session, &lease, 0, "Model: A");
-    struct vq_id worker = rig_worker(1);
-    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
     rig_pull(r);
     rig_mark(r);
     (void)rig_join(r, 8, 2, 100);
@@ -388,8 +387,7 @@ static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(v
     assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), results, 2, r->now_ns, &taken),
                      VQ_OK);
     assert_int_equal(taken, 2);
-    struct vq_id worker = rig_worker(1);
-    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
     r->hold_commits = true;
     rig_pull(r);
     assert_int_equal(r->batch->no, vq_coord_imported_no(r->c));

@@ -446,12 +446,11 @@ static void call_first(struct rig *r, uint64_t peer, uint64_t session)
 
 static void lose(struct rig *r, uint64_t n, bool called)
 {
-    struct vq_id worker = rig_worker(n);
     uint64_t session = rig_join(r, 100 + n, n, 4);
     if (called) {
         call_first(r, 100 + n, session);
     }
-    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    assert_int_equal(vq_coord_local_ended(r->c, (int64_t)n, r->now_ns), VQ_OK);
     rig_pull(r);
 }
 
@@ -525,8 +524,7 @@ static void a_worker_that_ended_reserves_nothing(void **state)
     struct vq_held_call call = {rig_worker(77), 0};
     struct vq_held_lease held = {lease.shard, lease.fence};
     rig_list(r, 7, session, VQ_MSG_HEARTBEAT, &held, 1, &call, 1);
-    struct vq_id worker = rig_worker(1);
-    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
     rig_pull(r);
     assert_int_equal(rig_status(r).calls_reserved, 0);
     rig_mark(r);
@@ -607,8 +605,7 @@ static void calls_are_named_before_they_are_made(void **state)
     rig_tell(r, 7, &msg);
     assert_int_equal(rig_status(r).calls_reserved, 1);
     assert_int_equal(rig_status(r).leased_shards, 1); /* it says nothing of leases */
-    struct vq_id worker = rig_worker(1);
-    assert_int_equal(vq_coord_worker_ended(r->c, &worker, r->now_ns), VQ_OK);
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
     rig_pull(r);
     assert_int_equal(ended(r, &call.call), VQ_END_UNKNOWN);
 }
