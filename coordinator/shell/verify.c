@@ -22,6 +22,12 @@
 #define UNDECIDED_SAID   20u
 #define VIEW_SHARDS      1024u
 
+enum end_said {
+    END_UNSAID,
+    END_FINISHED,
+    END_STOPPED
+};
+
 /* ---- what is said ---- */
 
 static void VQ_PRINTF(2, 0) keep(struct vq_verify_list *list, const char *fmt, va_list args)
@@ -79,8 +85,8 @@ void vq_verify_free(struct vq_verify *verify)
 
 /* ---- how far the run has come ---- */
 
-/* Whether the coordinator that ran last came to the end. */
-static bool says_finished(const struct vq_verifying *v)
+/* What the coordinator that ran last wrote of its end; nothing is lost with that file, so that it may be gone, or be of before. */
+static enum end_said end_said(const struct vq_verifying *v)
 {
     struct vq_buf text;
     struct vq_error ignored = {0};
@@ -91,9 +97,44 @@ static bool says_finished(const struct vq_verifying *v)
     }
     vq_buf_free(&text);
     const char *state = json_string_value(json_object_get(root, "state"));
-    bool finished = state != NULL && strcmp(state, "finished") == 0;
+    enum end_said said = END_UNSAID;
+    if (state != NULL && strcmp(state, "finished") == 0) {
+        said = END_FINISHED;
+    } else if (state != NULL && strcmp(state, "stopped") == 0) {
+        said = END_STOPPED;
+    }
     json_decref(root);
-    return finished && !v->in->running;
+    return said;
+}
+
+static bool results_there(const struct vq_verifying *v)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    return vq_run_dir_join(v->in->dir, "results", path) == VQ_OK && access(path, F_OK) == 0;
+}
+
+/* Whether the coordinator that ran last came to the end. Where it does not say so itself: the store marks a clean end, and there are
+ * results, or nothing is left to ask. */
+static enum vq_status find_finished(struct vq_verifying *v)
+{
+    struct vq_run_meta meta;
+    enum end_said said = END_UNSAID;
+    if (v->in->running) {
+        return VQ_OK;
+    }
+    said = end_said(v);
+    v->out->finished = said == END_FINISHED;
+    if (said != END_UNSAID) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_calls_read_run(v->in->calls, v->uid, &meta, v->err));
+    bool settled = v->walked && v->replay.whole && v->out->open == 0;
+    v->out->finished = meta.clean && (results_there(v) || settled);
+    if (v->out->finished) {
+        vq_verify_note(v, "status.json does not say how the run ended: it is finished by the "
+                          "mark of a clean end in the store");
+    }
+    return VQ_OK;
 }
 
 /* ---- the store ---- */
@@ -281,13 +322,17 @@ static enum vq_status check_tasks(struct vq_verifying *v)
     for (uint32_t i = 0; status == VQ_OK && i < v->replay.stages_count; i++) {
         status = check_stage(v, i);
     }
-    if (status == VQ_OK && v->out->finished && (v->out->open > 0 || !v->out->whole)) {
+    return status;
+}
+
+static void check_open(struct vq_verifying *v)
+{
+    if (v->out->finished && (v->out->open > 0 || !v->out->whole)) {
         say_open(v);
-    } else if (status == VQ_OK && v->out->open > 0 && !v->in->running) {
+    } else if (v->out->open > 0 && !v->in->running) {
         vq_verify_note(v, "the run is not finished; vibeq resume %s goes on",
                        vq_run_dir_name(v->in->dir));
     }
-    return status;
 }
 
 /* ---- results ---- */
@@ -319,12 +364,14 @@ static enum vq_status verify(struct vq_verifying *v)
     VQ_TRY(check_store(v));
     VQ_TRY(check_spools(v));
     VQ_TRY(check_tasks(v));
+    VQ_TRY(find_finished(v));
     if (v->in->running) {
         vq_verify_note(v, "the run goes on: this is what is committed by now");
     }
     if (!v->walked) {
         return VQ_OK;
     }
+    check_open(v);
     if (v->in->running) {
         return vq_verify_redis(v);
     }
@@ -343,7 +390,6 @@ enum vq_status vq_verify_run(const struct vq_verify_input *in, struct vq_verify 
 {
     struct vq_verify out = {.whole = false};
     struct vq_verifying v = {.in = in, .uid = vq_run_dir_uid(in->dir), .out = &out, .err = err};
-    out.finished = says_finished(&v);
     enum vq_status status = verify(&v);
     for (uint32_t i = 0; v.outcomes != NULL && i < v.replay.stages_count; i++) {
         vq_free(v.outcomes[i]);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -104,6 +105,27 @@ class Verify(Damaging):
         self.json_file("results/results.json", lambda r: r.__setitem__("cells_missing", 99))
         self.names("results: results.json is another")
 
+    def test_without_the_status_it_is_finished_all_the_same(self):
+        """status.json may be lost: docs/store.md. What the run is held to may not depend on it."""
+        status, scores = self.run_dir / "status.json", self.run_dir / "results/scores.csv"
+        sound = scores.read_bytes()
+        for text in (None, "", "{", '{"state": "running"}'):
+            status.unlink() if text is None else status.write_text(text)
+            scores.write_bytes(sound)
+            said = json.loads(self.vibeq("verify", "r", "--json").stdout)
+            self.assertEqual((said["verified"], said["finished"], said["wrong"]), (True, True, []), text)
+            self.assertIn("by the mark of a clean end in the store", said["notes"][0])
+            scores.write_bytes(sound + b"more\n")
+            self.names("results: scores.csv is another than the answers make it")
+        status.unlink()
+        shutil.rmtree(self.run_dir / "results")
+        self.names("results: scores.csv is missing", "results: results.json is missing")
+
+    def test_without_the_status_an_answer_is_gone(self):
+        (self.run_dir / "status.json").unlink()
+        self.delete(b"answers", self.answered()["request"])
+        self.names("tasks: record ", "has no state, and the run is finished")
+
     def test_accounting(self):
         def change(account):
             account["calls"]["sent"] += 1
@@ -157,6 +179,8 @@ class GoingOn(Case):
         said = json.loads(self.vibeq("verify", "r", "--json").stdout)
         self.assertTrue(said["verified"] and not said["finished"] and not said["running"] and said["open"] > 0)
         self.assertIn("the run is not finished; vibeq resume r goes on", said["notes"])
+        (self.dir / "runs/r/status.json").unlink()
+        self.assertEqual(json.loads(self.vibeq("verify", "r", "--json").stdout), said, "a clean stop is no end")
         self.vibeq("resume", "r", "--quiet")
         self.assertRegex(self.vibeq("verify", "r").stdout, r"^r: 480 tasks: .* 0 open .* verified\n$")
 
