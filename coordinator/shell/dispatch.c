@@ -284,6 +284,28 @@ static enum vq_status open_with(struct vq_run *run, struct vq_cert *own, struct 
     return vq_cert_write(path, own, err);
 }
 
+/* The first one, and then the count. */
+static void tell(struct vq_door *door, uint64_t count, const char *event, const char *why)
+{
+    int64_t now_ns = vq_run_now();
+    if (count == door->told ||
+        (door->told > 0 && now_ns - door->told_ns < VQ_RUN_DOOR_TELL_MS * VQ_NS_PER_MS)) {
+        return;
+    }
+    *door = (struct vq_door){.told = count, .told_ns = now_ns};
+    vq_log(VQ_LOG_WARN, event, "count=%llu why=%s", (unsigned long long)count, why);
+}
+
+void vq_dispatch_watch(struct vq_run *run)
+{
+    struct vq_zsock_stats s = vq_router_stats(run->router);
+    run->seen.peers_refused = s.peers_refused;
+    run->seen.frames_dropped = s.frames_dropped;
+    tell(&run->refused, s.peers_refused, "peers.refused", "a key that nobody approved");
+    tell(&run->dropped, s.frames_dropped, "frames.dropped",
+         "of a peer that named itself, or to one that is gone");
+}
+
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)
 {
     vq_buf_init(&run->frame, VQ_FRAME_BYTES_MAX);

@@ -44,8 +44,9 @@
 #define VQ_RUN_SAME_SIGNAL_MS      500   /* timeout(1) tells a group and its leader: one request */
 #define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
 #define VQ_RUN_TICK_MS             50
-#define VQ_RUN_STATUS_MS           5000 /* status.json */
-#define VQ_RUN_WATCH_MS            250  /* looks for progress */
+#define VQ_RUN_STATUS_MS           5000  /* status.json */
+#define VQ_RUN_WATCH_MS            250   /* looks for progress */
+#define VQ_RUN_DOOR_TELL_MS        60000 /* who was refused at the door is told at most so often */
 #define VQ_RUN_LOCAL_ORPHAN_S      60
 #define VQ_RUN_WORKER_RESTARTS_MAX 10 /* of one local worker, without a result in between */
 #define VQ_RUN_REDIS_WAIT_MS       135000
@@ -132,6 +133,11 @@ struct vq_past_stage { /* what accounting needs of a stage that is over */
     uint8_t *outcomes;
 };
 
+struct vq_door { /* what was told of a count of the router's */
+    uint64_t told;
+    int64_t told_ns;
+};
+
 struct vq_run {
     const struct vq_run_options *options;
     struct vq_job *job;
@@ -160,6 +166,7 @@ struct vq_run {
     int64_t seen_ns;                 /* when pools were looked at for incidents */
     struct vq_coord *coord;
     struct vq_router *router;
+    struct vq_door refused, dropped;
     struct vq_decoder *decoder;
     struct vq_buf frame;
     struct vq_buf spec_body;
@@ -232,6 +239,7 @@ enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_W
 /* dispatch.c */
 enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_dispatch_close(struct vq_run *run);
+void vq_dispatch_watch(struct vq_run *run); /* who was refused, and what was dropped */
 void vq_dispatch_pump(struct vq_run *run); /* carries out the core's actions until there are none */
 
 /* commit.c */

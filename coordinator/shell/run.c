@@ -90,6 +90,7 @@ static void on_tick(void *ctx)
     stop_without_redis(run);
     vq_committer_watch(run);
     vq_children_tick(run);
+    vq_dispatch_watch(run);
     vq_watch_tick(run);
 }
 

@@ -144,6 +144,8 @@ static void seen(struct vq_json *j, const struct vq_status_facts *f,
     vq_status_put_count(j, "other_session", t.other_session);
     vq_status_put_count(j, "no_session", t.no_session);
     vq_json_object_end(j);
+    vq_status_put_count(j, "peers_refused", f->seen.peers_refused);
+    vq_status_put_count(j, "frames_dropped", f->seen.frames_dropped);
     vq_json_key(j, "odd_results");
     vq_json_object(j);
     vq_status_put_count(j, "repeated", t.repeated);
@@ -333,6 +335,11 @@ static void seen_metrics(const struct vq_status_totals *t, const struct vq_statu
     labelled(out, "messages_refused_total", "why", "broken", t->messages_broken);
     labelled(out, "messages_refused_total", "why", "other_session", t->other_session);
     labelled(out, "messages_refused_total", "why", "no_session", t->no_session);
+    counter(out, "peers_refused_total", "Handshakes with a key that nobody approved.",
+            seen->peers_refused);
+    counter(out, "frames_dropped_total",
+            "Frames of peers that named themselves, or to peers that were gone.",
+            seen->frames_dropped);
     vq_status_head(out, "results_odd_total", "counter",
                    "Results that came again, late, for no task, or found no room.");
     labelled(out, "results_odd_total", "what", "repeated", t->repeated);

@@ -17,6 +17,8 @@ struct vq_status_seen {
     uint64_t redis_rebuilds; /* what Redis held was not what was written */
     uint64_t spools, spool_results, spool_unknown; /* of dead workers, read */
     uint64_t spools_torn;                          /* of them, with a record cut short at the end */
+    uint64_t peers_refused;                        /* handshakes with a key that nobody approved */
+    uint64_t frames_dropped; /* of peers that named themselves, or to peers that are gone */
 };
 
 struct vq_status_facts {

@@ -81,6 +81,7 @@ class Hostile(Case):
             self.assertNotIn(b"canary", path.read_bytes(), path)
 
     def test_a_key_that_nobody_approved(self):
+        """Nothing of it comes in, and that it knocked is seen: status, metrics, log."""
         child = self.begin()
         said = self.rogue("stranger")
         self.assertFalse(said["welcome"])
@@ -88,6 +89,13 @@ class Hostile(Case):
         status = self.status("r")
         self.assertEqual(sum(status["refused_messages"].values()), 0, "not one message of it came in")
         self.assertNotIn("rogue", json.dumps(status))
+        self.assertGreaterEqual(status["peers_refused"], 1)
+        self.assertGreaterEqual(float(self.metrics()["vibeq_peers_refused_total"]), status["peers_refused"])
+        self.assertGreaterEqual(float(self.metrics()["vibeq_frames_dropped_total"]), status["frames_dropped"])
+        told = [line for line in (self.dir / "runs/r/log").read_text().splitlines() if "peers.refused" in line]
+        self.assertGreaterEqual(len(told), 1)
+        self.assertIn("a key that nobody approved", told[0])
+        self.assertLessEqual(len(told), status["peers_refused"], "it is told how many, not each")
         self.wait_exit(child, DONE)
 
 

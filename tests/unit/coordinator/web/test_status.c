@@ -60,6 +60,7 @@ static void json_says_what_the_core_says(void **state)
     (void)state;
     struct vq_coord *c = core();
     struct vq_status_facts f = facts(c);
+    f.seen = (struct vq_status_seen){.peers_refused = 7, .frames_dropped = 5};
     struct vq_buf out;
     vq_buf_init(&out, 1u << 20);
     vq_status_json(&f, &out);
@@ -73,6 +74,8 @@ static void json_says_what_the_core_says(void **state)
     assert_int_equal(json_array_size(json_object_get(root, "judges")), 2);
     assert_string_equal(json_string_value(json_object_get(root, "note")), "a \"note\"");
     assert_true(json_is_null(json_object_get(root, "eta_s"))); /* unknown is not 0 */
+    assert_int_equal(json_integer_value(json_object_get(root, "peers_refused")), 7);
+    assert_int_equal(json_integer_value(json_object_get(root, "frames_dropped")), 5);
     json_decref(root);
     vq_buf_free(&out);
     vq_coord_destroy(&c);
@@ -104,6 +107,7 @@ static void counters_go_on_from_stage_to_stage(void **state)
                                    .broken = 2,
                                    .all = {.from_store = 9}};
     vq_status_add(&f.before, &over);
+    f.seen = (struct vq_status_seen){.peers_refused = 7, .frames_dropped = 5};
     over.batches = 4;
     vq_status_add(&f.before, &over);
     struct vq_buf out;
@@ -116,6 +120,8 @@ static void counters_go_on_from_stage_to_stage(void **state)
     assert_non_null(strstr(out.at, "\nvibeq_tokens_out_total 100\n"));
     assert_non_null(strstr(out.at, "\nvibeq_messages_broken_total 4\n"));
     assert_non_null(strstr(out.at, "\nvibeq_from_store_total 18\n"));
+    assert_non_null(strstr(out.at, "\nvibeq_peers_refused_total 7\n"));
+    assert_non_null(strstr(out.at, "\nvibeq_frames_dropped_total 5\n"));
     assert_non_null(strstr(out.at, "vibeq_calls_total{stage=\"rank\",judge=\"plain\",end="));
     vq_buf_free(&out);
     vq_coord_destroy(&c);
