@@ -207,14 +207,17 @@ void sim_coord_hold(struct sim *s, bool held)
     }
 }
 
-/* Another run on the store has had more luck with them. */
+/* Another run on the store has had more luck with them; their first orders settle, maybe. */
 static void answer_failed(struct sim *s)
 {
+    double settle = s->knobs.p_settle;
+    s->knobs.p_settle = sim_chance(s, 0.7) ? 1 : settle;
     for (uint64_t task = 0; task < vq_grid_tasks(&s->store.grid); task++) {
         if (vq_outcome_is_failed(vq_coord_outcome(s->coord.core, task)) && sim_chance(s, 0.5)) {
             sim_foreign_answer_to(s, task);
         }
     }
+    s->knobs.p_settle = settle;
 }
 
 void sim_coord_requeue(struct sim *s)

@@ -30,6 +30,10 @@ void sim_trouble_make(struct sim *s)
         double p = most[f] * vq_rng_unit(&s->more);
         s->trouble.p[f] = peaceful || absent ? 0 : p;
     }
+    if (s->trouble.p[SIM_AGAIN] > 0.4) { /* something must have failed */
+        s->knobs.p_bad_request = 0.4 * vq_rng_unit(&s->more);
+        s->knobs.requeue = 1;
+    }
     double chains = 2 * vq_rng_unit(&s->more) - 1;
     s->trouble.missed_terms = peaceful ? 0 : (int64_t)vq_rng_below(&s->more, 4);
     s->trouble.chains = peaceful || chains < 0 ? 0 : chains;

@@ -271,11 +271,16 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
     if (cancel == NULL) {
         return;
     }
+    bool answered = false; /* here, and not to be read: the repair goes back */
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         if (is_idle(&lease->asks[i])) {
+            answered |= lease->asks[i].kind == VQ_CALL_REPAIR && lease->asks[i].tries > 0;
             cancel->tasks[cancel->tasks_count++] = lease->asks[i].task;
             ask_take_out(w, &lease->asks[i]);
         }
+    }
+    if (answered && w->results_count > 0) {
+        vq_work_list_now(w); /* its result may get lost: the call reserves the task */
     }
     say_returned(w, cancel);
     if (lease->open == 0) {

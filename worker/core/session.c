@@ -69,6 +69,13 @@ static void heartbeat(struct vq_work *w, enum vq_work_item_type type)
     vq_work_queue(w, (struct vq_work_item){.type = type});
 }
 
+void vq_work_list_now(struct vq_work *w)
+{
+    if (w->link == VQ_WORK_LINK_OPEN && w->heartbeat_due_ns != w->now_ns + w->heartbeat_ns) {
+        heartbeat(w, VQ_WORK_ITEM_HEARTBEAT);
+    }
+}
+
 /* ---- WELCOME and SPEC ---- */
 
 static void take_terms(struct vq_work *w, const struct vq_msg_welcome *welcome)

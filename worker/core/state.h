@@ -364,6 +364,8 @@ void vq_work_stop(struct vq_work *w);
 void vq_work_session_pump(struct vq_work *w); /* HELLO, HEARTBEAT, orphan, leaving */
 int64_t vq_work_session_wake(const struct vq_work *w);
 int64_t vq_work_stamp(struct vq_work *w);
+/* A HEARTBEAT at once, unless one was said in this moment: what is held is listed before what is said next. */
+void vq_work_list_now(struct vq_work *w);
 
 /* lease.c */
 void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *sample);
