@@ -42,7 +42,7 @@ static void refused(struct vq_run *run, enum vq_status status, const char *text)
     struct vq_run_redis *r = &run->redis;
     vq_log(VQ_LOG_WARN, "redis.refused", "status=%s why=%s", vq_status_name(status), text);
     if (status == VQ_STALE) {
-        vq_run_fatal(run, VQ_STALE, "another coordinator owns this run in Redis: %s", text);
+        vq_run_fatal(run, VQ_STALE, "%s", text);
         return;
     }
     set_phase(run, VQ_PHASE_DOWN);

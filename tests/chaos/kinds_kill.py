@@ -220,20 +220,23 @@ def kind_second_copy(r):
         r.blame(pid)
     r.allow(r.calls, "asked by workers of the first coordinator after the copy was made")
     shutil.copytree(r.runs, r.dir / "copied", ignore=lambda _, names: [n for n in names if n in ("spool", "endpoint.json", "pools")])
-    early = r.rng.random() < 0.3
-    if early:
-        first.send_signal(signal.SIGCONT)
     r.copy_of(r.dir / "copied")
-    r.resume()
-    if not early:
+    copied = len((r.run_dir / "log").read_text())
+    taken = False
+    if r.rng.random() < 0.3:
+        first.send_signal(signal.SIGCONT)
+        r.resume()
+    else:
+        r.resume()
         if r.rng.random() < 0.5:
             time.sleep(r.rng.uniform(0, 3) * r.term_ms / 1000)
         else:
             r.wait_for("the second to be done", r.is_over, 60)
+        taken = " joined (session " in (r.run_dir / "log").read_text()[copied:]
         first.send_signal(signal.SIGCONT)
     r.wait_for("the first to end", lambda: first.poll() is not None, 60)
-    if first.returncode == DONE and early:
-        return  # it was done before the second came
+    if first.returncode == DONE and not taken:
+        return  # it was done before the second had the run
     if first.returncode != STOPPED:
         r.fail(f"the coordinator that was taken over ended with {first.returncode}")
     if "another coordinator" not in r.said():
