@@ -53,7 +53,7 @@ bench: configure
 
 chaos: deps build
 	tests/chaos/points
-	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 300 --jobs 6 $(CHAOS)
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 180 --jobs 6 $(CHAOS)
 
 ROUNDS ?= 1000
 SEED   ?= 1
