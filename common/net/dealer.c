@@ -191,6 +191,15 @@ enum vq_status vq_dealer_reconnect(struct vq_dealer *d, struct vq_error *err)
     return open_socket(d, err);
 }
 
+bool vq_dealer_move(struct vq_dealer *d, const char *endpoint)
+{
+    if (strlen(endpoint) >= VQ_ZSOCK_ENDPOINT_BYTES_MAX || strcmp(endpoint, d->endpoint) == 0) {
+        return false;
+    }
+    (void)snprintf(d->endpoint, sizeof(d->endpoint), "%s", endpoint);
+    return true;
+}
+
 struct vq_zsock_stats vq_dealer_stats(const struct vq_dealer *d)
 {
     struct vq_zsock_stats stats = d->stats;

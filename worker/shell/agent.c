@@ -55,6 +55,7 @@ struct agent {
     int64_t signal_ns;
     int64_t timer_ns;
     int exit_code;
+    char server_key[VQ_CURVE_KEY_CHARS + 1]; /* of the run's coordinators */
     char name[VQ_WORKER_NAME_BYTES_MAX + 1];
     char host[VQ_WORKER_NAME_BYTES_MAX + 1];
     char spool_dir[VQ_SPOOL_PATH_BYTES_MAX]; /* "": none */
@@ -79,10 +80,23 @@ static void frame_send(struct agent *a, struct vq_span frame)
     }
 }
 
+/* A coordinator that was killed may have come back at another port, since its own was taken meanwhile; it has the same key, and
+ * the join file says so. A file that is gone or is another run's says nothing. */
+static void find_coordinator(struct agent *a)
+{
+    struct vq_cert cert = {0};
+    if (vq_cert_read(a->options->join, &cert, NULL) == VQ_OK && cert.endpoint[0] != '\0' &&
+        strcmp(cert.server_key, a->server_key) == 0 && vq_dealer_move(a->dealer, cert.endpoint)) {
+        vq_log(VQ_LOG_INFO, "link.moved", "coordinator=%s", cert.endpoint);
+    }
+    vq_cert_destroy(&cert);
+}
+
 static void reconnect(void *ctx)
 {
     struct agent *a = ctx;
     struct vq_error err = {""};
+    find_coordinator(a);
     enum vq_status status = vq_dealer_reconnect(a->dealer, &err);
     if (status != VQ_OK) {
         give_up(a, err.text);
@@ -478,6 +492,7 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
         return vq_fail(err, VQ_INVALID, "%s is no join file: it names no coordinator",
                        a->options->join);
     }
+    memcpy(a->server_key, cert->server_key, sizeof(a->server_key));
     VQ_TRY(loop_create(a, err));
     struct vq_caller_options caller = {.loop = a->loop,
                                        .keys = a->keys,

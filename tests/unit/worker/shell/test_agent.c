@@ -463,6 +463,29 @@ static void test_a_coordinator_that_comes_back_is_found(void **state)
     check_calls_once(); /* nothing in flight was asked twice because of it */
 }
 
+/* Its port was taken meanwhile: the join file says where it is now. */
+static void test_a_coordinator_that_comes_back_elsewhere_is_found(void **state)
+{
+    (void)state;
+    const char *slow[] = {"--latency", "400ms", NULL};
+    desk_offline(&d, slow);
+    const char *more[] = {"--spool", d.spool, NULL};
+    desk_worker(&d, more, NULL);
+    desk_wait(&d, some_held, 5000);
+    char before[sizeof(d.endpoint)];
+    memcpy(before, d.endpoint, sizeof(before));
+    vq_router_destroy(&d.router);
+    d.endpoint[0] = '\0';
+    do {
+        vq_router_destroy(&d.router);
+        desk_router(&d);
+    } while (strcmp(before, d.endpoint) == 0);
+    desk_join(&d);
+    desk_wait(&d, second_hello, 15000);
+    run_to_the_end(30000);
+    check_calls_once();
+}
+
 static void test_two_thousand_calls_in_flight(void **state)
 {
     (void)state;
@@ -568,6 +591,7 @@ int main(void)
         TEST(test_nothing_is_sent_in_clear_to_another_host),
         TEST(test_orphans_leave_and_keep_their_results),
         TEST(test_a_coordinator_that_comes_back_is_found),
+        TEST(test_a_coordinator_that_comes_back_elsewhere_is_found),
         TEST(test_two_thousand_calls_in_flight),
         TEST(test_usage),
         TEST(test_a_run_that_is_another_is_refused),
