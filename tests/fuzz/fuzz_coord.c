@@ -339,12 +339,11 @@ static void import(struct world *w)
 static void by_hand(struct world *w)
 {
     uint64_t tasks = 0;
-    struct vq_id worker = worker_id(take_below(&w->in, 5));
     switch (take_below(&w->in, 8)) {
     case 0: must(vq_coord_hold(w->c, (take(&w->in) & 7) == 7, w->now_ns)); break;
     case 1: must(vq_coord_requeue(w->c, take(&w->in) & VQ_FAILURES_ALL, w->now_ns, &tasks)); break;
     case 2: must(vq_coord_commit_paused(w->c, (take(&w->in) & 7) == 7, w->now_ns)); break;
-    case 3: must(vq_coord_worker_ended(w->c, &worker, w->now_ns)); break;
+    case 3:
     case 4: must(vq_coord_local_ended(w->c, take_below(&w->in, 3), w->now_ns)); break;
     case 5:
         if (take(&w->in) > 240) {
