@@ -93,14 +93,13 @@ class Peer:
 
     def hang(self, most_s=120):
         """Until the client leaves."""
-        begun = time.monotonic()
         self.conn.settimeout(most_s)
         try:
             while self.conn.recv(4096):
                 pass
         except (OSError, ssl.SSLError):
             pass
-        self.request.waited_s = time.monotonic() - begun
+        self.request.waited_s = time.monotonic() - self.request.begun
 
     def reset(self):
         self.conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
