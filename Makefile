@@ -51,13 +51,17 @@ bench: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 	@bench/run $(BUILD)
 
-chaos: deps build
+chaos: build
+	@deploy/install-deps --ci
+	@cmake --build $(BUILD) -j $(JOBS) --target vq_faulty >/dev/null
 	tests/chaos/points
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 180 --jobs 6 $(CHAOS)
 
 ROUNDS ?= 1000
 SEED   ?= 1
-chaos-long: deps build
+chaos-long: build
+	@deploy/install-deps --ci
+	@cmake --build $(BUILD) -j $(JOBS) --target vq_faulty >/dev/null
 	tests/chaos/points --pairs $(ROUNDS)
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds $(ROUNDS) --seed $(SEED) --jobs 8 $(CHAOS)
 

@@ -1,3 +1,4 @@
+# labels: slow
 """Real processes, really killed, in the middle of every stage of a discovery and between them: the results are the same bytes, and the
 endpoint's own log shows that nothing was bought twice but what was in flight, all of it listed as unknown. Here a run is disturbed in
 one place after the other by those who matter most; test_discover_kills_long.py kills everybody everywhere."""

@@ -1,3 +1,4 @@
+# labels: slow
 """What `vibeq plan` says against what the run then does, by its accounting and by the endpoint: calls exact where no answer decides them,
 else inside the interval; tokens and dollars within 5 percent once a first part is stored. On planted data, and on the real data sets
 where they are (VQ_SHARED names their folder; missing, those tests skip, or fail with VQ_REQUIRE_SHARED=1)."""

@@ -1,3 +1,4 @@
+# labels: slow
 """A provider's key is one run's at a time, or shared by runs that take a share. Real processes, one runs folder."""
 import os
 import re
