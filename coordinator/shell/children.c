@@ -33,7 +33,8 @@ static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd
     VQ_TRY(vq_run_dir_join(run->dir, file, path));
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0) {
-        return vq_fail(err, VQ_IO, "cannot open %s: %s", path, strerror(errno));
+        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot open %s: %s", path,
+                       strerror(errno));
     }
     *ret_fd = fd;
     return VQ_OK;
@@ -63,7 +64,8 @@ enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
     char spool[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(run->dir, "spool", spool));
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) {
-        return vq_fail(err, VQ_IO, "cannot make %s: %s", spool, strerror(errno));
+        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot make %s: %s", spool,
+                       strerror(errno));
     }
     VQ_TRY(look_at_spools(run, err));
     if (run->job->needs_offline) {

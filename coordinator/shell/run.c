@@ -136,7 +136,8 @@ static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error 
     VQ_TRY(vq_run_dir_join(run->dir, "log", path));
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0) {
-        return vq_fail(err, VQ_IO, "cannot open %s: %s", path, strerror(errno));
+        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot open %s: %s", path,
+                       strerror(errno));
     }
     vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_JSON);
     *ret_fd = fd;

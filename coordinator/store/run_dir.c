@@ -38,10 +38,14 @@ struct vq_run_dir {
 
 /* ---- the runs folder ---- */
 
-/* By errno: a place where no folder can be is a wrong word of the person's, a failing disk is not. */
+/* By errno: a place where no folder can be is a wrong word of the person's, a full or failing disk is not. */
 static enum vq_status no_folder(const char *path, struct vq_error *err)
 {
-    bool fatal = errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == ENOMEM;
+    if (errno == ENOSPC || errno == EDQUOT) {
+        return vq_fail(err, VQ_FULL, "%s cannot be made: %s; make room on that disk", path,
+                       strerror(errno));
+    }
+    bool fatal = errno == EIO || errno == ENOMEM;
     return vq_fail(err, fatal ? VQ_IO : VQ_DENIED,
                    "%s cannot be made: %s; choose another folder with --runs", path,
                    strerror(errno));
