@@ -105,7 +105,8 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
     } else if (call->state == CALL_COMMITTED) {
         return vq_coord_ack(c, s, &call->id); /* the ACK was lost, or is on its way */
     } else if (call->state == CALL_RECEIVED) {
-        return VQ_OK;
+        /* Given up, and its worker is back: it may be in flight yet when that is committed. */
+        return call->given_up ? vq_coord_call_hold(c, s, call->task) : VQ_OK;
     }
     call->listed_ns = c->now_ns;
     vq_coord_push(&c->listed, &call->order);
