@@ -22,17 +22,11 @@ struct vq_dealer {
     void *ctx;
     struct vq_zqueue waiting;
     bool receiving;
-    struct vq_zsock_stats stats;
 };
 
 static int send_now(struct vq_dealer *d, struct vq_span frame)
 {
-    int failed = vq_zsock_send_part(d->z.socket, frame, 0);
-    if (failed == 0) {
-        d->stats.frames_out++;
-        d->stats.bytes_out += frame.bytes;
-    }
-    return failed;
+    return vq_zsock_send_part(d->z.socket, frame, 0);
 }
 
 static void flush(struct vq_dealer *d)
@@ -77,13 +71,9 @@ static bool receive_one(struct vq_dealer *d)
                zmq_msg_recv(&message, d->z.socket, ZMQ_DONTWAIT) >= 0) {
         }
         if (single) {
-            d->stats.frames_in++;
-            d->stats.bytes_in += zmq_msg_size(&message);
             d->receiving = true;
             d->on_message(d->ctx, vq_span(zmq_msg_data(&message), zmq_msg_size(&message)));
             d->receiving = false;
-        } else {
-            d->stats.frames_dropped++;
         }
     }
     (void)zmq_msg_close(&message);
@@ -182,7 +172,6 @@ enum vq_status vq_dealer_reconnect(struct vq_dealer *d, struct vq_error *err)
 {
     VQ_ASSERT(!d->receiving);
     static const struct vq_zoption at_once = {ZMQ_LINGER, 0};
-    d->stats.frames_dropped += d->waiting.frames;
     vq_zqueue_clear(&d->waiting);
     if (d->z.socket != NULL) {
         VQ_TRY(vq_zsock_set(d->z.socket, &at_once, 1, err));
@@ -198,13 +187,6 @@ bool vq_dealer_move(struct vq_dealer *d, const char *endpoint)
     }
     (void)snprintf(d->endpoint, sizeof(d->endpoint), "%s", endpoint);
     return true;
-}
-
-struct vq_zsock_stats vq_dealer_stats(const struct vq_dealer *d)
-{
-    struct vq_zsock_stats stats = d->stats;
-    stats.frames_waiting = d->waiting.frames;
-    return stats;
 }
 
 void vq_dealer_destroy(struct vq_dealer **dealer)

@@ -182,14 +182,11 @@ static bool receive_payload(void *socket, bool more, zmq_msg_t *payload)
     return single;
 }
 
-static bool is_welcome(const struct vq_router *r, zmq_msg_t *payload, const char **ret_key)
+/* Whose key the handshake has proved. */
+static bool key_of(zmq_msg_t *payload, const char **ret_key)
 {
-    const char *key = zmq_msg_gets(payload, "User-Id");
-    if (key == NULL || (vq_zap_revoked_any(r->zap) && !vq_zap_allows(r->zap, key))) {
-        return false;
-    }
-    *ret_key = key;
-    return true;
+    *ret_key = zmq_msg_gets(payload, "User-Id");
+    return *ret_key != NULL;
 }
 
 /* False when there is nothing to receive. */
@@ -203,7 +200,7 @@ static bool receive_one(struct vq_router *r)
         uint64_t peer = 0;
         bool single = receive_payload(r->z.socket, zmq_msg_more(&id) != 0, &payload);
         if (single && peer_of(zmq_msg_data(&id), zmq_msg_size(&id), &peer) &&
-            is_welcome(r, &payload, &r->sender_key)) {
+            key_of(&payload, &r->sender_key)) {
             r->stats.frames_in++;
             r->stats.bytes_in += zmq_msg_size(&payload);
             r->on_message(r->ctx, peer, vq_span(zmq_msg_data(&payload), zmq_msg_size(&payload)));
@@ -359,11 +356,6 @@ enum vq_status vq_router_bind(struct vq_router *r, const char *endpoint,
 enum vq_status vq_router_allow(struct vq_router *r, const char *public_key)
 {
     return vq_zap_allow(r->zap, public_key);
-}
-
-enum vq_status vq_router_refuse(struct vq_router *r, const char *public_key)
-{
-    return vq_zap_refuse(r->zap, public_key);
 }
 
 void vq_router_close_door(struct vq_router *r)

@@ -26,28 +26,17 @@ struct vq_zap {
     char (*allowed)[VQ_CURVE_KEY_CHARS + 1];
     size_t allowed_cap;
     size_t allowed_count;
-    bool revoked;
     uint64_t refusals;
 };
 
-static size_t find(const struct vq_zap *zap, const char *public_key)
+static bool allows(const struct vq_zap *zap, const char *public_key)
 {
     for (size_t i = 0; i < zap->allowed_count; i++) {
         if (strcmp(zap->allowed[i], public_key) == 0) {
-            return i;
+            return true;
         }
     }
-    return SIZE_MAX;
-}
-
-bool vq_zap_allows(const struct vq_zap *zap, const char *public_key)
-{
-    return find(zap, public_key) != SIZE_MAX;
-}
-
-bool vq_zap_revoked_any(const struct vq_zap *zap)
-{
-    return zap->revoked;
+    return false;
 }
 
 uint64_t vq_zap_refusals(const struct vq_zap *zap)
@@ -60,7 +49,7 @@ enum vq_status vq_zap_allow(struct vq_zap *zap, const char *public_key)
     if (strlen(public_key) != VQ_CURVE_KEY_CHARS) {
         return VQ_INVALID;
     }
-    if (vq_zap_allows(zap, public_key)) {
+    if (allows(zap, public_key)) {
         return VQ_EXISTS;
     }
     void *allowed = zap->allowed;
@@ -68,18 +57,6 @@ enum vq_status vq_zap_allow(struct vq_zap *zap, const char *public_key)
                    VQ_ZSOCK_ALLOWED_MAX));
     zap->allowed = allowed;
     memcpy(zap->allowed[zap->allowed_count++], public_key, VQ_CURVE_KEY_CHARS + 1);
-    return VQ_OK;
-}
-
-enum vq_status vq_zap_refuse(struct vq_zap *zap, const char *public_key)
-{
-    size_t at = find(zap, public_key);
-    if (at == SIZE_MAX) {
-        return VQ_NOT_FOUND;
-    }
-    zap->allowed_count--;
-    memmove(zap->allowed[at], zap->allowed[zap->allowed_count], sizeof(*zap->allowed));
-    zap->revoked = true;
     return VQ_OK;
 }
 
@@ -126,7 +103,7 @@ static bool may_pass(const struct vq_zap *zap, const struct part *parts, int cou
     }
     char key[VQ_CURVE_KEY_CHARS + 1];
     if (zmq_z85_encode(key, (const uint8_t *)parts[6].at, CURVE_KEY_BYTES) == NULL ||
-        !vq_zap_allows(zap, key)) {
+        !allows(zap, key)) {
         return false;
     }
     memcpy(ret_key, key, sizeof(key));

@@ -59,10 +59,8 @@ enum vq_status vq_router_bind(struct vq_router *router, const char *endpoint,
  * more. VQ_LIMIT: the peer does not keep up, its queue is full. VQ_NOMEM. */
 enum vq_status vq_router_send(struct vq_router *router, uint64_t peer,
                               struct vq_span frame) VQ_WARN_UNUSED;
-/* Adds a client key, VQ_EXISTS, VQ_LIMIT, VQ_INVALID; takes one away (for new connections),
- * VQ_NOT_FOUND. */
+/* Adds a client key. VQ_EXISTS, VQ_LIMIT, VQ_INVALID. */
 enum vq_status vq_router_allow(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
-enum vq_status vq_router_refuse(struct vq_router *router, const char *public_key) VQ_WARN_UNUSED;
 /* From now on nobody new gets in, with no key; connections that stand go on. */
 void vq_router_close_door(struct vq_router *router);
 /* Inside on_message: the client key (Z85) of the peer that sent this frame, as the handshake
@@ -96,7 +94,6 @@ enum vq_status vq_dealer_send(struct vq_dealer *dealer, struct vq_span frame) VQ
 enum vq_status vq_dealer_reconnect(struct vq_dealer *dealer, struct vq_error *err) VQ_WARN_UNUSED;
 /* Where the next vq_dealer_reconnect goes. One that is too long is not taken. False: that is where it goes anyway. */
 bool vq_dealer_move(struct vq_dealer *dealer, const char *endpoint);
-struct vq_zsock_stats vq_dealer_stats(const struct vq_dealer *dealer);
 void vq_dealer_destroy(struct vq_dealer **dealer); /* not from on_message */
 
 #endif

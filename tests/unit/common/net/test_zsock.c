@@ -85,22 +85,6 @@ static void test_unknown_client_key_gets_nothing(void **state)
     vq_keypair_destroy(&keys);
 }
 
-static void test_key_taken_away_is_not_heard_any_more(void **state)
-{
-    struct fixture *f = *state;
-    struct client c = {0};
-    join(f, &c);
-    say(&c, "one");
-    wait_count(f->loop, &f->got, 1);
-    assert_ok(vq_router_refuse(f->router, f->client.public_key));
-    assert_status(vq_router_refuse(f->router, f->client.public_key), VQ_NOT_FOUND);
-    say(&c, "two");
-    run_for(f->loop, 100);
-    assert_int_equal(f->got, 1);
-    assert_int_equal(vq_router_stats(f->router).frames_dropped, 1);
-    vq_dealer_destroy(&c.dealer);
-}
-
 /* No ZAP handler answers, and still nobody gets in: the domain is enforced. */
 static void test_without_a_zap_handler_nobody_gets_in(void **state)
 {
@@ -228,7 +212,6 @@ static void test_dealer_waits_for_a_router_and_for_its_return(void **state)
     say(&c, "first");
     say(&c, "second");
     run_for(f->loop, 50);
-    assert_int_equal(vq_dealer_stats(c.dealer).frames_waiting, 2);
     const char *allowed[] = {f->client.public_key};
     struct vq_router_options options = {.keys = &f->server,
                                         .allowed = allowed,
@@ -510,7 +493,6 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_ipv6_loopback, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_client_key_gets_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_key_taken_away_is_not_heard_any_more, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_a_zap_handler_nobody_gets_in, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_server_key_reaches_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(test_peer_without_curve_gets_nothing, setup, teardown),
