@@ -33,6 +33,8 @@ struct bench {
     struct vq_id run;
     uint64_t epoch;
     uint64_t next_task;
+    struct vq_result *results; /* lent to a batch */
+    struct vq_span *workers;
 };
 
 static void must(enum vq_status status, const struct vq_error *err)
@@ -113,15 +115,20 @@ static void fill(struct bench *b, struct vq_batch *batch, uint32_t results, stru
                               .model = vq_span_str("one-2024")};
         memcpy(r.call.b + 8, &task, sizeof(task));
         vq_plan_request(&b->plan, task, 0, &r.request);
-        must(vq_batch_add(batch, &r, vq_span_str("worker-0")), &b->err);
+        b->results[i] = r;
+        b->workers[i] = vq_span_str("worker-0");
     }
+    must(vq_batch_lend(batch, b->results, b->workers, results), &b->err);
 }
 
 static void measure_commits(struct bench *b, uint32_t results, uint32_t bytes, uint32_t commits)
 {
     char *text = vq_alloc(bytes, 1);
     struct vq_batch *batch = NULL;
-    must(text == NULL ? VQ_NOMEM : vq_batch_create(&batch), &b->err);
+    b->results = vq_alloc(results, sizeof(*b->results));
+    b->workers = vq_alloc(results, sizeof(*b->workers));
+    bool room = text != NULL && b->results != NULL && b->workers != NULL;
+    must(room ? vq_batch_create(&batch) : VQ_NOMEM, &b->err);
     static const char words[] = "Output A keeps its sentences short, and it names its source. ";
     for (uint32_t i = 0; i < bytes; i++) {
         text[i] = words[i % (sizeof(words) - 1)];
@@ -138,6 +145,8 @@ static void measure_commits(struct bench *b, uint32_t results, uint32_t bytes, u
         vq_commit_free(&commit);
     }
     vq_batch_destroy(&batch);
+    vq_free(b->results);
+    vq_free(b->workers);
     vq_free(text);
     (void)printf("commit  %5u x %4u B  %8.0f results/s  %6.2f ms a commit\n", results, bytes,
                  (double)results * commits * 1e9 / (double)ns, (double)ns / commits / 1e6);

@@ -11,6 +11,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/shell/parts.h"
+#include "coordinator/store/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,17 +110,17 @@ static int by_task(const void *a, const void *b)
 static enum vq_status commit_nowhere(const struct vq_batch *batch, struct vq_commit *ret_commit)
 {
     static uint64_t n;
-    size_t count = vq_batch_results(batch);
+    size_t count = batch->results_count;
     struct vq_standing *standing = vq_alloc(2 * count, sizeof(*standing));
     if (standing == NULL) {
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct vq_result *r = vq_batch_at(batch, i);
+        const struct vq_result *r = &batch->results[i];
         seen.outcomes[r->task] = r->outcome;
     }
     for (size_t i = 0; i < count; i++) {
-        uint64_t first = vq_batch_at(batch, i)->task & ~UINT64_C(1);
+        uint64_t first = batch->results[i].task & ~UINT64_C(1);
         standing[2 * i] = (struct vq_standing){first, seen.outcomes[first]};
         standing[2 * i + 1] = (struct vq_standing){first + 1, seen.outcomes[first + 1]};
     }
@@ -155,7 +156,7 @@ enum vq_status __wrap_vq_commit_run(struct vq_calls *calls, const struct vq_plan
     seen.commit_ns += vq_clock_mono_ns() - begin_ns;
     seen.commit_cpu_ns += thread_cpu_ns() - begin_cpu_ns;
     seen.commits++;
-    seen.results += vq_batch_results(batch);
+    seen.results += batch->results_count;
     return status;
 }
 

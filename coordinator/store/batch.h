@@ -12,16 +12,12 @@ struct vq_batch_failure {
 struct vq_batch {
     uint64_t *reopened; /* tasks */
     size_t reopened_count, reopened_cap;
-    const struct vq_result *results; /* own_results, or lent */
+    const struct vq_result *results; /* lent */
     const struct vq_span *workers;   /* by result */
     size_t results_count;
-    struct vq_result *own_results;
-    struct vq_span *own_workers;
-    size_t results_cap, workers_cap;
     struct vq_batch_failure *failures;
     size_t failures_count, failures_cap;
-    struct block *blocks; /* the newest first */
-    size_t bytes;         /* of texts */
+    size_t bytes; /* of texts */
 };
 
 #endif

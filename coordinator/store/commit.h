@@ -11,18 +11,15 @@
 #define VQ_BATCH_RESULTS_MAX 65536
 #define VQ_BATCH_BYTES_MAX   (256u << 20)
 
-/* Results gathered for one commit: copies of its own, or all of them lent. Filled by the loop
- * thread, then handed to the job whole. */
+/* Results for one commit, lent, and tasks that fail or are open again. Filled by the loop thread,
+ * then handed to the job whole. */
 struct vq_batch;
 enum vq_status vq_batch_create(struct vq_batch **ret_batch) VQ_WARN_UNUSED;
 void vq_batch_destroy(struct vq_batch **batch);
 void vq_batch_clear(struct vq_batch *batch); /* keeps its memory */
-/* VQ_LIMIT: full, commit it first. `worker`: its name for accounting, at most
- * VQ_WORKER_NAME_BYTES count. */
-enum vq_status vq_batch_add(struct vq_batch *batch, const struct vq_result *result,
-                            struct vq_span worker) VQ_WARN_UNUSED;
 /* All results at once, not copied: they and what they point to stay the caller's, unchanged until
- * the batch is cleared. The batch holds none yet, and takes no more. VQ_LIMIT. */
+ * the batch is cleared. The batch holds none yet, and takes no more. `workers`: by result, its name
+ * for accounting. VQ_LIMIT: too many, or too many bytes. */
 enum vq_status vq_batch_lend(struct vq_batch *batch, const struct vq_result *results,
                              const struct vq_span *workers, size_t count) VQ_WARN_UNUSED;
 /* A failure that comes with no result, such as VQ_OUTCOME_WORKER_LOST: settles the task if it is
@@ -32,10 +29,6 @@ enum vq_status vq_batch_fail(struct vq_batch *batch, uint64_t task,
 /* The failure of this task is lifted, if it stands as failed: it is open again, or what its answers say. Its failure row stays, as
  * one that settles nothing any more; the call that it names cannot fail the task a second time. */
 enum vq_status vq_batch_reopen(struct vq_batch *batch, uint64_t task) VQ_WARN_UNUSED;
-size_t vq_batch_results(const struct vq_batch *batch);
-size_t vq_batch_bytes(const struct vq_batch *batch);
-/* The results as they were added, for the ACKs; borrowed. */
-const struct vq_result *vq_batch_at(const struct vq_batch *batch, size_t i);
 #define VQ_WORKER_NAME_BYTES 64
 
 /* A task's state after the commit. Overwrite what was known of it: a stored swapped answer

@@ -554,14 +554,6 @@ void vq_run_state_check(struct vq_run_state *state, vq_state_done_fn done, void 
     send_op(op, 0, 0, args, VQ_COUNT(args));
 }
 
-void vq_run_state_drop(struct vq_run_state *state, vq_state_done_fn done, void *ctx)
-{
-    struct op *op = op_new(state, VQ_STATE_SCRIPT_DROP, ctx);
-    op->done.plain = done;
-    struct vq_span args[] = {vq_span_str(state->owner)};
-    send_op(op, 0, state->blocks, args, VQ_COUNT(args));
-}
-
 static void on_block(void *ctx, enum vq_status status, const struct vq_redis_reply *reply)
 {
     struct piece *piece = ctx;

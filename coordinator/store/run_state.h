@@ -75,7 +75,5 @@ void vq_run_state_apply(struct vq_run_state *state, uint64_t n, const struct vq_
 void vq_run_state_check(struct vq_run_state *state, vq_state_done_fn done, void *ctx);
 /* The whole stage's column, read together with owner and n. */
 void vq_run_state_read(struct vq_run_state *state, uint64_t n, vq_state_read_fn done, void *ctx);
-/* Removes this run's keys, of whatever stage (of a finished run on a shared server). */
-void vq_run_state_drop(struct vq_run_state *state, vq_state_done_fn done, void *ctx);
 
 #endif

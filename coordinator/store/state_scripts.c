@@ -94,10 +94,4 @@ const char *const vq_state_scripts[VQ_STATE_SCRIPTS] = {
                              "local c = redis.call('GET', KEYS[2])\n"
                              "if c ~= ARGV[2] then return {'commit', c or 'none'} end\n"
                              "return {'ok', redis.call('GET', KEYS[5]) or ''}\n",
-    [VQ_STATE_SCRIPT_DROP] = "local o = redis.call('GET', KEYS[1])\n"
-                             "if o and o ~= ARGV[1] then return {'owner', o} end\n"
-                             "for _, k in ipairs(redis.pcall('SMEMBERS', KEYS[4])) do "
-                             "redis.call('DEL', k) end\n"
-                             "redis.call('DEL', unpack(KEYS))\n"
-                             "return {'ok', ''}\n",
 };

@@ -12,7 +12,7 @@
 
 #include "common/base/alloc.h"
 #include "common/judge/template.h"
-#include "coordinator/store/commit.h"
+#include "coordinator/store/batch.h"
 #include "coordinator/store/lookup.h"
 #include "coordinator/store/tools.h"
 
@@ -35,6 +35,11 @@
         }                                                                                          \
     } while (0)
 
+struct fx_text {
+    struct fx_text *next;
+    char at[];
+};
+
 struct fx {
     char dir[64];
     struct vq_error err;
@@ -49,6 +54,10 @@ struct fx {
     uint64_t epoch;
     uint64_t call_n; /* of the last result made */
     struct vq_batch *batch;
+    struct vq_result *results; /* lent to it, one by one, with texts of their own */
+    struct vq_span *workers;
+    struct fx_text *texts;
+    size_t results_cap, workers_cap;
 };
 
 static VQ_UNUSED int fx_remove_one(const char *path, const struct stat *st, int type,
@@ -139,11 +148,23 @@ static VQ_UNUSED int fx_setup(void **state)
     return 0;
 }
 
+static VQ_UNUSED void fx_drop_texts(struct fx *fx)
+{
+    while (fx->texts != NULL) {
+        struct fx_text *next = fx->texts->next;
+        vq_free(fx->texts);
+        fx->texts = next;
+    }
+}
+
 static VQ_UNUSED int fx_teardown(void **state)
 {
     struct fx *fx = *state;
     vq_alloc_fail_at(0);
     vq_batch_destroy(&fx->batch);
+    fx_drop_texts(fx);
+    vq_free(fx->results);
+    vq_free(fx->workers);
     vq_calls_close(&fx->calls);
     for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
         vq_template_destroy(&fx->templates[k]);
@@ -215,9 +236,51 @@ static VQ_UNUSED struct vq_result fx_repair(struct fx *fx, uint64_t task, const 
     return r;
 }
 
+static VQ_UNUSED void fx_keep(struct fx *fx, struct vq_span *text)
+{
+    struct fx_text *kept = vq_alloc(1, sizeof(*kept) + text->bytes);
+    assert_non_null(kept);
+    if (text->bytes > 0) {
+        memcpy(kept->at, text->at, text->bytes);
+    }
+    kept->next = fx->texts;
+    fx->texts = kept;
+    text->at = kept->at;
+}
+
+/* One more result in the batch, copied: the batch is lent all of them anew. */
+static VQ_UNUSED void fx_add_of(struct fx *fx, const struct vq_result *r, const char *worker)
+{
+    size_t n = fx->batch->results_count;
+    void *results = fx->results;
+    void *workers = fx->workers;
+    if (n == 0) {
+        fx_drop_texts(fx);
+    }
+    assert_int_equal(
+        vq_grow(&results, &fx->results_cap, n + 1, sizeof(*fx->results), VQ_BATCH_RESULTS_MAX),
+        VQ_OK);
+    fx->results = results;
+    assert_int_equal(
+        vq_grow(&workers, &fx->workers_cap, n + 1, sizeof(*fx->workers), VQ_BATCH_RESULTS_MAX),
+        VQ_OK);
+    fx->workers = workers;
+    struct vq_result *kept = &fx->results[n];
+    *kept = *r;
+    fx->workers[n] = vq_span_str(worker);
+    struct vq_span *texts[] = {&kept->pool,           &kept->answer,      &kept->finish_reason,
+                               &kept->model,          &kept->fingerprint, &kept->error,
+                               &kept->label_logprobs, &fx->workers[n]};
+    for (size_t i = 0; i < VQ_COUNT(texts); i++) {
+        fx_keep(fx, texts[i]);
+    }
+    fx->batch->results_count = 0;
+    assert_int_equal(vq_batch_lend(fx->batch, fx->results, fx->workers, n + 1), VQ_OK);
+}
+
 static VQ_UNUSED void fx_add(struct fx *fx, const struct vq_result *r)
 {
-    assert_int_equal(vq_batch_add(fx->batch, r, vq_span_str("worker-1")), VQ_OK);
+    fx_add_of(fx, r, "worker-1");
 }
 
 /* Commits and clears the batch. The caller frees *ret_commit. */

@@ -242,7 +242,7 @@ static void test_random_ledgers(void **state)
                 r.request.b[9] ^= 1;
             }
             char worker[2] = {(char)('a' + vq_rng_below(&rng, 4)), '\0'};
-            assert_int_equal(vq_batch_add(fx->batch, &r, vq_span_str(worker)), VQ_OK);
+            fx_add_of(fx, &r, worker);
         }
         struct vq_commit commit;
         fx_commit(fx, &commit);

@@ -612,24 +612,25 @@ static void test_no_memory(void **state)
 
 static void test_batch_bounds(void **state)
 {
-    (void)state;
     struct fx *fx = *state;
     static char big[VQ_ANSWER_BYTES_MAX];
     memset(big, 'x', sizeof(big));
-    struct vq_result r = fx_answer(fx, 0, SAYS_A);
-    r.answer = vq_span(big, sizeof(big));
-    size_t n = 0;
-    enum vq_status status;
-    while ((status = vq_batch_add(fx->batch, &r, vq_span_str("w"))) == VQ_OK) {
-        n++;
-    }
-    assert_int_equal(status, VQ_LIMIT);
-    assert_int_equal(vq_batch_results(fx->batch), n);
-    assert_true(vq_batch_bytes(fx->batch) <= VQ_BATCH_BYTES_MAX);
-    /* Texts stay where they were while the batch grew. */
-    assert_true(vq_span_eq(vq_batch_at(fx->batch, 0)->answer, r.answer));
+    struct vq_result *results = vq_alloc(VQ_BATCH_RESULTS_MAX + 1, sizeof(*results));
+    struct vq_span *workers = vq_alloc(VQ_BATCH_RESULTS_MAX + 1, sizeof(*workers));
+    assert_true(results != NULL && workers != NULL);
+    size_t all = VQ_BATCH_RESULTS_MAX;
+    assert_int_equal(vq_batch_lend(fx->batch, results, workers, all + 1), VQ_LIMIT);
+    assert_int_equal(vq_batch_lend(fx->batch, results, workers, all), VQ_OK);
     vq_batch_clear(fx->batch);
-    assert_int_equal(vq_batch_results(fx->batch), 0);
+    size_t fit = VQ_BATCH_BYTES_MAX / sizeof(big);
+    for (size_t i = 0; i <= fit; i++) {
+        results[i].answer = vq_span(big, sizeof(big));
+    }
+    assert_int_equal(vq_batch_lend(fx->batch, results, workers, fit + 1), VQ_LIMIT);
+    assert_int_equal(vq_batch_lend(fx->batch, results, workers, fit), VQ_OK);
+    vq_batch_clear(fx->batch);
+    vq_free(results);
+    vq_free(workers);
 }
 
 static void test_lent_results(void **state)
@@ -639,17 +640,16 @@ static void test_lent_results(void **state)
     struct vq_span workers[2] = {vq_span_str("w"), vq_span_str("w")};
     struct vq_commit commit;
     assert_int_equal(vq_batch_lend(fx->batch, results, workers, 2), VQ_OK);
-    assert_ptr_equal(vq_batch_at(fx->batch, 1), &results[1]);
-    assert_int_equal(vq_batch_bytes(fx->batch), 2 * results[0].answer.bytes +
-                                                    2 * results[0].model.bytes +
-                                                    2 * results[0].finish_reason.bytes);
+    assert_ptr_equal(fx->batch->results, results);
+    assert_int_equal(fx->batch->bytes, 2 * results[0].answer.bytes + 2 * results[0].model.bytes +
+                                           2 * results[0].finish_reason.bytes);
     fx_commit(fx, &commit);
     vq_commit_free(&commit);
     assert_int_equal(fx_outcome(fx, 0), VQ_OUTCOME_FIRST);
     assert_int_equal(fx_outcome(fx, 4), VQ_OUTCOME_FIRST);
-    assert_int_equal(vq_batch_results(fx->batch), 0); /* given back; now of its own again */
-    struct vq_result own = fx_answer(fx, 6, SAYS_A);
-    fx_commit_one(fx, &own);
+    assert_int_equal(fx->batch->results_count, 0); /* given back */
+    struct vq_result next = fx_answer(fx, 6, SAYS_A);
+    fx_commit_one(fx, &next);
     assert_int_equal(fx_outcome(fx, 6), VQ_OUTCOME_FIRST);
 }
 

@@ -229,9 +229,6 @@ static void test_two_coordinators(void **unused)
     assert_int_equal(begin(old, 0, 0).status, VQ_STALE);
     assert_int_equal(wipe(old).status, VQ_STALE);
     assert_int_equal(read_all(old, 0).status, VQ_STALE);
-    struct answer a = {0};
-    vq_run_state_drop(old, on_done, &a);
-    assert_int_equal(wait_for(&a).status, VQ_STALE);
     uint8_t nothing[10] = {0};
     check_column(new, 0, nothing, 10);
     /* The same epoch with another nonce: a copied run folder. */
@@ -307,13 +304,8 @@ static void test_stages(void **unused)
     assert_int_equal(wipe(first).status, VQ_OK);
     assert_false(redis_has("1:0"));
     assert_int_equal(fill_end(first, 5).status, VQ_OK);
-    /* Whoever drops the run drops whatever stage is there. */
     assert_int_equal(fill(first, 0, column, 6).status, VQ_CORRUPT); /* not being filled */
     assert_int_equal(apply(first, 6, one, 1).status, VQ_OK);
-    a = (struct answer){0};
-    vq_run_state_drop(second, on_done, &a);
-    assert_int_equal(wait_for(&a).status, VQ_OK);
-    assert_false(redis_has("0:0") || redis_has("columns") || redis_has("tally"));
     vq_run_state_destroy(&first);
     vq_run_state_destroy(&second);
 }
@@ -379,20 +371,6 @@ static void test_blocks(void **unused)
     }
     vq_run_state_destroy(&state);
     vq_free(expected);
-}
-
-static void test_drop(void **unused)
-{
-    (void)unused;
-    struct vq_run_state *state = fresh(1, 10, 0);
-    const struct vq_standing one[] = {{1, 1}};
-    assert_int_equal(apply(state, 1, one, 1).status, VQ_OK);
-    assert_string_equal(rx_command(rx, "SET", "another", "key"), "OK");
-    struct answer a = {0};
-    vq_run_state_drop(state, on_done, &a);
-    assert_int_equal(wait_for(&a).status, VQ_OK);
-    assert_string_equal(rx_command(rx, "KEYS", "*", NULL), "another");
-    vq_run_state_destroy(&state);
 }
 
 /* What is in flight when the state goes is answered at once, and only once. */
@@ -496,9 +474,14 @@ static int empty(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_life),         CASE(test_begin),  CASE(test_two_coordinators),
-        CASE(test_lost_data),    CASE(test_stages), CASE(test_refused_by_redis),
-        CASE(test_blocks),       CASE(test_drop),   CASE(test_destroyed_in_flight),
+        CASE(test_life),
+        CASE(test_begin),
+        CASE(test_two_coordinators),
+        CASE(test_lost_data),
+        CASE(test_stages),
+        CASE(test_refused_by_redis),
+        CASE(test_blocks),
+        CASE(test_destroyed_in_flight),
         CASE(test_redis_killed),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
