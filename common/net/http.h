@@ -20,8 +20,7 @@
 #define VQ_HTTP_BODY_BYTES_MAX          (4u << 20)   /* default cap of a body, decompressed */
 #define VQ_HTTP_BODIES_BYTES_MAX        (512u << 20) /* of all calls together */
 #define VQ_HTTP_PIECES_MAX              65536u       /* in which a body comes: chunks of a byte */
-#define VQ_HTTP_ERROR_BYTES_MAX         256
-#define VQ_HTTP_CONNECT_MS              10000 /* defaults of the deadlines */
+#define VQ_HTTP_CONNECT_MS              10000        /* defaults of the deadlines */
 #define VQ_HTTP_FIRST_BYTE_MS           120000
 #define VQ_HTTP_TOTAL_MS                300000
 #define VQ_HTTP_SLOW_S                  60

@@ -13,9 +13,7 @@ enum vq_attempt_class {
     VQ_ATTEMPT__COUNT
 };
 
-#define VQ_ATTEMPTS_MAX 250u /* the highest cap: counts are bytes that stop at 255 */
-
-struct vq_attempts { /* of one task */
+struct vq_attempts { /* of one task; they stop at 255 */
     uint8_t of[VQ_ATTEMPT__COUNT];
 };
 

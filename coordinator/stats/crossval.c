@@ -17,18 +17,6 @@
 
 #define LOSS_TIE 1e-12 /* relative; then the smaller C wins */
 
-static const char *const STATUS_NAMES[] = {
-    [VQ_CROSSVAL_OK] = "ok",
-    [VQ_CROSSVAL_TOO_FEW_GROUPS] = "too_few_groups",
-    [VQ_CROSSVAL_SINGLE_CLASS] = "single_class",
-};
-
-const char *vq_crossval_status_name(enum vq_crossval_status status)
-{
-    VQ_ASSERT((size_t)status < VQ_COUNT(STATUS_NAMES));
-    return STATUS_NAMES[status];
-}
-
 enum vq_status vq_crossval_assign(const uint32_t *groups, size_t rows, uint64_t seed,
                                   uint32_t *ret_fold_of_row, size_t *ret_folds)
 {

@@ -24,8 +24,6 @@ enum vq_crossval_status {
     VQ_CROSSVAL_SINGLE_CLASS,   /* a fold left one class to an intercept: C is 1 */
 };
 
-const char *vq_crossval_status_name(enum vq_crossval_status status);
-
 struct vq_crossval {
     enum vq_crossval_status status;
     double c;

@@ -7,14 +7,13 @@
 #include "common/base/secret.h"
 #include "offline/faults/limiter.h"
 
-#define VQ_FINGERPRINT_HEX      VQ_HEX_BYTES(VQ_FINGERPRINT_BYTES)
-#define VQ_POOLS_MAX            64
-#define VQ_POOL_NAME_BYTES      33
-#define VQ_POOL_MEMBERS_MAX     32
-#define VQ_POOL_MODEL_BYTES     128
-#define VQ_POOL_LABEL_BYTES     (VQ_POOL_NAME_BYTES + VQ_FINGERPRINT_HEX + VQ_POOL_MODEL_BYTES)
-#define VQ_POOL_FALLBACK        "default"
-#define VQ_POOL_REFERENCE_BYTES 256
+#define VQ_FINGERPRINT_HEX  VQ_HEX_BYTES(VQ_FINGERPRINT_BYTES)
+#define VQ_POOLS_MAX        64
+#define VQ_POOL_NAME_BYTES  33
+#define VQ_POOL_MEMBERS_MAX 32
+#define VQ_POOL_MODEL_BYTES 128
+#define VQ_POOL_LABEL_BYTES (VQ_POOL_NAME_BYTES + VQ_FINGERPRINT_HEX + VQ_POOL_MODEL_BYTES)
+#define VQ_POOL_FALLBACK    "default"
 
 struct vq_pool {
     char name[VQ_POOL_NAME_BYTES];

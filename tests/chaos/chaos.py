@@ -224,7 +224,6 @@ class Round:
         self.worker_codes = {0, 4}  # of local workers
         self.unseen_ends = ()  # ways a call may end that the endpoint never saw
         self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or stood still
-        self.worker_kills = 0
         self.fault_ns = self.healed_ns = 0
         self.hit = False
         self.lateness = Lateness()
@@ -356,7 +355,6 @@ class Round:
         """At most three in a round: a task whose worker is lost a fourth time fails, by the rules."""
         self.fault()
         self.blame(pid)
-        self.worker_kills += 1
         far = "--local" not in argv_of(pid)  # nobody reads its spool for it: after a term all that it holds is asked again
         self.allow(self.slots + (self.unreturned(pid) if far else 0), "worker killed")
         return self.send(pid, signum)
