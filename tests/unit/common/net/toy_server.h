@@ -85,6 +85,26 @@ static inline bool toy_flood(int fd, size_t bytes)
     return true;
 }
 
+/* Much, or in many pieces. False: the connection ends. */
+static inline bool toy_answer_much(int fd, const char *path)
+{
+    if (strcmp(path, "/pieces") == 0) { /* chunks of a byte, without end */
+        static const char chunks[] = "1\r\nx\r\n1\r\ny\r\n1\r\nz\r\n1\r\nw\r\n";
+        (void)toy_say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        while (toy_say(fd, chunks)) {
+        }
+    } else if (strcmp(path, "/large") == 0 || strcmp(path, "/large-hang") == 0) {
+        (void)toy_say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1500000\r\n\r\n");
+        bool hang = path[6] != '\0';
+        bool whole = toy_flood(fd, hang ? 1499999 : 1500000);
+        if (hang) {
+            toy_hang(fd);
+        }
+        return whole && !hang;
+    }
+    return false;
+}
+
 /* False: the connection ends. */
 static inline bool toy_answer(struct toy_connection *c, const char *path)
 {
@@ -111,19 +131,8 @@ static inline bool toy_answer(struct toy_connection *c, const char *path)
     } else if (strcmp(path, "/late") == 0) { /* longer than a slow second before the first byte */
         usleep(1500000);
         return toy_ok(fd, "", "late", 4);
-    } else if (strcmp(path, "/pieces") == 0) { /* chunks of a byte, without end */
-        static const char chunks[] = "1\r\nx\r\n1\r\ny\r\n1\r\nz\r\n1\r\nw\r\n";
-        (void)toy_say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        while (toy_say(fd, chunks)) {
-        }
-    } else if (strcmp(path, "/large") == 0 || strcmp(path, "/large-hang") == 0) {
-        (void)toy_say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1500000\r\n\r\n");
-        bool hang = path[6] != '\0';
-        bool whole = toy_flood(fd, hang ? 1499999 : 1500000);
-        if (hang) {
-            toy_hang(fd);
-        }
-        return whole && !hang;
+    } else if (strcmp(path, "/pieces") == 0 || strncmp(path, "/large", 6) == 0) {
+        return toy_answer_much(fd, path);
     } else if (strcmp(path, "/drip") == 0) {
         (void)toy_say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n");
         while (toy_say(fd, ".")) {
