@@ -470,7 +470,6 @@ static void test_caps_of_pieces_and_of_all_bodies(void **state)
     assert_transport(&r, VQ_TRANSPORT_TOO_BIG, true);
     vq_http_cancel(handle);
     wait_flag(f->loop, &held.done);
-    assert_int_equal(held.body_bytes, 1499999);
     r = call_path(f, "/large");
     assert_transport(&r, VQ_TRANSPORT_OK, true);
     vq_http_destroy(&f->http);
