@@ -204,6 +204,7 @@ static struct vq_amount any_amount(struct bytes *in)
 
 static void any_credit(struct world *w, struct vq_msg_credit *msg, uint32_t n)
 {
+    static const uint64_t prints[] = {7, 8};
     struct bytes *in = &w->in;
     for (uint32_t i = 0; i < n; i++) {
         w->credits[i] = (struct vq_credit){.judge = (uint32_t)take_near(in, 2),
@@ -212,6 +213,9 @@ static void any_credit(struct world *w, struct vq_msg_credit *msg, uint32_t n)
                                            .text = {"why", 3}};
         w->reports[i] = (struct vq_pool_report){.pool = (uint32_t)take_near(in, 2),
                                                 .state = (uint8_t)(take(in) > 250 ? take(in) : 0),
+                                                .keys = prints,
+                                                .keys_count = take(in) % 3,
+                                                .organisation = take(in) > 200 ? 5 : 0,
                                                 .in_flight = (uint32_t)take_near(in, 20),
                                                 .waiting = (uint32_t)take_near(in, 20),
                                                 .requests = take_near(in, 200),
@@ -384,6 +388,35 @@ static void check(struct world *w)
         VQ_ASSERT(outcome != VQ_OUTCOME_NONE || !w->finished);
     }
     VQ_ASSERT(vq_coord_wake_ns(w->c) > 0);
+    for (uint32_t j = 0; j < w->params.grid.judges; j++) {
+        struct vq_coord_judge_status judge;
+        vq_coord_judge_fill(w->c, j, w->now_ns, &judge);
+        VQ_ASSERT(judge.ready_shards + judge.leased_shards <= s.shards);
+        VQ_ASSERT(judge.closed_text != NULL);
+    }
+    struct vq_coord_worker_status worker;
+    uint32_t workers = 0;
+    while (vq_coord_worker_fill(w->c, workers, &worker)) {
+        workers++;
+        VQ_ASSERT(worker.tasks_held <= s.tasks);
+    }
+    VQ_ASSERT(workers == s.sessions);
+    for (uint32_t p = 0; p < vq_authority_pools(w->authority); p++) {
+        struct vq_authority_pool_status pool;
+        vq_authority_status(w->authority, p, w->now_ns, &pool);
+    }
+    struct vq_authority_money money;
+    uint64_t key;
+    uint32_t p, q;
+    int64_t when_ns;
+    vq_authority_money(w->authority, &money);
+    while (core(vq_authority_same_account(w->authority, &p, &q))) {
+        VQ_ASSERT(p != q);
+    }
+    while (core(vq_authority_new_key(w->authority, &p, &key))) {
+        VQ_ASSERT(p < 2);
+    }
+    (void)vq_authority_when(w->authority, &p, 0, w->now_ns, &when_ns);
 }
 
 static void start(struct world *w)

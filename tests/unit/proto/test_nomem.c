@@ -222,11 +222,26 @@ static void a_spool(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+static void every_end_has_its_word(void **state)
+{
+    (void)state;
+    for (int a = 0; a < VQ_END__COUNT; a++) {
+        const char *word = vq_call_end_word((enum vq_call_end)a);
+        assert_true(strlen(word) > 1);
+        for (int b = 0; b < a; b++) {
+            assert_string_not_equal(word, vq_call_end_word((enum vq_call_end)b));
+        }
+    }
+    assert_string_equal(vq_call_end_word(VQ_END__COUNT), "?");
+    assert_string_equal(vq_call_end_word((enum vq_call_end)200), "?");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages),
         cmocka_unit_test(a_spool),
+        cmocka_unit_test(every_end_has_its_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
