@@ -143,6 +143,12 @@ static void new_free(struct vq_file_new **file)
 enum vq_status vq_file_new_begin(const char *path, uint32_t mode, struct vq_file_new **ret_file,
                                  struct vq_error *err)
 {
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) { /* /dev/null, for who may */
+        return vq_fail(err, VQ_INVALID,
+                       "%s is no regular file, and a new one would take its place; name another",
+                       path);
+    }
     struct vq_file_new *file = vq_alloc(1, sizeof(*file));
     if (file == NULL) {
         return VQ_NOMEM;

@@ -89,6 +89,23 @@ static size_t files_in(const char *folder)
 }
 
 /* Nothing is to be seen of a file in the making, and nothing stays of one that was given up. */
+static void test_what_is_no_file_is_not_replaced(void **state)
+{
+    (void)state;
+    struct vq_error err = {""};
+    struct stat st;
+    char path[] = "/tmp/vq-test-file-XXXXXX", fifo[64];
+    assert_non_null(mkdtemp(path));
+    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", path);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(vq_file_replace(fifo, vq_span("x", 1), 0600, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "no regular file"));
+    assert_true(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode));
+    assert_int_equal(vq_file_replace(path, vq_span("x", 1), 0600, &err), VQ_INVALID);
+    assert_int_equal(unlink(fifo), 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static void test_a_file_made_in_pieces(void **state)
 {
     (void)state;
@@ -180,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replace_and_read),
+        cmocka_unit_test(test_what_is_no_file_is_not_replaced),
         cmocka_unit_test(test_a_file_made_in_pieces),
         cmocka_unit_test(test_a_disk_that_fails),
         cmocka_unit_test(test_what_cannot_be_read),
