@@ -94,16 +94,16 @@ static void test_what_is_no_file_is_not_replaced(void **state)
     (void)state;
     struct vq_error err = {""};
     struct stat st;
-    char path[] = "/tmp/vq-test-file-XXXXXX", fifo[64];
-    assert_non_null(mkdtemp(path));
-    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", path);
+    char folder[] = "/tmp/vq-test-file-XXXXXX", fifo[64];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(vq_file_replace(fifo, vq_span("x", 1), 0600, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "no regular file"));
     assert_true(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode));
-    assert_int_equal(vq_file_replace(path, vq_span("x", 1), 0600, &err), VQ_INVALID);
+    assert_int_equal(vq_file_replace(folder, vq_span("x", 1), 0600, &err), VQ_INVALID);
     assert_int_equal(unlink(fifo), 0);
-    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void test_a_file_made_in_pieces(void **state)
