@@ -27,7 +27,11 @@ enum vq_status vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_sess
     struct vq_coord_link *link;
     while ((link = vq_coord_first(&s->leases)) != NULL) {
         struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, of_holder);
-        if (stamp_ns - shard->stamp_ns < c->params.term_ns) {
+        int64_t since_ns; /* stamps are a stranger's: any two of them may come */
+        if (__builtin_sub_overflow(stamp_ns, shard->stamp_ns, &since_ns)) {
+            since_ns = stamp_ns > shard->stamp_ns ? INT64_MAX : INT64_MIN;
+        }
+        if (since_ns < c->params.term_ns) {
             break;
         }
         VQ_TRY(vq_coord_lease_end(c, shard, false));
