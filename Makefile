@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: all deps configure build demo test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
+.PHONY: coverage all deps configure build demo test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
 
 all: build
 
@@ -79,6 +79,9 @@ install: build
 uninstall:
 	@test -f $(BUILD)/install_manifest.txt || { echo "nothing was installed from $(BUILD)"; exit 1; }
 	xargs rm -f < $(BUILD)/install_manifest.txt
+
+coverage:
+	tools/coverage $(if $(SEEDS),--seeds $(SEEDS))
 
 format:
 	tools/format --write
