@@ -209,8 +209,10 @@ static void block(struct sim *s, uint32_t n)
     for (uint64_t task = 0; task < vq_grid_tasks(&st->grid) && task < before; task++) {
         struct vq_task_view view;
         struct vq_hash hash;
-        sim_request_of(s, n, task, 0, &hash);
-        sim_store_state(&s->store, task, &view);
+        /* where one order says whether the other is needed: both, or none */
+        uint64_t turn = st->swap == VQ_SWAP_LAZY ? task & ~UINT64_C(1) : task;
+        sim_request_of(s, n, turn, 0, &hash);
+        sim_store_state(&s->store, turn, &view);
         st->blocked[task] =
             hash.b[21] < 255 * s->trouble.chains &&
             (vq_outcome_is_failed(view.outcome) || view.outcome == VQ_OUTCOME_BLOCKED);
