@@ -68,6 +68,7 @@ struct desk {
     bool leased[DESK_TASKS_MAX], final[DESK_TASKS_MAX];
     uint32_t out; /* leased and not final */
     uint32_t finals, returned, byes;
+    bool anew; /* begun again: it knows of no session, like a coordinator that was killed */
     struct desk_result results[DESK_RESULTS_MAX];
     uint32_t results_count;
 };
@@ -79,6 +80,13 @@ static VQ_UNUSED void desk_send(struct desk *d, const struct vq_msg *msg)
     assert_int_equal(vq_msg_encode(msg, &frame), VQ_OK);
     (void)!vq_router_send(d->router, d->peer, vq_buf_span(&frame));
     vq_buf_free(&frame);
+}
+
+static VQ_UNUSED void desk_bye(struct desk *d, enum vq_bye_code code)
+{
+    struct vq_msg bye = {.type = VQ_MSG_BYE,
+                         .u.bye = {d->session, (uint8_t)code, vq_span_str("the run is done")}};
+    desk_send(d, &bye);
 }
 
 static VQ_UNUSED void desk_spec(struct desk *d, struct vq_hash *ret_hash, struct vq_buf *body)
@@ -261,7 +269,13 @@ static VQ_UNUSED void desk_message(void *ctx, uint64_t peer, struct vq_span fram
     if (d->mute) {
         return;
     }
+    if (d->anew && msg.type != VQ_MSG_HELLO) {
+        d->peer = peer;
+        desk_bye(d, VQ_BYE_NO_SESSION);
+        return;
+    }
     if (msg.type == VQ_MSG_HELLO) {
+        d->anew = false;
         d->peer = peer;
         d->hello = msg.u.hello;
         d->hellos++;
@@ -431,6 +445,7 @@ static VQ_UNUSED void desk_router(struct desk *d)
         fail_msg("%s", err.text);
     }
     (void)snprintf(d->endpoint, sizeof(d->endpoint), "%s", endpoint);
+    d->anew = d->hellos > 0;
 }
 
 static VQ_UNUSED void desk_join(struct desk *d)
@@ -484,13 +499,6 @@ static VQ_UNUSED void desk_close(struct desk *d)
     char command[128];
     (void)snprintf(command, sizeof(command), "rm -rf %s", d->dir);
     (void)!system(command);
-}
-
-static VQ_UNUSED void desk_bye(struct desk *d, enum vq_bye_code code)
-{
-    struct vq_msg bye = {.type = VQ_MSG_BYE,
-                         .u.bye = {d->session, (uint8_t)code, vq_span_str("the run is done")}};
-    desk_send(d, &bye);
 }
 
 /* How many lines of a file hold the text. */
