@@ -111,7 +111,7 @@ static void coord_end(struct sim *s)
     vq_free(co->settled);
     co->settled = NULL;
     co->batch = NULL;
-    co->batch_lmdb = co->paused = co->held = co->store_failed = false;
+    co->batch_lmdb = co->paused = co->held = co->store_failed = co->drains = false;
     co->life++;
     if (!s->is_stale) {
         leave_workers(s);
@@ -185,6 +185,7 @@ void sim_coord_drain(struct sim *s)
 {
     sim_say(s, "coordinator is asked to drain");
     int64_t deadline_ns = s->now_ns + sim_between(s, 0, 3) * s->term_ns;
+    s->coord.drains = true;
     if (ok(s, vq_coord_drain(s->coord.core, deadline_ns, s->now_ns), "drain")) {
         turn(s);
     }

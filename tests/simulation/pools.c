@@ -255,7 +255,10 @@ void sim_budget_empty(struct sim *s)
     uint64_t taken = money.spent_nano + money.out_nano;
     uint64_t call_nano =
         s->reserved_most_nano > CALL_NANO_MOST ? s->reserved_most_nano : CALL_NANO_MOST;
-    if (s->budget_nano == VQ_AMOUNT_ANY || taken + call_nano < s->budget_nano) {
+    bool drains =
+        s->coord
+            .drains; /* it says so when all have left, and what they had been given is out yet */
+    if (s->budget_nano == VQ_AMOUNT_ANY || (!drains && taken + call_nano < s->budget_nano)) {
         sim_fail(s, "stopped for want of money: %llu of %llu are spent or out",
                  (unsigned long long)taken, (unsigned long long)s->budget_nano);
     }

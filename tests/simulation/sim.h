@@ -222,7 +222,7 @@ struct sim_coord {
     bool paused; /* the core was told so */
     bool held;   /* by hand */
     int64_t held_since_ns;
-    bool finished, store_failed;
+    bool finished, store_failed, drains;
     int64_t die_in;             /* as a worker's */
     struct vq_settled *settled; /* of the batch, when its transaction is durable */
     size_t settled_count;
