@@ -16,8 +16,6 @@ static bool ok(struct sim *s, enum vq_status status, const char *what)
     return status == VQ_OK;
 }
 
-/* ---- start, stop ---- */
-
 void sim_coord_start(struct sim *s)
 {
     if (s->coord.core != NULL || s->coord.finished) {
@@ -111,7 +109,8 @@ static void coord_end(struct sim *s)
     vq_free(co->settled);
     co->settled = NULL;
     co->batch = NULL;
-    co->batch_lmdb = co->paused = co->held = co->store_failed = co->drains = false;
+    co->batch_lmdb = co->paused = co->held = co->store_failed = false;
+    co->taken_nano = 0;
     co->life++;
     if (!s->is_stale) {
         leave_workers(s);
@@ -185,7 +184,6 @@ void sim_coord_drain(struct sim *s)
 {
     sim_say(s, "coordinator is asked to drain");
     int64_t deadline_ns = s->now_ns + sim_between(s, 0, 3) * s->term_ns;
-    s->coord.drains = true;
     if (ok(s, vq_coord_drain(s->coord.core, deadline_ns, s->now_ns), "drain")) {
         turn(s);
     }
@@ -445,6 +443,8 @@ static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     }
     if (msg->type == VQ_MSG_GRANT) {
         sim_check_grant(s, &msg->u.grant);
+    } else if (msg->type == VQ_MSG_DRAIN) {
+        sim_budget_drain(s);
     }
     sim_send_to_worker(s, peer, msg);
 }

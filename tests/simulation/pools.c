@@ -247,6 +247,14 @@ void sim_check_budget(struct sim *s)
              (unsigned long long)s->unseen_nano);
 }
 
+void sim_budget_drain(struct sim *s)
+{
+    struct vq_authority_money money;
+    vq_authority_money(s->coord.authority, &money);
+    uint64_t taken = money.spent_nano + money.out_nano;
+    s->coord.taken_nano = taken > s->coord.taken_nano ? taken : s->coord.taken_nano;
+}
+
 /* The run stopped for want of money: more is given, in the end as much as it takes. */
 void sim_budget_empty(struct sim *s)
 {
@@ -255,10 +263,8 @@ void sim_budget_empty(struct sim *s)
     uint64_t taken = money.spent_nano + money.out_nano;
     uint64_t call_nano =
         s->reserved_most_nano > CALL_NANO_MOST ? s->reserved_most_nano : CALL_NANO_MOST;
-    bool drains =
-        s->coord
-            .drains; /* it says so when all have left, and what they had been given is out yet */
-    if (s->budget_nano == VQ_AMOUNT_ANY || (!drains && taken + call_nano < s->budget_nano)) {
+    taken = taken > s->coord.taken_nano ? taken : s->coord.taken_nano; /* when it began to stop */
+    if (s->budget_nano == VQ_AMOUNT_ANY || taken + call_nano < s->budget_nano) {
         sim_fail(s, "stopped for want of money: %llu of %llu are spent or out",
                  (unsigned long long)taken, (unsigned long long)s->budget_nano);
     }

@@ -222,7 +222,8 @@ struct sim_coord {
     bool paused; /* the core was told so */
     bool held;   /* by hand */
     int64_t held_since_ns;
-    bool finished, store_failed, drains;
+    uint64_t taken_nano; /* of the budget, when it told its workers to leave */
+    bool finished, store_failed;
     int64_t die_in;             /* as a worker's */
     struct vq_settled *settled; /* of the batch, when its transaction is durable */
     size_t settled_count;
@@ -387,6 +388,7 @@ int64_t sim_unix_s(const struct sim *s);         /* the truth */
 void sim_pool_asked(struct sim *s, size_t call); /* it has just come to its provider */
 void sim_check_budget(struct sim *s);
 void sim_budget_empty(struct sim *s);
+void sim_budget_drain(struct sim *s);
 
 /* endpoint.c */
 void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call);
