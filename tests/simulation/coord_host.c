@@ -134,8 +134,6 @@ void sim_coord_pause(struct sim *s, int64_t until_ns)
     }
 }
 
-/* ---- two at once ---- */
-
 void sim_coord_usurp(struct sim *s, int64_t until_ns)
 {
     struct sim_coord *co = &s->coord;
@@ -598,8 +596,6 @@ static void turn(struct sim *s)
         sim_push(s, co->wake_ns, EV_TICK, 0, (uint64_t)co->wake_ns, co->life);
     }
 }
-
-/* ---- from one stage to the next ---- */
 
 static void next_stage(struct sim *s, uint32_t n)
 {
