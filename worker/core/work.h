@@ -123,6 +123,8 @@ struct vq_work_call {
     uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
+    int64_t
+        until_ns; /* end of its lease's term: a process that stood still till then sends it no more */
     uint64_t task;
     struct vq_hash request;
     struct vq_hash repaired; /* kind repair; else zero */

@@ -209,6 +209,7 @@ static VQ_UNUSED void rig_take(struct rig *rig)
         case VQ_WORK_CALL:
             assert_int_equal(rig->unwritten,
                              0); /* SENT stands in the spool before the call goes out */
+            assert_true(action.u.call.until_ns > rig->now); /* and within its lease's term */
             rig_call(rig, &action.u.call);
             rig->log[rig->log_bytes++] = 'C';
             break;
