@@ -234,11 +234,25 @@ enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *wor
     return VQ_OK;
 }
 
+static void purses_silent(struct vq_authority *a, const struct vq_auth_worker *w)
+{
+    vq_purse_silent(a->spend, w->slot);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        if (a->pools[i].day_requests != NULL) {
+            vq_purse_silent(a->pools[i].day_requests, w->slot);
+        }
+        if (a->pools[i].day_tokens != NULL) {
+            vq_purse_silent(a->pools[i].day_tokens, w->slot);
+        }
+    }
+}
+
 /* Its term is over: whatever it had has ended there by itself. */
 static void lapse(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_ns)
 {
     if (!w->lapsed && w->state == VQ_AUTH_HERE && now_ns - w->heard_ns >= a->term_ns) {
         w->lapsed = true;
+        purses_silent(a, w);
         vq_auth_void(a, w, false, now_ns);
     }
 }

@@ -208,6 +208,15 @@ void vq_purse_report(struct vq_purse *purse, uint32_t holder, const struct vq_am
     purse->dealt = false;
 }
 
+void vq_purse_silent(struct vq_purse *purse, uint32_t holder)
+{
+    struct holder *h = find(purse, holder);
+    if (h != NULL) {
+        h->want = 0;
+        purse->dealt = false;
+    }
+}
+
 void vq_purse_leave(struct vq_purse *purse, uint32_t holder, enum vq_purse_end how)
 {
     struct holder *h = find(purse, holder);

@@ -43,6 +43,9 @@ enum vq_status vq_purse_join(struct vq_purse *purse, uint32_t holder,
  * has a use for it. Of who is not here: ignored. */
 void vq_purse_report(struct vq_purse *purse, uint32_t holder, const struct vq_amount *amount,
                      uint64_t granted_n, uint64_t want, uint64_t unit);
+/* It was not heard for a whole term, and cannot be told anything: it wants nothing until it reports again, so that nothing is kept for
+ * it that others could use. What it has stays in force. Of who is not here: ignored. */
+void vq_purse_silent(struct vq_purse *purse, uint32_t holder);
 enum vq_purse_end {
     VQ_PURSE_SETTLED, /* nothing of it is open: it said BYE with everything ACKed */
     VQ_PURSE_LEFT, /* all that it could have spent counts as spent until vq_purse_settle_left says what became of it: its

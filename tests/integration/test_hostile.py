@@ -18,7 +18,7 @@ AXES = ("V1", "V2", "V3")
 class Hostile(Case):
     def setUp(self):
         super().setUp()
-        planted(self.dir, 50, AXES)
+        planted(self.dir, 70, AXES)
         self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:100ms:300ms")
         self.config(AXES, judges=1, url=self.server.url, term_ms=1000, judge={"concurrency": 4})
 
@@ -53,7 +53,11 @@ class Hostile(Case):
         self.assertTrue(said["welcome"])
         self.assertEqual(said["dropped"], 0)
         self.assertEqual(said["heartbeats"], 100000)
+        self.vibeq("ctl", "r", "pause")  # so that the run is there until all of it was heard
+        self.wait_for("its last word, behind all that it had said before",
+                      lambda: self.status("r")["refused_messages"]["broken"] > 0, 20)
         status, metrics = self.status("r"), self.metrics()
+        self.vibeq("ctl", "r", "resume")
         self.assertIsNone(child.poll(), "it was there to the end of it")
         refused = status["refused_messages"]
         self.assertEqual(refused["other_session"], 4 * 50)

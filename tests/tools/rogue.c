@@ -173,6 +173,9 @@ static void on_tick(void *ctx)
         beat(r, r->session);
     }
     r->quiet = r->beats < HEARTBEATS ? 0 : r->quiet + 1;
+    if (r->quiet > 0) {
+        beat(r, r->session); /* not silent for a term: its session would end */
+    }
     if (r->quiet == QUIET_TICKS && !r->broke) {
         r->broke = true;
         struct vq_result result = forged(r, UINT64_C(1) << 40);

@@ -294,6 +294,30 @@ static void who_kept_no_spool_counts_for_good(void **state)
     vq_purse_destroy(&purse);
 }
 
+/* The last piece is not kept for who cannot be told of it. */
+static void who_is_silent_wants_nothing(void **state)
+{
+    (void)state;
+    struct vq_purse *purse = purse_of(100, 50);
+    join(purse, 0, 0, 0, 0);
+    join(purse, 1, 0, 0, 0);
+    report(purse, 0, 0, 0, 0, 0, 40, 40);
+    report(purse, 1, 0, 0, 0, 0, 40, 40); /* 50 are left: one whole piece */
+    assert_true(vq_purse_due(purse, 0));
+    assert_false(vq_purse_due(purse, 1));
+    vq_purse_silent(purse, 0);
+    vq_purse_silent(purse, 7); /* nobody */
+    assert_false(vq_purse_due(purse, 0));
+    assert_true(vq_purse_due(purse, 1));
+    assert_int_equal(vq_purse_grant(purse, 1, 1), 40);
+    report(purse, 0, 0, 0, 0, 0, 40, 40); /* it is back */
+    assert_false(vq_purse_due(purse, 0));
+    report(purse, 1, 40, 0, 40, 1, 40, 40);
+    vq_purse_committed(purse, 40);
+    assert_true(vq_purse_empty(purse));
+    vq_purse_destroy(&purse);
+}
+
 static void a_new_day_keeps_what_is_open(void **state)
 {
     (void)state;
@@ -771,6 +795,7 @@ int main(void)
         cmocka_unit_test(the_limit_is_lowered_below_what_is_out),
         cmocka_unit_test(who_leaves_counts_until_it_is_settled),
         cmocka_unit_test(who_kept_no_spool_counts_for_good),
+        cmocka_unit_test(who_is_silent_wants_nothing),
         cmocka_unit_test(a_new_day_keeps_what_is_open),
         cmocka_unit_test(nobody_ever_spends_above_the_limit),
         cmocka_unit_test(half_the_price_stops_within_one_reservation),
