@@ -126,9 +126,9 @@ def kind_c02_refused(r):
 
 def kind_c03_errors(r):
     "C3: errors 500 to 529 in all mixtures"
-    p = r.rng.uniform(0.02, 0.15)
+    p = r.rng.uniform(0.02, 0.12)
     faults = ("server_error", "bad_gateway", "unavailable", "gateway_timeout", "overloaded")
-    r.set_up(offline=[word for fault in faults for word in ("--fault", f"{fault}={p:.3f}")])
+    r.set_up(stages=1, offline=[word for fault in faults for word in ("--fault", f"{fault}={p:.3f}")])
     more_tries(r)
     r.fault()
     r.start()
