@@ -100,7 +100,8 @@ static bool is_timer(const struct sim_event *e)
 /* It would do nothing: its process, or connection, is no more. */
 static bool is_void(const struct sim *s, const struct sim_event *e)
 {
-    const struct sim_worker *w = &s->workers[e->a];
+    const struct sim_worker *w =
+        &s->workers[e->a < SIM_WORKERS_MAX ? e->a : 0]; /* SPAWN of a remote one: none */
     switch ((int)e->kind) {
     case EV_TO_WORKER:
     case EV_CONNECTED:
