@@ -2,8 +2,6 @@
  * without the folder (VQ_SHARED, else ../shared beside the checkout) the tests skip and say so, and with VQ_REQUIRE_SHARED=1
  * that is a failure. */
 #include "common/judge/rating.h"
-#include "common/text/file.h"
-#include "common/text/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,33 +10,15 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/published.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define TRAITS   5u
-#define ITEMS    44u
-#define FILE_MAX (1u << 24)
-
-static char folder[512];
-
-static struct vq_table *table_of(const char *file)
-{
-    char path[1024];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, file);
-    struct vq_buf bytes;
-    struct vq_error err;
-    struct vq_table *table = NULL;
-    if (vq_file_read(path, FILE_MAX, &bytes, &err) != VQ_OK ||
-        vq_table_parse(vq_buf_span(&bytes), VQ_TABLE_CSV, file, &table, &err) != VQ_OK) {
-        fail_msg("%s", err.text);
-    }
-    vq_buf_free(&bytes);
-    return table;
-}
+#define TRAITS 5u
+#define ITEMS  44u
 
 static json_t *json_of(const char *file)
 {
@@ -160,13 +140,9 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const char *shared = getenv("VQ_SHARED");
-    (void)snprintf(folder, sizeof(folder), "%s/data/persona",
-                   shared != NULL ? shared : VQ_SOURCE_DIR "/../shared");
-    if (access(folder, R_OK) != 0) {
-        const char *required = getenv("VQ_REQUIRE_SHARED");
-        fprintf(stderr, "SKIP: no published data at %s; nothing was tested here\n", folder);
-        return required != NULL && required[0] == '1';
+    int code;
+    if (!published("persona", &code)) {
+        return code;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trait_ratings),

@@ -3,36 +3,14 @@
  * that is a failure. */
 #include "fixtures.h"
 
-#include "common/text/file.h"
-#include "common/text/table.h"
 #include "coordinator/stats/ratings.h"
 #include "coordinator/stats/within.h"
-
-#include <unistd.h>
+#include "tests/unit/published.h"
 
 enum {
     ROWS_MAX = 512,
-    PERSONAS_MAX = 16,
-    FILE_MAX = 1 << 24
+    PERSONAS_MAX = 16
 };
-
-static char folder[512];
-
-static struct vq_table *table_of(const char *file)
-{
-    char path[1024];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, file);
-    struct vq_buf bytes;
-    struct vq_error err;
-    struct vq_table *table = NULL;
-    if (vq_file_read(path, FILE_MAX, &bytes, &err) != VQ_OK ||
-        vq_table_parse(vq_buf_span(&bytes), VQ_TABLE_CSV, file, &table, &err) != VQ_OK) {
-        fail_msg("%s", err.text);
-    }
-    vq_buf_free(&bytes);
-    assert_true(table->rows_count <= ROWS_MAX);
-    return table;
-}
 
 static struct vq_span cell(const struct vq_table *table, uint32_t row, const char *column)
 {
@@ -57,6 +35,7 @@ static void check_slope(const struct vq_table *table, const char *kind, double s
     struct vq_span personas[PERSONAS_MAX];
     uint32_t known = 0;
     size_t n = 0;
+    assert_true(table->rows_count <= ROWS_MAX);
     for (uint32_t i = 0; i < table->rows_count; i++) {
         struct vq_span role = cell(table, i, "role");
         if (!vq_span_eq(cell(table, i, "base_conversation"), vq_span_str(kind)) ||
@@ -105,6 +84,7 @@ static void check_refusals(const char *file, uint32_t rows, double agreement, do
 {
     static double human[ROWS_MAX], judge[ROWS_MAX];
     struct vq_table *table = table_of(file);
+    assert_true(table->rows_count <= ROWS_MAX);
     for (uint32_t i = 0; i < table->rows_count; i++) {
         human[i] = refusal(cell(table, i, "final_label"));
         judge[i] = refusal(cell(table, i, "gpt4_label"));
@@ -127,13 +107,9 @@ static void refusals_by_judge_and_people(void **state)
 
 int main(void)
 {
-    const char *shared = getenv("VQ_SHARED");
-    (void)snprintf(folder, sizeof(folder), "%s/data/persona",
-                   shared != NULL ? shared : VQ_SOURCE_DIR "/../shared");
-    if (access(folder, R_OK) != 0) {
-        const char *required = getenv("VQ_REQUIRE_SHARED");
-        fprintf(stderr, "SKIP: no published data at %s; nothing was tested here\n", folder);
-        return required != NULL && required[0] == '1';
+    int code;
+    if (!published("persona", &code)) {
+        return code;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slopes_of_instruction_following),
