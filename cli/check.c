@@ -52,6 +52,13 @@ static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, unsig
                job->config->judging.repair ? "; a run would ask it once more what it meant" : "");
         return;
     case VQ_OUTCOME_TRUNCATED: printf(": no vote; raise max_tokens of this judge\n"); return;
+    case VQ_OUTCOME_RATED_1:
+    case VQ_OUTCOME_RATED_2:
+    case VQ_OUTCOME_RATED_3:
+    case VQ_OUTCOME_RATED_4:
+    case VQ_OUTCOME_RATED_5:
+    case VQ_OUTCOME_YES:
+    case VQ_OUTCOME_NO: printf("\n"); return;
     case VQ_OUTCOME_NONE:
     case VQ_OUTCOME_TEXT:
     case VQ_OUTCOME_REFUSED:

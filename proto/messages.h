@@ -11,7 +11,7 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 3
+#define VQ_PROTOCOL_VERSION 4
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,

@@ -201,6 +201,8 @@ enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_s
         [VQ_PLACEHOLDER_VIBE_NAME] = vq_span_str(vibe->name),
         [VQ_PLACEHOLDER_VIBE_LOW] = vq_span_str(vibe->low),
         [VQ_PLACEHOLDER_VIBE_HIGH] = vq_span_str(vibe->high),
+        [VQ_PLACEHOLDER_CRITERION] = vq_span_str(vibe->name),
+        [VQ_PLACEHOLDER_RUBRIC] = vq_span_str(vibe->low),
     };
     fill_sample(asker, sample, order, output_bytes_max, values);
     return render_parts(asker->ranker, values, system, user);
@@ -210,7 +212,8 @@ size_t vq_request_shared_bytes(const struct vq_asker *asker, const struct vq_sam
                                unsigned order, size_t output_bytes_max)
 {
     static const unsigned vibe = 1u << VQ_PLACEHOLDER_VIBE_NAME | 1u << VQ_PLACEHOLDER_VIBE_LOW |
-                                 1u << VQ_PLACEHOLDER_VIBE_HIGH;
+                                 1u << VQ_PLACEHOLDER_VIBE_HIGH | 1u << VQ_PLACEHOLDER_CRITERION |
+                                 1u << VQ_PLACEHOLDER_RUBRIC;
     struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{NULL, 0}};
     fill_sample(asker, sample, order, output_bytes_max, values);
     return vq_template_fixed_bytes(asker->ranker, vibe, values);

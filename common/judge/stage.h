@@ -3,14 +3,38 @@
 #ifndef VQ_JUDGE_STAGE_H
 #define VQ_JUDGE_STAGE_H
 
+#include <stdbool.h>
+
 enum vq_stage_kind {
     VQ_STAGE_RANK = 0, /* sample x judge x vibe x order: a verdict (judge.txt) */
     VQ_STAGE_PREFER =
         1,              /* sample x judge x order: a verdict on the whole output (preference.txt) */
     VQ_STAGE_TEXT = 2,  /* a prompt: any text */
     VQ_STAGE_EMBED = 3, /* a batch of texts: a vector each */
+    /* A rubric judge's (likert.txt, binary.txt, pairwise.txt); a criterion stands where a vibe does, its rubric as the low end. */
+    VQ_STAGE_LIKERT = 4,   /* item x judge x criterion: 1 to 5 */
+    VQ_STAGE_BINARY = 5,   /* item x judge x criterion: yes or no */
+    VQ_STAGE_PAIRWISE = 6, /* item x judge x criterion x order: which response is better */
     VQ_STAGE__COUNT
 };
+
+/* A rating by a rubric. */
+static inline bool vq_stage_rates(enum vq_stage_kind kind)
+{
+    return kind == VQ_STAGE_LIKERT || kind == VQ_STAGE_BINARY || kind == VQ_STAGE_PAIRWISE;
+}
+
+/* Its samples are outputs that are looked at, not texts of the method's own making. */
+static inline bool vq_stage_shows_outputs(enum vq_stage_kind kind)
+{
+    return kind == VQ_STAGE_RANK || kind == VQ_STAGE_PREFER || vq_stage_rates(kind);
+}
+
+/* Several vibes or criteria are asked of one sample, whose prompts begin alike. */
+static inline bool vq_stage_has_axes(enum vq_stage_kind kind)
+{
+    return kind == VQ_STAGE_RANK || vq_stage_rates(kind);
+}
 
 /* Whether calls whose prompts begin alike go to one pool, the first one ahead of the others. The numbers go over the wire. */
 enum vq_prefix_cache {

@@ -16,12 +16,13 @@
 #define PIECES_MAX (2 * VQ_TEMPLATE_PLACEHOLDERS_MAX + VQ_TEMPLATE_PART__COUNT)
 
 static const char *const placeholder_names[VQ_PLACEHOLDER__COUNT] = {
-    [VQ_PLACEHOLDER_PROMPT] = "prompt",     [VQ_PLACEHOLDER_OUTPUT_A] = "output_a",
-    [VQ_PLACEHOLDER_OUTPUT_B] = "output_b", [VQ_PLACEHOLDER_VIBE_NAME] = "vibe_name",
-    [VQ_PLACEHOLDER_VIBE_LOW] = "vibe_low", [VQ_PLACEHOLDER_VIBE_HIGH] = "vibe_high",
-    [VQ_PLACEHOLDER_ANSWER] = "answer",     [VQ_PLACEHOLDER_ROWS] = "rows",
-    [VQ_PLACEHOLDER_AXES] = "axes",         [VQ_PLACEHOLDER_AXIS] = "axis",
-    [VQ_PLACEHOLDER_NEW_AXES] = "new_axes", [VQ_PLACEHOLDER_REJECTED] = "rejected",
+    [VQ_PLACEHOLDER_PROMPT] = "prompt",       [VQ_PLACEHOLDER_OUTPUT_A] = "output_a",
+    [VQ_PLACEHOLDER_OUTPUT_B] = "output_b",   [VQ_PLACEHOLDER_VIBE_NAME] = "vibe_name",
+    [VQ_PLACEHOLDER_VIBE_LOW] = "vibe_low",   [VQ_PLACEHOLDER_VIBE_HIGH] = "vibe_high",
+    [VQ_PLACEHOLDER_CRITERION] = "criterion", [VQ_PLACEHOLDER_RUBRIC] = "rubric",
+    [VQ_PLACEHOLDER_ANSWER] = "answer",       [VQ_PLACEHOLDER_ROWS] = "rows",
+    [VQ_PLACEHOLDER_AXES] = "axes",           [VQ_PLACEHOLDER_AXIS] = "axis",
+    [VQ_PLACEHOLDER_NEW_AXES] = "new_axes",   [VQ_PLACEHOLDER_REJECTED] = "rejected",
     [VQ_PLACEHOLDER_COUNT] = "count",
 };
 
@@ -57,6 +58,12 @@ static const struct {
                                     P(AXIS) | P(ROWS)},
     [VQ_TEMPLATE_JUDGE_MANY] = {"judge-many.txt", &vq_embedded_judge_many,
                                 P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(AXES)},
+    [VQ_TEMPLATE_LIKERT] = {"likert.txt", &vq_embedded_likert,
+                            P(PROMPT) | P(OUTPUT_A) | P(CRITERION) | P(RUBRIC)},
+    [VQ_TEMPLATE_BINARY] = {"binary.txt", &vq_embedded_binary,
+                            P(PROMPT) | P(OUTPUT_A) | P(CRITERION) | P(RUBRIC)},
+    [VQ_TEMPLATE_PAIRWISE] = {"pairwise.txt", &vq_embedded_pairwise,
+                              P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(CRITERION) | P(RUBRIC)},
     [VQ_TEMPLATE_AS_IS] = {"(as it is)", &as_is, P(PROMPT) | P(OUTPUT_A)},
 };
 
@@ -275,6 +282,9 @@ static uint64_t hashed_number(enum vq_template_kind kind)
     switch ((int)kind) {
     case VQ_TEMPLATE_AS_IS: return 14;
     case VQ_TEMPLATE_JUDGE_MANY: return 15;
+    case VQ_TEMPLATE_LIKERT: return 16;
+    case VQ_TEMPLATE_BINARY: return 17;
+    case VQ_TEMPLATE_PAIRWISE: return 18;
     default: return (uint64_t)kind;
     }
 }

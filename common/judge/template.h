@@ -29,6 +29,10 @@ enum vq_template_kind {
     VQ_TEMPLATE_QUESTION_TYPES, /* question-types.txt: {{axis}} {{rows}} -> kinds of questions */
     /* judge-many.txt: {{prompt}} {{output_a}} {{output_b}} {{axes}} -> a verdict by number (vibes_per_call) */
     VQ_TEMPLATE_JUDGE_MANY,
+    /* Asked of rubric judges. likert.txt, binary.txt: {{prompt}} {{output_a}} {{criterion}} {{rubric}} -> 1 to 5; yes or no */
+    VQ_TEMPLATE_LIKERT,
+    VQ_TEMPLATE_BINARY,
+    VQ_TEMPLATE_PAIRWISE, /* pairwise.txt: {{output_b}} too -> which response is better */
     /* The coordinator's own rendering, sent as it is: {{output_a}} is the system part, {{prompt}} the user part. Not a file. */
     VQ_TEMPLATE_AS_IS,
     VQ_TEMPLATE__COUNT
@@ -44,6 +48,8 @@ enum vq_placeholder {
     VQ_PLACEHOLDER_VIBE_NAME,
     VQ_PLACEHOLDER_VIBE_LOW,
     VQ_PLACEHOLDER_VIBE_HIGH,
+    VQ_PLACEHOLDER_CRITERION,
+    VQ_PLACEHOLDER_RUBRIC,
     VQ_PLACEHOLDER_ANSWER,
     VQ_PLACEHOLDER_ROWS,
     VQ_PLACEHOLDER_AXES,

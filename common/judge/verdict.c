@@ -16,6 +16,7 @@
 
 #include "common/judge/ending.h"
 #include "common/judge/label.h"
+#include "common/judge/rating.h"
 #include "common/judge/thinking.h"
 #include "common/judge/vectors.h"
 #include "common/judge/verdict_json.h"
@@ -30,6 +31,13 @@ const char *vq_outcome_name(enum vq_outcome outcome)
     case VQ_OUTCOME_NA: return "N/A";
     case VQ_OUTCOME_UNSURE: return "unsure";
     case VQ_OUTCOME_TEXT: return "text";
+    case VQ_OUTCOME_RATED_1: return "1";
+    case VQ_OUTCOME_RATED_2: return "2";
+    case VQ_OUTCOME_RATED_3: return "3";
+    case VQ_OUTCOME_RATED_4: return "4";
+    case VQ_OUTCOME_RATED_5: return "5";
+    case VQ_OUTCOME_YES: return "yes";
+    case VQ_OUTCOME_NO: return "no";
     case VQ_OUTCOME_REFUSED: return "refused";
     case VQ_OUTCOME_TRUNCATED: return "truncated";
     case VQ_OUTCOME_UNPARSEABLE: return "unparseable";
@@ -290,6 +298,26 @@ static enum vq_outcome verdict_text(struct vq_span answer, struct vq_span finish
     return VQ_OUTCOME_UNPARSEABLE;
 }
 
+static enum vq_outcome verdict_rating(enum vq_rating_kind kind, struct vq_span answer,
+                                      struct vq_span finish_reason, bool refusal)
+{
+    struct vq_rating_reader reader = {.kind = kind, .policy = VQ_RATING_STRICT};
+    struct vq_rating rating;
+    vq_rating_read(&reader, answer, finish_reason, refusal, &rating);
+    if (!rating.has_value) {
+        return rating.status == VQ_RATING_REFUSED     ? VQ_OUTCOME_REFUSED
+               : rating.status == VQ_RATING_TRUNCATED ? VQ_OUTCOME_TRUNCATED
+                                                      : VQ_OUTCOME_UNPARSEABLE;
+    }
+    switch (kind) {
+    case VQ_RATING_LIKERT:
+        return (enum vq_outcome)(VQ_OUTCOME_RATED_1 + rating.value - VQ_RATING_LIKERT_MIN);
+    case VQ_RATING_BINARY: return rating.value == 1 ? VQ_OUTCOME_YES : VQ_OUTCOME_NO;
+    case VQ_RATING_PAIRWISE: break;
+    }
+    return rating.value == 0 ? VQ_OUTCOME_FIRST : VQ_OUTCOME_SECOND;
+}
+
 enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
                               struct vq_span finish_reason, bool refusal)
 {
@@ -299,6 +327,10 @@ enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
     case VQ_STAGE_TEXT: return verdict_text(answer, finish_reason, refusal);
     case VQ_STAGE_EMBED:
         return vq_vectors_packed(answer) ? VQ_OUTCOME_TEXT : VQ_OUTCOME_UNPARSEABLE;
+    case VQ_STAGE_LIKERT: return verdict_rating(VQ_RATING_LIKERT, answer, finish_reason, refusal);
+    case VQ_STAGE_BINARY: return verdict_rating(VQ_RATING_BINARY, answer, finish_reason, refusal);
+    case VQ_STAGE_PAIRWISE:
+        return verdict_rating(VQ_RATING_PAIRWISE, answer, finish_reason, refusal);
     case VQ_STAGE__COUNT: break;
     }
     return VQ_OUTCOME_UNPARSEABLE;

@@ -17,6 +17,14 @@ enum vq_outcome {
     VQ_OUTCOME_UNSURE = 5,
     /* answered with what was asked for, which is no vote: a text or vectors. Settles no score */
     VQ_OUTCOME_TEXT = 8,
+    /* answered, a rating by a rubric; of two responses FIRST or SECOND is better */
+    VQ_OUTCOME_RATED_1 = 9,
+    VQ_OUTCOME_RATED_2 = 10,
+    VQ_OUTCOME_RATED_3 = 11,
+    VQ_OUTCOME_RATED_4 = 12,
+    VQ_OUTCOME_RATED_5 = 13,
+    VQ_OUTCOME_YES = 14,
+    VQ_OUTCOME_NO = 15,
     /* answered, no vote: kept and not bought again unless asked to */
     VQ_OUTCOME_REFUSED = 16,
     VQ_OUTCOME_TRUNCATED = 17,
@@ -45,10 +53,15 @@ static inline bool vq_outcome_settles(enum vq_outcome o)
     return o >= VQ_OUTCOME_EQUAL && o <= VQ_OUTCOME_UNSURE;
 }
 
-/* What was asked for: a vote, a text, vectors. Nothing more is asked after it. */
+static inline bool vq_outcome_is_rating(enum vq_outcome o)
+{
+    return o >= VQ_OUTCOME_RATED_1 && o <= VQ_OUTCOME_NO;
+}
+
+/* What was asked for: a vote, a rating, a text, vectors. Nothing more is asked after it. */
 static inline bool vq_outcome_is_good(enum vq_outcome o)
 {
-    return vq_outcome_is_vote(o) || o == VQ_OUTCOME_TEXT;
+    return vq_outcome_is_vote(o) || vq_outcome_is_rating(o) || o == VQ_OUTCOME_TEXT;
 }
 
 static inline bool vq_outcome_is_answered(enum vq_outcome o)
@@ -73,7 +86,7 @@ static inline bool vq_outcome_is_terminal(enum vq_outcome o)
     return o != VQ_OUTCOME_NONE;
 }
 
-/* "A", "B", "equal", "N/A", "unsure", "refused", ...; "open" for none; "?" for an unknown byte. */
+/* "A", "B", "equal", "N/A", "unsure", "1" to "5", "yes", "no", "refused", ...; "open" for none; "?" for an unknown byte. */
 const char *vq_outcome_name(enum vq_outcome outcome);
 
 #define VQ_ANSWER_BYTES_MAX (1u << 20)
@@ -90,7 +103,8 @@ enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span fini
                                       bool refusal);
 /* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT: TEXT when there is
  * anything but blanks, however the answer ended; REFUSED, UNPARSEABLE. EMBED: TEXT for packed vectors (vectors.h),
- * UNPARSEABLE. NONE: no memory. */
+ * UNPARSEABLE. LIKERT, BINARY, PAIRWISE: under the strict policy (rating.h): RATED_1 to RATED_5; YES, NO; FIRST, SECOND; else REFUSED,
+ * TRUNCATED, UNPARSEABLE. NONE: no memory. */
 enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
                               struct vq_span finish_reason, bool refusal);
 

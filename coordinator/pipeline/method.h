@@ -45,7 +45,8 @@ struct vq_stage {
     enum vq_role role;
     const uint32_t *rows; /* RANK, PREFER: which samples, ascending */
     uint32_t rows_count;
-    const struct vq_axis *axes; /* RANK */
+    const struct vq_axis
+        *axes; /* RANK: vibes. LIKERT, BINARY, PAIRWISE: criteria, with the rubric as `low` */
     uint32_t axes_count;
     /* RANK: enum vq_cell_asks, [(row * judges + judge) * axes + axis]; what is not asked stays not needed. NULL: all are asked */
     const uint8_t *cells;
@@ -55,6 +56,10 @@ struct vq_stage {
     uint32_t prompts_count;
     const struct vq_span *texts; /* EMBED; call i holds texts i * VQ_EMBED_BATCH_MAX and on */
     uint32_t texts_count;
+    const struct vq_sample
+        *items; /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
+    uint32_t items_count;
+    uint32_t retries; /* a question without a readable answer is put so many times more, as it is */
 };
 
 /* Borrowed, and unchanged while the method lives; rows[].preference is the data's. */
@@ -88,7 +93,7 @@ void vq_method_destroy(struct vq_method **method);
 enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_stage,
                               struct vq_error *err) VQ_WARN_UNUSED;
 
-/* RANK and PREFER: one byte (enum vq_outcome) a task, in grid order: ((row * judges + judge) * axes + axis) * 2 + order, where row
+/* RANK and PREFER, LIKERT, BINARY and PAIRWISE (items in the place of rows): one byte (enum vq_outcome) a task, in grid order: ((row * judges + judge) * axes + axis) * 2 + order, where row
  * counts stage->rows and PREFER has one axis. Copies. */
 enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
                                        struct vq_error *err) VQ_WARN_UNUSED;

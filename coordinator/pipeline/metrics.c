@@ -185,6 +185,13 @@ static void count_label(struct vq_label_counts *c, enum vq_outcome o, uint32_t o
     case VQ_OUTCOME_UNPARSEABLE: c->unparseable++; break;
     case VQ_OUTCOME_NONE:
     case VQ_OUTCOME_TEXT:
+    case VQ_OUTCOME_RATED_1:
+    case VQ_OUTCOME_RATED_2:
+    case VQ_OUTCOME_RATED_3:
+    case VQ_OUTCOME_RATED_4:
+    case VQ_OUTCOME_RATED_5:
+    case VQ_OUTCOME_YES:
+    case VQ_OUTCOME_NO:
     case VQ_OUTCOME_NOT_NEEDED:
     case VQ_OUTCOME_BLOCKED:
     case VQ_OUTCOME_ERROR:

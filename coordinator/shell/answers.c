@@ -96,7 +96,7 @@ enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_a
                                const uint8_t *outcomes, struct vq_calls *calls,
                                const struct vq_id *run, struct vq_error *err)
 {
-    if (asking->kind == VQ_STAGE_RANK || asking->kind == VQ_STAGE_PREFER) {
+    if (vq_stage_shows_outputs(asking->kind)) {
         return script->ops->take_outcomes(script->ctx, outcomes, vq_grid_tasks(&asking->plan.grid),
                                           err);
     }

@@ -25,6 +25,9 @@ static uint32_t count_samples(const struct vq_stage *stage)
     case VQ_STAGE_RANK:
     case VQ_STAGE_PREFER: return stage->rows_count;
     case VQ_STAGE_TEXT: return stage->prompts_count;
+    case VQ_STAGE_LIKERT:
+    case VQ_STAGE_BINARY:
+    case VQ_STAGE_PAIRWISE: return stage->items_count;
     case VQ_STAGE_EMBED: return (stage->texts_count + VQ_EMBED_BATCH_MAX - 1) / VQ_EMBED_BATCH_MAX;
     case VQ_STAGE__COUNT: break;
     }
@@ -33,7 +36,10 @@ static uint32_t count_samples(const struct vq_stage *stage)
 
 static enum vq_swap swap_of(const struct vq_config *config, enum vq_stage_kind kind)
 {
-    if (kind == VQ_STAGE_TEXT || kind == VQ_STAGE_EMBED) {
+    if (kind == VQ_STAGE_PAIRWISE) { /* a verdict never settles the other order's */
+        return VQ_SWAP_BOTH;
+    }
+    if (kind != VQ_STAGE_RANK && kind != VQ_STAGE_PREFER) {
         return VQ_SWAP_NONE;
     }
     if (kind == VQ_STAGE_PREFER) { /* always under the strict rule */
@@ -107,6 +113,12 @@ static enum vq_status take_texts(struct vq_asking *a, const struct vq_stage *sta
     return a->texts.status;
 }
 
+static enum vq_status take_items(struct vq_asking *a, const struct vq_stage *stage)
+{
+    memcpy(a->samples, stage->items, stage->items_count * sizeof(*a->samples));
+    return VQ_OK;
+}
+
 static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job,
                                    const struct vq_stage *stage)
 {
@@ -119,7 +131,9 @@ static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job
     if (stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER) {
         return take_rows(a, job, stage);
     }
-    VQ_TRY(stage->kind == VQ_STAGE_TEXT ? take_prompts(a, stage) : take_texts(a, stage));
+    VQ_TRY(vq_stage_rates(stage->kind)    ? take_items(a, stage)
+           : stage->kind == VQ_STAGE_TEXT ? take_prompts(a, stage)
+                                          : take_texts(a, stage));
     for (uint32_t i = 0; i < n; i++) {
         vq_sample_identify(&a->samples[i], &a->ids[i]);
     }
@@ -140,7 +154,7 @@ static char *copy_into(char **at, const char *text)
 /* Copies: request hashes are made from them as long as accounting goes on. One block: the array, then the texts. */
 static enum vq_status fill_axes(struct vq_asking *a, const struct vq_stage *stage)
 {
-    bool rank = stage->kind == VQ_STAGE_RANK;
+    bool rank = vq_stage_has_axes(stage->kind);
     const struct vq_axis *axes = rank                            ? stage->axes
                                  : stage->kind == VQ_STAGE_EMBED ? &embedding_axis
                                                                  : &no_axis;
@@ -206,6 +220,9 @@ static const struct vq_template *template_of(const struct vq_job *job, enum vq_s
     switch (kind) {
     case VQ_STAGE_RANK: return job->templates[VQ_TEMPLATE_JUDGE];
     case VQ_STAGE_PREFER: return job->templates[VQ_TEMPLATE_PREFERENCE];
+    case VQ_STAGE_LIKERT: return job->templates[VQ_TEMPLATE_LIKERT];
+    case VQ_STAGE_BINARY: return job->templates[VQ_TEMPLATE_BINARY];
+    case VQ_STAGE_PAIRWISE: return job->templates[VQ_TEMPLATE_PAIRWISE];
     case VQ_STAGE_TEXT:
     case VQ_STAGE_EMBED:
     case VQ_STAGE__COUNT: break;
@@ -234,11 +251,11 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->plan.swap = stage->again ? VQ_SWAP_NONE : swap;
     a->plan.repeat = stage->again ? VQ_REPEAT_RETEST : 0;
     a->plan.audit_share = stage->kind == VQ_STAGE_RANK ? job->config->judging.audit_share : 0;
-    a->plan.generation = job->generation;
+    a->plan.generation = job->generation + stage->retries;
     VQ_TRY(fill_samples(a, job, stage));
     VQ_TRY(fill_axes(a, stage));
     VQ_TRY(fill_cells(a, stage));
-    VQ_TRY(fill_askers(a, swap != VQ_SWAP_NONE));
+    VQ_TRY(fill_askers(a, swap != VQ_SWAP_NONE && !vq_stage_rates(stage->kind)));
     a->plan.samples = a->ids;
     a->plan.askers = a->askers;
     a->plan.axes = a->axes;

@@ -69,7 +69,10 @@ static bool is_of_kind(const struct vq_call_row *row, enum vq_stage_kind kind)
     bool text = row->outcome == VQ_OUTCOME_TEXT;
     switch (kind) {
     case VQ_STAGE_RANK:
-    case VQ_STAGE_PREFER: return !text;
+    case VQ_STAGE_PREFER:
+    case VQ_STAGE_LIKERT:
+    case VQ_STAGE_BINARY:
+    case VQ_STAGE_PAIRWISE: return !text;
     case VQ_STAGE_TEXT: return text && row->tokens_out > 0;
     case VQ_STAGE_EMBED: return text && row->tokens_out == 0;
     case VQ_STAGE__COUNT: break;

@@ -50,17 +50,17 @@ static enum vq_status note_undecided(struct walk *w, const struct vq_stage *stag
     VQ_TRY(vq_grow((void **)&r->undecided, &r->undecided_cap, r->undecided_count + 1,
                    sizeof(*r->undecided), UNDECIDED_MAX));
     struct vq_undecided *u = &r->undecided[r->undecided_count++];
-    u->sample = stage->rows[cell->sample];
+    u->sample = stage->rows != NULL ? stage->rows[cell->sample] : cell->sample;
     u->judge = cell->judge;
     (void)snprintf(u->vibe, sizeof(u->vibe), "%s",
-                   stage->kind == VQ_STAGE_RANK ? stage->axes[cell->vibe].name : "preference");
+                   vq_stage_has_axes(stage->kind) ? stage->axes[cell->vibe].name : "preference");
     return VQ_OK;
 }
 
 static enum vq_status count_open(struct walk *w, const struct vq_stage *stage, uint64_t *ret_open)
 {
     const struct vq_grid *g = &w->asking->plan.grid;
-    bool rows = stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER;
+    bool rows = vq_stage_shows_outputs(stage->kind);
     uint64_t open = 0;
     for (uint64_t t = 0; t < vq_grid_tasks(g); t += 2) {
         uint64_t cell_open =

@@ -335,7 +335,7 @@ static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_resul
     const struct vq_sample *sample = &ask->lease->sample->text;
     size_t longest = sample->a.bytes > sample->b.bytes ? sample->a.bytes : sample->b.bytes;
     size_t sent = ask->output_bytes_max > 0 ? ask->output_bytes_max : longest;
-    bool has_outputs = w->spec->kind == VQ_STAGE_RANK || w->spec->kind == VQ_STAGE_PREFER;
+    bool has_outputs = vq_stage_shows_outputs(w->spec->kind);
     if (!w->spec->truncate || !has_outputs || ask->kind != VQ_CALL_ASK ||
         sent / 2 < VQ_WORK_OUTPUT_BYTES_MIN) {
         settle(w, ask, result, VQ_OUTCOME_TOO_LONG);

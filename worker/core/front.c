@@ -30,7 +30,7 @@ static struct vq_work_front *front_of(const struct vq_work *w, const struct vq_w
 void vq_work_front_find(const struct vq_work *w, struct vq_work_lease *lease)
 {
     const struct vq_work_spec *spec = w->spec;
-    if (spec->prefix_cache == VQ_PREFIX_OFF || spec->kind != VQ_STAGE_RANK ||
+    if (spec->prefix_cache == VQ_PREFIX_OFF || !vq_stage_has_axes(spec->kind) ||
         spec->axes_count < 2) {
         return;
     }

@@ -153,10 +153,10 @@ static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from
 {
     VQ_TRY(check(from, err));
     static const enum vq_template_kind asked[VQ_STAGE__COUNT] = {
-        [VQ_STAGE_RANK] = VQ_TEMPLATE_JUDGE,
-        [VQ_STAGE_PREFER] = VQ_TEMPLATE_PREFERENCE,
-        [VQ_STAGE_TEXT] = VQ_TEMPLATE_AS_IS,
-        [VQ_STAGE_EMBED] = VQ_TEMPLATE_AS_IS,
+        [VQ_STAGE_RANK] = VQ_TEMPLATE_JUDGE,        [VQ_STAGE_PREFER] = VQ_TEMPLATE_PREFERENCE,
+        [VQ_STAGE_TEXT] = VQ_TEMPLATE_AS_IS,        [VQ_STAGE_EMBED] = VQ_TEMPLATE_AS_IS,
+        [VQ_STAGE_LIKERT] = VQ_TEMPLATE_LIKERT,     [VQ_STAGE_BINARY] = VQ_TEMPLATE_BINARY,
+        [VQ_STAGE_PAIRWISE] = VQ_TEMPLATE_PAIRWISE,
     };
     VQ_ASSERT(from->kind < VQ_STAGE__COUNT); /* the decoder's bound */
     spec->kind = (enum vq_stage_kind)from->kind;

@@ -319,7 +319,7 @@ enum vq_status vq_caller_pools(struct vq_caller *caller, const struct vq_work_sp
         pool->at = &spec->pools[p];
         (void)snprintf(pool->name, sizeof(pool->name), "%s", pool->at->name);
         pool->embeds = spec->kind == VQ_STAGE_EMBED;
-        pool->shares = spec->kind == VQ_STAGE_RANK && spec->axes_count > 1 &&
+        pool->shares = vq_stage_has_axes(spec->kind) && spec->axes_count > 1 &&
                        spec->prefix_cache != VQ_PREFIX_OFF;
         vq_buf_init(&pool->url, VQ_HTTP_URL_BYTES_MAX);
         enum vq_pool_state state = pool_address(pool, &err);

@@ -421,6 +421,9 @@ static inline enum vq_status walk_step(struct walk *w, bool *ret_more, struct vq
     case VQ_STAGE_PREFER: return walk_answer_verdicts(w, stage, err);
     case VQ_STAGE_TEXT: return walk_answer_texts(w, stage, err);
     case VQ_STAGE_EMBED: return walk_answer_vectors(w, stage, err);
+    case VQ_STAGE_LIKERT:
+    case VQ_STAGE_BINARY:
+    case VQ_STAGE_PAIRWISE:
     case VQ_STAGE__COUNT: break;
     }
     return VQ_BUG;
