@@ -42,7 +42,7 @@ enum vq_status vq_spool_path(const char *dir, const char *name, char *ret_path,
                              struct vq_error *err)
 {
     int bytes = snprintf(ret_path, VQ_SPOOL_PATH_BYTES_MAX, "%s/%s", dir, name);
-    if (bytes < 0 || bytes >= VQ_SPOOL_PATH_BYTES_MAX) {
+    if ((size_t)bytes >= VQ_SPOOL_PATH_BYTES_MAX) {
         return vq_fail(err, VQ_LIMIT, "the path of the spool folder is too long: %.200s", dir);
     }
     return VQ_OK;
@@ -62,18 +62,32 @@ enum vq_status vq_spool_lock(const char *dir, bool create, int *ret_fd, struct v
         return vq_fail(err, status, "cannot open %s: %s", path, strerror(errno));
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        enum vq_status status = errno == EWOULDBLOCK ? VQ_LOCKED : VQ_IO;
+        int reason = errno;
         (void)close(fd);
-        return vq_fail(err, status, "the spool %s is in use by another worker (%s is locked)", dir,
-                       path);
+        return reason == EWOULDBLOCK
+                   ? vq_fail(err, VQ_LOCKED,
+                             "the spool %s is in use by another worker (%s is locked)", dir, path)
+                   : vq_fail(err, VQ_IO, "cannot lock %s: %s", path, strerror(reason));
     }
-    struct stat st;
-    if (fstat(fd, &st) != 0 || st.st_nlink == 0) { /* its owner removed it as we waited */
+    struct stat st = {.st_nlink = 0};
+    if (fstat(fd, &st) != 0) {
+        int reason = errno;
+        (void)close(fd);
+        return vq_fail(err, VQ_IO, "cannot look at %s: %s", path, strerror(reason));
+    }
+    if (st.st_nlink == 0) { /* its owner removed it as we waited */
         (void)close(fd);
         return vq_fail(err, VQ_LOCKED, "the spool %s is just being removed", dir);
     }
     *ret_fd = fd;
     return VQ_OK;
+}
+
+/* In the folder of an open spool, where every name was found to be short enough. */
+static void path_in(const struct vq_spool *spool, const char *name, char *ret_path)
+{
+    enum vq_status status = vq_spool_path(spool->dir, name, ret_path, NULL);
+    VQ_ASSERT(status == VQ_OK);
 }
 
 static enum vq_status status_of(int reason)
@@ -176,8 +190,8 @@ static enum vq_status renew(struct vq_spool *spool, const struct vq_spool_held *
                             struct vq_error *err)
 {
     char now[VQ_SPOOL_PATH_BYTES_MAX], path[VQ_SPOOL_PATH_BYTES_MAX];
-    VQ_TRY(vq_spool_path(spool->dir, VQ_SPOOL_FILE, now, err));
-    VQ_TRY(vq_spool_path(spool->dir, SPOOL_NEW, path, err));
+    path_in(spool, VQ_SPOOL_FILE, now);
+    path_in(spool, SPOOL_NEW, path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return vq_fail(err, VQ_IO, "cannot make %s: %s", path, strerror(errno));
@@ -249,6 +263,8 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
                              struct vq_spool **ret_spool, struct vq_spool_held **ret_held,
                              struct vq_error *err)
 {
+    char longest[VQ_SPOOL_PATH_BYTES_MAX];
+    VQ_TRY(vq_spool_path(dir, SPOOL_NEW, longest, err));
     struct vq_spool_held *held = NULL;
     struct vq_spool *spool = vq_alloc(1, sizeof(*spool));
     if (spool == NULL) {
@@ -271,10 +287,6 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
     }
     if (status != VQ_OK) {
         vq_spool_held_destroy(&held);
-        if (spool->lock_fd >= 0) {
-            (void)close(spool->lock_fd);
-            spool->lock_fd = -1;
-        }
         vq_spool_close(&spool);
         return status;
     }
@@ -288,9 +300,7 @@ static void drop_last(struct vq_spool *spool, size_t waiting)
 {
     spool->record.status = VQ_OK;
     spool->record.bytes = waiting;
-    if (spool->record.at != NULL) {
-        spool->record.at[waiting] = '\0';
-    }
+    spool->record.at[waiting] = '\0'; /* it held the head of the file once */
 }
 
 /* One more record that waits. */
@@ -382,9 +392,8 @@ void vq_spool_close(struct vq_spool **spool)
         return;
     }
     char path[VQ_SPOOL_PATH_BYTES_MAX];
-    struct vq_error err = {""};
-    if (s->fd >= 0 && flush(s, &err) == VQ_OK && nothing_left(s) &&
-        vq_spool_path(s->dir, VQ_SPOOL_FILE, path, NULL) == VQ_OK) {
+    if (s->fd >= 0 && flush(s, NULL) == VQ_OK && nothing_left(s)) {
+        path_in(s, VQ_SPOOL_FILE, path);
         VQ_CRASH_POINT(spool_unlink_before);
         (void)unlink(path); /* that it stays is no harm */
     }

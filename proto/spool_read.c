@@ -134,42 +134,48 @@ bool vq_spool_get_record(struct vq_span bytes, struct vq_spool_record *ret_recor
 
 /* ---- the file ---- */
 
+/* All bytes of an open file. */
+static enum vq_status bytes_read(int fd, const char *path, struct vq_buf *bytes,
+                                 struct vq_error *err)
+{
+    struct stat st = {.st_size = 0};
+    if (fstat(fd, &st) != 0) {
+        return vq_fail(err, VQ_IO, "cannot look at the spool %s: %s", path, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return vq_fail(err, VQ_IO, "the spool %s is not a file", path);
+    }
+    if (st.st_size > VQ_SPOOL_BYTES_MAX) {
+        return vq_fail(err, VQ_LIMIT, "the spool %s is over %u bytes", path, VQ_SPOOL_BYTES_MAX);
+    }
+    size_t all = (size_t)st.st_size; /* its lock is ours: it grows no more */
+    char *at = vq_buf_reserve(bytes, all);
+    if (at == NULL) {
+        return VQ_NOMEM;
+    }
+    ssize_t got = 1;
+    while (got != 0 && bytes->bytes < all) {
+        got = read(fd, at + bytes->bytes, all - bytes->bytes);
+        if (got > 0) {
+            bytes->bytes += (size_t)got;
+        } else if (got < 0 && errno != EINTR) {
+            return vq_fail(err, VQ_IO, "cannot read the spool %s: %s", path, strerror(errno));
+        }
+    }
+    return VQ_OK;
+}
+
 static enum vq_status file_read(const char *path, struct vq_buf *bytes, struct vq_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT) {
-        return VQ_OK; /* nothing in it */
+    if (fd < 0) {
+        return errno == ENOENT
+                   ? VQ_OK /* nothing in it */
+                   : vq_fail(err, VQ_IO, "cannot open the spool %s: %s", path, strerror(errno));
     }
-    enum vq_status status = fd < 0 ? VQ_IO : VQ_OK;
-    struct stat st;
-    if (status == VQ_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
-        status = VQ_IO;
-    }
-    while (status == VQ_OK) {
-        char *at = vq_buf_reserve(bytes, 1u << 20);
-        if (at == NULL) {
-            status = bytes->status;
-            break;
-        }
-        ssize_t got = read(fd, at, 1u << 20);
-        if (got < 0 && errno != EINTR) {
-            status = VQ_IO;
-        } else if (got == 0) {
-            break;
-        } else if (got > 0) {
-            bytes->bytes += (size_t)got;
-        }
-    }
-    int reason = errno;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    if (status == VQ_IO) {
-        return vq_fail(err, VQ_IO, "cannot read the spool %s: %s", path, strerror(reason));
-    }
-    return status == VQ_LIMIT
-               ? vq_fail(err, VQ_LIMIT, "the spool %s is over %u bytes", path, VQ_SPOOL_BYTES_MAX)
-               : status;
+    enum vq_status status = bytes_read(fd, path, bytes, err);
+    (void)close(fd);
+    return status;
 }
 
 static enum vq_status head_check(const char *path, struct vq_span bytes, const struct vq_id *run,
