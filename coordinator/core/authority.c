@@ -98,7 +98,7 @@ enum vq_status vq_authority_create(const struct vq_authority_params *params, int
     }
     a->pools_count = params->pools_count;
     a->term_ns = params->term_ns;
-    a->wait_until_ns = params->wait_until_ns;
+    a->wait_until_ns = a->wait_ns = params->wait_until_ns;
     a->now_ns = a->tick_ns = a->wake_ns = now_ns;
     for (uint32_t i = 0; i < a->pools_count; i++) {
         status = pool_fill(&a->pools[i], &params->pools[i], i, params->jitter_ns, now_ns);
@@ -323,6 +323,9 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
             a->pools[i].waiting -= seat->waiting;
         }
     }
+    if (how == VQ_AUTHORITY_ENDED && w->seats == NULL) {
+        a->unsaid_ns = now_ns + a->term_ns;
+    }
     if (how != VQ_AUTHORITY_ENDED || w->seats == NULL) {
         gone(a, w, now_ns);
         return;
@@ -416,6 +419,11 @@ void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t no
     }
     vq_auth_deal(a, &a->pools[p], now_ns);
     vq_auth_state(a, &a->pools[p], now_ns);
+}
+
+void vq_authority_work(struct vq_authority *a, uint32_t p, bool work)
+{
+    a->pools[p].workless = !work;
 }
 
 void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_rates *rates,
@@ -544,10 +552,28 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
     }
 }
 
+/* The wait after a start goes on for who was heard in it, and has not said yet (a killed one never will) what an earlier process let it
+ * start: for a term more, at most. */
+static int64_t wait_ends(const struct vq_authority *a)
+{
+    int64_t until_ns = a->wait_ns > a->unsaid_ns ? a->wait_ns : a->unsaid_ns;
+    for (uint32_t i = 0; i < a->slots; i++) {
+        const struct vq_auth_worker *w = a->workers[i];
+        if (w != NULL && w->seats == NULL && w->heard_ns + a->term_ns > until_ns) {
+            until_ns = w->heard_ns + a->term_ns;
+        }
+    }
+    int64_t most_ns = a->wait_ns + a->term_ns;
+    return until_ns < most_ns ? until_ns : most_ns;
+}
+
 void vq_authority_tick(struct vq_authority *a, int64_t now_ns)
 {
     bool slow = now_ns - a->tick_ns >= VQ_AUTH_TICK_NS || now_ns < a->tick_ns;
     a->now_ns = now_ns;
+    if (!a->waited && a->wait_ns > 0) {
+        a->wait_until_ns = wait_ends(a);
+    }
     if (!a->waited && now_ns >= a->wait_until_ns) {
         a->waited = true;
         deal_all(a, now_ns);

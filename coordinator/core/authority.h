@@ -72,7 +72,8 @@ struct vq_authority_params {
     uint64_t spent_nano;  /* by the ledger, what is unknown counts */
     int64_t
         wait_until_ns; /* rule 4: slices of workers that an earlier process knew may be in force until then, and all of every limit
-                              counts as in force: nobody gets a slice. Workers go on with what they have */
+                              counts as in force: nobody gets a slice. Workers go on with what they have. Up to a term longer, for
+                              who was heard within a term and has not reported yet: who knows what it has at its providers */
 };
 
 /* VQ_INVALID, VQ_NOMEM. */
@@ -116,6 +117,8 @@ void vq_authority_hold(struct vq_authority *a, bool hold,
 void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns);
 void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
                        int64_t now_ns); /* ctl park */
+/* Whether a judge that pool p serves has anything left to ask: without, nobody needs money or a day's quota for it. At first: yes. */
+void vq_authority_work(struct vq_authority *a, uint32_t p, bool work);
 /* A rate of 0 leaves that one as it is. What was learned is forgotten. Concurrency 0: it finds its level. */
 void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_rates *rates,
                             int64_t now_ns);

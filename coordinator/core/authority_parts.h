@@ -111,6 +111,7 @@ struct vq_auth_pool {
         unit_now[VQ_RATE__COUNT]; /* the largest of this window and the last one; of this one */
     struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
     bool locked, ours, parked_by_hand;
+    bool workless;             /* nothing is left to ask here */
     int64_t pause_ns, park_ns; /* until */
     int64_t park_unix_s;       /* the same of a park: what was said. 0: never */
     int64_t day_ends_ns;
@@ -170,6 +171,9 @@ struct vq_authority {
     struct vq_auth_pool *pools;
     uint32_t pools_count;
     int64_t term_ns, wait_until_ns, now_ns, tick_ns, wake_ns;
+    int64_t wait_ns; /* as it was said at the start; wait_until_ns may become later (wait_ends) */
+    int64_t
+        unsaid_ns; /* as long as calls may be at providers of processes that ended before they reported */
     bool waited; /* wait_until_ns is over */
     bool hold, unread;
     struct vq_purse *spend;

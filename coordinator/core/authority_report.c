@@ -263,10 +263,12 @@ static uint64_t whole(double value)
     return value >= 9e18 ? UINT64_C(9000000000000000000) : value <= 0 ? 0 : (uint64_t)ceil(value);
 }
 
-/* What it may soon want to start: nothing without a slice, so that money and quotas follow the slices. */
-static double calls_ahead(const struct vq_auth_seat *seat, const struct vq_pool_report *report)
+/* What it may soon want to start: nothing without a slice, so that money and quotas follow the slices, and nothing where no work is
+ * left: the last piece would lie there, and who could use it would have none. */
+static double calls_ahead(const struct vq_auth_pool *p, const struct vq_auth_seat *seat,
+                          const struct vq_pool_report *report)
 {
-    if (!seat->holder) {
+    if (!seat->holder || p->workless) {
         return 0;
     }
     double now = (double)report->in_flight + (double)report->waiting;
@@ -276,7 +278,7 @@ static double calls_ahead(const struct vq_auth_seat *seat, const struct vq_pool_
 static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
                      const struct vq_pool_report *report, uint64_t granted_n)
 {
-    double calls = calls_ahead(&w->seats[p->index], report);
+    double calls = calls_ahead(p, &w->seats[p->index], report);
     if (p->day_requests != NULL) {
         vq_purse_report(p->day_requests, w->slot, &report->day_requests, granted_n, whole(calls),
                         1);
@@ -337,7 +339,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
         take_demand(a, p, w, report, now_ns);
         take_counts(p, seat, report, now_ns);
         take_day(p, w, report, credit->granted_n);
-        ahead += calls_ahead(seat, report);
+        ahead += calls_ahead(p, seat, report);
         if (p->dirty && now_ns >= p->deal_ns) {
             vq_auth_deal(a, p, now_ns);
         }

@@ -304,14 +304,9 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     if (live) {
         if (shard->slots[i].state == SLOT_OUT) { /* settled by somebody else's answer */
             c->failed_out_ns = next == VQ_TASK_FAILED ? c->now_ns : c->failed_out_ns;
-            VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                           .code = VQ_CANCEL_SETTLED,
-                                                           .peer = shard->holder->peer,
-                                                           .session = shard->holder->id,
-                                                           .a = shard->no,
-                                                           .b = task,
-                                                           .stage = c->params.stage,
-                                                           .fence = shard->fence}));
+            VQ_TRY(vq_coord_say_settled(c, shard, i));
+            shard->slots[i].cancels = VQ_COORD_CANCELS;
+            shard->cancels = true;
         }
         vq_coord_slot_settled(c, shard, i);
     }

@@ -121,6 +121,7 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
         return vq_fail(err, VQ_NOMEM, "no memory for a stage of %llu tasks",
                        (unsigned long long)vq_grid_tasks(&params->grid));
     }
+    vq_coord_work_say(c);
     *ret_coord = c;
     return VQ_OK;
 }
@@ -244,6 +245,7 @@ enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
     VQ_TRY(vq_coord_calls_expire(c)); /* while it is known whose they are */
     VQ_TRY(sessions_expire(c));
     vq_coord_left_settle(c);
+    vq_coord_work_say(c);
     vq_authority_tick(c->params.authority, c->now_ns);
     c->grants_check = true;
     return vq_coord_money_tick(c);

@@ -60,9 +60,10 @@ struct vq_coord_slot {
     uint32_t prior_at, prior_bytes;
     uint8_t state; /* enum slot_state */
     bool second, lazy;
-    bool ask_lazy; /* as it was leased: only if the first order does not settle */
-    bool failing;  /* its failure gathers or is being committed */
-    bool wait;     /* no room for its prior: another time */
+    bool ask_lazy;   /* as it was leased: only if the first order does not settle */
+    bool failing;    /* its failure gathers or is being committed */
+    bool wait;       /* no room for its prior: another time */
+    uint8_t cancels; /* so often its holder is told again that somebody else's answer settled it */
     struct vq_attempts
         attempts; /* committed; a shard with open tasks stays in memory once it was scouted */
 };
@@ -103,6 +104,7 @@ struct vq_coord_shard {
     uint32_t live; /* slots OUT, DONE or SKIPPED */
     uint32_t out;  /* slots OUT */
     uint32_t asks; /* as leased */
+    bool cancels;  /* of some slot */
 };
 
 struct vq_coord_use { /* a sample in a session */
@@ -405,6 +407,8 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
 /* A GRANT for this one; for all that are due one. */
 enum vq_status vq_coord_grant_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
 enum vq_status vq_coord_grants_say(struct vq_coord *c) VQ_WARN_UNUSED;
+/* Tells the authority which pools have anything left to ask. */
+void vq_coord_work_say(struct vq_coord *c);
 /* Stops the run when its budget is spent. */
 enum vq_status vq_coord_money_tick(struct vq_coord *c) VQ_WARN_UNUSED;
 
@@ -430,6 +434,12 @@ bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *s
 uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
 
 /* lease.c */
+/* Its holder hears that slot i is settled. */
+enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                    uint32_t i) VQ_WARN_UNUSED;
+/* The same of all that somebody else's answer settled, as often as it is said again: the first CANCEL may be lost. */
+enum vq_status vq_coord_lease_remind(struct vq_coord *c,
+                                     struct vq_coord_shard *shard) VQ_WARN_UNUSED;
 enum vq_status vq_coord_lease_all(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_lease_current(const struct vq_coord_shard *shard, struct vq_fence fence);
 void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns);

@@ -39,6 +39,32 @@ enum vq_status vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_sess
     return VQ_OK;
 }
 
+enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                    uint32_t i)
+{
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                   .code = VQ_CANCEL_SETTLED,
+                                                   .peer = shard->holder->peer,
+                                                   .session = shard->holder->id,
+                                                   .a = shard->no,
+                                                   .b = vq_coord_task_at(c, shard, i),
+                                                   .stage = c->params.stage,
+                                                   .fence = shard->fence});
+}
+
+enum vq_status vq_coord_lease_remind(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    bool more = false;
+    for (uint32_t i = 0; shard->cancels && i < c->shard_tasks; i++) {
+        if (shard->slots[i].cancels > 0) {
+            VQ_TRY(vq_coord_say_settled(c, shard, i));
+            more |= --shard->slots[i].cancels > 0;
+        }
+    }
+    shard->cancels = more;
+    return VQ_OK;
+}
+
 /* ---- samples in sessions ---- */
 
 static struct vq_coord_use *use_find(const struct vq_coord *c, const struct vq_coord_session *s,
@@ -154,6 +180,10 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
     use_drop(c, s, shard->sample);
     shard->holder = NULL;
     shard->limbo = false;
+    for (uint32_t i = 0; shard->cancels && i < c->shard_tasks; i++) {
+        shard->slots[i].cancels = 0;
+    }
+    shard->cancels = false;
     shard->state = SHARD_IDLE;
     vq_coord_shard_stir(c, shard);
 }

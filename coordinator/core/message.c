@@ -59,20 +59,11 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
 }
 
 /* A lease that a new session goes on with: what was settled may have been said to the old one in vain. */
-static enum vq_status say_settled(struct vq_coord *c, struct vq_coord_session *s,
-                                  const struct vq_coord_shard *shard)
+static enum vq_status say_settled(struct vq_coord *c, const struct vq_coord_shard *shard)
 {
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
-        uint64_t task = vq_coord_task_at(c, shard, i);
-        if (c->outcome[task] != VQ_OUTCOME_NONE) {
-            VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                           .code = VQ_CANCEL_SETTLED,
-                                                           .stage = c->params.stage,
-                                                           .peer = s->peer,
-                                                           .session = s->id,
-                                                           .a = shard->no,
-                                                           .b = task,
-                                                           .fence = shard->fence}));
+        if (c->outcome[vq_coord_task_at(c, shard, i)] != VQ_OUTCOME_NONE) {
+            VQ_TRY(vq_coord_say_settled(c, shard, i));
         }
     }
     return VQ_OK;
@@ -86,16 +77,24 @@ static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
+/* Calls of a later stage are of an earlier start, which came further: that stage waits until they would have been listed again. */
+static void take_later(struct vq_coord *c, const struct vq_msg_held *held)
+{
+    for (uint32_t n = 0; n < held->calls_count; n++) {
+        if (held->calls[n].stage > c->params.stage) {
+            c->later_until_ns = c->now_ns + c->params.term_ns;
+        }
+    }
+}
+
 /* Listed calls reserve their tasks; those of other stages have none here. */
 static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_held *held)
 {
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
+    take_later(c, held);
     for (uint32_t n = 0; n < held->calls_count; n++) {
         const struct vq_held_call *listed = &held->calls[n];
-        if (listed->stage > c->params.stage) { /* of an earlier start, which came further */
-            c->later_until_ns = c->now_ns + c->params.term_ns;
-        }
         if (listed->stage != c->params.stage || listed->task >= tasks) {
             continue; /* of another grid: it is recorded when it comes */
         }
@@ -141,9 +140,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
             bool moved = shard->limbo;
             shard->limbo = false;
             vq_coord_lease_renew(shard, held->stamp_ns);
-            if (moved) {
-                VQ_TRY(say_settled(c, s, shard));
-            }
+            VQ_TRY(moved ? say_settled(c, shard) : vq_coord_lease_remind(c, shard));
             continue;
         }
         VQ_TRY(take_stale(c, s, listed));
@@ -252,7 +249,8 @@ static uint64_t session_of(const struct vq_msg *msg, bool *ret_known)
     }
 }
 
-/* Nothing is taken any more. A HELLO waits for the next stage; it is not answered, so that nobody says it in a circle. */
+/* Nothing is taken any more, but that calls of a later stage are out. A HELLO waits for the next stage; it is not answered, so that
+ * nobody says it in a circle. */
 static enum vq_status after_end(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg)
 {
     if (msg->type == VQ_MSG_BYE) {
@@ -263,6 +261,9 @@ static enum vq_status after_end(struct vq_coord *c, uint64_t peer, const struct 
     }
     if (!c->params.more) {
         return vq_coord_bye(c, peer, 0, VQ_BYE_DONE, "the run is finished");
+    }
+    if (msg->type == VQ_MSG_HELD || msg->type == VQ_MSG_HEARTBEAT) {
+        take_later(c, &msg->u.held);
     }
     return msg->type == VQ_MSG_HELLO ? vq_coord_wait(c, peer, &msg->u.hello)
                                      : vq_coord_bye(c, peer, 0, VQ_BYE_STAGE, "the stage is over");

@@ -205,6 +205,19 @@ enum vq_status vq_coord_grants_say(struct vq_coord *c)
 
 /* ---- the budget ---- */
 
+void vq_coord_work_say(struct vq_coord *c)
+{
+    for (uint32_t p = 0; p < vq_authority_pools(c->params.authority); p++) {
+        vq_authority_work(c->params.authority, p, false);
+    }
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        const struct vq_coord_lane *lane = &c->lanes[j];
+        for (uint32_t i = 0; lane->open > 0 && i < lane->pools_count; i++) {
+            vq_authority_work(c->params.authority, lane->pools[i], true);
+        }
+    }
+}
+
 /* Nothing that may yet change what was spent is known to be out, and there is work that waits for a call. */
 static bool waits_for_money(const struct vq_coord *c)
 {

@@ -393,6 +393,73 @@ static void money_ends_and_goes_on_with_more(void **state)
     vq_authority_destroy(&d.a);
 }
 
+/* Two workers, a pool each, and money for one call. */
+static void money_goes_where_work_is(void **state)
+{
+    (void)state;
+    static struct desk d;
+    const struct vq_authority_pool pools[] = {{.name = "p", .concurrency = 1},
+                                              {.name = "q", .concurrency = 1}};
+    open_desk(&d, pools, 2, 500, 2);
+    d.spend[0].unit = d.spend[1].unit = 400;
+    work(&d, 4 * S);
+    uint32_t rich = d.spend[0].most >= 400 ? 0 : 1, poor = 1 - rich;
+    assert_true(d.spend[rich].most >= 400 && d.spend[poor].most < 400);
+    uint32_t its = d.has[rich][0].concurrency != 0 ? 0 : 1;
+    assert_int_equal(d.has[poor][1 - its].concurrency, 1);
+    vq_authority_work(d.a, its, false); /* nothing is left to ask there */
+    work(&d, 4 * S);
+    assert_true(d.spend[poor].most >= 400 && d.spend[rich].most < 400);
+    vq_authority_work(d.a, its, true);
+    vq_authority_work(d.a, 1 - its, false);
+    work(&d, 4 * S);
+    assert_true(d.spend[rich].most >= 400 && d.spend[poor].most < 400);
+    vq_authority_destroy(&d.a);
+}
+
+/* After a crash, who was heard and did not report may have calls at a provider. When another one gets a slice, in milliseconds since the start. */
+static int64_t slices_come_after(enum vq_authority_end how, bool ends, bool reports)
+{
+    static struct desk d;
+    memset(&d, 0, sizeof(d));
+    d.now_ns = S;
+    d.pools = 1;
+    d.workers = 1;
+    struct vq_authority_params params = {
+        .pools = &(struct vq_authority_pool){.name = "p", .concurrency = 1},
+        .pools_count = 1,
+        .term_ns = 10 * S,
+        .budget_nano = VQ_AMOUNT_ANY,
+        .wait_until_ns = 11 * S};
+    assert_int_equal(vq_authority_create(&params, d.now_ns, &d.a, NULL), VQ_OK);
+    d.said[0][0] = d.said[1][0] = (struct vq_pool_report){.waiting = 5};
+    struct vq_id id = id_of(0), gone = id_of(1);
+    assert_int_equal(vq_authority_join(d.a, &id, true, d.now_ns), VQ_OK);
+    pass(&d, 4 * S);
+    assert_int_equal(vq_authority_join(d.a, &gone, true, d.now_ns), VQ_OK);
+    if (reports) {
+        say(&d, 1);
+    }
+    pass(&d, 2 * S);
+    if (ends) {
+        vq_authority_leave(d.a, &gone, how, d.now_ns);
+    }
+    while (d.has[0][0].concurrency == 0 && d.now_ns < 60 * S) {
+        pass(&d, 100 * MS);
+    }
+    vq_authority_destroy(&d.a);
+    return (d.now_ns - S) / MS;
+}
+
+static void after_a_crash_who_was_heard_reports_before_slices_are_dealt(void **state)
+{
+    (void)state;
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, false), 14000, 14500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_ENDED, true, false), 16000, 16500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, true, false), 10000, 10500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, true), 10000, 10500);
+}
+
 static void keys_in_common_are_told_once(void **state)
 {
     (void)state;
@@ -480,6 +547,8 @@ int main(void)
         cmocka_unit_test(headers_lower_and_never_raise),
         cmocka_unit_test(a_day_has_its_quota_and_ends),
         cmocka_unit_test(money_ends_and_goes_on_with_more),
+        cmocka_unit_test(money_goes_where_work_is),
+        cmocka_unit_test(after_a_crash_who_was_heard_reports_before_slices_are_dealt),
         cmocka_unit_test(keys_in_common_are_told_once),
         cmocka_unit_test(thousands_of_workers_and_hundreds_of_pools),
     };

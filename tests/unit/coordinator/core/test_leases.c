@@ -245,6 +245,30 @@ static void a_late_answer_settles_and_the_holder_is_told(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_ACK), 1);
 }
 
+static void a_lost_cancel_is_said_again(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 4);
+    struct rig_said old = *rig_lease(r, 0);
+    rig_pass(r, RIG_TERM);
+    rig_mark(r);
+    uint64_t other = rig_join(r, 8, 2, 4);
+    struct rig_said now = *rig_lease(r, 0);
+    uint64_t back = rig_hello(r, 9, 1);
+    rig_say_answer(r, 9, back, &old, 0, "Model: equal");
+    for (unsigned n = 0; n < VQ_COORD_CANCELS; n++) {
+        rig_mark(r);
+        rig_beat(r, 8, other, &now);
+        assert_int_equal(rig_count(r, 8, VQ_MSG_CANCEL), 2);
+        assert_int_equal(rig_last(r, 8, VQ_MSG_CANCEL)->code, VQ_CANCEL_SETTLED);
+        assert_true(vq_fence_eq(rig_last(r, 8, VQ_MSG_CANCEL)->fence, now.fence));
+    }
+    rig_mark(r);
+    rig_beat(r, 8, other, &now);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_CANCEL), 0);
+}
+
 /* ---- rule 4: waiting one term ---- */
 
 static void after_a_crash_nothing_is_leased_for_a_term(void **state)
@@ -631,6 +655,7 @@ int main(void)
         T(a_listed_lease_lives_on),
         T(a_silent_worker_gets_nothing_new),
         T(a_late_answer_settles_and_the_holder_is_told),
+        T(a_lost_cancel_is_said_again),
         T(after_a_crash_nothing_is_leased_for_a_term),
         T(a_pause_of_our_own_loop_waits_a_term),
         T(the_wait_is_for_leases_only),

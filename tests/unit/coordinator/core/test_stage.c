@@ -191,6 +191,81 @@ static void calls_of_a_later_stage_are_waited_for(void **state)
     assert_int_equal(rig_status(r).wait_until_ns, r->now_ns + r->params.term_ns);
 }
 
+/* Other questions, of which nothing is known. */
+static void of_the_next_stage(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret)
+{
+    rig_request_of(ctx, task, repeat, ret);
+    ret->b[5] ^= 1;
+}
+
+/* The next stage, with what the one before still waits for. */
+static void go_on(struct rig *r)
+{
+    struct vq_coord *before = r->c;
+    r->params.stage = r->store.stage = 1;
+    r->params.wait_ns = 0; /* all that is left of the start's own wait */
+    r->store.request_of = of_the_next_stage;
+    struct vq_error err = {""};
+    assert_int_equal(vq_coord_create(&r->params, r->now_ns, &r->c, &err), VQ_OK);
+    assert_int_equal(vq_coord_hand_over(before, r->c, r->now_ns), VQ_OK);
+    vq_coord_destroy(&before);
+    rig_pull(r);
+}
+
+/* Its list was on the way when the stage ended, and the next one begins much later. */
+static void calls_of_a_later_stage_are_heard_between_two_stages(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 0, true);
+    uint64_t session = rig_hello(r, 7, 1);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    assert_int_equal(r->finished, 1);
+    struct vq_held_call call = {.call = {{1}}, .task = 0, .stage = 1};
+    r->now_ns += r->params.heartbeat_ns;
+    rig_list(r, 7, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+    int64_t until_ns = r->now_ns + r->params.term_ns;
+    assert_int_equal(rig_last(r, 7, VQ_MSG_BYE)->code, VQ_BYE_STAGE);
+    assert_false(vq_coord_clean(r->c));
+    r->now_ns += r->params.heartbeat_ns;
+    go_on(r);
+    assert_int_equal(rig_status(r).stage, VQ_COORD_WAITING);
+    assert_int_equal(rig_status(r).wait_until_ns, until_ns);
+}
+
+/* Its HELLO came between the stages, and its list does not come. How long nothing is leased to another one, in milliseconds. */
+static int64_t waits_for_a_list(struct rig *r, bool crashed)
+{
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    r->params.more = true;
+    r->params.wait_ns = crashed ? 1 : 0;
+    r->store.swap = VQ_SWAP_BOTH;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    finish(r, session, 7, (struct vq_fence){4, 1});
+    struct vq_msg hello = {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(2)}};
+    rig_tell(r, 8, &hello);
+    rig_mark(r);
+    go_on(r);
+    session = rig_join(r, 7, 1, 8);
+    int64_t from_ns = r->now_ns;
+    while (rig_count(r, 7, VQ_MSG_LEASE) == 0 && r->now_ns < from_ns + rig_ms(3 * RIG_TERM)) {
+        rig_pass(r, RIG_HEARTBEAT / 4);
+        rig_beat(r, 7, session, NULL);
+    }
+    return (r->now_ns - from_ns) / rig_ms(1);
+}
+
+static void after_a_crash_a_list_is_waited_for_a_term(void **state)
+{
+    struct rig *r = *state;
+    int64_t ms = waits_for_a_list(r, false);
+    assert_true(ms >= RIG_HEARTBEAT / 2 && ms <= RIG_HEARTBEAT + RIG_HEARTBEAT / 2);
+    ms = waits_for_a_list(r, true);
+    assert_true(ms >= RIG_TERM - RIG_HEARTBEAT && ms <= RIG_TERM + RIG_HEARTBEAT);
+}
+
 /* The loop was busy for long, and nobody was heard meanwhile. */
 static enum vq_coord_stage after_long_thought(struct rig *r, bool waits)
 {
@@ -263,6 +338,8 @@ int main(void)
         T(spools_may_hold_other_stages),
         T(the_end_of_a_stage_and_of_the_last_one),
         T(calls_of_a_later_stage_are_waited_for),
+        T(calls_of_a_later_stage_are_heard_between_two_stages),
+        T(after_a_crash_a_list_is_waited_for_a_term),
         T(long_thought_costs_a_wait_only_where_something_may_be_out),
         T(nobody_waits_for_a_stage_that_does_not_come),
     };
