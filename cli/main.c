@@ -109,8 +109,10 @@ const struct vq_verb vq_verbs[] = {
      "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
      vq_verb_vibes},
     {"prompts", "Writes the templates to a folder, or shows a prompt as a model gets it",
-     "export DIR | show judge|discover [options]", "export show", vq_prompts_opts,
-     "show judge: one question to a judge. show discover: the first prompt to the proposer.",
+     "export DIR | show judge|discover|criteria|CRITERION [options]", "export show",
+     vq_prompts_opts,
+     "show judge: one question to a judge. show discover: the first prompt to the proposer.\n"
+     "show criteria: the built-in criteria of rubric judges; by the name of one, its text.",
      vq_verb_prompts},
     {"help", "Explains a verb", "[VERB]", "VERB", no_opts, NULL, verb_help},
     {"version", "Prints the version", "", NULL, no_opts, NULL, verb_version},

@@ -1,8 +1,10 @@
-/* `vibeq prompts export DIR` and `vibeq prompts show judge|discover`: the templates as files, and a prompt exactly as a judge, or the
- * proposer, gets it. What is asked after the first answers cannot be shown before there are any. */
+/* `vibeq prompts export DIR` and `vibeq prompts show judge|discover|criteria|CRITERION`: the templates and criteria as files, a prompt
+ * exactly as a judge, or the proposer, gets it, and what the built-in criteria say. What is asked after the first answers cannot be
+ * shown before there are any. */
 #include "cli/pick.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
+#include "common/judge/criteria.h"
 #include "common/text/file.h"
 
 #include <errno.h>
@@ -22,31 +24,105 @@ const struct vq_opt vq_prompts_opts[] = {
     {0},
 };
 
-static enum vq_status export_templates(const char *folder, struct vq_error *err)
+static enum vq_status make_folder(const char *folder, struct vq_error *err)
 {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         return vq_fail(err, VQ_INVALID, "cannot make the folder %s: %s", folder, strerror(errno));
     }
-    for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
-        char *path;
-        VQ_TRY(vq_path_join(folder, vq_template_file((enum vq_template_kind)k), &path));
-        struct stat st;
-        enum vq_status status = VQ_OK;
-        if (stat(path, &st) == 0) {
-            status = vq_fail(err, VQ_EXISTS, "%s is there already and is left as it is", path);
-        }
-        if (status == VQ_OK) {
-            status =
-                vq_file_replace(path, vq_template_builtin((enum vq_template_kind)k), 0644, err);
-        }
-        if (status == VQ_OK) {
-            printf("%s\n", path);
-        }
-        vq_free(path);
-        VQ_TRY(status);
-    }
-    printf("Use them with prompts: {dir: %s} in a configuration.\n", folder);
     return VQ_OK;
+}
+
+static enum vq_status export_file(const char *folder, const char *name, struct vq_span text,
+                                  struct vq_error *err)
+{
+    char *path;
+    VQ_TRY(vq_path_join(folder, name, &path));
+    struct stat st;
+    enum vq_status status = VQ_OK;
+    if (stat(path, &st) == 0) {
+        status = vq_fail(err, VQ_EXISTS, "%s is there already and is left as it is", path);
+    }
+    if (status == VQ_OK) {
+        status = vq_file_replace(path, text, 0644, err);
+    }
+    if (status == VQ_OK) {
+        printf("%s\n", path);
+    }
+    vq_free(path);
+    return status;
+}
+
+/* A criterion as its file has it. */
+static void write_criterion(const struct vq_criterion *c, struct vq_buf *to)
+{
+    vq_buf_printf(to, "kind: %s\nabout: %s\n\n%s\n", vq_criterion_kind_name(c->kind), c->about,
+                  c->rubric);
+}
+
+static enum vq_status export_criterion(const char *folder, const struct vq_criterion *c,
+                                       struct vq_error *err)
+{
+    char name[VQ_CRITERION_NAME_BYTES_MAX + sizeof(".txt")];
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_CRITERION_BYTES_MAX);
+    (void)snprintf(name, sizeof(name), "%s.txt", c->name);
+    write_criterion(c, &text);
+    enum vq_status status = text.status;
+    if (status == VQ_OK) {
+        status = export_file(folder, name, vq_buf_span(&text), err);
+    }
+    vq_buf_free(&text);
+    return status;
+}
+
+static enum vq_status export_criteria(const char *folder, struct vq_error *err)
+{
+    char *criteria;
+    VQ_TRY(vq_path_join(folder, "criteria", &criteria));
+    enum vq_status status = make_folder(criteria, err);
+    const struct vq_criterion *c;
+    for (size_t i = 0; status == VQ_OK && (c = vq_criterion_at(i)) != NULL; i++) {
+        status = export_criterion(criteria, c, err);
+    }
+    vq_free(criteria);
+    return status;
+}
+
+static enum vq_status export_all(const char *folder, struct vq_error *err)
+{
+    VQ_TRY(make_folder(folder, err));
+    for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
+        enum vq_template_kind kind = (enum vq_template_kind)k;
+        VQ_TRY(export_file(folder, vq_template_file(kind), vq_template_builtin(kind), err));
+    }
+    VQ_TRY(export_criteria(folder, err));
+    printf(
+        "Use the templates with prompts: {dir: %s} in a configuration, and a criterion by naming "
+        "its file.\n",
+        folder);
+    return VQ_OK;
+}
+
+static enum vq_status show_criteria(void)
+{
+    const struct vq_criterion *c;
+    for (size_t i = 0; (c = vq_criterion_at(i)) != NULL; i++) {
+        printf("%-18s%-10s%s\n", c->name, vq_criterion_kind_name(c->kind), c->about);
+    }
+    return VQ_OK;
+}
+
+static enum vq_status show_criterion(const struct vq_criterion *c)
+{
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_CRITERION_BYTES_MAX);
+    write_criterion(c, &text);
+    enum vq_status status = text.status;
+    if (status == VQ_OK) {
+        fputs(text.at, stdout);
+    }
+    vq_buf_free(&text);
+    return status;
 }
 
 static enum vq_status show_prompt(const struct vq_job *job, const struct prompts_words *w,
@@ -128,6 +204,23 @@ static enum vq_status show(const struct prompts_words *w, bool discover, struct 
     return status;
 }
 
+static enum vq_status show_what(const struct prompts_words *w, const char *what,
+                                struct vq_error *err)
+{
+    if (strcmp(what, "criteria") == 0) {
+        return show_criteria();
+    }
+    const struct vq_criterion *criterion = vq_criterion_builtin(what);
+    return criterion != NULL ? show_criterion(criterion)
+                             : show(w, strcmp(what, "discover") == 0, err);
+}
+
+static bool can_show(const char *what)
+{
+    return strcmp(what, "judge") == 0 || strcmp(what, "discover") == 0 ||
+           strcmp(what, "criteria") == 0 || vq_criterion_builtin(what) != NULL;
+}
+
 int vq_verb_prompts(int argc, char **argv)
 {
     struct prompts_words w = {0};
@@ -137,13 +230,12 @@ int vq_verb_prompts(int argc, char **argv)
         return vq_cli_usage("prompts", "%s", err.text);
     }
     static const char *const known[] = {"export", "show", NULL};
-    static const char *const shown[] = {"judge", "discover", NULL};
+    static const char *const shown[] = {"judge", "discover", "criteria", NULL};
     enum vq_status status;
     if (words == 2 && strcmp(argv[0], "export") == 0) {
-        status = export_templates(argv[1], &err);
-    } else if (words == 2 && strcmp(argv[0], "show") == 0 &&
-               (strcmp(argv[1], "judge") == 0 || strcmp(argv[1], "discover") == 0)) {
-        status = show(&w, argv[1][0] == 'd', &err);
+        status = export_all(argv[1], &err);
+    } else if (words == 2 && strcmp(argv[0], "show") == 0 && can_show(argv[1])) {
+        status = show_what(&w, argv[1], &err);
     } else if (words > 0 && strcmp(argv[0], "export") == 0) {
         return vq_cli_usage("prompts", "name one folder: vibeq prompts export DIR");
     } else if (words > 0 && strcmp(argv[0], "show") == 0) {

@@ -1,6 +1,7 @@
 cmake_minimum_required(VERSION 3.20)
-# Turns prompts/* into one C file: cmake -DPROMPTS=dir -DTEMPLATES=name,... -DOUT=file -P embed.cmake. Texts become byte arrays; the preset
-# and reference axes, lists of name, low and high, become arrays of struct vq_axis. What it cannot read ends the build.
+# Turns prompts/* into one C file: cmake -DPROMPTS=dir -DTEMPLATES=name,... -DCRITERIA=name,... -DOUT=file -P embed.cmake.
+# Texts become byte arrays; the preset and reference axes, lists of name, low and high, become arrays of struct vq_axis; criteria become
+# an array of struct vq_criterion. What it cannot read ends the build.
 
 function(embed_text symbol file)
     file(READ ${file} hex HEX)
@@ -65,6 +66,30 @@ function(embed_axes symbol file)
     file(APPEND ${OUT} "};\nconst size_t ${symbol}_count = VQ_COUNT(${symbol});\n\n")
 endfunction()
 
+# A text as a list of bytes that ends in 0.
+function(c_bytes value ret)
+    string(HEX "${value}" hex)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    set(${ret} "${bytes}0" PARENT_SCOPE)
+endfunction()
+
+function(embed_criteria symbol folder)
+    set(entries "")
+    foreach(name IN LISTS ARGN)
+        file(READ ${folder}/${name}.txt text)
+        if(NOT text MATCHES "^kind: (likert|binary|pairwise)\nabout: ([^\n]+)\n\n(.+)$")
+            message(FATAL_ERROR "${folder}/${name}.txt: expected the lines `kind:` and `about:`, an empty line and the rubric")
+        endif()
+        string(TOUPPER "VQ_RATING_${CMAKE_MATCH_1}" kind)
+        c_bytes("${CMAKE_MATCH_2}" about)
+        string(STRIP "${CMAKE_MATCH_3}" rubric)
+        c_bytes("${rubric}" rubric)
+        file(APPEND ${OUT} "static const unsigned char about_${name}[] = {${about}};\nstatic const unsigned char rubric_${name}[] = {${rubric}};\n")
+        string(APPEND entries "    {\"${name}\", ${kind}, (const char *)about_${name}, (const char *)rubric_${name}},\n")
+    endforeach()
+    file(APPEND ${OUT} "const struct vq_criterion ${symbol}[] = {\n${entries}};\nconst size_t ${symbol}_count = VQ_COUNT(${symbol});\n\n")
+endfunction()
+
 file(WRITE ${OUT} "/* Made from prompts/ by common/judge/embed.cmake. */\n#include \"common/judge/embedded.h\"\n\n")
 string(REPLACE "," ";" TEMPLATES "${TEMPLATES}")
 foreach(file IN LISTS TEMPLATES)
@@ -73,3 +98,5 @@ foreach(file IN LISTS TEMPLATES)
 endforeach()
 embed_axes(vq_embedded_axes ${PROMPTS}/preset-vibes.yaml)
 embed_axes(vq_embedded_gold_hc3 ${PROMPTS}/gold-hc3.yaml)
+string(REPLACE "," ";" CRITERIA "${CRITERIA}")
+embed_criteria(vq_embedded_criteria ${PROMPTS}/criteria ${CRITERIA})

@@ -2,6 +2,7 @@
 #ifndef VQ_JUDGE_EMBEDDED_H
 #define VQ_JUDGE_EMBEDDED_H
 
+#include "common/judge/criteria.h"
 #include "common/judge/request.h"
 
 extern const struct vq_span vq_embedded_judge;
@@ -26,5 +27,7 @@ extern const struct vq_axis vq_embedded_axes[];
 extern const size_t vq_embedded_axes_count;
 extern const struct vq_axis vq_embedded_gold_hc3[];
 extern const size_t vq_embedded_gold_hc3_count;
+extern const struct vq_criterion vq_embedded_criteria[];
+extern const size_t vq_embedded_criteria_count;
 
 #endif

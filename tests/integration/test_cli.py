@@ -85,6 +85,7 @@ class Help(CliCase):
         self.refused("store", "stats", says=["did you mean stat?"])
         self.refused("prompts", "shwo", says=["did you mean show?"])
         self.refused("prompts", "show", "jduge", says=["did you mean judge?"])
+        self.refused("prompts", "show", "criterai", says=["did you mean criteria?"])
         self.refused("data.csv", says=["vibeq run data.csv"])
         self.refused("zzz", says=["there is no verb 'zzz'"])
 
@@ -317,6 +318,16 @@ class Configuration(CliCase):
         self.refused("run", "data.csv", *WORDS, "--set", "prompts.dir=mine", says=[f"judge.txt:{line}:", "placeholder"])
         judge.write_text(text.replace("{{output_b}}", "-"))
         self.refused("run", "data.csv", *WORDS, "--set", "prompts.dir=mine", says=["judge.txt", "output_b"])
+
+    def test_criteria(self):
+        listed = self.vibeq("prompts", "show", "criteria").stdout.splitlines()
+        self.vibeq("prompts", "export", "mine")
+        files = {path.stem: path.read_text() for path in (self.dir / "mine" / "criteria").iterdir()}
+        self.assertEqual([line.split()[0] for line in listed if line.split()[0] in files], [line.split()[0] for line in listed])
+        self.assertEqual(len(listed), len(files))
+        for name, text in files.items():
+            self.assertEqual(self.vibeq("prompts", "show", name).stdout, text)
+            self.assertEqual(text, (vqtest.ROOT / "prompts" / "criteria" / f"{name}.txt").read_text())
 
     def test_names_and_folders(self):
         self.refused("run", "data.csv", *WORDS, "--name", "../x", says=["cannot be a run's name"])

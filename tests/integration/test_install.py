@@ -13,7 +13,8 @@ EXPECTED = {"bin/vibeq", "bin/vibeq-worker", "bin/vibeq-offline", "share/man/man
             "share/vibeq/examples/friendly-vs-terse.csv", "share/vibeq/examples/friendly-vs-terse.yaml", "share/vibeq/examples/preset.yaml",
             "share/vibeq/examples/read_results.py", "share/vibeq/examples/read_results.R", "share/doc/vibeq/README.md",
             "share/doc/vibeq/LICENSE"}
-EXPECTED |= {f"share/vibeq/prompts/{path.name}" for path in (vqtest.ROOT / "prompts").iterdir() if path.suffix in (".txt", ".yaml")}
+EXPECTED |= {f"share/vibeq/prompts/{path.relative_to(vqtest.ROOT / 'prompts')}" for path in (vqtest.ROOT / "prompts").rglob("*")
+             if path.suffix in (".txt", ".yaml")}
 
 
 class Install(Case):
