@@ -138,9 +138,10 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
                       const struct vq_coord_entry *entry, struct vq_coord_action *ret)
 {
     struct vq_coord_shard *shard = vq_coord_shard_find(c, entry->a);
-    if (!vq_coord_lease_current(shard, entry->fence) || shard->holder != s) {
+    if (!vq_coord_lease_current(shard, entry->fence)) {
         return false;
     }
+    VQ_ASSERT(shard->holder == s);
     uint32_t count = 0;
     for (uint32_t n = 0; n < c->shard_tasks; n++) {
         uint32_t i = shard->slots[n & ~1u].second ? n ^ 1u : n;
@@ -181,9 +182,7 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
 static bool out_ack(struct vq_coord *c, struct vq_coord_session *s, struct vq_coord_action *ret)
 {
     size_t count = s->acks_count < VQ_COORD_ACK_CALLS_MAX ? s->acks_count : VQ_COORD_ACK_CALLS_MAX;
-    if (count == 0) {
-        return false;
-    }
+    VQ_ASSERT(count > 0);
     memcpy(c->ack_ids, s->acks, count * sizeof(*s->acks));
     s->acks_count -= count;
     memmove(s->acks, s->acks + count, s->acks_count * sizeof(*s->acks));

@@ -250,7 +250,7 @@ static void purses_silent(struct vq_authority *a, const struct vq_auth_worker *w
 /* Its term is over: whatever it had has ended there by itself. */
 static void lapse(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_ns)
 {
-    if (!w->lapsed && w->state == VQ_AUTH_HERE && now_ns - w->heard_ns >= a->term_ns) {
+    if (!w->lapsed && now_ns - w->heard_ns >= a->term_ns) {
         w->lapsed = true;
         purses_silent(a, w);
         vq_auth_void(a, w, false, now_ns);
@@ -378,11 +378,10 @@ void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char
                        int64_t now_ns)
 {
     struct vq_auth_pool *pool = &a->pools[p];
-    pool->past_unknown = pool->past_unknown || !ours;
-    pool->locked = true;
+    VQ_ASSERT(pool->locked);
     pool->ours = ours;
     vq_free(pool->holder);
-    pool->holder = ours || holder == NULL ? NULL : vq_strdup(holder); /* without memory: no name */
+    pool->holder = ours ? NULL : vq_strdup(holder); /* without memory: no name */
     vq_auth_deal(a, pool, now_ns);
     vq_auth_state(a, pool, now_ns);
 }
@@ -569,7 +568,7 @@ static int64_t wait_ends(const struct vq_authority *a)
 
 void vq_authority_tick(struct vq_authority *a, int64_t now_ns)
 {
-    bool slow = now_ns - a->tick_ns >= VQ_AUTH_TICK_NS || now_ns < a->tick_ns;
+    bool slow = now_ns - a->tick_ns >= VQ_AUTH_TICK_NS;
     a->now_ns = now_ns;
     if (!a->waited && a->wait_ns > 0) {
         a->wait_until_ns = wait_ends(a);
@@ -621,8 +620,7 @@ static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, u
         vq_rates_set(&ret_slice->rates, (enum vq_rate)r, isfinite(rate) ? rate : 0);
     }
     if (p->pause_ns > now_ns) {
-        int64_t pause_ms = (p->pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS;
-        ret_slice->pause_ms = pause_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)pause_ms;
+        ret_slice->pause_ms = (uint32_t)((p->pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS);
         seat->paused_ns = p->pause_ns;
     }
     if (p->day_requests != NULL) {

@@ -125,7 +125,7 @@ static void round_begin(struct vq_auth_pool *p, int64_t now_ns)
 {
     p->find.round_ended = p->ended;
     p->find.round_ns = now_ns;
-    p->find.round_peak = p->in_flight > UINT32_MAX ? UINT32_MAX : (uint32_t)p->in_flight;
+    p->find.round_peak = vq_auth_u32(p->in_flight);
 }
 
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns)

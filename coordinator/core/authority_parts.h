@@ -193,6 +193,12 @@ static inline double vq_auth_windows(const struct vq_auth_pool *p) /* a minute's
     return (double)p->window_ns / (60.0 * (double)VQ_AUTH_S);
 }
 
+/* Sums of what many workers say. */
+static inline uint32_t vq_auth_u32(uint64_t sum)
+{
+    return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+}
+
 /* authority.c */
 struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct vq_id *id);
 /* The pool shall be dealt anew, at when_ns or as soon after it as is meet. */

@@ -150,14 +150,12 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
         enum vq_rate r = (enum vq_rate)i;
         double said = vq_rates_get(&report->said, r);
         double was = vq_rates_get(&seat->said, r);
-        if (isfinite(said) && said > 0 &&
-            (said < was || said > was)) { /* who says something new is right */
+        if (said > 0 && (said < was || said > was)) { /* who says something new is right */
             p->dirty = p->dirty || said < p->said[r] || said > p->said[r];
             p->said[r] = said;
         }
         double unit = vq_rates_get(&report->unit, r);
         double unit_was = vq_rates_get(&seat->unit, r);
-        unit = isfinite(unit) && unit > 0 ? unit : 0;
         vq_rates_set(&seat->unit, r, unit);
         if (r != VQ_RATE_REQUESTS && unit > p->unit_now[r]) {
             p->unit_now[r] = unit;
@@ -250,7 +248,7 @@ static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct v
     vq_auth_member(a, p, w, report->state == VQ_POOL_OPEN);
     vq_auth_list(p, w);
     if (p->find.round_peak < p->in_flight) {
-        p->find.round_peak = (uint32_t)p->in_flight;
+        p->find.round_peak = vq_auth_u32(p->in_flight);
     }
     bool other = was != is || was_keen != is_keen;
     if (other || (fewer && p->dirty)) {

@@ -480,7 +480,7 @@ static uint32_t counted_calls(const struct vq_authority *a, const struct vq_auth
     for (uint32_t i = 0; i < p->holders_count; i++) {
         sum += calls_count(seat_at(a, p, p->holders[i]));
     }
-    return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+    return vq_auth_u32(sum);
 }
 
 static uint32_t counted_slices(const struct vq_authority *a, const struct vq_auth_pool *p)

@@ -102,13 +102,12 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
     if (copy.stage == c->params.stage && !vq_coord_result_here(c, result)) {
         copy.stage = VQ_STAGE_ELSEWHERE;
     }
-    VQ_TRY(span_copy(g, &copy.pool));
-    VQ_TRY(span_copy(g, &copy.answer));
-    VQ_TRY(span_copy(g, &copy.finish_reason));
-    VQ_TRY(span_copy(g, &copy.model));
-    VQ_TRY(span_copy(g, &copy.fingerprint));
-    VQ_TRY(span_copy(g, &copy.error));
-    VQ_TRY(span_copy(g, &copy.label_logprobs));
+    struct vq_span *const texts[] = {&copy.pool,          &copy.answer,      &copy.finish_reason,
+                                     &copy.model,         &copy.fingerprint, &copy.error,
+                                     &copy.label_logprobs};
+    for (size_t i = 0; i < VQ_COUNT(texts); i++) {
+        VQ_TRY(span_copy(g, texts[i]));
+    }
     g->workers[g->results_count] = worker;
     g->results[g->results_count++] = copy;
     g->bytes += result_bytes(result);
@@ -280,8 +279,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     uint32_t i = (uint32_t)(task % c->shard_tasks);
     enum vq_outcome before = (enum vq_outcome)c->outcome[task];
     bool live = shard != NULL && shard->slots[i].state != SLOT_FREE;
-    enum vq_task_states state =
-        live && before == VQ_OUTCOME_NONE ? VQ_TASK_LEASED : vq_task_state_of(before);
+    enum vq_task_states state = live ? VQ_TASK_LEASED : vq_task_state_of(before);
     enum vq_task_events event = vq_task_event_of(outcome);
     enum vq_task_states next;
     const char *why;
@@ -387,11 +385,11 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     return VQ_OK;
 }
 
-static enum vq_status failure_committed(struct vq_coord *c, const struct vq_coord_failure *f)
+static void failure_committed(struct vq_coord *c, const struct vq_coord_failure *f)
 {
     struct vq_coord_shard *shard = vq_coord_shard_find(c, vq_coord_shard_of(c, f->task));
     if (shard == NULL) {
-        return VQ_OK;
+        return;
     }
     shard->slots[f->task % c->shard_tasks].failing = false;
     if (shard->state == SHARD_LEASED) {
@@ -399,7 +397,6 @@ static enum vq_status failure_committed(struct vq_coord *c, const struct vq_coor
     } else {
         vq_coord_shard_stir(c, shard);
     }
-    return VQ_OK;
 }
 
 enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
@@ -422,7 +419,7 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
         VQ_TRY(vq_coord_settle(c, shard, settled[n].task, settled[n].outcome));
     }
     for (size_t n = 0; n < g->failures_count; n++) {
-        VQ_TRY(failure_committed(c, &g->failures[n]));
+        failure_committed(c, &g->failures[n]);
     }
     for (size_t n = 0; n < g->results_count; n++) {
         VQ_TRY(result_committed(c, &g->results[n], c->repeated != NULL && c->repeated[n]));

@@ -59,7 +59,7 @@ static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_jud
     }
     for (uint32_t j = 0; j < g->judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[j];
-        lane->name = vq_strdup(judges[j].name == NULL ? "" : judges[j].name);
+        lane->name = vq_strdup(judges[j].name);
         lane->pools = vq_alloc(judges[j].pools_count, sizeof(*lane->pools));
         if (lane->name == NULL || lane->pools == NULL) {
             return VQ_NOMEM;
@@ -111,7 +111,7 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     for (size_t i = 0; i < VQ_COUNT(heads); i++) {
         vq_coord_list_init(heads[i]);
     }
-    c->run_name = vq_strdup(params->run_name == NULL ? "" : params->run_name);
+    c->run_name = vq_strdup(params->run_name);
     c->outcome = vq_alloc((size_t)c->open, 1);
     c->asks = vq_alloc(c->shard_tasks, sizeof(*c->asks));
     c->ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->ack_ids));

@@ -109,8 +109,7 @@ static const struct vq_incident *key_gone(struct vq_incidents *x, uint32_t p,
     struct vq_incident *i = &x->list[x->count++];
     *i = (struct vq_incident){
         .pool = p, .state = status->state, .key = true, .since_ns = now_ns, .over_ns = now_ns};
-    (void)snprintf(i->text, sizeof(i->text), "%s",
-                   status->key_text == NULL ? "" : status->key_text);
+    (void)snprintf(i->text, sizeof(i->text), "%s", status->key_text);
     return i;
 }
 

@@ -103,7 +103,6 @@ struct vq_coord_shard {
     bool limbo;    /* of a replaced session: ends unless the new one's HELD lists it */
     uint32_t live; /* slots OUT, DONE or SKIPPED */
     uint32_t out;  /* slots OUT */
-    uint32_t asks; /* as leased */
     bool cancels;  /* of some slot */
 };
 
@@ -444,19 +443,19 @@ enum vq_status vq_coord_lease_all(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_lease_current(const struct vq_coord_shard *shard, struct vq_fence fence);
 void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns);
 /* Ends the leases that their holder, by a list with this stamp, does not have any more (rule 2). */
-enum vq_status vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s,
-                                        int64_t stamp_ns) VQ_WARN_UNUSED;
+void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, int64_t stamp_ns);
 /* Takes a live slot out of its lease: it is open again, or it is settled. */
 void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
 void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
 /* The holder's final result for slot i came, which says `outcome`. */
 void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
                         enum vq_outcome outcome);
-/* The lease is over when nothing of it is live; then the shard is stirred (it may be freed). */
+/* Of a leased shard. The lease is over when nothing of it is live; then the shard is stirred (it may be freed). */
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
-/* Ends the lease with all that is live in it; `lost`: with its worker. The shard may be freed. */
-enum vq_status vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard,
-                                  bool lost) VQ_WARN_UNUSED;
+/* The lease ends with its worker: before its end. */
+enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
+/* Ends the lease with all that is live in it. The shard may be freed. */
+void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard);
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_cancel *cancel) VQ_WARN_UNUSED;
 /* Moves a replaced session's leases and calls to the new one, in limbo. */

@@ -21,8 +21,7 @@ void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns)
 
 /* All in the worker's own clock, so that no delay on the way matters: a list that was made a term after the lease was last
  * named does not name it, so its worker either never got it or has let it go; should it still get it, its term is over. */
-enum vq_status vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s,
-                                        int64_t stamp_ns)
+void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, int64_t stamp_ns)
 {
     struct vq_coord_link *link;
     while ((link = vq_coord_first(&s->leases)) != NULL) {
@@ -34,9 +33,8 @@ enum vq_status vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_sess
         if (since_ns < c->params.term_ns) {
             break;
         }
-        VQ_TRY(vq_coord_lease_end(c, shard, false));
+        vq_coord_lease_end(c, shard);
     }
-    return VQ_OK;
 }
 
 enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
@@ -73,7 +71,7 @@ static struct vq_coord_use *use_find(const struct vq_coord *c, const struct vq_c
     struct vq_coord_node *node = vq_coord_table_find(&c->uses, vq_coord_mix(sample));
     for (; node != NULL; node = vq_coord_table_again(node)) {
         struct vq_coord_use *use = VQ_COORD_OF(node, struct vq_coord_use, by_sample);
-        if (use->sample == sample && use->session == s) {
+        if (use->session == s) { /* the hash is a bijection: it is this sample */
             return use;
         }
     }
@@ -161,8 +159,7 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
     }
     slot_in(c, shard, slot, SLOT_DONE);
     struct vq_coord_slot *other = &shard->slots[i ^ 1u];
-    if (other->state == SLOT_OUT && other->ask_lazy && other->second &&
-        vq_outcome_settles(outcome)) {
+    if (other->state == SLOT_OUT && other->ask_lazy && vq_outcome_settles(outcome)) {
         slot_in(c, shard, other, SLOT_SKIPPED);
     }
 }
@@ -190,16 +187,20 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
 
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard)
 {
-    if (shard->state == SHARD_LEASED && shard->live == 0) {
+    if (shard->live == 0) {
         lease_close(c, shard);
     }
 }
 
 /* Rule 6: counts the loss; past the last one the single task that was out fails. */
-static enum vq_status lease_lost(struct vq_coord *c, struct vq_coord_shard *shard)
+enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard)
 {
+    if (shard->out == 0 || (shard->calls == 0 && !shard->unknown)) {
+        return VQ_OK; /* it only waited there */
+    }
     c->tally.leases_lost++;
-    bool alone = shard->lost >= c->params.worker_lost_max && shard->asks == 1;
+    bool alone = shard->lost >= c->params.worker_lost_max;
+    VQ_ASSERT(!alone || shard->live == 1);
     if (shard->lost < c->params.worker_lost_max) {
         shard->lost++;
         if (shard->lost == c->params.worker_lost_max) {
@@ -222,19 +223,14 @@ static enum vq_status lease_lost(struct vq_coord *c, struct vq_coord_shard *shar
     return VQ_OK;
 }
 
-enum vq_status vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard, bool lost)
+void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard)
 {
-    if (lost && shard->out > 0 &&
-        (shard->calls > 0 || shard->unknown)) { /* else it only waited there */
-        VQ_TRY(lease_lost(c, shard));
-    }
-    for (uint32_t i = 0; shard->live > 0 && i < c->shard_tasks; i++) {
+    for (uint32_t i = 0; shard->live > 0; i++) {
         if (shard->slots[i].state != SLOT_FREE) {
             vq_coord_slot_return(c, shard, i);
         }
     }
     lease_close(c, shard);
-    return VQ_OK;
 }
 
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
@@ -303,9 +299,7 @@ static struct vq_coord_offer *lease_offer(struct vq_coord *c, struct vq_coord_la
     for (; node != NULL && home == NULL; node = vq_coord_table_again(node)) {
         struct vq_coord_use *use = VQ_COORD_OF(node, struct vq_coord_use, by_sample);
         struct vq_coord_offer *offer = &use->session->offers[shard->judge];
-        if (use->sample == shard->sample && vq_coord_linked(&offer->hungry)) {
-            home = offer;
-        }
+        home = vq_coord_linked(&offer->hungry) ? offer : NULL;
     }
     int64_t fresh_ns = VQ_COORD_FRESH_HEARTBEATS * c->params.heartbeat_ns;
     for (;;) {
@@ -334,8 +328,7 @@ static bool slot_fits(const struct vq_coord *c, const struct vq_coord_shard *sha
         return false;
     }
     uint32_t first = vq_coord_slot_first(shard, i);
-    if (!slot->lazy || first == i ||
-        c->outcome[vq_coord_task_at(c, shard, first)] != VQ_OUTCOME_NONE) {
+    if (!slot->lazy || c->outcome[vq_coord_task_at(c, shard, first)] != VQ_OUTCOME_NONE) {
         return true;
     }
     *ret_lazy = true; /* whether it is needed is not known before the first order's answer */
@@ -394,7 +387,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     shard->holder = s;
     shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
     shard->unknown = false;
-    shard->live = shard->out = shard->asks = taken;
+    shard->live = shard->out = taken;
     vq_coord_lease_renew(shard, s->stamp_ns);
     c->leases++;
     c->out += taken;

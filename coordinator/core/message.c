@@ -148,11 +148,12 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
     VQ_TRY(take_calls(c, s, held));
     s->calls_listed = held->calls_count;
     s->listed_ns = c->now_ns;
-    return vq_coord_leases_unlisted(c, s, held->stamp_ns);
+    vq_coord_leases_unlisted(c, s, held->stamp_ns);
+    return VQ_OK;
 }
 
 /* The first list of a session: what it does not name, its worker does not have. */
-static enum vq_status first_held(struct vq_coord *c, struct vq_coord_session *s)
+static void first_held(struct vq_coord *c, struct vq_coord_session *s)
 {
     s->held = true;
     struct vq_coord_link *link = s->leases.next;
@@ -160,12 +161,11 @@ static enum vq_status first_held(struct vq_coord *c, struct vq_coord_session *s)
         struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, of_holder);
         link = link->next;
         if (shard->limbo) {
-            VQ_TRY(vq_coord_lease_end(c, shard, false));
+            vq_coord_lease_end(c, shard);
         }
     }
     vq_coord_hungry_all(c, s);
     c->grants_check = true;
-    return VQ_OK;
 }
 
 static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
@@ -179,7 +179,7 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     if (!s->held) {
-        VQ_TRY(first_held(c, s));
+        first_held(c, s);
     }
     if (msg->type == VQ_MSG_HELD) {
         return VQ_OK;

@@ -288,7 +288,7 @@ enum vq_status vq_coord_money_tick(struct vq_coord *c)
         return VQ_OK;
     }
     c->broke_ns = c->broke_ns == 0 ? c->now_ns : c->broke_ns;
-    if (c->stopping || c->now_ns - c->broke_ns < wait_ns) {
+    if (c->now_ns - c->broke_ns < wait_ns) {
         return VQ_OK;
     }
     char text[VQ_COORD_TEXT_BYTES_MAX];

@@ -20,13 +20,7 @@ static uint64_t worker_hash(const struct vq_id *id)
 struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer)
 {
     struct vq_coord_node *node = vq_coord_table_find(&c->peers, vq_coord_mix(peer));
-    for (; node != NULL; node = vq_coord_table_again(node)) {
-        struct vq_coord_session *s = VQ_COORD_OF(node, struct vq_coord_session, by_peer);
-        if (s->peer == peer) {
-            return s;
-        }
-    }
-    return NULL;
+    return node == NULL ? NULL : VQ_COORD_OF(node, struct vq_coord_session, by_peer);
 }
 
 struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t peer, uint64_t id)
@@ -331,7 +325,11 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
 {
     struct vq_coord_link *link;
     while ((link = vq_coord_first(&s->leases)) != NULL) {
-        VQ_TRY(vq_coord_lease_end(c, VQ_COORD_OF(link, struct vq_coord_shard, of_holder), lost));
+        struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, of_holder);
+        if (lost) {
+            VQ_TRY(vq_coord_lease_lost(c, shard));
+        }
+        vq_coord_lease_end(c, shard);
     }
     VQ_TRY(vq_coord_say(
         c, (struct vq_coord_entry){.kind = ENTRY_CLOSE, .peer = s->peer, .session = s->id}));

@@ -19,13 +19,7 @@
 struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no)
 {
     struct vq_coord_node *node = vq_coord_table_find(&c->shards, vq_coord_mix(no));
-    for (; node != NULL; node = vq_coord_table_again(node)) {
-        struct vq_coord_shard *shard = VQ_COORD_OF(node, struct vq_coord_shard, by_no);
-        if (shard->no == no) {
-            return shard;
-        }
-    }
-    return NULL;
+    return node == NULL ? NULL : VQ_COORD_OF(node, struct vq_coord_shard, by_no);
 }
 
 void vq_coord_shard_free(struct vq_coord_shard *shard)
@@ -125,7 +119,7 @@ static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
 
 static bool scout_rests(const struct vq_coord *c)
 {
-    return c->lookups >= VQ_COORD_LOOKUPS_MAX || c->stopping || c->done || c->paused ||
+    return c->lookups >= VQ_COORD_LOOKUPS_MAX || c->stopping || c->paused ||
            c->gather->settled_count >= VQ_COORD_BATCH_SETTLED_MAX ||
            c->gather->failures_count >= VQ_COORD_BATCH_SETTLED_MAX;
 }

@@ -65,7 +65,8 @@ struct vq_coord_table {
     size_t count;
 };
 
-uint64_t vq_coord_mix(uint64_t key); /* spreads a key over all 64 bits */
+uint64_t
+vq_coord_mix(uint64_t key); /* spreads a key over all 64 bits; a bijection: no two keys meet */
 
 /* VQ_NOMEM: unchanged. The node must not be in a table. */
 enum vq_status vq_coord_table_add(struct vq_coord_table *table, struct vq_coord_node *node,

@@ -87,7 +87,7 @@ static void rates_fill(const struct vq_coord *c, int64_t now_ns, struct vq_coord
     int64_t second = now_ns / VQ_NS_PER_S;
     for (int64_t i = 0; i <= (int64_t)VQ_COORD_RATE_SECONDS; i++) {
         int64_t at = second - i;
-        if (at >= 0 && at <= c->rate.second && at > c->rate.second - (int64_t)RATE_CELLS) {
+        if (at >= 0 && at <= c->rate.second) {
             calls += c->rate.calls[at % (int64_t)RATE_CELLS];
             settled += c->rate.settled[at % (int64_t)RATE_CELLS];
         }

@@ -32,11 +32,11 @@ static enum vq_outcome attempt_outcome(const struct vq_task_plan *plan, const st
 static void attempts_view(const struct vq_task_plan *plan, const struct vq_attempt *attempts,
                           struct vq_task_view *ret_view)
 {
-    for (uint32_t r = 0; r <= plan->repeat_max; r++) {
+    for (uint32_t r = 0;; r++) {
         bool wants_repair;
         enum vq_outcome outcome = attempt_outcome(plan, &attempts[r], &wants_repair);
         *ret_view = (struct vq_task_view){outcome, r, wants_repair};
-        if (outcome == VQ_OUTCOME_NONE || vq_outcome_is_good(outcome) || r == UINT32_MAX) {
+        if (outcome == VQ_OUTCOME_NONE || vq_outcome_is_good(outcome) || r == plan->repeat_max) {
             return;
         }
     }
@@ -163,18 +163,12 @@ enum vq_task_states vq_task_state_of(enum vq_outcome outcome)
 
 enum vq_task_events vq_task_event_of(enum vq_outcome outcome)
 {
-    switch (vq_task_state_of(outcome)) {
-    case VQ_TASK_ANSWERED: return VQ_TASK_ON_ANSWER;
-    case VQ_TASK_NOT_NEEDED: return VQ_TASK_ON_NOT_NEED;
-    case VQ_TASK_FAILED: return VQ_TASK_ON_FAIL;
-    case VQ_TASK_BLOCKED: return VQ_TASK_ON_BLOCK;
-    case VQ_TASK_OPEN:
-    case VQ_TASK_LEASED:
-    case VQ_TASK_STATES:
-    default: break;
-    }
+    static const uint8_t event_of[VQ_TASK_STATES] = {[VQ_TASK_ANSWERED] = VQ_TASK_ON_ANSWER,
+                                                     [VQ_TASK_NOT_NEEDED] = VQ_TASK_ON_NOT_NEED,
+                                                     [VQ_TASK_FAILED] = VQ_TASK_ON_FAIL,
+                                                     [VQ_TASK_BLOCKED] = VQ_TASK_ON_BLOCK};
     VQ_ASSERT(outcome != VQ_OUTCOME_NONE);
-    return VQ_TASK_ON_FAIL;
+    return (enum vq_task_events)event_of[vq_task_state_of(outcome)];
 }
 
 void vq_task_states_dot(struct vq_buf *out)

@@ -432,6 +432,7 @@ static void start(struct world *w)
                                             .term_ns = 6 * VQ_NS_PER_S,
                                             .budget_nano = (flags & 1) != 0 ? 2000 : VQ_AMOUNT_ANY};
     pool[1].day_requests = (flags & 2) != 0 ? 50 : 0;
+    pool[1].day_tokens = (flags & 2) != 0 ? 2000 : 0;
     w->now_ns = VQ_NS_PER_S;
     must(vq_authority_create(&authority, w->now_ns, &w->authority, NULL));
     w->params = (struct vq_coord_params){

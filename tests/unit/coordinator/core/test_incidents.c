@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/alloc.h"
 #include "coordinator/core/incidents.h"
 
 #define S INT64_C(1000000000)
@@ -98,6 +99,56 @@ static void test_a_storm(void **state)
     vq_incidents_destroy(&x);
 }
 
+/* A pool that fails is parked, then another run has it: each ends before the next one begins. */
+static void test_one_goes_on_at_a_time(void **state)
+{
+    (void)state;
+    struct vq_incidents *x = make();
+    struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_OPEN, .answered = 10};
+    assert_null(vq_incidents_see(x, 0, &s, 1 * S));
+    s.failed = 100;
+    assert_string_equal(vq_incident_word(vq_incidents_see(x, 0, &s, 7 * S)), "failing");
+    s.state = VQ_AUTHORITY_PARKED; /* it fails yet, and that has another reason now */
+    s.failed = 130;
+    const struct vq_incident *i = vq_incidents_see(x, 0, &s, 8 * S);
+    assert_string_equal(vq_incident_word(i), "failing");
+    assert_true(i->over_ns == 8 * S && i->failed == 130);
+    assert_string_equal(vq_incident_word(vq_incidents_see(x, 0, &s, 8 * S)), "parked");
+    s.state = VQ_AUTHORITY_LOCKED;
+    s.text = "run other has it";
+    i = vq_incidents_see(x, 0, &s, 9 * S);
+    assert_true(i->over_ns == 9 * S && i->state == VQ_AUTHORITY_PARKED);
+    i = vq_incidents_see(x, 0, &s, 9 * S);
+    assert_string_equal(vq_incident_word(i), "locked");
+    assert_string_equal(i->text, "run other has it");
+    assert_int_equal(i->over_ns, 0);
+    vq_incidents_destroy(&x);
+    vq_incidents_destroy(&x); /* nothing */
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"open",   "paused", "parked",  "held",
+                                        "locked", "closed", "unserved"};
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        assert_string_equal(vq_authority_state_word((enum vq_authority_state)i), words[i]);
+    }
+    assert_string_equal(vq_authority_state_word((enum vq_authority_state)VQ_COUNT(words)), "?");
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct vq_incidents *x = NULL;
+    for (uint64_t at = 1; at <= 3; at++) {
+        vq_alloc_fail_at(at);
+        assert_int_equal(vq_incidents_create(2, &x), VQ_NOMEM);
+        vq_alloc_fail_at(0);
+        assert_null(x);
+    }
+}
+
 static void test_no_more_than_there_is_room_for(void **state)
 {
     (void)state;
@@ -114,6 +165,12 @@ static void test_no_more_than_there_is_room_for(void **state)
     (void)vq_incidents_all(x, &count, &forgotten);
     assert_int_equal(count, VQ_INCIDENTS_MAX);
     assert_int_equal(forgotten, 5);
+    s.keys_refused = 1;
+    s.key_text = "refused";
+    assert_null(vq_incidents_see(x, 0, &s, 9000 * S));
+    assert_null(vq_incidents_see(x, 0, &s, 9001 * S)); /* counted once */
+    (void)vq_incidents_all(x, &count, &forgotten);
+    assert_int_equal(forgotten, 6);
     vq_incidents_destroy(&x);
 }
 
@@ -123,6 +180,9 @@ int main(void)
         cmocka_unit_test(test_parked_and_open_again),
         cmocka_unit_test(test_a_key_of_several),
         cmocka_unit_test(test_a_storm),
+        cmocka_unit_test(test_one_goes_on_at_a_time),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_no_more_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,6 +259,8 @@ static void outcomes_have_their_states(void **state)
     assert_string_equal(vq_task_state_name(VQ_TASK_NOT_NEEDED), "not needed");
     assert_string_equal(vq_task_state_name(VQ_TASK_STATES), "?");
     assert_string_equal(vq_task_event_text(VQ_TASK_EVENTS), "?");
+    assert_string_equal(vq_task_event_text(VQ_TASK_ON_ANSWER), "an answer to it stands");
+    assert_false(vq_task_state_terminal(VQ_TASK_STATES));
 }
 
 static void drawing_has_every_move(void **state)
