@@ -8,7 +8,7 @@
 
 struct writer {
     msgpack_packer packer;
-    enum vq_status status; /* the first failure sticks */
+    enum vq_status status; /* nothing is written after a failure */
 };
 
 static int write_bytes(void *data, const char *bytes, size_t n)
@@ -20,9 +20,7 @@ static int write_bytes(void *data, const char *bytes, size_t n)
 
 static void refuse(struct writer *w)
 {
-    if (w->status == VQ_OK) {
-        w->status = VQ_LIMIT;
-    }
+    w->status = VQ_LIMIT;
 }
 
 static void write_span(struct writer *w, const struct vq_wire_field *field, const void *at)

@@ -19,10 +19,10 @@ static inline double vq_rates_get(const struct vq_rates *rates, enum vq_rate rat
     case VQ_RATE_REQUESTS: return rates->requests;
     case VQ_RATE_INPUT: return rates->input_tokens;
     case VQ_RATE_OUTPUT: return rates->output_tokens;
-    case VQ_RATE_TOKENS: return rates->tokens;
-    case VQ_RATE__COUNT: break;
+    case VQ_RATE_TOKENS:
+    case VQ_RATE__COUNT: break; /* none */
     }
-    return 0;
+    return rates->tokens;
 }
 
 static inline void vq_rates_set(struct vq_rates *rates, enum vq_rate rate, double per_minute)
@@ -31,8 +31,8 @@ static inline void vq_rates_set(struct vq_rates *rates, enum vq_rate rate, doubl
     case VQ_RATE_REQUESTS: rates->requests = per_minute; break;
     case VQ_RATE_INPUT: rates->input_tokens = per_minute; break;
     case VQ_RATE_OUTPUT: rates->output_tokens = per_minute; break;
-    case VQ_RATE_TOKENS: rates->tokens = per_minute; break;
-    case VQ_RATE__COUNT: break;
+    case VQ_RATE_TOKENS:
+    case VQ_RATE__COUNT: rates->tokens = per_minute; break;
     }
 }
 

@@ -133,10 +133,10 @@ const struct vq_wire_message *vq_wire_message(uint64_t type)
 
 const struct vq_wire_message *vq_wire_standalone(const char *name)
 {
-    for (uint32_t i = 0; i < vq_wire_messages_count; i++) {
-        if (vq_wire_messages[i].directions == 0 && strcmp(vq_wire_messages[i].name, name) == 0) {
-            return &vq_wire_messages[i];
-        }
+    const struct vq_wire_message *m = vq_wire_messages;
+    while (m->directions != 0 || strcmp(m->name, name) != 0) {
+        m++;
+        VQ_ASSERT(m < vq_wire_messages + VQ_COUNT(vq_wire_messages));
     }
-    return NULL;
+    return m;
 }

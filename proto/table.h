@@ -52,8 +52,8 @@ struct vq_wire_message {
 extern const struct vq_wire_message vq_wire_messages[];
 extern const uint32_t vq_wire_messages_count;
 
-const struct vq_wire_message *vq_wire_message(uint64_t type); /* NULL: no such type */
-const struct vq_wire_message *vq_wire_standalone(const char *name);
+const struct vq_wire_message *vq_wire_message(uint64_t type);       /* NULL: no such type */
+const struct vq_wire_message *vq_wire_standalone(const char *name); /* there is one */
 
 /* Walks a frame's headers, allocating nothing: one array, no bytes behind it, nothing longer
  * than the frame, no maps and no extension types, within VQ_FRAME_DEPTH_MAX and

@@ -122,7 +122,7 @@ enum vq_status vq_wire_walk(struct vq_span frame, struct vq_error *err)
 bool vq_wire_peek_version(struct vq_span frame, uint64_t *ret_version)
 {
     const uint8_t *bytes = (const uint8_t *)frame.at;
-    struct head outer, first;
+    struct head outer;
     if (frame.bytes == 0 || !read_head(bytes, frame.bytes, &outer) || outer.items == 0 ||
         outer.head_bytes >= frame.bytes) {
         return false;
@@ -133,12 +133,15 @@ bool vq_wire_peek_version(struct vq_span frame, uint64_t *ret_version)
         *ret_version = at[0];
         return true;
     }
-    if (at[0] < 0xcc || at[0] > 0xcf || !read_head(at, left, &first) ||
-        first.payload_bytes > left - first.head_bytes) {
+    if (at[0] < 0xcc || at[0] > 0xcf) {
+        return false;
+    }
+    size_t bytes_of_it = (size_t)1 << (at[0] - 0xcc);
+    if (bytes_of_it > left - 1) {
         return false;
     }
     uint64_t version = 0;
-    for (uint64_t i = 0; i < first.payload_bytes; i++) {
+    for (size_t i = 0; i < bytes_of_it; i++) {
         version = version << 8 | at[1 + i];
     }
     *ret_version = version;

@@ -130,27 +130,24 @@ static enum vq_status refuse(struct reader *r, const char *fmt, ...)
     return status;
 }
 
-static const char *kind_name(const msgpack_object *o)
-{
-    switch (o->type) {
-    case MSGPACK_OBJECT_NIL: return "nil";
-    case MSGPACK_OBJECT_BOOLEAN: return "a boolean";
-    case MSGPACK_OBJECT_POSITIVE_INTEGER: return "an integer";
-    case MSGPACK_OBJECT_NEGATIVE_INTEGER: return "a negative integer";
-    case MSGPACK_OBJECT_FLOAT32:
-    case MSGPACK_OBJECT_FLOAT64: return "a float";
-    case MSGPACK_OBJECT_STR: return "a text";
-    case MSGPACK_OBJECT_ARRAY: return "an array";
-    case MSGPACK_OBJECT_MAP: return "a map";
-    case MSGPACK_OBJECT_BIN: return "bytes";
-    case MSGPACK_OBJECT_EXT: return "an extension";
-    }
-    return "something else";
-}
+/* By msgpack_object_type; maps and extensions are refused before anything is parsed. */
+static const char *const kind_names[] = {
+    [MSGPACK_OBJECT_NIL] = "nil",
+    [MSGPACK_OBJECT_BOOLEAN] = "a boolean",
+    [MSGPACK_OBJECT_POSITIVE_INTEGER] = "an integer",
+    [MSGPACK_OBJECT_NEGATIVE_INTEGER] = "a negative integer",
+    [MSGPACK_OBJECT_FLOAT32] = "a float",
+    [MSGPACK_OBJECT_FLOAT64] = "a float",
+    [MSGPACK_OBJECT_STR] = "a text",
+    [MSGPACK_OBJECT_ARRAY] = "an array",
+    [MSGPACK_OBJECT_MAP] = "a map",
+    [MSGPACK_OBJECT_BIN] = "bytes",
+    [MSGPACK_OBJECT_EXT] = "an extension",
+};
 
 static enum vq_status wrong_kind(struct reader *r, const char *wanted, const msgpack_object *o)
 {
-    return refuse(r, "%s wanted, %s came", wanted, kind_name(o));
+    return refuse(r, "%s wanted, %s came", wanted, kind_names[o->type]);
 }
 
 static enum vq_status read_fixed(struct reader *r, const msgpack_object *o, void *at, size_t bytes)
@@ -345,8 +342,7 @@ static enum vq_status parse(struct vq_decoder *decoder, struct vq_span frame,
     if (got == MSGPACK_UNPACK_NOMEM_ERROR) {
         return vq_fail(err, VQ_NOMEM, "no memory for a frame of %zu bytes", frame.bytes);
     }
-    if (got != MSGPACK_UNPACK_SUCCESS || object.type != MSGPACK_OBJECT_ARRAY ||
-        object.via.array.size < 2) {
+    if (got != MSGPACK_UNPACK_SUCCESS || object.via.array.size < 2) { /* the walk saw an array */
         return vq_fail(err, VQ_INVALID, "the frame is no [version, type, ...]");
     }
     *ret_frame = object;

@@ -89,6 +89,21 @@ static void messages(void **state)
     }
 }
 
+/* More values than a decoder holds room for from the beginning. */
+static void a_large_message(void **state)
+{
+    (void)state;
+    static struct vq_id calls[20000];
+    struct vq_msg msg = {.type = VQ_MSG_ACK,
+                         .u.ack = {.calls = calls, .calls_count = VQ_COUNT(calls)}};
+    struct vq_buf frame;
+    vq_buf_init(&frame, VQ_FRAME_BYTES_MAX);
+    assert_int_equal(vq_msg_encode(&msg, &frame), VQ_OK);
+    struct decoding d = {vq_wire_message(VQ_MSG_ACK), &msg, vq_buf_span(&frame)};
+    assert_true(heap_torture("large", decode, &d, false) > 3);
+    vq_buf_free(&frame);
+}
+
 static char dir[] = "/tmp/vibeq-nomem-XXXXXX";
 static const struct vq_id run = {{1}}, worker = {{2}};
 
@@ -240,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages),
+        cmocka_unit_test(a_large_message),
         cmocka_unit_test(a_spool),
         cmocka_unit_test(every_end_has_its_word),
     };

@@ -194,6 +194,11 @@ static void test_random_results_and_specs_come_back(void **state)
                          VQ_INVALID);
         random_free(&memory);
     }
+    struct vq_result result;
+    struct vq_error err = {""};
+    assert_int_equal(vq_result_decode(decoder, vq_span("\x92\x04\xc0", 3), &result, &err),
+                     VQ_INVALID);
+    assert_contains(err.text, "these bytes are no RESULT"); /* whose type is no number */
 }
 
 /* A RESULTS as large as a worker may send: 500 results, and the largest answer. */
@@ -251,6 +256,9 @@ static void test_failed_encode_leaves_the_buffer_as_it_was(void **state)
     assert_int_equal(small.bytes, 0);
     struct vq_msg drain = {.type = VQ_MSG_DRAIN};
     assert_int_equal(vq_msg_encode(&drain, &small), VQ_OK); /* the failure does not stick */
+    vq_buf_puts(&small, "more than eight");
+    assert_int_equal(small.status, VQ_LIMIT);
+    assert_int_equal(vq_msg_encode(&drain, &small), VQ_LIMIT); /* but one from before does */
     vq_buf_free(&small);
     free(long_text);
 }
@@ -278,7 +286,29 @@ static void test_values_that_decode_would_refuse_are_not_encoded(void **state)
 
 /* ---- what decode refuses: each field of each message in turn ---- */
 
-static void pack_wrong(msgpack_packer *p, int kind)
+/* One more than the field's bound, of whatever it counts; nil where it has none. */
+static void pack_over(msgpack_packer *p, const struct vq_wire_field *f)
+{
+    static const char bytes[9u << 20];
+    bool number = f->type == VQ_WIRE_U64 || f->type == VQ_WIRE_U32 || f->type == VQ_WIRE_ENUM ||
+                  f->type == VQ_WIRE_INDEX;
+    if (number && f->bound > 0) {
+        (void)msgpack_pack_uint64(p, f->bound + 1);
+    } else if (f->type == VQ_WIRE_TEXT) {
+        (void)msgpack_pack_str_with_body(p, bytes, f->bound + 1);
+    } else if (f->type == VQ_WIRE_BYTES) {
+        (void)msgpack_pack_bin_with_body(p, bytes, f->bound + 1);
+    } else if (f->type == VQ_WIRE_LIST) {
+        (void)msgpack_pack_array(p, f->bound + 1);
+        for (uint64_t i = 0; i <= f->bound; i++) {
+            (void)msgpack_pack_nil(p);
+        }
+    } else {
+        (void)msgpack_pack_nil(p);
+    }
+}
+
+static void pack_wrong(msgpack_packer *p, const struct vq_wire_field *f, int kind)
 {
     switch (kind) {
     case 0: (void)msgpack_pack_nil(p); break;
@@ -292,10 +322,13 @@ static void pack_wrong(msgpack_packer *p, int kind)
     case 8: (void)msgpack_pack_double(p, NAN); break;
     case 9: (void)msgpack_pack_double(p, -0.5); break;
     case 10: (void)msgpack_pack_uint64(p, UINT64_MAX); break;
+    case 11: (void)msgpack_pack_float(p, 0.5F); break;
+    case 12: (void)msgpack_pack_double(p, INFINITY); break;
+    case 13: pack_over(p, f); break;
     default: abort();
     }
 }
-#define WRONG_KINDS 11
+#define WRONG_KINDS 14
 
 static bool may_be(const struct vq_wire_field *f, int kind)
 {
@@ -308,7 +341,7 @@ static bool may_be(const struct vq_wire_field *f, int kind)
     case VQ_WIRE_I64: return kind == 2 || kind == 3;
     case VQ_WIRE_INDEX: return kind == 2;
     case VQ_WIRE_BOOL: return kind == 1;
-    case VQ_WIRE_REAL: return kind == 4;
+    case VQ_WIRE_REAL: return kind == 4 || kind == 11;
     case VQ_WIRE_TEXT: return kind == 5;
     case VQ_WIRE_BYTES: return kind == 6;
     case VQ_WIRE_INSIDE: return false;
@@ -325,16 +358,16 @@ static int write_to_buf(void *data, const char *bytes, size_t n)
 
 /* `object` with the value at path[0], path[1] ... replaced. */
 static void pack_with_wrong(msgpack_packer *p, const msgpack_object *object, const uint32_t *path,
-                            size_t depth, int kind)
+                            size_t depth, const struct vq_wire_field *f, int kind)
 {
     if (depth == 0) {
-        pack_wrong(p, kind);
+        pack_wrong(p, f, kind);
         return;
     }
     (void)msgpack_pack_array(p, object->via.array.size);
     for (uint32_t i = 0; i < object->via.array.size; i++) {
         if (i == path[0]) {
-            pack_with_wrong(p, &object->via.array.ptr[i], path + 1, depth - 1, kind);
+            pack_with_wrong(p, &object->via.array.ptr[i], path + 1, depth - 1, f, kind);
         } else {
             (void)msgpack_pack_object(p, object->via.array.ptr[i]);
         }
@@ -351,11 +384,14 @@ static void try_wrong(const struct vq_wire_message *m, const msgpack_object *obj
         msgpack_packer p;
         vq_buf_init(&wrong, 64u << 20);
         msgpack_packer_init(&p, &wrong, write_to_buf);
-        pack_with_wrong(&p, object, path, depth, kind);
+        pack_with_wrong(&p, object, path, depth, f, kind);
         enum vq_status status =
             vq_msg_decode(decoder, vq_buf_span(&wrong), direction_of(m), &back, &err);
-        assert_status_is(status, may_be(f, kind) ? VQ_OK : VQ_INVALID, f->name);
-        if (status != VQ_OK) {
+        bool large = kind == 13 && status == VQ_LIMIT; /* for any frame */
+        assert_status_is(status, large ? VQ_LIMIT : may_be(f, kind) ? VQ_OK : VQ_INVALID, f->name);
+        assert_int_equal(vq_msg_decode(decoder, vq_buf_span(&wrong), direction_of(m), &back, NULL),
+                         status);
+        if (status == VQ_INVALID) {
             assert_contains(err.text, m->name);
             assert_contains(err.text, f->name);
             assert_int_equal(back.type, VQ_MSG_BYE); /* untouched */
@@ -536,6 +572,14 @@ static void test_no_memory(void **state)
                      VQ_NOMEM);
     vq_alloc_fail_at(0);
     assert_int_equal(vq_msg_decode(decoder, vq_buf_span(&frame), VQ_TO_WORKER, &back, &err), VQ_OK);
+    for (uint64_t n = 1; n <= 3;
+         n++) { /* what is refused is refused, also where no memory is left to say where */
+        vq_alloc_fail_at(n);
+        assert_int_equal(decode_hex("93040dc0", VQ_TO_WORKER, &err), VQ_INVALID);
+        vq_alloc_fail_at(0);
+        assert_contains(err.text, "DRAIN");
+        assert_contains(err.text, "a non-negative integer wanted, nil came");
+    }
     uint64_t before = vq_alloc_count();
     for (int i = 0; i < 100; i++) {
         assert_int_equal(vq_msg_decode(decoder, vq_buf_span(&frame), VQ_TO_WORKER, &back, &err),

@@ -1,0 +1,85 @@
+/* What an ended call counts for: by its end and its usage, at the bounds of the numbers; and rates by their dimension. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "proto/pool.h"
+
+static struct vq_result ended(enum vq_call_end end, uint64_t in, uint64_t out)
+{
+    return (struct vq_result){
+        .end = (uint8_t)end, .tokens_in = in, .tokens_out = out, .tokens_reserved = 70};
+}
+
+static void test_what_may_be_billed(void **state)
+{
+    (void)state;
+    bool billed[VQ_END__COUNT] = {[VQ_END_ANSWER] = true,
+                                  [VQ_END_LOST] = true,
+                                  [VQ_END_BAD_RESPONSE] = true,
+                                  [VQ_END_UNKNOWN] = true};
+    for (int end = 0; end < VQ_END__COUNT; end++) {
+        struct vq_result result = ended((enum vq_call_end)end, 0, 0);
+        assert_int_equal(vq_result_may_be_billed(&result), billed[end]);
+    }
+}
+
+static void test_requests_of_a_day(void **state)
+{
+    (void)state;
+    for (int end = 0; end < VQ_END__COUNT; end++) {
+        struct vq_result result = ended((enum vq_call_end)end, 0, 0);
+        bool unsent = end == VQ_END_NETWORK || end == VQ_END_TOO_LONG || end == VQ_END_CLOSED;
+        assert_int_equal(vq_result_requests(&result), unsent ? 0 : 1);
+        result.http_status = 413; /* the provider said so: it was sent */
+        assert_int_equal(vq_result_requests(&result), end == VQ_END_NETWORK ? 0 : 1);
+    }
+}
+
+static void test_tokens_of_a_day(void **state)
+{
+    (void)state;
+    for (int end = 0; end < VQ_END__COUNT; end++) {
+        struct vq_result result = ended((enum vq_call_end)end, 0, 0);
+        bool silent = end == VQ_END_ANSWER || end == VQ_END_LOST || end == VQ_END_UNKNOWN;
+        assert_int_equal(vq_result_tokens(&result), silent ? 70 : 0);
+        result = ended((enum vq_call_end)end, 3, 4);
+        assert_int_equal(vq_result_tokens(&result), 7);
+    }
+    struct vq_result most = ended(VQ_END_ANSWER, UINT64_MAX - 4, 4);
+    assert_int_equal(vq_result_tokens(&most), UINT64_MAX);
+    most.tokens_in++; /* not around the corner, where few would be left of many */
+    assert_int_equal(vq_result_tokens(&most), UINT64_MAX);
+}
+
+static void test_rates_by_dimension(void **state)
+{
+    (void)state;
+    struct vq_rates rates = {.requests = 1, .input_tokens = 2, .output_tokens = 3, .tokens = 4};
+    struct vq_rates other = {.requests = 9, .input_tokens = 1, .output_tokens = 8, .tokens = 2};
+    for (int i = 0; i < VQ_RATE__COUNT; i++) {
+        assert_true(vq_rates_get(&rates, (enum vq_rate)i) == i + 1);
+        struct vq_rates set = {.requests = 0};
+        vq_rates_set(&set, (enum vq_rate)i, 5);
+        for (int k = 0; k < VQ_RATE__COUNT; k++) {
+            assert_true(vq_rates_get(&set, (enum vq_rate)k) == (k == i ? 5 : 0));
+        }
+    }
+    struct vq_rates larger = vq_rates_larger(&rates, &other);
+    assert_true(larger.requests == 9 && larger.input_tokens == 2 && larger.output_tokens == 8 &&
+                larger.tokens == 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_may_be_billed),
+        cmocka_unit_test(test_requests_of_a_day),
+        cmocka_unit_test(test_tokens_of_a_day),
+        cmocka_unit_test(test_rates_by_dimension),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
