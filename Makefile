@@ -4,7 +4,10 @@
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
 #   make audit RUN=ID [LOG=FILE]               the records of a run, compared
 #   make install PREFIX=/usr/local             make clean
-#   make chaos   real programs, really killed: a short round of each kind; make chaos-long [ROUNDS=1000] [SEED=1]
+#   make chaos   real programs, really killed: a short round of each kind
+#   make chaos-long [ROUNDS=1000] [PAIRS=300] [SEED=1] [CHAOS="KIND..."] [TABLE=FILE.md]
+#                so many rounds of each kind of kill, and PAIRS rounds of two crash points each: about two hours and a half on two quiet
+#                cores, ten seconds a round of all 16 kinds; CHAOS=net or other names of tests/chaos/run take the place of the kills
 #   make simulation [SEEDS=N]                  the whole cluster in one thread, N seeds
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
 
@@ -58,12 +61,14 @@ chaos: build
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 180 --jobs 6 $(CHAOS)
 
 ROUNDS ?= 1000
+PAIRS  ?= 300
 SEED   ?= 1
 chaos-long: build
 	@deploy/install-deps --ci
 	@cmake --build $(BUILD) -j $(JOBS) --target vq_faulty >/dev/null
-	tests/chaos/points --pairs $(ROUNDS)
-	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds $(ROUNDS) --seed $(SEED) --jobs 8 $(CHAOS)
+	tests/chaos/points --pairs $(PAIRS)
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run $(or $(CHAOS),kill) --rounds $(ROUNDS) --seed $(SEED) --jobs 8 --json $(BUILD)/chaos-long.json \
+	    --markdown $(or $(TABLE),$(BUILD)/chaos-long.md)
 
 # What a run planned, what the endpoint saw (LOG, of vibeq-offline), what is stored and what came out: compared.
 audit:

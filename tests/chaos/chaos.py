@@ -15,6 +15,7 @@ without a coordinator sets r.coord = None (kill_coordinator does). What a kind d
     r.allow(repeats=N, why="...")         # calls that may have been sent twice beyond those of killed workers
     r.blame(pid)                          # calls of this worker may be repeated (done by kill_worker, stop_worker)
     r.fault() / r.healed()                # marks of when a fault began and ended, for the recovery time (done by all helpers)
+    r.met(condition)                      # the disturbance met something, where r.fault() cannot know: it counts while the run goes on
     r.unknown_max = 0                     # a bound on what may be counted as unknown; None: that of the repeats
     r.fail("...")                         # a violation; so is every exception
     r.expect_codes.add(STOPPED)           # exits of the coordinator after which it is resumed
@@ -24,6 +25,8 @@ child, r.workers() / r.redis() / r.processes(name) for living pids, r.join(...) 
 condition), r.progress() (0 to 1), r.cleanups (functions called at the end), r.skip("why") (the round cannot be had here: said loudly).
 `set_up(url=...)` lets the judges go through something else than r.server.url, `runner=[...]` puts words before `vibeq` (ip netns exec ...).
 
+A kind none of whose rounds met anything proves nothing and is a failure ("missed"); `kind_NAME.control = True` says that nothing happens in it.
+
 What every round must keep, whatever befell it:
  - results.json is, byte for byte, that of an undisturbed run of the same job;
  - every request of the endpoint's own log is in the ledger; sums of the accounting hold; nothing is still out;
@@ -31,7 +34,8 @@ What every round must keep, whatever befell it:
    repeats are at most the slots of those, and each is listed as unknown or as paid but unused;
  - no judge ever had more calls in flight than its limit, by the endpoint's log;
  - no program ended by a signal that was not sent, with an assertion, or a sanitizer's report;
- - the audit passes.
+ - the audit passes;
+ - when the disturbance is over, work goes on within a term and RECOVERY_SECONDS_MAX (a limit of liveness, not of speed), also to the end.
 The round's process is a subreaper: whatever it started, at whatever remove, is its descendant and known by pid."""
 import collections
 import contextlib
@@ -64,6 +68,8 @@ SAMPLES = 24
 JUDGES = ("offline-a", "offline-b")
 ROUND_SECONDS_MAX = 120
 EXIT_SECONDS_MAX = 60
+RECOVERY_SECONDS_MAX = 15  # beyond the term: processes begin anew, connections are made again, each after a pause of at most a few seconds
+LATENESS_TIMES = 10  # how often on that way a process waits for a machine that is late
 AUDIT = ROOT / "tests" / "tools" / "audit"
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -224,8 +230,8 @@ class Round:
         self.worker_codes = {0, 4}  # of local workers
         self.unseen_ends = ()  # ways a call may end that the endpoint never saw
         self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or stood still
-        self.fault_ns = self.healed_ns = 0
-        self.hit = False
+        self.fault_ns = self.healed_ns = self.done_ns = 0
+        self.begun = self.hit = False
         self.lateness = Lateness()
         self.others = []  # folders of the run that this one is a copy of
         self.finished = False
@@ -280,6 +286,7 @@ class Round:
 
     def start(self, *words):
         self.coord = self.launch([*self.vibeq("run"), "config.yaml", "--name", self.name, "--quiet", "--workers", self.workers_n, *words])
+        self.begun = True
         return self.coord
 
     def resume(self, *words):
@@ -366,8 +373,9 @@ class Round:
         self.coord = None
 
     def kill_redis(self):
-        self.fault()
-        return [pid for pid in self.redis() if self.send(pid, signal.SIGKILL)]
+        found = self.redis()
+        self.fault(bool(found))
+        return [pid for pid in found if self.send(pid, signal.SIGKILL)]
 
     # ---- time ----
 
@@ -405,9 +413,13 @@ class Round:
     def within_lease(self):
         time.sleep(self.rng.uniform(0, self.term_ms / 1000))
 
-    def fault(self):
-        self.hit = self.hit or not self.is_over()
+    def fault(self, meets=True):
+        """Something befalls the run now; before it has begun, and when that is to be seen, met() says whether it met anything."""
+        self.met(meets and self.begun and not self.is_over())
         self.fault_ns = self.healed_ns = time.monotonic_ns()
+
+    def met(self, condition=True):
+        self.hit = self.hit or bool(condition)
 
     def healed(self):
         self.healed_ns = time.monotonic_ns()
@@ -439,7 +451,7 @@ class Round:
                 code = self.coord.wait(EXIT_SECONDS_MAX)
             except subprocess.TimeoutExpired:
                 self.fail(f"the run is not over after {EXIT_SECONDS_MAX} s")
-            self.coord = None
+            self.coord, self.done_ns = None, time.monotonic_ns()
             if code == DONE:
                 break
             if code == USAGE and refused == 0 and self.hit:  # killed before there was a run that could be resumed
@@ -520,6 +532,14 @@ class Round:
         self.check_limits()
         self.check_ends()
         self.audit()
+        self.check_recovery()
+
+    def check_recovery(self):
+        """Work went on after the disturbance, and no later than the promises have it: a term, and what it takes to begin anew."""
+        most = self.term_ms / 1000 + RECOVERY_SECONDS_MAX + LATENESS_TIMES * self.lateness.most_ms / 1000
+        if self.recovery_s() > most:
+            self.fail(f"nothing went on for {self.recovery_s():.1f} s after the disturbance was over, with a term of {self.term_ms} ms: at most "
+                      f"{most:.1f} s")
 
     def check_sums(self):
         calls, requests = self.accounting(), self.server.requests()
@@ -616,10 +636,12 @@ class Round:
         self.figures["recovered"] = int(found.group(1)) if found else 0
 
     def recovery_s(self):
-        """The longest time without a new request from the end of the last fault to the last request: what the fault cost in waiting."""
+        """The longest time without a new request from the end of the last fault to the end of the run: what the fault cost in waiting."""
         if not self.healed_ns or not self.server:
             return 0.0
         times = [self.healed_ns] + [x["mono_ns"] for x in self.server.requests() if x["mono_ns"] > self.healed_ns]
+        if self.done_ns > times[-1]:
+            times.append(self.done_ns)
         return max((b - a for a, b in zip(times, times[1:])), default=0) / 1e9
 
     def shared_redis(self, *words):

@@ -36,7 +36,7 @@ def hit(r):
     found = any(line[2] == "failed" for line in log(r))
     if found:
         r.fault()
-        r.hit = True
+        r.met()
     return found
 
 

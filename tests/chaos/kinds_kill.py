@@ -19,6 +19,9 @@ def kind_calm(r):
     r.start()
 
 
+kind_calm.control = True
+
+
 def kind_coordinator(r):
     "the coordinator is killed, up to three times, and resumed at once or later, also with another number of workers"
     r.unknown_max = 0

@@ -16,6 +16,7 @@ from chaos import BIN, DONE, STOPPED, USAGE
 from kinds_proxy import PATIENT, paid_again
 
 CLONE_NEWNS = 0x20000
+BUSY_SECONDS, BUSY_SECONDS_MAX = 4, 20  # with calls, and without
 FAKETIME = ("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1", "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1")
 FULL_WORDS = ("make room", "No space left", "no room", "cannot be written")
 
@@ -216,6 +217,7 @@ def kind_files_few(r):
     if code not in (DONE, 1, 2, STOPPED) or (code != DONE and "files" not in said):
         r.fail(f"with {few} files: exit {code}: {said[-600:]}")
     r.runner = kept
+    r.met(code != DONE)
     if code != DONE:
         r.coord = None
         r.expect_codes |= {STOPPED}
@@ -261,6 +263,8 @@ def kind_clock_mono(r):
         offset = r.rng.choice((1, 3600, 86400 * 400, 86400 * 3650))
         r.launch(["unshare", "-T", "--monotonic", offset, "--boottime", offset, "-f", "--kill-child", BIN / "vibeq-worker", "--join",
                   r.run_dir / "join.cert", "--name", f"far-{k}", "--spool", r.dir / "spool" / f"far-{k}"], err=f"far-{k}.err")
+    r.wait_for("a call of such a worker", lambda: r.is_over() or r.server.requests())
+    r.met(r.server.requests())
     if r.rng.random() < 0.5:
         r.some_work()
         if not r.is_over():
@@ -273,15 +277,18 @@ def kind_clock_mono(r):
 def kind_starved(r):
     "all of it at the lowest priority, beside busy loops on all processors"
     r.set_up(term_ms=1000)
-    r.launch([sys.executable, "-c", "import os, time\nfor _ in range(os.cpu_count() * 2): os.fork()\nend = time.time() + 4\nwhile time.time() < end: pass"],
-             err="busy.err")
+    busy = r.launch([sys.executable, "-c", f"import os, time\nfor _ in range(os.cpu_count() * 2): os.fork()\nend = time.time() + {BUSY_SECONDS_MAX}\n"
+                     "while time.time() < end: pass"], err="busy.err", start_new_session=True)
     r.fault()
     r.runner = ["nice", "-n", "19"]
     r.allow(r.calls, "starved for a term")
     r.start()
-    end = time.monotonic() + 4
-    while time.monotonic() < end and not r.is_over():
+    began = time.monotonic()
+    while not r.is_over() and time.monotonic() < began + (BUSY_SECONDS if r.server.requests() else BUSY_SECONDS_MAX):
         for pid in r.workers():
             r.blame(pid)
         time.sleep(0.1)
+    r.met(r.server.requests())
+    os.killpg(busy.pid, signal.SIGKILL)
+    busy.wait()
     r.healed()

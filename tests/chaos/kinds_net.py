@@ -112,7 +112,8 @@ def blame_again(r, workers):
 
 
 def terms(r, least, most):
-    return r.term_ms / 1000 * r.rng.uniform(least, most)
+    """Workers that hear nothing for longer than ORPHAN_S leave, by the rules, and terms are longer on a crowded machine."""
+    return min(ORPHAN_S / 2, r.term_ms / 1000 * r.rng.uniform(least, most))
 
 
 def cut(r, links, way, seconds):

@@ -69,6 +69,7 @@ def take_death(r, name, log):
     if not died.exists():
         return False
     r.fault()
+    r.met()
     if points()[name][0] == "WORKER":
         r.unmapped += 1  # which one it was is not known before: one process may have calls repeated
         r.allow(r.slots, f"a worker died at {name}")
@@ -76,7 +77,7 @@ def take_death(r, name, log):
     r.coord.wait(10)
     if r.coord.returncode != -signal.SIGKILL:
         r.fail(f"the coordinator was to kill itself at {name}, and ended with {r.coord.returncode}")
-    r.hit, r.coord = True, None
+    r.coord = None
     if r.run_dir.exists() and not (r.run_dir / "run.yaml").exists():
         not_begun(r)
     return True
