@@ -27,12 +27,17 @@ struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct 
     return NULL;
 }
 
+bool vq_coord_call_nobodys(const struct vq_id *id)
+{
+    uint64_t half;
+    memcpy(&half, id->b, sizeof(half));
+    return half == UINT64_MAX;
+}
+
 /* A hold is nobody's call (vq_coord_call_hold). */
 static bool is_hold(const struct vq_coord_call *call)
 {
-    uint64_t half;
-    memcpy(&half, call->id.b, sizeof(half));
-    return half == UINT64_MAX;
+    return vq_coord_call_nobodys(&call->id);
 }
 
 static struct vq_coord_slot *slot_of(const struct vq_coord *c, const struct vq_coord_call *call)
@@ -118,7 +123,7 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
 enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s, uint64_t task)
 {
     struct vq_id id;
-    memset(id.b, 0xff, sizeof(id.b)); /* no worker's: those are random */
+    memset(id.b, 0xff, sizeof(id.b)); /* no worker's: those are random, and refused if not */
     memcpy(id.b + sizeof(id.b) - sizeof(task), &task, sizeof(task));
     struct vq_coord_call *call = vq_coord_call_find(c, &id);
     if (call == NULL) {

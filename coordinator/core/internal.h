@@ -463,6 +463,8 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
                                    struct vq_coord_session *to) VQ_WARN_UNUSED;
 
 /* call.c */
+/* The id is of a kind that vq_coord_call_hold gives: no worker's. */
+bool vq_coord_call_nobodys(const struct vq_id *id);
 struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id);
 enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
                                   const struct vq_held_call *held) VQ_WARN_UNUSED;

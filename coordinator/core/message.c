@@ -28,7 +28,7 @@ bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *r)
     bool fits = r->stage != c->params.stage || r->fence.epoch != c->params.epoch ||
                 vq_coord_result_here(c, r);
     return fits && r->kind <= VQ_CALL_REPAIR && r->end < VQ_END__COUNT &&
-           r->answer.bytes <= VQ_ANSWER_BYTES_MAX;
+           r->answer.bytes <= VQ_ANSWER_BYTES_MAX && !vq_coord_call_nobodys(&r->call);
 }
 
 static enum vq_status say_stale(struct vq_coord *c, const struct vq_coord_session *s,
@@ -97,6 +97,9 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
         const struct vq_held_call *listed = &held->calls[n];
         if (listed->stage != c->params.stage || listed->task >= tasks) {
             continue; /* of another grid: it is recorded when it comes */
+        }
+        if (vq_coord_call_nobodys(&listed->call)) {
+            return vq_coord_broke(c, s, "a call by an id that no worker gives");
         }
         VQ_TRY(vq_coord_call_list(c, s, listed));
     }

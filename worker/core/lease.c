@@ -333,6 +333,31 @@ void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease)
 
 /* ---- LEASE and CANCEL ---- */
 
+/* The same of its asks. A task that is named twice would be bought twice: a shard's tasks are neighbours, by vibe and order (grid.h). */
+static const char *refuse_asks(const struct vq_work *w, const struct vq_msg_lease *msg)
+{
+    uint8_t named[VQ_WIRE_ASKS_MAX / 8] = {0};
+    uint64_t base = msg->asks[0].task - msg->asks[0].vibe * UINT64_C(2) - msg->asks[0].order;
+    for (uint32_t i = 0; i < msg->asks_count; i++) {
+        const struct vq_ask *ask = &msg->asks[i];
+        if (ask->vibe >= w->spec->axes_count) {
+            return "its vibe is not in the SPEC";
+        }
+        if (ask->prior.bytes > 0 && w->spec->repair == NULL) {
+            return "it wants a repair, and the SPEC has no template for it";
+        }
+        uint32_t at = ask->vibe * 2 + ask->order;
+        if (ask->task - at != base) {
+            return "its tasks are not of one shard";
+        }
+        if ((named[at / 8] >> at % 8 & 1) != 0) {
+            return "it names a task twice";
+        }
+        named[at / 8] |= (uint8_t)(1u << at % 8);
+    }
+    return NULL;
+}
+
 /* Why this lease cannot be carried out; NULL when it can. */
 static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
 {
@@ -356,15 +381,7 @@ static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
         w->leases_count >= VQ_WORK_LEASES_MAX) {
         return "this worker holds as much as it may";
     }
-    for (uint32_t i = 0; i < msg->asks_count; i++) {
-        if (msg->asks[i].vibe >= w->spec->axes_count) {
-            return "its vibe is not in the SPEC";
-        }
-        if (msg->asks[i].prior.bytes > 0 && w->spec->repair == NULL) {
-            return "it wants a repair, and the SPEC has no template for it";
-        }
-    }
-    return NULL;
+    return refuse_asks(w, msg);
 }
 
 static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
@@ -466,6 +483,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     }
     const char *why = refuse(w, msg);
     if (why != NULL) {
+        w->leases_refused++;
         vq_work_note(w, w->draining ? VQ_WORK_NOTE_INFO : VQ_WORK_NOTE_WARN,
                      "gave back shard %llu: %s", (unsigned long long)msg->shard, why);
         struct vq_work_cancel *cancel = returned(w, msg->stage, msg->shard, msg->fence, 0);

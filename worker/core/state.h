@@ -339,6 +339,7 @@ struct vq_work {
     struct vq_work_note_slot *notes;
     uint32_t notes_count;
     uint64_t notes_dropped;
+    uint64_t leases_refused;
     void *scratch; /* lists of the message given out */
     size_t scratch_cap;
     void *scratch2;

@@ -535,5 +535,6 @@ void vq_work_stats(const struct vq_work *w, struct vq_work_stats *ret_stats)
                                         .calls_started = w->calls_started,
                                         .calls_ended = w->calls_ended,
                                         .notes_dropped = w->notes_dropped,
+                                        .leases_refused = w->leases_refused,
                                         .draining = w->draining};
 }

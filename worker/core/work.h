@@ -180,6 +180,7 @@ struct vq_work_stats {
     uint64_t results_bytes;
     uint64_t calls_started, calls_ended;
     uint64_t notes_dropped;
+    uint64_t leases_refused; /* given back at once: they could not be carried out */
     bool draining;
 };
 

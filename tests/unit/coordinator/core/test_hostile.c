@@ -242,10 +242,49 @@ static void no_memory_at_any_point_is_said_and_leaks_nothing(void **state)
     rig_end(&rig);
 }
 
+/* The core holds tasks back by calls of its own, which nobody makes: whoever names one breaks the rules. */
+static void a_hold_is_not_a_workers_call(void **state)
+{
+    (void)state;
+    rig_init(&rig, 4, 1, 2);
+    rig_tried(&rig, 12, "Model: A");
+    rig_start(&rig);
+    uint64_t session = rig_hello(&rig, 7, 1);
+    struct vq_held_lease stale = {0, {4, 1}};
+    rig_list(&rig, 7, session, VQ_MSG_HELD, &stale, 1, NULL, 0);
+    assert_int_equal(rig_status(&rig).held_back, 4);
+    struct rig_said lease = {.fence = {5, 1}};
+    struct vq_result result = rig_answer(&rig, &lease, 2, "Model: A");
+    memset(&result.call, 0xff, sizeof(result.call));
+    memcpy(result.call.b + 8, &result.task, sizeof(result.task));
+    rig.hold_commits = true;
+    size_t taken = 0;
+    assert_int_equal(vq_coord_import(rig.c, vq_span_str("dead"), &result, 1, rig.now_ns, &taken),
+                     VQ_INVALID);
+    rig_results(&rig, 7, session, &result, 1);
+    rig_list(&rig, 7, session, VQ_MSG_HEARTBEAT, &stale, 1, NULL, 0);
+    rig_pass(&rig, 2 * RIG_TERM); /* the holds end, with no trace */
+    if (rig.batch != NULL) {
+        rig_commit(&rig);
+        rig_pull(&rig);
+    }
+    assert_int_equal(rig_status(&rig).broken, 1);
+    assert_int_equal(rig_status(&rig).all.calls, 0);
+    assert_int_equal(rig_status(&rig).held_back, 0);
+    rig.hold_commits = false;
+    session = rig_join(&rig, 8, 2, 100);
+    struct vq_held_call call = {.call = result.call, .task = result.task};
+    rig_list(&rig, 8, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+    assert_int_equal(rig_last(&rig, 8, VQ_MSG_BYE)->code, VQ_BYE_PROTOCOL);
+    assert_int_equal(rig_status(&rig).calls_reserved, 0);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_does_no_harm),
+        cmocka_unit_test(a_hold_is_not_a_workers_call),
         cmocka_unit_test(no_memory_at_any_point_is_said_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,7 @@ struct rig {
     uint32_t returned_whole;
     uint32_t wanted_at_return; /* tasks of judge 0, as the CREDIT before the last CANCEL said */
     uint32_t spool_sent, spool_answer, spool_acked, keys, reconnects, notes;
+    char note[256];     /* the last one */
     uint32_t unwritten; /* notes since the last write */
     size_t last_system_bytes;
     int exit_code; /* -1: none */
@@ -227,6 +228,7 @@ static VQ_UNUSED void rig_take(struct rig *rig)
         case VQ_WORK_NOTE:
             assert_true(strlen(action.u.note.text) > 0);
             rig->notes++;
+            (void)snprintf(rig->note, sizeof(rig->note), "%s", action.u.note.text);
             break;
         case VQ_WORK_EXIT:
             rig->exit_code = (int)action.u.exit_code;

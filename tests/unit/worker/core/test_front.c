@@ -179,7 +179,7 @@ static void test_the_others_wait_for_the_leaders_pool(void **state)
     rig_open(&rig, 3);
     struct vq_ask asks[8];
     for (uint32_t v = 0; v < 8; v++) {
-        asks[v] = (struct vq_ask){.task = v, .vibe = v};
+        asks[v] = (struct vq_ask){.task = 2 * v, .vibe = v};
     }
     rig_sample(&rig, 0);
     rig_lease_asks(&rig, 0, 1, asks, 8);
@@ -237,7 +237,7 @@ static void test_a_forgotten_front_is_led_again(void **state)
     rig_open(&rig, 1);
     struct vq_ask asks[8];
     for (uint32_t v = 0; v < 8; v++) {
-        asks[v] = (struct vq_ask){.task = v, .vibe = v};
+        asks[v] = (struct vq_ask){.task = 2 * v, .vibe = v};
     }
     rig_sample(&rig, 0);
     rig_lease_asks(&rig, 0, 1, asks, 8);

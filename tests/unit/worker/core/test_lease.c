@@ -147,8 +147,33 @@ static void test_what_cannot_be_done_is_given_back(void **state)
     rig.last[VQ_MSG_HELLO].u.hello.stamp_ns = stamp;
     assert_int_equal(rig.returned_whole, 4);
     assert_int_equal(rig.calls_ever, 0);
+    assert_int_equal(rig_stats(&rig).leases_refused, 4);
     rig_lease_asks(&rig, 0, 5, &ask, 1);
     assert_int_equal(rig.calls_ever, 1);
+    assert_int_equal(rig_stats(&rig).leases_refused, 4);
+}
+
+/* It would be bought twice. */
+static void test_a_lease_that_names_a_task_twice_is_given_back(void **state)
+{
+    (void)state;
+    rig_open(&rig, 8);
+    rig_sample(&rig, 0);
+    struct vq_ask asks[] = {{.task = task(0, 0)},
+                            {.task = task(1, 1), .vibe = 1, .order = 1},
+                            {.task = task(0, 0), .repeat = 1}};
+    rig_lease_asks(&rig, 0, 1, asks, 3);
+    assert_int_equal(rig.returned_whole, 1);
+    assert_non_null(strstr(rig.note, "it names a task twice"));
+    asks[2] = (struct vq_ask){.task = task(0, 0), .vibe = 2}; /* two questions for one task */
+    rig_lease_asks(&rig, 0, 2, asks, 3);
+    assert_int_equal(rig.returned_whole, 2);
+    assert_non_null(strstr(rig.note, "its tasks are not of one shard"));
+    assert_int_equal(rig.calls_ever, 0);
+    assert_int_equal(rig_stats(&rig).leases_refused, 2);
+    assert_int_equal(rig_stats(&rig).asks_open, 0);
+    rig_lease_asks(&rig, 0, 3, asks, 2);
+    assert_int_equal(rig.calls_ever, 2);
 }
 
 static void test_a_repeated_lease_is_one_lease(void **state)
@@ -320,6 +345,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_prior_goes_on_with_its_repair, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_done_is_given_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_lease_that_names_a_task_twice_is_given_back, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_repeated_lease_is_one_lease, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_lease_closes_with_its_last_ack_and_takes_its_sample,
                                         setup, teardown),
