@@ -14,6 +14,7 @@
 #define VQ_WIRE_KEYS_MAX         64u /* of one pool */
 #define VQ_WIRE_AXES_MAX         4096u
 #define VQ_WIRE_ASKS_MAX         (2u * VQ_WIRE_AXES_MAX) /* of one lease: all vibes, both orders */
+#define VQ_WIRE_TURNS_MAX        VQ_WIRE_AXES_MAX        /* of one chain */
 #define VQ_WIRE_RESULTS_MAX      4096u /* of one RESULTS; the frame's limit counts too */
 #define VQ_WIRE_ACKS_MAX         65536u
 #define VQ_WIRE_HELD_LEASES_MAX  50000u

@@ -11,7 +11,7 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 4
+#define VQ_PROTOCOL_VERSION 5
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,
@@ -188,6 +188,9 @@ struct vq_msg_lease {
     uint32_t answer_tokens; /* the longest answer of the judge in this stage so far; 0: none yet */
     const struct vq_ask *asks;
     uint32_t asks_count;
+    const struct vq_span *
+        turns; /* of a chain: the answers to the turns before the first ask, in order; VQ_ANSWER_BYTES_MAX each */
+    uint32_t turns_count;
 };
 
 enum vq_call_kind {
@@ -348,6 +351,7 @@ struct vq_spec_judge {
     int64_t seed;
     uint32_t tries_max;
     bool structured, logprobs;
+    uint8_t system_role;   /* enum vq_system_role */
     const uint32_t *pools; /* indices, at least one */
     uint32_t pools_count;
 };

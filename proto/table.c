@@ -54,6 +54,8 @@ static const struct vq_wire_field bare_u64_field = {.name = "", .type = VQ_WIRE_
 static const struct vq_wire_field bare_u32_field = {.name = "", .type = VQ_WIRE_U32};
 static const struct vq_wire_field bare_text_field = {
     .name = "", .type = VQ_WIRE_TEXT, .bound = VQ_WIRE_URL_BYTES_MAX};
+static const struct vq_wire_field bare_bytes_field = {
+    .name = "", .type = VQ_WIRE_BYTES, .bound = VQ_ANSWER_BYTES_MAX};
 static const struct vq_wire_record bare_ID_record = {"id", &bare_id_field, 1, sizeof(struct vq_id),
                                                      true};
 static const struct vq_wire_record bare_U64_record = {"u64", &bare_u64_field, 1, sizeof(uint64_t),
@@ -63,6 +65,8 @@ static const struct vq_wire_record bare_U32_record = {"u32", &bare_u32_field, 1,
                                                       true};
 static const struct vq_wire_record bare_TEXT_record = {"text", &bare_text_field, 1,
                                                        sizeof(struct vq_span), true};
+static const struct vq_wire_record bare_BYTES_record = {"bytes", &bare_bytes_field, 1,
+                                                        sizeof(struct vq_span), true};
 
 #define VQ_RECORD_BEGIN(tag) static const struct vq_wire_field tag##_fields[] = {
 #define VQ_FIELD(tag, member, type_, bound_, doc_)                                                 \

@@ -121,6 +121,9 @@ static void hash_base(const struct vq_judge *judge, const struct vq_template *te
     if (judge->logprobs) {
         hash_str(&h, "logprobs-1");
     }
+    if (judge->system_role == VQ_SYSTEM_ROLE_DEVELOPER) {
+        hash_str(&h, "developer-1");
+    }
     vq_hasher_final(&h, ret_hash);
 }
 

@@ -5,6 +5,7 @@
 #define VQ_JUDGE_REQUEST_H
 
 #include "common/base/hash.h"
+#include "common/judge/stage.h"
 
 #define VQ_TEMPLATE_BYTES_MAX   (64u << 10)
 #define VQ_SAMPLE_BYTES_MAX     (4u << 20) /* prompt + output A + output B */
@@ -26,6 +27,7 @@ struct vq_judge {
     const char *max_tokens_field;
     int64_t seed; /* -1: not sent */
     bool truncate;
+    enum vq_system_role system_role;
     bool structured; /* verdicts are asked for as JSON by a schema */
     bool logprobs;   /* the log-probabilities of a verdict's tokens are asked for */
 };

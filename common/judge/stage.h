@@ -15,6 +15,10 @@ enum vq_stage_kind {
     VQ_STAGE_LIKERT = 4,   /* item x judge x criterion: 1 to 5 */
     VQ_STAGE_BINARY = 5,   /* item x judge x criterion: yes or no */
     VQ_STAGE_PAIRWISE = 6, /* item x judge x criterion x order: which response is better */
+    /* Dialogues (common/judge/chain.h); docs/chains.md. */
+    VQ_STAGE_CHAT =
+        7, /* chain x model x turn: any text, asked behind the turns before it; a shard is a chain */
+    VQ_STAGE_PROBE = 8, /* prefix x model x question: any text, asked behind the prefix */
     VQ_STAGE__COUNT
 };
 
@@ -30,10 +34,22 @@ static inline bool vq_stage_shows_outputs(enum vq_stage_kind kind)
     return kind == VQ_STAGE_RANK || kind == VQ_STAGE_PREFER || vq_stage_rates(kind);
 }
 
-/* Several vibes or criteria are asked of one sample, whose prompts begin alike. */
+/* Several vibes, criteria or questions are asked of one sample, whose prompts begin alike. */
 static inline bool vq_stage_has_axes(enum vq_stage_kind kind)
 {
-    return kind == VQ_STAGE_RANK || vq_stage_rates(kind);
+    return kind == VQ_STAGE_RANK || kind == VQ_STAGE_PROBE || vq_stage_rates(kind);
+}
+
+/* What a task asks depends on the answers before it in its shard. */
+static inline bool vq_stage_chains(enum vq_stage_kind kind)
+{
+    return kind == VQ_STAGE_CHAT;
+}
+
+/* A sample is a system part and packed texts of a dialogue. */
+static inline bool vq_stage_talks(enum vq_stage_kind kind)
+{
+    return kind == VQ_STAGE_CHAT || kind == VQ_STAGE_PROBE;
 }
 
 /* Whether calls whose prompts begin alike go to one pool, the first one ahead of the others. The numbers go over the wire. */
@@ -41,6 +57,12 @@ enum vq_prefix_cache {
     VQ_PREFIX_OFF = 0,
     VQ_PREFIX_AUTO = 1, /* where the common front is long enough for providers to cache it */
     VQ_PREFIX_ON = 2
+};
+
+/* As what the system part of a dialogue is sent, where a dialect knows the difference. The numbers go over the wire. */
+enum vq_system_role {
+    VQ_SYSTEM_ROLE_SYSTEM = 0,
+    VQ_SYSTEM_ROLE_DEVELOPER = 1,
 };
 
 /* Which orders of a cell a stage asks; one byte a cell. */

@@ -324,7 +324,9 @@ enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
     switch (kind) {
     case VQ_STAGE_RANK: return vq_verdict_ranker(answer, finish_reason, refusal);
     case VQ_STAGE_PREFER: return vq_verdict_preference(answer, finish_reason, refusal);
-    case VQ_STAGE_TEXT: return verdict_text(answer, finish_reason, refusal);
+    case VQ_STAGE_TEXT:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE: return verdict_text(answer, finish_reason, refusal);
     case VQ_STAGE_EMBED:
         return vq_vectors_packed(answer) ? VQ_OUTCOME_TEXT : VQ_OUTCOME_UNPARSEABLE;
     case VQ_STAGE_LIKERT: return verdict_rating(VQ_RATING_LIKERT, answer, finish_reason, refusal);

@@ -101,7 +101,7 @@ enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_r
  * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED or UNPARSEABLE; NONE as above. */
 enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span finish_reason,
                                       bool refusal);
-/* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT: TEXT when there is
+/* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT, CHAT, PROBE: TEXT when there is
  * anything but blanks, however the answer ended; REFUSED, UNPARSEABLE. EMBED: TEXT for packed vectors (vectors.h),
  * UNPARSEABLE. LIKERT, BINARY, PAIRWISE: under the strict policy (rating.h): RATED_1 to RATED_5; YES, NO; FIRST, SECOND; else REFUSED,
  * TRUNCATED, UNPARSEABLE. NONE: no memory. */

@@ -59,6 +59,9 @@ struct vq_stage {
     const struct vq_sample
         *items; /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
     uint32_t items_count;
+    /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is the system part, prompt
+     * what is packed (common/judge/chain.h). Answers come as texts, in grid order: (item * models + model) * turns + turn */
+    uint32_t turns;   /* CHAT: of the longest chain */
     uint32_t retries; /* a question without a readable answer is put so many times more, as it is */
 };
 

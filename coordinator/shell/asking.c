@@ -5,6 +5,7 @@
 #include "coordinator/shell/asking.h"
 
 #include "common/base/alloc.h"
+#include "common/judge/chain.h"
 #include "common/text/json.h"
 #include "coordinator/shell/cast.h"
 #include "coordinator/shell/job.h"
@@ -27,7 +28,9 @@ static uint32_t count_samples(const struct vq_stage *stage)
     case VQ_STAGE_TEXT: return stage->prompts_count;
     case VQ_STAGE_LIKERT:
     case VQ_STAGE_BINARY:
-    case VQ_STAGE_PAIRWISE: return stage->items_count;
+    case VQ_STAGE_PAIRWISE:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE: return stage->items_count;
     case VQ_STAGE_EMBED: return (stage->texts_count + VQ_EMBED_BATCH_MAX - 1) / VQ_EMBED_BATCH_MAX;
     case VQ_STAGE__COUNT: break;
     }
@@ -119,6 +122,27 @@ static enum vq_status take_items(struct vq_asking *a, const struct vq_stage *sta
     return VQ_OK;
 }
 
+/* Copies: a chain's request hashes are made of its texts as long as accounting goes on. */
+static enum vq_status take_chains(struct vq_asking *a, const struct vq_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->items_count; i++) {
+        vq_buf_append(&a->texts, stage->items[i].a.at, stage->items[i].a.bytes);
+        vq_buf_append(&a->texts, stage->items[i].prompt.at, stage->items[i].prompt.bytes);
+    }
+    VQ_TRY(a->texts.status);
+    const char *at = a->texts.at;
+    for (uint32_t i = 0; i < stage->items_count; i++) {
+        size_t system = stage->items[i].a.bytes;
+        size_t queries = stage->items[i].prompt.bytes;
+        a->samples[i] = (struct vq_sample){
+            .prompt = vq_span(at + system, queries), .a = vq_span(at, system), .b = vq_span("", 0)};
+        at += system + queries;
+        vq_chain_identify(&a->samples[i], &a->ids[i]);
+    }
+    a->plan.chains = a->samples;
+    return VQ_OK;
+}
+
 static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job,
                                    const struct vq_stage *stage)
 {
@@ -131,7 +155,11 @@ static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job
     if (stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER) {
         return take_rows(a, job, stage);
     }
-    VQ_TRY(vq_stage_rates(stage->kind)    ? take_items(a, stage)
+    if (vq_stage_chains(stage->kind)) {
+        return take_chains(a, stage);
+    }
+    bool items = vq_stage_rates(stage->kind) || stage->kind == VQ_STAGE_PROBE;
+    VQ_TRY(items                          ? take_items(a, stage)
            : stage->kind == VQ_STAGE_TEXT ? take_prompts(a, stage)
                                           : take_texts(a, stage));
     for (uint32_t i = 0; i < n; i++) {
@@ -155,13 +183,15 @@ static char *copy_into(char **at, const char *text)
 static enum vq_status fill_axes(struct vq_asking *a, const struct vq_stage *stage)
 {
     bool rank = vq_stage_has_axes(stage->kind);
+    bool chat = vq_stage_chains(stage->kind);
     const struct vq_axis *axes = rank                            ? stage->axes
                                  : stage->kind == VQ_STAGE_EMBED ? &embedding_axis
                                                                  : &no_axis;
-    uint32_t n = rank ? stage->axes_count : 1;
+    uint32_t n = rank ? stage->axes_count : chat ? stage->turns : 1;
     size_t bytes = n * sizeof(*a->axes);
     for (uint32_t i = 0; i < n; i++) {
-        bytes += strlen(axes[i].name) + strlen(axes[i].low) + strlen(axes[i].high) + 3;
+        const struct vq_axis *axis = rank ? &axes[i] : axes;
+        bytes += strlen(axis->name) + strlen(axis->low) + strlen(axis->high) + 3;
     }
     a->axes = vq_alloc(bytes, 1);
     if (a->axes == NULL) {
@@ -169,9 +199,10 @@ static enum vq_status fill_axes(struct vq_asking *a, const struct vq_stage *stag
     }
     char *at = (char *)(a->axes + n);
     for (uint32_t i = 0; i < n; i++) {
-        a->axes[i].name = copy_into(&at, axes[i].name);
-        a->axes[i].low = copy_into(&at, axes[i].low);
-        a->axes[i].high = copy_into(&at, axes[i].high);
+        const struct vq_axis *axis = rank ? &axes[i] : axes;
+        a->axes[i].name = copy_into(&at, axis->name);
+        a->axes[i].low = copy_into(&at, axis->low);
+        a->axes[i].high = copy_into(&at, axis->high);
     }
     a->plan.grid.vibes = n;
     return VQ_OK;
@@ -225,6 +256,8 @@ static const struct vq_template *template_of(const struct vq_job *job, enum vq_s
     case VQ_STAGE_PAIRWISE: return job->templates[VQ_TEMPLATE_PAIRWISE];
     case VQ_STAGE_TEXT:
     case VQ_STAGE_EMBED:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE:
     case VQ_STAGE__COUNT: break;
     }
     return job->templates[VQ_TEMPLATE_AS_IS];
@@ -283,6 +316,9 @@ enum vq_status vq_asking_create(const struct vq_job *job, const struct vq_stage 
 
 void vq_asking_retire(struct vq_asking *asking)
 {
+    if (vq_stage_chains(asking->kind)) {
+        return;
+    }
     vq_free(asking->samples);
     asking->samples = NULL;
     vq_buf_free(&asking->texts);
@@ -294,7 +330,8 @@ void vq_asking_destroy(struct vq_asking **asking)
     if (a == NULL) {
         return;
     }
-    vq_asking_retire(a);
+    vq_free(a->samples);
+    vq_buf_free(&a->texts);
     vq_free(a->ids);
     vq_free(a->rows);
     vq_free(a->axes);
@@ -320,6 +357,7 @@ static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i)
                                   .max_tokens = j->max_tokens,
                                   .seed = j->seed,
                                   .tries_max = a->config->judging.tries_max,
+                                  .system_role = (uint8_t)a->cast->judges[i].system_role,
                                   .structured = j->structured,
                                   .logprobs = j->logprobs,
                                   .pools = a->cast->pools[i],

@@ -31,7 +31,7 @@ struct vq_asking {
     uint8_t *first_order; /* [sample * judges + judge] */
     uint8_t *cells;       /* which are asked; NULL: all */
     struct vq_plan plan;
-    struct vq_buf texts;  /* what axes and prompts of our own making point into */
+    struct vq_buf texts;  /* what axes, prompts of our own making and chains point into */
     uint32_t texts_count; /* EMBED: over all calls */
 };
 

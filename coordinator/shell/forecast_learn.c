@@ -73,7 +73,9 @@ static bool is_of_kind(const struct vq_call_row *row, enum vq_stage_kind kind)
     case VQ_STAGE_LIKERT:
     case VQ_STAGE_BINARY:
     case VQ_STAGE_PAIRWISE: return !text;
-    case VQ_STAGE_TEXT: return text && row->tokens_out > 0;
+    case VQ_STAGE_TEXT:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE: return text && row->tokens_out > 0;
     case VQ_STAGE_EMBED: return text && row->tokens_out == 0;
     case VQ_STAGE__COUNT: break;
     }

@@ -4,7 +4,7 @@
 #ifndef VQ_COORDINATOR_STORE_PLAN_H
 #define VQ_COORDINATOR_STORE_PLAN_H
 
-#include "common/judge/request.h"
+#include "common/judge/chain.h"
 #include "coordinator/core/task_state.h"
 #include "proto/grid.h"
 
@@ -20,6 +20,7 @@ struct vq_plan {
     uint32_t stage;          /* its number in the run; results of other stages settle nothing */
     struct vq_grid grid;
     const struct vq_sample_id *samples; /* grid.samples */
+    const struct vq_sample *chains;     /* CHAT: their texts, grid.samples; else NULL */
     const struct vq_asker *askers;      /* grid.judges; `repair` NULL: no repair */
     const struct vq_axis *axes;         /* grid.vibes */
     const uint8_t

@@ -53,6 +53,7 @@ static void fill_judge(struct vq_work_spec *spec, const struct vq_spec_judge *fr
                                   .max_tokens_field = keep(spec, from->max_tokens_field, status),
                                   .seed = from->seed,
                                   .truncate = truncate,
+                                  .system_role = (enum vq_system_role)from->system_role,
                                   .structured = from->structured,
                                   .logprobs = from->logprobs};
     to->tries_max = from->tries_max == 0 ? VQ_WORK_TRIES_DEFAULT : from->tries_max;
@@ -156,7 +157,8 @@ static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from
         [VQ_STAGE_RANK] = VQ_TEMPLATE_JUDGE,        [VQ_STAGE_PREFER] = VQ_TEMPLATE_PREFERENCE,
         [VQ_STAGE_TEXT] = VQ_TEMPLATE_AS_IS,        [VQ_STAGE_EMBED] = VQ_TEMPLATE_AS_IS,
         [VQ_STAGE_LIKERT] = VQ_TEMPLATE_LIKERT,     [VQ_STAGE_BINARY] = VQ_TEMPLATE_BINARY,
-        [VQ_STAGE_PAIRWISE] = VQ_TEMPLATE_PAIRWISE,
+        [VQ_STAGE_PAIRWISE] = VQ_TEMPLATE_PAIRWISE, [VQ_STAGE_CHAT] = VQ_TEMPLATE_AS_IS,
+        [VQ_STAGE_PROBE] = VQ_TEMPLATE_AS_IS,
     };
     VQ_ASSERT(from->kind < VQ_STAGE__COUNT); /* the decoder's bound */
     spec->kind = (enum vq_stage_kind)from->kind;

@@ -2,7 +2,7 @@
 #ifndef VQ_WORKER_SPEC_H
 #define VQ_WORKER_SPEC_H
 
-#include "common/judge/request.h"
+#include "common/judge/chain.h"
 #include "common/judge/template.h"
 #include "proto/limits.h"
 #include "proto/wire.h"

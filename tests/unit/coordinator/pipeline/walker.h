@@ -424,6 +424,8 @@ static inline enum vq_status walk_step(struct walk *w, bool *ret_more, struct vq
     case VQ_STAGE_LIKERT:
     case VQ_STAGE_BINARY:
     case VQ_STAGE_PAIRWISE:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE:
     case VQ_STAGE__COUNT: break;
     }
     return VQ_BUG;

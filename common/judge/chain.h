@@ -1,0 +1,35 @@
+/* A dialogue as a chain of requests: a system part and queries, each asked behind all that was said before it. Pure; the same on both
+ * sides. What a turn's request is depends on the answers before it, so it is worked out turn by turn:
+ *
+ *     state 0 = H(system, query 0);  state k = H(state k-1, answer k-1, query k);  request k = H(asker, state k, repeat)
+ *
+ * Equal prefixes are equal requests, whatever chain they belong to. See docs/chains.md. */
+#ifndef VQ_JUDGE_CHAIN_H
+#define VQ_JUDGE_CHAIN_H
+
+#include "common/judge/request.h"
+
+#define VQ_CHAIN_TURNS_MAX 4096u      /* of one chain */
+#define VQ_CHAIN_BYTES_MAX (8u << 20) /* of the answers of one chain; with its queries it fits a frame */
+
+/* Texts one behind the other in one span: the queries of a chain, or the messages of a prefix (user's and assistant's in turn). */
+void vq_chain_pack(struct vq_buf *packed, struct vq_span text);
+/* The next of them, taken from the front of *rest; false at the end, or when what is left is not packed right. */
+bool vq_chain_unpack(struct vq_span *rest, struct vq_span *ret_text);
+/* How many there are; UINT32_MAX: not packed right, or more than VQ_CHAIN_TURNS_MAX * 2. */
+uint32_t vq_chain_count(struct vq_span packed);
+
+struct vq_chain_state { /* before a turn is asked: what has been said, and its query */
+    struct vq_hash first; /* state 0: all requests of the chain begin with bytes of it */
+    struct vq_hash at;
+};
+void vq_chain_begin(struct vq_span system, struct vq_span query, struct vq_chain_state *ret_state);
+void vq_chain_go_on(struct vq_chain_state *state, struct vq_span answer, struct vq_span query);
+void vq_chain_request(const struct vq_asker *asker, const struct vq_chain_state *state,
+                      uint32_t repeat, struct vq_hash *ret_hash);
+
+/* What stands for a chain where a sample's id does: state 0. A chain without a query has the id of an empty one. `sample`: a is the
+ * system part, prompt the packed queries. */
+void vq_chain_identify(const struct vq_sample *sample, struct vq_sample_id *ret_id);
+
+#endif
