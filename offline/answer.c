@@ -4,8 +4,10 @@
 #include "offline/answer.h"
 
 #include "offline/dialect.h"
+#include "offline/dialogue.h"
 #include "offline/judge/part.h"
 #include "offline/opinion.h"
+#include "offline/persona/rating.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,6 +95,48 @@ static enum vq_status write_part(const struct vq_answerer *answerer,
                                    .is_malformed = is_malformed,
                                    .variant = is_malformed ? context->variant : ""};
     return vq_part_answer(answerer->lexical, &part, &draft->content);
+}
+
+/* A rubric judge's answer; malformed where a fault wants it, which has to be known while the text is written. Without the sections of
+ * the templates there is no verdict. */
+static void write_rating(const struct vq_answerer *answerer, const struct vq_chat_request *request,
+                         const struct vq_answer_context *context, struct draft *draft)
+{
+    const struct vq_rating_request rating = {.wanted = request->wanted,
+                                             .kind = context->kind,
+                                             .text = request->question_text,
+                                             .seed = request->seed};
+    const char *value = vq_rating_give(answerer->lexical, &rating, &draft->analysis);
+    bool malformed = context->fault == VQ_FAULT_WRONG_FORMAT;
+    if (value == NULL) {
+        vq_buf_puts(&draft->content, "There is no response and no criterion to rate it by.");
+    } else if (malformed || context->fault == VQ_FAULT_TWO_VERDICTS) {
+        vq_rating_write_malformed(request->wanted, vq_buf_span(&draft->analysis), value,
+                                  malformed ? context->variant : "ambiguous",
+                                  vq_hash_u64(context->hash), &draft->content);
+    } else {
+        bool biased = context->fault == VQ_FAULT_ALWAYS_A && request->wanted == VQ_WANTED_BETTER;
+        draft->verdict = biased ? "A" : value;
+        vq_rating_write(vq_buf_span(&draft->analysis), draft->verdict, &draft->content);
+    }
+}
+
+static enum vq_status write_chat(const struct vq_answerer *answerer,
+                                 const struct vq_chat_request *request,
+                                 const struct vq_answer_context *context, struct draft *draft)
+{
+    struct vq_dialogue dialogue;
+    VQ_TRY(vq_dialogue_read(request, &dialogue));
+    struct vq_hasher h;
+    struct vq_hash hash;
+    vq_hasher_init(&h, "offline-chat");
+    vq_hasher_u64(&h, vq_lexical_seed(answerer->lexical));
+    vq_hasher_u64(&h, (uint64_t)request->seed);
+    vq_hasher_final(&h, &hash);
+    enum vq_status status = vq_subject_answer(context->subject, vq_hash_u64(&hash), dialogue.turns,
+                                              dialogue.n, &draft->content);
+    vq_dialogue_free(&dialogue);
+    return status;
 }
 
 static void write_content(const struct vq_chat_request *request, struct draft *draft)
@@ -267,7 +311,8 @@ static void spoil_body(struct vq_reply *reply, enum vq_fault fault, const char *
 /* Whether the text comes from elsewhere, with what a fault of verdicts does to it. */
 static bool writes_itself(enum vq_wanted wanted)
 {
-    return vq_wanted_is_part(wanted) || wanted == VQ_WANTED_VERDICTS;
+    return vq_wanted_is_part(wanted) || vq_wanted_is_rating(wanted) ||
+           wanted == VQ_WANTED_VERDICTS || wanted == VQ_WANTED_CHAT;
 }
 
 /* What a fault of a verdict does to an answer that has none, or several: a sloppy format is in the text already,
@@ -302,7 +347,11 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
         .with_usage = true,
         .with_choices = true,
         .with_logprobs = request->wants_logprobs};
+    bool is_unrated = vq_wanted_is_rating(request->wanted) && draft->verdict == NULL;
     reply->outcome = spoil_content(draft, fault);
+    if (is_unrated && strcmp(reply->outcome, "ok") == 0) {
+        reply->outcome = "unparseable";
+    }
     if (request->tokens_max > 0 && draft->content.bytes > request->tokens_max * BYTES_PER_TOKEN) {
         cut_content(draft, request->tokens_max * BYTES_PER_TOKEN);
         draft->verdict = NULL;
@@ -333,9 +382,12 @@ enum vq_status vq_answer_make(const struct vq_answerer *answerer,
     vq_buf_init(&draft.analysis, CONTENT_BYTES_MAX);
     vq_buf_init(&draft.content, CONTENT_BYTES_MAX);
     enum vq_status status = find_opinion(answerer, request, context, &draft, err);
-    bool is_part = vq_wanted_is_part(request->wanted);
-    if (status == VQ_OK && is_part) {
+    if (status == VQ_OK && vq_wanted_is_part(request->wanted)) {
         status = write_part(answerer, request, context, &draft);
+    } else if (status == VQ_OK && vq_wanted_is_rating(request->wanted)) {
+        write_rating(answerer, request, context, &draft);
+    } else if (status == VQ_OK && request->wanted == VQ_WANTED_CHAT) {
+        status = write_chat(answerer, request, context, &draft);
     } else if (status == VQ_OK && request->wanted == VQ_WANTED_VERDICTS) {
         status = vq_opinions_write(answerer, request, context, &draft.content, err);
     } else if (status == VQ_OK) {

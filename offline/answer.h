@@ -6,6 +6,7 @@
 #include "common/base/hash.h"
 #include "common/text/json.h"
 #include "offline/judge/oracle.h"
+#include "offline/persona/subject.h"
 #include "offline/reply.h"
 
 struct vq_answerer {
@@ -14,9 +15,10 @@ struct vq_answerer {
 };
 
 struct vq_answer_context {
-    enum vq_judge_kind kind; /* which lexical judge */
-    enum vq_fault fault;     /* only faults of stage TEXT matter here */
-    const char *variant;     /* of the fault */
+    enum vq_judge_kind kind;          /* which lexical judge */
+    const struct vq_subject *subject; /* of a request for a chat (VQ_WANTED_CHAT) */
+    enum vq_fault fault;              /* only faults of stage TEXT matter here */
+    const char *variant;              /* of the fault */
     uint64_t nth_try;
     const struct vq_hash *hash; /* of the body */
     uint64_t n;                 /* number of the request: makes the answer's id unique */

@@ -54,7 +54,7 @@ static bool holds(struct vq_span text, const char *needle)
 static enum vq_wanted wanted_of(struct vq_span text, struct vq_sections *ret_question)
 {
     enum vq_wanted wanted = vq_wanted_find(text);
-    if (vq_wanted_is_part(wanted)) {
+    if (vq_wanted_is_part(wanted) || vq_wanted_is_rating(wanted)) {
         return wanted;
     }
     bool axes_apart = wanted == VQ_WANTED_PREFERENCE || wanted == VQ_WANTED_VERDICTS;

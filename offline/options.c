@@ -17,6 +17,7 @@ enum option_id {
     OPTION_LATENCY,
     OPTION_LIMITS,
     OPTION_MODEL,
+    OPTION_SUBJECT,
     OPTION_REQUIRE_KEY,
     OPTION_PARENT_DEATH,
     OPTION_HELP,
@@ -50,6 +51,8 @@ static const struct {
      "[POOL:keys=..,models=..,]rpm=60,tpm=90000,..; may be repeated"},
     {"model", OPTION_MODEL, required_argument, "NAME",
      "a further model name, answers as offline-a; may be repeated"},
+    {"subject", OPTION_SUBJECT, required_argument, "NAME[,..]",
+     "a model that plays personas: fade=,goal_fade=,floor=,slip=,..; may be repeated"},
     {"require-key", OPTION_REQUIRE_KEY, optional_argument, "=PRINT,..",
      "401 without a key (or without one of these fingerprints)"},
     {"parent-death", OPTION_PARENT_DEATH, no_argument, "", "stop when the parent process ends"},
@@ -146,6 +149,21 @@ static enum vq_status add_model(struct vq_service_config *config, const char *na
     return VQ_OK;
 }
 
+static enum vq_status add_subject(struct vq_service_config *config, const char *text,
+                                  struct vq_error *err)
+{
+    if (config->subjects_n == VQ_SERVICE_SUBJECTS_MAX) {
+        return vq_fail(err, VQ_LIMIT, "--subject: at most %d", VQ_SERVICE_SUBJECTS_MAX);
+    }
+    enum vq_status status = vq_subject_parse(text, &config->subjects[config->subjects_n], err);
+    if (status != VQ_OK) {
+        vq_error_prefix(err, "--subject");
+        return status;
+    }
+    config->subjects_n++;
+    return VQ_OK;
+}
+
 static enum vq_status set_limits(struct vq_service_config *config, const char *text,
                                  struct vq_error *err)
 {
@@ -176,6 +194,7 @@ static enum vq_status set_option(struct vq_options *options, int id, char *value
     case OPTION_LATENCY: return add_latency(service, value, err);
     case OPTION_LIMITS: return set_limits(service, value, err);
     case OPTION_MODEL: return add_model(service, value, err);
+    case OPTION_SUBJECT: return add_subject(service, value, err);
     case OPTION_REQUIRE_KEY: return add_keys(service, value, err);
     case OPTION_PARENT_DEATH: options->follow_parent = true; return VQ_OK;
     case OPTION_HELP: options->show_help = true; return VQ_OK;

@@ -58,6 +58,28 @@ struct passage {
     bool counts_failed;            /* a fault made it fail, and it counts as a request */
 };
 
+/* NULL when the model plays nobody. */
+static const struct vq_subject *find_subject(const struct vq_service *service, const char *model)
+{
+    for (size_t i = 0; i < service->config.subjects_n; i++) {
+        if (strcmp(service->config.subjects[i].name, model) == 0) {
+            return &service->config.subjects[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_default_subject(struct vq_service *service)
+{
+    struct vq_subject subject;
+    struct vq_service_config *config = &service->config;
+    vq_subject_default(&subject);
+    if (find_subject(service, subject.name) == NULL &&
+        config->subjects_n < VQ_SERVICE_SUBJECTS_MAX) {
+        config->subjects[config->subjects_n++] = subject;
+    }
+}
+
 enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t now_ns,
                                  struct vq_service **ret_service, struct vq_error *err)
 {
@@ -70,6 +92,7 @@ enum vq_status vq_service_create(struct vq_service_config *take_config, int64_t 
     take_config->pools = (struct vq_pools){.n = 0};
     service->config.rules.seed = service->config.seed;
     service->start_ns = now_ns;
+    add_default_subject(service);
     service->log.fd = -1;
     enum vq_status status = vq_lexical_create(service->config.seed, &service->answerer.lexical);
     if (status == VQ_OK && service->config.faults_path != NULL) {
@@ -159,6 +182,9 @@ static enum vq_status find_model(const struct vq_service *service, const char *m
         return VQ_OK;
     }
     *ret_kind = VQ_JUDGE_KIND_A;
+    if (find_subject(service, model) != NULL) {
+        return VQ_OK;
+    }
     for (size_t i = 0; i < service->config.models_n; i++) {
         if (strcmp(service->config.models[i], model) == 0) {
             return VQ_OK;
@@ -429,6 +455,7 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
     bool spoils_text =
         p->rule != NULL && vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_TEXT;
     struct vq_answer_context context = {.kind = kind,
+                                        .subject = find_subject(service, p->model),
                                         .fault = spoils_text ? p->rule->fault : VQ_FAULT_NONE,
                                         .variant = spoils_text ? p->rule->variant : "",
                                         .nth_try = p->nth_try,
@@ -488,6 +515,10 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
     p->is_parsed = parsed == VQ_OK;
     if (p->is_parsed) {
         memcpy(p->model, p->chat.model, sizeof(p->model));
+        bool is_method = vq_wanted_is_part(p->chat.wanted) || vq_wanted_is_rating(p->chat.wanted);
+        if (!is_method && find_subject(service, p->model) != NULL) {
+            p->chat.wanted = VQ_WANTED_CHAT;
+        }
     }
     find_pool(service, p, reply);
     if (!may_enter(service, p->key)) {
@@ -557,6 +588,7 @@ static void list_models(const struct vq_service *service, struct vq_reply *reply
     const char *name = NULL;
     size_t built_in = 0;
     size_t extra = 0;
+    size_t subjects = 0;
     size_t rated = 0;
     bool embed_listed = false;
     for (;;) {
@@ -565,6 +597,8 @@ static void list_models(const struct vq_service *service, struct vq_reply *reply
         } else if (!embed_listed) {
             embed_listed = true;
             name = VQ_EMBED_MODEL;
+        } else if (subjects < service->config.subjects_n) {
+            name = service->config.subjects[subjects++].name;
         } else if (extra < service->config.models_n) {
             name = service->config.models[extra++];
         } else if (service->oracle == NULL ||

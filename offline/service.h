@@ -10,8 +10,9 @@
 #include "offline/faults/pools.h"
 #include "offline/tries.h"
 
-#define VQ_SERVICE_MODELS_MAX 64
-#define VQ_SERVICE_KEYS_MAX   64
+#define VQ_SERVICE_MODELS_MAX   64
+#define VQ_SERVICE_KEYS_MAX     64
+#define VQ_SERVICE_SUBJECTS_MAX 16
 
 struct vq_model_latency {
     const char *model; /* NULL: every model without a line of its own */
@@ -30,6 +31,9 @@ struct vq_service_config {
     size_t latencies_n;
     const char *models[VQ_SERVICE_MODELS_MAX]; /* further names that answer as offline-a does */
     size_t models_n;
+    struct vq_subject subjects
+        [VQ_SERVICE_SUBJECTS_MAX]; /* models that play a persona; one of default where none has its name */
+    size_t subjects_n;
     bool require_key;
     const char *keys[VQ_SERVICE_KEYS_MAX]; /* fingerprints in hex that are let in; none = any key */
     size_t keys_n;

@@ -10,6 +10,8 @@ extern const struct vq_span vq_embedded_judge_many;
 extern const struct vq_span vq_embedded_likert;
 extern const struct vq_span vq_embedded_binary;
 extern const struct vq_span vq_embedded_pairwise;
+extern const struct vq_span vq_embedded_persona;
+extern const struct vq_span vq_embedded_queries;
 extern const struct vq_span vq_embedded_repair;
 extern const struct vq_span vq_embedded_preference;
 extern const struct vq_span vq_embedded_discover;

@@ -16,14 +16,23 @@
 #define PIECES_MAX (2 * VQ_TEMPLATE_PLACEHOLDERS_MAX + VQ_TEMPLATE_PART__COUNT)
 
 static const char *const placeholder_names[VQ_PLACEHOLDER__COUNT] = {
-    [VQ_PLACEHOLDER_PROMPT] = "prompt",       [VQ_PLACEHOLDER_OUTPUT_A] = "output_a",
-    [VQ_PLACEHOLDER_OUTPUT_B] = "output_b",   [VQ_PLACEHOLDER_VIBE_NAME] = "vibe_name",
-    [VQ_PLACEHOLDER_VIBE_LOW] = "vibe_low",   [VQ_PLACEHOLDER_VIBE_HIGH] = "vibe_high",
-    [VQ_PLACEHOLDER_CRITERION] = "criterion", [VQ_PLACEHOLDER_RUBRIC] = "rubric",
-    [VQ_PLACEHOLDER_ANSWER] = "answer",       [VQ_PLACEHOLDER_ROWS] = "rows",
-    [VQ_PLACEHOLDER_AXES] = "axes",           [VQ_PLACEHOLDER_AXIS] = "axis",
-    [VQ_PLACEHOLDER_NEW_AXES] = "new_axes",   [VQ_PLACEHOLDER_REJECTED] = "rejected",
+    [VQ_PLACEHOLDER_PROMPT] = "prompt",
+    [VQ_PLACEHOLDER_OUTPUT_A] = "output_a",
+    [VQ_PLACEHOLDER_OUTPUT_B] = "output_b",
+    [VQ_PLACEHOLDER_VIBE_NAME] = "vibe_name",
+    [VQ_PLACEHOLDER_VIBE_LOW] = "vibe_low",
+    [VQ_PLACEHOLDER_VIBE_HIGH] = "vibe_high",
+    [VQ_PLACEHOLDER_CRITERION] = "criterion",
+    [VQ_PLACEHOLDER_RUBRIC] = "rubric",
+    [VQ_PLACEHOLDER_ANSWER] = "answer",
+    [VQ_PLACEHOLDER_ROWS] = "rows",
+    [VQ_PLACEHOLDER_AXES] = "axes",
+    [VQ_PLACEHOLDER_AXIS] = "axis",
+    [VQ_PLACEHOLDER_NEW_AXES] = "new_axes",
+    [VQ_PLACEHOLDER_REJECTED] = "rejected",
     [VQ_PLACEHOLDER_COUNT] = "count",
+    [VQ_PLACEHOLDER_NAME] = "name",
+    [VQ_PLACEHOLDER_DESCRIPTION] = "description",
 };
 
 #define P(name) (1u << VQ_PLACEHOLDER_##name)
@@ -36,6 +45,7 @@ static const struct {
     const char *file;
     const struct vq_span *text;
     unsigned required; /* bit set of enum vq_placeholder: these and no others */
+    bool is_system;    /* it has a system part only */
 } kinds[VQ_TEMPLATE__COUNT] = {
     [VQ_TEMPLATE_JUDGE] = {"judge.txt", &vq_embedded_judge,
                            P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(VIBE_NAME) | P(VIBE_LOW) |
@@ -64,6 +74,8 @@ static const struct {
                             P(PROMPT) | P(OUTPUT_A) | P(CRITERION) | P(RUBRIC)},
     [VQ_TEMPLATE_PAIRWISE] = {"pairwise.txt", &vq_embedded_pairwise,
                               P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(CRITERION) | P(RUBRIC)},
+    [VQ_TEMPLATE_PERSONA] = {"persona.txt", &vq_embedded_persona, P(NAME) | P(DESCRIPTION), true},
+    [VQ_TEMPLATE_QUERIES] = {"queries.txt", &vq_embedded_queries, P(COUNT)},
     [VQ_TEMPLATE_AS_IS] = {"(as it is)", &as_is, P(PROMPT) | P(OUTPUT_A)},
 };
 
@@ -234,6 +246,38 @@ static struct vq_span after_line(const char *line, const char *end)
     return newline == NULL ? vq_span(end, 0) : vq_span(newline + 1, (size_t)(end - newline - 1));
 }
 
+/* The only part of a template that has no user part. */
+static enum vq_status split_system(const struct parse *p, struct vq_span *ret_system,
+                                   struct vq_span *ret_user)
+{
+    const struct vq_template *t = p->template;
+    const char *end = t->clean + t->clean_bytes;
+    struct vq_span all = vq_span(t->clean, t->clean_bytes);
+    const char *system = find_marker(all, "@system");
+    const char *user = find_marker(all, "@user");
+    if (system == NULL) {
+        return fail_at(p, t->clean, VQ_INVALID, "no line \"@system\": the system part is missing");
+    }
+    if (user != NULL) {
+        return fail_at(p, user, VQ_INVALID, "this template has a system part only");
+    }
+    struct vq_span part = after_line(system, end);
+    const char *again = find_marker(part, "@system");
+    if (again != NULL) {
+        return fail_at(p, again, VQ_INVALID, "a second \"@system\"");
+    }
+    struct vq_span before = trimmed(vq_span(t->clean, (size_t)(system - t->clean)));
+    if (before.bytes > 0) {
+        return fail_at(p, before.at, VQ_INVALID, "text before \"@system\"");
+    }
+    *ret_system = trimmed(part);
+    *ret_user = vq_span(end, 0);
+    if (ret_system->bytes == 0) {
+        return fail_at(p, system, VQ_INVALID, "the system part is empty");
+    }
+    return VQ_OK;
+}
+
 /* Finds the two parts, trimmed; *ret_system comes out empty when there is none. */
 static enum vq_status split_parts(const struct parse *p, struct vq_span *ret_system,
                                   struct vq_span *ret_user)
@@ -285,6 +329,8 @@ static uint64_t hashed_number(enum vq_template_kind kind)
     case VQ_TEMPLATE_LIKERT: return 16;
     case VQ_TEMPLATE_BINARY: return 17;
     case VQ_TEMPLATE_PAIRWISE: return 18;
+    case VQ_TEMPLATE_PERSONA: return 19;
+    case VQ_TEMPLATE_QUERIES: return 20;
     default: return (uint64_t)kind;
     }
 }
@@ -297,7 +343,9 @@ static enum vq_status parse_text(struct parse *p)
     if (bad < t->clean_bytes) {
         return fail_at(p, t->clean + bad, VQ_INVALID, "not UTF-8; save the file as UTF-8");
     }
-    VQ_TRY(split_parts(p, &parts[VQ_TEMPLATE_SYSTEM], &parts[VQ_TEMPLATE_USER]));
+    bool is_system = kinds[p->kind].is_system;
+    VQ_TRY((is_system ? split_system : split_parts)(p, &parts[VQ_TEMPLATE_SYSTEM],
+                                                    &parts[VQ_TEMPLATE_USER]));
     struct vq_hasher h;
     vq_hasher_init(&h, "vq.template");
     vq_hasher_u64(&h, hashed_number(p->kind));
@@ -312,10 +360,12 @@ static enum vq_status parse_text(struct parse *p)
         if ((missing >> i & 1u) != 0) {
             char what[256];
             (void)snprintf(what, sizeof(what),
-                           "{{%s}} is missing; every placeholder of %s must be used (the user "
+                           "{{%s}} is missing; every placeholder of %s must be used (the %s "
                            "part begins here)",
-                           placeholder_names[i], kinds[p->kind].file);
-            return fail_at(p, parts[VQ_TEMPLATE_USER].at, VQ_INVALID, what);
+                           placeholder_names[i], kinds[p->kind].file,
+                           is_system ? "system" : "user");
+            return fail_at(p, parts[is_system ? VQ_TEMPLATE_SYSTEM : VQ_TEMPLATE_USER].at,
+                           VQ_INVALID, what);
         }
     }
     return VQ_OK;

@@ -33,6 +33,9 @@ enum vq_template_kind {
     VQ_TEMPLATE_LIKERT,
     VQ_TEMPLATE_BINARY,
     VQ_TEMPLATE_PAIRWISE, /* pairwise.txt: {{output_b}} too -> which response is better */
+    /* persona.txt: {{name}} {{description}}; a system part and no user part: what puts a persona on a subject model */
+    VQ_TEMPLATE_PERSONA,
+    VQ_TEMPLATE_QUERIES, /* queries.txt: {{count}} -> interview questions, one a line, between two remarks with {role} */
     /* The coordinator's own rendering, sent as it is: {{output_a}} is the system part, {{prompt}} the user part. Not a file. */
     VQ_TEMPLATE_AS_IS,
     VQ_TEMPLATE__COUNT
@@ -57,6 +60,8 @@ enum vq_placeholder {
     VQ_PLACEHOLDER_NEW_AXES,
     VQ_PLACEHOLDER_REJECTED,
     VQ_PLACEHOLDER_COUNT,
+    VQ_PLACEHOLDER_NAME,
+    VQ_PLACEHOLDER_DESCRIPTION,
     VQ_PLACEHOLDER__COUNT
 };
 

@@ -57,10 +57,15 @@ enum vq_status vq_part_answer(struct vq_lexical *lexical, const struct vq_part_r
     case VQ_WANTED_GENERAL: return vq_part_generate(&part);
     case VQ_WANTED_MATCH: return vq_part_match(&part);
     case VQ_WANTED_QUESTION_TYPES: return vq_part_question_types(&part);
+    case VQ_WANTED_INTERVIEW: return vq_part_interview(&part);
     case VQ_WANTED_PREFERENCE:
     case VQ_WANTED_VERDICTS:
+    case VQ_WANTED_RATING:
+    case VQ_WANTED_YES_NO:
+    case VQ_WANTED_BETTER:
     case VQ_WANTED_JUDGEMENT:
     case VQ_WANTED_REPAIR:
+    case VQ_WANTED_CHAT:
     case VQ_WANTED_OTHER:
     case VQ_WANTED__COUNT: break;
     }

@@ -28,6 +28,7 @@ enum vq_status vq_part_reduce(const struct vq_part *part) VQ_WARN_UNUSED; /* thr
 enum vq_status vq_part_dedup(const struct vq_part *part) VQ_WARN_UNUSED;
 enum vq_status vq_part_match(const struct vq_part *part) VQ_WARN_UNUSED;
 enum vq_status vq_part_generate(const struct vq_part *part) VQ_WARN_UNUSED;
+enum vq_status vq_part_interview(const struct vq_part *part) VQ_WARN_UNUSED;
 enum vq_status vq_part_question_types(const struct vq_part *part) VQ_WARN_UNUSED;
 
 #endif

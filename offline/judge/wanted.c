@@ -24,7 +24,12 @@ const char *vq_wanted_log_name(enum vq_wanted wanted)
 bool vq_wanted_is_part(enum vq_wanted wanted)
 {
     return wanted < VQ_WANTED_JUDGEMENT && wanted != VQ_WANTED_PREFERENCE &&
-           wanted != VQ_WANTED_VERDICTS;
+           wanted != VQ_WANTED_VERDICTS && !vq_wanted_is_rating(wanted);
+}
+
+bool vq_wanted_is_rating(enum vq_wanted wanted)
+{
+    return wanted == VQ_WANTED_RATING || wanted == VQ_WANTED_YES_NO || wanted == VQ_WANTED_BETTER;
 }
 
 static struct vq_span trimmed(struct vq_span text)

@@ -19,6 +19,8 @@ enum vq_wanted vq_wanted_find(struct vq_span text);
 const char *vq_wanted_log_name(enum vq_wanted wanted);
 /* Whether the answer is a text of its own, made by vq_part_answer, and not a verdict or several. */
 bool vq_wanted_is_part(enum vq_wanted wanted);
+/* Whether a rubric judge is asked (offline/persona/rating.h). */
+bool vq_wanted_is_rating(enum vq_wanted wanted);
 
 /* The text of a section, trimmed; empty when it is not there. `first`: from the first opening tag,
  * for a section that holds other people's text and comes first; else from the last one, so that a

@@ -10,9 +10,9 @@ from vqtest import BIN, Case, planted
 BUILD = Path(os.environ.get("VQ_BUILD_DIR", BIN.parent))
 EXPECTED = {"bin/vibeq", "bin/vibeq-worker", "bin/vibeq-offline", "share/man/man1/vibeq.1", "share/man/man1/vibeq-worker.1",
             "share/man/man1/vibeq-offline.1", "share/bash-completion/completions/vibeq", "share/zsh/site-functions/_vibeq",
-            "share/vibeq/examples/friendly-vs-terse.csv", "share/vibeq/examples/friendly-vs-terse.yaml", "share/vibeq/examples/preset.yaml",
             "share/vibeq/examples/read_results.py", "share/vibeq/examples/read_results.R", "share/doc/vibeq/README.md",
             "share/doc/vibeq/LICENSE"}
+EXPECTED |= {f"share/vibeq/examples/{path.name}" for path in (vqtest.ROOT / "examples").iterdir() if path.suffix in (".csv", ".yaml", ".txt")}
 EXPECTED |= {f"share/vibeq/prompts/{path.relative_to(vqtest.ROOT / 'prompts')}" for path in (vqtest.ROOT / "prompts").rglob("*")
              if path.suffix in (".txt", ".yaml")}
 

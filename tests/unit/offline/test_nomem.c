@@ -8,6 +8,7 @@
 
 #include "offline/chat.h"
 #include "offline/dialect.h"
+#include "offline/dialogue.h"
 #include "offline/embed.h"
 #include "offline/faults/rules.h"
 #include "offline/judge/oracle.h"
@@ -64,6 +65,33 @@ static void chat_requests(void **state)
         struct request r = chats[i];
         assert_true(heap_torture(r.path, parse_chat, &r, false) > 3);
     }
+}
+
+static enum vq_status read_dialogue(void *ctx)
+{
+    const struct vq_chat_request *request = ctx;
+    struct vq_dialogue d;
+    enum vq_status status = vq_dialogue_read(request, &d);
+    if (status == VQ_OK) {
+        assert_int_equal(d.n, 2);
+        assert_int_equal(d.turns[0].role, VQ_TURN_SYSTEM);
+        assert_true(vq_span_eq(d.turns[0].text, vq_span_str("be brief")));
+        assert_int_equal(d.turns[1].role, VQ_TURN_USER);
+        assert_true(vq_span_eq(d.turns[1].text, vq_span_str("What is this?")));
+        vq_dialogue_free(&d);
+    }
+    return status;
+}
+
+static void turns_of_a_request(void **state)
+{
+    (void)state;
+    struct vq_route route;
+    struct vq_chat_request request;
+    vq_route_of(chats[0].path, &route);
+    assert_int_equal(vq_chat_parse(vq_span_str(chats[0].body), &route, &request, NULL), VQ_OK);
+    assert_true(heap_torture("dialogue", read_dialogue, &request, false) >= 2);
+    vq_chat_request_free(&request);
 }
 
 static int text_file(const char *text, char *path)
@@ -123,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chat_requests),
+        cmocka_unit_test(turns_of_a_request),
         cmocka_unit_test(a_truth_file),
         cmocka_unit_test(a_fault_script),
     };

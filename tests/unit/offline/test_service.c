@@ -514,7 +514,7 @@ static void models_are_listed_and_added(void **state)
     struct vq_reply reply;
     assert_int_equal(vq_service_take(service, &call, 0, &reply, NULL), VQ_OK);
     json_t *root = parse(&reply);
-    assert_int_equal(json_array_size(json_object_get(root, "data")), 4);
+    assert_int_equal(json_array_size(json_object_get(root, "data")), 5);
     json_decref(root);
     reply =
         chat(service,

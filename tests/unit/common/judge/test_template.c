@@ -167,6 +167,47 @@ static void test_refusals_name_file_line_and_column(void **state)
     }
 }
 
+/* The persona's template is one system message. */
+static void test_a_system_part_alone(void **state)
+{
+    (void)state;
+    struct vq_template *template =
+        parsed(VQ_TEMPLATE_PERSONA, "\n@system\nBe {{name}}: {{description}}\n");
+    const struct vq_span values[VQ_PLACEHOLDER__COUNT] = {
+        [VQ_PLACEHOLDER_NAME] = vq_span_str("Ada"),
+        [VQ_PLACEHOLDER_DESCRIPTION] = vq_span_str("{{name}}"),
+    };
+    struct vq_buf buf;
+    vq_buf_init(&buf, 1000);
+    assert_int_equal(vq_template_render(template, VQ_TEMPLATE_SYSTEM, values, &buf), VQ_OK);
+    assert_string_equal(buf.at, "Be Ada: {{name}}");
+    vq_buf_clear(&buf);
+    assert_int_equal(vq_template_render(template, VQ_TEMPLATE_USER, values, &buf), VQ_OK);
+    assert_int_equal(buf.bytes, 0);
+    vq_buf_free(&buf);
+    vq_template_destroy(&template);
+    static const struct {
+        const char *text;
+        const char *error;
+    } cases[] = {
+        {"", "t.txt:1:1: no line \"@system\""},
+        {"@user\n{{name}} {{description}}", "t.txt:1:1: no line \"@system\""},
+        {"@system\n{{name}} {{description}}\n@user\nx",
+         "t.txt:3:1: this template has a system part"},
+        {"x\n@system\n{{name}} {{description}}", "t.txt:1:1: text before"},
+        {"@system\n{{name}}\n@system\n{{description}}", "t.txt:3:1: a second"},
+        {"@system\n", "t.txt:1:1: the system part is empty"},
+        {"@system\n\n{{name}}", "t.txt:3:1: {{description}} is missing"},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_error err = {""};
+        assert_int_equal(parse(VQ_TEMPLATE_PERSONA, cases[i].text, &template, &err), VQ_INVALID);
+        if (strncmp(err.text, cases[i].error, strlen(cases[i].error)) != 0) {
+            fail_msg("case %zu: %s", i, err.text);
+        }
+    }
+}
+
 static void test_each_placeholder_of_the_judge_is_required(void **state)
 {
     (void)state;
@@ -306,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_the_reference_list_is_there),
         cmocka_unit_test(test_system_part_may_be_left_out),
         cmocka_unit_test(test_refusals_name_file_line_and_column),
+        cmocka_unit_test(test_a_system_part_alone),
         cmocka_unit_test(test_each_placeholder_of_the_judge_is_required),
         cmocka_unit_test(test_limits_of_size_and_of_placeholders),
         cmocka_unit_test(test_hash_is_of_what_is_sent),

@@ -1,0 +1,34 @@
+/* The five traits of character, by the words that show them (traits.def). Pure. */
+#ifndef VQ_OFFLINE_PERSONA_TRAITS_H
+#define VQ_OFFLINE_PERSONA_TRAITS_H
+
+#include "offline/persona/sentence.h"
+
+enum vq_trait {
+#define TRAIT(id, name) VQ_TRAIT_##id,
+#define WORD(trait, sign, text)
+#define LINE(trait, sign, text)
+#include "offline/persona/traits.def"
+#undef TRAIT
+#undef WORD
+#undef LINE
+    VQ_TRAIT__COUNT
+};
+
+const char *vq_trait_name(enum vq_trait trait); /* "openness" */
+/* VQ_NOT_FOUND for another name; case does not matter. */
+enum vq_status vq_trait_find(struct vq_span name, enum vq_trait *ret_trait) VQ_WARN_UNUSED;
+
+/* Words of the high pole minus those of the low one, for each trait; a negation up to two words before turns a word. Adds to
+ * `net`, and to `seen`, where it is not NULL, how many words spoke of the trait at all. */
+void vq_traits_of_sentence(const struct vq_sentence *sentence, int net[VQ_TRAIT__COUNT],
+                           unsigned seen[VQ_TRAIT__COUNT]);
+/* Whether the word is one that shows a trait. */
+bool vq_trait_has_word(struct vq_span word);
+
+/* A sentence that shows a pole (`sign` 1 or -1), by a number drawn elsewhere. */
+const char *vq_trait_line(enum vq_trait trait, int sign, uint64_t draw);
+/* All of them, for tests; NULL past the last. */
+const char *vq_trait_line_at(size_t index, enum vq_trait *ret_trait, int *ret_sign);
+
+#endif
