@@ -6,7 +6,8 @@
  * repeated result. The file is made anew when it
  * is opened and when much of it is ACKed: what lives is written to `spool.new`, which is renamed. A kill at any point
  * leaves one whole file or the other. Room on the disk is booked before a call is noted as sent, for it and for the answers that
- * are still to come, behind the end of the file: what was paid for has its place. Not its job: when to write what (the worker's
+ * are still to come, behind the end of the file: what was paid for has its place. Room in memory for the longest record is got when the
+ * spool is opened (untouched, it takes none of the machine's): no note fails for want of it. Not its job: when to write what (the worker's
  * core says so). */
 #include "proto/spool.h"
 
@@ -284,6 +285,11 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
     }
     if (status == VQ_OK) {
         status = renew(spool, held, err);
+    }
+    vq_buf_clear(&spool->body);
+    if (status == VQ_OK && (vq_buf_reserve(&spool->record, spool->record.bytes_max) == NULL ||
+                            vq_buf_reserve(&spool->body, spool->body.bytes_max) == NULL)) {
+        status = VQ_NOMEM;
     }
     if (status != VQ_OK) {
         vq_spool_held_destroy(&held);

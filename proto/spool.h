@@ -75,14 +75,15 @@ enum vq_status vq_spool_open(const char *dir, const struct vq_id *run, const str
 /* Notes a record; it stands in the file after vq_spool_write, or before when many wait. SENT takes the call part of `result`
  * only, with its pool and what is reserved for it: that is what an unknown call counts for; and it books room on the disk for itself
  * and its answer: VQ_FULL: there is none, nothing was noted and the call is not to be made. Else VQ_FULL, VQ_IO: could not be
- * written now, as below. VQ_LIMIT, VQ_NOMEM: was not noted. */
+ * written now, as below. VQ_LIMIT: was not noted. What a note needs of
+ * memory was got by vq_spool_open. */
 enum vq_status vq_spool_sent(struct vq_spool *spool, const struct vq_result *result,
                              struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_spool_answer(struct vq_spool *spool, const struct vq_result *result,
                                struct vq_error *err) VQ_WARN_UNUSED;
 /* Writes what was noted. VQ_FULL, VQ_IO: the file is whole and as it was; the records wait for the next write. */
 enum vq_status vq_spool_write(struct vq_spool *spool, struct vq_error *err) VQ_WARN_UNUSED;
-/* Its ACK may wait in memory longer than that. Also cuts or rewrites the file when much of it is ACKed. */
+/* Its ACK may wait in memory longer than that. Also cuts or rewrites the file when much of it is ACKed: VQ_NOMEM. */
 enum vq_status vq_spool_acked(struct vq_spool *spool, const struct vq_id *call,
                               struct vq_error *err) VQ_WARN_UNUSED;
 size_t vq_spool_live(const struct vq_spool *spool); /* calls without an ACK */

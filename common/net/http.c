@@ -78,9 +78,10 @@ static void read_ends(struct vq_http_multi *m)
         CURLcode code = message->data.result;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
         struct vq_http_call *call = (struct vq_http_call *)(void *)private;
-        const char *why = call->sent_twice         ? "the connection broke before the answer"
-                          : call->error[0] != '\0' ? call->error
-                                                   : curl_easy_strerror(code);
+        const char *why = call->sent_twice                ? "the connection broke before the answer"
+                          : call->body.status == VQ_NOMEM ? "no memory for the response"
+                          : call->error[0] != '\0'        ? call->error
+                                                          : curl_easy_strerror(code);
         vq_http_call_end(call, vq_http_call_classify(call, code), why);
     }
 }

@@ -29,6 +29,7 @@ void HEAP_REAL(free)(void *block);
 static struct {
     uint64_t calls;   /* since heap_fail_at */
     uint64_t fail_at; /* 0: none */
+    bool on;          /* and all after it */
     bool hit;
     int64_t live; /* blocks */
     bool paused;  /* a scenario looks at what came of it: neither counted nor refused */
@@ -38,7 +39,8 @@ static struct {
 __attribute__((no_sanitize("address", "undefined"))) static bool heap_refuses(void)
 {
     heap.calls += heap.paused ? 0 : 1;
-    bool now = !heap.paused && heap.calls == heap.fail_at;
+    bool now = !heap.paused && heap.fail_at > 0 &&
+               (heap.calls == heap.fail_at || (heap.on && heap.calls > heap.fail_at));
     heap.hit |= now;
     errno = now ? ENOMEM : errno;
     if (now && heap.traced) {

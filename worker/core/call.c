@@ -90,7 +90,7 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
 
 bool vq_work_may_start(const struct vq_work *w)
 {
-    return w->status == VQ_OK && w->spec != NULL && !w->draining && !w->orphaned && !w->exit_due &&
+    return w->status == VQ_OK && w->spec != NULL && !w->draining && !w->orphaned &&
            w->flights_count < w->options.concurrency_max && !vq_work_outbox_full(w);
 }
 
@@ -204,8 +204,10 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
     result.error = reply->error;
     struct vq_work_charge charge;
     vq_work_pool_settle(w, flight, reply, &result, &charge);
-    struct vq_work_result *entry = vq_work_outbox_add(w, &result, flight->pool, &charge);
+    struct vq_work_result *entry =
+        vq_work_queue_room(w) ? vq_work_outbox_add(w, &result, flight->pool, &charge) : NULL;
     if (entry == NULL) {
+        vq_work_outbox_unheld(w, &result);
         vq_free(flight);
         return;
     }

@@ -185,9 +185,8 @@ static void ask_take_out(struct vq_work *w, struct vq_work_ask *ask)
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask)
 {
     struct vq_work_lease *lease = ask->lease;
-    if (ask->state != VQ_WORK_ASK_CLOSED) {
-        ask_take_out(w, ask);
-    }
+    VQ_ASSERT(ask->state != VQ_WORK_ASK_CLOSED);
+    ask_take_out(w, ask);
     if (lease->open == 0) {
         lease_free(w, lease);
     }
@@ -291,7 +290,8 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
 void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask)
 {
     struct vq_work_lease *lease = ask->lease;
-    ask->state = ask->state == VQ_WORK_ASK_CALLING ? VQ_WORK_ASK_LAZY : ask->state; /* idle now */
+    VQ_ASSERT(ask->state == VQ_WORK_ASK_CALLING);
+    ask->state = VQ_WORK_ASK_LAZY; /* idle now */
     lease_return(w, lease);
 }
 
@@ -361,7 +361,7 @@ static const char *refuse_asks(const struct vq_work *w, const struct vq_msg_leas
 /* Why this lease cannot be carried out; NULL when it can. */
 static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
 {
-    if (w->draining || w->orphaned) {
+    if (w->draining) {
         return "this worker is leaving";
     }
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &w->spec_wanted) ||
@@ -408,14 +408,12 @@ static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
     return VQ_OK;
 }
 
-/* The ask of the other order of the same vibe that was listed before and nobody waits for yet. */
+/* The ask of the other order of the same vibe, listed before it; there is one at most (refuse_asks). */
 static struct vq_work_ask *other_order(struct vq_work_lease *lease, uint32_t before)
 {
     for (uint32_t i = before; i > 0; i--) {
-        struct vq_work_ask *ask = &lease->asks[i - 1];
-        if (ask->vibe == lease->asks[before].vibe && ask->order != lease->asks[before].order &&
-            ask->swapped == 0) {
-            return ask;
+        if (lease->asks[i - 1].vibe == lease->asks[before].vibe) {
+            return &lease->asks[i - 1];
         }
     }
     return NULL;

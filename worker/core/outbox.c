@@ -37,32 +37,50 @@ static struct vq_span copy_to(char **at, struct vq_span text)
     return copy;
 }
 
+/* With texts that can be encoded. */
+static struct vq_result within_bounds(const struct vq_result *from)
+{
+    struct vq_result result = *from;
+    result.answer = cut(from->answer, VQ_ANSWER_BYTES_MAX);
+    result.finish_reason = cut_text(from->finish_reason, VQ_WIRE_NAME_BYTES_MAX);
+    result.model = cut_text(from->model, VQ_WIRE_NAME_BYTES_MAX);
+    result.fingerprint = cut_text(from->fingerprint, VQ_WIRE_NAME_BYTES_MAX);
+    result.error = cut_text(from->error, VQ_WIRE_TEXT_BYTES_MAX);
+    result.pool = cut_text(from->pool, VQ_WIRE_NAME_BYTES_MAX);
+    result.label_logprobs = cut_text(from->label_logprobs, VQ_WIRE_NAME_BYTES_MAX);
+    return result;
+}
+
+void vq_work_outbox_unheld(struct vq_work *w, const struct vq_result *from)
+{
+    VQ_ASSERT(!w->unheld); /* its note was taken before the next reply */
+    w->unheld = w->options.has_spool;
+    w->unheld_result = within_bounds(from);
+    memcpy(w->unheld_pool, from->pool.at, w->unheld_result.pool.bytes);
+    w->unheld_result.pool.at = w->unheld_pool;
+}
+
 struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *from,
                                           uint32_t pool, const struct vq_work_charge *charge)
 {
-    struct vq_span answer = cut(from->answer, VQ_ANSWER_BYTES_MAX);
-    struct vq_span finish = cut_text(from->finish_reason, VQ_WIRE_NAME_BYTES_MAX);
-    struct vq_span model = cut_text(from->model, VQ_WIRE_NAME_BYTES_MAX);
-    struct vq_span fingerprint = cut_text(from->fingerprint, VQ_WIRE_NAME_BYTES_MAX);
-    struct vq_span error = cut_text(from->error, VQ_WIRE_TEXT_BYTES_MAX);
-    struct vq_span name = cut_text(from->pool, VQ_WIRE_NAME_BYTES_MAX);
-    struct vq_span logprobs = cut_text(from->label_logprobs, VQ_WIRE_NAME_BYTES_MAX);
-    size_t texts = answer.bytes + finish.bytes + model.bytes + fingerprint.bytes + error.bytes +
-                   name.bytes + logprobs.bytes;
+    struct vq_result cut_to = within_bounds(from);
+    size_t texts = cut_to.answer.bytes + cut_to.finish_reason.bytes + cut_to.model.bytes +
+                   cut_to.fingerprint.bytes + cut_to.error.bytes + cut_to.pool.bytes +
+                   cut_to.label_logprobs.bytes;
     struct vq_work_result *entry = vq_alloc(1, sizeof(*entry) + texts);
     if (entry == NULL) {
         (void)vq_work_ok(w, VQ_NOMEM);
         return NULL;
     }
     char *at = entry->at;
-    entry->result = *from;
-    entry->result.answer = copy_to(&at, answer);
-    entry->result.finish_reason = copy_to(&at, finish);
-    entry->result.model = copy_to(&at, model);
-    entry->result.fingerprint = copy_to(&at, fingerprint);
-    entry->result.error = copy_to(&at, error);
-    entry->result.pool = copy_to(&at, name);
-    entry->result.label_logprobs = copy_to(&at, logprobs);
+    entry->result = cut_to;
+    entry->result.answer = copy_to(&at, cut_to.answer);
+    entry->result.finish_reason = copy_to(&at, cut_to.finish_reason);
+    entry->result.model = copy_to(&at, cut_to.model);
+    entry->result.fingerprint = copy_to(&at, cut_to.fingerprint);
+    entry->result.error = copy_to(&at, cut_to.error);
+    entry->result.pool = copy_to(&at, cut_to.pool);
+    entry->result.label_logprobs = copy_to(&at, cut_to.label_logprobs);
     entry->pool = pool;
     entry->charge = *charge;
     entry->bytes = texts + FIXED_BYTES;

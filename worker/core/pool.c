@@ -116,7 +116,7 @@ void vq_work_pools_free(struct vq_work_pool *pools, uint32_t count)
 
 uint32_t vq_work_pool_find(const struct vq_work *w, struct vq_span name)
 {
-    for (uint32_t i = 0; w->spec != NULL && i < w->spec->pools_count; i++) {
+    for (uint32_t i = 0; i < w->spec->pools_count; i++) {
         if (vq_span_eq(vq_span_str(w->spec->pools[i].name), name)) {
             return i;
         }
@@ -174,7 +174,8 @@ void vq_work_pool_close(struct vq_work *w, uint32_t index, enum vq_pool_state st
     if (pool == NULL || pool->state != VQ_POOL_OPEN) {
         return;
     }
-    pool->state = (uint8_t)(state == VQ_POOL_OPEN ? VQ_POOL_BAD_KEY : state);
+    VQ_ASSERT(state != VQ_POOL_OPEN);
+    pool->state = (uint8_t)state;
     set_text(pool, text);
     if (pool->text[0] != '\0') {
         vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s is closed here: %s", w->spec->pools[index].name,

@@ -51,8 +51,8 @@ void vq_ratio_learn(struct vq_ratio *ratio, double tokens, double counted, doubl
     }
     double all = tokens / bytes;
     double seen = (counted < tokens ? counted : tokens) / bytes;
-    ratio->count++;
-    double first = 1.0 / (ratio->count == 0 ? 1 : ratio->count);
+    ratio->count += ratio->count < UINT32_MAX ? 1 : 0;
+    double first = 1.0 / ratio->count;
     double weight = first > RATIO_WEIGHT ? first : RATIO_WEIGHT;
     double off = fabs(seen - ratio->mean);
     if (ratio->count == 1) {

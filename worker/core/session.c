@@ -240,7 +240,7 @@ static void on_over(struct vq_work *w, const char *why)
 {
     if (w->flights_count == 0 || !w->options.has_spool || w->spool_failed) {
         vq_work_stop(w);
-    } else if (w->over_ns == 0) {
+    } else {
         w->over_ns = w->now_ns + VQ_WORK_S(VQ_WORK_OVER_S);
         w->link = VQ_WORK_LINK_NEW; /* nothing is said or heard any more */
         vq_work_drain(w, why);

@@ -8,9 +8,8 @@
 #include "common/base/alloc.h"
 #include "worker/core/limits.h"
 
-#define AXES_MAX 65536u
 #define STRINGS_MAX                                                                                \
-    (5u * VQ_WORK_JUDGES_MAX + (5u + VQ_WIRE_KEYS_MAX) * VQ_WIRE_POOLS_MAX + 3u * AXES_MAX)
+    (5u * VQ_WORK_JUDGES_MAX + (5u + VQ_WIRE_KEYS_MAX) * VQ_WIRE_POOLS_MAX + 3u * VQ_WIRE_AXES_MAX)
 #define NANO_PER_TOKEN     1000.0 /* of a dollar a million */
 #define CACHE_WRITE_FACTOR 1.25   /* of the price of input, for a cache of five minutes */
 
@@ -100,10 +99,10 @@ static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from
 static enum vq_status check(const struct vq_spec *from, struct vq_error *err)
 {
     if (from->judges_count == 0 || from->judges_count > VQ_WORK_JUDGES_MAX ||
-        from->axes_count == 0 || from->axes_count > AXES_MAX) {
+        from->axes_count == 0) { /* not too many: the decoder's bound */
         return vq_fail(err, VQ_LIMIT,
                        "SPEC: %u judges and %u vibes; 1 to %u and 1 to %u can be used",
-                       from->judges_count, from->axes_count, VQ_WORK_JUDGES_MAX, AXES_MAX);
+                       from->judges_count, from->axes_count, VQ_WORK_JUDGES_MAX, VQ_WIRE_AXES_MAX);
     }
     for (uint32_t i = 0; i < from->judges_count; i++) {
         const struct vq_spec_judge *judge = &from->judges[i];

@@ -335,6 +335,9 @@ struct vq_work {
     size_t items_head, items_count, items_cap;
     bool replies;   /* nothing but replies came since the last action was taken */
     bool unwritten; /* notes were given out, and no write since */
+    bool unheld;    /* no memory for a reply: it is to be noted from where it is ... */
+    struct vq_result unheld_result; /* ... as this, whose texts are the reply's */
+    char unheld_pool[VQ_WIRE_NAME_BYTES_MAX + 1];
     struct vq_work_cancel *cancel_out; /* given out, freed at the next call */
     struct vq_work_note_slot *notes;
     uint32_t notes_count;
@@ -350,6 +353,8 @@ struct vq_work {
 bool vq_work_ok(struct vq_work *w, enum vq_status status);
 /* Queues an action; a failure sticks. */
 void vq_work_queue(struct vq_work *w, struct vq_work_item item);
+/* Room for one more action, so that the next vq_work_queue does not fail; false: none, and that sticks. */
+bool vq_work_queue_room(struct vq_work *w);
 void vq_work_note(struct vq_work *w, enum vq_work_note_level level, const char *fmt, ...)
     VQ_PRINTF(3, 4);
 void vq_work_exit(struct vq_work *w, enum vq_work_exit code); /* the first one counts */
@@ -480,6 +485,8 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read);
 /* A copy of the result, unread; NULL when there is no memory (sticks). */
 struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_result *result,
                                           uint32_t pool, const struct vq_work_charge *charge);
+/* There is no memory for it: its note is given out from where it is, as the next action, if there is a spool. */
+void vq_work_outbox_unheld(struct vq_work *w, const struct vq_result *result);
 void vq_work_outbox_find_pools(struct vq_work *w);                         /* after a new SPEC */
 void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry); /* it was read */
 void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result);

@@ -3,7 +3,8 @@
  * A step changes the state and queues what follows directly. vq_work_next hands the queue out, and when it is empty lets
  * every part look whether something is due (the pumps), until nothing is: so actions come in an order that keeps every
  * promise (SENT before its call, a note of an answer before the answer is read, results before what is given back), and the
- * messages are made at the moment they are sent. No memory: the status sticks, nothing more is done.
+ * messages are made at the moment they are sent. No memory: the status sticks, and nothing more is done but what needs none: answers
+ * that wait for their note, or come now, are noted.
  *
  * Not its job: anything that touches the world. */
 #include "worker/core/work.h"
@@ -34,16 +35,24 @@ static void item_free(const struct vq_work_item *item)
     }
 }
 
-void vq_work_queue(struct vq_work *w, struct vq_work_item item)
+bool vq_work_queue_room(struct vq_work *w)
 {
     void *items = w->items;
-    if (!vq_work_ok(w,
-                    vq_grow(&items, &w->items_cap, w->items_count + 1, sizeof(item), ITEMS_MAX))) {
-        item_free(&item);
-        return;
+    if (!vq_work_ok(
+            w, vq_grow(&items, &w->items_cap, w->items_count + 1, sizeof(*w->items), ITEMS_MAX))) {
+        return false;
     }
     w->items = items;
-    w->items[w->items_count++] = item;
+    return true;
+}
+
+void vq_work_queue(struct vq_work *w, struct vq_work_item item)
+{
+    if (vq_work_queue_room(w)) {
+        w->items[w->items_count++] = item;
+    } else {
+        item_free(&item);
+    }
 }
 
 void vq_work_note(struct vq_work *w, enum vq_work_note_level level, const char *fmt, ...)
@@ -216,7 +225,7 @@ enum vq_status vq_work_step(struct vq_work *w, int64_t now_ns, const struct vq_w
     VQ_ASSERT(taken || w->replies); /* the actions of the last step were taken, or it was a reply */
     w->now_ns = now_ns > w->now_ns ? now_ns : w->now_ns;
     w->notes_count = taken ? 0 : w->notes_count;
-    if (w->status != VQ_OK || w->exited) {
+    if (w->exited || (w->status != VQ_OK && event->type != VQ_WORK_REPLY)) {
         return w->status;
     }
     switch (event->type) {
@@ -426,9 +435,6 @@ static bool give(struct vq_work *w, struct vq_work_item *item, struct vq_work_ac
 
 static void pump(struct vq_work *w)
 {
-    if (w->exit_due) {
-        return;
-    }
     vq_work_delayed_pump(w);
     vq_work_calls_pump(w);
     vq_work_outbox_pump(w);
@@ -444,7 +450,7 @@ static bool write_due(struct vq_work *w, const struct vq_work_item *next)
     bool note = w->options.has_spool &&
                 (next->type == VQ_WORK_ITEM_SENT || next->type == VQ_WORK_ITEM_ANSWER);
     bool due = w->unwritten && !note;
-    w->unwritten = note || (w->unwritten && !due);
+    w->unwritten = note;
     return due;
 }
 
@@ -455,6 +461,38 @@ static void queue_second(struct vq_work *w, struct vq_work_item note)
         note.type = note.type == VQ_WORK_ITEM_SENT ? VQ_WORK_ITEM_CALL : VQ_WORK_ITEM_READ;
         vq_work_queue(w, note);
     }
+}
+
+/* Nothing more is done. Without memory, the notes of what was answered and their write are still given out: they need none. Calls that were
+ * noted as sent and did not go out count as unknown. */
+static bool next_of_the_last(struct vq_work *w, struct vq_work_action *action)
+{
+    while (w->items_head < w->items_count) {
+        const struct vq_work_item *item = &w->items[w->items_head++];
+        bool note = item->type == VQ_WORK_ITEM_ANSWER && !w->exited;
+        if (note) {
+            action->type = VQ_WORK_SPOOL_ANSWER;
+            action->u.result = &item->u.read.result->result;
+        }
+        item_free(item);
+        if (note) {
+            w->unwritten = true;
+            return true;
+        }
+    }
+    w->items_head = 0;
+    w->items_count = 0;
+    if (w->unheld) {
+        w->unheld = false;
+        w->unwritten = true;
+        action->type = VQ_WORK_SPOOL_ANSWER;
+        action->u.result = &w->unheld_result;
+        return true;
+    }
+    bool write = w->unwritten;
+    w->unwritten = false;
+    action->type = VQ_WORK_SPOOL_WRITE;
+    return write;
 }
 
 bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
@@ -485,17 +523,15 @@ bool vq_work_next(struct vq_work *w, struct vq_work_action *ret_action)
         } else {
             w->items_head++;
             queue_second(w, item);
+            if (item.type == VQ_WORK_ITEM_SENT && w->status != VQ_OK) {
+                break; /* no call would follow */
+            }
         }
         if (give(w, &item, ret_action)) {
             return true;
         }
     }
-    for (size_t i = w->items_head; i < w->items_count; i++) {
-        item_free(&w->items[i]);
-    }
-    w->items_head = 0;
-    w->items_count = 0;
-    return false;
+    return next_of_the_last(w, ret_action);
 }
 
 enum vq_status vq_work_status(const struct vq_work *w)

@@ -190,11 +190,13 @@ enum vq_status vq_work_create(const struct vq_work_options *options,
 void vq_work_destroy(struct vq_work **work);
 
 /* Takes one event. Whatever a peer sends is dealt with here: wrong sessions are dropped, impossible leases given back.
- * VQ_NOMEM ends it: the process must exit with VQ_WORK_EXIT_FATAL (its spool is whole). */
+ * VQ_NOMEM ends it: the process must exit with VQ_WORK_EXIT_FATAL (its spool is whole). What was answered is noted all the same: the
+ * actions are taken at once, those of a VQ_WORK_REPLY before its step's texts are gone, and replies are stepped as long as any come. */
 enum vq_status vq_work_step(struct vq_work *work, int64_t now_ns,
                             const struct vq_work_event *event) VQ_WARN_UNUSED;
 
-/* The next action of the last step; false when there is none left. After VQ_WORK_EXIT there is none. */
+/* The next action of the last step; false when there is none left. After VQ_WORK_EXIT there is none, after VQ_NOMEM none but
+ * VQ_WORK_SPOOL_ANSWER and VQ_WORK_SPOOL_WRITE. */
 bool vq_work_next(struct vq_work *work, struct vq_work_action *ret_action) VQ_WARN_UNUSED;
 
 /* VQ_OK, or why the core had to give up while its actions were taken (VQ_NOMEM). Ask after the last action. */

@@ -62,6 +62,7 @@ struct agent {
 };
 
 static void step(struct agent *a, struct vq_work_event event);
+static void take_actions(struct agent *a);
 
 static void give_up(struct agent *a, const char *what)
 {
@@ -163,7 +164,7 @@ static void on_reply(void *ctx, const struct vq_work_reply *reply)
     struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = reply};
     a->replies = true;
     if (vq_work_step(a->work, vq_clock_mono_ns(), &event) != VQ_OK) {
-        give_up(a, "out of memory");
+        take_actions(a); /* no memory: the answer is noted now, from where it is */
     }
 }
 
@@ -307,11 +308,9 @@ static void step(struct agent *a, struct vq_work_event event)
     if (a->replies) {
         take_actions(a);
     }
-    if (vq_work_step(a->work, vq_clock_mono_ns(), &event) != VQ_OK) {
-        give_up(a, "out of memory");
-        return;
-    }
+    enum vq_status status = vq_work_step(a->work, vq_clock_mono_ns(), &event);
     take_actions(a);
+    VQ_ASSERT(status == VQ_OK || vq_work_status(a->work) != VQ_OK); /* and that was said */
 }
 
 static void on_timer(void *ctx)

@@ -6,6 +6,9 @@
  * some servers repeat it in their errors. A pool's keys take turns; one that is refused is left out from then on, and as long as
  * another is left the core hears of it as such: the call is asked again, the pool stays open.
  *
+ * Before a call is sent there is memory to read a response: one that has wholly come is not lost for want of it. What cannot be received
+ * for want of it ends as lost, and says so.
+ *
  * A request is the judge's, sent as the pool wants it: its dialect, its address, its name for the model, without what it refuses.
  * Not its job: when to call, retries, what an answer says. */
 #include "worker/shell/caller.h"
@@ -21,6 +24,7 @@
 #include <stdlib.h>
 
 #define HEADERS_MAX       8
+#define SPARE_BYTES       (16u << 20)  /* to read a response of the longest kind */
 #define KEEP_BYTES        (256u << 10) /* a larger body buffer is given back after its call */
 #define ERROR_BYTES_MAX   1024
 #define CALL_ID_HEX_BYTES VQ_HEX_BYTES(VQ_ID_BYTES)
@@ -70,6 +74,8 @@ struct vq_caller {
     struct slot *refused, **refused_end;
     struct vq_deferred deferred, keys_deferred;
     struct vq_buf system, user;
+    void *
+        spare; /* memory for reading a response, should there be no other; got before a call is sent */
     struct vq_reply reply;
     bool closing;
 };
@@ -146,6 +152,7 @@ void vq_caller_destroy(struct vq_caller **caller)
     pools_free(c->pools);
     vq_buf_free(&c->system);
     vq_buf_free(&c->user);
+    vq_free(c->spare);
     vq_reply_free(&c->reply);
     vq_free(c);
     *caller = NULL;
@@ -546,9 +553,16 @@ static void call_done(void *ctx, const struct vq_http_response *response)
         return;
     }
     VQ_CRASH_POINT(worker_answer_arrived);
-    if (read_response(caller, slot, response) != VQ_OK) {
-        vq_reply_free(&caller->reply); /* no memory for it: as if the response had not come */
+    enum vq_status status = read_response(caller, slot, response);
+    if (status != VQ_OK) { /* no memory: now what was kept for it */
+        vq_free(caller->spare);
+        caller->spare = NULL;
+        status = read_response(caller, slot, response);
+    }
+    if (status != VQ_OK) { /* as if the response had not come */
+        vq_reply_free(&caller->reply);
         vq_reply_from_transport(VQ_TRANSPORT_RESET, true, &caller->reply);
+        explain(&caller->reply, "no memory to read the response");
     }
     say_reply(slot, response);
     slot_give(slot);
@@ -634,7 +648,10 @@ static enum vq_status send_it(struct slot *slot, struct vq_error *err)
 enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_call *call,
                                int64_t started_unix_ms)
 {
-    struct slot *slot = slot_take(caller, call, started_unix_ms);
+    if (caller->spare == NULL) {
+        caller->spare = vq_alloc(1, SPARE_BYTES); /* untouched, it takes none of the machine's */
+    }
+    struct slot *slot = caller->spare == NULL ? NULL : slot_take(caller, call, started_unix_ms);
     if (slot == NULL) {
         return VQ_NOMEM;
     }

@@ -196,8 +196,8 @@ static void test_random_results_and_specs_come_back(void **state)
     }
     struct vq_result result;
     struct vq_error err = {""};
-    assert_int_equal(vq_result_decode(decoder, vq_span("\x92\x04\xc0", 3), &result, &err),
-                     VQ_INVALID);
+    const char no_type[] = {'\x92', VQ_PROTOCOL_VERSION, '\xc0'};
+    assert_int_equal(vq_result_decode(decoder, vq_span(no_type, 3), &result, &err), VQ_INVALID);
     assert_contains(err.text, "these bytes are no RESULT"); /* whose type is no number */
 }
 
@@ -572,10 +572,12 @@ static void test_no_memory(void **state)
                      VQ_NOMEM);
     vq_alloc_fail_at(0);
     assert_int_equal(vq_msg_decode(decoder, vq_buf_span(&frame), VQ_TO_WORKER, &back, &err), VQ_OK);
+    char nil[16];
+    (void)snprintf(nil, sizeof(nil), "93%02x0dc0", VQ_PROTOCOL_VERSION);
     for (uint64_t n = 1; n <= 3;
          n++) { /* what is refused is refused, also where no memory is left to say where */
         vq_alloc_fail_at(n);
-        assert_int_equal(decode_hex("93040dc0", VQ_TO_WORKER, &err), VQ_INVALID);
+        assert_int_equal(decode_hex(nil, VQ_TO_WORKER, &err), VQ_INVALID);
         vq_alloc_fail_at(0);
         assert_contains(err.text, "DRAIN");
         assert_contains(err.text, "a non-negative integer wanted, nil came");

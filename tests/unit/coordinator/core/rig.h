@@ -30,7 +30,7 @@ struct rig_said {
     enum vq_coord_action_type action;
     enum vq_msg_type type;
     uint64_t shard, sample;
-    uint32_t judge, term_ms;
+    uint32_t judge, term_ms, answer_tokens;
     struct vq_fence fence;
     int64_t stamp_ns;
     uint8_t code; /* of BYE, CANCEL */
@@ -186,6 +186,7 @@ static inline void rig_keep_message(struct rig_said *said, const struct vq_msg *
         said->judge = msg->u.lease.judge;
         said->fence = msg->u.lease.fence;
         said->stamp_ns = msg->u.lease.stamp_ns;
+        said->answer_tokens = msg->u.lease.answer_tokens;
         said->count = msg->u.lease.asks_count;
         assert_true(said->count <= RIG_LIST_MAX);
         for (uint32_t i = 0; i < said->count; i++) {

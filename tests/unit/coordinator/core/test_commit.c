@@ -1,4 +1,5 @@
 /* Commits: rules 3, 13 and 14, what a commit settles, what gathers meanwhile, imports of dead workers' spools. */
+#include "coordinator/core/table.h"
 #include "tests/unit/coordinator/core/rig.h"
 
 static void nothing_is_acked_or_counted_before_its_commit(void **state)
@@ -348,6 +349,97 @@ static void what_the_store_contradicts_is_a_bug(void **state)
     assert_int_equal(vq_coord_looked_up(r->c, 0, known, r->now_ns), VQ_BUG); /* nobody asked */
 }
 
+static void what_nobody_asked_for_is_a_bug(void **state)
+{
+    struct rig *r = *state;
+    const size_t first = 0;
+    rig_start(r);
+    const struct vq_known known[4] = {{0}};
+    assert_int_equal(vq_coord_looked_up(r->c, 999, known, r->now_ns), VQ_BUG);
+    assert_int_equal(vq_coord_looked_up(r->c, 0, known, r->now_ns), VQ_BUG); /* it was answered */
+    assert_int_equal(vq_coord_committed(r->c, 1, NULL, 0, r->now_ns), VQ_BUG);
+    assert_int_equal(vq_coord_repeated(r->c, 1, &first, 1), VQ_BUG);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    r->hold_commits = true;
+    rig_say_answer(r, 7, session, &lease, 0, "Model: A");
+    uint64_t no = r->batch->no;
+    assert_int_equal(vq_coord_committed(r->c, no + 1, NULL, 0, r->now_ns), VQ_BUG);
+    assert_int_equal(vq_coord_repeated(r->c, no + 1, &first, 1), VQ_BUG);
+    assert_int_equal(vq_coord_repeated(r->c, no, &first, 1), VQ_OK);
+    assert_int_equal(vq_coord_repeated(r->c, no, &first, 1), VQ_OK); /* said again */
+    rig_commit(r);
+    assert_int_equal(rig_status(r).all.calls, 1);
+}
+
+/* Calls whose ids fall together in the table are two. */
+static void call_ids_that_fall_together_are_two_calls(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    struct rig_said lease = *rig_lease(r, 0);
+    uint64_t one[2] = {1, 2}, two[2] = {0, 3};
+    two[0] = one[0] ^ vq_coord_mix(one[1]) ^ vq_coord_mix(two[1]);
+    struct vq_result results[2] = {rig_answer(r, &lease, 0, "Model: A"),
+                                   rig_answer(r, &lease, 2, "Model: B")};
+    memcpy(results[0].call.b, one, sizeof(one));
+    memcpy(results[1].call.b, two, sizeof(two));
+    r->hold_commits = true;
+    rig_results(r, 7, session, results, 2);
+    assert_int_equal(r->batch->results_count, 2);
+    rig_results(r, 7, session, results, 2);
+    assert_int_equal(rig_status(r).repeated, 2);
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_ACK)->count, 2);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_FIRST);
+    assert_int_equal(vq_coord_outcome(r->c, 2), VQ_OUTCOME_SECOND);
+}
+
+/* It was given up, and while that is being committed its worker names it as a call of another task: it is known already. */
+static void a_call_that_was_given_up_keeps_its_task(void **state)
+{
+    struct rig *r = *state;
+    r->params.remote = true;
+    rig_start(r);
+    struct vq_msg_hello hello = {
+        .worker = rig_worker(1), .stamp_ns = 1, .spec = r->params.spec, .local = -1};
+    uint64_t session = rig_hello_as(r, 7, hello);
+    struct vq_held_call call = {.call = {{0xca, 1}}, .task = 6};
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, &call, 1);
+    r->hold_commits = true;
+    rig_pass(r, 2 * RIG_TERM);
+    assert_int_equal(rig_status(r).sessions, 0);
+    assert_int_equal(r->batch->results_count, 1);
+    assert_int_equal(r->batch->results[0].end, VQ_END_UNKNOWN);
+    session = rig_join(r, 8, 1, 0);
+    struct rig_said old = {.fence = {5, 1}};
+    struct vq_result result = rig_answer(r, &old, 4, "Model: A");
+    result.call = call.call;
+    rig_results(r, 8, session, &result, 1);
+    assert_int_equal(rig_status(r).repeated, 1);
+    rig_commit(r);
+    rig_pull(r);
+    assert_int_equal(vq_coord_outcome(r->c, 4), VQ_OUTCOME_NONE);
+    r->hold_commits = false;
+    rig_results(r, 8, session, &result, 1); /* what was given up is not remembered: now it counts */
+    assert_int_equal(vq_coord_outcome(r->c, 4), VQ_OUTCOME_FIRST);
+}
+
+static void a_commit_that_fails_after_the_end_is_no_news(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    assert_int_equal(vq_coord_stop(r->c, r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(vq_coord_commit_failed(r->c, "no room", r->now_ns), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_NOW);
+}
+
 static void answers_of_other_questions_stop_the_run(void **state)
 {
     struct rig *r = *state;
@@ -475,6 +567,10 @@ int main(void)
         T(the_store_away_pauses_the_leases),
         T(a_commit_that_cannot_be_stops_the_run),
         T(what_the_store_contradicts_is_a_bug),
+        T(what_nobody_asked_for_is_a_bug),
+        T(call_ids_that_fall_together_are_two_calls),
+        T(a_call_that_was_given_up_keeps_its_task),
+        T(a_commit_that_fails_after_the_end_is_no_news),
         T(answers_of_other_questions_stop_the_run),
         T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
         T(an_import_of_what_is_known_waits_for_nothing),

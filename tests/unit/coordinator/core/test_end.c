@@ -287,6 +287,31 @@ static void local_workers_have_the_same_keys(void **state)
     assert_int_equal(rig_count(r, 8, VQ_MSG_LEASE), 0); /* a second probe would be refused too */
 }
 
+/* The same when nothing else is ready while the first one says so, and gives its probe back. */
+static void a_refused_probe_goes_to_no_other_local_worker(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    rig_start(r);
+    uint64_t bad = rig_join(r, 7, 1, 100);
+    const struct rig_said lease = *rig_lease(r, 0);
+    rig_credit(r, 7, bad, 0, 0, VQ_POOL_BAD_KEY);
+    rig_mark(r);
+    (void)rig_join(r, 8, 2, 100);
+    assert_int_equal(rig_count(r, 0, VQ_MSG_DRAIN), 0); /* the probe is out */
+    struct vq_msg cancel = {.type = VQ_MSG_CANCEL,
+                            .u.cancel = {.session = bad,
+                                         .shard = lease.shard,
+                                         .fence = lease.fence,
+                                         .reason = VQ_CANCEL_RETURNED}};
+    rig_tell(r, 7, &cancel);
+    assert_int_equal(rig_count(r, 0, VQ_MSG_LEASE), 0);
+    assert_int_equal(r->stopped, 1);
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_POOL);
+    assert_non_null(strstr(r->stop_text, "401 bad key"));
+}
+
 static void another_worker_with_a_good_key_goes_on(void **state)
 {
     struct rig *r = *state;
@@ -446,6 +471,7 @@ static void a_stage_may_not_end_before_a_given_time(void **state)
     rig_start(r);
     rig_pass(r, 3999);
     assert_int_equal(r->finished, 0);
+    assert_int_equal(vq_coord_wake_ns(r->c), r->params.finish_from_ns);
     rig_pass(r, 1);
     assert_int_equal(r->finished, 1);
 }
@@ -588,6 +614,22 @@ static void bad_parameters_are_named(void **state)
     p.grid.samples = UINT32_MAX;
     assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_LIMIT);
     p = r->params;
+    p.grid.samples = 0;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    p = r->params;
+    p.grid.judges = 0;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    p = r->params;
+    p.grid.judges = VQ_COORD_JUDGES_MAX + 1;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_LIMIT);
+    p = r->params;
+    p.grid.vibes = VQ_COORD_VIBES_MAX + 1;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_LIMIT);
+    assert_non_null(strstr(err.text, "4097 vibes"));
+    p = r->params;
+    p.heartbeat_ns = 0;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    p = r->params;
     p.authority = NULL;
     assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "authority"));
@@ -596,6 +638,9 @@ static void bad_parameters_are_named(void **state)
     p = r->params;
     p.judges = &judge;
     assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    judge.pools_count = VQ_COORD_POOLS_MAX + 1;
+    assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "it needs 1 to 256"));
     judge.pools_count = 1;
     assert_int_equal(vq_coord_create(&p, 1, &r->c, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "does not exist"));
@@ -619,6 +664,7 @@ int main(void)
         T(a_judge_that_always_fails_is_tried_some_times),
         T(a_wrong_key_stops_the_run_after_one_call_and_fails_nothing),
         T(local_workers_have_the_same_keys),
+        T(a_refused_probe_goes_to_no_other_local_worker),
         T(another_worker_with_a_good_key_goes_on),
         T(the_other_judges_finish_first),
         T(without_a_key_a_run_open_to_others_waits_and_a_local_one_stops),

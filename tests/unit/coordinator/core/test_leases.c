@@ -160,6 +160,82 @@ static void what_the_store_has_is_never_leased(void **state)
     assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NOT_NEEDED);
 }
 
+/* ---- between two actions ---- */
+
+/* A worker wants work; the core is asked for its actions up to the SAMPLE that goes before its LEASE. The session. */
+static uint64_t about_to_lease(struct rig *r)
+{
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    struct vq_credit credit = {.judge = 0, .tasks = 4};
+    struct vq_msg msg = {.type = VQ_MSG_CREDIT,
+                         .u.credit = {.session = session, .credits = &credit, .credits_count = 1}};
+    assert_int_equal(vq_coord_message(r->c, 7, &msg, r->now_ns), VQ_OK);
+    struct vq_coord_action action = {.type = VQ_COORD_NOTE};
+    while (action.type != VQ_COORD_SAMPLE) {
+        assert_true(vq_coord_next(r->c, r->now_ns, &action));
+    }
+    rig_mark(r);
+    return session;
+}
+
+static void a_lease_that_ended_before_it_was_said_is_not_said(void **state)
+{
+    struct rig *r = *state;
+    uint64_t session = about_to_lease(r);
+    struct vq_msg beat = {
+        .type = VQ_MSG_HEARTBEAT,
+        .u.held = {.session = session, .stamp_ns = r->now_ns + 2 * r->params.term_ns}};
+    assert_int_equal(vq_coord_message(r->c, 7, &beat, r->now_ns), VQ_OK); /* it has had no lease */
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    assert_int_equal(rig_lease(r, 0)->fence.n, 2); /* the first one never went out */
+    assert_int_equal(rig_lease(r, 0)->count, 4);
+}
+
+/* A worker guesses the fence of the lease that is on its way to it: what it answers counts, and is not asked. */
+static void what_was_answered_before_it_was_leased_is_not_asked(void **state)
+{
+    struct rig *r = *state;
+    uint64_t session = about_to_lease(r);
+    r->hold_commits = true;
+    struct rig_said lease = {.fence = {5, 1}};
+    struct vq_result results[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        results[i] = rig_answer(r, &lease, i, "Model: A");
+    }
+    struct vq_msg msg = {.type = VQ_MSG_RESULTS, .u.results = {session, results, 4}};
+    assert_int_equal(vq_coord_message(r->c, 7, &msg, r->now_ns), VQ_OK);
+    rig_pull(r);
+    for (unsigned i = 0; i < rig_count(r, 7, VQ_MSG_LEASE); i++) {
+        assert_int_not_equal(rig_lease(r, i)->shard, 0);
+    }
+    rig_commit(r);
+    r->hold_commits = false;
+    rig_pull(r);
+    assert_int_equal(vq_coord_outcome(r->c, 3), VQ_OUTCOME_FIRST);
+}
+
+/* The first order of a vibe was answered before its LEASE was said: the second goes out as one that is surely asked, or not at all. */
+static void a_second_order_is_lazy_only_beside_its_first(void **state)
+{
+    struct rig *r = *state;
+    uint64_t session = about_to_lease(r);
+    r->hold_commits = true;
+    struct rig_said lease = {.fence = {5, 1}};
+    struct vq_result result = rig_answer(r, &lease, 0, "Model: A");
+    struct vq_msg msg = {.type = VQ_MSG_RESULTS, .u.results = {session, &result, 1}};
+    assert_int_equal(vq_coord_message(r->c, 7, &msg, r->now_ns), VQ_OK);
+    rig_pull(r);
+    const struct rig_said *said = rig_lease(r, 0);
+    assert_int_equal(said->count, 3);
+    assert_int_equal(said->tasks[0], 1);
+    assert_false(said->lazy[0]);
+    assert_int_equal(said->tasks[2], 3);
+    assert_true(said->lazy[2]);
+}
+
 /* ---- rule 2: terms ---- */
 
 static void a_lease_the_worker_never_lists_ends_after_a_term_of_its_clock(void **state)
@@ -651,6 +727,9 @@ int main(void)
         T(several_workers_take_turns),
         T(a_stored_answer_that_wants_its_repair_goes_along),
         T(what_the_store_has_is_never_leased),
+        T(a_lease_that_ended_before_it_was_said_is_not_said),
+        T(what_was_answered_before_it_was_leased_is_not_asked),
+        T(a_second_order_is_lazy_only_beside_its_first),
         T(a_lease_the_worker_never_lists_ends_after_a_term_of_its_clock),
         T(a_listed_lease_lives_on),
         T(a_silent_worker_gets_nothing_new),

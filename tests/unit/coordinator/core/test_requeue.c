@@ -188,6 +188,42 @@ static void one_that_failed_under_its_holder_waits_a_term(void **state)
     assert_true(is_leased(r, task));
 }
 
+/* Whoever was at it then has heard of it long since. */
+static void one_that_failed_long_ago_waits_for_nothing(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t s = rig_join(r, 1, 1, 4);
+    const struct rig_said lease = *rig_lease(r, 0);
+    uint64_t task = lease.tasks[0];
+    struct vq_result late =
+        rig_failure(r, &lease, task, VQ_END_BAD_REQUEST, true, VQ_OUTCOME_ERROR);
+    late.fence.n--;
+    rig_results(r, 1, s, &late, 1);
+    for (uint32_t i = 1; i < lease.count; i++) {
+        rig_say_answer(r, 1, s, &lease, lease.tasks[i], "Model: A");
+    }
+    for (int i = 0; i < RIG_TERM / RIG_HEARTBEAT + 1; i++) {
+        rig_beat(r, 1, s, NULL);
+        rig_pass(r, RIG_HEARTBEAT);
+    }
+    rig_mark(r);
+    assert_int_equal(requeue(r, VQ_FAILURES_ALL), 1);
+    assert_int_equal(rig_status(r).held_back, 0);
+    struct vq_msg cancel = {.type = VQ_MSG_CANCEL,
+                            .u.cancel = {.session = s, .reason = VQ_CANCEL_RETURNED}};
+    for (size_t i = r->said_count; i > 0; i--) { /* it gives back what it has, and is free */
+        const struct rig_said *said = &r->said[i - 1];
+        if (said->type == VQ_MSG_LEASE && said->action == VQ_COORD_SEND) {
+            cancel.u.cancel.shard = said->shard;
+            cancel.u.cancel.fence = said->fence;
+            break;
+        }
+    }
+    rig_tell(r, 1, &cancel);
+    assert_true(is_leased(r, task));
+}
+
 static void more_than_a_batch_holds_go_out_in_several(void **state)
 {
     struct rig *r = *state;
@@ -235,6 +271,7 @@ int main(void)
         CASE(a_look_up_from_before_settles_nothing, rig_setup_tried),
         CASE(a_stage_does_not_end_before_they_are_asked, rig_setup),
         CASE(one_that_failed_under_its_holder_waits_a_term, rig_setup_tried),
+        CASE(one_that_failed_long_ago_waits_for_nothing, rig_setup_tried),
         CASE(more_than_a_batch_holds_go_out_in_several, rig_setup),
         CASE(a_run_that_stops_opens_nothing_more, rig_setup_tried),
     };

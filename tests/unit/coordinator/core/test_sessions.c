@@ -215,6 +215,100 @@ static void what_breaks_a_rule_makes_the_session_deaf(void **state)
     assert_breaks(r, &other); /* a second worker on one connection */
 }
 
+static void what_does_not_fit_its_lease_breaks_a_rule(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t s = rig_join(r, 7, 1, 8);
+    const struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result result = rig_answer(r, &lease, lease.tasks[0], "Model: A");
+    struct vq_msg msg = {.type = VQ_MSG_RESULTS, .u.results = {s, &result, 1}};
+    result.judge = 1; /* there is one */
+    assert_breaks(r, &msg);
+    result.judge = 0;
+    result.answer = vq_span("x", VQ_ANSWER_BYTES_MAX + 1);
+    msg.u.results.session++;
+    assert_breaks(r, &msg);
+    s = msg.u.results.session + 1;
+    struct vq_held_lease held = {lease.shard, lease.fence};
+    rig_list(r, 7, s, VQ_MSG_HELD, &held, 1, NULL, 0); /* it goes on with its lease */
+    const uint64_t tasks[] = {lease.tasks[0], lease.tasks[0] + 4};
+    struct vq_msg cancel = {.type = VQ_MSG_CANCEL,
+                            .u.cancel = {.session = s,
+                                         .shard = lease.shard,
+                                         .fence = lease.fence,
+                                         .reason = VQ_CANCEL_RETURNED,
+                                         .tasks = tasks,
+                                         .tasks_count = 2}};
+    assert_breaks(r, &cancel);
+    assert_int_equal(rig_status(r).all.calls, 0);
+}
+
+/* Workers whose ids begin alike fall together in the table and are two. */
+static void ids_that_begin_alike_are_two_workers(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    struct vq_msg_hello hello = {
+        .worker = rig_worker(1), .stamp_ns = 1, .spec = r->params.spec, .name = {"one", 3}};
+    uint64_t one = rig_hello_as(r, 7, hello);
+    hello.worker.b[12] ^= 1;
+    hello.name = vq_span_str("two");
+    uint64_t two = rig_hello_as(r, 8, hello);
+    assert_int_equal(rig_status(r).sessions, 2);
+    hello.worker.b[12] ^= 1;
+    hello.stamp_ns = 2;
+    assert_int_not_equal(rig_hello_as(r, 9, hello), one); /* the first one comes again */
+    assert_int_equal(rig_status(r).sessions, 2);
+    rig_mark(r);
+    rig_beat(r, 8, two, NULL);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_HEARTBEAT), 1); /* and the second goes on */
+    struct vq_msg bye = {.type = VQ_MSG_BYE, .u.bye = {two, VQ_BYE_LEAVING, {"", 0}}};
+    rig_tell(r, 8, &bye);
+    assert_int_equal(rig_status(r).sessions, 1);
+    struct vq_coord_worker_status worker;
+    assert_true(vq_coord_worker_fill(r->c, 0, &worker));
+    assert_int_equal(worker.peer, 9);
+}
+
+/* A GRANT waits once, whatever asks for one, and is made when it is taken. */
+static void one_grant_waits_at_a_time(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    rig_pass(r, RIG_HEARTBEAT);
+    rig_mark(r);
+    struct vq_msg beat = {.type = VQ_MSG_HEARTBEAT,
+                          .u.held = {.session = session, .stamp_ns = r->now_ns}};
+    for (uint32_t i = 0; i < 3 * VQ_COORD_GRANT_HEARTBEATS; i++) {
+        assert_int_equal(vq_coord_message(r->c, 7, &beat, r->now_ns), VQ_OK);
+    }
+    rig_pull(r);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_HEARTBEAT), 3 * VQ_COORD_GRANT_HEARTBEATS);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_GRANT), 1);
+}
+
+/* However much a worker says when it leaves, its line in the log is short. */
+static void a_long_farewell_is_cut(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    char text[1000];
+    memset(text, 'z', sizeof(text));
+    struct vq_msg bye = {.type = VQ_MSG_BYE,
+                         .u.bye = {session, VQ_BYE_LEAVING, {text, sizeof(text)}}};
+    assert_int_equal(vq_coord_message(r->c, 7, &bye, r->now_ns), VQ_OK);
+    struct vq_coord_action action;
+    size_t said = 0;
+    while (vq_coord_next(r->c, r->now_ns, &action)) {
+        const char *at = action.type == VQ_COORD_NOTE ? strstr(action.u.note.text, "left: ") : NULL;
+        said = at != NULL ? strlen(at + strlen("left: ")) : said;
+    }
+    assert_int_equal(said, 200);
+}
+
 /* An earlier start may have come to another grid under the same number: what it left is recorded, and reserves nothing. */
 static void what_an_earlier_start_left_of_another_grid_is_recorded(void **state)
 {
@@ -277,6 +371,12 @@ int main(void)
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(what_breaks_a_rule_makes_the_session_deaf, rig_setup,
                                         rig_teardown),
+        cmocka_unit_test_setup_teardown(what_does_not_fit_its_lease_breaks_a_rule, rig_setup_tried,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(ids_that_begin_alike_are_two_workers, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(one_grant_waits_at_a_time, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_long_farewell_is_cut, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(what_an_earlier_start_left_of_another_grid_is_recorded,
                                         rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_deaf_session_is_not_heard_and_not_blamed, rig_setup,

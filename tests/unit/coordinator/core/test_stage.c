@@ -266,6 +266,43 @@ static void after_a_crash_a_list_is_waited_for_a_term(void **state)
     assert_true(ms >= RIG_TERM - RIG_HEARTBEAT && ms <= RIG_TERM + RIG_HEARTBEAT);
 }
 
+/* Who breaks a rule before it has said what it holds is waited for no longer. */
+static void a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 0, true);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    struct vq_msg hello = {.type = VQ_MSG_HELLO, .u.hello = {.worker = rig_worker(2)}};
+    rig_tell(r, 8, &hello);
+    rig_mark(r);
+    go_on(r);
+    session = rig_join(r, 7, 1, 8);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0);
+    struct vq_msg wrong = {.type = VQ_MSG_LEASE};
+    rig_tell(r, 8, &wrong);
+    assert_int_equal(rig_last(r, 8, VQ_MSG_BYE)->code, VQ_BYE_PROTOCOL);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+}
+
+/* Said again, the end of a process changes nothing. */
+static void a_process_ends_once(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 0, true);
+    uint64_t session = rig_join(r, 7, 1, 8);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    assert_int_equal(r->finished, 1);
+    assert_true(vq_coord_clean(r->c));
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
+    assert_false(vq_coord_clean(r->c)); /* its calls may be at a provider yet */
+    r->now_ns += r->params.term_ns / 2;
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
+    r->now_ns += r->params.term_ns / 2;
+    assert_int_equal(vq_coord_tick(r->c, r->now_ns), VQ_OK);
+    assert_true(vq_coord_clean(r->c));
+}
+
 /* The loop was busy for long, and nobody was heard meanwhile. */
 static enum vq_coord_stage after_long_thought(struct rig *r, bool waits)
 {
@@ -340,6 +377,8 @@ int main(void)
         T(calls_of_a_later_stage_are_waited_for),
         T(calls_of_a_later_stage_are_heard_between_two_stages),
         T(after_a_crash_a_list_is_waited_for_a_term),
+        T(a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for),
+        T(a_process_ends_once),
         T(long_thought_costs_a_wait_only_where_something_may_be_out),
         T(nobody_waits_for_a_stage_that_does_not_come),
     };

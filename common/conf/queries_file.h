@@ -1,0 +1,30 @@
+/* Lists of queries in a file: what a dialogue asks turn by turn. */
+#ifndef VQ_CONF_QUERIES_FILE_H
+#define VQ_CONF_QUERIES_FILE_H
+
+#include "common/base/buf.h"
+
+#define VQ_QUERIES_MAX     1000u
+#define VQ_QUERY_BYTES_MAX (256u << 10)
+#define VQ_ROLE_MARK       "{role}" /* in a remark: who is spoken to */
+
+/* Owned, NUL-terminated, none of them blank. */
+struct vq_queries_file {
+    char **questions;
+    uint32_t count;
+    char *opening, *closing; /* NULL: none */
+};
+
+/* By the name's ending: .csv, .jsonl and .ndjson are tables with a column `question`, `query`, `prompt` or `text`, or one column; .json,
+ * .yaml and .yml are a list of texts, or a map of such a list under `questions` (or `queries`) with, if wanted, `opening` (or
+ * introductory_remark) and `closing` (or concluding_remark); anything else is a question a line, blank lines aside. VQ_INVALID with NAME
+ * and line; VQ_LIMIT; VQ_NOMEM. The caller frees *ret_file. */
+enum vq_status vq_queries_file_parse(struct vq_span text, const char *name,
+                                     struct vq_queries_file *ret_file,
+                                     struct vq_error *err) VQ_WARN_UNUSED;
+void vq_queries_file_free(struct vq_queries_file *file);
+
+/* Appends a remark with `role` for every mark; failures stick in out->status. */
+void vq_remark_render(const char *remark, struct vq_span role, struct vq_buf *out);
+
+#endif

@@ -1,0 +1,189 @@
+/* No answer that arrived is lost for want of memory: whichever allocation of the core fails, once or from then on, each reply is given
+ * out to be noted, with its texts, and the note's write behind it; nothing else is done any more. */
+#include "rig.h"
+#include "tests/unit/heap.h"
+
+#define CALLS 8
+
+static struct rig rig;
+
+static struct {
+    struct vq_id id;
+    char answer[32];
+    bool stepped, noted, written;
+} calls[CALLS];
+
+/* Only the core meets failed allocations. */
+#define core(call)                                                                                 \
+    __extension__({                                                                                \
+        heap.paused = false;                                                                       \
+        __typeof__(call) got_ = (call);                                                            \
+        heap.paused = true;                                                                        \
+        got_;                                                                                      \
+    })
+
+static uint32_t place_of(const struct vq_id *id)
+{
+    uint32_t at = 0;
+    while (!vq_id_eq(&calls[at].id, id)) {
+        at++;
+        assert_true(at < CALLS);
+    }
+    return at;
+}
+
+static void take(void)
+{
+    struct vq_work_action action;
+    while (core(vq_work_next(rig.w, &action))) {
+        bool note = action.type == VQ_WORK_SPOOL_ANSWER;
+        assert_true(vq_work_status(rig.w) == VQ_OK || note || action.type == VQ_WORK_SPOOL_WRITE);
+        if (note) {
+            uint32_t at = place_of(&action.u.result->call);
+            assert_true(vq_span_eq(action.u.result->answer, vq_span_str(calls[at].answer)));
+            assert_true(vq_span_eq(action.u.result->pool, vq_span_str("pool-0")));
+            assert_true(action.u.result->end == VQ_END_ANSWER && !calls[at].noted);
+            calls[at].noted = true;
+        }
+        for (uint32_t i = 0; i < CALLS && action.type == VQ_WORK_SPOOL_WRITE; i++) {
+            calls[i].written = calls[i].noted;
+        }
+    }
+}
+
+/* As the agent does: the actions of replies wait for the end of the turn, unless there was no memory. */
+static void reply(uint32_t at)
+{
+    char answer[32], model[400];
+    memcpy(answer, calls[at].answer, sizeof(answer));
+    memset(model, 'm', sizeof(model)); /* longer than a name may be */
+    struct vq_work_reply came = {.call = calls[at].id,
+                                 .end = VQ_END_ANSWER,
+                                 .retry_after_ms = -1,
+                                 .http_status = 200,
+                                 .tokens_in = 50,
+                                 .tokens_out = 5,
+                                 .model = vq_span(model, sizeof(model)),
+                                 .answer = vq_span_str(answer)};
+    struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = &came};
+    calls[at].stepped = true;
+    if (core(vq_work_step(rig.w, rig.now, &event)) != VQ_OK) {
+        take();
+        assert_true(calls[at].written);
+    }
+    memset(answer, '?', sizeof(answer));
+}
+
+/* Calls in flight; half of them end in one turn, the others each in its own. How the core ended. */
+static enum vq_status life(uint64_t fail_at, bool on, bool has_spool)
+{
+    heap.paused = true;
+    memset(calls, 0, sizeof(calls));
+    rig_init(&rig, 1, CALLS / 2);
+    rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = has_spool});
+    rig_open(&rig, CALLS);
+    rig_lease(&rig, 0, 1, false);
+    assert_int_equal(rig.calls_count, CALLS);
+    for (uint32_t i = 0; i < CALLS; i++) {
+        calls[i].id = rig.calls[i].id;
+        (void)snprintf(calls[i].answer, sizeof(calls[i].answer),
+                       i % 3 == 2 ? "hm %u" : "Model: A %u", i);
+    }
+    heap_fail_at(fail_at);
+    heap.on = on;
+    for (uint32_t i = 0; i < CALLS / 2; i++) {
+        reply(i);
+    }
+    take();
+    for (uint32_t i = CALLS / 2; i < CALLS; i++) {
+        reply(i);
+        take();
+    }
+    enum vq_status status = vq_work_status(rig.w);
+    if (status != VQ_OK) { /* it is over, and stays so */
+        struct vq_work_event tick = {.type = VQ_WORK_TICK};
+        assert_int_equal(core(vq_work_step(rig.w, rig.now, &tick)), status);
+        take();
+        assert_int_equal(vq_work_wake_ns(rig.w), INT64_MAX);
+    }
+    vq_work_destroy(&rig.w);
+    return status;
+}
+
+static void each_allocation_fails(bool on)
+{
+    heap_fail_at(0);
+    assert_int_equal(life(0, false, true), VQ_OK);
+    uint64_t failed = 0;
+    for (uint64_t at = 1;; at++) {
+        int64_t before = heap.live;
+        enum vq_status status = life(at, on, true);
+        bool hit = heap.hit;
+        heap_fail_at(0);
+        heap.on = false;
+        assert_int_equal(status, hit ? VQ_NOMEM : VQ_OK);
+        assert_true(!HEAP_KNOWS_LEAKS || heap.live == before);
+        for (uint32_t i = 0; i < CALLS; i++) {
+            if (!calls[i].stepped || !calls[i].noted || !calls[i].written) {
+                fail_msg("allocation %llu: answer %u is lost", (unsigned long long)at, i);
+            }
+        }
+        if (!hit) {
+            break;
+        }
+        failed++;
+    }
+    heap.paused = false;
+    assert_true(failed > CALLS);
+}
+
+static void an_allocation_fails(void **state)
+{
+    (void)state;
+    each_allocation_fails(false);
+}
+
+static void no_memory_from_then_on(void **state)
+{
+    (void)state;
+    each_allocation_fails(true);
+}
+
+/* Where there is no spool nothing can be noted, and nothing is asked for. */
+static void without_a_spool(void **state)
+{
+    (void)state;
+    heap_fail_at(0);
+    for (uint64_t at = 1; at < 12; at++) {
+        int64_t before = heap.live;
+        heap.paused = true;
+        rig_init(&rig, 1, 1);
+        rig_create(&rig, (struct vq_work_options){.local = -1});
+        rig_open(&rig, 1);
+        rig_lease(&rig, 0, 1, false);
+        struct vq_work_reply came = {
+            .call = rig.calls[0].id, .end = VQ_END_ANSWER, .answer = vq_span_str("Model: A")};
+        struct vq_work_event event = {.type = VQ_WORK_REPLY, .u.reply = &came};
+        struct vq_work_action action;
+        heap_fail_at(at);
+        bool failed = core(vq_work_step(rig.w, rig.now, &event)) != VQ_OK;
+        heap_fail_at(0);
+        assert_true(!failed || !vq_work_next(rig.w, &action));
+        vq_work_destroy(&rig.w);
+        heap.paused = false;
+        assert_true(!HEAP_KNOWS_LEAKS || heap.live == before);
+        if (at == 1) {
+            assert_true(failed);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_allocation_fails),
+        cmocka_unit_test(no_memory_from_then_on),
+        cmocka_unit_test(without_a_spool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
