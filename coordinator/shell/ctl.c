@@ -209,9 +209,10 @@ static enum vq_status unknown(const char *name, struct vq_error *err)
     for (const struct vq_ctl_command *c = vq_ctl_commands; c->name != NULL; c++) {
         vq_buf_printf(&list, "%s%s", c == vq_ctl_commands ? "" : ", ", c->name);
     }
+    const char *all = list.status == VQ_OK ? list.at : "what `vibeq help ctl` lists";
     enum vq_status status = name == NULL
-                                ? vq_fail(err, VQ_INVALID, "say one of %s", list.at)
-                                : vq_fail(err, VQ_INVALID, "'%.60s' is none of %s", name, list.at);
+                                ? vq_fail(err, VQ_INVALID, "say one of %s", all)
+                                : vq_fail(err, VQ_INVALID, "'%.60s' is none of %s", name, all);
     vq_buf_free(&list);
     return status;
 }
@@ -381,12 +382,14 @@ int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer)
         vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
         (void)vq_fail(&err, status, "the run cannot go on: %s", vq_status_text(status));
     }
+    const char *done = said.status == VQ_OK ? said.at : "done; there is no memory to say what";
+    const char *what = http == 200 ? done : err.text;
     vq_log(http == 200 ? VQ_LOG_INFO : VQ_LOG_WARN, "ctl", "command=%s status=%d said=%s", name,
-           http, http == 200 ? said.at : err.text);
+           http, what);
     if (http == 200) {
-        vq_run_say(run, "%s, as told by vibeq ctl: %s", name, said.at);
+        vq_run_say(run, "%s, as told by vibeq ctl: %s", name, what);
     }
-    answer_json(http == 200, http == 200 ? said.at : err.text, answer);
+    answer_json(http == 200, what, answer);
     vq_buf_free(&said);
     return http;
 }

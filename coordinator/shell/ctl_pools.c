@@ -59,8 +59,11 @@ static enum vq_status find(const struct vq_run *run, const char *name, uint32_t 
         }
         vq_buf_printf(&list, "%s%s", p == 0 ? "" : ", ", uses->uses[p].name);
     }
-    enum vq_status status = vq_fail(err, VQ_DENIED, "there is no pool '%.60s'; this run has %s",
-                                    name, list.at == NULL ? "none" : list.at);
+    enum vq_status status =
+        vq_fail(err, VQ_DENIED, "there is no pool '%.60s'; this run has %s", name,
+                uses->count == 0       ? "none"
+                : list.status == VQ_OK ? list.at
+                                       : "those that vibeq status shows");
     vq_buf_free(&list);
     return status;
 }
