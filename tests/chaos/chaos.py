@@ -143,18 +143,18 @@ def is_zombie(pid):
 class Job:
     """What is asked: one of a few data sets and settings, so that undisturbed runs are shared by rounds."""
 
-    def __init__(self, data, stages, lazy, judges):
-        self.data, self.stages, self.lazy, self.judges = data, stages, lazy, judges
+    def __init__(self, data, stages, lazy, judges, samples=SAMPLES):
+        self.data, self.stages, self.lazy, self.judges, self.samples = data, stages, lazy, judges, samples
 
     @property
     def name(self):
-        return f"{self.data}-{'two' if self.stages == 2 else 'one'}-{'lazy' if self.lazy else 'full'}-{self.judges}"
+        return f"{self.data}-{'two' if self.stages == 2 else 'one'}-{'lazy' if self.lazy else 'full'}-{self.judges}-{self.samples}"
 
     def write_data(self, path):
-        planted(path, SAMPLES, AXES, seed=100 + self.data, preference=self.stages == 1)
+        planted(path, self.samples, AXES, seed=100 + self.data, preference=self.stages == 1)
         rng = random.Random(self.data)
         with open(path / "truth.jsonl", "a", encoding="utf-8") as file:
-            for i in range(SAMPLES):
+            for i in range(self.samples):
                 file.write(json.dumps({"axis": "preference", "sample": f"S{i}", "score": rng.choice((1, -1))}) + "\n")
         add_rates(path, tie=0.2, error=0.1)
 
@@ -230,6 +230,7 @@ class Round:
         self.worker_codes = {0, 4}  # of local workers
         self.unseen_ends = ()  # ways a call may end that the endpoint never saw
         self.blamed, self.unmapped = set(), 0  # call id prefixes of processes that were killed or stood still
+        self.disturbances, self.between = [], False  # for the audit: tests/tools/auditing/disturbed.py
         self.fault_ns = self.healed_ns = self.done_ns = 0
         self.begun = self.hit = False
         self.lateness = Lateness()
@@ -243,11 +244,11 @@ class Round:
     # ---- setting up ----
 
     def set_up(self, workers=None, term_ms=None, concurrency=None, latency=None, offline=(), stages=None, lazy=None, judges=None, url=None,
-               judge=None, more=None, runner=()):
+               judge=None, more=None, runner=(), samples=SAMPLES):
         """`offline`: more options of the endpoint; `judge`: more keys of each judge; `more`: more keys of the configuration."""
         draw = self.rng
         job = Job(draw.randrange(2), draw.choice((1, 1, 1, 2)), draw.random() < 0.7, draw.choice((1, 2, 2)))
-        self.job = Job(job.data, stages or job.stages, job.lazy if lazy is None else lazy, judges or job.judges)
+        self.job = Job(job.data, stages or job.stages, job.lazy if lazy is None else lazy, judges or job.judges, samples)
         drawn = (draw.randint(1, 4), draw.choice((600, 800, 1000)), draw.randint(3, 8), draw.choice(("uniform:5ms:20ms", "uniform:10ms:30ms")))
         self.workers_n = drawn[0] if workers is None else workers
         self.term_ms, self.concurrency, self.latency = int((term_ms or drawn[1]) * crowded()), concurrency or drawn[2], latency or drawn[3]
@@ -351,17 +352,23 @@ class Round:
             pass
         return 0
 
-    def blame(self, pid):
-        """Calls of this worker may be repeated: it is about to be killed, or to stand still for longer than a term."""
+    def blame(self, pid, how="any"):
+        """Calls of this worker may be repeated: it is about to be killed ("killed"), to stand still or be out of reach for longer than a term
+        ("silent"; the fault has begun just now, or is about to), or is disturbed in a way that has no such moment ("any")."""
+        began = time.monotonic_ns()
+        if how == "silent" and self.fault_ns:
+            began = min(began, self.fault_ns)
+        words = argv_of(pid)
         found = self.prefixes_of(pid)
         self.blamed |= found
         self.unmapped += 0 if found else 1  # no call of it is noted: one may begin just now
+        self.disturbances += [{"calls": prefix, "how": how, "mono_ns": began, "collected": "--local" in words} for prefix in found or (None,)]
         return found
 
     def kill_worker(self, pid, signum=signal.SIGKILL):
         """At most three in a round: a task whose worker is lost a fourth time fails, by the rules."""
         self.fault()
-        self.blame(pid)
+        self.blame(pid, "killed")
         far = "--local" not in argv_of(pid)  # nobody reads its spool for it: after a term all that it holds is asked again
         self.allow(self.slots + (self.unreturned(pid) if far else 0), "worker killed")
         return self.send(pid, signum)
@@ -626,6 +633,8 @@ class Round:
             log = []  # such calls it cannot know of
         spools = [word for path in self.far_spools()[0] for word in ("--spool", path)]
         bound = [] if self.figures.get("starved") else ["--unknown-max", most]
+        if log and bound:
+            bound += ["--disturbances", self.write_disturbances()]
         sys.argv = [str(w) for w in (AUDIT, self.run_dir, *log, *spools, *bound)]
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -634,6 +643,14 @@ class Round:
             self.fail(f"the audit: {said.getvalue()[-2000:]}")
         found = re.search(r"recovered (\d+)", said.getvalue())
         self.figures["recovered"] = int(found.group(1)) if found else 0
+
+    def write_disturbances(self):
+        """What this round did, as it noted it down itself. A kind that judges repeats in another way has something that loses answers."""
+        path = self.dir / "disturbances.jsonl"
+        between = self.between or "check_repeats" in self.__dict__
+        rows = [*self.disturbances, {"between": between}, {"lateness_ms": self.lateness.most_ms}]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
 
     def recovery_s(self):
         """The longest time without a new request from the end of the last fault to the end of the run: what the fault cost in waiting."""

@@ -43,7 +43,7 @@ def aim(r, url):
 
 def end(r, codes=(), verify=True):
     """Resumes until done, then looks it over: nothing of the sickness shows but in the ledger, and there all of it."""
-    r.finished = True
+    r.finished = r.between = True
     for _ in range(12):
         if r.coord is None:
             r.resume()

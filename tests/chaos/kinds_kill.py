@@ -130,7 +130,7 @@ def kind_everything(r):
             break
         workers, redis = r.workers(), r.redis()
         for pid in workers:
-            r.blame(pid)
+            r.blame(pid, "killed")
         r.fault()
         for pid in [r.coord.pid, *workers, *redis]:
             r.send(pid, signal.SIGKILL)
@@ -150,7 +150,7 @@ def kind_stopped_worker(r):
     for pid in pick(r):
         r.fault()
         r.send(pid, signal.SIGSTOP)
-        r.blame(pid)
+        r.blame(pid, "silent")
         r.allow(r.slots + r.unreturned(pid), "worker stood still")
         time.sleep(r.rng.uniform(1.1, 5) * r.term_ms / 1000)
         r.send(pid, signal.SIGKILL if r.rng.random() < 0.2 else signal.SIGCONT)

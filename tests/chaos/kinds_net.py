@@ -101,14 +101,14 @@ def collect(r):
 def may_repeat(r, workers):
     """These are about to be out of reach for a term, more or less."""
     for k in workers:
-        r.blame(r.far[k].pid)
+        r.blame(r.far[k].pid, "silent")
     r.allow(r.calls, "out of reach")
 
 
 def blame_again(r, workers):
     """Calls that they began since."""
     for k in workers:
-        r.blame(r.far[k].pid)
+        r.blame(r.far[k].pid, "silent")
 
 
 def terms(r, least, most):

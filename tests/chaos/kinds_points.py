@@ -72,6 +72,7 @@ def take_death(r, name, log):
     r.met()
     if points()[name][0] == "WORKER":
         r.unmapped += 1  # which one it was is not known before: one process may have calls repeated
+        r.disturbances.append({"calls": None, "how": "any", "mono_ns": 0})
         r.allow(r.slots, f"a worker died at {name}")
         return True
     r.coord.wait(10)

@@ -51,7 +51,7 @@ def heal(r):
 def out_of_reach(r):
     """Whoever cannot be heard for a term loses its leases: its calls may be repeated."""
     for worker in r.far:
-        r.blame(worker.pid)
+        r.blame(worker.pid, "silent")
     r.allow(r.calls, "out of reach")
 
 

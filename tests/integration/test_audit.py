@@ -260,6 +260,51 @@ class Audit(Damaging):
         self.assertIn({"call": second, "cause": "silent for a term"}, [{k: r[k] for k in ("call", "cause")} for r in json.loads(out)["repeated"]])
         self.names("answers were bought again, at most 0 may be", words=["--repeats-max", "0"])
 
+    def disturbed(self, *rows):
+        """As the words of the audit."""
+        path = self.dir / "disturbances.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in [{"between": True}, *rows]))
+        return ["--disturbances", path]
+
+    def test_a_repeat_that_the_ledger_explains_and_nobody_caused(self):
+        """The ledger says that its worker was silent; whoever disturbed the run knows better."""
+        first, second = self.forge_repeat(900, started=(STARTED, lambda r: r["started"] + 1), recorded=(RECORDED, lambda r: r["recorded"] + 9),
+                                          n=(N, lambda r: 70000))
+        asked, answered = (next(line["mono_ns"] for line in self.lines_of(first) if line["event"] == event) for event in ("request", "answer"))
+        again = asked + 900 * 10**6
+        terms_ns = int(plan.yaml.safe_load((self.run_dir / "run.yaml").read_text()).get("term_ms", 30000)) * 10**6
+
+        def row(how, mono_ns, calls=first[:16], **more):
+            return {"calls": calls, "how": how, "mono_ns": mono_ns, **more}
+        self.names(f"bought again by call {second}: nothing befell the process of call {first}", words=self.disturbed())
+        self.names("nothing befell the process", words=self.disturbed(row("any", 0, calls="0" * 16)))
+        self.names("it was asked again 5 ms before its process was killed", words=self.disturbed(row("killed", again + 5 * 10**6)))
+        self.names("it was asked long after its process was killed", words=self.disturbed(row("killed", asked - 6 * 10**9)))
+        self.names("ms after its process fell silent", words=self.disturbed(row("silent", again - terms_ns // 2)))
+        self.log(lambda line: dict(line, mono_ns=answered - 3 * 10**9) if line["event"] == "answer" and line["n"] == self.lines_of(first)[0]["n"]
+                 else line)
+        killed = row("killed", again - 10**6, collected=True)
+        self.names("ms before its process was killed, whose spool was read", words=self.disturbed(killed))
+        for explains in (row("any", 0), row("any", 0, calls=None), dict(killed, collected=False), row("silent", again - terms_ns),
+                         {"lateness_ms": terms_ns // 10**6}):
+            rows = [explains] if "how" in explains else [explains, row("silent", again)]
+            self.assertNotIn("R5 repeats", self.audit(*self.disturbed(*rows))[1])
+
+    def test_an_answer_that_the_ledger_calls_lost_and_nobody_lost(self):
+        """A retry is borne out by what the endpoint did, or by something between."""
+        code, out = self.audit("--json", *self.disturbed())
+        self.assertEqual(code, 0, out)
+        causes = {r["cause"] for r in json.loads(out)["repeated"]}
+        self.assertEqual(causes, {"retry after lost"}, "the endpoint lost some itself")
+        path = self.disturbed()[1]
+        path.write_text("")
+        code, out = self.audit("--disturbances", path)
+        self.assertEqual(code, 0, out)
+        lost = next(r["call"] for r in self.kept().calls.values() if r["end"] == "lost")
+        n = self.lines_of(lost)[0]["n"]
+        self.log(lambda line: None if line["n"] == n and line["event"] == "lost" else dict(line, fault=None) if line["n"] == n else line)
+        self.names(f"the ledger has call {lost} as lost, and the endpoint sent its answer whole", words=["--disturbances", path])
+
     def test_unknown_calls_are_bounded(self):
         call = next(r["call"] for r in self.kept().calls.values() if r["end"] == "lost")
         self.row(call, end=(END, bytes([9])))

@@ -24,7 +24,7 @@ class PoolLocks(Case):
 
     def write(self, name, axes, **more):
         """Its questions are its own, so that nothing comes out of the store."""
-        config = {key: more.pop(key) for key in ("redis",) if key in more}
+        config = {key: more.pop(key) for key in ("redis", "term_ms") if key in more}
         self.config(axes, url=self.server.url, name=f"{name}.yaml", judge={"concurrency": 4, **more}, **config)
 
     def begin(self, name, runs="runs"):
@@ -86,8 +86,8 @@ class PoolLocks(Case):
         self.assertNotIn('"locked"', self.log("one") + self.log("two"))
 
     def test_a_killed_run_goes_on_at_once_and_another_waits_out_its_term(self):
-        self.write("one", AXES[:2])
-        self.write("two", AXES[2:])
+        self.write("one", AXES[:2], term_ms=4000)
+        self.write("two", AXES[2:], term_ms=4000)
         one = self.begin("one")
         self.wait_for("some answers", lambda: len(self.server.answers()) >= 20)
         one.send_signal(signal.SIGKILL)
@@ -120,7 +120,7 @@ class Unserved(Pools):
 
     def test_a_key_that_no_worker_has_is_said_once(self):
         pools = {"o": Pool(concurrency=1), "a": Pool(dialect="anthropic")}
-        self.serve(pools, latency="60ms")
+        self.serve(pools, latency="10ms")
         self.told(pools)
         del os.environ["KEY_A_1"]
         got = self.vibeq("run", "config.yaml", "--name", "r")

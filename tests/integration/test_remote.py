@@ -34,7 +34,7 @@ class Remote(Case):
         return len(self.server.requests()) - len(self.server.answers())
 
     def test_without_a_spool_what_was_lost_is_unknown(self):
-        child = self.begin(6, "2s", concurrency=4)
+        child = self.begin(4, "2s", concurrency=4)
         worker = self.join("--no-spool")
         self.wait_for("calls in flight", lambda: len(self.server.answers()) >= 1 and self.in_flight() == 4)
         worker.send_signal(signal.SIGKILL)

@@ -265,7 +265,7 @@ class Peers(Sick):
             self.assertGreater(server.knocks, 0, f"{name} was tried")
             self.assertEqual([r.line for r in server.requests], [], f"{name} was told something")
             self.assertNotIn(b"secret", server.plain)
-            self.assertNotIn(b"[S", server.plain)
+            self.assertNotRegex(server.plain, rb"\[S[0-9]+\]")
         for name, server in redirects.items():
             self.assertIn(len(server.requests), (1, 2), f"{name}: those in flight, then it is closed")
             self.assertEqual({r.headers["authorization"] for r in server.requests}, {f"Bearer secret-of-{name}"})

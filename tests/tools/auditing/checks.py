@@ -6,6 +6,7 @@ Sets, as Jepsen's total-queue has them: ok, lost, unexpected, duplicated, recove
 import collections
 
 from auditing import verdict
+from auditing.disturbed import Disturbed
 from auditing.plan import RETEST_REPEAT, Cell, repair_request, template_hash, PREFERENCE
 from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
@@ -31,6 +32,9 @@ class Audit:
         self.violations, self.notes = [], []
         self.lost, self.unexpected, self.repeats = set(), set(), []
         self.ok = self.in_flight = 0
+        self.disturbed = None
+        if options.disturbances and endpoint:
+            self.disturbed = Disturbed(options.disturbances, int(plan.config.get("term_ms", 30000)))
         self.by_request = collections.defaultdict(list)
         for row in store.calls.values():
             self.by_request[row["request"]].append(row)
@@ -370,16 +374,29 @@ class Audit:
             if paid:
                 bought[row["request"]].append(row)
         for request, rows in bought.items():
-            rows.sort(key=lambda r: (r["started"], r["recorded"]))
+            rows.sort(key=self._asked_at)
             for at, row in enumerate(rows[1:], 1):
                 if row["run"] != self.options.uid:
                     continue
-                causes = [self._cause(before, row) for before in rows[:at]]
+                causes = [self._explained(before, row) for before in rows[:at]]
                 name = self.known.get(request, (f"request {request.hex()[:16]}",))[0]
                 wrong = [c for c in causes if c.startswith("!")]
                 self.repeats.append({"call": row["call"], "task": name, "cause": wrong[0] if wrong else causes[-1]})
                 if wrong:
                     self.bad("R5 repeats", f"{name} was bought again by call {row['call']}: {wrong[0][1:]}")
+
+    def _asked_at(self, row):
+        """By the endpoint's own clock where there is one log; a worker's word otherwise."""
+        seen = self.endpoint.calls.get(row["call"]) if self.endpoint and self.endpoint.logs == 1 else None
+        return (0, seen[0]["request"]["mono_ns"], row["started"]) if seen else (1, row["started"], row["recorded"])
+
+    def _explained(self, before, row):
+        """The cause as the ledger has it, and whether what was done to the run bears it out."""
+        cause = self._cause(before, row)
+        if self.disturbed is None or cause[0] == "!" or before["run"] != row["run"]:
+            return cause
+        why_not = self.disturbed.why_not(self.endpoint, before, row)
+        return f"!{why_not} (the ledger says: {cause})" if why_not else cause
 
     def _cause(self, before, row):
         if before["end"] != "answer":
@@ -387,12 +404,19 @@ class Audit:
         if before["run"] != row["run"]:
             return "another run"
         same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
-        if before["recorded"] > row["started"] or not self.clocks_agree:
+        if before["recorded"] > row["started"] or not self.clocks_agree or self._in_flight_together(before, row):
             return f"!under one lease, while call {before['call']} was being answered" if same else "silent for a term"
         term = int(self.plan.config.get("term_ms", 30000))
         if row["started"] - before["recorded"] <= term and (before["epoch"], before["n"]) != (row["epoch"], row["n"]):
             return "leased before the late answer came"
         return f"!the answer of call {before['call']} had been recorded {row['started'] - before['recorded']} ms before"
+
+    def _in_flight_together(self, before, row):
+        """By the endpoint's own clock: the second was there before the first was answered."""
+        if self.endpoint is None or self.endpoint.logs != 1:
+            return False
+        first, second = self.endpoint.calls.get(before["call"]), self.endpoint.calls.get(row["call"])
+        return bool(first and second and first[0]["answer"] and second[0]["request"]["mono_ns"] < first[0]["answer"]["mono_ns"])
 
     def check_retries(self):
         """Under one lease nothing is sent again after an end that a retry cannot help."""

@@ -13,7 +13,7 @@ class Endpoint:
     """What the server saw and sent, by call id (docs/offline.md, The log). `n` joins the lines of one log."""
 
     def __init__(self, paths):
-        self.calls, self.nameless, self.torn = {}, 0, 0
+        self.calls, self.nameless, self.torn, self.logs = {}, 0, 0, len(paths)
         self.offset_ms, self.jumped = None, False  # wall clock against the monotonic one
         for path in paths:
             open_calls = {}
