@@ -269,8 +269,8 @@ int64_t vq_coord_wake_ns(const struct vq_coord *c)
             earlier(wake_ns, VQ_COORD_OF(link, const struct vq_coord_session, order)->heard_ns +
                                  c->params.term_ns);
     }
-    if (c->wait_until_ns > c->now_ns) {
-        wake_ns = earlier(wake_ns, c->wait_until_ns);
+    if (vq_coord_waits_until(c) > c->now_ns) {
+        wake_ns = earlier(wake_ns, vq_coord_waits_until(c));
     }
     if (c->unheard_until_ns > c->now_ns) {
         wake_ns = earlier(wake_ns, c->unheard_until_ns);
@@ -303,10 +303,15 @@ static bool lists_to_come(const struct vq_coord *c)
     return false;
 }
 
+int64_t vq_coord_waits_until(const struct vq_coord *c)
+{
+    return c->wait_until_ns > c->later_until_ns ? c->wait_until_ns : c->later_until_ns;
+}
+
 bool vq_coord_goes_on(const struct vq_coord *c)
 {
     return !c->done && !c->stopping && !c->paused && !c->held_by_hand &&
-           c->now_ns >= c->wait_until_ns && !lists_to_come(c);
+           c->now_ns >= vq_coord_waits_until(c) && !lists_to_come(c);
 }
 
 bool vq_coord_may_lease(const struct vq_coord *c)

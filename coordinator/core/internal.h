@@ -303,7 +303,7 @@ struct vq_coord {
     int64_t
         unheard_until_ns; /* of sessions that were handed over, what they hold is heard first (hand_over) */
     int64_t
-        later_until_ns; /* a worker listed calls of a later stage: that one waits so long (hand_over) */
+        later_until_ns; /* a worker listed calls of a later stage: that one waits so long, and this one */
     bool held_by_hand;   /* vq_coord_hold: slices of none, no lease */
     uint32_t requeue;    /* reasons of failed tasks that are to be opened; 0: none are looked for */
     uint64_t requeue_at; /* the next task to look at */
@@ -536,6 +536,8 @@ void vq_coord_waiting_free(struct vq_coord *c);
 
 /* coord.c */
 void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
+/* Rule 4, and while calls of a later stage are listed: what they ask may be asked in this one too. */
+int64_t vq_coord_waits_until(const struct vq_coord *c);
 bool vq_coord_goes_on(const struct vq_coord *c); /* nothing but work and limits stands in the way */
 bool vq_coord_may_lease(const struct vq_coord *c);
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,

@@ -114,7 +114,7 @@ static enum vq_coord_stage stage_of(const struct vq_coord *c, int64_t now_ns)
     if (c->held_by_hand) {
         return VQ_COORD_HELD;
     }
-    return now_ns < c->wait_until_ns ? VQ_COORD_WAITING : VQ_COORD_RUNNING;
+    return now_ns < vq_coord_waits_until(c) ? VQ_COORD_WAITING : VQ_COORD_RUNNING;
 }
 
 void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
@@ -132,7 +132,7 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
     s->calls_reserved = c->listed_count + c->received_count;
     s->held_back = c->holds_count;
     s->sessions = (uint32_t)c->sessions_count;
-    s->wait_until_ns = c->wait_until_ns;
+    s->wait_until_ns = vq_coord_waits_until(c);
     uint64_t live = 0;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         s->ready_shards += c->lanes[j].ready_count;

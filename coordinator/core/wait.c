@@ -55,8 +55,7 @@ void vq_coord_waiting_free(struct vq_coord *c)
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, int64_t now_ns)
 {
     vq_coord_enter(from, now_ns); /* nobody was heard meanwhile: it waits longer, if it has to */
-    int64_t until_ns =
-        from->wait_until_ns > from->later_until_ns ? from->wait_until_ns : from->later_until_ns;
+    int64_t until_ns = vq_coord_waits_until(from);
     to->wait_until_ns = until_ns > to->wait_until_ns ? until_ns : to->wait_until_ns;
     to->held_by_hand = from->held_by_hand;
     /* The term that was waited may have passed while their HELLOs lay here. After a crash they may have calls of this stage. */

@@ -107,6 +107,61 @@ void sim_check_ack(struct sim *s, const struct vq_id *call)
     }
 }
 
+void sim_listed(struct sim *s, const struct vq_msg_held *held)
+{
+    for (uint32_t i = 0; i < held->calls_count; i++) {
+        struct vq_hash key = sim_key_id(&held->calls[i].call);
+        const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
+        if (n != NULL) {
+            s->calls[*n].listed_ns = s->now_ns;
+        }
+    }
+}
+
+void sim_listed_anew(struct sim *s)
+{
+    for (size_t n = 0; n < s->calls_count; n++) {
+        s->calls[n].listed_ns = 0;
+    }
+}
+
+/* Of this call a worker said less than a term ago that it is out, and it is not committed. */
+static bool reserves(const struct sim *s, const struct sim_call *call)
+{
+    return call->listed_ns != 0 && s->now_ns - call->listed_ns < s->term_ns &&
+           s->workers[call->worker].work != NULL && call->state != CALL_FAILED &&
+           sim_store_row(&s->store, &call->id) == NULL;
+}
+
+/* Rule 5, over stages: what was listed before this one began reserves its tasks too. */
+void sim_check_handed_over(struct sim *s)
+{
+    struct vq_coord_status status;
+    vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    for (size_t n = 0; n < s->calls_count; n++) {
+        const struct sim_call *call = &s->calls[n];
+        if (call->stage == s->stage && reserves(s, call) &&
+            status.wait_until_ns < call->listed_ns + s->term_ns) {
+            sim_fail(s, "rule 5: stage %u does not wait for task %llu, listed at %.3f s", s->stage,
+                     (unsigned long long)call->task, (double)call->listed_ns / 1e9);
+        }
+    }
+}
+
+static void check_reserved(struct sim *s, const struct vq_ask *ask)
+{
+    struct vq_hash request;
+    sim_request_of(s, s->stage, ask->task, ask->repeat, &request);
+    const uint64_t *at = sim_map_get(&s->calls_by_request, &request);
+    for (int64_t n = at == NULL ? -1 : (int64_t)*at; n >= 0; n = s->calls[n].next_same) {
+        const struct sim_call *call = &s->calls[n]; /* another stage may ask the same */
+        if (call->stage == s->stage && call->task == ask->task && reserves(s, call)) {
+            sim_fail(s, "rule 5: task %llu is leased; worker %u listed a call of it at %.3f s",
+                     (unsigned long long)ask->task, call->worker, (double)call->listed_ns / 1e9);
+        }
+    }
+}
+
 void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
 {
     if (lease->fence.epoch != s->coord.epoch || lease->fence.n <= s->coord.fence_n) {
@@ -132,6 +187,7 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease)
         if (vq_coord_outcome(s->coord.core, task) != VQ_OUTCOME_NONE) {
             sim_fail(s, "a settled task is leased");
         }
+        check_reserved(s, &lease->asks[i]);
         bool second = (task & 1) != s->store.first[lease->shard];
         if (second && s->store.swap == VQ_SWAP_LAZY && s->store.audited[task / 2] == 0 &&
             vq_coord_outcome(s->coord.core, task ^ 1) == VQ_OUTCOME_NONE &&

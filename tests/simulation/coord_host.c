@@ -26,6 +26,7 @@ void sim_coord_start(struct sim *s)
     s->params.epoch = ++co->epoch;
     s->params.wait_ns = co->ever && !co->clean ? s->term_ns : 0;
     s->params.remote = true;
+    sim_listed_anew(s);
     co->ever = true;
     co->fence_n = 0;
     co->clean = false;
@@ -621,6 +622,7 @@ static void next_stage(struct sim *s, uint32_t n)
         sim_fail(s, "cannot create the coordinator of stage %u: %s", n, err.text);
     } else {
         (void)ok(s, vq_coord_hand_over(before, co->core, s->now_ns), "hand over");
+        sim_check_handed_over(s);
     }
     vq_coord_destroy(&before);
     co->wake_ns = INT64_MAX;
@@ -698,6 +700,7 @@ static void frame(struct sim *s, const struct sim_event *event)
     }
     if (held != NULL && read) { /* rule 5: reserved for a term from the last list on */
         s->workers[event->a].heard_ns = s->now_ns;
+        sim_listed(s, held);
     }
     turn(s);
 }

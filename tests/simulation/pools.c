@@ -165,6 +165,13 @@ static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
 }
 
 /* What a worker that was not heard for a whole term still has at the provider is nobody's any more. */
+static bool is_live(const struct sim *s, const struct sim_call *call)
+{
+    const struct sim_worker *w = &s->workers[call->worker];
+    return call->ends_ns > s->now_ns && s->now_ns - w->spoke_ns < s->term_ns &&
+           call->started_ns >= w->back_ns;
+}
+
 static void check_concurrency(struct sim *s, struct sim_pool *pool)
 {
     uint32_t live = 0;
@@ -173,8 +180,7 @@ static void check_concurrency(struct sim *s, struct sim_pool *pool)
         const struct sim_call *call = &s->calls[pool->flying[i]];
         if (call->ends_ns > s->now_ns) {
             pool->flying[kept++] = pool->flying[i];
-            const struct sim_worker *w = &s->workers[call->worker];
-            live += s->now_ns - w->spoke_ns < s->term_ns && call->started_ns >= w->back_ns;
+            live += is_live(s, call);
         }
     }
     pool->flying_count = kept;
@@ -218,6 +224,52 @@ void sim_pool_asked(struct sim *s, size_t n)
     check_concurrency(s, pool);
     s->spent_nano += call->cost_nano;
     sim_check_budget(s);
+}
+
+/* What a worker goes by now, by GRANTs of this coordinator. A slice that is about to end by itself may have come back already. */
+static bool slice_of(const struct sim *s, const struct sim_worker *w, uint32_t p,
+                     struct vq_rates *ret_rates, uint32_t *ret_calls)
+{
+    return w->work != NULL && w->granted_life == s->coord.life + 1 &&
+           vq_work_slice(w->work, p, sim_worker_clock(s, w) + s->term_ns / 20, ret_rates,
+                         ret_calls);
+}
+
+static void check_slices(struct sim *s, uint32_t p)
+{
+    struct sim_pool *pool = &s->pools[p];
+    double windows = (double)pool->window_ns / (60.0 * (double)VQ_NS_PER_S);
+    double requests = 0, tokens = 0;
+    uint64_t calls_sum = 0;
+    uint32_t flying[SIM_WORKERS_MAX] = {0};
+    for (size_t i = 0; i < pool->flying_count; i++) {
+        const struct sim_call *call = &s->calls[pool->flying[i]];
+        flying[call->worker] += is_live(s, call);
+    }
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct vq_rates rates = {0};
+        uint32_t calls = 0;
+        (void)slice_of(s, &s->workers[i], p, &rates, &calls);
+        requests += rates.requests * windows;
+        tokens += rates.tokens * windows;
+        calls_sum += calls > flying[i] ? calls : flying[i];
+    }
+    if ((pool->requests > 0 && requests > (double)pool->requests) ||
+        (pool->tokens > 0 && tokens > (double)pool->tokens)) {
+        sim_fail(s, "I4: slices of %s sum to %.1f requests and %.1f tokens in a window", pool->name,
+                 requests, tokens);
+    }
+    if (pool->concurrency > 0 && calls_sum > pool->concurrency) {
+        sim_fail(s, "I4: slices and calls of %s sum to %llu, its limit is %u", pool->name,
+                 (unsigned long long)calls_sum, pool->concurrency);
+    }
+}
+
+void sim_check_slices(struct sim *s)
+{
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        check_slices(s, p);
+    }
 }
 
 /* ---- money ---- */

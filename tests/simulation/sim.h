@@ -132,6 +132,7 @@ struct sim_call {
     uint64_t cost_nano; /* the truth */
     enum sim_call_state state;
     uint64_t heard_life; /* of the coordinator that last heard of it, plus 1; 0: none */
+    int64_t listed_ns;   /* when that one last read it in a list; 0: never */
     int64_t next_same;   /* the call before it of the same request; -1 */
     /* the reply to come */
     enum vq_call_end end;
@@ -197,10 +198,11 @@ struct sim_worker {
     int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
     int64_t last_ns[2];
     /* what the coordinator heard of it */
-    int64_t heard_ns;  /* its last HELD or HEARTBEAT of a session */
-    int64_t spoke_ns;  /* its last word of a session */
-    int64_t back_ns;   /* when it spoke again after a whole term of silence; 0: never */
-    int64_t silent_ns; /* when it last had been silent for a whole term; -1: never */
+    uint64_t granted_life; /* of the coordinator whose GRANT it heard last, plus 1; 0: none */
+    int64_t heard_ns;      /* its last HELD or HEARTBEAT of a session */
+    int64_t spoke_ns;      /* its last word of a session */
+    int64_t back_ns;       /* when it spoke again after a whole term of silence; 0: never */
+    int64_t silent_ns;     /* when it last had been silent for a whole term; -1: never */
 };
 
 struct sim_coord {
@@ -384,7 +386,8 @@ void sim_pools_make(struct sim *s);
 void sim_pools_free(struct sim *s);
 uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools);
 void sim_authority_make(struct sim *s, bool waits);
-int64_t sim_unix_s(const struct sim *s);         /* the truth */
+int64_t sim_unix_s(const struct sim *s); /* the truth */
+void sim_check_slices(struct sim *s);
 void sim_pool_asked(struct sim *s, size_t call); /* it has just come to its provider */
 void sim_check_budget(struct sim *s);
 void sim_budget_empty(struct sim *s);
@@ -399,6 +402,7 @@ void sim_foreign_answer_to(struct sim *s, uint64_t task);
 /* worker_host.c */
 void sim_worker_spawn(struct sim *s, int64_t local);
 void sim_worker_kill(struct sim *s, uint32_t worker);
+int64_t sim_worker_clock(const struct sim *s, const struct sim_worker *w); /* what it shows now */
 void sim_worker_step(struct sim *s, uint32_t worker, const struct vq_work_event *event);
 void sim_worker_frame(struct sim *s, uint32_t worker, struct vq_span bytes);
 void sim_worker_free(struct sim_worker *w);
@@ -442,6 +446,9 @@ void sim_reset(struct sim *s, uint32_t worker);
 /* check.c */
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_check_ack(struct sim *s, const struct vq_id *call);
+void sim_listed(struct sim *s, const struct vq_msg_held *held); /* the core has read it */
+void sim_listed_anew(struct sim *s);                            /* another process */
+void sim_check_handed_over(struct sim *s);
 void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease);
 void sim_check_grant(struct sim *s, const struct vq_msg_grant *grant);
 void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count);

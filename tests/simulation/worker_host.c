@@ -9,7 +9,7 @@
 #define DRIFT_MOST 100e-6               /* of a crystal */
 #define GATHER_NS  (200 * VQ_NS_PER_US) /* a turn of the shell's loop */
 
-static int64_t clock_of(const struct sim *s, const struct sim_worker *w)
+int64_t sim_worker_clock(const struct sim *s, const struct sim_worker *w)
 {
     return s->now_ns + w->skew_ns + (int64_t)(w->drift * (double)s->now_ns);
 }
@@ -215,8 +215,8 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
             spool_sent(s, w, &action->u.call);
         }
         return true;
-    case VQ_WORK_CALL:
-        if (w->spool_failed) {
+    case VQ_WORK_CALL: /* a process that stood still since may be past its lease's term */
+        if (w->spool_failed || sim_worker_clock(s, w) >= action->u.call.until_ns) {
             sim_push_bytes(s, s->now_ns, EV_REFUSED, i, 0, w->life,
                            vq_span((const char *)&action->u.call.id, sizeof(struct vq_id)));
             return true;
@@ -290,7 +290,7 @@ void sim_worker_step(struct sim *s, uint32_t i, const struct vq_work_event *even
     if (w->gathers && !reply && (!take_actions(s, i) || w->life != life)) {
         return;
     }
-    if (vq_work_step(w->work, clock_of(s, w), event) != VQ_OK) {
+    if (vq_work_step(w->work, sim_worker_clock(s, w), event) != VQ_OK) {
         sim_fail(s, "worker %u: step failed", i);
         return;
     }
@@ -321,7 +321,12 @@ void sim_worker_frame(struct sim *s, uint32_t i, struct vq_span bytes)
     }
     sim_say(s, "worker %u hears %s", i, vq_msg_name(msg.type));
     struct vq_work_event event = {.type = VQ_WORK_MESSAGE, .u.message = &msg};
+    bool grant = msg.type == VQ_MSG_GRANT;
     sim_worker_step(s, i, &event);
+    if (grant && s->coord.core != NULL) {
+        s->workers[i].granted_life = s->coord.life + 1;
+        sim_check_slices(s);
+    }
 }
 
 /* ---- the start of a process ---- */
@@ -348,7 +353,7 @@ static void take_over(struct sim *s, uint32_t i)
                 (void)sim_spool_result(s, old, n, &result);
             }
             struct vq_work_event event = {.type = VQ_WORK_SPOOLED, .u.result = &result};
-            VQ_ASSERT(vq_work_step(w->work, clock_of(s, w), &event) == VQ_OK);
+            VQ_ASSERT(vq_work_step(w->work, sim_worker_clock(s, w), &event) == VQ_OK);
         }
         spool_write(s, w); /* it goes on in a file that holds just that */
         sim_worker_free(old);

@@ -227,6 +227,18 @@ static bool slices_stand(const struct vq_work *w)
     return w->now_ns < w->slices_until_ns;
 }
 
+bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
+                   struct vq_rates *ret_rates, uint32_t *ret_calls)
+{
+    bool known = work->spec != NULL && p < work->spec->pools_count;
+    if (!known || now_ns >= work->slices_until_ns || work->pools[p].limit == 0) {
+        return false;
+    }
+    *ret_rates = work->pools[p].rates;
+    *ret_calls = work->pools[p].limit;
+    return true;
+}
+
 /* Those whose term is over go for good. True: it was. */
 static bool slices_lapse(struct vq_work *w)
 {

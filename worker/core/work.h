@@ -210,4 +210,8 @@ const struct vq_work_spec *vq_work_spec(const struct vq_work *work);
 
 void vq_work_stats(const struct vq_work *work, struct vq_work_stats *ret_stats);
 
+/* What is in force of pool p's slice when it is now_ns: *ret_calls at a time by *ret_rates (0: no limit). False: nothing, or no such pool. */
+bool vq_work_slice(const struct vq_work *work, uint32_t p, int64_t now_ns,
+                   struct vq_rates *ret_rates, uint32_t *ret_calls);
+
 #endif

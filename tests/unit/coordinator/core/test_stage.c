@@ -177,6 +177,8 @@ static void calls_of_a_later_stage_are_waited_for(void **state)
     struct vq_held_call call = {.call = {{1}}, .task = 0, .stage = 1};
     rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, &call, 1);
     rig_credit(r, 7, session, 0, 8, VQ_POOL_OPEN);
+    assert_int_equal(rig_status(r).stage, VQ_COORD_WAITING);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 0); /* it may have asked the same there */
     finish(r, session, 7, (struct vq_fence){5, 1});
     assert_int_equal(r->finished, 1);
     assert_false(vq_coord_clean(r->c)); /* who stops here stops while that is out */
