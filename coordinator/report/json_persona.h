@@ -1,0 +1,40 @@
+/* What a persona evaluation leaves for programs: results.json (format 1), ratings.csv, dialogues.jsonl. Pure text into buffers: the same
+ * inputs give the same bytes. Numbers have 9 significant digits; what is missing is null, or an empty cell. */
+#ifndef VQ_REPORT_JSON_PERSONA_H
+#define VQ_REPORT_JSON_PERSONA_H
+
+#include "coordinator/pipeline/persona_items.h"
+#include "coordinator/report/report.h"
+
+/* Everything borrowed. */
+struct vq_report_persona {
+    const struct vq_persona_study *study;
+    const struct vq_persona_numbers *numbers;
+    struct vq_persona_names names;
+    const struct vq_report_judge *judges; /* study->judges of them */
+    const char *judge_kind;               /* as in vq_report_input */
+    const char *policy;                   /* "strict" or "paper": how answers were read */
+    const char *const *sets;              /* names of the plan's data sets */
+};
+
+/* Appends; failures stick in out->status. */
+void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *out);
+
+/* The rows of the things [from, until), one a judge, behind the header when `from` is 0. `round` is the turn, from 0, of what rates turns
+ * and else the rounds before the checkpoint; items and positions count from 1. The baseline's name is empty. */
+void vq_report_persona_ratings_csv(const struct vq_report_persona *r, size_t from, size_t until,
+                                   struct vq_buf *out);
+
+/* A dialogue, as far as it came. */
+struct vq_persona_dialogue {
+    uint32_t chain;        /* of the plan */
+    struct vq_span system; /* at NULL: no system message */
+    const struct vq_span *queries, *answers;
+    uint32_t turns;    /* answered ones */
+    const char *ended; /* why it ended before its last round; NULL: it did not */
+};
+/* One line: who, and the messages in turn. */
+void vq_report_persona_dialogue(const struct vq_report_persona *r,
+                                const struct vq_persona_dialogue *dialogue, struct vq_buf *out);
+
+#endif
