@@ -101,6 +101,21 @@ static void test_before_the_first_word(void **state)
     assert_int_equal(vq_work_wake_ns(rig.w), INT64_MAX);
 }
 
+/* It said HELLO and was never welcomed: for a moment somebody might still take its results. */
+static void test_leaving_before_a_welcome(void **state)
+{
+    (void)state;
+    begin_spooled(1);
+    struct vq_result spooled = {.call = {{4}}, .end = VQ_END_UNKNOWN, .pool = vq_span_str("p")};
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_SPOOLED, .u.result = &spooled});
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_DRAIN});
+    rig_wait(&rig, 9000);
+    assert_int_equal(rig.exit_code, -1);
+    rig_wait(&rig, 2000);
+    assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
+}
+
 /* The coordinator took a spool's results from the spool itself. */
 static void test_an_ack_before_the_spec(void **state)
 {
@@ -283,7 +298,9 @@ static void test_calls_whose_pool_is_gone(void **state)
 static void test_a_fence_that_is_given_twice(void **state)
 {
     (void)state;
-    begin_spooled(1);
+    rig_init(&rig, 1, 1);
+    rig.tries_max = 1;
+    rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true});
     rig_open(&rig, 2);
     rig_lease(&rig, 0, 1, false);
     assert_int_equal(rig.calls_count, 2);
@@ -383,6 +400,108 @@ static void test_texts_are_cut_between_characters(void **state)
     assert_int_equal(rig.results[0].r.error.bytes, 0);
 }
 
+/* The actions of a worker that holds more than the rig can list. */
+struct seen {
+    uint32_t results, batches, largest, listed, calls, credits, tasks;
+};
+
+static void step_and_see(struct vq_work_event event, struct seen *seen)
+{
+    struct vq_work_action action;
+    assert_int_equal(vq_work_step(rig.w, rig.now, &event), VQ_OK);
+    while (vq_work_next(rig.w, &action)) {
+        const struct vq_msg *m = &action.u.message;
+        seen->calls += action.type == VQ_WORK_CALL ? 1 : 0;
+        if (action.type != VQ_WORK_SEND) {
+            continue;
+        }
+        if (m->type == VQ_MSG_RESULTS) {
+            uint32_t count = m->u.results.results_count;
+            seen->results += count;
+            seen->batches++;
+            seen->largest = count > seen->largest ? count : seen->largest;
+        } else if (m->type == VQ_MSG_CREDIT) {
+            seen->credits++;
+            seen->tasks = m->u.credit.credits[0].tasks;
+        } else if (m->type == VQ_MSG_HELD || m->type == VQ_MSG_HEARTBEAT) {
+            seen->listed = m->u.held.calls_count;
+        }
+    }
+    assert_int_equal(vq_work_status(rig.w), VQ_OK);
+}
+
+static void see_message(struct vq_msg msg, struct seen *seen)
+{
+    step_and_see((struct vq_work_event){.type = VQ_WORK_MESSAGE, .u.message = &msg}, seen);
+}
+
+/* What an earlier process left is more than a worker lets wait: nothing is asked until the coordinator has taken enough of it. */
+static void test_it_asks_nothing_while_too_much_waits(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = VQ_WORK_OUTBOX_MAX / 2 + 5000
+    };
+    static struct vq_id ids[COUNT];
+    struct seen seen = {0};
+    struct vq_buf body;
+    begin_spooled(1);
+    rig_spec_body(&rig, &body);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct vq_result spooled = {.end = VQ_END_UNKNOWN, .pool = vq_span_str("pool-0")};
+        memcpy(ids[i].b, &i, sizeof(i));
+        spooled.call = ids[i];
+        step_and_see((struct vq_work_event){.type = VQ_WORK_SPOOLED, .u.result = &spooled}, &seen);
+    }
+    step_and_see((struct vq_work_event){.type = VQ_WORK_CONNECTED}, &seen);
+    see_message((struct vq_msg){.type = VQ_MSG_WELCOME,
+                                .u.welcome = {.session = 9,
+                                              .epoch = rig.epoch,
+                                              .run = rig.run,
+                                              .stamp_ns = rig.now, /* of its HELLO */
+                                              .spec = rig.spec_hash,
+                                              .term_ms = RIG_TERM_MS,
+                                              .heartbeat_ms = RIG_BEAT_MS}},
+                &seen);
+    assert_int_equal(seen.listed, COUNT);
+    see_message(
+        (struct vq_msg){.type = VQ_MSG_SPEC, .u.spec = {9, rig.spec_hash, vq_buf_span(&body)}},
+        &seen);
+    vq_buf_free(&body);
+    struct vq_work_key key = {.pool = 0, .state = VQ_POOL_OPEN};
+    step_and_see((struct vq_work_event){.type = VQ_WORK_KEY, .u.key = &key}, &seen);
+    struct vq_slice slice = {
+        .concurrency = 2, .day_requests_most = VQ_AMOUNT_ANY, .day_tokens_most = VQ_AMOUNT_ANY};
+    see_message((struct vq_msg){.type = VQ_MSG_GRANT,
+                                .u.grant = {.session = 9,
+                                            .n = 1,
+                                            .spend_most = VQ_AMOUNT_ANY,
+                                            .slices = &slice,
+                                            .slices_count = 1}},
+                &seen);
+    assert_int_equal(seen.results, COUNT);
+    assert_int_equal(seen.largest, VQ_WORK_BATCH_RESULTS);
+    assert_int_equal(seen.tasks, 0); /* it wants no work */
+    struct vq_ask ask = {.task = 0};
+    see_message(
+        (struct vq_msg){.type = VQ_MSG_SAMPLE,
+                        .u.sample = {9, 0, vq_span_str("p"), vq_span_str("a"), vq_span_str("b")}},
+        &seen);
+    see_message((struct vq_msg){.type = VQ_MSG_LEASE,
+                                .u.lease = {.session = 9,
+                                            .fence = {rig.epoch, 1},
+                                            .stamp_ns = rig.now,
+                                            .asks = &ask,
+                                            .asks_count = 1}},
+                &seen);
+    assert_int_equal(seen.calls, 0);
+    uint32_t credits = seen.credits;
+    see_message((struct vq_msg){.type = VQ_MSG_ACK, .u.ack = {9, ids, 10000}}, &seen);
+    assert_int_equal(seen.calls, 1);
+    assert_true(seen.credits > credits && seen.tasks > 0); /* said at once */
+    assert_int_equal(rig_stats(&rig).results, COUNT - 10000);
+}
+
 /* An earlier process left more than one may hold: the rest stays in its spool. */
 static void test_more_results_than_it_may_hold(void **state)
 {
@@ -425,6 +544,7 @@ int main(void)
         T(test_terms_of_nothing),
         T(test_terms_of_months),
         T(test_before_the_first_word),
+        T(test_leaving_before_a_welcome),
         T(test_an_ack_before_the_spec),
         T(test_an_end_that_comes_when_the_spool_has_failed),
         T(test_a_call_that_fails_when_nobody_is_there),
@@ -439,6 +559,7 @@ int main(void)
         T(test_reasons_of_any_length),
         T(test_a_pause_of_two_months),
         T(test_texts_are_cut_between_characters),
+        T(test_it_asks_nothing_while_too_much_waits),
         T(test_more_results_than_it_may_hold),
         T(test_counts_that_are_full),
     };

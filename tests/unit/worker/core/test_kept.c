@@ -3,7 +3,7 @@
 #include "rig.h"
 #include "tests/unit/heap.h"
 
-#define CALLS 8
+#define CALLS 40
 
 static struct rig rig;
 
@@ -79,10 +79,12 @@ static enum vq_status life(uint64_t fail_at, bool on, bool has_spool)
 {
     heap.paused = true;
     memset(calls, 0, sizeof(calls));
-    rig_init(&rig, 1, CALLS / 2);
+    rig_init(&rig, 1, 1);
     rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = has_spool});
     rig_open(&rig, CALLS);
-    rig_lease(&rig, 0, 1, false);
+    for (uint32_t i = 0; i < CALLS / 2; i++) {
+        rig_lease(&rig, i, i + 1, false);
+    }
     assert_int_equal(rig.calls_count, CALLS);
     for (uint32_t i = 0; i < CALLS; i++) {
         calls[i].id = rig.calls[i].id;
@@ -149,6 +151,46 @@ static void no_memory_from_then_on(void **state)
     each_allocation_fails(true);
 }
 
+/* What is noted as sent goes out, or is not noted any more. */
+static void a_lease_without_memory(void **state)
+{
+    (void)state;
+    struct vq_ask asks[CALLS];
+    for (uint32_t i = 0; i < CALLS; i++) {
+        asks[i] = (struct vq_ask){.task = i, .vibe = i / 2, .order = i % 2};
+    }
+    bool hit = true;
+    for (uint64_t at = 1; hit; at++) {
+        heap.paused = true;
+        rig_init(&rig, 1, CALLS / 2);
+        rig_create(&rig, (struct vq_work_options){.local = 0, .has_spool = true});
+        rig_open(&rig, CALLS);
+        rig_sample(&rig, 0);
+        struct vq_msg lease = {.type = VQ_MSG_LEASE,
+                               .u.lease = {.session = rig.session,
+                                           .fence = {rig.epoch, 1},
+                                           .stamp_ns = rig.last[VQ_MSG_HELLO].u.hello.stamp_ns,
+                                           .asks = asks,
+                                           .asks_count = CALLS}};
+        struct vq_work_event event = {.type = VQ_WORK_MESSAGE, .u.message = &lease};
+        struct vq_work_action action;
+        uint32_t noted = 0, called = 0;
+        heap_fail_at(at);
+        enum vq_status status = core(vq_work_step(rig.w, rig.now, &event));
+        while (core(vq_work_next(rig.w, &action))) {
+            noted += action.type == VQ_WORK_SPOOL_SENT ? 1 : 0;
+            called += action.type == VQ_WORK_CALL ? 1 : 0;
+            assert_true(vq_work_status(rig.w) == VQ_OK || action.type == VQ_WORK_SPOOL_WRITE);
+        }
+        hit = heap.hit;
+        heap_fail_at(0);
+        assert_true(hit || (status == VQ_OK && noted == CALLS && called == CALLS));
+        assert_true(!hit || (called < CALLS && noted < CALLS));
+        vq_work_destroy(&rig.w);
+        heap.paused = false;
+    }
+}
+
 /* Where there is no spool nothing can be noted, and nothing is asked for. */
 static void without_a_spool(void **state)
 {
@@ -183,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_fails),
         cmocka_unit_test(no_memory_from_then_on),
+        cmocka_unit_test(a_lease_without_memory),
         cmocka_unit_test(without_a_spool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
