@@ -7,6 +7,10 @@
 
 static struct rig rig;
 
+/* A verdict, one in an object, one that is followed by a repair. */
+static const char *const forms[][2] = {
+    {"Model: A ", ""}, {"{\"model\": \"A\", \"n\": ", "}"}, {"hm ", ""}};
+
 static struct {
     struct vq_id id;
     char answer[32];
@@ -88,8 +92,8 @@ static enum vq_status life(uint64_t fail_at, bool on, bool has_spool)
     assert_int_equal(rig.calls_count, CALLS);
     for (uint32_t i = 0; i < CALLS; i++) {
         calls[i].id = rig.calls[i].id;
-        (void)snprintf(calls[i].answer, sizeof(calls[i].answer),
-                       i % 3 == 2 ? "hm %u" : "Model: A %u", i);
+        const char *const *form = forms[i % VQ_COUNT(forms)];
+        (void)snprintf(calls[i].answer, sizeof(calls[i].answer), "%s%u%s", form[0], i, form[1]);
     }
     heap_fail_at(fail_at);
     heap.on = on;
