@@ -109,7 +109,7 @@ static double known_per_s(const struct vq_auth_pool *p)
     double least = INFINITY;
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double unit = r == VQ_RATE_REQUESTS ? 1 : p->unit[r];
-        if (isfinite(p->limit[r]) && p->limit[r] > 0 && unit > 0) {
+        if (isfinite(p->limit[r]) && unit > 0) {
             least = fmin(least, p->limit[r] / unit / 60);
         }
     }

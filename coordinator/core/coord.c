@@ -310,8 +310,8 @@ int64_t vq_coord_waits_until(const struct vq_coord *c)
 
 bool vq_coord_goes_on(const struct vq_coord *c)
 {
-    return !c->done && !c->stopping && !c->paused && !c->held_by_hand &&
-           c->now_ns >= vq_coord_waits_until(c) && !lists_to_come(c);
+    return !c->stopping && !c->paused && !c->held_by_hand && c->now_ns >= vq_coord_waits_until(c) &&
+           !lists_to_come(c);
 }
 
 bool vq_coord_may_lease(const struct vq_coord *c)

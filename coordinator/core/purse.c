@@ -271,7 +271,8 @@ static void fill(struct vq_purse *purse, uint64_t rest)
             const struct holder *h = &purse->holders[i];
             hungry += h->here && h->part < h->want ? 1 : 0;
         }
-        uint64_t each = hungry > 0 ? rest / hungry : 0;
+        VQ_ASSERT(hungry > 0); /* all want more than there is */
+        uint64_t each = rest / hungry;
         if (each == 0) {
             return;
         }

@@ -134,6 +134,34 @@ static void who_is_silent_wants_no_tokens_and_comes_back(void **state)
     vq_authority_destroy(&d.a);
 }
 
+/* A day of tokens alone: no requests are counted out, and what one lets go reaches the other one with the clock. */
+static void a_day_of_tokens_alone(void **state)
+{
+    (void)state;
+    static struct desk d;
+    struct vq_authority_pool pool = quotas;
+    pool.day_requests = 0;
+    open_desk(&d, &pool, 1, VQ_AMOUNT_ANY, 2);
+    d.said[0][0].day_tokens.unit = d.said[1][0].day_tokens.unit = 300;
+    d.said[0][0].waiting = 0; /* one of them has no work */
+    pass(&d, 2 * S);
+    assert_int_equal(d.has[1][0].day_requests_most, VQ_AMOUNT_ANY);
+    assert_int_equal(d.has[1][0].day_tokens_most, 600);
+    d.said[0][0].waiting = 5;
+    d.said[1][0].waiting = 0;
+    pass(&d, 3 * S);
+    assert_int_equal(d.has[0][0].day_tokens_most, 600);
+    assert_int_equal(d.has[1][0].day_tokens_most, 0);
+    struct vq_id id = id_of(0);
+    vq_authority_leave(d.a, &id, VQ_AUTHORITY_LEFT, d.now_ns);
+    d.said[1][0].waiting = 5;
+    pass(&d, 60 * S); /* a new day */
+    d.said[1][0].day_tokens.used = d.said[1][0].day_tokens.open = 400;
+    pass(&d, 2 * S);
+    assert_int_equal(d.has[1][0].day_tokens_most, 1000);
+    vq_authority_destroy(&d.a);
+}
+
 /* ---- by hand ---- */
 
 static void a_person_sets_rates(void **state)
@@ -363,7 +391,8 @@ static void what_workers_say_in_all_does_not_wrap(void **state)
 static enum vq_status a_life(struct vq_authority **ret_a)
 {
     static const uint64_t keys[] = {5, 6};
-    const struct vq_authority_pool pools[] = {quotas, {.name = "q", .model = "m"}};
+    const struct vq_authority_pool pools[] = {quotas,
+                                              {.name = "q", .model = "m", .day_tokens = 50}};
     struct vq_authority_params params = {
         .pools = pools, .pools_count = 2, .term_ns = S, .budget_nano = 1000};
     VQ_TRY(vq_authority_create(&params, S, ret_a, NULL));
@@ -420,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_day_has_its_tokens_and_ends),
         cmocka_unit_test(a_days_tokens_come_back_from_who_is_gone),
         cmocka_unit_test(who_is_silent_wants_no_tokens_and_comes_back),
+        cmocka_unit_test(a_day_of_tokens_alone),
         cmocka_unit_test(a_person_sets_rates),
         cmocka_unit_test(a_lock_that_is_being_asked_for_is_a_pause),
         cmocka_unit_test(accounts_are_told_apart_by_model_and_by_intent),

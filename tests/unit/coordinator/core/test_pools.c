@@ -270,6 +270,52 @@ static void a_worker_that_comes_back_left_nothing(void **state)
     assert_int_equal(money_of(r).out_nano, 0);
 }
 
+static void of_the_next_stage(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret)
+{
+    rig_request_of(ctx, task, repeat, ret);
+    ret->b[5] ^= 1;
+}
+
+/* What was found of it between two stages is being committed when the next one begins, which sees nothing of that: what it left counts
+ * until then. */
+static void what_is_committed_across_two_stages_is_waited_for(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    r->params.more = true;
+    r->store.swap = VQ_SWAP_BOTH;
+    struct rig_said lease;
+    uint64_t session = joined_with_open_calls(r, &lease);
+    for (uint64_t task = 0; task < 2; task++) {
+        rig_say_answer(r, 7, session, &lease, task, "Model: A");
+    }
+    assert_int_equal(r->finished, 1);
+    r->hold_commits = true;
+    assert_int_equal(vq_coord_local_ended(r->c, 1, r->now_ns), VQ_OK);
+    struct vq_result found = paid(r, &lease, 1, 250);
+    size_t taken;
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("worker"), &found, 1, r->now_ns, &taken),
+                     VQ_OK);
+    rig_pull(r);
+    assert_non_null(r->batch);
+    struct vq_coord *before = r->c, *next = NULL;
+    r->params.stage = r->store.stage = 1;
+    assert_int_equal(vq_coord_create(&r->params, r->now_ns, &next, NULL), VQ_OK);
+    assert_int_equal(vq_coord_hand_over(before, next, r->now_ns), VQ_OK);
+    r->c = next;
+    r->store.request_of = of_the_next_stage;
+    rig_pass(r, RIG_TERM - RIG_HEARTBEAT);
+    assert_int_equal(money_of(r).spent_nano, 100);
+    assert_true(money_of(r).out_nano >= 300);
+    r->c = before;
+    rig_commit(r);
+    vq_coord_destroy(&before);
+    r->c = next;
+    assert_int_equal(money_of(r).spent_nano, 350);
+    assert_int_equal(money_of(r).out_nano, 0);
+}
+
 /* A worker without a spool listed a call before it was killed: it is taken for as dear as any. */
 static void a_call_that_nobody_can_look_up_is_paid_for(void **state)
 {
@@ -340,6 +386,7 @@ int main(void)
         T(our_own_pause_is_nobodys_silence),
         T(what_a_silent_worker_left_counts_until_its_spool_is_read),
         T(a_worker_that_comes_back_left_nothing),
+        T(what_is_committed_across_two_stages_is_waited_for),
         T(a_call_that_nobody_can_look_up_is_paid_for),
         T(a_stop_soon_after_a_kill_is_not_clean),
         T(money_that_nobody_can_use_stops_the_run),
