@@ -105,6 +105,9 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
         VQ_TRY(vq_path_join(base_dir, c->data.test_path, &c->data.test_path_abs));
     }
     VQ_TRY(absolute(base_dir, &c->prompts_dir));
+    for (uint32_t i = 0; i < c->criteria_count; i++) {
+        VQ_TRY(absolute(base_dir, &c->criteria[i].file));
+    }
     VQ_TRY(absolute(base_dir, &c->offline.oracle));
     VQ_TRY(absolute(base_dir, &c->offline.faults));
     for (uint32_t i = 0; i < c->pools_count; i++) {
@@ -139,18 +142,25 @@ static enum vq_status resolve_paths(struct vq_config *c, const char *name, const
     return status;
 }
 
-/* libcyaml insists on two models; their absence has a better sentence here. */
+/* libcyaml insists on models; their absence has a better sentence here. */
 static enum vq_status check_models_given(const struct vq_node *root, const char *name,
                                          struct vq_error *err)
 {
     const struct vq_node *models = vq_node_get(root, "models");
-    if (models != NULL && models->items_count == 2) {
+    const struct vq_node *method = vq_node_get(root, "method");
+    bool rates =
+        method != NULL && method->kind == VQ_NODE_SCALAR && strcmp(method->text, "judge") == 0;
+    uint32_t given = models == NULL ? 0 : models->items_count;
+    if (given == 2 || (given == 1 && rates)) {
         return VQ_OK;
     }
     (void)vq_fail(
         err, VQ_INVALID,
-        "%s; name the two columns that hold the outputs, for example models: [model_a, model_b]",
-        models == NULL ? "missing" : "there must be two");
+        rates ? "%s; name the column that holds the outputs, for example models: [answer], or two "
+                "columns to compare"
+              : "%s; name the two columns that hold the outputs, for example models: [model_a, "
+                "model_b]",
+        given == 0 ? "missing" : "there must be two");
     vq_conf_prefix_place(root, name, "models", err);
     return VQ_INVALID;
 }

@@ -4,6 +4,7 @@
 #define VQ_CONF_CONFIG_H
 
 #include "common/base/status.h"
+#include "common/judge/rating.h"
 #include "common/judge/stage.h"
 
 #define VQ_CONFIG_BYTES_MAX   (4u << 20)
@@ -13,6 +14,7 @@
 #define VQ_POOL_KEYS_MAX      64
 #define VQ_VIBES_MAX          1000
 #define VQ_VIBES_PER_CALL_MAX 20u
+#define VQ_CRITERIA_MAX       100
 #define VQ_NAME_BYTES_MAX     256
 #define VQ_AXIS_BYTES_MAX     4096
 #define VQ_PROPERTY_LOW                                                                            \
@@ -23,7 +25,8 @@
 enum vq_conf_method {
     VQ_METHOD_PRESET,
     VQ_METHOD_VIBES,
-    VQ_METHOD_DISCOVER
+    VQ_METHOD_DISCOVER,
+    VQ_METHOD_JUDGE /* outputs are rated by criteria: no vibes, no fits */
 };
 enum vq_preference_source {
     VQ_PREFERENCE_DATA, /* the data's column, if it has one */
@@ -117,6 +120,26 @@ struct vq_conf_axis {
     char *low;
     char *high;
     char *property; /* always NULL once loaded: it became `high`, with VQ_PROPERTY_LOW as `low` */
+};
+
+struct vq_conf_criterion { /* of method: judge */
+    char *name;
+    char *kind; /* "likert", "binary", "pairwise"; NULL: as the built-in one or the file says */
+    char *rubric;
+    char *file;   /* absolute once loaded; NULL with a rubric, and of a built-in one */
+    char **human; /* columns with what people say, one an output; none: nobody was asked */
+    uint32_t human_count;
+};
+
+enum vq_positions {
+    VQ_POSITIONS_BOTH,
+    VQ_POSITIONS_ALTERNATE
+};
+
+struct vq_conf_rating {
+    uint32_t repeats;
+    enum vq_positions positions;
+    enum vq_rating_policy policy;
 };
 
 struct vq_conf_limits { /* of a pool, and what it costs */
@@ -258,10 +281,14 @@ struct vq_config {
     char *file; /* where it was read from; "(command line)" otherwise */
     char *name; /* run id; NULL: made from data and time by the CLI */
     struct vq_conf_data data;
-    char *models[2]; /* A, B: column names */
+    char *models[2]; /* A, B: column names; NULL for B: method judge on one column */
+    uint32_t models_count;
     enum vq_conf_method method;
     struct vq_conf_axis *vibes;
     uint32_t vibes_count;
+    struct vq_conf_criterion *criteria;
+    uint32_t criteria_count;
+    struct vq_conf_rating rating;
     struct vq_conf_pool *pools;
     uint32_t pools_count;
     double budget_usd; /* 0: none */

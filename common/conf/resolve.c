@@ -163,6 +163,9 @@ static enum vq_status add_paper_defaults(struct vq_node *root)
 /* A list of axes is longer than a verdict. */
 #define ROLE_TOKENS_TEXT "2000"
 
+/* A rating comes with a paragraph of reasoning. */
+#define RATING_TOKENS_TEXT "1024"
+
 /* So is an answer on several vibes. */
 #define JOINT_TOKENS_BASE 300u
 #define JOINT_TOKENS_VIBE 150u
@@ -268,7 +271,13 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
     VQ_TRY(add_paper_defaults(root));
     const struct vq_node *vibes = vq_node_get(root, "vibes");
     bool has_vibes = vibes != NULL && vibes->kind == VQ_NODE_LIST && vibes->items_count > 0;
-    VQ_TRY(add_if_missing(root, NULL, "method", has_vibes ? "vibes" : "preset"));
+    const struct vq_node *criteria = vq_node_get(root, "criteria");
+    bool has_criteria = criteria != NULL && criteria->kind == VQ_NODE_LIST;
+    VQ_TRY(add_if_missing(root, NULL, "method",
+                          has_criteria ? "judge"
+                          : has_vibes  ? "vibes"
+                                       : "preset"));
+    bool rates = text_is(vq_node_get(root, "method"), "judge");
     const struct vq_node *rule = vq_node_at(root, "judging.pair_rule");
     bool strict = rule == NULL || text_is(rule, "strict");
     uint32_t joint = joint_vibes(root);
@@ -285,7 +294,9 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
         const struct vq_node *judges = vq_node_get(root, lists[k]);
         for (uint32_t i = 0; judges != NULL && i < judges->items_count; i++) {
             VQ_TRY(add_judge_defaults(root, judges->items[i],
-                                      k == 0 && joint > 1 ? joint_tokens : NULL));
+                                      rates                 ? RATING_TOKENS_TEXT
+                                      : k == 0 && joint > 1 ? joint_tokens
+                                                            : NULL));
         }
     }
     static const char *const roles[] = {"proposer", "reducer", "embedder"};

@@ -101,9 +101,9 @@ static enum vq_status check_data(const struct vq_rules *r)
 static enum vq_status check_models(const struct vq_rules *r)
 {
     const char *const *models = (const char *const *)r->config->models;
-    for (int i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < r->config->models_count; i++) {
         char path[16];
-        (void)snprintf(path, sizeof(path), "models[%d]", i);
+        (void)snprintf(path, sizeof(path), "models[%u]", i);
         if (!vq_rules_is_name(models[i])) {
             return vq_rules_broken(
                 r, path,
@@ -112,7 +112,7 @@ static enum vq_status check_models(const struct vq_rules *r)
                 VQ_NAME_BYTES_MAX);
         }
     }
-    if (strcmp(models[0], models[1]) == 0) {
+    if (r->config->models_count == 2 && strcmp(models[0], models[1]) == 0) {
         return vq_rules_broken(r, "models[1]",
                                "both models are \"%.80s\"; name two different columns", models[0]);
     }
@@ -263,6 +263,7 @@ enum vq_status vq_conf_check_rules(const struct vq_config *config, const struct 
     VQ_TRY(check_data(&r));
     VQ_TRY(check_models(&r));
     VQ_TRY(check_vibes(&r));
+    VQ_TRY(vq_rules_rating(&r));
     VQ_TRY(vq_rules_models(&r));
     VQ_TRY(check_judging(&r));
     VQ_TRY(check_regression(&r));

@@ -23,5 +23,7 @@ bool vq_rules_is_name(const char *text);
 
 /* rules_models.c: accounts, and whoever is asked. */
 enum vq_status vq_rules_models(const struct vq_rules *r) VQ_WARN_UNUSED;
+/* rules_rating.c: method: judge. */
+enum vq_status vq_rules_rating(const struct vq_rules *r) VQ_WARN_UNUSED;
 
 #endif

@@ -17,7 +17,7 @@
     }
 
 WORDS(method_words, {"preset", VQ_METHOD_PRESET}, {"vibes", VQ_METHOD_VIBES},
-      {"discover", VQ_METHOD_DISCOVER});
+      {"discover", VQ_METHOD_DISCOVER}, {"judge", VQ_METHOD_JUDGE});
 WORDS(preference_words, {"data", VQ_PREFERENCE_DATA}, {"judge", VQ_PREFERENCE_JUDGE});
 WORDS(clustering_words, {"auto", VQ_CLUSTERING_AUTO}, {"always", VQ_CLUSTERING_ALWAYS},
       {"never", VQ_CLUSTERING_NEVER});
@@ -30,6 +30,8 @@ WORDS(final_order_words, {"lars", VQ_FINAL_LARS}, {"separability", VQ_FINAL_SEPA
 WORDS(ties_words, {"keep", VQ_TIES_KEEP}, {"drop_all", VQ_TIES_DROP_ALL});
 WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
       {"forward", VQ_PAIR_FORWARD});
+WORDS(positions_words, {"both", VQ_POSITIONS_BOTH}, {"alternate", VQ_POSITIONS_ALTERNATE});
+WORDS(rating_policy_words, {"strict", VQ_RATING_STRICT}, {"paper", VQ_RATING_PAPER});
 WORDS(prefix_cache_words, {"auto", VQ_PREFIX_AUTO}, {"on", VQ_PREFIX_ON}, {"off", VQ_PREFIX_OFF});
 WORDS(invalid_words, {"missing", VQ_INVALID_MISSING}, {"drop_row", VQ_INVALID_DROP_ROW});
 WORDS(gate_separability_words, {"point", VQ_GATE_POINT}, {"interval", VQ_GATE_INTERVAL});
@@ -44,7 +46,7 @@ WORDS(estimator_words, {"l2_cv", VQ_ESTIMATOR_L2_CV}, {"elasticnet", VQ_ESTIMATO
 WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES_WALD});
 
 /* The same words for sentences. */
-#define method_words_text            "preset|vibes|discover"
+#define method_words_text            "preset|vibes|discover|judge"
 #define preference_words_text        "data|judge"
 #define clustering_words_text        "auto|always|never"
 #define linkage_words_text           "ward|average|complete"
@@ -53,6 +55,8 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define final_order_words_text       "lars|separability|p_value"
 #define ties_words_text              "keep|drop_all"
 #define pair_rule_words_text         "strict|lenient|forward"
+#define positions_words_text         "both|alternate"
+#define rating_policy_words_text     "strict|paper"
 #define prefix_cache_words_text      "auto|on|off"
 #define invalid_words_text           "missing|drop_row"
 #define gate_separability_words_text "point|interval"
@@ -114,6 +118,7 @@ BOTH(vibe, VQ_KEYS_VIBE);
 BOTH(judge, VQ_KEYS_JUDGE);
 BOTH(pool_model, VQ_KEYS_POOL_MODEL);
 BOTH(vibecheck, VQ_KEYS_VIBECHECK);
+BOTH(rating, VQ_KEYS_RATING);
 BOTH(judging, VQ_KEYS_JUDGING);
 BOTH(gates, VQ_KEYS_GATES);
 BOTH(regression, VQ_KEYS_REGRESSION);
@@ -142,6 +147,25 @@ static const cyaml_schema_value_t vibe_value = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_axis, vibe_fields)};
 static const cyaml_schema_value_t judge_value = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_judge, judge_fields)};
+
+/* A list of its own behind the plain keys, here and of an account. */
+static const cyaml_schema_field_t criterion_fields[] = {
+    VQ_KEYS_CRITERION(CY) CYAML_FIELD_SEQUENCE("human", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                                               struct vq_conf_criterion, human, &model_value, 0, 2),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t criterion_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_criterion, criterion_fields)};
+static const struct vq_key criterion_keys[] = {
+    VQ_KEYS_CRITERION(OUR){
+        .key = "human",
+        .kind = VQ_KEY_KIND_TEXTS,
+        .items_max = 2,
+        .meaning =
+            "The column with what a person says, for agreement: 1 to 5, yes or no, or the better "
+            "of the `models` (or `A`, `B`, `tie`); empty is unlabelled. With two `models`, and not "
+            "pairwise: a list of two columns, one for each. Not set: nobody was asked."},
+    {.key = NULL},
+};
 
 /* An account has lists of its own: they come behind its plain keys. */
 static const cyaml_schema_value_t pool_model_value = {
@@ -182,10 +206,13 @@ static const struct vq_key pool_keys[] = {
 
 static const cyaml_schema_field_t run_fields[] = {
     VQ_KEYS_RUN(CY) CY_SECTION("data", data, data_fields),
-    CYAML_FIELD_SEQUENCE_FIXED("models", CYAML_FLAG_DEFAULT, struct vq_config, models, &model_value,
-                               2),
+    CYAML_FIELD_SEQUENCE("models", CYAML_FLAG_DEFAULT, struct vq_config, models, &model_value, 1,
+                         2),
     CYAML_FIELD_SEQUENCE("vibes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, vibes,
                          &vibe_value, 0, VQ_VIBES_MAX),
+    CYAML_FIELD_SEQUENCE("criteria", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
+                         criteria, &criterion_value, 0, VQ_CRITERIA_MAX),
+    CY_SECTION("rating", rating, rating_fields),
     CYAML_FIELD_SEQUENCE("pools", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, pools,
                          &pool_value, 0, VQ_CONF_POOLS_MAX),
     CY_SECTION("budget", budget_usd, budget_fields),
@@ -227,12 +254,21 @@ static const struct vq_key run_keys[] = {
     {.key = "models",
      .kind = VQ_KEY_KIND_TEXTS,
      .items_max = 2,
-     .meaning = "The two columns that hold the outputs: model A, then model B. Required."},
+     .meaning = "The two columns that hold the outputs: model A, then model B. Of `method: judge` "
+                "one column is enough, unless a criterion is pairwise. Required."},
     {.key = "vibes",
      .kind = VQ_KEY_KIND_SECTIONS,
      .keys = vibe_keys,
      .items_max = VQ_VIBES_MAX,
      .meaning = "Your own vibes: maps of the keys below, or texts `\"Name: High: ... Low: ...\"`."},
+    {.key = "criteria",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = criterion_keys,
+     .scalar_key = "name",
+     .items_max = VQ_CRITERIA_MAX,
+     .meaning = "What outputs are rated by, with `method: judge`: names of built-in criteria, or "
+                "maps of the keys below."},
+    OUR_SECTION(rating, NULL),
     {.key = "pools",
      .kind = VQ_KEY_KIND_SECTIONS,
      .keys = pool_keys,
@@ -245,8 +281,8 @@ static const struct vq_key run_keys[] = {
      .keys = judge_keys,
      .scalar_key = "model",
      .items_max = VQ_JUDGES_MAX,
-     .meaning =
-         "Who compares the outputs: maps of the keys below, or plain model names. Required."},
+     .meaning = "Who compares or rates the outputs: maps of the keys below, or plain model names. "
+                "Required."},
     {.key = "preference_judges",
      .kind = VQ_KEY_KIND_SECTIONS,
      .keys = judge_keys,

@@ -151,11 +151,41 @@ static enum vq_status expand_property(struct vq_node *vibe)
 static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
                                   struct vq_error *err);
 
+/* `human: COLUMN` for `human: [COLUMN]`: a list of texts may be given as one. */
+static enum vq_status wrap_text(struct vq_node *map, const char *key)
+{
+    for (uint32_t i = 0; i < map->items_count; i++) {
+        struct vq_node *scalar = map->items[i], *list, *item;
+        if (strcmp(scalar->key, key) != 0 || scalar->kind != VQ_NODE_SCALAR ||
+            vq_node_is_null(scalar)) {
+            continue;
+        }
+        VQ_TRY(vq_node_make(VQ_NODE_LIST, NULL, &list));
+        enum vq_status status = vq_node_make(VQ_NODE_SCALAR, scalar->text, &item);
+        if (status == VQ_OK) {
+            list->line = item->line = scalar->line;
+            list->column = item->column = scalar->column;
+            list->from_override = item->from_override = scalar->from_override;
+            item->plain = false;
+            status = vq_node_add(list, NULL, item);
+        }
+        if (status != VQ_OK) {
+            vq_node_destroy(&list);
+            return status;
+        }
+        vq_node_replace(&map->items[i], list);
+    }
+    return VQ_OK;
+}
+
 /* Lists inside an item of a list. */
 static enum vq_status expand_item(struct vq_node *map, const struct vq_key *keys, const char *name,
                                   struct vq_error *err)
 {
     for (const struct vq_key *key = keys; key->key != NULL; key++) {
+        if (strcmp(key->key, "human") == 0) {
+            VQ_TRY(wrap_text(map, key->key));
+        }
         struct vq_node *list =
             key->kind == VQ_KEY_KIND_SECTIONS ? vq_node_get(map, key->key) : NULL;
         if (list != NULL && list->kind == VQ_NODE_LIST) {
@@ -185,6 +215,9 @@ static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key
 enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
                                         struct vq_error *err)
 {
+    if (root->kind == VQ_NODE_MAP) {
+        VQ_TRY(wrap_text(root, "models"));
+    }
     for (uint32_t i = 0; root->kind == VQ_NODE_MAP && i < root->items_count; i++) {
         struct vq_node *item = root->items[i];
         const struct vq_key *key = vq_conf_find_key(vq_conf_keys(), item->key);
