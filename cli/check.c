@@ -26,14 +26,13 @@ const struct vq_opt vq_check_opts[] = {
 };
 
 /* VQ_OUTCOME_NONE: there is no answer to read. */
-static enum vq_outcome verdict_of(const struct vq_once *o)
+static enum vq_outcome verdict_of(const struct vq_job *job, const struct vq_once *o)
 {
     if (o->end == NULL || strcmp(o->end, "answer") != 0) {
         return VQ_OUTCOME_NONE;
     }
-    return vq_verdict_ranker(vq_span_str(o->answer == NULL ? "" : o->answer),
-                             vq_span_str(o->finish_reason == NULL ? "" : o->finish_reason),
-                             o->refusal);
+    return vq_verdict_of(job->given->kind, vq_span_str(o->answer == NULL ? "" : o->answer),
+                         vq_span_str(o->finish_reason == NULL ? "" : o->finish_reason), o->refusal);
 }
 
 /* What the verdict means for the two models. */
@@ -41,15 +40,21 @@ static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, unsig
 {
     const char *const *models = (const char *const *)job->config->models;
     const char *first = models[order], *second = models[1 - order];
+    bool rates = vq_stage_rates(job->given->kind);
+    const char *is = rates ? "better" : "higher";
+    bool again =
+        rates ? job->config->rating.policy == VQ_RATING_STRICT : job->config->judging.repair;
     switch (verdict) {
-    case VQ_OUTCOME_FIRST: printf(": %s, shown first, is higher\n", first); return;
-    case VQ_OUTCOME_SECOND: printf(": %s, shown second, is higher\n", second); return;
+    case VQ_OUTCOME_FIRST: printf(": %s, shown first, is %s\n", first, is); return;
+    case VQ_OUTCOME_SECOND: printf(": %s, shown second, is %s\n", second, is); return;
     case VQ_OUTCOME_EQUAL:
     case VQ_OUTCOME_NA:
     case VQ_OUTCOME_UNSURE: printf(": neither is higher\n"); return;
     case VQ_OUTCOME_UNPARSEABLE:
-        printf(": no vote%s\n",
-               job->config->judging.repair ? "; a run would ask it once more what it meant" : "");
+        printf(": no %s%s\n", rates ? "rating" : "vote",
+               !again  ? ""
+               : rates ? "; a run would ask it once more"
+                       : "; a run would ask it once more what it meant");
         return;
     case VQ_OUTCOME_TRUNCATED: printf(": no vote; raise max_tokens of this judge\n"); return;
     case VQ_OUTCOME_RATED_1:
@@ -118,7 +123,7 @@ static void put_judge(const struct vq_job *job, const struct vq_picked *picked, 
         printf(", which calls it %s", o->model);
     }
     printf("\n");
-    enum vq_outcome verdict = verdict_of(o);
+    enum vq_outcome verdict = verdict_of(job, o);
     if (verdict != VQ_OUTCOME_NONE) {
         put_answer(o->answer == NULL ? "" : o->answer);
         printf("verdict  %s", vq_outcome_name(verdict));
@@ -158,7 +163,7 @@ static void put_number(struct vq_json *j, const char *key, int64_t value)
 static void put_json_judge(struct vq_json *j, const struct vq_job *job, uint32_t i,
                            const struct vq_once *o)
 {
-    enum vq_outcome verdict = verdict_of(o);
+    enum vq_outcome verdict = verdict_of(job, o);
     vq_json_object(j);
     put_text(j, "judge", job->given->cast->judges[i].name);
     put_text(j, "end", o->end);
@@ -183,13 +188,15 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
     vq_buf_init(&system, VQ_RENDER_BYTES_MAX);
     vq_buf_init(&user, VQ_RENDER_BYTES_MAX);
     enum vq_status status =
-        vq_request_render(&job->given->askers[picked->judge], &job->samples[picked->sample],
-                          &job->axes[picked->vibe], picked->order, 0, &system, &user);
+        vq_request_render(&job->given->askers[picked->judge], &job->given->samples[picked->sample],
+                          &job->given->axes[picked->vibe], picked->order, 0, &system, &user);
     vq_json_init(j, &out, 2);
     vq_json_object(j);
-    put_number(j, "record", job->dataset->samples[picked->sample].record);
-    put_text(j, "vibe", job->axes[picked->vibe].name);
-    put_text(j, "shown_first", job->config->models[picked->order]);
+    put_number(j, "record", vq_job_record(job, job->given, picked->sample));
+    put_text(j, vq_stage_rates(job->given->kind) ? "criterion" : "vibe",
+             job->given->axes[picked->vibe].name);
+    const char *output = vq_job_output(job, job->given, picked->sample);
+    put_text(j, "shown_first", output != NULL ? output : job->config->models[picked->order]);
     vq_json_key(j, "system");
     vq_json_span(j, vq_buf_span(&system));
     vq_json_key(j, "user");
@@ -217,8 +224,13 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
 static enum vq_status put_all(const struct vq_job *job, const struct vq_picked *picked,
                               const struct vq_once *once)
 {
-    printf("record %u, vibe %s, %s shown first\n", job->dataset->samples[picked->sample].record,
-           job->axes[picked->vibe].name, job->config->models[picked->order]);
+    const char *output = vq_job_output(job, job->given, picked->sample);
+    printf("record %lld, %s %s, %s shown%s\n",
+           (long long)vq_job_record(job, job->given, picked->sample),
+           vq_stage_rates(job->given->kind) ? "criterion" : "vibe",
+           job->given->axes[picked->vibe].name,
+           output != NULL ? output : job->config->models[picked->order],
+           output != NULL ? "" : " first");
     VQ_TRY(vq_pick_show(job, picked));
     for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {
         if (once[i].wanted) {
@@ -248,7 +260,7 @@ static enum vq_status check_job(const struct check_words *w, const struct vq_job
     }
     bool all = true;
     for (uint32_t i = 0; i < n; i++) {
-        all = all && (!once[i].wanted || vq_outcome_is_vote(verdict_of(&once[i])));
+        all = all && (!once[i].wanted || vq_outcome_is_good(verdict_of(job, &once[i])));
     }
     vq_once_free(once, n);
     vq_free(once);

@@ -259,6 +259,7 @@ static enum vq_status write_all(const struct comparison *c, const struct vq_reca
 static enum vq_status prepare(struct comparison *c, const char *name, struct vq_error *err)
 {
     VQ_TRY(vq_kept_open(&c->words->kept, name, &c->kept, err));
+    VQ_TRY(vq_job_needs_vibes(c->kept.job, "vibeq compare", err));
     VQ_TRY(read_gold(c, err));
     VQ_TRY(vq_found_read(c->kept.runs_dir, name, &c->found, err));
     VQ_TRY(axes_of(&c->found.list, &c->found_axes));

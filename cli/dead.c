@@ -106,14 +106,14 @@ static int64_t record_of(const struct dead *d, const struct vq_dead_letter *lett
 {
     const struct vq_asking *a = d->replay->stages[letter->stage];
     uint32_t sample = cell_of(d, letter).sample;
-    return a->rows == NULL ? -1 : (int64_t)d->kept->job->dataset->samples[a->rows[sample]].record;
+    return vq_job_record(d->kept->job, a, sample);
 }
 
 /* "" for what has no vibe of its own. */
 static const char *vibe_of(const struct dead *d, const struct vq_dead_letter *letter)
 {
     const struct vq_asking *a = d->replay->stages[letter->stage];
-    return a->rows == NULL ? "" : a->axes[cell_of(d, letter).vibe].name;
+    return record_of(d, letter) < 0 ? "" : a->axes[cell_of(d, letter).vibe].name;
 }
 
 /* ---- for people ---- */

@@ -92,6 +92,35 @@ static void say_ranking(const struct vq_job *job, const struct vq_forecast *f)
     fprintf(stderr, "\n");
 }
 
+static void say_rating(const struct vq_job *job, const struct vq_forecast *f)
+{
+    const struct vq_config *c = job->config;
+    const struct vq_rubric_data *d = job->rubric.data;
+    uint32_t of_kind[3] = {0}, judges = job->given->plan.grid.judges;
+    char n[VQ_FMT_BYTES];
+    for (uint32_t i = 0; i < c->criteria_count; i++) {
+        of_kind[job->rubric.criteria[i].kind]++;
+    }
+    uint32_t single = of_kind[VQ_RATING_LIKERT] + of_kind[VQ_RATING_BINARY];
+    uint32_t pairs = of_kind[VQ_RATING_PAIRWISE];
+    fprintf(stderr, "  %-10s %9s calls: %u rows", "rating",
+            vq_fmt_count(calls_of(f, VQ_ROLE_JUDGE), n), d->rows_count);
+    if (single > 0) {
+        fprintf(stderr, " x %u output%s x %u criteri%s", d->outputs_count, plural(d->outputs_count),
+                single, single == 1 ? "on" : "a");
+    }
+    if (pairs > 0) {
+        fprintf(stderr, "%s x %u pairwise criteri%s%s", single > 0 ? ", rows" : "", pairs,
+                pairs == 1 ? "on" : "a",
+                c->rating.positions == VQ_POSITIONS_BOTH ? " x 2 orders" : "");
+    }
+    fprintf(stderr, "; %u judge%s", judges, plural(judges));
+    if (c->rating.repeats > 1) {
+        fprintf(stderr, ", %u times each", c->rating.repeats);
+    }
+    fprintf(stderr, "\n");
+}
+
 void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *f)
 {
     char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
@@ -104,6 +133,10 @@ void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *f)
                 f->all.priced ? "" : " for the models with a price");
     }
     fprintf(stderr, ":\n");
+    if (job->dataset == NULL) {
+        say_rating(job, f);
+        return;
+    }
     say_preferences(job, f);
     say_discovery(job, f);
     say_ranking(job, f);

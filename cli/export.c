@@ -1,4 +1,4 @@
-/* `vibeq export RUN calls|scores|vibes|rows`: what a run holds, as CSV or as JSON lines on standard output. Calls come from the
+/* `vibeq export RUN calls|scores|vibes|rows|ratings`: what a run holds, as CSV or as JSON lines on standard output. Calls come from the
  * ledger, each with its raw answer; the rest are the files of results/. */
 #include "cli/kept.h"
 #include "cli/verbs.h"
@@ -141,8 +141,9 @@ static void put_place(struct calls *c, const struct vq_call_row *row)
     struct vq_cell cell = vq_grid_cell(&a->plan.grid, row->task);
     line_text(l, "stage", vq_span_str(a->name));
     line_text(l, "judge", vq_span_str(a->cast->judges[cell.judge].name));
-    if (a->rows != NULL) {
-        line_count(l, "record", c->kept->job->dataset->samples[a->rows[cell.sample]].record);
+    int64_t record = vq_job_record(c->kept->job, a, cell.sample);
+    if (record >= 0) {
+        line_count(l, "record", record);
         line_text(l, "vibe", vq_span_str(a->axes[cell.vibe].name));
         line_count(l, "order", cell.order);
     } else {
@@ -249,7 +250,15 @@ static enum vq_status put_rows(const struct vq_table *table)
 static enum vq_status export_file(const struct vq_kept *kept, const char *what, bool jsonl,
                                   struct vq_error *err)
 {
-    char file[64];
+    char file[64], verb[64];
+    (void)snprintf(verb, sizeof(verb), "vibeq export RUN %s", what);
+    if (strcmp(what, "ratings") != 0) {
+        VQ_TRY(vq_job_needs_vibes(kept->job, verb, err));
+    } else if (kept->job->config->method != VQ_METHOD_JUDGE) {
+        return vq_fail(err, VQ_INVALID,
+                       "only runs of method: judge have ratings; this one has scores, vibes, rows "
+                       "and calls");
+    }
     (void)snprintf(file, sizeof(file), "results/%s.csv", what);
     struct vq_buf text;
     vq_buf_init(&text, FILE_BYTES_MAX);
@@ -277,7 +286,7 @@ int vq_verb_export(int argc, char **argv)
     struct export_words w = {0};
     struct vq_error err = {0};
     int words;
-    static const char *const known[] = {"calls", "scores", "vibes", "rows", NULL};
+    static const char *const known[] = {"calls", "scores", "vibes", "rows", "ratings", NULL};
     if (vq_opts_parse(vq_export_opts, argc, argv, &w, &words, &err) != VQ_OK) {
         return vq_cli_usage("export", "%s", err.text);
     }

@@ -14,7 +14,17 @@ enum vq_status vq_pick_job(const char *config_path, const struct vq_pick_words *
     struct vq_config *config;
     VQ_TRY(vq_config_load(config_path == NULL ? VQ_PICK_CONFIG : config_path, words->set.items,
                           words->set.count, &config, err));
-    return vq_job_create(config, NULL, ret_job, err);
+    VQ_TRY(vq_job_create(config, NULL, ret_job, err));
+    for (uint32_t i = 0; words->vibe != NULL && i < (*ret_job)->config->criteria_count; i++) {
+        if (strcasecmp((*ret_job)->config->criteria[i].name, words->vibe) == 0) {
+            enum vq_status status = vq_job_give(*ret_job, i, err);
+            if (status != VQ_OK) {
+                vq_job_destroy(ret_job);
+            }
+            return status;
+        }
+    }
+    return VQ_OK;
 }
 
 static enum vq_status pick_sample(const struct vq_job *job, const struct vq_opt_count *row,
@@ -25,13 +35,14 @@ static enum vq_status pick_sample(const struct vq_job *job, const struct vq_opt_
         return VQ_OK;
     }
     for (uint32_t i = 0; i < job->given->plan.grid.samples; i++) {
-        const struct vq_data_row *r = &job->dataset->samples[i];
-        if (r->record == row->value && r->file == 0) {
+        bool first = job->dataset == NULL || job->dataset->samples[i].file == 0;
+        if (first && vq_job_record(job, job->given, i) == row->value) {
             *ret_sample = i;
             return VQ_OK;
         }
     }
-    uint32_t records = job->dataset->records_read[0];
+    uint32_t records =
+        job->dataset == NULL ? job->rubric.data->records : job->dataset->records_read[0];
     if (row->value == 0 || row->value > records) {
         return vq_fail(err, VQ_NOT_FOUND, "there is no record %u: %s has records 1 to %u",
                        row->value, job->config->data.path, records);
@@ -82,11 +93,12 @@ enum vq_status vq_pick(const struct vq_job *job, const struct vq_pick_words *wor
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     for (uint32_t i = 0; i < g->vibes; i++) {
-        names[i] = vq_span_str(job->axes[i].name);
+        names[i] = vq_span_str(job->given->axes[i].name);
     }
     enum vq_status status = pick_sample(job, &words->row, &picked.sample, err);
     if (status == VQ_OK) {
-        status = pick_name("vibe", words->vibe, names, g->vibes, &picked.vibe, err);
+        status = pick_name(vq_stage_rates(job->given->kind) ? "criterion" : "vibe", words->vibe,
+                           names, g->vibes, &picked.vibe, err);
     }
     for (uint32_t i = 0; i < g->judges; i++) {
         names[i] = vq_span_str(job->given->cast->judges[i].name);
@@ -96,6 +108,10 @@ enum vq_status vq_pick(const struct vq_job *job, const struct vq_pick_words *wor
     }
     vq_free(names);
     if (status == VQ_OK) {
+        if (vq_job_output(job, job->given, picked.sample) != NULL) { /* one output is shown */
+            picked.sample += picked.order > 0 && job->config->models_count > 1 ? 1 : 0;
+            picked.order = 0;
+        }
         *ret_picked = picked;
     }
     return status;
@@ -112,8 +128,8 @@ enum vq_status vq_pick_show(const struct vq_job *job, const struct vq_picked *pi
     vq_buf_init(&system, VQ_RENDER_BYTES_MAX);
     vq_buf_init(&user, VQ_RENDER_BYTES_MAX);
     enum vq_status status =
-        vq_request_render(&job->given->askers[picked->judge], &job->samples[picked->sample],
-                          &job->axes[picked->vibe], picked->order, 0, &system, &user);
+        vq_request_render(&job->given->askers[picked->judge], &job->given->samples[picked->sample],
+                          &job->given->axes[picked->vibe], picked->order, 0, &system, &user);
     if (status == VQ_OK && system.bytes > 0) {
         put_part("system", &system);
     }

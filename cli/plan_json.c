@@ -185,10 +185,16 @@ void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
     vq_json_object(&j);
     vq_json_key(&j, "format");
     vq_json_u64(&j, VQ_PLAN_FORMAT);
-    vq_json_key(&j, "rows_train");
-    vq_json_u64(&j, plan->job->dataset->train_count);
-    vq_json_key(&j, "rows_test");
-    vq_json_u64(&j, plan->job->dataset->test_count);
+    const struct vq_dataset *d = plan->job->dataset;
+    if (d == NULL) {
+        vq_json_key(&j, "rows");
+        vq_json_u64(&j, plan->job->rubric.data->rows_count);
+    } else {
+        vq_json_key(&j, "rows_train");
+        vq_json_u64(&j, d->train_count);
+        vq_json_key(&j, "rows_test");
+        vq_json_u64(&j, d->test_count);
+    }
     sums(&j, &f->all, f->seconds);
     dollars(&j, "usd_known", f->all.usd, true);
     stages(&j, f);

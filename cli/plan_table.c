@@ -203,10 +203,14 @@ void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *t
                    struct vq_buf *out)
 {
     const struct vq_forecast *f = plan->forecast;
-    vq_buf_printf(out, "%u train rows, %u test rows; %s\n\n", plan->job->dataset->train_count,
-                  plan->job->dataset->test_count,
-                  plan->has_store ? "stored answers are taken into account"
-                                  : "there is no store yet");
+    const struct vq_dataset *d = plan->job->dataset;
+    if (d == NULL) {
+        vq_buf_printf(out, "%u rows; ", plan->job->rubric.data->rows_count);
+    } else {
+        vq_buf_printf(out, "%u train rows, %u test rows; ", d->train_count, d->test_count);
+    }
+    vq_buf_puts(out, plan->has_store ? "stored answers are taken into account\n\n"
+                                     : "there is no store yet\n\n");
     lines(f, t, out);
     limits(f, out);
     sums(plan, out);

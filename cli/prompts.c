@@ -132,11 +132,13 @@ static enum vq_status show_prompt(const struct vq_job *job, const struct prompts
     VQ_TRY(vq_pick(job, &w->pick, &p, err));
     struct vq_hash hash;
     char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];
-    vq_request_hash(&job->given->askers[p.judge], &job->sample_ids[p.sample], &job->axes[p.vibe],
-                    p.order, 0, &hash);
+    vq_request_hash(&job->given->askers[p.judge], &job->given->ids[p.sample],
+                    &job->given->axes[p.vibe], p.order, 0, &hash);
     vq_hex(hash.b, VQ_HASH_BYTES, hex);
-    printf("--- judge %s, record %u, vibe %s, request %s\n", job->given->cast->judges[p.judge].name,
-           job->dataset->samples[p.sample].record, job->axes[p.vibe].name, hex);
+    printf("--- judge %s, record %lld, %s %s, request %s\n", job->given->cast->judges[p.judge].name,
+           (long long)vq_job_record(job, job->given, p.sample),
+           vq_stage_rates(job->given->kind) ? "criterion" : "vibe", job->given->axes[p.vibe].name,
+           hex);
     return vq_pick_show(job, &p);
 }
 

@@ -54,7 +54,7 @@ static enum vq_status write_undecided(const struct vq_kept *kept, const struct v
     vq_csv_init(&csv, &out);
     for (size_t i = 0; i < replay->undecided_count; i++) {
         const struct vq_undecided *u = &replay->undecided[i];
-        vq_csv_i64(&csv, kept->job->dataset->samples[u->sample].record);
+        vq_csv_i64(&csv, u->record);
         vq_csv_str(&csv, u->vibe);
         vq_csv_str(&csv, kept->job->config->judges[u->judge].name);
         vq_csv_end_row(&csv);
@@ -93,8 +93,7 @@ static void say_undecided(const struct vq_kept *kept, const struct vq_replay *re
     say_calls(replay);
     for (size_t i = 0; i < replay->undecided_count && i < UNDECIDED_SHOWN; i++) {
         const struct vq_undecided *u = &replay->undecided[i];
-        fprintf(stderr, "  record %u, %s, judge %s\n",
-                kept->job->dataset->samples[u->sample].record, u->vibe,
+        fprintf(stderr, "  record %lld, %s, judge %s\n", (long long)u->record, u->vibe,
                 kept->job->config->judges[u->judge].name);
     }
     if (replay->undecided_count > UNDECIDED_SHOWN) {
@@ -115,7 +114,7 @@ static enum vq_status write_results(const struct vq_kept *kept, const struct vq_
                                     bool *ret_missing, struct vq_error *err)
 {
     struct vq_results results = {.job = kept->job,
-                                 .method = replay->method,
+                                 .course = &replay->course,
                                  .calls = kept->calls,
                                  .run = vq_run_dir_uid(kept->run),
                                  .dir = kept->run,

@@ -15,8 +15,34 @@
 
 /* ---- what is said before anything is sent ---- */
 
+static void say_rows(const struct vq_job *job)
+{
+    const struct vq_rubric_data *d = job->rubric.data;
+    char n[VQ_FMT_BYTES];
+    fprintf(stderr, "%s: %s records\n", job->config->data.path, vq_fmt_count(d->records, n));
+    if (d->rows_count < d->records) {
+        fprintf(stderr, "  %-28s %6u -> %u\n", "limit", d->records, d->rows_count);
+    }
+    for (uint32_t o = 0; o < d->outputs_count; o++) {
+        if (d->blank[o] > 0) {
+            fprintf(stderr, "  warning: %s is empty in %u rows, which are not rated\n",
+                    job->config->models[o], d->blank[o]);
+        }
+    }
+    for (uint32_t i = 0; i < job->config->criteria_count; i++) {
+        if (job->config->criteria[i].human_count > 0) {
+            fprintf(stderr, "  %s: %u labels by people\n", job->config->criteria[i].name,
+                    d->labelled[i]);
+        }
+    }
+}
+
 static void say_data(const struct vq_job *job)
 {
+    if (job->dataset == NULL) {
+        say_rows(job);
+        return;
+    }
     const struct vq_dataset *d = job->dataset;
     char n[VQ_FMT_BYTES];
     fprintf(stderr, "%s: %s records\n", job->config->data.path,

@@ -62,6 +62,7 @@ struct vq_stage {
     /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is the system part, prompt
      * what is packed (common/judge/chain.h). Answers come as texts, in grid order: (item * models + model) * turns + turn */
     uint32_t turns;   /* CHAT: of the longest chain */
+    uint32_t repeat;  /* the same question put so many times before is not this one: 0, 1, 2 ... */
     uint32_t retries; /* a question without a readable answer is put so many times more, as it is */
 };
 

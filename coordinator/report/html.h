@@ -55,4 +55,8 @@ struct vq_report_story {
 void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
                     struct vq_buf *out);
 
+/* The page of a rubric run (method: judge). Needs no script. */
+struct vq_rubric_report;
+void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out);
+
 #endif

@@ -282,9 +282,10 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->plan.grid.judges = a->cast->count;
     enum vq_swap swap = swap_of(job->config, stage->kind);
     a->plan.swap = stage->again ? VQ_SWAP_NONE : swap;
-    a->plan.repeat = stage->again ? VQ_REPEAT_RETEST : 0;
+    a->plan.repeat = (stage->again ? 1 : stage->repeat) * VQ_REPEAT_RETEST;
     a->plan.audit_share = stage->kind == VQ_STAGE_RANK ? job->config->judging.audit_share : 0;
-    a->plan.generation = job->generation + stage->retries;
+    uint32_t generation = job->generation + stage->retries;
+    a->plan.generation = generation < VQ_GENERATION_MAX ? generation : VQ_GENERATION_MAX;
     VQ_TRY(fill_samples(a, job, stage));
     VQ_TRY(fill_axes(a, stage));
     VQ_TRY(fill_cells(a, stage));

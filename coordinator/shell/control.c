@@ -168,7 +168,7 @@ void vq_control_close(struct vq_run *run)
 
 void vq_control_write_status(struct vq_run *run)
 {
-    if (run->method == NULL) { /* what is asked beside the run is no state of it */
+    if (run->options->script != NULL) { /* what is asked beside the run is no state of it */
         return;
     }
     char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];

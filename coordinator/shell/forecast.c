@@ -7,6 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "coordinator/shell/answers.h"
+#include "coordinator/shell/course.h"
 #include "coordinator/shell/forecast_parts.h"
 #include "coordinator/stats/stats.h"
 
@@ -234,7 +235,7 @@ static enum vq_status known_lines(struct walk *w, const struct vq_stage *stage,
 static bool leads_on(const struct walk *w, const struct vq_stage *stage)
 {
     const struct vq_config *c = w->job->config;
-    if (stage->kind == VQ_STAGE_PREFER) {
+    if (stage->kind == VQ_STAGE_PREFER || vq_stage_rates(stage->kind)) {
         return true;
     }
     if (stage->kind == VQ_STAGE_TEXT) {
@@ -256,7 +257,7 @@ static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage, b
         (void)snprintf(w->open, sizeof(w->open), "%s", stage->name);
         w->open_kind = stage->kind;
     }
-    bool verdicts = stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER;
+    bool verdicts = vq_stage_shows_outputs(stage->kind);
     if (*ret_on && w->calls == NULL && !verdicts) {
         status = take_nothing(w, asking);
     } else if (*ret_on) {
@@ -270,7 +271,7 @@ static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage, b
 /* Whether a stage that comes after open ones is what it will be with their answers. */
 static bool is_certain(const struct walk *w, const struct vq_stage *stage)
 {
-    if (w->open[0] == '\0' || w->open_kind == VQ_STAGE_PREFER) {
+    if (w->open[0] == '\0' || w->open_kind == VQ_STAGE_PREFER || vq_stage_rates(w->open_kind)) {
         return true;
     }
     if (w->open_kind == VQ_STAGE_TEXT) {
@@ -289,14 +290,12 @@ static void pass_over(struct walk *w, const char *name)
     }
 }
 
-static enum vq_status walk_known(struct walk *w, struct vq_method *method, bool *ret_ended)
+static enum vq_status walk_known(struct walk *w, bool *ret_ended)
 {
     bool on = true;
-    w->script = vq_method_script(method);
-    w->stages_count = vq_forecast_stages(&w->facts, w->stages);
     while (on) {
         const struct vq_stage *stage;
-        VQ_TRY(vq_method_next(method, &stage, w->err));
+        VQ_TRY(w->script.ops->next(w->script.ctx, &stage, w->err));
         *ret_ended = stage == NULL && w->open[0] == '\0';
         if (stage == NULL || !is_certain(w, stage)) {
             return VQ_OK;
@@ -431,14 +430,14 @@ static enum vq_status walk_unknown(struct walk *w)
 
 /* ---- outside ---- */
 
-static enum vq_status walk_all(struct walk *w)
+/* What the call-count model goes by; a run of method judge is known whole. */
+static void fill_facts(struct walk *w)
 {
     struct vq_method_input input;
-    struct vq_method *method;
-    bool ended = false;
-    vq_stats_init();
+    if (w->job->config->method == VQ_METHOD_JUDGE) {
+        return;
+    }
     vq_job_method_input(w->job, &input);
-    VQ_TRY(vq_method_create(&input, &method, w->err));
     w->facts = (struct vq_forecast_facts){
         .config = w->job->config,
         .train = w->job->dataset->train_count,
@@ -448,17 +447,28 @@ static enum vq_status walk_all(struct walk *w)
         .embedder = input.embedder,
         .iteration = 1,
         .evaluated = w->evaluated};
+    w->stages_count = vq_forecast_stages(&w->facts, w->stages);
+}
+
+static enum vq_status walk_all(struct walk *w)
+{
+    struct vq_course course;
+    bool ended = false;
+    vq_stats_init();
+    VQ_TRY(vq_course_open(w->job, &course, w->err));
+    w->script = course.script;
+    fill_facts(w);
     enum vq_status status = VQ_OK;
     if (w->calls != NULL) {
         status = vq_learn_ledger(w->learning, w->calls, w->err);
     }
     if (status == VQ_OK) {
-        status = walk_known(w, method, &ended);
+        status = walk_known(w, &ended);
     }
-    if (status == VQ_OK && !ended) {
+    if (status == VQ_OK && !ended && course.method != NULL) {
         status = walk_unknown(w);
     }
-    vq_method_destroy(&method);
+    vq_course_close(&course);
     return status;
 }
 

@@ -44,6 +44,9 @@ static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run
 {
     VQ_TRY(load_table(job, run, 0, err));
     VQ_TRY(load_table(job, run, 1, err));
+    if (job->config->method == VQ_METHOD_JUDGE) {
+        return vq_rubric_job_load(&job->rubric, job->config, job->tables[0], run, err);
+    }
     struct vq_dataset_settings settings = {
         .data = &job->config->data,
         .models = {job->config->models[0], job->config->models[1]},
@@ -228,10 +231,30 @@ static enum vq_status load_templates(struct vq_job *job, const struct vq_run_dir
                              &job->templates[VQ_TEMPLATE_AS_IS], err);
 }
 
+enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion, struct vq_error *err)
+{
+    struct vq_rubric *rubric;
+    struct vq_asking *given = NULL;
+    VQ_TRY(vq_rubric_job_make(&job->rubric, job->config, job->cast[VQ_ROLE_JUDGE].count, &rubric,
+                              err));
+    enum vq_status status =
+        vq_asking_create(job, vq_rubric_stage_of(rubric, criterion), &given, err);
+    vq_rubric_destroy(&rubric); /* what the asking borrows are texts of the table */
+    if (status == VQ_OK) {
+        vq_asking_destroy(&job->given);
+        job->given = given;
+    }
+    return status;
+}
+
 static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
     VQ_TRY(load_data(job, run, err));
     VQ_TRY(load_templates(job, run, err));
+    if (job->config->method == VQ_METHOD_JUDGE) {
+        VQ_TRY(load_cast(job, err));
+        return vq_job_give(job, 0, err);
+    }
     VQ_TRY(load_axes(job));
     VQ_TRY(load_cast(job, err));
     VQ_TRY(fill_rows(job));
@@ -243,6 +266,35 @@ static bool has_labels(const struct vq_job *job)
 {
     const uint32_t(*preferred)[4] = job->dataset->preferred;
     return preferred[0][0] + preferred[0][2] + preferred[1][0] + preferred[1][2] > 0;
+}
+
+int64_t vq_job_record(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample)
+{
+    if (asking->rows != NULL) {
+        return job->dataset->samples[asking->rows[sample]].record;
+    }
+    if (!vq_stage_rates(asking->kind)) {
+        return -1;
+    }
+    uint32_t outputs = asking->kind == VQ_STAGE_PAIRWISE ? 1 : job->config->models_count;
+    return job->rubric.data->rows[sample / outputs].record;
+}
+
+const char *vq_job_output(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample)
+{
+    bool one = vq_stage_rates(asking->kind) && asking->kind != VQ_STAGE_PAIRWISE;
+    return one ? job->config->models[sample % job->config->models_count] : NULL;
+}
+
+enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb, struct vq_error *err)
+{
+    return job->config->method != VQ_METHOD_JUDGE
+               ? VQ_OK
+               : vq_fail(err, VQ_INVALID,
+                         "%s is about vibes, and this is method: judge, which rates outputs by "
+                         "criteria and has none; its numbers are in results.json and report.html, "
+                         "its ratings in ratings.csv",
+                         verb);
 }
 
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)
@@ -340,6 +392,7 @@ void vq_job_destroy(struct vq_job **job)
     for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
         vq_template_destroy(&j->templates[k]);
     }
+    vq_rubric_job_free(&j->rubric, j->config);
     vq_dataset_destroy(&j->dataset);
     for (int i = 0; i < 2; i++) {
         vq_table_destroy(&j->tables[i]);
@@ -372,6 +425,9 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
                                                 path == NULL ? "" : path, err);
         vq_free(path);
         VQ_TRY(status);
+    }
+    if (job->config->method == VQ_METHOD_JUDGE) {
+        VQ_TRY(vq_rubric_job_keep(&job->rubric, job->config, run, err));
     }
     char *yaml;
     size_t bytes;

@@ -8,6 +8,7 @@
 #include "coordinator/shell/asking.h"
 #include "coordinator/shell/cast.h"
 #include "coordinator/shell/pools.h"
+#include "coordinator/shell/rubric_job.h"
 #include "coordinator/store/run_dir.h"
 
 #define VQ_JOB_DATA_BYTES_MAX ((size_t)8 << 30)
@@ -22,7 +23,8 @@ struct vq_job {
     struct vq_buf data[2]; /* bytes of the data file and the test file */
     char data_sha256[2][65];
     struct vq_table *tables[2];
-    struct vq_dataset *dataset;
+    struct vq_dataset *dataset;  /* NULL: method judge, whose rows are in `rubric` */
+    struct vq_rubric_job rubric; /* empty but for method judge */
     struct vq_template *templates[VQ_TEMPLATE__COUNT]; /* [REPAIR] NULL: repair off */
     struct vq_run_pools pools;
     struct vq_cast cast[VQ_ROLE__COUNT];
@@ -37,7 +39,8 @@ struct vq_job {
     const char *judge_kind;
     struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
     uint32_t axes_count;
-    struct vq_asking *given; /* all samples on the given axes: for verbs that show a prompt */
+    /* For verbs that show a prompt: all samples on the given axes; of method judge a stage of one kind of criteria (vq_job_give) */
+    struct vq_asking *given;
 };
 
 /* Takes ownership of *take_config, also on failure. `run` NULL: reads the files that the configuration names; else the copies in
@@ -55,7 +58,20 @@ enum vq_status vq_job_cast_rest(struct vq_job *job, struct vq_error *err) VQ_WAR
 enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *run,
                            struct vq_error *err) VQ_WARN_UNUSED;
 
-/* What the method walks on. Borrows from the job. */
+/* Method judge: makes `given` the first stage that asks this criterion of the configuration. */
+enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion,
+                           struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Of which record of the data a sample of an asking is; negative: a prompt of the method's own. */
+int64_t vq_job_record(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample);
+/* Which output a sample is, where outputs are rated one by one; else NULL. */
+const char *vq_job_output(const struct vq_job *job, const struct vq_asking *asking,
+                          uint32_t sample);
+/* VQ_INVALID, with a sentence for whoever asked `verb` of a run without vibes; VQ_OK for all others. */
+enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+
+/* What the method walks on; not of method judge. Borrows from the job. */
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input);
 
 #endif

@@ -28,6 +28,7 @@
 #include "coordinator/core/coord.h"
 #include "coordinator/core/incidents.h"
 #include "coordinator/core/limits.h"
+#include "coordinator/shell/course.h"
 #include "coordinator/shell/machine.h"
 #include "coordinator/shell/programs.h"
 #include "coordinator/shell/results.h"
@@ -141,7 +142,7 @@ struct vq_door { /* what was told of a count of the router's */
 struct vq_run {
     const struct vq_run_options *options;
     struct vq_job *job;
-    struct vq_method *method; /* NULL: options->script is carried out */
+    struct vq_course course; /* closed: options->script is carried out */
     struct vq_script script;
     struct vq_asking *asking; /* the stage that is asked now */
     struct vq_past_stage *past;

@@ -50,7 +50,7 @@ static enum vq_status note_undecided(struct walk *w, const struct vq_stage *stag
     VQ_TRY(vq_grow((void **)&r->undecided, &r->undecided_cap, r->undecided_count + 1,
                    sizeof(*r->undecided), UNDECIDED_MAX));
     struct vq_undecided *u = &r->undecided[r->undecided_count++];
-    u->sample = stage->rows != NULL ? stage->rows[cell->sample] : cell->sample;
+    u->record = vq_job_record(w->job, w->asking, cell->sample);
     u->judge = cell->judge;
     (void)snprintf(u->vibe, sizeof(u->vibe), "%s",
                    vq_stage_has_axes(stage->kind) ? stage->axes[cell->vibe].name : "preference");
@@ -115,15 +115,13 @@ enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
 {
     struct vq_replay replay = {.whole = false};
     struct walk w = {.job = job, .calls = calls, .run = run, .replay = &replay, .err = err};
-    struct vq_method_input input;
     vq_stats_init();
-    vq_job_method_input(job, &input);
-    VQ_TRY(vq_method_create(&input, &replay.method, err));
-    w.script = vq_method_script(replay.method);
+    VQ_TRY(vq_course_open(job, &replay.course, err));
+    w.script = replay.course.script;
     enum vq_status status = VQ_OK;
     while (status == VQ_OK && replay.stage[0] == '\0') {
         const struct vq_stage *stage;
-        status = vq_method_next(replay.method, &stage, err);
+        status = w.script.ops->next(w.script.ctx, &stage, err);
         if (status != VQ_OK || stage == NULL) {
             replay.whole = status == VQ_OK;
             break;
@@ -143,7 +141,7 @@ enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
 
 void vq_replay_free(struct vq_replay *replay)
 {
-    vq_method_destroy(&replay->method);
+    vq_course_close(&replay->course);
     for (uint32_t i = 0; i < replay->stages_count; i++) {
         vq_asking_destroy(&replay->stages[i]);
     }

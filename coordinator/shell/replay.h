@@ -2,18 +2,19 @@
 #ifndef VQ_SHELL_REPLAY_H
 #define VQ_SHELL_REPLAY_H
 
-#include "coordinator/shell/job.h"
+#include "coordinator/shell/course.h"
 #include "coordinator/store/calls.h"
 
 /* A score (a cell of a ranking stage) that the stored answers do not decide. */
 struct vq_undecided {
-    uint32_t sample, judge;
+    int64_t record;
+    uint32_t judge;
     char vibe[VQ_NAME_BYTES_MAX + 1];
 };
 
 struct vq_replay {
-    struct vq_method *method; /* at its end when `whole` */
-    bool whole;               /* every stage could be walked */
+    struct vq_course course; /* at its end when `whole` */
+    bool whole;              /* every stage could be walked */
     char stage
         [VQ_STAGE_NAME_BYTES]; /* not whole: where the walk ended, since what comes after depends on its answers */
     uint64_t open; /* tasks without an answer: calls that would be made to decide them */

@@ -1,6 +1,6 @@
 /* What the method found into numbers, the numbers into files. Files are written whole or not at all, results.json last, so that an
  * interrupted end can be done again. Reads the store, never writes it. */
-#include "coordinator/shell/results.h"
+#include "coordinator/shell/result_files.h"
 
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE_NAME         "report.html"
+#define PAGE_NAME         VQ_RESULT_PAGE
 #define ACCOUNT_BYTES_MAX (64u << 20)
 
 /* Everything that was ranked as one grid: where the numbers and the stored answers behind them are looked up. */
@@ -39,7 +39,7 @@ static enum vq_status open_whole(struct whole *w, struct vq_error *err)
     for (uint32_t i = 0; i < job->samples_count; i++) {
         rows[i] = i;
     }
-    w->method = vq_method_result(w->of->method);
+    w->method = vq_method_result(w->of->course->method);
     struct vq_stage stage = {.name = "results",
                              .kind = VQ_STAGE_RANK,
                              .role = VQ_ROLE_JUDGE,
@@ -72,8 +72,8 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
     struct vq_buf *user = &w->joint[VQ_TEMPLATE_USER];
     vq_buf_clear(system);
     vq_buf_clear(user);
-    if (!vq_method_joint_prompt(w->of->method, cell->sample, cell->vibe, cell->order, system, user,
-                                ret_number)) {
+    if (!vq_method_joint_prompt(w->of->course->method, cell->sample, cell->vibe, cell->order,
+                                system, user, ret_number)) {
         return VQ_NOT_FOUND;
     }
     struct vq_sample sample = {vq_buf_span(user), vq_buf_span(system), vq_span("", 0)};
@@ -93,35 +93,6 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
 
 /* ---- what the providers called themselves ---- */
 
-static void add_returned(struct vq_report_judge *judge, struct vq_span model)
-{
-    if (model.bytes == 0) {
-        return;
-    }
-    uint32_t at = 0;
-    while (at < judge->returned_count) {
-        int order = strncmp(judge->returned[at], model.at, model.bytes);
-        if (order == 0 && judge->returned[at][model.bytes] == '\0') {
-            return;
-        }
-        if (order >= 0) {
-            break;
-        }
-        at++;
-    }
-    if (judge->returned_count == VQ_RETURNED_MODELS_MAX) {
-        return;
-    }
-    char *name = vq_strndup(model.at, model.bytes);
-    if (name == NULL) {
-        return; /* a name less in the settings */
-    }
-    memmove(judge->returned + at + 1, judge->returned + at,
-            (judge->returned_count - at) * sizeof(*judge->returned));
-    judge->returned[at] = name;
-    judge->returned_count++;
-}
-
 static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
                                        struct vq_report_judge *judge, struct vq_error *err)
 {
@@ -132,7 +103,7 @@ static enum vq_status returned_of_task(const struct whole *w, uint64_t task,
         vq_plan_request(plan, task, repeat, &request);
         enum vq_status status = vq_lookup_answer(w->view, &request, &answer, err);
         if (status == VQ_OK) {
-            add_returned(judge, answer.model);
+            vq_result_returned(judge, answer.model);
         } else if (status != VQ_NOT_FOUND) {
             return status;
         }
@@ -147,12 +118,12 @@ static enum vq_status returned_of_joint(struct whole *w, uint64_t task,
     struct vq_cell cell = vq_grid_cell(&w->asking->plan.grid, task);
     struct vq_answer answer;
     uint32_t number;
-    bool first = vq_method_joint_prompt(w->of->method, cell.sample, cell.vibe, cell.order, NULL,
-                                        NULL, &number) &&
+    bool first = vq_method_joint_prompt(w->of->course->method, cell.sample, cell.vibe, cell.order,
+                                        NULL, NULL, &number) &&
                  number == 1;
     enum vq_status status = first ? joint_answer(w, &cell, &answer, &number, err) : VQ_NOT_FOUND;
     if (status == VQ_OK) {
-        add_returned(judge, answer.model);
+        vq_result_returned(judge, answer.model);
     }
     return status == VQ_NOT_FOUND ? VQ_OK : status;
 }
@@ -177,161 +148,32 @@ static enum vq_status collect_returned(struct whole *w, struct vq_report_judge *
 
 /* ---- files ---- */
 
-#define PIECE_BYTES (1u << 20) /* of a file with rows for each sample, in memory at a time */
+static void vibes_csv(const void *r, struct vq_buf *out)
+{
+    vq_report_vibes_csv(r, out);
+}
 
-struct result_file {
-    const char *name;
-    void (*whole)(const struct vq_report_input *r, struct vq_buf *out); /* or: */
-    void (*rows)(const struct vq_report_input *r, uint32_t from, uint32_t until,
-                 struct vq_buf *out);
+static void scores_csv(const void *r, uint32_t from, uint32_t until, struct vq_buf *out)
+{
+    vq_report_scores_csv(r, from, until, out);
+}
+
+static void rows_csv(const void *r, uint32_t from, uint32_t until, struct vq_buf *out)
+{
+    vq_report_rows_csv(r, from, until, out);
+}
+
+static void json(const void *r, struct vq_buf *out)
+{
+    vq_report_json(r, out);
+}
+
+static const struct vq_result_file files[] = {
+    {"vibes.csv", .whole = vibes_csv},
+    {"scores.csv", .rows = scores_csv},
+    {"rows.csv", .rows = rows_csv},
+    {"results.json", .whole = json}, /* last: it says that the others are there */
 };
-
-static const struct result_file files[] = {
-    {"vibes.csv", .whole = vq_report_vibes_csv},
-    {"scores.csv", .rows = vq_report_scores_csv},
-    {"rows.csv", .rows = vq_report_rows_csv},
-    {"results.json", .whole = vq_report_json}, /* last: it says that the others are there */
-};
-
-/* Onto standard output; a reader that has seen enough is no failure. */
-static enum vq_status print(const struct vq_buf *out, struct vq_error *err)
-{
-    errno = 0;
-    bool whole = fwrite(out->at, 1, out->bytes, stdout) == out->bytes && fflush(stdout) == 0;
-    if (whole || errno == EPIPE) {
-        return VQ_OK;
-    }
-    return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "standard output: %s", strerror(errno));
-}
-
-static void path_of(const struct vq_results *of, const char *name,
-                    char ret_path[VQ_RUN_PATH_BYTES_MAX])
-{
-    (void)snprintf(ret_path, VQ_RUN_PATH_BYTES_MAX, "%s/%s", of->folder, name);
-}
-
-static enum vq_status write_rows(const struct vq_report_input *r, const struct result_file *file,
-                                 struct vq_file_new *to, struct vq_buf *out, struct vq_error *err)
-{
-    uint32_t samples = r->in->grid.samples;
-    for (uint32_t i = 0; i < samples; i++) {
-        file->rows(r, i, i + 1, out);
-        VQ_TRY(out->status);
-        if (out->bytes >= PIECE_BYTES || i + 1 == samples) {
-            VQ_TRY(vq_file_new_add(to, vq_buf_span(out), err));
-            vq_buf_clear(out);
-        }
-    }
-    return VQ_OK;
-}
-
-/* ---- or compared with what is there ---- */
-
-struct comparison {
-    struct vq_buf was;
-    size_t at; /* so far they are the same */
-    bool differs;
-};
-
-static void compare_piece(struct comparison *c, struct vq_buf *out)
-{
-    struct vq_span is = vq_buf_span(out);
-    size_t left = c->was.bytes - c->at;
-    size_t most = left < is.bytes ? left : is.bytes, same = 0;
-    while (!c->differs && same < most && c->was.at[c->at + same] == is.at[same]) {
-        same++;
-    }
-    c->at += same;
-    c->differs = c->differs || same < is.bytes;
-    vq_buf_clear(out);
-}
-
-static enum vq_status compare_pieces(const struct vq_report_input *r,
-                                     const struct result_file *file, struct comparison *c,
-                                     struct vq_buf *out)
-{
-    uint32_t pieces = file->whole != NULL ? 1 : r->in->grid.samples;
-    for (uint32_t i = 0; i < pieces; i++) {
-        if (file->whole != NULL) {
-            file->whole(r, out);
-        } else {
-            file->rows(r, i, i + 1, out);
-        }
-        VQ_TRY(out->status);
-        compare_piece(c, out);
-    }
-    return VQ_OK;
-}
-
-static enum vq_status compare_file(const struct vq_results *of, const struct vq_report_input *r,
-                                   const struct result_file *file, struct vq_buf *out,
-                                   struct vq_error *err)
-{
-    char path[VQ_RUN_PATH_BYTES_MAX], how[64];
-    struct comparison c = {.at = 0};
-    vq_buf_init(&c.was, VQ_REPORT_BYTES_MAX);
-    path_of(of, file->name, path);
-    enum vq_status status = vq_run_dir_read(of->dir, path, &c.was, err);
-    if (status == VQ_NOT_FOUND) {
-        of->differs(of->differs_ctx, file->name, "is missing");
-        status = VQ_OK;
-    } else if (status == VQ_OK) {
-        status = compare_pieces(r, file, &c, out);
-    }
-    if (status == VQ_OK && (c.differs || c.at < c.was.bytes)) {
-        size_t line = 1;
-        for (size_t i = 0; i < c.at; i++) {
-            line += c.was.at[i] == '\n';
-        }
-        (void)snprintf(how, sizeof(how), "is another than the answers make it, from line %zu on",
-                       line);
-        of->differs(of->differs_ctx, file->name, how);
-    }
-    vq_buf_free(&c.was);
-    return status;
-}
-
-/* ---- file by file ---- */
-
-/* What was written whole stays in `out`. */
-static enum vq_status write_file(const struct vq_results *of, const struct vq_report_input *r,
-                                 const struct result_file *file, struct vq_buf *out,
-                                 struct vq_error *err)
-{
-    char path[VQ_RUN_PATH_BYTES_MAX];
-    path_of(of, file->name, path);
-    if (file->whole != NULL) {
-        file->whole(r, out);
-        VQ_TRY(out->status);
-        return vq_run_dir_write(of->dir, path, vq_buf_span(out), true, err);
-    }
-    struct vq_file_new *to = NULL;
-    VQ_TRY(vq_run_dir_begin(of->dir, path, &to, err));
-    enum vq_status status = write_rows(r, file, to, out, err);
-    if (status != VQ_OK) {
-        vq_file_new_abandon(&to);
-        return status;
-    }
-    return vq_file_new_commit(&to, err);
-}
-
-static enum vq_status write_files(const struct vq_results *of, const struct vq_report_input *r,
-                                  struct vq_error *err)
-{
-    for (size_t i = 0; i < VQ_COUNT(files); i++) {
-        struct vq_buf out;
-        vq_buf_init(&out, VQ_REPORT_BYTES_MAX);
-        enum vq_status status = of->differs != NULL ? compare_file(of, r, &files[i], &out, err)
-                                                    : write_file(of, r, &files[i], &out, err);
-        if (status == VQ_OK && of->json && i + 1 == VQ_COUNT(files)) {
-            status = print(&out, err);
-        }
-        vq_buf_free(&out);
-        VQ_TRY(status);
-        VQ_CRASH_POINT(results_file_written);
-    }
-    return VQ_OK;
-}
 
 /* ---- the page ---- */
 
@@ -448,7 +290,7 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
     enum vq_status status = out.status;
     if (status == VQ_OK) {
         char path[VQ_RUN_PATH_BYTES_MAX];
-        path_of(w->of, PAGE_NAME, path);
+        vq_result_path(w->of, PAGE_NAME, path);
         status = vq_run_dir_write(w->of->dir, path, vq_buf_span(&out), true, err);
     }
     vq_buf_free(&out);
@@ -465,12 +307,7 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
     vq_buf_init(&out, 1u << 24);
     vq_report_table(r, &terminal, &out);
     vq_buf_putc(&out, '\n');
-    for (size_t i = VQ_COUNT(files); i > 0; i--) {
-        vq_buf_printf(&out, "%s/%s/%s\n", vq_run_dir_path(of->dir), of->folder, files[i - 1].name);
-    }
-    vq_buf_printf(&out, "\nThe report, for a browser:\n%s/%s/" PAGE_NAME "\n",
-                  vq_run_dir_path(of->dir), of->folder);
-    enum vq_status status = out.status == VQ_OK ? print(&out, err) : out.status;
+    enum vq_status status = vq_result_files_say(of, files, VQ_COUNT(files), &out, err);
     vq_buf_free(&out);
     return status;
 }
@@ -505,7 +342,7 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
     if (w->of->differs == NULL) {
         VQ_TRY(write_page(w, &r, err));
     }
-    VQ_TRY(write_files(w->of, &r, err));
+    VQ_TRY(vq_result_files(w->of, files, VQ_COUNT(files), &r, in->grid.samples, err));
     return w->of->json || w->of->silent ? VQ_OK : print_table(w->of, &r, err);
 }
 
@@ -525,13 +362,7 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
     struct vq_report_judge *judges = vq_alloc(n, sizeof(*judges));
     enum vq_status status = judges == NULL ? VQ_NOMEM : report(w, &in, result, judges, err);
     *ret_missing = result->cells_missing > 0;
-    for (uint32_t i = 0; judges != NULL && i < n; i++) {
-        for (uint32_t k = 0; k < judges[i].returned_count; k++) {
-            char *name;
-            memcpy(&name, &judges[i].returned[k], sizeof(name)); /* ours, though read-only there */
-            vq_free(name);
-        }
-    }
+    vq_result_returned_free(judges, n);
     vq_free(judges);
     vq_vibecheck_destroy(&result);
     return status;
@@ -541,6 +372,9 @@ enum vq_status vq_results_write(const struct vq_results *of, bool *ret_missing,
                                 struct vq_error *err)
 {
     struct whole w = {.of = of};
+    if (of->course->rubric != NULL) {
+        return vq_rubric_results_write(of, ret_missing, err);
+    }
     vq_buf_init(&w.joint[VQ_TEMPLATE_SYSTEM], VQ_RENDER_BYTES_MAX);
     vq_buf_init(&w.joint[VQ_TEMPLATE_USER], VQ_RENDER_BYTES_MAX);
     enum vq_status status = open_whole(&w, err);

@@ -2,13 +2,13 @@
 #ifndef VQ_SHELL_RESULTS_H
 #define VQ_SHELL_RESULTS_H
 
-#include "coordinator/shell/job.h"
+#include "coordinator/shell/course.h"
 #include "coordinator/store/calls.h"
 
 /* Borrowed. */
 struct vq_results {
     const struct vq_job *job;
-    const struct vq_method *method; /* that has no stage left */
+    const struct vq_course *course; /* that has no stage left */
     struct vq_calls *calls;
     const struct vq_id *run; /* whose answers */
     const struct vq_run_dir *dir;

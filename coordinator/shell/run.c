@@ -224,7 +224,7 @@ static enum vq_run_end stopped_end(struct vq_run *run)
             : asked             ? "stopped"
                                 : run->stop_text);
     fprintf(stderr, "Nothing that was paid for is lost. ");
-    if (run->method == NULL) {
+    if (run->options->script != NULL) {
         fprintf(stderr, "The same command goes on.\n");
     } else {
         fprintf(stderr, "Go on with: vibeq resume %s\n", name);
@@ -240,11 +240,11 @@ static enum vq_run_end finished_end(struct vq_run *run)
     struct vq_error err = {0};
     vq_progress_line(run);
     vq_progress_clear(run);
-    if (run->method == NULL) { /* the script's caller has its answers */
+    if (run->options->script != NULL) { /* the script's caller has its answers */
         return VQ_RUN_DONE;
     }
     struct vq_results results = {.job = run->job,
-                                 .method = run->method,
+                                 .course = &run->course,
                                  .calls = run->calls,
                                  .run = &run->owner.uid,
                                  .dir = run->dir,

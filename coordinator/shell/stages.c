@@ -130,10 +130,8 @@ enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
     if (run->options->script != NULL) {
         run->script = *run->options->script;
     } else {
-        struct vq_method_input input;
-        vq_job_method_input(run->job, &input);
-        VQ_TRY(vq_method_create(&input, &run->method, err));
-        run->script = vq_method_script(run->method);
+        VQ_TRY(vq_course_open(run->job, &run->course, err));
+        run->script = run->course.script;
     }
     bool more;
     VQ_TRY(next_asking(run, &more, err));
@@ -311,5 +309,5 @@ void vq_stages_close(struct vq_run *run)
     }
     vq_free(run->past);
     vq_free(run->outcomes);
-    vq_method_destroy(&run->method);
+    vq_course_close(&run->course);
 }

@@ -290,9 +290,8 @@ static void say_open(struct vq_verifying *v)
     const struct vq_job *job = v->in->job;
     for (size_t i = 0; i < r->undecided_count && i < UNDECIDED_SAID; i++) {
         const struct vq_undecided *u = &r->undecided[i];
-        vq_verify_say(v, "tasks: record %u, %s, judge %s has no state, and the run is finished",
-                      job->dataset->samples[u->sample].record, u->vibe,
-                      job->config->judges[u->judge].name);
+        vq_verify_say(v, "tasks: record %lld, %s, judge %s has no state, and the run is finished",
+                      (long long)u->record, u->vibe, job->config->judges[u->judge].name);
     }
     if (r->undecided_count == 0 || r->undecided_count > UNDECIDED_SAID) {
         vq_verify_say(v,
@@ -345,7 +344,7 @@ static void say_differs(void *ctx, const char *file, const char *how)
 static enum vq_status check_results(struct vq_verifying *v)
 {
     struct vq_results results = {.job = v->in->job,
-                                 .method = v->replay.method,
+                                 .course = &v->replay.course,
                                  .calls = v->in->calls,
                                  .run = v->uid,
                                  .dir = v->in->dir,

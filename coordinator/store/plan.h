@@ -27,7 +27,7 @@ struct vq_plan {
         *first_order; /* by shard: vq_first_order, known already; NULL: worked out each time */
     double audit_share;
     enum vq_swap swap;
-    uint32_t repeat; /* of the first asking: 0 or VQ_REPEAT_RETEST */
+    uint32_t repeat; /* of the first asking: 0, or a multiple of VQ_REPEAT_RETEST */
     uint32_t
         generation; /* of --retry-failed: 0 at first; repeats `repeat` to `repeat` + this one may be asked */
     const uint8_t *cells; /* enum vq_cell_asks, one a cell, in grid order; NULL: all are asked */

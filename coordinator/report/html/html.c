@@ -34,7 +34,7 @@ static void source_hash(struct vq_span source, char ret_text[BASE64_BYTES])
     base64(bytes, sizeof(bytes), ret_text);
 }
 
-static void head(struct vq_html *h)
+void vq_html_head(struct vq_html *h, bool scripted)
 {
     char css[BASE64_BYTES], js[BASE64_BYTES];
     source_hash(vq_html_css, css);
@@ -42,28 +42,36 @@ static void head(struct vq_html *h)
     vq_html_puts(h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     vq_html_printf(h,
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                   "style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "
-                   "form-action 'none'\">\n",
-                   css, js);
-    vq_html_puts(h, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                   "style-src 'sha256-%s'; ",
+                   css);
+    if (scripted) {
+        vq_html_printf(h, "script-src 'sha256-%s'; ", js);
+    }
+    vq_html_puts(h, "base-uri 'none'; form-action 'none'\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=\"referrer\" content=\"no-referrer\">\n"
                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
                     "<meta name=\"generator\" content=\"vibeq " VIBEQ_VERSION "\">\n<title>");
-    vq_html_text(h, h->r->config->models[0]);
-    vq_html_puts(h, " and ");
-    vq_html_text(h, h->r->config->models[1]);
-    vq_html_puts(h, ": vibes</title>\n<style>");
+}
+
+void vq_html_head_end(struct vq_html *h)
+{
+    vq_html_puts(h, "</title>\n<style>");
     vq_buf_append(h->out, vq_html_css.at, vq_html_css.bytes);
     vq_html_puts(h, "</style>\n</head>\n<body>\n");
 }
 
-static void foot(struct vq_html *h)
+void vq_html_foot(struct vq_html *h, bool scripted)
 {
     vq_html_puts(h, "<footer><p>Made by vibeq " VIBEQ_VERSION
                     ". The main numbers are in <code>results.json</code> beside it.</p>"
-                    "</footer>\n</main>\n<script>");
-    vq_buf_append(h->out, vq_html_js.at, vq_html_js.bytes);
-    vq_html_puts(h, "</script>\n</body>\n</html>\n");
+                    "</footer>\n</main>\n");
+    if (scripted) {
+        vq_html_puts(h, "<script>");
+        vq_buf_append(h->out, vq_html_js.at, vq_html_js.bytes);
+        vq_html_puts(h, "</script>\n");
+    }
+    vq_html_puts(h, "</body>\n</html>\n");
 }
 
 void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
@@ -81,7 +89,12 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
                         .out = out,
                         .order = order,
                         .test = !r->result->in_sample};
-    head(&h);
+    vq_html_head(&h, true);
+    vq_html_text(&h, r->config->models[0]);
+    vq_html_puts(&h, " and ");
+    vq_html_text(&h, r->config->models[1]);
+    vq_html_puts(&h, ": vibes");
+    vq_html_head_end(&h);
     static void (*const sections[])(struct vq_html *) = {
         vq_html_headline, vq_html_warnings, vq_html_table,  vq_html_vibes,
         vq_html_rows,     vq_html_judges,   vq_html_values, vq_html_overlap,
@@ -89,6 +102,6 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
     for (size_t i = 0; i < VQ_COUNT(sections); i++) {
         sections[i](&h);
     }
-    foot(&h);
+    vq_html_foot(&h, true);
     vq_free(order);
 }

@@ -16,6 +16,13 @@ struct vq_html {
     bool test;             /* the split that leads: test, or train without one */
 };
 
+/* ---- html.c ---- */
+
+/* The page up to its title's text, which is the caller's, and from there to the body; then its end. */
+void vq_html_head(struct vq_html *h, bool scripted);
+void vq_html_head_end(struct vq_html *h);
+void vq_html_foot(struct vq_html *h, bool scripted);
+
 /* ---- text.c ---- */
 
 void vq_html_puts(struct vq_html *h, const char *markup);
