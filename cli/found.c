@@ -65,8 +65,16 @@ enum vq_status vq_found_read(const char *runs_dir, const char *run, struct vq_fo
     }
     vq_buf_free(&text);
     VQ_TRY(status);
-    status = take(json_object_get(root, "vibes"), &found);
+    const char *kind = json_string_value(json_object_get(root, "kind"));
+    bool rates = kind != NULL && strcmp(kind, "judge") == 0;
+    status = rates ? VQ_INVALID : take(json_object_get(root, "vibes"), &found);
     json_decref(root);
+    if (rates) {
+        return vq_fail(err, status,
+                       "%s is a run of method: judge, which rates outputs by criteria and has no "
+                       "vibes; vibeq export %s ratings shows what it has",
+                       run, run);
+    }
     if (status != VQ_OK) {
         vq_found_free(&found);
         return status == VQ_NOT_FOUND

@@ -230,6 +230,11 @@ static int verb(const char *name, const struct vq_opt *opts, int argc, char **ar
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }
+    status = w->pair_rule == NULL ? VQ_OK : vq_job_needs_vibes(kept.job, "--pair-rule", &err);
+    if (status != VQ_OK) {
+        vq_kept_close(&kept);
+        return vq_cli_fail(status, &err);
+    }
     int code;
     if (w->buy) {
         code = vq_kept_buy(&kept, REPLAY_FOLDER, w->quiet, w->json);

@@ -311,6 +311,21 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     return VQ_OK;
 }
 
+/* An answer that cannot be read where the question is put once more: it settles nothing, and nothing is amiss. Of all tasks together
+ * no more than there may be. */
+static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
+                       const struct vq_result *r)
+{
+    enum vq_outcome outcome = (enum vq_outcome)r->outcome;
+    uint64_t most = (uint64_t)c->params.retries * c->params.grid.samples * c->shard_tasks;
+    if (!vq_outcome_is_answered(outcome) || vq_outcome_is_good(outcome) ||
+        lane->put_again >= most) {
+        return false;
+    }
+    lane->put_again++;
+    return true;
+}
+
 /* What is left of the slot of a final result, and of the second order that its holder skipped for it. */
 static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shard,
                                  const struct vq_result *r)
@@ -319,6 +334,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
     if (shard->slots[i].state != SLOT_DONE) {
         lane->unsettled = 0;
+    } else if (asks_again(c, lane, r)) {
+        vq_coord_slot_return(c, shard, i);
     } else {
         vq_coord_slot_return(c, shard, i);
         /* What it builds on may have been lost on the way, and is listed soon. */

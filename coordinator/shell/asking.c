@@ -268,6 +268,7 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
 {
     bool verdict = stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER;
     a->no = stage->no;
+    a->retries = stage->retries;
     a->plan.stage = stage->no;
     a->plan.kind = stage->kind;
     (void)snprintf(a->name, sizeof(a->name), "%s", stage->name);

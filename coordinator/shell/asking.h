@@ -30,6 +30,7 @@ struct vq_asking {
     struct vq_axis *axes;
     uint8_t *first_order; /* [sample * judges + judge] */
     uint8_t *cells;       /* which are asked; NULL: all */
+    uint32_t retries;     /* of a question without a readable answer */
     struct vq_plan plan;
     struct vq_buf texts;  /* what axes, prompts of our own making and chains point into */
     uint32_t texts_count; /* EMBED: over all calls */

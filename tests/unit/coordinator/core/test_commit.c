@@ -463,6 +463,35 @@ static void answers_of_other_questions_stop_the_run(void **state)
     assert_int_equal(r->stop_kind, VQ_COORD_STOP_ANSWERS);
 }
 
+static void what_cannot_be_read_is_put_once_more(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 2 * VQ_COORD_UNSETTLED_MAX, 1, 1);
+    r->params.retries = 1;
+    r->store.swap = VQ_SWAP_NONE;
+    r->store.repair = false;
+    r->store.repeat_max = 1;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 1);
+    unsigned asked[2] = {0};
+    while (asked[0] + asked[1] < 4 * VQ_COORD_UNSETTLED_MAX) {
+        assert_int_equal(r->stopped, 0);
+        struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE); /* at once, not after a term */
+        assert_true(lease.repeat[0] < 2);
+        asked[lease.repeat[0]]++;
+        struct vq_result result = rig_answer(r, &lease, lease.tasks[0], "No idea");
+        rig_request_of(NULL, lease.tasks[0], lease.repeat[0], &result.request);
+        result.repeat = lease.repeat[0];
+        rig_results(r, 7, session, &result, 1);
+    }
+    assert_int_equal(asked[0], 2 * VQ_COORD_UNSETTLED_MAX);
+    assert_int_equal(asked[1], 2 * VQ_COORD_UNSETTLED_MAX);
+    for (uint64_t t = 0; t < vq_grid_tasks(&r->params.grid); t += 2) {
+        assert_int_equal(vq_coord_outcome(r->c, t), VQ_OUTCOME_UNPARSEABLE);
+    }
+}
+
 /* ---- rule 21: imports ---- */
 
 static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(void **state)
@@ -572,6 +601,7 @@ int main(void)
         T(a_call_that_was_given_up_keeps_its_task),
         T(a_commit_that_fails_after_the_end_is_no_news),
         T(answers_of_other_questions_stop_the_run),
+        T(what_cannot_be_read_is_put_once_more),
         T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
         T(an_import_of_what_is_known_waits_for_nothing),
         T(an_import_takes_what_there_is_room_for),
