@@ -164,6 +164,34 @@ static enum vq_status slope(const struct rows *r, struct vq_within *ret)
     return vq_within_slope(r->x, r->y, r->group, r->n, r->groups, ret);
 }
 
+/* Of the dialogue of a cell before a point, in thousands. */
+static double tokens_at(const struct vq_persona_work *w, uint32_t cell, uint32_t script,
+                        uint32_t round)
+{
+    const struct vq_persona_plan *plan = w->study->plan;
+    size_t dialogue = (size_t)(cell / w->out->personas * plan->askers + cell % w->out->personas) *
+                          w->out->scripts +
+                      script;
+    return w->study->tokens[dialogue * (plan->design.rounds + 1) + round] / 1000;
+}
+
+static enum vq_status slope_by_tokens(const struct vq_persona_work *w,
+                                      const struct vq_persona_measure *m,
+                                      const struct vq_persona_panel *p, uint32_t script,
+                                      uint32_t from, uint32_t until, struct rows *r,
+                                      struct vq_within *ret)
+{
+    clear(r);
+    for (uint32_t c = from; w->study->tokens != NULL && c < until; c++) {
+        for (uint32_t i = 0; i < p->points; i++) {
+            double value = p->persona[vq_panel_at(w, p->points, c, script, i)];
+            row(r, tokens_at(w, c, script, p->rounds[i]), vq_persona_percent(m->unit, value),
+                c - from);
+        }
+    }
+    return slope(r, ret);
+}
+
 /* Over the cells [from, until); of turns over every turn, not over those that are joined. */
 static enum vq_status slopes_of(const struct vq_persona_work *w, const struct vq_persona_measure *m,
                                 uint32_t script, uint32_t from, uint32_t until, struct rows *r,
@@ -178,6 +206,7 @@ static enum vq_status slopes_of(const struct vq_persona_work *w, const struct vq
         }
     }
     VQ_TRY(slope(r, &ret->length));
+    VQ_TRY(slope_by_tokens(w, m, p, script, from, until, r, &ret->tokens));
     clear(r);
     for (uint32_t c = from; c < until; c++) {
         for (uint32_t i = 0; i < p->points; i++) {

@@ -80,6 +80,12 @@ static enum vq_status check(const struct vq_persona_study *s, struct vq_error *e
     if (s->judges > VQ_PERSONA_JUDGES_MAX || (s->rated_count > 0 && s->judges == 0)) {
         return vq_fail(err, VQ_LIMIT, "%u judges (at most %u)", s->judges, VQ_PERSONA_JUDGES_MAX);
     }
+    size_t dialogues = (size_t)d->models * s->plan->askers * d->scripts_count;
+    for (size_t i = 0; s->tokens != NULL && i < dialogues * (d->rounds + 1); i++) {
+        if (isinf(s->tokens[i])) {
+            return vq_fail(err, VQ_INVALID, "a dialogue of endless tokens");
+        }
+    }
     for (size_t i = 0; i < s->measured_count; i++) {
         const struct vq_persona_measured *m = &s->measured[i];
         if (m->model >= d->models || m->persona >= s->plan->askers ||

@@ -111,6 +111,9 @@ struct vq_persona_study {
     const char *measured_name;
     const struct vq_persona_measured *measured;
     size_t measured_count;
+    /* NULL, or the tokens of each dialogue before a round, its orders averaged: [((model * askers + persona) * scripts + script) *
+     * (rounds + 1) + round]; NaN: not known */
+    const double *tokens;
     uint32_t draws, bar_draws; /* 0: as above */
 };
 
@@ -147,8 +150,10 @@ const char *vq_persona_curve_name(enum vq_persona_curve curve);
  * differ in level alone, as the published regression does. */
 struct vq_persona_slopes {
     struct vq_within length; /* score ~ round, an intercept a persona (pooled: a cell) */
-    struct vq_within
-        cost; /* score ~ has a persona (1, baseline 0), an intercept a round and persona: its slope is the cost */
+    /* score ~ tokens of the dialogue so far, in thousands; no rows without study.tokens */
+    struct vq_within tokens;
+    /* score ~ has a persona (1, baseline 0), an intercept a round and persona: its slope is the cost */
+    struct vq_within cost;
 };
 
 struct vq_persona_bars {         /* over the cells of one model, from VQ_PERSONA_BAR_DRAWS draws */

@@ -257,6 +257,9 @@ static void write_slopes(struct vq_json *j, const struct vq_report_persona *r,
         vq_report_key_text(j, "model", model < n->models ? r->names.models[model] : NULL);
         vq_report_key_text(j, "kind", kind_of(r, i % n->scripts));
         write_within(j, "per_round", &m->slopes[i].length);
+        if (r->study->tokens != NULL) {
+            write_within(j, "per_1000_tokens", &m->slopes[i].tokens);
+        }
         write_within(j, "cost_of_persona", &m->slopes[i].cost);
         vq_json_object_end(j);
     }

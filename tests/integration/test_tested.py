@@ -17,7 +17,7 @@ class Tested(unittest.TestCase):
         return dict(re.findall(r"^\| (\d+) \| .*? \| (.*) \|$", part, re.MULTILINE))
 
     def test_every_decision_and_rule_has_a_test(self):
-        for title, last in (("Decisions on method", 17), ("Rules of leases, calls, commits and locks", 25)):
+        for title, last in (("Decisions on method", 20), ("Rules of leases, calls, commits and locks", 25)):
             rows = self.rows(title)
             self.assertEqual(list(rows), [str(n) for n in range(1, last + 1)], title)
             for number, tests in rows.items():

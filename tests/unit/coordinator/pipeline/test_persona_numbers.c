@@ -252,9 +252,21 @@ static void results_from_elsewhere(void **state)
     assert_int_equal(s->length.rows, 3);
     assert_true(
         is_near(s->length.slope, 50.0 / 3)); /* 50 points in 3 rounds, in one of two groups */
+    assert_int_equal(s->tokens.rows, 0);
     /* paired: 50 - 25 and 0 - 25 */
     assert_true(s->cost.rows == 4 && is_near(s->cost.slope, 0));
     assert_true(is_near(w.numbers->measures[0].bars[0].level.mean, 0.375));
+    double tokens[3 * 2 * 7];
+    for (uint32_t i = 0; i < VQ_COUNT(tokens);
+         i++) { /* 500 a round; of persona 1 nothing is known */
+        tokens[i] = i / 14 == 1 ? (double)NAN : 500.0 * (i % 7);
+    }
+    w.study.tokens = tokens;
+    world_compute(&w);
+    s = &w.numbers->measures[0].slopes[0];
+    assert_true(s->tokens.rows == 2 && is_near(s->tokens.slope, 50 / 1.5));
+    tokens[3] = (double)INFINITY;
+    assert_int_equal(vq_persona_numbers_compute(&w.study, &w.numbers, NULL), VQ_INVALID);
     world_close(&w);
 }
 

@@ -361,6 +361,39 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
+static void without_memory(void **state)
+{
+    (void)state;
+    const struct vq_persona_set set = {own_items,          OWN,    QUESTIONS,      true,
+                                       VQ_RATING_PAIRWISE, {true}, VQ_PERSONA_BOTH};
+    struct vq_persona_design design = published();
+    design.personas = 3;
+    design.sets = &set;
+    design.sets_count = 1;
+    struct vq_persona_plan *plan = NULL;
+    uint64_t failed = 0;
+    enum vq_status status = VQ_NOMEM;
+    while (status == VQ_NOMEM) {
+        assert_null(plan);
+        vq_alloc_fail_at(++failed);
+        status = vq_persona_plan_make(&design, &plan, NULL);
+        vq_alloc_fail_at(0);
+    }
+    assert_true(status == VQ_OK && failed == 6);
+    struct vq_persona_turn *turns;
+    struct vq_persona_answer *rows;
+    size_t count;
+    vq_alloc_fail_at(1);
+    assert_int_equal(vq_persona_turns(plan, &turns, &count), VQ_NOMEM);
+    for (uint64_t at = 1; at <= 2; at++) {
+        vq_alloc_fail_at(at);
+        assert_int_equal(vq_persona_answers(plan, &set, VQ_PERSONA_DATASET, &rows, &count),
+                         VQ_NOMEM);
+    }
+    vq_alloc_fail_at(0);
+    vq_persona_plan_destroy(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +404,7 @@ int main(void)
         cmocka_unit_test(numbers_of_chains_and_prefixes),
         cmocka_unit_test(without_a_baseline_there_is_none),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
