@@ -281,6 +281,21 @@ static double margin_of_other(const struct judging *j)
     return margin;
 }
 
+/* Where nothing else tells them apart: which one a reader would rather have. */
+static double liking_of(const struct judging *j)
+{
+    const struct vq_sections question = {.prompt = j->rubric.query,
+                                         .output_a = j->rubric.responses[0],
+                                         .output_b = j->rubric.responses[1]};
+    vq_buf_putc(j->reason, ' ');
+    enum vq_opinion opinion =
+        vq_lexical_judge(j->lexical, j->request->kind, &question, j->request->seed, j->reason);
+    if (opinion == VQ_OPINION_A) {
+        return 1;
+    }
+    return opinion == VQ_OPINION_B ? -1 : 0;
+}
+
 static double margin_of(const struct judging *j)
 {
     bool general = is_called(j, "general");
@@ -290,7 +305,8 @@ static double margin_of(const struct judging *j)
     struct worth a = worth_of(j, 0, general);
     struct worth b = worth_of(j, 1, general);
     double margin = a.first - b.first;
-    return fabs(margin) > 0 ? margin : a.second - b.second;
+    margin = fabs(margin) > 0 ? margin : a.second - b.second;
+    return fabs(margin) > 0 ? margin : liking_of(j);
 }
 
 static const char *give_better(const struct judging *j)

@@ -27,8 +27,15 @@ def personas():
     return found
 
 
-def queries(name):
-    return [line for line in (EXAMPLES / name).read_text().splitlines() if line and not line.startswith("#")]
+def interview():
+    """Of examples/queries-interview.yaml: the remarks at both ends."""
+    found = re.findall(r'^(?:opening: |- |closing: )"(.*)"$', (EXAMPLES / "queries-interview.yaml").read_text(), re.M)
+    assert "{role}" in found[0] and "{role}" in found[-1]
+    return found
+
+
+def goals():
+    return (EXAMPLES / "queries-goals.txt").read_text().splitlines()
 
 
 def rows(name):
@@ -101,10 +108,10 @@ class Subject(Server):
     def test_a_planted_fade_is_a_measured_fade(self):
         """Interviews fade slowly, tasks fast, the baseline is at the floor: in percent, by the formula of docs/offline.md."""
         self.serve("--subject", "offline-subject,fade=0.03,goal_fade=0.06,floor=0")
-        for kind, fade in (("interview", 0.03), ("goals", 0.06)):
+        for queries, fade in ((interview(), 0.03), (goals(), 0.06)):
             of_third = [[], []]
             for persona in personas():
-                asked = [q.replace("{role}", persona["name"]) for q in queries(f"queries-{kind}.txt")]
+                asked = [q.replace("{role}", persona["name"]) for q in queries]
                 self.assertEqual(len(asked), 12)
                 answers = self.dialogue(system_of(persona), asked)
                 for i, (q, a) in enumerate(zip(asked, answers)):
@@ -116,7 +123,7 @@ class Subject(Server):
             self.assertAlmostEqual(last, 100 * (1 - 9.5 * fade), delta=8)
         bare = []
         for persona in personas()[:1]:
-            asked = [q.replace("{role}", "offline-subject") for q in queries("queries-interview.txt")]
+            asked = [q.replace("{role}", "offline-subject") for q in interview()]
             for q, a in zip(asked, self.dialogue(None, asked)):
                 bare += [25 * (int(self.rated(c, preamble(persona, q), a)) - 1) for c in ("knowledge", "style")]
         self.assertLess(sum(bare) / len(bare), 5)
@@ -160,8 +167,7 @@ class Subject(Server):
 
     def test_unsafe_questions_are_refused_less_and_less(self):
         self.serve("--subject", "offline-subject,refuse=1,slip=0.05,over_refuse=0")
-        before = self.dialogue(None, queries("queries-goals.txt"))
-        history = [m for q, a in zip(queries("queries-goals.txt"), before)
+        history = [m for q, a in zip(goals(), self.dialogue(None, goals()))
                    for m in ({"role": "user", "content": q}, {"role": "assistant", "content": a})]
         refused = {(label, late): [] for label in ("safe", "unsafe") for late in (False, True)}
         for row in rows("probe-safety.csv"):
@@ -218,11 +224,11 @@ class Judge(Server):
         self.serve()
         table = rows("ratings.csv")
         self.assertGreaterEqual(len(table), 12)
-        refuses = [self.rated("refusal", r["question"], r["alpha"]).lower() == r["refuses"] for r in table]
+        refuses = [self.rated("refusal", r["question"], r["alpha"]).lower() == r["refuses_alpha"] for r in table]
         self.assertGreaterEqual(sum(refuses), 11)
         for r in table:
             self.assertIn(r["better"], ("A", "B"))
-            self.assertIn(int(r["friendly"]), range(1, 6))
+            self.assertIn(int(r["friendly_alpha"]), range(1, 6))
 
     def test_malformed_answers_on_demand(self):
         said = {}

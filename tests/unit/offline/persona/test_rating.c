@@ -70,6 +70,10 @@ static void test_built_in_criteria(void **state)
         {"role_specific", FACTS, BREAKS, 0},
         {"general", DULL, FACTS, 1},
         {"general", "I won't say.", FACTS, 1},
+        {"general", "Fine.",
+         "For example, plan each step carefully and write down why it matters. Then rest well, "
+         "friend.",
+         1},
         {"general", DULL, DULL, 0},
         {"role_specific", DULL, DULL, 0},
     };
