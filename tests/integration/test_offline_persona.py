@@ -264,5 +264,39 @@ class Judge(Server):
         self.assertEqual([a["outcome"] for a in self.server.answers()], ["ok"] * 3)
 
 
+class Rated(Case):
+    def run_example(self, name, *words, code=vqtest.DONE):
+        self.vibeq("run", EXAMPLES / "ratings.yaml", "--name", name, "--quiet", *words, code=code)
+        return self.results(name)
+
+    def test_the_example_from_configuration_to_results(self):
+        results = self.run_example("r")
+        self.assertEqual(results["kind"], "judge")
+        self.assertEqual({k: n for k, n in results["statuses"].items() if n}, {"ok": 144})
+        by_name = {c["name"]: c for c in results["criteria"]}
+        self.assertEqual(list(by_name), ["general", "refusal", "friendliness"])
+        for name, least in (("refusal", 0.9), ("friendliness", 0.4), ("general", 0.4)):
+            human = [a for a in by_name[name]["agreement"] if a["with"] == "human"]
+            self.assertEqual(len(human), 2)
+            self.assertTrue(all(a["exact"] >= least for a in human), name)
+        self.assertTrue(all(a["kappa_quadratic"] > 0.7 for a in by_name["friendliness"]["agreement"]))
+
+    def test_malformed_answers_are_asked_once_more_or_missing(self):
+        """What a retry repairs changes no number; what it does not is counted, and no value is made up."""
+        plain = self.run_example("plain", "--set", "offline.seed=3")
+        once = self.dir / "once.jsonl"
+        once.write_text('{"fault": "wrong_format", "tries": 1, "variant": "none"}\n')
+        repaired = self.run_example("once", "--set", "offline.seed=3", "--set", f"offline.faults={once}")
+        self.assertEqual(plain["criteria"], repaired["criteria"])
+        always = self.dir / "always.jsonl"
+        always.write_text('{"fault": "wrong_format", "contains": "friendly and warm", "variant": "out_of_range"}\n')
+        spoiled = self.run_example("always", "--set", "offline.seed=3", "--set", f"offline.faults={always}", code=vqtest.MISSING)
+        self.assertEqual(spoiled["criteria"][:2], plain["criteria"][:2])
+        for output in spoiled["criteria"][2]["outputs"]:
+            self.assertEqual({k: n for k, n in output["statuses"].items() if n}, {"out_of_range": 24})
+            self.assertEqual(output["rated"], 0)
+            self.assertIsNone(output["mean"])
+
+
 if __name__ == "__main__":
     vqtest.main()
