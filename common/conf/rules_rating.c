@@ -102,7 +102,9 @@ static enum vq_status check_columns(const struct vq_rules *r, const struct place
             wants == 1
                 ? "\"%.80s\" has one label a record: name one human column"
                 : "\"%.80s\" is rated for each of the two models: name two human columns, in "
-                  "their order, for example human: [human_a, human_b]",
+                  "their order, for example human: [human_a, human_b], or human: [human_a, \"\"] "
+                  "where "
+                  "only the first has labels",
             c->name);
     }
     return VQ_OK;
@@ -124,10 +126,12 @@ static enum vq_status check_criterion(const struct vq_rules *r, uint32_t i)
         }
     }
     VQ_TRY(check_text(r, &p));
+    bool labelled = p.criterion->human_count == 0;
     for (uint32_t k = 0; k < p.criterion->human_count; k++) {
-        if (vq_rules_is_blank(p.criterion->human[k])) {
-            return vq_rules_broken(r, p.path, "human: name the column with people's labels");
-        }
+        labelled |= !vq_rules_is_blank(p.criterion->human[k]);
+    }
+    if (!labelled) {
+        return vq_rules_broken(r, p.path, "human: name the column with people's labels");
     }
     enum vq_rating_kind kind;
     if (p.criterion->file != NULL) { /* its kind is known when it is read */

@@ -163,7 +163,8 @@ static const struct vq_key criterion_keys[] = {
         .meaning =
             "The column with what a person says, for agreement: 1 to 5, yes or no, or the better "
             "of the `models` (or `A`, `B`, `tie`); empty is unlabelled. With two `models`, and not "
-            "pairwise: a list of two columns, one for each. Not set: nobody was asked."},
+            "pairwise: a list of two columns, one for each, `\"\"` for none. Not set: nobody was "
+            "asked."},
     {.key = NULL},
 };
 

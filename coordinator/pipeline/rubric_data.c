@@ -288,7 +288,9 @@ static enum vq_status read_labels(struct build *b)
                 c->criteria[k].human_count, wants == 1 ? "one" : "two, one for each of the models");
         }
         for (uint32_t o = 0; o < c->criteria[k].human_count; o++) {
-            VQ_TRY(read_column(b, k, o));
+            if (c->criteria[k].human[o][0] != '\0') {
+                VQ_TRY(read_column(b, k, o));
+            }
         }
     }
     return VQ_OK;
