@@ -117,13 +117,13 @@ static void value_cells(struct vq_rubric_page *p, uint32_t c, const struct vq_ru
     }
     vq_html_puts(h, "<span class=\"value\">");
     vq_html_number(h, s->mean, 2);
-    vq_html_puts(h, "</span></td><td class=\"ci95\">");
+    vq_html_puts(h, "</span></td><td><span class=\"ci95\">");
     vq_html_interval(h, s->ci95, 2, false);
     if (!isnan(s->ci95_clustered.lo)) {
         vq_html_puts(h, "<br>by prompts ");
         vq_html_interval(h, s->ci95_clustered, 2, false);
     }
-    vq_html_puts(h, "</td><td>");
+    vq_html_puts(h, "</span></td><td>");
     vq_html_count(h, s->rated);
     vq_html_puts(h, " of ");
     vq_html_count(h, s->items);
