@@ -261,7 +261,7 @@ void sim_redis_kill(struct sim *s)
 
 static void spawn_soon(struct sim *s, int64_t local)
 {
-    if (local >= 0 && s->workers_count < SIM_WORKERS_MAX - 8) {
+    if (local >= 0 && sim_may_spawn(s)) {
         sim_push(s, s->now_ns + sim_between(s, 1, 2000) * VQ_NS_PER_MS, EV_SPAWN, (uint32_t)local,
                  0, s->coord.life);
     }

@@ -59,7 +59,7 @@ static void worker_fault(struct sim *s, uint32_t worker)
 {
     const struct sim_knobs *k = &s->knobs;
     struct sim_worker *w = &s->workers[worker];
-    if (sim_chance(s, k->kill) && s->workers_count < SIM_WORKERS_MAX - 8) {
+    if (sim_chance(s, k->kill) && sim_may_spawn(s)) {
         if (sim_chance(s, 0.3)) {
             w->spool_lost = w->local < 0;
         }
@@ -162,7 +162,7 @@ void sim_boundary(struct sim *s)
         if (w->work == NULL) {
             continue;
         }
-        if (sim_chance(s, k->kill / 6) && s->workers_count < SIM_WORKERS_MAX - 8) {
+        if (sim_chance(s, k->kill / 6) && sim_may_spawn(s)) {
             w->die_in = sim_between(s, 0, 8);
         } else if (sim_chance(s, k->cut / 6)) {
             sim_cut(s, i);

@@ -26,12 +26,14 @@
 #include "tests/simulation/store.h"
 #include "worker/core/work.h"
 
-#define SIM_WORKERS_MAX 200 /* processes, over the whole run */
-#define SIM_WHY_MAX     512
-#define SIM_STAGES_MAX  3
-#define SIM_JUDGES_MAX  3
-#define SIM_POOLS_MAX   4
-#define SIM_AXES_MAX    8 /* and one that says nothing */
+#define SIM_WORKERS_MAX 240 /* processes, over the whole run */
+#define SIM_WORKERS_KEPT                                                                           \
+    48 /* of them for the time after healing: questions that kill their worker still do */
+#define SIM_WHY_MAX    512
+#define SIM_STAGES_MAX 3
+#define SIM_JUDGES_MAX 3
+#define SIM_POOLS_MAX  4
+#define SIM_AXES_MAX   8 /* and one that says nothing */
 
 enum sim_fault { /* each is counted */
 #define SIM_FAULT(name, most, text) SIM_##name,
@@ -402,6 +404,7 @@ void sim_foreign_answer_to(struct sim *s, uint64_t task);
 /* worker_host.c */
 void sim_worker_spawn(struct sim *s, int64_t local);
 void sim_worker_kill(struct sim *s, uint32_t worker);
+bool sim_may_spawn(const struct sim *s);
 int64_t sim_worker_clock(const struct sim *s, const struct sim_worker *w); /* what it shows now */
 void sim_worker_step(struct sim *s, uint32_t worker, const struct vq_work_event *event);
 void sim_worker_frame(struct sim *s, uint32_t worker, struct vq_span bytes);

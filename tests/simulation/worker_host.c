@@ -164,7 +164,7 @@ static void worker_end(struct sim *s, uint32_t i)
         sim_push(s, s->now_ns + sim_between(s, 1, 30) * VQ_NS_PER_MS, EV_REAPED, i, 0,
                  s->coord.life);
     }
-    if (w->local < 0 && s->workers_count < SIM_WORKERS_MAX - 8 && !s->coord.finished) {
+    if (w->local < 0 && sim_may_spawn(s) && !s->coord.finished) {
         sim_push(s, s->now_ns + sim_spread(s, 2 * VQ_NS_PER_S), EV_SPAWN, UINT32_MAX, 0, 0);
     }
 }
@@ -359,6 +359,11 @@ static void take_over(struct sim *s, uint32_t i)
         sim_worker_free(old);
         return;
     }
+}
+
+bool sim_may_spawn(const struct sim *s)
+{
+    return s->workers_count < SIM_WORKERS_MAX - (s->healed ? 0 : SIM_WORKERS_KEPT);
 }
 
 void sim_worker_spawn(struct sim *s, int64_t local)
