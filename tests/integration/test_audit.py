@@ -286,6 +286,7 @@ class Audit(Damaging):
         killed = row("killed", again - 10**6, collected=True)
         self.names("ms before its process was killed, whose spool was read", words=self.disturbed(killed))
         for explains in (row("any", 0), row("any", 0, calls=None), dict(killed, collected=False), row("silent", again - terms_ns),
+                         row("silent", asked - terms_ns, calls=second[:16]),
                          {"lateness_ms": terms_ns // 10**6}):
             rows = [explains] if "how" in explains else [explains, row("silent", again)]
             self.assertNotIn("R5 repeats", self.audit(*self.disturbed(*rows))[1])

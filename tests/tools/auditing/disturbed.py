@@ -36,18 +36,27 @@ class Disturbed:
             if self.between or not endpoint.clean(before["call"]) or before["call"][:16] in self.by:
                 return None
             return f"the ledger has call {before['call']} as {before['end']}, and the endpoint sent its answer whole"
-        process = before["call"][:16]
-        found = self.by.get(process) or (self.nameless if self._takes(process) else [])
-        if not found:
-            return f"nothing befell the process of call {before['call']}"
-        whys = [self._why_not_by(one, endpoint.calls[before["call"]][0], endpoint.calls[row["call"]][0]) for one in found]
-        return None if None in whys else whys[0]
+        whys = []
+        ways = [(before, row), (row, before)]  # what a process that stood still was about to send comes behind what was asked in its stead
+        for first, again in ways:
+            for one in self.by.get(first["call"][:16], ()):
+                whys.append(self._why_not_by(one, endpoint.calls[first["call"]][0], endpoint.calls[again["call"]][0]))
+        if None not in whys and self.nameless:
+            whys += [self._why_not_nameless(endpoint, first, again) for first, again in ways if first["call"][:16] not in self.by]
+        if None in whys:
+            return None
+        return whys[0] if whys else f"nothing befell the process of call {before['call']}"
 
-    def _takes(self, process):
+    def _why_not_nameless(self, endpoint, first, again):
         """As many processes as there were without a name may be it."""
-        if process not in self.taken and len(self.taken) < len(self.nameless):
+        process = first["call"][:16]
+        if process not in self.taken and len(self.taken) == len(self.nameless):
+            return f"nothing befell the process of call {first['call']}"
+        whys = [self._why_not_by(one, endpoint.calls[first["call"]][0], endpoint.calls[again["call"]][0]) for one in self.nameless]
+        if None in whys:
             self.taken.add(process)
-        return process in self.taken
+            return None
+        return whys[0]
 
     def _why_not_by(self, one, before, row):
         asked, again = before["request"]["mono_ns"], row["request"]["mono_ns"]
