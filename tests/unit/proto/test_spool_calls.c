@@ -475,6 +475,43 @@ static void a_file_that_cannot_be_made_anew(void **state)
     vq_spool_close(&spool);
 }
 
+/* A disk that takes nothing for long: notes wait up to a bound, those above it are refused, and what waited is whole when there is room. */
+static void notes_that_pile_up(void **state)
+{
+    (void)state;
+    struct vq_spool *spool = NULL;
+    struct vq_spool_held *held = NULL;
+    struct vq_error err = {""};
+    assert_int_equal(vq_spool_open(dir, &run, &worker, &spool, &held, &err), VQ_OK);
+    vq_spool_held_destroy(&held);
+    sys_fail(1u << WRITE, 1, EIO, true);
+    unsigned noted = 0, refused = 0;
+    for (unsigned n = 0; n < 8; n++) {
+        struct vq_result result = call(n, BIG_BYTES);
+        enum vq_status status = vq_spool_answer(spool, &result, &err);
+        assert_true(status == (refused == 0 && n < 3 ? VQ_IO : VQ_LIMIT));
+        noted += status == VQ_IO ? 1 : 0;
+        refused += status == VQ_LIMIT ? 1 : 0;
+    }
+    unsigned acks = 0;
+    for (unsigned n = 0; n < 100000; n++) { /* what is left of the bound takes ACKs */
+        struct vq_id other = {{1, (uint8_t)n, (uint8_t)(n >> 8), (uint8_t)(n >> 16)}};
+        if (vq_spool_acked(spool, &other, &err) == VQ_LIMIT) {
+            break;
+        }
+        acks++;
+    }
+    assert_in_range(acks, 1, 99999);
+    sys_works();
+    assert_int_equal(vq_spool_write(spool, &err), VQ_OK);
+    assert_int_equal(vq_spool_read(dir, &run, &held, &err), VQ_OK);
+    assert_int_equal(vq_spool_held_torn_bytes(held), 0);
+    assert_int_equal(vq_spool_held_count(held), noted);
+    assert_int_equal(vq_spool_held_at(held, noted - 1)->answer.bytes, BIG_BYTES);
+    vq_spool_held_destroy(&held);
+    vq_spool_close(&spool);
+}
+
 /* ACKs alone do not pile up in memory. */
 static void acks_go_into_the_file_when_many_wait(void **state)
 {
@@ -515,6 +552,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lock_that_is_removed_is_none, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_shrinks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_made_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(notes_that_pile_up, setup, teardown),
         cmocka_unit_test_setup_teardown(acks_go_into_the_file_when_many_wait, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
