@@ -120,7 +120,7 @@ class Unserved(Pools):
 
     def test_a_key_that_no_worker_has_is_said_once(self):
         pools = {"o": Pool(concurrency=1), "a": Pool(dialect="anthropic")}
-        self.serve(pools, latency="10ms")
+        self.serve(pools, latency="60ms")
         self.told(pools)
         del os.environ["KEY_A_1"]
         got = self.vibeq("run", "config.yaml", "--name", "r")
