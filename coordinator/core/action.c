@@ -101,6 +101,7 @@ void vq_coord_queue_free(struct vq_coord *c)
     vq_free(c->text);
     vq_free(c->ack_ids);
     vq_free(c->asks);
+    vq_free(c->turns);
     vq_free(c->slices);
 }
 
@@ -134,6 +135,17 @@ static bool out_welcome(const struct vq_coord *c, const struct vq_coord_session 
     return true;
 }
 
+/* The answers of a chain to the turns before the first one that goes out. */
+static uint32_t fill_turns(struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t vibe)
+{
+    for (uint32_t n = 0; n < vibe; n++) {
+        const struct vq_coord_slot *slot = &shard->slots[2 * n];
+        c->turns[n] = vq_span(slot->prior_bytes > 0 ? shard->priors.at + slot->prior_at : NULL,
+                              slot->prior_bytes);
+    }
+    return vibe;
+}
+
 static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
                       const struct vq_coord_entry *entry, struct vq_coord_action *ret)
 {
@@ -163,6 +175,7 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
     if (count == 0) {
         return false;
     }
+    uint32_t turns = c->params.chains ? fill_turns(c, shard, c->asks[0].vibe) : 0;
     vq_coord_lease_renew(shard, s->stamp_ns);
     send_of(ret, s, VQ_MSG_LEASE)->u.lease = (struct vq_msg_lease){
         .session = s->id,
@@ -175,6 +188,8 @@ static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
         .answer_tokens = c->lanes[shard->judge].answer_tokens,
         .asks = c->asks,
         .asks_count = count,
+        .turns = c->turns,
+        .turns_count = turns,
     };
     return true;
 }

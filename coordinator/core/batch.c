@@ -299,9 +299,17 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     if (shard != NULL && before == VQ_OUTCOME_NONE) {
         shard->open--;
     }
+    if (shard != NULL && c->params.chains && next == VQ_TASK_ANSWERED) {
+        shard->lost = 0; /* it gets on */
+    }
     if (live) {
+        shard->moved = true;
         if (shard->slots[i].state == SLOT_OUT) { /* settled by somebody else's answer */
             c->failed_out_ns = next == VQ_TASK_FAILED ? c->now_ns : c->failed_out_ns;
+            if (c->params.chains) {
+                vq_coord_slot_settled(c, shard, i);
+                return vq_coord_lease_astray(c, shard, true);
+            }
             VQ_TRY(vq_coord_say_settled(c, shard, i));
             shard->slots[i].cancels = VQ_COORD_CANCELS;
             shard->cancels = true;
@@ -326,6 +334,17 @@ static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
     return true;
 }
 
+/* A chain's turn that settled nothing, in a lease that did before: what it builds on is another answer than the one that stands. Or
+ * the answer before it was lost on the way, and is listed soon. */
+static enum vq_status turn_astray(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
+{
+    bool ahead = false;
+    for (uint32_t n = 0; n < i; n += 2) {
+        ahead |= c->outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
+    }
+    return vq_coord_lease_astray(c, shard, ahead);
+}
+
 /* What is left of the slot of a final result, and of the second order that its holder skipped for it. */
 static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shard,
                                  const struct vq_result *r)
@@ -336,6 +355,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
         lane->unsettled = 0;
     } else if (asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
+    } else if (c->params.chains && shard->moved) {
+        return turn_astray(c, shard, i);
     } else {
         vq_coord_slot_return(c, shard, i);
         /* What it builds on may have been lost on the way, and is listed soon. */
@@ -350,6 +371,11 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
                 lane->name, lane->unsettled);
             VQ_TRY(vq_coord_begin_stop(c, VQ_COORD_STOP_ANSWERS, c->now_ns + 2 * c->params.term_ns,
                                        text));
+        }
+    }
+    for (uint32_t n = i + 2; c->params.chains && n < c->shard_tasks; n += 2) {
+        if (shard->slots[n].state == SLOT_SKIPPED) {
+            vq_coord_slot_return(c, shard, n); /* it has a good answer after all: another one */
         }
     }
     if (shard->slots[i ^ 1u].state == SLOT_SKIPPED) {

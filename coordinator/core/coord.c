@@ -115,8 +115,9 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->outcome = vq_alloc((size_t)c->open, 1);
     c->asks = vq_alloc(c->shard_tasks, sizeof(*c->asks));
     c->ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->ack_ids));
+    c->turns = params->chains ? vq_alloc(params->grid.vibes, sizeof(*c->turns)) : NULL;
     if (c->run_name == NULL || c->outcome == NULL || c->asks == NULL || c->ack_ids == NULL ||
-        lanes_create(c, params->judges) != VQ_OK) {
+        (params->chains && c->turns == NULL) || lanes_create(c, params->judges) != VQ_OK) {
         vq_coord_destroy(&c);
         return vq_fail(err, VQ_NOMEM, "no memory for a stage of %llu tasks",
                        (unsigned long long)vq_grid_tasks(&params->grid));

@@ -43,6 +43,8 @@ struct vq_coord_params {
     bool
         more; /* other stages may follow: FINISHED ends the sessions with BYE "stage over" instead of "done" */
     struct vq_grid grid;
+    bool
+        chains; /* a shard is a chain: its tasks of order 0 are asked one behind the other. It is leased whole, and counts as one task of credit */
     const struct vq_coord_judge *judges; /* grid.judges of them; copied */
     struct vq_authority
         *authority;      /* over the pools; borrowed. The same for all stages of the process */
@@ -97,7 +99,7 @@ enum vq_status vq_coord_message(struct vq_coord *c, uint64_t peer, const struct 
                                 int64_t now_ns) VQ_WARN_UNUSED;
 
 /* Answers LOOKUP{shard}: what the store says of each of its tasks, in task order (grid.h: index = vibe * 2 + order);
- * 2 * vibes of them. Copies the priors. May be told later than the action, also while a commit is in flight. */
+ * 2 * vibes of them. Copies the priors; of a chain, prior is the answer of each turn that has a good one. May be told later than the action, also while a commit is in flight. */
 enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const struct vq_known *known,
                                   int64_t now_ns) VQ_WARN_UNUSED;
 
@@ -119,7 +121,7 @@ struct vq_settled {
 enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
                                  size_t count) VQ_WARN_UNUSED;
 /* The batch `no` is durable in the store and in the run state. `settled`: what stands now (vq_task_state) of each task that
- * a result, failure or reopened task of the batch names and of its cell's other order; a task may come twice, NONE says nothing. The
+ * a result, failure or reopened task of the batch names and of its cell's other order, and of what these block or open in their chain; a task may come twice, NONE says nothing. The
  * batch's memory is the core's again. */
 enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
                                   size_t count, int64_t now_ns) VQ_WARN_UNUSED;

@@ -18,6 +18,7 @@
 #ifndef VQ_COORD_INTERNAL_H
 #define VQ_COORD_INTERNAL_H
 
+#include "common/judge/chain.h"
 #include "coordinator/core/coord.h"
 #include "coordinator/core/limits.h"
 #include "coordinator/core/table.h"
@@ -90,6 +91,7 @@ struct vq_coord_shard {
     bool outdated; /* LOOKUP: a task was opened again since; what it says of failures may be over */
     uint8_t lost;  /* leases lost with their worker while a call of them was out */
     bool unknown;  /* a call of the present lease was sent and never came back */
+    bool moved;    /* a task of the present lease was settled */
     uint32_t open; /* tasks not terminal */
     uint32_t calls; /* listed or received */
     struct vq_coord_slot *slots;
@@ -263,8 +265,8 @@ struct vq_coord {
 
     struct vq_coord_table shards, calls, peers, workers, uses;
     size_t leases;
-    uint64_t out;                /* slots OUT of all shards: each may send a result */
-    uint32_t lease_turn;         /* the judge that is served first, the next time */
+    uint64_t out;        /* slots OUT of all shards: each may send a result; a chain counts once */
+    uint32_t lease_turn; /* the judge that is served first, the next time */
     struct vq_coord_link listed; /* calls by when they were listed last */
     struct vq_coord_link recent; /* committed calls, oldest first */
     size_t listed_count, received_count, recent_count;
@@ -295,6 +297,7 @@ struct vq_coord {
     struct vq_coord_queue queue;
     struct vq_id *ack_ids;
     struct vq_ask *asks;
+    struct vq_span *turns; /* of a chain's LEASE; NULL: no chains */
     struct vq_slice *slices;
     char *text;           /* of the last action */
     uint64_t cancel_task; /* of the last action */
@@ -328,6 +331,12 @@ struct vq_coord {
 static inline uint64_t vq_coord_shard_of(const struct vq_coord *c, uint64_t task)
 {
     return task / c->shard_tasks;
+}
+
+/* What a whole shard takes of credit. */
+static inline uint32_t vq_coord_shard_credit(const struct vq_coord *c)
+{
+    return c->params.chains ? 1 : c->shard_tasks;
 }
 
 static inline uint64_t vq_coord_task_at(const struct vq_coord *c,
@@ -430,6 +439,9 @@ enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *s
 enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no,
                                     const struct vq_known *known) VQ_WARN_UNUSED;
 bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i);
+/* Of a chain: the slot of its first open turn; false: all is settled, or a call of it may be under way. */
+bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *shard,
+                         uint32_t *ret_first);
 /* The slot asked first of the same cell; itself if it is that. */
 uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
 
@@ -455,6 +467,10 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
 /* The lease ends with its worker: before its end. */
 enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
+/* A chain's holder goes on from an answer that does not stand: its lease ends, and it is told. `under_way`: it may be asking what
+ * follows all the same, on the same words, so that its turns are held back for a term. The shard may be freed. */
+enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
+                                     bool under_way) VQ_WARN_UNUSED;
 /* Ends the lease with all that is live in it. The shard may be freed. */
 void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard);
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,

@@ -1,5 +1,7 @@
 /* Leases (rules 1, 2, 4, 5, 6, 25): who may start calls of which tasks, until when.
  *
+ * A chain is leased whole, from its first open turn on, and counts as one: its holder asks the turns one behind the other.
+ *
  * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it; held counts of an offer and
  * `out` of a shard count the slots OUT. A lease ends when nothing of it is live, when its holder's lists do not name it for a
  * term of its own clock, with its session, or when a new session does not list it. Only tasks that are open, not reserved and whose first order is decided or
@@ -110,14 +112,27 @@ static void use_drop(struct vq_coord *c, const struct vq_coord_session *s, uint3
 
 /* ---- slots ---- */
 
+/* What so many slots of one shard count for, of credit and of what is out. */
+static uint32_t counted(const struct vq_coord *c, uint32_t out)
+{
+    return c->params.chains ? out > 0 : out;
+}
+
+static void out_less(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    struct vq_coord_offer *offer = &shard->holder->offers[shard->judge];
+    uint32_t less = counted(c, shard->out) - counted(c, shard->out - 1);
+    shard->out--;
+    c->out -= less;
+    offer->held -= less;
+    vq_coord_hungry_update(c, offer);
+}
+
 static void slot_clear(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_coord_slot *slot)
 {
     VQ_ASSERT(slot->state != SLOT_FREE && shard->live > 0);
     if (slot->state == SLOT_OUT) {
-        shard->out--;
-        c->out--;
-        shard->holder->offers[shard->judge].held--;
-        vq_coord_hungry_update(c, &shard->holder->offers[shard->judge]);
+        out_less(c, shard);
     }
     slot->state = SLOT_FREE;
     shard->live--;
@@ -144,10 +159,7 @@ static void slot_in(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_
                     enum slot_state state)
 {
     slot->state = (uint8_t)state;
-    shard->out--;
-    c->out--;
-    shard->holder->offers[shard->judge].held--;
-    vq_coord_hungry_update(c, &shard->holder->offers[shard->judge]);
+    out_less(c, shard);
 }
 
 void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
@@ -158,6 +170,14 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
         return;
     }
     slot_in(c, shard, slot, SLOT_DONE);
+    if (c->params.chains) {
+        for (i += 2; !vq_outcome_is_good(outcome) && i < c->shard_tasks; i += 2) {
+            if (shard->slots[i].state == SLOT_OUT) {
+                slot_in(c, shard, &shard->slots[i], SLOT_SKIPPED);
+            }
+        }
+        return;
+    }
     struct vq_coord_slot *other = &shard->slots[i ^ 1u];
     if (other->state == SLOT_OUT && other->ask_lazy && vq_outcome_settles(outcome)) {
         slot_in(c, shard, other, SLOT_SKIPPED);
@@ -233,6 +253,27 @@ void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard)
     lease_close(c, shard);
 }
 
+enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
+                                     bool under_way)
+{
+    for (uint32_t i = 0; under_way && i < c->shard_tasks; i += 2) {
+        uint64_t task = vq_coord_task_at(c, shard, i);
+        if (c->outcome[task] == VQ_OUTCOME_NONE) {
+            VQ_TRY(vq_coord_call_hold(c, shard->holder, task));
+        }
+    }
+    VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
+                                                   .code = VQ_CANCEL_SETTLED,
+                                                   .peer = shard->holder->peer,
+                                                   .session = shard->holder->id,
+                                                   .a = shard->no,
+                                                   .b = VQ_COORD_ALL,
+                                                   .stage = c->params.stage,
+                                                   .fence = shard->fence}));
+    vq_coord_lease_end(c, shard);
+    return VQ_OK;
+}
+
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_cancel *cancel)
 {
@@ -276,8 +317,8 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
         vq_coord_push(&to->leases, link);
         from->leases_count--;
         to->leases_count++;
-        from->offers[shard->judge].held -= shard->out;
-        to->offers[shard->judge].held += shard->out;
+        from->offers[shard->judge].held -= counted(c, shard->out);
+        to->offers[shard->judge].held += counted(c, shard->out);
         shard->holder = to;
         shard->limbo = true;
     }
@@ -351,6 +392,22 @@ static uint32_t lease_slots(struct vq_coord *c, struct vq_coord_shard *shard, ui
     return taken;
 }
 
+/* A chain's open turns, up to `room`. */
+static uint32_t lease_turns(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room)
+{
+    uint32_t taken = 0;
+    uint32_t i;
+    for (bool open = vq_coord_chain_free(c, shard, &i); open && i < c->shard_tasks && taken < room;
+         i += 2) {
+        if (c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE) {
+            shard->slots[i].state = SLOT_OUT;
+            shard->slots[i].ask_lazy = false;
+            taken++;
+        }
+    }
+    return taken;
+}
+
 static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     struct vq_coord_session *s = shard->holder;
@@ -372,11 +429,11 @@ static enum vq_status lease_say(struct vq_coord *c, struct vq_coord_shard *shard
 static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane,
                                   struct vq_coord_shard *shard, struct vq_coord_offer *offer)
 {
-    uint32_t room = offer->credit - offer->held;
+    uint32_t room = c->params.chains ? c->shard_tasks : offer->credit - offer->held;
     if (!lane->answered || shard->lost >= c->params.worker_lost_max) {
         room = 1; /* a probe, or a shard that took its workers with it */
     }
-    uint32_t taken = lease_slots(c, shard, room);
+    uint32_t taken = c->params.chains ? lease_turns(c, shard, room) : lease_slots(c, shard, room);
     vq_coord_shard_unready(c, shard);
     if (taken == 0) {
         shard->state = SHARD_PARKED;
@@ -386,15 +443,15 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     shard->state = SHARD_LEASED;
     shard->holder = s;
     shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
-    shard->unknown = false;
+    shard->unknown = shard->moved = false;
     shard->live = shard->out = taken;
     vq_coord_lease_renew(shard, s->stamp_ns);
     c->leases++;
-    c->out += taken;
+    c->out += counted(c, taken);
     s->leases_count++;
     lane->leased_count++;
     lane->live += taken;
-    offer->held += taken;
+    offer->held += counted(c, taken);
     c->moves[VQ_TASK_OPEN][VQ_TASK_ON_LEASE] += taken;
     vq_coord_unlink(&offer->hungry); /* to the end of the queue, if it still is */
     vq_coord_hungry_update(c, offer);

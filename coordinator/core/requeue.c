@@ -57,6 +57,22 @@ static enum vq_status hold_for_a_term(struct vq_coord *c, uint64_t task)
     return since && room ? vq_coord_call_hold(c, NULL, task) : VQ_OK;
 }
 
+/* What it blocked, in its chain. */
+static void unblock(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t task)
+{
+    uint64_t end = (vq_coord_shard_of(c, task) + 1) * c->shard_tasks;
+    for (uint64_t next = task + 2; c->params.chains && next < end; next += 2) {
+        if (c->outcome[next] == VQ_OUTCOME_BLOCKED) {
+            c->moves[VQ_TASK_BLOCKED][VQ_TASK_ON_REQUEUE]++;
+            c->outcome[next] = VQ_OUTCOME_NONE;
+            vq_coord_tally_move(c, next, VQ_OUTCOME_BLOCKED, VQ_OUTCOME_NONE);
+            if (shard != NULL) {
+                shard->open++;
+            }
+        }
+    }
+}
+
 enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
 {
     enum vq_outcome before = (enum vq_outcome)c->outcome[task];
@@ -72,6 +88,7 @@ enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
     }
     VQ_ASSERT(next == VQ_TASK_OPEN);
     struct vq_coord_lane *lane = &c->lanes[no % c->params.grid.judges];
+    unblock(c, shard, task);
     c->outcome[task] = VQ_OUTCOME_NONE;
     vq_coord_tally_move(c, task, before, VQ_OUTCOME_NONE);
     c->scouted -= lane->cursor; /* what was settled and let go is met again */

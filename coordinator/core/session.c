@@ -52,7 +52,7 @@ static bool offer_hungry(const struct vq_coord *c, const struct vq_coord_offer *
     }
     /* Whole shards where they fit; a part when half of what it wants is free. */
     uint32_t room = offer->credit - offer->held;
-    return room >= c->shard_tasks || room >= (offer->credit + 1) / 2;
+    return room >= vq_coord_shard_credit(c) || room >= (offer->credit + 1) / 2;
 }
 
 void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_offer *offer)

@@ -104,12 +104,17 @@ uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i)
 
 /* ---- look-ups ---- */
 
+static void priors_clear(const struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    vq_buf_free(&shard->priors);
+    vq_buf_init(&shard->priors, c->params.chains ? VQ_CHAIN_BYTES_MAX : VQ_COORD_PRIOR_BYTES_MAX);
+}
+
 static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_LOOKUP, .a = shard->no}));
     vq_coord_shard_unready(c, shard);
-    vq_buf_free(&shard->priors);
-    vq_buf_init(&shard->priors, VQ_COORD_PRIOR_BYTES_MAX);
+    priors_clear(c, shard);
     shard->state = SHARD_LOOKUP;
     shard->dirty = shard->outdated = false;
     c->lanes[shard->judge].lookups++;
@@ -180,8 +185,8 @@ enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *s
     if (*ret_fresh) {
         return VQ_OK;
     }
-    *ret_wait =
-        c->lookups >= VQ_COORD_LOOKUPS_MAX || (uint64_t)lane->lookups * c->shard_tasks >= room;
+    *ret_wait = c->lookups >= VQ_COORD_LOOKUPS_MAX ||
+                (uint64_t)lane->lookups * vq_coord_shard_credit(c) >= room;
     return *ret_wait ? VQ_OK : look_up(c, shard);
 }
 
@@ -304,7 +309,7 @@ static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard
         slot->wait = false;
         slot->prior_bytes = 0;
         bool over = false;
-        if (!vq_coord_slot_free(c, shard, i)) {
+        if (c->params.chains || !vq_coord_slot_free(c, shard, i)) {
             continue;
         }
         VQ_TRY(give_up(c, shard, i, &over));
@@ -322,6 +327,53 @@ static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard
         free_count++;
     }
     *ret_free = free_count;
+    return shard->priors.status;
+}
+
+/* A chain goes on from its first open turn, if nothing that may be under way is of it. */
+bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *shard,
+                         uint32_t *ret_first)
+{
+    *ret_first = c->shard_tasks;
+    for (uint32_t i = 0; i < c->shard_tasks; i += 2) {
+        bool open = c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE;
+        if (open && !vq_coord_slot_free(c, shard, i)) {
+            return false;
+        }
+        *ret_first = open && i < *ret_first ? i : *ret_first;
+    }
+    return *ret_first < c->shard_tasks;
+}
+
+/* The answers before the first open turn; more than may be held, and the turn fails. */
+static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shard,
+                                 const struct vq_known *known, uint32_t *ret_free)
+{
+    uint32_t first;
+    bool over = false;
+    *ret_free = 0;
+    if (!vq_coord_chain_free(c, shard, &first)) {
+        return VQ_OK;
+    }
+    VQ_TRY(give_up(c, shard, first, &over));
+    if (over) {
+        return VQ_OK;
+    }
+    for (uint32_t i = 0; i < first; i += 2) {
+        struct vq_coord_slot *slot = &shard->slots[i];
+        if (known[i].prior.bytes > VQ_CHAIN_BYTES_MAX - shard->priors.bytes) {
+            vq_coord_note(c, VQ_COORD_NOTE_WARN,
+                          "the dialogue of sample %u with %s has more than %u bytes: it ends",
+                          shard->sample, c->lanes[shard->judge].name, VQ_CHAIN_BYTES_MAX);
+            shard->slots[first].failing = true;
+            return vq_coord_gather_failure(c, vq_coord_task_at(c, shard, first),
+                                           shard->slots[first].repeat, VQ_OUTCOME_TOO_LONG);
+        }
+        slot->prior_at = (uint32_t)shard->priors.bytes;
+        slot->prior_bytes = (uint32_t)known[i].prior.bytes;
+        vq_buf_append(&shard->priors, known[i].prior.at, known[i].prior.bytes);
+    }
+    *ret_free = 1;
     return shard->priors.status;
 }
 
@@ -358,6 +410,9 @@ enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no, const struc
     }
     uint32_t free_count;
     VQ_TRY(take_open(c, shard, known, &free_count));
+    if (c->params.chains) {
+        VQ_TRY(take_turns(c, shard, known, &free_count));
+    }
     if (free_count == 0) {
         shard->state = SHARD_PARKED;
         return VQ_OK;

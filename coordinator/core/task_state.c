@@ -1,6 +1,7 @@
 /* The state of a task as a pure function, and the state machine that the table proto/task_states.def spells out.
  *
- * Invariants: vq_task_state looks at nothing but its arguments; its order is failure row, not needed, answered, open. The
+ * Invariants: vq_task_state looks at nothing but its arguments; its order is failure row, not needed, answered, open; what a turn of a
+ * chain comes behind is one of its arguments. The
  * table names every pair of state and event exactly once (a missing or doubled pair does not compile: see rules[]).
  * Not its job: reading answers or failure rows, knowing which tasks are leased. */
 #include "coordinator/core/task_state.h"
@@ -49,6 +50,11 @@ void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *con
     struct vq_task_view own;
     if (plan->unasked) {
         *ret_view = (struct vq_task_view){VQ_OUTCOME_NOT_NEEDED, 0, false};
+        return;
+    }
+    if (order == plan->first && plan->follows && !vq_outcome_is_good(plan->before)) {
+        *ret_view = (struct vq_task_view){
+            plan->before == VQ_OUTCOME_NONE ? VQ_OUTCOME_NONE : VQ_OUTCOME_BLOCKED, 0, false};
         return;
     }
     attempts_view(plan, attempts[order], &own);

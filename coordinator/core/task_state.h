@@ -16,11 +16,13 @@ enum vq_swap {
 /* The plan of one (sample, vibe, judge) cell. */
 struct vq_task_plan {
     enum vq_swap swap;
-    bool repair;         /* an unparseable answer gets one repair call */
-    unsigned first;      /* the order asked first, 0 or 1: vq_first_order, or 0 for forward */
-    bool audited;        /* swapped all the same: vq_audited */
-    bool unasked;        /* the stage leaves this cell out: neither order is ever asked */
-    uint32_t repeat_max; /* 0; one more for each resume with --retry-failed */
+    bool repair;            /* an unparseable answer gets one repair call */
+    unsigned first;         /* the order asked first, 0 or 1: vq_first_order, or 0 for forward */
+    bool audited;           /* swapped all the same: vq_audited */
+    bool unasked;           /* the stage leaves this cell out: neither order is ever asked */
+    bool follows;           /* a turn of a chain that another one comes before ... */
+    enum vq_outcome before; /* ... and what stands of that one */
+    uint32_t repeat_max;    /* 0; one more for each resume with --retry-failed */
 };
 
 /* What is recorded of one request: a task's repeat number r. */
@@ -39,7 +41,7 @@ struct vq_task_view {
 };
 
 /* The state of the task (cell, order). attempts[o] points to repeat_max + 1 attempts of order o.
- * In this order: not needed, in a cell that is left out; a failure row; not needed (lazy swap, the other order's standing outcome is a parsed equal, N/A or
+ * In this order: not needed, in a cell that is left out; open or blocked, behind a turn that is open or has no good answer; a failure row; not needed (lazy swap, the other order's standing outcome is a parsed equal, N/A or
  * unsure, not audited; or forward's unasked order); answered; open. A failed, refused or unparseable first order does
  * not settle. Of several repeats the first vote (or text) stands; without one the last repeat's failure or non-vote. */
 void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *const attempts[2],

@@ -20,6 +20,13 @@ enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *pl
                             const struct vq_id *run, uint64_t task,
                             const struct vq_hash requests[2], struct vq_cell_known *ret_cell,
                             struct vq_error *err) VQ_WARN_UNUSED;
+/* The attempts of one task, counted from the plan's `repeat`. `chain`: of a turn; else NULL. `request`: the first request hash if it
+ * is at hand, or NULL. Those behind the last that matters stay as they are. */
+enum vq_status vq_cell_attempts(const struct vq_view *view, const struct vq_plan *plan,
+                                const struct vq_id *run, uint64_t task,
+                                const struct vq_chain_state *chain, const struct vq_hash *request,
+                                struct vq_attempt *ret_attempts,
+                                struct vq_error *err) VQ_WARN_UNUSED;
 /* The same where nothing is stored. */
 void vq_cell_empty(const struct vq_plan *plan, uint64_t task, struct vq_cell_known *ret_cell);
 void vq_cell_state(const struct vq_cell_known *cell, unsigned order, struct vq_task_view *ret_view);

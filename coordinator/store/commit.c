@@ -9,13 +9,17 @@
  * reports the same states; an answer is never overwritten, nor is a ledger row, except `unknown` by
  * how that call really ended. States come from vq_task_state over what this very transaction sees.
  * Threads: one thread-pool job; it reads plan and batch, which nobody changes meanwhile.
+ *
+ * Of a chain a turn's request is known when the one before it stands, so requests are worked out behind 2, along the chain. A result
+ * on another branch, or of a turn that is not reached yet, is recorded and settles nothing. With a turn that fails the states of those
+ * behind it are told, as with one that is reopened.
  * Not its job: Redis, ACKs, and what to do about a failure. */
 #include "coordinator/store/commit.h"
 
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
 #include "coordinator/store/batch.h"
-#include "coordinator/store/cell.h"
+#include "coordinator/store/chain.h"
 
 #include <stdlib.h>
 
@@ -26,7 +30,7 @@ struct mark {
     bool known;   /* the ledger has this call: nothing changes */
     bool upgrade; /* the ledger has it as unknown: the row is replaced */
     bool used;    /* its answer stands */
-    bool foreign;
+    bool foreign; /* its hash is not the task's; of a chain: it is on another branch, or ahead */
 };
 
 struct failing { /* a task that may fail, once the answers are put */
@@ -51,7 +55,12 @@ struct commit_ctx {
     size_t reopened_count;
     uint64_t *cells; /* first tasks of touched cells, ascending */
     size_t cells_count;
-    struct vq_hash *requests; /* of both orders of each cell, at the plan's first repeat */
+    size_t shards_count;
+    struct vq_hash
+        *requests; /* of both orders of each cell, at the plan's first repeat; not of chains */
+    struct vq_chain_state *states; /* of chains: of each cell that is reached */
+    bool *reached;
+    size_t next_failing, next_reopened;
     struct vq_commit done;
     bool stale;
 };
@@ -117,6 +126,42 @@ static void touch(struct commit_ctx *c, uint64_t task)
     }
 }
 
+static bool is_chained(const struct commit_ctx *c)
+{
+    return vq_stage_chains(c->plan->kind);
+}
+
+static uint64_t shard_at(const struct commit_ctx *c, size_t i)
+{
+    return c->cells[i] / vq_grid_shard_tasks(&c->plan->grid);
+}
+
+/* Room for what the touched cells ask, and for what will stand: of a chain perhaps all. */
+static enum vq_status prepare_requests(struct commit_ctx *c)
+{
+    size_t kept = c->cells_count;
+    size_t standing = 2 * kept;
+    if (is_chained(c)) {
+        for (size_t i = 0; i < kept; i++) {
+            bool is_new = i == 0 || shard_at(c, i) != shard_at(c, i - 1);
+            standing += is_new ? vq_grid_shard_tasks(&c->plan->grid) : 0;
+        }
+        c->states = vq_alloc(kept, sizeof(*c->states));
+        c->reached = vq_alloc(kept, sizeof(*c->reached));
+    } else {
+        c->requests = vq_alloc(2 * kept, sizeof(*c->requests));
+    }
+    c->done.standing = vq_alloc(standing, sizeof(*c->done.standing));
+    bool room = is_chained(c) ? c->states != NULL && c->reached != NULL : c->requests != NULL;
+    if (!room || c->done.standing == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; !is_chained(c) && i < 2 * kept; i++) {
+        vq_plan_request(c->plan, c->cells[i / 2] + i % 2, c->plan->repeat, &c->requests[i]);
+    }
+    return VQ_OK;
+}
+
 static enum vq_status prepare(struct commit_ctx *c)
 {
     const struct vq_batch *batch = c->batch;
@@ -129,11 +174,9 @@ static enum vq_status prepare(struct commit_ctx *c)
     c->failing = vq_alloc(all, sizeof(*c->failing));
     c->cells = vq_alloc(all, sizeof(*c->cells));
     c->reopened = vq_alloc(batch->reopened_count, sizeof(*c->reopened));
-    c->done.standing = vq_alloc(2 * all, sizeof(*c->done.standing));
     c->done.repeated = vq_alloc(n, sizeof(*c->done.repeated));
     if (c->by_call == NULL || c->by_request == NULL || c->marks == NULL || c->failing == NULL ||
-        c->cells == NULL || c->reopened == NULL || c->done.standing == NULL ||
-        c->done.repeated == NULL) {
+        c->cells == NULL || c->reopened == NULL || c->done.repeated == NULL) {
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < batch->reopened_count; i++) {
@@ -175,14 +218,7 @@ static enum vq_status prepare(struct commit_ctx *c)
         }
     }
     c->cells_count = kept;
-    c->requests = vq_alloc(2 * kept, sizeof(*c->requests));
-    if (c->requests == NULL) {
-        return VQ_NOMEM;
-    }
-    for (size_t i = 0; i < 2 * kept; i++) {
-        vq_plan_request(c->plan, c->cells[i / 2] + i % 2, c->plan->repeat, &c->requests[i]);
-    }
-    return VQ_OK;
+    return prepare_requests(c);
 }
 
 static void cleanup(struct commit_ctx *c)
@@ -195,6 +231,8 @@ static void cleanup(struct commit_ctx *c)
     vq_free(c->reopened);
     vq_free(c->cells);
     vq_free(c->requests);
+    vq_free(c->states);
+    vq_free(c->reached);
     vq_commit_free(&c->done);
 }
 
@@ -280,18 +318,52 @@ static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, stru
 
 /* ---- 3: ledger rows ---- */
 
-/* The request hash of a task of a touched cell. */
-static void request_of(const struct commit_ctx *c, uint64_t task, uint32_t repeat,
-                       struct vq_hash *ret_hash)
+/* Along the chains that the batch touches, as far as they are touched. */
+static enum vq_status follow_chains(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
 {
-    if (repeat != c->plan->repeat) {
-        vq_plan_request(c->plan, task, repeat, ret_hash);
-        return;
+    struct vq_chain_walk walk;
+    struct vq_cell_known cell;
+    for (size_t i = 0; i < c->cells_count; i++) {
+        if (i == 0 || shard_at(c, i) != shard_at(c, i - 1)) {
+            vq_chain_walk_begin(&walk, &w->view, c->plan, c->run, shard_at(c, i));
+        }
+        while (walk.first + 2 * (uint64_t)walk.turn < c->cells[i]) {
+            VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
+            VQ_TRY(vq_chain_walk_pass(&walk, &cell, NULL, err));
+        }
+        c->reached[i] = vq_chain_walk_reached(&walk);
+        c->states[i] = walk.state;
     }
+    return VQ_OK;
+}
+
+/* Where the task's cell is among the touched ones. */
+static size_t cell_of(const struct commit_ctx *c, uint64_t task)
+{
     uint64_t first = task - task % 2;
     const uint64_t *cell = bsearch(&first, c->cells, c->cells_count, sizeof(*c->cells), cmp_cell);
     VQ_ASSERT(cell != NULL);
-    *ret_hash = c->requests[2 * (size_t)(cell - c->cells) + task % 2];
+    return (size_t)(cell - c->cells);
+}
+
+/* The order that a chain asks of a turn whose request is known. */
+static bool is_reached(const struct commit_ctx *c, uint64_t task)
+{
+    return !is_chained(c) || (task % 2 == 0 && c->reached[cell_of(c, task)]);
+}
+
+/* The request hash of a task of a touched cell; of a chain: that is reached. */
+static void request_of(const struct commit_ctx *c, uint64_t task, uint32_t repeat,
+                       struct vq_hash *ret_hash)
+{
+    if (is_chained(c)) {
+        vq_chain_request(&c->plan->askers[vq_grid_cell(&c->plan->grid, task).judge],
+                         &c->states[cell_of(c, task)], repeat, ret_hash);
+    } else if (repeat != c->plan->repeat) {
+        vq_plan_request(c->plan, task, repeat, ret_hash);
+    } else {
+        *ret_hash = c->requests[2 * cell_of(c, task) + task % 2];
+    }
 }
 
 /* A call that the coordinator only heard of: sent, never returned, and with it its hash. */
@@ -313,6 +385,9 @@ static bool is_foreign(const struct commit_ctx *c, const struct vq_result *r)
     }
     if (only_listed(r)) {
         return false;
+    }
+    if (!is_reached(c, r->task)) {
+        return true;
     }
     struct vq_hash expected;
     request_of(c, r->task, r->repeat, &expected);
@@ -356,7 +431,7 @@ static enum vq_status put_row(struct commit_ctx *c, struct vq_write *w, uint32_t
                               .worker = worker,
                               .model = r->model,
                               .error = r->error};
-    if (only_listed(r) && !row.foreign && !is_elsewhere(c, r)) {
+    if (only_listed(r) && !row.foreign && !is_elsewhere(c, r) && is_reached(c, r->task)) {
         request_of(c, r->task, r->repeat, &row.request);
     }
     struct vq_ledger_key key = vq_ledger_key_call(c->run, &r->call);
@@ -372,7 +447,8 @@ static enum vq_status put_rows(struct commit_ctx *c, struct vq_write *w, struct 
         uint32_t at = c->by_call[i];
         const struct vq_result *r = &c->batch->results[at];
         c->marks[at].foreign = is_foreign(c, r);
-        if (c->marks[at].foreign && c->done.foreign++ == 0) {
+        bool odd = c->marks[at].foreign && !(is_chained(c) && vq_plan_has(c->plan, r->task));
+        if (odd && c->done.foreign++ == 0) {
             c->done.foreign_first = r->call;
             c->done.foreign_task = r->task;
         }
@@ -388,7 +464,7 @@ static enum vq_status put_rows(struct commit_ctx *c, struct vq_write *w, struct 
 static bool applies(const struct failing *f, const struct vq_task_view *state,
                     const struct commit_ctx *c)
 {
-    if (state->outcome != VQ_OUTCOME_NONE) {
+    if (state->outcome != VQ_OUTCOME_NONE || !is_reached(c, f->task)) {
         return false;
     }
     const struct vq_result *r = f->result;
@@ -462,30 +538,99 @@ static enum vq_status fail_task(struct commit_ctx *c, struct vq_write *w, const 
     return lifted ? VQ_OK : put_failure(c, w, f, repeat, err);
 }
 
-static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
+static enum vq_status load(struct commit_ctx *c, struct vq_write *w, size_t i,
+                           const struct vq_chain_walk *walk, struct vq_cell_known *ret_cell,
+                           struct vq_error *err)
 {
+    return walk != NULL ? vq_chain_walk_load(walk, ret_cell, err)
+                        : vq_cell_load(&w->view, c->plan, c->run, c->cells[i], &c->requests[2 * i],
+                                       ret_cell, err);
+}
+
+/* The touched cell i. `walk`: of a chain, and stands there; else NULL. */
+static enum vq_status settle_cell(struct commit_ctx *c, struct vq_write *w, size_t i,
+                                  const struct vq_chain_walk *walk, struct vq_cell_known *ret_cell,
+                                  bool *ret_reopened, struct vq_error *err)
+{
+    uint64_t end = c->cells[i] + 2;
+    *ret_reopened = false;
+    VQ_TRY(load(c, w, i, walk, ret_cell, err));
+    for (size_t *o = &c->next_reopened; *o < c->reopened_count && c->reopened[*o] < end; (*o)++) {
+        *ret_reopened = true;
+        if (is_reached(c, c->reopened[*o])) {
+            VQ_TRY(reopen(c, w, c->reopened[*o], ret_cell, err));
+            VQ_TRY(load(c, w, i, walk, ret_cell, err));
+        }
+    }
+    for (size_t *f = &c->next_failing; *f < c->failing_count && c->failing[*f].task < end; (*f)++) {
+        bool failed;
+        VQ_TRY(fail_task(c, w, &c->failing[*f], ret_cell, &failed, err));
+        if (failed) {
+            VQ_TRY(load(c, w, i, walk, ret_cell, err));
+        }
+    }
+    return VQ_OK;
+}
+
+static void stands(struct commit_ctx *c, const struct vq_cell_known *cell)
+{
+    for (unsigned order = 0; order < 2; order++) {
+        struct vq_task_view state;
+        vq_cell_state(cell, order, &state);
+        c->done.standing[c->done.standing_count++] =
+            (struct vq_standing){.task = cell->task + order, .outcome = (uint8_t)state.outcome};
+    }
+}
+
+/* Of one chain, from the touched cell *io_i on; it ends up behind its last one. Behind a turn that has no good answer, or was
+ * reopened, all is told. */
+static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, size_t *io_i,
+                                   struct vq_error *err)
+{
+    struct vq_chain_walk walk;
     struct vq_cell_known cell;
     struct vq_task_view state;
-    size_t f = 0, o = 0;
-    for (size_t i = 0; i < c->cells_count; i++) {
-        uint64_t first = c->cells[i];
-        VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell, err));
-        for (; o < c->reopened_count && c->reopened[o] < first + 2; o++) {
-            VQ_TRY(reopen(c, w, c->reopened[o], &cell, err));
-            VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell, err));
+    uint64_t shard = shard_at(c, *io_i);
+    bool tail = false;
+    vq_chain_walk_begin(&walk, &w->view, c->plan, c->run, shard);
+    while (walk.turn < c->plan->grid.vibes) {
+        bool more = *io_i < c->cells_count && shard_at(c, *io_i) == shard;
+        bool touched = more && c->cells[*io_i] == walk.first + 2 * (uint64_t)walk.turn;
+        if (!more && !tail) {
+            break;
         }
-        for (; f < c->failing_count && c->failing[f].task < first + 2; f++) {
-            bool failed;
-            VQ_TRY(fail_task(c, w, &c->failing[f], &cell, &failed, err));
-            if (failed) {
-                VQ_TRY(vq_cell_load(&w->view, c->plan, c->run, first, &c->requests[2 * i], &cell,
-                                    err));
-            }
+        if (touched) {
+            bool reopened;
+            c->states[*io_i] = walk.state; /* a turn before it may have been reopened, or failed */
+            c->reached[*io_i] = vq_chain_walk_reached(&walk);
+            VQ_TRY(settle_cell(c, w, *io_i, &walk, &cell, &reopened, err));
+            vq_cell_state(&cell, 0, &state);
+            tail |= reopened ||
+                    (state.outcome != VQ_OUTCOME_NONE && !vq_outcome_is_good(state.outcome));
+            (*io_i)++;
+        } else {
+            VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
         }
-        for (unsigned order = 0; order < 2; order++) {
-            vq_cell_state(&cell, order, &state);
-            c->done.standing[c->done.standing_count++] =
-                (struct vq_standing){.task = first + order, .outcome = (uint8_t)state.outcome};
+        if (touched || tail) {
+            stands(c, &cell);
+        }
+        VQ_TRY(vq_chain_walk_pass(&walk, &cell, NULL, err));
+    }
+    return VQ_OK;
+}
+
+static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
+{
+    size_t i = 0;
+    c->next_failing = c->next_reopened = 0;
+    while (i < c->cells_count) {
+        if (is_chained(c)) {
+            VQ_TRY(settle_chain(c, w, &i, err));
+        } else {
+            struct vq_cell_known cell;
+            bool reopened;
+            VQ_TRY(settle_cell(c, w, i++, NULL, &cell, &reopened, err));
+            stands(c, &cell);
         }
     }
     return VQ_OK;
@@ -514,6 +659,7 @@ static enum vq_status commit_write(void *ctx, struct vq_write *w, struct vq_erro
     VQ_TRY(mark_known(c, w, err));
     VQ_TRY(put_answers(c, w, err));
     VQ_CRASH_POINT(commit_answers_put);
+    VQ_TRY(is_chained(c) ? follow_chains(c, w, err) : VQ_OK);
     VQ_TRY(put_rows(c, w, err));
     VQ_CRASH_POINT(commit_rows_put);
     VQ_TRY(vq_env_meta(w, c->run, raise_n, c, err));

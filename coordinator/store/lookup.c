@@ -6,7 +6,7 @@
  * Not its job: writing, and deciding what to ask. */
 #include "coordinator/store/lookup.h"
 
-#include "coordinator/store/cell.h"
+#include "coordinator/store/chain.h"
 
 enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
                               struct vq_answer *ret_answer, struct vq_error *err)
@@ -73,14 +73,19 @@ static bool moves_on(const struct vq_attempt *a, bool repair)
     return !open && !vq_outcome_is_good(a->answer) && !vq_outcome_is_good(a->repaired);
 }
 
-static enum vq_status load_attempts(const struct vq_view *view, const struct vq_plan *plan,
-                                    const struct vq_id *run, uint64_t task,
-                                    const struct vq_hash *request, bool repair,
-                                    struct vq_attempt *ret_attempts, struct vq_error *err)
+enum vq_status vq_cell_attempts(const struct vq_view *view, const struct vq_plan *plan,
+                                const struct vq_id *run, uint64_t task,
+                                const struct vq_chain_state *chain, const struct vq_hash *request,
+                                struct vq_attempt *ret_attempts, struct vq_error *err)
 {
     struct vq_hash hash;
+    uint32_t judge = vq_grid_cell(&plan->grid, task).judge;
+    bool repair = plan->askers[judge].repair != NULL;
     for (uint32_t r = 0; r <= plan->generation; r++) {
-        if (r > 0 || request == NULL) {
+        if (chain != NULL) {
+            vq_chain_request(&plan->askers[judge], chain, plan->repeat + r, &hash);
+            request = &hash;
+        } else if (r > 0 || request == NULL) {
             vq_plan_request(plan, task, plan->repeat + r, &hash);
             request = &hash;
         }
@@ -108,11 +113,15 @@ enum vq_status vq_cell_load(const struct vq_view *view, const struct vq_plan *pl
                             const struct vq_hash requests[2], struct vq_cell_known *ret_cell,
                             struct vq_error *err)
 {
+    if (vq_stage_chains(plan->kind)) {
+        struct vq_chain_walk walk;
+        return vq_chain_walk_to(&walk, view, plan, run, task, ret_cell, err);
+    }
     vq_cell_empty(plan, task, ret_cell);
     for (unsigned order = 0; order < 2; order++) {
-        VQ_TRY(load_attempts(view, plan, run, ret_cell->task + order,
-                             requests == NULL ? NULL : &requests[order], ret_cell->plan.repair,
-                             ret_cell->attempts[order], err));
+        VQ_TRY(vq_cell_attempts(view, plan, run, ret_cell->task + order, NULL,
+                                requests == NULL ? NULL : &requests[order],
+                                ret_cell->attempts[order], err));
     }
     struct vq_task_view first;
     vq_cell_state(ret_cell, ret_cell->plan.first, &first);
@@ -148,7 +157,11 @@ static enum vq_status sample_is_new(const struct vq_view *view, const struct vq_
 {
     struct vq_hash request;
     bool answered, failed = false;
-    vq_plan_request(plan, task, 0, &request);
+    if (vq_stage_chains(plan->kind)) {
+        request = plan->samples[vq_grid_cell(&plan->grid, task).sample].id;
+    } else {
+        vq_plan_request(plan, task, 0, &request);
+    }
     struct vq_span prefix = vq_span((const char *)request.b, VQ_REQUEST_PREFIX_BYTES);
     VQ_TRY(vq_env_has_prefix(view, view->calls->answers, prefix, &answered, err));
     if (!answered) {
@@ -158,6 +171,30 @@ static enum vq_status sample_is_new(const struct vq_view *view, const struct vq_
         VQ_TRY(vq_env_has_prefix(view, view->calls->ledger, prefix, &failed, err));
     }
     *ret_new = !answered && !failed;
+    return VQ_OK;
+}
+
+/* A chain, turn by turn; as priors the answers so far, in the view's memory. */
+static enum vq_status lookup_chain(struct vq_view *view, const struct vq_plan *plan,
+                                   const struct vq_id *run, uint64_t shard,
+                                   struct vq_known *ret_known, struct vq_error *err)
+{
+    struct vq_chain_walk walk;
+    vq_chain_walk_begin(&walk, view, plan, run, shard);
+    for (uint32_t turn = 0; turn < plan->grid.vibes; turn++) {
+        struct vq_cell_known cell;
+        struct vq_task_view state;
+        struct vq_answer answer;
+        VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
+        for (unsigned order = 0; order < 2; order++) {
+            vq_cell_state(&cell, order, &state);
+            ret_known[2 * turn + order] = (struct vq_known){.outcome = state.outcome,
+                                                            .repeat = plan->repeat + state.repeat,
+                                                            .second = order == 1};
+        }
+        VQ_TRY(vq_chain_walk_pass(&walk, &cell, &answer, err));
+        ret_known[2 * turn].prior = answer.answer;
+    }
     return VQ_OK;
 }
 
@@ -172,6 +209,9 @@ enum vq_status vq_lookup_shard(struct vq_view *view, const struct vq_plan *plan,
     bool empty = true;
     if (view != NULL) {
         VQ_TRY(sample_is_new(view, plan, run, first, &empty, err));
+    }
+    if (vq_stage_chains(plan->kind)) {
+        return lookup_chain(empty ? NULL : view, plan, run, shard, ret_known, err);
     }
     for (uint32_t i = 0; i < tasks; i++) {
         unsigned order = i % 2;
@@ -209,8 +249,16 @@ enum vq_status vq_lookup_outcomes(struct vq_view *view, const struct vq_plan *pl
 {
     uint32_t tasks = vq_grid_shard_tasks(&plan->grid);
     struct vq_cell_known cell;
+    struct vq_chain_walk walk;
+    bool chains = vq_stage_chains(plan->kind);
+    if (chains) {
+        vq_chain_walk_begin(&walk, view, plan, run, shard);
+    }
     for (uint32_t i = 0; i < tasks; i++) {
-        if (i % 2 == 0) {
+        if (i % 2 == 0 && chains) {
+            VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
+            VQ_TRY(vq_chain_walk_pass(&walk, &cell, NULL, err));
+        } else if (i % 2 == 0) {
             VQ_TRY(vq_cell_load(view, plan, run, shard * tasks + i, NULL, &cell, err));
         }
         struct vq_task_view state;
@@ -235,14 +283,22 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
 {
     struct vq_cell_known cell;
     struct vq_task_view state;
-    VQ_TRY(vq_cell_load(view, plan, run, task, NULL, &cell, err));
+    struct vq_chain_walk walk;
+    bool chains = vq_stage_chains(plan->kind);
+    VQ_TRY(chains ? vq_chain_walk_to(&walk, view, plan, run, task, &cell, err)
+                  : vq_cell_load(view, plan, run, task, NULL, &cell, err));
     vq_cell_state(&cell, task % 2, &state);
     if (!vq_outcome_is_answered(state.outcome)) {
         return VQ_NOT_FOUND;
     }
     struct vq_hash request;
     struct vq_answer answer;
-    vq_plan_request(plan, task, plan->repeat + state.repeat, &request);
+    if (chains) {
+        vq_chain_request(&plan->askers[walk.judge], &walk.state, plan->repeat + state.repeat,
+                         &request);
+    } else {
+        vq_plan_request(plan, task, plan->repeat + state.repeat, &request);
+    }
     VQ_TRY(vq_cell_answer(view, &request, &answer, err));
     bool repaired = cell.attempts[task % 2][state.repeat].repaired == state.outcome;
     if (repaired) {
@@ -252,5 +308,24 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
     }
     *ret_repaired = repaired;
     *ret_answer = answer;
+    return VQ_OK;
+}
+
+enum vq_status vq_lookup_chain(struct vq_view *view, const struct vq_plan *plan,
+                               const struct vq_id *run, uint64_t shard, struct vq_span *ret_turns,
+                               struct vq_error *err)
+{
+    struct vq_chain_walk walk;
+    vq_chain_walk_begin(&walk, view, plan, run, shard);
+    for (uint32_t turn = 0; turn < plan->grid.vibes; turn++) {
+        struct vq_cell_known cell;
+        struct vq_task_view state;
+        struct vq_answer answer;
+        VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
+        vq_cell_state(&cell, 0, &state);
+        VQ_TRY(vq_chain_walk_pass(&walk, &cell, &answer, err));
+        ret_turns[turn] = vq_outcome_is_good(state.outcome) ? answer.answer
+                                                            : vq_span(NULL, (size_t)state.outcome);
+    }
     return VQ_OK;
 }

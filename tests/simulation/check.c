@@ -80,7 +80,9 @@ static void check_held(struct sim *s, uint32_t worker, const struct vq_work_call
 void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
     struct vq_hash request;
-    if (call->kind == VQ_CALL_ASK) {
+    if (call->stage_kind == VQ_STAGE_CHAT) {
+        sim_talks_check(s, worker, call);
+    } else if (call->kind == VQ_CALL_ASK) {
         sim_request_of(s, call->stage, call->task, call->repeat, &request);
         if (!vq_hash_eq(&request, &call->request)) {
             sim_fail(s, "the worker's request hash is not the coordinator's");
@@ -402,6 +404,7 @@ static void check_earlier(struct sim *s)
     uint32_t last = s->stage;
     for (uint32_t n = 0; n < last; n++) {
         sim_stage_look(s, n);
+        sim_talks_check_end(s);
         for (uint64_t task = 0; task < vq_grid_tasks(&s->store.grid); task++) {
             struct vq_task_view view;
             sim_store_state(&s->store, task, &view);
@@ -418,6 +421,7 @@ static void check_earlier(struct sim *s)
 void sim_check_end(struct sim *s)
 {
     check_tasks(s);
+    sim_talks_check_end(s);
     check_earlier(s);
     check_answers(s);
     for (size_t c = 0; c < VQ_TASK_STATES; c++) {

@@ -422,7 +422,10 @@ static void look_up(struct sim *s, uint64_t shard)
     for (uint32_t i = 0; i < vq_grid_shard_tasks(&s->store.grid); i++) {
         sim_say(s, "  look-up of shard %llu, task %llu: %s%s", (unsigned long long)shard,
                 (unsigned long long)(shard * vq_grid_shard_tasks(&s->store.grid) + i),
-                vq_outcome_name(known[i].outcome), known[i].prior.bytes > 0 ? ", to repair" : "");
+                vq_outcome_name(known[i].outcome),
+                known[i].prior.bytes == 0 ? ""
+                : s->store.chains != NULL ? ", said"
+                                          : ", to repair");
     }
     sim_push_bytes(s, s->now_ns + sim_spread(s, s->knobs.lookup_ns), EV_LOOKED_UP, s->stage, shard,
                    s->coord.life,
@@ -459,7 +462,7 @@ static void send_spec(struct sim *s, const struct vq_coord_action *action)
 
 static void send_sample(struct sim *s, const struct vq_coord_action *action)
 {
-    const struct vq_sample *sample = &s->samples[action->u.sample.sample];
+    const struct vq_sample *sample = &s->stages[s->stage].samples[action->u.sample.sample];
     struct vq_msg msg = {.type = VQ_MSG_SAMPLE,
                          .u.sample = {.session = action->u.sample.session,
                                       .sample = action->u.sample.sample,

@@ -69,7 +69,9 @@ static int64_t draw_end(struct sim *s, const struct sim_worker *w, struct sim_ca
         call->end = sim_chance(s, 0.5) ? VQ_END_BAD_REQUEST : VQ_END_TOO_LONG;
         return latency_ns;
     }
-    call->answer = draw_answer(s, work->stage_kind, work->kind, &call->refusal);
+    call->answer = work->stage_kind == VQ_STAGE_CHAT
+                       ? sim_talks_answer(s, &work->request, &call->refusal)
+                       : draw_answer(s, work->stage_kind, work->kind, &call->refusal);
     if (!calm && sim_chance(s, k->p_hang)) {
         latency_ns += sim_between(s, 1, 4) * s->term_ns;
     }
@@ -174,9 +176,13 @@ void sim_foreign_answer(struct sim *s)
 void sim_foreign_answer_to(struct sim *s, uint64_t task)
 {
     struct vq_hash request;
-    s->store.request_of(s->store.ctx, task, 0, &request);
+    if (!sim_store_request(&s->store, task, 0, &request)) {
+        return; /* nobody could ask it yet */
+    }
     bool refusal;
-    const char *answer = draw_answer(s, s->store.kind, VQ_CALL_ASK, &refusal);
+    const char *answer = s->store.kind == VQ_STAGE_CHAT
+                             ? sim_talks_answer(s, &request, &refusal)
+                             : draw_answer(s, s->store.kind, VQ_CALL_ASK, &refusal);
     if (sim_store_put(&s->store, &request, vq_span_str(answer), vq_span_str("stop"), refusal)) {
         sim_say(s, "another run answered task %llu: %s", (unsigned long long)task, answer);
     }

@@ -8,7 +8,6 @@
 
 #define STEPS_MAX    UINT64_C(3000000)
 #define TEXT_BYTES   96
-#define SIM_SAMPLES  12
 #define FINISH_TERMS 200 /* after the last fault everything must be done within so many terms */
 
 /* ---- small tools ---- */
@@ -318,6 +317,7 @@ static void world_make(struct sim *s)
         s->trouble = (struct sim_trouble){{0}};
     }
     make_texts(s);
+    sim_talks_make(s);
     make_params(s);
     sim_pools_make(s);
     sim_stages_make(s);
@@ -337,6 +337,7 @@ static void world_free(struct sim *s)
     vq_free(s->stale.settled);
     sim_pools_free(s);
     sim_trouble_free(s);
+    sim_talks_free(s);
     vq_free(s->coord.settled);
     while (s->heap_count > 0) {
         struct sim_event event = heap_pop(s);

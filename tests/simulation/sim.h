@@ -8,6 +8,7 @@
  *     worker_host.c  a worker's process: core, spool, its actions
  *     coord_host.c   the coordinator's process: core, store, commits, imports, its actions
  *     stages.c       the stages of the run, and going on from one to the next
+ *     talks.c        dialogues, in some of the runs
  *     faults.c       what goes wrong, when
  *     trouble.c      what else may: half of the seeds have none of it (faults.def)
  *     check.c        what must hold, after every step and at the end
@@ -18,7 +19,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/rng.h"
-#include "common/judge/request.h"
+#include "common/judge/chain.h"
 #include "common/judge/template.h"
 #include "coordinator/core/coord.h"
 #include "proto/wire.h"
@@ -33,6 +34,7 @@
 #define SIM_STAGES_MAX 3
 #define SIM_JUDGES_MAX 3
 #define SIM_POOLS_MAX  4
+#define SIM_SAMPLES    12
 #define SIM_AXES_MAX   8 /* and one that says nothing */
 
 enum sim_fault { /* each is counted */
@@ -281,7 +283,23 @@ struct sim_trouble {
     uint32_t tail_stage;
 };
 
+struct sim_talks {
+    struct vq_rng rng;
+    double p;     /* a stage is one of dialogues */
+    bool same;    /* the endpoint says the same when it is asked the same */
+    double p_bad; /* it refuses, or says nothing */
+    uint32_t
+        turns; /* in all stages: what one opens again, and what that blocked, it settles for the others */
+    struct vq_sample samples[SIM_SAMPLES];
+    struct vq_sample_id ids[SIM_SAMPLES];
+    struct vq_buf packed;
+    char *texts;
+    const char *sayings[64];
+};
+
 struct sim_stage {
+    const struct vq_sample *samples;
+    const struct vq_sample_id *ids;
     enum vq_stage_kind kind;
     enum vq_swap swap;
     bool repair;
@@ -308,6 +326,7 @@ struct sim {
     struct vq_rng more;  /* of trouble: likewise */
     struct sim_knobs knobs;
     struct sim_trouble trouble;
+    struct sim_talks talks;
     int64_t now_ns, term_ns, heartbeat_ns, heal_ns;
     bool healed, over;
     struct sim_event *heap;
@@ -367,6 +386,14 @@ void sim_trace(struct sim *s, uint64_t a, uint64_t b);
 bool sim_chance(struct sim *s, double p);
 int64_t sim_between(struct sim *s, int64_t low, int64_t high); /* inclusive */
 int64_t sim_spread(struct sim *s, int64_t mean_ns);            /* mostly near, sometimes far */
+
+/* talks.c */
+void sim_talks_make(struct sim *s);
+void sim_talks_free(struct sim *s);
+bool sim_talks_stage(struct sim *s); /* draws whether a stage is one of dialogues */
+const char *sim_talks_answer(struct sim *s, const struct vq_hash *request, bool *ret_refusal);
+void sim_talks_check(struct sim *s, uint32_t worker, const struct vq_work_call *call);
+void sim_talks_check_end(struct sim *s); /* of the stage that is looked at */
 
 /* stages.c */
 void sim_stages_make(struct sim *s);

@@ -15,6 +15,7 @@ static const struct {
     [VQ_STAGE_PREFER] = {VQ_TEMPLATE_PREFERENCE, true},
     [VQ_STAGE_TEXT] = {VQ_TEMPLATE_AS_IS, false},
     [VQ_STAGE_EMBED] = {VQ_TEMPLATE_AS_IS, false},
+    [VQ_STAGE_CHAT] = {VQ_TEMPLATE_AS_IS, false},
 };
 
 /* ---- questions ---- */
@@ -24,8 +25,8 @@ void sim_request_of(const struct sim *s, uint32_t stage, uint64_t task, uint32_t
 {
     const struct sim_stage *st = &s->stages[stage];
     struct vq_cell cell = vq_grid_cell(&st->grid, task);
-    vq_request_hash(&st->askers[cell.judge], &s->ids[cell.sample], &st->axes[cell.vibe], cell.order,
-                    repeat, ret_hash);
+    vq_request_hash(&st->askers[cell.judge], &st->ids[cell.sample], &st->axes[cell.vibe],
+                    cell.order, repeat, ret_hash);
 }
 
 static void request_of(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret_hash)
@@ -119,7 +120,7 @@ static void make_plan(struct sim *s, struct sim_stage *st)
         uint64_t sample = shard / st->grid.judges;
         const struct vq_judge *judge = &s->judges[shard % st->grid.judges];
         st->first[shard] =
-            st->swap == VQ_SWAP_NONE ? 0 : (uint8_t)vq_first_order(&s->ids[sample], judge);
+            st->swap == VQ_SWAP_NONE ? 0 : (uint8_t)vq_first_order(&st->ids[sample], judge);
     }
     for (int64_t n = sim_chance(s, 0.15) ? sim_between(s, 1, 2) : 0; n > 0; n--) {
         st->poison[vq_rng_below(&s->rng, tasks)] = true;
@@ -138,8 +139,17 @@ static void make_stage(struct sim *s, uint32_t n)
     if (s->options.small != NULL) {
         st->grid.samples = s->options.small->samples;
     }
+    bool talks = sim_talks_stage(s);
+    st->samples = talks ? s->talks.samples : s->samples;
+    st->ids = talks ? s->talks.ids : s->ids;
     st->axes = &s->axes[!vibes ? SIM_AXES_MAX : n == 0 ? 0 : sim_between(s, 0, 4)];
     st->swap = st->kind == VQ_STAGE_TEXT ? VQ_SWAP_NONE : s->swap;
+    if (talks) {
+        st->kind = VQ_STAGE_CHAT;
+        st->axes = s->axes;
+        st->grid.vibes = s->talks.turns;
+        st->swap = VQ_SWAP_NONE;
+    }
     st->repair = s->repair && kinds[st->kind].repairs;
     make_spec(s, st);
     make_plan(s, st);
@@ -195,6 +205,8 @@ void sim_stage_look(struct sim *s, uint32_t n)
     s->store.audited = st->audited;
     s->store.first = st->first;
     s->store.blocked = st->blocked;
+    s->store.chains = vq_stage_chains(st->kind) ? st->samples : NULL;
+    s->store.askers = st->askers;
 }
 
 /* A chain's next turn is a task of the next stage: what failed before it, or was blocked, blocks it. */
@@ -202,7 +214,7 @@ static void block(struct sim *s, uint32_t n)
 {
     struct sim_stage *st = &s->stages[n];
     uint64_t before = n == 0 ? 0 : vq_grid_tasks(&s->stages[n - 1].grid);
-    if (n == 0 || s->trouble.chains <= 0) {
+    if (n == 0 || s->trouble.chains <= 0 || vq_stage_chains(st->kind)) {
         return;
     }
     sim_stage_look(s, n - 1);
@@ -227,6 +239,7 @@ void sim_stage_enter(struct sim *s, uint32_t n)
     s->params.stage = n;
     s->params.more = n + 1 < s->stages_count;
     s->params.grid = st->grid;
+    s->params.chains = vq_stage_chains(st->kind);
     s->params.judges = st->judges;
     s->params.spec = st->spec_hash;
     memset(st->settled_ns, 0, (size_t)vq_grid_tasks(&st->grid) * sizeof(*st->settled_ns));

@@ -69,24 +69,61 @@ static enum vq_outcome verdict(const struct sim_store *store, const struct sim_a
                                           vq_span_str(answer->finish_reason), answer->refusal);
 }
 
+/* ---- chains ---- */
+
+struct turn { /* of a chain, as far as what stands before it goes */
+    bool has_query, reached;
+    enum vq_outcome before;
+    struct vq_chain_state state;
+};
+
+static void turn_of(const struct sim_store *store, uint64_t task, struct turn *ret_turn);
+static void turn_view(const struct sim_store *store, uint64_t task, const struct turn *turn,
+                      struct vq_task_view *ret_view);
+
+bool sim_store_request(const struct sim_store *store, uint64_t task, uint32_t repeat,
+                       struct vq_hash *ret_hash)
+{
+    struct turn turn;
+    if (store->chains == NULL) {
+        store->request_of(store->ctx, task, repeat, ret_hash);
+        return true;
+    }
+    turn_of(store, task, &turn);
+    if (!turn.reached || task % 2 != 0) {
+        return false;
+    }
+    vq_chain_request(&store->askers[vq_grid_cell(&store->grid, task).judge], &turn.state, repeat,
+                     ret_hash);
+    return true;
+}
+
+/* ---- states ---- */
+
+static struct vq_attempt attempt_of(const struct sim_store *store, uint64_t task,
+                                    const struct vq_hash *request)
+{
+    struct vq_hash repair;
+    const struct sim_answer *answer = answer_of(store, request);
+    const struct sim_answer *repaired = NULL;
+    const uint64_t *failure = sim_map_get(&store->failures, request);
+    if (answer != NULL && store->repair) {
+        store->repair_of(store->ctx, task, request, vq_span(answer->text, answer->bytes), &repair);
+        repaired = answer_of(store, &repair);
+    }
+    return (struct vq_attempt){
+        .failure = failure == NULL ? VQ_OUTCOME_NONE : (enum vq_outcome) * failure,
+        .answer = verdict(store, answer),
+        .repaired = verdict(store, repaired),
+    };
+}
+
 static void attempts_of(const struct sim_store *store, uint64_t task, struct vq_attempt *ret)
 {
     for (uint32_t r = 0; r <= store->repeat_max; r++) {
-        struct vq_hash request, repair;
+        struct vq_hash request;
         store->request_of(store->ctx, task, r, &request);
-        const struct sim_answer *answer = answer_of(store, &request);
-        const struct sim_answer *repaired = NULL;
-        const uint64_t *failure = sim_map_get(&store->failures, &request);
-        if (answer != NULL && store->repair) {
-            store->repair_of(store->ctx, task, &request, vq_span(answer->text, answer->bytes),
-                             &repair);
-            repaired = answer_of(store, &repair);
-        }
-        ret[r] = (struct vq_attempt){
-            .failure = failure == NULL ? VQ_OUTCOME_NONE : (enum vq_outcome) * failure,
-            .answer = verdict(store, answer),
-            .repaired = verdict(store, repaired),
-        };
+        ret[r] = attempt_of(store, task, &request);
     }
 }
 
@@ -106,11 +143,62 @@ void sim_store_state(const struct sim_store *store, uint64_t task, struct vq_tas
         *ret_view = (struct vq_task_view){.outcome = VQ_OUTCOME_BLOCKED};
         return;
     }
+    if (store->chains != NULL) {
+        struct turn turn;
+        turn_of(store, task, &turn);
+        turn_view(store, task, &turn, ret_view);
+        return;
+    }
     attempts_of(store, task & ~UINT64_C(1), attempts[0]);
     attempts_of(store, task | 1, attempts[1]);
     const struct vq_attempt *const both[2] = {attempts[0], attempts[1]};
     struct vq_task_plan plan = plan_of(store, task);
     vq_task_state(&plan, both, (unsigned)(task & 1), ret_view);
+}
+
+static void turn_view(const struct sim_store *store, uint64_t task, const struct turn *turn,
+                      struct vq_task_view *ret_view)
+{
+    struct vq_attempt attempts[2][SIM_REPEATS_MAX] = {{{0}}};
+    const struct vq_attempt *const both[2] = {attempts[0], attempts[1]};
+    struct vq_task_plan plan = plan_of(store, task);
+    plan.unasked = !turn->has_query;
+    plan.follows = task % vq_grid_shard_tasks(&store->grid) > 1;
+    plan.before = turn->before;
+    for (uint32_t r = 0; turn->reached && r <= store->repeat_max; r++) {
+        struct vq_hash request;
+        vq_chain_request(&store->askers[vq_grid_cell(&store->grid, task).judge], &turn->state, r,
+                         &request);
+        attempts[0][r] = attempt_of(store, task, &request);
+    }
+    vq_task_state(&plan, both, (unsigned)(task & 1), ret_view);
+}
+
+/* Walks the chain from its beginning: slow, and plainly right. */
+static void turn_of(const struct sim_store *store, uint64_t task, struct turn *ret_turn)
+{
+    struct vq_cell cell = vq_grid_cell(&store->grid, task);
+    const struct vq_sample *chain = &store->chains[cell.sample];
+    struct vq_span rest = chain->prompt;
+    struct vq_span query;
+    *ret_turn = (struct turn){.has_query = vq_chain_unpack(&rest, &query)};
+    ret_turn->reached = ret_turn->has_query;
+    vq_chain_begin(chain->a, query, &ret_turn->state);
+    for (uint32_t k = 0; k < cell.vibe; k++) {
+        uint64_t before = (task & ~UINT64_C(1)) - 2 * (uint64_t)(cell.vibe - k);
+        struct vq_task_view view;
+        struct vq_hash request;
+        turn_view(store, before, ret_turn, &view);
+        ret_turn->before = view.outcome;
+        ret_turn->has_query = vq_chain_unpack(&rest, &query);
+        if (ret_turn->reached && ret_turn->has_query && vq_outcome_is_good(view.outcome)) {
+            vq_chain_request(&store->askers[cell.judge], &ret_turn->state, view.repeat, &request);
+            const struct sim_answer *answer = answer_of(store, &request);
+            vq_chain_go_on(&ret_turn->state, vq_span(answer->text, answer->bytes), query);
+        } else {
+            ret_turn->reached = false;
+        }
+    }
 }
 
 void sim_store_known(const struct sim_store *store, uint64_t shard, struct vq_known *ret_known)
@@ -127,9 +215,10 @@ void sim_store_known(const struct sim_store *store, uint64_t shard, struct vq_kn
                               .repeat = view.repeat,
                               .second = second,
                               .lazy = second && plan.swap == VQ_SWAP_LAZY && !plan.audited};
-        if (view.wants_repair) {
+        bool said = store->chains != NULL && vq_outcome_is_good(view.outcome);
+        if (view.wants_repair || said) {
             struct vq_hash request;
-            store->request_of(store->ctx, task, view.repeat, &request);
+            VQ_ASSERT(sim_store_request(store, task, view.repeat, &request));
             const struct sim_answer *answer = answer_of(store, &request);
             ret_known[i].prior = vq_span(answer->text, answer->bytes);
         }
@@ -143,9 +232,9 @@ static void failure_put(struct sim_store *store, uint64_t task, uint32_t repeat,
 {
     struct vq_task_view view;
     sim_store_state(store, task, &view);
-    if (view.outcome == VQ_OUTCOME_NONE && view.repeat == repeat) {
-        struct vq_hash request;
-        store->request_of(store->ctx, task, repeat, &request);
+    struct vq_hash request;
+    if (view.outcome == VQ_OUTCOME_NONE && view.repeat == repeat &&
+        sim_store_request(store, task, repeat, &request)) {
         sim_map_put(&store->failures, &request, (uint64_t)outcome);
     }
 }
@@ -156,7 +245,7 @@ static void failure_lift(struct sim_store *store, uint64_t task)
     sim_store_state(store, task, &view);
     if (vq_outcome_is_failed(view.outcome)) {
         struct vq_hash request;
-        store->request_of(store->ctx, task, view.repeat, &request);
+        VQ_ASSERT(sim_store_request(store, task, view.repeat, &request));
         sim_map_put(&store->failures, &request, VQ_OUTCOME_NONE);
     }
 }
@@ -173,7 +262,9 @@ static bool is_ours(const struct sim_store *store, const struct vq_result *r)
     if (r->end == VQ_END_UNKNOWN && vq_hash_eq(&r->request, &none)) {
         return true; /* listed and never returned: its hash is the plan's */
     }
-    store->request_of(store->ctx, r->task, r->repeat, &request);
+    if (!sim_store_request(store, r->task, r->repeat, &request)) {
+        return false;
+    }
     if (r->kind == VQ_CALL_ASK) {
         return vq_hash_eq(&request, &r->request);
     }
@@ -220,7 +311,7 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
             continue;
         }
         if (!is_ours(store, r)) { /* a repair of an answer that does not stand settles nothing */
-            store->foreign += r->kind == VQ_CALL_ASK;
+            store->foreign += r->kind == VQ_CALL_ASK && store->chains == NULL;
         } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome)) {
             failure_put(store, r->task, r->repeat, (enum vq_outcome)r->outcome);
         }
@@ -232,14 +323,32 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
     store->commits++;
 }
 
+/* What comes behind a turn that has no good answer, or was reopened. */
+static size_t settled_behind(const struct sim_store *store, uint64_t task, bool reopened,
+                             struct vq_settled *settled, size_t count)
+{
+    struct vq_task_view view;
+    uint64_t tasks = vq_grid_shard_tasks(&store->grid);
+    sim_store_state(store, task & ~UINT64_C(1), &view);
+    if (!reopened && (view.outcome == VQ_OUTCOME_NONE || vq_outcome_is_good(view.outcome))) {
+        return count;
+    }
+    for (uint64_t next = (task | 1) + 1; next % tasks != 0; next++) {
+        sim_store_state(store, next, &view);
+        settled[count++] = (struct vq_settled){next, view.outcome};
+    }
+    return count;
+}
+
 size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_batch *batch,
                          struct vq_settled **ret_settled)
 {
     size_t count = 0;
     size_t failures = batch->results_count; /* results, then failures, then reopened ones */
     size_t reopened = failures + batch->failures_count;
-    struct vq_settled *settled = vq_alloc(
-        2 * (failures + batch->failures_count + batch->reopened_count) + 1, sizeof(*settled));
+    size_t each = store->chains != NULL ? vq_grid_shard_tasks(&store->grid) : 2;
+    struct vq_settled *settled =
+        vq_alloc(each * (reopened + batch->reopened_count) + 1, sizeof(*settled));
     VQ_ASSERT(settled != NULL);
     for (size_t i = 0; i < reopened + batch->reopened_count; i++) {
         if (i < failures && is_elsewhere(store, &batch->results[i])) {
@@ -252,6 +361,9 @@ size_t sim_store_settled(const struct sim_store *store, const struct vq_coord_ba
             struct vq_task_view view;
             sim_store_state(store, (task & ~UINT64_C(1)) | order, &view);
             settled[count++] = (struct vq_settled){(task & ~UINT64_C(1)) | order, view.outcome};
+        }
+        if (store->chains != NULL) {
+            count = settled_behind(store, task, i >= reopened, settled, count);
         }
     }
     *ret_settled = settled;

@@ -4,6 +4,7 @@
 #ifndef VQ_SIM_STORE_H
 #define VQ_SIM_STORE_H
 
+#include "common/judge/chain.h"
 #include "coordinator/core/coord.h"
 #include "tests/simulation/map.h"
 
@@ -33,9 +34,11 @@ struct sim_store {
     enum vq_swap swap;
     bool repair;
     uint32_t repeat_max;
-    const uint8_t *audited; /* by cell = task / 2 */
-    const uint8_t *first;   /* by shard */
-    const bool *blocked;    /* by task: what it depends on failed; NULL: none */
+    const uint8_t *audited;         /* by cell = task / 2 */
+    const uint8_t *first;           /* by shard */
+    const bool *blocked;            /* by task: what it depends on failed; NULL: none */
+    const struct vq_sample *chains; /* of a stage of chains: by sample; NULL: it is none */
+    const struct vq_asker *askers;  /* then: by judge */
     void *ctx;
     void (*request_of)(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret_hash);
     void (*repair_of)(void *ctx, uint64_t task, const struct vq_hash *of, struct vq_span answer,
@@ -58,6 +61,9 @@ struct sim_store {
 void sim_store_init(struct sim_store *store, uint64_t tasks_max);
 void sim_store_free(struct sim_store *store);
 
+/* The request of a task; false: it is a turn that is not known yet, because the one before it has no good answer. */
+bool sim_store_request(const struct sim_store *store, uint64_t task, uint32_t repeat,
+                       struct vq_hash *ret_hash);
 /* First one wins; false when there was one. */
 bool sim_store_put(struct sim_store *store, const struct vq_hash *request, struct vq_span text,
                    struct vq_span finish_reason, bool refusal);

@@ -48,9 +48,15 @@ static void fill_call(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                                   .sample = &lease->sample->text,
                                   .axis = &w->spec->axes[ask->vibe],
                                   .answer = vq_span(ask->answer, ask->answer_bytes)};
+    if (lease->chain != NULL) {
+        call->turns = lease->chain->turns;
+        call->turns_count = lease->chain->turns_count;
+    }
     ask->kind_tries++;
     put_id(w, &call->id);
-    if (call->kind == VQ_CALL_ASK) {
+    if (lease->chain != NULL) {
+        vq_chain_request(asker, &lease->chain->state, ask->repeat, &call->request);
+    } else if (call->kind == VQ_CALL_ASK) {
         vq_request_hash(asker, &lease->sample->id, call->axis, ask->order, ask->repeat,
                         &call->request);
     } else {
@@ -84,6 +90,9 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
     vq_work_ask_unqueue(w, ask);
     ask->state = VQ_WORK_ASK_CALLING;
     vq_work_front_started(w, ask, pool);
+    if (ask->lease->chain != NULL) {
+        ask->lease->chain->pool = pool + 1;
+    }
     vq_work_pool_spend(w, pool, need);
     vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_SENT, .u.flight = flight});
 }
@@ -249,11 +258,15 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     ask->answer_bytes = 0;
     ask->state = VQ_WORK_ASK_DONE;
     bool held_enough = vq_work_holds_enough(w);
-    w->asks_done++;
-    w->judges[ask->lease->judge].asks_done++;
+    if (ask->lease->chain != NULL) {
+        vq_work_chain_settled(w, ask, result->answer, outcome);
+    } else {
+        w->asks_done++;
+        w->judges[ask->lease->judge].asks_done++;
+        vq_work_ask_decide(w, ask, outcome);
+    }
     w->credit_due |=
         !held_enough && vq_work_holds_enough(w); /* before more comes than it may hold */
-    vq_work_ask_decide(w, ask, outcome);
     if (ask->cancelled) {
         vq_work_ask_close(w, ask); /* nobody waits for its ACK */
     }

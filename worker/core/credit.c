@@ -80,11 +80,13 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
         slots += pool->limit;
     }
     slots = slots > w->options.concurrency_max ? w->options.concurrency_max : slots;
-    double shard = 2.0 * w->spec->axes_count;
+    bool chains = vq_stage_chains(w->spec->kind);
+    double shard = chains ? 1 : 2.0 * w->spec->axes_count;
     double most = VQ_WORK_ASKS_MAX / 2.0 / w->spec->judges_count; /* the rest is for what is done */
     double tasks = slots * VQ_WORK_AHEAD_CALLS;
     double ahead = slots + at->per_s * VQ_WORK_AHEAD_S;
     tasks = ahead > tasks ? ahead : tasks;
+    tasks = chains ? slots * (1 + VQ_WORK_AHEAD_CHAINS) + 1 : tasks;
     tasks = is_paced && tasks > paced ? paced : tasks;
     tasks = tasks > most ? most : tasks;
     return (uint32_t)(tasks < shard ? shard : tasks);
@@ -273,7 +275,8 @@ static void look_at_surplus(struct vq_work *w)
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
         struct vq_work_judging *at = &w->judges[j];
         uint32_t wanted = want(w, j);
-        uint64_t most = 2 * ((uint64_t)wanted + 2 * w->spec->axes_count);
+        uint32_t shard = vq_stage_chains(w->spec->kind) ? 1 : 2 * w->spec->axes_count;
+        uint64_t most = 2 * ((uint64_t)wanted + shard);
         at->surplus = at->asks_open - at->asks_done > most ? at->surplus + 1 : 0;
         if (at->surplus >= VQ_WORK_SURPLUS_LOOKS && takes_work(w)) {
             at->surplus = 0;

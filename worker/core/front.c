@@ -123,6 +123,9 @@ static bool is_away(const struct vq_work *w, uint32_t pool)
 
 uint32_t vq_work_front_pool(const struct vq_work *w, const struct vq_work_ask *ask)
 {
+    if (ask->lease->chain != NULL) {
+        return vq_work_chain_pool(w, ask);
+    }
     const struct vq_work_front *front = front_of(w, ask);
     bool anywhere = front == NULL || ask->loose || !is_warm(w, front) ||
                     w->spec->judges[ask->lease->judge].pools_count == 1 ||
@@ -133,7 +136,7 @@ uint32_t vq_work_front_pool(const struct vq_work *w, const struct vq_work_ask *a
 /* When the first ask of a pool's own queue has waited long enough. */
 static int64_t loose_ns(const struct vq_work *w, const struct vq_work_ask *ask)
 {
-    bool others_wait = w->judges[ask->lease->judge].ready.count > 0;
+    bool others_wait = w->judges[ask->lease->judge].ready.count > 0 || ask->lease->chain != NULL;
     return ask->queued_ns +
            VQ_WORK_MS(others_wait ? VQ_WORK_FRONT_PATIENCE_MS_MAX : VQ_WORK_FRONT_PATIENCE_MS);
 }

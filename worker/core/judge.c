@@ -67,6 +67,9 @@ static double prompt_bytes(const struct vq_work *w, const struct vq_work_ask *as
     if (ask->kind != VQ_CALL_ASK) {
         return (double)(ask->answer_bytes + vq_template_text(w->spec->repair).bytes);
     }
+    if (ask->lease->chain != NULL) {
+        return (double)ask->lease->chain->said_bytes;
+    }
     const struct vq_sample *sample = &ask->lease->sample->text;
     const struct vq_axis *axis = &w->spec->axes[ask->vibe];
     size_t bytes = sample->prompt.bytes + cut(sample->a.bytes, ask->output_bytes_max) +
@@ -76,8 +79,11 @@ static double prompt_bytes(const struct vq_work *w, const struct vq_work_ask *as
 }
 
 /* Whether a cache may be written, at its price. */
-static bool marks(const struct vq_work_ask *ask)
+static bool marks(const struct vq_work *w, const struct vq_work_ask *ask)
 {
+    if (ask->lease->chain != NULL) {
+        return w->spec->prefix_cache != VQ_PREFIX_OFF;
+    }
     return ask->lease->fronts[ask->order].bytes > 0 && ask->kind == VQ_CALL_ASK;
 }
 
@@ -93,10 +99,10 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     return (struct vq_work_need){
         .rates = {1, in, out, in + out},
         .tokens = (uint64_t)(in_most + most),
-        .nano =
-            vq_price_of(&w->spec->pools[pool].price,
-                        &(struct vq_usage){
-                            .input = in_most, .written = marks(ask) ? in_most : 0, .output = most}),
+        .nano = vq_price_of(&w->spec->pools[pool].price,
+                            &(struct vq_usage){.input = in_most,
+                                               .written = marks(w, ask) ? in_most : 0,
+                                               .output = most}),
         .bytes = bytes,
     };
 }

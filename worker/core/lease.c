@@ -157,6 +157,7 @@ static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
     vq_work_list_remove(&lease->link);
     vq_work_table_remove(&w->leases_by_shard, vq_work_key_u64(lease->shard));
     w->leases_count--;
+    vq_work_chain_free(w, lease);
     if (--lease->sample->leases == 0) {
         sample_free(w, lease->sample);
     }
@@ -166,27 +167,29 @@ static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
     vq_free(lease);
 }
 
-/* Takes an ask out of every count; does not look at its lease. */
-static void ask_take_out(struct vq_work *w, struct vq_work_ask *ask)
+void vq_work_ask_take_out(struct vq_work *w, struct vq_work_ask *ask)
 {
     struct vq_work_judging *judge = &w->judges[ask->lease->judge];
+    bool done = ask->state == VQ_WORK_ASK_DONE;
     vq_work_ask_unqueue(w, ask);
-    if (ask->state == VQ_WORK_ASK_DONE) {
-        w->asks_done--;
-        judge->asks_done--;
-    }
     ask->state = VQ_WORK_ASK_CLOSED;
     ask->lease->open--;
-    w->asks_open--;
-    judge->asks_open--;
     judge->closed++;
+    if (ask->lease->chain == NULL) {
+        w->asks_done -= done ? 1 : 0;
+        judge->asks_done -= done ? 1 : 0;
+        w->asks_open--;
+        judge->asks_open--;
+    } else if (ask->lease->open == 0) {
+        vq_work_chain_counted(w, ask->lease);
+    }
 }
 
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask)
 {
     struct vq_work_lease *lease = ask->lease;
     VQ_ASSERT(ask->state != VQ_WORK_ASK_CLOSED);
-    ask_take_out(w, ask);
+    vq_work_ask_take_out(w, ask);
     if (lease->open == 0) {
         lease_free(w, lease);
     }
@@ -194,6 +197,10 @@ void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask)
 
 void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outcome outcome)
 {
+    if (ask->lease->chain != NULL) {
+        vq_work_chain_decide(w, ask, outcome);
+        return;
+    }
     if (ask->swapped == 0) {
         return;
     }
@@ -203,7 +210,7 @@ void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outc
         return;
     }
     if (vq_outcome_settles(outcome)) {
-        ask_take_out(w, lazy); /* the lease stays: `ask` waits for its ACK */
+        vq_work_ask_take_out(w, lazy); /* the lease stays: `ask` waits for its ACK */
     } else {
         vq_work_ask_ready(w, lazy);
     }
@@ -275,7 +282,7 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
         if (is_idle(&lease->asks[i])) {
             answered |= lease->asks[i].kind == VQ_CALL_REPAIR && lease->asks[i].tries > 0;
             cancel->tasks[cancel->tasks_count++] = lease->asks[i].task;
-            ask_take_out(w, &lease->asks[i]);
+            vq_work_ask_take_out(w, &lease->asks[i]);
         }
     }
     if (answered && w->results_count > 0) {
@@ -284,6 +291,8 @@ static void lease_return(struct vq_work *w, struct vq_work_lease *lease)
     say_returned(w, cancel);
     if (lease->open == 0) {
         lease_free(w, lease);
+    } else if (lease->chain != NULL) {
+        vq_work_chain_look(w, lease);
     }
 }
 
@@ -315,7 +324,7 @@ void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep)
         if (at->asks_open - at->asks_done <= keep) {
             return;
         }
-        if (lease->judge == judge) {
+        if (lease->judge == judge && !vq_work_chain_asking(lease)) {
             lease_return(w, lease);
         }
     }
@@ -325,7 +334,7 @@ void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease)
 {
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         if (lease->asks[i].state != VQ_WORK_ASK_CLOSED) {
-            ask_take_out(w, &lease->asks[i]);
+            vq_work_ask_take_out(w, &lease->asks[i]);
         }
     }
     lease_free(w, lease);
@@ -381,7 +390,8 @@ static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
         w->leases_count >= VQ_WORK_LEASES_MAX) {
         return "this worker holds as much as it may";
     }
-    return refuse_asks(w, msg);
+    const char *why = refuse_asks(w, msg);
+    return why == NULL && vq_stage_chains(w->spec->kind) ? vq_work_chain_refuse(w, msg) : why;
 }
 
 static enum vq_status ask_fill(struct vq_work *w, struct vq_work_lease *lease,
@@ -439,6 +449,9 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
     for (uint32_t i = 0; i < msg->asks_count && status == VQ_OK; i++) {
         status = ask_fill(w, lease, &msg->asks[i], &lease->asks[i]);
     }
+    if (status == VQ_OK && vq_stage_chains(w->spec->kind)) {
+        status = vq_work_chain_create(w, msg, lease);
+    }
     size_t room = w->asks_open + msg->asks_count;
     if (status == VQ_OK) {
         status = vq_work_heap_reserve(&w->judges[msg->judge].ready, room);
@@ -453,6 +466,7 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
         for (uint32_t i = 0; i < msg->asks_count; i++) {
             vq_free(lease->asks[i].answer);
         }
+        vq_work_chain_free(w, lease);
         vq_free(lease);
         return status;
     }
@@ -500,9 +514,14 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
         vq_work_list_remove(&lease->sample->link); /* not idle any more */
     }
     lease->open = lease->asks_count;
-    w->asks_open += lease->asks_count;
-    w->judges[lease->judge].asks_open += lease->asks_count;
+    uint32_t counted = lease->chain == NULL ? lease->asks_count : 1;
+    w->asks_open += counted;
+    w->judges[lease->judge].asks_open += counted;
     w->judges[lease->judge].answers[VQ_CALL_ASK].prior = msg->answer_tokens;
+    if (lease->chain != NULL) {
+        vq_work_ask_ready(w, &lease->asks[0]); /* the others in their turn */
+        return;
+    }
     for (uint32_t i = 0; i < lease->asks_count; i++) {
         struct vq_work_ask *first = msg->asks[i].lazy ? other_order(lease, i) : NULL;
         if (first != NULL) {
@@ -545,7 +564,7 @@ void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
     for (uint32_t t = 0; t < msg->tasks_count; t++) { /* the swapped ones first: see ask_cancel */
         for (uint32_t i = 0; i < lease->asks_count; i++) {
             if (lease->asks[i].task == msg->tasks[t] && lease->asks[i].state == VQ_WORK_ASK_LAZY) {
-                ask_take_out(w, &lease->asks[i]);
+                vq_work_ask_take_out(w, &lease->asks[i]);
             }
         }
     }
@@ -557,6 +576,8 @@ void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
     }
     if (lease->open == 0) {
         lease_free(w, lease);
+    } else if (lease->chain != NULL) {
+        vq_work_chain_look(w, lease);
     }
 }
 

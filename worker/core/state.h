@@ -3,7 +3,7 @@
  *   lease.c    leases, their asks and the sample cache          pool.c     a pool: its slice, pauses, keys, amounts
  *   call.c     calls from their start to what follows           judge.c    which pool is asked, and what it will take
  *   outbox.c   results without an ACK                           credit.c   what is said of judges and pools
- *   front.c    calls whose prompts begin alike
+ *   front.c    calls whose prompts begin alike                chain.c    dialogues: a lease whose asks follow each other
  *
  * Pointers: a lease owns its asks; calls and results name their ask by (shard, fence, task) and look it up, so that a lease
  * may go at any time. A lease refers to its sample. Queued actions refer to calls and results, which stay until the
@@ -28,7 +28,7 @@
 /* ---- leases ---- */
 
 enum vq_work_ask_state {
-    VQ_WORK_ASK_LAZY,    /* waits for the other order's answer */
+    VQ_WORK_ASK_LAZY,    /* waits for the other order's answer, or for the turn before it */
     VQ_WORK_ASK_READY,   /* in its judge's queue, or in a pool's own */
     VQ_WORK_ASK_PARKED,  /* the lease's term is over: until it is renewed */
     VQ_WORK_ASK_DELAYED, /* backs off: in `delayed` */
@@ -85,6 +85,17 @@ struct vq_work_front { /* the calls of one order of a lease, whose prompts begin
     uint8_t state;
 };
 
+struct vq_work_chain {     /* a dialogue as far as it has come here */
+    struct vq_span *turns; /* the answers so far, owned */
+    uint32_t turns_count;
+    struct vq_span queries;      /* those behind the one that is asked; the sample's */
+    struct vq_chain_state state; /* of the turn that is asked */
+    size_t said_bytes;           /* of all that its prompt says */
+    size_t bytes;                /* of the answers */
+    uint32_t pool;               /* that was asked last, + 1 */
+    bool done;                   /* nothing more is asked */
+};
+
 struct vq_work_lease {
     struct vq_work_link link; /* in `leases`, in order of arrival */
     uint64_t shard, seq;
@@ -96,6 +107,7 @@ struct vq_work_lease {
     uint32_t open;                  /* asks not CLOSED */
     uint32_t parked;                /* asks PARKED */
     struct vq_work_front fronts[2]; /* by order */
+    struct vq_work_chain *chain;    /* owned; NULL: none */
     uint32_t asks_count;
     struct vq_work_ask asks[];
 };
@@ -401,6 +413,27 @@ void vq_work_lease_renew(struct vq_work *w, struct vq_work_lease *lease, int64_t
 void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease);
 void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep);
 void vq_work_delayed_pump(struct vq_work *w);
+
+/* Takes an ask out of every count; does not look at its lease. */
+void vq_work_ask_take_out(struct vq_work *w, struct vq_work_ask *ask);
+
+/* chain.c */
+/* Why this lease of a chain, whose sample is here, cannot be carried out; NULL: it can. */
+const char *vq_work_chain_refuse(const struct vq_work *w, const struct vq_msg_lease *msg);
+enum vq_status vq_work_chain_create(struct vq_work *w, const struct vq_msg_lease *msg,
+                                    struct vq_work_lease *lease) VQ_WARN_UNUSED;
+void vq_work_chain_free(struct vq_work *w, struct vq_work_lease *lease);
+/* Its last ask is closed: it counts no more. */
+void vq_work_chain_counted(struct vq_work *w, const struct vq_work_lease *lease);
+/* What stands of a turn is known, or that nothing will: the next one is asked, or none. */
+void vq_work_chain_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outcome outcome);
+void vq_work_chain_settled(struct vq_work *w, struct vq_work_ask *ask, struct vq_span answer,
+                           enum vq_outcome outcome);
+/* Some of its asks were closed: it may be done now. */
+void vq_work_chain_look(struct vq_work *w, struct vq_work_lease *lease);
+bool vq_work_chain_asking(const struct vq_work_lease *lease); /* a call of it is in flight */
+/* The pool that the chain stays on; UINT32_MAX: any. */
+uint32_t vq_work_chain_pool(const struct vq_work *w, const struct vq_work_ask *ask);
 
 /* pool.c */
 /* After a new SPEC. What is granted, owed and learnt of a pool with the same name, address and model goes on; so do its calls.

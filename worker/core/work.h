@@ -142,6 +142,9 @@ struct vq_work_call {
     const struct vq_sample *sample; /* ... kind ask */
     const struct vq_axis *axis;
     struct vq_span answer; /* kind repair: for vq_repair_render */
+    const struct vq_span
+        *turns; /* of a chain: the answers before it; `sample` has system part and queries */
+    uint32_t turns_count;
 };
 
 /* The record of a call as it is sent: all that is known of it before it has ended. Borrows the pool's name. */

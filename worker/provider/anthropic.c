@@ -52,6 +52,21 @@ static void put_block(struct vq_json *json, struct vq_span text, bool breakpoint
     vq_json_object_end(json);
 }
 
+static void put_said(struct vq_json *json, const struct vq_prompt *prompt)
+{
+    for (size_t i = 0; i < prompt->history_count; i++) {
+        bool last = i + 1 == prompt->history_count;
+        vq_json_object(json);
+        vq_json_key(json, "role");
+        vq_json_str(json, i % 2 == 0 ? "user" : "assistant");
+        vq_json_key(json, "content");
+        vq_json_array(json);
+        put_block(json, prompt->history[i], last && prompt->front == VQ_PROMPT_FRONT_HISTORY);
+        vq_json_array_end(json);
+        vq_json_object_end(json);
+    }
+}
+
 /* Blank blocks are refused by the API: a text is split only where both parts hold something. */
 static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
 {
@@ -68,7 +83,7 @@ static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
         put_block(json, front, true);
         put_block(json, rest, false);
     } else {
-        put_block(json, prompt->user, false);
+        put_block(json, prompt->user, prompt->front == VQ_PROMPT_FRONT_ALL);
     }
     vq_json_array_end(json);
     vq_json_object_end(json);
@@ -95,6 +110,7 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
     }
     vq_json_key(&json, "messages");
     vq_json_array(&json);
+    put_said(&json, prompt);
     put_user(&json, prompt);
     vq_json_array_end(&json);
     if (vq_schema_wanted(judge, prompt)) {

@@ -64,6 +64,15 @@ static void put_parts(struct vq_json *json, struct vq_span text)
     vq_json_array_end(json);
 }
 
+static void put_content(struct vq_json *json, const char *role, struct vq_span text)
+{
+    vq_json_object(json);
+    vq_json_key(json, "role");
+    vq_json_str(json, role);
+    put_parts(json, text);
+    vq_json_object_end(json);
+}
+
 static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_prompt *prompt,
                                   struct vq_buf *body)
 {
@@ -79,11 +88,10 @@ static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_
     }
     vq_json_key(&json, "contents");
     vq_json_array(&json);
-    vq_json_object(&json);
-    vq_json_key(&json, "role");
-    vq_json_str(&json, "user");
-    put_parts(&json, prompt->user);
-    vq_json_object_end(&json);
+    for (size_t i = 0; i < prompt->history_count; i++) {
+        put_content(&json, i % 2 == 0 ? "user" : "model", prompt->history[i]);
+    }
+    put_content(&json, "user", prompt->user);
     vq_json_array_end(&json);
     vq_json_key(&json, "generationConfig");
     vq_json_object(&json);

@@ -65,7 +65,11 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
     vq_json_key(&json, "messages");
     vq_json_array(&json);
     if (prompt->system.bytes > 0) {
-        put_message(&json, "system", prompt->system);
+        bool developer = judge->system_role == VQ_SYSTEM_ROLE_DEVELOPER;
+        put_message(&json, developer ? "developer" : "system", prompt->system);
+    }
+    for (size_t i = 0; i < prompt->history_count; i++) {
+        put_message(&json, i % 2 == 0 ? "user" : "assistant", prompt->history[i]);
     }
     put_message(&json, "user", prompt->user);
     vq_json_array_end(&json);

@@ -130,13 +130,24 @@ enum vq_prompt_asks {
     VQ_PROMPT_ASKS_PREFERENCE
 };
 
-/* The texts of one call. `shared_bytes`: so many at the front of `user` are the same, after the same `system`, in other calls
+/* How far the front of a prompt reaches that other calls of the run begin with, of a dialogue. */
+enum vq_prompt_front {
+    VQ_PROMPT_FRONT_NONE = 0,
+    VQ_PROMPT_FRONT_HISTORY, /* up to the question */
+    VQ_PROMPT_FRONT_ALL      /* the next turn begins with all of it */
+};
+
+/* The texts of one call: a system part, of a dialogue what was said (the user's and the assistant's messages in turn, the user's
+ * first), and what the user says now. `shared_bytes`: so many at the front of `user` are the same, after the same `system`, in other calls
  * of the run; 0: none worth speaking of. Dialects that mark what may be cached use it; the texts are the same for all. */
 struct vq_prompt {
     struct vq_span system;
     struct vq_span user;
     size_t shared_bytes;
     enum vq_prompt_asks asks;
+    const struct vq_span *history;
+    size_t history_count; /* even */
+    enum vq_prompt_front front;
 };
 
 /* A dialect. Functions that write into a vq_buf clear it first; VQ_LIMIT above its limit,
@@ -154,7 +165,7 @@ struct vq_provider {
     enum vq_status (*url)(const struct vq_judge *judge, const char *base_url,
                           struct vq_buf *url) VQ_WARN_UNUSED;
     /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no
-     * system message; bytes that are not UTF-8 are sent as U+FFFD. */
+     * system message; the judge says under which role it goes, where the dialect has two; bytes that are not UTF-8 are sent as U+FFFD. */
     enum vq_status (*body)(const struct vq_judge *judge, const struct vq_prompt *prompt,
                            struct vq_buf *body) VQ_WARN_UNUSED;
     /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */

@@ -76,6 +76,8 @@ struct vq_caller {
     struct vq_buf system, user;
     void *
         spare; /* memory for reading a response, should there be no other; got before a call is sent */
+    struct vq_span *said; /* of the dialogue that is rendered */
+    size_t said_cap;
     struct vq_reply reply;
     bool closing;
 };
@@ -153,6 +155,7 @@ void vq_caller_destroy(struct vq_caller **caller)
     vq_buf_free(&c->system);
     vq_buf_free(&c->user);
     vq_free(c->spare);
+    vq_free(c->said);
     vq_reply_free(&c->reply);
     vq_free(c);
     *caller = NULL;
@@ -326,8 +329,8 @@ enum vq_status vq_caller_pools(struct vq_caller *caller, const struct vq_work_sp
         pool->at = &spec->pools[p];
         (void)snprintf(pool->name, sizeof(pool->name), "%s", pool->at->name);
         pool->embeds = spec->kind == VQ_STAGE_EMBED;
-        pool->shares = vq_stage_has_axes(spec->kind) && spec->axes_count > 1 &&
-                       spec->prefix_cache != VQ_PREFIX_OFF;
+        pool->shares = (vq_stage_has_axes(spec->kind) || vq_stage_chains(spec->kind)) &&
+                       spec->axes_count > 1 && spec->prefix_cache != VQ_PREFIX_OFF;
         vq_buf_init(&pool->url, VQ_HTTP_URL_BYTES_MAX);
         enum vq_pool_state state = pool_address(pool, &err);
         if (state == VQ_POOL_OPEN) {
@@ -579,10 +582,48 @@ static enum vq_prompt_asks asks_of(const struct vq_work_call *call)
                                                             : VQ_PROMPT_ASKS_TEXT;
 }
 
+/* What was said so far: of a chain queries and answers in turn, of a probe the packed messages; then what is asked. No text is copied. */
+static enum vq_status render_talk(struct vq_caller *caller, const struct vq_work_call *call,
+                                  struct vq_prompt *prompt)
+{
+    bool chat = call->stage_kind == VQ_STAGE_CHAT;
+    struct vq_span rest = call->sample->prompt;
+    struct vq_span text;
+    size_t count = 0;
+    void *said = caller->said;
+    prompt->system = call->sample->a;
+    prompt->user = vq_span_str(call->axis->low);
+    while (vq_chain_unpack(&rest, &text)) {
+        VQ_TRY(vq_grow(&said, &caller->said_cap, count + 2, sizeof(text), SIZE_MAX / sizeof(text)));
+        caller->said = said;
+        if (chat && count == 2 * (size_t)call->turns_count) {
+            prompt->user = text;
+            break;
+        }
+        caller->said[count] = text;
+        count++;
+        if (chat) {
+            caller->said[count] = call->turns[count / 2];
+            count++;
+        }
+    }
+    prompt->history = caller->said;
+    prompt->history_count = count - count % 2;
+    return VQ_OK;
+}
+
 static enum vq_status render(struct vq_caller *caller, const struct vq_work_call *call,
                              struct slot *slot)
 {
     struct vq_prompt prompt = {.shared_bytes = 0};
+    struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at);
+    if (vq_stage_talks(call->stage_kind)) {
+        VQ_TRY(render_talk(caller, call, &prompt));
+        prompt.front = !slot->pool->shares                  ? VQ_PROMPT_FRONT_NONE
+                       : call->stage_kind == VQ_STAGE_PROBE ? VQ_PROMPT_FRONT_HISTORY
+                                                            : VQ_PROMPT_FRONT_ALL;
+        return slot->pool->provider->body(&judge, &prompt, &slot->body);
+    }
     if (call->kind == VQ_CALL_ASK) {
         prompt.shared_bytes = slot->pool->shares
                                   ? vq_request_shared_bytes(call->asker, call->sample, call->order,
@@ -593,7 +634,6 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     } else {
         VQ_TRY(vq_repair_render(call->asker, call->answer, &caller->system, &caller->user));
     }
-    struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at);
     if (slot->pool->embeds) {
         return slot->pool->provider->embed_body(&judge, vq_buf_span(&caller->user), &slot->body,
                                                 &slot->texts);

@@ -236,7 +236,8 @@ static void terminal_states_are_never_leased_and_open_again_only_by_hand(void **
         assert_int_equal(vq_task_next(from, VQ_TASK_ON_LEASE, &next, NULL), VQ_TASK_REFUSED);
         for (int e = 0; e < VQ_TASK_EVENTS; e++) {
             (void)vq_task_next(from, (enum vq_task_events)e, &next, NULL);
-            bool by_hand = from == VQ_TASK_FAILED && e == VQ_TASK_ON_REQUEUE;
+            bool by_hand =
+                (from == VQ_TASK_FAILED || from == VQ_TASK_BLOCKED) && e == VQ_TASK_ON_REQUEUE;
             assert_true(vq_task_state_terminal(next) != by_hand);
         }
     }
@@ -274,7 +275,8 @@ static void drawing_has_every_move(void **state)
     assert_non_null(strstr(dot.at, "s0 -> s1 [label=\"LEASE\"]"));
     assert_non_null(strstr(dot.at, "s2 -> s3 [label=\"NOT_NEED\"]"));
     assert_non_null(strstr(dot.at, "s4 -> s0 [label=\"REQUEUE\"]"));
-    assert_null(strstr(dot.at, "s5 -> "));
+    assert_non_null(strstr(dot.at, "s5 -> s0 [label=\"REQUEUE\"]"));
+    assert_null(strstr(dot.at, "s3 -> "));
     vq_buf_free(&dot);
 }
 
@@ -312,6 +314,32 @@ static void a_cell_that_is_left_out_is_never_needed(void **state)
     }
 }
 
+static void a_turn_waits_for_the_one_before_it(void **state)
+{
+    (void)state;
+    struct vq_attempt said[1] = {{.answer = VQ_OUTCOME_TEXT}}, none[1] = {{0}};
+    const struct vq_attempt *const attempts[2] = {said, none};
+    static const enum vq_outcome cases[][2] = {
+        {VQ_OUTCOME_NONE, VQ_OUTCOME_NONE},          {VQ_OUTCOME_TEXT, VQ_OUTCOME_TEXT},
+        {VQ_OUTCOME_REFUSED, VQ_OUTCOME_BLOCKED},    {VQ_OUTCOME_ERROR, VQ_OUTCOME_BLOCKED},
+        {VQ_OUTCOME_BLOCKED, VQ_OUTCOME_BLOCKED},    {VQ_OUTCOME_UNPARSEABLE, VQ_OUTCOME_BLOCKED},
+        {VQ_OUTCOME_WORKER_LOST, VQ_OUTCOME_BLOCKED}};
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_task_plan plan = {.swap = VQ_SWAP_NONE, .follows = true, .before = cases[i][0]};
+        struct vq_task_view view;
+        vq_task_state(&plan, attempts, 0, &view);
+        assert_int_equal(view.outcome, cases[i][1]);
+        vq_task_state(&plan, attempts, 1, &view);
+        assert_int_equal(view.outcome, VQ_OUTCOME_NOT_NEEDED);
+        plan.follows = false;
+        vq_task_state(&plan, attempts, 0, &view);
+        assert_int_equal(view.outcome, VQ_OUTCOME_TEXT);
+        plan.follows = plan.unasked = true; /* a chain without such a turn */
+        vq_task_state(&plan, attempts, 0, &view);
+        assert_int_equal(view.outcome, VQ_OUTCOME_NOT_NEEDED);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +351,7 @@ int main(void)
         cmocka_unit_test(forward_asks_one_order),
         cmocka_unit_test(first_order_may_be_either),
         cmocka_unit_test(a_cell_that_is_left_out_is_never_needed),
+        cmocka_unit_test(a_turn_waits_for_the_one_before_it),
         cmocka_unit_test(unparseable_wants_one_repair),
         cmocka_unit_test(retry_failed_asks_with_the_next_repeat),
         cmocka_unit_test(adding_facts_moves_only_where_the_table_does),
