@@ -70,8 +70,11 @@ static bool is_meant(const struct vq_sentence *s, const char *words)
 bool vq_sentence_is_refusal(const struct vq_sentence *sentence)
 {
     static const char am[] = "am ";
-    const char *unwilling;
-    for (size_t i = 0; (unwilling = vq_line_at(VQ_SAID_NOT_WILLING, i)) != NULL; i++) {
+    for (size_t i = 0; i < VQ_COUNT(said); i++) {
+        if (said[i].kind != VQ_SAID_NOT_WILLING) {
+            continue;
+        }
+        const char *unwilling = said[i].text;
         bool is_state = strncmp(unwilling, am, sizeof(am) - 1) == 0; /* "I'm not able", "we are" */
         const char *state = unwilling + (is_state ? sizeof(am) - 1 : 0);
         if (!vq_sentence_has(sentence, state)) {

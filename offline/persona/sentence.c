@@ -59,6 +59,9 @@ static void end_word(struct vq_sentence *s)
 bool vq_sentence_next(struct vq_span text, size_t *at, struct vq_sentence *ret_sentence)
 {
     struct vq_sentence *s = ret_sentence;
+    if (*at >= text.bytes) {
+        return false;
+    }
     s->words_n = 0;
     s->bytes = 1;
     s->words[0] = ' ';

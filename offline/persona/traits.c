@@ -62,6 +62,9 @@ enum vq_status vq_trait_find(struct vq_span name, enum vq_trait *ret_trait)
 static const struct entry *entry_of(struct vq_span word)
 {
     for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        if (words[i].text[0] != word.at[0]) { /* most of them, and this is asked of every word */
+            continue;
+        }
         size_t bytes = strlen(words[i].text);
         bool is_stem = words[i].text[bytes - 1] == '*';
         bytes -= is_stem;

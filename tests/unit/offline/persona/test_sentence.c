@@ -32,6 +32,7 @@ static void test_sentences(void **state)
     assert_false(vq_sentence_next(vq_span_str(" ... !?\n-- "), &at, &s));
     at = 0;
     assert_false(vq_sentence_next(vq_span("", 0), &at, &s));
+    assert_false(vq_sentence_next(vq_span(NULL, 0), &at, &s));
 }
 
 static void test_a_long_sentence_is_several(void **state)
