@@ -273,8 +273,9 @@ struct vq_conf_alarm {
 
 struct vq_conf_offline { /* the built-in server, when a judge needs it */
     uint64_t seed;
-    char *oracle; /* NULL, or its truth file */
-    char *faults; /* NULL, or its script */
+    char *oracle;  /* NULL, or its truth file */
+    char *faults;  /* NULL, or its script */
+    char *subject; /* NULL, or its option of that name */
 };
 
 struct vq_config {

@@ -47,6 +47,9 @@ static enum vq_status identity_of(const struct vq_config *config, const struct v
             vq_buf_printf(&text, "/%s", hex);
             vq_buf_free(&bytes);
         }
+        if (config->offline.subject != NULL) {
+            vq_buf_printf(&text, "/%s", config->offline.subject);
+        }
     }
     *ret_identity = text.status == VQ_OK ? vq_strndup(text.at, text.bytes) : NULL;
     vq_buf_free(&text);

@@ -71,13 +71,15 @@ enum vq_status vq_program_offline_start(struct vq_loop *loop,
     vq_program_path("vibeq-offline", path);
     (void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)conf->seed);
     const char *argv[16] = {"vibeq-offline", "--port", "0", "--seed", seed, "--parent-death"};
-    const char *const files[][2] = {
-        {"--log", options->log}, {"--oracle", conf->oracle}, {"--faults", conf->faults}};
+    const char *const more[][2] = {{"--log", options->log},
+                                   {"--oracle", conf->oracle},
+                                   {"--faults", conf->faults},
+                                   {"--subject", conf->subject}};
     size_t n = 6;
-    for (size_t i = 0; i < VQ_COUNT(files); i++) {
-        if (files[i][1] != NULL) {
-            argv[n++] = files[i][0];
-            argv[n++] = files[i][1];
+    for (size_t i = 0; i < VQ_COUNT(more); i++) {
+        if (more[i][1] != NULL) {
+            argv[n++] = more[i][0];
+            argv[n++] = more[i][1];
         }
     }
     int out[2];
