@@ -355,12 +355,15 @@ class Settings(Discover):
 class Templates(Discover):
     NAMES = ("judge", "judge-many", "repair", "preference", "discover", "differences", "formalise", "discover-again", "summarise", "simplify", "reduce", "dedup",
              "generate", "match", "question-types")
+    ELSEWHERE = ("binary", "likert", "pairwise", "persona", "queries")  # of personas and rubric judges, which no run asks
 
     def marked(self):
         """A folder of templates, each with a mark of its own."""
         self.vibeq("prompts", "export", "prompts")
         folder = self.dir / "prompts"
-        self.assertEqual({p.stem for p in folder.glob("*.txt")}, set(self.NAMES))
+        self.assertEqual({p.stem for p in folder.glob("*.txt")}, {*self.NAMES, *self.ELSEWHERE})
+        for name in self.ELSEWHERE:
+            (folder / f"{name}.txt").unlink()
         for path in folder.glob("*.txt"):
             path.write_text(path.read_text().replace("@system\n", f"@system\nMARK-{path.stem}-END\n", 1))
         return folder
