@@ -102,6 +102,76 @@ static void forward_asks_one_order(void **state)
     vq_job_destroy(&job);
 }
 
+static void criteria_are_asked_in_stages_of_their_kind(void **state)
+{
+    (void)state;
+    struct vq_job *job = made("judges: [offline-a, offline-b]\nrating: {repeats: 3}\ncriteria:\n"
+                              "- refusal\n- {name: L, kind: likert, rubric: r}\n- general\n");
+    assert_null(job->dataset);
+    assert_int_equal(job->rubric.data->rows_count, 10);
+    assert_int_equal(job->given->kind, VQ_STAGE_BINARY); /* of the first criterion */
+    assert_int_equal(job->given->plan.grid.samples, 20);
+    assert_int_equal(job->given->plan.repeat, 0);
+    assert_int_equal(job->given->plan.generation, 1);
+    assert_int_equal(vq_job_record(job, job->given, 5), 3);
+    assert_string_equal(vq_job_output(job, job->given, 5), "b");
+    assert_int_equal(vq_job_give(job, 2, NULL), VQ_OK);
+    assert_int_equal(job->given->kind, VQ_STAGE_PAIRWISE);
+    assert_int_equal(vq_job_record(job, job->given, 5), 6);
+    assert_null(vq_job_output(job, job->given, 5));
+    struct vq_forecast *f;
+    assert_int_equal(vq_forecast_make(job, NULL, &f, NULL), VQ_OK);
+    assert_true(vq_range_is_exact(f->all.calls));
+    assert_int_equal((int)f->all.calls.most, 10 * 2 * 3 * (2 + 2 + 2));
+    assert_int_equal(f->lines_count, 3 * 3 * 2);
+    vq_forecast_destroy(&f);
+    struct vq_error err = {0};
+    assert_int_equal(vq_job_needs_vibes(job, "vibeq compare", &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "method: judge"));
+    vq_job_destroy(&job);
+}
+
+static void a_criterion_of_a_file_says_its_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *more, *what;
+    } files[] = {
+        {"kind: binary\nabout: a\n\nBlue?\n", "", NULL},
+        {"kind: binary\nabout: a\n\nBlue?\n", ", kind: likert", "leave kind out"},
+        {"kind: pairwise\nabout: a\n\nBluer?\n", "", NULL},
+        {"kind: pairwise\nabout: a\n\nBluer?\n", ", human: [a, b]", "has 2 human columns"},
+        {"kind: colour\nabout: a\n\nBlue?\n", "", "c.txt:1: "},
+    };
+    char path[64];
+    (void)snprintf(path, sizeof(path), "%s/c.txt", folder);
+    for (size_t i = 0; i < VQ_COUNT(files); i++) {
+        char rest[256];
+        struct vq_job *job = NULL;
+        struct vq_error err = {0};
+        assert_int_equal(vq_file_replace(path, vq_span_str(files[i].file), 0600, NULL), VQ_OK);
+        (void)snprintf(rest, sizeof(rest),
+                       "judges: [offline-a]\ncriteria: [{name: Blue, file: c.txt%s}]\n",
+                       files[i].more);
+        enum vq_status status = make(rest, &job, &err);
+        assert_int_equal(status, files[i].what == NULL ? VQ_OK : VQ_INVALID);
+        if (files[i].what != NULL && strstr(err.text, files[i].what) == NULL) {
+            fail_msg("%s\nwithout %s", err.text, files[i].what);
+        }
+        if (status == VQ_OK) {
+            assert_string_equal(job->rubric.criteria[0].name, "Blue");
+        }
+        vq_job_destroy(&job);
+    }
+    (void)unlink(path);
+    struct vq_job *job = NULL;
+    struct vq_error err = {0};
+    assert_int_equal(
+        make("judges: [offline-a]\ncriteria: [{name: X, file: gone.txt}]\n", &job, &err),
+        VQ_NOT_FOUND);
+    assert_non_null(strstr(err.text, "gone.txt"));
+}
+
 /* Protocol 8: never a key, never the port of a server that we started ourselves. */
 static void a_provider_is_its_host_and_path(void **state)
 {
@@ -229,6 +299,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_grid_is_samples_by_judges_by_vibes),
         cmocka_unit_test(forward_asks_one_order),
+        cmocka_unit_test(criteria_are_asked_in_stages_of_their_kind),
+        cmocka_unit_test(a_criterion_of_a_file_says_its_kind),
         cmocka_unit_test(a_provider_is_its_host_and_path),
         cmocka_unit_test(workers_are_told_references_never_keys),
         cmocka_unit_test(prices_make_dollars),
