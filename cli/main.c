@@ -97,6 +97,13 @@ const struct vq_verb vq_verbs[] = {
      "knows letters and few words: name a real one with --set embedder.model, or ask --by judge.\n"
      "Exit codes: 0 done, 2 usage or input error, 3 some answers are missing, 4 stopped.",
      vq_verb_compare},
+    {"chat", "Leads a run's judges through dialogues", "RUN --chains FILE [options]", "RUN",
+     vq_chat_opts,
+     "Each query is asked behind all that was said before it; the dialogues are in\n"
+     "chat/dialogues.jsonl of the run, whose results stay as they are. Calls go through the run's\n"
+     "store and are bought once: what was killed or stopped goes on where it was.\n"
+     "Exit codes: 0 done, 2 usage or input error, 3 a dialogue ended early, 4 stopped.",
+     vq_verb_chat},
     {"store", "Looks after the paid answers", "stat | gc | export | check", "stat gc export check",
      vq_store_opts, "export writes one JSON object a line on standard output.", vq_verb_store},
     {"vibes", "Prints lists of vibes for a configuration: generated, of a run, or the presets",

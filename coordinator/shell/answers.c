@@ -33,10 +33,21 @@ static enum vq_status text_of(const struct of *o, struct vq_view *view, uint64_t
     return status;
 }
 
-/* One a sample and model. */
+/* One a sample and model, and of a dialogue one a turn or question. */
 static size_t texts_count(const struct vq_asking *asking)
 {
-    return (size_t)asking->plan.grid.samples * asking->plan.grid.judges;
+    return (size_t)(vq_grid_tasks(&asking->plan.grid) / 2);
+}
+
+/* A chain in one walk. Its answers say why there are no more of them. */
+static enum vq_status chains_of(const struct of *o, struct vq_view *view, struct vq_span *texts,
+                                struct vq_error *err)
+{
+    const struct vq_plan *plan = &o->asking->plan;
+    for (uint64_t shard = 0; shard < vq_grid_shards(&plan->grid); shard++) {
+        VQ_TRY(vq_lookup_chain(view, plan, o->run, shard, texts + shard * plan->grid.vibes, err));
+    }
+    return VQ_OK;
 }
 
 static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct vq_span **ret_texts,
@@ -45,7 +56,11 @@ static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct 
     size_t n = texts_count(o->asking);
     struct vq_span *texts = vq_alloc(n, sizeof(*texts));
     enum vq_status status = texts == NULL ? VQ_NOMEM : VQ_OK;
-    for (size_t i = 0; status == VQ_OK && i < n; i++) {
+    bool chains = vq_stage_chains(o->asking->kind);
+    if (status == VQ_OK && chains) {
+        status = chains_of(o, view, texts, err);
+    }
+    for (size_t i = 0; status == VQ_OK && !chains && i < n; i++) {
         status = text_of(o, view, 2 * i, &texts[i], err);
     }
     if (status != VQ_OK) {
@@ -105,7 +120,7 @@ enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_a
     VQ_TRY(vq_view_begin(calls, &view, err));
     struct vq_span *texts = NULL;
     enum vq_status status = texts_of(&o, view, &texts, err);
-    if (status == VQ_OK && asking->kind == VQ_STAGE_TEXT) {
+    if (status == VQ_OK && asking->kind != VQ_STAGE_EMBED) {
         status = script->ops->take_texts(script->ctx, texts, texts_count(asking), err);
     } else if (status == VQ_OK) {
         status = take_vectors(&o, texts, err);

@@ -1,0 +1,141 @@
+"""Dialogues of 102 turns as chains of tasks, with real processes killed half-way: the same dialogues, byte for byte, as undisturbed, and
+nothing is bought twice but what was in flight at a killed worker."""
+import collections
+import json
+import os
+import signal
+import time
+import unittest
+
+import vqtest
+from vqtest import DONE, MISSING, USAGE, Case, planted
+
+TURNS = 102
+CHAINS = 3
+CONCURRENCY = 4
+
+
+class Chat(Case):
+    def setUp(self):
+        super().setUp()
+        planted(self.dir, 4, ("V1",))
+        queries = [f"Question {k}: what do you make of number {k * k}?" for k in range(TURNS)]
+        chains = [{"system": f"You are embodying the role of Number {i}. You are boastful.", "queries": queries} for i in range(CHAINS)]
+        chains[-1].pop("system")
+        chains[0]["queries"] = queries[: TURNS // 2]
+        self.write("chains.jsonl", chains)
+
+    def write(self, name, chains):
+        (self.dir / name).write_text("".join(json.dumps(c) + "\n" for c in chains))
+
+    def begin(self, *options, runs="runs"):
+        """A run whose judge is the built-in subject: it gives no verdicts, and talks."""
+        self.server = self.offline(*options, name=runs)
+        lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: vibes", "vibes: [{name: V1, low: low, high: high}]",
+                 f"judges: [{{model: offline-subject, base_url: {self.server.url}, identity: the-test, concurrency: {CONCURRENCY}}}]",
+                 "term_ms: 2000"]
+        (self.dir / "config.yaml").write_text("\n".join(lines) + "\n")
+        self.runs = self.dir / runs
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", "--runs", self.runs, code=MISSING)
+        self.before = len(self.server.requests())
+
+    def words(self, *more):
+        return ["chat", "r", "--chains", "chains.jsonl", "--quiet", "--runs", self.runs, *more]
+
+    def dialogues(self):
+        return (self.runs / "r/chat/dialogues.jsonl").read_text()
+
+    def undisturbed(self):
+        if not hasattr(self, "calm"):
+            kept = self.server, self.runs, self.before
+            self.begin(runs="calm")
+            self.vibeq(*self.words())
+            self.calm = self.dialogues()
+            self.server, self.runs, self.before = kept
+        return self.calm
+
+    def talk_until(self, share):
+        child = self.start(*self.words())
+        wanted = self.before + share * (2.5 * TURNS)
+        self.wait_for("some turns", lambda: child.poll() is not None or len(self.server.answers()) > wanted)
+        self.assertIsNone(child.poll(), f"it was over before it could be disturbed\n{self.logs()}")
+        return child
+
+    def workers(self):
+        return self.processes_of(str(self.runs), "vibeq-worker") or self.processes_of(str(self.dir), "vibeq-worker")
+
+    def check(self, in_flight_max):
+        got = self.dialogues()
+        self.assertEqual(got, self.undisturbed())
+        for i, line in enumerate(got.splitlines()):
+            dialogue = json.loads(line)
+            turns = TURNS // 2 if i == 0 else TURNS
+            self.assertEqual(len(dialogue["messages"]), 2 * turns)
+            self.assertIsNone(dialogue["ended"])
+            self.assertEqual([m["role"] for m in dialogue["messages"]], ["user", "assistant"] * turns)
+        count = collections.Counter(x["hash"] for x in self.server.requests()[self.before:])
+        self.assertEqual(len(count), TURNS * 2 + TURNS // 2, "each turn is a request of its own")
+        self.assertLessEqual(sum(n - 1 for n in count.values()), in_flight_max)
+
+    def test_undisturbed_and_once_more(self):
+        self.begin()
+        self.vibeq(*self.words())
+        self.check(0)
+        sent = len(self.server.requests())
+        first = self.dialogues()
+        self.vibeq(*self.words())
+        self.assertEqual(self.dialogues(), first)
+        self.assertEqual(len(self.server.requests()), sent, "everything is in the store")
+
+    def test_a_worker_is_killed_three_times(self):
+        self.begin("--latency", "uniform:10ms:20ms")
+        child = self.talk_until(0.2)
+        for share in (0.2, 0.4, 0.6):
+            wanted = self.before + share * 2.5 * TURNS
+            self.wait_for("more turns", lambda: child.poll() is not None or len(self.server.answers()) > wanted)
+            self.assertIsNone(child.poll(), self.logs())
+            for pid in self.workers():
+                os.kill(pid, signal.SIGKILL)
+        self.wait_exit(child, DONE)
+        self.check(3 * CHAINS)
+
+    def test_the_coordinator_is_killed_and_all_is_found_again(self):
+        self.begin("--latency", "uniform:10ms:20ms")
+        child = self.talk_until(0.4)
+        child.kill()
+        child.wait()
+        self.vibeq(*self.words())
+        self.check(0)  # live workers brought back what they held
+
+    def test_everything_is_killed(self):
+        self.begin("--latency", "uniform:10ms:20ms")
+        child = self.talk_until(0.5)
+        child.kill()
+        child.wait()
+        for pid in self.workers():
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.3)
+        self.vibeq(*self.words())
+        self.check(CHAINS)
+
+    def test_the_same_beginning_is_bought_once(self):
+        self.begin()
+        self.vibeq(*self.words())
+        sent = len(self.server.requests())
+        chains = [json.loads(line) for line in (self.dir / "chains.jsonl").read_text().splitlines()]
+        chains[1]["queries"][TURNS - 2:] = ["And now for something else?", "Farewell."]
+        self.write("chains.jsonl", [chains[1]])
+        self.vibeq(*self.words())
+        self.assertEqual(len(self.server.requests()), sent + 2, "all but the last two turns are in the store")
+
+    def test_what_is_no_dialogue_is_named(self):
+        self.begin()
+        for text, what in (('{"system": "s"}\n', "queries"), ('{"queries": []}\n', "line 1"), ('{"queries": ["a"]}\n{"queries": [1]}\n', "line 2"),
+                           ('{"queries": "a"}\n', "line 1")):
+            (self.dir / "chains.jsonl").write_text(text)
+            got = self.vibeq(*self.words(), code=USAGE)
+            self.assertIn(what, got.stderr)
+
+
+if __name__ == "__main__":
+    vqtest.main()
