@@ -29,6 +29,8 @@ const struct vq_opt vq_plan_opts[] = {
     {"models", VQ_OPT_SPLIT, RUN(models), "A,B", "the two columns with the models' outputs"},
     {"judge", VQ_OPT_LIST, RUN(judges), "MODEL[,..]", "judging models, as of vibeq run"},
     {"prompt", VQ_OPT_TEXT, RUN(prompt), "COLUMN", "prompt column; default question, then prompt"},
+    {"criteria", VQ_OPT_SPLIT, RUN(criteria), "NAME[,..]",
+     "rate the outputs by built-in criteria (method: judge)"},
     {"discover", VQ_OPT_FLAG, RUN(discover), NULL, "find the vibes in the data (method: discover)"},
     {"proposer", VQ_OPT_TEXT, RUN(proposer), "MODEL", "who proposes vibes"},
     {"base-url", VQ_OPT_TEXT, RUN(base_url), "URL",

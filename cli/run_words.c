@@ -26,6 +26,8 @@ const struct vq_opt vq_run_opts[] = {
      "judging models; repeated, each is one name, which may hold commas"},
     {"prompt", VQ_OPT_TEXT, AT(prompt), "COLUMN", "prompt column; default question, then prompt"},
     {"preference", VQ_OPT_TEXT, AT(preference), "COLUMN", "which model is preferred, if known"},
+    {"criteria", VQ_OPT_SPLIT, AT(criteria), "NAME[,..]",
+     "rate the outputs by built-in criteria (method: judge)"},
     {"discover", VQ_OPT_FLAG, AT(discover), NULL, "find the vibes in the data (method: discover)"},
     {"proposer", VQ_OPT_TEXT, AT(proposer), "MODEL", "who proposes vibes; default the first judge"},
     {"base-url", VQ_OPT_TEXT, AT(base_url), "URL",
@@ -185,7 +187,8 @@ static void name_option(struct vq_error *err)
     } options[] = {{"data.path", "the data file"},      {"data.prompt", "--prompt"},
                    {"data.preference", "--preference"}, {"models", "--models"},
                    {".base_url", "--base-url"},         {".key", "--key"},
-                   {"proposer", "--proposer"},          {"judges", "--judge"}};
+                   {"proposer", "--proposer"},          {"judges", "--judge"},
+                   {"criteria", "--criteria"}};
     size_t place = strlen(COMMAND_LINE ", line ");
     const char *at = strstr(err->text, ", column ");
     if (strncmp(err->text, COMMAND_LINE ", line ", place) != 0 || at == NULL) {
@@ -207,7 +210,14 @@ static void name_option(struct vq_error *err)
 static enum vq_status config_from_words(const struct vq_run_words *w, const char *data,
                                         struct vq_config **ret_config, struct vq_error *err)
 {
-    if (w->models.count != 2) {
+    bool rates = w->criteria.count > 0;
+    if (rates && (w->models.count == 0 || w->models.count > 2)) {
+        return vq_fail(err, VQ_INVALID,
+                       "name one or two output columns: vibeq run %s --models A[,B] --criteria "
+                       "NAME --judge MODEL",
+                       data);
+    }
+    if (!rates && w->models.count != 2) {
         return vq_fail(err, VQ_INVALID,
                        "name two output columns, not %u: vibeq run %s --models A,B --judge MODEL "
                        "(a configuration's name ends with .yaml)",
@@ -226,8 +236,13 @@ static enum vq_status config_from_words(const struct vq_run_words *w, const char
     yaml_line(&yaml, "  prompt: ", w->prompt);
     yaml_line(&yaml, "  preference: ", w->preference);
     vq_buf_puts(&yaml, "models:\n");
-    yaml_line(&yaml, "  - ", w->models.items[0]);
-    yaml_line(&yaml, "  - ", w->models.items[1]);
+    for (uint32_t i = 0; i < w->models.count; i++) {
+        yaml_line(&yaml, "  - ", w->models.items[i]);
+    }
+    vq_buf_puts(&yaml, rates ? "criteria:\n" : "");
+    for (uint32_t i = 0; i < w->criteria.count; i++) {
+        yaml_line(&yaml, "  - ", w->criteria.items[i]);
+    }
     yaml_judges(&yaml, w);
     if (w->proposer != NULL) {
         vq_buf_puts(&yaml, "proposer:\n");
@@ -259,11 +274,13 @@ bool vq_is_config_name(const char *path)
 static enum vq_status config_from_file(const struct vq_run_words *w, const char *path,
                                        struct vq_config **ret_config, struct vq_error *err)
 {
-    if (w->models.count > 0 || w->judges.count > 0 || w->base_url != NULL || w->key != NULL ||
-        w->prompt != NULL || w->preference != NULL || w->proposer != NULL) {
+    if (w->models.count > 0 || w->judges.count > 0 || w->criteria.count > 0 ||
+        w->base_url != NULL || w->key != NULL || w->prompt != NULL || w->preference != NULL ||
+        w->proposer != NULL) {
         return vq_fail(
             err, VQ_INVALID,
-            "--models, --judge, --proposer, --prompt, --preference, --base-url and --key go with a "
+            "--models, --judge, --criteria, --proposer, --prompt, --preference, --base-url and "
+            "--key go with a "
             "data file; with a configuration use --set, for example --set judges[0].model=NAME");
     }
     return vq_config_load(path, w->set.items, w->set.count, ret_config, err);

@@ -10,6 +10,7 @@ struct vq_run_words {
     struct vq_opt_list set;
     struct vq_opt_list models;
     struct vq_opt_list judges;
+    struct vq_opt_list criteria;
     const char *prompt, *preference, *proposer, *base_url, *key, *runs, *name, *listen, *class;
     struct vq_opt_count limit, workers;
     bool discover, yes, dry_run, json, quiet, retry_failed;

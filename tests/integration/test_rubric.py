@@ -276,6 +276,14 @@ class Rubric(Case):
             refused = self.vibeq(*words, code=USAGE)
             self.assertIn("method: judge", refused.stderr, words)
 
+    def test_words_alone(self):
+        self.vibeq("run", "data.csv", "--models", "beta", "--criteria", "refusal,in_character", "--judge", "offline-a", "--name", "r", "--quiet")
+        self.assertEqual([c["name"] for c in self.results("r")["criteria"]], ["refusal", "in_character"])
+        refused = self.vibeq("run", "data.csv", "--models", "beta", "--criteria", "refusl", "--judge", "offline-a", code=USAGE).stderr
+        self.assertIn("--criteria", refused)
+        self.assertIn('did you mean "refusal"?', refused)
+        self.assertIn("one or two output columns", self.vibeq("run", "data.csv", "--criteria", "refusal", "--judge", "offline-a", code=USAGE).stderr)
+
     def test_criteria_of_a_run_are_those_of_its_start(self):
         (self.dir / "own.txt").write_text("kind: binary\nabout: whether it is blue\n\nIs the response blue?\nYes: blue.\nNo: not blue.\n")
         self.config(criteria="[{name: Blue, file: own.txt}, refusal]", judges=1)
