@@ -85,7 +85,7 @@ struct work {
     struct vq_rubric_criterion *to;
     double *scores; /* rows x cols: outputs x (judges + 1), then the difference */
     size_t cols;
-    uint32_t *questions; /* of each row */
+    uint32_t *units; /* of each row */
     struct vq_error *err;
 };
 
@@ -253,7 +253,7 @@ static void fill_share(const struct work *w, const struct vq_bootstrap_mean *mea
     double rated = (double)share->rated;
     share->ci95 =
         vq_proportion_interval(VQ_PROPORTION_WILSON, fmin(rated, mean->mean * rated), rated, LEVEL);
-    if (w->out->questions_repeat) {
+    if (w->out->units_repeat) {
         share->ci95_clustered = mean->percentile;
     }
 }
@@ -265,7 +265,7 @@ static enum vq_status fill_means(struct work *w)
     VQ_ASSERT(w->cols <= VQ_COUNT(means));
     if (w->in->draws > 0 && !w->out->too_few) {
         struct vq_bootstrap_options options = {w->in->draws, LEVEL, w->in->seed};
-        VQ_TRY(vq_bootstrap_means(scores, NULL, w->questions, &options, means, w->err));
+        VQ_TRY(vq_bootstrap_means(scores, NULL, w->units, &options, means, w->err));
     } else {
         plain_means(w, means);
     }
@@ -398,30 +398,32 @@ enum vq_status vq_rubric_compute(const struct vq_rubric_numbers_input *input,
 {
     const struct vq_rubric_input *what = vq_rubric_input(input->rubric);
     struct vq_rubric_numbers *n = vq_alloc(1, sizeof(*n));
-    uint32_t *questions = vq_alloc(what->rows_count, sizeof(*questions));
+    uint32_t *units = vq_alloc(what->rows_count, sizeof(*units));
     enum vq_status status = VQ_NOMEM;
-    if (n == NULL || questions == NULL) {
+    if (n == NULL || units == NULL) {
         goto done;
     }
     n->judges = what->judges_count;
     n->outputs = what->outputs_count;
     n->criteria_count = what->criteria_count;
-    n->questions_repeat = input->data->questions_count < what->rows_count;
-    n->too_few = input->data->questions_count < VQ_RUBRIC_UNITS_MIN;
+    bool one_prompt = input->data->questions_count == 1;
+    n->units = one_prompt ? what->rows_count : input->data->questions_count;
+    n->units_repeat = n->units < what->rows_count;
+    n->too_few = n->units < VQ_RUBRIC_UNITS_MIN;
     n->criteria = vq_alloc(what->criteria_count, sizeof(*n->criteria));
     if (n->criteria == NULL) {
         goto done;
     }
     for (uint32_t i = 0; i < what->rows_count; i++) {
-        questions[i] = what->rows[i].question;
+        units[i] = one_prompt ? i : what->rows[i].question;
     }
-    struct work w = {.in = input, .what = what, .out = n, .questions = questions, .err = err};
+    struct work w = {.in = input, .what = what, .out = n, .units = units, .err = err};
     status = VQ_OK;
     for (w.criterion = 0; status == VQ_OK && w.criterion < what->criteria_count; w.criterion++) {
         status = compute_criterion(&w);
     }
 done:
-    vq_free(questions);
+    vq_free(units);
     if (status != VQ_OK) {
         vq_rubric_numbers_destroy(&n);
         return status == VQ_NOMEM ? vq_fail(err, status, "out of memory") : status;

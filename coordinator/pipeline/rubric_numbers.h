@@ -11,7 +11,7 @@
 #include "coordinator/pipeline/rubric.h"
 #include "coordinator/stats/ratings.h"
 
-#define VQ_RUBRIC_UNITS_MIN 6u /* fewer different prompts give no interval */
+#define VQ_RUBRIC_UNITS_MIN 6u /* fewer units give no interval */
 
 enum vq_rubric_status { /* the first ones are enum vq_rating_status: the answer was read */
     VQ_RUBRIC_FAILED = VQ_RATING__COUNT, /* no answer came */
@@ -42,8 +42,8 @@ struct vq_rubric_share {
     uint64_t items; /* that were to be rated */
     uint64_t rated; /* with a score */
     double mean;    /* of the scores: a rating, a rate, a win rate of the first of the models */
-    struct vq_interval ci95;           /* likert: bootstrap by prompts; else Wilson */
-    struct vq_interval ci95_clustered; /* binary, pairwise, where prompts repeat: bootstrap */
+    struct vq_interval ci95;           /* likert: bootstrap by units; else Wilson */
+    struct vq_interval ci95_clustered; /* binary, pairwise, where units repeat: bootstrap */
     /* Of single ratings: 1 to 5; no, yes; of cells in a pairwise one: second wins, ties, first wins. */
     uint64_t counts[VQ_RATING_LIKERT_MAX];
     uint64_t statuses[VQ_RUBRIC_STATUS__COUNT];
@@ -80,9 +80,10 @@ struct vq_rubric_criterion {
 struct vq_rubric_numbers {
     uint32_t judges, outputs, criteria_count;
     struct vq_rubric_criterion *criteria;
-    bool questions_repeat;
-    bool too_few;     /* prompts for intervals */
-    uint64_t missing; /* questions that were put and have no value */
+    uint32_t units;    /* of resampling: prompts; rows, where all prompts are one (decisions 6) */
+    bool units_repeat; /* a unit has several rows */
+    bool too_few;      /* units for intervals */
+    uint64_t missing;  /* questions that were put and have no value */
     uint64_t statuses[VQ_RUBRIC_STATUS__COUNT];
 };
 

@@ -145,7 +145,7 @@ static void share(struct vq_json *j, const struct vq_rubric_report *r, uint32_t 
     vq_report_key_count(j, "rated", s->rated);
     vq_report_key_real(j, means[kind], s->mean);
     interval(j, "ci95", s->ci95);
-    if (kind != VQ_RATING_LIKERT && r->numbers->questions_repeat) {
+    if (kind != VQ_RATING_LIKERT && r->numbers->units_repeat) {
         interval(j, "ci95_clustered", s->ci95_clustered);
     }
     counts(j, r, criterion, s);
@@ -281,7 +281,7 @@ void vq_rubric_report_json(const struct vq_rubric_report *r, struct vq_buf *out)
     if (r->numbers->too_few) {
         char why[80];
         (void)snprintf(why, sizeof(why), "%u different prompts; intervals need %u",
-                       r->data->questions_count, VQ_RUBRIC_UNITS_MIN);
+                       r->numbers->units, VQ_RUBRIC_UNITS_MIN);
         vq_json_str(j, why);
     } else {
         vq_json_null(j);

@@ -226,7 +226,7 @@ void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_te
     agreement_rows(r, out);
     if (r->numbers->too_few) {
         vq_buf_printf(out, "\nNo intervals: %u different prompts, and they need %u.\n",
-                      r->data->questions_count, VQ_RUBRIC_UNITS_MIN);
+                      r->numbers->units, VQ_RUBRIC_UNITS_MIN);
     }
     if (strcmp(r->judge_kind, "model") != 0) {
         vq_buf_printf(out,

@@ -10,11 +10,13 @@
 #include <math.h>
 #include <unistd.h>
 
+#define KINDS 3u
+
 struct ratings {
     const struct vq_results *of;
     const struct vq_rubric *rubric;
-    struct vq_asking **askings; /* one a stage */
-    uint32_t stages;
+    struct vq_asking *askings
+        [KINDS]; /* of the first stage of each kind; later ones differ by their repeats alone */
     struct vq_view *view;
     struct vq_rubric_reading *readings; /* by slot */
     struct vq_report_judge *judges;
@@ -38,16 +40,24 @@ static const struct vq_result_file files[] = {
 
 /* ---- reading ---- */
 
+/* How a stage's requests are found. */
+static struct vq_plan plan_of(const struct ratings *w, const struct vq_stage *stage)
+{
+    struct vq_plan plan = w->askings[stage->kind - VQ_STAGE_LIKERT]->plan;
+    plan.stage = stage->no;
+    plan.repeat = stage->repeat * VQ_REPEAT_RETEST;
+    return plan;
+}
+
 /* Of a question whose answer stands. */
-static enum vq_status read_answer(struct ratings *w, uint32_t stage, uint64_t task,
+static enum vq_status read_answer(struct ratings *w, const struct vq_plan *plan, uint64_t task,
                                   const struct vq_rubric_place *place,
                                   struct vq_rubric_reading *ret_reading,
                                   struct vq_span *ret_reasoning, struct vq_error *err)
 {
     struct vq_answer answer;
     bool repaired;
-    VQ_TRY(vq_lookup_standing(w->view, &w->askings[stage]->plan, w->of->run, task, &answer,
-                              &repaired, err));
+    VQ_TRY(vq_lookup_standing(w->view, plan, w->of->run, task, &answer, &repaired, err));
     vq_rubric_read(vq_rubric_input(w->rubric), place, w->of->job->config->seed, answer.answer,
                    answer.finish_reason, answer.refusal, ret_reading, ret_reasoning);
     if (w->judges != NULL) {
@@ -58,17 +68,17 @@ static enum vq_status read_answer(struct ratings *w, uint32_t stage, uint64_t ta
 
 static enum vq_status read_stage(struct ratings *w, uint32_t stage)
 {
-    const struct vq_plan *plan = &w->askings[stage]->plan;
-    uint64_t tasks = vq_grid_tasks(&plan->grid);
+    const struct vq_plan plan = plan_of(w, vq_rubric_stage(w->rubric, stage));
+    uint64_t tasks = vq_grid_tasks(&plan.grid);
     for (uint64_t t = 0; t < tasks; t++) {
         struct vq_rubric_place place = vq_rubric_place(w->rubric, stage, t);
         size_t slot = vq_rubric_slot(w->rubric, &place);
         enum vq_outcome outcome = (enum vq_outcome)vq_rubric_outcomes(w->rubric)[slot];
         struct vq_span reasoning;
-        if (!vq_plan_asks(plan, t)) {
+        if (!vq_plan_asks(&plan, t)) {
             w->readings[slot] = vq_rubric_unread(VQ_OUTCOME_NOT_NEEDED);
         } else if (vq_outcome_is_answered(outcome)) {
-            VQ_TRY(read_answer(w, stage, t, &place, &w->readings[slot], &reasoning, w->err));
+            VQ_TRY(read_answer(w, &plan, t, &place, &w->readings[slot], &reasoning, w->err));
         } else {
             w->readings[slot] = vq_rubric_unread(outcome);
         }
@@ -84,25 +94,28 @@ static bool reasoning_of(void *ctx, const struct vq_rubric_place *place, struct 
     uint32_t stage;
     uint64_t task = vq_rubric_task(w->rubric, place, &stage);
     size_t slot = vq_rubric_slot(w->rubric, place);
+    struct vq_plan plan = plan_of(w, vq_rubric_stage(w->rubric, stage));
     return vq_outcome_is_answered((enum vq_outcome)vq_rubric_outcomes(w->rubric)[slot]) &&
-           read_answer(w, stage, task, place, &reading, ret_text, &ignored) == VQ_OK;
+           read_answer(w, &plan, task, place, &reading, ret_text, &ignored) == VQ_OK;
 }
 
 static enum vq_status open_ratings(struct ratings *w)
 {
-    w->stages = vq_rubric_stages_count(w->rubric);
-    w->askings = vq_alloc(w->stages, sizeof(*w->askings));
     w->readings = vq_alloc(vq_rubric_slots(w->rubric), sizeof(*w->readings));
     w->judges = vq_alloc(w->of->job->config->judges_count, sizeof(*w->judges));
-    if (w->askings == NULL || w->readings == NULL || w->judges == NULL) {
+    if (w->readings == NULL || w->judges == NULL) {
         return vq_fail(w->err, VQ_NOMEM, "out of memory");
     }
     for (size_t i = 0; i < vq_rubric_slots(w->rubric); i++) { /* order 1 of what has one order */
         w->readings[i] = vq_rubric_unread(VQ_OUTCOME_NOT_NEEDED);
     }
     VQ_TRY(vq_view_begin(w->of->calls, &w->view, w->err));
-    for (uint32_t i = 0; i < w->stages; i++) {
-        VQ_TRY(vq_asking_create(w->of->job, vq_rubric_stage(w->rubric, i), &w->askings[i], w->err));
+    for (uint32_t i = 0; i < vq_rubric_stages_count(w->rubric); i++) {
+        const struct vq_stage *stage = vq_rubric_stage(w->rubric, i);
+        struct vq_asking **asking = &w->askings[stage->kind - VQ_STAGE_LIKERT];
+        if (*asking == NULL) {
+            VQ_TRY(vq_asking_create(w->of->job, stage, asking, w->err));
+        }
         VQ_TRY(read_stage(w, i));
     }
     return VQ_OK;
@@ -111,10 +124,9 @@ static enum vq_status open_ratings(struct ratings *w)
 static void close_ratings(struct ratings *w)
 {
     vq_view_end(&w->view);
-    for (uint32_t i = 0; w->askings != NULL && i < w->stages; i++) {
+    for (uint32_t i = 0; i < KINDS; i++) {
         vq_asking_destroy(&w->askings[i]);
     }
-    vq_free(w->askings);
     vq_free(w->readings);
     vq_result_returned_free(w->judges, w->of->job->config->judges_count);
     vq_free(w->judges);
@@ -165,9 +177,8 @@ static enum vq_status write_all(struct ratings *w, const struct vq_rubric_number
                                  .data_hash = job->data_sha256[0],
                                  .reasoning = reasoning_of,
                                  .reasoning_ctx = w};
-    for (uint32_t i = 0; i < w->stages; i++) {
-        size_t kind = (size_t)w->askings[i]->kind - VQ_STAGE_LIKERT;
-        r.templates[kind] = vq_template_hash(w->askings[i]->template);
+    for (uint32_t i = 0; i < KINDS; i++) {
+        r.templates[i] = w->askings[i] == NULL ? NULL : vq_template_hash(w->askings[i]->template);
     }
     if (w->of->differs == NULL) {
         VQ_TRY(write_page(w->of, &r, w->err));
@@ -179,7 +190,7 @@ static enum vq_status write_all(struct ratings *w, const struct vq_rubric_number
 
 static void name_judges(struct ratings *w)
 {
-    const struct vq_cast *cast = w->askings[0]->cast;
+    const struct vq_cast *cast = &w->of->job->cast[VQ_ROLE_JUDGE];
     for (uint32_t i = 0; i < cast->count; i++) {
         w->judges[i].name = cast->judges[i].name;
         w->judges[i].model = cast->judges[i].model;

@@ -168,6 +168,9 @@ class Rubric(Case):
         self.config(server.url, judges=1, criteria="[in_character, general]", rating="{policy: paper}")
         self.vibeq("run", "config.yaml", "--name", "paper", "--quiet", code=None)
         self.assertEqual(self.accounting("paper")["sent"], 0)
+        self.vibeq("replay", "strict", "--set", "rating.policy=paper", code=None)
+        replayed = json.loads((self.dir / "runs/strict/replay/results.json").read_text())
+        self.assertEqual(replayed["criteria"], self.results("paper")["criteria"])
         general = self.criterion("paper", "general")["outputs"][0]
         self.assertEqual(general["rated"], general["items"])  # what states nothing was drawn
         strict = {(x["item"], x["criterion"], x["output"], x["shown_first"]): x for x in self.ratings("strict")}

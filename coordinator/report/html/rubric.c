@@ -59,7 +59,7 @@ static void warnings(struct vq_rubric_page *p)
         vq_html_printf(h,
                        "<li>There are %u different prompts; intervals need %u, so none are "
                        "given.</li>\n",
-                       p->r->data->questions_count, VQ_RUBRIC_UNITS_MIN);
+                       p->r->numbers->units, VQ_RUBRIC_UNITS_MIN);
     }
     vq_html_puts(h, "</ul>\n");
 }

@@ -148,7 +148,7 @@ static void test_rates_repeats_and_labels(void **state)
     near(x->mean, (6 + 2 * 0.25) / 8);
     near(y->mean, (1 + 7 * 0.25) / 8);
     assert_true(x->ci95.lo > 0.4 && x->ci95.hi < 1 && x->ci95.hi > x->mean); /* Wilson */
-    assert_true(t.numbers->questions_repeat && !isnan(x->ci95_clustered.lo));
+    assert_true(t.numbers->units_repeat && !isnan(x->ci95_clustered.lo));
     const struct vq_rubric_difference *d = &t.numbers->criteria[0].difference;
     assert_int_equal(d->rows, 8);
     near(d->mean, x->mean - y->mean);
@@ -221,6 +221,21 @@ static void test_the_draw_knows_no_order_of_arrival(void **state)
     rubrics_free(&t);
 }
 
+/* As for summaries: the same words over other texts. Then each row is a unit of its own. */
+static void test_one_prompt_for_all_rows(void **state)
+{
+    (void)state;
+    struct rubrics t;
+    rubrics_make(&t, HEAD "models: [x]\ncriteria: [{name: L, kind: likert, rubric: r}]\n",
+                 "prompt,x\np,a\np,b\np,c\np,d\np,e\np,f\np,g\np,h\n");
+    rubrics_rate(&t, likert_answer);
+    assert_int_equal(t.data->questions_count, 1);
+    assert_int_equal(t.numbers->units, 8);
+    assert_false(t.numbers->units_repeat || t.numbers->too_few);
+    assert_true(all(&t, 0, 0)->ci95.lo < all(&t, 0, 0)->mean);
+    rubrics_free(&t);
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -262,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_rates_repeats_and_labels),
         cmocka_unit_test(test_the_papers_policy),
         cmocka_unit_test(test_the_draw_knows_no_order_of_arrival),
+        cmocka_unit_test(test_one_prompt_for_all_rows),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_without_memory),
     };
