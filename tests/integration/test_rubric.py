@@ -6,11 +6,11 @@ import io
 import json
 import os
 import signal
+import subprocess
 import time
-import unittest
 
 import vqtest
-from vqtest import DONE, MISSING, USAGE, Case
+from vqtest import MISSING, ROOT, USAGE, Case
 
 ROWS = 24
 OUTSIDE = "As an AI language model I have no feelings."
@@ -51,6 +51,13 @@ class Rubric(Case):
     def ratings(self, run, folder="runs"):
         with open(self.dir / folder / run / "results/ratings.csv", newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
+
+    def audit(self, run, server):
+        """The four records of the run, compared by a reader that shares no code with the programs."""
+        got = subprocess.run([str(ROOT / "tests/tools/audit"), str(self.dir / "runs" / run), "--log", str(server.log_path)],
+                             capture_output=True, text=True, timeout=120)
+        self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
+        return got.stdout
 
     # ---- what it finds ----
 
@@ -160,6 +167,7 @@ class Rubric(Case):
                 self.assertEqual(sum(o["statuses"].values()) - o["statuses"]["not_asked"],
                                  sum(1 for row in rows if row["criterion"] == c["name"] and row["output"] in ("", o["model"])))
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
+        self.audit("r", server)
 
     def test_the_papers_policy_reads_the_same_answers_otherwise(self):
         server = self.offline("--fault", "wrong_format=0.4,sticky=true", "--seed", "5")
@@ -191,9 +199,29 @@ class Rubric(Case):
         self.assertEqual({d["vibe"] for d in dead["dead"]}, {"refusal"})
         self.assertTrue(all(d["record"] >= 1 for d in dead["dead"]))
         self.assertEqual({x["value"] for x in self.ratings("r") if x["status"] == "failed"}, {""})
+        self.audit("r", server)
         calm = self.offline(name="calm")
         self.vibeq("resume", "r", "--retry-failed", "--quiet", "--set", f"judges[0].base_url={calm.url}")
         self.assertEqual(self.results("r")["statuses"]["failed"], 0)
+
+    def test_damage_to_what_came_out_is_named(self):
+        server = self.offline()
+        self.config(server.url, judges=1)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        path = self.dir / "runs/r/results/ratings.csv"
+        whole = path.read_text()
+        self.audit("r", server)
+        row = next(x for x in self.ratings("r") if x["criterion"] == "in_character" and x["value"] == "5")
+        front = ",".join(row[k] for k in ("item", "output", "criterion", "kind", "judge", "repeat", "shown_first"))
+        path.write_text(whole.replace(f"{front},5,ok", f"{front},4,ok", 1))
+        for words in ([str(vqtest.BIN / "vibeq"), "verify", "r"], [str(ROOT / "tests/tools/audit"), str(self.dir / "runs/r")]):
+            got = subprocess.run(words, capture_output=True, text=True, env=self.environment(), timeout=120)
+            self.assertNotEqual(got.returncode, 0)
+            self.assertIn("ratings.csv", got.stdout + got.stderr)
+        lines = whole.splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if not line.startswith(front)))
+        got = subprocess.run([str(ROOT / "tests/tools/audit"), str(self.dir / "runs/r")], capture_output=True, text=True, timeout=120)
+        self.assertIn(f"ratings.csv lacks record {row['item']} {row['output']}", got.stdout)
 
     # ---- whoever is killed, and however many there are ----
 
@@ -215,11 +243,9 @@ class Rubric(Case):
     def check(self, server):
         got = [(self.dir / "runs/r/results" / name).read_bytes() for name in ("results.json", "ratings.csv")]
         self.assertEqual(got, self.undisturbed())
-        sends = collections.Counter(x["hash"] for x in server.requests())
-        distinct = {k: n for k, n in sends.items()}
-        calls = self.accounting("r")
-        self.assertLessEqual(sum(distinct.values()), calls["sent"])
+        self.assertGreaterEqual(self.accounting("r")["sent"], len(server.requests()))
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
+        self.audit("r", server)
 
     def test_the_coordinator_is_killed_and_resumed(self):
         server, child = self.begin()

@@ -13,7 +13,7 @@ from auditing.store import OUTCOMES
 
 BESIDE = 0x80000000  # stages that are not the run's own
 OPEN, NOT_NEEDED, UNPARSEABLE = 0, 32, 18
-GOOD = {1, 2, 3, 4, 5, 8}
+GOOD = {1, 2, 3, 4, 5, 8, *range(9, 16)}
 SETTLES = {3, 4, 5}
 VOTES = {1, 2, 3, 4, 5}
 RETRIED = {"rate", "provider", "network", "lost", "bad_response", "bad_request", "too_long", "closed"}

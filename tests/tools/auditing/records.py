@@ -62,11 +62,10 @@ class Results:
         self.results = _json(run_dir / "results/results.json")
         self.accounting = _json(run_dir / "accounting.json")
         self.status = _json(run_dir / "status.json")
-        self.scores = None
-        path = run_dir / "results/scores.csv"
-        if path.exists():
-            with open(path, newline="", encoding="utf-8") as file:
-                self.scores = list(csv.DictReader(file))
+        method = re.search(r"(?m)^method: *[\"']?(\w+)", (run_dir / "run.yaml").read_text())
+        self.method = method.group(1) if method else None
+        self.scores = self._table(run_dir / "results/scores.csv")
+        self.ratings = self._table(run_dir / "results/ratings.csv")
         if self.results is not None:
             self.results["scores"] = self.scores or []
         self.imported = 0
@@ -75,6 +74,13 @@ class Results:
                 if '"spool.imported"' in line:
                     row = json.loads(line)
                     self.imported += int(row["results"]) - int(row["unknown"])
+
+    @staticmethod
+    def _table(path):
+        if not path.exists():
+            return None
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
 
 
 class Redis:
