@@ -1,0 +1,273 @@
+/* Chains at the coordinator: leased whole, counted as one, recorded in order; a turn that fails blocks the rest; who goes on from an
+ * answer that does not stand loses the lease. */
+#include "tests/unit/coordinator/core/rig.h"
+
+#include "common/judge/template.h"
+
+#define TURNS 4
+
+static struct vq_buf packed;
+static struct vq_sample chains[3];
+static struct vq_template *as_is;
+static struct vq_judge model = {.name = "m",
+                                .model = "m",
+                                .dialect = "openai",
+                                .identity = "here",
+                                .max_tokens = 10,
+                                .max_tokens_field = "max_tokens",
+                                .seed = -1};
+static struct vq_asker asker;
+static const char *const said[] = {"I.", "Long.", "Because.", "No."};
+
+static int setup(void **state)
+{
+    static struct rig rig;
+    rig_init(&rig, 3, 1, TURNS);
+    vq_buf_init(&packed, 4096);
+    for (int k = 0; k < TURNS; k++) {
+        vq_chain_pack(&packed, vq_span_str("and then?"));
+    }
+    static const char *const systems[] = {"", "be a king", "be a beggar"};
+    for (int i = 0; i < 3; i++) {
+        chains[i] =
+            (struct vq_sample){.prompt = vq_buf_span(&packed), .a = vq_span_str(systems[i])};
+    }
+    assert_int_equal(vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
+                                       "as it is", &as_is, NULL),
+                     VQ_OK);
+    vq_asker_init(&asker, &model, as_is, NULL);
+    rig.params.chains = true;
+    rig.store.kind = VQ_STAGE_CHAT;
+    rig.store.swap = VQ_SWAP_NONE;
+    rig.store.repair = false;
+    rig.store.chains = chains;
+    rig.store.askers = &asker;
+    *state = &rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    vq_buf_free(&packed);
+    vq_template_destroy(&as_is);
+    return rig_teardown(state);
+}
+
+static uint64_t turn(uint64_t chain, uint64_t k)
+{
+    return (chain * TURNS + k) * 2;
+}
+
+/* Turn k of a chain, answered behind these. */
+static struct vq_result answer_as(struct rig *r, const struct rig_said *lease, uint64_t chain,
+                                  uint32_t k, const char *const *behind, const char *text)
+{
+    struct vq_result result = rig_answer(r, lease, turn(chain, k), text);
+    struct vq_chain_state state;
+    vq_chain_begin(chains[chain].a, vq_span_str("and then?"), &state);
+    for (uint32_t i = 0; i < k; i++) {
+        vq_chain_go_on(&state, vq_span_str(behind[i]), vq_span_str("and then?"));
+    }
+    vq_chain_request(&asker, &state, 0, &result.request);
+    result.outcome =
+        (uint8_t)vq_verdict_of(VQ_STAGE_CHAT, result.answer, result.finish_reason, false);
+    result.final = true;
+    return result;
+}
+
+/* Past the probe: one turn of the first chain. The first lease of a whole chain since. */
+static struct rig_said tried(struct rig *r, uint64_t peer, uint64_t session)
+{
+    const struct rig_said probe = *rig_last(r, peer, VQ_MSG_LEASE);
+    assert_int_equal(probe.count, 1); /* rule 25: one call */
+    struct vq_result result = answer_as(r, &probe, probe.shard, 0, said, said[0]);
+    rig_mark(r);
+    rig_results(r, peer, session, &result, 1);
+    return *rig_lease(r, 0);
+}
+
+static void test_a_chain_goes_out_whole_and_counts_once(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 1);
+    struct rig_said lease = tried(r, 1, session);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_LEASE), 1); /* it wants one chain */
+    uint64_t chain = lease.shard;
+    uint32_t first = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    assert_int_equal(lease.count, TURNS - first);
+    for (uint32_t i = 0; i < lease.count; i++) {
+        assert_int_equal(lease.tasks[i], turn(chain, first + i));
+    }
+    rig_mark(r);
+    for (uint32_t k = first; k < TURNS; k++) {
+        assert_int_equal(rig_count(r, 1, VQ_MSG_LEASE), 0);
+        struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
+        rig_results(r, 1, session, &result, 1);
+        assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_TEXT);
+    }
+    assert_int_equal(rig_count(r, 1, VQ_MSG_LEASE), 1); /* the next one */
+    assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 0);
+}
+
+static void test_a_lost_chain_goes_on_with_what_stands(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 1);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
+    rig_results(r, 1, session, &result, 1);
+    uint64_t other = rig_join(r, 2, 2, 3);
+    rig_mark(r);
+    for (int ms = 0; ms < 3 * RIG_TERM; ms += RIG_HEARTBEAT) { /* the first one is silent */
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 2, other, NULL);
+    }
+    bool found = false;
+    for (size_t i = r->mark; i < r->said_count; i++) {
+        const struct rig_said *s = &r->said[i];
+        if (s->peer == 2 && s->type == VQ_MSG_LEASE && s->shard == chain) {
+            found = true;
+            assert_int_equal(s->tasks[0], turn(chain, k + 1));
+            assert_int_equal(s->count, TURNS - k - 1);
+        }
+    }
+    assert_true(found);
+}
+
+static void test_a_turn_that_fails_blocks_the_rest(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 1);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct vq_result result = answer_as(r, &lease, chain, k, said, "");
+    result.end = VQ_END_BAD_REQUEST;
+    result.outcome = VQ_OUTCOME_ERROR;
+    rig_mark(r);
+    rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_ERROR);
+    for (uint32_t n = k + 1; n < TURNS; n++) {
+        assert_int_equal(vq_coord_outcome(r->c, turn(chain, n)), VQ_OUTCOME_BLOCKED);
+    }
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], TURNS - k - 1);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 0); /* its worker knows */
+    assert_int_equal(rig_count(r, 1, VQ_MSG_LEASE), 1);
+    /* by hand: it is asked again, and what it blocked with it */
+    uint64_t tasks;
+    assert_int_equal(vq_coord_requeue(r->c, VQ_FAILURES_ALL, r->now_ns, &tasks), VQ_OK);
+    assert_int_equal(tasks, 1);
+    rig_pull(r);
+    for (uint32_t n = k; n < TURNS; n++) {
+        assert_int_equal(vq_coord_outcome(r->c, turn(chain, n)), VQ_OUTCOME_NONE);
+    }
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], 0);
+}
+
+/* Another run's answer to the turn stands; the holder goes on from its own. */
+static void test_who_goes_astray_loses_the_chain(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 3);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
+    assert_true(sim_store_put(&r->store, &result.request, vq_span_str("Somebody else."),
+                              vq_span_str("stop"), false));
+    rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_TEXT);
+    rig_mark(r);
+    result = answer_as(r, &lease, chain, k + 1, said, said[k + 1]);
+    rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k + 1)), VQ_OUTCOME_NONE);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 1);
+    assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->count, 0); /* all of it */
+    assert_int_equal(rig_count(r, 1, VQ_MSG_ACK), 1);          /* it is paid for, and recorded */
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], 0);
+    const struct rig_said *again = NULL;
+    for (size_t i = r->mark; i < r->said_count; i++) {
+        again = r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain ? &r->said[i] : again;
+    }
+    assert_non_null(again);
+    assert_int_equal(again->tasks[0], turn(chain, k + 1));
+}
+
+/* An answer of an old lease comes late and settles the turn that a new holder asks. */
+static void test_a_late_answer_takes_the_chain_away(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 1);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct rig_said old = lease;
+    old.fence.n--;
+    struct vq_result late = answer_as(r, &old, chain, k, said, said[k]);
+    rig_mark(r);
+    rig_results(r, 1, session, &late, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_TEXT);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 1);
+    for (size_t i = r->mark; i < r->said_count; i++) { /* its holder may be at the next turn */
+        assert_false(r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain);
+    }
+    rig_mark(r);
+    for (int ms = 0; ms < 2 * RIG_TERM; ms += RIG_HEARTBEAT) {
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 1, session, NULL);
+    }
+    bool found = false;
+    for (size_t i = r->mark; i < r->said_count; i++) {
+        found |= r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain &&
+                 r->said[i].tasks[0] == turn(chain, k + 1);
+    }
+    assert_true(found);
+}
+
+static void test_a_listed_call_keeps_the_whole_chain(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 1);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct vq_held_call call = {.call = rig_call(r), .task = turn(chain, k)};
+    rig_list(r, 1, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+    struct vq_msg back = {.type = VQ_MSG_CANCEL,
+                          .u.cancel = {.session = session,
+                                       .shard = chain,
+                                       .fence = lease.fence,
+                                       .reason = VQ_CANCEL_RETURNED}};
+    rig_mark(r);
+    rig_tell(r, 1, &back);
+    for (size_t i = r->mark; i < r->said_count; i++) {
+        assert_false(r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain);
+    }
+    struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
+    result.call = call.call;
+    rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_TEXT);
+}
+
+#define CHAIN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CHAIN(test_a_chain_goes_out_whole_and_counts_once),
+        CHAIN(test_a_lost_chain_goes_on_with_what_stands),
+        CHAIN(test_a_turn_that_fails_blocks_the_rest),
+        CHAIN(test_who_goes_astray_loses_the_chain),
+        CHAIN(test_a_late_answer_takes_the_chain_away),
+        CHAIN(test_a_listed_call_keeps_the_whole_chain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
