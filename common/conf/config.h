@@ -185,9 +185,10 @@ struct vq_conf_judge {
     char *identity;    /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
     char *key;         /* "env:NAME" or "file:PATH"; NULL: none is sent */
     double temperature;
-    bool send_temperature;     /* some models refuse it */
-    uint32_t max_tokens;       /* 600 */
-    char *max_tokens_field;    /* "max_tokens" or "max_completion_tokens" */
+    bool send_temperature;  /* some models refuse it */
+    uint32_t max_tokens;    /* 600 */
+    char *max_tokens_field; /* "max_tokens" or "max_completion_tokens" */
+    enum vq_system_role system_role;
     int64_t seed;              /* -1: not sent */
     bool structured, logprobs; /* as `judging` says, of judges */
     struct vq_conf_limits limits;

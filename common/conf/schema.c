@@ -32,6 +32,8 @@ WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
       {"forward", VQ_PAIR_FORWARD});
 WORDS(positions_words, {"both", VQ_POSITIONS_BOTH}, {"alternate", VQ_POSITIONS_ALTERNATE});
 WORDS(rating_policy_words, {"strict", VQ_RATING_STRICT}, {"paper", VQ_RATING_PAPER});
+WORDS(system_role_words, {"system", VQ_SYSTEM_ROLE_SYSTEM},
+      {"developer", VQ_SYSTEM_ROLE_DEVELOPER});
 WORDS(prefix_cache_words, {"auto", VQ_PREFIX_AUTO}, {"on", VQ_PREFIX_ON}, {"off", VQ_PREFIX_OFF});
 WORDS(invalid_words, {"missing", VQ_INVALID_MISSING}, {"drop_row", VQ_INVALID_DROP_ROW});
 WORDS(gate_separability_words, {"point", VQ_GATE_POINT}, {"interval", VQ_GATE_INTERVAL});
@@ -57,6 +59,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define pair_rule_words_text         "strict|lenient|forward"
 #define positions_words_text         "both|alternate"
 #define rating_policy_words_text     "strict|paper"
+#define system_role_words_text       "system|developer"
 #define prefix_cache_words_text      "auto|on|off"
 #define invalid_words_text           "missing|drop_row"
 #define gate_separability_words_text "point|interval"

@@ -104,6 +104,7 @@ static enum vq_status cast_role(const struct vq_config *config, const struct vq_
                                             .max_tokens_field = c->max_tokens_field,
                                             .seed = c->seed,
                                             .truncate = cuts,
+                                            .system_role = c->system_role,
                                             .structured = c->structured,
                                             .logprobs = c->logprobs};
     }
