@@ -277,7 +277,7 @@ static enum vq_status label_all(const struct vq_node *root, const char *name, co
     for (uint32_t i = 0; i < file->count; i++) {
         const struct vq_node *of = vq_node_get(root, file->personas[i].name);
         if (of != NULL) {
-            const struct vq_node *labels;
+            const struct vq_node *labels = NULL;
             VQ_TRY(choose(of, name, set, &labels, err));
             VQ_TRY(take_labels(labels, name, of->key, made[i].big_five, err));
             made[i].labelled = true;

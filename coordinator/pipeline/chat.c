@@ -40,7 +40,7 @@ static enum vq_status check(const struct vq_chat_input *in, uint32_t *ret_turns,
 enum vq_status vq_chat_create(const struct vq_chat_input *input, struct vq_chat **ret_chat,
                               struct vq_error *err)
 {
-    uint32_t turns;
+    uint32_t turns = 0;
     VQ_TRY(check(input, &turns, err));
     struct vq_chat *chat = vq_alloc(1, sizeof(*chat));
     if (chat == NULL) {
