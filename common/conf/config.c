@@ -94,13 +94,34 @@ static enum vq_status absolute_key(const char *base_dir, char **key)
     return VQ_OK;
 }
 
+static enum vq_status resolve_persona(struct vq_config *c, const char *base_dir)
+{
+    for (uint32_t i = 0; i < c->subjects_count; i++) {
+        VQ_TRY(absolute_key(base_dir, &c->subjects[i].judge.key));
+    }
+    for (uint32_t i = 0; i < c->probes_count; i++) {
+        VQ_TRY(absolute(base_dir, &c->probes[i].file));
+    }
+    struct vq_conf_dialogues *d = c->dialogues;
+    if (d == NULL) {
+        return VQ_OK;
+    }
+    char **const files[] = {&d->personas, &d->labels, &d->directed, &d->goal, &d->measured};
+    for (size_t i = 0; i < VQ_COUNT(files); i++) {
+        VQ_TRY(absolute(base_dir, files[i]));
+    }
+    return VQ_OK;
+}
+
 static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, const char *base_dir)
 {
     c->file = vq_strdup(name);
     if (c->file == NULL) {
         return VQ_NOMEM;
     }
-    VQ_TRY(vq_path_join(base_dir, c->data.path, &c->data.path_abs));
+    if (c->data.path != NULL) {
+        VQ_TRY(vq_path_join(base_dir, c->data.path, &c->data.path_abs));
+    }
     if (c->data.test_path != NULL) {
         VQ_TRY(vq_path_join(base_dir, c->data.test_path, &c->data.test_path_abs));
     }
@@ -121,6 +142,7 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
     for (uint32_t i = 0; i < c->preference_judges_count; i++) {
         VQ_TRY(absolute_key(base_dir, &c->preference_judges[i].key));
     }
+    VQ_TRY(resolve_persona(c, base_dir));
     struct vq_conf_judge *const roles[] = {c->proposer, c->reducer, c->embedder};
     for (size_t i = 0; i < VQ_COUNT(roles); i++) {
         if (roles[i] != NULL) {
@@ -151,7 +173,9 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
     bool rates =
         method != NULL && method->kind == VQ_NODE_SCALAR && strcmp(method->text, "judge") == 0;
     uint32_t given = models == NULL ? 0 : models->items_count;
-    if (given == 2 || (given == 1 && rates)) {
+    bool persona =
+        method != NULL && method->kind == VQ_NODE_SCALAR && strcmp(method->text, "persona") == 0;
+    if (given == 2 || (given == 1 && rates) || persona) { /* of a persona: rules_persona.c */
         return VQ_OK;
     }
     (void)vq_fail(

@@ -15,6 +15,9 @@
 #define VQ_VIBES_MAX          1000
 #define VQ_VIBES_PER_CALL_MAX 20u
 #define VQ_CRITERIA_MAX       100
+#define VQ_SUBJECTS_MAX       64
+#define VQ_PROBES_MAX         32
+#define VQ_PROBE_TRAIT        "trait" /* a probe's criterion: that of the item's trait */
 #define VQ_NAME_BYTES_MAX     256
 #define VQ_AXIS_BYTES_MAX     4096
 #define VQ_PROPERTY_LOW                                                                            \
@@ -26,7 +29,8 @@ enum vq_conf_method {
     VQ_METHOD_PRESET,
     VQ_METHOD_VIBES,
     VQ_METHOD_DISCOVER,
-    VQ_METHOD_JUDGE /* outputs are rated by criteria: no vibes, no fits */
+    VQ_METHOD_JUDGE,  /* outputs are rated by criteria: no vibes, no fits */
+    VQ_METHOD_PERSONA /* subjects are led through dialogues, and their answers rated */
 };
 enum vq_preference_source {
     VQ_PREFERENCE_DATA, /* the data's column, if it has one */
@@ -122,7 +126,7 @@ struct vq_conf_axis {
     char *property; /* always NULL once loaded: it became `high`, with VQ_PROPERTY_LOW as `low` */
 };
 
-struct vq_conf_criterion { /* of method: judge */
+struct vq_conf_criterion { /* of method: judge; of method: persona, of turns, or named by a probe */
     char *name;
     char *kind; /* "likert", "binary", "pairwise"; NULL: as the built-in one or the file says */
     char *rubric;
@@ -195,6 +199,42 @@ struct vq_conf_judge {
     uint32_t connect_timeout_ms;    /* 10,000 */
     uint32_t first_byte_timeout_ms; /* 120,000 */
     uint32_t total_timeout_ms;      /* 300,000 */
+};
+
+/* The next three are of method: persona. */
+struct vq_conf_subject {
+    struct vq_conf_judge judge; /* first: its keys are a judge's too */
+    char *role;                 /* "system", "developer" */
+    char *line;                 /* NULL: none */
+    char *called;               /* NULL: its name */
+    char *family;               /* NULL: a family of its own */
+    uint32_t size;              /* 0: unknown */
+};
+
+enum vq_conf_orders {
+    VQ_CONF_ORDERS_BOTH,
+    VQ_CONF_ORDERS_ORIGINAL
+};
+
+struct vq_conf_dialogues { /* files are absolute once loaded */
+    char *preset;          /* "none", "paper" */
+    char *personas;
+    char *labels, *label_set; /* NULL: none */
+    bool baseline;
+    char *directed, *opening, *closing, *goal; /* NULL: none, or as the file says */
+    enum vq_conf_orders orders;
+    uint32_t rounds; /* 0: of the shorter list */
+    uint32_t checkpoints;
+    char *measured, *measured_name;
+};
+
+struct vq_conf_probe {
+    char *name;
+    char *file;                                            /* absolute once loaded */
+    char *criterion;                                       /* NULL: by what the items have */
+    char *text, *id, *persona, *trait, *label, *reference; /* columns; NULL: the usual ones */
+    char **references;                                     /* none: the dataset's */
+    uint32_t references_count;
 };
 
 /* Discovery, reduction and iteration; used by `method: discover`. */
@@ -283,7 +323,8 @@ struct vq_config {
     char *file; /* where it was read from; "(command line)" otherwise */
     char *name; /* run id; NULL: made from data and time by the CLI */
     struct vq_conf_data data;
-    char *models[2]; /* A, B: column names; NULL for B: method judge on one column */
+    char *models
+        [2]; /* A, B: column names; NULL for B: method judge on one column; none: method persona */
     uint32_t models_count;
     enum vq_conf_method method;
     struct vq_conf_axis *vibes;
@@ -291,6 +332,11 @@ struct vq_config {
     struct vq_conf_criterion *criteria;
     uint32_t criteria_count;
     struct vq_conf_rating rating;
+    struct vq_conf_subject *subjects;
+    uint32_t subjects_count;
+    struct vq_conf_dialogues *dialogues; /* NULL: another method */
+    struct vq_conf_probe *probes;
+    uint32_t probes_count;
     struct vq_conf_pool *pools;
     uint32_t pools_count;
     double budget_usd; /* 0: none */

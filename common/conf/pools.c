@@ -149,6 +149,9 @@ static enum vq_status add_all(const struct vq_config *config, struct vq_conf_use
     for (uint32_t i = 0; i < config->judges_count; i++) {
         VQ_TRY(add_own(uses, &config->judges[i], err));
     }
+    for (uint32_t i = 0; i < config->subjects_count; i++) {
+        VQ_TRY(add_own(uses, &config->subjects[i].judge, err));
+    }
     for (uint32_t i = 0; i < config->preference_judges_count; i++) {
         VQ_TRY(add_own(uses, &config->preference_judges[i], err));
     }

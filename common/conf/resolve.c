@@ -166,6 +166,9 @@ static enum vq_status add_paper_defaults(struct vq_node *root)
 /* A rating comes with a paragraph of reasoning. */
 #define RATING_TOKENS_TEXT "1024"
 
+/* A persona talks at length. */
+#define SUBJECT_TOKENS_TEXT "2048"
+
 /* So is an answer on several vibes. */
 #define JOINT_TOKENS_BASE 300u
 #define JOINT_TOKENS_VIBE 150u
@@ -266,18 +269,55 @@ static enum vq_status add_judge_defaults(const struct vq_node *root, struct vq_n
     return add_provider(root, judge);
 }
 
+/* "data/xs-test.csv" gives "xs-test". */
+static enum vq_status name_probe(struct vq_node *probe)
+{
+    const char *file = probe->kind == VQ_NODE_MAP ? text_of(probe, "file") : NULL;
+    if (file == NULL || vq_node_get(probe, "name") != NULL) {
+        return VQ_OK;
+    }
+    const char *slash = strrchr(file, '/');
+    const char *from = slash == NULL ? file : slash + 1;
+    const char *dot = strrchr(from, '.');
+    char name[VQ_NAME_BYTES_MAX + 1];
+    (void)snprintf(name, sizeof(name), "%.*s",
+                   (int)(dot == NULL || dot == from ? strlen(from) : (size_t)(dot - from)), from);
+    return add_scalar(probe, "name", name, false);
+}
+
+static enum vq_status add_persona_defaults(struct vq_node *root)
+{
+    const struct vq_node *subjects = vq_node_get(root, "subjects");
+    for (uint32_t i = 0; subjects != NULL && i < subjects->items_count; i++) {
+        VQ_TRY(add_judge_defaults(root, subjects->items[i], SUBJECT_TOKENS_TEXT));
+    }
+    const struct vq_node *probes = vq_node_get(root, "probes");
+    for (uint32_t i = 0; probes != NULL && i < probes->items_count; i++) {
+        VQ_TRY(name_probe(probes->items[i]));
+    }
+    if (text_is(vq_node_at(root, "dialogues.preset"), "paper")) {
+        VQ_TRY(add_if_missing(root, "dialogues", "rounds", "102"));
+        VQ_TRY(add_if_missing(root, "rating", "positions", "alternate"));
+        VQ_TRY(add_if_missing(root, "rating", "policy", "paper"));
+    }
+    return VQ_OK;
+}
+
 static enum vq_status add_dependent_defaults(struct vq_node *root)
 {
     VQ_TRY(add_paper_defaults(root));
+    VQ_TRY(add_persona_defaults(root));
     const struct vq_node *vibes = vq_node_get(root, "vibes");
     bool has_vibes = vibes != NULL && vibes->kind == VQ_NODE_LIST && vibes->items_count > 0;
     const struct vq_node *criteria = vq_node_get(root, "criteria");
     bool has_criteria = criteria != NULL && criteria->kind == VQ_NODE_LIST;
     VQ_TRY(add_if_missing(root, NULL, "method",
-                          has_criteria ? "judge"
-                          : has_vibes  ? "vibes"
-                                       : "preset"));
-    bool rates = text_is(vq_node_get(root, "method"), "judge");
+                          vq_node_get(root, "subjects") != NULL ? "persona"
+                          : has_criteria                        ? "judge"
+                          : has_vibes                           ? "vibes"
+                                                                : "preset"));
+    const struct vq_node *method = vq_node_get(root, "method");
+    bool rates = text_is(method, "judge") || text_is(method, "persona");
     const struct vq_node *rule = vq_node_at(root, "judging.pair_rule");
     bool strict = rule == NULL || text_is(rule, "strict");
     uint32_t joint = joint_vibes(root);

@@ -68,6 +68,9 @@ static enum vq_status check_run(const struct vq_rules *r)
 static enum vq_status check_data(const struct vq_rules *r)
 {
     const struct vq_conf_data *d = &r->config->data;
+    if (r->config->method == VQ_METHOD_PERSONA) { /* rules_persona.c */
+        return VQ_OK;
+    }
     if (vq_rules_is_blank(d->path)) {
         return vq_rules_broken(r, "data.path",
                                "missing; name the data file, for example data: {path: data.csv}");
@@ -264,6 +267,7 @@ enum vq_status vq_conf_check_rules(const struct vq_config *config, const struct 
     VQ_TRY(check_models(&r));
     VQ_TRY(check_vibes(&r));
     VQ_TRY(vq_rules_rating(&r));
+    VQ_TRY(vq_rules_persona(&r));
     VQ_TRY(vq_rules_models(&r));
     VQ_TRY(check_judging(&r));
     VQ_TRY(check_regression(&r));

@@ -342,6 +342,25 @@ static enum vq_status check_list(const struct vq_rules *r, const struct vq_conf_
     return VQ_OK;
 }
 
+static enum vq_status check_subjects(const struct vq_rules *r)
+{
+    const struct vq_config *c = r->config;
+    for (uint32_t i = 0; i < c->subjects_count; i++) {
+        char place[VQ_RULES_PATH_BYTES / 2];
+        (void)snprintf(place, sizeof(place), "subjects[%u]", i);
+        VQ_TRY(check_role(r, &c->subjects[i].judge, place));
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(c->subjects[k].judge.name, c->subjects[i].judge.name) == 0) {
+                return vq_rules_broken(
+                    r, place,
+                    "the name \"%.80s\" is already that of subjects[%u]; give each its own name",
+                    c->subjects[i].judge.name, k);
+            }
+        }
+    }
+    return VQ_OK;
+}
+
 static enum vq_status check_roles(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
@@ -352,6 +371,7 @@ static enum vq_status check_roles(const struct vq_rules *r)
     }
     VQ_TRY(check_list(r, c->judges, c->judges_count, "judges"));
     VQ_TRY(check_list(r, c->preference_judges, c->preference_judges_count, "preference_judges"));
+    VQ_TRY(check_subjects(r));
     if (c->proposer != NULL) {
         VQ_TRY(check_role(r, c->proposer, "proposer"));
     }

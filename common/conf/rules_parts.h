@@ -23,7 +23,10 @@ bool vq_rules_is_name(const char *text);
 
 /* rules_models.c: accounts, and whoever is asked. */
 enum vq_status vq_rules_models(const struct vq_rules *r) VQ_WARN_UNUSED;
-/* rules_rating.c: method: judge. */
+/* rules_rating.c: method: judge, and the criteria of either method that has them. */
 enum vq_status vq_rules_rating(const struct vq_rules *r) VQ_WARN_UNUSED;
+
+/* rules_persona.c: method: persona. */
+enum vq_status vq_rules_persona(const struct vq_rules *r) VQ_WARN_UNUSED;
 
 #endif

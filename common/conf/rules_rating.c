@@ -89,6 +89,9 @@ static enum vq_status check_columns(const struct vq_rules *r, const struct place
     const struct vq_config *config = r->config;
     const struct vq_conf_criterion *c = p->criterion;
     bool pairwise = kind == VQ_RATING_PAIRWISE;
+    if (config->method == VQ_METHOD_PERSONA) { /* it has no columns; rules_persona.c */
+        return VQ_OK;
+    }
     if (pairwise && config->models_count < 2) {
         return vq_rules_broken(r, p->path,
                                "\"%.80s\" is pairwise and compares two outputs; name two columns, "
@@ -178,19 +181,20 @@ static enum vq_status check_silent(const struct vq_rules *r)
 enum vq_status vq_rules_rating(const struct vq_rules *r)
 {
     const struct vq_config *c = r->config;
-    if (c->method != VQ_METHOD_JUDGE) {
+    bool persona = c->method == VQ_METHOD_PERSONA;
+    if (c->method != VQ_METHOD_JUDGE && !persona) {
         return c->criteria_count == 0
                    ? VQ_OK
                    : vq_rules_broken(r, "criteria",
-                                     "only method: judge rates by criteria; say method: judge, or "
-                                     "leave the list out");
+                                     "only method: judge and method: persona rate by criteria; say "
+                                     "method: judge, or leave the list out");
     }
-    if (c->criteria_count == 0) {
+    if (c->criteria_count == 0 && !persona) {
         return vq_rules_broken(r, "criteria",
                                "missing; name what the outputs are rated by, for example criteria: "
                                "[refusal], or maps of name, kind and rubric");
     }
-    VQ_TRY(check_silent(r));
+    VQ_TRY(persona ? VQ_OK : check_silent(r));
     for (uint32_t i = 0; i < c->criteria_count; i++) {
         VQ_TRY(check_criterion(r, i));
     }

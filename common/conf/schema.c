@@ -17,7 +17,7 @@
     }
 
 WORDS(method_words, {"preset", VQ_METHOD_PRESET}, {"vibes", VQ_METHOD_VIBES},
-      {"discover", VQ_METHOD_DISCOVER}, {"judge", VQ_METHOD_JUDGE});
+      {"discover", VQ_METHOD_DISCOVER}, {"judge", VQ_METHOD_JUDGE}, {"persona", VQ_METHOD_PERSONA});
 WORDS(preference_words, {"data", VQ_PREFERENCE_DATA}, {"judge", VQ_PREFERENCE_JUDGE});
 WORDS(clustering_words, {"auto", VQ_CLUSTERING_AUTO}, {"always", VQ_CLUSTERING_ALWAYS},
       {"never", VQ_CLUSTERING_NEVER});
@@ -31,6 +31,7 @@ WORDS(ties_words, {"keep", VQ_TIES_KEEP}, {"drop_all", VQ_TIES_DROP_ALL});
 WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
       {"forward", VQ_PAIR_FORWARD});
 WORDS(positions_words, {"both", VQ_POSITIONS_BOTH}, {"alternate", VQ_POSITIONS_ALTERNATE});
+WORDS(orders_words, {"both", VQ_CONF_ORDERS_BOTH}, {"original", VQ_CONF_ORDERS_ORIGINAL});
 WORDS(rating_policy_words, {"strict", VQ_RATING_STRICT}, {"paper", VQ_RATING_PAPER});
 WORDS(system_role_words, {"system", VQ_SYSTEM_ROLE_SYSTEM},
       {"developer", VQ_SYSTEM_ROLE_DEVELOPER});
@@ -48,7 +49,7 @@ WORDS(estimator_words, {"l2_cv", VQ_ESTIMATOR_L2_CV}, {"elasticnet", VQ_ESTIMATO
 WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES_WALD});
 
 /* The same words for sentences. */
-#define method_words_text            "preset|vibes|discover|judge"
+#define method_words_text            "preset|vibes|discover|judge|persona"
 #define preference_words_text        "data|judge"
 #define clustering_words_text        "auto|always|never"
 #define linkage_words_text           "ward|average|complete"
@@ -58,6 +59,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define ties_words_text              "keep|drop_all"
 #define pair_rule_words_text         "strict|lenient|forward"
 #define positions_words_text         "both|alternate"
+#define orders_words_text            "both|original"
 #define rating_policy_words_text     "strict|paper"
 #define system_role_words_text       "system|developer"
 #define prefix_cache_words_text      "auto|on|off"
@@ -122,6 +124,7 @@ BOTH(judge, VQ_KEYS_JUDGE);
 BOTH(pool_model, VQ_KEYS_POOL_MODEL);
 BOTH(vibecheck, VQ_KEYS_VIBECHECK);
 BOTH(rating, VQ_KEYS_RATING);
+BOTH(dialogues, VQ_KEYS_DIALOGUES);
 BOTH(judging, VQ_KEYS_JUDGING);
 BOTH(gates, VQ_KEYS_GATES);
 BOTH(regression, VQ_KEYS_REGRESSION);
@@ -171,6 +174,31 @@ static const struct vq_key criterion_keys[] = {
     {.key = NULL},
 };
 
+/* A subject has keys of its own in front of a judge's. */
+#define SUBJECT_KEYS(K) VQ_KEYS_SUBJECT(K) VQ_KEYS_JUDGE(K)
+BOTH(subject, SUBJECT_KEYS);
+static const cyaml_schema_value_t subject_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_subject, subject_fields)};
+
+static const cyaml_schema_field_t probe_fields[] = {
+    VQ_KEYS_PROBE(CY) CYAML_FIELD_SEQUENCE("references", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                                           struct vq_conf_probe, references, &model_value, 0, 3),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t probe_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_probe, probe_fields)};
+static const struct vq_key probe_keys[] = {
+    VQ_KEYS_PROBE(OUR){
+        .key = "references",
+        .kind = VQ_KEY_KIND_TEXTS,
+        .items_max = 3,
+        .choices = "dataset|zero|previous",
+        .meaning =
+            "With what the answers are compared by a pairwise criterion, some of: `dataset`, "
+            "the item's reference; `zero`, the model's own answer before the dialogue; "
+            "`previous`, its answer at the checkpoint before. Not set: `dataset`."},
+    {.key = NULL},
+};
+
 /* An account has lists of its own: they come behind its plain keys. */
 static const cyaml_schema_value_t pool_model_value = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct vq_conf_pool_model, pool_model_fields)};
@@ -210,13 +238,19 @@ static const struct vq_key pool_keys[] = {
 
 static const cyaml_schema_field_t run_fields[] = {
     VQ_KEYS_RUN(CY) CY_SECTION("data", data, data_fields),
-    CYAML_FIELD_SEQUENCE("models", CYAML_FLAG_DEFAULT, struct vq_config, models, &model_value, 1,
+    CYAML_FIELD_SEQUENCE("models", CYAML_FLAG_OPTIONAL, struct vq_config, models, &model_value, 0,
                          2),
     CYAML_FIELD_SEQUENCE("vibes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, vibes,
                          &vibe_value, 0, VQ_VIBES_MAX),
     CYAML_FIELD_SEQUENCE("criteria", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
                          criteria, &criterion_value, 0, VQ_CRITERIA_MAX),
     CY_SECTION("rating", rating, rating_fields),
+    CYAML_FIELD_MAPPING_PTR("dialogues", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
+                            dialogues, dialogues_fields),
+    CYAML_FIELD_SEQUENCE("subjects", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
+                         subjects, &subject_value, 0, VQ_SUBJECTS_MAX),
+    CYAML_FIELD_SEQUENCE("probes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
+                         probes, &probe_value, 0, VQ_PROBES_MAX),
     CYAML_FIELD_SEQUENCE("pools", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, pools,
                          &pool_value, 0, VQ_CONF_POOLS_MAX),
     CY_SECTION("budget", budget_usd, budget_fields),
@@ -259,7 +293,8 @@ static const struct vq_key run_keys[] = {
      .kind = VQ_KEY_KIND_TEXTS,
      .items_max = 2,
      .meaning = "The two columns that hold the outputs: model A, then model B. Of `method: judge` "
-                "one column is enough, unless a criterion is pairwise. Required."},
+                "one column is enough, unless a criterion is pairwise; `method: persona` has none. "
+                "Required."},
     {.key = "vibes",
      .kind = VQ_KEY_KIND_SECTIONS,
      .keys = vibe_keys,
@@ -271,8 +306,32 @@ static const struct vq_key run_keys[] = {
      .scalar_key = "name",
      .items_max = VQ_CRITERIA_MAX,
      .meaning = "What outputs are rated by, with `method: judge`: names of built-in criteria, or "
-                "maps of the keys below."},
+                "maps of the keys below. With `method: persona`: by what the turns of the "
+                "dialogues are rated, but for those that a probe names; not set, by `knowledge`, "
+                "`style` and `in_character`."},
     OUR_SECTION(rating, NULL),
+    {.key = "dialogues",
+     .kind = VQ_KEY_KIND_SECTION,
+     .keys = dialogues_keys,
+     .scalar_key = "personas",
+     .optional = true,
+     .meaning =
+         "Through what the subjects are led, with `method: persona`: who they play, and what "
+         "they are asked."},
+    {.key = "subjects",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = subject_keys,
+     .scalar_key = "model",
+     .items_max = VQ_SUBJECTS_MAX,
+     .meaning = "The models that play the personas, with `method: persona`: maps of the keys below "
+                "and of those of a judge, or plain model names. `offline-subject` is built in."},
+    {.key = "probes",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = probe_keys,
+     .scalar_key = "file",
+     .items_max = VQ_PROBES_MAX,
+     .meaning = "What is asked behind the beginnings of dialogues, with `method: persona`: maps of "
+                "the keys below, or plain names of files."},
     {.key = "pools",
      .kind = VQ_KEY_KIND_SECTIONS,
      .keys = pool_keys,

@@ -183,7 +183,7 @@ static enum vq_status expand_item(struct vq_node *map, const struct vq_key *keys
                                   struct vq_error *err)
 {
     for (const struct vq_key *key = keys; key->key != NULL; key++) {
-        if (strcmp(key->key, "human") == 0) {
+        if (strcmp(key->key, "human") == 0 || strcmp(key->key, "references") == 0) {
             VQ_TRY(wrap_text(map, key->key));
         }
         struct vq_node *list =

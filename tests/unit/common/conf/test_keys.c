@@ -149,7 +149,12 @@ static bool was_described(const struct vq_key *section)
 static void describe_rows(struct vq_buf *out, const struct vq_key *keys, const char *prefix)
 {
     vq_buf_puts(out, "| key | default | value | meaning |\n| --- | --- | --- | --- |\n");
+    bool judge_too = strcmp(prefix, "subjects[i].") == 0; /* a judge's keys stand there already */
     for (const struct vq_key *key = keys; key->key != NULL; key++) {
+        if (judge_too && strcmp(key->key, "model") == 0) {
+            vq_buf_puts(out, "\nAnd the keys of a judge.\n");
+            break;
+        }
         if (key->kind == VQ_KEY_KIND_SECTION && !key->optional) {
             continue;
         }

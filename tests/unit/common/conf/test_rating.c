@@ -111,7 +111,7 @@ static void test_refusals_say_where_and_what_to_do(void **state)
          "criteria[0]", "name one human column"},
         {"models: [a]\nmethod: preset\ncriteria: [refusal]\n", "models", "two"},
         {"models: [a, b]\nmethod: preset\ncriteria: [refusal]\n", "criteria",
-         "only method: judge rates by criteria"},
+         "only method: judge and method: persona rate"},
         {"models: [a]\ncriteria: [refusal]\nvibes: [{name: X, low: l, high: h}]\n", "vibes",
          "leave it out"},
         {"models: [a]\ncriteria: [refusal]\njudging: {structured: on}\n", "judging.structured",
