@@ -1,4 +1,4 @@
-/* Private to this folder: the thinking blocks of an answer (<think>..</think>, <thinking>, [THINK]), which are no part of what it
+/* For those who read answers: their thinking blocks (<think>..</think>, <thinking>, [THINK]), which are no part of what it
  * says. */
 #ifndef VQ_JUDGE_THINKING_H
 #define VQ_JUDGE_THINKING_H

@@ -29,6 +29,7 @@ enum vq_role {
     VQ_ROLE_PROPOSER,
     VQ_ROLE_REDUCER,
     VQ_ROLE_EMBEDDER,
+    VQ_ROLE_SUBJECT, /* plays personas */
     VQ_ROLE__COUNT
 };
 
@@ -59,6 +60,8 @@ struct vq_stage {
     const struct vq_sample
         *items; /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
     uint32_t items_count;
+    /* Rating stages that were asked before: what stands for items that are not there any more. NULL: the items are there */
+    const struct vq_sample_id *item_ids;
     /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is the system part, prompt
      * what is packed (common/judge/chain.h). Answers come as texts, in grid order: (item * models + model) * turns + turn */
     uint32_t turns;   /* CHAT: of the longest chain */
