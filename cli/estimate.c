@@ -121,8 +121,30 @@ static void say_rating(const struct vq_job *job, const struct vq_forecast *f)
     fprintf(stderr, "\n");
 }
 
+/* Planned calls: what is asked of the subjects once, what of each judge. */
+static void say_evaluation(const struct vq_job *job)
+{
+    struct vq_persona_counts n;
+    char calls[VQ_FMT_BYTES], shared[VQ_FMT_BYTES];
+    uint32_t judges = job->cast[VQ_ROLE_JUDGE].count;
+    vq_persona_count(job->persona.plan, &n);
+    uint64_t rated = n.rated.planned * judges, same = n.generated.shared + n.rated.shared * judges;
+    fprintf(stderr, "At most %s calls, %s of them the same as others and answered by the store:\n",
+            vq_fmt_count(n.generated.planned + rated, calls), vq_fmt_count(same, shared));
+    fprintf(stderr, "  %-10s %9s calls: %u dialogues of %u turns\n", "dialogues",
+            vq_fmt_count(n.turns.planned, calls), n.chains, n.depth);
+    fprintf(stderr, "  %-10s %9s calls: behind their beginnings\n", "probes",
+            vq_fmt_count(n.generated.planned - n.turns.planned, calls));
+    fprintf(stderr, "  %-10s %9s calls: %u judge%s\n", "rating", vq_fmt_count(rated, calls), judges,
+            plural(judges));
+}
+
 void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *f)
 {
+    if (job->persona.plan != NULL) {
+        say_evaluation(job);
+        return;
+    }
     char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], usd[VQ_FMT_BYTES];
     fprintf(stderr, "At most %s calls, about %s tokens in and %s out",
             vq_fmt_count((uint64_t)f->all.calls.most, calls),

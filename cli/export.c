@@ -254,9 +254,11 @@ static enum vq_status export_file(const struct vq_kept *kept, const char *what, 
     (void)snprintf(verb, sizeof(verb), "vibeq export RUN %s", what);
     if (strcmp(what, "ratings") != 0) {
         VQ_TRY(vq_job_needs_vibes(kept->job, verb, err));
-    } else if (kept->job->config->method != VQ_METHOD_JUDGE) {
+    } else if (kept->job->config->method != VQ_METHOD_JUDGE &&
+               kept->job->config->method != VQ_METHOD_PERSONA) {
         return vq_fail(err, VQ_INVALID,
-                       "only runs of method: judge have ratings; this one has scores, vibes, rows "
+                       "only runs of method: judge and method: persona have ratings; this one has "
+                       "scores, vibes, rows "
                        "and calls");
     }
     (void)snprintf(file, sizeof(file), "results/%s.csv", what);

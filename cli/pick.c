@@ -86,6 +86,7 @@ static enum vq_status pick_name(const char *what, const char *wanted, const stru
 enum vq_status vq_pick(const struct vq_job *job, const struct vq_pick_words *words,
                        struct vq_picked *ret_picked, struct vq_error *err)
 {
+    VQ_TRY(vq_job_needs_rows(job, "this", err));
     const struct vq_grid *g = &job->given->plan.grid;
     struct vq_picked picked = {.order = words->swapped ? 1 : 0};
     struct vq_span *names = vq_alloc(g->vibes > g->judges ? g->vibes : g->judges, sizeof(*names));

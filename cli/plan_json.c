@@ -186,7 +186,10 @@ void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
     vq_json_key(&j, "format");
     vq_json_u64(&j, VQ_PLAN_FORMAT);
     const struct vq_dataset *d = plan->job->dataset;
-    if (d == NULL) {
+    if (plan->job->persona.plan != NULL) {
+        vq_json_key(&j, "dialogues");
+        vq_json_u64(&j, plan->job->persona.plan->chains_count);
+    } else if (d == NULL) {
         vq_json_key(&j, "rows");
         vq_json_u64(&j, plan->job->rubric.data->rows_count);
     } else {

@@ -204,7 +204,10 @@ void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *t
 {
     const struct vq_forecast *f = plan->forecast;
     const struct vq_dataset *d = plan->job->dataset;
-    if (d == NULL) {
+    if (plan->job->persona.plan != NULL) {
+        vq_buf_printf(out, "%u dialogues; what follows from their answers is not in the sums; ",
+                      plan->job->persona.plan->chains_count);
+    } else if (d == NULL) {
         vq_buf_printf(out, "%u rows; ", plan->job->rubric.data->rows_count);
     } else {
         vq_buf_printf(out, "%u train rows, %u test rows; ", d->train_count, d->test_count);

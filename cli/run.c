@@ -37,8 +37,34 @@ static void say_rows(const struct vq_job *job)
     }
 }
 
+static void say_dialogues(const struct vq_job *job)
+{
+    const struct vq_persona_job *p = &job->persona;
+    const struct vq_persona_design *d = &p->plan->design;
+    fprintf(stderr, "%s: %u persona%s%s, %u dialogue%s of %u rounds\n",
+            job->config->dialogues->personas, d->personas, d->personas == 1 ? "" : "s",
+            d->baseline ? " and the baseline" : "", p->plan->chains_count,
+            p->plan->chains_count == 1 ? "" : "s", d->rounds);
+    for (uint32_t i = 0; i < d->sets_count; i++) {
+        fprintf(stderr, "  %-28s %6u items, asked at %u points of a dialogue\n", p->set_names[i],
+                d->sets[i].items_count, d->checkpoints);
+        if (p->bound[i].passed_over > 0) {
+            fprintf(stderr, "  warning: %u items of %s belong to nobody here\n",
+                    p->bound[i].passed_over, p->set_names[i]);
+        }
+    }
+    if (p->measured_passed_over > 0) {
+        fprintf(stderr, "  warning: %zu lines of %s belong to nothing here\n",
+                p->measured_passed_over, job->config->dialogues->measured);
+    }
+}
+
 static void say_data(const struct vq_job *job)
 {
+    if (job->persona.plan != NULL) {
+        say_dialogues(job);
+        return;
+    }
     if (job->dataset == NULL) {
         say_rows(job);
         return;
@@ -60,7 +86,8 @@ static void say_data(const struct vq_job *job)
 static bool must_confirm(const struct vq_run_words *w, const struct vq_job *job,
                          const struct vq_forecast *f)
 {
-    return !w->yes && vq_forecast_is_remote(job, f) && f->all.calls.most > ASK_ABOVE_CALLS;
+    return !w->yes && vq_forecast_is_remote(job, f) &&
+           (job->persona.plan != NULL || f->all.calls.most > ASK_ABOVE_CALLS);
 }
 
 static enum vq_status confirm(const struct vq_forecast *f, struct vq_error *err)
@@ -119,7 +146,8 @@ static enum vq_status create_run(const struct vq_run_words *w, const struct vq_j
     struct tm tm;
     (void)localtime_r(&now, &tm);
     (void)strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
-    stem(job->config->data.path, base);
+    stem(job->persona.plan != NULL ? job->config->dialogues->personas : job->config->data.path,
+         base);
     enum vq_status status = VQ_EXISTS;
     for (int i = 1; status == VQ_EXISTS && i < 100; i++) {
         (void)snprintf(made, sizeof(made), i == 1 ? "%s-%s" : "%s-%s-%d", base, when, i);

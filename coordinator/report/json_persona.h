@@ -1,4 +1,4 @@
-/* What a persona evaluation leaves for programs: results.json (format 1), ratings.csv, dialogues.jsonl. Pure text into buffers: the same
+/* What a persona evaluation leaves for programs: results.json (format 1), ratings.csv, dialogues.jsonl; and the table on the terminal. Pure text into buffers: the same
  * inputs give the same bytes. Numbers have 9 significant digits; what is missing is null, or an empty cell. */
 #ifndef VQ_REPORT_JSON_PERSONA_H
 #define VQ_REPORT_JSON_PERSONA_H
@@ -24,6 +24,9 @@ void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *ou
  * and else the rounds before the checkpoint; items and positions count from 1. The baseline's name is empty. */
 void vq_report_persona_ratings_csv(const struct vq_report_persona *r, size_t from, size_t until,
                                    struct vq_buf *out);
+
+void vq_report_persona_table(const struct vq_report_persona *r, const struct vq_terminal *terminal,
+                             struct vq_buf *out);
 
 /* A dialogue, as far as it came. */
 struct vq_persona_dialogue {

@@ -118,6 +118,10 @@ static enum vq_status take_texts(struct vq_asking *a, const struct vq_stage *sta
 
 static enum vq_status take_items(struct vq_asking *a, const struct vq_stage *stage)
 {
+    if (stage->items == NULL) { /* was asked before: to look answers up, ids are enough */
+        memcpy(a->ids, stage->item_ids, stage->items_count * sizeof(*a->ids));
+        return VQ_OK;
+    }
     memcpy(a->samples, stage->items, stage->items_count * sizeof(*a->samples));
     return VQ_OK;
 }
@@ -162,7 +166,7 @@ static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job
     VQ_TRY(items                          ? take_items(a, stage)
            : stage->kind == VQ_STAGE_TEXT ? take_prompts(a, stage)
                                           : take_texts(a, stage));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && (!items || stage->items != NULL); i++) {
         vq_sample_identify(&a->samples[i], &a->ids[i]);
     }
     return VQ_OK;

@@ -137,6 +137,21 @@ static enum vq_status cast_discovery(const struct vq_config *config,
     return cast_role(config, uses, &embedder, 1, false, &cast[VQ_ROLE_EMBEDDER], err);
 }
 
+static enum vq_status cast_subjects(const struct vq_config *config, const struct vq_conf_uses *uses,
+                                    struct vq_cast *cast, struct vq_error *err)
+{
+    struct vq_conf_judge conf[VQ_SUBJECTS_MAX];
+    for (uint32_t i = 0; i < config->subjects_count; i++) {
+        conf[i] = config->subjects[i].judge;
+    }
+    VQ_TRY(cast_role(config, uses, conf, config->subjects_count, false, cast, err));
+    for (uint32_t i = 0; i < config->subjects_count; i++) {
+        bool developer = strcmp(config->subjects[i].role, "developer") == 0;
+        cast->judges[i].system_role = developer ? VQ_SYSTEM_ROLE_DEVELOPER : VQ_SYSTEM_ROLE_SYSTEM;
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_cast_all(const struct vq_config *config, const struct vq_conf_uses *uses,
                            struct vq_cast ret_cast[VQ_ROLE__COUNT], struct vq_error *err)
 {
@@ -144,6 +159,9 @@ enum vq_status vq_cast_all(const struct vq_config *config, const struct vq_conf_
     bool cuts = config->judging.truncate;
     enum vq_status status = cast_role(config, uses, config->judges, config->judges_count, cuts,
                                       &ret_cast[VQ_ROLE_JUDGE], err);
+    if (status == VQ_OK && config->subjects_count > 0) {
+        status = cast_subjects(config, uses, &ret_cast[VQ_ROLE_SUBJECT], err);
+    }
     if (status == VQ_OK && config->preference == VQ_PREFERENCE_JUDGE) {
         bool own = config->preference_judges_count > 0;
         status = cast_role(config, uses, own ? config->preference_judges : config->judges,

@@ -7,8 +7,9 @@
 
 /* All NULL: closed. */
 struct vq_course {
-    struct vq_method *method; /* one of the two */
-    struct vq_rubric *rubric; /* method: judge */
+    struct vq_method *method;   /* one of the three */
+    struct vq_rubric *rubric;   /* method: judge */
+    struct vq_persona *persona; /* method: persona */
     struct vq_script script;
 };
 

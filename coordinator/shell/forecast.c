@@ -434,7 +434,7 @@ static enum vq_status walk_unknown(struct walk *w)
 static void fill_facts(struct walk *w)
 {
     struct vq_method_input input;
-    if (w->job->config->method == VQ_METHOD_JUDGE) {
+    if (w->job->dataset == NULL) {
         return;
     }
     vq_job_method_input(w->job, &input);

@@ -42,6 +42,9 @@ static enum vq_status load_table(struct vq_job *job, const struct vq_run_dir *ru
 static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run,
                                 struct vq_error *err)
 {
+    if (job->config->method == VQ_METHOD_PERSONA) {
+        return vq_persona_job_load(&job->persona, job->config, run, err);
+    }
     VQ_TRY(load_table(job, run, 0, err));
     VQ_TRY(load_table(job, run, 1, err));
     if (job->config->method == VQ_METHOD_JUDGE) {
@@ -251,6 +254,9 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
 {
     VQ_TRY(load_data(job, run, err));
     VQ_TRY(load_templates(job, run, err));
+    if (job->config->method == VQ_METHOD_PERSONA) {
+        return load_cast(job, err);
+    }
     if (job->config->method == VQ_METHOD_JUDGE) {
         VQ_TRY(load_cast(job, err));
         return vq_job_give(job, 0, err);
@@ -273,7 +279,7 @@ int64_t vq_job_record(const struct vq_job *job, const struct vq_asking *asking, 
     if (asking->rows != NULL) {
         return job->dataset->samples[asking->rows[sample]].record;
     }
-    if (!vq_stage_rates(asking->kind)) {
+    if (!vq_stage_rates(asking->kind) || job->config->method != VQ_METHOD_JUDGE) {
         return -1;
     }
     uint32_t outputs = asking->kind == VQ_STAGE_PAIRWISE ? 1 : job->config->models_count;
@@ -282,12 +288,25 @@ int64_t vq_job_record(const struct vq_job *job, const struct vq_asking *asking, 
 
 const char *vq_job_output(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample)
 {
-    bool one = vq_stage_rates(asking->kind) && asking->kind != VQ_STAGE_PAIRWISE;
+    bool one = job->config->method == VQ_METHOD_JUDGE && vq_stage_rates(asking->kind) &&
+               asking->kind != VQ_STAGE_PAIRWISE;
     return one ? job->config->models[sample % job->config->models_count] : NULL;
+}
+
+enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb, struct vq_error *err)
+{
+    return job->config->method != VQ_METHOD_PERSONA
+               ? VQ_OK
+               : vq_fail(err, VQ_INVALID,
+                         "%s is about the rows of a data file, and this is method: persona, which "
+                         "makes its own data; its dialogues are in dialogues.jsonl, its ratings in "
+                         "ratings.csv, its numbers in results.json",
+                         verb);
 }
 
 enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb, struct vq_error *err)
 {
+    VQ_TRY(vq_job_needs_rows(job, verb, err));
     return job->config->method != VQ_METHOD_JUDGE
                ? VQ_OK
                : vq_fail(err, VQ_INVALID,
@@ -393,6 +412,7 @@ void vq_job_destroy(struct vq_job **job)
         vq_template_destroy(&j->templates[k]);
     }
     vq_rubric_job_free(&j->rubric, j->config);
+    vq_persona_job_free(&j->persona);
     vq_dataset_destroy(&j->dataset);
     for (int i = 0; i < 2; i++) {
         vq_table_destroy(&j->tables[i]);
@@ -406,8 +426,12 @@ void vq_job_destroy(struct vq_job **job)
 enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *run,
                            struct vq_error *err)
 {
-    VQ_TRY(vq_run_dir_keep(run, VQ_JOB_DATA_COPY, vq_buf_span(&job->data[0]),
-                           job->config->data.path_abs, err));
+    if (job->config->method == VQ_METHOD_PERSONA) {
+        VQ_TRY(vq_persona_job_keep(&job->persona, run, err));
+    } else {
+        VQ_TRY(vq_run_dir_keep(run, VQ_JOB_DATA_COPY, vq_buf_span(&job->data[0]),
+                               job->config->data.path_abs, err));
+    }
     if (job->config->data.test_path_abs != NULL) {
         VQ_TRY(vq_run_dir_keep(run, VQ_JOB_TEST_COPY, vq_buf_span(&job->data[1]),
                                job->config->data.test_path_abs, err));

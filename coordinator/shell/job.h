@@ -7,6 +7,7 @@
 #include "coordinator/pipeline/method.h"
 #include "coordinator/shell/asking.h"
 #include "coordinator/shell/cast.h"
+#include "coordinator/shell/persona_job.h"
 #include "coordinator/shell/pools.h"
 #include "coordinator/shell/rubric_job.h"
 #include "coordinator/store/run_dir.h"
@@ -23,8 +24,10 @@ struct vq_job {
     struct vq_buf data[2]; /* bytes of the data file and the test file */
     char data_sha256[2][65];
     struct vq_table *tables[2];
-    struct vq_dataset *dataset;  /* NULL: method judge, whose rows are in `rubric` */
-    struct vq_rubric_job rubric; /* empty but for method judge */
+    /* NULL: method judge, whose rows are in `rubric`, or method persona, which has none */
+    struct vq_dataset *dataset;
+    struct vq_rubric_job rubric;                       /* empty but for method judge */
+    struct vq_persona_job persona;                     /* empty but for method persona */
     struct vq_template *templates[VQ_TEMPLATE__COUNT]; /* [REPAIR] NULL: repair off */
     struct vq_run_pools pools;
     struct vq_cast cast[VQ_ROLE__COUNT];
@@ -39,7 +42,7 @@ struct vq_job {
     const char *judge_kind;
     struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
     uint32_t axes_count;
-    /* For verbs that show a prompt: all samples on the given axes; of method judge a stage of one kind of criteria (vq_job_give) */
+    /* For verbs that show a prompt: all samples on the given axes; of method judge a stage of one kind of criteria (vq_job_give). NULL: method persona, whose prompts are made of answers */
     struct vq_asking *given;
 };
 
@@ -67,11 +70,13 @@ int64_t vq_job_record(const struct vq_job *job, const struct vq_asking *asking, 
 /* Which output a sample is, where outputs are rated one by one; else NULL. */
 const char *vq_job_output(const struct vq_job *job, const struct vq_asking *asking,
                           uint32_t sample);
-/* VQ_INVALID, with a sentence for whoever asked `verb` of a run without vibes; VQ_OK for all others. */
+/* VQ_INVALID, with a sentence for whoever asked `verb` of a run without vibes, or without rows at all; VQ_OK for all others. */
 enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb,
                                   struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
 
-/* What the method walks on; not of method judge. Borrows from the job. */
+/* What the method walks on; not of method judge or persona. Borrows from the job. */
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input);
 
 #endif

@@ -86,7 +86,9 @@ static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage)
         w->replay->open_stage = stage->no;
     }
     w->replay->open += open;
-    if (open > 0 && (stage->kind == VQ_STAGE_TEXT || stage->kind == VQ_STAGE_EMBED)) {
+    bool builds = stage->kind == VQ_STAGE_TEXT || stage->kind == VQ_STAGE_EMBED ||
+                  vq_stage_talks(stage->kind);
+    if (open > 0 && builds) {
         (void)snprintf(w->replay->stage, sizeof(w->replay->stage), "%s", stage->name);
         return VQ_OK;
     }

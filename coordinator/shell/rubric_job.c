@@ -49,7 +49,8 @@ static enum vq_status check_kind(const struct vq_config *config, uint32_t i,
                        "out, or change either",
                        i, c->name, c->kind, word);
     }
-    if (kind == VQ_RATING_PAIRWISE && config->models_count < 2) {
+    if (config->method == VQ_METHOD_JUDGE && kind == VQ_RATING_PAIRWISE &&
+        config->models_count < 2) {
         return vq_fail(err, VQ_INVALID,
                        "criteria[%u]: \"%.80s\" is pairwise and compares two outputs; name two "
                        "columns, for example models: [model_a, model_b]",
@@ -91,6 +92,9 @@ enum vq_status vq_rubric_job_load(struct vq_rubric_job *job, const struct vq_con
     }
     for (uint32_t i = 0; i < config->criteria_count; i++) {
         VQ_TRY(load_criterion(job, config, i, run, err));
+    }
+    if (table == NULL) {
+        return VQ_OK;
     }
     struct vq_rubric_settings settings = {
         .config = config, .criteria = job->criteria, .file = config->data.path};

@@ -12,7 +12,7 @@ struct vq_rubric_job {
     struct vq_rubric_data *data;
 };
 
-/* `run` NULL: criteria come from the files that the configuration names, or are built in; else from the run's copies. Sentences name the
+/* `table` NULL: the criteria alone. `run` NULL: criteria come from the files that the configuration names, or are built in; else from the run's copies. Sentences name the
  * criterion or file and say what to do. The caller frees what is in *job also after a failure. */
 enum vq_status vq_rubric_job_load(struct vq_rubric_job *job, const struct vq_config *config,
                                   const struct vq_table *table, const struct vq_run_dir *run,

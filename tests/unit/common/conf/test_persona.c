@@ -127,8 +127,7 @@ static void test_refusals_say_where_and_what_to_do(void **state)
     } wrong[] = {
         {JUDGES "method: persona\n" TALKS, "subjects", "name the models that play"},
         {HEAD, "dialogues", "name the files"},
-        {HEAD "dialogues: {goal: g.txt}\n", "dialogues.personas",
-         "name the file"},
+        {HEAD "dialogues: {goal: g.txt}\n", "dialogues.personas", "name the file"},
         {HEAD "dialogues: p.yaml\n", "dialogues", "needs queries"},
         {HEAD "dialogues: {personas: p, goals: g}\n", "dialogues", "did you mean \"goal\"?"},
         {HEAD "dialogues: {personas: p, goal: \"\"}\n", "dialogues.goal", "leave it out"},
