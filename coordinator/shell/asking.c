@@ -144,7 +144,7 @@ static enum vq_status take_chains(struct vq_asking *a, const struct vq_stage *st
         vq_chain_identify(&a->samples[i], &a->ids[i]);
     }
     a->plan.chains = a->samples;
-    return VQ_OK;
+    return vq_chain_memo_create(vq_grid_shards(&a->plan.grid), &a->plan.memo);
 }
 
 static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job,
@@ -338,6 +338,7 @@ void vq_asking_destroy(struct vq_asking **asking)
     }
     vq_free(a->samples);
     vq_buf_free(&a->texts);
+    vq_chain_memo_destroy(&a->plan.memo);
     vq_free(a->ids);
     vq_free(a->rows);
     vq_free(a->axes);

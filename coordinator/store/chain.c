@@ -23,6 +23,24 @@ void vq_chain_walk_begin(struct vq_chain_walk *walk, const struct vq_view *view,
     }
 }
 
+void vq_chain_walk_begin_at(struct vq_chain_walk *walk, const struct vq_view *view,
+                            const struct vq_plan *plan, const struct vq_id *run, uint64_t shard,
+                            uint32_t turn_max)
+{
+    struct vq_chain_state state;
+    uint32_t turn;
+    vq_chain_walk_begin(walk, view, plan, run, shard);
+    if (view == NULL || !vq_chain_memo_get(plan->memo, shard, turn_max, &turn, &state)) {
+        return;
+    }
+    struct vq_span query;
+    for (; walk->turn < turn; walk->turn++) {
+        walk->has_query = vq_chain_unpack(&walk->queries, &query);
+    }
+    walk->before = VQ_OUTCOME_TEXT;
+    walk->state = state;
+}
+
 bool vq_chain_walk_reached(const struct vq_chain_walk *walk)
 {
     return walk->has_query && (walk->turn == 0 || vq_outcome_is_good(walk->before));
@@ -75,7 +93,7 @@ enum vq_status vq_chain_walk_to(struct vq_chain_walk *walk, const struct vq_view
 {
     uint32_t tasks = vq_grid_shard_tasks(&plan->grid);
     uint32_t turn = (uint32_t)(task % tasks / 2);
-    vq_chain_walk_begin(walk, view, plan, run, task / tasks);
+    vq_chain_walk_begin_at(walk, view, plan, run, task / tasks, turn);
     VQ_TRY(vq_chain_walk_load(walk, ret_cell, err));
     while (walk->turn < turn) {
         VQ_TRY(vq_chain_walk_pass(walk, ret_cell, NULL, err));

@@ -19,6 +19,10 @@ struct vq_chain_walk {
 
 void vq_chain_walk_begin(struct vq_chain_walk *walk, const struct vq_view *view,
                          const struct vq_plan *plan, const struct vq_id *run, uint64_t shard);
+/* The same, at the deepest turn up to `turn_max` that the plan's memo knows. */
+void vq_chain_walk_begin_at(struct vq_chain_walk *walk, const struct vq_view *view,
+                            const struct vq_plan *plan, const struct vq_id *run, uint64_t shard,
+                            uint32_t turn_max);
 /* The turn's request is known: all turns before it have a good answer. */
 bool vq_chain_walk_reached(const struct vq_chain_walk *walk);
 /* What is recorded of the turn it stands at. */

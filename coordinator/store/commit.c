@@ -39,6 +39,12 @@ struct failing { /* a task that may fail, once the answers are put */
     uint8_t outcome;
 };
 
+struct came { /* a chain, to a turn that is reached */
+    uint64_t shard;
+    uint32_t turn;
+    struct vq_chain_state state;
+};
+
 struct commit_ctx {
     const struct vq_plan *plan;
     const struct vq_id *run;
@@ -60,6 +66,8 @@ struct commit_ctx {
         *requests; /* of both orders of each cell, at the plan's first repeat; not of chains */
     struct vq_chain_state *states; /* of chains: of each cell that is reached */
     bool *reached;
+    struct came *came; /* of each touched chain, how far it is */
+    size_t came_count;
     size_t next_failing, next_reopened;
     struct vq_commit done;
     bool stale;
@@ -136,6 +144,11 @@ static uint64_t shard_at(const struct commit_ctx *c, size_t i)
     return c->cells[i] / vq_grid_shard_tasks(&c->plan->grid);
 }
 
+static uint32_t turn_at(const struct commit_ctx *c, size_t i)
+{
+    return (uint32_t)(c->cells[i] % vq_grid_shard_tasks(&c->plan->grid) / 2);
+}
+
 /* Room for what the touched cells ask, and for what will stand: of a chain perhaps all. */
 static enum vq_status prepare_requests(struct commit_ctx *c)
 {
@@ -148,11 +161,13 @@ static enum vq_status prepare_requests(struct commit_ctx *c)
         }
         c->states = vq_alloc(kept, sizeof(*c->states));
         c->reached = vq_alloc(kept, sizeof(*c->reached));
+        c->came = vq_alloc(kept, sizeof(*c->came));
     } else {
         c->requests = vq_alloc(2 * kept, sizeof(*c->requests));
     }
     c->done.standing = vq_alloc(standing, sizeof(*c->done.standing));
-    bool room = is_chained(c) ? c->states != NULL && c->reached != NULL : c->requests != NULL;
+    bool room = is_chained(c) ? c->states != NULL && c->reached != NULL && c->came != NULL
+                              : c->requests != NULL;
     if (!room || c->done.standing == NULL) {
         return VQ_NOMEM;
     }
@@ -233,6 +248,7 @@ static void cleanup(struct commit_ctx *c)
     vq_free(c->requests);
     vq_free(c->states);
     vq_free(c->reached);
+    vq_free(c->came);
     vq_commit_free(&c->done);
 }
 
@@ -325,7 +341,7 @@ static enum vq_status follow_chains(struct commit_ctx *c, struct vq_write *w, st
     struct vq_cell_known cell;
     for (size_t i = 0; i < c->cells_count; i++) {
         if (i == 0 || shard_at(c, i) != shard_at(c, i - 1)) {
-            vq_chain_walk_begin(&walk, &w->view, c->plan, c->run, shard_at(c, i));
+            vq_chain_walk_begin_at(&walk, &w->view, c->plan, c->run, shard_at(c, i), turn_at(c, i));
         }
         while (walk.first + 2 * (uint64_t)walk.turn < c->cells[i]) {
             VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
@@ -592,8 +608,14 @@ static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, siz
     struct vq_task_view state;
     uint64_t shard = shard_at(c, *io_i);
     bool tail = false;
-    vq_chain_walk_begin(&walk, &w->view, c->plan, c->run, shard);
+    struct came *came = &c->came[c->came_count++];
+    vq_chain_walk_begin_at(&walk, &w->view, c->plan, c->run, shard, turn_at(c, *io_i));
+    *came = (struct came){.shard = shard};
     while (walk.turn < c->plan->grid.vibes) {
+        if (vq_chain_walk_reached(&walk)) {
+            came->turn = walk.turn;
+            came->state = walk.state;
+        }
         bool more = *io_i < c->cells_count && shard_at(c, *io_i) == shard;
         bool touched = more && c->cells[*io_i] == walk.first + 2 * (uint64_t)walk.turn;
         if (!more && !tail) {
@@ -622,7 +644,7 @@ static enum vq_status settle_chain(struct commit_ctx *c, struct vq_write *w, siz
 static enum vq_status settle(struct commit_ctx *c, struct vq_write *w, struct vq_error *err)
 {
     size_t i = 0;
-    c->next_failing = c->next_reopened = 0;
+    c->next_failing = c->next_reopened = c->came_count = 0;
     while (i < c->cells_count) {
         if (is_chained(c)) {
             VQ_TRY(settle_chain(c, w, &i, err));
@@ -682,6 +704,9 @@ enum vq_status vq_commit_run(struct vq_calls *calls, const struct vq_plan *plan,
         status = vq_fail(err, VQ_STALE, "another coordinator has taken this run over");
     }
     if (status == VQ_OK) {
+        for (size_t i = 0; i < c.came_count; i++) {
+            vq_chain_memo_put(plan->memo, c.came[i].shard, c.came[i].turn, &c.came[i].state);
+        }
         *ret_commit = c.done;
         c.done = (struct vq_commit){0};
     }

@@ -180,7 +180,10 @@ static enum vq_status lookup_chain(struct vq_view *view, const struct vq_plan *p
                                    struct vq_known *ret_known, struct vq_error *err)
 {
     struct vq_chain_walk walk;
+    struct vq_chain_state reached;
+    uint32_t at = 0;
     vq_chain_walk_begin(&walk, view, plan, run, shard);
+    reached = walk.state;
     for (uint32_t turn = 0; turn < plan->grid.vibes; turn++) {
         struct vq_cell_known cell;
         struct vq_task_view state;
@@ -192,9 +195,14 @@ static enum vq_status lookup_chain(struct vq_view *view, const struct vq_plan *p
                                                             .repeat = plan->repeat + state.repeat,
                                                             .second = order == 1};
         }
+        if (vq_chain_walk_reached(&walk)) {
+            at = turn;
+            reached = walk.state;
+        }
         VQ_TRY(vq_chain_walk_pass(&walk, &cell, &answer, err));
         ret_known[2 * turn].prior = answer.answer;
     }
+    vq_chain_memo_put(plan->memo, shard, at, &reached);
     return VQ_OK;
 }
 

@@ -4,8 +4,8 @@
 #ifndef VQ_COORDINATOR_STORE_PLAN_H
 #define VQ_COORDINATOR_STORE_PLAN_H
 
-#include "common/judge/chain.h"
 #include "coordinator/core/task_state.h"
+#include "coordinator/store/chain_memo.h"
 #include "proto/grid.h"
 
 #define VQ_GENERATION_MAX 63 /* so often may a run be resumed with --retry-failed */
@@ -21,8 +21,10 @@ struct vq_plan {
     struct vq_grid grid;
     const struct vq_sample_id *samples; /* grid.samples */
     const struct vq_sample *chains;     /* CHAT: their texts, grid.samples; else NULL */
-    const struct vq_asker *askers;      /* grid.judges; `repair` NULL: no repair */
-    const struct vq_axis *axes;         /* grid.vibes */
+    struct vq_chain_memo
+        *memo; /* CHAT: how far they are; the one thing here that changes. NULL: none */
+    const struct vq_asker *askers; /* grid.judges; `repair` NULL: no repair */
+    const struct vq_axis *axes;    /* grid.vibes */
     const uint8_t
         *first_order; /* by shard: vq_first_order, known already; NULL: worked out each time */
     double audit_share;

@@ -422,10 +422,7 @@ static void look_up(struct sim *s, uint64_t shard)
     for (uint32_t i = 0; i < vq_grid_shard_tasks(&s->store.grid); i++) {
         sim_say(s, "  look-up of shard %llu, task %llu: %s%s", (unsigned long long)shard,
                 (unsigned long long)(shard * vq_grid_shard_tasks(&s->store.grid) + i),
-                vq_outcome_name(known[i].outcome),
-                known[i].prior.bytes == 0 ? ""
-                : s->store.chains != NULL ? ", said"
-                                          : ", to repair");
+                vq_outcome_name(known[i].outcome), known[i].prior.bytes > 0 ? ", a text" : "");
     }
     sim_push_bytes(s, s->now_ns + sim_spread(s, s->knobs.lookup_ns), EV_LOOKED_UP, s->stage, shard,
                    s->coord.life,

@@ -38,8 +38,18 @@ static int setup(void **state)
     return 0;
 }
 
+/* The same with what is known of how far chains are: nothing may differ. */
+static int setup_memo(void **state)
+{
+    (void)setup(state);
+    struct fx *fx = *state;
+    return vq_chain_memo_create(vq_grid_shards(&fx->plan.grid), &fx->plan.memo);
+}
+
 static int teardown(void **state)
 {
+    struct fx *fx = *state;
+    vq_chain_memo_destroy(&fx->plan.memo);
     vq_buf_free(&packed);
     return fx_teardown(state);
 }
@@ -278,7 +288,9 @@ static void test_a_failure_without_a_result(void **state)
     vq_commit_free(&commit);
 }
 
-#define CHAIN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define CHAIN(f)                                                                                   \
+    cmocka_unit_test_setup_teardown(f, setup, teardown),                                           \
+        cmocka_unit_test_setup_teardown(f, setup_memo, teardown)
 
 int main(void)
 {
