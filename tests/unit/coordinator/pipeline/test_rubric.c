@@ -76,8 +76,8 @@ static void test_limit_is_a_seeded_sample(void **state)
     for (int k = 0; k < 2; k++) {
         struct rubrics t;
         rubrics_make(&t,
-                     HEAD "models: [x]\ncriteria: [refusal]\ndata: {path: d.csv, limit: 10}\n" +
-                         strlen("data: d.csv\n"),
+                     "judges: [offline-a]\nmodels: [x]\ncriteria: [refusal]\n"
+                     "data: {path: d.csv, limit: 10}\n",
                      csv);
         assert_int_equal(t.data->records, 100);
         assert_int_equal(t.data->rows_count, 10);
