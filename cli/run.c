@@ -29,6 +29,15 @@ static void say_rows(const struct vq_job *job)
                     job->config->models[o], d->blank[o]);
         }
     }
+    for (uint32_t i = 0; i < job->config->judges_count && job->config->rating.repeats > 1; i++) {
+        const struct vq_conf_judge *judge = &job->config->judges[i];
+        if (judge->send_temperature && judge->temperature <= 0) {
+            fprintf(stderr,
+                    "  note: %s is asked %u times at temperature 0, and may say the same each "
+                    "time\n",
+                    judge->name, job->config->rating.repeats);
+        }
+    }
     for (uint32_t i = 0; i < job->config->criteria_count; i++) {
         if (job->config->criteria[i].human_count > 0) {
             fprintf(stderr, "  %s: %u labels by people\n", job->config->criteria[i].name,
