@@ -201,15 +201,17 @@ class Demo(Case):
         self.assertEqual(self.results_bytes("first"), type(self).ran[1], "and in another runs folder, with its own calls")
 
     def test_configurations_in_the_documentation_are_accepted(self):
-        rows = [f"q{i},one answer {i},something else {i * i},\n" for i in range(12)]
         for page, least in (("README.md", 1), ("docs/config.md", 3)):
             blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
             self.assertGreaterEqual(len(blocks), least, page)
             for block in blocks:
-                models = re.search(r"models: \[(.*?)\]", block).group(1).replace(" ", "")
+                models = re.search(r"models: \[(.*?)\]", block).group(1).replace(" ", "").split(",")
+                people = re.findall(r"human: (\w+)", block)
                 name = re.search(r"[\w-]+\.csv", block).group(0)
                 label = (re.findall(r"preference: (\w+)}", block) + ["winner"])[0]
-                (self.dir / name).write_text(f"question,{models},{label}\n" + "".join(rows))
+                rows = [["question", *models, label, *people]]
+                rows += [[f"q{i}", *[f"answer {i ** (m + 2)} of {m}" for m in range(len(models))], "", *["3" for _ in people]] for i in range(12)]
+                (self.dir / name).write_text("".join(",".join(row) + "\n" for row in rows))
                 (self.dir / "block.yaml").write_text(block)
                 self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE).stderr, block)
 
