@@ -210,7 +210,8 @@ class Demo(Case):
                 name = re.search(r"[\w-]+\.csv", block).group(0)
                 label = (re.findall(r"preference: (\w+)}", block) + ["winner"])[0]
                 rows = [["question", *models, label, *people]]
-                rows += [[f"q{i}", *[f"answer {i ** (m + 2)} of {m}" for m in range(len(models))], "", *["3" for _ in people]] for i in range(12)]
+                texts = [[f"one answer {i}", f"something else {i * i}"][:len(models)] for i in range(12)]
+                rows += [[f"q{i}", *text, "", *["3" for _ in people]] for i, text in enumerate(texts)]
                 (self.dir / name).write_text("".join(",".join(row) + "\n" for row in rows))
                 (self.dir / "block.yaml").write_text(block)
                 self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE).stderr, block)
