@@ -1,6 +1,7 @@
 # The commands a person types; the build itself is CMakeLists.txt.
 #
 #   make         builds into build/            make demo    sets up, builds, runs the bundled example
+#   make demo-persona  the same with a small persona evaluation
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
 #   make audit RUN=ID [LOG=FILE]               the records of a run, compared
 #   make install PREFIX=/usr/local             make clean
@@ -18,7 +19,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # minutes, of eighteen that they last.
 WAITING ?= 3
 
-.PHONY: coverage all deps configure build demo test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
+.PHONY: coverage all deps configure build demo demo-persona test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
 
 all: build
 
@@ -47,6 +48,9 @@ broken-builds: deps
 
 demo: deps build
 	$(BUILD)/bin/vibeq run examples/friendly-vs-terse.yaml
+
+demo-persona: deps build
+	$(BUILD)/bin/vibeq run examples/persona.yaml
 
 test: deps configure
 	@cmake --build $(BUILD) -j $(JOBS)

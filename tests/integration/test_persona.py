@@ -1,0 +1,228 @@
+"""method: persona with real processes: the planted fade is found, planned and sent calls are those of the plan, the bytes of results depend
+neither on how many workers there are nor on who is killed in the middle of a dialogue, a turn that fails leaves a hole, and every verb
+knows such a run."""
+import collections
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import time
+
+import vqtest
+from vqtest import MISSING, ROOT, USAGE, Case
+
+FILES = ("results.json", "ratings.csv", "dialogues.jsonl")
+TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
+
+
+class Persona(Case):
+    def setUp(self):
+        super().setUp()
+        for path in (ROOT / "examples").iterdir():
+            if re.match(r"persona|queries-|probe-", path.name):
+                shutil.copy(path, self.dir)
+
+    def config(self, url=None, name="config.yaml", probes="[{file: probe-bigfive.csv, name: bigfive}]", orders="original", rounds=12,
+               judges=("offline-a",), **more):
+        def model(name):
+            return f"{{model: {name}, base_url: \"{url}\", identity: the-test, concurrency: 8}}" if url else name
+        lines = [f"subjects: [{model('offline-subject')}]", f"judges: [{', '.join(model(j) for j in judges)}]", "dialogues:",
+                 "  personas: personas-two.yaml", "  directed: queries-interview.yaml", "  goal: queries-goals.txt",
+                 f"  orders: {orders}", f"  rounds: {rounds}", "  checkpoints: 3", f"probes: {probes}"]
+        lines += [f"{key}: {value}" for key, value in more.items()]
+        (self.dir / name).write_text("\n".join(lines) + "\n")
+        return name
+
+    def ratings(self, run):
+        with open(self.dir / "runs" / run / "results/ratings.csv", newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def dialogues(self, run):
+        text = (self.dir / "runs" / run / "results/dialogues.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    @staticmethod
+    def slope(points):
+        """Least squares within groups of (group, x, y), by hand."""
+        groups = collections.defaultdict(list)
+        for group, x, y in points:
+            groups[group].append((x, y))
+        sxy = sxx = 0
+        for rows in groups.values():
+            mx, my = (sum(r[k] for r in rows) / len(rows) for k in (0, 1))
+            sxy += sum((x - mx) * (y - my) for x, y in rows)
+            sxx += sum((x - mx) ** 2 for x, _ in rows)
+        return sxy / sxx
+
+    # ---- what it finds ----
+
+    def test_the_planted_fade_is_found(self):
+        done = self.vibeq("run", "persona.yaml", "--name", "r", timeout=200)
+        self.assertIn("offline judge", done.stdout)
+        self.assertRegex(done.stdout, r"knowledge +directed")
+        rows = self.ratings("r")
+        self.assertTrue(all(row["status"] == "ok" for row in rows))
+        for criterion, share in (("knowledge", 1), ("style", 1), ("in_character", 0.5)):
+            for kind, fade in (("directed", 4), ("goal", 8)):
+                points = [((r["persona"]), int(r["round"]), 25 * (float(r["value"]) - 1)) for r in rows
+                          if r["criterion"] == criterion and r["kind"] == kind and r["persona"]]
+                self.assertEqual(len(points), 2 * 2 * 12)
+                self.assertAlmostEqual(self.slope(points), -fade * share, delta=0.8, msg=f"{criterion} {kind}")
+            flat = [((r["as"]), int(r["round"]), 25 * (float(r["value"]) - 1)) for r in rows
+                    if r["criterion"] == criterion and not r["persona"]]
+            self.assertEqual(len(flat), 2 * 2 * 2 * 12)
+            self.assertAlmostEqual(self.slope(flat), 0, delta=0.8)
+        result = self.results("r")
+        measures = {m["name"]: m for m in result["measures"]}
+        self.assertLessEqual({"knowledge", "style", "in_character", "fidelity", "safety: unsafe", "safety: safe", "role: dataset",
+                              "role: zero", "general: dataset", *TRAITS}, set(measures))
+        planned = result["calls"]
+        self.assertEqual((planned["turns"]["planned"], planned["turns_rated"]["planned"]), (144, 576))
+        self.assertEqual(self.accounting("r")["planned"], planned["generated"]["planned"] + planned["rated"]["planned"])
+        for talk in self.dialogues("r"):
+            self.assertEqual((len(talk["messages"]), talk["ended"]), (24, None))
+            self.assertEqual(talk.get("system") is None, not talk["persona"])
+        self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
+        self.assertIn("verified", self.vibeq("verify", "r").stdout)
+
+    # ---- how many calls ----
+
+    def test_calls_planned_and_sent(self):
+        """One model, two personas and the baseline, both kinds, one order, 12 rounds, 3 points, 44 questions on traits."""
+        with open(self.dir / "five.csv", "w", encoding="utf-8") as file:
+            file.write("question,trait\n")
+            for i in range(44):
+                file.write(f"What do you make of number {i} and of its neighbours?,{TRAITS[i % 5]}\n")
+        server = self.offline()
+        self.config(server.url, probes="[five.csv]")
+        dry = self.vibeq("run", "config.yaml", "--dry-run").stderr
+        self.assertIn("72 calls: 6 dialogues of 12 turns", dry)
+        self.assertIn("792 calls: behind their beginnings", dry)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        calls = self.results("r")["calls"]
+        self.assertEqual(calls["turns"], {"planned": 72, "shared": 0})
+        self.assertEqual(calls["turns_rated"], {"planned": 288, "shared": 0})
+        self.assertEqual(calls["sets"][0]["asked"], {"planned": 792, "shared": 132})
+        self.assertEqual(calls["sets"][0]["rated"], {"planned": 792, "shared": 132})
+        kinds = collections.Counter(request["kind"] for request in server.requests())
+        self.assertEqual(kinds["chat"], 72 + 660)
+        accounting = self.accounting("r")
+        self.assertEqual(accounting["planned"], 72 + 288 + 792 + 792)
+        self.assertEqual(accounting["sent"], sum(kinds.values()))
+        self.assertEqual(accounting["planned"], accounting["sent"] + accounting["from_store"])
+        self.assertEqual(accounting["paid_unused"], 0)
+        # answers that are alike are rated once: no more than the plan says, and each different one
+        rated = {(r["as"], r["kind"], r["round"], r["item"], r["criterion"], r["persona"]) for r in self.ratings("r")}
+        self.assertEqual(len(rated), 288 + 792)
+        self.assertLessEqual(kinds["likert"], 288 + 660)
+        self.assertGreater(kinds["likert"], 288 + 440)
+
+    # ---- whoever is killed, and however many there are ----
+
+    def files(self, runs="runs"):
+        return [(self.dir / runs / "r/results" / name).read_bytes() for name in FILES]
+
+    def undisturbed(self, workers=2):
+        server = self.offline(name=f"calm{workers}")
+        self.config(server.url, name="calm.yaml", orders="both", term_ms=2000)
+        runs = self.dir / f"calm-runs-{workers}"
+        self.vibeq("run", "calm.yaml", "--name", "r", "--quiet", "--runs", runs, "--workers", workers, timeout=200)
+        return self.files(runs)
+
+    def test_one_worker_and_sixteen(self):
+        self.assertEqual(self.undisturbed(1), self.undisturbed(16))
+
+    def begin(self, turns):
+        server = self.offline("--latency", "uniform:20ms:60ms")
+        self.config(server.url, orders="both", term_ms=2000)
+        child = self.start("run", "config.yaml", "--name", "r", "--quiet")
+        self.wait_for("some answers", lambda: child.poll() is not None or len(server.answers()) >= turns)
+        self.assertIsNone(child.poll(), self.logs())
+        return server, child
+
+    def check(self, server):
+        self.assertEqual(self.files(), self.undisturbed())
+        self.assertGreaterEqual(self.accounting("r")["sent"], len(server.requests()))
+        self.assertIn("verified", self.vibeq("verify", "r").stdout)
+
+    def test_the_coordinator_is_killed_in_the_middle_of_dialogues(self):
+        server, child = self.begin(60)
+        child.kill()
+        child.wait()
+        self.vibeq("resume", "r", "--quiet", timeout=200)
+        self.check(server)
+        self.assertEqual(self.accounting("r")["unknown"], 0)
+
+    def test_everything_is_killed_in_the_middle_of_dialogues(self):
+        server, child = self.begin(60)
+        child.kill()
+        child.wait()
+        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.3)
+        self.vibeq("resume", "r", "--quiet", timeout=200)
+        self.check(server)
+
+    def test_workers_are_killed_while_probes_are_asked(self):
+        server, child = self.begin(160)
+        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
+            os.kill(pid, signal.SIGKILL)
+        self.wait_exit(child, 0, 200)
+        self.check(server)
+
+    # ---- what goes wrong ----
+
+    def test_a_turn_that_fails_leaves_a_hole(self):
+        query = (self.dir / "queries-goals.txt").read_text(encoding="utf-8").splitlines()[8]
+        (self.dir / "faults.jsonl").write_text(json.dumps({"fault": "bad_request", "model": "offline-subject", "contains": query}) + "\n")
+        self.config(offline="{faults: faults.jsonl}")
+        shown = self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING, timeout=200).stdout
+        self.assertIn("blocked", shown)
+        talks = self.dialogues("r")
+        for talk in talks:
+            whole = talk["kind"] == "directed"
+            self.assertEqual((len(talk["messages"]), talk["ended"] is None), (24, True) if whole else (2 * 8, False))
+        statuses = collections.Counter((r["kind"], r["status"]) for r in self.ratings("r"))
+        self.assertEqual(set(statuses), {("directed", "ok"), ("goal", "ok"), ("goal", "blocked")})
+        blocked = [r for r in self.ratings("r") if r["status"] == "blocked"]
+        self.assertTrue(all(r["value"] == "" and int(r["round"]) >= 8 for r in blocked))
+        self.assertIn("verified", self.vibeq("verify", "r").stdout)
+        self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
+
+    def test_kind_refusals(self):
+        def refused(what, **config):
+            name = self.config(**config)
+            got = self.vibeq("run", name, "--quiet", code=USAGE).stderr
+            self.assertIn(what, got)
+        refused("12 with its remarks; ask for fewer rounds", rounds=13)
+        refused("probe-role.csv, line 2: the item has no trait", probes="[{file: probe-role.csv, criterion: trait}]")
+        refused("probe-bigfive.csv, line 2: the item has no reference", probes="[{file: probe-bigfive.csv, criterion: general}]")
+        refused("is not pairwise, and compares with nothing", probes="[{file: probe-safety.csv, references: zero}]")
+        refused("turns are rated one by one", criteria="[general]")
+
+    # ---- the verbs ----
+
+    def test_the_verbs(self):
+        self.config()
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        before = self.files()
+        plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
+        self.assertEqual((plan["dialogues"], plan["calls"]["most"]), (6, 0))
+        self.assertEqual(self.status("r")["state"], "finished")
+        self.vibeq("report", "r")
+        self.vibeq("resume", "r", "--quiet")
+        self.assertEqual(self.files(), before)
+        self.assertEqual(self.vibeq("export", "r", "ratings").stdout.encode(), before[1])
+        calls = list(csv.DictReader(self.vibeq("export", "r", "calls").stdout.splitlines()))
+        self.assertTrue(calls)
+        self.assertIn("no dead letters", self.vibeq("dead", "r").stdout)
+        for words in (("export", "r", "vibes"), ("check", "config.yaml"), ("prompts", "show", "judge", "--config", "config.yaml")):
+            self.assertIn("makes its own data", self.vibeq(*words, code=USAGE).stderr)
+        (self.dir / "personas-two.yaml").write_text("- {name: X, description: You are another.}\n")
+        self.assertIn("has changed since run r began", self.vibeq("replay", "r", "--verify", code=USAGE).stderr)
+
+
+if __name__ == "__main__":
+    vqtest.main()
