@@ -705,7 +705,7 @@ static void test_the_pages_examples_load(void **state)
         vq_config_destroy(&c);
         at = end + 1;
     }
-    assert_int_equal(examples, 5);
+    assert_int_equal(examples, 6);
     vq_buf_free(&page);
 }
 
