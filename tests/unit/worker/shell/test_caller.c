@@ -181,12 +181,58 @@ static void nothing_is_sent_without_it(void **state)
     assert_int_equal(b->end, VQ_END_ANSWER);
 }
 
+static void is_sent(struct bench *b, const struct vq_work_call *call, const char *messages)
+{
+    assert_int_equal(vq_caller_start(b->caller, call, 1), VQ_OK);
+    assert_non_null(memmem(sent.body.at, sent.body.bytes, messages, strlen(messages)));
+    sent.done(sent.ctx, &good);
+}
+
+/* A turn is sent behind what was said; a probe behind its prefix, which does not change. */
+static void dialogues_are_sent_in_turn(void **state)
+{
+    struct bench *b = *state;
+    struct vq_buf packed;
+    vq_buf_init(&packed, 1000);
+    const char *const texts[] = {"Who?", "I.", "Why?", "So."};
+    for (size_t i = 0; i < VQ_COUNT(texts); i++) {
+        vq_chain_pack(&packed, vq_span_str(texts[i]));
+    }
+    struct vq_sample said = {.prompt = vq_buf_span(&packed), .a = vq_span_str("be a king")};
+    struct vq_span turns[] = {vq_span_str("Me."), vq_span_str("Long \"ago\".")};
+    struct vq_work_call call = call_of(b);
+    call.sample = &said;
+    call.stage_kind = VQ_STAGE_CHAT;
+    is_sent(b, &call,
+            "\"messages\":[{\"role\":\"system\",\"content\":\"be a king\"},{\"role\":"
+            "\"user\",\"content\":\"Who?\"}]");
+    call.turns = turns;
+    call.turns_count = 2;
+    is_sent(b, &call,
+            "{\"role\":\"user\",\"content\":\"Who?\"},{\"role\":\"assistant\",\"content\":\"Me.\"},"
+            "{\"role\":\"user\",\"content\":\"I.\"},{\"role\":\"assistant\",\"content\":\"Long "
+            "\\\"ago\\\".\"},{\"role\":\"user\",\"content\":\"Why?\"}]");
+    const struct vq_axis question = {.name = "", .low = "And now?", .high = "probe"};
+    call = call_of(b);
+    call.sample = &said;
+    call.stage_kind = VQ_STAGE_PROBE;
+    call.axis = &question;
+    is_sent(b, &call,
+            "{\"role\":\"user\",\"content\":\"Who?\"},{\"role\":\"assistant\",\"content\":\"I.\"},"
+            "{\"role\":\"user\",\"content\":\"Why?\"},{\"role\":\"assistant\",\"content\":\"So.\"},"
+            "{\"role\":\"user\",\"content\":\"And now?\"}]");
+    said = (struct vq_sample){.prompt = vq_span_str(""), .a = vq_span_str("")};
+    is_sent(b, &call, "\"messages\":[{\"role\":\"user\",\"content\":\"And now?\"}]");
+    vq_buf_free(&packed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_allocation_of_reading_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(where_not_even_that_helps, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_sent_without_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(dialogues_are_sent_in_turn, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
