@@ -27,7 +27,7 @@ struct world {
     struct bytes in;
     struct vq_work *w;
     int64_t now_ns;
-    bool connected, has_spool, keys, exited, spool_failed;
+    bool connected, has_spool, keys, exited, spool_failed, chat;
     uint64_t session, fence_n;
     int64_t stamp_ns;
     struct vq_buf body, frame;
@@ -83,7 +83,10 @@ static void make_spec(struct world *w)
                                          .output_usd = 1};
     }
     bool text = (flags & 8) != 0;
-    struct vq_spec spec = {.kind = text ? VQ_STAGE_TEXT : VQ_STAGE_RANK,
+    w->chat = text && (flags & 16) != 0;
+    struct vq_spec spec = {.kind = w->chat ? VQ_STAGE_CHAT
+                                   : text  ? VQ_STAGE_TEXT
+                                           : VQ_STAGE_RANK,
                            .stage = flags >> 6,
                            .judge_template =
                                vq_template_builtin(text ? VQ_TEMPLATE_AS_IS : VQ_TEMPLATE_JUDGE),
@@ -218,8 +221,11 @@ static void grant(struct world *w, uint64_t session)
 
 static void sample(struct world *w, uint64_t session, uint64_t index)
 {
+    static const char queries[] = "\1\0\0\0a\0\0\0\0\2\0\0\0bc"; /* three of a chain */
+    struct vq_span prompt =
+        w->chat && take(&w->in) < 240 ? vq_span(queries, sizeof(queries) - 1) : vq_span("p", 1);
     say(w, (struct vq_msg){.type = VQ_MSG_SAMPLE,
-                           .u.sample = {session, index, {"p", 1}, {"one", 3}, {"other", 5}}});
+                           .u.sample = {session, index, prompt, {"one", 3}, {"other", 5}}});
 }
 
 static void lease(struct world *w, uint64_t session)
@@ -244,6 +250,14 @@ static void lease(struct world *w, uint64_t session)
                                         .repeat = take(in) > 250 ? 1 : 0,
                                         .prior = {"eh", take(in) > 230 ? 2 : 0}};
     }
+    static const struct vq_span said[AXES] = {{"yes", 3}, {NULL, 0}};
+    uint32_t turns = w->chat ? take_below(in, AXES) : 0;
+    if (w->chat && take(in) < 230) { /* turns that follow each other */
+        for (count = 0; count < n && turns + count < AXES; count++) {
+            asks[count] =
+                (struct vq_ask){.task = (shard * AXES + turns + count) * 2, .vibe = turns + count};
+        }
+    }
     struct vq_fence fence = {take(in) > 250 ? 2 : 3,
                              take(in) > 250 ? take_near(in, 20) : ++w->fence_n};
     if (take(in) < 240) {
@@ -262,7 +276,9 @@ static void lease(struct world *w, uint64_t session)
                                        .judge = (uint32_t)(shard % JUDGES),
                                        .answer_tokens = take(in),
                                        .asks = asks,
-                                       .asks_count = count}});
+                                       .asks_count = count,
+                                       .turns = said,
+                                       .turns_count = turns}});
 }
 
 static void ack(struct world *w, uint64_t session)

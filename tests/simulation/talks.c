@@ -33,7 +33,9 @@ void sim_talks_make(struct sim *s)
     VQ_ASSERT(t->packed.status == VQ_OK);
     for (uint32_t i = 0; i < SIM_SAMPLES; i++) { /* two that ask the same differ in who is asked */
         size_t from = i == 0 ? 0 : ends[i - 1];
-        (void)snprintf(at, TEXT_BYTES, i % 2 == 0 ? "" : "You are number %u.", i);
+        if (i % 2 != 0) {
+            (void)snprintf(at, TEXT_BYTES, "You are number %u.", i);
+        }
         t->samples[i].a = vq_span_str(at);
         t->samples[i].prompt = vq_span(t->packed.at + from, ends[i] - from);
         vq_chain_identify(&t->samples[i], &t->ids[i]);
