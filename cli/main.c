@@ -115,6 +115,13 @@ const struct vq_verb vq_verbs[] = {
      "stand in a configuration, or be the --gold of vibeq compare.\n"
      "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
      vq_verb_vibes},
+    {"personas", "Writes an interview for dialogues with personas, by a model", "queries [options]",
+     "queries", vq_personas_opts,
+     "queries asks a model, once, for questions that can be put to anybody, with an opening and a\n"
+     "closing remark; nothing of it is stored. What it prints can be dialogues.directed of a\n"
+     "configuration.\n"
+     "Exit codes: 0 done, 2 usage or input error, 4 the model gave no list.",
+     vq_verb_personas},
     {"prompts", "Writes the templates to a folder, or shows a prompt as a model gets it",
      "export DIR | show judge|discover|criteria|CRITERION [options]", "export show",
      vq_prompts_opts,

@@ -24,6 +24,7 @@ int vq_verb_export(int argc, char **argv);
 int vq_verb_compare(int argc, char **argv);
 int vq_verb_chat(int argc, char **argv);
 int vq_verb_vibes(int argc, char **argv);
+int vq_verb_personas(int argc, char **argv);
 
 extern const struct vq_opt vq_init_opts[];
 extern const struct vq_opt vq_check_opts[];
@@ -44,6 +45,7 @@ extern const struct vq_opt vq_export_opts[];
 extern const struct vq_opt vq_compare_opts[];
 extern const struct vq_opt vq_chat_opts[];
 extern const struct vq_opt vq_vibes_opts[];
+extern const struct vq_opt vq_personas_opts[];
 
 void vq_ctl_rows(vq_verb_row_fn row, void *ctx);
 

@@ -1,31 +1,23 @@
 /* `vibeq vibes generate | show RUN | presets`: lists of vibes as YAML, ready for `vibes:` of a configuration. Generating is one call
  * outside of any run: nothing of it is stored. */
-#include "cli/ask_once.h"
 #include "cli/found.h"
-#include "cli/run_words.h"
+#include "cli/generate.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/judge/axes.h"
-#include "common/text/file.h"
-#include "common/text/utf8.h"
-#include "coordinator/shell/job.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #define COUNT_DEFAULT  10u
 #define COUNT_MAX      100u
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
-#define COUNT_TEXT     16
-#define ANSWER_SHOWN   300
 
 struct vibes_words {
     struct vq_opt_count count;
-    struct vq_opt_list set;
-    const char *model, *base_url, *key, *config, *out, *runs;
+    struct vq_generate_words who;
+    const char *out, *runs;
     bool all;
 };
 
@@ -33,14 +25,14 @@ struct vibes_words {
 
 const struct vq_opt vq_vibes_opts[] = {
     {"count", VQ_OPT_COUNT, AT(count), "N", "generate: how many vibes, 1 to 100; default 10"},
-    {"model", VQ_OPT_TEXT, AT(model), "MODEL", "generate: the model that is asked"},
-    {"base-url", VQ_OPT_TEXT, AT(base_url), "URL",
+    {"model", VQ_OPT_TEXT, AT(who.model), "MODEL", "generate: the model that is asked"},
+    {"base-url", VQ_OPT_TEXT, AT(who.base_url), "URL",
      "generate: where the model is; default OPENAI_BASE_URL"},
-    {"key", VQ_OPT_TEXT, AT(key), "REF",
+    {"key", VQ_OPT_TEXT, AT(who.key), "REF",
      "generate: its key, env:NAME or file:PATH; default env:OPENAI_API_KEY"},
-    {"config", VQ_OPT_TEXT, AT(config), "FILE",
+    {"config", VQ_OPT_TEXT, AT(who.config), "FILE",
      "generate: a run's configuration instead; its proposer, or first judge, is asked"},
-    {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE",
+    {"set", VQ_OPT_LIST, AT(who.set), "A.B=VALUE",
      "generate: overrides a key of the configuration (repeatable)"},
     {"out", VQ_OPT_TEXT, AT(out), "FILE", "a new file instead of standard output"},
     {"all", VQ_OPT_FLAG, AT(all), NULL, "show: also the vibes that were dropped"},
@@ -58,26 +50,10 @@ static enum vq_status put(const struct vibes_words *w, const char *head,
     vq_buf_printf(&out, "# %s\n", head);
     enum vq_status status = vq_axes_file_write(axes, count, &out);
     if (status == VQ_OK) {
-        status = out.status;
-    }
-    if (status == VQ_OK && w->out != NULL) {
-        status = vq_file_replace(w->out, vq_buf_span(&out), 0644, err);
-    } else if (status == VQ_OK) {
-        (void)fwrite(out.at, 1, out.bytes, stdout);
-        status = fflush(stdout) == 0 || errno == EPIPE ? VQ_OK : VQ_IO;
+        status = vq_generate_put(w->out, &out, err);
     }
     vq_buf_free(&out);
     return status;
-}
-
-/* Before anything is paid for. */
-static enum vq_status check_out(const struct vibes_words *w, struct vq_error *err)
-{
-    struct stat st;
-    if (w->out != NULL && stat(w->out, &st) == 0) {
-        return vq_fail(err, VQ_EXISTS, "%s is there already and is left as it is", w->out);
-    }
-    return VQ_OK;
 }
 
 static enum vq_status put_axes(const struct vibes_words *w, const char *head,
@@ -130,62 +106,6 @@ static enum vq_status show(const struct vibes_words *w, const char *run, struct 
 
 /* ---- generate ---- */
 
-/* What `--model` and its companions say, as the words of `vibeq run` over data that are never read. */
-static enum vq_status config_of_words(const struct vibes_words *w, struct vq_config **ret_config,
-                                      struct vq_error *err)
-{
-    struct vq_run_words words = {.set = w->set,
-                                 .models = {.items = {"A", "B"}, .count = 2},
-                                 .judges = {.items = {w->model}, .count = 1},
-                                 .base_url = w->base_url,
-                                 .key = w->key};
-    return vq_run_words_config(&words, "none", ret_config, err);
-}
-
-static enum vq_status render(const struct vq_job *job, uint32_t count, struct vq_buf parts[2])
-{
-    char text[COUNT_TEXT];
-    struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
-    (void)snprintf(text, sizeof(text), "%u", count);
-    values[VQ_PLACEHOLDER_COUNT] = vq_span_str(text);
-    for (int part = 0; part < VQ_TEMPLATE_PART__COUNT; part++) {
-        vq_buf_init(&parts[part], VQ_SAMPLE_BYTES_MAX);
-    }
-    for (int part = 0; part < VQ_TEMPLATE_PART__COUNT; part++) {
-        VQ_TRY(vq_template_render(job->templates[VQ_TEMPLATE_GENERATE], (enum vq_template_part)part,
-                                  values, &parts[part]));
-    }
-    return VQ_OK;
-}
-
-static enum vq_status ask(const struct vq_job *job, uint32_t count, struct vq_once *once,
-                          struct vq_error *err)
-{
-    struct vq_buf parts[VQ_TEMPLATE_PART__COUNT];
-    enum vq_status status = render(job, count, parts);
-    struct vq_asking *asking = NULL;
-    if (status == VQ_OK) {
-        struct vq_stage_prompt prompt = {.system = vq_buf_span(&parts[VQ_TEMPLATE_SYSTEM]),
-                                         .user = vq_buf_span(&parts[VQ_TEMPLATE_USER])};
-        struct vq_stage stage = {.name = "generate",
-                                 .kind = VQ_STAGE_TEXT,
-                                 .role = VQ_ROLE_PROPOSER,
-                                 .prompts = &prompt,
-                                 .prompts_count = 1};
-        status = vq_asking_create(job, &stage, &asking, err);
-    }
-    if (status == VQ_OK) {
-        struct vq_once_task task = {.asking = asking};
-        once->wanted = true;
-        status = vq_ask_once(&task, once, err);
-    }
-    vq_asking_destroy(&asking);
-    for (int part = 0; part < VQ_TEMPLATE_PART__COUNT; part++) {
-        vq_buf_free(&parts[part]);
-    }
-    return status;
-}
-
 /* Names that a configuration would refuse as the same: the first one stays. */
 static size_t distinct(struct vq_axes *axes)
 {
@@ -204,39 +124,18 @@ static size_t distinct(struct vq_axes *axes)
     return n;
 }
 
-/* Somebody else's text: no control character of it reaches the terminal. */
-static void begins_with(const char *answer, char ret_text[ANSWER_SHOWN + 1])
-{
-    struct vq_span cut = vq_utf8_cut(vq_span_str(answer), ANSWER_SHOWN);
-    for (size_t i = 0; i < cut.bytes; i++) {
-        bool control = (unsigned char)cut.at[i] < 0x20 || cut.at[i] == 0x7F;
-        ret_text[i] = control ? ' ' : cut.at[i];
-    }
-    ret_text[cut.bytes] = '\0';
-}
-
 /* VQ_UNAVAILABLE: there is no answer that holds a vibe. */
-static enum vq_status read_answer(const struct vibes_words *w, const char *model, uint32_t count,
-                                  const struct vq_once *once, struct vq_error *err)
+static enum vq_status read_answer(const struct vibes_words *w, const struct vq_job *job,
+                                  uint32_t count, const struct vq_once *once, struct vq_error *err)
 {
-    if (once->end == NULL || strcmp(once->end, "answer") != 0 || once->refusal) {
-        return vq_fail(err, VQ_UNAVAILABLE, "%s gave no list: %s%s%s", model,
-                       once->end == NULL ? "nothing was heard of it"
-                       : once->refusal   ? "it refused"
-                                         : once->end,
-                       once->error == NULL ? "" : ": ", once->error == NULL ? "" : once->error);
-    }
     const char *answer = once->answer == NULL ? "" : once->answer;
     struct vq_axes axes;
     VQ_TRY(vq_axes_parse(vq_span_str(answer), &axes));
     size_t n = distinct(&axes);
     n = n < count ? n : count;
     if (n == 0) {
-        char begin[ANSWER_SHOWN + 1];
-        begins_with(answer, begin);
         vq_axes_free(&axes);
-        return vq_fail(err, VQ_UNAVAILABLE,
-                       "no vibe can be read in the answer of %s, which begins: %s", model, begin);
+        return vq_generate_unread(job, "vibe", once, err);
     }
     if (n < count) {
         fprintf(stderr, "vibeq: %u vibes were asked for, %zu different ones came%s\n", count, n,
@@ -245,7 +144,8 @@ static enum vq_status read_answer(const struct vibes_words *w, const char *model
                     : "");
     }
     char head[VQ_ERROR_BYTES_MAX];
-    (void)snprintf(head, sizeof(head), "%zu general vibes, generated by %s", n, model);
+    (void)snprintf(head, sizeof(head), "%zu general vibes, generated by %s", n,
+                   job->cast[VQ_ROLE_PROPOSER].conf[0].model);
     enum vq_status status = put_axes(w, head, axes.items, n, err);
     vq_axes_free(&axes);
     return status;
@@ -254,15 +154,12 @@ static enum vq_status read_answer(const struct vibes_words *w, const char *model
 static enum vq_status generate(const struct vibes_words *w, struct vq_error *err)
 {
     uint32_t count = w->count.given ? w->count.value : COUNT_DEFAULT;
-    struct vq_config *config;
     struct vq_job *job;
-    VQ_TRY(w->config != NULL ? vq_config_load(w->config, w->set.items, w->set.count, &config, err)
-                             : config_of_words(w, &config, err));
-    VQ_TRY(vq_job_create_bare(config, &job, err));
+    VQ_TRY(vq_generate_job(&w->who, &job, err));
     struct vq_once once = {.wanted = false};
-    enum vq_status status = ask(job, count, &once, err);
+    enum vq_status status = vq_generate_ask(job, VQ_TEMPLATE_GENERATE, count, &once, err);
     if (status == VQ_OK) {
-        status = read_answer(w, job->cast[VQ_ROLE_PROPOSER].conf[0].model, count, &once, err);
+        status = read_answer(w, job, count, &once, err);
     }
     vq_once_free(&once, 1);
     vq_job_destroy(&job);
@@ -273,12 +170,9 @@ static enum vq_status generate(const struct vibes_words *w, struct vq_error *err
 
 static int check_generate(const struct vibes_words *w)
 {
-    if ((w->model == NULL) == (w->config == NULL)) {
-        return vq_cli_usage("vibes", "name who is asked: --model MODEL, or --config FILE");
-    }
-    if (w->config != NULL && (w->base_url != NULL || w->key != NULL)) {
-        return vq_cli_usage("vibes", "--base-url and --key go with --model; a configuration has "
-                                     "its own (--set changes them)");
+    int code = vq_generate_check("vibes", &w->who);
+    if (code != VQ_EXIT_DONE) {
+        return code;
     }
     if (w->count.given && (w->count.value == 0 || w->count.value > COUNT_MAX)) {
         return vq_cli_usage("vibes", "--count is 1 to %u", COUNT_MAX);
@@ -308,7 +202,7 @@ int vq_verb_vibes(int argc, char **argv)
     if (code != VQ_EXIT_DONE) {
         return code;
     }
-    enum vq_status status = check_out(&w, &err);
+    enum vq_status status = vq_generate_check_out(w.out, &err);
     if (status == VQ_OK) {
         status = generates ? generate(&w, &err)
                  : shows   ? show(&w, argv[1], &err)

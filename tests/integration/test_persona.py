@@ -204,6 +204,20 @@ class Persona(Case):
 
     # ---- the verbs ----
 
+    def test_an_interview_is_written_and_held(self):
+        self.vibeq("personas", "queries", "--count", 10, "--model", "offline-a", "--out", "queries-interview.yaml", code=USAGE)
+        (self.dir / "queries-interview.yaml").unlink()
+        self.vibeq("personas", "queries", "--count", 10, "--model", "offline-a", "--out", "queries-interview.yaml")
+        self.config(name="config.yaml", probes="[]", rounds=12)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        talk = next(t for t in self.dialogues("r") if t["kind"] == "directed" and t["persona"])
+        self.assertIn(talk["persona"], talk["messages"][0]["content"])
+        self.assertIn(talk["persona"], talk["messages"][22]["content"])
+        self.assertNotIn("{role}", json.dumps(talk))
+        self.vibeq("personas", "queries", "--count", 0, "--model", "offline-a", code=USAGE)
+        self.assertIn("name who is asked", self.vibeq("personas", "queries", code=USAGE).stderr)
+        self.assertIn("queries", self.vibeq("personas", "list", code=USAGE).stderr)
+
     def test_the_verbs(self):
         self.config()
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)

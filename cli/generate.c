@@ -1,0 +1,146 @@
+/* One call for a list, outside of any run. Not its job: what is read out of the answer (the verbs). */
+#include "cli/generate.h"
+
+#include "cli/run_words.h"
+#include "cli/verbs.h"
+#include "common/text/file.h"
+#include "common/text/utf8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define COUNT_TEXT   16
+#define ANSWER_SHOWN 300
+
+int vq_generate_check(const char *verb, const struct vq_generate_words *w)
+{
+    if ((w->model == NULL) == (w->config == NULL)) {
+        return vq_cli_usage(verb, "name who is asked: --model MODEL, or --config FILE");
+    }
+    if (w->config != NULL && (w->base_url != NULL || w->key != NULL)) {
+        return vq_cli_usage(verb, "--base-url and --key go with --model; a configuration has "
+                                  "its own (--set changes them)");
+    }
+    return VQ_EXIT_DONE;
+}
+
+enum vq_status vq_generate_check_out(const char *out, struct vq_error *err)
+{
+    struct stat st;
+    if (out != NULL && stat(out, &st) == 0) {
+        return vq_fail(err, VQ_EXISTS, "%s is there already and is left as it is", out);
+    }
+    return VQ_OK;
+}
+
+/* What `--model` and its companions say, as the words of `vibeq run` over data that are never read. */
+static enum vq_status config_of_words(const struct vq_generate_words *w,
+                                      struct vq_config **ret_config, struct vq_error *err)
+{
+    struct vq_run_words words = {.set = w->set,
+                                 .models = {.items = {"A", "B"}, .count = 2},
+                                 .judges = {.items = {w->model}, .count = 1},
+                                 .base_url = w->base_url,
+                                 .key = w->key};
+    return vq_run_words_config(&words, "none", ret_config, err);
+}
+
+enum vq_status vq_generate_job(const struct vq_generate_words *w, struct vq_job **ret_job,
+                               struct vq_error *err)
+{
+    struct vq_config *config;
+    VQ_TRY(w->config != NULL ? vq_config_load(w->config, w->set.items, w->set.count, &config, err)
+                             : config_of_words(w, &config, err));
+    return vq_job_create_bare(config, ret_job, err);
+}
+
+static enum vq_status render(const struct vq_template *template, uint32_t count,
+                             struct vq_buf parts[VQ_TEMPLATE_PART__COUNT])
+{
+    char text[COUNT_TEXT];
+    struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
+    (void)snprintf(text, sizeof(text), "%u", count);
+    values[VQ_PLACEHOLDER_COUNT] = vq_span_str(text);
+    for (int part = 0; part < VQ_TEMPLATE_PART__COUNT; part++) {
+        vq_buf_init(&parts[part], VQ_SAMPLE_BYTES_MAX);
+    }
+    for (int part = 0; part < VQ_TEMPLATE_PART__COUNT; part++) {
+        VQ_TRY(vq_template_render(template, (enum vq_template_part)part, values, &parts[part]));
+    }
+    return VQ_OK;
+}
+
+static const char *model_of(const struct vq_job *job)
+{
+    return job->cast[VQ_ROLE_PROPOSER].conf[0].model;
+}
+
+static enum vq_status check_answered(const char *model, const struct vq_once *once,
+                                     struct vq_error *err)
+{
+    if (once->end != NULL && strcmp(once->end, "answer") == 0 && !once->refusal) {
+        return VQ_OK;
+    }
+    return vq_fail(err, VQ_UNAVAILABLE, "%s gave no list: %s%s%s", model,
+                   once->end == NULL ? "nothing was heard of it"
+                   : once->refusal   ? "it refused"
+                                     : once->end,
+                   once->error == NULL ? "" : ": ", once->error == NULL ? "" : once->error);
+}
+
+enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind kind, uint32_t count,
+                               struct vq_once *once, struct vq_error *err)
+{
+    struct vq_buf parts[VQ_TEMPLATE_PART__COUNT];
+    enum vq_status status = render(job->templates[kind], count, parts);
+    struct vq_asking *asking = NULL;
+    if (status == VQ_OK) {
+        struct vq_stage_prompt prompt = {.system = vq_buf_span(&parts[VQ_TEMPLATE_SYSTEM]),
+                                         .user = vq_buf_span(&parts[VQ_TEMPLATE_USER])};
+        struct vq_stage stage = {.name = "generate",
+                                 .kind = VQ_STAGE_TEXT,
+                                 .role = VQ_ROLE_PROPOSER,
+                                 .prompts = &prompt,
+                                 .prompts_count = 1};
+        status = vq_asking_create(job, &stage, &asking, err);
+    }
+    if (status == VQ_OK) {
+        struct vq_once_task task = {.asking = asking};
+        once->wanted = true;
+        status = vq_ask_once(&task, once, err);
+    }
+    vq_asking_destroy(&asking);
+    for (int part = 0; part < VQ_TEMPLATE_PART__COUNT; part++) {
+        vq_buf_free(&parts[part]);
+    }
+    return status == VQ_OK ? check_answered(model_of(job), once, err) : status;
+}
+
+/* Somebody else's text: no control character of it reaches the terminal. */
+enum vq_status vq_generate_unread(const struct vq_job *job, const char *what,
+                                  const struct vq_once *once, struct vq_error *err)
+{
+    char begin[ANSWER_SHOWN + 1];
+    struct vq_span cut =
+        vq_utf8_cut(vq_span_str(once->answer == NULL ? "" : once->answer), ANSWER_SHOWN);
+    for (size_t i = 0; i < cut.bytes; i++) {
+        bool control = (unsigned char)cut.at[i] < 0x20 || cut.at[i] == 0x7F;
+        begin[i] = control ? ' ' : cut.at[i];
+    }
+    begin[cut.bytes] = '\0';
+    return vq_fail(err, VQ_UNAVAILABLE,
+                   "no %s can be read in the answer of %s, which begins: %s", what, model_of(job),
+                   begin);
+}
+
+enum vq_status vq_generate_put(const char *out, const struct vq_buf *text, struct vq_error *err)
+{
+    VQ_TRY(text->status);
+    if (out != NULL) {
+        return vq_file_replace(out, vq_buf_span(text), 0644, err);
+    }
+    (void)fwrite(text->at, 1, text->bytes, stdout);
+    return fflush(stdout) == 0 || errno == EPIPE ? VQ_OK : VQ_IO;
+}

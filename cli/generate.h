@@ -1,0 +1,33 @@
+/* A list that a model is asked for once, outside of any run: nothing of it is stored. For the verbs that make files of such lists. */
+#ifndef VQ_CLI_GENERATE_H
+#define VQ_CLI_GENERATE_H
+
+#include "cli/ask_once.h"
+#include "cli/opts.h"
+#include "coordinator/shell/job.h"
+
+/* Who is asked: a model with its address, or the proposer (else the first judge) of a configuration. */
+struct vq_generate_words {
+    struct vq_opt_list set;
+    const char *model, *base_url, *key, *config;
+};
+
+/* VQ_EXIT_DONE, or what to exit with after a sentence about the words. */
+int vq_generate_check(const char *verb, const struct vq_generate_words *w);
+/* Before anything is paid for: VQ_EXISTS when `out` (nullable) is there. */
+enum vq_status vq_generate_check_out(const char *out, struct vq_error *err) VQ_WARN_UNUSED;
+/* The caller destroys *ret_job. */
+enum vq_status vq_generate_job(const struct vq_generate_words *w, struct vq_job **ret_job,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+/* Asks with a template whose only placeholder is {{count}}. VQ_UNAVAILABLE: the model gave no answer. The caller frees `once`
+ * (vq_once_free) in any case. */
+enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind kind, uint32_t count,
+                               struct vq_once *once, struct vq_error *err) VQ_WARN_UNUSED;
+/* VQ_UNAVAILABLE, with how the answer begins. */
+enum vq_status vq_generate_unread(const struct vq_job *job, const char *what,
+                                  const struct vq_once *once, struct vq_error *err);
+/* Into a new file, or onto standard output where there is none. */
+enum vq_status vq_generate_put(const char *out, const struct vq_buf *text,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif
