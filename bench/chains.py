@@ -59,6 +59,7 @@ def main():
         took = (last - first) / 1000
         print(json.dumps({"chains": options.chains, "turns": options.turns, "latency_ms": ms, "calls": len(log), "bound_s": bound,
                           "took_s": round(took, 2), "ratio": round(took / bound, 3), "with_start_and_end_s": round(whole, 2)}))
+        print(f"ratio {took / bound:.3f} to the critical path")
     finally:
         bench.tearDown()
 

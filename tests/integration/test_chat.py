@@ -128,6 +128,23 @@ class Chat(Case):
         self.vibeq(*self.words())
         self.assertEqual(len(self.server.requests()), sent + 2, "all but the last two turns are in the store")
 
+    def test_a_dialogue_that_cannot_go_on_ends_there(self):
+        self.begin("--fault", "refusal=0.02", "--fault", "server_error=0.05", "--fault", "bad_request=0.01")
+        self.vibeq(*self.words(), code=MISSING)
+        whole = [json.loads(line) for line in self.undisturbed().splitlines()]
+        ended = set()
+        for chain, line in enumerate(self.dialogues().splitlines()):
+            dialogue = json.loads(line)
+            said = len(dialogue["messages"])
+            self.assertEqual(said % 2, 0)
+            self.assertEqual(dialogue["messages"], whole[chain]["messages"][:said], "as far as it came it is as undisturbed")
+            self.assertEqual(said == len(whole[chain]["messages"]), dialogue["ended"] is None)
+            ended.add(dialogue["ended"])
+        self.assertTrue(ended & {"refused", "error"}, ended)
+        self.assertLessEqual(ended, {None, "refused", "error"})
+        calls = json.loads((self.runs / "r/chat/accounting.json").read_text())["calls"]
+        self.assertLess(calls["sent"], calls["planned"], "what came behind was not asked")
+
     def test_what_is_no_dialogue_is_named(self):
         self.begin()
         for text, what in (('{"system": "s"}\n', "queries"), ('{"queries": []}\n', "line 1"), ('{"queries": ["a"]}\n{"queries": [1]}\n', "line 2"),
