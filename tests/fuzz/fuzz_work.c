@@ -250,7 +250,7 @@ static void lease(struct world *w, uint64_t session)
                                         .repeat = take(in) > 250 ? 1 : 0,
                                         .prior = {"eh", take(in) > 230 ? 2 : 0}};
     }
-    static const struct vq_span said[AXES] = {{"yes", 3}, {NULL, 0}};
+    static const struct vq_span answers[AXES] = {{"yes", 3}, {NULL, 0}};
     uint32_t turns = w->chat ? take_below(in, AXES) : 0;
     if (w->chat && take(in) < 230) { /* turns that follow each other */
         for (count = 0; count < n && turns + count < AXES; count++) {
@@ -277,7 +277,7 @@ static void lease(struct world *w, uint64_t session)
                                        .answer_tokens = take(in),
                                        .asks = asks,
                                        .asks_count = count,
-                                       .turns = said,
+                                       .turns = answers,
                                        .turns_count = turns}});
 }
 

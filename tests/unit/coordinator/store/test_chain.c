@@ -43,7 +43,8 @@ static int setup_memo(void **state)
 {
     (void)setup(state);
     struct fx *fx = *state;
-    return vq_chain_memo_create(vq_grid_shards(&fx->plan.grid), &fx->plan.memo);
+    assert_int_equal(vq_chain_memo_create(vq_grid_shards(&fx->plan.grid), &fx->plan.memo), VQ_OK);
+    return 0;
 }
 
 static int teardown(void **state)
