@@ -130,9 +130,8 @@ enum vq_status vq_generate_unread(const struct vq_job *job, const char *what,
         begin[i] = control ? ' ' : cut.at[i];
     }
     begin[cut.bytes] = '\0';
-    return vq_fail(err, VQ_UNAVAILABLE,
-                   "no %s can be read in the answer of %s, which begins: %s", what, model_of(job),
-                   begin);
+    return vq_fail(err, VQ_UNAVAILABLE, "no %s can be read in the answer of %s, which begins: %s",
+                   what, model_of(job), begin);
 }
 
 enum vq_status vq_generate_put(const char *out, const struct vq_buf *text, struct vq_error *err)

@@ -109,7 +109,8 @@ int vq_verb_personas(int argc, char **argv)
         return vq_cli_unknown_word("personas", words > 0 ? argv[0] : NULL, known);
     }
     int code = vq_generate_check("personas", &w.who);
-    if (code == VQ_EXIT_DONE && w.count.given && (w.count.value == 0 || w.count.value > COUNT_MAX)) {
+    if (code == VQ_EXIT_DONE && w.count.given &&
+        (w.count.value == 0 || w.count.value > COUNT_MAX)) {
         code = vq_cli_usage("personas", "--count is 1 to %u", COUNT_MAX);
     }
     if (code != VQ_EXIT_DONE) {

@@ -36,6 +36,18 @@ struct vq_persona_dialogue {
     uint32_t turns;    /* answered ones */
     const char *ended; /* why it ended before its last round; NULL: it did not */
 };
+
+/* What report.html shows beside the numbers (coordinator/report/html/persona.c). */
+struct vq_report_persona_page {
+    const struct vq_report_persona *r;
+    size_t turns_rated; /* the first things of the study: those of turns */
+    void (*dialogue)(void *ctx, uint32_t chain, struct vq_persona_dialogue *ret_dialogue);
+    /* False: there is none. The text is valid until the next call. NULL: none is shown. */
+    bool (*reasoning)(void *ctx, size_t thing, uint32_t judge, struct vq_span *ret_text);
+    void *ctx;
+};
+void vq_report_persona_html(const struct vq_report_persona_page *page, struct vq_buf *out);
+
 /* One line: who, and the messages in turn. */
 void vq_report_persona_dialogue(const struct vq_report_persona *r,
                                 const struct vq_persona_dialogue *dialogue, struct vq_buf *out);

@@ -1,6 +1,7 @@
 /* A persona evaluation's answers out of the store into values, the values into numbers, the numbers into files. Ratings are read anew by
  * the run's policy, so that the same store gives the same bytes again. Reads the store, never writes it. */
 #include "common/base/alloc.h"
+#include "coordinator/report/html.h"
 #include "coordinator/report/json_persona.h"
 #include "coordinator/shell/result_files.h"
 #include "coordinator/store/lookup.h"
@@ -39,19 +40,26 @@ static void ratings(const void *of, uint32_t from, uint32_t until, struct vq_buf
     vq_report_persona_ratings_csv(&((const struct report *)of)->r, from, until, out);
 }
 
+static void dialogue_of(const struct vq_persona *persona, uint32_t chain,
+                        struct vq_persona_dialogue *ret_dialogue)
+{
+    struct vq_persona_talk talk;
+    vq_persona_talk(persona, chain, &talk);
+    *ret_dialogue = (struct vq_persona_dialogue){
+        .chain = chain,
+        .system = talk.system.bytes == 0 ? vq_span(NULL, 0) : talk.system,
+        .queries = talk.queries,
+        .answers = talk.answers,
+        .turns = talk.turns,
+        .ended = talk.why == VQ_OUTCOME_NONE ? NULL : vq_outcome_name(talk.why)};
+}
+
 static void dialogues(const void *of, uint32_t from, uint32_t until, struct vq_buf *out)
 {
     const struct report *report = of;
     for (uint32_t chain = from; chain < until; chain++) {
-        struct vq_persona_talk talk;
-        vq_persona_talk(report->persona, chain, &talk);
-        struct vq_persona_dialogue d = {
-            .chain = chain,
-            .system = talk.system.bytes == 0 ? vq_span(NULL, 0) : talk.system,
-            .queries = talk.queries,
-            .answers = talk.answers,
-            .turns = talk.turns,
-            .ended = talk.why == VQ_OUTCOME_NONE ? NULL : vq_outcome_name(talk.why)};
+        struct vq_persona_dialogue d;
+        dialogue_of(report->persona, chain, &d);
         vq_report_persona_dialogue(&report->r, &d, out);
     }
 }
@@ -64,26 +72,26 @@ static const struct vq_result_file files[] = {
 
 /* ---- reading ---- */
 
-static enum vq_status read_answer(struct rates *w, size_t thing, uint32_t judge, uint64_t task,
-                                  size_t at)
+/* Of a thing whose answer stands. */
+static enum vq_status read_rating(struct rates *w, size_t thing, uint32_t judge,
+                                  struct vq_answer *ret_answer, struct vq_rating *ret_rating,
+                                  struct vq_error *err)
 {
     const struct vq_persona_place *place = &vq_persona_places(w->persona)[thing];
     const struct vq_persona_criterion *c =
         &w->criteria[vq_persona_rated(w->persona)[thing].criterion];
     const struct vq_config *config = w->of->job->config;
-    struct vq_answer answer;
+    const struct vq_plan *plan = &w->askings[place->part]->plan;
+    struct vq_cell cell = {place->item, judge, place->axis, place->order};
     bool repaired;
-    VQ_TRY(vq_lookup_standing(w->view, &w->askings[place->part]->plan, w->of->run, task, &answer,
-                              &repaired, w->err));
+    VQ_TRY(vq_lookup_standing(w->view, plan, w->of->run, vq_grid_task(&plan->grid, cell),
+                              ret_answer, &repaired, err));
     struct vq_rating_reader reader = {.kind = c->kind,
                                       .policy = config->rating.policy,
                                       .score_of = c->use == VQ_PERSONA_OF_TURNS,
-                                      .seed = config->seed + at};
-    struct vq_rating rating;
-    vq_rating_read(&reader, answer.answer, answer.finish_reason, answer.refusal, &rating);
-    w->statuses[at] = (uint8_t)rating.status;
-    w->values[at] = rating.has_value ? (double)rating.value : NAN;
-    vq_result_returned(&w->judges[judge], answer.model);
+                                      .seed = config->seed + thing * w->judges_count + judge};
+    vq_rating_read(&reader, ret_answer->answer, ret_answer->finish_reason, ret_answer->refusal,
+                   ret_rating);
     return VQ_OK;
 }
 
@@ -103,7 +111,13 @@ static enum vq_status read_thing(struct rates *w, size_t thing, uint32_t judge)
         w->statuses[at] = VQ_PERSONA_FAILED;
         return VQ_OK;
     }
-    return read_answer(w, thing, judge, task, at);
+    struct vq_answer answer;
+    struct vq_rating rating;
+    VQ_TRY(read_rating(w, thing, judge, &answer, &rating, w->err));
+    w->statuses[at] = (uint8_t)rating.status;
+    w->values[at] = rating.has_value ? (double)rating.value : NAN;
+    vq_result_returned(&w->judges[judge], answer.model);
+    return VQ_OK;
 }
 
 static enum vq_status read_all(struct rates *w)
@@ -158,6 +172,51 @@ static void close_all(struct rates *w)
 
 /* ---- writing ---- */
 
+static void page_dialogue(void *ctx, uint32_t chain, struct vq_persona_dialogue *ret_dialogue)
+{
+    dialogue_of(((struct rates *)ctx)->persona, chain, ret_dialogue);
+}
+
+static bool page_reasoning(void *ctx, size_t thing, uint32_t judge, struct vq_span *ret_text)
+{
+    struct rates *w = ctx;
+    struct vq_error ignored = {0}; /* a page without a reasoning is still a page */
+    struct vq_answer answer;
+    struct vq_rating rating;
+    uint8_t status = w->statuses[thing * w->judges_count + judge];
+    if (status >= VQ_RATING__COUNT ||
+        read_rating(w, thing, judge, &answer, &rating, &ignored) != VQ_OK) {
+        return false;
+    }
+    *ret_text = rating.reasoning;
+    return true;
+}
+
+static enum vq_status write_page(struct rates *w, const struct vq_report_persona *r)
+{
+    size_t turns = 0;
+    while (turns < r->study->rated_count &&
+           r->study->criteria[r->study->rated[turns].criterion].use == VQ_PERSONA_OF_TURNS) {
+        turns++;
+    }
+    struct vq_report_persona_page page = {.r = r,
+                                          .turns_rated = turns,
+                                          .dialogue = page_dialogue,
+                                          .reasoning = page_reasoning,
+                                          .ctx = w};
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_HTML_BYTES_MAX);
+    vq_report_persona_html(&page, &out);
+    enum vq_status status = out.status;
+    if (status == VQ_OK) {
+        char path[VQ_RUN_PATH_BYTES_MAX];
+        vq_result_path(w->of, VQ_RESULT_PAGE, path);
+        status = vq_run_dir_write(w->of->dir, path, vq_buf_span(&out), true, w->err);
+    }
+    vq_buf_free(&out);
+    return status;
+}
+
 static enum vq_status print_table(const struct vq_results *of, const struct vq_report_persona *r,
                                   struct vq_error *err)
 {
@@ -168,7 +227,7 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
     vq_report_persona_table(r, &terminal, &out);
     vq_buf_putc(&out, '\n');
     vq_buf_printf(&out, "%s/%s/%s\n", vq_run_dir_path(of->dir), of->folder, talk_files[0].name);
-    enum vq_status status = vq_result_files_say(of, files, VQ_COUNT(files), false, &out, err);
+    enum vq_status status = vq_result_files_say(of, files, VQ_COUNT(files), &out, err);
     vq_buf_free(&out);
     return status;
 }
@@ -189,6 +248,9 @@ static enum vq_status write_all(struct rates *w, const struct vq_persona_study *
     quiet.json = false;
     if (study->rated_count > UINT32_MAX) {
         return vq_fail(w->err, VQ_LIMIT, "too many ratings for one file");
+    }
+    if (w->of->differs == NULL) {
+        VQ_TRY(write_page(w, &report.r));
     }
     VQ_TRY(vq_result_files(&quiet, talk_files, 1, &report, w->job->plan->chains_count, w->err));
     VQ_TRY(vq_result_files(w->of, files, VQ_COUNT(files), &report, (uint32_t)study->rated_count,

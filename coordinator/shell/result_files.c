@@ -158,16 +158,13 @@ enum vq_status vq_result_files(const struct vq_results *to, const struct vq_resu
 }
 
 enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_result_file *files,
-                                   size_t count, bool page, struct vq_buf *out,
-                                   struct vq_error *err)
+                                   size_t count, struct vq_buf *out, struct vq_error *err)
 {
     for (size_t i = count; i > 0; i--) {
         vq_buf_printf(out, "%s/%s/%s\n", vq_run_dir_path(to->dir), to->folder, files[i - 1].name);
     }
-    if (page) {
-        vq_buf_printf(out, "\nThe report, for a browser:\n%s/%s/" VQ_RESULT_PAGE "\n",
-                      vq_run_dir_path(to->dir), to->folder);
-    }
+    vq_buf_printf(out, "\nThe report, for a browser:\n%s/%s/" VQ_RESULT_PAGE "\n",
+                  vq_run_dir_path(to->dir), to->folder);
     return out->status == VQ_OK ? print(out, err) : out->status;
 }
 

@@ -23,7 +23,7 @@ enum vq_status vq_result_files(const struct vq_results *to, const struct vq_resu
                                struct vq_error *err) VQ_WARN_UNUSED;
 /* Appends where they are to what is shown, and prints it. */
 enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_result_file *files,
-                                   size_t count, bool page, struct vq_buf *out,
+                                   size_t count, struct vq_buf *out,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Notes what a provider called a judge; for want of memory a name less. */

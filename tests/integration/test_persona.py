@@ -87,6 +87,24 @@ class Persona(Case):
         self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
 
+    def test_the_page(self):
+        """Text of others stays text; every measure has a curve a kind of dialogue, every dialogue its turns with ratings."""
+        self.config(subjects="[{model: offline-subject, name: \"<script>alert(1)</script>\"}]")
+        lines = (self.dir / "config.yaml").read_text().splitlines()
+        (self.dir / "config.yaml").write_text("\n".join(lines[1:]) + "\n")  # subjects as given last
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        page = (self.dir / "runs/r/results/report.html").read_text(encoding="utf-8")
+        self.assertNotIn("<script", page)
+        self.assertIn("&lt;script&gt;alert(1)", page)
+        measures = self.results("r")["measures"]
+        self.assertEqual(page.count("<figure>"), 2 * len(measures))
+        self.assertEqual(page.count("<svg"), page.count("</svg>"))
+        self.assertEqual(page.count("class=\"said asked\""), 6 * 12)
+        self.assertGreaterEqual(page.count("<summary><bdi>knowledge</bdi> "), 6 * 12)
+        for talk in self.dialogues("r")[:1]:
+            self.assertIn(talk["messages"][0]["content"].split(",")[0], page)
+        self.assertNotIn("nan", page.lower().replace("nano", ""))
+
     # ---- how many calls ----
 
     def test_calls_planned_and_sent(self):
