@@ -205,8 +205,8 @@ void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *t
     const struct vq_forecast *f = plan->forecast;
     const struct vq_dataset *d = plan->job->dataset;
     if (plan->job->persona.plan != NULL) {
-        vq_buf_printf(out, "%u dialogues; what follows from their answers is not in the sums; ",
-                      plan->job->persona.plan->chains_count);
+        vq_buf_printf(out, "%u dialogues of %u turns; ", plan->job->persona.plan->chains_count,
+                      plan->job->persona.plan->design.rounds);
     } else if (d == NULL) {
         vq_buf_printf(out, "%u rows; ", plan->job->rubric.data->rows_count);
     } else {

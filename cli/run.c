@@ -95,8 +95,7 @@ static void say_data(const struct vq_job *job)
 static bool must_confirm(const struct vq_run_words *w, const struct vq_job *job,
                          const struct vq_forecast *f)
 {
-    return !w->yes && vq_forecast_is_remote(job, f) &&
-           (job->persona.plan != NULL || f->all.calls.most > ASK_ABOVE_CALLS);
+    return !w->yes && vq_forecast_is_remote(job, f) && f->all.calls.most > ASK_ABOVE_CALLS;
 }
 
 static enum vq_status confirm(const struct vq_forecast *f, struct vq_error *err)

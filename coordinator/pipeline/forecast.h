@@ -42,6 +42,7 @@ enum vq_forecast_shape {
     VQ_SHAPE_ANSWER,   /* an earlier answer */
     VQ_SHAPE_LIST,     /* axes */
     VQ_SHAPE_EXAMPLES, /* rows in short */
+    VQ_SHAPE_BYTES,    /* so many bytes as `items` says */
 };
 
 struct vq_forecast_stage {
@@ -49,7 +50,7 @@ struct vq_forecast_stage {
     enum vq_stage_kind kind;
     enum vq_role role;
     enum vq_forecast_shape shape;
-    double items;           /* axes in a LIST, or asked in one joint call; 1 otherwise */
+    double items; /* axes in a LIST, or asked in one joint call; BYTES: how many; 1 otherwise */
     struct vq_range cells;  /* of each model of the role: first askings */
     struct vq_range swaps;  /* and second ones, which lazy swap may save */
     struct vq_range unread; /* asked only for what could not be read in joint answers */

@@ -10,6 +10,7 @@
 #include "common/conf/config.h"
 #include "common/conf/queries_file.h"
 #include "common/judge/criteria.h"
+#include "coordinator/pipeline/forecast.h"
 #include "coordinator/pipeline/persona_items.h"
 #include "coordinator/pipeline/script.h"
 
@@ -82,6 +83,17 @@ struct vq_persona_talk {
 };
 void vq_persona_talk(const struct vq_persona *persona, uint32_t chain,
                      struct vq_persona_talk *ret_talk);
+
+/* ---- what it will ask ---- */
+
+/* Its stages by the plan's counts, of each model of their role; prompts by mean sizes, answers as long as said. `ret_stages` has room
+ * for VQ_FORECAST_STAGES_MAX; how many there are. */
+uint32_t vq_persona_forecast(const struct vq_persona_input *in, double answer_bytes,
+                             struct vq_forecast_stage *ret_stages);
+/* How the stage that rates a data set is called. */
+void vq_persona_part_name(const char *set, bool pairwise, enum vq_persona_reference reference,
+                          char ret_name[VQ_FORECAST_NAME_BYTES]);
+enum vq_stage_kind vq_persona_stage_kind(enum vq_rating_kind kind);
 
 /* ---- texts ---- */
 

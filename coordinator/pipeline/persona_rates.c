@@ -11,7 +11,7 @@
 /* Rows of one kind, before they are stages. */
 struct layout {
     enum vq_stage_kind kind;
-    char name[64];
+    char name[VQ_FORECAST_NAME_BYTES];
     struct vq_axis *axes;
     uint32_t *rubrics; /* of each axis */
     uint32_t axes_count;
@@ -22,7 +22,14 @@ struct layout {
     struct vq_persona_rated *rated; /* one a row: all but criterion and position */
 };
 
-static enum vq_stage_kind stage_kind(enum vq_rating_kind kind)
+void vq_persona_part_name(const char *set, bool pairwise, enum vq_persona_reference reference,
+                          char ret_name[VQ_FORECAST_NAME_BYTES])
+{
+    (void)snprintf(ret_name, VQ_FORECAST_NAME_BYTES, "%.28s rated%s%s", set, pairwise ? ": " : "",
+                   pairwise ? vq_persona_reference_name(reference) : "");
+}
+
+enum vq_stage_kind vq_persona_stage_kind(enum vq_rating_kind kind)
 {
     switch (kind) {
     case VQ_RATING_LIKERT: return VQ_STAGE_LIKERT;
@@ -43,7 +50,7 @@ static enum vq_status fill_axes(struct vq_persona *p, uint32_t first, uint32_t c
     }
     for (uint32_t i = first; i < first + count; i++) {
         const struct vq_criterion *text = p->in.rubrics[i].text;
-        if (stage_kind(text->kind) == l->kind) {
+        if (vq_persona_stage_kind(text->kind) == l->kind) {
             l->axes[l->axes_count] = (struct vq_axis){text->name, text->rubric, ""};
             l->rubrics[l->axes_count++] = i;
         }
@@ -340,10 +347,9 @@ static enum vq_status lay_answers_to(struct vq_persona *p, uint32_t set,
                                      const struct vq_persona_answer *rows, size_t count)
 {
     const struct vq_persona_probe *probe = &p->in.probes[set];
-    struct layout l = {.kind = stage_kind(p->in.plan->design.sets[set].rating)};
+    struct layout l = {.kind = vq_persona_stage_kind(p->in.plan->design.sets[set].rating)};
     bool pairwise = l.kind == VQ_STAGE_PAIRWISE;
-    (void)snprintf(l.name, sizeof(l.name), "%.28s rated%s%s", probe->name, pairwise ? ": " : "",
-                   pairwise ? vq_persona_reference_name(reference) : "");
+    vq_persona_part_name(probe->name, pairwise, reference, l.name);
     VQ_TRY(fill_axes(p, probe->first_rubric, probe->rubrics, &l));
     VQ_ASSERT(l.axes_count == probe->rubrics);
     VQ_TRY(make_rows(p, count, &l));

@@ -36,6 +36,7 @@ struct walk {
     size_t lines_cap;
     struct vq_learning *learning;
     struct vq_script script;
+    const struct vq_persona *persona; /* NULL: another method */
     struct vq_forecast_facts facts;
     uint32_t evaluated[ITERATIONS_MAX];
     struct vq_forecast_stage *stages; /* that the method may come to */
@@ -364,6 +365,7 @@ static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,
         bytes += vq_learn_output(w->learning, of, 1).expected * BYTES_A_TOKEN;
         break;
     case VQ_SHAPE_LIST: bytes += s->items * AXIS_BYTES; break;
+    case VQ_SHAPE_BYTES: bytes = s->items; break;
     case VQ_SHAPE_EXAMPLES: bytes += EXAMPLES * mean_row_bytes(w, EXAMPLE_BYTES); break;
     }
     *ret_bytes = (struct vq_range){bytes / 2, bytes, bytes * 2};
@@ -410,7 +412,9 @@ static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_sta
 static enum vq_status walk_unknown(struct walk *w)
 {
     const struct vq_config *c = w->job->config;
-    w->stages_count = vq_forecast_stages(&w->facts, w->stages); /* more is known by now */
+    if (w->persona == NULL) { /* more is known by now */
+        w->stages_count = vq_forecast_stages(&w->facts, w->stages);
+    }
     for (uint32_t i = w->stages_at; i < w->stages_count; i++) {
         const struct vq_forecast_stage *s = &w->stages[i];
         if (s->cells.most + s->unread.most <= 0 || w->job->cast[s->role].count == 0) {
@@ -434,6 +438,12 @@ static enum vq_status walk_unknown(struct walk *w)
 static void fill_facts(struct walk *w)
 {
     struct vq_method_input input;
+    if (w->persona != NULL) {
+        struct vq_learn_of of = {.role = VQ_ROLE_SUBJECT, .kind = VQ_STAGE_CHAT};
+        double answer = vq_learn_output(w->learning, of, 1).expected * BYTES_A_TOKEN;
+        w->stages_count = vq_persona_forecast(vq_persona_input(w->persona), answer, w->stages);
+        return;
+    }
     if (w->job->dataset == NULL) {
         return;
     }
@@ -457,6 +467,7 @@ static enum vq_status walk_all(struct walk *w)
     vq_stats_init();
     VQ_TRY(vq_course_open(w->job, &course, w->err));
     w->script = course.script;
+    w->persona = course.persona;
     fill_facts(w);
     enum vq_status status = VQ_OK;
     if (w->calls != NULL) {
@@ -465,7 +476,7 @@ static enum vq_status walk_all(struct walk *w)
     if (status == VQ_OK) {
         status = walk_known(w, &ended);
     }
-    if (status == VQ_OK && !ended && course.method != NULL) {
+    if (status == VQ_OK && !ended && (course.method != NULL || course.persona != NULL)) {
         status = walk_unknown(w);
     }
     vq_course_close(&course);

@@ -118,6 +118,9 @@ class Persona(Case):
         dry = self.vibeq("run", "config.yaml", "--dry-run").stderr
         self.assertIn("72 calls: 6 dialogues of 12 turns", dry)
         self.assertIn("792 calls: behind their beginnings", dry)
+        plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
+        self.assertEqual((plan["calls"]["least"], plan["calls"]["most"]), (72, 72 + 288 + 660 + 660))
+        self.assertEqual([s["name"] for s in plan["stages"]], ["dialogues", "turns rated", "five", "five rated"])
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
         calls = self.results("r")["calls"]
         self.assertEqual(calls["turns"], {"planned": 72, "shared": 0})

@@ -90,12 +90,13 @@ static void ticks(struct page *p, const struct vq_persona_measure *m, const stru
     uint32_t steps = m->unit == VQ_PERSONA_RATING ? 4 : 2;
     for (uint32_t i = 0; i <= steps; i++) {
         double value = a->least + (a->most - a->least) * i / steps, y = y_of(a, value);
-        vq_html_printf(&p->h,
-                       "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
-                       "stroke=\"currentColor\" stroke-opacity=\".15\"/><text x=\"%.1f\" y=\"%.1f\" "
-                       "font-size=\"10\" text-anchor=\"end\" fill=\"currentColor\">%.0f</text>",
-                       LEFT, y, WIDTH - 8, y, LEFT - 5, y + 3,
-                       m->unit == VQ_PERSONA_RATING ? value : 100 * value);
+        vq_html_printf(
+            &p->h,
+            "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+            "stroke=\"currentColor\" stroke-opacity=\".15\"/><text x=\"%.1f\" y=\"%.1f\" "
+            "font-size=\"10\" text-anchor=\"end\" fill=\"currentColor\">%.0f</text>",
+            LEFT, y, WIDTH - 8, y, LEFT - 5, y + 3,
+            m->unit == VQ_PERSONA_RATING ? value : 100 * value);
     }
     const uint32_t *rounds = m->panel.rounds;
     for (uint32_t i = 0; i < m->panel.points; i++) {
@@ -121,8 +122,7 @@ static void cells(struct page *p, const struct vq_persona_measure *m, const stru
 static void curve(struct page *p, const struct vq_persona_measure *m, const struct axes *a,
                   uint32_t script, enum vq_persona_curve which)
 {
-    const struct vq_cells_mean *means =
-        vq_persona_curve_at(p->r->numbers, m, which, script, 0);
+    const struct vq_cells_mean *means = vq_persona_curve_at(p->r->numbers, m, which, script, 0);
     double values[VQ_PERSONA_CHECKPOINTS_MAX + 1];
     for (uint32_t i = 0; i < m->panel.points && i < VQ_COUNT(values); i++) {
         values[i] = means[i].mean;
@@ -303,7 +303,7 @@ static void talk(struct page *p, uint32_t chain)
     vq_html_text(h, p->r->names.models[c->model]);
     vq_html_puts(h, "</bdi> as <bdi>");
     vq_html_text(h, vq_persona_is_baseline(plan, c->persona) ? "nobody (the baseline)"
-                                                              : p->r->names.personas[c->persona]);
+                                                             : p->r->names.personas[c->persona]);
     vq_html_printf(h, "</bdi>, %s%s</summary>\n<ol>\n",
                    vq_persona_kind_name(plan->design.scripts[c->script].kind),
                    c->order == VQ_PERSONA_SHUFFLED ? ", shuffled" : "");
@@ -328,9 +328,10 @@ static void talks(struct page *p)
     struct vq_html *h = &p->h;
     uint32_t chains = p->r->study->plan->chains_count, shown = 0;
     size_t from = h->out->bytes;
-    vq_html_puts(h, "<section id=\"dialogues\"><h2>Dialogues</h2>\n<p class=\"sub\">Each turn with "
-                    "its ratings; a rating opens to what the judge said. A baseline\xe2\x80\x99s are those "
-                    "as the first persona.</p>\n");
+    vq_html_puts(
+        h, "<section id=\"dialogues\"><h2>Dialogues</h2>\n<p class=\"sub\">Each turn with "
+           "its ratings; a rating opens to what the judge said. A baseline\xe2\x80\x99s are those "
+           "as the first persona.</p>\n");
     while (shown < chains && shown < TALKS_MAX && h->out->bytes - from < TALK_BYTES) {
         talk(p, shown++);
     }
