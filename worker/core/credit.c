@@ -56,6 +56,19 @@ static bool affords(const struct vq_work *w, uint32_t j)
     return false;
 }
 
+/* Calls that the judge's pools let this worker have in flight. */
+static double slots_of(const struct vq_work *w, uint32_t j)
+{
+    const struct vq_work_judge *judge = &w->spec->judges[j];
+    double slots = 0;
+    for (uint32_t i = 0; i < judge->pools_count; i++) {
+        if (vq_work_pool_usable(w, judge->pools[i])) {
+            slots += w->pools[judge->pools[i]].limit;
+        }
+    }
+    return slots > w->options.concurrency_max ? w->options.concurrency_max : slots;
+}
+
 static uint32_t want(const struct vq_work *w, uint32_t j)
 {
     const struct vq_work_judge *judge = &w->spec->judges[j];
@@ -67,7 +80,7 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
         uint32_t held = at->asks_open - at->asks_done; /* no more for now */
         return at->broke >= VQ_WORK_SURPLUS_LOOKS ? 0 : held;
     }
-    double paced = 0, slots = 0;
+    double paced = 0, slots = slots_of(w, j);
     bool is_paced = true;
     for (uint32_t i = 0; i < judge->pools_count; i++) {
         const struct vq_work_pool *pool = &w->pools[judge->pools[i]];
@@ -77,16 +90,14 @@ static uint32_t want(const struct vq_work *w, uint32_t j)
         double calls = paced_calls(pool);
         is_paced = is_paced && calls >= 0;
         paced += calls;
-        slots += pool->limit;
     }
-    slots = slots > w->options.concurrency_max ? w->options.concurrency_max : slots;
     bool chains = vq_stage_chains(w->spec->kind);
     double shard = chains ? 1 : 2.0 * w->spec->axes_count;
     double most = VQ_WORK_ASKS_MAX / 2.0 / w->spec->judges_count; /* the rest is for what is done */
     double tasks = slots * VQ_WORK_AHEAD_CALLS;
     double ahead = slots + at->per_s * VQ_WORK_AHEAD_S;
     tasks = ahead > tasks ? ahead : tasks;
-    tasks = chains ? slots * (1 + VQ_WORK_AHEAD_CHAINS) + 1 : tasks;
+    tasks = chains ? slots : tasks;
     tasks = is_paced && tasks > paced ? paced : tasks;
     tasks = tasks > most ? most : tasks;
     return (uint32_t)(tasks < shard ? shard : tasks);
@@ -269,14 +280,19 @@ static void look_at_speeds(struct vq_work *w)
     w->credit_ns = w->now_ns;
 }
 
-/* Slices move to others: work that was taken for them would wait here for long, while those have none. */
+/* Slices move to others: work that was taken for them would wait here for long, while those have none. A chain that waits here for a
+ * slot waits for the end of another one. */
 static void look_at_surplus(struct vq_work *w)
 {
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {
         struct vq_work_judging *at = &w->judges[j];
         uint32_t wanted = want(w, j);
-        uint32_t shard = vq_stage_chains(w->spec->kind) ? 1 : 2 * w->spec->axes_count;
-        uint64_t most = 2 * ((uint64_t)wanted + shard);
+        uint64_t most = 2 * ((uint64_t)wanted + 2 * w->spec->axes_count);
+        if (vq_stage_chains(w->spec->kind)) {
+            double slots = slots_of(w, j);
+            most = slots < 1 ? 1 : (uint64_t)slots;
+            wanted = wanted < most ? (uint32_t)most : wanted;
+        }
         at->surplus = at->asks_open - at->asks_done > most ? at->surplus + 1 : 0;
         if (at->surplus >= VQ_WORK_SURPLUS_LOOKS && takes_work(w)) {
             at->surplus = 0;

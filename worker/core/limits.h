@@ -78,10 +78,9 @@
 #define VQ_WORK_AHEAD_S       1.0
 #define VQ_WORK_AHEAD_CALLS   4.0
 #define VQ_WORK_AHEAD_PACED_S 5.0
-/* Chains: so many more than slots, as a part of them, and one: a slot that a chain leaves is not empty long. */
-#define VQ_WORK_AHEAD_CHAINS  0.25
-#define VQ_WORK_SURPLUS_LOOKS 3 /* so often in a row held twice what it wants: the rest goes back */
-#define VQ_WORK_CREDIT_MS     200
+#define VQ_WORK_SURPLUS_LOOKS                                                                      \
+    3 /* so often in a row held twice what it wants, or more chains than slots: the rest goes back */
+#define VQ_WORK_CREDIT_MS 200
 
 /* Where prompts begin alike for at least so many tokens, the first call goes ahead: the others wait for its end, at most twice the
  * pool's latency and within these bounds. Then they wait for its pool, longer while their judge has other things to do. A front that
