@@ -193,6 +193,24 @@ class Persona(Case):
         self.wait_exit(child, 0, 200)
         self.check(server)
 
+    def test_two_models_and_two_judges(self):
+        """Each chain and probe is its own model's; 6 cells have intervals."""
+        lines = (self.dir / "persona.yaml").read_text()
+        lines = re.sub(r"(?m)^subjects:.*", "subjects: [offline-subject, {model: offline-a, role: developer, line: 'think: off'}]", lines)
+        lines = re.sub(r"(?m)^judges:.*", "judges: [offline-a, offline-b]", lines).replace("personas-two", "personas")
+        (self.dir / "config.yaml").write_text(lines)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        calls = self.results("r")["calls"]
+        self.assertEqual(calls["turns"]["planned"], 2 * 4 * 2 * 2 * 12)
+        self.assertEqual(len(self.ratings("r")), calls["rated"]["planned"] * 2)
+        self.assertEqual(self.accounting("r")["planned"], calls["generated"]["planned"] + calls["rated"]["planned"] * 2)
+        for talk in self.dialogues("r"):
+            self.assertEqual((talk.get("system") or "").startswith("think: off"), talk["model"] == "offline-a")
+            fades = any("lighthouse" in m["content"] for m in talk["messages"] if m["role"] == "assistant")
+            self.assertLessEqual(fades, talk["model"] == "offline-subject")
+        self.assertNotIn("No intervals", self.vibeq("report", "r").stdout)
+        self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
+
     # ---- what goes wrong ----
 
     def test_a_turn_that_fails_leaves_a_hole(self):
