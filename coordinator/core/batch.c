@@ -308,7 +308,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
             c->failed_out_ns = next == VQ_TASK_FAILED ? c->now_ns : c->failed_out_ns;
             if (c->params.chains) {
                 vq_coord_slot_settled(c, shard, i);
-                return vq_coord_lease_astray(c, shard, true);
+                return vq_coord_lease_astray(c, shard);
             }
             VQ_TRY(vq_coord_say_settled(c, shard, i));
             shard->slots[i].cancels = VQ_COORD_CANCELS;
@@ -334,15 +334,14 @@ static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
     return true;
 }
 
-/* A chain's turn that settled nothing, in a lease that did before: what it builds on is another answer than the one that stands. Or
- * the answer before it was lost on the way, and is listed soon. */
-static enum vq_status turn_astray(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
+/* A chain's turn that came before the one it builds on, which found no room or was lost on its way, and is said again. */
+static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i)
 {
     bool ahead = false;
-    for (uint32_t n = 0; n < i; n += 2) {
+    for (uint32_t n = 0; c->params.chains && n < i; n += 2) {
         ahead |= c->outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
     }
-    return vq_coord_lease_astray(c, shard, ahead);
+    return ahead;
 }
 
 /* What is left of the slot of a final result, and of the second order that its holder skipped for it. */
@@ -356,12 +355,13 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     } else if (asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
     } else if (c->params.chains && shard->moved) {
-        return turn_astray(c, shard, i);
+        /* It builds on another answer than the one that stands, or on one that was lost on its way. */
+        return vq_coord_lease_astray(c, shard);
     } else {
         vq_coord_slot_return(c, shard, i);
         /* What it builds on may have been lost on the way, and is listed soon. */
         VQ_TRY(vq_coord_call_hold(c, NULL, r->task));
-        if (++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
+        if (!is_ahead(c, shard, i) && ++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
             (void)snprintf(
                 text, sizeof(text),

@@ -285,8 +285,8 @@ struct vq_coord {
     uint64_t cost_most_nano,
         reserved_most; /* the most that one call cost, and reserved in tokens, so far */
     int64_t
-        gone_until_ns; /* calls of a worker whose process has ended may be in flight until then */
-    int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
+        gone_until_ns; /* calls of a worker whose process has ended, or of other stages, may be in flight until then */
+    int64_t broke_ns; /* since then the budget is all that is waited for; 0: it is not */
 
     struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
     bool *repeated;   /* of each result in flight: the ledger had it; NULL: none */
@@ -467,10 +467,10 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
 /* The lease ends with its worker: before its end. */
 enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
-/* A chain's holder goes on from an answer that does not stand: its lease ends, and it is told. `under_way`: it may be asking what
- * follows all the same, on the same words, so that its turns are held back for a term. The shard may be freed. */
-enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
-                                     bool under_way) VQ_WARN_UNUSED;
+/* A chain's holder goes on from an answer that does not stand: its lease ends, and it is told. Until it has heard of it, it may
+ * start what follows, so that the turns are held back for a term. The shard may be freed. */
+enum vq_status vq_coord_lease_astray(struct vq_coord *c,
+                                     struct vq_coord_shard *shard) VQ_WARN_UNUSED;
 /* Ends the lease with all that is live in it. The shard may be freed. */
 void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard);
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,

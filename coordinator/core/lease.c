@@ -253,10 +253,9 @@ void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard)
     lease_close(c, shard);
 }
 
-enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
-                                     bool under_way)
+enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard)
 {
-    for (uint32_t i = 0; under_way && i < c->shard_tasks; i += 2) {
+    for (uint32_t i = 0; i < c->shard_tasks; i += 2) {
         uint64_t task = vq_coord_task_at(c, shard, i);
         if (c->outcome[task] == VQ_OUTCOME_NONE) {
             VQ_TRY(vq_coord_call_hold(c, shard->holder, task));

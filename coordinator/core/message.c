@@ -77,10 +77,14 @@ static bool held_fits(const struct vq_coord *c, const struct vq_msg_held *held)
            c->shards.count + held->calls_count + held->leases_count <= VQ_COORD_SHARDS_MAX / 2;
 }
 
-/* Calls of a later stage are of an earlier start, which came further: that stage waits until they would have been listed again. */
+/* Calls of a later stage are of an earlier start, which came further: that stage waits until they would have been listed again. Who
+ * stops while calls of another stage than this one are out does not stop cleanly. */
 static void take_later(struct vq_coord *c, const struct vq_msg_held *held)
 {
     for (uint32_t n = 0; n < held->calls_count; n++) {
+        if (c->done || held->calls[n].stage != c->params.stage) {
+            c->gone_until_ns = c->now_ns + c->params.term_ns;
+        }
         if (held->calls[n].stage > c->params.stage) {
             c->later_until_ns = c->now_ns + c->params.term_ns;
         }

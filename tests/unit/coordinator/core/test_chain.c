@@ -4,7 +4,7 @@
 
 #include "common/judge/template.h"
 
-#define TURNS 4
+#define TURNS 8
 
 static struct vq_buf packed;
 static struct vq_sample chains[3];
@@ -17,7 +17,8 @@ static struct vq_judge model = {.name = "m",
                                 .max_tokens_field = "max_tokens",
                                 .seed = -1};
 static struct vq_asker asker;
-static const char *const said[] = {"I.", "Long.", "Because.", "No."};
+static const char *const said[TURNS] = {"I.",   "Long.", "Because.", "No.",
+                                        "Why?", "So.",   "Well.",    "Bye."};
 
 static int setup(void **state)
 {
@@ -73,6 +74,15 @@ static struct vq_result answer_as(struct rig *r, const struct rig_said *lease, u
         (uint8_t)vq_verdict_of(VQ_STAGE_CHAT, result.answer, result.finish_reason, false);
     result.final = true;
     return result;
+}
+
+static const struct rig_said *leased_since(const struct rig *r, uint64_t chain)
+{
+    const struct rig_said *lease = NULL;
+    for (size_t i = r->mark; i < r->said_count; i++) {
+        lease = r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain ? &r->said[i] : lease;
+    }
+    return lease;
 }
 
 /* Past the probe: one turn of the first chain. The first lease of a whole chain since. */
@@ -191,12 +201,54 @@ static void test_who_goes_astray_loses_the_chain(void **state)
     assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->count, 0); /* all of it */
     assert_int_equal(rig_count(r, 1, VQ_MSG_ACK), 1);          /* it is paid for, and recorded */
     assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], 0);
-    const struct rig_said *again = NULL;
-    for (size_t i = r->mark; i < r->said_count; i++) {
-        again = r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain ? &r->said[i] : again;
+    for (int ms = RIG_HEARTBEAT; ms < RIG_TERM; ms += RIG_HEARTBEAT) { /* it may not have heard */
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 1, session, NULL);
+        assert_null(leased_since(r, chain));
     }
-    assert_non_null(again);
-    assert_int_equal(again->tasks[0], turn(chain, k + 1));
+    for (int ms = 0; ms < RIG_TERM; ms += RIG_HEARTBEAT) {
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 1, session, NULL);
+    }
+    assert_non_null(leased_since(r, chain));
+    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
+}
+
+/* Those of the later turns come first, many of them: what they build on found no room and is said again. */
+static void test_turns_that_come_too_early_are_no_strangers(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 3);
+    (void)tried(r, 1, session);
+    struct rig_said leases[3];
+    for (unsigned n = 0; n < 3; n++) {
+        leases[n] = *rig_lease(r, n);
+    }
+    uint32_t early = 0;
+    for (unsigned n = 0; n < 3; n++) {
+        uint32_t first = (uint32_t)(leases[n].tasks[0] % (2 * TURNS)) / 2;
+        for (uint32_t k = TURNS - 1; k > first; k--, early++) {
+            struct vq_result result = answer_as(r, &leases[n], leases[n].shard, k, said, said[k]);
+            rig_results(r, 1, session, &result, 1);
+            assert_int_equal(vq_coord_outcome(r->c, turn(leases[n].shard, k)), VQ_OUTCOME_NONE);
+        }
+    }
+    assert_true(early > VQ_COORD_UNSETTLED_MAX);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_DRAIN), 0);
+    for (unsigned n = 0; n < 3; n++) {
+        uint32_t first = (uint32_t)(leases[n].tasks[0] % (2 * TURNS)) / 2;
+        struct vq_result result =
+            answer_as(r, &leases[n], leases[n].shard, first, said, said[first]);
+        rig_results(r, 1, session, &result, 1);
+    }
+    for (int ms = 0; ms < 3 * RIG_TERM; ms += RIG_HEARTBEAT) {
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 1, session, NULL);
+    }
+    assert_int_equal(r->stopped, 0);
+    assert_int_equal(r->finished, 1);
+    assert_int_equal(rig_status(r).all.state[VQ_TASK_ANSWERED], 3 * TURNS);
 }
 
 /* An answer of an old lease comes late and settles the turn that a new holder asks. */
@@ -266,6 +318,7 @@ int main(void)
         CHAIN(test_a_lost_chain_goes_on_with_what_stands),
         CHAIN(test_a_turn_that_fails_blocks_the_rest),
         CHAIN(test_who_goes_astray_loses_the_chain),
+        CHAIN(test_turns_that_come_too_early_are_no_strangers),
         CHAIN(test_a_late_answer_takes_the_chain_away),
         CHAIN(test_a_listed_call_keeps_the_whole_chain),
     };

@@ -193,6 +193,23 @@ static void calls_of_a_later_stage_are_waited_for(void **state)
     assert_int_equal(rig_status(r).wait_until_ns, r->now_ns + r->params.term_ns);
 }
 
+/* A call of an earlier stage goes on in this one: who stops meanwhile, or soon after it was listed, leaves something out. */
+static void calls_of_an_earlier_stage_are_out_too(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 1, true);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct vq_held_call call = {.call = {{1}}, .task = 0, .stage = 0};
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, &call, 1);
+    assert_false(vq_coord_clean(r->c));
+    for (int ms = 0; ms < RIG_TERM; ms += RIG_HEARTBEAT) {
+        assert_false(vq_coord_clean(r->c));
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 7, session, NULL);
+    }
+    assert_true(vq_coord_clean(r->c));
+}
+
 /* Other questions, of which nothing is known. */
 static void of_the_next_stage(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret)
 {
@@ -232,6 +249,30 @@ static void calls_of_a_later_stage_are_heard_between_two_stages(void **state)
     go_on(r);
     assert_int_equal(rig_status(r).stage, VQ_COORD_WAITING);
     assert_int_equal(rig_status(r).wait_until_ns, until_ns);
+}
+
+/* The stage is over although a call of it is listed, and the next one is stopped before its worker can say so again. */
+static void calls_that_nobody_waits_for_any_more_are_out_too(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 0, true);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct vq_held_call call = {.call = {{1}}, .task = 0};
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, &call, 1);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    for (int ms = 0; ms < 2 * VQ_COORD_LINGER_TERMS * RIG_TERM && r->finished == 0;
+         ms += RIG_HEARTBEAT) {
+        rig_pass(r, RIG_HEARTBEAT);
+        if (r->finished == 0) {
+            rig_list(r, 7, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+        }
+    }
+    assert_int_equal(r->finished, 1);
+    go_on(r);
+    assert_false(vq_coord_clean(r->c));
+    rig_pass(r, RIG_TERM / 2);
+    rig_pass(r, RIG_TERM / 2);
+    assert_true(vq_coord_clean(r->c));
 }
 
 /* Its HELLO came between the stages, and its list does not come. How long nothing is leased to another one, in milliseconds. */
@@ -378,6 +419,8 @@ int main(void)
         T(the_end_of_a_stage_and_of_the_last_one),
         T(calls_of_a_later_stage_are_waited_for),
         T(calls_of_a_later_stage_are_heard_between_two_stages),
+        T(calls_of_an_earlier_stage_are_out_too),
+        T(calls_that_nobody_waits_for_any_more_are_out_too),
         T(after_a_crash_a_list_is_waited_for_a_term),
         T(a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for),
         T(a_process_ends_once),
