@@ -40,12 +40,13 @@ struct vq_persona_dialogue {
 /* What report.html shows beside the numbers (coordinator/report/html/persona.c). */
 struct vq_report_persona_page {
     const struct vq_report_persona *r;
-    size_t turns_rated; /* the first things of the study: those of turns */
+    /* What it returns is valid until the next call. NULL: no dialogues are shown. */
     void (*dialogue)(void *ctx, uint32_t chain, struct vq_persona_dialogue *ret_dialogue);
-    /* False: there is none. The text is valid until the next call. NULL: none is shown. */
+    /* Of the rating of a thing of the study; false: there is none. The text is valid until the next call. NULL: none is shown. */
     bool (*reasoning)(void *ctx, size_t thing, uint32_t judge, struct vq_span *ret_text);
     void *ctx;
 };
+/* Appends; failures stick in out->status. Bounded as html.h says, needs no script. */
 void vq_report_persona_html(const struct vq_report_persona_page *page, struct vq_buf *out);
 
 /* One line: who, and the messages in turn. */

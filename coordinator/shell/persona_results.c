@@ -194,16 +194,8 @@ static bool page_reasoning(void *ctx, size_t thing, uint32_t judge, struct vq_sp
 
 static enum vq_status write_page(struct rates *w, const struct vq_report_persona *r)
 {
-    size_t turns = 0;
-    while (turns < r->study->rated_count &&
-           r->study->criteria[r->study->rated[turns].criterion].use == VQ_PERSONA_OF_TURNS) {
-        turns++;
-    }
-    struct vq_report_persona_page page = {.r = r,
-                                          .turns_rated = turns,
-                                          .dialogue = page_dialogue,
-                                          .reasoning = page_reasoning,
-                                          .ctx = w};
+    struct vq_report_persona_page page = {
+        .r = r, .dialogue = page_dialogue, .reasoning = page_reasoning, .ctx = w};
     struct vq_buf out;
     vq_buf_init(&out, VQ_HTML_BYTES_MAX);
     vq_report_persona_html(&page, &out);

@@ -13,7 +13,7 @@ import time
 import vqtest
 from vqtest import MISSING, ROOT, USAGE, Case
 
-FILES = ("results.json", "ratings.csv", "dialogues.jsonl")
+FILES = ("results.json", "ratings.csv", "dialogues.jsonl", "report.html")
 TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 
 
@@ -84,6 +84,7 @@ class Persona(Case):
         for talk in self.dialogues("r"):
             self.assertEqual((len(talk["messages"]), talk["ended"]), (24, None))
             self.assertEqual(talk.get("system") is None, not talk["persona"])
+        self.page(result)
         self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
 
@@ -97,13 +98,37 @@ class Persona(Case):
         self.assertNotIn("<script", page)
         self.assertIn("&lt;script&gt;alert(1)", page)
         measures = self.results("r")["measures"]
-        self.assertEqual(page.count("<figure>"), 2 * len(measures))
+        self.assertGreaterEqual(page.count("<figure>"), 2 * len(measures))
         self.assertEqual(page.count("<svg"), page.count("</svg>"))
-        self.assertEqual(page.count("class=\"said asked\""), 6 * 12)
-        self.assertGreaterEqual(page.count("<summary><bdi>knowledge</bdi> "), 6 * 12)
+        self.assertEqual(page.count("<h3>User</h3>"), 6 * 12)
+        self.assertEqual(page.count("<h4><bdi>knowledge</bdi>"), 8 * 12)  # a baseline's as both personas
         for talk in self.dialogues("r")[:1]:
             self.assertIn(talk["messages"][0]["content"].split(",")[0], page)
         self.assertNotIn("nan", page.lower().replace("nano", ""))
+
+    def page(self, result):
+        """The page has a chart where the numbers have a curve, and its line falls as they do."""
+        page = (self.dir / "runs/r/results/report.html").read_text(encoding="utf-8")
+        self.assertNotIn("<script", page)
+        self.assertNotRegex(page, r"(src|href)=\"[^#]")
+        for number, measure in enumerate(result["measures"], 1):
+            section = page.split(f'<section id="m{number}"')[1].split("</section>")[0]
+            self.assertIn(f"<bdi>{measure['name']}</bdi>", section)
+            if measure["name"] not in ("knowledge", "style", "in_character"):
+                continue
+            charts = re.findall(r"Persona and baseline<.*?</figure>", section, re.S)
+            self.assertEqual(len(charts), 2)
+            for chart, kind in zip(charts, ("directed", "goal")):
+                points = [p["mean"] for p in measure["curves"][kind]["persona"]]
+                path = re.search(r'class="line persona" d="M([^"]*)"', chart)[1]
+                heights = [float(point.split()[1]) for point in path.split("L")]
+                self.assertEqual(len(heights), len(points))
+                for height, mean in zip(heights, points):
+                    self.assertAlmostEqual(height, 152 - (mean - 1) / 4 * 146, delta=0.06)
+                self.assertGreater(heights[-1], heights[0])
+        self.assertEqual(page.count('<div class="turn">'), sum(len(t["messages"]) // 2 for t in self.dialogues("r")))
+        for row in self.ratings("r")[:5]:
+            self.assertIn(f"{row['criterion']}</bdi>, <bdi>{row['judge']}</bdi>", page)
 
     # ---- how many calls ----
 
