@@ -46,8 +46,7 @@ static void add(struct vq_forecast_stage *stages, uint32_t *n, const char *name,
     double most = (double)(calls->planned - calls->shared) / models;
     struct vq_forecast_stage *s = &stages[(*n)++];
     *s = (struct vq_forecast_stage){.kind = kind,
-                                    .role = vq_stage_talks(kind) ? VQ_ROLE_SUBJECT
-                                                                 : VQ_ROLE_JUDGE,
+                                    .role = vq_stage_talks(kind) ? VQ_ROLE_SUBJECT : VQ_ROLE_JUDGE,
                                     .shape = VQ_SHAPE_BYTES,
                                     .items = bytes,
                                     .cells = {least * most, most, most}};
@@ -87,9 +86,8 @@ uint32_t vq_persona_forecast(const struct vq_persona_input *in, double answer_by
         of_kind[in->rubrics[i].text->kind == VQ_RATING_BINARY]++;
     }
     for (uint32_t k = 0; k < 2 && in->turn_rubrics > 0; k++) {
-        struct vq_persona_calls calls = {
-            counts.turns_rated.planned / in->turn_rubrics * of_kind[k],
-            counts.turns_rated.shared / in->turn_rubrics * of_kind[k]};
+        struct vq_persona_calls calls = {counts.turns_rated.planned / in->turn_rubrics * of_kind[k],
+                                         counts.turns_rated.shared / in->turn_rubrics * of_kind[k]};
         add(ret_stages, &n, k == 0 ? "turns rated" : "turns rated, yes or no",
             k == 0 ? VQ_STAGE_LIKERT : VQ_STAGE_BINARY, &calls, 0, 1,
             s.description + s.query + s.answer + s.rubric);
