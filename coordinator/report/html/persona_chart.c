@@ -125,7 +125,7 @@ void vq_persona_page_chart(struct vq_persona_page *p, const struct vq_persona_ch
     VQ_ASSERT(c->count > 0);
     struct box b = {.left = 34,
                     .top = 6,
-                    .wide = c->small ? 170 : 300,
+                    .wide = c->small ? 170 : 250,
                     .high = c->small ? 96 : 170,
                     .chart = c};
     b.right = b.wide - 6;

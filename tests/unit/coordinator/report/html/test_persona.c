@@ -18,7 +18,7 @@
 #define EVIL   "<script>alert(1)</script>\"'&"
 #define ROUNDS 6u
 
-static const char *const models[] = {"m<0>" EVIL, "m1", "m2", "m3"};
+static const char *const models[] = {"m<0><script>", "m1", "m2", "m3"};
 static const char *const personas[] = {"Ada<img src=x>", "Bo"};
 static const char *const sets[] = {"safety", "pairs"};
 static const struct vq_report_judge judges[] = {
