@@ -711,7 +711,7 @@ static void spawn(struct sim *s, const struct sim_event *event)
         sim_worker_spawn(s, -1);
         return;
     }
-    if (s->coord.core == NULL || s->coord.finished) {
+    if (s->coord.core == NULL || s->coord.finished || sim_spawn_waits(s, event->a)) {
         return; /* its start spawns */
     }
     for (uint32_t i = 0; i < s->workers_count; i++) {

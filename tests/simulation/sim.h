@@ -432,6 +432,7 @@ void sim_foreign_answer_to(struct sim *s, uint64_t task);
 void sim_worker_spawn(struct sim *s, int64_t local);
 void sim_worker_kill(struct sim *s, uint32_t worker);
 bool sim_may_spawn(const struct sim *s);
+bool sim_spawn_waits(struct sim *s, uint32_t local); /* no local one starts in a drain: later */
 int64_t sim_worker_clock(const struct sim *s, const struct sim_worker *w); /* what it shows now */
 void sim_worker_step(struct sim *s, uint32_t worker, const struct vq_work_event *event);
 void sim_worker_frame(struct sim *s, uint32_t worker, struct vq_span bytes);

@@ -366,6 +366,16 @@ bool sim_may_spawn(const struct sim *s)
     return s->workers_count < SIM_WORKERS_MAX - (s->healed ? 0 : SIM_WORKERS_KEPT);
 }
 
+bool sim_spawn_waits(struct sim *s, uint32_t local)
+{
+    struct vq_coord_status status;
+    vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    if (status.stage == VQ_COORD_DRAINING) {
+        sim_push(s, s->now_ns + VQ_NS_PER_S, EV_SPAWN, local, 0, s->coord.life);
+    }
+    return status.stage == VQ_COORD_DRAINING;
+}
+
 void sim_worker_spawn(struct sim *s, int64_t local)
 {
     if (s->workers_count == SIM_WORKERS_MAX) {
