@@ -62,6 +62,7 @@ void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out)
 /* The page of a persona evaluation is vq_report_persona_html of json_persona.h; what it holds at most: */
 #define VQ_HTML_CHARTS_BYTES_MAX ((size_t)20 << 20) /* of the sections of measures */
 #define VQ_HTML_PERSONAS_MAX     24u                /* with a chart of their own in each */
+#define VQ_HTML_MODELS_MAX       8u                 /* with a thin line of their own in these */
 #define VQ_HTML_TALKS_MAX        200u               /* dialogues that can be read */
 #define VQ_HTML_TALK_BYTES_MAX   ((size_t)3 << 20)  /* of one */
 #define VQ_HTML_RATINGS_MAX      400u               /* of a turn */

@@ -68,7 +68,11 @@ static void top(struct vq_persona_page *p)
     warnings(p);
     vq_html_puts(h, "<p class=\"key\"><b class=\"persona\">Blue</b>: the model with a persona. "
                     "<b class=\"baseline\">Orange, dashed</b>: the same model without one. Bars "
-                    "are 95 % intervals over cells; a gap in a line is a missing value.</p>\n");
+                    "are 95 % intervals over cells; a gap in a line is a missing value.");
+    uint32_t models = p->r->numbers->models;
+    vq_html_puts(h, models > 1 && models <= VQ_HTML_MODELS_MAX
+                        ? " Persona by persona, the thin lines are single models.</p>\n"
+                        : "</p>\n");
 }
 
 /* ---- measures, by what they are of ---- */

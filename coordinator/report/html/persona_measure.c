@@ -140,32 +140,45 @@ static void mean_of_models(const struct vq_persona_page *p, const struct vq_pers
     }
 }
 
+static void persona_chart(struct vq_persona_page *p, const struct scene *s, uint32_t script,
+                          uint32_t persona, double *values)
+{
+    const struct vq_persona_numbers *n = p->r->numbers;
+    const struct vq_persona_panel *panel = &s->m->panel;
+    struct vq_persona_series series[2 + VQ_HTML_MODELS_MAX] = {
+        {"persona", NULL, values, panel->rounds, panel->points, true},
+        {"baseline", NULL, values + panel->points, panel->rounds, panel->points, false}};
+    struct vq_persona_chart chart = {.title = "",
+                                     .name = p->r->names.personas[persona],
+                                     .lo = s->lo,
+                                     .hi = s->hi,
+                                     .last = last_round(p),
+                                     .unit = s->m->unit,
+                                     .small = true,
+                                     .series = series,
+                                     .count = 2};
+    mean_of_models(p, panel, panel->persona, persona, script, values);
+    mean_of_models(p, panel, panel->baseline, persona, script, values + panel->points);
+    for (uint32_t i = 0; n->models > 1 && n->models <= VQ_HTML_MODELS_MAX && i < n->models; i++) {
+        size_t cell = (size_t)i * n->personas + persona;
+        const double *of = panel->persona + (cell * n->scripts + script) * panel->points;
+        series[chart.count++] = (struct vq_persona_series){"persona faint", NULL,          of,
+                                                           panel->rounds,   panel->points, false};
+    }
+    vq_persona_page_chart(p, &chart);
+}
+
 static void persona_charts(struct vq_persona_page *p, const struct scene *s, uint32_t script)
 {
-    const struct vq_persona_panel *panel = &s->m->panel;
     uint32_t personas = p->r->numbers->personas;
-    double *values = vq_alloc((size_t)panel->points * 2, sizeof(*values));
+    double *values = vq_alloc((size_t)s->m->panel.points * 2, sizeof(*values));
     if (values == NULL) {
         p->h.out->status = VQ_NOMEM;
         return;
     }
-    struct vq_persona_series series[2] = {
-        {"persona", NULL, values, panel->rounds, panel->points, true},
-        {"baseline", NULL, values + panel->points, panel->rounds, panel->points, false}};
     vq_html_puts(&p->h, "<div class=\"multiples small\">\n");
     for (uint32_t i = 0; i < personas && i < VQ_HTML_PERSONAS_MAX; i++) {
-        mean_of_models(p, panel, panel->persona, i, script, values);
-        mean_of_models(p, panel, panel->baseline, i, script, values + panel->points);
-        struct vq_persona_chart chart = {.title = "",
-                                         .name = p->r->names.personas[i],
-                                         .lo = s->lo,
-                                         .hi = s->hi,
-                                         .last = last_round(p),
-                                         .unit = s->m->unit,
-                                         .small = true,
-                                         .series = series,
-                                         .count = 2};
-        vq_persona_page_chart(p, &chart);
+        persona_chart(p, s, script, i, values);
     }
     vq_html_puts(&p->h, "</div>\n");
     if (personas > VQ_HTML_PERSONAS_MAX) {

@@ -238,6 +238,8 @@ static void test_intervals_over_enough_cells(void **state)
     char *style = section(&w, out.at, "<b>style");
     assert_non_null(strstr(style, "<path class=\"ci persona\" d=\"M"));
     assert_non_null(strstr(style, "<path class=\"ci contrast\" d=\"M"));
+    /* turn by turn in one chart, and each model in the charts of both personas */
+    assert_int_equal(count(style, "<path class=\"line persona faint\""), 1 + 2 * 4);
     vq_free(style);
     vq_buf_free(&out);
     world_close(&w);
