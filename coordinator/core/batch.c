@@ -428,6 +428,13 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     return VQ_OK;
 }
 
+/* A look-up saw since what another run's answer to the first order decided: what the commit saw before is old. */
+static bool is_overtaken(const struct vq_coord *c, const struct vq_settled *settled)
+{
+    return c->outcome[settled->task] == VQ_OUTCOME_NOT_NEEDED &&
+           vq_outcome_is_answered(settled->outcome);
+}
+
 static void failure_committed(struct vq_coord *c, const struct vq_coord_failure *f)
 {
     struct vq_coord_shard *shard = vq_coord_shard_find(c, vq_coord_shard_of(c, f->task));
@@ -456,6 +463,9 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
     for (size_t n = 0; n < count; n++) {
         if (settled[n].task >= tasks) {
             return VQ_BUG;
+        }
+        if (is_overtaken(c, &settled[n])) {
+            continue;
         }
         struct vq_coord_shard *shard =
             vq_coord_shard_find(c, vq_coord_shard_of(c, settled[n].task));

@@ -300,6 +300,34 @@ static void a_look_up_told_late_does_not_undo_a_commit(void **state)
     assert_int_equal(r->store.column[1], VQ_OUTCOME_NOT_NEEDED);
 }
 
+/* The same the other way around: between a commit and the report of it another run answers the first order, and a look-up says so. */
+static void a_commit_told_late_does_not_undo_a_look_up(void **state)
+{
+    struct rig *r = *state;
+    r->hold_lookups = true;
+    r->hold_commits = true;
+    rig_start(r);
+    uint64_t session = rig_hello(r, 7, 1);
+    struct rig_said old = {.fence = {4, 1}};
+    rig_say_answer(r, 7, session, &old, 1, "Model: B");
+    const struct vq_coord_batch *batch = r->batch;
+    assert_non_null(batch);
+    r->batch = NULL;
+    sim_store_commit_lmdb(&r->store, batch);
+    sim_store_commit_redis(&r->store, batch);
+    struct vq_settled *settled;
+    size_t count = sim_store_settled(&r->store, batch, &settled);
+    rig_tried(r, 0, "Model: equal");
+    rig_look_up(r, 0);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NOT_NEEDED);
+    assert_int_equal(vq_coord_committed(r->c, batch->no, settled, count, r->now_ns), VQ_OK);
+    vq_free(settled);
+    r->hold_commits = r->hold_lookups = false;
+    rig_pull(r);
+    assert_int_equal(vq_coord_outcome(r->c, 1), VQ_OUTCOME_NOT_NEEDED);
+    assert_int_equal(r->store.column[1], VQ_OUTCOME_NOT_NEEDED); /* by the batch after it */
+}
+
 static void the_store_away_pauses_the_leases(void **state)
 {
     struct rig *r = *state;
@@ -593,6 +621,7 @@ int main(void)
         T(a_final_failure_settles_and_the_swapped_order_is_asked),
         T(a_look_up_that_a_commit_overtook_is_asked_again),
         T(a_look_up_told_late_does_not_undo_a_commit),
+        T(a_commit_told_late_does_not_undo_a_look_up),
         T(the_store_away_pauses_the_leases),
         T(a_commit_that_cannot_be_stops_the_run),
         T(what_the_store_contradicts_is_a_bug),
