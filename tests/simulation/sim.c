@@ -456,7 +456,7 @@ static void dispatch(struct sim *s, const struct sim_event *event)
     case EV_BLOCK: sim_block(s, event->a); return;
     case EV_HEAL: sim_heal(s); return;
     case EV_RESET: reset(s, event); return;
-    case EV_OVER: s->over = true; return;
+    case EV_OVER: s->over = s->coord.finished; return; /* not by one that another took over from */
     case EV_SPAWN:
     case EV_COORD_START:
     case EV_TO_COORD:
