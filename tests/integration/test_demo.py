@@ -200,19 +200,27 @@ class Demo(Case):
             self.assertEqual(first, second, name)
         self.assertEqual(self.results_bytes("first"), type(self).ran[1], "and in another runs folder, with its own calls")
 
+    def write_data_of(self, block):
+        """The data file that a configuration names, with the columns it asks for."""
+        models = re.search(r"models: \[(.*?)\]", block).group(1).replace(" ", "").split(",")
+        people = re.findall(r"human: (\w+)", block)
+        name = re.search(r"[\w-]+\.csv", block).group(0)
+        label = (re.findall(r"preference: (\w+)}", block) + ["winner"])[0]
+        rows = [["question", *models, label, *people]]
+        texts = [[f"one answer {i}", f"something else {i * i}"][:len(models)] for i in range(12)]
+        rows += [[f"q{i}", *text, "", *["3" for _ in people]] for i, text in enumerate(texts)]
+        (self.dir / name).write_text("".join(",".join(row) + "\n" for row in rows))
+
     def test_configurations_in_the_documentation_are_accepted(self):
         for page, least in (("README.md", 1), ("docs/config.md", 3)):
             blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
             self.assertGreaterEqual(len(blocks), least, page)
             for block in blocks:
-                models = re.search(r"models: \[(.*?)\]", block).group(1).replace(" ", "").split(",")
-                people = re.findall(r"human: (\w+)", block)
-                name = re.search(r"[\w-]+\.csv", block).group(0)
-                label = (re.findall(r"preference: (\w+)}", block) + ["winner"])[0]
-                rows = [["question", *models, label, *people]]
-                texts = [[f"one answer {i}", f"something else {i * i}"][:len(models)] for i in range(12)]
-                rows += [[f"q{i}", *text, "", *["3" for _ in people]] for i, text in enumerate(texts)]
-                (self.dir / name).write_text("".join(",".join(row) + "\n" for row in rows))
+                if "method: persona" in block:
+                    for name in re.findall(r"[\w-]+\.(?:yaml|txt|csv)", block):
+                        (self.dir / name).write_bytes((ROOT / "examples" / name).read_bytes())
+                else:
+                    self.write_data_of(block)
                 (self.dir / "block.yaml").write_text(block)
                 self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE).stderr, block)
 
