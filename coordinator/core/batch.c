@@ -334,10 +334,13 @@ static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
     return true;
 }
 
-/* A chain's turn that came before the one it builds on, which found no room or was lost on its way, and is said again. */
-static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i)
+/* It came before what it builds on, the answer that it repairs or a chain's turn before it: that found no room or was lost on its way,
+ * and is said again. */
+static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shard,
+                     const struct vq_result *r)
 {
-    bool ahead = false;
+    uint32_t i = (uint32_t)(r->task % c->shard_tasks);
+    bool ahead = r->kind == VQ_CALL_REPAIR && !shard->slots[i].answered;
     for (uint32_t n = 0; c->params.chains && n < i; n += 2) {
         ahead |= c->outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
     }
@@ -350,9 +353,10 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
 {
     uint32_t i = (uint32_t)(r->task % c->shard_tasks);
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
+    bool ahead = is_ahead(c, shard, r);
     if (shard->slots[i].state != SLOT_DONE) {
         lane->unsettled = 0;
-    } else if (asks_again(c, lane, r)) {
+    } else if (!ahead && asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
     } else if (c->params.chains && shard->moved) {
         /* It builds on another answer than the one that stands, or on one that was lost on its way. */
@@ -361,7 +365,7 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
         vq_coord_slot_return(c, shard, i);
         /* What it builds on may have been lost on the way, and is listed soon. */
         VQ_TRY(vq_coord_call_hold(c, NULL, r->task));
-        if (!is_ahead(c, shard, i) && ++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
+        if (!ahead && ++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
             (void)snprintf(
                 text, sizeof(text),
@@ -415,8 +419,10 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     }
     VQ_ASSERT(call->task == r->task);
     vq_attempts_count(&shard->slots[r->task % c->shard_tasks].attempts, (enum vq_call_end)r->end);
-    if (r->final && vq_coord_lease_current(shard, r->fence)) {
-        VQ_TRY(slot_after(c, shard, r));
+    if (vq_coord_lease_current(shard, r->fence)) {
+        shard->slots[r->task % c->shard_tasks].answered |=
+            r->kind == VQ_CALL_ASK && r->end == VQ_END_ANSWER;
+        VQ_TRY(r->final ? slot_after(c, shard, r) : VQ_OK);
     }
     probe_after(&c->lanes[shard->judge], r);
     VQ_TRY(call_committed(c, call));

@@ -62,6 +62,7 @@ struct vq_coord_slot {
     uint8_t state; /* enum slot_state */
     bool second, lazy;
     bool ask_lazy;   /* as it was leased: only if the first order does not settle */
+    bool answered;   /* what a repair under the present lease is of is in the store */
     bool failing;    /* its failure gathers or is being committed */
     bool wait;       /* no room for its prior: another time */
     uint8_t cancels; /* so often its holder is told again that somebody else's answer settled it */

@@ -385,6 +385,7 @@ static uint32_t lease_slots(struct vq_coord *c, struct vq_coord_shard *shard, ui
         if (slot_fits(c, shard, i, &lazy)) {
             shard->slots[i].state = SLOT_OUT;
             shard->slots[i].ask_lazy = lazy;
+            shard->slots[i].answered = shard->slots[i].prior_bytes > 0;
             taken++;
         }
     }

@@ -520,6 +520,80 @@ static void what_cannot_be_read_is_put_once_more(void **state)
     }
 }
 
+static struct vq_result unreadable_repair(struct rig *r, const struct rig_said *lease)
+{
+    struct vq_result repair = rig_answer(r, lease, lease->tasks[0], "No idea");
+    rig_request_of(NULL, lease->tasks[0], lease->repeat[0], &repair.repaired);
+    repair.repeat = lease->repeat[0];
+    repair.kind = VQ_CALL_REPAIR;
+    repair.final = true;
+    rig_repair_of(NULL, repair.task, &repair.repaired, repair.answer, &repair.request);
+    return repair;
+}
+
+/* A repair that cannot be read has its question put once more, but not when what it repairs was lost on its way: that is kept by its
+ * worker, and comes. */
+static void a_repair_without_its_answer_is_not_put_once_more(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 2, 1, 1);
+    r->params.retries = 1;
+    r->store.swap = VQ_SWAP_NONE;
+    r->store.repeat_max = 1;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 1);
+    struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE);
+    struct vq_result lost = rig_answer(r, &lease, lease.tasks[0], "It was a dark night");
+    struct vq_result repair = unreadable_repair(r, &lease);
+    rig_mark(r);
+    rig_results(r, 7, session, &repair, 1);
+    struct rig_said other = *rig_last(r, 7, VQ_MSG_LEASE);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    assert_int_not_equal(other.tasks[0], lease.tasks[0]);
+    rig_results(r, 7, session, &lost, 1);
+    rig_mark(r);
+    rig_say_answer(r, 7, session, &other, other.tasks[0], "It was a dark night");
+    repair = unreadable_repair(r, &other);
+    rig_results(r, 7, session, &repair, 1);
+    struct rig_said again = *rig_last(r, 7, VQ_MSG_LEASE); /* at once */
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    assert_int_equal(again.tasks[0], other.tasks[0]);
+    assert_int_equal(again.repeat[0], 1);
+    struct vq_result good = rig_answer(r, &again, again.tasks[0], "Model: A");
+    rig_request_of(NULL, again.tasks[0], 1, &good.request);
+    good.repeat = 1;
+    rig_results(r, 7, session, &good, 1);
+    for (int i = 0; i <= RIG_TERM / RIG_HEARTBEAT; i++) { /* what was held for the lost one ends */
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 7, session, NULL);
+    }
+    struct rig_said last = *rig_last(r, 7, VQ_MSG_LEASE);
+    assert_int_equal(last.tasks[0], lease.tasks[0]);
+    assert_int_equal(last.repeat[0], 1);
+}
+
+/* The same where the answer was in the store before the lease. */
+static void a_repair_of_a_kept_answer_is_put_once_more(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    r->params.retries = 1;
+    r->store.swap = VQ_SWAP_NONE;
+    r->store.repeat_max = 1;
+    rig_tried(r, 0, "It was a dark night");
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 1);
+    struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE);
+    assert_true(lease.prior[0] > 0);
+    struct vq_result repair = unreadable_repair(r, &lease);
+    rig_mark(r);
+    rig_results(r, 7, session, &repair, 1);
+    assert_int_equal(rig_lease(r, 0)->tasks[0], lease.tasks[0]); /* at once */
+    assert_int_equal(rig_lease(r, 0)->repeat[0], 1);
+}
+
 /* ---- rule 21: imports ---- */
 
 static void a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again(void **state)
@@ -631,6 +705,8 @@ int main(void)
         T(a_commit_that_fails_after_the_end_is_no_news),
         T(answers_of_other_questions_stop_the_run),
         T(what_cannot_be_read_is_put_once_more),
+        T(a_repair_without_its_answer_is_not_put_once_more),
+        T(a_repair_of_a_kept_answer_is_put_once_more),
         T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
         T(an_import_of_what_is_known_waits_for_nothing),
         T(an_import_takes_what_there_is_room_for),
