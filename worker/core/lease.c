@@ -330,6 +330,19 @@ void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep)
     }
 }
 
+bool vq_work_leases_ask(const struct vq_work *w)
+{
+    for (const struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
+        const struct vq_work_lease *lease = VQ_WORK_ITEM(at, const struct vq_work_lease, link);
+        for (uint32_t i = 0; i < lease->asks_count; i++) {
+            if (is_idle(&lease->asks[i]) || lease->asks[i].state == VQ_WORK_ASK_CALLING) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease)
 {
     for (uint32_t i = 0; i < lease->asks_count; i++) {
@@ -508,6 +521,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
     if (!vq_work_ok(w, lease_fill(w, msg, &lease))) {
         return;
     }
+    vq_work_slices_forget(w); /* room for this is the new coordinator's to give */
     vq_work_list_push(&w->leases, &lease->link);
     w->leases_count++;
     if (lease->sample->leases++ == 0) {

@@ -252,8 +252,11 @@ static bool slices_lapse(struct vq_work *w)
     return true;
 }
 
-void vq_work_slices_drop(struct vq_work *w)
+void vq_work_slices_forget(struct vq_work *w)
 {
+    if (w->slices_epoch == w->epoch) {
+        return;
+    }
     if (slices_stand(w)) {
         w->slices_until_ns = w->now_ns;
     }

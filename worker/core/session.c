@@ -126,8 +126,8 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &welcome->spec)) {
         drop_leases(w); /* other questions from now on; HELD does not list them */
     }
-    if (w->slices_epoch != w->epoch && w->leases_count == 0 && w->flights_count == 0) {
-        vq_work_slices_drop(w); /* a coordinator that stopped cleanly does not know of them */
+    if (w->flights_count == 0 && !vq_work_leases_ask(w)) {
+        vq_work_slices_forget(w); /* a coordinator that stopped cleanly does not know of them */
     }
     vq_work_note(w, VQ_WORK_NOTE_INFO,
                  "session %llu of run %.*s: %u leases, %u calls in flight, %u results held",

@@ -409,6 +409,8 @@ void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_return_all(struct vq_work *w, uint32_t judge);
 /* The newest idle asks of a judge, until no more than about `keep` of its asks are open. */
 void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep);
+/* Something is left to ask: not all that is held only waits for its ACK. */
+bool vq_work_leases_ask(const struct vq_work *w);
 void vq_work_lease_renew(struct vq_work *w, struct vq_work_lease *lease, int64_t until_ns);
 void vq_work_lease_drop(struct vq_work *w, struct vq_work_lease *lease);
 void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep);
@@ -446,8 +448,8 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
 /* The coordinator read what was sent at `stamp_ns`: slices that it gave stand for a term from there. Those whose term is over are gone
  * until the next GRANT; true: it was over. */
 bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
-/* They are over now: nothing is started by them again. */
-void vq_work_slices_drop(struct vq_work *w);
+/* Those of an earlier coordinator are over now: nothing is started by them again. */
+void vq_work_slices_forget(struct vq_work *w);
 void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                         struct vq_span text);
 /* It said something, or nothing: what all its ends have in common. */

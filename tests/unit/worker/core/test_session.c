@@ -147,6 +147,38 @@ static void test_slices_of_an_earlier_coordinator_stay_only_for_work(void **stat
     assert_int_equal(rig.calls_ever, 3);
 }
 
+/* What only waits for its ACK is no work; and beside old work nothing new is asked by old slices. */
+static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = 0});
+    rig_open(&rig, 1);
+    struct vq_ask ask = {.task = rig_task(&rig, 0, 0, 0)};
+    rig_sample(&rig, 0);
+    rig_lease_asks(&rig, 0, 1, &ask, 1);
+    rig_answer(&rig, 0, "Model: A");
+    rig_bye(&rig, VQ_BYE_NO_SESSION);
+    rig.epoch++;
+    rig_welcome(&rig);
+    assert_int_equal(rig_stats(&rig).leases, 1);
+    struct vq_rates rates;
+    uint32_t calls;
+    assert_false(vq_work_slice(rig.w, 0, rig.now, &rates, &calls));
+    rig_grant_n(&rig, ++rig.grant_n);
+    rig_lease(&rig, 1, 2, false);
+    assert_int_equal(rig.calls_ever, 2);
+    rig_bye(&rig, VQ_BYE_NO_SESSION);
+    rig.epoch++;
+    rig_welcome(&rig);
+    rig_answer(&rig, 0, "Model: A");
+    assert_int_equal(rig.calls_ever, 3);
+    rig_lease(&rig, 2, 1, false);
+    rig_answer(&rig, 0, "Model: A");
+    assert_int_equal(rig.calls_ever, 3);
+    rig_grant_n(&rig, ++rig.grant_n);
+    assert_int_equal(rig.calls_ever, 4);
+}
+
 static void test_heartbeats_list_what_is_held(void **state)
 {
     (void)state;
@@ -548,6 +580,8 @@ int main(void)
         cmocka_unit_test_teardown(test_other_run_is_refused, teardown),
         cmocka_unit_test_teardown(test_lower_epoch_and_other_session_dropped, teardown),
         cmocka_unit_test_teardown(test_slices_of_an_earlier_coordinator_stay_only_for_work,
+                                  teardown),
+        cmocka_unit_test_teardown(test_what_a_new_coordinator_leases_waits_for_its_slices,
                                   teardown),
         cmocka_unit_test_teardown(test_heartbeats_list_what_is_held, teardown),
         cmocka_unit_test_teardown(test_a_coordinator_that_comes_back_hears_of_it_within_a_term,
