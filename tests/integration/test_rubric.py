@@ -298,7 +298,14 @@ class Rubric(Case):
         self.assertEqual({c["vibe"] for c in calls}, {"refusal", "in_character", "general"})
         lines = [json.loads(x) for x in self.vibeq("export", "r", "ratings", "--format", "jsonl").stdout.splitlines()]
         self.assertEqual(len(lines), tasks)
-        self.assertEqual(json.loads(self.vibeq("status", "r", "--json").stdout)["state"], "finished")
+        status = json.loads(self.vibeq("status", "r", "--json").stdout)
+        self.assertEqual(status["state"], "finished")
+        spent = json.loads((self.dir / "runs/r/accounting.json").read_text())  # of all stages, the last one too
+        for pool in status["pools"]:
+            told = spent["pools"].get(pool["name"], {})
+            for key in ("calls", "answered", "tokens_in", "tokens_out"):
+                self.assertEqual(pool[key], told.get(key, 0), pool["name"])
+        self.assertEqual(sum(pool["calls"] for pool in status["pools"]), spent["calls"]["sent"])
         (self.dir / "vibes.yaml").write_text("- {name: X, low: l, high: h}\n")
         for words in (["compare", "r", "--gold", "vibes.yaml"], ["vibes", "show", "r"], ["export", "r", "scores"], ["export", "r", "vibes"],
                       ["replay", "r", "--pair-rule", "lenient"]):

@@ -10,7 +10,7 @@
  * have what is left. `waiting` says that it could use some.
  *
  * Said at once after every GRANT (the echo of its number is what puts a lowered slice out of force), and when a pool pauses, parks
- * or closes; else when something changed, every VQ_WORK_CREDIT_MS.
+ * or closes; before RESULTS with which nothing is left to ask here; else when something changed, every VQ_WORK_CREDIT_MS.
  *
  * Not its job: deciding what a worker gets (the coordinator). */
 #include "common/base/alloc.h"
@@ -329,6 +329,23 @@ void vq_work_credit_pump(struct vq_work *w)
     }
     if (w->credit_due || (look && moved(w))) {
         w->credit_due = false;
+        vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
+    }
+}
+
+/* Nothing is being asked here and nothing waits for it: what is answered may be the stage's last, and nobody hears counts after it. */
+static bool idle(const struct vq_work *w)
+{
+    bool none = w->flights_count == 0;
+    for (uint32_t j = 0; j < w->spec->judges_count; j++) {
+        none = none && w->judges[j].asks_open == w->judges[j].asks_done;
+    }
+    return none;
+}
+
+void vq_work_credit_before_results(struct vq_work *w)
+{
+    if (credit_ready(w) && idle(w) && counted(w) != w->credit_sum) {
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CREDIT});
     }
 }

@@ -279,6 +279,7 @@ void vq_work_outbox_pump(struct vq_work *w)
         resend_first(w);
     }
     if (w->unsent_count > 0 && due_ns(w) <= w->now_ns) {
+        vq_work_credit_before_results(w);
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_RESULTS});
     }
     if (w->unsent_count == 0) {

@@ -505,6 +505,8 @@ int64_t vq_work_fronts_wake(const struct vq_work *w);
 bool vq_work_holds_enough(const struct vq_work *w); /* no more is wanted for now */
 bool vq_work_credit_fill(struct vq_work *w, struct vq_msg_credit *credit);
 void vq_work_credit_pump(struct vq_work *w);
+/* RESULTS follow: the counts go first when these may be the last. */
+void vq_work_credit_before_results(struct vq_work *w);
 int64_t vq_work_credit_wake(const struct vq_work *w);
 
 /* call.c */

@@ -34,9 +34,9 @@ static void test_notes_and_calls_in_order(void **state)
     rig_answer(&rig, 0, "Model: A");
     assert_string_equal(rig.log, "swCnw"); /* the answer is written, then read */
     rig_wait(&rig, VQ_WORK_BATCH_MS);
-    assert_string_equal(rig.log, "swCnwR");
+    assert_string_equal(rig.log, "swCnwcR");
     rig_ack(&rig, 0, 1);
-    assert_string_equal(rig.log, "swCnwRk");
+    assert_string_equal(rig.log, "swCnwcRk");
     const struct vq_result *r = &rig.results[0].r;
     assert_int_equal(r->outcome, VQ_OUTCOME_FIRST);
     assert_true(r->final);
@@ -84,7 +84,7 @@ static void test_without_a_spool_no_notes(void **state)
     rig_answer(&rig, 0, "Model: A");
     rig_wait(&rig, VQ_WORK_BATCH_MS);
     rig_ack(&rig, 0, 1);
-    assert_string_equal(rig.log, "hCR");
+    assert_string_equal(rig.log, "hCcR");
 }
 
 static void test_tries_are_bounded_and_typed(void **state)

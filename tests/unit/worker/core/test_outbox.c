@@ -192,6 +192,37 @@ static void test_no_call_starts_while_too_much_is_unacked(void **state)
     assert_int_equal(rig.sent[VQ_MSG_CREDIT], credits + 1); /* says at once what it wants now */
 }
 
+static void test_counts_go_before_what_may_be_the_last(void **state)
+{
+    (void)state;
+    begin(1, 8);
+    rig_lease(&rig, 0, 1, false);
+    rig_wait(&rig, VQ_WORK_CREDIT_MS);
+    uint32_t credits = rig.sent[VQ_MSG_CREDIT];
+    rig_forget(&rig);
+    for (uint32_t left = 2; left > 0; left--) {
+        assert_int_equal(rig.calls_count, left);
+        rig_end(&rig, 0,
+                (struct vq_work_reply){.end = VQ_END_ANSWER,
+                                       .retry_after_ms = -1,
+                                       .refusal = true,
+                                       .answer = vq_span_str("no")});
+        rig_wait(&rig, VQ_WORK_BATCH_MS);
+        assert_int_equal(rig.results_count, 3 - left);
+        assert_int_equal(rig.sent[VQ_MSG_CREDIT] - credits, left == 2 ? 0 : 1);
+    }
+    assert_true(strstr(rig.log, "cR") != NULL); /* no tick later, and no frame too late */
+    assert_int_equal(rig.reports[0].requests, 2);
+    assert_int_equal(rig.reports[0].answered, 2);
+    credits = rig.sent[VQ_MSG_CREDIT];
+    for (int i = 0; i < 7; i++) { /* both are sent again */
+        rig_wait(&rig, RIG_TERM_MS / 6);
+        rig_echo(&rig);
+    }
+    assert_int_equal(rig.results_count, 4);
+    assert_int_equal(rig.sent[VQ_MSG_CREDIT], credits); /* it says nothing new */
+}
+
 /* ---- the parts ---- */
 
 static void test_table_against_a_plain_list(void **state)
@@ -275,6 +306,7 @@ int main(void)
         cmocka_unit_test_teardown(test_what_an_ack_passes_over_is_sent_again_at_once, teardown),
         cmocka_unit_test_teardown(test_what_an_earlier_spool_held_is_sent_after_hello, teardown),
         cmocka_unit_test_teardown(test_no_call_starts_while_too_much_is_unacked, teardown),
+        cmocka_unit_test_teardown(test_counts_go_before_what_may_be_the_last, teardown),
         cmocka_unit_test(test_table_against_a_plain_list),
         cmocka_unit_test(test_heap_against_a_plain_list),
     };
