@@ -63,10 +63,11 @@ find_library(VQ_LAPACKE lapacke REQUIRED)
 find_library(VQ_LIBCSV csv REQUIRED)
 find_library(VQ_MSGPACKC NAMES msgpackc msgpack-c REQUIRED)
 
-# vq_library(NAME PUBLIC libs... PRIVATE libs...): every source in this folder.
+# vq_library(NAME ROOMS folders... PUBLIC libs... PRIVATE libs...): every source in this folder and in its rooms.
 function(vq_library name)
-    cmake_parse_arguments(ARG "" "" "PUBLIC;PRIVATE" ${ARGN})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
+    cmake_parse_arguments(ARG "" "" "ROOMS;PUBLIC;PRIVATE" ${ARGN})
+    list(TRANSFORM ARG_ROOMS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.c")
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.c ${ARG_ROOMS})
     if(VQ_BROKEN)
         vq_broken_sources(sources)
     endif()

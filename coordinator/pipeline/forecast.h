@@ -6,7 +6,7 @@
 #ifndef VQ_PIPELINE_FORECAST_H
 #define VQ_PIPELINE_FORECAST_H
 
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/method/method.h"
 
 #define VQ_FORECAST_NAME_BYTES 64
 #define VQ_FORECAST_STAGES_MAX 512u /* stages that are not known yet; config bounds iterations */

@@ -4,7 +4,7 @@
 #ifndef VQ_PIPELINE_SCRIPT_H
 #define VQ_PIPELINE_SCRIPT_H
 
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/method/method.h"
 
 struct vq_script_ops {
     enum vq_status (*next)(void *ctx, const struct vq_stage **ret_stage, struct vq_error *err);

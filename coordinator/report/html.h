@@ -7,7 +7,7 @@
 #ifndef VQ_REPORT_HTML_H
 #define VQ_REPORT_HTML_H
 
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/method/method.h"
 #include "coordinator/report/report.h"
 
 /* What is shown is bounded whatever the data are; what was cut carries a mark, what was left out is counted. */

@@ -3,7 +3,7 @@
 #ifndef VQ_REPORT_JSON_PERSONA_H
 #define VQ_REPORT_JSON_PERSONA_H
 
-#include "coordinator/pipeline/persona_items.h"
+#include "coordinator/pipeline/persona/items.h"
 #include "coordinator/report/report.h"
 
 /* Everything borrowed. */

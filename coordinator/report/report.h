@@ -4,8 +4,8 @@
 #define VQ_REPORT_REPORT_H
 
 #include "common/text/fmt.h"
-#include "coordinator/pipeline/dataset.h"
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/dataset/dataset.h"
+#include "coordinator/pipeline/method/method.h"
 
 #define VQ_REPORT_FORMAT       1
 #define VQ_REPORT_DIGITS       9

@@ -3,7 +3,7 @@
 #ifndef VQ_REPORT_RUBRIC_H
 #define VQ_REPORT_RUBRIC_H
 
-#include "coordinator/pipeline/rubric_numbers.h"
+#include "coordinator/pipeline/rubric/numbers.h"
 #include "coordinator/report/report.h"
 
 /* Everything borrowed. */

@@ -3,7 +3,7 @@
 #ifndef VQ_SHELL_ASKING_H
 #define VQ_SHELL_ASKING_H
 
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/method/method.h"
 #include "coordinator/store/plan.h"
 
 struct vq_job;

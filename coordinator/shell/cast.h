@@ -5,7 +5,7 @@
 
 #include "common/conf/pools.h"
 #include "common/judge/request.h"
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/method/method.h"
 
 struct vq_cast {
     struct vq_conf_judge *conf; /* borrowed texts */

@@ -3,8 +3,8 @@
 #define VQ_SHELL_JOB_H
 
 #include "common/judge/template.h"
-#include "coordinator/pipeline/dataset.h"
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/dataset/dataset.h"
+#include "coordinator/pipeline/method/method.h"
 #include "coordinator/shell/asking.h"
 #include "coordinator/shell/cast.h"
 #include "coordinator/shell/persona_job.h"

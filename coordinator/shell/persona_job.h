@@ -3,7 +3,7 @@
 #ifndef VQ_SHELL_PERSONA_JOB_H
 #define VQ_SHELL_PERSONA_JOB_H
 
-#include "coordinator/pipeline/persona.h"
+#include "coordinator/pipeline/persona/persona.h"
 #include "coordinator/shell/rubric_job.h"
 
 #define VQ_PERSONA_INPUTS_MAX (5u + VQ_PROBES_MAX)

@@ -2,7 +2,7 @@
 #ifndef VQ_SHELL_RUBRIC_JOB_H
 #define VQ_SHELL_RUBRIC_JOB_H
 
-#include "coordinator/pipeline/rubric.h"
+#include "coordinator/pipeline/rubric/rubric.h"
 #include "coordinator/store/run_dir.h"
 
 struct vq_rubric_job {

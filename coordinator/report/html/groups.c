@@ -1,7 +1,7 @@
 /* The same result in parts: each judge alone, and each value of a column of the data. A vibe whose sign turns in a part is flagged. */
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
-#include "coordinator/pipeline/slices.h"
+#include "coordinator/pipeline/vibecheck/slices.h"
 #include "coordinator/report/html/parts.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The page of a rubric run: for each criterion its numbers, distributions and statuses, then agreement, positions, the items with
- * their ratings and reasoning, and the settings. No script. Not its job: the numbers (rubric_numbers.c). */
+ * their ratings and reasoning, and the settings. No script. Not its job: the numbers (pipeline/rubric/numbers.c). */
 #include "coordinator/report/html/rubric_parts.h"
 
 #include <math.h>

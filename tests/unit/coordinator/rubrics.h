@@ -3,7 +3,7 @@
 #define VQ_TESTS_RUBRICS_H
 
 #include "common/base/alloc.h"
-#include "coordinator/pipeline/rubric_numbers.h"
+#include "coordinator/pipeline/rubric/numbers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "coordinator/pipeline/vibecheck.h"
+#include "coordinator/pipeline/vibecheck/vibecheck.h"
 #include "coordinator/stats/stats.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Guessed configurations: what is found in data of several habits, and that what is written loads and builds. */
 #include "common/conf/config.h"
-#include "coordinator/pipeline/dataset.h"
+#include "coordinator/pipeline/dataset/dataset.h"
 #include "coordinator/pipeline/init_config.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Statistical acceptance of the whole pipeline on planted verdicts: judges with known faults give the separability, agreement, bias
  * and accuracies that probability theory gives; intervals cover what they say; where nothing is, nothing is found. */
-#include "planted.h"
+#include "tests/unit/coordinator/pipeline/planted.h"
 
 enum {
     SEEDS = 1000,

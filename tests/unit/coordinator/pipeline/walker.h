@@ -6,7 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "common/base/rng.h"
-#include "coordinator/pipeline/method.h"
+#include "coordinator/pipeline/method/method.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

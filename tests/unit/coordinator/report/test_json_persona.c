@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/coordinator/pipeline/persona_world.h"
+#include "tests/unit/coordinator/pipeline/persona/world.h"
 
 #include <jansson.h>
 #include <string.h>

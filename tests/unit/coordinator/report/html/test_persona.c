@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/coordinator/pipeline/persona_world.h"
+#include "tests/unit/coordinator/pipeline/persona/world.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,306 @@
+/* From names to numbers: items and their questions, lines of results and where they belong. Not its job: reading items (items_file.c),
+ * what is computed of results (panel.c). */
+#include "coordinator/pipeline/persona/items.h"
+
+#include "common/base/alloc.h"
+#include "common/text/intern.h"
+#include "common/text/table.h"
+#include "common/text/utf8.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* ---- items ---- */
+
+void vq_persona_bare_question(const char *question, const char *persona, struct vq_buf *out)
+{
+    size_t named = strlen(persona);
+    question += strspn(question, " \t\r\n");
+    bool begins = strncmp(question, persona, named) == 0 && question[named] == ',';
+    if (begins) {
+        question += named + 1;
+        question += strspn(question, " \t\r\n");
+    }
+    bool small = begins && question[0] >= 'a' && question[0] <= 'z';
+    if (small) {
+        vq_buf_putc(out, (char)(question[0] - 'a' + 'A'));
+    }
+    vq_buf_puts(out, question + small);
+}
+
+static uint32_t name_of(const char *name, const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    return VQ_PERSONA_NONE;
+}
+
+struct binding {
+    struct vq_persona_bound bound;
+    struct vq_intern questions; /* of texts that `bound` owns */
+};
+
+static enum vq_status add_question(struct binding *b, const char *text, const char *persona,
+                                   uint32_t *ret_question)
+{
+    struct vq_buf bare;
+    vq_buf_init(&bare, VQ_ITEM_BYTES_MAX + 1);
+    vq_buf_puts(&bare, "");
+    vq_persona_bare_question(text, persona, &bare);
+    char *copy = bare.status == VQ_OK ? vq_strndup(bare.at, bare.bytes) : NULL;
+    enum vq_status status = bare.status != VQ_OK ? bare.status : copy == NULL ? VQ_NOMEM : VQ_OK;
+    vq_buf_free(&bare);
+    if (status == VQ_OK) {
+        status = vq_intern_add(&b->questions, vq_span_str(copy), ret_question);
+    }
+    if (status != VQ_OK || *ret_question < b->bound.questions_count) {
+        vq_free(copy); /* a text that is there already */
+        return status;
+    }
+    b->bound.questions[b->bound.questions_count++] = copy;
+    return VQ_OK;
+}
+
+static enum vq_status bind_all(const struct vq_items_file *file,
+                               const struct vq_persona_names *names, uint32_t personas,
+                               struct binding *b)
+{
+    struct vq_persona_bound *to = &b->bound;
+    to->items = vq_alloc(file->count, sizeof(*to->items));
+    to->source = vq_alloc(file->count, sizeof(*to->source));
+    to->questions = vq_alloc(file->count, sizeof(*to->questions));
+    if (to->items == NULL || to->source == NULL || to->questions == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < file->count; i++) {
+        const struct vq_conf_item *item = &file->items[i];
+        struct vq_persona_item made = {.persona = VQ_PERSONA_ALL};
+        if (item->persona != NULL) {
+            made.persona = name_of(item->persona, names->personas, personas);
+            if (made.persona == VQ_PERSONA_NONE) {
+                to->passed_over++;
+                continue;
+            }
+            VQ_TRY(add_question(b, item->text, item->persona, &made.question));
+        }
+        to->source[to->count] = i;
+        to->items[to->count++] = made;
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_persona_bind(const struct vq_items_file *file, const char *name,
+                               const struct vq_persona_names *names, uint32_t personas_count,
+                               struct vq_persona_bound *ret_bound, struct vq_error *err)
+{
+    struct binding b = {.bound = {.count = 0}};
+    vq_intern_init(&b.questions);
+    enum vq_status status = bind_all(file, names, personas_count, &b);
+    vq_intern_free(&b.questions);
+    if (status == VQ_OK && b.bound.count == 0) {
+        status = vq_fail(err, VQ_NOT_FOUND,
+                         "%s has no item for the personas of this run; it speaks of \"%.64s\"",
+                         name, file->items[0].persona);
+    }
+    if (status != VQ_OK) {
+        vq_persona_bound_free(&b.bound);
+        return status;
+    }
+    *ret_bound = b.bound;
+    return VQ_OK;
+}
+
+void vq_persona_bound_free(struct vq_persona_bound *bound)
+{
+    for (uint32_t i = 0; i < bound->questions_count; i++) {
+        vq_free(bound->questions[i]);
+    }
+    vq_free(bound->questions);
+    vq_free(bound->items);
+    vq_free(bound->source);
+    *bound = (struct vq_persona_bound){.count = 0};
+}
+
+/* ---- results from elsewhere ---- */
+
+enum {
+    COLUMN_MODEL,
+    COLUMN_PERSONA,
+    COLUMN_KIND,
+    COLUMN_ROUND,
+    COLUMN_CORRECT,
+    COLUMN_TOTAL,
+    COLUMNS
+};
+
+#define WORD_BYTES 512
+
+struct lines {
+    const struct vq_table *table;
+    const char *name;
+    const struct vq_persona_plan *plan;
+    const struct vq_persona_names *names;
+    uint32_t column[COLUMNS];
+    struct vq_error *err;
+};
+
+static enum vq_status find_columns(struct lines *l)
+{
+    static const char *const words[COLUMNS][3] = {
+        {"model"}, {"persona", "role"}, {"kind", "dialogue", "base_conversation"},
+        {"round"}, {"correct"},         {"total"}};
+    for (int c = 0; c < COLUMNS; c++) {
+        l->column[c] = UINT32_MAX;
+        for (int i = 0; i < 3 && words[c][i] != NULL && l->column[c] == UINT32_MAX; i++) {
+            l->column[c] = vq_table_column(l->table, vq_span_str(words[c][i]));
+        }
+        if (l->column[c] == UINT32_MAX && c != COLUMN_TOTAL) {
+            return vq_fail(l->err, VQ_INVALID, "%s has no column \"%s\"", l->name, words[c][0]);
+        }
+    }
+    return VQ_OK;
+}
+
+/* A cell, cut where no name or number is as long. */
+static const char *word(const struct lines *l, uint32_t row, int column, char text[WORD_BYTES])
+{
+    struct vq_span cell =
+        vq_utf8_cut(vq_table_cell(l->table, row, l->column[column]), WORD_BYTES - 1);
+    memcpy(text, cell.at, cell.bytes);
+    text[cell.bytes] = '\0';
+    return text;
+}
+
+static enum vq_status number(const struct lines *l, uint32_t row, int column, const char *what,
+                             double *ret_value)
+{
+    char text[WORD_BYTES], *end;
+    double value = strtod(word(l, row, column, text), &end);
+    if (end == text || *end != '\0' || !(value >= 0) || value > 1e9) {
+        return vq_fail(l->err, VQ_INVALID, "%s, line %llu, %s: \"%.40s\" is not a count", l->name,
+                       (unsigned long long)l->table->lines[row], what, text);
+    }
+    *ret_value = value;
+    return VQ_OK;
+}
+
+static uint32_t persona_at(const struct lines *l, uint32_t row)
+{
+    char text[WORD_BYTES];
+    const char *name = word(l, row, COLUMN_PERSONA, text);
+    const struct vq_persona_design *d = &l->plan->design;
+    uint32_t persona = name_of(name, l->names->personas, d->personas);
+    bool bare = name[0] == '\0' || strcmp(name, "baseline") == 0 || strcmp(name, "empty") == 0;
+    return persona == VQ_PERSONA_NONE && bare && d->baseline ? d->personas : persona;
+}
+
+static uint32_t script_at(const struct lines *l, uint32_t row)
+{
+    static const struct {
+        const char *name;
+        enum vq_persona_kind kind;
+    } words[] = {{"directed", VQ_PERSONA_DIRECTED},
+                 {"interview", VQ_PERSONA_DIRECTED},
+                 {"goal", VQ_PERSONA_GOAL},
+                 {"instructions", VQ_PERSONA_GOAL}};
+    char text[WORD_BYTES];
+    const char *name = word(l, row, COLUMN_KIND, text);
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        for (uint32_t s = 0; s < l->plan->design.scripts_count; s++) {
+            if (strcasecmp(words[i].name, name) == 0 &&
+                l->plan->design.scripts[s].kind == words[i].kind) {
+                return s;
+            }
+        }
+    }
+    return VQ_PERSONA_NONE;
+}
+
+static uint32_t checkpoint_of(const struct lines *l, double round)
+{
+    for (uint32_t i = 0; i < l->plan->design.checkpoints; i++) {
+        if (fabs(l->plan->checkpoints[i] - round) < 0.5) {
+            return i;
+        }
+    }
+    return VQ_PERSONA_NONE;
+}
+
+/* *ret_known: the line is of this plan. */
+static enum vq_status take(const struct lines *l, uint32_t row, struct vq_persona_measured *m,
+                           bool *ret_known)
+{
+    char text[WORD_BYTES];
+    double round, correct, total = 1;
+    VQ_TRY(number(l, row, COLUMN_ROUND, "round", &round));
+    VQ_TRY(number(l, row, COLUMN_CORRECT, "correct", &correct));
+    if (l->column[COLUMN_TOTAL] != UINT32_MAX) {
+        VQ_TRY(number(l, row, COLUMN_TOTAL, "total", &total));
+    }
+    if (correct > total || total <= 0) {
+        return vq_fail(l->err, VQ_INVALID, "%s, line %llu, correct: %g of %g", l->name,
+                       (unsigned long long)l->table->lines[row], correct, total);
+    }
+    *m = (struct vq_persona_measured){.model = name_of(word(l, row, COLUMN_MODEL, text),
+                                                       l->names->models, l->plan->design.models),
+                                      .persona = persona_at(l, row),
+                                      .script = script_at(l, row),
+                                      .checkpoint = checkpoint_of(l, round),
+                                      .correct = correct,
+                                      .total = total};
+    *ret_known = m->model != VQ_PERSONA_NONE && m->persona != VQ_PERSONA_NONE &&
+                 m->script != VQ_PERSONA_NONE && m->checkpoint != VQ_PERSONA_NONE;
+    return VQ_OK;
+}
+
+static enum vq_status take_all(struct lines *l, struct vq_persona_measured *made, size_t *ret_count)
+{
+    VQ_TRY(find_columns(l));
+    size_t count = 0;
+    for (uint32_t row = 0; row < l->table->rows_count; row++) {
+        bool known;
+        VQ_TRY(take(l, row, &made[count], &known));
+        count += known;
+    }
+    *ret_count = count;
+    return count > 0 ? VQ_OK
+                     : vq_fail(l->err, VQ_NOT_FOUND,
+                               "%s has no line of this run's models, personas, kinds and rounds",
+                               l->name);
+}
+
+static bool is_jsonl(const char *name)
+{
+    size_t n = strlen(name);
+    return (n >= 6 && strcasecmp(name + n - 6, ".jsonl") == 0) ||
+           (n >= 7 && strcasecmp(name + n - 7, ".ndjson") == 0);
+}
+
+enum vq_status vq_persona_measured_parse(struct vq_span text, const char *name,
+                                         const struct vq_persona_plan *plan,
+                                         const struct vq_persona_names *names,
+                                         struct vq_persona_measured **ret_measured,
+                                         size_t *ret_count, size_t *ret_passed_over,
+                                         struct vq_error *err)
+{
+    struct vq_table *table;
+    enum vq_table_format format = is_jsonl(name) ? VQ_TABLE_JSONL : VQ_TABLE_CSV;
+    VQ_TRY(vq_table_parse(text, format, name, &table, err));
+    struct lines l = {.table = table, .name = name, .plan = plan, .names = names, .err = err};
+    struct vq_persona_measured *made = vq_alloc(table->rows_count, sizeof(*made));
+    size_t count = 0;
+    enum vq_status status = made == NULL ? VQ_NOMEM : take_all(&l, made, &count);
+    if (status == VQ_OK) {
+        *ret_measured = made;
+        *ret_count = count;
+        *ret_passed_over = table->rows_count - count;
+    } else {
+        vq_free(made);
+    }
+    vq_table_destroy(&table);
+    return status;
+}

@@ -1,0 +1,449 @@
+/* From readings to numbers, one criterion after the other: cells (one judge's, one repeat's word on an item), scores, intervals over all
+ * columns from the same draws, agreement. Invariant: nothing depends on the order in which answers came. Not its job: reading answers out
+ * of the store (coordinator/shell/rubric_results.c), files. */
+#include "coordinator/pipeline/rubric/numbers.h"
+
+#include "common/base/alloc.h"
+#include "common/base/rng.h"
+#include "coordinator/stats/bootstrap.h"
+#include "coordinator/stats/proportions.h"
+
+#include <math.h>
+
+#define LEVEL 0.95
+
+const char *vq_rubric_status_name(unsigned status)
+{
+    switch (status) {
+    case VQ_RUBRIC_FAILED: return "failed";
+    case VQ_RUBRIC_OPEN: return "open";
+    case VQ_RUBRIC_NOT_ASKED: return "not_asked";
+    default: return vq_rating_status_name((enum vq_rating_status)status);
+    }
+}
+
+/* ---- reading ---- */
+
+/* The criteria of a dialogue in the paper, for which its code knew a second way to state a rating. */
+static bool is_dialogue_criterion(const char *name)
+{
+    return strcmp(name, "knowledge") == 0 || strcmp(name, "style") == 0 ||
+           strcmp(name, "in_character") == 0;
+}
+
+/* One number for each question, whatever the order of asking. */
+static uint64_t draw_seed(uint64_t seed, const struct vq_rubric_place *place)
+{
+    const uint32_t parts[] = {place->criterion, place->row,    place->output,
+                              place->judge,     place->repeat, place->order};
+    struct vq_rng rng;
+    for (size_t i = 0; i < VQ_COUNT(parts); i++) {
+        vq_rng_seed(&rng, seed + parts[i]);
+        seed = vq_rng_u64(&rng);
+    }
+    return seed;
+}
+
+void vq_rubric_read(const struct vq_rubric_input *in, const struct vq_rubric_place *place,
+                    uint64_t seed, struct vq_span answer, struct vq_span finish_reason,
+                    bool refusal, struct vq_rubric_reading *ret_reading,
+                    struct vq_span *ret_reasoning)
+{
+    const struct vq_criterion *c = &in->criteria[place->criterion];
+    struct vq_rating_reader reader = {.kind = c->kind,
+                                      .policy = in->rating.policy,
+                                      .score_of = is_dialogue_criterion(c->name),
+                                      .seed = draw_seed(seed, place)};
+    struct vq_rating rating;
+    vq_rating_read(&reader, answer, finish_reason, refusal, &rating);
+    double value = (double)rating.value;
+    if (c->kind == VQ_RATING_PAIRWISE) { /* 0: the one shown first */
+        value = (rating.value == 0) == (place->order == 0);
+    }
+    *ret_reading = (struct vq_rubric_reading){.value = rating.has_value ? value : NAN,
+                                              .status = (uint8_t)rating.status};
+    *ret_reasoning = rating.reasoning;
+}
+
+struct vq_rubric_reading vq_rubric_unread(enum vq_outcome outcome)
+{
+    uint8_t status = outcome == VQ_OUTCOME_NONE         ? VQ_RUBRIC_OPEN
+                     : outcome == VQ_OUTCOME_NOT_NEEDED ? VQ_RUBRIC_NOT_ASKED
+                                                        : VQ_RUBRIC_FAILED;
+    return (struct vq_rubric_reading){.value = NAN, .status = status};
+}
+
+/* ---- work on one criterion ---- */
+
+struct work {
+    const struct vq_rubric_numbers_input *in;
+    const struct vq_rubric_input *what;
+    struct vq_rubric_numbers *out;
+    uint32_t criterion;
+    uint32_t outputs; /* that it rates */
+    bool pairwise;
+    struct vq_rubric_criterion *to;
+    double *scores; /* rows x cols: outputs x (judges + 1), then the difference */
+    size_t cols;
+    uint32_t *units; /* of each row */
+    struct vq_error *err;
+};
+
+static const struct vq_rubric_reading *reading(const struct work *w,
+                                               const struct vq_rubric_place *place)
+{
+    return &w->in->readings[vq_rubric_slot(w->in->rubric, place)];
+}
+
+/* A judge's word on an item at one repeat; NaN: none. */
+static double cell(const struct work *w, const struct vq_rubric_place *at)
+{
+    struct vq_rubric_place place = *at;
+    place.order = 0;
+    const struct vq_rubric_reading *r0 = reading(w, &place);
+    if (!w->pairwise) {
+        return r0->value;
+    }
+    place.order = 1;
+    const struct vq_rubric_reading *r1 = reading(w, &place);
+    if (r0->status == VQ_RUBRIC_NOT_ASKED) {
+        return r1->value;
+    }
+    return r1->status == VQ_RUBRIC_NOT_ASKED ? r0->value : (r0->value + r1->value) / 2;
+}
+
+static void count_value(struct vq_rubric_share *share, enum vq_rating_kind kind, double value)
+{
+    if (isnan(value)) {
+        return;
+    }
+    double at = kind == VQ_RATING_LIKERT     ? value - VQ_RATING_LIKERT_MIN
+                : kind == VQ_RATING_PAIRWISE ? value * 2
+                                             : value;
+    if (at >= 0 && at < VQ_RATING_LIKERT_MAX) { /* the paper's policy knows no range */
+        share->counts[(size_t)at]++;
+    }
+}
+
+static void count_statuses(struct work *w, const struct vq_rubric_place *at,
+                           struct vq_rubric_share *one, struct vq_rubric_share *all)
+{
+    struct vq_rubric_place place = *at;
+    for (place.order = 0; place.order < (w->pairwise ? 2u : 1u); place.order++) {
+        const struct vq_rubric_reading *r = reading(w, &place);
+        one->statuses[r->status]++;
+        all->statuses[r->status]++;
+        w->out->statuses[r->status]++;
+        w->out->missing += isnan(r->value) && r->status != VQ_RUBRIC_NOT_ASKED;
+    }
+}
+
+static void count_positions(struct work *w, const struct vq_rubric_place *at)
+{
+    struct vq_rubric_position *p = &w->to->positions[at->judge];
+    struct vq_rubric_place place = *at;
+    double first[2]; /* 1: the one shown first was chosen */
+    for (place.order = 0; place.order < 2; place.order++) {
+        double value = reading(w, &place)->value;
+        first[place.order] = place.order == 0 ? value : 1 - value;
+        if (!isnan(value)) {
+            p->answers++;
+            p->first += first[place.order] > 0;
+        }
+    }
+    if (!isnan(first[0]) && !isnan(first[1])) {
+        p->both++;
+        p->contradicted += first[0] == first[1];
+    }
+}
+
+/* One judge on one item: the mean over its repeats. */
+static double judge_score(struct work *w, struct vq_rubric_place at, bool *ret_asked)
+{
+    enum vq_rating_kind kind = w->what->criteria[w->criterion].kind;
+    struct vq_rubric_criterion *c = w->to;
+    struct vq_rubric_share *shares = &c->shares[(size_t)at.output * (w->out->judges + 1)];
+    double sum = 0, n = 0;
+    bool asked = false;
+    for (at.repeat = 0; at.repeat < w->what->rating.repeats; at.repeat++) {
+        double value = cell(w, &at);
+        count_value(&shares[at.judge], kind, value);
+        count_value(&shares[w->out->judges], kind, value);
+        count_statuses(w, &at, &shares[at.judge], &shares[w->out->judges]);
+        if (w->pairwise) {
+            count_positions(w, &at);
+        }
+        struct vq_rubric_place order = at;
+        for (order.order = 0; order.order < 2; order.order++) {
+            asked |= reading(w, &order)->status != VQ_RUBRIC_NOT_ASKED;
+        }
+        sum += isnan(value) ? 0 : value;
+        n += !isnan(value);
+    }
+    *ret_asked |= asked;
+    shares[at.judge].items += asked;
+    shares[at.judge].rated += n > 0;
+    return n > 0 ? sum / n : NAN;
+}
+
+static void score_item(struct work *w, uint32_t row, uint32_t output)
+{
+    uint32_t judges = w->out->judges;
+    struct vq_rubric_share *all = &w->to->shares[(size_t)output * (judges + 1) + judges];
+    double *to = w->scores + (size_t)row * w->cols + (size_t)output * (judges + 1);
+    struct vq_rubric_place at = {.criterion = w->criterion, .row = row, .output = output};
+    double sum = 0, n = 0;
+    bool asked = false;
+    for (at.judge = 0; at.judge < judges; at.judge++) {
+        double score = judge_score(w, at, &asked);
+        to[at.judge] = score;
+        sum += isnan(score) ? 0 : score;
+        n += !isnan(score);
+    }
+    to[judges] = n > 0 ? sum / n : NAN;
+    all->items += asked;
+    all->rated += n > 0;
+}
+
+static void score_rows(struct work *w)
+{
+    uint32_t judges = w->out->judges;
+    for (uint32_t row = 0; row < w->what->rows_count; row++) {
+        for (uint32_t o = 0; o < w->outputs; o++) {
+            score_item(w, row, o);
+        }
+        if (w->outputs == 2) {
+            double *at = w->scores + (size_t)row * w->cols;
+            double difference = at[judges] - at[2 * judges + 1];
+            at[w->cols - 1] = difference;
+            w->to->difference.rows += isnan(difference) ? 0 : 1;
+        }
+    }
+}
+
+/* ---- intervals ---- */
+
+static void plain_means(const struct work *w, struct vq_bootstrap_mean *ret)
+{
+    for (size_t c = 0; c < w->cols; c++) {
+        double sum = 0, n = 0;
+        for (size_t row = 0; row < w->what->rows_count; row++) {
+            double score = w->scores[row * w->cols + c];
+            sum += isnan(score) ? 0 : score;
+            n += !isnan(score);
+        }
+        ret[c] = (struct vq_bootstrap_mean){
+            .mean = n > 0 ? sum / n : NAN, .se = NAN, .percentile = {NAN, NAN}};
+    }
+}
+
+static void fill_share(const struct work *w, const struct vq_bootstrap_mean *mean,
+                       struct vq_rubric_share *share)
+{
+    static const struct vq_interval none = {NAN, NAN};
+    share->mean = mean->mean;
+    share->ci95 = share->ci95_clustered = none;
+    if (w->out->too_few || share->rated == 0) {
+        return;
+    }
+    if (w->what->criteria[w->criterion].kind == VQ_RATING_LIKERT) {
+        share->ci95 = mean->percentile;
+        return;
+    }
+    double rated = (double)share->rated;
+    share->ci95 =
+        vq_proportion_interval(VQ_PROPORTION_WILSON, fmin(rated, mean->mean * rated), rated, LEVEL);
+    if (w->out->units_repeat) {
+        share->ci95_clustered = mean->percentile;
+    }
+}
+
+static enum vq_status fill_means(struct work *w)
+{
+    struct vq_bootstrap_mean means[2 * (VQ_JUDGES_MAX + 1) + 1];
+    struct vq_matrix scores = {w->scores, w->what->rows_count, w->cols};
+    VQ_ASSERT(w->cols <= VQ_COUNT(means));
+    if (w->in->draws > 0 && !w->out->too_few) {
+        struct vq_bootstrap_options options = {w->in->draws, LEVEL, w->in->seed};
+        VQ_TRY(vq_bootstrap_means(scores, NULL, w->units, &options, means, w->err));
+    } else {
+        plain_means(w, means);
+    }
+    for (size_t c = 0; c < (size_t)w->outputs * (w->out->judges + 1); c++) {
+        fill_share(w, &means[c], &w->to->shares[c]);
+    }
+    const struct vq_bootstrap_mean *difference = &means[w->cols - 1];
+    w->to->difference.mean = w->outputs == 2 ? difference->mean : NAN;
+    w->to->difference.ci95 =
+        w->outputs == 2 ? difference->percentile : (struct vq_interval){NAN, NAN};
+    return VQ_OK;
+}
+
+/* ---- agreement ---- */
+
+struct range {
+    int least, most;
+};
+
+static struct range range_of(enum vq_rating_kind kind)
+{
+    switch (kind) {
+    case VQ_RATING_LIKERT: return (struct range){VQ_RATING_LIKERT_MIN, VQ_RATING_LIKERT_MAX};
+    case VQ_RATING_BINARY: return (struct range){0, 1};
+    case VQ_RATING_PAIRWISE: break;
+    }
+    return (struct range){-1, 1};
+}
+
+/* What a judge says at a repeat, over all items; pairwise as -1, 0, 1. */
+static void ratings_of(const struct work *w, uint32_t judge, uint32_t repeat, double *ret_ratings)
+{
+    struct range range = range_of(w->what->criteria[w->criterion].kind);
+    for (uint32_t row = 0; row < w->what->rows_count; row++) {
+        for (uint32_t o = 0; o < w->outputs; o++) {
+            struct vq_rubric_place at = {.criterion = w->criterion,
+                                         .row = row,
+                                         .output = o,
+                                         .judge = judge,
+                                         .repeat = repeat};
+            double value = cell(w, &at);
+            value = w->pairwise ? value * 2 - 1 : value;
+            bool within = value >= range.least && value <= range.most;
+            *ret_ratings++ = within ? value : NAN;
+        }
+    }
+}
+
+static void labels_of(const struct work *w, double *ret_ratings)
+{
+    for (uint32_t row = 0; row < w->what->rows_count; row++) {
+        for (uint32_t o = 0; o < w->outputs; o++) {
+            *ret_ratings++ = vq_rubric_human(w->in->data, w->criterion, o, row);
+        }
+    }
+}
+
+static enum vq_status add_pair(struct work *w, uint32_t a, uint32_t b, const double *of_a,
+                               const double *of_b)
+{
+    struct range range = range_of(w->what->criteria[w->criterion].kind);
+    struct vq_rubric_pair *pair = &w->to->pairs[w->to->pairs_count++];
+    pair->a = a;
+    pair->b = b;
+    return vq_ratings_agree(of_a, of_b, (size_t)w->what->rows_count * w->outputs, range.least,
+                            range.most, &pair->agreement);
+}
+
+/* Each judge with people, with itself, and with the judges after it. */
+static enum vq_status agree(struct work *w, double *of_a, double *of_b)
+{
+    for (uint32_t a = 0; a < w->out->judges; a++) {
+        ratings_of(w, a, 0, of_a);
+        if (w->in->data->labelled[w->criterion] > 0) {
+            labels_of(w, of_b);
+            VQ_TRY(add_pair(w, a, VQ_RUBRIC_HUMAN, of_a, of_b));
+        }
+        if (w->what->rating.repeats > 1) {
+            ratings_of(w, a, 1, of_b);
+            VQ_TRY(add_pair(w, a, a, of_a, of_b));
+        }
+        for (uint32_t b = a + 1; b < w->out->judges; b++) {
+            ratings_of(w, b, 0, of_b);
+            VQ_TRY(add_pair(w, a, b, of_a, of_b));
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_status fill_agreement(struct work *w)
+{
+    uint32_t judges = w->out->judges;
+    size_t items = (size_t)w->what->rows_count * w->outputs;
+    double *of_a = vq_alloc(items, sizeof(*of_a)), *of_b = vq_alloc(items, sizeof(*of_b));
+    w->to->pairs =
+        vq_alloc((size_t)judges * 2 + (size_t)judges * (judges - 1) / 2, sizeof(*w->to->pairs));
+    enum vq_status status =
+        of_a == NULL || of_b == NULL || w->to->pairs == NULL ? VQ_NOMEM : agree(w, of_a, of_b);
+    vq_free(of_a);
+    vq_free(of_b);
+    return status;
+}
+
+/* ---- all criteria ---- */
+
+static enum vq_status compute_criterion(struct work *w)
+{
+    uint32_t judges = w->out->judges;
+    w->pairwise = w->what->criteria[w->criterion].kind == VQ_RATING_PAIRWISE;
+    w->outputs = vq_rubric_rated_outputs(w->what, w->criterion);
+    w->to = &w->out->criteria[w->criterion];
+    w->cols = (size_t)w->outputs * (judges + 1) + (w->outputs == 2 ? 1 : 0);
+    w->scores = vq_alloc(w->what->rows_count * w->cols, sizeof(*w->scores));
+    w->to->shares = vq_alloc((size_t)w->outputs * (judges + 1), sizeof(*w->to->shares));
+    w->to->positions = w->pairwise ? vq_alloc(judges, sizeof(*w->to->positions)) : NULL;
+    enum vq_status status = VQ_NOMEM;
+    if (w->scores != NULL && w->to->shares != NULL && (!w->pairwise || w->to->positions != NULL)) {
+        score_rows(w);
+        status = fill_means(w);
+    }
+    if (status == VQ_OK) {
+        status = fill_agreement(w);
+    }
+    vq_free(w->scores);
+    return status;
+}
+
+enum vq_status vq_rubric_compute(const struct vq_rubric_numbers_input *input,
+                                 struct vq_rubric_numbers **ret_numbers, struct vq_error *err)
+{
+    const struct vq_rubric_input *what = vq_rubric_input(input->rubric);
+    struct vq_rubric_numbers *n = vq_alloc(1, sizeof(*n));
+    uint32_t *units = vq_alloc(what->rows_count, sizeof(*units));
+    enum vq_status status = VQ_NOMEM;
+    if (n == NULL || units == NULL) {
+        goto done;
+    }
+    n->judges = what->judges_count;
+    n->outputs = what->outputs_count;
+    n->criteria_count = what->criteria_count;
+    bool one_prompt = input->data->questions_count == 1;
+    n->units = one_prompt ? what->rows_count : input->data->questions_count;
+    n->units_repeat = n->units < what->rows_count;
+    n->too_few = n->units < VQ_RUBRIC_UNITS_MIN;
+    n->criteria = vq_alloc(what->criteria_count, sizeof(*n->criteria));
+    if (n->criteria == NULL) {
+        goto done;
+    }
+    for (uint32_t i = 0; i < what->rows_count; i++) {
+        units[i] = one_prompt ? i : what->rows[i].question;
+    }
+    struct work w = {.in = input, .what = what, .out = n, .units = units, .err = err};
+    status = VQ_OK;
+    for (w.criterion = 0; status == VQ_OK && w.criterion < what->criteria_count; w.criterion++) {
+        status = compute_criterion(&w);
+    }
+done:
+    vq_free(units);
+    if (status != VQ_OK) {
+        vq_rubric_numbers_destroy(&n);
+        return status == VQ_NOMEM ? vq_fail(err, status, "out of memory") : status;
+    }
+    *ret_numbers = n;
+    return VQ_OK;
+}
+
+void vq_rubric_numbers_destroy(struct vq_rubric_numbers **numbers)
+{
+    struct vq_rubric_numbers *n = *numbers;
+    if (n == NULL) {
+        return;
+    }
+    for (uint32_t c = 0; n->criteria != NULL && c < n->criteria_count; c++) {
+        vq_free(n->criteria[c].shares);
+        vq_free(n->criteria[c].pairs);
+        vq_free(n->criteria[c].positions);
+    }
+    vq_free(n->criteria);
+    vq_free(n);
+    *numbers = NULL;
+}
