@@ -10,7 +10,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "coordinator/shell/parts.h"
+#include "coordinator/shell/run/parts.h"
 #include "coordinator/store/batch.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 #include "common/base/alloc.h"
 #include "common/text/json_load.h"
-#include "coordinator/shell/cast.h"
-#include "coordinator/shell/programs.h"
+#include "coordinator/shell/job/cast.h"
+#include "coordinator/shell/run/programs.h"
 #include "proto/wire.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef VQ_CLI_ASK_ONCE_H
 #define VQ_CLI_ASK_ONCE_H
 
-#include "coordinator/shell/asking.h"
+#include "coordinator/shell/job/asking.h"
 
 /* Which task of a stage that was made ready: its judges are asked about this sample, vibe and order. Borrowed. */
 struct vq_once_task {

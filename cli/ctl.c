@@ -1,6 +1,6 @@
 /* `vibeq ctl RUN COMMAND`: tells a run that goes on something, over its loopback address, and prints what it says to that. What there
- * is to say is the table in coordinator/shell/ctl.h. Not its job: a run that does not go on; the way on is named. */
-#include "coordinator/shell/ctl.h"
+ * is to say is the table in coordinator/shell/run/ctl.h. Not its job: a run that does not go on; the way on is named. */
+#include "coordinator/shell/run/ctl.h"
 #include "cli/endpoint.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"

@@ -1,14 +1,14 @@
 /* `vibeq dead RUN`: what failed for good and why, counts first. Reads the store; of a run that goes on it shows what is committed.
  * Not its job: asking it again (`vibeq ctl RUN requeue`, `vibeq resume RUN --retry-failed`). */
-#include "coordinator/shell/dead.h"
+#include "coordinator/shell/results/dead.h"
 
 #include "cli/kept.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
 #include "common/text/json.h"
-#include "coordinator/shell/asking.h"
-#include "coordinator/shell/cast.h"
+#include "coordinator/shell/job/asking.h"
+#include "coordinator/shell/job/cast.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "common/text/csv.h"
 #include "common/text/json.h"
 #include "common/text/table.h"
-#include "coordinator/shell/replay.h"
+#include "coordinator/shell/results/replay.h"
 #include "coordinator/store/ledger.h"
 #include "coordinator/store/lookup.h"
 #include "proto/pool.h"

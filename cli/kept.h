@@ -3,8 +3,8 @@
 #define VQ_CLI_KEPT_H
 
 #include "cli/opts.h"
-#include "coordinator/shell/job.h"
-#include "coordinator/shell/run.h"
+#include "coordinator/shell/job/job.h"
+#include "coordinator/shell/run/run.h"
 #include "coordinator/store/calls.h"
 
 /* The options in common; a verb's own struct begins with one. */

@@ -3,7 +3,7 @@
 #define VQ_CLI_PICK_H
 
 #include "cli/opts.h"
-#include "coordinator/shell/job.h"
+#include "coordinator/shell/job/job.h"
 
 #define VQ_PICK_CONFIG "vibeq.yaml" /* what `vibeq init` writes */
 

@@ -1,11 +1,11 @@
 /* `vibeq replay` and `vibeq report`: a run's results again, out of the stored answers. Nothing is asked, unless --buy says so. */
-#include "coordinator/shell/replay.h"
+#include "coordinator/shell/results/replay.h"
 #include "cli/kept.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/text/csv.h"
 #include "common/text/fmt.h"
-#include "coordinator/shell/results.h"
+#include "coordinator/shell/results/results.h"
 
 #include <stdio.h>
 #include <string.h>

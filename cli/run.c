@@ -4,8 +4,8 @@
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
-#include "coordinator/shell/ctl.h"
-#include "coordinator/shell/machine.h"
+#include "coordinator/shell/run/ctl.h"
+#include "coordinator/shell/run/machine.h"
 
 #include <stdio.h>
 #include <time.h>

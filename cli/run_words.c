@@ -1,11 +1,11 @@
 /* Options in, a configuration out. Invariant: an option never goes around the configuration: it becomes a line or an override of
  * it, so that kinds and ranges are checked in one place; a sentence about such a line names the option. A key is only ever a
- * reference, and never repeated. Not its job: files and columns (coordinator/shell/job.c). */
+ * reference, and never repeated. Not its job: files and columns (coordinator/shell/job/job.c). */
 #include "cli/run_words.h"
 
 #include "cli/resumed.h"
 #include "common/text/json.h"
-#include "coordinator/shell/ctl.h"
+#include "coordinator/shell/run/ctl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define VQ_CLI_VERBS_H
 
 #include "cli/opts.h"
-#include "coordinator/shell/run.h"
+#include "coordinator/shell/run/run.h"
 
 int vq_verb_init(int argc, char **argv);
 int vq_verb_check(int argc, char **argv);

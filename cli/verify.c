@@ -1,5 +1,5 @@
-/* `vibeq verify RUN`: what is wrong, named; then one line of figures. Not its job: the comparing (coordinator/shell/verify.h). */
-#include "coordinator/shell/verify.h"
+/* `vibeq verify RUN`: what is wrong, named; then one line of figures. Not its job: the comparing (coordinator/shell/verify/verify.h). */
+#include "coordinator/shell/verify/verify.h"
 
 #include "cli/kept.h"
 #include "cli/verbs.h"

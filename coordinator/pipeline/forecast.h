@@ -1,5 +1,5 @@
 /* What a run will come to before it is sent: calls, tokens, dollars and time, each as the least it can be, what is expected, and the
- * most. Pure arithmetic over what the shell has counted, looked up and rendered (coordinator/shell/forecast.h).
+ * most. Pure arithmetic over what the shell has counted, looked up and rendered (coordinator/shell/forecast/forecast.h).
  *
  * Counts follow the call-count model of docs/method.md: a stage whose questions are known already is counted task by task, one that
  * depends on answers by the bounds that the settings give. A retry after a failed call is in no number. */

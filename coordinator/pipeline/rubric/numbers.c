@@ -1,6 +1,6 @@
 /* From readings to numbers, one criterion after the other: cells (one judge's, one repeat's word on an item), scores, intervals over all
  * columns from the same draws, agreement. Invariant: nothing depends on the order in which answers came. Not its job: reading answers out
- * of the store (coordinator/shell/rubric_results.c), files. */
+ * of the store (coordinator/shell/results/rubric.c), files. */
 #include "coordinator/pipeline/rubric/numbers.h"
 
 #include "common/base/alloc.h"

@@ -1,0 +1,131 @@
+/* A finished stage's answers to the script: verdicts as they stand in the column, texts and vectors out of the call store. A task
+ * that has no answer is told as that; what it means is the script's to say. */
+#include "coordinator/shell/job/answers.h"
+
+#include "common/base/alloc.h"
+#include "common/judge/vectors.h"
+#include "coordinator/store/lookup.h"
+
+#include <string.h>
+
+struct of {
+    const struct vq_script *script;
+    const struct vq_asking *asking;
+    const uint8_t *outcomes;
+    const struct vq_id *run;
+};
+
+/* Of the task's first order, which is the one that is asked. */
+static enum vq_status text_of(const struct of *o, struct vq_view *view, uint64_t task,
+                              struct vq_span *ret_text, struct vq_error *err)
+{
+    const struct vq_plan *plan = &o->asking->plan;
+    struct vq_answer answer;
+    bool repaired;
+    if (o->outcomes[task] != VQ_OUTCOME_TEXT) {
+        *ret_text = vq_span(NULL, o->outcomes[task]);
+        return VQ_OK;
+    }
+    enum vq_status status = vq_lookup_standing(view, plan, o->run, task, &answer, &repaired, err);
+    if (status == VQ_OK) {
+        *ret_text = answer.answer;
+    }
+    return status;
+}
+
+/* One a sample and model, and of a dialogue one a turn or question. */
+static size_t texts_count(const struct vq_asking *asking)
+{
+    return (size_t)(vq_grid_tasks(&asking->plan.grid) / 2);
+}
+
+/* A chain in one walk. Its answers say why there are no more of them. */
+static enum vq_status chains_of(const struct of *o, struct vq_view *view, struct vq_span *texts,
+                                struct vq_error *err)
+{
+    const struct vq_plan *plan = &o->asking->plan;
+    for (uint64_t shard = 0; shard < vq_grid_shards(&plan->grid); shard++) {
+        VQ_TRY(vq_lookup_chain(view, plan, o->run, shard, texts + shard * plan->grid.vibes, err));
+    }
+    return VQ_OK;
+}
+
+static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct vq_span **ret_texts,
+                               struct vq_error *err)
+{
+    size_t n = texts_count(o->asking);
+    struct vq_span *texts = vq_alloc(n, sizeof(*texts));
+    enum vq_status status = texts == NULL ? VQ_NOMEM : VQ_OK;
+    bool chains = vq_stage_chains(o->asking->kind);
+    if (status == VQ_OK && chains) {
+        status = chains_of(o, view, texts, err);
+    }
+    for (size_t i = 0; status == VQ_OK && !chains && i < n; i++) {
+        status = text_of(o, view, 2 * i, &texts[i], err);
+    }
+    if (status != VQ_OK) {
+        vq_free(texts);
+        return status;
+    }
+    *ret_texts = texts;
+    return VQ_OK;
+}
+
+/* All calls' vectors as one matrix. One call without an answer, or of another width, and there is none. */
+static enum vq_status take_vectors(const struct of *o, const struct vq_span *texts,
+                                   struct vq_error *err)
+{
+    uint32_t calls = o->asking->plan.grid.samples;
+    uint32_t dims = 0, rows = 0;
+    float *all = NULL;
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; status == VQ_OK && i < calls; i++) {
+        float *part;
+        uint32_t part_rows, part_dims;
+        if (texts[i].at == NULL ||
+            vq_vectors_decode(texts[i], &part, &part_rows, &part_dims) != VQ_OK) {
+            break;
+        }
+        if (all == NULL) {
+            dims = part_dims;
+            all = vq_alloc((size_t)o->asking->texts_count * dims, sizeof(*all));
+            status = all == NULL ? VQ_NOMEM : VQ_OK;
+        }
+        bool fits = part_dims == dims && rows + part_rows <= o->asking->texts_count;
+        if (status == VQ_OK && fits) {
+            memcpy(all + (size_t)rows * dims, part, (size_t)part_rows * dims * sizeof(*all));
+            rows += part_rows;
+        }
+        vq_free(part);
+    }
+    bool whole = all != NULL && rows == o->asking->texts_count;
+    if (status == VQ_OK) {
+        status = o->script->ops->take_vectors(o->script->ctx, whole ? all : NULL, whole ? rows : 0,
+                                              dims, err);
+    }
+    vq_free(all);
+    return status;
+}
+
+enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_asking *asking,
+                               const uint8_t *outcomes, struct vq_calls *calls,
+                               const struct vq_id *run, struct vq_error *err)
+{
+    if (vq_stage_shows_outputs(asking->kind)) {
+        return script->ops->take_outcomes(script->ctx, outcomes, vq_grid_tasks(&asking->plan.grid),
+                                          err);
+    }
+    const struct of o = {script, asking, outcomes, run};
+    struct vq_view *view;
+    VQ_TRY(vq_view_begin(calls, &view, err));
+    struct vq_span *texts = NULL;
+    enum vq_status status = texts_of(&o, view, &texts, err);
+    if (status == VQ_OK && asking->kind != VQ_STAGE_EMBED) {
+        status = script->ops->take_texts(script->ctx, texts, texts_count(asking), err);
+    } else if (status == VQ_OK) {
+        status = take_vectors(&o, texts, err);
+    }
+    vq_free(texts);
+    vq_view_end(&view);
+    return status;
+}

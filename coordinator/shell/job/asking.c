@@ -1,0 +1,426 @@
+/* From a stage to a grid. Ranking and preference stages are rows x models x axes x orders; a text or embedding stage is its prompts
+ * x models, asked in one order, each prompt dressed as a sample: {{prompt}} is the user part, {{output_a}} the system part, and
+ * output B a number that tells a prompt from the same one asked before. Everything here is unchanged while the stage is asked, so
+ * that the thread pool may read it. */
+#include "coordinator/shell/job/asking.h"
+
+#include "common/base/alloc.h"
+#include "common/judge/chain.h"
+#include "common/text/json.h"
+#include "coordinator/shell/job/cast.h"
+#include "coordinator/shell/job/job.h"
+#include "proto/wire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXTS_BYTES_MAX ((size_t)1 << 30)
+
+/* An embedding is told from a text by its axis, which no template shows. */
+static const struct vq_axis embedding_axis = {"embedding", "", ""};
+static const struct vq_axis no_axis = {"", "", ""};
+
+static uint32_t count_samples(const struct vq_stage *stage)
+{
+    switch (stage->kind) {
+    case VQ_STAGE_RANK:
+    case VQ_STAGE_PREFER: return stage->rows_count;
+    case VQ_STAGE_TEXT: return stage->prompts_count;
+    case VQ_STAGE_LIKERT:
+    case VQ_STAGE_BINARY:
+    case VQ_STAGE_PAIRWISE:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE: return stage->items_count;
+    case VQ_STAGE_EMBED: return (stage->texts_count + VQ_EMBED_BATCH_MAX - 1) / VQ_EMBED_BATCH_MAX;
+    case VQ_STAGE__COUNT: break;
+    }
+    return 0;
+}
+
+static enum vq_swap swap_of(const struct vq_config *config, enum vq_stage_kind kind)
+{
+    if (kind == VQ_STAGE_PAIRWISE) { /* a verdict never settles the other order's */
+        return VQ_SWAP_BOTH;
+    }
+    if (kind != VQ_STAGE_RANK && kind != VQ_STAGE_PREFER) {
+        return VQ_SWAP_NONE;
+    }
+    if (kind == VQ_STAGE_PREFER) { /* always under the strict rule */
+        return config->judging.lazy_swap ? VQ_SWAP_LAZY : VQ_SWAP_BOTH;
+    }
+    return config->judging.pair_rule == VQ_PAIR_FORWARD ? VQ_SWAP_NONE
+           : config->judging.lazy_swap                  ? VQ_SWAP_LAZY
+                                                        : VQ_SWAP_BOTH;
+}
+
+/* ---- samples ---- */
+
+static enum vq_status take_rows(struct vq_asking *a, const struct vq_job *job,
+                                const struct vq_stage *stage)
+{
+    a->rows = vq_alloc(stage->rows_count, sizeof(*a->rows));
+    if (a->rows == NULL) {
+        return VQ_NOMEM;
+    }
+    memcpy(a->rows, stage->rows, stage->rows_count * sizeof(*a->rows));
+    for (uint32_t i = 0; i < stage->rows_count; i++) {
+        a->samples[i] = job->samples[stage->rows[i]];
+        a->ids[i] = job->sample_ids[stage->rows[i]];
+    }
+    return VQ_OK;
+}
+
+static enum vq_status take_prompts(struct vq_asking *a, const struct vq_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->prompts_count; i++) {
+        if (stage->prompts[i].again > 0) {
+            vq_buf_printf(&a->texts, "%10u", stage->prompts[i].again);
+        }
+    }
+    VQ_TRY(a->texts.status);
+    size_t at = 0;
+    for (uint32_t i = 0; i < stage->prompts_count; i++) {
+        const struct vq_stage_prompt *p = &stage->prompts[i];
+        size_t bytes = p->again > 0 ? 10 : 0;
+        a->samples[i] = (struct vq_sample){p->user, p->system,
+                                           vq_span(bytes > 0 ? a->texts.at + at : "", bytes)};
+        at += bytes;
+    }
+    return VQ_OK;
+}
+
+static enum vq_status take_texts(struct vq_asking *a, const struct vq_stage *stage)
+{
+    struct vq_json json;
+    size_t *ends = vq_alloc(a->plan.grid.samples, sizeof(*ends));
+    if (ends == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < a->plan.grid.samples; i++) {
+        uint32_t first = i * VQ_EMBED_BATCH_MAX;
+        vq_json_init(&json, &a->texts, 0);
+        vq_json_array(&json);
+        for (uint32_t k = first; k < stage->texts_count && k < first + VQ_EMBED_BATCH_MAX; k++) {
+            vq_json_span(&json, stage->texts[k]);
+        }
+        vq_json_array_end(&json);
+        ends[i] = a->texts.bytes;
+    }
+    for (uint32_t i = 0; a->texts.status == VQ_OK && i < a->plan.grid.samples; i++) {
+        size_t from = i == 0 ? 0 : ends[i - 1];
+        a->samples[i] = (struct vq_sample){vq_span(a->texts.at + from, ends[i] - from),
+                                           vq_span("", 0), vq_span("", 0)};
+    }
+    vq_free(ends);
+    a->texts_count = stage->texts_count;
+    return a->texts.status;
+}
+
+static enum vq_status take_items(struct vq_asking *a, const struct vq_stage *stage)
+{
+    if (stage->items == NULL) { /* was asked before: to look answers up, ids are enough */
+        memcpy(a->ids, stage->item_ids, stage->items_count * sizeof(*a->ids));
+        return VQ_OK;
+    }
+    memcpy(a->samples, stage->items, stage->items_count * sizeof(*a->samples));
+    return VQ_OK;
+}
+
+/* Copies: a chain's request hashes are made of its texts as long as accounting goes on. */
+static enum vq_status take_chains(struct vq_asking *a, const struct vq_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->items_count; i++) {
+        vq_buf_append(&a->texts, stage->items[i].a.at, stage->items[i].a.bytes);
+        vq_buf_append(&a->texts, stage->items[i].prompt.at, stage->items[i].prompt.bytes);
+    }
+    VQ_TRY(a->texts.status);
+    const char *at = a->texts.at;
+    for (uint32_t i = 0; i < stage->items_count; i++) {
+        size_t system = stage->items[i].a.bytes;
+        size_t queries = stage->items[i].prompt.bytes;
+        a->samples[i] = (struct vq_sample){
+            .prompt = vq_span(at + system, queries), .a = vq_span(at, system), .b = vq_span("", 0)};
+        at += system + queries;
+        vq_chain_identify(&a->samples[i], &a->ids[i]);
+    }
+    a->plan.chains = a->samples;
+    return vq_chain_memo_create(vq_grid_shards(&a->plan.grid), &a->plan.memo);
+}
+
+static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job,
+                                   const struct vq_stage *stage)
+{
+    uint32_t n = a->plan.grid.samples;
+    a->samples = vq_alloc(n, sizeof(*a->samples));
+    a->ids = vq_alloc(n, sizeof(*a->ids));
+    if (a->samples == NULL || a->ids == NULL) {
+        return VQ_NOMEM;
+    }
+    if (stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER) {
+        return take_rows(a, job, stage);
+    }
+    if (vq_stage_chains(stage->kind)) {
+        return take_chains(a, stage);
+    }
+    bool items = vq_stage_rates(stage->kind) || stage->kind == VQ_STAGE_PROBE;
+    VQ_TRY(items                          ? take_items(a, stage)
+           : stage->kind == VQ_STAGE_TEXT ? take_prompts(a, stage)
+                                          : take_texts(a, stage));
+    for (uint32_t i = 0; i < n && (!items || stage->items != NULL); i++) {
+        vq_sample_identify(&a->samples[i], &a->ids[i]);
+    }
+    return VQ_OK;
+}
+
+/* ---- axes, askers, orders ---- */
+
+static char *copy_into(char **at, const char *text)
+{
+    char *copy = *at;
+    size_t bytes = strlen(text) + 1;
+    memcpy(copy, text, bytes);
+    *at += bytes;
+    return copy;
+}
+
+/* Copies: request hashes are made from them as long as accounting goes on. One block: the array, then the texts. */
+static enum vq_status fill_axes(struct vq_asking *a, const struct vq_stage *stage)
+{
+    bool rank = vq_stage_has_axes(stage->kind);
+    bool chat = vq_stage_chains(stage->kind);
+    const struct vq_axis *axes = rank                            ? stage->axes
+                                 : stage->kind == VQ_STAGE_EMBED ? &embedding_axis
+                                                                 : &no_axis;
+    uint32_t n = rank ? stage->axes_count : chat ? stage->turns : 1;
+    size_t bytes = n * sizeof(*a->axes);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_axis *axis = rank ? &axes[i] : axes;
+        bytes += strlen(axis->name) + strlen(axis->low) + strlen(axis->high) + 3;
+    }
+    a->axes = vq_alloc(bytes, 1);
+    if (a->axes == NULL) {
+        return VQ_NOMEM;
+    }
+    char *at = (char *)(a->axes + n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_axis *axis = rank ? &axes[i] : axes;
+        a->axes[i].name = copy_into(&at, axis->name);
+        a->axes[i].low = copy_into(&at, axis->low);
+        a->axes[i].high = copy_into(&at, axis->high);
+    }
+    a->plan.grid.vibes = n;
+    return VQ_OK;
+}
+
+/* Which cells are asked: a copy, as accounting needs it later. */
+static enum vq_status fill_cells(struct vq_asking *a, const struct vq_stage *stage)
+{
+    uint64_t cells = vq_grid_tasks(&a->plan.grid) / 2;
+    if (stage->cells == NULL) {
+        return VQ_OK;
+    }
+    a->cells = vq_alloc(cells, 1);
+    if (a->cells == NULL) {
+        return VQ_NOMEM;
+    }
+    memcpy(a->cells, stage->cells, cells);
+    a->plan.cells = a->cells;
+    return VQ_OK;
+}
+
+/* `hashed`: the order asked first is drawn by hash; else it is 0. */
+static enum vq_status fill_askers(struct vq_asking *a, bool hashed)
+{
+    uint32_t judges = a->cast->count;
+    uint32_t n = a->plan.grid.samples;
+    a->askers = vq_alloc(judges, sizeof(*a->askers));
+    a->first_order = vq_alloc((size_t)n * judges, 1);
+    if (a->askers == NULL || a->first_order == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t j = 0; j < judges; j++) {
+        vq_asker_init(&a->askers[j], &a->cast->judges[j], a->template, a->repair);
+    }
+    for (size_t i = 0; hashed && i < n; i++) {
+        for (uint32_t j = 0; j < judges; j++) {
+            a->first_order[i * judges + j] =
+                (uint8_t)vq_first_order(&a->ids[i], &a->cast->judges[j]);
+        }
+    }
+    return VQ_OK;
+}
+
+static const struct vq_template *template_of(const struct vq_job *job, enum vq_stage_kind kind)
+{
+    switch (kind) {
+    case VQ_STAGE_RANK: return job->templates[VQ_TEMPLATE_JUDGE];
+    case VQ_STAGE_PREFER: return job->templates[VQ_TEMPLATE_PREFERENCE];
+    case VQ_STAGE_LIKERT: return job->templates[VQ_TEMPLATE_LIKERT];
+    case VQ_STAGE_BINARY: return job->templates[VQ_TEMPLATE_BINARY];
+    case VQ_STAGE_PAIRWISE: return job->templates[VQ_TEMPLATE_PAIRWISE];
+    case VQ_STAGE_TEXT:
+    case VQ_STAGE_EMBED:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE:
+    case VQ_STAGE__COUNT: break;
+    }
+    return job->templates[VQ_TEMPLATE_AS_IS];
+}
+
+static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
+                            const struct vq_stage *stage)
+{
+    bool verdict = stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER;
+    a->no = stage->no;
+    a->retries = stage->retries;
+    a->plan.stage = stage->no;
+    a->plan.kind = stage->kind;
+    (void)snprintf(a->name, sizeof(a->name), "%s", stage->name);
+    a->kind = stage->kind;
+    a->config = job->config;
+    a->cast = &job->cast[stage->role];
+    a->pools = &job->pools;
+    VQ_ASSERT(a->cast->count > 0);
+    a->template = template_of(job, stage->kind);
+    a->repair = verdict ? job->templates[VQ_TEMPLATE_REPAIR] : NULL;
+    a->plan.grid.samples = count_samples(stage);
+    a->plan.grid.judges = a->cast->count;
+    enum vq_swap swap = swap_of(job->config, stage->kind);
+    a->plan.swap = stage->again ? VQ_SWAP_NONE : swap;
+    a->plan.repeat = (stage->again ? 1 : stage->repeat) * VQ_REPEAT_RETEST;
+    a->plan.audit_share = stage->kind == VQ_STAGE_RANK ? job->config->judging.audit_share : 0;
+    uint32_t generation = job->generation + stage->retries;
+    a->plan.generation = generation < VQ_GENERATION_MAX ? generation : VQ_GENERATION_MAX;
+    VQ_TRY(fill_samples(a, job, stage));
+    VQ_TRY(fill_axes(a, stage));
+    VQ_TRY(fill_cells(a, stage));
+    VQ_TRY(fill_askers(a, swap != VQ_SWAP_NONE && !vq_stage_rates(stage->kind)));
+    a->plan.samples = a->ids;
+    a->plan.askers = a->askers;
+    a->plan.axes = a->axes;
+    a->plan.first_order = a->first_order;
+    return VQ_OK;
+}
+
+enum vq_status vq_asking_create(const struct vq_job *job, const struct vq_stage *stage,
+                                struct vq_asking **ret_asking, struct vq_error *err)
+{
+    struct vq_asking *a = vq_alloc(1, sizeof(*a));
+    if (a == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    vq_buf_init(&a->texts, TEXTS_BYTES_MAX);
+    enum vq_status status = build(a, job, stage);
+    if (status != VQ_OK) {
+        vq_asking_destroy(&a);
+        return vq_fail(err, status, "stage \"%s\" cannot be made ready: %s", stage->name,
+                       vq_status_text(status));
+    }
+    *ret_asking = a;
+    return VQ_OK;
+}
+
+void vq_asking_retire(struct vq_asking *asking)
+{
+    if (vq_stage_chains(asking->kind)) {
+        return;
+    }
+    vq_free(asking->samples);
+    asking->samples = NULL;
+    vq_buf_free(&asking->texts);
+}
+
+void vq_asking_destroy(struct vq_asking **asking)
+{
+    struct vq_asking *a = *asking;
+    if (a == NULL) {
+        return;
+    }
+    vq_free(a->samples);
+    vq_buf_free(&a->texts);
+    vq_chain_memo_destroy(&a->plan.memo);
+    vq_free(a->ids);
+    vq_free(a->rows);
+    vq_free(a->axes);
+    vq_free(a->askers);
+    vq_free(a->first_order);
+    vq_free(a->cells);
+    vq_free(a);
+    *asking = NULL;
+}
+
+/* ---- SPEC ---- */
+
+static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i)
+{
+    const struct vq_conf_judge *j = &a->cast->conf[i];
+    return (struct vq_spec_judge){.name = vq_span_str(j->name),
+                                  .model = vq_span_str(j->model),
+                                  .dialect = vq_span_str(j->dialect),
+                                  .identity = vq_span_str(a->cast->identities[i]),
+                                  .max_tokens_field = vq_span_str(j->max_tokens_field),
+                                  .temperature = j->temperature,
+                                  .send_temperature = j->send_temperature,
+                                  .max_tokens = j->max_tokens,
+                                  .seed = j->seed,
+                                  .tries_max = a->config->judging.tries_max,
+                                  .system_role = (uint8_t)a->cast->judges[i].system_role,
+                                  .structured = j->structured,
+                                  .logprobs = j->logprobs,
+                                  .pools = a->cast->pools[i],
+                                  .pools_count = a->cast->pools_count[i]};
+}
+
+enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offline_url,
+                              struct vq_buf *ret_body, struct vq_hash *ret_hash)
+{
+    const struct vq_grid *g = &asking->plan.grid;
+    struct vq_spec_axis *axes = vq_alloc(g->vibes, sizeof(*axes));
+    struct vq_spec_judge *judges = vq_alloc(g->judges, sizeof(*judges));
+    struct vq_spec_pool *pools = NULL;
+    struct vq_span *keys = NULL;
+    enum vq_status status = VQ_NOMEM;
+    if (axes == NULL || judges == NULL) {
+        goto done;
+    }
+    status = vq_run_pools_spec(asking->pools, offline_url, &pools, &keys);
+    if (status != VQ_OK) {
+        goto done;
+    }
+    for (uint32_t v = 0; v < g->vibes; v++) {
+        const struct vq_axis *axis = &asking->axes[v];
+        axes[v] = (struct vq_spec_axis){vq_span_str(axis->name), vq_span_str(axis->low),
+                                        vq_span_str(axis->high)};
+    }
+    for (uint32_t i = 0; i < g->judges; i++) {
+        judges[i] = spec_judge(asking, i);
+    }
+    struct vq_spec spec = {.kind = (uint8_t)asking->kind,
+                           .stage = asking->no,
+                           .judge_template = vq_template_text(asking->template),
+                           .repair_template = asking->repair == NULL
+                                                  ? vq_span("", 0)
+                                                  : vq_template_text(asking->repair),
+                           .truncate = g->judges > 0 && asking->cast->judges[0].truncate,
+                           .lazy_swap = asking->plan.swap == VQ_SWAP_LAZY,
+                           .prefix_cache = (uint8_t)asking->config->judging.prefix_cache,
+                           .axes = axes,
+                           .axes_count = g->vibes,
+                           .judges = judges,
+                           .judges_count = g->judges,
+                           .pools = pools,
+                           .pools_count = asking->pools->uses.count};
+    vq_buf_init(ret_body, VQ_JOB_SPEC_BYTES_MAX);
+    status = vq_spec_encode(&spec, ret_body);
+    if (status == VQ_OK) {
+        vq_hash_of("vq-spec", vq_buf_span(ret_body), ret_hash);
+    } else {
+        vq_buf_free(ret_body);
+    }
+done:
+    vq_free(axes);
+    vq_free(judges);
+    vq_free(pools);
+    vq_free(keys);
+    return status;
+}

@@ -1,0 +1,464 @@
+/* Builds a job in the order in which things can be wrong: files, table, columns and rows, templates, axes, judges, grid. Owns
+ * everything in it; nothing in it changes while a run goes on, so that the thread pool may read it. Not its job: deciding
+ * whether to go on (the verbs), or talking to anybody. */
+#include "coordinator/shell/job/job.h"
+
+#include "common/base/alloc.h"
+#include "common/base/crash.h"
+#include "common/text/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum vq_status read_bytes(const struct vq_run_dir *run, const char *copy, const char *path,
+                                 struct vq_buf *ret_bytes, struct vq_error *err)
+{
+    if (run == NULL) {
+        return vq_file_read(path, VQ_JOB_DATA_BYTES_MAX, ret_bytes, err);
+    }
+    char file[64];
+    (void)snprintf(file, sizeof(file), "inputs/%s", copy);
+    vq_buf_init(ret_bytes, VQ_JOB_DATA_BYTES_MAX);
+    return vq_run_dir_read(run, file, ret_bytes, err);
+}
+
+static enum vq_status load_table(struct vq_job *job, const struct vq_run_dir *run, int which,
+                                 struct vq_error *err)
+{
+    const struct vq_conf_data *d = &job->config->data;
+    const char *path = which == 0 ? d->path_abs : d->test_path_abs;
+    if (path == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(read_bytes(run, which == 0 ? VQ_JOB_DATA_COPY : VQ_JOB_TEST_COPY, path,
+                      &job->data[which], err));
+    vq_sha256_hex(vq_buf_span(&job->data[which]), job->data_sha256[which]);
+    enum vq_table_format format;
+    VQ_TRY(vq_table_format_of(d->format, path, vq_buf_span(&job->data[which]), &format, err));
+    return vq_table_parse(vq_buf_span(&job->data[which]), format, path, &job->tables[which], err);
+}
+
+static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run,
+                                struct vq_error *err)
+{
+    if (job->config->method == VQ_METHOD_PERSONA) {
+        return vq_persona_job_load(&job->persona, job->config, run, err);
+    }
+    VQ_TRY(load_table(job, run, 0, err));
+    VQ_TRY(load_table(job, run, 1, err));
+    if (job->config->method == VQ_METHOD_JUDGE) {
+        return vq_rubric_job_load(&job->rubric, job->config, job->tables[0], run, err);
+    }
+    struct vq_dataset_settings settings = {
+        .data = &job->config->data,
+        .models = {job->config->models[0], job->config->models[1]},
+        .seed = job->config->seed};
+    return vq_dataset_build(&settings, job->tables[0], job->tables[1], &job->dataset, err);
+}
+
+static enum vq_status load_template(struct vq_job *job, const struct vq_run_dir *run,
+                                    enum vq_template_kind kind, struct vq_error *err)
+{
+    const char *name = vq_template_file(kind);
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_TEMPLATE_BYTES_MAX);
+    char *path = NULL;
+    enum vq_status status = VQ_OK;
+    struct vq_span span = vq_template_builtin(kind);
+    char shown[VQ_RUN_PATH_BYTES_MAX];
+    (void)snprintf(shown, sizeof(shown), "the built-in %s", name);
+    if (run != NULL) {
+        (void)snprintf(shown, sizeof(shown), "inputs/%s", name);
+        status = vq_run_dir_read(run, shown, &text, err);
+        span = vq_buf_span(&text);
+    } else if (job->config->prompts_dir != NULL) {
+        status = vq_path_join(job->config->prompts_dir, name, &path);
+        if (status == VQ_OK) {
+            (void)snprintf(shown, sizeof(shown), "%s", path);
+            status = vq_file_read(path, VQ_TEMPLATE_BYTES_MAX, &text, err);
+        }
+        span = vq_buf_span(&text);
+        if (status == VQ_NOT_FOUND) { /* a folder may replace some templates only */
+            status = VQ_OK;
+            span = vq_template_builtin(kind);
+        }
+    }
+    if (status == VQ_OK) {
+        status = vq_template_parse(kind, span, shown, &job->templates[kind], err);
+    }
+    vq_free(path);
+    vq_buf_free(&text);
+    return status;
+}
+
+/* A folder may replace some of the templates, but not be missing, nor replace none by a mistake. */
+static enum vq_status check_prompts_dir(const struct vq_job *job, struct vq_error *err)
+{
+    const char *dir = job->config->prompts_dir;
+    struct vq_buf names;
+    vq_buf_init(&names, VQ_ERROR_BYTES_MAX);
+    bool found = false;
+    enum vq_status status = VQ_OK;
+    for (int k = 0; k < (int)VQ_TEMPLATE_FILES && status == VQ_OK; k++) {
+        const char *name = vq_template_file((enum vq_template_kind)k);
+        char *path = NULL;
+        status = vq_path_join(dir, name, &path);
+        found |= status == VQ_OK && access(path, F_OK) == 0;
+        vq_buf_printf(&names, "%s%s", k == 0 ? "" : " or ", name);
+        vq_free(path);
+    }
+    if (status == VQ_OK && !found) {
+        status = vq_fail(err, VQ_NOT_FOUND,
+                         "prompts.dir: %s holds no %s; vibeq prompts export DIR writes them", dir,
+                         names.at == NULL ? "template" : names.at);
+    }
+    vq_buf_free(&names);
+    return status;
+}
+
+static enum vq_status load_axes(struct vq_job *job)
+{
+    size_t n = job->config->vibes_count;
+    const struct vq_axis *preset = NULL;
+    if (job->config->method != VQ_METHOD_VIBES) {
+        preset = vq_preset_axes(&n);
+    }
+    job->axes = vq_alloc(n, sizeof(*job->axes));
+    if (job->axes == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct vq_conf_axis *own = preset == NULL ? &job->config->vibes[i] : NULL;
+        job->axes[i] =
+            preset != NULL ? preset[i] : (struct vq_axis){own->name, own->low, own->high};
+    }
+    job->axes_count = (uint32_t)n;
+    return VQ_OK;
+}
+
+static void find_offline(struct vq_job *job)
+{
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
+        for (uint32_t i = 0; i < job->cast[role].count; i++) {
+            job->needs_offline |= vq_cast_is_offline(&job->cast[role].conf[i]);
+        }
+    }
+}
+
+static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
+{
+    VQ_TRY(vq_run_pools_create(job->config, &job->pools, err));
+    VQ_TRY(vq_cast_all(job->config, &job->pools.uses, job->cast, err));
+    uint32_t offline = 0, n = job->config->judges_count;
+    for (uint32_t i = 0; i < n; i++) {
+        offline += vq_cast_is_offline(&job->config->judges[i]);
+    }
+    find_offline(job);
+    job->judge_kind = offline == 0                          ? "model"
+                      : offline < n                         ? "mixed"
+                      : job->config->offline.oracle != NULL ? "offline-oracle"
+                                                            : "offline-lexical";
+    return VQ_OK;
+}
+
+static enum vq_status fill_rows(struct vq_job *job)
+{
+    const struct vq_dataset *d = job->dataset;
+    uint32_t n = vq_dataset_count(d);
+    job->samples = vq_alloc(n, sizeof(*job->samples));
+    job->sample_ids = vq_alloc(n, sizeof(*job->sample_ids));
+    job->rows = vq_alloc(n, sizeof(*job->rows));
+    job->train = vq_alloc(d->train_count, sizeof(*job->train));
+    job->topics = d->groups_count > 0 ? vq_alloc(n, sizeof(*job->topics)) : NULL;
+    if (job->samples == NULL || job->sample_ids == NULL || job->rows == NULL ||
+        job->train == NULL || (d->groups_count > 0 && job->topics == NULL)) {
+        return VQ_NOMEM;
+    }
+    job->samples_count = n;
+    for (uint32_t i = 0; i < d->train_count; i++) {
+        job->train[i] = i; /* the data set has them in seeded order already */
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_data_row *row = &d->samples[i];
+        job->samples[i] = (struct vq_sample){row->prompt, row->a, row->b};
+        if (job->topics != NULL) {
+            job->topics[i] = row->group;
+        }
+        vq_sample_identify(&job->samples[i], &job->sample_ids[i]);
+        bool vote = row->preference == VQ_PREFER_A || row->preference == VQ_PREFER_B;
+        job->rows[i] = (struct vq_row){.group = row->question,
+                                       .preference = vote ? row->preference : (int8_t)0,
+                                       .test = row->split == VQ_SPLIT_TEST};
+    }
+    return VQ_OK;
+}
+
+static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
+{
+    uint32_t *rows = vq_alloc(job->samples_count, sizeof(*rows));
+    if (rows == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < job->samples_count; i++) {
+        rows[i] = i;
+    }
+    struct vq_stage stage = {.name = "rank",
+                             .kind = VQ_STAGE_RANK,
+                             .role = VQ_ROLE_JUDGE,
+                             .rows = rows,
+                             .rows_count = job->samples_count,
+                             .axes = job->axes,
+                             .axes_count = job->axes_count};
+    enum vq_status status = vq_asking_create(job, &stage, &job->given, err);
+    vq_free(rows);
+    return status;
+}
+
+static enum vq_status load_templates(struct vq_job *job, const struct vq_run_dir *run,
+                                     struct vq_error *err)
+{
+    if (run == NULL && job->config->prompts_dir != NULL) {
+        VQ_TRY(check_prompts_dir(job, err));
+    }
+    const struct vq_conf_judging *judging = &job->config->judging;
+    for (unsigned k = 0; k < VQ_TEMPLATE_FILES; k++) {
+        bool unused = (k == VQ_TEMPLATE_REPAIR && !judging->repair) ||
+                      (k == VQ_TEMPLATE_JUDGE_MANY && judging->vibes_per_call == 1);
+        if (!unused) {
+            VQ_TRY(load_template(job, run, (enum vq_template_kind)k, err));
+        }
+    }
+    return vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
+                             vq_template_file(VQ_TEMPLATE_AS_IS),
+                             &job->templates[VQ_TEMPLATE_AS_IS], err);
+}
+
+enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion, struct vq_error *err)
+{
+    struct vq_rubric *rubric;
+    struct vq_asking *given = NULL;
+    VQ_TRY(vq_rubric_job_make(&job->rubric, job->config, job->cast[VQ_ROLE_JUDGE].count, &rubric,
+                              err));
+    enum vq_status status =
+        vq_asking_create(job, vq_rubric_stage_of(rubric, criterion), &given, err);
+    vq_rubric_destroy(&rubric); /* what the asking borrows are texts of the table */
+    if (status == VQ_OK) {
+        vq_asking_destroy(&job->given);
+        job->given = given;
+    }
+    return status;
+}
+
+static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
+{
+    VQ_TRY(load_data(job, run, err));
+    VQ_TRY(load_templates(job, run, err));
+    if (job->config->method == VQ_METHOD_PERSONA) {
+        return load_cast(job, err);
+    }
+    if (job->config->method == VQ_METHOD_JUDGE) {
+        VQ_TRY(load_cast(job, err));
+        return vq_job_give(job, 0, err);
+    }
+    VQ_TRY(load_axes(job));
+    VQ_TRY(load_cast(job, err));
+    VQ_TRY(fill_rows(job));
+    return ask_given(job, err);
+}
+
+/* A label of the data's own, for either model. */
+static bool has_labels(const struct vq_job *job)
+{
+    const uint32_t(*preferred)[4] = job->dataset->preferred;
+    return preferred[0][0] + preferred[0][2] + preferred[1][0] + preferred[1][2] > 0;
+}
+
+int64_t vq_job_record(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample)
+{
+    if (asking->rows != NULL) {
+        return job->dataset->samples[asking->rows[sample]].record;
+    }
+    if (!vq_stage_rates(asking->kind) || job->config->method != VQ_METHOD_JUDGE) {
+        return -1;
+    }
+    uint32_t outputs = asking->kind == VQ_STAGE_PAIRWISE ? 1 : job->config->models_count;
+    return job->rubric.data->rows[sample / outputs].record;
+}
+
+const char *vq_job_output(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample)
+{
+    bool one = job->config->method == VQ_METHOD_JUDGE && vq_stage_rates(asking->kind) &&
+               asking->kind != VQ_STAGE_PAIRWISE;
+    return one ? job->config->models[sample % job->config->models_count] : NULL;
+}
+
+enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb, struct vq_error *err)
+{
+    return job->config->method != VQ_METHOD_PERSONA
+               ? VQ_OK
+               : vq_fail(err, VQ_INVALID,
+                         "%s is about the rows of a data file, and this is method: persona, which "
+                         "makes its own data; its dialogues are in dialogues.jsonl, its ratings in "
+                         "ratings.csv, its numbers in results.json",
+                         verb);
+}
+
+enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb, struct vq_error *err)
+{
+    VQ_TRY(vq_job_needs_rows(job, verb, err));
+    return job->config->method != VQ_METHOD_JUDGE
+               ? VQ_OK
+               : vq_fail(err, VQ_INVALID,
+                         "%s is about vibes, and this is method: judge, which rates outputs by "
+                         "criteria and has none; its numbers are in results.json and report.html, "
+                         "its ratings in ratings.csv",
+                         verb);
+}
+
+void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)
+{
+    const struct vq_dataset *d = job->dataset;
+    *ret_input = (struct vq_method_input){
+        .config = job->config,
+        .samples = job->samples,
+        .sample_ids = job->sample_ids,
+        .judges = job->cast[VQ_ROLE_JUDGE].judges,
+        .rows = job->rows,
+        .rows_count = job->samples_count,
+        .topics = job->topics,
+        .train = job->train,
+        .train_count = d->train_count,
+        .has_preferences = has_labels(job),
+        .judges_count = job->cast[VQ_ROLE_JUDGE].count,
+        .preference_judges_count = job->cast[VQ_ROLE_PREFERENCE_JUDGE].count,
+        .first_order = job->given->first_order,
+        .embedder = job->cast[VQ_ROLE_EMBEDDER].count > 0,
+        .templates = (const struct vq_template *const *)job->templates};
+}
+
+static enum vq_status make(struct vq_config *take_config, struct vq_job **ret_job,
+                           struct vq_error *err)
+{
+    struct vq_job *job = vq_alloc(1, sizeof(*job));
+    if (job == NULL) {
+        vq_config_destroy(&take_config);
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    job->config = take_config;
+    vq_buf_init(&job->data[0], 0);
+    vq_buf_init(&job->data[1], 0);
+    *ret_job = job;
+    return VQ_OK;
+}
+
+enum vq_status vq_job_cast_rest(struct vq_job *job, struct vq_error *err)
+{
+    VQ_TRY(vq_cast_rest(job->config, &job->pools.uses, job->cast, err));
+    find_offline(job);
+    return VQ_OK;
+}
+
+enum vq_status vq_job_create(struct vq_config *take_config, const struct vq_run_dir *run,
+                             struct vq_job **ret_job, struct vq_error *err)
+{
+    struct vq_job *job = NULL;
+    VQ_TRY(make(take_config, &job, err));
+    enum vq_status status = build(job, run, err);
+    if (status != VQ_OK) {
+        vq_job_destroy(&job);
+        return status;
+    }
+    *ret_job = job;
+    return VQ_OK;
+}
+
+enum vq_status vq_job_create_bare(struct vq_config *take_config, struct vq_job **ret_job,
+                                  struct vq_error *err)
+{
+    struct vq_job *job = NULL;
+    VQ_TRY(make(take_config, &job, err));
+    enum vq_status status = load_templates(job, NULL, err);
+    if (status == VQ_OK) {
+        status = load_cast(job, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_job_cast_rest(job, err);
+    }
+    if (status != VQ_OK) {
+        vq_job_destroy(&job);
+        return status;
+    }
+    *ret_job = job;
+    return VQ_OK;
+}
+
+void vq_job_destroy(struct vq_job **job)
+{
+    struct vq_job *j = *job;
+    if (j == NULL) {
+        return;
+    }
+    vq_asking_destroy(&j->given);
+    vq_cast_free(j->cast);
+    vq_run_pools_free(&j->pools);
+    vq_free(j->axes);
+    vq_free(j->samples);
+    vq_free(j->sample_ids);
+    vq_free(j->rows);
+    vq_free(j->train);
+    vq_free(j->topics);
+    for (int k = 0; k < VQ_TEMPLATE__COUNT; k++) {
+        vq_template_destroy(&j->templates[k]);
+    }
+    vq_rubric_job_free(&j->rubric, j->config);
+    vq_persona_job_free(&j->persona);
+    vq_dataset_destroy(&j->dataset);
+    for (int i = 0; i < 2; i++) {
+        vq_table_destroy(&j->tables[i]);
+        vq_buf_free(&j->data[i]);
+    }
+    vq_config_destroy(&j->config);
+    vq_free(j);
+    *job = NULL;
+}
+
+enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *run,
+                           struct vq_error *err)
+{
+    if (job->config->method == VQ_METHOD_PERSONA) {
+        VQ_TRY(vq_persona_job_keep(&job->persona, run, err));
+    } else {
+        VQ_TRY(vq_run_dir_keep(run, VQ_JOB_DATA_COPY, vq_buf_span(&job->data[0]),
+                               job->config->data.path_abs, err));
+    }
+    if (job->config->data.test_path_abs != NULL) {
+        VQ_TRY(vq_run_dir_keep(run, VQ_JOB_TEST_COPY, vq_buf_span(&job->data[1]),
+                               job->config->data.test_path_abs, err));
+    }
+    for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
+        if (job->templates[k] == NULL) {
+            continue;
+        }
+        const char *name = vq_template_file((enum vq_template_kind)k);
+        char *path = NULL;
+        if (job->config->prompts_dir != NULL) {
+            VQ_TRY(vq_path_join(job->config->prompts_dir, name, &path));
+        }
+        enum vq_status status = vq_run_dir_keep(run, name, vq_template_text(job->templates[k]),
+                                                path == NULL ? "" : path, err);
+        vq_free(path);
+        VQ_TRY(status);
+    }
+    if (job->config->method == VQ_METHOD_JUDGE) {
+        VQ_TRY(vq_rubric_job_keep(&job->rubric, job->config, run, err));
+    }
+    char *yaml;
+    size_t bytes;
+    VQ_TRY(vq_config_write(job->config, &yaml, &bytes));
+    VQ_CRASH_POINT(run_inputs_kept);
+    enum vq_status status =
+        vq_run_dir_write(run, VQ_RUN_BEGUN_FILE, vq_span(yaml, bytes), true, err);
+    vq_free(yaml);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* The results of a method that has walked to its end: results.json, the CSVs, report.html, the table on the terminal. */
+#ifndef VQ_SHELL_RESULTS_H
+#define VQ_SHELL_RESULTS_H
+
+#include "coordinator/shell/job/course.h"
+#include "coordinator/store/calls.h"
+
+/* Borrowed. */
+struct vq_results {
+    const struct vq_job *job;
+    const struct vq_course *course; /* that has no stage left */
+    struct vq_calls *calls;
+    const struct vq_id *run; /* whose answers */
+    const struct vq_run_dir *dir;
+    const char *folder; /* in it: "results" */
+    bool json;          /* results.json on standard output instead of the table */
+    bool silent;        /* neither */
+    /* Not NULL: nothing is written and nothing printed; each file is made again and compared with the one in the folder. Called for one
+     * that is missing or another, with `how` as the rest of a sentence. The page is left out: it also tells of calls. */
+    void (*differs)(void *ctx, const char *file, const char *how);
+    void *differs_ctx;
+};
+
+/* *ret_missing: some answers are missing. */
+enum vq_status vq_results_write(const struct vq_results *results, bool *ret_missing,
+                                struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,317 @@
+/* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core -> actions -> commit -> actions.
+ *
+ *   run.c       start and stop, in order; the loop's turn
+ *   begin.c     the start in the call store
+ *   stages.c    from stage to stage of the method
+ *   dispatch.c  frames in, the core's actions out
+ *   commit.c    the commit point: store, then Redis, then the core hears of it
+ *   redis.c     the private server, the connection, falling behind and rebuilding
+ *   children.c  local workers and the built-in server
+ *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check` uses it too)
+ *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
+ *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the table too)
+ *   watch.c     the alarm of a run without progress
+ *   progress.c  the line on the terminal
+ *   say.c       a line for the person, and the one fatal reason
+ *   limits.c    the authority over the pools: made, told of the world, its incidents said
+ *   finish.c    accounting.json
+ */
+#ifndef VQ_SHELL_PARTS_H
+#define VQ_SHELL_PARTS_H
+
+#include "common/net/child.h"
+#include "common/net/httpd.h"
+#include "common/net/redis.h"
+#include "common/net/zsock.h"
+#include "common/text/fmt.h"
+#include "coordinator/core/alarm.h"
+#include "coordinator/core/coord.h"
+#include "coordinator/core/incidents.h"
+#include "coordinator/core/limits.h"
+#include "coordinator/shell/job/course.h"
+#include "coordinator/shell/results/results.h"
+#include "coordinator/shell/run/machine.h"
+#include "coordinator/shell/run/programs.h"
+#include "coordinator/shell/run/run.h"
+#include "coordinator/store/commit.h"
+#include "coordinator/store/lookup.h"
+#include "coordinator/store/redis_server.h"
+#include "coordinator/store/run_state.h"
+#include "coordinator/store/spool_import.h"
+#include "coordinator/web/status.h"
+#include "proto/wire.h"
+
+#define VQ_RUN_HEARTBEAT_SHARE     6     /* heartbeats in a term */
+#define VQ_RUN_SAME_SIGNAL_MS      500   /* timeout(1) tells a group and its leader: one request */
+#define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
+#define VQ_RUN_TICK_MS             50
+#define VQ_RUN_STATUS_MS           5000  /* status.json */
+#define VQ_RUN_WATCH_MS            250   /* looks for progress */
+#define VQ_RUN_DOOR_TELL_MS        60000 /* who was refused at the door is told at most so often */
+#define VQ_RUN_LOCAL_ORPHAN_S      60
+#define VQ_RUN_WORKER_RESTARTS_MAX 10 /* of one local worker, without a result in between */
+#define VQ_RUN_REDIS_WAIT_MS       135000
+#define VQ_RUN_SHARED_REDIS_WAIT_MS                                                                \
+    15000 /* a server that somebody else starts is there, or it is not */
+/* All is answered, but workers elsewhere may hold answers that came late: for one that went silent the end waits so long once, and a resume
+ * is up for so long at least. */
+#define VQ_RUN_MISSED_MS        2000
+#define VQ_RUN_COLLECT_MS       4000
+#define VQ_RUN_GOODBYE_MS       10000 /* for workers to leave at the end */
+#define VQ_RUN_LINGER_MS        1000  /* from then on, for workers elsewhere to hear it */
+#define VQ_RUN_LINGER_LEAST_MS  200
+#define VQ_RUN_LOOKUPS_PER_TURN 64
+#define VQ_STAGES_MAX           4096 /* of a run */
+#define VQ_RUN_WHEN_BYTES       32
+
+struct vq_run;
+struct vq_pool_locks;
+
+/* commit.c */
+struct vq_committer {
+    bool busy;
+    const struct vq_coord_batch *from; /* the core's, until vq_coord_committed */
+    struct vq_batch *batch;
+    struct vq_commit commit;
+    bool stored; /* the store has it; Redis may not */
+    enum vq_status status;
+    struct vq_error err;
+    struct vq_standing *merged; /* commit.standing + what look-ups found */
+    size_t merged_count;
+    bool lock_warned;
+};
+
+/* redis.c */
+enum vq_redis_phase {
+    VQ_PHASE_DOWN,    /* no connection */
+    VQ_PHASE_SYNCING, /* comparing, wiping, filling */
+    VQ_PHASE_UP,      /* what Redis holds is what the store says */
+};
+
+struct vq_run_redis {
+    struct vq_redis_server *server; /* NULL: a shared one */
+    struct vq_redis_address address;
+    struct vq_redis *client;
+    struct vq_run_state *state;
+    enum vq_redis_phase phase;
+    uint64_t n;      /* commits that the store holds */
+    bool first_done; /* compared with the store at least once in this process */
+    bool was_level;  /* with the store, in this stage */
+    bool told;       /* that it is away */
+    bool checking;   /* whether the run is still ours */
+    int64_t checked_ns;
+    uint64_t fill_at; /* next task of a rebuild */
+    int64_t down_since_ns;
+    uint64_t restarts;
+    char why[256];
+};
+
+/* children.c */
+struct vq_local_worker {
+    struct vq_run *run;
+    uint32_t k;
+    struct vq_child *child;
+    struct vq_timer *restart;
+    struct vq_deferred reap;
+    struct vq_spool_import *import; /* of the process that ended */
+    size_t imported;                /* results of it that the core has taken */
+    bool importing;
+    uint32_t restarts;        /* in a row, without a result */
+    struct vq_child_exit how; /* it ended last */
+    bool spool_damaged;
+    bool given_up; /* not started again */
+};
+
+/* stages.c */
+enum vq_column {
+    VQ_COLUMN_UNREAD,
+    VQ_COLUMN_READING,
+    VQ_COLUMN_READ,
+};
+
+struct vq_past_stage { /* what accounting needs of a stage that is over */
+    struct vq_asking *asking;
+    uint8_t *outcomes;
+};
+
+struct vq_door { /* what was told of a count of the router's */
+    uint64_t told;
+    int64_t told_ns;
+};
+
+struct vq_run {
+    const struct vq_run_options *options;
+    struct vq_job *job;
+    struct vq_course course; /* closed: options->script is carried out */
+    struct vq_script script;
+    struct vq_asking *asking; /* the stage that is asked now */
+    struct vq_past_stage *past;
+    uint32_t past_count;
+    size_t past_cap;
+    struct vq_status_totals before; /* of the stages that are over */
+    struct vq_status_seen seen;
+    uint32_t notes_said; /* of the method */
+    bool stage_over;     /* the core has finished its stage */
+    enum vq_column column;
+    uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
+    struct vq_run_dir *dir;
+    struct vq_calls *calls;
+    struct vq_run_begun begun;
+    struct vq_owner owner;
+    struct vq_loop *loop;
+    struct vq_authority *authority; /* over all stages */
+    struct vq_incidents *incidents;
+    struct vq_pool_locks *locks;
+    bool limits_held, limits_unread; /* as the authority was told */
+    int64_t clock_ns;                /* when the authority was told the time of day */
+    int64_t seen_ns;                 /* when pools were looked at for incidents */
+    struct vq_coord *coord;
+    struct vq_router *router;
+    struct vq_door refused, dropped;
+    struct vq_decoder *decoder;
+    struct vq_buf frame;
+    struct vq_buf spec_body;
+    struct vq_hash spec_hash;
+    struct vq_committer commit;
+    struct vq_run_redis redis;
+
+    struct vq_child *offline;
+    int offline_log_fd;
+    char offline_url[VQ_PROGRAM_URL_BYTES_MAX];
+    bool offline_died;
+    struct vq_local_worker *workers;
+    uint32_t workers_count;
+    char worker_path[VQ_RUN_PATH_BYTES_MAX];
+    char join_path[VQ_RUN_PATH_BYTES_MAX];
+    int workers_log_fd;
+    struct vq_spool_import *import; /* of a spool found at the start or the end */
+    size_t imported;
+    uint32_t import_k;
+    uint64_t import_no; /* the batch that holds its last result */
+    int64_t strays_ns;  /* when to look again */
+    bool strays_read;   /* what was there at the start is in the store */
+
+    struct vq_httpd *httpd;
+    struct vq_secret *token;
+    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    struct vq_timer *tick, *status_timer, *progress_timer;
+    struct vq_signal *sigint, *sigterm, *sighup;
+    struct vq_terminal terminal;
+    int64_t started_ns;
+    int64_t hears_ns; /* from here on workers are heard: there is a core, and Redis was up */
+    int64_t goodbye_ns;
+    int64_t started_unix_ms;
+    uint64_t shards_waiting[VQ_COORD_LOOKUPS_MAX]; /* LOOKUPs not answered yet, a ring */
+    uint32_t shards_head, shards_count;
+    struct vq_known *known;
+    struct vq_buf priors;
+
+    bool progress_open; /* a line without its end stands on the terminal */
+    bool leased;        /* a LEASE went out */
+    bool finished;      /* the last stage is over */
+    bool stopped, draining, done;
+    bool held; /* paused by hand */
+    int64_t held_since_unix_ms;
+    struct vq_alarm alarm;
+    int64_t watched_ns;      /* when the alarm was looked at last */
+    char note[1024];         /* what /status says of it */
+    bool idle[VQ_POOLS_MAX]; /* pools that it does not speak of */
+    bool unserved_told[VQ_POOLS_MAX];
+    bool clean;
+    uint32_t interrupts;
+    int interrupt_signum; /* the last one, and when */
+    int64_t interrupt_ns;
+    int64_t drain_until_ns; /* draining: then it stops */
+    enum vq_coord_stop stop_kind;
+    char stop_text[VQ_ERROR_BYTES_MAX];
+    enum vq_status fatal; /* not OK: the process cannot go on */
+    struct vq_error err;
+};
+
+/* say.c */
+int64_t vq_run_now(void);
+void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
+void vq_run_say(struct vq_run *run, const char *fmt, ...)
+    VQ_PRINTF(2, 3); /* a line for the person */
+
+/* begin.c */
+enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* dispatch.c */
+enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_dispatch_close(struct vq_run *run);
+void vq_dispatch_watch(struct vq_run *run); /* who was refused, and what was dropped */
+void vq_dispatch_pump(struct vq_run *run); /* carries out the core's actions until there are none */
+
+/* commit.c */
+void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
+void vq_committer_redis_ready(
+    struct vq_run *run); /* Redis is level with the store: apply what waits */
+void vq_committer_watch(struct vq_run *run);
+/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store is in a spool. Does nothing
+ * while the store is being written. */
+void vq_committer_give_up(struct vq_run *run, const char *why);
+bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
+void vq_committer_free(struct vq_run *run);
+
+/* redis.c */
+enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+/* The columns of run->asking take the place of the last stage's. */
+enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_run_redis_close(struct vq_run *run);
+void vq_run_redis_tick(struct vq_run *run);
+void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
+
+/* stages.c */
+enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_stages_turn(struct vq_run *run); /* the next stage, when this one is over */
+void vq_stages_stop(struct vq_run *run); /* run->stage_over: there is nothing to drain */
+void vq_stages_close(struct vq_run *run);
+
+/* children.c */
+enum vq_status vq_children_open(struct vq_run *run,
+                                struct vq_error *err) VQ_WARN_UNUSED; /* paths, logs */
+enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_children_tick(struct vq_run *run);        /* goes on with imports */
+bool vq_children_quiet(const struct vq_run *run); /* no spool is being read */
+bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
+void vq_children_strays_again(struct vq_run *run); /* looks once more for spools of nobody */
+void vq_children_stop(struct vq_run *run, int signum);
+void vq_children_close(struct vq_run *run);
+
+/* control.c */
+enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_control_close(struct vq_run *run);
+void vq_control_write_status(struct vq_run *run);
+
+/* watch.c */
+void vq_watch_open(struct vq_run *run);
+void vq_watch_tick(struct vq_run *run);
+int64_t vq_watch_since_unix_ms(const struct vq_run *run); /* 0: no alarm */
+/* "2026-11-22 04:55:01", local time. */
+void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES]);
+
+/* progress.c */
+void vq_progress_line(struct vq_run *run);
+void vq_progress_clear(struct vq_run *run);
+
+/* limits.c */
+/* wait_ns: for so long workers of an earlier process may go by what they were granted. */
+enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns,
+                              struct vq_error *err) VQ_WARN_UNUSED;
+void vq_limits_tick(struct vq_run *run);
+/* Says what befell the pools since it looked last; so does a tick. */
+void vq_limits_see(struct vq_run *run);
+bool vq_limits_idle(const struct vq_run *run, uint32_t pool); /* nobody needs it */
+/* Writes which pools are parked, closed, held or another run's; true: all are. */
+bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out);
+void vq_limits_release(
+    struct vq_run *run); /* nothing of this run is out: others may have its pools */
+void vq_limits_close(struct vq_run *run);
+
+/* finish.c */
+enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,29 @@
+/* Private to verify*.c: one comparison, and what it says.
+ *
+ *   verify.c          the order of things; the store, spools, tasks, results
+ *   account.c  accounting.json against the ledger
+ *   redis.c    the columns in Redis against what the store makes of them */
+#ifndef VQ_SHELL_VERIFY_PARTS_H
+#define VQ_SHELL_VERIFY_PARTS_H
+
+#include "coordinator/shell/results/replay.h"
+#include "coordinator/shell/verify/verify.h"
+
+struct vq_verifying {
+    const struct vq_verify_input *in;
+    const struct vq_id *uid;
+    struct vq_replay replay;
+    bool walked;        /* replay is there */
+    uint8_t **outcomes; /* of each of its stages, one byte a task */
+    struct vq_verify *out;
+    struct vq_error *err;
+};
+
+/* Something is wrong; cut at VQ_ERROR_BYTES_MAX. Memory that is missing makes it a count alone. */
+void vq_verify_say(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
+void vq_verify_note(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
+
+enum vq_status vq_verify_account(struct vq_verifying *v) VQ_WARN_UNUSED;
+enum vq_status vq_verify_redis(struct vq_verifying *v) VQ_WARN_UNUSED;
+
+#endif
