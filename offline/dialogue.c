@@ -1,8 +1,11 @@
 /* Turns of a chat. Texts that came in parts are joined in one buffer, whose bytes move while it grows: until all are read such a turn
- * holds its place in it. Not its job: to check messages, which chat.c has done. */
+ * holds its place in it. A persona that begins the first
+ * message becomes the system turn that it would have been. Not its job: to check messages, which chat.c has done. */
 #include "offline/dialogue.h"
 
 #include "common/base/alloc.h"
+
+#include "offline/persona/character.h"
 
 #include <jansson.h>
 
@@ -25,6 +28,35 @@ static void join(const json_t *parts, struct vq_buf *to)
             vq_buf_append(to, json_string_value(text), json_string_length(text));
         }
     }
+}
+
+/* Where the last empty line before the end of a text ends; 0: there is none. */
+static size_t behind_gap(struct vq_span text)
+{
+    for (size_t i = text.bytes; i >= 2; i--) {
+        if (text.at[i - 1] == '\n' && text.at[i - 2] == '\n') {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* For models without system messages their part is sent in front of the first query. `d->turns` has room for one more. */
+static void split_first(struct vq_dialogue *d)
+{
+    size_t gap = d->n > 0 && d->turns[0].role == VQ_TURN_USER ? behind_gap(d->turns[0].text) : 0;
+    struct vq_character character = {.exists = false};
+    if (gap > 0) {
+        vq_character_of_system(vq_span(d->turns[0].text.at, gap - 2), &character);
+    }
+    if (!character.exists) {
+        return;
+    }
+    memmove(d->turns + 1, d->turns, d->n * sizeof(*d->turns));
+    d->n++;
+    d->turns[0].role = VQ_TURN_SYSTEM;
+    d->turns[0].text.bytes = gap - 2;
+    d->turns[1].text = vq_span(d->turns[1].text.at + gap, d->turns[1].text.bytes - gap);
 }
 
 enum vq_status vq_dialogue_read(const struct vq_chat_request *request,
@@ -62,6 +94,7 @@ enum vq_status vq_dialogue_read(const struct vq_chat_request *request,
         vq_dialogue_free(&d);
         return status;
     }
+    split_first(&d);
     *ret_dialogue = d;
     return VQ_OK;
 }

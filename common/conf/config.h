@@ -204,7 +204,7 @@ struct vq_conf_judge {
 /* The next three are of method: persona. */
 struct vq_conf_subject {
     struct vq_conf_judge judge; /* first: its keys are a judge's too */
-    char *role;                 /* "system", "developer" */
+    char *role;                 /* "system", "developer", "none" */
     char *line;                 /* NULL: none */
     char *called;               /* NULL: its name */
     char *family;               /* NULL: a family of its own */

@@ -33,8 +33,8 @@ WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
 WORDS(positions_words, {"both", VQ_POSITIONS_BOTH}, {"alternate", VQ_POSITIONS_ALTERNATE});
 WORDS(orders_words, {"both", VQ_CONF_ORDERS_BOTH}, {"original", VQ_CONF_ORDERS_ORIGINAL});
 WORDS(rating_policy_words, {"strict", VQ_RATING_STRICT}, {"paper", VQ_RATING_PAPER});
-WORDS(system_role_words, {"system", VQ_SYSTEM_ROLE_SYSTEM},
-      {"developer", VQ_SYSTEM_ROLE_DEVELOPER});
+WORDS(system_role_words, {"system", VQ_SYSTEM_ROLE_SYSTEM}, {"developer", VQ_SYSTEM_ROLE_DEVELOPER},
+      {"none", VQ_SYSTEM_ROLE_NONE});
 WORDS(prefix_cache_words, {"auto", VQ_PREFIX_AUTO}, {"on", VQ_PREFIX_ON}, {"off", VQ_PREFIX_OFF});
 WORDS(invalid_words, {"missing", VQ_INVALID_MISSING}, {"drop_row", VQ_INVALID_DROP_ROW});
 WORDS(gate_separability_words, {"point", VQ_GATE_POINT}, {"interval", VQ_GATE_INTERVAL});
@@ -61,7 +61,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define positions_words_text         "both|alternate"
 #define orders_words_text            "both|original"
 #define rating_policy_words_text     "strict|paper"
-#define system_role_words_text       "system|developer"
+#define system_role_words_text       "system|developer|none"
 #define prefix_cache_words_text      "auto|on|off"
 #define invalid_words_text           "missing|drop_row"
 #define gate_separability_words_text "point|interval"

@@ -124,6 +124,9 @@ static void hash_base(const struct vq_judge *judge, const struct vq_template *te
     if (judge->system_role == VQ_SYSTEM_ROLE_DEVELOPER) {
         hash_str(&h, "developer-1");
     }
+    if (judge->system_role == VQ_SYSTEM_ROLE_NONE) {
+        hash_str(&h, "no-system-1");
+    }
     vq_hasher_final(&h, ret_hash);
 }
 

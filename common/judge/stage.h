@@ -59,10 +59,11 @@ enum vq_prefix_cache {
     VQ_PREFIX_ON = 2
 };
 
-/* As what the system part of a dialogue is sent, where a dialect knows the difference. The numbers go over the wire. */
+/* As what the system part of a prompt is sent. The numbers go over the wire. */
 enum vq_system_role {
     VQ_SYSTEM_ROLE_SYSTEM = 0,
-    VQ_SYSTEM_ROLE_DEVELOPER = 1,
+    VQ_SYSTEM_ROLE_DEVELOPER = 1, /* where a dialect knows the difference */
+    VQ_SYSTEM_ROLE_NONE = 2       /* as no message of its own: it begins the user's first one */
 };
 
 /* Which orders of a cell a stage asks; one byte a cell. */

@@ -137,6 +137,8 @@ class Subject(Server):
         said = self.chat(openai)
         self.assertEqual(said, self.chat(openai))
         self.assertEqual(said, self.chat([{"role": "developer", "content": system}] + openai[1:]))
+        self.assertEqual(said, self.chat([{"role": "user", "content": f"{system}\n\n{turns[0][1]}"}] + openai[2:]))
+        self.assertNotEqual(said, self.chat([{"role": "user", "content": f"{system} {turns[0][1]}"}] + openai[2:]))
         in_parts = [{"role": m["role"], "content": [{"type": "text", "text": m["content"][:7]}, {"type": "text", "text": m["content"][7:]}]}
                     for m in openai]
         self.assertEqual(said, self.chat(in_parts))

@@ -3,12 +3,15 @@ neither on how many workers there are nor on who is killed in the middle of a di
 knows such a run."""
 import collections
 import csv
+import http.server
 import json
 import os
 import re
 import shutil
 import signal
+import threading
 import time
+import urllib.request
 
 import vqtest
 from vqtest import MISSING, ROOT, USAGE, Case
@@ -235,6 +238,56 @@ class Persona(Case):
             self.assertLessEqual(fades, talk["model"] == "offline-subject")
         self.assertNotIn("No intervals", self.vibeq("report", "r").stdout)
         self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
+
+    def test_a_model_without_system_messages(self):
+        """Its persona begins the first message of the user, in a dialogue and before one; a baseline is sent the query alone."""
+        sent, server = [], self.offline()
+
+        class Between(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                sent.append(json.loads(body))
+                with urllib.request.urlopen(urllib.request.Request(server.url + "/chat/completions", body)) as got:
+                    answer = got.read()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_):
+                pass
+
+        between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
+        threading.Thread(target=between.serve_forever, daemon=True).start()
+        self.addCleanup(between.server_close)
+        self.addCleanup(between.shutdown)
+        self.config(f"http://127.0.0.1:{between.server_address[1]}/v1", rounds=4)
+        text = (self.dir / "config.yaml").read_text()
+        (self.dir / "config.yaml").write_text(text.replace("subjects: [{", "subjects: [{role: none, "))
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        bare, shown = self.files(), self.dialogues("r")
+        systems = {talk["system"] for talk in shown if talk["persona"]}
+        self.assertEqual(len(systems), 2)
+        firsts = collections.Counter()
+        for body in sent:
+            if body["model"] == "offline-subject":
+                self.assertEqual([m["role"] for m in body["messages"]], (["user", "assistant"] * 9)[:len(body["messages"])])
+                first = body["messages"][0]["content"]
+                firsts[next((s for s in systems if first.startswith(s + "\n\n")), None)] += 1
+        self.assertEqual(len(firsts), 3)
+        self.assertEqual(len(set(firsts.values())), 1)  # each is sent as often
+        # the built-in subject reads its persona either way, and judges see the same; yet no answer of one stands for the other's
+        count = len(sent)
+        (self.dir / "config.yaml").write_text(text)
+        self.vibeq("run", "config.yaml", "--name", "s", "--quiet", timeout=200)
+        self.assertEqual(shown, self.dialogues("s"))
+        subject = [body for body in sent[count:] if body["model"] == "offline-subject"]
+        self.assertEqual(len(subject), sum(firsts.values()))
+        self.assertEqual(sum(body["messages"][0]["role"] == "system" for body in subject), len(subject) * 2 // 3)
+        self.assertEqual(bare[1], (self.dir / "runs/s/results/ratings.csv").read_bytes())
 
     # ---- what goes wrong ----
 

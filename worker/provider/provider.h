@@ -165,7 +165,8 @@ struct vq_provider {
     enum vq_status (*url)(const struct vq_judge *judge, const char *base_url,
                           struct vq_buf *url) VQ_WARN_UNUSED;
     /* The JSON body: model, messages, and the parameters that are sent. An empty `system` sends no
-     * system message; the judge says under which role it goes, where the dialect has two; bytes that are not UTF-8 are sent as U+FFFD. */
+     * system message; the judge says under which role it goes, where the dialect has two (fold.h: where it has
+     * none); bytes that are not UTF-8 are sent as U+FFFD. */
     enum vq_status (*body)(const struct vq_judge *judge, const struct vq_prompt *prompt,
                            struct vq_buf *body) VQ_WARN_UNUSED;
     /* Reads a response; any bytes. Fills `reply`, which was initialised; VQ_NOMEM only. */

@@ -18,7 +18,7 @@
 #include "common/base/crash.h"
 #include "proto/limits.h"
 #include "worker/core/limits.h"
-#include "worker/provider/provider.h"
+#include "worker/provider/fold.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ struct vq_caller {
     struct slot *slots_free;
     struct slot *refused, **refused_end;
     struct vq_deferred deferred, keys_deferred;
-    struct vq_buf system, user;
+    struct vq_buf system, user, first; /* `first`: the first message with the system part in it */
     void *
         spare; /* memory for reading a response, should there be no other; got before a call is sent */
     struct vq_span *said; /* of the dialogue that is rendered */
@@ -100,6 +100,7 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
     caller->keys_deferred = (struct vq_deferred){.fn = keys_say, .ctx = caller};
     vq_buf_init(&caller->system, VQ_REQUEST_BODY_BYTES_MAX);
     vq_buf_init(&caller->user, VQ_REQUEST_BODY_BYTES_MAX);
+    vq_buf_init(&caller->first, VQ_REQUEST_BODY_BYTES_MAX);
     vq_reply_init(&caller->reply);
     const char *told = getenv("SSL_CERT_FILE");
     struct vq_http_options http = {.calls_max = options->calls_max, .ca_file = options->ca_file};
@@ -154,6 +155,7 @@ void vq_caller_destroy(struct vq_caller **caller)
     pools_free(c->pools);
     vq_buf_free(&c->system);
     vq_buf_free(&c->user);
+    vq_buf_free(&c->first);
     vq_free(c->spare);
     vq_free(c->said);
     vq_reply_free(&c->reply);
@@ -619,6 +621,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at);
     if (vq_stage_talks(call->stage_kind)) {
         VQ_TRY(render_talk(caller, call, &prompt));
+        VQ_TRY(vq_prompt_fold(&judge, caller->said, &prompt, &caller->first));
         prompt.front = !slot->pool->shares                  ? VQ_PROMPT_FRONT_NONE
                        : call->stage_kind == VQ_STAGE_PROBE ? VQ_PROMPT_FRONT_HISTORY
                                                             : VQ_PROMPT_FRONT_ALL;
@@ -641,6 +644,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     prompt.system = vq_buf_span(&caller->system);
     prompt.user = vq_buf_span(&caller->user);
     prompt.asks = asks_of(call);
+    VQ_TRY(vq_prompt_fold(&judge, NULL, &prompt, &caller->first));
     return slot->pool->provider->body(&judge, &prompt, &slot->body);
 }
 

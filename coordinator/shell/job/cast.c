@@ -146,8 +146,10 @@ static enum vq_status cast_subjects(const struct vq_config *config, const struct
     }
     VQ_TRY(cast_role(config, uses, conf, config->subjects_count, false, cast, err));
     for (uint32_t i = 0; i < config->subjects_count; i++) {
-        bool developer = strcmp(config->subjects[i].role, "developer") == 0;
-        cast->judges[i].system_role = developer ? VQ_SYSTEM_ROLE_DEVELOPER : VQ_SYSTEM_ROLE_SYSTEM;
+        const char *role = config->subjects[i].role;
+        cast->judges[i].system_role = strcmp(role, "developer") == 0 ? VQ_SYSTEM_ROLE_DEVELOPER
+                                      : strcmp(role, "none") == 0    ? VQ_SYSTEM_ROLE_NONE
+                                                                     : VQ_SYSTEM_ROLE_SYSTEM;
     }
     return VQ_OK;
 }

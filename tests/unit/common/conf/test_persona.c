@@ -160,8 +160,8 @@ static void test_refusals_say_where_and_what_to_do(void **state)
         {JUDGES TALKS "subjects: [{model: m, base_url: \"https://h/v1\", dialect: anthropic, role: "
                       "developer}]\n",
          "subjects[0].role", "no developer message"},
-        {JUDGES TALKS "subjects: [{model: offline-subject, role: none}]\n", "subjects[0].role",
-         "one of system|developer"},
+        {JUDGES TALKS "subjects: [{model: offline-subject, role: user}]\n", "subjects[0].role",
+         "one of system|developer|none"},
         {JUDGES "data: d.csv\nmodels: [a, b]\n" TALKS, "dialogues", "say method: persona"},
         {"subjects: [offline-subject]\n" TALKS, "judges", "missing"},
     };

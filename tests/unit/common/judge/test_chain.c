@@ -116,8 +116,12 @@ static void test_a_request_is_its_whole_prefix(void **state)
     other = request(&fx, "sys", said, 5, 1);
     assert_false(vq_hash_eq(&base, &other));
     fx.judge.system_role = VQ_SYSTEM_ROLE_DEVELOPER;
+    struct vq_hash developer = request(&fx, "sys", said, 5, 0);
+    assert_false(vq_hash_eq(&base, &developer));
+    fx.judge.system_role = VQ_SYSTEM_ROLE_NONE;
     other = request(&fx, "sys", said, 5, 0);
     assert_false(vq_hash_eq(&base, &other));
+    assert_false(vq_hash_eq(&developer, &other));
     vq_template_destroy(&fx.as_is);
 }
 

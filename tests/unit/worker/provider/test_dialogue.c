@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "worker/provider/provider.h"
+#include "worker/provider/fold.h"
 
 #include <string.h>
 
@@ -93,12 +93,52 @@ static void test_gemini(void **state)
                                                                       "\"maxOutputTokens\":9}}");
 }
 
+/* The first message holds the system part, behind a dialogue or not; history and cached front are as before. */
+static void test_no_system_message(void **state)
+{
+    (void)state;
+    const struct vq_judge takes = {.system_role = VQ_SYSTEM_ROLE_DEVELOPER};
+    const struct vq_judge takes_none = {.system_role = VQ_SYSTEM_ROLE_NONE};
+    struct vq_span history[2] = {said[0], said[1]};
+    struct vq_prompt prompt = {.system = vq_span_str("be brief"),
+                               .history = history,
+                               .history_count = 2,
+                               .user = vq_span_str("Why?")};
+    struct vq_buf text;
+    vq_buf_init(&text, 64);
+    assert_int_equal(vq_prompt_fold(&takes, history, &prompt, &text), VQ_OK);
+    assert_true(vq_span_eq(prompt.system, vq_span_str("be brief")));
+    assert_int_equal(vq_prompt_fold(&takes_none, history, &prompt, &text), VQ_OK);
+    assert_int_equal(prompt.system.bytes, 0);
+    assert_true(vq_span_eq(history[0], vq_span_str("be brief\n\nHi")));
+    assert_true(vq_span_eq(history[1], said[1]));
+    assert_true(vq_span_eq(prompt.user, vq_span_str("Why?")));
+
+    prompt = (struct vq_prompt){
+        .system = vq_span_str("be brief"), .user = vq_span_str("Why?"), .shared_bytes = 3};
+    assert_int_equal(vq_prompt_fold(&takes_none, NULL, &prompt, &text), VQ_OK);
+    assert_true(vq_span_eq(prompt.user, vq_span_str("be brief\n\nWhy?")));
+    assert_int_equal(prompt.shared_bytes, strlen("be brief\n\nWhy"));
+    /* without a system part nothing is put in front */
+    prompt = (struct vq_prompt){.user = vq_span_str("Why?"), .shared_bytes = 3};
+    assert_int_equal(vq_prompt_fold(&takes_none, NULL, &prompt, &text), VQ_OK);
+    assert_true(vq_span_eq(prompt.user, vq_span_str("Why?")));
+    assert_int_equal(prompt.shared_bytes, 3);
+    vq_buf_free(&text);
+
+    vq_buf_init(&text, 8);
+    prompt = (struct vq_prompt){.system = vq_span_str("be brief"), .user = vq_span_str("Why?")};
+    assert_int_equal(vq_prompt_fold(&takes_none, NULL, &prompt, &text), VQ_LIMIT);
+    vq_buf_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_openai_and_azure),
         cmocka_unit_test(test_anthropic),
         cmocka_unit_test(test_gemini),
+        cmocka_unit_test(test_no_system_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
