@@ -5,13 +5,13 @@
 Sets, as Jepsen's total-queue has them: ok, lost, unexpected, duplicated, recovered, unknown."""
 import collections
 
-from auditing import verdict
+from auditing import records, verdict
 from auditing.disturbed import Disturbed
 from auditing.plan import RETEST_REPEAT, Cell, repair_request, template_hash, PREFERENCE
 from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
+from auditing.talks import BESIDE, Talks, sent
 
-BESIDE = 0x80000000  # stages that are not the run's own
 OPEN, NOT_NEEDED, UNPARSEABLE = 0, 32, 18
 GOOD = {1, 2, 3, 4, 5, 8, *range(9, 16)}
 SETTLES = {3, 4, 5}
@@ -20,18 +20,14 @@ RETRIED = {"rate", "provider", "network", "lost", "bad_response", "bad_request",
 ABSENT_ANYWAY = {"unknown", "lost", "network", "provider", "bad_response", "closed", "too_long"}  # without a status: may never have arrived
 
 
-def sent(row):
-    """Whether anything of it left the machine; as the ledger's accounting counts it."""
-    return not (row["end"] == "network" or row["end"] in ("too_long", "closed") and row["http_status"] == 0)
-
-
-class Audit:
+class Audit(Talks):
     def __init__(self, plan, endpoint, store, spools, results, redis, live, options):
         self.plan, self.endpoint, self.store, self.spools = plan, endpoint, store, spools
         self.results, self.redis, self.live, self.options = results, redis, live, options
         self.violations, self.notes = [], []
         self.lost, self.unexpected, self.repeats = set(), set(), []
-        self.ok = self.in_flight = 0
+        self.ok = self.open = self.in_flight = 0
+        self.known, self.kinds = {}, {}  # requests: (name, key of its shard), what kind of answer they get
         self.disturbed = None
         if options.disturbances and endpoint:
             self.disturbed = Disturbed(options.disturbances, int(plan.config.get("term_ms", 30000)))
@@ -48,6 +44,7 @@ class Audit:
     def run(self):
         self.check_store()
         self.check_plan()
+        self.check_chats()
         self.check_endpoint()
         self.check_fences()
         self.check_answers()
@@ -55,6 +52,7 @@ class Audit:
         self.check_retries()
         self.check_scores()
         self.check_results()
+        self.chats.check_results()
         self.check_accounting()
         self.check_money()
         self.check_redis()
@@ -88,7 +86,6 @@ class Audit:
         self.prefer_cells = []
         if p.config.get("preference") == "judge" and not p.labelled:
             self._plan_preference()
-        self.known = {}  # request -> (name, key of its shard)
         generation = self.store.meta["generation"]
         for cell in self.cells + self.prefer_cells:
             shard = (cell.vibe == 0, cell.sample.record, cell.sample.file, cell.judge.name)
@@ -149,7 +146,7 @@ class Audit:
         if request in self.verdicts:
             return self.verdicts[request]
         answer = self.store.answers[request]
-        own = verdict.plain(answer["answer"], answer["finish_reason"], answer["refusal"])
+        own = verdict.read(self.kinds.get(request), answer)
         row = self.store.calls.get(answer["call"]) or self.store.others.get(answer["call"])
         said = own if own is not None else row["outcome"] or None if row else None  # 0: recorded without having been read
         if row and row["end"] == "answer" and own is not None and row["outcome"] != own and row["outcome"] in GOOD | {16, 17, 18}:
@@ -195,7 +192,7 @@ class Audit:
         return own
 
     def _check_states(self, generation):
-        self.states, self.open, untold = {}, 0, 0
+        self.states, untold = {}, 0
         if self.plan.many:
             self.notes.append("vibes_per_call is above 1: answers are not taken apart here, states are those of scores.csv")
             words = [w for row in self.results.scores or () for w in (row["verdict_a_first"], row["verdict_b_first"])]
@@ -276,9 +273,14 @@ class Audit:
         told = (clean["answer"]["prompt_tokens"], clean["answer"]["completion_tokens"])
         if told != (row["tokens_in"], row["tokens_out"]) and told != (0, 0):
             self.bad("R4 ledger", f"call {call}: the endpoint counted {told[0]} + {told[1]} tokens, the ledger {row['tokens_in']} + {row['tokens_out']}")
-        said, plain = clean["answer"].get("verdict"), clean["answer"].get("outcome") == "ok"
-        if plain and said in ("A", "B", "equal", "N/A", "unsure") and row["outcome"] and OUTCOMES[row["outcome"]] != said:
-            self.bad("R2 verdicts", f"call {call}: the endpoint said {said}, the ledger has {OUTCOMES[row['outcome']]}")
+        said = self._told(row["request"], clean)
+        if said is not None and row["outcome"] and row["outcome"] != said:
+            self.bad("R2 verdicts", f"call {call}: the endpoint said {OUTCOMES[said]}, the ledger has {OUTCOMES[row['outcome']]}")
+
+    def _told(self, request, clean):
+        """The verdict that the endpoint says it gave, as a number; None: none, or it garbled it."""
+        said = clean["answer"].get("verdict") if clean["answer"].get("outcome") == "ok" else None
+        return verdict.WORDS.get(self.kinds.get(request, "verdict"), {}).get(said.lower()) if isinstance(said, str) else None
 
     # ---- fences ----
 
@@ -287,15 +289,19 @@ class Audit:
         for row in self.store.calls.values():
             if row["epoch"] > self.store.meta["epoch"]:
                 self.bad("R6 fence", f"call {row['call']} has epoch {row['epoch']}, and the run is at {self.store.meta['epoch']}")
-            if row["n"] == 0 or row["stage"] >= BESIDE:
+            if row["n"] == 0:
                 continue  # only heard of
-            shard = self.known.get(row["request"], (None, None))[1]
+            shard = (self.chats if row["stage"] >= BESIDE else self).shard_of(row)
             first = leases.setdefault((row["epoch"], row["n"]), (row, shard))
             if first[0]["call"][:16] != row["call"][:16]:  # a worker's process; its name is that of who brought its spool
                 self.bad("R6 fence", f"fence {row['epoch']}.{row['n']}: calls of two processes, {first[0]['call']} ({first[0]['worker']}) and "
                                      f"{row['call']} ({row['worker']})")
             if None not in (shard, first[1]) and shard != first[1]:
                 self.bad("R6 fence", f"fence {row['epoch']}.{row['n']}: calls of two shards, {first[0]['call']} and {row['call']}")
+
+    def shard_of(self, row):
+        """None: it is not known."""
+        return self.known.get(row["request"], (None, None))[1]
 
     # ---- the first answer stands ----
 
@@ -332,17 +338,16 @@ class Audit:
 
     def _said_by_endpoint(self, request, answer):
         clean = self.endpoint.clean(answer["call"]) if self.endpoint else None
-        if not clean or clean["answer"].get("outcome") != "ok":
-            return
-        said = clean["answer"].get("verdict")
-        own = verdict.plain(answer["answer"], answer["finish_reason"], answer["refusal"])
-        if said in ("A", "B", "equal", "N/A", "unsure") and own is not None and OUTCOMES[own] != said:
-            self.bad("R2 verdicts", f"call {answer['call']}: the endpoint said {said}, the stored answer says {OUTCOMES[own]}")
+        said = self._told(request, clean) if clean else None
+        own = verdict.read(self.kinds.get(request), answer)
+        if said is not None and own not in (None, said):
+            self.bad("R2 verdicts", f"call {answer['call']}: the endpoint said {OUTCOMES[said]}, the stored answer says {OUTCOMES[own]}")
 
     def _check_failures(self):
         for request, row in self.store.failures.items():
             name = self.known.get(request, (f"request {request.hex()[:16]}",))[0]
-            if self.plan.asked_by_data_alone and request not in self.known:
+            beside = self.store.calls.get(row["call"], {}).get("stage", 0) >= BESIDE and not self.chats.staged
+            if self.plan.asked_by_data_alone and request not in self.known and not beside:
                 self.unexpected.add(request)
                 self.bad("R1 plan", f"a failure of {name} is recorded, which nobody planned")
             if row["outcome"] and row["call"] != "0" * 32:
@@ -393,7 +398,7 @@ class Audit:
     def _explained(self, before, row):
         """The cause as the ledger has it, and whether what was done to the run bears it out."""
         cause = self._cause(before, row)
-        if self.disturbed is None or cause[0] == "!" or before["run"] != row["run"]:
+        if self.disturbed is None or cause[0] == "!" or before["run"] != row["run"] or cause.startswith("two tasks"):
             return cause
         why_not = self.disturbed.why_not(self.endpoint, before, row)
         return f"!{why_not} (the ledger says: {cause})" if why_not else cause
@@ -405,11 +410,19 @@ class Audit:
             return "another run"
         same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
         if before["recorded"] > row["started"] or not self.clocks_agree or self._in_flight_together(before, row):
+            if not same and self._two_tasks(before, row):
+                return "two tasks asked it at once"
             return f"!under one lease, while call {before['call']} was being answered" if same else "silent for a term"
         term = int(self.plan.config.get("term_ms", 30000))
         if row["started"] - before["recorded"] <= term and (before["epoch"], before["n"]) != (row["epoch"], row["n"]):
-            return "leased before the late answer came"
+            return "two tasks asked it at once" if self._two_tasks(before, row) else "leased before the late answer came"
         return f"!the answer of call {before['call']} had been recorded {row['started'] - before['recorded']} ms before"
+
+    def _two_tasks(self, before, row):
+        """One question of two tasks of a stage, each in its own dialogue: their beginnings are the same."""
+        staged = self.staged_of(row)
+        return bool(staged and before["task"] != row["task"] and before["stage"] == row["stage"]
+                    and len({t.number for t in staged.by_request.get(row["request"], ())}) > 1)
 
     def _in_flight_together(self, before, row):
         """By the endpoint's own clock: the second was there before the first was answered."""
@@ -550,25 +563,36 @@ class Audit:
         if self.live or not self.finished:
             self.notes.append("accounting.json is of an earlier end: it was not compared")
             return
-        calls, rows = account["calls"], self.own_rows()
+        more = {}
+        if self.plan.asked_by_data_alone and not self.prefer_cells and not self.plan.retest:
+            more = self._task_counts(self.own_rows())
+        self._compare_accounting("accounting.json", account["calls"], self.own_rows(), more)
+
+    def compare_accounting(self, path, rows, staged):
+        """Of what was asked beside the run."""
+        name = f"{path.parent.name}/{path.name}"
+        if not path.is_file():
+            self.bad("R4 accounting", f"{name} is missing")
+            return
+        self._compare_accounting(name, records.read_json(path)["calls"], rows, self.counts_of(staged, rows))
+
+    def _compare_accounting(self, file, calls, rows, more):
         want = {"sent": sum(map(sent, rows)), "answered": sum(r["end"] == "answer" for r in rows), "not_sent": sum(not sent(r) for r in rows),
                 "unknown": sum(r["end"] == "unknown" for r in rows), "foreign": sum(r["foreign"] for r in rows),
                 "paid_unused": sum(r["end"] == "answer" and not r["used"] for r in rows),
-                "repairs": sum(r["repair"] and sent(r) for r in rows)}
+                "repairs": sum(r["repair"] and sent(r) for r in rows), **more}
         want.update({k: sum(r[k] for r in rows) for k in ("tokens_in", "tokens_cached", "tokens_out")})
         want["latency_ms"] = sum(r["latency_ms"] for r in rows if r["end"] == "answer")
         for end in RETRIED:
             want[f"failed.{end}"] = sum(r["end"] == end for r in rows)
-        if self.plan.asked_by_data_alone and not self.prefer_cells and not self.plan.retest:
-            want.update(self._task_counts(rows))
         for name, value in want.items():
-            said = calls["failed"][name[7:]] if name.startswith("failed.") else calls[name]
+            said = (calls.get("failed") or {}).get(name[7:]) if name.startswith("failed.") else calls.get(name)
             if said != value:
-                self.bad("R4 accounting", f"accounting.json says {name} {said}, the ledger has {value}")
-        if calls["planned"] != calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"] + calls["not_asked"]:
-            self.bad("I1 accounting", "planned is not first_sends + from_store + saved_by_lazy_swap + not_asked")
-        if calls["sent"] != calls["first_sends"] + calls["asked_again"] + calls["retried"] + calls["repairs"]:
-            self.bad("I1 accounting", "sent is not first_sends + asked_again + retried + repairs")
+                self.bad("R4 accounting", f"{file} says {name} {said}, the ledger has {value}")
+        if calls.get("planned") != sum(calls.get(k, 0) for k in ("first_sends", "from_store", "saved_by_lazy_swap", "not_asked")):
+            self.bad("I1 accounting", f"{file}: planned is not first_sends + from_store + saved_by_lazy_swap + not_asked")
+        if calls.get("sent") != sum(calls.get(k, 0) for k in ("first_sends", "asked_again", "retried", "repairs")):
+            self.bad("I1 accounting", f"{file}: sent is not first_sends + asked_again + retried + repairs")
 
     def _task_counts(self, rows):
         asked = {(r["task"], r["repeat"]) for r in rows if sent(r) and not r["repair"] and not r["foreign"]}
@@ -611,7 +635,8 @@ class Audit:
         return found
 
     def money(self):
-        rows = self.own_rows()
+        """Of all calls, also of those beside the run."""
+        rows = self.store.calls.values()
         paid = sum(r["cost_nano"] for r in rows if r["end"] == "answer")
         unused = sum(r["cost_nano"] for r in rows if r["end"] == "answer" and not r["used"])
         unknown = sum(r["cost_nano"] for r in rows if r["end"] != "answer")

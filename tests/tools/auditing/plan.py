@@ -60,6 +60,7 @@ class Judge:
     def __init__(self, conf, identity, truncate, structured, logprobs):
         self.name, self.model, self.identity = conf.get("name", conf["model"]), conf["model"], identity
         self.conf, self.truncate, self.structured, self.logprobs = conf, truncate, structured, logprobs
+        self.developer = conf.get("system_role") == "developer"
 
     def base(self, template):
         c = self.conf
@@ -72,6 +73,8 @@ class Judge:
             h.field("structured-1")
         if self.logprobs:
             h.field("logprobs-1")
+        if self.developer:
+            h.field("developer-1")
         return h.done()
 
 
@@ -233,7 +236,7 @@ class Plan:
         for key in ("oracle", "faults"):
             if offline.get(key):
                 text += "/" + Hasher("vq-offline-file").bytes(Path(offline[key]).read_bytes()).done()[:8].hex()
-        return text
+        return text + (f"/{offline['subject']}" if offline.get("subject") else "")
 
     def _axes(self, results):
         if self.config.get("vibes"):

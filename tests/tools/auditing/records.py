@@ -49,19 +49,22 @@ class Endpoint:
         return seen[0]
 
 
-def _json(path):
+def read_json(path):
+    """None: there is none. ValueError names what is none."""
     try:
         return json.loads(path.read_text())
     except FileNotFoundError:
         return None
+    except ValueError as why:
+        raise ValueError(f"{path} is no JSON: {why}") from why
 
 
 class Results:
     def __init__(self, run_dir):
         run_dir = Path(run_dir)
-        self.results = _json(run_dir / "results/results.json")
-        self.accounting = _json(run_dir / "accounting.json")
-        self.status = _json(run_dir / "status.json")
+        self.results = read_json(run_dir / "results/results.json")
+        self.accounting = read_json(run_dir / "accounting.json")
+        self.status = read_json(run_dir / "status.json")
         method = re.search(r"(?m)^method: *[\"']?(\w+)", (run_dir / "run.yaml").read_text())
         self.method = method.group(1) if method else None
         self.scores = self._table(run_dir / "results/scores.csv")

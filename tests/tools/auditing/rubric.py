@@ -12,21 +12,7 @@ from auditing.store import OUTCOMES
 TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}  # with their numbers in hashes
 REPEAT = 64  # a repeat's first number, in request hashes
 GENERATION_MAX = 63
-WORDS = {"likert": {str(n): 8 + n for n in range(1, 6)}, "binary": {"yes": 14, "no": 15}, "pairwise": {"a": 1, "b": 2}}
 UNREADABLE = {"out_of_range", "ambiguous", "missing"}
-
-
-def plain(kind, text, finish_reason, refusal):
-    """What a rating says, where it says so plainly; None where this reader does not know."""
-    if refusal or finish_reason in ("content_filter", "refusal"):
-        return 16
-    text = text.decode(errors="replace")
-    said = re.split(r"(?i)\*\*result:\*\*", text)
-    if len(said) == 2 and "<" not in text:
-        return WORDS[kind].get(said[1].strip().lower())
-    if not re.search(r"(?i)result", text) and "<" not in text:
-        return 17 if finish_reason in ("length", "max_tokens") else 18
-    return None
 
 
 class Rated:
@@ -109,7 +95,7 @@ class RatingAudit(Audit):
                 yield cell, order
 
     def check_plan(self):
-        self.cells, self.prefer_cells, self.known, self.kinds = list(self.plan.cells), [], {}, {}
+        self.cells, self.prefer_cells, self.known = list(self.plan.cells), [], {}
         generation = min(self.store.meta["generation"] + self.plan.retries, GENERATION_MAX)
         for cell, order in self.tasks():
             shard = (cell.criterion["kind"], cell.repeat, cell.sample.record, cell.output, cell.judge.name)
@@ -124,32 +110,13 @@ class RatingAudit(Audit):
                 self.bad("R1 plan", f"call {row['call']} asked what nobody planned (stage {row['stage']}, task {row['task']}, "
                                     f"request {row['request'].hex()[:16]})")
         self._check_numbers(wanted)
-        self.states, self.open = {}, 0
+        self.states = {}
         for cell, order in self.tasks():
             self.states[cell, order] = state = self._attempts(cell, order, generation)
             if state == OPEN:
                 self._open(cell, order)
             else:
                 self.ok += 1
-
-    def outcome_of(self, request):
-        if request not in self.verdicts:
-            answer = self.store.answers[request]
-            own = plain(self.kinds[request], answer["answer"], answer["finish_reason"], answer["refusal"])
-            row = self.store.calls.get(answer["call"]) or self.store.others.get(answer["call"])
-            if row and row["end"] == "answer" and own is not None and row["outcome"] not in (OPEN, own):
-                self.bad("R2 verdicts", f"call {row['call']}: the stored answer says {OUTCOMES[own]}, its ledger row {OUTCOMES[row['outcome']]}")
-            self.verdicts[request] = own if own is not None else row["outcome"] or None if row else None
-        return self.verdicts[request]
-
-    def _said_by_endpoint(self, request, answer):
-        clean = self.endpoint.clean(answer["call"]) if self.endpoint else None
-        said = clean["answer"].get("verdict") if clean and clean["answer"].get("outcome") == "ok" else None
-        kind = self.kinds.get(request)
-        if isinstance(said, str) and kind and said.lower() in WORDS[kind]:
-            own = plain(kind, answer["answer"], answer["finish_reason"], answer["refusal"])
-            if own not in (None, WORDS[kind][said.lower()]):
-                self.bad("R2 verdicts", f"call {answer['call']}: the endpoint said {said}, the stored answer says {OUTCOMES[own]}")
 
     # ---- ratings.csv ----
 

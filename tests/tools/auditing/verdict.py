@@ -26,3 +26,32 @@ def plain(text, finish_reason, refusal):
     if not said and not ANY.search(text):
         return 17 if cut else 18
     return None
+
+
+WORDS = {"verdict": LABELS, "likert": {str(n): 8 + n for n in range(1, 6)}, "binary": {"yes": 14, "no": 15}, "pairwise": {"a": 1, "b": 2}}
+
+
+def rating(kind, text, finish_reason, refusal):
+    """What a rating says, where it says so plainly; None where this reader does not know."""
+    if refusal or finish_reason in ("content_filter", "refusal"):
+        return 16
+    text = text.decode(errors="replace")
+    said = re.split(r"(?i)\*\*result:\*\*", text)
+    if len(said) == 2 and "<" not in text:
+        return WORDS[kind].get(said[1].strip().lower())
+    if not re.search(r"(?i)result", text) and "<" not in text:
+        return 17 if finish_reason in ("length", "max_tokens") else 18
+    return None
+
+
+def text(answer, finish_reason, refusal):
+    """Of what may be any text: a refusal by its mark, or nothing but blanks."""
+    if refusal or finish_reason.lower() in ("content_filter", "refusal", "safety"):
+        return 16
+    return 8 if answer.strip(b" \t\r\n") else 18
+
+
+def read(kind, answer):
+    """By what was asked for: None, a verdict; "text"; or the kind of a rating."""
+    of = answer["answer"], answer["finish_reason"], answer["refusal"]
+    return plain(*of) if kind is None else text(*of) if kind == "text" else rating(kind, *of)

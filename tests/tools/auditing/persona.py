@@ -1,0 +1,225 @@
+"""What a run of method: persona had to ask, as far as it can be known beforehand: who talks with whom about what, the questions behind the beginnings of
+dialogues, by what all of it is rated, from run.yaml and the copies of its inputs (docs/persona.md, docs/config.md)."""
+import yaml
+
+from auditing import texts
+from auditing.draws import Draws
+from auditing.plan import Plan, template_hash
+from auditing.tasks import AS_IS, AS_IS_NUMBER
+
+TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}
+TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
+REFERENCES = ("dataset", "zero", "previous")
+KINDS = ("directed", "goal")
+ORDERS = ("original", "shuffled")
+ROLE = "{role}"
+USUAL = {"text": ("text", "question", "prompt", "item", "instruction", "input", "rewritten_en"), "persona": ("persona", "role"),
+         "trait": ("trait", "dimension"), "label": ("label",), "reference": ("reference", "generated")}
+
+
+class Persona:
+    def __init__(self, number, name, description, labels):
+        self.number, self.name, self.description, self.labels = number, name, description, labels
+
+
+class Item:
+    def __init__(self, number, persona, given):
+        self.number, self.persona = number, persona  # None: everybody is asked it
+        self.text, self.trait, self.label, self.reference = given["text"], given["trait"], given["label"], given["reference"]
+        self.bare = bare(self.text, persona.name) if persona else self.text
+
+
+class Probe:
+    def __init__(self, name, items, criterion, rubrics, references, both):
+        self.name, self.items, self.criterion, self.rubrics, self.references, self.both = name, items, criterion, rubrics, references, both
+        self.questions = []
+        for item in items:
+            if item.persona and item.bare not in self.questions:
+                self.questions.append(item.bare)
+        at = {q: i for i, q in enumerate(self.questions)}
+        for item in items:
+            item.question = at.get(item.bare) if item.persona else None
+        self.kind = rubrics[0].kind if rubrics else None
+        self.pairwise = self.kind == "pairwise"
+
+    @property
+    def columns(self):
+        return len(self.items) + len(self.questions)
+
+    def column(self, item, baseline):
+        return len(self.items) + item.question if baseline and item.persona else item.number
+
+
+class Rubric:
+    def __init__(self, name, shown, kind, text):
+        self.name, self.shown, self.kind, self.text = name, shown, kind, text  # `name`: in results
+        self.axis = (shown, text, "")
+
+
+def bare(text, name):
+    """A persona's question as the baseline is asked it."""
+    text = text.lstrip(texts.BLANK)
+    if not text.startswith(name + ","):
+        return text
+    text = text[len(name) + 1:].lstrip(texts.BLANK)
+    return text[:1].upper() + text[1:] if text[:1].isascii() and text[:1].islower() else text
+
+
+def read_personas(path):
+    root = texts.tree(path)
+    if isinstance(root, dict) and list(root) == ["personas"] and isinstance(root["personas"], (dict, list)):
+        root = root["personas"]
+    found = []
+    for name, of in root.items() if isinstance(root, dict) else [(None, of) for of in root]:
+        of = of if isinstance(of, dict) else {"description": of}
+        if (of.get("description") or "").strip(texts.BLANK):
+            labels = of.get("big_five")
+            found.append(Persona(len(found), name if name is not None else of["name"], of["description"], labels))
+    return found
+
+
+def read_queries(path, name):
+    """(questions, opening, closing); the remarks may be None."""
+    low = name.lower()
+    if texts.is_table(low):
+        rows = texts.table(path, low)
+        columns = list(rows[0])
+        column = next((c for c in ("question", "query", "prompt", "text") if c in columns), columns[0])
+        return [row[column] for row in rows], None, None
+    if low.endswith((".json", ".yaml", ".yml")):
+        root = texts.tree(path)
+        if isinstance(root, list):
+            return root, None, None
+        return (root.get("questions") or root.get("queries") or [], root.get("opening") or root.get("introductory_remark"),
+                root.get("closing") or root.get("concluding_remark"))
+    lines = path.read_bytes().decode("utf-8-sig").split("\n")
+    return [line.rstrip(" \t\r") for line in lines if line.strip(texts.BLANK)], None, None
+
+
+def read_items(path, conf, personas):
+    """Those of this run's personas, in the order of the file."""
+    name, by_name = conf["file"].lower(), {p.name: p for p in personas}
+    if name.endswith((".json", ".yaml", ".yml")):
+        root = texts.tree(path)
+        rows = root.get("questions") or root.get("items") if isinstance(root, dict) else root
+    else:
+        rows = texts.table(path, name)
+    columns = set().union(*(row.keys() for row in rows))
+    wanted = {f: conf.get(f) or next((c for c in usual if c in columns), None) for f, usual in USUAL.items()}
+    items = []
+    for row in rows:
+        given = {f: row.get(c) if c else None for f, c in wanted.items()}
+        reference = given["reference"]
+        if isinstance(reference, str) and reference.startswith("[") and name.endswith((".jsonl", ".ndjson")):
+            reference = yaml.load(reference, Loader=yaml.CBaseLoader)
+        given["reference"] = reference[0] if isinstance(reference, list) else reference
+        for field in ("text", "persona", "trait", "label"):
+            given[field] = (given[field] or "").strip(texts.BLANK) or None
+        given["trait"], given["label"] = (given[f].lower() if given[f] else None for f in ("trait", "label"))
+        if given["persona"] is None or given["persona"] in by_name:
+            items.append(Item(len(items), by_name.get(given["persona"]), given))
+    return items
+
+
+class PersonaPlan(Plan):
+    labelled, prefer_cells, retest, many, swaps, lazy = True, (), 0, False, True, False
+    early_stop, asked_by_data_alone = False, True
+
+    def __init__(self, run_dir, results):
+        self.config = config = yaml.load((run_dir / "run.yaml").read_text(), Loader=yaml.CSafeLoader)
+        self.judging, self.rating, self.talks = config.get("judging") or {}, config.get("rating") or {}, config["dialogues"]
+        self.inputs, self.notes = run_dir / "inputs", []
+        self.strict = self.rating.get("policy", "strict") == "strict"
+        self.retries = 1 if self.strict else 0
+        self.seed = int(config.get("seed", 42))
+        self.judges = [self._judge(c, results, i) for i, c in enumerate(config["judges"])]
+        self.subjects = [self._judge(c, None, i) for i, c in enumerate(config["subjects"])]
+        for subject in self.subjects:
+            subject.truncate = subject.structured = subject.logprobs = False
+            subject.developer = subject.conf.get("role") == "developer"
+        template = template_hash(AS_IS_NUMBER, AS_IS)
+        self.subject_bases = [s.base(template) for s in self.subjects]
+        self._talks()
+        self.probes, self.turn_rubrics = [], []
+        self._rubrics()
+        self.bases = {}
+        for kind, (number, file) in TEMPLATES.items():
+            shown = template_hash(number, (self.inputs / file).read_bytes())
+            self.bases[kind] = [j.base(shown) for j in self.judges]
+
+    # ---- dialogues ----
+
+    def _talks(self):
+        d = self.talks
+        self.personas = read_personas(self.inputs / "personas")
+        self.askers = [*self.personas, *([None] if d.get("baseline", True) else [])]
+        template = texts.template_part((self.inputs / "persona.txt").read_bytes(), b"@system").decode()
+        self.systems = [[self._system(s.conf, p, template) for p in self.askers] for s in self.subjects]
+        lists = [(kind, *read_queries(self.inputs / f"queries-{kind}", d[kind])) for kind in KINDS if d.get(kind)]
+        self.scripts = []
+        for kind, questions, opening, closing in lists:
+            if kind == "directed":
+                if opening is None and len(questions) > 1 and ROLE in questions[0]:
+                    opening, questions = questions[0], questions[1:]
+                if closing is None and len(questions) > 1 and ROLE in questions[-1]:
+                    closing, questions = questions[-1], questions[:-1]
+                opening = opening if d.get("opening") is None else d["opening"]
+                closing = closing if d.get("closing") is None else d["closing"]
+            else:
+                opening = closing = None
+            self.scripts.append((kind, questions, opening, closing))
+        least = min(len(q) + (o is not None) + (c is not None) for _, q, o, c in self.scripts)
+        self.rounds = int(d.get("rounds", 0)) or least
+        self.orders = 2 if d.get("orders", "both") == "both" else 1
+        count = int(d.get("checkpoints", 10)) if self.config.get("probes") or d.get("measured") else 0
+        self.checkpoints = [i * self.rounds // (count - 1) for i in range(count)] if count > 1 else [0] * count
+
+    @staticmethod
+    def _system(conf, persona, template):
+        line = [conf["line"]] if conf.get("line") is not None else []
+        if persona is None:
+            return "".join(line).encode()
+        # what is put in is not looked into again
+        parts = template.replace("{{name}}", "\0n\0").replace("{{description}}", "\0d\0").split("\0")
+        text = "".join({"n": persona.name, "d": persona.description}.get(p, p) if i % 2 else p for i, p in enumerate(parts))
+        return "\n\n".join([*line, text]).encode()
+
+    def queries(self, model, persona, script, order):
+        """The texts of a dialogue, in the order in which they are asked."""
+        kind, questions, opening, closing = self.scripts[script]
+        role = persona.name if persona else self.subjects[model].conf.get("called") or self.subjects[model].name
+        inner = list(range(self.rounds - (opening is not None) - (closing is not None)))
+        if order:
+            Draws(self.seed * 1000003 + KINDS.index(kind)).shuffle(inner)
+        said = [questions[i] for i in inner]
+        said = ([opening.replace(ROLE, role)] if opening is not None else []) + said
+        return [q.encode() for q in said + ([closing.replace(ROLE, role)] if closing is not None else [])]
+
+    # ---- what is rated, and by what ----
+
+    def _rubrics(self):
+        given = self.config.get("criteria") or []
+        listed = [c["name"] for c in given]
+        probes = self.config.get("probes") or []
+        items = [read_items(self.inputs / f"probe-{i + 1}", c, self.personas) for i, c in enumerate(probes)]
+        by = [self._criterion_of(c, of) for c, of in zip(probes, items)]
+
+        def use(name, shown):
+            if shown not in listed:
+                listed.append(shown)
+            i = listed.index(shown)
+            if i < len(given) and given[i].get("rubric") is not None:
+                return Rubric(name, shown, given[i]["kind"], given[i]["rubric"])
+            return Rubric(name, shown, *texts.criterion(self.inputs / f"criterion-{i + 1}.txt"))
+        self.turn_rubrics = [use(n, n) for n in ([c["name"] for c in given if c["name"] not in by] if given else ["knowledge", "style", "in_character"])]
+        for conf, of, criterion in zip(probes, items, by):
+            shown = TRAITS if criterion == "trait" else [criterion] if criterion else []
+            rubrics = [use(n if criterion == "trait" else conf["name"], n) for n in shown]
+            references = [r for r in REFERENCES if r in (conf.get("references") or ["dataset"])]
+            self.probes.append(Probe(conf["name"], of, criterion, rubrics, references, self.rating.get("positions", "both") == "both"))
+
+    @staticmethod
+    def _criterion_of(conf, items):
+        if conf.get("criterion"):
+            return conf["criterion"]
+        return "trait" if items[0].trait else "refusal" if items[0].label else None
