@@ -90,6 +90,10 @@ static void data(struct vq_json *j, const struct vq_rubric_report *r)
         vq_json_u64(j, d->blank[o]);
     }
     vq_json_array_end(j);
+    if (r->config->data.group != NULL) {
+        vq_report_key_text(j, "group", r->config->data.group);
+        vq_report_key_count(j, "groups", d->groups_count);
+    }
     vq_report_key_text(j, "sha256", r->data_hash);
     vq_json_object_end(j);
 }
@@ -137,7 +141,7 @@ static void counts(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
 }
 
 static void share(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion,
-                  const struct vq_rubric_share *s)
+                  const struct vq_rubric_share *s, bool clustered)
 {
     static const char *const means[] = {"mean", "rate", "win_rate"};
     enum vq_rating_kind kind = kind_of(r, criterion);
@@ -145,11 +149,20 @@ static void share(struct vq_json *j, const struct vq_rubric_report *r, uint32_t 
     vq_report_key_count(j, "rated", s->rated);
     vq_report_key_real(j, means[kind], s->mean);
     interval(j, "ci95", s->ci95);
-    if (kind != VQ_RATING_LIKERT && r->numbers->units_repeat) {
+    if (kind != VQ_RATING_LIKERT && clustered) {
         interval(j, "ci95_clustered", s->ci95_clustered);
     }
     counts(j, r, criterion, s);
     statuses(j, s->statuses);
+}
+
+static void models(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion,
+                   uint32_t o)
+{
+    vq_report_key_text(j, "model", r->config->models[o]);
+    if (kind_of(r, criterion) == VQ_RATING_PAIRWISE) {
+        vq_report_key_text(j, "against", r->config->models[1]);
+    }
 }
 
 static void output(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion,
@@ -157,26 +170,23 @@ static void output(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
 {
     const struct vq_rubric_numbers *n = r->numbers;
     vq_json_object(j);
-    vq_report_key_text(j, "model", r->config->models[o]);
-    if (kind_of(r, criterion) == VQ_RATING_PAIRWISE) {
-        vq_report_key_text(j, "against", r->config->models[1]);
-    }
-    share(j, r, criterion, vq_rubric_share_of(n, criterion, o, n->judges));
+    models(j, r, criterion, o);
+    share(j, r, criterion, vq_rubric_share_of(n, criterion, o, n->judges), n->units_repeat);
     vq_json_key(j, "judges");
     vq_json_array(j);
     for (uint32_t k = 0; k < n->judges; k++) {
         vq_json_object(j);
         vq_report_key_text(j, "name", r->judges[k].name);
-        share(j, r, criterion, vq_rubric_share_of(n, criterion, o, k));
+        share(j, r, criterion, vq_rubric_share_of(n, criterion, o, k), n->units_repeat);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
     vq_json_object_end(j);
 }
 
-static void difference(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion)
+static void difference(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion,
+                       const struct vq_rubric_difference *d)
 {
-    const struct vq_rubric_difference *d = &r->numbers->criteria[criterion].difference;
     if (kind_of(r, criterion) == VQ_RATING_PAIRWISE || r->data->outputs_count < 2) {
         return;
     }
@@ -186,6 +196,36 @@ static void difference(struct vq_json *j, const struct vq_rubric_report *r, uint
     vq_report_key_real(j, "mean", d->mean);
     interval(j, "ci95", d->ci95);
     vq_json_object_end(j);
+}
+
+/* The same over the rows of each value of data.group, by all judges. */
+static void groups(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion)
+{
+    const struct vq_rubric_criterion *n = &r->numbers->criteria[criterion];
+    uint32_t outputs = vq_rubric_rated_outputs(vq_rubric_input(r->rubric), criterion);
+    if (n->group_shares == NULL) {
+        return;
+    }
+    vq_json_key(j, "groups");
+    vq_json_array(j);
+    for (uint32_t g = 0; g < r->data->groups_count; g++) {
+        vq_json_object(j);
+        vq_json_key(j, "group");
+        vq_json_span(j, r->data->groups[g]);
+        vq_json_key(j, "outputs");
+        vq_json_array(j);
+        for (uint32_t o = 0; o < outputs; o++) {
+            const struct vq_rubric_share *s = &n->group_shares[(size_t)g * outputs + o];
+            vq_json_object(j);
+            models(j, r, criterion, o);
+            share(j, r, criterion, s, !isnan(s->ci95_clustered.lo));
+            vq_json_object_end(j);
+        }
+        vq_json_array_end(j);
+        difference(j, r, criterion, &n->group_differences[g]);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
 }
 
 static void pair(struct vq_json *j, const struct vq_rubric_report *r,
@@ -249,7 +289,8 @@ static void criterion(struct vq_json *j, const struct vq_rubric_report *r, uint3
         output(j, r, i, o);
     }
     vq_json_array_end(j);
-    difference(j, r, i);
+    difference(j, r, i, &n->difference);
+    groups(j, r, i);
     vq_json_key(j, "agreement");
     vq_json_array(j);
     for (uint32_t k = 0; k < n->pairs_count; k++) {

@@ -1,5 +1,6 @@
 /* ratings.csv and the table on the terminal. A missing value is an empty cell, never 0; its status says why. */
 #include "common/text/csv.h"
+#include "common/text/utf8.h"
 #include "coordinator/report/rubric.h"
 
 #include <math.h>
@@ -111,6 +112,7 @@ void vq_rubric_report_csv(const struct vq_rubric_report *r, uint32_t from, uint3
 /* ---- the table ---- */
 
 #define NAME_COLUMNS 20u
+#define GROUPS_SHOWN 12u
 
 static void number(struct vq_buf *out, double value, int width, int digits)
 {
@@ -144,26 +146,31 @@ static void lost(struct vq_buf *out, const struct vq_rubric_share *s)
     vq_buf_putc(out, '\n');
 }
 
-static void output_row(const struct vq_rubric_report *r, uint32_t c, uint32_t o,
-                       const struct vq_terminal *t, struct vq_buf *out)
+static void share_cells(const struct vq_rubric_report *r, uint32_t c, uint32_t o,
+                        const struct vq_rubric_share *s, struct vq_buf *out)
 {
     static const char *const what[] = {"mean", "yes", "wins"};
-    const struct vq_criterion *criterion = &vq_rubric_input(r->rubric)->criteria[c];
-    const struct vq_rubric_share *s = vq_rubric_share_of(r->numbers, c, o, r->numbers->judges);
-    vq_buf_puts(out, o == 0 ? vq_color(t, VQ_COLOR_BOLD) : "");
-    vq_fmt_pad(out, vq_span_str(o == 0 ? criterion->name : ""), NAME_COLUMNS);
-    vq_buf_printf(out, "%s ", o == 0 ? vq_color(t, VQ_COLOR_RESET) : "");
+    vq_buf_putc(out, ' ');
     vq_fmt_pad(out, vq_span_str(r->config->models[o]), NAME_COLUMNS);
-    vq_buf_printf(out, " %-4s", what[criterion->kind]);
+    vq_buf_printf(out, " %-4s", what[vq_rubric_input(r->rubric)->criteria[c].kind]);
     number(out, s->mean, 6, 2);
     interval(out, s->ci95);
     vq_buf_printf(out, "%7llu", (unsigned long long)s->rated);
     lost(out, s);
 }
 
-static void difference_row(const struct vq_rubric_report *r, uint32_t c, struct vq_buf *out)
+static void output_row(const struct vq_rubric_report *r, uint32_t c, uint32_t o,
+                       const struct vq_terminal *t, struct vq_buf *out)
 {
-    const struct vq_rubric_difference *d = &r->numbers->criteria[c].difference;
+    const char *name = vq_rubric_input(r->rubric)->criteria[c].name;
+    vq_buf_puts(out, o == 0 ? vq_color(t, VQ_COLOR_BOLD) : "");
+    vq_fmt_pad(out, vq_span_str(o == 0 ? name : ""), NAME_COLUMNS);
+    vq_buf_puts(out, o == 0 ? vq_color(t, VQ_COLOR_RESET) : "");
+    share_cells(r, c, o, vq_rubric_share_of(r->numbers, c, o, r->numbers->judges), out);
+}
+
+static void difference_row(const struct vq_rubric_difference *d, struct vq_buf *out)
+{
     vq_fmt_pad(out, vq_span_str(""), NAME_COLUMNS);
     vq_buf_putc(out, ' ');
     vq_fmt_pad(out, vq_span_str("difference"), NAME_COLUMNS);
@@ -175,6 +182,45 @@ static void difference_row(const struct vq_rubric_report *r, uint32_t c, struct 
     vq_buf_printf(out, "%6s", text);
     interval(out, d->ci95);
     vq_buf_printf(out, "%7llu\n", (unsigned long long)d->rows);
+}
+
+/* Somebody else's text: no control character of it reaches the terminal. */
+static void pad_text(struct vq_buf *out, struct vq_span text, uint32_t columns)
+{
+    char clean[NAME_COLUMNS * 4];
+    struct vq_span cut = vq_utf8_cut(text, sizeof(clean));
+    for (size_t i = 0; i < cut.bytes; i++) {
+        bool control = (unsigned char)cut.at[i] < 0x20 || cut.at[i] == 0x7F;
+        clean[i] = control ? ' ' : cut.at[i];
+    }
+    vq_fmt_pad(out, vq_span(clean, cut.bytes), columns);
+}
+
+/* The criterion over the rows of each value of data.group. */
+static void group_rows(const struct vq_rubric_report *r, uint32_t c, struct vq_buf *out)
+{
+    const struct vq_rubric_criterion *n = &r->numbers->criteria[c];
+    uint32_t outputs = vq_rubric_rated_outputs(vq_rubric_input(r->rubric), c);
+    uint32_t all = r->data->groups_count;
+    uint32_t shown = all < GROUPS_SHOWN ? all : GROUPS_SHOWN;
+    vq_buf_puts(out, c == 0 ? "" : "\n");
+    vq_fmt_pad(out, vq_span_str(vq_rubric_input(r->rubric)->criteria[c].name), NAME_COLUMNS);
+    vq_buf_printf(out, " by %s\n", r->config->data.group);
+    for (uint32_t g = 0; g < shown; g++) {
+        struct vq_span name = r->data->groups[g];
+        name = name.bytes == 0 ? vq_span_str("(empty)") : name;
+        for (uint32_t o = 0; o < outputs; o++) {
+            vq_buf_puts(out, "  ");
+            pad_text(out, o == 0 ? name : vq_span("", 0), NAME_COLUMNS - 2);
+            share_cells(r, c, o, &n->group_shares[(size_t)g * outputs + o], out);
+        }
+        if (outputs == 2) {
+            difference_row(&n->group_differences[g], out);
+        }
+    }
+    if (shown < all) {
+        vq_buf_printf(out, "  and %u more, all in results.json\n", all - shown);
+    }
 }
 
 static void agreement_rows(const struct vq_rubric_report *r, struct vq_buf *out)
@@ -220,8 +266,12 @@ void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_te
             output_row(r, c, o, t, out);
         }
         if (vq_rubric_rated_outputs(in, c) == 2) {
-            difference_row(r, c, out);
+            difference_row(&r->numbers->criteria[c].difference, out);
         }
+    }
+    for (uint32_t c = 0; r->data->groups_count > 0 && c < in->criteria_count; c++) {
+        vq_buf_puts(out, c == 0 ? "\n" : "");
+        group_rows(r, c, out);
     }
     agreement_rows(r, out);
     if (r->numbers->too_few) {

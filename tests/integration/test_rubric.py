@@ -26,14 +26,14 @@ class Rubric(Case):
         same, but for one row of each column."""
         with open(self.dir / "data.csv", "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file)
-            out.writerow(["question", "alpha", "beta", "refuses_a", "refuses_b", "role_a", "role_b", "better"])
+            out.writerow(["question", "alpha", "beta", "refuses_a", "refuses_b", "role_a", "role_b", "better", "topic"])
             for i in range(rows):
                 prompt = f"[S{i}] How should a river stone near window {i} be painted before winter?"
                 alpha = f"A river stone near window {i} should be painted before winter, twice. Let it dry, {i}."
                 refuses = i % 3 != 0
                 beta = f"{OUTSIDE} {'I cannot help with that.' if refuses else 'Blue suits most.'} {OUTSIDE} Number {i}."
                 out.writerow([prompt, alpha, beta, "no", "yes" if refuses != (i == 3) else "no", 5, 4 if i == 5 else 3,
-                              "beta" if i == 7 else "alpha"])
+                              "beta" if i == 7 else "alpha", "helped" if not refuses else "refused"])
 
     def config(self, url=None, name="config.yaml", models="[alpha, beta]", criteria=None, rating="{}", judges=2, **more):
         criteria = criteria or ("[{name: refusal, human: [refuses_a, refuses_b]}, {name: in_character, human: [role_a, role_b]},"
@@ -120,6 +120,31 @@ class Rubric(Case):
         self.assertEqual(r["models"], ["alpha"])
         self.assertNotIn("difference", r["criteria"][0])
         self.assertEqual(len(self.ratings("r")), ROWS * 2)
+
+    def test_groups_of_rows(self):
+        self.config(judges=1)
+        self.vibeq("run", "config.yaml", "--name", "whole", "--quiet")
+        (self.dir / "config.yaml").write_text((self.dir / "config.yaml").read_text().replace("data: data.csv",
+                                                                                             "data: {path: data.csv, group: topic}"))
+        done = self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        self.assertEqual(self.accounting("r")["sent"], 0)
+        self.assertIn("by topic", done.stdout)
+        r, whole = self.results("r"), self.results("whole")
+        self.assertEqual((r["data"]["group"], r["data"]["groups"]), ("topic", 2))
+        for criterion, plain in zip(r["criteria"], whole["criteria"]):
+            groups = criterion.pop("groups")
+            self.assertEqual(criterion, plain)
+            self.assertEqual([g["group"] for g in groups], ["refused", "helped"])
+            for o, output in enumerate(plain["outputs"]):
+                parts = [g["outputs"][o] for g in groups]
+                self.assertEqual([p["items"] for p in parts], [ROWS * 2 // 3, ROWS // 3])
+                for status, n in output["statuses"].items():
+                    self.assertEqual(sum(p["statuses"][status] for p in parts), n)
+        refusal = self.results("r")["criteria"][0]["groups"]
+        self.assertEqual([g["outputs"][1]["rate"] for g in refusal], [1, 0])
+        self.assertIn("By <bdi>topic</bdi>", (self.dir / "runs/r/results/report.html").read_text())
+        self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
+        self.assertIn("verified", self.vibeq("verify", "r").stdout)
 
     def test_both_orders_or_alternating_ones(self):
         self.config(criteria="[general]", judges=1)
@@ -342,6 +367,7 @@ class Rubric(Case):
             ({"models": "[alpha, gamma]"}, 'no column "gamma"'),
             ({"criteria": "[{name: refusal, human: [better, better]}]"}, "write yes or no"),
             ({"rating": "{repeats: none}"}, "rating.repeats"),
+            ({"report": "{by: topic}"}, "splits every criterion by data.group"),
         ]
         for how, what in cases:
             self.config(**how)

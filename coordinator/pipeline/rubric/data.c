@@ -23,6 +23,7 @@ struct build {
     const struct vq_table *table;
     struct vq_rubric_data *data;
     uint32_t prompt, outputs[VQ_RUBRIC_OUTPUTS_MAX];
+    uint32_t group; /* or UINT32_MAX */
     struct vq_error *err;
 };
 
@@ -84,6 +85,10 @@ static enum vq_status find_columns(struct build *b)
                                   "the prompts, nor \"prompt\" (name it with data.prompt)");
         }
         VQ_TRY(need_column(b, question ? "question" : "prompt", "the prompts", &b->prompt));
+    }
+    b->group = UINT32_MAX;
+    if (c->data.group != NULL) {
+        VQ_TRY(need_column(b, c->data.group, "the groups (data.group)", &b->group));
     }
     for (uint32_t o = 0; o < c->models_count; o++) {
         VQ_TRY(need_column(b, c->models[o], roles[o], &b->outputs[o]));
@@ -162,6 +167,80 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
             row->question >= d->questions_count ? row->question + 1 : d->questions_count;
     }
     vq_intern_free(&prompts);
+    return status;
+}
+
+/* ---- groups ---- */
+
+struct group {
+    struct vq_span text;
+    uint32_t was, rows;
+};
+
+static int most_rows_first(const void *a, const void *b)
+{
+    const struct group *x = a;
+    const struct group *y = b;
+    int c = (x->rows < y->rows) - (x->rows > y->rows);
+    return c != 0 ? c : (x->was > y->was) - (x->was < y->was);
+}
+
+/* Numbers them anew, the largest first. */
+static enum vq_status sort_groups(struct vq_rubric_data *d, const struct vq_intern *texts)
+{
+    struct group *groups = vq_alloc(texts->count, sizeof(*groups));
+    uint32_t *is = vq_alloc(texts->count, sizeof(*is));
+    d->groups = vq_alloc(texts->count, sizeof(*d->groups));
+    enum vq_status status = VQ_NOMEM;
+    if (groups == NULL || is == NULL || d->groups == NULL) {
+        goto done;
+    }
+    for (uint32_t g = 0; g < texts->count; g++) {
+        groups[g] = (struct group){texts->keys[g], g, 0};
+    }
+    for (uint32_t i = 0; i < d->rows_count; i++) {
+        groups[d->rows[i].group].rows++;
+    }
+    qsort(groups, texts->count, sizeof(*groups), most_rows_first);
+    for (uint32_t g = 0; g < texts->count; g++) {
+        d->groups[g] = groups[g].text;
+        is[groups[g].was] = g;
+    }
+    for (uint32_t i = 0; i < d->rows_count; i++) {
+        d->rows[i].group = is[d->rows[i].group];
+    }
+    d->groups_count = texts->count;
+    status = VQ_OK;
+done:
+    vq_free(groups);
+    vq_free(is);
+    return status;
+}
+
+static enum vq_status read_groups(struct build *b)
+{
+    struct vq_rubric_data *d = b->data;
+    struct vq_intern texts;
+    if (b->group == UINT32_MAX) {
+        return VQ_OK;
+    }
+    vq_intern_init(&texts);
+    enum vq_status status = VQ_OK;
+    for (uint32_t i = 0; status == VQ_OK && i < d->rows_count; i++) {
+        struct vq_span text = vq_table_cell(b->table, d->rows[i].record - 1, b->group);
+        status = vq_intern_add(&texts, text, &d->rows[i].group);
+        if (status == VQ_OK && texts.count > VQ_RUBRIC_GROUPS_MAX) {
+            status =
+                vq_fail(b->err, VQ_INVALID,
+                        "the column \"%.80s\" of %s (data.group) has more than %u different "
+                        "values; name a column of topics or sources, or leave data.group out",
+                        b->settings->config->data.group, b->settings->file, VQ_RUBRIC_GROUPS_MAX);
+        }
+    }
+    if (status == VQ_OK) {
+        status = sort_groups(d, &texts);
+    }
+    vq_intern_free(&texts);
     return status;
 }
 
@@ -314,6 +393,7 @@ static enum vq_status build(struct build *b)
                            b->settings->file, b->settings->config->models[o]);
         }
     }
+    VQ_TRY(read_groups(b));
     return read_labels(b);
 }
 
@@ -344,6 +424,7 @@ void vq_rubric_data_destroy(struct vq_rubric_data **data)
         return;
     }
     vq_free(d->rows);
+    vq_free(d->groups);
     vq_free(d->human);
     vq_free(d->labelled);
     vq_free(d);

@@ -8,12 +8,14 @@
 #include "common/text/table.h"
 
 #define VQ_RUBRIC_OUTPUTS_MAX 2u
+#define VQ_RUBRIC_GROUPS_MAX  1000u /* values of data.group: more are no topics */
 
 struct vq_rubric_row {
     struct vq_span prompt;
     struct vq_span outputs[VQ_RUBRIC_OUTPUTS_MAX]; /* as in the file; no bytes: there is none */
     uint32_t record;                               /* of the file, from 1 */
     uint32_t question; /* rows of one prompt share it: the unit of resampling */
+    uint32_t group;    /* of data.group; 0 without one */
 };
 
 struct vq_rubric_settings { /* borrowed */
@@ -27,6 +29,9 @@ struct vq_rubric_data {
     uint32_t rows_count;
     uint32_t outputs_count;
     uint32_t questions_count;
+    struct vq_span *
+        groups; /* the values of data.group, most rows first, equal ones as they first appear; texts belong to the table */
+    uint32_t groups_count;                 /* 0: there is no data.group */
     uint32_t records;                      /* of the file, before data.limit */
     uint32_t blank[VQ_RUBRIC_OUTPUTS_MAX]; /* rows without that output */
     /* [(criterion * outputs + output) * rows + row]: 1 to 5; 1 yes, 0 no; of a pairwise criterion (output 0) 1 for the first of the
@@ -35,7 +40,7 @@ struct vq_rubric_data {
     uint32_t *labelled; /* [criterion]: how many labels there are */
 };
 
-/* VQ_INVALID: a column is not there, or a label is none, with the line and what may stand there. VQ_NOMEM. The caller destroys
+/* VQ_INVALID: a column is not there, a label is none, with the line and what may stand there, or data.group has too many values. VQ_NOMEM. The caller destroys
  * *ret_data. */
 enum vq_status vq_rubric_data_create(const struct vq_rubric_settings *settings,
                                      const struct vq_table *table, struct vq_rubric_data **ret_data,

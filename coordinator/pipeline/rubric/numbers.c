@@ -10,7 +10,8 @@
 
 #include <math.h>
 
-#define LEVEL 0.95
+#define LEVEL    0.95
+#define COLS_MAX (VQ_RUBRIC_OUTPUTS_MAX * (VQ_JUDGES_MAX + 1) + 1)
 
 const char *vq_rubric_status_name(unsigned status)
 {
@@ -126,13 +127,14 @@ static void count_value(struct vq_rubric_share *share, enum vq_rating_kind kind,
 }
 
 static void count_statuses(struct work *w, const struct vq_rubric_place *at,
-                           struct vq_rubric_share *one, struct vq_rubric_share *all)
+                           struct vq_rubric_share *const *of, size_t count)
 {
     struct vq_rubric_place place = *at;
     for (place.order = 0; place.order < (w->pairwise ? 2u : 1u); place.order++) {
         const struct vq_rubric_reading *r = reading(w, &place);
-        one->statuses[r->status]++;
-        all->statuses[r->status]++;
+        for (size_t i = 0; i < count; i++) {
+            of[i]->statuses[r->status]++;
+        }
         w->out->statuses[r->status]++;
         w->out->missing += isnan(r->value) && r->status != VQ_RUBRIC_NOT_ASKED;
     }
@@ -157,19 +159,30 @@ static void count_positions(struct work *w, const struct vq_rubric_place *at)
     }
 }
 
+/* Of the row's group; NULL: there are none. */
+static struct vq_rubric_share *group_share(const struct work *w, const struct vq_rubric_place *at)
+{
+    size_t group = w->what->rows[at->row].group;
+    return w->to->group_shares == NULL ? NULL
+                                       : &w->to->group_shares[group * w->outputs + at->output];
+}
+
 /* One judge on one item: the mean over its repeats. */
 static double judge_score(struct work *w, struct vq_rubric_place at, bool *ret_asked)
 {
     enum vq_rating_kind kind = w->what->criteria[w->criterion].kind;
-    struct vq_rubric_criterion *c = w->to;
-    struct vq_rubric_share *shares = &c->shares[(size_t)at.output * (w->out->judges + 1)];
+    struct vq_rubric_share *shares = &w->to->shares[(size_t)at.output * (w->out->judges + 1)];
+    struct vq_rubric_share *of[] = {&shares[at.judge], &shares[w->out->judges],
+                                    group_share(w, &at)};
+    size_t count = of[2] == NULL ? 2 : 3;
     double sum = 0, n = 0;
     bool asked = false;
     for (at.repeat = 0; at.repeat < w->what->rating.repeats; at.repeat++) {
         double value = cell(w, &at);
-        count_value(&shares[at.judge], kind, value);
-        count_value(&shares[w->out->judges], kind, value);
-        count_statuses(w, &at, &shares[at.judge], &shares[w->out->judges]);
+        for (size_t i = 0; i < count; i++) {
+            count_value(of[i], kind, value);
+        }
+        count_statuses(w, &at, of, count);
         if (w->pairwise) {
             count_positions(w, &at);
         }
@@ -203,6 +216,11 @@ static void score_item(struct work *w, uint32_t row, uint32_t output)
     to[judges] = n > 0 ? sum / n : NAN;
     all->items += asked;
     all->rated += n > 0;
+    struct vq_rubric_share *group = group_share(w, &at);
+    if (group != NULL) {
+        group->items += asked;
+        group->rated += n > 0;
+    }
 }
 
 static void score_rows(struct work *w)
@@ -223,12 +241,19 @@ static void score_rows(struct work *w)
 
 /* ---- intervals ---- */
 
-static void plain_means(const struct work *w, struct vq_bootstrap_mean *ret)
+/* The rows that something is said of: all of them, or those of a group. */
+struct part {
+    struct vq_matrix scores;
+    const uint32_t *units; /* of each row */
+    bool too_few, units_repeat;
+};
+
+static void plain_means(const struct part *part, struct vq_bootstrap_mean *ret)
 {
-    for (size_t c = 0; c < w->cols; c++) {
+    for (size_t c = 0; c < part->scores.cols; c++) {
         double sum = 0, n = 0;
-        for (size_t row = 0; row < w->what->rows_count; row++) {
-            double score = w->scores[row * w->cols + c];
+        for (size_t row = 0; row < part->scores.rows; row++) {
+            double score = part->scores.at[row * part->scores.cols + c];
             sum += isnan(score) ? 0 : score;
             n += !isnan(score);
         }
@@ -237,13 +262,24 @@ static void plain_means(const struct work *w, struct vq_bootstrap_mean *ret)
     }
 }
 
-static void fill_share(const struct work *w, const struct vq_bootstrap_mean *mean,
-                       struct vq_rubric_share *share)
+static enum vq_status means_of(const struct work *w, const struct part *part,
+                               struct vq_bootstrap_mean *ret)
+{
+    if (w->in->draws == 0 || part->too_few) {
+        plain_means(part, ret);
+        return VQ_OK;
+    }
+    struct vq_bootstrap_options options = {w->in->draws, LEVEL, w->in->seed};
+    return vq_bootstrap_means(part->scores, NULL, part->units, &options, ret, w->err);
+}
+
+static void fill_share(const struct work *w, const struct part *part,
+                       const struct vq_bootstrap_mean *mean, struct vq_rubric_share *share)
 {
     static const struct vq_interval none = {NAN, NAN};
     share->mean = mean->mean;
     share->ci95 = share->ci95_clustered = none;
-    if (w->out->too_few || share->rated == 0) {
+    if (part->too_few || share->rated == 0) {
         return;
     }
     if (w->what->criteria[w->criterion].kind == VQ_RATING_LIKERT) {
@@ -253,30 +289,95 @@ static void fill_share(const struct work *w, const struct vq_bootstrap_mean *mea
     double rated = (double)share->rated;
     share->ci95 =
         vq_proportion_interval(VQ_PROPORTION_WILSON, fmin(rated, mean->mean * rated), rated, LEVEL);
-    if (w->out->units_repeat) {
+    if (part->units_repeat) {
         share->ci95_clustered = mean->percentile;
     }
 }
 
+static void fill_difference(const struct work *w, const struct vq_bootstrap_mean *mean,
+                            struct vq_rubric_difference *difference)
+{
+    difference->mean = w->outputs == 2 ? mean->mean : NAN;
+    difference->ci95 = w->outputs == 2 ? mean->percentile : (struct vq_interval){NAN, NAN};
+}
+
 static enum vq_status fill_means(struct work *w)
 {
-    struct vq_bootstrap_mean means[2 * (VQ_JUDGES_MAX + 1) + 1];
-    struct vq_matrix scores = {w->scores, w->what->rows_count, w->cols};
+    struct vq_bootstrap_mean means[COLS_MAX];
+    struct part all = {.scores = {w->scores, w->what->rows_count, w->cols},
+                       .units = w->units,
+                       .too_few = w->out->too_few,
+                       .units_repeat = w->out->units_repeat};
     VQ_ASSERT(w->cols <= VQ_COUNT(means));
-    if (w->in->draws > 0 && !w->out->too_few) {
-        struct vq_bootstrap_options options = {w->in->draws, LEVEL, w->in->seed};
-        VQ_TRY(vq_bootstrap_means(scores, NULL, w->units, &options, means, w->err));
-    } else {
-        plain_means(w, means);
-    }
+    VQ_TRY(means_of(w, &all, means));
     for (size_t c = 0; c < (size_t)w->outputs * (w->out->judges + 1); c++) {
-        fill_share(w, &means[c], &w->to->shares[c]);
+        fill_share(w, &all, &means[c], &w->to->shares[c]);
     }
-    const struct vq_bootstrap_mean *difference = &means[w->cols - 1];
-    w->to->difference.mean = w->outputs == 2 ? difference->mean : NAN;
-    w->to->difference.ci95 =
-        w->outputs == 2 ? difference->percentile : (struct vq_interval){NAN, NAN};
+    fill_difference(w, &means[w->cols - 1], &w->to->difference);
     return VQ_OK;
+}
+
+/* ---- groups ---- */
+
+/* Their rows: scores by all judges and their difference, and units. `seen` has a unit's last group, plus 1. */
+static void gather(const struct work *w, uint32_t group, double *scores, uint32_t *units,
+                   uint32_t *seen, struct part *ret_part)
+{
+    size_t judges = w->out->judges, cols = w->outputs + (w->outputs == 2 ? 1 : 0), n = 0;
+    uint32_t distinct = 0;
+    for (uint32_t row = 0; row < w->what->rows_count; row++) {
+        if (w->what->rows[row].group != group) {
+            continue;
+        }
+        const double *from = w->scores + (size_t)row * w->cols;
+        for (size_t c = 0; c < cols; c++) {
+            scores[n * cols + c] =
+                c < w->outputs ? from[c * (judges + 1) + judges] : from[w->cols - 1];
+        }
+        units[n++] = w->units[row];
+        distinct += seen[w->units[row]] != group + 1;
+        seen[w->units[row]] = group + 1;
+    }
+    *ret_part = (struct part){.scores = {scores, n, cols},
+                              .units = units,
+                              .too_few = distinct < VQ_RUBRIC_UNITS_MIN,
+                              .units_repeat = distinct < n};
+}
+
+static enum vq_status fill_group(struct work *w, uint32_t group, const struct part *part)
+{
+    struct vq_bootstrap_mean means[VQ_RUBRIC_OUTPUTS_MAX + 1];
+    struct vq_rubric_difference *difference = &w->to->group_differences[group];
+    VQ_TRY(means_of(w, part, means));
+    for (uint32_t o = 0; o < w->outputs; o++) {
+        fill_share(w, part, &means[o], &w->to->group_shares[(size_t)group * w->outputs + o]);
+    }
+    for (size_t row = 0; w->outputs == 2 && row < part->scores.rows; row++) {
+        difference->rows += isnan(part->scores.at[row * part->scores.cols + 2]) ? 0 : 1;
+    }
+    fill_difference(w, &means[part->scores.cols - 1], difference);
+    return VQ_OK;
+}
+
+static enum vq_status fill_groups(struct work *w)
+{
+    if (w->in->data->groups_count == 0) {
+        return VQ_OK;
+    }
+    uint32_t rows = w->what->rows_count;
+    double *scores = vq_alloc((size_t)rows * (VQ_RUBRIC_OUTPUTS_MAX + 1), sizeof(*scores));
+    uint32_t *units = vq_alloc(rows, sizeof(*units));
+    uint32_t *seen = vq_alloc(rows, sizeof(*seen));
+    enum vq_status status = scores == NULL || units == NULL || seen == NULL ? VQ_NOMEM : VQ_OK;
+    for (uint32_t g = 0; status == VQ_OK && g < w->in->data->groups_count; g++) {
+        struct part part;
+        gather(w, g, scores, units, seen, &part);
+        status = fill_group(w, g, &part);
+    }
+    vq_free(scores);
+    vq_free(units);
+    vq_free(seen);
+    return status;
 }
 
 /* ---- agreement ---- */
@@ -371,6 +472,17 @@ static enum vq_status fill_agreement(struct work *w)
 
 /* ---- all criteria ---- */
 
+static enum vq_status make_groups(struct work *w)
+{
+    size_t groups = w->in->data->groups_count;
+    if (groups == 0) {
+        return VQ_OK;
+    }
+    w->to->group_shares = vq_alloc(groups * w->outputs, sizeof(*w->to->group_shares));
+    w->to->group_differences = vq_alloc(groups, sizeof(*w->to->group_differences));
+    return w->to->group_shares == NULL || w->to->group_differences == NULL ? VQ_NOMEM : VQ_OK;
+}
+
 static enum vq_status compute_criterion(struct work *w)
 {
     uint32_t judges = w->out->judges;
@@ -381,10 +493,15 @@ static enum vq_status compute_criterion(struct work *w)
     w->scores = vq_alloc(w->what->rows_count * w->cols, sizeof(*w->scores));
     w->to->shares = vq_alloc((size_t)w->outputs * (judges + 1), sizeof(*w->to->shares));
     w->to->positions = w->pairwise ? vq_alloc(judges, sizeof(*w->to->positions)) : NULL;
-    enum vq_status status = VQ_NOMEM;
-    if (w->scores != NULL && w->to->shares != NULL && (!w->pairwise || w->to->positions != NULL)) {
+    bool room =
+        w->scores != NULL && w->to->shares != NULL && (!w->pairwise || w->to->positions != NULL);
+    enum vq_status status = room ? make_groups(w) : VQ_NOMEM;
+    if (status == VQ_OK) {
         score_rows(w);
         status = fill_means(w);
+    }
+    if (status == VQ_OK) {
+        status = fill_groups(w);
     }
     if (status == VQ_OK) {
         status = fill_agreement(w);
@@ -440,6 +557,8 @@ void vq_rubric_numbers_destroy(struct vq_rubric_numbers **numbers)
     }
     for (uint32_t c = 0; n->criteria != NULL && c < n->criteria_count; c++) {
         vq_free(n->criteria[c].shares);
+        vq_free(n->criteria[c].group_shares);
+        vq_free(n->criteria[c].group_differences);
         vq_free(n->criteria[c].pairs);
         vq_free(n->criteria[c].positions);
     }

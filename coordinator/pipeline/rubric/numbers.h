@@ -72,6 +72,9 @@ struct vq_rubric_position { /* of one judge on a pairwise criterion */
 struct vq_rubric_criterion {
     struct vq_rubric_share *shares; /* [output * (judges + 1) + judge]; judge == judges: all */
     struct vq_rubric_difference difference; /* rows 0: there are no two outputs to compare */
+    /* By all judges, over the rows of one value of data.group; NULL without it. */
+    struct vq_rubric_share *group_shares;           /* [group * rated outputs + output] */
+    struct vq_rubric_difference *group_differences; /* [group] */
     struct vq_rubric_pair *pairs;
     uint32_t pairs_count;
     struct vq_rubric_position *positions; /* one a judge; NULL: not pairwise */
@@ -82,7 +85,7 @@ struct vq_rubric_numbers {
     struct vq_rubric_criterion *criteria;
     uint32_t units;    /* of resampling: prompts; rows, where all prompts are one (decisions 6) */
     bool units_repeat; /* a unit has several rows */
-    bool too_few;      /* units for intervals */
+    bool too_few;      /* units for intervals; a group may have too few of them by itself */
     uint64_t missing;  /* questions that were put and have no value */
     uint64_t statuses[VQ_RUBRIC_STATUS__COUNT];
 };

@@ -216,6 +216,75 @@ static void difference(struct vq_rubric_page *p, uint32_t c)
                                       : "; not distinguishable from 0.</p>\n");
 }
 
+/* ---- by the values of data.group ---- */
+
+static void group_name(struct vq_rubric_page *p, uint32_t g)
+{
+    struct vq_span text = p->r->data->groups[g];
+    vq_html_puts(&p->h, text.bytes == 0 ? "<span class=\"na\">(empty)</span>" : "<bdi>");
+    vq_html_span(&p->h, text, VQ_HTML_NAME_BYTES_MAX);
+    vq_html_puts(&p->h, text.bytes == 0 ? "" : "</bdi>");
+}
+
+static void group_rows(struct vq_rubric_page *p, uint32_t c, uint32_t g)
+{
+    struct vq_html *h = &p->h;
+    const struct vq_rubric_criterion *n = &p->r->numbers->criteria[c];
+    uint32_t outputs = vq_rubric_rated_outputs(p->in, c);
+    for (uint32_t o = 0; o < outputs; o++) {
+        const struct vq_rubric_share *s = &n->group_shares[(size_t)g * outputs + o];
+        vq_html_puts(h, "<tr><th scope=\"row\">");
+        group_name(p, g);
+        vq_html_puts(h, "</th><td>");
+        vq_rubric_page_output(p, o);
+        vq_html_puts(h, "</td>");
+        value_cells(p, c, s);
+        status_cell(p, s);
+        vq_html_puts(h, "</tr>\n");
+    }
+    if (outputs == 2) {
+        const struct vq_rubric_difference *d = &n->group_differences[g];
+        vq_html_puts(h, "<tr><th scope=\"row\">");
+        group_name(p, g);
+        vq_html_puts(h, "</th><td>A \xe2\x88\x92 B</td><td><span class=\"value\">");
+        vq_html_signed(h, d->mean, 2);
+        vq_html_puts(h, "</span></td><td><span class=\"ci95\">");
+        vq_html_interval(h, d->ci95, 2, true);
+        vq_html_puts(h, "</span></td><td>");
+        vq_html_count(h, d->rows);
+        vq_html_puts(h, "</td><td></td></tr>\n");
+    }
+}
+
+static void groups(struct vq_rubric_page *p, uint32_t c)
+{
+    struct vq_html *h = &p->h;
+    uint32_t all = p->r->data->groups_count;
+    uint32_t shown = all < VQ_HTML_GROUPS_MAX ? all : VQ_HTML_GROUPS_MAX;
+    if (all == 0) {
+        return;
+    }
+    vq_html_puts(h, "<details class=\"fold\"><summary>By <bdi>");
+    vq_html_text(h, p->r->config->data.group);
+    vq_html_puts(h, "</bdi></summary>\n<div class=\"scroll\"><table class=\"plain parts\"><thead>"
+                    "<tr><th>value</th><th>output</th>");
+    vq_html_printf(h,
+                   "<th>%s</th><th>95 %% interval</th><th>items with a value</th><th>answers</th>"
+                   "</tr></thead>\n<tbody>\n",
+                   mean_words[p->in->criteria[c].kind]);
+    for (uint32_t g = 0; g < shown; g++) {
+        group_rows(p, c, g);
+    }
+    vq_html_puts(h, "</tbody></table></div>\n");
+    if (shown < all) {
+        vq_html_printf(h, "<p class=\"sub\">The %u values with the most rows of %u.</p>\n", shown,
+                       all);
+    }
+    vq_html_puts(h, "</details>\n");
+}
+
+/* ---- a criterion whole ---- */
+
 static void criterion(struct vq_rubric_page *p, uint32_t c)
 {
     struct vq_html *h = &p->h;
@@ -251,6 +320,7 @@ static void criterion(struct vq_rubric_page *p, uint32_t c)
     if (outputs == 2) {
         difference(p, c);
     }
+    groups(p, c);
     vq_html_puts(h, "<details class=\"fold\"><summary>The rubric</summary><p class=\"text\">");
     vq_html_span(h, vq_span_str(what->rubric), VQ_CRITERION_BYTES_MAX);
     vq_html_puts(h, "</p></details>\n</section>\n");

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #define YAML                                                                                       \
-    "data: d.csv\njudges: [offline-a, offline-b]\nmodels: [x, y]\nrating: {repeats: "              \
+    "judges: [offline-a, offline-b]\nmodels: [x, y]\nrating: {repeats: "                           \
     "2}\ncriteria:\n"                                                                              \
     "- {name: L, kind: likert, rubric: r, human: [hx, \"\"]}\n- refusal\n"                         \
     "- {name: P, kind: pairwise, rubric: r}\n"
@@ -39,12 +39,12 @@ struct reported {
     struct vq_rubric_report r;
 };
 
-static void report(struct reported *x)
+static void report_of(struct reported *x, const char *yaml, const char *csv)
 {
     *x = (struct reported){
         .judges = {{.name = "offline-a", .model = "offline-a", .identity = "here"},
                    {.name = "offline-b", .model = "offline-b", .identity = "here"}}};
-    rubrics_make(&x->t, YAML, CSV);
+    rubrics_make(&x->t, yaml, csv);
     rubrics_rate(&x->t, answer);
     x->r = (struct vq_rubric_report){.config = x->t.config,
                                      .rubric = x->t.rubric,
@@ -56,6 +56,11 @@ static void report(struct reported *x)
                                      .templates = {&x->template, NULL, &x->template},
                                      .data_hash = "abc",
                                      .reasoning = reasoning};
+}
+
+static void report(struct reported *x)
+{
+    report_of(x, "data: d.csv\n" YAML, CSV);
 }
 
 static const json_t *at(const json_t *array, size_t i)
@@ -124,6 +129,39 @@ static void test_json(void **state)
     json_decref(root);
     vq_buf_free(&out);
     vq_buf_free(&again);
+    rubrics_free(&x.t);
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    struct reported x;
+    struct vq_terminal plain = {.columns = 80};
+    struct vq_buf out;
+    report_of(&x, "data: {path: d.csv, group: hx}\n" YAML, CSV);
+    vq_buf_init(&out, 1u << 20);
+    vq_rubric_report_json(&x.r, &out);
+    json_t *root = json_loadb(out.at, out.bytes, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    assert_true(number(json_object_get(root, "data"), "groups") == 4);
+    const json_t *groups = json_object_get(at(json_object_get(root, "criteria"), 0), "groups");
+    assert_int_equal(json_array_size(groups), 4);
+    assert_string_equal(json_string_value(json_object_get(at(groups, 0), "group")), "5");
+    const json_t *outputs = json_object_get(at(groups, 0), "outputs");
+    assert_true(number(at(outputs, 0), "items") == 3 && number(at(outputs, 1), "mean") == 2);
+    assert_true(json_is_null(json_object_get(at(outputs, 0), "ci95")));
+    assert_int_equal(number(json_object_get(at(outputs, 0), "statuses"), "ok"), 12);
+    assert_true(number(json_object_get(at(groups, 0), "difference"), "mean") == 3);
+    groups = json_object_get(at(json_object_get(root, "criteria"), 2), "groups");
+    assert_null(json_object_get(at(groups, 0), "difference"));
+    assert_int_equal(json_array_size(json_object_get(at(groups, 0), "outputs")), 1);
+    json_decref(root);
+    vq_buf_clear(&out);
+    vq_rubric_report_table(&x.r, &plain, &out);
+    vq_buf_putc(&out, '\0');
+    assert_non_null(strstr(out.at, "\nL                    by hx\n  5     "));
+    assert_non_null(strstr(out.at, "\n  (empty) "));
+    vq_buf_free(&out);
     rubrics_free(&x.t);
 }
 
@@ -214,10 +252,8 @@ static void test_no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_json),  cmocka_unit_test(test_groups),  cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_table), cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,6 +167,55 @@ static void test_rates_repeats_and_labels(void **state)
     rubrics_free(&t);
 }
 
+/* Both refuse in the rows of v alone, x in all eight and y in the first half; judge 1 says nothing of row 3. */
+static const char *group_answer(const struct vq_rubric_place *p)
+{
+    if (p->judge == 1 && p->row == 3) {
+        return NULL;
+    }
+    bool yes = p->row < (p->output == 0 ? 8u : 4u);
+    return yes ? "**Result:** Yes" : "**Result:** No";
+}
+
+static void test_groups_are_runs_of_their_own(void **state)
+{
+    (void)state;
+    static const char rows_of_v[] =
+        "v1,a,b,v\nv1,a,b,v\nv2,a,b,v\nv3,a,b,v\nv4,a,b,v\nv5,a,b,v\nv6,a,b,v\nv7,a,b,v\n";
+    struct rubrics t, alone;
+    char csv[512];
+    (void)snprintf(csv, sizeof(csv), "prompt,x,y,g\n%su1,a,b,u\nu2,a,b,u\n", rows_of_v);
+    rubrics_make(&t,
+                 "data: {path: d.csv, group: g}\njudges: [offline-a, offline-b]\nmodels: [x, y]\n"
+                 "criteria: [refusal]\n",
+                 csv);
+    rubrics_rate(&t, group_answer);
+    const struct vq_rubric_criterion *c = &t.numbers->criteria[0];
+    const struct vq_rubric_share *v = &c->group_shares[0], *u = &c->group_shares[2];
+    assert_true(v[0].items == 8 && v[0].rated == 8 && v[0].mean == 1 && v[1].mean == 0.5);
+    assert_int_equal(v[0].statuses[VQ_RUBRIC_FAILED], 1);
+    assert_int_equal(v[0].statuses[VQ_RATING_OK], 15);
+    assert_true(v[0].counts[0] == 0 && v[0].counts[1] == 15);
+    assert_true(u[0].items == 2 && u[0].mean == 0 && isnan(u[0].ci95.lo)); /* two prompts */
+    assert_true(c->group_differences[1].rows == 2 && isnan(c->group_differences[1].ci95.lo));
+    near(all(&t, 0, 0)->mean, 0.8);
+    /* the same numbers as of a run of these rows alone */
+    (void)snprintf(csv, sizeof(csv), "prompt,x,y,g\n%s", rows_of_v);
+    rubrics_make(&alone, TWO "criteria: [refusal]\n", csv);
+    rubrics_rate(&alone, group_answer);
+    assert_null(alone.numbers->criteria[0].group_shares);
+    for (uint32_t o = 0; o < 2; o++) {
+        assert_memory_equal(&v[o], all(&alone, 0, o), sizeof(v[o]));
+        assert_false(isnan(v[o].ci95.lo) || isnan(v[o].ci95_clustered.lo));
+    }
+    const struct vq_rubric_difference *d = &alone.numbers->criteria[0].difference;
+    assert_true(c->group_differences[0].rows == 8 && c->group_differences[0].mean == d->mean);
+    near(c->group_differences[0].ci95.lo, d->ci95.lo);
+    near(c->group_differences[0].ci95.hi, d->ci95.hi);
+    rubrics_free(&alone);
+    rubrics_free(&t);
+}
+
 static const char *paper_answer(const struct vq_rubric_place *p)
 {
     return p->row == 0   ? "I give it a score of 4, since."
@@ -251,7 +300,11 @@ static void test_without_memory(void **state)
 {
     (void)state;
     struct rubrics t;
-    rubrics_make(&t, TWO "criteria: [{name: P, kind: pairwise, rubric: r}, refusal]\n", EIGHT);
+    rubrics_make(&t,
+                 "data: {path: d.csv, group: g}\njudges: [offline-a, offline-b]\nmodels: [x, y]\n"
+                 "criteria: [{name: P, kind: pairwise, rubric: r}, refusal]\n",
+                 "prompt,x,y,g\np1,a,b,u\np2,a,b,u\np3,a,b,u\np4,a,b,u\np5,a,b,u\np6,a,b,u\n"
+                 "p7,a,b,v\np8,a,b,v\n");
     rubrics_rate(&t, pair_answer);
     struct vq_rubric_numbers_input input = {
         .rubric = t.rubric, .data = t.data, .readings = t.readings, .seed = 1, .draws = 10};
@@ -275,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_both_orders_make_ties),
         cmocka_unit_test(test_alternate_asks_once),
         cmocka_unit_test(test_rates_repeats_and_labels),
+        cmocka_unit_test(test_groups_are_runs_of_their_own),
         cmocka_unit_test(test_the_papers_policy),
         cmocka_unit_test(test_the_draw_knows_no_order_of_arrival),
         cmocka_unit_test(test_one_prompt_for_all_rows),

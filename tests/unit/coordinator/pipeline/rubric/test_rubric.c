@@ -31,6 +31,48 @@ static void test_rows_and_labels(void **state)
     rubrics_free(&t);
 }
 
+static void test_groups_by_their_rows(void **state)
+{
+    (void)state;
+    struct rubrics t;
+    rubrics_make(&t,
+                 "data: {path: d.csv, group: g}\njudges: [offline-a]\nmodels: [x]\ncriteria: "
+                 "[refusal]\n",
+                 "prompt,x,g\np1,a,u\np2,a,v\np3,a,\np4,a,v\np5,a,w\n");
+    static const char *const texts[] = {"v", "u", "", "w"};
+    static const uint32_t of[] = {1, 0, 2, 0, 3};
+    assert_int_equal(t.data->groups_count, VQ_COUNT(texts));
+    for (uint32_t g = 0; g < VQ_COUNT(texts); g++) {
+        assert_true(vq_span_eq(t.data->groups[g], vq_span_str(texts[g])));
+    }
+    for (uint32_t i = 0; i < VQ_COUNT(of); i++) {
+        assert_int_equal(t.data->rows[i].group, of[i]);
+    }
+    rubrics_free(&t);
+}
+
+static void test_too_many_groups(void **state)
+{
+    (void)state;
+    struct rubrics t;
+    struct vq_buf csv;
+    struct vq_error err = {.text = ""};
+    vq_buf_init(&csv, 1u << 20);
+    vq_buf_puts(&csv, "prompt,x,id\n");
+    for (uint32_t i = 0; i <= VQ_RUBRIC_GROUPS_MAX; i++) {
+        vq_buf_printf(&csv, "p,a,%u\n", i);
+    }
+    vq_buf_putc(&csv, '\0');
+    assert_int_equal(rubrics_try(&t,
+                                 "data: {path: d.csv, group: id}\njudges: [offline-a]\nmodels: "
+                                 "[x]\ncriteria: [refusal]\n",
+                                 csv.at, &err),
+                     VQ_INVALID);
+    assert_non_null(strstr(err.text, "\"id\" of d.csv (data.group) has more than 1000 different"));
+    rubrics_free(&t);
+    vq_buf_free(&csv);
+}
+
 static void test_refused_tables(void **state)
 {
     (void)state;
@@ -40,6 +82,10 @@ static void test_refused_tables(void **state)
         {HEAD "models: [x]\ncriteria: [refusal]\n", "prompt,xx\np,a\n",
          "d.csv has no column \"x\" for the outputs (models[0]); did you mean \"xx\"?"},
         {HEAD "models: [x]\ncriteria: [refusal]\n", "input,x\np,a\n", "name it with data.prompt"},
+        {"data: {path: d.csv, group: topc}\njudges: [offline-a]\nmodels: [x]\ncriteria: "
+         "[refusal]\n",
+         "prompt,x,topic\np,a,b\n",
+         "no column \"topc\" for the groups (data.group); did you mean \"topic\"?"},
         {HEAD "models: [x]\ncriteria: [refusal]\n", "prompt,x\np,\n", "empty in every row"},
         {HEAD "models: [x]\ncriteria: [{name: refusal, human: h}]\n",
          "prompt,x,h\np,a,no\np,b,"
@@ -221,6 +267,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_and_labels),
+        cmocka_unit_test(test_groups_by_their_rows),
+        cmocka_unit_test(test_too_many_groups),
         cmocka_unit_test(test_refused_tables),
         cmocka_unit_test(test_limit_is_a_seeded_sample),
         cmocka_unit_test(test_stages),

@@ -113,6 +113,32 @@ static const char *calm(const struct vq_rubric_place *p)
     return "**Result:** 3";
 }
 
+static void test_groups_are_folded(void **state)
+{
+    (void)state;
+    struct rubrics t;
+    struct vq_buf out, csv;
+    vq_buf_init(&csv, 1u << 20);
+    vq_buf_puts(&csv, "prompt,x,y,\"g<b>\"\np,a,b,\np,a,b,<i>many</i>\np,a,b,<i>many</i>\n");
+    for (int i = 0; i < 30; i++) {
+        vq_buf_printf(&csv, "p%d,a,b,g%d\n", i, i);
+    }
+    vq_buf_putc(&csv, '\0');
+    page(&t,
+         "data: {path: d.csv, group: g<b>}\njudges: [offline-a, offline-b]\nmodels: [x, y]\n"
+         "criteria: [{name: L, kind: likert, rubric: r}]\n",
+         csv.at, calm, &out);
+    assert_non_null(strstr(out.at, "<summary>By <bdi>g&lt;b&gt;</bdi></summary>"));
+    assert_non_null(strstr(out.at, "<tr><th scope=\"row\"><bdi>&lt;i&gt;many&lt;/i&gt;</bdi>"));
+    assert_non_null(strstr(out.at, "(empty)"));
+    assert_non_null(strstr(out.at, "The 24 values with the most rows of 32."));
+    assert_null(strstr(out.at, "g<b>"));
+    assert_null(strstr(out.at, "<i>many"));
+    vq_buf_free(&csv);
+    vq_buf_free(&out);
+    rubrics_free(&t);
+}
+
 static void test_many_items(void **state)
 {
     (void)state;
@@ -140,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts_are_text),
         cmocka_unit_test(test_pairs_and_what_is_missing),
+        cmocka_unit_test(test_groups_are_folded),
         cmocka_unit_test(test_many_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
