@@ -418,6 +418,9 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
         return call_committed(c, call);
     }
     VQ_ASSERT(call->task == r->task);
+    if (c->params.chains && r->end == VQ_END_ANSWER && c->outcome[r->task] == VQ_OUTCOME_NONE) {
+        shard->slots[r->task % c->shard_tasks].ahead = shard->ahead = true;
+    }
     vq_attempts_count(&shard->slots[r->task % c->shard_tasks].attempts, (enum vq_call_end)r->end);
     if (vq_coord_lease_current(shard, r->fence)) {
         shard->slots[r->task % c->shard_tasks].answered |=

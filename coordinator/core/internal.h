@@ -65,6 +65,7 @@ struct vq_coord_slot {
     bool answered;   /* what a repair under the present lease is of is in the store */
     bool failing;    /* its failure gathers or is being committed */
     bool wait;       /* no room for its prior: another time */
+    bool ahead;      /* of a chain: an answer to it is stored, and what it builds on is open */
     uint8_t cancels; /* so often its holder is told again that somebody else's answer settled it */
     struct vq_attempts
         attempts; /* committed; a shard with open tasks stays in memory once it was scouted */
@@ -93,6 +94,7 @@ struct vq_coord_shard {
     uint8_t lost;  /* leases lost with their worker while a call of them was out */
     bool unknown;  /* a call of the present lease was sent and never came back */
     bool moved;    /* a task of the present lease was settled */
+    bool ahead;    /* of some slot */
     uint32_t open; /* tasks not terminal */
     uint32_t calls; /* listed or received */
     struct vq_coord_slot *slots;

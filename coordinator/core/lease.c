@@ -392,13 +392,14 @@ static uint32_t lease_slots(struct vq_coord *c, struct vq_coord_shard *shard, ui
     return taken;
 }
 
-/* A chain's open turns, up to `room`. */
+/* A chain's open turns, up to `room`; but not past one of which an answer is stored: when those before it are answered, the next look-up
+ * says whether that is the one. */
 static uint32_t lease_turns(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room)
 {
     uint32_t taken = 0;
     uint32_t i;
-    for (bool open = vq_coord_chain_free(c, shard, &i); open && i < c->shard_tasks && taken < room;
-         i += 2) {
+    for (bool open = vq_coord_chain_free(c, shard, &i);
+         open && i < c->shard_tasks && taken < room && !shard->slots[i].ahead; i += 2) {
         if (c->outcome[vq_coord_task_at(c, shard, i)] == VQ_OUTCOME_NONE) {
             shard->slots[i].state = SLOT_OUT;
             shard->slots[i].ask_lazy = false;

@@ -84,7 +84,7 @@ void vq_coord_shard_stir(struct vq_coord *c, struct vq_coord_shard *shard)
     if (shard->open > 0 && shard->scouted) {
         shard->state = SHARD_AGAIN;
         vq_coord_push(&c->lanes[shard->judge].again, &shard->queue);
-    } else if (shard->calls == 0) {
+    } else if (shard->calls == 0 && (!shard->ahead || shard->open == 0)) {
         vq_coord_table_remove(&c->shards, &shard->by_no);
         vq_coord_shard_free(shard);
     }
@@ -345,6 +345,17 @@ bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *
     return *ret_first < c->shard_tasks;
 }
 
+/* The look-up has seen what is stored of the first open turn. */
+static void ahead_until(const struct vq_coord *c, struct vq_coord_shard *shard, uint32_t first)
+{
+    bool more = false;
+    for (uint32_t i = 0; shard->ahead && i < c->shard_tasks; i += 2) {
+        shard->slots[i].ahead &= i > first;
+        more |= shard->slots[i].ahead;
+    }
+    shard->ahead = more;
+}
+
 /* The answers before the first open turn; more than may be held, and the turn fails. */
 static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shard,
                                  const struct vq_known *known, uint32_t *ret_free)
@@ -355,6 +366,7 @@ static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shar
     if (!vq_coord_chain_free(c, shard, &first)) {
         return VQ_OK;
     }
+    ahead_until(c, shard, first);
     VQ_TRY(give_up(c, shard, first, &over));
     if (over) {
         return VQ_OK;

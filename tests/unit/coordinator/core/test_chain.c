@@ -309,6 +309,65 @@ static void test_a_listed_call_keeps_the_whole_chain(void **state)
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_TEXT);
 }
 
+/* The answer before it is lost with its worker: that is asked again, and may be the same. */
+static void test_an_answer_that_is_ahead_is_not_bought_again(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 3);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct vq_result ahead = answer_as(r, &lease, chain, k + 1, said, said[k + 1]);
+    rig_results(r, 1, session, &ahead, 1);
+    struct vq_msg back = {.type = VQ_MSG_CANCEL,
+                          .u.cancel = {.session = session,
+                                       .shard = chain,
+                                       .fence = lease.fence,
+                                       .reason = VQ_CANCEL_RETURNED}};
+    rig_tell(r, 1, &back);
+    rig_mark(r);
+    for (int ms = 0; ms < 2 * RIG_TERM; ms += RIG_HEARTBEAT) {
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 1, session, NULL);
+    }
+    const struct rig_said again = *leased_since(r, chain);
+    assert_int_equal(again.count, 1);
+    assert_int_equal(again.tasks[0], turn(chain, k));
+    rig_mark(r);
+    struct vq_result result = answer_as(r, &again, chain, k, said, said[k]);
+    rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k + 1)), VQ_OUTCOME_TEXT);
+    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 2));
+    assert_int_equal(leased_since(r, chain)->count, TURNS - k - 2);
+}
+
+/* The same, and the answer before it is another one this time: then nothing of it is stored. */
+static void test_an_answer_ahead_of_another_branch_is_none(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 3);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct vq_result ahead = answer_as(r, &lease, chain, k + 1, said, said[k + 1]);
+    rig_results(r, 1, session, &ahead, 1);
+    rig_mark(r);
+    for (int ms = 0; ms < 2 * RIG_TERM && leased_since(r, chain) == NULL; ms += RIG_HEARTBEAT) {
+        rig_pass(r, RIG_HEARTBEAT); /* its worker has let it go, and says so */
+        rig_list(r, 1, session, VQ_MSG_HEARTBEAT, NULL, 0, NULL, 0);
+    }
+    const struct rig_said again = *leased_since(r, chain);
+    assert_int_equal(again.count, 1);
+    rig_mark(r);
+    struct vq_result result = answer_as(r, &again, chain, k, said, "Perhaps.");
+    rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k + 1)), VQ_OUTCOME_NONE);
+    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
+    assert_int_equal(leased_since(r, chain)->count, TURNS - k - 1);
+}
+
 #define CHAIN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -321,6 +380,8 @@ int main(void)
         CHAIN(test_turns_that_come_too_early_are_no_strangers),
         CHAIN(test_a_late_answer_takes_the_chain_away),
         CHAIN(test_a_listed_call_keeps_the_whole_chain),
+        CHAIN(test_an_answer_that_is_ahead_is_not_bought_again),
+        CHAIN(test_an_answer_ahead_of_another_branch_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
