@@ -1,4 +1,5 @@
-/* Invariant: a pool has at most one incident that goes on; `now` points at it. A pause that a refusal asks for is everyday and none. */
+/* Invariant: a pool has at most one incident that goes on; `now` points at it. A pause that a refusal asks for is everyday and none.
+ * That no worker is here who could say how a pool stands (they leave when a run stops) is not its end. */
 #include "coordinator/core/incidents.h"
 
 #include "common/base/alloc.h"
@@ -131,7 +132,8 @@ const struct vq_incident *vq_incidents_see(struct vq_incidents *x, uint32_t p,
     bool failing = is_failing(pool, status, now_ns);
     if (pool->now != 0) {
         enum vq_authority_state is = x->list[pool->now - 1].state;
-        bool goes_on = is == VQ_AUTHORITY_OPEN ? failing && !bad : is == status->state;
+        bool unknown = status->state == VQ_AUTHORITY_NOBODY; /* until a worker is here again */
+        bool goes_on = is == VQ_AUTHORITY_OPEN ? failing && !bad : unknown || is == status->state;
         return goes_on ? NULL : end(x, pool, status, now_ns);
     }
     if (bad) {

@@ -110,14 +110,35 @@ class Days(Pools):
         self.assertGreater(len([r for r in self.asked("o") if r["refused_by"] == "day_requests"]), 0)
 
     def test_a_quota_that_is_told_is_never_run_into(self):
+        """How much of it is used before the other pool has done the rest depends on who is faster; that no more is, does not."""
         pools = {"o": Pool("rpd=20,day_ms=3600000", rpd=10, concurrency=4), "a": Pool(dialect="anthropic", concurrency=4)}
         self.serve(pools)
         self.told(pools)
         child = self.begin("--workers", 3)
         self.wait_exit(child, DONE)
         self.check_whole()
-        self.assertEqual(len(self.asked("o")), 10, "all of the quota is used, and no more is asked for")
-        self.assertEqual([(i["pool"], i["what"]) for i in self.incidents()], [("o", "parked")])
+        self.assertLessEqual(len(self.asked("o")), 10, "no more is asked for")
+        self.assertEqual({r["refused_by"] for r in self.server.requests()}, {None})
+        self.assertIn([(i["pool"], i["what"]) for i in self.incidents()], ([], [("o", "parked")]))
+
+    def test_quotas_that_are_told_are_used_in_full(self):
+        """Both together are less than the run needs: neither pool can end it before the other one's last call, whichever worker holds that."""
+        if 86400 - time.time() % 86400 < 60:
+            self.skipTest("midnight UTC is too near")
+        pools = {"o": Pool("rpd=20,day_ms=86400000", rpd=10, concurrency=4),
+                 "a": Pool("rpd=120,day_ms=86400000", dialect="anthropic", rpd=61, concurrency=4)}
+        self.serve(pools)
+        self.told(pools)
+        child = self.start("run", "config.yaml", "--name", "r", "--workers", 3)
+        self.wait_for("both parks", lambda: child.poll() is not None or {line["name"] for line in self.log_of("pool")} == set(pools))
+        child.send_signal(signal.SIGINT)
+        self.wait_exit(child, STOPPED)
+        self.assertEqual(self.by_pool(), {"o": 10, "a": 61}, "all of each, and not one more")
+        self.assertEqual({r["refused_by"] for r in self.server.requests()}, {None})
+        self.assertEqual({(line["name"], line["state"]) for line in self.log_of("pool")}, {("a", "parked"), ("o", "parked")})
+        self.told({"a": Pool(dialect="anthropic", concurrency=4)})
+        self.vibeq("run", "config.yaml", "--name", "rest", "--quiet")
+        self.assertEqual(self.check_whole("rest")["from_store"], 71)
 
     def test_a_quota_that_is_told_parks_the_only_pool(self):
         """Days end at midnight UTC for the run: it is not waited for here."""

@@ -184,15 +184,17 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
 static void say_until(int64_t until_ns, char *text, size_t bytes)
 {
     text[0] = '\0';
-    int64_t left_s = (until_ns - vq_run_now()) / VQ_NS_PER_S;
-    if (until_ns <= 0 || left_s < 0) {
+    int64_t left_ms = (until_ns - vq_run_now()) / VQ_NS_PER_MS;
+    if (until_ns <= 0 || left_ms < 0) {
         return;
     }
-    time_t at = (time_t)(vq_clock_unix_ms() / 1000 + left_s);
+    /* a day ends at a whole second, which this shall not miss by a hair */
+    time_t at = (time_t)((vq_clock_unix_ms() + left_ms + 500) / 1000);
     struct tm tm;
     if (localtime_r(&at, &tm) != NULL) {
-        (void)strftime(text, bytes,
-                       left_s < 12 * 3600 ? " until %H:%M" : " until %H:%M on %Y-%m-%d", &tm);
+        (void)strftime(
+            text, bytes,
+            left_ms < 12 * 3600 * INT64_C(1000) ? " until %H:%M" : " until %H:%M on %Y-%m-%d", &tm);
     }
 }
 

@@ -126,6 +126,27 @@ static void test_one_goes_on_at_a_time(void **state)
     vq_incidents_destroy(&x); /* nothing */
 }
 
+static void test_no_worker_is_no_end(void **state)
+{
+    (void)state;
+    struct vq_incidents *x = make();
+    struct vq_authority_pool_status s = {.state = VQ_AUTHORITY_NOBODY, .answered = 1};
+    assert_null(vq_incidents_see(x, 0, &s, 1 * S)); /* nor a beginning */
+    s.state = VQ_AUTHORITY_PARKED;
+    assert_non_null(vq_incidents_see(x, 0, &s, 2 * S));
+    s.state = VQ_AUTHORITY_NOBODY;
+    assert_null(vq_incidents_see(x, 0, &s, 3 * S));
+    s.state = VQ_AUTHORITY_PARKED;
+    assert_null(vq_incidents_see(x, 0, &s, 4 * S)); /* the same one */
+    s.state = VQ_AUTHORITY_NOBODY;
+    assert_null(vq_incidents_see(x, 0, &s, 5 * S));
+    s.state = VQ_AUTHORITY_OPEN;
+    const struct vq_incident *i = vq_incidents_see(x, 0, &s, 6 * S);
+    assert_non_null(i);
+    assert_true(i->since_ns == 2 * S && i->over_ns == 6 * S);
+    vq_incidents_destroy(&x);
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -181,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_a_key_of_several),
         cmocka_unit_test(test_a_storm),
         cmocka_unit_test(test_one_goes_on_at_a_time),
+        cmocka_unit_test(test_no_worker_is_no_end),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_no_more_than_there_is_room_for),
