@@ -6,9 +6,10 @@
 #   make audit RUN=ID [LOG=FILE]               the records of a run, compared
 #   make install PREFIX=/usr/local             make clean
 #   make chaos   real programs, really killed: a short round of each kind
-#   make chaos-long [ROUNDS=1000] [PAIRS=300] [SEED=1] [CHAOS="KIND..."] [TABLE=FILE.md]
-#                PAIRS rounds of two crash points each, three stampedes of 500 workers, and so many rounds of each kind of kill: two hours
-#                and a half on two cores, nine seconds a round of all 16 kinds; CHAOS=net or other names of tests/chaos/run take their place
+#   make chaos-long [ROUNDS=1000] [DIALOGUES=100] [PAIRS=300] [SEED=1] [CHAOS="KIND..."] [TABLE=FILE.md]
+#                PAIRS rounds of two crash points each, three stampedes of 500 workers, DIALOGUES rounds of each kind with dialogues, and
+#                ROUNDS of each kind of kill: three hours on two cores, nine seconds a round of all 16 kinds of kill; CHAOS=net or other
+#                names of tests/chaos/run take the place of these
 #   make simulation [SEEDS=N]                  the whole cluster in one thread, N seeds
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
 
@@ -65,16 +66,19 @@ chaos: build
 	@deploy/install-deps --ci
 	@cmake --build $(BUILD) -j $(JOBS) --target vq_faulty >/dev/null
 	tests/chaos/points
-	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 180 --jobs 6 $(CHAOS)
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run --rounds 12 --seconds 210 --jobs 6 $(CHAOS)
 
-ROUNDS ?= 1000
-PAIRS  ?= 300
-SEED   ?= 1
+ROUNDS    ?= 1000
+DIALOGUES ?= 100
+PAIRS     ?= 300
+SEED      ?= 1
 chaos-long: build
 	@deploy/install-deps --ci
 	@cmake --build $(BUILD) -j $(JOBS) --target vq_faulty >/dev/null
 	tests/chaos/points --pairs $(PAIRS)
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run stampede_large --rounds 3 --jobs 1 --seed $(SEED)
+	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run dialogue --rounds $(DIALOGUES) --seed $(SEED) --jobs 8 --json $(BUILD)/chaos-dialogues.json \
+	    --markdown $(BUILD)/chaos-dialogues.md
 	VQ_BIN_DIR=$(BUILD)/bin tests/chaos/run $(or $(CHAOS),kill) --rounds $(ROUNDS) --seed $(SEED) --jobs 8 --json $(BUILD)/chaos-long.json \
 	    --markdown $(or $(TABLE),$(BUILD)/chaos-long.md)
 

@@ -28,7 +28,7 @@ condition), r.progress() (0 to 1), r.cleanups (functions called at the end), r.s
 A kind none of whose rounds met anything proves nothing and is a failure ("missed"); `kind_NAME.control = True` says that nothing happens in it.
 
 What every round must keep, whatever befell it:
- - results.json is, byte for byte, that of an undisturbed run of the same job;
+ - what it leaves (results.json; dialogues, ratings, the page) is, byte for byte, that of an undisturbed run of the same job (work.py);
  - every request of the endpoint's own log is in the ledger; sums of the accounting hold; nothing is still out;
  - of the calls of one question all but one belong to workers that were killed or stood still (calls of living workers are not repeated);
    repeats are at most the slots of those, and each is listed as unknown or as paid but unused;
@@ -40,7 +40,6 @@ The round's process is a subreaper: whatever it started, at whatever remove, is 
 import collections
 import contextlib
 import ctypes
-import fcntl
 import importlib.machinery
 import importlib.util
 import io
@@ -59,13 +58,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "integration"), str(ROOT / "tests" / "tools")]
-from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Offline, add_rates, planted  # noqa: E402,F401 pylint: disable=unused-import
+from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Offline  # noqa: E402,F401 pylint: disable=unused-import
 from auditing import spool  # noqa: E402
+import work  # noqa: E402
 import lmdb  # noqa: E402
 
-AXES = ("V1", "V2", "V3")
-SAMPLES = 24
-JUDGES = ("offline-a", "offline-b")
 ROUND_SECONDS_MAX = 120
 EXIT_SECONDS_MAX = 60
 RECOVERY_SECONDS_MAX = 15  # beyond the term: processes begin anew, connections are made again, each after a pause of at most a few seconds
@@ -99,6 +96,11 @@ class Endpoint(Offline):
     def __init__(self, *words, **more):
         super().__init__(*words, **more)
         self._at, self._lines = 0, []
+
+    def forget(self):
+        """What was asked so far is not of the disturbed part; the log has it."""
+        self.log()
+        self._lines = []
 
     def log(self):
         with open(self.log_path, "rb") as file:
@@ -140,62 +142,6 @@ def is_zombie(pid):
         return True
 
 
-class Job:
-    """What is asked: one of a few data sets and settings, so that undisturbed runs are shared by rounds."""
-
-    def __init__(self, data, stages, lazy, judges, samples=SAMPLES):
-        self.data, self.stages, self.lazy, self.judges, self.samples = data, stages, lazy, judges, samples
-
-    @property
-    def name(self):
-        return f"{self.data}-{'two' if self.stages == 2 else 'one'}-{'lazy' if self.lazy else 'full'}-{self.judges}-{self.samples}"
-
-    def write_data(self, path):
-        planted(path, self.samples, AXES, seed=100 + self.data, preference=self.stages == 1)
-        rng = random.Random(self.data)
-        with open(path / "truth.jsonl", "a", encoding="utf-8") as file:
-            for i in range(self.samples):
-                file.write(json.dumps({"axis": "preference", "sample": f"S{i}", "score": rng.choice((1, -1))}) + "\n")
-        add_rates(path, tie=0.2, error=0.1)
-
-    def config(self, url, term_ms=1000, concurrency=4, judge=None, more=None):
-        lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: vibes", "vibes:"]
-        lines += [f"  - {{name: {axis}, low: low on {axis}, high: high on {axis}}}" for axis in AXES]
-        lines += ["judges:"]
-        for model in JUDGES[:self.judges]:
-            lines += [f"  - model: {model}", f"    base_url: {url}", "    identity: the-test", f"    concurrency: {concurrency}"]
-            lines += [f"    {key}: {value}" for key, value in (judge or {}).items()]
-        lines += [f"preference: {'judge' if self.stages == 2 else 'data'}", f"judging: {{lazy_swap: {'true' if self.lazy else 'false'}}}",
-                  f"term_ms: {term_ms}"]
-        lines += [f"{key}: {value}" for key, value in (more or {}).items()]
-        return "\n".join(lines) + "\n"
-
-    def undisturbed(self, base):
-        """(results.json, calls sent) of a run that nothing happened to; made once for all rounds."""
-        folder = Path(base) / "undisturbed"
-        folder.mkdir(exist_ok=True)
-        with open(folder / f"{self.name}.lock", "w", encoding="ascii") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            results, calls = folder / f"{self.name}.json", folder / f"{self.name}.calls"
-            if not calls.exists():
-                path = folder / self.name
-                path.mkdir()
-                self.write_data(path)
-                server = Endpoint(path, "--oracle", path / "truth.jsonl")
-                (path / "config.yaml").write_text(self.config(server.url, term_ms=10000))
-                run = subprocess.run([str(BIN / "vibeq"), "run", "config.yaml", "--name", "r", "--quiet", "--runs", str(path / "runs")], cwd=path,
-                                     stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
-                server.stop()
-                if run.returncode != DONE:
-                    raise Violation(f"the undisturbed run ended with {run.returncode}: {run.stderr}")
-                results.write_bytes((path / "runs/r/results/results.json").read_bytes())
-                account = json.loads((path / "runs/r/accounting.json").read_text())["calls"]
-                if account["sent"] != len(server.requests()) or account["unknown"] or account["sent"] != account["first_sends"]:
-                    raise Violation(f"the undisturbed run does not add up: {account}")
-                calls.write_text(str(account["sent"]))
-            return results.read_bytes(), int(calls.read_text())
-
-
 class Lateness:
     """How late this process wakes up from short sleeps, at most: what the programs of the round suffer too."""
 
@@ -223,6 +169,7 @@ class Round:
         self.runs = self.dir / "runs"
         self.name = "r"
         self.server = self.coord = self.job = None
+        self.work = work.Vibes
         self.children, self.cleanups = [], []
         self.expect_codes = {DONE}
         self.runner = []
@@ -243,18 +190,17 @@ class Round:
 
     # ---- setting up ----
 
-    def set_up(self, workers=None, term_ms=None, concurrency=None, latency=None, offline=(), stages=None, lazy=None, judges=None, url=None,
-               judge=None, more=None, runner=(), samples=SAMPLES):
-        """`offline`: more options of the endpoint; `judge`: more keys of each judge; `more`: more keys of the configuration."""
+    def set_up(self, workers=None, term_ms=None, concurrency=None, latency=None, offline=(), url=None, judge=None, more=None, runner=(), **job):
+        """`offline`: more options of the endpoint; `judge`: more keys of each model; `more`: more keys of the configuration; `job`: of what is
+        asked (work.py), where it has that."""
         draw = self.rng
-        job = Job(draw.randrange(2), draw.choice((1, 1, 1, 2)), draw.random() < 0.7, draw.choice((1, 2, 2)))
-        self.job = Job(job.data, stages or job.stages, job.lazy if lazy is None else lazy, judges or job.judges, samples)
+        self.job = self.work.draw(draw, **job)
         drawn = (draw.randint(1, 4), draw.choice((600, 800, 1000)), draw.randint(3, 8), draw.choice(("uniform:5ms:20ms", "uniform:10ms:30ms")))
         self.workers_n = drawn[0] if workers is None else workers
         self.term_ms, self.concurrency, self.latency = int((term_ms or drawn[1]) * crowded()), concurrency or drawn[2], latency or drawn[3]
         self.expected, self.calls = self.job.undisturbed(self.base)
         self.job.write_data(self.dir)
-        self.server = Endpoint(self.dir, "--oracle", self.dir / "truth.jsonl", "--latency", self.latency, *offline)
+        self.server = Endpoint(self.dir, *self.job.options(self.dir), "--latency", self.latency, *offline)
         (self.dir / "config.yaml").write_text(self.job.config(url or self.server.url, self.term_ms, self.concurrency, judge, more))
         self.runner = list(runner)
 
@@ -265,13 +211,13 @@ class Round:
     @property
     def slots(self):
         """Calls in flight at most, over all workers."""
-        return self.concurrency * self.job.judges
+        return self.concurrency * len(self.job.models)
 
     @property
     def seconds(self):
         """About how long the calls take when nothing happens."""
         low, high = (int(x.rstrip("ms")) for x in self.latency.split(":")[1:])
-        return self.calls * (low + high) / 2000 / self.slots
+        return max(self.calls / self.slots, self.job.chain) * (low + high) / 2000
 
     # ---- processes ----
 
@@ -282,11 +228,16 @@ class Round:
         self.children.append(child)
         return child
 
-    def vibeq(self, verb):
-        return [*self.runner, BIN / "vibeq", verb]
+    def vibeq(self, *words):
+        return [*self.runner, BIN / "vibeq", *words]
 
     def start(self, *words):
-        self.coord = self.launch([*self.vibeq("run"), "config.yaml", "--name", self.name, "--quiet", "--workers", self.workers_n, *words])
+        for before, codes in self.job.before(self.name) if not self.run_dir.exists() else ():
+            code = self.launch(self.vibeq(*before)).wait(EXIT_SECONDS_MAX)
+            if code not in codes:
+                self.fail(f"what comes before anything is disturbed ended with {code}")
+            self.server.forget()
+        self.coord = self.launch(self.vibeq(*self.job.first(self.name, self.workers_n, *words)))
         self.begun = True
         return self.coord
 
@@ -295,9 +246,7 @@ class Round:
         self.healed()
         if not self.run_dir.exists():
             return self.start(*words)
-        if "--workers" not in words:
-            words = ("--workers", self.workers_n, *words)
-        self.coord = self.launch([*self.vibeq("resume"), self.name, "--quiet", *words])
+        self.coord = self.launch(self.vibeq(*self.job.again(self.name, self.workers_n, *words)))
         return self.coord
 
     def copy_of(self, runs):
@@ -481,7 +430,7 @@ class Round:
             self.fail(f"vibeq verify ended with {run.returncode}: {run.stdout[-1000:]}{run.stderr[-500:]}")
 
     def accounting(self):
-        return json.loads((self.run_dir / "accounting.json").read_text())["calls"]
+        return json.loads((self.run_dir / self.job.account).read_text())["calls"]
 
     def collect_late(self):
         """One more resume brings in what came late, and asks nothing. A worker that outlived a coordinator and was not back when the run
@@ -494,7 +443,7 @@ class Round:
         if far and self.rng.random() < 0.5:  # a person starts these workers again beside the finished run
             for folder in far:
                 self.join("--spool", folder)
-            self.resume_finished("--workers", "0")
+            self.resume_finished(workers=0)
             left, _ = self.far_spools()
             if left:
                 self.fail(f"workers were started again beside the finished run, and {len(left)} spools are left")
@@ -502,9 +451,9 @@ class Round:
         if left or self.accounting()["still_out"] or self.rng.random() < 0.1:
             self.resume_finished()
 
-    def resume_finished(self, *words):
+    def resume_finished(self, workers=None):
         before = len(self.server.requests())
-        child = self.launch([*self.vibeq("resume"), self.name, "--quiet", *words])
+        child = self.launch(self.vibeq(*self.job.again(self.name, workers)))
         if child.wait(EXIT_SECONDS_MAX) != DONE:
             self.fail(f"resume of the finished run ended with {child.returncode}")
         if len(self.server.requests()) != before:
@@ -532,14 +481,19 @@ class Round:
         return folders, calls
 
     def check(self):
-        if (self.run_dir / "results/results.json").read_bytes() != self.expected:
-            self.fail("results.json is not that of an undisturbed run")
+        self.check_results()
         self.check_sums()
         self.check_repeats()
         self.check_limits()
         self.check_ends()
         self.audit()
         self.check_recovery()
+
+    def check_results(self):
+        found = self.job.read(self.run_dir)
+        for name, expected in self.expected.items():
+            if found[name] != expected:
+                self.fail(f"{name} is not that of an undisturbed run")
 
     def check_recovery(self):
         """Work went on after the disturbance, and no later than the promises have it: a term, and what it takes to begin anew."""
@@ -627,6 +581,8 @@ class Round:
                 self.fail(f"a program ended by signal {-child.returncode}")
 
     def audit(self):
+        if self.work is not work.Vibes:
+            return
         log = [] if self.others else ["--log", self.server.log_path]  # it also has what the other asked
         most = self.allowed if self.unknown_max is None else max(self.allowed, self.unknown_max)
         if self.figures["unlisted"]:

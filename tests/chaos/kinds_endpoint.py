@@ -63,8 +63,7 @@ def end(r, codes=(), verify=True):
     if not verify:
         return
     r.collect_late()
-    if (r.run_dir / "results/results.json").read_bytes() != r.expected:
-        r.fail("results.json is not that of an undisturbed run")
+    r.check_results()
     check_calls(r)
     r.check_ends()
     r.audit()
@@ -185,7 +184,7 @@ def kind_c07_verdicts(r):
         r.fail("no answer was spoiled")
     r.met()
     r.collect_late()
-    got, expected = json.loads((r.run_dir / "results/results.json").read_text()), json.loads(r.expected)
+    got, expected = json.loads((r.run_dir / "results/results.json").read_text()), json.loads(r.expected["results/results.json"])
     if got["cells_missing"] != 0 or [v["separability"] for v in got["vibes"]] != [v["separability"] for v in expected["vibes"]]:
         r.fail("asked again, it does not say the same")
     check_calls(r)

@@ -285,7 +285,7 @@ def far_workers(r, words, n=2):
     """A run without local workers; joins n of elsewhere."""
     r.set_up(workers=0)
     r.start()
-    r.wait_for("the certificate", lambda: r.is_over() or (r.run_dir / "join.cert").exists())
+    r.wait_for("the certificate", lambda: r.is_over() or all((r.run_dir / name).exists() for name in ("join.cert", "endpoint.json")))
     return [r.join(*words(i), "--name", f"far-{i}") for i in range(n)]
 
 

@@ -1,0 +1,101 @@
+"""Dialogues under what befalls other runs: kinds of the other files with `vibeq chat` (chat_NAME) and with method persona (persona_NAME) as
+what is asked (work.py). All dialogues, ratings and results are, byte for byte, those of an undisturbed run. And dialogues with an endpoint
+that never says the same twice: each is one that was really held, whoever held which part of it. See chaos.py."""
+import json
+import signal
+import time
+
+import kinds_endpoint
+import kinds_fault
+import kinds_kill
+import kinds_net
+import kinds_proxy
+import sick
+import work
+
+KILLS = [getattr(kinds_kill, f"kind_{name}") for name in
+         ("calm", "worker", "coordinator", "redis", "several", "everything", "stopped_worker", "stopped_coordinator", "crash_loop", "graceful",
+          "no_spool", "same_spool", "remote")]
+FAULTS = [kinds_endpoint.kind_c11_lost, kinds_fault.kind_store_sync, kinds_fault.kind_spool_write, kinds_net.kind_net_one, kinds_net.kind_net_flap,
+          kinds_proxy.kind_link_stall, kinds_proxy.kind_link_cut]
+
+
+def with_work(asked, kind):
+    def round_of(r):
+        r.work = asked
+        kind(r)
+    round_of.__doc__ = f"{asked.__name__.lower()}: {kind.__doc__}"
+    round_of.control = getattr(kind, "control", False)
+    return round_of
+
+
+for asked_by, those in ((work.Chat, KILLS), (work.Persona, KILLS + FAULTS)):
+    globals().update({f"kind_{asked_by.__name__.lower()}_{kind.__name__[5:]}": with_work(asked_by, kind) for kind in those})
+
+
+class Fickle(sick.Sick):
+    """Each answer has a number of its own. `held`: {what was said before: the answers that it got}."""
+
+    def __init__(self, behind):
+        super().__init__(behind)
+        self.held, self.number = {}, 0
+
+    def ask(self, request):
+        reply = super().ask(request)
+        if reply.status == 200:
+            whole = json.loads(reply.body)
+            with self.lock:
+                self.number += 1
+                said = whole["choices"][0]["message"]["content"] = f"{whole['choices'][0]['message']['content']} [{self.number}]"
+                asked = json.loads(request.body)
+                self.held.setdefault(key_of(asked["model"], asked["messages"]), set()).add(said)
+            reply.body = json.dumps(whole).encode()
+        return reply
+
+
+def key_of(model, messages):
+    return json.dumps([model, [(m["role"], m["content"]) for m in messages]])
+
+
+def check_held(r, fickle):
+    """Every answer in a dialogue was given to exactly what stands before it there, and none is missing."""
+    chains = [json.loads(line)["queries"] for line in (r.dir / "chains.jsonl").read_text().splitlines()]
+    for line in (r.run_dir / "chat/dialogues.jsonl").read_text(encoding="utf-8").splitlines():
+        talk = json.loads(line)
+        name, messages = f"dialogue {talk['chain']} of {talk['model']}", talk["messages"]
+        if talk["ended"] or [m["content"] for m in messages[::2]] != chains[talk["chain"]]:
+            r.fail(f"{name} is not whole: {talk['ended']}")
+        head = [{"role": "system", "content": talk["system"]}] if talk["system"] else []
+        for k in range(1, len(messages), 2):
+            if messages[k]["content"] not in fickle.held.get(key_of(talk["model"], head + messages[:k]), ()):
+                r.fail(f"{name}: answer {k // 2 + 1} was not given to what stands before it")
+
+
+def kind_chat_fickle(r):
+    "chat: the endpoint never says the same twice, workers stand still for terms or are killed, the coordinator too: no dialogue is two in one"
+    r.work = work.Chat
+    r.set_up(workers=r.rng.randint(2, 4), term_ms=600)
+    fickle = Fickle(r.server.url)
+    r.cleanups.append(fickle.stop)
+    kinds_endpoint.aim(r, fickle.url())
+    r.check_results = lambda: check_held(r, fickle)
+    r.start()
+    for _ in range(r.rng.randint(1, 3)):
+        r.some_work(0.05, 0.7)
+        found = kinds_kill.pick(r)
+        if r.is_over() or not found:
+            return
+        what = r.rng.choice(("silent", "silent", "killed", "coordinator"))
+        if what == "killed":
+            r.kill_worker(found[0])
+        elif what == "coordinator":
+            r.kill_coordinator()
+            r.resume()
+        else:
+            r.fault()
+            r.send(found[0], signal.SIGSTOP)
+            r.blame(found[0], "silent")
+            r.allow(r.slots + r.unreturned(found[0]), "worker stood still")
+            time.sleep(r.rng.uniform(1.1, 3) * r.term_ms / 1000)
+            r.send(found[0], signal.SIGCONT)
+            r.healed()

@@ -1,0 +1,223 @@
+"""What a round asks: small jobs of three kinds, whose outcome is known from a run that nothing befell (`undisturbed`), made once for all
+rounds that draw the same job. Vibes: independent questions in one or two stages. Chat: dialogues of up to 102 turns beside a run. Persona:
+dialogues, ratings of their turns, probes behind their beginnings, ratings of these, stage by stage.
+
+A job says: `files` of the run's folder that must be the same, byte for byte; where its sums are (`account`); who answers (`models`); how many
+calls are made one behind the other at least (`chain`); and its commands. Not its job: what befalls it (kinds_*.py), and how a round is looked
+over (chaos.py)."""
+import fcntl
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "integration"))
+from vqtest import BIN, DONE, MISSING, Offline, add_rates, planted  # noqa: E402
+
+AXES = ("V1", "V2", "V3")
+SAMPLES = 24
+JUDGES = ("offline-a", "offline-b")
+TURNS = 102
+
+
+class Undisturbed(Exception):
+    """The undisturbed run was not as it should be."""
+
+
+def model_lines(name, models, url, concurrency, keys):
+    lines = [f"{name}:"]
+    for model in models:
+        lines += [f"  - model: {model}", f"    base_url: {url}", "    identity: the-test", f"    concurrency: {concurrency}"]
+        lines += [f"    {key}: {value}" for key, value in (keys or {}).items()]
+    return lines
+
+
+class Work:
+    """A job as it is run with `vibeq run` and `vibeq resume`."""
+    account = "accounting.json"
+    chain = 1
+
+    @staticmethod
+    def before(_name):
+        """[(words behind vibeq, exit codes)] of what is done before anything is disturbed."""
+        return []
+
+    @staticmethod
+    def first(name, workers, *words):
+        return ["run", "config.yaml", "--name", name, "--quiet", "--workers", workers, *words]
+
+    @staticmethod
+    def again(name, workers, *words):
+        """`workers`: None, as the configuration has it."""
+        return ["resume", name, "--quiet", *(() if workers is None else ("--workers", workers)), *words]
+
+    def read(self, run_dir):
+        return {name: (run_dir / name).read_bytes() for name in self.files}
+
+    def undisturbed(self, base):
+        """({file: its bytes}, calls sent)"""
+        folder = Path(base) / "undisturbed"
+        folder.mkdir(exist_ok=True)
+        path, calls = folder / self.name, folder / f"{self.name}.calls"
+        with open(folder / f"{self.name}.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not calls.exists():
+                shutil.rmtree(path, ignore_errors=True)
+                path.mkdir()
+                calls.write_text(str(self.run_undisturbed(path)))
+            return self.read(path / "runs/r"), int(calls.read_text())
+
+    def run_undisturbed(self, path):
+        self.write_data(path)
+        server = Offline(path, *self.options(path))
+        env = dict(os.environ, XDG_STATE_HOME=str(path / "state"))
+        (path / "config.yaml").write_text(self.config(server.url, term_ms=10000))
+        asked_before = 0
+        for words, codes in [*self.before("r"), (self.first("r", 2), (DONE,))]:
+            asked_before = len(server.requests())
+            run = subprocess.run([str(w) for w in (BIN / "vibeq", *words, "--runs", path / "runs")], cwd=path, stdin=subprocess.DEVNULL, env=env,
+                                 capture_output=True, text=True, timeout=60, check=False)
+            if run.returncode not in codes:
+                raise Undisturbed(f"the undisturbed run ended with {run.returncode}: {run.stderr}")
+        server.stop()
+        account = json.loads((path / "runs/r" / self.account).read_text())["calls"]
+        asked = server.requests()[asked_before:]
+        different = len({x["hash"] for x in asked})
+        if {account["sent"], account["first_sends"], different} != {len(asked)} or account["unknown"]:
+            raise Undisturbed(f"the undisturbed run does not add up: {account}")
+        return len(asked)
+
+
+class Vibes(Work):
+    files = ("results/results.json",)
+
+    def __init__(self, data, stages, lazy, judges, samples=SAMPLES):
+        self.data, self.stages, self.lazy, self.models, self.samples = data, stages, lazy, JUDGES[:judges], samples
+
+    @classmethod
+    def draw(cls, rng, stages=None, lazy=None, judges=None, samples=SAMPLES):
+        drawn = rng.randrange(2), rng.choice((1, 1, 1, 2)), rng.random() < 0.7, rng.choice((1, 2, 2))
+        return cls(drawn[0], stages or drawn[1], drawn[2] if lazy is None else lazy, judges or drawn[3], samples)
+
+    @property
+    def name(self):
+        return f"{self.data}-{'two' if self.stages == 2 else 'one'}-{'lazy' if self.lazy else 'full'}-{len(self.models)}-{self.samples}"
+
+    @staticmethod
+    def options(path):
+        return ("--oracle", path / "truth.jsonl")
+
+    def write_data(self, path):
+        planted(path, self.samples, AXES, seed=100 + self.data, preference=self.stages == 1)
+        rng = random.Random(self.data)
+        with open(path / "truth.jsonl", "a", encoding="utf-8") as file:
+            for i in range(self.samples):
+                file.write(json.dumps({"axis": "preference", "sample": f"S{i}", "score": rng.choice((1, -1))}) + "\n")
+        add_rates(path, tie=0.2, error=0.1)
+
+    def config(self, url, term_ms=1000, concurrency=4, judge=None, more=None):
+        lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: vibes", "vibes:"]
+        lines += [f"  - {{name: {axis}, low: low on {axis}, high: high on {axis}}}" for axis in AXES]
+        lines += model_lines("judges", self.models, url, concurrency, judge)
+        lines += [f"preference: {'judge' if self.stages == 2 else 'data'}", f"judging: {{lazy_swap: {'true' if self.lazy else 'false'}}}",
+                  f"term_ms: {term_ms}"]
+        lines += [f"{key}: {value}" for key, value in (more or {}).items()]
+        return "\n".join(lines) + "\n"
+
+
+class Chat(Work):
+    """The models of a run are led through dialogues; the run itself, of a few calls, is done before, and stays as it is."""
+    files = ("chat/dialogues.jsonl", "results/results.json")
+    account = "chat/accounting.json"
+    chain = TURNS
+
+    def __init__(self, models):
+        self.models, self.turns = JUDGES[:models], ((TURNS, TURNS, 40, 9), (TURNS, 60, 20))[models - 1]
+
+    @classmethod
+    def draw(cls, rng, judges=None, **_):
+        drawn = rng.choice((1, 2))
+        return cls(judges or drawn)
+
+    @property
+    def name(self):
+        return f"chat-{len(self.models)}"
+
+    def options(self, _):
+        return [word for model in self.models for word in ("--subject", f"{model},fade=0.01,goal_fade=0.02")]
+
+    def write_data(self, path):
+        planted(path, 3, ("V1",))
+        asks = ("Question {0}: what do you make of number {1}?", "Add {1} to {0}, and say how.", "Tell me of day {0} of your life.")
+        with open(path / "chains.jsonl", "w", encoding="utf-8") as file:
+            for i, turns in enumerate(self.turns):
+                system = {"system": f"You are embodying the role of Number {i}. You are boastful. You are patient. You keep {i + 2} goats."}
+                queries = [asks[k % len(asks)].format(k, k * k) for k in range(turns)]
+                file.write(json.dumps({"queries": queries, **(system if i + 1 < len(self.turns) else {})}) + "\n")
+
+    def config(self, url, term_ms=1000, concurrency=4, judge=None, more=None):
+        lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: vibes", "vibes: [{name: V1, low: low, high: high}]", "judging: {}"]
+        lines += [*model_lines("judges", self.models, url, concurrency, judge), f"term_ms: {term_ms}"]
+        lines += [f"{key}: {value}" for key, value in (more or {}).items()]
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def before(name):
+        return [(["run", "config.yaml", "--name", name, "--quiet"], (DONE, MISSING))]  # these models talk, and give no verdicts
+
+    @staticmethod
+    def first(name, workers, *words):
+        return Chat.again(name, workers, *words)
+
+    @staticmethod
+    def again(name, workers, *words):
+        return ["chat", name, "--chains", "chains.jsonl", "--quiet", *(() if workers is None else ("--set", f"workers={workers}")), *words]
+
+
+class Persona(Work):
+    files = ("results/dialogues.jsonl", "results/ratings.csv", "results/results.json", "results/report.html")
+    models = ("offline-subject", "offline-a")
+    shapes = {"long": (1, ("directed",), "original", 60, "[in_character]"), "wide": (2, ("directed", "goal"), "original", 12, "[style]"),
+              "both": (1, ("goal",), "both", 20, "[knowledge]")}
+
+    def __init__(self, shape):
+        self.name = f"persona-{shape}"
+        self.personas, self.kinds, self.orders, self.rounds, self.criteria = self.shapes[shape]
+        self.chain = self.rounds + 4
+
+    @classmethod
+    def draw(cls, rng, **_):
+        return cls(rng.choice(list(cls.shapes)))
+
+    @staticmethod
+    def options(_):
+        return ("--subject", "offline-subject,fade=0.01,goal_fade=0.03")
+
+    def write_data(self, path):
+        people = (ROOT / "examples/personas-two.yaml").read_text(encoding="utf-8").split("- name:")
+        (path / "personas.yaml").write_text("- name:".join(people[:1 + self.personas]), encoding="utf-8")
+        questions = [f"Tell me, what happened to you on day {k} of the voyage?" for k in range(self.rounds - 2)]
+        lines = ['opening: "Welcome, {role}."', "questions:", *(f'- "{q}"' for q in questions), 'closing: "Thank you, {role}."']
+        (path / "interview.yaml").write_text("\n".join(lines) + "\n")
+        (path / "goals.txt").write_text("".join(f"Add {k} to {k * k}, and say how.\n" for k in range(self.rounds)))
+        for name in ("probe-bigfive.csv", "probe-role.csv", "probe-safety.csv"):
+            shutil.copy(ROOT / "examples" / name, path)
+            rows = (path / name).read_text(encoding="utf-8").splitlines(keepends=True)
+            (path / name).write_text("".join(rows[:5]), encoding="utf-8")
+
+    def config(self, url, term_ms=1000, concurrency=4, judge=None, more=None):
+        files = {"directed": "interview.yaml", "goal": "goals.txt"}
+        lines = ["method: persona", *model_lines("subjects", self.models[:1], url, concurrency, judge),
+                 *model_lines("judges", self.models[1:], url, concurrency, judge), "judging: {}",
+                 "dialogues:", "  personas: personas.yaml", *(f"  {kind}: {files[kind]}" for kind in self.kinds), f"  orders: {self.orders}",
+                 f"  rounds: {self.rounds}", "  checkpoints: 3", f"criteria: {self.criteria}", "probes:", "- {file: probe-bigfive.csv, name: bigfive}",
+                 "- {file: probe-role.csv, name: role, criterion: role_specific, references: [dataset, zero, previous]}", f"term_ms: {term_ms}"]
+        lines += [f"{key}: {value}" for key, value in (more or {}).items()]
+        return "\n".join(lines) + "\n"
+
+
+KINDS = {"vibes": Vibes, "chat": Chat, "persona": Persona}
