@@ -41,8 +41,9 @@ class Disturbed:
         for first, again in ways:
             for one in self.by.get(first["call"][:16], ()):
                 whys.append(self._why_not_by(one, endpoint.calls[first["call"]][0], endpoint.calls[again["call"]][0]))
-        if None not in whys and self.nameless:
-            whys += [self._why_not_nameless(endpoint, first, again) for first, again in ways if first["call"][:16] not in self.by]
+        for first, again in ways:
+            if None not in whys and self.nameless and first["call"][:16] not in self.by:
+                whys.append(self._why_not_nameless(endpoint, first, again))
         if None in whys:
             return None
         return whys[0] if whys else f"nothing befell the process of call {before['call']}"
