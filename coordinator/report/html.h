@@ -23,13 +23,6 @@
 #define VQ_HTML_GROUPS_MAX       24u         /* values of report.by; the rest is one line */
 #define VQ_HTML_BYTES_MAX        ((size_t)64 << 20) /* of the whole page */
 
-struct vq_report_calls { /* from accounting.json */
-    uint64_t planned, sent, from_store, saved_by_lazy_swap, failed, too_long;
-    uint64_t tokens_in, tokens_cached, tokens_out;
-    bool priced; /* else cost_usd means nothing */
-    double cost_usd;
-};
-
 struct
     vq_report_retest { /* of one judge: cells asked a second time, and those answered otherwise */
     uint64_t cells, flips;

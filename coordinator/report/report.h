@@ -21,6 +21,13 @@ struct vq_report_judge {
     uint32_t returned_count;
 };
 
+struct vq_report_calls { /* from accounting.json */
+    uint64_t planned, sent, from_store, saved_by_lazy_swap, failed, too_long;
+    uint64_t tokens_in, tokens_cached, tokens_out;
+    bool priced; /* else cost_usd means nothing */
+    double cost_usd;
+};
+
 /* Everything borrowed. */
 struct vq_report_input {
     const struct vq_config *config;

@@ -20,6 +20,8 @@ struct vq_rubric_report {
     /* The reasoning of a question's standing answer; false: there is none. The text is valid until the next call. */
     bool (*reasoning)(void *ctx, const struct vq_rubric_place *place, struct vq_span *ret_text);
     void *reasoning_ctx;
+    const struct vq_report_calls *
+        calls; /* NULL: not known. Of page and table alone: results.json is the same whatever was sent */
 };
 
 /* Appends; failures stick in out->status. */

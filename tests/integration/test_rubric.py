@@ -97,6 +97,11 @@ class Rubric(Case):
         for text in ("Made with the offline judge", "Agreement", "Positions", "As an AI language model", "<bdi>in_character</bdi>"):
             self.assertIn(text, page)
         self.assertNotIn("<script", page)
+        calls = self.accounting("r")
+        self.assertIn(f"Calls    {calls['sent']} sent, 0 answered from the store; {calls['tokens_in']:,} tokens in,", done.stdout)
+        self.assertIn(f"Answers  {calls['planned']} ok\n", done.stdout)
+        self.assertIn(f"<h3>Calls</h3><p class=\"big\">{calls['sent']}</p>", page)
+        self.assertIn(f"{calls['tokens_in']:,} tokens in, {calls['tokens_out']:,} out", page)
 
     def test_ratings_are_the_answers_one_by_one(self):
         self.config(judges=1, rating="{repeats: 2}")

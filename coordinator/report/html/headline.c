@@ -119,7 +119,7 @@ static void accuracy(struct vq_html *h, const char *title, const char *meaning,
     vq_html_printf(h, ".</p><p class=\"hint\">%s</p></div>\n", meaning);
 }
 
-static void small(struct vq_html *h, const char *title)
+void vq_html_card(struct vq_html *h, const char *title)
 {
     vq_html_printf(h, "<div class=\"card\"><h3>%s</h3><p class=\"big\">", title);
 }
@@ -144,7 +144,7 @@ static void win_rate(struct vq_html *h)
     }
     double n = (double)(a + b);
     struct vq_interval ci = vq_proportion_interval(VQ_PROPORTION_WILSON, (double)a, n, 0.95);
-    small(h, "A preferred");
+    vq_html_card(h, "A preferred");
     vq_html_percent(h, (double)a / n);
     vq_html_puts(h, "</p><p>95\xe2\x80\xaf% interval ");
     vq_html_percent(h, ci.lo);
@@ -162,7 +162,7 @@ static void win_rate(struct vq_html *h)
 
 static void judges_card(struct vq_html *h)
 {
-    small(h, "Judges");
+    vq_html_card(h, "Judges");
     vq_html_count(h, h->r->config->judges_count);
     vq_html_puts(h, "</p><p>");
     for (uint32_t i = 0; i < h->r->config->judges_count; i++) {
@@ -173,22 +173,31 @@ static void judges_card(struct vq_html *h)
     vq_html_puts(h, "</p></div>\n");
 }
 
-static void calls_card(struct vq_html *h)
+void vq_html_calls(struct vq_html *h)
 {
     const struct vq_report_calls *c = h->story->calls;
     if (c == NULL) {
         return;
     }
-    small(h, "Calls");
+    vq_html_card(h, "Calls");
     vq_html_count(h, c->sent);
     vq_html_puts(h, "</p><p>of ");
     vq_html_count(h, c->planned);
     vq_html_puts(h, " planned; ");
     vq_html_count(h, c->from_store);
-    vq_html_puts(h, " answered from the store, ");
-    vq_html_count(h, c->saved_by_lazy_swap);
-    vq_html_puts(h, " not needed</p></div>\n");
-    small(h, "Cost");
+    vq_html_puts(h, " answered from the store");
+    if (h->r != NULL) { /* other methods ask all */
+        vq_html_puts(h, ", ");
+        vq_html_count(h, c->saved_by_lazy_swap);
+        vq_html_puts(h, " not needed");
+    }
+    if (c->failed > 0) {
+        vq_html_puts(h, ", <b class=\"wrong\">");
+        vq_html_count(h, c->failed);
+        vq_html_puts(h, " failed</b>");
+    }
+    vq_html_puts(h, "</p></div>\n");
+    vq_html_card(h, "Cost");
     char text[VQ_FMT_BYTES];
     vq_html_puts(h, c->priced ? vq_fmt_dollars(c->cost_usd, text)
                               : "<span class=\"na\">no prices set</span>");
@@ -239,7 +248,7 @@ void vq_html_headline(struct vq_html *h)
              "How often they tell which output is preferred. The line marks always naming the "
              "model that is preferred more often in train.",
              &h->r->result->pp, h->r->result->pp.majority_baseline);
-    small(h, "Rows");
+    vq_html_card(h, "Rows");
     vq_html_count(h, vq_dataset_count(h->r->dataset));
     vq_html_puts(h, "</p><p>");
     vq_html_count(h, h->r->dataset->train_count);
@@ -248,6 +257,6 @@ void vq_html_headline(struct vq_html *h)
     vq_html_puts(h, " test</p></div>\n");
     win_rate(h);
     judges_card(h);
-    calls_card(h);
+    vq_html_calls(h);
     vq_html_puts(h, "</section>\n");
 }

@@ -55,6 +55,9 @@ size_t vq_html_json_bytes(struct vq_span text); /* an upper bound of a text's si
 /* ---- sections ---- */
 
 void vq_html_headline(struct vq_html *h); /* headline.c */
+/* A card with a number up to the number, which is the caller's; and the cards of story->calls, if there are any. */
+void vq_html_card(struct vq_html *h, const char *title);
+void vq_html_calls(struct vq_html *h);
 void vq_html_warnings(struct vq_html *h); /* warnings.c */
 void vq_html_table(struct vq_html *h);    /* table.c: kept vibes, then the dropped ones */
 void vq_html_vibes(struct vq_html *h);    /* vibes.c: the details of each vibe */

@@ -31,6 +31,42 @@ static void title(struct vq_rubric_page *p)
 
 /* ---- top ---- */
 
+/* What was answered, by reason. */
+static void statuses(struct vq_rubric_page *p, const uint64_t *counts)
+{
+    struct vq_html *h = &p->h;
+    const char *before = "";
+    for (unsigned k = 0; k < VQ_RUBRIC_NOT_ASKED; k++) {
+        if (counts[k] == 0) {
+            continue;
+        }
+        vq_html_puts(h, before);
+        vq_html_count(h, counts[k]);
+        vq_html_printf(h, k == VQ_RATING_OK ? " %s" : " <b class=\"wrong\">%s</b>",
+                       vq_rubric_status_name(k));
+        before = ", ";
+    }
+}
+
+static void cards(struct vq_rubric_page *p)
+{
+    struct vq_html *h = &p->h;
+    uint64_t put = 0;
+    for (unsigned k = 0; k < VQ_RUBRIC_NOT_ASKED; k++) {
+        put += p->r->numbers->statuses[k];
+    }
+    vq_html_puts(h, "<section id=\"headline\" class=\"cards\" aria-label=\"In numbers\">\n");
+    vq_html_card(h, "Ratings");
+    vq_html_count(h, put - p->r->numbers->missing);
+    vq_html_puts(h, "</p><p>of ");
+    vq_html_count(h, put);
+    vq_html_puts(h, " questions: ");
+    statuses(p, p->r->numbers->statuses);
+    vq_html_puts(h, "</p></div>\n");
+    vq_html_calls(h);
+    vq_html_puts(h, "</section>\n");
+}
+
 static void warnings(struct vq_rubric_page *p)
 {
     struct vq_html *h = &p->h;
@@ -89,6 +125,7 @@ static void top(struct vq_rubric_page *p)
         vq_html_printf(h, ", %u times each", p->in->rating.repeats);
     }
     vq_html_puts(h, ".</p>\n");
+    cards(p);
     warnings(p);
 }
 
@@ -132,20 +169,9 @@ static void value_cells(struct vq_rubric_page *p, uint32_t c, const struct vq_ru
 
 static void status_cell(struct vq_rubric_page *p, const struct vq_rubric_share *s)
 {
-    struct vq_html *h = &p->h;
-    const char *before = "";
-    vq_html_puts(h, "<td>");
-    for (unsigned k = 0; k < VQ_RUBRIC_NOT_ASKED; k++) {
-        if (s->statuses[k] == 0) {
-            continue;
-        }
-        vq_html_puts(h, before);
-        vq_html_count(h, s->statuses[k]);
-        vq_html_printf(h, k == VQ_RATING_OK ? " %s" : " <b class=\"wrong\">%s</b>",
-                       vq_rubric_status_name(k));
-        before = ", ";
-    }
-    vq_html_puts(h, "</td>");
+    vq_html_puts(&p->h, "<td>");
+    statuses(p, s->statuses);
+    vq_html_puts(&p->h, "</td>");
 }
 
 static void counts_cell(struct vq_rubric_page *p, uint32_t c, const struct vq_rubric_share *s)
@@ -465,9 +491,9 @@ static void settings(struct vq_rubric_page *p)
 
 void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out)
 {
-    static const struct vq_report_story nothing;
+    struct vq_report_story story = {.calls = r->calls};
     struct vq_rubric_page p = {
-        .h = {.out = out, .story = &nothing}, .r = r, .in = vq_rubric_input(r->rubric)};
+        .h = {.out = out, .story = &story}, .r = r, .in = vq_rubric_input(r->rubric)};
     vq_html_head(&p.h, false);
     title(&p);
     vq_html_puts(&p.h, ": ratings");

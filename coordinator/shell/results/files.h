@@ -26,6 +26,9 @@ enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_
                                    size_t count, struct vq_buf *out,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
+/* calls.c: of accounting.json; false: there is none, and a report says less. */
+bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_calls);
+
 /* Notes what a provider called a judge; for want of memory a name less. */
 void vq_result_returned(struct vq_report_judge *judge, struct vq_span model);
 void vq_result_returned_free(struct vq_report_judge *judges, uint32_t count); /* NULL is fine */

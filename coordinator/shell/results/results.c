@@ -5,20 +5,16 @@
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
 #include "common/text/file.h"
-#include "common/text/json_load.h"
 #include "coordinator/report/html.h"
 #include "coordinator/report/report.h"
 #include "coordinator/store/lookup.h"
-#include "proto/messages.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE_NAME         VQ_RESULT_PAGE
-#define ACCOUNT_BYTES_MAX (64u << 20)
+#define PAGE_NAME VQ_RESULT_PAGE
 
 /* Everything that was ranked as one grid: where the numbers and the stored answers behind them are looked up. */
 struct whole {
@@ -199,55 +195,6 @@ static bool standing_answer(void *ctx, uint32_t sample, uint32_t vibe, uint32_t 
     return status == VQ_OK;
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static uint64_t count_of(const json_t *object, const char *key)
-{
-    return (uint64_t)json_integer_value(json_object_get(object, key));
-}
-
-/* accounting.json as the run wrote it; a page without it says less. */
-static bool read_calls(const struct vq_results *of, struct vq_report_calls *ret_calls)
-{
-    struct vq_buf text;
-    struct vq_error ignored = {0};
-    vq_buf_init(&text, ACCOUNT_BYTES_MAX);
-    json_t *root = NULL;
-    if (vq_run_dir_read(of->dir, "accounting.json", &text, &ignored) == VQ_OK &&
-        vq_json_load(vq_buf_span(&text), 0, &root, NULL) != VQ_OK) {
-        root = NULL;
-    }
-    vq_buf_free(&text);
-    const json_t *calls = json_object_get(root, "calls");
-    if (!json_is_object(calls)) {
-        json_decref(root);
-        return false;
-    }
-    struct vq_report_calls c = {.planned = count_of(calls, "planned"),
-                                .sent = count_of(calls, "sent"),
-                                .from_store = count_of(calls, "from_store"),
-                                .saved_by_lazy_swap = count_of(calls, "saved_by_lazy_swap"),
-                                .tokens_in = count_of(calls, "tokens_in"),
-                                .tokens_cached = count_of(calls, "tokens_cached"),
-                                .tokens_out = count_of(calls, "tokens_out"),
-                                .priced = json_is_number(json_object_get(root, "cost_usd")),
-                                .cost_usd = number_of(root, "cost_usd")};
-    const json_t *failed = json_object_get(calls, "failed");
-    c.too_long = count_of(failed, vq_call_end_word(VQ_END_TOO_LONG));
-    const char *end;
-    json_t *value;
-    json_object_foreach((json_t *)failed, end, value)
-    {
-        c.failed += (uint64_t)json_integer_value(value);
-    }
-    json_decref(root);
-    *ret_calls = c;
-    return true;
-}
-
 /* The numbers of the preset vibes, where they were scored beside the discovered ones; else *ret_presets stays NULL. */
 static enum vq_status compute_presets(const struct vq_method_result *method,
                                       const struct vq_report_input *r,
@@ -275,7 +222,7 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
     }
     struct vq_vibecheck *presets = NULL;
     VQ_TRY(compute_presets(w->method, r, &presets, err));
-    bool counted = read_calls(w->of, &calls);
+    bool counted = vq_result_calls(w->of, &calls);
     uint64_t truncated = counted && w->of->job->config->judging.truncate ? calls.too_long : 0;
     struct vq_report_story story = {.method = w->method,
                                     .presets = presets,

@@ -167,6 +167,8 @@ static enum vq_status write_page(const struct vq_results *of, const struct vq_ru
 static enum vq_status write_all(struct ratings *w, const struct vq_rubric_numbers *numbers)
 {
     const struct vq_job *job = w->of->job;
+    struct vq_report_calls calls;
+    bool counted = vq_result_calls(w->of, &calls);
     struct vq_rubric_report r = {.config = job->config,
                                  .rubric = w->rubric,
                                  .data = job->rubric.data,
@@ -176,7 +178,8 @@ static enum vq_status write_all(struct ratings *w, const struct vq_rubric_number
                                  .judge_kind = job->judge_kind,
                                  .data_hash = job->data_sha256[0],
                                  .reasoning = reasoning_of,
-                                 .reasoning_ctx = w};
+                                 .reasoning_ctx = w,
+                                 .calls = counted ? &calls : NULL};
     for (uint32_t i = 0; i < KINDS; i++) {
         r.templates[i] = w->askings[i] == NULL ? NULL : vq_template_hash(w->askings[i]->template);
     }

@@ -226,6 +226,20 @@ static void test_table(void **state)
         }
     }
     assert_null(strstr(out.at, "offline judge"));
+    assert_non_null(strstr(out.at, "Answers  116 ok, 6 missing, 6 failed\n"));
+    assert_null(strstr(out.at, "Calls "));
+    x.r.calls = &(struct vq_report_calls){.sent = 1234,
+                                          .from_store = 5,
+                                          .failed = 6,
+                                          .tokens_in = 70000,
+                                          .tokens_out = 8,
+                                          .priced = true,
+                                          .cost_usd = 1.5};
+    vq_buf_clear(&out);
+    vq_rubric_report_table(&x.r, &plain, &out);
+    vq_buf_putc(&out, '\0');
+    assert_non_null(strstr(out.at, "Calls    1,234 sent, 5 answered from the store, 6 failed; "
+                                   "70,000 tokens in, 8 out; $1.50\n"));
     x.r.judge_kind = "offline-lexical";
     vq_buf_clear(&out);
     vq_rubric_report_table(&x.r, &plain, &out);

@@ -6,6 +6,8 @@
 
 #define EVIL "<script>alert(1)</script>\"'&"
 
+static struct vq_report_calls calls;
+
 static bool evil_reasoning(void *ctx, const struct vq_rubric_place *place, struct vq_span *ret_text)
 {
     (void)ctx;
@@ -37,7 +39,8 @@ static void page(struct rubrics *t, const char *yaml, const char *csv, rubrics_a
                                  .judge_kind = "model",
                                  .templates = {&template},
                                  .data_hash = "abc",
-                                 .reasoning = evil_reasoning};
+                                 .reasoning = evil_reasoning,
+                                 .calls = calls.sent > 0 ? &calls : NULL};
     vq_buf_init(out, VQ_HTML_BYTES_MAX);
     vq_rubric_report_html(&r, out);
     vq_buf_putc(out, '\0');
@@ -139,6 +142,27 @@ static void test_groups_are_folded(void **state)
     rubrics_free(&t);
 }
 
+static void test_what_it_took(void **state)
+{
+    (void)state;
+    struct rubrics t;
+    struct vq_buf out;
+    calls =
+        (struct vq_report_calls){.planned = 24, .sent = 20, .from_store = 4, .tokens_in = 12345};
+    page(&t,
+         "data: d.csv\njudges: [offline-a, offline-b]\nmodels: [x]\n"
+         "criteria: [{name: L, kind: likert, rubric: r}]\n",
+         "prompt,x\np0,a\np1,a\n", pairs, &out);
+    assert_non_null(strstr(out.at, "<h3>Ratings</h3><p class=\"big\">0</p><p>of 4 questions: "));
+    assert_non_null(strstr(out.at, "<h3>Calls</h3><p class=\"big\">20</p><p>of 24 planned; 4 "
+                                   "answered from the store</p>"));
+    assert_non_null(strstr(out.at, "no prices set"));
+    assert_non_null(strstr(out.at, "12,345 tokens in, 0 out"));
+    vq_buf_free(&out);
+    rubrics_free(&t);
+    calls = (struct vq_report_calls){.sent = 0};
+}
+
 static void test_many_items(void **state)
 {
     (void)state;
@@ -164,9 +188,8 @@ static void test_many_items(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_are_text),
-        cmocka_unit_test(test_pairs_and_what_is_missing),
-        cmocka_unit_test(test_groups_are_folded),
+        cmocka_unit_test(test_texts_are_text),    cmocka_unit_test(test_pairs_and_what_is_missing),
+        cmocka_unit_test(test_groups_are_folded), cmocka_unit_test(test_what_it_took),
         cmocka_unit_test(test_many_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,56 @@
+/* What the calls of a run came to, for its report: out of accounting.json, as the run wrote it. Not its job: counting (run/finish.c). */
+#include "common/text/json_load.h"
+#include "coordinator/shell/results/files.h"
+#include "proto/messages.h"
+
+#include <jansson.h>
+
+#define ACCOUNT_BYTES_MAX (64u << 20)
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static uint64_t count_of(const json_t *object, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_calls)
+{
+    struct vq_buf text;
+    struct vq_error ignored = {0};
+    vq_buf_init(&text, ACCOUNT_BYTES_MAX);
+    json_t *root = NULL;
+    if (vq_run_dir_read(of->dir, "accounting.json", &text, &ignored) == VQ_OK &&
+        vq_json_load(vq_buf_span(&text), 0, &root, NULL) != VQ_OK) {
+        root = NULL;
+    }
+    vq_buf_free(&text);
+    const json_t *calls = json_object_get(root, "calls");
+    if (!json_is_object(calls)) {
+        json_decref(root);
+        return false;
+    }
+    struct vq_report_calls c = {.planned = count_of(calls, "planned"),
+                                .sent = count_of(calls, "sent"),
+                                .from_store = count_of(calls, "from_store"),
+                                .saved_by_lazy_swap = count_of(calls, "saved_by_lazy_swap"),
+                                .tokens_in = count_of(calls, "tokens_in"),
+                                .tokens_cached = count_of(calls, "tokens_cached"),
+                                .tokens_out = count_of(calls, "tokens_out"),
+                                .priced = json_is_number(json_object_get(root, "cost_usd")),
+                                .cost_usd = number_of(root, "cost_usd")};
+    const json_t *failed = json_object_get(calls, "failed");
+    c.too_long = count_of(failed, vq_call_end_word(VQ_END_TOO_LONG));
+    const char *end;
+    json_t *value;
+    json_object_foreach((json_t *)failed, end, value)
+    {
+        c.failed += (uint64_t)json_integer_value(value);
+    }
+    json_decref(root);
+    *ret_calls = c;
+    return true;
+}
