@@ -33,4 +33,9 @@ void vq_chain_request(const struct vq_asker *asker, const struct vq_chain_state 
  * system part, prompt the packed queries. */
 void vq_chain_identify(const struct vq_sample *sample, struct vq_sample_id *ret_id);
 
+/* What a turn took, as the provider told; 0: it told nothing. `in` holds all that was said before. */
+struct vq_turn_tokens {
+    uint64_t in, out;
+};
+
 #endif

@@ -109,7 +109,8 @@ static uint32_t notes(const void *ctx, const char *const **ret_notes)
 
 struct vq_script vq_chat_script(struct vq_chat *chat)
 {
-    static const struct vq_script_ops ops = {next, NULL, take_texts, NULL, notes};
+    static const struct vq_script_ops ops = {
+        .next = next, .take_texts = take_texts, .notes = notes};
     return (struct vq_script){&ops, chat};
 }
 

@@ -31,6 +31,10 @@ static uint32_t notes(const void *ctx, const char *const **ret_notes)
 
 struct vq_script vq_method_script(struct vq_method *method)
 {
-    static const struct vq_script_ops ops = {next, take_outcomes, take_texts, take_vectors, notes};
+    static const struct vq_script_ops ops = {.next = next,
+                                             .take_outcomes = take_outcomes,
+                                             .take_texts = take_texts,
+                                             .take_vectors = take_vectors,
+                                             .notes = notes};
     return (struct vq_script){&ops, method};
 }

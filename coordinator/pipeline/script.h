@@ -4,6 +4,7 @@
 #ifndef VQ_PIPELINE_SCRIPT_H
 #define VQ_PIPELINE_SCRIPT_H
 
+#include "common/judge/chain.h"
 #include "coordinator/pipeline/method/method.h"
 
 struct vq_script_ops {
@@ -15,6 +16,9 @@ struct vq_script_ops {
     enum vq_status (*take_vectors)(void *ctx, const float *vectors, size_t count, uint32_t dims,
                                    struct vq_error *err);
     uint32_t (*notes)(const void *ctx, const char *const **ret_notes);
+    /* CHAT, before take_texts and in the same order: what the turns took. NULL: it is not asked for. */
+    enum vq_status (*take_tokens)(void *ctx, const struct vq_turn_tokens *tokens, size_t count,
+                                  struct vq_error *err);
 };
 
 struct vq_script {

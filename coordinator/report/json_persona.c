@@ -30,6 +30,16 @@ static const char *kind_of(const struct vq_report_persona *r, uint32_t script)
     return vq_persona_kind_name(r->study->plan->design.scripts[script].kind);
 }
 
+static void write_values(struct vq_json *j, const char *key, const double *values, uint32_t count)
+{
+    vq_json_key(j, key);
+    vq_json_array(j);
+    for (uint32_t i = 0; i < count; i++) {
+        real(j, values[i]);
+    }
+    vq_json_array_end(j);
+}
+
 /* ---- the plan ---- */
 
 static void names(struct vq_json *j, const char *key, const char *const *of, uint32_t count)
@@ -111,6 +121,24 @@ static void write_plan(struct vq_json *j, const struct vq_report_persona *r)
     }
     vq_json_array_end(j);
     write_calls(j, r);
+}
+
+/* How long the dialogues were before each round, the orders averaged. */
+static void write_lengths(struct vq_json *j, const struct vq_report_persona *r)
+{
+    const struct vq_persona_numbers *n = r->numbers;
+    vq_json_key(j, "dialogue_tokens");
+    vq_json_array(j);
+    for (uint32_t i = 0; n->lengths[0] != NULL && i < n->models * n->askers * n->scripts; i++) {
+        uint32_t persona = i / n->scripts % n->askers;
+        vq_json_object(j);
+        vq_report_key_text(j, "model", r->names.models[i / n->scripts / n->askers]);
+        vq_report_key_text(j, "persona", persona < n->personas ? r->names.personas[persona] : NULL);
+        vq_report_key_text(j, "kind", kind_of(r, i % n->scripts));
+        write_values(j, "before_round", n->lengths[0] + (size_t)i * (n->rounds + 1), n->rounds + 1);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
 }
 
 static void write_judges(struct vq_json *j, const struct vq_report_persona *r)
@@ -199,16 +227,6 @@ static void write_curves(struct vq_json *j, const struct vq_report_persona *r, c
                     true);
     }
     vq_json_object_end(j);
-}
-
-static void write_values(struct vq_json *j, const char *key, const double *values, uint32_t count)
-{
-    vq_json_key(j, key);
-    vq_json_array(j);
-    for (uint32_t i = 0; i < count; i++) {
-        real(j, values[i]);
-    }
-    vq_json_array_end(j);
 }
 
 static void write_cells(struct vq_json *j, const struct vq_report_persona *r,
@@ -411,6 +429,7 @@ void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *ou
     vq_report_key_count(j, "format", VQ_REPORT_FORMAT);
     vq_report_key_text(j, "method", "persona");
     write_plan(j, r);
+    write_lengths(j, r);
     write_judges(j, r);
     vq_json_key(j, "measures");
     vq_json_array(j);

@@ -321,7 +321,7 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
 
 enum vq_status vq_lookup_chain(struct vq_view *view, const struct vq_plan *plan,
                                const struct vq_id *run, uint64_t shard, struct vq_span *ret_turns,
-                               struct vq_error *err)
+                               struct vq_turn_tokens *ret_tokens, struct vq_error *err)
 {
     struct vq_chain_walk walk;
     vq_chain_walk_begin(&walk, view, plan, run, shard);
@@ -332,8 +332,10 @@ enum vq_status vq_lookup_chain(struct vq_view *view, const struct vq_plan *plan,
         VQ_TRY(vq_chain_walk_load(&walk, &cell, err));
         vq_cell_state(&cell, 0, &state);
         VQ_TRY(vq_chain_walk_pass(&walk, &cell, &answer, err));
-        ret_turns[turn] = vq_outcome_is_good(state.outcome) ? answer.answer
-                                                            : vq_span(NULL, (size_t)state.outcome);
+        bool good = vq_outcome_is_good(state.outcome);
+        ret_turns[turn] = good ? answer.answer : vq_span(NULL, (size_t)state.outcome);
+        ret_tokens[turn] = good ? (struct vq_turn_tokens){answer.tokens_in, answer.tokens_out}
+                                : (struct vq_turn_tokens){0, 0};
     }
     return VQ_OK;
 }

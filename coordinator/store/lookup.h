@@ -19,9 +19,11 @@ enum vq_status vq_lookup_outcomes(struct vq_view *view, const struct vq_plan *pl
                                   const struct vq_id *run, uint64_t shard, uint8_t *ret_outcomes,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 
-/* CHAT: the answers of a chain, grid.vibes of them, in the view's memory; .at NULL where none stands, .bytes then the enum vq_outcome. */
+/* CHAT: the answers of a chain, grid.vibes of them, in the view's memory; .at NULL where none stands, .bytes then the enum vq_outcome;
+ * and what each took. */
 enum vq_status vq_lookup_chain(struct vq_view *view, const struct vq_plan *plan,
                                const struct vq_id *run, uint64_t shard, struct vq_span *ret_turns,
+                               struct vq_turn_tokens *ret_tokens,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
 /* One stored answer, for results and the command line. Spans are in the view's memory. */

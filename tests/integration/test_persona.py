@@ -88,8 +88,28 @@ class Persona(Case):
             self.assertEqual((len(talk["messages"]), talk["ended"]), (24, None))
             self.assertEqual(talk.get("system") is None, not talk["persona"])
         self.page(result)
+        self.slopes_over_tokens(result)
         self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
+
+    def slopes_over_tokens(self, result):
+        """The built-in server counts a token for 4 bytes."""
+        told = {(d["persona"], d["kind"]): d["before_round"] for d in result["dialogue_tokens"]}
+        self.assertEqual(len(told), 3 * 2)
+        talks = collections.defaultdict(list)
+        for talk in self.dialogues("r"):
+            talks[(talk["persona"], talk["kind"])].append([len(m["content"].encode()) for m in talk["messages"]])
+        for who, orders in talks.items():
+            for r in range(13):
+                counted = sum(sum(said[:2 * r + 1]) - said[0] for said in orders) / len(orders) / 4
+                self.assertAlmostEqual(told[who][r], counted, delta=2 + 0.02 * counted, msg=f"{who} {r}")
+        rows = [r for r in self.ratings("r") if r["criterion"] == "knowledge" and r["persona"]]
+        for slope in next(m for m in result["measures"] if m["name"] == "knowledge")["slopes_percent"]:
+            points = [(r["persona"], told[(r["persona"], r["kind"])][int(r["round"])] / 1000, 25 * (float(r["value"]) - 1))
+                      for r in rows if r["kind"] == slope["kind"]]
+            self.assertAlmostEqual(slope["per_1000_tokens"]["slope"], self.slope(points), places=5)
+        page = (self.dir / "runs/r/results/report.html").read_text(encoding="utf-8")
+        self.assertGreater(page.count("Over the tokens so far<"), 2 * 10)
 
     def test_the_page(self):
         """Text of others stays text; every measure has a curve a kind of dialogue, every dialogue its turns with ratings."""

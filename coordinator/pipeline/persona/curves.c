@@ -164,17 +164,6 @@ static enum vq_status slope(const struct rows *r, struct vq_within *ret)
     return vq_within_slope(r->x, r->y, r->group, r->n, r->groups, ret);
 }
 
-/* Of the dialogue of a cell before a point, in thousands. */
-static double tokens_at(const struct vq_persona_work *w, uint32_t cell, uint32_t script,
-                        uint32_t round)
-{
-    const struct vq_persona_plan *plan = w->study->plan;
-    size_t dialogue = (size_t)(cell / w->out->personas * plan->askers + cell % w->out->personas) *
-                          w->out->scripts +
-                      script;
-    return w->study->tokens[dialogue * (plan->design.rounds + 1) + round] / 1000;
-}
-
 static enum vq_status slope_by_tokens(const struct vq_persona_work *w,
                                       const struct vq_persona_measure *m,
                                       const struct vq_persona_panel *p, uint32_t script,
@@ -185,8 +174,9 @@ static enum vq_status slope_by_tokens(const struct vq_persona_work *w,
     for (uint32_t c = from; w->study->tokens != NULL && c < until; c++) {
         for (uint32_t i = 0; i < p->points; i++) {
             double value = p->persona[vq_panel_at(w, p->points, c, script, i)];
-            row(r, tokens_at(w, c, script, p->rounds[i]), vq_persona_percent(m->unit, value),
-                c - from);
+            double tokens = vq_persona_length(w->out, m, c / w->out->personas, c % w->out->personas,
+                                              script, p->rounds[i]);
+            row(r, tokens / 1000, vq_persona_percent(m->unit, value), c - from);
         }
     }
     return slope(r, ret);

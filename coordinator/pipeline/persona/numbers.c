@@ -30,6 +30,15 @@ const char *vq_persona_curve_name(enum vq_persona_curve curve)
     return curve < VQ_CURVES ? names[curve] : "?";
 }
 
+double vq_persona_length(const struct vq_persona_numbers *numbers,
+                         const struct vq_persona_measure *measure, uint32_t model, uint32_t asker,
+                         uint32_t script, uint32_t round)
+{
+    const double *of = numbers->lengths[measure->turns.points > 0 ? 0 : 1];
+    size_t dialogue = ((size_t)model * numbers->askers + asker) * numbers->scripts + script;
+    return of == NULL ? (double)NAN : of[dialogue * (numbers->rounds + 1) + round];
+}
+
 double vq_persona_percent(enum vq_persona_unit unit, double value)
 {
     return unit == VQ_PERSONA_RATING ? 100 * (value - VQ_RATING_LIKERT_MIN) /
@@ -80,8 +89,8 @@ static enum vq_status check(const struct vq_persona_study *s, struct vq_error *e
     if (s->judges > VQ_PERSONA_JUDGES_MAX || (s->rated_count > 0 && s->judges == 0)) {
         return vq_fail(err, VQ_LIMIT, "%u judges (at most %u)", s->judges, VQ_PERSONA_JUDGES_MAX);
     }
-    size_t dialogues = (size_t)d->models * s->plan->askers * d->scripts_count;
-    for (size_t i = 0; s->tokens != NULL && i < dialogues * (d->rounds + 1); i++) {
+    size_t lengths = (size_t)s->plan->chains_count * (d->rounds + 1);
+    for (size_t i = 0; s->tokens != NULL && i < lengths; i++) {
         if (isinf(s->tokens[i])) {
             return vq_fail(err, VQ_INVALID, "a dialogue of endless tokens");
         }
@@ -332,9 +341,36 @@ static enum vq_status prepare(struct vq_persona_work *w)
     return VQ_OK;
 }
 
+/* A position that only one order has is that order's, as with ratings. */
+static enum vq_status lengths(struct vq_persona_work *w)
+{
+    const struct vq_persona_study *s = w->study;
+    const struct vq_persona_plan *plan = s->plan;
+    size_t points = (size_t)plan->design.rounds + 1;
+    size_t n = (size_t)plan->design.models * plan->askers * plan->design.scripts_count * points;
+    w->out->askers = plan->askers;
+    w->out->rounds = plan->design.rounds;
+    for (int k = 0; s->tokens != NULL && k < 2; k++) {
+        w->out->lengths[k] = vq_arena_alloc(w->arena, n, sizeof(double));
+        if (w->out->lengths[k] == NULL) {
+            return VQ_NOMEM;
+        }
+    }
+    for (size_t i = 0; s->tokens != NULL && i < n; i++) {
+        const double *first = s->tokens + i / points * plan->orders * points + i % points;
+        double other = plan->orders > 1 ? first[points] : NAN;
+        w->out->lengths[1][i] = first[0];
+        w->out->lengths[0][i] = isnan(other)      ? first[0]
+                                : isnan(first[0]) ? other
+                                                  : (first[0] + other) / 2;
+    }
+    return VQ_OK;
+}
+
 static enum vq_status compute(struct vq_persona_work *w)
 {
     VQ_TRY(prepare(w));
+    VQ_TRY(lengths(w));
     for (uint32_t c = 0; c < w->study->criteria_count; c++) {
         VQ_TRY(criterion(w, c));
     }

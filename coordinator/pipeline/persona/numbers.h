@@ -111,8 +111,7 @@ struct vq_persona_study {
     const char *measured_name;
     const struct vq_persona_measured *measured;
     size_t measured_count;
-    /* NULL, or the tokens of each dialogue before a round, its orders averaged: [((model * askers + persona) * scripts + script) *
-     * (rounds + 1) + round]; NaN: not known */
+    /* NULL, or the tokens of each dialogue before a round: [chain * (rounds + 1) + round]; NaN: not known */
     const double *tokens;
     uint32_t draws, bar_draws; /* 0: as above */
 };
@@ -208,6 +207,10 @@ struct vq_persona_agreement {
 
 struct vq_persona_numbers {
     uint32_t models, personas, scripts, cells;
+    uint32_t askers, rounds; /* personas and the baseline; of a dialogue */
+    /* NULL without study.tokens, or tokens before a round: [0] the orders averaged, where both are known, as turns are rated; [1] in original
+     * order, as what is behind a beginning. [((model * askers + persona) * scripts + script) * (rounds + 1) + round]; NaN: not known */
+    double *lengths[2];
     uint32_t measures_count, agreements_count;
     struct vq_persona_measure *measures;
     struct vq_persona_agreement *agreements;
@@ -227,6 +230,10 @@ const struct vq_cells_mean *vq_persona_curve_at(const struct vq_persona_numbers 
                                                 const struct vq_persona_measure *measure,
                                                 enum vq_persona_curve curve, uint32_t script,
                                                 uint32_t point);
+/* Tokens of the dialogue before a round, as what this measure was rated behind. NaN: not known. */
+double vq_persona_length(const struct vq_persona_numbers *numbers,
+                         const struct vq_persona_measure *measure, uint32_t model, uint32_t asker,
+                         uint32_t script, uint32_t round);
 double vq_persona_percent(enum vq_persona_unit unit, double value);
 
 /* Mean over the five traits of |a - b| / 4, 0 to 1; NaN when one is. */

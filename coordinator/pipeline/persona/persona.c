@@ -63,7 +63,9 @@ static enum vq_status fill_queries(struct vq_persona *p)
     p->answers = vq_arena_alloc(&p->keep, n, sizeof(*p->answers));
     p->turns = vq_arena_alloc(&p->keep, plan->chains_count, sizeof(*p->turns));
     p->why = vq_arena_alloc(&p->keep, plan->chains_count, 1);
-    if (p->queries == NULL || p->answers == NULL || p->turns == NULL || p->why == NULL) {
+    p->tokens = vq_arena_alloc(&p->keep, n, sizeof(*p->tokens));
+    if (p->tokens == NULL || p->queries == NULL || p->answers == NULL || p->turns == NULL ||
+        p->why == NULL) {
         return VQ_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
@@ -208,6 +210,18 @@ static enum vq_status take_texts(void *ctx, const struct vq_span *texts, size_t 
     return status == VQ_OK ? VQ_OK : vq_fail(err, status, "%s", vq_status_text(status));
 }
 
+static enum vq_status take_tokens(void *ctx, const struct vq_turn_tokens *tokens, size_t count,
+                                  struct vq_error *err)
+{
+    struct vq_persona *p = ctx;
+    (void)err;
+    VQ_ASSERT(p->first < p->queued && p->queue[p->first].stage.kind == VQ_STAGE_CHAT &&
+              count == (size_t)p->in.plan->chains_count * p->in.plan->design.models *
+                           p->in.plan->design.rounds);
+    vq_persona_hear_tokens(p, tokens);
+    return VQ_OK;
+}
+
 static enum vq_status take_outcomes(void *ctx, const uint8_t *outcomes, size_t count,
                                     struct vq_error *err)
 {
@@ -228,8 +242,11 @@ static uint32_t notes(const void *ctx, const char *const **ret_notes)
 
 struct vq_script vq_persona_script(struct vq_persona *persona)
 {
-    static const struct vq_script_ops ops = {
-        .next = next, .take_outcomes = take_outcomes, .take_texts = take_texts, .notes = notes};
+    static const struct vq_script_ops ops = {.next = next,
+                                             .take_outcomes = take_outcomes,
+                                             .take_texts = take_texts,
+                                             .notes = notes,
+                                             .take_tokens = take_tokens};
     return (struct vq_script){&ops, persona};
 }
 

@@ -84,6 +84,11 @@ struct vq_persona_talk {
 void vq_persona_talk(const struct vq_persona *persona, uint32_t chain,
                      struct vq_persona_talk *ret_talk);
 
+/* How long a dialogue was before each round, in tokens of its model: by how much the prompt of that round's turn is longer than the first
+ * one's; behind the last turn, its prompt and answer less the first prompt. design.rounds + 1 of them; NaN: the provider did not
+ * tell, or the dialogue had ended. */
+void vq_persona_tokens(const struct vq_persona *persona, uint32_t chain, double *ret_tokens);
+
 /* ---- what it will ask ---- */
 
 /* Its stages by the plan's counts, of each model of their role; prompts by mean sizes, answers as long as said. `ret_stages` has room

@@ -6,6 +6,7 @@
 #ifndef VQ_PIPELINE_PERSONA_SCRIPT_H
 #define VQ_PIPELINE_PERSONA_SCRIPT_H
 
+#include "common/judge/chain.h"
 #include "coordinator/pipeline/arena.h"
 #include "coordinator/pipeline/persona/persona.h"
 
@@ -34,9 +35,10 @@ struct vq_persona {
     uint32_t first, queued; /* queue[first .. queued) waits */
     /* Of dialogues, [chain * rounds + turn] */
     struct vq_span *queries, *answers;
-    struct vq_span *systems; /* [model * askers + persona] */
-    uint32_t *turns;         /* [chain]: answered */
-    uint8_t *why;            /* [chain] */
+    struct vq_span *systems;       /* [model * askers + persona] */
+    uint32_t *turns;               /* [chain]: answered */
+    uint8_t *why;                  /* [chain] */
+    struct vq_turn_tokens *tokens; /* of dialogues, [chain * rounds + turn]; 0: not known */
     /* Of the data set at hand: [prefix * columns + column]; without .at: none */
     struct vq_span *said;
     struct vq_persona_part *parts;
@@ -57,6 +59,7 @@ enum vq_status vq_persona_twins(struct vq_persona *p, const struct vq_sample_id 
 /* talks.c. Lays stages out; takes texts. */
 enum vq_status vq_persona_lay_chat(struct vq_persona *p) VQ_WARN_UNUSED;
 enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set) VQ_WARN_UNUSED;
+void vq_persona_hear_tokens(struct vq_persona *p, const struct vq_turn_tokens *tokens);
 enum vq_status vq_persona_hear_chat(struct vq_persona *p,
                                     const struct vq_span *texts) VQ_WARN_UNUSED;
 enum vq_status vq_persona_hear_probe(struct vq_persona *p, const struct vq_persona_pending *pending,

@@ -3,6 +3,8 @@
 #include "common/judge/chain.h"
 #include "coordinator/pipeline/persona/script.h"
 
+#include <math.h>
+
 #define PACKED_BYTES_MAX ((size_t)64 << 20)
 
 /* One byte a cell of a stage with `each` axes an item and model, all of the item's own model's as `set` says. */
@@ -54,6 +56,29 @@ enum vq_status vq_persona_lay_chat(struct vq_persona *p)
                              .cells = models > 1 ? cells : NULL};
     (void)vq_persona_enqueue(p, &stage);
     return VQ_OK;
+}
+
+void vq_persona_hear_tokens(struct vq_persona *p, const struct vq_turn_tokens *tokens)
+{
+    const struct vq_persona_plan *plan = p->in.plan;
+    uint32_t rounds = plan->design.rounds, models = plan->design.models;
+    for (uint32_t c = 0; c < plan->chains_count; c++) {
+        memcpy(p->tokens + (size_t)c * rounds,
+               tokens + ((size_t)c * models + plan->chains[c].model) * rounds,
+               rounds * sizeof(*tokens));
+    }
+}
+
+void vq_persona_tokens(const struct vq_persona *persona, uint32_t chain, double *ret_tokens)
+{
+    uint32_t rounds = persona->in.plan->design.rounds;
+    const struct vq_turn_tokens *turns = persona->tokens + (size_t)chain * rounds;
+    for (uint32_t r = 0; r <= rounds; r++) {
+        const struct vq_turn_tokens *at = &turns[r < rounds ? r : rounds - 1];
+        double length = (double)at->in + (r == rounds ? (double)at->out : 0);
+        bool known = turns[0].in > 0 && at->in > 0 && (r < rounds || at->out > 0);
+        ret_tokens[r] = known ? length - (double)turns[0].in : (double)NAN;
+    }
 }
 
 enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *texts)

@@ -81,6 +81,11 @@ static void label(struct vq_persona_page *p, const struct box *b, double value)
     vq_html_puts(&p->h, "</text>");
 }
 
+static const char *along(const struct vq_persona_chart *c)
+{
+    return c->along != NULL ? c->along : "round";
+}
+
 static void draw_axes(struct vq_persona_page *p, const struct box *b)
 {
     struct vq_html *h = &p->h;
@@ -94,8 +99,8 @@ static void draw_axes(struct vq_persona_page *p, const struct box *b)
         label(p, b, at[i]);
     }
     vq_html_printf(h, "<text x=\"%.1f\" y=\"%.1f\">0</text>", b->left, b->bottom + 12);
-    vq_html_printf(h, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s%u</text>", b->right,
-                   b->bottom + 12, c->small ? "" : "round ", c->last);
+    vq_html_printf(h, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s%s%u</text>", b->right,
+                   b->bottom + 12, c->small ? "" : along(c), c->small ? "" : " ", c->last);
 }
 
 /* Where the first line begins and ends. */
@@ -113,9 +118,9 @@ static void read_out(struct vq_persona_page *p, const struct vq_persona_chart *c
         vq_html_puts(&p->h, "no values");
         return;
     }
-    vq_html_printf(&p->h, "round %u ", s->rounds[first]);
+    vq_html_printf(&p->h, "%s %u ", along(c), s->rounds[first]);
     vq_persona_page_value(p, c->unit, value_at(s, first), c->contrast);
-    vq_html_printf(&p->h, ", round %u ", s->rounds[last - 1]);
+    vq_html_printf(&p->h, ", %s %u ", along(c), s->rounds[last - 1]);
     vq_persona_page_value(p, c->unit, value_at(s, last - 1), c->contrast);
 }
 

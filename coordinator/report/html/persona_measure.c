@@ -97,6 +97,58 @@ static void level_chart(struct vq_persona_page *p, const struct scene *s, uint32
     vq_free(bare);
 }
 
+/* Where the points lie when tokens are counted: means over the cells whose length is known. False: none is. */
+static bool token_places(const struct vq_persona_page *p, const struct vq_persona_measure *m,
+                         uint32_t script, bool baseline, uint32_t *ret_places)
+{
+    const struct vq_persona_numbers *n = p->r->numbers;
+    for (uint32_t i = 0; i < m->panel.points; i++) {
+        double sum = 0;
+        uint32_t known = 0;
+        for (uint32_t cell = 0; cell < n->cells; cell++) {
+            uint32_t asker = baseline ? n->personas : cell % n->personas;
+            double tokens = asker < n->askers ? vq_persona_length(n, m, cell / n->personas, asker,
+                                                                  script, m->panel.rounds[i])
+                                              : (double)NAN;
+            sum += isnan(tokens) ? 0 : tokens;
+            known += isnan(tokens) ? 0 : 1;
+        }
+        if (known == 0) {
+            return false;
+        }
+        ret_places[i] = (uint32_t)fmin(UINT32_MAX, sum / known);
+    }
+    return m->panel.points > 0;
+}
+
+/* The same levels over the length of the dialogues so far in tokens. */
+static void token_chart(struct vq_persona_page *p, const struct scene *s, uint32_t script)
+{
+    const struct vq_persona_measure *m = s->m;
+    uint32_t points = m->panel.points;
+    uint32_t *places = vq_alloc((size_t)points * 2, sizeof(*places));
+    if (places == NULL || !token_places(p, m, script, false, places)) {
+        vq_free(places);
+        return;
+    }
+    struct vq_persona_series series[2] = {
+        {"persona", curve(p, m, VQ_CURVE_PERSONA, script), NULL, places, points, true},
+        {"baseline", curve(p, m, VQ_CURVE_BASELINE, script), NULL, places + points, points, true}};
+    struct vq_persona_chart chart = {.title = "Over the tokens so far",
+                                     .lo = s->lo,
+                                     .hi = s->hi,
+                                     .along = "tokens",
+                                     .unit = m->unit,
+                                     .series = series,
+                                     .count =
+                                         token_places(p, m, script, true, places + points) ? 2 : 1};
+    for (uint32_t i = 0; i < points * chart.count; i++) {
+        chart.last = places[i] > chart.last ? places[i] : chart.last;
+    }
+    vq_persona_page_chart(p, &chart);
+    vq_free(places);
+}
+
 static void contrast_chart(struct vq_persona_page *p, const struct scene *s, uint32_t script,
                            enum vq_persona_curve which)
 {
@@ -205,6 +257,7 @@ static void of_script(struct vq_persona_page *p, const struct scene *s, uint32_t
     }
     vq_html_puts(h, "<div class=\"multiples\">\n");
     level_chart(p, s, script);
+    token_chart(p, s, script);
     contrast_chart(p, s, script, VQ_CURVE_CHANGE);
     contrast_chart(p, s, script, VQ_CURVE_GAP);
     if (script == 0 && p->r->numbers->scripts > 1) {

@@ -28,6 +28,7 @@ struct vq_persona_chart {
     const char *name;  /* of others, behind the title; may be NULL */
     double lo, hi;     /* of the axis; what lies beyond is drawn at its end */
     uint32_t last;     /* round at the right end */
+    const char *along; /* what stands for "round"; NULL: that */
     enum vq_persona_unit unit;
     bool contrast; /* a line at 0, numbers with a sign */
     bool small;

@@ -236,11 +236,13 @@ void vq_persona_page_models(struct vq_persona_page *p, const struct vq_persona_m
 {
     struct vq_html *h = &p->h;
     const struct vq_persona_numbers *n = p->r->numbers;
-    vq_html_puts(h, "<details class=\"fold\"><summary>Model by model</summary>"
-                    "<div class=\"scroll\"><table class=\"plain\"><thead><tr><th>model</th>"
-                    "<th>dialogue</th><th>mean of all points</th><th>last minus first</th>"
-                    "<th>persona minus baseline</th><th>slope a round, %</th>"
-                    "<th>cost of a persona, %</th></tr></thead>\n<tbody>\n");
+    vq_html_puts(
+        h,
+        "<details class=\"fold\"><summary>Model by model</summary>"
+        "<div class=\"scroll\"><table class=\"plain\"><thead><tr><th>model</th>"
+        "<th>dialogue</th><th>mean of all points</th><th>last minus first</th>"
+        "<th>persona minus baseline</th><th>slope a round, %</th>"
+        "<th>slope per 1,000 tokens, %</th><th>cost of a persona, %</th></tr></thead>\n<tbody>\n");
     for (uint32_t i = 0; i < n->models * n->scripts; i++) {
         vq_html_puts(h, "<tr><th scope=\"row\"><bdi>");
         vq_html_text(h, p->r->names.models[i / n->scripts]);
@@ -249,6 +251,7 @@ void vq_persona_page_models(struct vq_persona_page *p, const struct vq_persona_m
         mean_cell(p, m, &m->bars[i].change, true);
         mean_cell(p, m, &m->bars[i].gap, true);
         within_cell(p, &m->slopes[i].length);
+        within_cell(p, &m->slopes[i].tokens);
         within_cell(p, &m->slopes[i].cost);
         vq_html_puts(h, "</tr>\n");
     }

@@ -44,10 +44,19 @@ static enum vq_status chains_of(const struct of *o, struct vq_view *view, struct
                                 struct vq_error *err)
 {
     const struct vq_plan *plan = &o->asking->plan;
-    for (uint64_t shard = 0; shard < vq_grid_shards(&plan->grid); shard++) {
-        VQ_TRY(vq_lookup_chain(view, plan, o->run, shard, texts + shard * plan->grid.vibes, err));
+    const struct vq_script_ops *ops = o->script->ops;
+    size_t n = texts_count(o->asking);
+    struct vq_turn_tokens *tokens = vq_alloc(n, sizeof(*tokens));
+    enum vq_status status = tokens == NULL ? VQ_NOMEM : VQ_OK;
+    for (uint64_t shard = 0; status == VQ_OK && shard < vq_grid_shards(&plan->grid); shard++) {
+        size_t first = shard * plan->grid.vibes;
+        status = vq_lookup_chain(view, plan, o->run, shard, texts + first, tokens + first, err);
     }
-    return VQ_OK;
+    if (status == VQ_OK && ops->take_tokens != NULL) {
+        status = ops->take_tokens(o->script->ctx, tokens, n, err);
+    }
+    vq_free(tokens);
+    return status;
 }
 
 static enum vq_status texts_of(const struct of *o, struct vq_view *view, struct vq_span **ret_texts,

@@ -17,6 +17,7 @@ struct rates {
     struct vq_asking **askings; /* one a part */
     struct vq_view *view;
     double *values; /* [thing * judges + judge] */
+    double *tokens; /* [chain * (rounds + 1) + round] */
     uint8_t *statuses;
     struct vq_persona_criterion *criteria;
     struct vq_report_judge *judges;
@@ -120,8 +121,30 @@ static enum vq_status read_thing(struct rates *w, size_t thing, uint32_t judge)
     return VQ_OK;
 }
 
+/* NULL where no provider told. */
+static enum vq_status read_tokens(struct rates *w)
+{
+    const struct vq_persona_plan *plan = w->job->plan;
+    size_t points = (size_t)plan->design.rounds + 1;
+    bool any = false;
+    w->tokens = vq_alloc(plan->chains_count * points, sizeof(*w->tokens));
+    for (uint32_t chain = 0; w->tokens != NULL && chain < plan->chains_count; chain++) {
+        vq_persona_tokens(w->persona, chain, w->tokens + chain * points);
+        any = any || !isnan(w->tokens[chain * points]);
+    }
+    if (w->tokens == NULL) {
+        return vq_fail(w->err, VQ_NOMEM, "out of memory");
+    }
+    if (!any) {
+        vq_free(w->tokens);
+        w->tokens = NULL;
+    }
+    return VQ_OK;
+}
+
 static enum vq_status read_all(struct rates *w)
 {
+    VQ_TRY(read_tokens(w));
     size_t n = vq_persona_rated_count(w->persona);
     uint32_t parts = vq_persona_parts_count(w->persona);
     w->askings = vq_alloc(parts, sizeof(*w->askings));
@@ -164,6 +187,7 @@ static void close_all(struct rates *w)
     }
     vq_free(w->askings);
     vq_free(w->values);
+    vq_free(w->tokens);
     vq_free(w->statuses);
     vq_free(w->criteria);
     vq_result_returned_free(w->judges, w->judges_count);
@@ -264,6 +288,7 @@ enum vq_status vq_persona_results_write(const struct vq_results *results, bool *
     enum vq_status status = read_all(&w);
     if (status == VQ_OK) {
         struct vq_persona_study study = {.plan = job->persona.plan,
+                                         .tokens = w.tokens,
                                          .criteria = w.criteria,
                                          .criteria_count = job->persona.rubrics_count,
                                          .judges = w.judges_count,

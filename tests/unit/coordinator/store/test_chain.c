@@ -131,13 +131,16 @@ static void test_turns_are_found_one_behind_the_other(void **state)
     assert_known(fx, 0, 1, VQ_OUTCOME_TEXT, said[1]);
     struct vq_view *view = NULL;
     struct vq_span turns[TURNS];
+    struct vq_turn_tokens tokens[TURNS];
     struct vq_answer standing;
     bool repaired;
     assert_ok(vq_view_begin(fx->calls, &view, &fx->err), &fx->err);
-    assert_ok(vq_lookup_chain(view, &fx->plan, &fx->run, 0, turns, &fx->err), &fx->err);
+    assert_ok(vq_lookup_chain(view, &fx->plan, &fx->run, 0, turns, tokens, &fx->err), &fx->err);
     assert_true(vq_span_eq(turns[0], vq_span_str(said[0])));
     assert_true(vq_span_eq(turns[1], vq_span_str(said[1])));
     assert_true(turns[2].at == NULL && turns[2].bytes == VQ_OUTCOME_NONE);
+    assert_true(tokens[1].in == r.tokens_in && tokens[1].out == r.tokens_out && r.tokens_in > 0);
+    assert_true(tokens[2].in == 0 && tokens[2].out == 0);
     assert_ok(vq_lookup_standing(view, &fx->plan, &fx->run, turn(fx, 0, 1), &standing, &repaired,
                                  &fx->err),
               &fx->err);

@@ -256,15 +256,23 @@ static void results_from_elsewhere(void **state)
     /* paired: 50 - 25 and 0 - 25 */
     assert_true(s->cost.rows == 4 && is_near(s->cost.slope, 0));
     assert_true(is_near(w.numbers->measures[0].bars[0].level.mean, 0.375));
-    double tokens[3 * 2 * 7];
+    double tokens[3 * 2 * 2 * 7];
     for (uint32_t i = 0; i < VQ_COUNT(tokens);
-         i++) { /* 500 a round; of persona 1 nothing is known */
-        tokens[i] = i / 14 == 1 ? (double)NAN : 500.0 * (i % 7);
+         i++) { /* 500 a round, 700 in the other order; of persona 1 nothing is known */
+        tokens[i] = i / 28 == 1 ? (double)NAN : (i / 7 % 2 == 0 ? 500.0 : 700.0) * (i % 7);
     }
+    tokens[6] = tokens[2 * 28 + 7 + 6] = (double)NAN;
     w.study.tokens = tokens;
     world_compute(&w);
     s = &w.numbers->measures[0].slopes[0];
     assert_true(s->tokens.rows == 2 && is_near(s->tokens.slope, 50 / 1.5));
+    /* what rates turns takes both orders, or the one that is known */
+    struct vq_persona_measure turns = {.turns = {.points = 6}};
+    assert_true(is_near(vq_persona_length(w.numbers, &turns, 0, 0, 1, 5), 5 * 600.0));
+    assert_true(is_near(vq_persona_length(w.numbers, &turns, 0, 0, 0, 6), 6 * 700.0));
+    assert_true(is_near(vq_persona_length(w.numbers, &turns, 0, 2, 0, 6), 6 * 500.0));
+    assert_true(isnan(vq_persona_length(w.numbers, m, 0, 1, 0, 2)));
+    assert_true(isnan(vq_persona_length(w.numbers, &w.numbers->measures[0], 0, 0, 0, 6)));
     tokens[3] = (double)INFINITY;
     assert_int_equal(vq_persona_numbers_compute(&w.study, &w.numbers, NULL), VQ_INVALID);
     world_close(&w);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -207,6 +208,17 @@ static void answer_texts(struct world *w, const struct vq_script *script, const 
         texts[i] = vq_span_str(said[i]);
     }
     struct vq_error err = {.text = ""};
+    if (s->kind == VQ_STAGE_CHAT) { /* a prompt of 100 more a turn, of the second model 200 */
+        struct vq_turn_tokens *tokens = vq_alloc(cells, sizeof(*tokens));
+        for (size_t i = 0; i < cells; i++) {
+            size_t turn = i % each;
+            tokens[i] = texts[i].at == NULL
+                            ? (struct vq_turn_tokens){0, 0}
+                            : (struct vq_turn_tokens){50 + 100 * (i / each % MODELS + 1) * turn, 7};
+        }
+        assert_int_equal(script->ops->take_tokens(script->ctx, tokens, cells, &err), VQ_OK);
+        vq_free(tokens);
+    }
     assert_int_equal(script->ops->take_texts(script->ctx, texts, cells, &err), VQ_OK);
     vq_free(said);
     vq_free(texts);
@@ -329,6 +341,17 @@ static void test_a_turn_that_fails_leaves_a_hole(void **state)
     vq_persona_talk(w.persona, 0, &talk);
     assert_int_equal(talk.turns, 1);
     assert_int_equal(talk.why, VQ_OUTCOME_ERROR);
+    double tokens[ROUNDS + 1];
+    vq_persona_tokens(w.persona, 0, tokens); /* of turns that were not answered nothing is known */
+    assert_true(tokens[0] >= 0 && tokens[0] <= 0 && isnan(tokens[1]) && isnan(tokens[ROUNDS]));
+    for (uint32_t chain = 1; chain < w.plan->chains_count; chain++) {
+        vq_persona_tokens(w.persona, chain, tokens);
+        for (uint32_t r = 0; r <= ROUNDS; r++) { /* at the end, its last answer is in it */
+            double turn = r < ROUNDS ? r : ROUNDS - 1;
+            double length = 100 * (w.plan->chains[chain].model + 1) * turn + (r == ROUNDS ? 7 : 0);
+            assert_true(fabs(tokens[r] - length) < 1e-9);
+        }
+    }
     vq_persona_talk(w.persona, 1, &talk);
     assert_int_equal(talk.turns, ROUNDS);
     assert_int_equal(talk.why, VQ_OUTCOME_NONE);
