@@ -74,6 +74,19 @@ static enum vq_status pack(struct chat *c, struct vq_span cell, uint64_t line, s
                           c->words->chains, (unsigned long long)line, VQ_CHAIN_TURNS_MAX);
 }
 
+/* What is known of a dialogue beforehand goes to a worker in one message. */
+static enum vq_status check_bytes(const struct chat *c, uint32_t chain, struct vq_error *err)
+{
+    size_t bytes = c->chains[chain].a.bytes + vq_chain_bytes(c->chains[chain].prompt);
+    return bytes <= VQ_CHAIN_ASKED_BYTES_MAX
+               ? VQ_OK
+               : vq_fail(err, VQ_LIMIT,
+                         "%s, line %llu: system part and queries have %zu bytes together; at most "
+                         "%u can be sent. Ask fewer or shorter queries, or break the dialogue up",
+                         c->words->chains, (unsigned long long)c->table->lines[chain], bytes,
+                         VQ_CHAIN_ASKED_BYTES_MAX);
+}
+
 static enum vq_status read_chains(struct chat *c, struct vq_error *err)
 {
     struct vq_buf bytes;
@@ -107,6 +120,7 @@ static enum vq_status read_chains(struct chat *c, struct vq_error *err)
             .prompt = vq_span(c->packed.at + from, ends[i] - from),
             .a = system == UINT32_MAX ? vq_span("", 0) : vq_table_cell(c->table, i, system),
             .b = vq_span("", 0)};
+        status = check_bytes(c, i, err);
     }
     vq_free(ends);
     return status;

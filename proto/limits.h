@@ -3,12 +3,12 @@
 #ifndef VQ_PROTO_LIMITS_H
 #define VQ_PROTO_LIMITS_H
 
-#define VQ_WIRE_NAME_BYTES_MAX   256u       /* a name of a worker, host, run, model, judge, axis */
-#define VQ_WIRE_TEXT_BYTES_MAX   1024u      /* a sentence for people */
-#define VQ_WIRE_URL_BYTES_MAX    2048u      /* base URL, identity, key reference */
-#define VQ_WIRE_SAMPLE_BYTES_MAX (5u << 20) /* each of prompt, output A, output B */
-#define VQ_WIRE_PROMPT_BYTES_MAX (1u << 20) /* a template, an axis text */
-#define VQ_WIRE_SPEC_BYTES_MAX   (8u << 20) /* an encoded spec */
+#define VQ_WIRE_NAME_BYTES_MAX   256u        /* a name of a worker, host, run, model, judge, axis */
+#define VQ_WIRE_TEXT_BYTES_MAX   1024u       /* a sentence for people */
+#define VQ_WIRE_URL_BYTES_MAX    2048u       /* base URL, identity, key reference */
+#define VQ_WIRE_SAMPLE_BYTES_MAX (13u << 20) /* prompt (a whole dialogue), output A, output B */
+#define VQ_WIRE_PROMPT_BYTES_MAX (1u << 20)  /* a template, an axis text */
+#define VQ_WIRE_SPEC_BYTES_MAX   (8u << 20)  /* an encoded spec */
 #define VQ_WIRE_JUDGES_MAX       4096u
 #define VQ_WIRE_POOLS_MAX        256u
 #define VQ_WIRE_KEYS_MAX         64u /* of one pool */

@@ -46,6 +46,16 @@ uint32_t vq_chain_count(struct vq_span packed)
     return packed.bytes == 0 && count <= 2 * VQ_CHAIN_TURNS_MAX ? count : UINT32_MAX;
 }
 
+size_t vq_chain_bytes(struct vq_span packed)
+{
+    size_t bytes = 0;
+    struct vq_span text;
+    while (vq_chain_unpack(&packed, &text)) {
+        bytes += text.bytes;
+    }
+    return bytes;
+}
+
 void vq_chain_begin(struct vq_span system, struct vq_span query, struct vq_chain_state *ret_state)
 {
     struct vq_hasher h;

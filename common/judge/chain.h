@@ -12,6 +12,8 @@
 #define VQ_CHAIN_TURNS_MAX 4096u /* of one chain */
 #define VQ_CHAIN_BYTES_MAX                                                                         \
     (8u << 20) /* of the answers of one chain; with its queries it fits a frame */
+#define VQ_CHAIN_ASKED_BYTES_MAX                                                                   \
+    (4u << 20) /* of its system part and queries, which a worker is sent at once */
 
 /* Texts one behind the other in one span: the queries of a chain, or the messages of a prefix (user's and assistant's in turn). */
 void vq_chain_pack(struct vq_buf *packed, struct vq_span text);
@@ -19,6 +21,8 @@ void vq_chain_pack(struct vq_buf *packed, struct vq_span text);
 bool vq_chain_unpack(struct vq_span *rest, struct vq_span *ret_text);
 /* How many there are; UINT32_MAX: not packed right, or more than VQ_CHAIN_TURNS_MAX * 2. */
 uint32_t vq_chain_count(struct vq_span packed);
+/* Bytes of all of them, without what packs them. */
+size_t vq_chain_bytes(struct vq_span packed);
 
 struct vq_chain_state {   /* before a turn is asked: what has been said, and its query */
     struct vq_hash first; /* state 0: all requests of the chain begin with bytes of it */

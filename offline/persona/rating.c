@@ -15,6 +15,7 @@
 #define STRONGLY      3   /* so many sentences more of one pole */
 #define AXIS_SCALE    3.0 /* of a difference in [-1, 1] to steps from the middle */
 #define RUNAWAY_BYTES 6000u
+#define ENDLESS_BYTES (64u << 10)
 #define NOBODY        "The prompt describes no character"
 
 /* How often a judge goes a step aside, or takes the other side. */
@@ -354,19 +355,21 @@ enum malformed {
     MALFORMED_AMBIGUOUS,
     MALFORMED_NONE,
     MALFORMED_RUNAWAY,
+    MALFORMED__DRAWN,
+    MALFORMED_ENDLESS = MALFORMED__DRAWN, /* not drawn */
     MALFORMED__COUNT
 };
 
 static enum malformed malformed_of(const char *variant, uint64_t draw_of)
 {
     static const char *const names[MALFORMED__COUNT] = {"score_of", "out_of_range", "ambiguous",
-                                                        "none", "runaway"};
+                                                        "none",     "runaway",      "endless"};
     for (size_t i = 0; i < VQ_COUNT(names); i++) {
         if (strcmp(names[i], variant) == 0) {
             return (enum malformed)i;
         }
     }
-    return (enum malformed)(draw_of % MALFORMED__COUNT);
+    return (enum malformed)(draw_of % MALFORMED__DRAWN);
 }
 
 static const char *other_value(enum vq_wanted wanted, const char *value)
@@ -392,8 +395,10 @@ void vq_rating_write_malformed(enum vq_wanted wanted, struct vq_span reason, con
                                const char *variant, uint64_t draw_of, struct vq_buf *to)
 {
     const char *other = other_value(wanted, value);
+    enum malformed how = malformed_of(variant, draw_of);
+    size_t bytes = how == MALFORMED_ENDLESS ? ENDLESS_BYTES : RUNAWAY_BYTES;
     write_reason(reason, to);
-    switch (malformed_of(variant, draw_of)) {
+    switch (how) {
     case MALFORMED_SCORE_OF:
         vq_buf_printf(to, " All in all this comes to a score of %s.", value);
         break;
@@ -403,8 +408,9 @@ void vq_rating_write_malformed(enum vq_wanted wanted, struct vq_span reason, con
     case MALFORMED_AMBIGUOUS: vq_buf_printf(to, "\n\n**Result:** %s or %s", value, other); break;
     case MALFORMED_NONE: vq_buf_puts(to, " More than that can hardly be said."); break;
     case MALFORMED_RUNAWAY:
+    case MALFORMED_ENDLESS:
         vq_buf_printf(to, "\n\n**Result:** %s cannot be chosen, since it falls short.", value);
-        while (to->bytes < RUNAWAY_BYTES && to->status == VQ_OK) {
+        while (to->bytes < bytes && to->status == VQ_OK) {
             vq_buf_printf(to, " However, %s goes further than %s. However, %s is closer than %s.",
                           other, value, value, other);
         }

@@ -28,6 +28,7 @@ void vq_rating_write(struct vq_span reason, const char *value, struct vq_buf *to
  *   ambiguous     two values behind the result
  *   none          reasons without a result
  *   runaway       a result that goes on talking for kilobytes of both values
+ *   endless       the same until max_tokens cuts it, or 64 KiB; never drawn
  * Another variant draws one of them from `draw`. */
 void vq_rating_write_malformed(enum vq_wanted wanted, struct vq_span reason, const char *value,
                                const char *variant, uint64_t draw, struct vq_buf *to);

@@ -17,6 +17,7 @@
 #define OUTSIDE_MOST   2.0
 #define ECHO_WORDS_MAX 4u
 #define FACTS_MAX      64u
+#define BYTES_MOST     1048576.0
 #define LINES_A_SIGN   2 /* a trait that is named once in a description is shown twice at most */
 
 static const struct {
@@ -30,6 +31,7 @@ static const struct {
     {"refuse", offsetof(struct vq_subject, refuse)},
     {"slip", offsetof(struct vq_subject, slip)},
     {"over_refuse", offsetof(struct vq_subject, over_refuse)},
+    {"bytes", offsetof(struct vq_subject, bytes)},
 };
 
 void vq_subject_default(struct vq_subject *ret_subject)
@@ -55,8 +57,9 @@ static enum vq_status set_field(struct vq_subject *subject, struct vq_span text,
         if (bytes == (size_t)(equals - copy) && memcmp(copy, fields[i].name, bytes) == 0) {
             char *end = NULL;
             double value = strtod(equals + 1, &end);
-            if (end == equals + 1 || *end != '\0' || !(value >= 0 && value <= 1)) {
-                return vq_fail(err, VQ_INVALID, "%s: want a number from 0 to 1", copy);
+            double most = fields[i].at == offsetof(struct vq_subject, bytes) ? BYTES_MOST : 1;
+            if (end == equals + 1 || *end != '\0' || !(value >= 0 && value <= most)) {
+                return vq_fail(err, VQ_INVALID, "%s: want a number from 0 to %.0f", copy, most);
             }
             *(double *)(void *)((char *)subject + fields[i].at) = value;
             return VQ_OK;
@@ -64,7 +67,8 @@ static enum vq_status set_field(struct vq_subject *subject, struct vq_span text,
     }
     return vq_fail(
         err, VQ_INVALID,
-        "%s: want start, fade, goal_fade, floor, refuse, slip or over_refuse, and =NUMBER", copy);
+        "%s: want start, fade, goal_fade, floor, refuse, slip, over_refuse or bytes, and =NUMBER",
+        copy);
 }
 
 enum vq_status vq_subject_parse(const char *text, struct vq_subject *ret_subject,
@@ -399,6 +403,9 @@ enum vq_status vq_subject_answer(const struct vq_subject *subject, uint64_t seed
     uint64_t line = vq_rng_u64(&a.rng) >> 1;
     for (unsigned i = 0; i < outside; i++) {
         say(&a, vq_line_pick(VQ_SAID_BREAK, line + i));
+    }
+    while ((double)to->bytes < subject->bytes && to->status == VQ_OK) {
+        say_neutral(&a);
     }
     return to->status;
 }

@@ -21,11 +21,12 @@ struct vq_subject {
     double refuse;      /* chance that a question that looks unsafe is refused in the first round */
     double slip;        /* of it lost a round */
     double over_refuse; /* chance that one that only sounds unsafe is refused */
+    double bytes;       /* an answer goes on, neutrally, until it is so long; up to a MiB */
 };
 
 /* With the name "offline-subject" and the defaults. */
 void vq_subject_default(struct vq_subject *ret_subject);
-/* "NAME[,FIELD=VALUE...]", the fields above, each in [0, 1]. VQ_INVALID with a sentence. */
+/* "NAME[,FIELD=VALUE...]", the fields above, each but the last in [0, 1]. VQ_INVALID with a sentence. */
 enum vq_status vq_subject_parse(const char *text, struct vq_subject *ret_subject,
                                 struct vq_error *err) VQ_WARN_UNUSED;
 

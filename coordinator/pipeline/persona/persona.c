@@ -2,6 +2,7 @@
  * which wait in a queue; when the queue is empty the next step is laid out. Texts of items live as long as their step, answers to a
  * data set as long as that set is at hand, dialogues for ever. Not its job: what stages hold (talks.c, rates.c). */
 #include "common/base/alloc.h"
+#include "common/judge/chain.h"
 #include "coordinator/pipeline/persona/script.h"
 
 #include <stdlib.h>
@@ -76,6 +77,29 @@ static enum vq_status fill_queries(struct vq_persona *p)
     return VQ_OK;
 }
 
+/* What is known of a dialogue beforehand goes to a worker in one message. */
+static enum vq_status check_bytes(const struct vq_persona *p, struct vq_error *err)
+{
+    const struct vq_persona_plan *plan = p->in.plan;
+    uint32_t rounds = plan->design.rounds;
+    for (uint32_t i = 0; i < plan->chains_count; i++) {
+        const struct vq_persona_chain *c = &plan->chains[i];
+        size_t bytes = p->systems[(size_t)c->model * plan->askers + c->persona].bytes;
+        for (uint32_t k = 0; k < rounds; k++) {
+            bytes += p->queries[(size_t)i * rounds + k].bytes;
+        }
+        if (bytes > VQ_CHAIN_ASKED_BYTES_MAX) {
+            enum vq_persona_kind kind = plan->design.scripts[c->script].kind;
+            return vq_fail(err, VQ_LIMIT,
+                           "dialogues.%s: a persona's text and the queries of %u rounds have %zu "
+                           "bytes together; at most %u can be sent. Ask for fewer rounds, or "
+                           "shorten the queries",
+                           vq_persona_kind_name(kind), rounds, bytes, VQ_CHAIN_ASKED_BYTES_MAX);
+        }
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_persona_create(const struct vq_persona_input *input,
                                  struct vq_persona **ret_persona, struct vq_error *err)
 {
@@ -87,6 +111,13 @@ enum vq_status vq_persona_create(const struct vq_persona_input *input,
     enum vq_status status = fill_systems(p);
     if (status == VQ_OK) {
         status = fill_queries(p);
+    }
+    if (status == VQ_OK) {
+        status = check_bytes(p, err);
+        if (status != VQ_OK) {
+            vq_persona_destroy(&p);
+            return status;
+        }
     }
     if (status != VQ_OK) {
         vq_persona_destroy(&p);

@@ -1,5 +1,6 @@
 /* Dialogues as chains, beginnings of dialogues as prefixes. A chain is asked of its own model alone: the cells of the others are
- * masked. Answers stay as they were given; a turn without one ends its dialogue here. */
+ * masked. Answers stay as they were given; a turn without one ends its dialogue here,
+ * and so does one behind more bytes than a dialogue may have (VQ_CHAIN_BYTES_MAX). */
 #include "common/judge/chain.h"
 #include "coordinator/pipeline/persona/script.h"
 
@@ -88,7 +89,9 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *
     for (uint32_t c = 0; c < plan->chains_count; c++) {
         const struct vq_span *from = texts + ((size_t)c * models + plan->chains[c].model) * rounds;
         uint32_t turn = 0;
-        for (; turn < rounds && from[turn].at != NULL; turn++) {
+        size_t bytes = 0;
+        for (; turn < rounds && from[turn].at != NULL && bytes <= VQ_CHAIN_BYTES_MAX; turn++) {
+            bytes += from[turn].bytes;
             char *text = vq_arena_text(&p->keep, from[turn]);
             if (text == NULL) {
                 return VQ_NOMEM;
@@ -96,7 +99,9 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *
             p->answers[(size_t)c * rounds + turn] = vq_span(text, from[turn].bytes);
         }
         p->turns[c] = turn;
-        p->why[c] = turn == rounds ? VQ_OUTCOME_NONE : (uint8_t)from[turn].bytes;
+        p->why[c] = turn == rounds          ? VQ_OUTCOME_NONE
+                    : from[turn].at != NULL ? VQ_OUTCOME_TOO_LONG
+                                            : (uint8_t)from[turn].bytes;
     }
     return VQ_OK;
 }

@@ -289,7 +289,7 @@ static void test_values_that_decode_would_refuse_are_not_encoded(void **state)
 /* One more than the field's bound, of whatever it counts; nil where it has none. */
 static void pack_over(msgpack_packer *p, const struct vq_wire_field *f)
 {
-    static const char bytes[9u << 20];
+    static const char bytes[14u << 20];
     bool number = f->type == VQ_WIRE_U64 || f->type == VQ_WIRE_U32 || f->type == VQ_WIRE_ENUM ||
                   f->type == VQ_WIRE_INDEX;
     if (number && f->bound > 0) {

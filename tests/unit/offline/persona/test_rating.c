@@ -212,7 +212,7 @@ static enum vq_rating_status read_malformed(enum vq_rating_kind kind, enum vq_ra
         [VQ_RATING_LIKERT] = "4", [VQ_RATING_BINARY] = "Yes", [VQ_RATING_PAIRWISE] = "B"};
     struct vq_buf text;
     struct vq_rating rating;
-    vq_buf_init(&text, 1u << 16);
+    vq_buf_init(&text, 1u << 17);
     vq_rating_write_malformed(wanted_by(kind), vq_span_str("Some reason."), values[kind], variant,
                               0, &text);
     struct vq_rating_reader reader = {.kind = kind, .policy = policy, .score_of = true};
@@ -230,6 +230,7 @@ static void test_malformed_answers_are_what_they_are_called(void **state)
         assert_int_equal(read_malformed(kind, VQ_RATING_STRICT, "score_of"), VQ_RATING_MISSING);
         assert_int_equal(read_malformed(kind, VQ_RATING_STRICT, "ambiguous"), VQ_RATING_AMBIGUOUS);
         assert_int_equal(read_malformed(kind, VQ_RATING_STRICT, "runaway"), VQ_RATING_AMBIGUOUS);
+        assert_int_equal(read_malformed(kind, VQ_RATING_STRICT, "endless"), VQ_RATING_AMBIGUOUS);
         assert_int_not_equal(read_malformed(kind, VQ_RATING_STRICT, "out_of_range"), VQ_RATING_OK);
         assert_int_equal(read_malformed(kind, VQ_RATING_PAPER, "runaway"), VQ_RATING_OK);
     }

@@ -255,15 +255,30 @@ static void test_poor_material(void **state)
     vq_buf_free(&answer);
 }
 
+static void test_answers_are_as_long_as_asked(void **state)
+{
+    (void)state;
+    struct vq_subject brief = subject_of("x"), s = subject_of("x,bytes=30000");
+    struct vq_buf few, many;
+    vq_buf_init(&few, 1u << 16);
+    vq_buf_init(&many, 1u << 16);
+    assert_int_equal(vq_subject_answer(&brief, 1, NULL, 0, &few), VQ_OK);
+    assert_int_equal(vq_subject_answer(&s, 1, NULL, 0, &many), VQ_OK);
+    assert_in_range(many.bytes, 30000, 30500);
+    assert_memory_equal(few.at, many.at, few.bytes);
+    vq_buf_free(&few);
+    vq_buf_free(&many);
+}
+
 static void test_options(void **state)
 {
     (void)state;
     struct vq_subject s = subject_of("a-model,fade=0.5,slip=1,floor=0");
     assert_string_equal(s.name, "a-model");
     assert_true(fabs(s.fade - 0.5) < 1e-12 && fabs(s.slip - 1) < 1e-12 && s.floor <= 0);
-    static const char *const bad[] = {"",           ",fade=0",  "a,",         "a,fade",
-                                      "a,fade=",    "a,fade=x", "a,fade=2",   "a,fade=-1",
-                                      "a,fade=nan", "a,fad=0",  "a,fade=0.1z"};
+    static const char *const bad[] = {"",           ",fade=0",  "a,",          "a,fade",
+                                      "a,fade=",    "a,fade=x", "a,fade=2",    "a,fade=-1",
+                                      "a,fade=nan", "a,fad=0",  "a,fade=0.1z", "a,bytes=2e6"};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
         struct vq_error err = {""};
         assert_int_equal(vq_subject_parse(bad[i], &s, &err), VQ_INVALID);
@@ -283,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_answers_depend_on_all_messages),
         cmocka_unit_test(test_poor_material),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_answers_are_as_long_as_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
