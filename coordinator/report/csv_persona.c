@@ -1,8 +1,8 @@
 /* ratings.csv and dialogues.jsonl of a persona evaluation: what was said, one by one. A missing value is an empty cell, never 0. */
 #include "common/text/csv.h"
 #include "common/text/json.h"
-#include "coordinator/report/json_method.h"
 #include "coordinator/report/json_persona.h"
+#include "coordinator/report/keys.h"
 
 #include <math.h>
 

@@ -7,28 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void interval(struct vq_json *j, const char *key, struct vq_interval ci)
-{
-    vq_json_key(j, key);
-    if (isnan(ci.lo) || isnan(ci.hi)) {
-        vq_json_null(j);
-        return;
-    }
-    vq_json_array(j);
-    vq_json_real(j, ci.lo, VQ_REPORT_DIGITS);
-    vq_json_real(j, ci.hi, VQ_REPORT_DIGITS);
-    vq_json_array_end(j);
-}
-
-static void hash(struct vq_json *j, const char *key, const struct vq_hash *h)
-{
-    char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];
-    if (h != NULL) {
-        vq_hex(h->b, VQ_HASH_BYTES, hex);
-    }
-    vq_report_key_text(j, key, h == NULL ? NULL : hex);
-}
-
 static void write_judges(struct vq_json *j, const struct vq_report_input *r)
 {
     vq_json_key(j, "judges");
@@ -198,8 +176,8 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     vq_report_key_real(j, "test_share", c->data.test_share);
     vq_report_key_count(j, "near_duplicate", c->data.near_duplicate);
     vq_report_key_text(j, "ties", c->data.ties == VQ_TIES_KEEP ? "keep" : "drop_all");
-    hash(j, "judge_template", r->judge_template);
-    hash(j, "repair_template", r->repair_template);
+    vq_report_key_hash(j, "judge_template", r->judge_template);
+    vq_report_key_hash(j, "repair_template", r->repair_template);
     write_judge_settings(j, r);
     vq_json_object_end(j);
 }
@@ -266,7 +244,7 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
     }
     vq_json_object(j);
     vq_report_key_real(j, "value", coef);
-    interval(j, "ci95", ci);
+    vq_report_key_interval(j, "ci95", ci);
     vq_report_key_real(j, "p", p);
     vq_report_key_real(j, "unregularised", mle);
     vq_report_key_real(j, "unregularised_se", se);
@@ -279,11 +257,11 @@ static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *
     vq_json_object(j);
     vq_report_key_real(j, "train", m->sep_train);
     vq_report_key_real(j, "test", m->sep_test);
-    interval(j, "ci95", isnan(m->sep_test) ? m->sep_ci95_train : m->sep_ci95_test);
-    interval(j, "ci95_train", m->sep_ci95_train);
+    vq_report_key_interval(j, "ci95", isnan(m->sep_test) ? m->sep_ci95_train : m->sep_ci95_test);
+    vq_report_key_interval(j, "ci95_train", m->sep_ci95_train);
     vq_report_key_real(j, "p", m->p);
     vq_report_key_real(j, "q", m->q);
-    interval(j, "bounds", m->bounds);
+    vq_report_key_interval(j, "bounds", m->bounds);
     vq_json_object_end(j);
 }
 
@@ -313,7 +291,7 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     vq_json_object(j);
     vq_report_key_real(j, "train", m->pref_train);
     vq_report_key_real(j, "test", m->pref_test);
-    interval(j, "ci95", isnan(m->pref_test) ? m->pref_ci95_train : m->pref_ci95_test);
+    vq_report_key_interval(j, "ci95", isnan(m->pref_test) ? m->pref_ci95_train : m->pref_ci95_test);
     vq_json_object_end(j);
     write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, m->mm_mle,
                       m->mm_mle_se);
@@ -332,9 +310,9 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
     vq_report_key_count(j, "rows_test", m->rows_test);
     vq_report_key_real(j, "accuracy_train", m->accuracy_train);
     vq_report_key_real(j, "accuracy_test", m->accuracy_test);
-    interval(j, "accuracy_test_ci95", m->accuracy_test_ci95);
+    vq_report_key_interval(j, "accuracy_test_ci95", m->accuracy_test_ci95);
     if (result->questions_repeat) {
-        interval(j, "accuracy_test_ci95_clustered", m->accuracy_test_ci95_clustered);
+        vq_report_key_interval(j, "accuracy_test_ci95_clustered", m->accuracy_test_ci95_clustered);
     }
     vq_report_key_real(j, "accuracy_train_complete", m->accuracy_train_complete);
     vq_report_key_real(j, "accuracy_test_complete", m->accuracy_test_complete);
@@ -346,7 +324,7 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
     if (!isnan(m->legacy_accuracy)) {
         vq_report_key_real(j, "legacy_accuracy_in_sample", m->legacy_accuracy);
         vq_report_key_real(j, "legacy_accuracy_sd", m->legacy_accuracy_sd);
-        interval(j, "legacy_accuracy_ci95", m->legacy_accuracy_ci95);
+        vq_report_key_interval(j, "legacy_accuracy_ci95", m->legacy_accuracy_ci95);
     }
     if (m->status == VQ_FIT_OK) {
         vq_report_key_text(j, "unregularised_status", vq_logit_status_name(m->mle_status));

@@ -3,26 +3,13 @@
  * (csv_persona.c). */
 #include "coordinator/report/json_persona.h"
 
-#include "coordinator/report/json_method.h"
+#include "coordinator/report/keys.h"
 
 #include <math.h>
 
 static void real(struct vq_json *j, double value)
 {
     vq_json_real(j, value, VQ_REPORT_DIGITS);
-}
-
-static void interval(struct vq_json *j, const char *key, struct vq_interval ci)
-{
-    vq_json_key(j, key);
-    if (isnan(ci.lo) || isnan(ci.hi)) {
-        vq_json_null(j);
-        return;
-    }
-    vq_json_array(j);
-    real(j, ci.lo);
-    real(j, ci.hi);
-    vq_json_array_end(j);
 }
 
 static const char *kind_of(const struct vq_report_persona *r, uint32_t script)
@@ -183,8 +170,8 @@ static void write_point(struct vq_json *j, const struct vq_cells_mean *m, uint32
     vq_report_key_count(j, "round", round);
     vq_report_key_real(j, "mean", m->mean);
     vq_report_key_count(j, "cells", m->cells);
-    interval(j, "ci95", m->ci95);
-    interval(j, "percentile", m->percentile);
+    vq_report_key_interval(j, "ci95", m->ci95);
+    vq_report_key_interval(j, "percentile", m->percentile);
     if (m->status != VQ_CELLS_OK) {
         vq_report_key_text(j, "why_no_interval", vq_cells_status_name(m->status));
     } else if (contrast) {
@@ -259,7 +246,7 @@ static void write_within(struct vq_json *j, const char *key, const struct vq_wit
     vq_report_key_real(j, "slope", w->slope);
     vq_report_key_real(j, "se", w->se);
     vq_report_key_real(j, "se_random", w->se_random);
-    interval(j, "ci95", w->ci95);
+    vq_report_key_interval(j, "ci95", w->ci95);
     vq_json_object_end(j);
 }
 
@@ -290,8 +277,8 @@ static void write_bar(struct vq_json *j, const char *key, const struct vq_cells_
     vq_json_object(j);
     vq_report_key_real(j, "mean", m->mean);
     vq_report_key_count(j, "personas", m->cells);
-    interval(j, "ci95", m->ci95);
-    interval(j, "percentile", m->percentile);
+    vq_report_key_interval(j, "ci95", m->ci95);
+    vq_report_key_interval(j, "percentile", m->percentile);
     vq_json_object_end(j);
 }
 
@@ -411,7 +398,7 @@ static void write_agreement(struct vq_json *j, const struct vq_report_persona *r
     vq_report_key_count(j, "rows", a->found.rows);
     vq_report_key_real(j, "exact", a->found.exact);
     vq_report_key_real(j, "kappa", a->found.kappa.kappa);
-    interval(j, "kappa_ci95", a->found.kappa.ci95);
+    vq_report_key_interval(j, "kappa_ci95", a->found.kappa.ci95);
     vq_report_key_real(j, "kappa_quadratic", a->found.kappa.kappa_quadratic);
     vq_report_key_real(j, "absolute_error", a->found.absolute_error);
     vq_report_key_real(j, "within_one", a->found.within_one);

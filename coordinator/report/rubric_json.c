@@ -1,30 +1,10 @@
 /* results.json of method: judge, format 1: only what follows from data, configuration, seed and answers, so that it is the same bytes
  * whatever the order of arrival. Statuses stand beside every mean and rate. Not its job: times, costs, calls (accounting.json). */
-#include "coordinator/report/json_method.h"
+#include "coordinator/report/keys.h"
 #include "coordinator/report/rubric.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static void interval(struct vq_json *j, const char *key, struct vq_interval ci)
-{
-    vq_json_key(j, key);
-    if (isnan(ci.lo) || isnan(ci.hi)) {
-        vq_json_null(j);
-        return;
-    }
-    vq_json_array(j);
-    vq_json_real(j, ci.lo, VQ_REPORT_DIGITS);
-    vq_json_real(j, ci.hi, VQ_REPORT_DIGITS);
-    vq_json_array_end(j);
-}
-
-static void hash(struct vq_json *j, const char *key, const struct vq_hash *h)
-{
-    char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];
-    vq_hex(h->b, VQ_HASH_BYTES, hex);
-    vq_report_key_text(j, key, hex);
-}
 
 static enum vq_rating_kind kind_of(const struct vq_rubric_report *r, uint32_t criterion)
 {
@@ -114,7 +94,7 @@ static void settings(struct vq_json *j, const struct vq_rubric_report *r)
     vq_report_key_count(j, "bootstrap_draws", c->regression.bootstrap_draws);
     for (size_t k = 0; k < VQ_COUNT(keys); k++) {
         if (r->templates[k] != NULL) {
-            hash(j, keys[k], r->templates[k]);
+            vq_report_key_hash(j, keys[k], r->templates[k]);
         }
     }
     vq_json_object_end(j);
@@ -148,9 +128,9 @@ static void share(struct vq_json *j, const struct vq_rubric_report *r, uint32_t 
     vq_report_key_count(j, "items", s->items);
     vq_report_key_count(j, "rated", s->rated);
     vq_report_key_real(j, means[kind], s->mean);
-    interval(j, "ci95", s->ci95);
+    vq_report_key_interval(j, "ci95", s->ci95);
     if (kind != VQ_RATING_LIKERT && clustered) {
-        interval(j, "ci95_clustered", s->ci95_clustered);
+        vq_report_key_interval(j, "ci95_clustered", s->ci95_clustered);
     }
     counts(j, r, criterion, s);
     statuses(j, s->statuses);
@@ -194,7 +174,7 @@ static void difference(struct vq_json *j, const struct vq_rubric_report *r, uint
     vq_json_object(j);
     vq_report_key_count(j, "rows", d->rows);
     vq_report_key_real(j, "mean", d->mean);
-    interval(j, "ci95", d->ci95);
+    vq_report_key_interval(j, "ci95", d->ci95);
     vq_json_object_end(j);
 }
 
@@ -282,7 +262,7 @@ static void criterion(struct vq_json *j, const struct vq_rubric_report *r, uint3
     vq_json_object(j);
     vq_report_key_text(j, "name", c->name);
     vq_report_key_text(j, "kind", vq_criterion_kind_name(c->kind));
-    hash(j, "rubric_hash", &rubric);
+    vq_report_key_hash(j, "rubric_hash", &rubric);
     vq_json_key(j, "outputs");
     vq_json_array(j);
     for (uint32_t o = 0; o < vq_rubric_rated_outputs(in, i); o++) {

@@ -1,0 +1,26 @@
+/* Keys whose values take more than one call to write. Not its job: which keys a file has. */
+#include "coordinator/report/keys.h"
+
+#include <math.h>
+
+void vq_report_key_interval(struct vq_json *j, const char *key, struct vq_interval ci)
+{
+    vq_json_key(j, key);
+    if (isnan(ci.lo) || isnan(ci.hi)) {
+        vq_json_null(j);
+        return;
+    }
+    vq_json_array(j);
+    vq_json_real(j, ci.lo, VQ_REPORT_DIGITS);
+    vq_json_real(j, ci.hi, VQ_REPORT_DIGITS);
+    vq_json_array_end(j);
+}
+
+void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash)
+{
+    char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];
+    if (hash != NULL) {
+        vq_hex(hash->b, VQ_HASH_BYTES, hex);
+    }
+    vq_report_key_text(j, key, hash == NULL ? NULL : hex);
+}

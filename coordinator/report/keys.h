@@ -1,0 +1,40 @@
+/* Private to the results: a key and its value in one, as every writer of a results.json has them. Numbers have VQ_REPORT_DIGITS digits. */
+#ifndef VQ_REPORT_KEYS_H
+#define VQ_REPORT_KEYS_H
+
+#include "common/base/hash.h"
+#include "common/text/json.h"
+#include "coordinator/report/report.h"
+#include "coordinator/stats/stats.h"
+
+static inline void vq_report_key_real(struct vq_json *j, const char *key, double value)
+{
+    vq_json_key(j, key);
+    vq_json_real(j, value, VQ_REPORT_DIGITS);
+}
+
+static inline void vq_report_key_text(struct vq_json *j, const char *key, const char *value)
+{
+    vq_json_key(j, key);
+    vq_json_str(j, value);
+}
+
+static inline void vq_report_key_count(struct vq_json *j, const char *key, uint64_t value)
+{
+    vq_json_key(j, key);
+    vq_json_u64(j, value);
+}
+
+static inline void vq_report_key_boolean(struct vq_json *j, const char *key, bool value)
+{
+    vq_json_key(j, key);
+    vq_json_bool(j, value);
+}
+
+/* [lo, hi]; null where there is none. */
+void vq_report_key_interval(struct vq_json *j, const char *key, struct vq_interval ci);
+
+/* In hex; NULL: null. */
+void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash);
+
+#endif
