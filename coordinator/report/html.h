@@ -48,7 +48,7 @@ struct vq_report_story {
 void vq_report_html(const struct vq_report_input *r, const struct vq_report_story *story,
                     struct vq_buf *out);
 
-/* The page of a rubric run (method: judge). Needs no script. */
+/* The page of a rubric run (method: judge). A script finds items in it; without one all of them are there. */
 struct vq_rubric_report;
 void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out);
 

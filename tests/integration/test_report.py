@@ -262,6 +262,78 @@ class Report(Case):
         self.assertIn("Marked <i>up</i>", self.browser.run("document.getElementById('table').innerText"))
         self.quiet(url)
 
+    def rated_run(self):
+        """By two judges that agree on all but some items; the texts and names try to be markup."""
+        rows = 60
+        with open(self.dir / "data.csv", "w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow(["question", "alpha", "beta", "topic"])
+            for i in range(rows):
+                beta = "I cannot help with that." if i % 3 == 0 else f"Blue suits river stone {i} most. {HOSTILE}"
+                out.writerow([f"What of river stone {i} {HOSTILE}?", f"River stone {i} is painted twice. {HOSTILE}", beta, f"<b>topic {i % 2}</b>"])
+        (self.dir / "config.yaml").write_text("\n".join([
+            "data: {path: data.csv, group: topic}", "models: [alpha, beta]", "judges: [offline-a, offline-b]", "criteria:",
+            "- refusal", "- general", "- {name: Nice <i>one</i>, kind: likert, rubric: 'How friendly is it? 1: cold, 5: warm <img src=x>'}"]) + "\n")
+        self.vibeq("run", "config.yaml", "--name", "rated", code=DONE)
+        with open(self.dir / "runs/rated/results/ratings.csv", newline="", encoding="utf-8") as file:
+            return self.url("rated"), rows, list(csv.DictReader(file))
+
+    def items_shown(self):
+        return self.browser.run("[...document.querySelectorAll('#list > :not([hidden]) > summary')].map(s => Number(s.textContent.match(/Item (\\d+)/)[1]))")
+
+    def test_ratings_are_found(self):
+        url, rows, ratings = self.rated_run()
+        self.browser.open(url)
+        self.quiet(url)
+        self.assertEqual((self.found(), len(self.items_shown())), (rows, 25))
+        self.click("#more")
+        self.assertEqual(len(self.items_shown()), 50)
+        said = {}
+        for r in ratings:
+            said.setdefault((r["criterion"], r["item"], r["output"]), set()).add(r["value"])
+        def items(*conditions):
+            return {int(item) for (name, item, output), values in said.items() if all(c(name, output, values) for c in conditions)}
+        self.choose("show", "differ")
+        differ = items(lambda name, output, values: len(values) > 1)
+        self.assertEqual(self.found(), len(differ))
+        self.assertEqual(set(self.items_shown()) - differ, set())
+        for number, name in enumerate(("refusal", "general", "Nice <i>one</i>")):
+            self.choose("criterion", str(number))
+            self.assertEqual(self.found(), len(items(lambda of, output, values: of == name and len(values) > 1)), name)
+        self.choose("show", "missing")
+        self.assertEqual(self.found(), 0)
+        self.choose("show", "all")
+        self.choose("criterion", "0")
+        self.choose("rating", "Byes")
+        refused = items(lambda of, output, values: of == "refusal" and output == "beta" and "yes" in values)
+        self.assertEqual((self.found(), set(self.items_shown()) <= refused), (len(refused), True))
+        self.assertGreater(len(refused), 10)
+        self.choose("criterion", "1")  # another kind, other values
+        self.assertEqual(self.browser.run("document.getElementById('rating').value"), "")
+        self.choose("rating", "AA")
+        self.assertEqual(self.found(), len(items(lambda of, output, values: of == "general" and "alpha" in values)))
+        self.choose("criterion", "-1")
+        self.assertTrue(self.browser.run("document.getElementById('rating').disabled"))
+        self.type("river STONE 17")
+        self.settle("document.querySelectorAll('#list mark').length > 0")
+        self.assertEqual(self.items_shown(), [18])
+        self.assertEqual(set(self.browser.run("[...document.querySelectorAll('#list > :not([hidden]) mark')].map(m => m.textContent.toLowerCase())")),
+                         {"river stone 17"})
+        self.type("onerror")
+        self.settle(f"document.getElementById('found').textContent.startsWith('{rows} ')")
+        self.type("")
+        self.settle("document.querySelectorAll('#list > :not([hidden]) mark').length === 0")
+        self.assertEqual(self.browser.run("document.title"), "alpha and beta: ratings")
+        self.assertEqual(self.browser.run("[document.querySelectorAll('img').length, document.scripts.length]"), [0, 1])
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('b, i')].filter(e => /topic|one/.test(e.textContent)).length"), 0)
+        self.assertIn("<b>topic 0</b>", self.browser.run("document.getElementById('c1').textContent"))
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('#criterion option')].map(o => o.textContent)"),
+                         ["any", "refusal", "general", "Nice <i>one</i>"])
+        self.quiet(url)
+        for scheme, width in (("dark", 390), ("light", 1200)):
+            self.browser.open(url, width=width, scheme=scheme)
+            self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), width)
+
     def test_how_vibes_were_found_is_told(self):
         for end in ("csv", "yaml"):
             (self.dir / f"friendly-vs-terse.{end}").write_text(EXAMPLE.with_suffix(f".{end}").read_text())

@@ -96,7 +96,7 @@ class Rubric(Case):
         page = (self.dir / "runs/r/results/report.html").read_text()
         for text in ("Made with the offline judge", "Agreement", "Positions", "As an AI language model", "<bdi>in_character</bdi>"):
             self.assertIn(text, page)
-        self.assertNotIn("<script", page)
+        self.assertEqual(page.count("<script"), 1)
         calls = self.accounting("r")
         self.assertIn(f"Calls    {calls['sent']} sent, 0 answered from the store; {calls['tokens_in']:,} tokens in,", done.stdout)
         self.assertIn(f"Answers  {calls['planned']} ok\n", done.stdout)

@@ -34,17 +34,17 @@ static void source_hash(struct vq_span source, char ret_text[BASE64_BYTES])
     base64(bytes, sizeof(bytes), ret_text);
 }
 
-void vq_html_head(struct vq_html *h, bool scripted)
+void vq_html_head(struct vq_html *h, const struct vq_span *script)
 {
     char css[BASE64_BYTES], js[BASE64_BYTES];
     source_hash(vq_html_css, css);
-    source_hash(vq_html_js, js);
     vq_html_puts(h, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     vq_html_printf(h,
                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                    "style-src 'sha256-%s'; ",
                    css);
-    if (scripted) {
+    if (script != NULL) {
+        source_hash(*script, js);
         vq_html_printf(h, "script-src 'sha256-%s'; ", js);
     }
     vq_html_puts(h, "base-uri 'none'; form-action 'none'\">\n"
@@ -61,14 +61,14 @@ void vq_html_head_end(struct vq_html *h)
     vq_html_puts(h, "</style>\n</head>\n<body>\n");
 }
 
-void vq_html_foot(struct vq_html *h, bool scripted)
+void vq_html_foot(struct vq_html *h, const struct vq_span *script)
 {
     vq_html_puts(h, "<footer><p>Made by vibeq " VIBEQ_VERSION
                     ". The main numbers are in <code>results.json</code> beside it.</p>"
                     "</footer>\n</main>\n");
-    if (scripted) {
+    if (script != NULL) {
         vq_html_puts(h, "<script>");
-        vq_buf_append(h->out, vq_html_js.at, vq_html_js.bytes);
+        vq_buf_append(h->out, script->at, script->bytes);
         vq_html_puts(h, "</script>\n");
     }
     vq_html_puts(h, "</body>\n</html>\n");
@@ -89,7 +89,7 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
                         .out = out,
                         .order = order,
                         .test = !r->result->in_sample};
-    vq_html_head(&h, true);
+    vq_html_head(&h, &vq_html_js);
     vq_html_text(&h, r->config->models[0]);
     vq_html_puts(&h, " and ");
     vq_html_text(&h, r->config->models[1]);
@@ -102,6 +102,6 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
     for (size_t i = 0; i < VQ_COUNT(sections); i++) {
         sections[i](&h);
     }
-    vq_html_foot(&h, true);
+    vq_html_foot(&h, &vq_html_js);
     vq_free(order);
 }

@@ -4,9 +4,10 @@
 
 #include "coordinator/report/html.h"
 
-/* page.css and page.js, embedded at build time. */
+/* page.css, page.js (of vibes) and items.js (of ratings), embedded at build time. */
 extern const struct vq_span vq_html_css;
 extern const struct vq_span vq_html_js;
+extern const struct vq_span vq_html_items_js;
 
 struct vq_html {
     const struct vq_report_input *r;
@@ -19,9 +20,9 @@ struct vq_html {
 /* ---- html.c ---- */
 
 /* The page up to its title's text, which is the caller's, and from there to the body; then its end. */
-void vq_html_head(struct vq_html *h, bool scripted);
+void vq_html_head(struct vq_html *h, const struct vq_span *script); /* NULL: it has none */
 void vq_html_head_end(struct vq_html *h);
-void vq_html_foot(struct vq_html *h, bool scripted);
+void vq_html_foot(struct vq_html *h, const struct vq_span *script);
 
 /* ---- text.c ---- */
 

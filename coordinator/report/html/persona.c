@@ -197,7 +197,7 @@ void vq_report_persona_html(const struct vq_report_persona_page *of, struct vq_b
 {
     static const struct vq_report_story nothing;
     struct vq_persona_page p = {.h = {.out = out, .story = &nothing}, .r = of->r, .of = of};
-    vq_html_head(&p.h, false);
+    vq_html_head(&p.h, NULL);
     title(&p);
     vq_html_puts(&p.h, ": personas");
     vq_html_head_end(&p.h);
@@ -207,5 +207,5 @@ void vq_report_persona_html(const struct vq_report_persona_page *of, struct vq_b
     vq_persona_page_agreement(&p);
     vq_persona_page_talks(&p);
     settings(&p);
-    vq_html_foot(&p.h, false);
+    vq_html_foot(&p.h, NULL);
 }

@@ -1,5 +1,5 @@
 /* The page of a rubric run: for each criterion its numbers, distributions and statuses, then agreement, positions, the items with
- * their ratings and reasoning, and the settings. No script. Not its job: the numbers (pipeline/rubric/numbers.c). */
+ * their ratings and reasoning, and the settings. The script only finds items. Not its job: the numbers (pipeline/rubric/numbers.c). */
 #include "coordinator/report/html/rubric_parts.h"
 
 #include <math.h>
@@ -322,7 +322,7 @@ static void criterion(struct vq_rubric_page *p, uint32_t c)
                    vq_criterion_kind_name(what->kind));
     vq_html_text(h, what->about);
     if (what->kind == VQ_RATING_PAIRWISE) {
-        vq_html_puts(h, " The share of rows that ");
+        vq_html_puts(h, "</p>\n<p class=\"sub\">The share of rows that ");
         vq_rubric_page_output(p, 0);
         vq_html_puts(h, " wins against ");
         vq_rubric_page_output(p, 1);
@@ -494,7 +494,7 @@ void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out)
     struct vq_report_story story = {.calls = r->calls};
     struct vq_rubric_page p = {
         .h = {.out = out, .story = &story}, .r = r, .in = vq_rubric_input(r->rubric)};
-    vq_html_head(&p.h, false);
+    vq_html_head(&p.h, &vq_html_items_js);
     title(&p);
     vq_html_puts(&p.h, ": ratings");
     vq_html_head_end(&p.h);
@@ -506,5 +506,5 @@ void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out)
     positions(&p);
     vq_rubric_page_items(&p);
     settings(&p);
-    vq_html_foot(&p.h, false);
+    vq_html_foot(&p.h, &vq_html_items_js);
 }

@@ -1,12 +1,15 @@
 /* The browser of a rubric page: rows with their outputs, ratings and the judges' reasoning, folded. As many as a page can hold: the rows
- * where judges or repeats disagree most come first, since they are what one looks for; ratings.csv has all. */
+ * where judges or repeats disagree most come first, since they are what one looks for; ratings.csv has all.
+ *
+ * For the script (items.js) a rating says its criterion (data-c) and its value (data-v: A or B for the output, then 4, yes, or of a pair
+ * A or B; without one there is none), an item the criteria that its ratings differ on (data-differ). All of these are ours, never text. */
 #include "common/base/alloc.h"
 #include "coordinator/report/html/rubric_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define ITEMS_MAX       300u
+#define ITEMS_MAX       2000u
 #define ITEMS_BYTES_MAX ((size_t)12 << 20)
 
 struct item {
@@ -50,23 +53,49 @@ static int by_spread(const void *a, const void *b)
     return c != 0 ? c : (x->row > y->row) - (x->row < y->row);
 }
 
+/* Of its outputs, on one criterion, at most. */
+static double criterion_spread(const struct vq_rubric_page *p, uint32_t row, uint32_t criterion)
+{
+    double spread = 0;
+    struct vq_rubric_place at = {.row = row, .criterion = criterion};
+    for (; at.output < vq_rubric_rated_outputs(p->in, criterion); at.output++) {
+        spread = fmax(spread, spread_of(p, at));
+    }
+    return spread;
+}
+
 static struct item *choose(const struct vq_rubric_page *p)
 {
     struct item *items = vq_alloc(p->in->rows_count, sizeof(*items));
     for (uint32_t row = 0; items != NULL && row < p->in->rows_count; row++) {
         items[row].row = row;
-        struct vq_rubric_place at = {.row = row};
-        for (at.criterion = 0; at.criterion < p->in->criteria_count; at.criterion++) {
-            for (at.output = 0; at.output < vq_rubric_rated_outputs(p->in, at.criterion);
-                 at.output++) {
-                items[row].spread = fmax(items[row].spread, spread_of(p, at));
-            }
+        for (uint32_t c = 0; c < p->in->criteria_count; c++) {
+            items[row].spread = fmax(items[row].spread, criterion_spread(p, row, c));
         }
     }
     if (items != NULL) {
         qsort(items, p->in->rows_count, sizeof(*items), by_spread);
     }
     return items;
+}
+
+/* The opening of a rating's element. */
+static void rating_begin(struct vq_rubric_page *p, const struct vq_rubric_place *at, double value)
+{
+    static const char *const sides[] = {" a", " b"};
+    enum vq_rating_kind kind = p->in->criteria[at->criterion].kind;
+    bool sided = kind != VQ_RATING_PAIRWISE && p->in->outputs_count > 1;
+    vq_html_printf(&p->h, "<div class=\"answer%s\" data-c=\"%u\"",
+                   sided ? sides[at->output == 0 ? 0 : 1] : "", at->criterion);
+    if (!isnan(value)) {
+        vq_html_printf(&p->h, " data-v=\"%c", at->output == 0 ? 'A' : 'B');
+        switch (kind) {
+        case VQ_RATING_LIKERT: vq_html_printf(&p->h, "%.0f\"", value); break;
+        case VQ_RATING_BINARY: vq_html_puts(&p->h, value > 0 ? "yes\"" : "no\""); break;
+        case VQ_RATING_PAIRWISE: vq_html_puts(&p->h, value > 0.5 ? "A\"" : "B\""); break;
+        }
+    }
+    vq_html_puts(&p->h, "><h4><bdi>");
 }
 
 static void rating(struct vq_rubric_page *p, const struct vq_rubric_place *at)
@@ -79,10 +108,7 @@ static void rating(struct vq_rubric_page *p, const struct vq_rubric_place *at)
     if (r->status == VQ_RUBRIC_NOT_ASKED) {
         return;
     }
-    vq_html_printf(h, "<div class=\"answer%s\"><h4><bdi>",
-                   pairwise || p->in->outputs_count == 1 ? ""
-                   : at->output == 0                     ? " a"
-                                                         : " b");
+    rating_begin(p, at, r->value);
     vq_html_text(h, p->in->criteria[at->criterion].name);
     vq_html_puts(h, "</bdi>, <bdi>");
     vq_html_text(h, p->r->judges[at->judge].name);
@@ -137,11 +163,25 @@ static void ratings(struct vq_rubric_page *p, uint32_t row)
     vq_html_puts(&p->h, "</div>\n");
 }
 
+static void differing(struct vq_rubric_page *p, const struct item *item)
+{
+    const char *before = " data-differ=\"";
+    for (uint32_t c = 0; item->spread > 0 && c < p->in->criteria_count; c++) {
+        if (criterion_spread(p, item->row, c) > 0) {
+            vq_html_printf(&p->h, "%s%u", before, c);
+            before = " ";
+        }
+    }
+    vq_html_puts(&p->h, item->spread > 0 ? "\"" : "");
+}
+
 static void one(struct vq_rubric_page *p, const struct item *item)
 {
     struct vq_html *h = &p->h;
     const struct vq_rubric_row *row = &p->in->rows[item->row];
-    vq_html_printf(h, "<details class=\"row\"><summary>Item %u: <bdi>", row->record);
+    vq_html_puts(h, "<details class=\"row\"");
+    differing(p, item);
+    vq_html_printf(h, "><summary>Item %u: <bdi>", row->record);
     vq_html_span(h, row->prompt, 160);
     vq_html_puts(h, "</bdi>");
     if (item->spread > 0) {
@@ -165,6 +205,28 @@ static void one(struct vq_rubric_page *p, const struct item *item)
     vq_html_puts(h, "</details>\n");
 }
 
+static void controls(struct vq_rubric_page *p)
+{
+    struct vq_html *h = &p->h;
+    vq_html_puts(h, "<div class=\"controls\" id=\"controls\" hidden>\n<label>Search <input "
+                    "id=\"search\" type=\"search\" placeholder=\"words in prompts, outputs, "
+                    "reasoning\" autocomplete=\"off\"></label>\n<label>Criterion <select "
+                    "id=\"criterion\"><option value=\"-1\">any</option>");
+    for (uint32_t c = 0; c < p->in->criteria_count; c++) {
+        vq_html_printf(h, "<option value=\"%u\" data-kind=\"%s\">", c,
+                       vq_criterion_kind_name(p->in->criteria[c].kind));
+        vq_html_text(h, p->in->criteria[c].name);
+        vq_html_puts(h, "</option>");
+    }
+    vq_html_puts(h, "</select></label>\n<label>Rating <select id=\"rating\"></select></label>\n"
+                    "<label>Show <select id=\"show\"><option value=\"all\">all items</option>"
+                    "<option value=\"differ\">ratings differ</option>"
+                    "<option value=\"missing\">a rating is missing</option></select></label>\n"
+                    "</div>\n<p id=\"found\" class=\"sub\" aria-live=\"polite\"></p>\n");
+    vq_html_printf(h, "<div id=\"list\" data-rows=\"%u\" data-outputs=\"%u\">\n", p->in->rows_count,
+                   p->in->outputs_count);
+}
+
 void vq_rubric_page_items(struct vq_rubric_page *p)
 {
     struct vq_html *h = &p->h;
@@ -178,10 +240,13 @@ void vq_rubric_page_items(struct vq_rubric_page *p)
     vq_html_puts(h,
                  "<section id=\"rows\"><h2>Items</h2>\n<p class=\"sub\">Each with its ratings and "
                  "what the judges wrote; those whose ratings differ most come first.</p>\n");
+    controls(p);
     while (shown < p->in->rows_count && shown < ITEMS_MAX &&
            h->out->bytes - begin < ITEMS_BYTES_MAX) {
         one(p, &items[shown++]);
     }
+    vq_html_puts(h,
+                 "</div>\n<p><button id=\"more\" type=\"button\" hidden>Show more</button></p>\n");
     if (shown < p->in->rows_count) {
         vq_html_puts(h, "<p class=\"hint\">And ");
         vq_html_count(h, p->in->rows_count - shown);
