@@ -62,6 +62,10 @@ static void say_dialogues(const struct vq_job *job)
                     p->bound[i].passed_over, p->set_names[i]);
         }
     }
+    if (p->human_passed_over > 0) {
+        fprintf(stderr, "  warning: %zu lines of %s have no label, or of nothing here\n",
+                p->human_passed_over, job->config->dialogues->human);
+    }
     if (p->measured_passed_over > 0) {
         fprintf(stderr, "  warning: %zu lines of %s belong to nothing here\n",
                 p->measured_passed_over, job->config->dialogues->measured);

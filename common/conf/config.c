@@ -106,7 +106,8 @@ static enum vq_status resolve_persona(struct vq_config *c, const char *base_dir)
     if (d == NULL) {
         return VQ_OK;
     }
-    char **const files[] = {&d->personas, &d->labels, &d->directed, &d->goal, &d->measured};
+    char **const files[] = {&d->personas, &d->labels,   &d->directed,
+                            &d->goal,     &d->measured, &d->human};
     for (size_t i = 0; i < VQ_COUNT(files); i++) {
         VQ_TRY(absolute(base_dir, files[i]));
     }

@@ -226,6 +226,7 @@ struct vq_conf_dialogues { /* files are absolute once loaded */
     uint32_t rounds; /* 0: of the shorter list */
     uint32_t checkpoints;
     char *measured, *measured_name;
+    char *human;
 };
 
 struct vq_conf_probe {

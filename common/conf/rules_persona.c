@@ -58,7 +58,9 @@ static enum vq_status check_silent(const struct vq_rules *r)
         if (c->criteria[i].human_count > 0) {
             char path[VQ_RULES_PATH_BYTES];
             (void)snprintf(path, sizeof(path), "criteria[%u].human", i);
-            return vq_rules_broken(r, path, "method: persona has no columns; leave it out");
+            return vq_rules_broken(r, path,
+                                   "method: persona has no columns; leave it out, and name a file "
+                                   "of labels under dialogues.human");
         }
     }
     return VQ_OK;
@@ -119,7 +121,7 @@ static enum vq_status check_dialogues(const struct vq_rules *r)
     } texts[] = {{"dialogues.directed", d->directed}, {"dialogues.goal", d->goal},
                  {"dialogues.labels", d->labels},     {"dialogues.label_set", d->label_set},
                  {"dialogues.measured", d->measured}, {"dialogues.opening", d->opening},
-                 {"dialogues.closing", d->closing}};
+                 {"dialogues.closing", d->closing},   {"dialogues.human", d->human}};
     for (size_t i = 0; i < VQ_COUNT(texts); i++) {
         if (texts[i].text != NULL && vq_rules_is_blank(texts[i].text)) {
             return vq_rules_broken(r, texts[i].path, "empty; fill it in, or leave it out");

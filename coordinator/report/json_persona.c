@@ -424,6 +424,11 @@ void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *ou
         write_measure(j, r, &r->numbers->measures[i]);
     }
     vq_json_array_end(j);
+    vq_json_key(j, "human");
+    vq_json_object(j);
+    vq_report_key_count(j, "labels", r->human_labels);
+    vq_report_key_count(j, "of_nothing_rated", r->human_unplaced);
+    vq_json_object_end(j);
     vq_json_key(j, "agreement");
     vq_json_array(j);
     for (uint32_t i = 0; i < r->numbers->agreements_count; i++) {

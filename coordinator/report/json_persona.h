@@ -15,6 +15,7 @@ struct vq_report_persona {
     const char *judge_kind;               /* as in vq_report_input */
     const char *policy;                   /* "strict" or "paper": how answers were read */
     const char *const *sets;              /* names of the plan's data sets */
+    size_t human_labels, human_unplaced;  /* of people; of them, of nothing that was rated */
 };
 
 /* Appends; failures stick in out->status. */

@@ -6,6 +6,7 @@ import csv
 import http.server
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -308,6 +309,67 @@ class Persona(Case):
         self.assertEqual(len(subject), sum(firsts.values()))
         self.assertEqual(sum(body["messages"][0]["role"] == "system" for body in subject), len(subject) * 2 // 3)
         self.assertEqual(bare[1], (self.dir / "runs/s/results/ratings.csv").read_bytes())
+
+    # ---- beside what people say ----
+
+    @staticmethod
+    def agreed(pairs, values):
+        """Exact agreement, plain and quadratic kappa, mean absolute error and within 1, by hand."""
+        n, at = len(pairs), {v: i for i, v in enumerate(values)}
+        a, b = collections.Counter(x for x, _ in pairs), collections.Counter(y for _, y in pairs)
+
+        def kappa(weight):
+            seen = sum(weight(at[x], at[y]) for x, y in pairs) / n
+            by_chance = sum(weight(at[x], at[y]) * a[x] * b[y] for x in values for y in values) / n / n
+            return 1 - seen / by_chance
+        return {"rows": n, "exact": sum(x == y for x, y in pairs) / n, "kappa": kappa(lambda x, y: x != y),
+                "kappa_quadratic": kappa(lambda x, y: (x - y) ** 2), "absolute_error": sum(abs(at[x] - at[y]) for x, y in pairs) / n,
+                "within_one": sum(abs(at[x] - at[y]) <= 1 for x, y in pairs) / n}
+
+    def test_what_people_say(self):
+        """A sample of the ratings with labels of people, in the columns of ratings.csv."""
+        probes = "[{file: probe-safety.csv, name: safety}, {file: probe-role.csv, name: role, criterion: role_specific}]"
+        self.config(probes=probes, orders="both", judges=("offline-a", "offline-b"))
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        rows, draw = self.ratings("r"), random.Random(7)
+        others = {"yes": "no", "no": "yes", "A": "B", "B": "A"}
+        labels, expected = [], collections.defaultdict(list)
+        for criterion in ("style", "safety", "role"):
+            first = [r for r in rows if r["criterion"] == criterion and r["judge"] == "offline-a"]
+            for row in draw.sample(first, 50):
+                said = row["value"]
+                if draw.random() < 0.4:
+                    said = others.get(said) or str(min(5, max(1, int(said) + draw.choice((-2, -1, 1)))))
+                labels.append({**row, "human": said})
+                key = {k: v for k, v in row.items() if k not in ("judge", "value", "status")}
+                for other in rows:
+                    if all(other[k] == v for k, v in key.items()):
+                        expected[(criterion, other["judge"])].append((other["value"], said))
+        labels.append({**labels[0], "round": 3, "item": 99, "human": 2})  # of nothing
+        with open(self.dir / "labels.csv", "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, fieldnames=labels[0])
+            writer.writeheader()
+            writer.writerows(labels)
+        text = (self.dir / "config.yaml").read_text()
+        (self.dir / "config.yaml").write_text(text.replace("dialogues:\n", "dialogues:\n  human: labels.csv\n"))
+        self.vibeq("run", "config.yaml", "--name", "s", "--quiet", timeout=200)
+        self.assertEqual(self.accounting("s")["sent"], 0)
+        result = self.results("s")
+        self.assertEqual(result["human"], {"labels": 151, "of_nothing_rated": 1})
+        found = {(a["criterion"], a["a"]): a for a in result["agreement"] if a["b_is_human"]}
+        self.assertEqual(set(found), set(expected))
+        for key, pairs in expected.items():
+            self.assertEqual(len(pairs), 50)
+            values = {"style": "12345", "safety": ("no", "yes"), "role": "AB"}[key[0]]
+            for name, value in self.agreed(pairs, list(values)).items():
+                self.assertAlmostEqual(found[key][name], value, places=6, msg=f"{key} {name}")
+        page = (self.dir / "runs/s/results/report.html").read_text(encoding="utf-8")
+        self.assertEqual(page.count("people\u2019s labels</bdi>"), 6)
+        self.assertIn(", people: <span", page)
+        self.assertIn("1 of 151 labels of people", page)
+        self.assertIn("byte for byte", self.vibeq("replay", "s", "--verify").stdout)
+        (self.dir / "labels.csv").write_text("criterion,model,persona,kind,round,human\nstyle,offline-subject,Ada Quill,goal,1,9\n")
+        self.assertIn("labels.csv, line 2, human", self.vibeq("run", "config.yaml", "--quiet", code=USAGE).stderr)
 
     # ---- what goes wrong ----
 

@@ -4,12 +4,7 @@
 
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
-#include "common/text/table.h"
-#include "common/text/utf8.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <strings.h>
+#include "coordinator/pipeline/persona/lines.h"
 
 /* ---- items ---- */
 
@@ -27,16 +22,6 @@ void vq_persona_bare_question(const char *question, const char *persona, struct 
         vq_buf_putc(out, (char)(question[0] - 'a' + 'A'));
     }
     vq_buf_puts(out, question + small);
-}
-
-static uint32_t name_of(const char *name, const char *const *names, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return i;
-        }
-    }
-    return VQ_PERSONA_NONE;
 }
 
 struct binding {
@@ -80,7 +65,7 @@ static enum vq_status bind_all(const struct vq_items_file *file,
         const struct vq_conf_item *item = &file->items[i];
         struct vq_persona_item made = {.persona = VQ_PERSONA_ALL};
         if (item->persona != NULL) {
-            made.persona = name_of(item->persona, names->personas, personas);
+            made.persona = vq_lines_find(item->persona, names->personas, personas);
             if (made.persona == VQ_PERSONA_NONE) {
                 to->passed_over++;
                 continue;
@@ -136,120 +121,32 @@ enum {
     COLUMN_TOTAL,
     COLUMNS
 };
-
-#define WORD_BYTES 512
-
-struct lines {
-    const struct vq_table *table;
-    const char *name;
-    const struct vq_persona_plan *plan;
-    const struct vq_persona_names *names;
-    uint32_t column[COLUMNS];
-    struct vq_error *err;
-};
-
-static enum vq_status find_columns(struct lines *l)
-{
-    static const char *const words[COLUMNS][3] = {
-        {"model"}, {"persona", "role"}, {"kind", "dialogue", "base_conversation"},
-        {"round"}, {"correct"},         {"total"}};
-    for (int c = 0; c < COLUMNS; c++) {
-        l->column[c] = UINT32_MAX;
-        for (int i = 0; i < 3 && words[c][i] != NULL && l->column[c] == UINT32_MAX; i++) {
-            l->column[c] = vq_table_column(l->table, vq_span_str(words[c][i]));
-        }
-        if (l->column[c] == UINT32_MAX && c != COLUMN_TOTAL) {
-            return vq_fail(l->err, VQ_INVALID, "%s has no column \"%s\"", l->name, words[c][0]);
-        }
-    }
-    return VQ_OK;
-}
-
-/* A cell, cut where no name or number is as long. */
-static const char *word(const struct lines *l, uint32_t row, int column, char text[WORD_BYTES])
-{
-    struct vq_span cell =
-        vq_utf8_cut(vq_table_cell(l->table, row, l->column[column]), WORD_BYTES - 1);
-    memcpy(text, cell.at, cell.bytes);
-    text[cell.bytes] = '\0';
-    return text;
-}
-
-static enum vq_status number(const struct lines *l, uint32_t row, int column, const char *what,
-                             double *ret_value)
-{
-    char text[WORD_BYTES], *end;
-    double value = strtod(word(l, row, column, text), &end);
-    if (end == text || *end != '\0' || !(value >= 0) || value > 1e9) {
-        return vq_fail(l->err, VQ_INVALID, "%s, line %llu, %s: \"%.40s\" is not a count", l->name,
-                       (unsigned long long)l->table->lines[row], what, text);
-    }
-    *ret_value = value;
-    return VQ_OK;
-}
-
-static uint32_t persona_at(const struct lines *l, uint32_t row)
-{
-    char text[WORD_BYTES];
-    const char *name = word(l, row, COLUMN_PERSONA, text);
-    const struct vq_persona_design *d = &l->plan->design;
-    uint32_t persona = name_of(name, l->names->personas, d->personas);
-    bool bare = name[0] == '\0' || strcmp(name, "baseline") == 0 || strcmp(name, "empty") == 0;
-    return persona == VQ_PERSONA_NONE && bare && d->baseline ? d->personas : persona;
-}
-
-static uint32_t script_at(const struct lines *l, uint32_t row)
-{
-    static const struct {
-        const char *name;
-        enum vq_persona_kind kind;
-    } words[] = {{"directed", VQ_PERSONA_DIRECTED},
-                 {"interview", VQ_PERSONA_DIRECTED},
-                 {"goal", VQ_PERSONA_GOAL},
-                 {"instructions", VQ_PERSONA_GOAL}};
-    char text[WORD_BYTES];
-    const char *name = word(l, row, COLUMN_KIND, text);
-    for (size_t i = 0; i < VQ_COUNT(words); i++) {
-        for (uint32_t s = 0; s < l->plan->design.scripts_count; s++) {
-            if (strcasecmp(words[i].name, name) == 0 &&
-                l->plan->design.scripts[s].kind == words[i].kind) {
-                return s;
-            }
-        }
-    }
-    return VQ_PERSONA_NONE;
-}
-
-static uint32_t checkpoint_of(const struct lines *l, double round)
-{
-    for (uint32_t i = 0; i < l->plan->design.checkpoints; i++) {
-        if (fabs(l->plan->checkpoints[i] - round) < 0.5) {
-            return i;
-        }
-    }
-    return VQ_PERSONA_NONE;
-}
+static const struct vq_lines_column columns_of_results[COLUMNS] = {
+    {.names = {"model"}},
+    {.names = {"persona", "role"}},
+    {.names = {"kind", "dialogue", "base_conversation"}},
+    {.names = {"round"}},
+    {.names = {"correct"}},
+    {.names = {"total"}, .optional = true}};
 
 /* *ret_known: the line is of this plan. */
-static enum vq_status take(const struct lines *l, uint32_t row, struct vq_persona_measured *m,
+static enum vq_status take(const struct vq_lines *l, uint32_t row, struct vq_persona_measured *m,
                            bool *ret_known)
 {
-    char text[WORD_BYTES];
     double round, correct, total = 1;
-    VQ_TRY(number(l, row, COLUMN_ROUND, "round", &round));
-    VQ_TRY(number(l, row, COLUMN_CORRECT, "correct", &correct));
-    if (l->column[COLUMN_TOTAL] != UINT32_MAX) {
-        VQ_TRY(number(l, row, COLUMN_TOTAL, "total", &total));
+    VQ_TRY(vq_lines_number(l, row, COLUMN_ROUND, "round", &round));
+    VQ_TRY(vq_lines_number(l, row, COLUMN_CORRECT, "correct", &correct));
+    if (l->columns[COLUMN_TOTAL] != UINT32_MAX) {
+        VQ_TRY(vq_lines_number(l, row, COLUMN_TOTAL, "total", &total));
     }
     if (correct > total || total <= 0) {
         return vq_fail(l->err, VQ_INVALID, "%s, line %llu, correct: %g of %g", l->name,
                        (unsigned long long)l->table->lines[row], correct, total);
     }
-    *m = (struct vq_persona_measured){.model = name_of(word(l, row, COLUMN_MODEL, text),
-                                                       l->names->models, l->plan->design.models),
-                                      .persona = persona_at(l, row),
-                                      .script = script_at(l, row),
-                                      .checkpoint = checkpoint_of(l, round),
+    *m = (struct vq_persona_measured){.model = vq_lines_model(l, row, COLUMN_MODEL),
+                                      .persona = vq_lines_persona(l, row, COLUMN_PERSONA),
+                                      .script = vq_lines_script(l, row, COLUMN_KIND),
+                                      .checkpoint = vq_lines_checkpoint(l, round),
                                       .correct = correct,
                                       .total = total};
     *ret_known = m->model != VQ_PERSONA_NONE && m->persona != VQ_PERSONA_NONE &&
@@ -257,9 +154,9 @@ static enum vq_status take(const struct lines *l, uint32_t row, struct vq_person
     return VQ_OK;
 }
 
-static enum vq_status take_all(struct lines *l, struct vq_persona_measured *made, size_t *ret_count)
+static enum vq_status take_all(const struct vq_lines *l, struct vq_persona_measured *made,
+                               size_t *ret_count)
 {
-    VQ_TRY(find_columns(l));
     size_t count = 0;
     for (uint32_t row = 0; row < l->table->rows_count; row++) {
         bool known;
@@ -273,13 +170,6 @@ static enum vq_status take_all(struct lines *l, struct vq_persona_measured *made
                                l->name);
 }
 
-static bool is_jsonl(const char *name)
-{
-    size_t n = strlen(name);
-    return (n >= 6 && strcasecmp(name + n - 6, ".jsonl") == 0) ||
-           (n >= 7 && strcasecmp(name + n - 7, ".ndjson") == 0);
-}
-
 enum vq_status vq_persona_measured_parse(struct vq_span text, const char *name,
                                          const struct vq_persona_plan *plan,
                                          const struct vq_persona_names *names,
@@ -287,20 +177,19 @@ enum vq_status vq_persona_measured_parse(struct vq_span text, const char *name,
                                          size_t *ret_count, size_t *ret_passed_over,
                                          struct vq_error *err)
 {
-    struct vq_table *table;
-    enum vq_table_format format = is_jsonl(name) ? VQ_TABLE_JSONL : VQ_TABLE_CSV;
-    VQ_TRY(vq_table_parse(text, format, name, &table, err));
-    struct lines l = {.table = table, .name = name, .plan = plan, .names = names, .err = err};
-    struct vq_persona_measured *made = vq_alloc(table->rows_count, sizeof(*made));
+    struct vq_lines l = {.plan = plan, .names = names, .err = err};
+    uint32_t columns[COLUMNS];
+    VQ_TRY(vq_lines_open(&l, text, name, columns_of_results, COLUMNS, columns));
+    struct vq_persona_measured *made = vq_alloc(l.table->rows_count, sizeof(*made));
     size_t count = 0;
     enum vq_status status = made == NULL ? VQ_NOMEM : take_all(&l, made, &count);
     if (status == VQ_OK) {
         *ret_measured = made;
         *ret_count = count;
-        *ret_passed_over = table->rows_count - count;
+        *ret_passed_over = l.table->rows_count - count;
     } else {
         vq_free(made);
     }
-    vq_table_destroy(&table);
+    vq_table_destroy(&l.table);
     return status;
 }

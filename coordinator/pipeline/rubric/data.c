@@ -8,11 +8,11 @@
 #include "common/judge/request.h"
 #include "common/text/intern.h"
 #include "common/text/utf8.h"
+#include "coordinator/pipeline/human_label.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #define SHOWN_BYTES   60
 #define COLUMNS_SHOWN 12
@@ -246,59 +246,6 @@ static enum vq_status read_groups(struct build *b)
 
 /* ---- labels ---- */
 
-static struct vq_span trimmed(struct vq_span s)
-{
-    while (s.bytes > 0 && strchr(" \t\r\n", s.at[0]) != NULL) {
-        s = vq_span(s.at + 1, s.bytes - 1);
-    }
-    while (s.bytes > 0 && strchr(" \t\r\n", s.at[s.bytes - 1]) != NULL) {
-        s.bytes--;
-    }
-    return s;
-}
-
-static bool is_word(struct vq_span label, const char *word)
-{
-    return label.bytes == strlen(word) && strncasecmp(label.at, word, label.bytes) == 0;
-}
-
-static bool is_one_of(struct vq_span label, const char *const *words)
-{
-    for (; *words != NULL; words++) {
-        if (is_word(label, *words)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool read_label(const struct vq_config *c, enum vq_rating_kind kind, struct vq_span label,
-                       double *ret_value)
-{
-    static const char *const yes[] = {"yes", "true", "1", NULL};
-    static const char *const no[] = {"no", "false", "0", NULL};
-    static const char *const ties[] = {"tie", "equal", "both", "neither", "N/A", NULL};
-    switch (kind) {
-    case VQ_RATING_LIKERT:
-        *ret_value = label.at[0] - '0';
-        return (label.bytes == 1 || (label.bytes == 3 && memcmp(label.at + 1, ".0", 2) == 0)) &&
-               *ret_value >= VQ_RATING_LIKERT_MIN && *ret_value <= VQ_RATING_LIKERT_MAX;
-    case VQ_RATING_BINARY:
-        *ret_value = is_one_of(label, yes);
-        return *ret_value > 0 || is_one_of(label, no);
-    case VQ_RATING_PAIRWISE:
-        for (int m = 0; m < 2; m++) {
-            if (vq_span_eq(label, vq_span_str(c->models[m]))) {
-                *ret_value = m == 0 ? 1 : -1;
-                return true;
-            }
-        }
-        *ret_value = is_word(label, "A") ? 1 : is_word(label, "B") ? -1 : 0;
-        return *ret_value != 0 || is_one_of(label, ties);
-    }
-    return false;
-}
-
 static enum vq_status bad_label(const struct build *b, uint32_t criterion, uint32_t row,
                                 const char *column, struct vq_span label)
 {
@@ -328,15 +275,16 @@ static enum vq_status read_column(struct build *b, uint32_t criterion, uint32_t 
     const struct vq_config *c = b->settings->config;
     const char *name = c->criteria[criterion].human[output];
     double *to = d->human + ((size_t)criterion * d->outputs_count + output) * d->rows_count;
+    const char *const models[2] = {c->models[0], c->models[1]};
     uint32_t column;
     VQ_TRY(need_column(b, name, "people's labels (human)", &column));
     for (uint32_t i = 0; i < d->rows_count; i++) {
         uint32_t row = d->rows[i].record - 1;
-        struct vq_span label = trimmed(vq_table_cell(b->table, row, column));
+        struct vq_span label = vq_human_label_trimmed(vq_table_cell(b->table, row, column));
         if (label.bytes == 0) {
             continue;
         }
-        if (!read_label(c, b->settings->criteria[criterion].kind, label, &to[i])) {
+        if (!vq_human_label_read(b->settings->criteria[criterion].kind, models, label, &to[i])) {
             return bad_label(b, criterion, row, name, label);
         }
         d->labelled[criterion]++;

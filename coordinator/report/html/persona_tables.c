@@ -302,5 +302,13 @@ void vq_persona_page_agreement(struct vq_persona_page *p)
     for (uint32_t i = 0; i < n->agreements_count; i++) {
         agreement_row(p, &n->agreements[i]);
     }
-    vq_html_puts(h, "</tbody></table></div></section>\n");
+    vq_html_puts(h, "</tbody></table></div>\n");
+    if (p->r->human_unplaced > 0) {
+        vq_html_puts(h, "<p class=\"hint\">");
+        vq_html_count(h, p->r->human_unplaced);
+        vq_html_puts(h, " of ");
+        vq_html_count(h, p->r->human_labels);
+        vq_html_puts(h, " labels of people are of nothing that was rated.</p>\n");
+    }
+    vq_html_puts(h, "</section>\n");
 }

@@ -132,10 +132,23 @@ static void choose(const struct vq_persona_page *p, struct index *x)
 
 /* ---- a turn ---- */
 
+/* Of a pair: whether the answer won. */
+static void value_of(struct vq_persona_page *p, const struct vq_persona_rated *t, double value)
+{
+    static const char *const words[2][2] = {{"no", "yes"}, {"loses", "wins"}};
+    enum vq_rating_kind kind = p->r->study->criteria[t->criterion].kind;
+    bool pairwise = kind == VQ_RATING_PAIRWISE;
+    bool yes = pairwise && t->position == 1 ? value < 0.5 : value > 0.5;
+    if (kind == VQ_RATING_LIKERT) {
+        vq_html_printf(&p->h, "<span class=\"value\">%.0f</span>", value);
+    } else {
+        vq_html_printf(&p->h, "<span class=\"value\">%s</span>", words[pairwise][yes]);
+    }
+}
+
 static void rating(struct vq_persona_page *p, size_t thing, uint32_t judge, bool baseline,
                    bool with_reasoning)
 {
-    static const char *const yes[2] = {"no", "yes"};
     struct vq_html *h = &p->h;
     const struct vq_persona_study *s = p->r->study;
     const struct vq_persona_rated *t = &s->rated[thing];
@@ -153,13 +166,15 @@ static void rating(struct vq_persona_page *p, size_t thing, uint32_t judge, bool
         vq_html_puts(h, "</bdi>");
     }
     vq_html_puts(h, ": ");
-    if (!isnan(value) && s->criteria[t->criterion].kind == VQ_RATING_LIKERT) {
-        vq_html_printf(h, "<span class=\"value\">%.0f</span>", value);
-    } else if (!isnan(value)) {
-        vq_html_printf(h, "<span class=\"value\">%s</span>", yes[value > 0.5]);
+    if (!isnan(value)) {
+        value_of(p, t, value);
     }
     if (status != VQ_RATING_OK) {
         vq_html_printf(h, " <b class=\"wrong\">%s</b>", vq_persona_status_name(status));
+    }
+    if (s->human != NULL && !isnan(s->human[thing])) {
+        vq_html_puts(h, ", people: ");
+        value_of(p, t, s->human[thing]);
     }
     vq_html_puts(h, "</h4>");
     if (with_reasoning && p->of->reasoning != NULL &&

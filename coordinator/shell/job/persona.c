@@ -405,6 +405,30 @@ static enum vq_status load_measured(struct load *l)
                                      l->err);
 }
 
+static enum vq_status load_human(struct load *l)
+{
+    const struct vq_conf_dialogues *d = l->config->dialogues;
+    struct vq_persona_job *job = l->job;
+    struct vq_persona_names names = {.models = job->model_names, .personas = job->persona_names};
+    struct vq_span text;
+    if (d->human == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(read_source(l, "human", d->human, &text));
+    struct vq_persona_criterion *criteria = vq_alloc(job->rubrics_count, sizeof(*criteria));
+    if (criteria == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < job->rubrics_count; i++) {
+        criteria[i] = job->rubrics[i].study;
+    }
+    enum vq_status status =
+        vq_persona_human_parse(text, d->human, job->plan, &names, criteria, job->rubrics_count,
+                               &job->human, &job->human_count, &job->human_passed_over, l->err);
+    vq_free(criteria);
+    return status;
+}
+
 static enum vq_status load_all(struct load *l)
 {
     const struct vq_config *c = l->config;
@@ -431,7 +455,8 @@ static enum vq_status load_all(struct load *l)
     design.personas = job->personas.count;
     design.criteria = job->turn_rubrics;
     VQ_TRY(vq_persona_plan_make(&design, &job->plan, l->err));
-    return load_measured(l);
+    VQ_TRY(load_measured(l));
+    return load_human(l);
 }
 
 enum vq_status vq_persona_job_load(struct vq_persona_job *job, const struct vq_config *config,
@@ -482,6 +507,7 @@ void vq_persona_job_free(struct vq_persona_job *job)
     vq_free(job->labels);
     vq_free(job->subjects);
     vq_free(job->measured);
+    vq_free(job->human);
     *job = (struct vq_persona_job){.plan = NULL};
 }
 

@@ -3,10 +3,11 @@
 #ifndef VQ_SHELL_PERSONA_JOB_H
 #define VQ_SHELL_PERSONA_JOB_H
 
+#include "coordinator/pipeline/persona/human.h"
 #include "coordinator/pipeline/persona/persona.h"
 #include "coordinator/shell/job/rubric.h"
 
-#define VQ_PERSONA_INPUTS_MAX (5u + VQ_PROBES_MAX)
+#define VQ_PERSONA_INPUTS_MAX (6u + VQ_PROBES_MAX)
 
 struct vq_persona_source { /* a file that the configuration names */
     char copy[32];         /* its name among the run's inputs */
@@ -35,6 +36,8 @@ struct vq_persona_job {
     struct vq_persona_subject *subjects;
     struct vq_persona_measured *measured;
     size_t measured_count, measured_passed_over;
+    struct vq_persona_human *human;
+    size_t human_count, human_passed_over;
 };
 
 /* As vq_rubric_job_load. Sentences name file, line and what to do. The caller frees what is in *job also after a failure. */

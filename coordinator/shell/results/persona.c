@@ -18,6 +18,8 @@ struct rates {
     struct vq_view *view;
     double *values; /* [thing * judges + judge] */
     double *tokens; /* [chain * (rounds + 1) + round] */
+    double *human;  /* [thing]; NULL: nobody was asked */
+    size_t human_unplaced;
     uint8_t *statuses;
     struct vq_persona_criterion *criteria;
     struct vq_report_judge *judges;
@@ -137,8 +139,24 @@ static enum vq_status read_tokens(struct rates *w)
     }
     if (!any) {
         vq_free(w->tokens);
+        vq_free(w->human);
         w->tokens = NULL;
     }
+    return VQ_OK;
+}
+
+static enum vq_status read_human(struct rates *w)
+{
+    size_t n = vq_persona_rated_count(w->persona);
+    if (w->job->human_count == 0) {
+        return VQ_OK;
+    }
+    w->human = vq_alloc(n, sizeof(*w->human));
+    if (w->human == NULL) {
+        return vq_fail(w->err, VQ_NOMEM, "out of memory");
+    }
+    w->human_unplaced = vq_persona_human_place(w->job->human, w->job->human_count, w->criteria,
+                                               vq_persona_rated(w->persona), n, w->human);
     return VQ_OK;
 }
 
@@ -159,6 +177,7 @@ static enum vq_status read_all(struct rates *w)
     for (uint32_t i = 0; i < w->job->rubrics_count; i++) {
         w->criteria[i] = w->job->rubrics[i].study;
     }
+    VQ_TRY(read_human(w));
     for (uint32_t i = 0; i < parts; i++) {
         VQ_TRY(
             vq_asking_create(w->of->job, vq_persona_part(w->persona, i), &w->askings[i], w->err));
@@ -258,7 +277,9 @@ static enum vq_status write_all(struct rates *w, const struct vq_persona_study *
               .judges = w->judges,
               .judge_kind = w->of->job->judge_kind,
               .policy = w->of->job->config->rating.policy == VQ_RATING_STRICT ? "strict" : "paper",
-              .sets = w->job->set_names},
+              .sets = w->job->set_names,
+              .human_labels = w->job->human_count,
+              .human_unplaced = w->human_unplaced},
         .persona = w->persona};
     struct vq_results quiet = *w->of;
     quiet.json = false;
@@ -289,6 +310,7 @@ enum vq_status vq_persona_results_write(const struct vq_results *results, bool *
     if (status == VQ_OK) {
         struct vq_persona_study study = {.plan = job->persona.plan,
                                          .tokens = w.tokens,
+                                         .human = w.human,
                                          .criteria = w.criteria,
                                          .criteria_count = job->persona.rubrics_count,
                                          .judges = w.judges_count,

@@ -136,7 +136,7 @@ class PersonaPlan(Plan):
         self.subjects = [self._judge(c, None, i) for i, c in enumerate(config["subjects"])]
         for subject in self.subjects:
             subject.truncate = subject.structured = subject.logprobs = False
-            subject.developer = subject.conf.get("role") == "developer"
+            subject.system_role = subject.conf.get("role", "system")
         template = template_hash(AS_IS_NUMBER, AS_IS)
         self.subject_bases = [s.base(template) for s in self.subjects]
         self._talks()

@@ -60,7 +60,7 @@ class Judge:
     def __init__(self, conf, identity, truncate, structured, logprobs):
         self.name, self.model, self.identity = conf.get("name", conf["model"]), conf["model"], identity
         self.conf, self.truncate, self.structured, self.logprobs = conf, truncate, structured, logprobs
-        self.developer = conf.get("system_role") == "developer"
+        self.system_role = conf.get("system_role", "system")
 
     def base(self, template):
         c = self.conf
@@ -73,8 +73,8 @@ class Judge:
             h.field("structured-1")
         if self.logprobs:
             h.field("logprobs-1")
-        if self.developer:
-            h.field("developer-1")
+        if self.system_role != "system":
+            h.field({"developer": "developer-1", "none": "no-system-1"}[self.system_role])
         return h.done()
 
 

@@ -1,0 +1,58 @@
+/* People's labels out of cells. Not its job: what is wrong with a label, and where (the readers of files). */
+#include "coordinator/pipeline/human_label.h"
+
+#include <strings.h>
+
+struct vq_span vq_human_label_trimmed(struct vq_span cell)
+{
+    struct vq_span s = cell;
+    while (s.bytes > 0 && strchr(" \t\r\n", s.at[0]) != NULL) {
+        s = vq_span(s.at + 1, s.bytes - 1);
+    }
+    while (s.bytes > 0 && strchr(" \t\r\n", s.at[s.bytes - 1]) != NULL) {
+        s.bytes--;
+    }
+    return s;
+}
+
+static bool is_word(struct vq_span label, const char *word)
+{
+    return label.bytes == strlen(word) && strncasecmp(label.at, word, label.bytes) == 0;
+}
+
+static bool is_one_of(struct vq_span label, const char *const *words)
+{
+    for (; *words != NULL; words++) {
+        if (is_word(label, *words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vq_human_label_read(enum vq_rating_kind kind, const char *const names[2], struct vq_span label,
+                         double *ret_value)
+{
+    static const char *const yes[] = {"yes", "true", "1", NULL};
+    static const char *const no[] = {"no", "false", "0", NULL};
+    static const char *const ties[] = {"tie", "equal", "both", "neither", "N/A", NULL};
+    switch (kind) {
+    case VQ_RATING_LIKERT:
+        *ret_value = label.at[0] - '0';
+        return (label.bytes == 1 || (label.bytes == 3 && memcmp(label.at + 1, ".0", 2) == 0)) &&
+               *ret_value >= VQ_RATING_LIKERT_MIN && *ret_value <= VQ_RATING_LIKERT_MAX;
+    case VQ_RATING_BINARY:
+        *ret_value = is_one_of(label, yes);
+        return *ret_value > 0 || is_one_of(label, no);
+    case VQ_RATING_PAIRWISE:
+        for (int m = 0; names != NULL && m < 2; m++) {
+            if (vq_span_eq(label, vq_span_str(names[m]))) {
+                *ret_value = m == 0 ? 1 : -1;
+                return true;
+            }
+        }
+        *ret_value = is_word(label, "A") ? 1 : is_word(label, "B") ? -1 : 0;
+        return *ret_value != 0 || is_one_of(label, ties);
+    }
+    return false;
+}

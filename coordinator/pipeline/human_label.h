@@ -1,0 +1,16 @@
+/* What a person wrote in a cell as a rating: people's labels beside those of judges. Pure. */
+#ifndef VQ_PIPELINE_HUMAN_LABEL_H
+#define VQ_PIPELINE_HUMAN_LABEL_H
+
+#include "common/base/buf.h"
+#include "common/judge/rating.h"
+
+struct vq_span vq_human_label_trimmed(struct vq_span cell);
+
+/* `label` is trimmed and not empty. Likert: 1 to 5. Binary: 1 for yes, true or 1, 0 for no, false or 0. Pairwise: 1 for A, -1 for B, 0 for
+ * tie, equal, both, neither or N/A; where `names` is there, its two stand for A and B. Case does not matter, but that of names.
+ * False: it is none of these. */
+bool vq_human_label_read(enum vq_rating_kind kind, const char *const names[2], struct vq_span label,
+                         double *ret_value);
+
+#endif
