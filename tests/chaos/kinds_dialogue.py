@@ -16,8 +16,8 @@ import work
 KILLS = [getattr(kinds_kill, f"kind_{name}") for name in
          ("calm", "worker", "coordinator", "redis", "several", "everything", "stopped_worker", "stopped_coordinator", "crash_loop", "graceful",
           "no_spool", "same_spool", "remote")]
-FAULTS = [kinds_endpoint.kind_c11_lost, kinds_fault.kind_store_sync, kinds_fault.kind_spool_write, kinds_net.kind_net_one, kinds_net.kind_net_flap,
-          kinds_proxy.kind_link_stall, kinds_proxy.kind_link_cut]
+DISKS = [kinds_fault.kind_store_sync, kinds_fault.kind_spool_write]
+FAULTS = [kinds_endpoint.kind_c11_lost, kinds_net.kind_net_one, kinds_net.kind_net_flap, kinds_proxy.kind_link_stall, kinds_proxy.kind_link_cut]
 
 
 def with_work(asked, kind):
@@ -29,7 +29,7 @@ def with_work(asked, kind):
     return round_of
 
 
-for asked_by, those in ((work.Chat, KILLS), (work.Persona, KILLS + FAULTS)):
+for asked_by, those in ((work.Chat, KILLS + DISKS), (work.Persona, KILLS + DISKS + FAULTS)):
     globals().update({f"kind_{asked_by.__name__.lower()}_{kind.__name__[5:]}": with_work(asked_by, kind) for kind in those})
 
 

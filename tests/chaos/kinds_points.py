@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 
+import work
 from chaos import BIN, ROOT, USAGE
 
 POINT = re.compile(r'^VQ_CRASH\((\w+), (COORDINATOR|WORKER), (ONCE|TWICE|MANY), "([^"]*)"\)', re.M)
@@ -92,12 +93,14 @@ def not_begun(r):
 
 
 def kind_points(r):
-    "a process kills itself at a named point; by seed every point, then pairs: one in the run, one after it"
+    "a process kills itself at a named point; by seed every point, then pairs: one in the run, one after it, also with dialogues"
     if MARK not in (BIN / "vibeq").read_bytes():
         r.skip("these programs have no crash points; tests/chaos/points builds some that have")
     known = cases()
     listed = r.seed <= len(known)
     name, hit = known[r.seed - 1] if listed else r.rng.choice(known)
+    if not listed:
+        r.work = r.rng.choice(list(work.KINDS.values()))
     scene(r, name, hit)
     arm(r, name, hit, "crash.log")
     r.start()
