@@ -56,9 +56,10 @@ class Answers(Sick):
         names = sick.ways("C4", "C5", "C6", "C10", "C11", "mended")
         server = self.between(sick.now_and_then(names, 0.5))
         peaks = sick.Peaks(self.workers)
-        self.run_one(server.url(), judge={"concurrency": 16, **DEADLINES})
+        tries = "{tries_max: 20}"  # a busy machine is too slow for some good answers too
+        self.run_one(server.url(), judge={"concurrency": 16, **DEADLINES}, judging=tries)
         peak = peaks.stop()
-        self.assertEqual(self.results_bytes("r"), self.undisturbed())
+        self.assertEqual(self.results_bytes("r"), self.undisturbed(judging=tries))
         met = collections.Counter(r.sick for r in server.requests)
         self.assertEqual(set(met), {None, *names}, "each was met")
         good = {None, "two_answers", *sick.ways("mended")}
@@ -67,19 +68,28 @@ class Answers(Sick):
             asked = {r.hash for r in server.of(name)}
             if name not in good:
                 self.assertLessEqual(asked, again, f"{name} was taken for an answer")
-        calls, bad = self.accounting("r"), sum(n for name, n in met.items() if name not in good)
+        calls, ledger = self.accounting("r"), self.ledger()
         self.assertEqual((calls["answered"], calls["unknown"]), (calls["planned"], 0), calls)
-        self.assertIn(calls["sent"] - len(server.requests), range(0, 9), "but for those sent where it was closed just then, all arrived")
-        self.assertEqual(calls["failed"]["lost"] + calls["failed"]["bad_response"], calls["retried"], calls)
-        late = calls["retried"] - bad  # good answers that this machine was too slow for
-        self.assertIn(late, range(0, 18), "what can be read is not asked again")
+        self.assertEqual(sum(calls["failed"][end] for end in ("network", "lost", "bad_response")), calls["retried"], calls)
         self.assertEqual(len({r.call for r in server.requests}), len(server.requests), "a call is one request")
+        for call in set(ledger) - {r.call for r in server.requests}:
+            self.assertIn(ledger[call]["end"], ("network", "lost"), "sent where it was closed just then")
         for r in server.requests:
+            end, took_ms = ledger[r.call]["end"], ledger[r.call]["latency_ms"]
+            if r.sick in good and end != "answer":  # this machine was too slow for it: what can be read is not asked again
+                self.assertEqual(end, "lost", r.sick)
+                self.assertGreaterEqual(took_ms, DEADLINES["first_byte_timeout_ms"], r.sick)
             if r.sick in sick.ways("C4"):
-                early = r.sick == "hang_before_headers" or r.sick == "hang_mid_headers"
-                self.assertGreater(r.waited_s, 0.6 if early else 1.2, r.sick)  # a busy machine hears late of a request
+                early = r.sick == "hang_before_headers" or "no byte" in ledger[r.call]["error"]
+                self.assertEqual(end, "lost", r.sick)
+                self.assertGreaterEqual(took_ms, DEADLINES["first_byte_timeout_ms" if early else "total_timeout_ms"], (r.sick, ledger[r.call]))
         self.assertLess(peak, 160, "MiB of a worker")
         self.assertGreaterEqual(self.cost(), self.paid(), "what may have been paid is counted as paid")
+
+    def ledger(self):
+        """Every call by its id, which the server saw too."""
+        lines = self.vibeq("export", "r", "calls", "--format", "jsonl").stdout.splitlines()
+        return {line["call"]: line for line in map(json.loads, lines)}
 
     def cost(self):
         return json.loads((self.dir / "runs/r/accounting.json").read_text())["cost_usd"]
