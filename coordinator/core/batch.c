@@ -299,6 +299,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     if (shard != NULL && before == VQ_OUTCOME_NONE) {
         shard->open--;
     }
+    vq_coord_twins_settled(c, task);
     if (shard != NULL && c->params.chains && next == VQ_TASK_ANSWERED) {
         shard->lost = 0; /* it gets on */
     }

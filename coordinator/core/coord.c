@@ -86,6 +86,7 @@ static void defaults(struct vq_coord_params *p)
     p->worker_lost_max = p->worker_lost_max > UINT8_MAX ? UINT8_MAX : p->worker_lost_max;
     p->judges = NULL; /* copied into the lanes */
     p->run_name = NULL;
+    p->alike = NULL;
 }
 
 enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
@@ -117,7 +118,8 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
     c->ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->ack_ids));
     c->turns = params->chains ? vq_alloc(params->grid.vibes, sizeof(*c->turns)) : NULL;
     if (c->run_name == NULL || c->outcome == NULL || c->asks == NULL || c->ack_ids == NULL ||
-        (params->chains && c->turns == NULL) || lanes_create(c, params->judges) != VQ_OK) {
+        (params->chains && c->turns == NULL) || lanes_create(c, params->judges) != VQ_OK ||
+        vq_coord_twins_create(c, params->alike) != VQ_OK) {
         vq_coord_destroy(&c);
         return vq_fail(err, VQ_NOMEM, "no memory for a stage of %llu tasks",
                        (unsigned long long)vq_grid_tasks(&params->grid));
@@ -179,6 +181,7 @@ void vq_coord_destroy(struct vq_coord **coord)
         vq_free(c->lanes[j].pools);
     }
     vq_free(c->lanes);
+    vq_free(c->twins);
     vq_coord_queue_free(c);
     vq_coord_waiting_free(c);
     vq_free(c->left);

@@ -19,6 +19,7 @@
 #ifndef VQ_COORD_COORD_H
 #define VQ_COORD_COORD_H
 
+#include "common/judge/alike.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/authority.h"
 #include "coordinator/core/task_state.h"
@@ -45,6 +46,8 @@ struct vq_coord_params {
     struct vq_grid grid;
     bool
         chains; /* a shard is a chain: its tasks of order 0 are asked one behind the other. It is leased whole, and counts as one task of credit */
+    const struct vq_chain_alike *
+        alike; /* CHAT: which chains begin alike, by shard; copied. NULL: no two. A turn in common is asked in the first of them */
     const struct vq_coord_judge *judges; /* grid.judges of them; copied */
     struct vq_authority
         *authority;      /* over the pools; borrowed. The same for all stages of the process */

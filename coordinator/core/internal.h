@@ -5,6 +5,7 @@
  *     session.c  sessions, credit, judges that nobody can call
  *     pools.c    the authority over the pools: who is here or gone, GRANTs, the budget
  *     shard.c    shards in memory, the scout, look-ups, what is ready
+ *     twins.c    turns that several chains ask alike
  *     lease.c    leases: who gets a shard, renewal, the end
  *     call.c     calls: reserved, received, committed
  *     batch.c    what gathers for the next commit; what a commit settles
@@ -18,7 +19,6 @@
 #ifndef VQ_COORD_INTERNAL_H
 #define VQ_COORD_INTERNAL_H
 
-#include "common/judge/chain.h"
 #include "coordinator/core/coord.h"
 #include "coordinator/core/limits.h"
 #include "coordinator/core/table.h"
@@ -164,11 +164,19 @@ struct vq_coord_session {
     struct vq_coord_offer *offers; /* one a judge */
 };
 
+struct vq_coord_twin { /* of a chain: what it asks as another one does */
+    uint32_t of, turns;
+    uint32_t first, next; /* the chains that are `of` this one; the next of those of its own */
+    uint32_t due;         /* the next one in the lane's list */
+};
+
 struct vq_coord_lane { /* a judge */
     char *name;
     uint32_t *pools; /* owned */
     uint32_t pools_count;
     uint32_t cursor; /* how many samples the scout has passed */
+    uint32_t due_first,
+        due_last; /* chains that waited for what they have in common with another one */
     struct vq_coord_link again, ready, hungry;
     uint32_t ready_count, leased_count, lookups;
     uint64_t open;          /* tasks not terminal */
@@ -261,7 +269,8 @@ struct vq_coord {
     struct vq_coord_rate rate;
 
     struct vq_coord_lane *lanes;
-    uint32_t lookups; /* out */
+    struct vq_coord_twin *twins; /* by shard; NULL: no two chains begin alike */
+    uint32_t lookups;            /* out */
     uint64_t scouted;
     uint32_t scout_first,
         scout_step; /* samples are scouted from the first one on, so many further each time, around and around */
@@ -447,6 +456,23 @@ bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *
                          uint32_t *ret_first);
 /* The slot asked first of the same cell; itself if it is that. */
 uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
+
+/* twins.c */
+/* `alike`: by shard, or NULL. */
+enum vq_status vq_coord_twins_create(struct vq_coord *c,
+                                     const struct vq_chain_alike *alike) VQ_WARN_UNUSED;
+/* So many of its first turns are asked in other chains. */
+uint32_t vq_coord_twin_turns(const struct vq_coord *c, uint64_t shard);
+/* They are not settled there. */
+bool vq_coord_twin_waits(const struct vq_coord *c, uint64_t shard);
+/* The task is settled: who waited for it is looked up, now or when the scout has room. */
+void vq_coord_twins_settled(struct vq_coord *c, uint64_t task);
+bool vq_coord_twins_due(const struct vq_coord_lane *lane);
+/* Takes one of those, that is not in memory or was not scouted; false: there is none. */
+bool vq_coord_twin_due(struct vq_coord *c, struct vq_coord_lane *lane, uint64_t *ret_shard);
+/* The next of the chains that ask turn `turn` where chain `shard` does, after `at` (`shard` itself: the first of them); VQ_TASK_NONE: there
+ * is no other. */
+uint64_t vq_coord_twin_next(const struct vq_coord *c, uint64_t shard, uint32_t turn, uint64_t at);
 
 /* lease.c */
 /* Its holder hears that slot i is settled. */

@@ -32,12 +32,18 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
     return VQ_OK;
 }
 
+/* Another chain asks it, and opens it with its own. */
+static bool is_twin(const struct vq_coord *c, uint64_t task)
+{
+    return task % c->shard_tasks / 2 < vq_coord_twin_turns(c, vq_coord_shard_of(c, task));
+}
+
 enum vq_status vq_coord_requeue_gather(struct vq_coord *c)
 {
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
     c->requeue = c->stopping ? 0 : c->requeue;
     for (; c->requeue != 0 && c->requeue_at < tasks; c->requeue_at++) {
-        if (wanted(c, c->requeue_at, c->requeue)) {
+        if (wanted(c, c->requeue_at, c->requeue) && !is_twin(c, c->requeue_at)) {
             bool full;
             VQ_TRY(vq_coord_gather_reopened(c, c->requeue_at, &full));
             if (full) {
@@ -73,7 +79,8 @@ static void unblock(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t t
     }
 }
 
-enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
+/* false: it is not failed (any more). */
+static bool open_again(struct vq_coord *c, uint64_t task)
 {
     enum vq_outcome before = (enum vq_outcome)c->outcome[task];
     uint64_t no = vq_coord_shard_of(c, task);
@@ -84,7 +91,7 @@ enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
     enum vq_task_rule rule = vq_task_next(state, VQ_TASK_ON_REQUEUE, &next, NULL);
     c->moves[state][VQ_TASK_ON_REQUEUE]++;
     if (rule != VQ_TASK_MOVES) {
-        return VQ_OK;
+        return false;
     }
     VQ_ASSERT(next == VQ_TASK_OPEN);
     struct vq_coord_lane *lane = &c->lanes[no % c->params.grid.judges];
@@ -100,5 +107,32 @@ enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
         shard->outdated = true;
         vq_coord_shard_stir(c, shard);
     }
+    return true;
+}
+
+/* A twin's failure is the same row, which is lifted; that it is open the run state hears when it is settled again. */
+static void open_twins(struct vq_coord *c, uint64_t task)
+{
+    uint64_t no = vq_coord_shard_of(c, task);
+    uint64_t in_chain = task % c->shard_tasks;
+    for (uint64_t at = no;;) {
+        at = vq_coord_twin_next(c, no, (uint32_t)(in_chain / 2), at);
+        if (at == VQ_TASK_NONE) {
+            return;
+        }
+        struct vq_coord_shard *shard = vq_coord_shard_find(c, at);
+        if (!open_again(c, at * c->shard_tasks + in_chain) && shard != NULL) {
+            shard->outdated = true;
+            vq_coord_shard_stir(c, shard);
+        }
+    }
+}
+
+enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task)
+{
+    if (!open_again(c, task)) {
+        return VQ_OK;
+    }
+    open_twins(c, task);
     return hold_for_a_term(c, task);
 }

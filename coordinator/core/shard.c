@@ -137,7 +137,7 @@ static struct vq_coord_lane *scout_lane(struct vq_coord *c)
     struct vq_coord_lane *best = NULL;
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[j];
-        if (lane->cursor < c->params.grid.samples &&
+        if ((lane->cursor < c->params.grid.samples || vq_coord_twins_due(lane)) &&
             lane->ready_count + lane->lookups < ready_max &&
             (best == NULL || lane->cursor < best->cursor)) {
             best = lane;
@@ -209,16 +209,20 @@ static bool is_over(const struct vq_coord *c, uint64_t no)
     return true;
 }
 
-/* The cursor's next shard goes to look-up, unless it is settled already, or was met before the cursor began anew. */
+/* A chain that is due, or the cursor's next shard, goes to look-up, unless it is settled already, was met before the cursor began anew, or
+ * waits for another chain. */
 static enum vq_status scout_step(struct vq_coord *c, struct vq_coord_lane *lane)
 {
-    uint64_t sample =
-        (c->scout_first + (uint64_t)lane->cursor * c->scout_step) % c->params.grid.samples;
-    uint64_t no = sample * c->params.grid.judges + (uint64_t)(lane - c->lanes);
     struct vq_coord_shard *shard;
-    uint64_t turn = lane->cursor++;
-    c->scouted++;
-    if (is_over(c, no)) {
+    uint64_t turn = lane->cursor;
+    uint64_t no;
+    if (!vq_coord_twin_due(c, lane, &no)) {
+        uint64_t sample = (c->scout_first + turn * c->scout_step) % c->params.grid.samples;
+        no = sample * c->params.grid.judges + (uint64_t)(lane - c->lanes);
+        lane->cursor++;
+        c->scouted++;
+    }
+    if (vq_coord_twin_waits(c, no) || is_over(c, no)) {
         return VQ_OK;
     }
     VQ_TRY(vq_coord_shard_get(c, no, &shard));
@@ -365,6 +369,9 @@ static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shar
     *ret_free = 0;
     if (!vq_coord_chain_free(c, shard, &first)) {
         return VQ_OK;
+    }
+    if (first / 2 < vq_coord_twin_turns(c, shard->no)) {
+        return VQ_OK; /* not asked here: it is looked up again when it is settled where it is */
     }
     ahead_until(c, shard, first);
     VQ_TRY(give_up(c, shard, first, &over));

@@ -128,6 +128,44 @@ class Chat(Case):
         self.vibeq(*self.words())
         self.assertEqual(len(self.server.requests()), sent + 2, "all but the last two turns are in the store")
 
+    def branches(self):
+        """A tree of beginnings, some dialogues twice: how many turns it has that differ."""
+        chains = []
+        for i in range(16):
+            queries = [f"Stage {k}, path {i >> max(0, 4 - k // 2)}: what now?" for k in range(10)]
+            chains += [{"system": "You are embodying the role of a Traveller. You are curious.", "queries": queries}] * (1 + i % 2)
+        self.write("chains.jsonl", chains)
+        return len({json.dumps(c["queries"][: k + 1]) for c in chains for k in range(10)})
+
+    def test_what_many_begin_with_is_asked_once_though_all_are_open_at_once(self):
+        turns = self.branches()
+        self.begin("--latency", "uniform:5ms:15ms")
+        self.vibeq(*self.words())
+        count = collections.Counter(x["hash"] for x in self.server.requests()[self.before:])
+        self.assertEqual(set(count.values()), {1})
+        self.assertEqual(len(count), turns)
+        accounting = json.loads((self.runs / "r/chat/accounting.json").read_text())["calls"]
+        self.assertEqual(accounting["first_sends"], turns)
+        self.assertEqual(accounting["from_store"], accounting["planned"] - turns)
+        self.assertEqual(accounting["paid_unused"], 0)
+        dialogues = [json.loads(line) for line in self.dialogues().splitlines()]
+        self.assertEqual(len(dialogues), 24)
+        self.assertTrue(all(len(d["messages"]) == 20 and d["ended"] is None for d in dialogues))
+
+    def test_what_fails_for_one_fails_for_all_that_begin_so(self):
+        self.branches()
+        self.begin("--fault", "bad_request=0.05")
+        self.vibeq(*self.words(), code=MISSING)
+        count = collections.Counter(x["hash"] for x in self.server.requests()[self.before:])
+        self.assertEqual(set(count.values()), {1})
+        of = collections.defaultdict(set)
+        for line in self.dialogues().splitlines():
+            dialogue = json.loads(line)
+            for k in range(len(dialogue["messages"]) // 2):
+                said = [m["content"] for m in dialogue["messages"][: 2 * k + 2]]
+                of[json.dumps(said[::2])].add(json.dumps(said[1::2]))
+        self.assertTrue(all(len(answers) == 1 for answers in of.values()))
+
     def test_a_dialogue_that_cannot_go_on_ends_there(self):
         self.begin("--fault", "refusal=0.02", "--fault", "server_error=0.05", "--fault", "bad_request=0.01")
         self.vibeq(*self.words(), code=MISSING)

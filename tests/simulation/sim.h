@@ -316,6 +316,7 @@ struct sim_stage {
     int64_t *looked_ns;      /* by shard: when the core was last told what the store says of it */
     int64_t *settled_ns;     /* by task: when it was settled in this core's life; 0: not yet */
     bool *poison;            /* by task: its call kills its worker */
+    struct vq_chain_alike *alike; /* by shard, of dialogues; NULL: no two begin alike */
 };
 
 struct sim {
@@ -391,6 +392,7 @@ int64_t sim_spread(struct sim *s, int64_t mean_ns);            /* mostly near, s
 void sim_talks_make(struct sim *s);
 void sim_talks_free(struct sim *s);
 bool sim_talks_stage(struct sim *s); /* draws whether a stage is one of dialogues */
+struct vq_chain_alike *sim_talks_alike(const struct sim_stage *st); /* the caller frees it */
 const char *sim_talks_answer(struct sim *s, const struct vq_hash *request, bool *ret_refusal);
 void sim_talks_check(struct sim *s, uint32_t worker, const struct vq_work_call *call);
 void sim_talks_check_end(struct sim *s); /* of the stage that is looked at */

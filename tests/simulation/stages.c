@@ -151,6 +151,7 @@ static void make_stage(struct sim *s, uint32_t n)
         st->swap = VQ_SWAP_NONE;
     }
     st->repair = s->repair && kinds[st->kind].repairs;
+    st->alike = talks ? sim_talks_alike(st) : NULL;
     make_spec(s, st);
     make_plan(s, st);
 }
@@ -188,6 +189,7 @@ void sim_stages_free(struct sim *s)
         vq_free(st->looked_ns);
         vq_free(st->poison);
         vq_free(st->blocked);
+        vq_free(st->alike);
     }
 }
 
@@ -240,6 +242,7 @@ void sim_stage_enter(struct sim *s, uint32_t n)
     s->params.more = n + 1 < s->stages_count;
     s->params.grid = st->grid;
     s->params.chains = vq_stage_chains(st->kind);
+    s->params.alike = st->alike;
     s->params.judges = st->judges;
     s->params.spec = st->spec_hash;
     s->params.retries = s->store.repeat_max;

@@ -1,4 +1,5 @@
-/* Dialogues in the simulated run: some runs have stages of kind chat, whose samples are chains. In half of these runs the endpoint says
+/* Dialogues in the simulated run: some runs have stages of kind chat, whose samples are chains. In half of them some begin as another one
+ * does, and may be the same to the end. In half of these runs the endpoint says
  * the same whenever it is asked the same, and then every turn that is ever asked must be the one of the undisturbed dialogue. In the others
  * two calls of one request may say different things, so that workers go astray. */
 #include "tests/simulation/sim.h"
@@ -7,8 +8,36 @@
 
 #include <stdio.h>
 
-#define TEXT_BYTES 64
-#define SAYINGS    64
+#define TEXT_BYTES  64
+#define SAYINGS     64
+#define TURNS_OF(i) (SIM_AXES_MAX - (i) % 3)
+
+struct begins { /* a chain, as another one before it */
+    uint32_t of, turns;
+};
+
+/* Which chain asks turn k of chain i: itself, or one that it begins like. */
+static uint32_t asks_like(const struct begins *begins, uint32_t i, uint32_t k)
+{
+    while (k < begins[i].turns) {
+        i = begins[i].of;
+    }
+    return i;
+}
+
+static void draw_begins(struct sim *s, struct begins begins[SIM_SAMPLES])
+{
+    struct vq_rng rng; /* of its own: other seeds stay as they are */
+    vq_rng_seed(&rng, s->options.seed ^ UINT64_C(0x7b1d20c9e5a4f386));
+    double p = s->options.small != NULL || vq_rng_unit(&rng) < 0.5 ? 0 : vq_rng_unit(&rng);
+    for (uint32_t i = 0; i < SIM_SAMPLES; i++) {
+        begins[i] = (struct begins){0, 0};
+        if (i > 0 && vq_rng_unit(&rng) < p) {
+            begins[i].of = (uint32_t)vq_rng_below(&rng, i);
+            begins[i].turns = 1 + (uint32_t)vq_rng_below(&rng, TURNS_OF(begins[i].of));
+        }
+    }
+}
 
 void sim_talks_make(struct sim *s)
 {
@@ -23,9 +52,12 @@ void sim_talks_make(struct sim *s)
     VQ_ASSERT(t->texts != NULL);
     char *at = t->texts;
     size_t ends[SIM_SAMPLES];
+    struct begins begins[SIM_SAMPLES];
+    draw_begins(s, begins);
     for (uint32_t i = 0; i < SIM_SAMPLES; i++) {
-        for (uint32_t k = 0; k + i % 3 < SIM_AXES_MAX; k++) {
-            (void)snprintf(at, TEXT_BYTES, "And question %u, of %u?", k, i / 2 * 2);
+        for (uint32_t k = 0; k < TURNS_OF(i) || k < begins[i].turns; k++) {
+            (void)snprintf(at, TEXT_BYTES, "And question %u, of %u?", k,
+                           asks_like(begins, i, k) / 2 * 2);
             vq_chain_pack(&t->packed, vq_span_str(at));
         }
         ends[i] = t->packed.bytes;
@@ -33,8 +65,9 @@ void sim_talks_make(struct sim *s)
     VQ_ASSERT(t->packed.status == VQ_OK);
     for (uint32_t i = 0; i < SIM_SAMPLES; i++) { /* two that ask the same differ in who is asked */
         size_t from = i == 0 ? 0 : ends[i - 1];
-        if (i % 2 != 0) {
-            (void)snprintf(at, TEXT_BYTES, "You are number %u.", i);
+        uint32_t who = asks_like(begins, i, 0);
+        if (who % 2 != 0) {
+            (void)snprintf(at, TEXT_BYTES, "You are number %u.", who);
         }
         t->samples[i].a = vq_span_str(at);
         t->samples[i].prompt = vq_span(t->packed.at + from, ends[i] - from);
@@ -57,6 +90,26 @@ void sim_talks_free(struct sim *s)
 bool sim_talks_stage(struct sim *s)
 {
     return s->talks.p > 0 && vq_rng_unit(&s->talks.rng) < s->talks.p;
+}
+
+struct vq_chain_alike *sim_talks_alike(const struct sim_stage *st)
+{
+    uint32_t shards = (uint32_t)vq_grid_shards(&st->grid);
+    struct vq_chain_asked *asked = vq_alloc(shards, sizeof(*asked));
+    struct vq_chain_alike *alike = vq_alloc(shards, sizeof(*alike));
+    bool any;
+    VQ_ASSERT(asked != NULL && alike != NULL);
+    for (uint32_t i = 0; i < shards; i++) {
+        const struct vq_sample *chain = &st->samples[i / st->grid.judges];
+        asked[i] = (struct vq_chain_asked){chain->a, chain->prompt, i % st->grid.judges};
+    }
+    VQ_ASSERT(vq_chains_alike(asked, shards, alike, &any) == VQ_OK);
+    vq_free(asked);
+    if (!any) {
+        vq_free(alike);
+        return NULL;
+    }
+    return alike;
 }
 
 /* ---- what is said ---- */

@@ -147,6 +147,48 @@ static enum vq_status take_chains(struct vq_asking *a, const struct vq_stage *st
     return vq_chain_memo_create(vq_grid_shards(&a->plan.grid), &a->plan.memo);
 }
 
+/* The first model that asks as this one does. */
+static uint32_t asker_class(const struct vq_asking *a, uint32_t judge)
+{
+    uint32_t first = 0;
+    while (!vq_hash_eq(&a->askers[first].base, &a->askers[judge].base)) {
+        first++;
+    }
+    return first;
+}
+
+/* Which chains begin alike: of those that are asked. Their askers are there. */
+static enum vq_status find_alike(struct vq_asking *a)
+{
+    const struct vq_grid *g = &a->plan.grid;
+    if (vq_grid_shards(g) >= UINT32_MAX / 2) {
+        return VQ_LIMIT;
+    }
+    uint32_t shards = (uint32_t)vq_grid_shards(g);
+    struct vq_chain_asked *asked = vq_alloc(shards, sizeof(*asked));
+    bool any = false;
+    enum vq_status status = VQ_NOMEM;
+    a->alike = vq_alloc(shards, sizeof(*a->alike));
+    if (asked == NULL || a->alike == NULL) {
+        goto done;
+    }
+    for (uint32_t i = 0; i < shards; i++) {
+        const struct vq_sample *chain = &a->samples[i / g->judges];
+        bool is_asked = vq_plan_asks(&a->plan, (uint64_t)i * vq_grid_shard_tasks(g));
+        asked[i] = (struct vq_chain_asked){.system = chain->a,
+                                           .queries = is_asked ? chain->prompt : vq_span("", 0),
+                                           .asker = asker_class(a, i % g->judges)};
+    }
+    status = vq_chains_alike(asked, shards, a->alike, &any);
+done:
+    if (!any) {
+        vq_free(a->alike);
+        a->alike = NULL;
+    }
+    vq_free(asked);
+    return status;
+}
+
 static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job,
                                    const struct vq_stage *stage)
 {
@@ -295,6 +337,7 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     VQ_TRY(fill_axes(a, stage));
     VQ_TRY(fill_cells(a, stage));
     VQ_TRY(fill_askers(a, swap != VQ_SWAP_NONE && !vq_stage_rates(stage->kind)));
+    VQ_TRY(vq_stage_chains(stage->kind) ? find_alike(a) : VQ_OK);
     a->plan.samples = a->ids;
     a->plan.askers = a->askers;
     a->plan.axes = a->axes;
@@ -337,6 +380,7 @@ void vq_asking_destroy(struct vq_asking **asking)
         return;
     }
     vq_free(a->samples);
+    vq_free(a->alike);
     vq_buf_free(&a->texts);
     vq_chain_memo_destroy(&a->plan.memo);
     vq_free(a->ids);

@@ -3,6 +3,7 @@
 #ifndef VQ_SHELL_ASKING_H
 #define VQ_SHELL_ASKING_H
 
+#include "common/judge/alike.h"
 #include "coordinator/pipeline/method/method.h"
 #include "coordinator/store/plan.h"
 
@@ -28,9 +29,10 @@ struct vq_asking {
     uint32_t *
         rows; /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's own */
     struct vq_axis *axes;
-    uint8_t *first_order; /* [sample * judges + judge] */
-    uint8_t *cells;       /* which are asked; NULL: all */
-    uint32_t retries;     /* of a question without a readable answer */
+    uint8_t *first_order;         /* [sample * judges + judge] */
+    uint8_t *cells;               /* which are asked; NULL: all */
+    struct vq_chain_alike *alike; /* CHAT: by shard; NULL: no two chains begin alike */
+    uint32_t retries;             /* of a question without a readable answer */
     struct vq_plan plan;
     struct vq_buf texts;  /* what axes, prompts of our own making and chains point into */
     uint32_t texts_count; /* EMBED: over all calls */

@@ -72,6 +72,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .more = true, /* the method alone knows, and only after this stage */
         .grid = run->asking->plan.grid,
         .chains = vq_stage_chains(run->asking->kind),
+        .alike = run->asking->alike,
         .judges = judges,
         .authority = run->authority,
         .spec = run->spec_hash,

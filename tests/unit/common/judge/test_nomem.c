@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
+#include "common/judge/alike.h"
 #include "common/judge/axes.h"
 #include "common/judge/request.h"
 #include "common/judge/template.h"
@@ -225,12 +226,34 @@ static void packed_vectors(void **state)
     assert_int_equal(heap_torture("vectors", vectors, NULL, false), 2);
 }
 
+static enum vq_status two_alike(void *ctx)
+{
+    const struct vq_chain_asked *asked = ctx;
+    struct vq_chain_alike alike[2];
+    bool any = false;
+    enum vq_status status = vq_chains_alike(asked, 2, alike, &any);
+    assert_int_equal(any, status == VQ_OK);
+    return status;
+}
+
+static void dialogues_that_begin_alike(void **state)
+{
+    (void)state;
+    const struct vq_span query = vq_span("\1\0\0\0q", 5);
+    const struct vq_chain_asked asked[2] = {{.queries = query}, {.queries = query}};
+    assert_true(heap_torture("alike", two_alike, (void *)(uintptr_t)asked, true) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_verdict),     cmocka_unit_test(verdicts_on_several_axes),
-        cmocka_unit_test(lists_of_axes), cmocka_unit_test(axes_put_together),
-        cmocka_unit_test(a_template),    cmocka_unit_test(packed_vectors),
+        cmocka_unit_test(a_verdict),
+        cmocka_unit_test(verdicts_on_several_axes),
+        cmocka_unit_test(lists_of_axes),
+        cmocka_unit_test(axes_put_together),
+        cmocka_unit_test(a_template),
+        cmocka_unit_test(packed_vectors),
+        cmocka_unit_test(dialogues_that_begin_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
