@@ -293,7 +293,7 @@ static enum vq_status look(const struct dead_words *w, const struct vq_kept *kep
     vq_view_end(&view);
     VQ_TRY(status);
     if (any) { /* the walk has views of its own */
-        VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, &replay, err));
+        VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, NULL, &replay, err));
     }
     status = vq_view_begin(kept->calls, &view, err);
     if (status == VQ_OK) {

@@ -203,7 +203,7 @@ static enum vq_status export_calls(const struct vq_kept *kept, bool jsonl, struc
 {
     struct vq_replay replay;
     const struct vq_id *uid = vq_run_dir_uid(kept->run);
-    VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, &replay, err));
+    VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, NULL, &replay, err));
     struct calls c = {.kept = kept, .replay = &replay, .line = {.jsonl = jsonl}};
     vq_buf_init(&c.line.out, LINE_BYTES_MAX);
     enum vq_status status = vq_view_begin(kept->calls, &c.view, err);

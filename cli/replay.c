@@ -194,7 +194,7 @@ static int replay_into(const struct vq_kept *kept, const struct replay_words *w,
     struct vq_error err = {0};
     struct vq_replay replay;
     enum vq_status status =
-        vq_replay_walk(kept->job, kept->calls, vq_run_dir_uid(kept->run), &replay, &err);
+        vq_replay_walk(kept->job, kept->calls, vq_run_dir_uid(kept->run), NULL, &replay, &err);
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }

@@ -111,28 +111,38 @@ static enum vq_status leave_stage(struct walk *w)
     return VQ_OK;
 }
 
+static enum vq_status walk_script(struct walk *w)
+{
+    enum vq_status status = VQ_OK;
+    while (status == VQ_OK && w->replay->stage[0] == '\0') {
+        const struct vq_stage *stage;
+        status = w->script.ops->next(w->script.ctx, &stage, w->err);
+        if (status != VQ_OK || stage == NULL) {
+            w->replay->whole = status == VQ_OK;
+            break;
+        }
+        status = walk_stage(w, stage);
+        enum vq_status left = leave_stage(w);
+        status = status == VQ_OK ? left : status;
+    }
+    vq_asking_destroy(&w->asking);
+    return status;
+}
+
 enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
-                              const struct vq_id *run, struct vq_replay *ret_replay,
-                              struct vq_error *err)
+                              const struct vq_id *run, const struct vq_script *script,
+                              struct vq_replay *ret_replay, struct vq_error *err)
 {
     struct vq_replay replay = {.whole = false};
     struct walk w = {.job = job, .calls = calls, .run = run, .replay = &replay, .err = err};
-    vq_stats_init();
-    VQ_TRY(vq_course_open(job, &replay.course, err));
-    w.script = replay.course.script;
-    enum vq_status status = VQ_OK;
-    while (status == VQ_OK && replay.stage[0] == '\0') {
-        const struct vq_stage *stage;
-        status = w.script.ops->next(w.script.ctx, &stage, err);
-        if (status != VQ_OK || stage == NULL) {
-            replay.whole = status == VQ_OK;
-            break;
-        }
-        status = walk_stage(&w, stage);
-        enum vq_status left = leave_stage(&w);
-        status = status == VQ_OK ? left : status;
+    if (script != NULL) {
+        w.script = *script;
+    } else {
+        vq_stats_init();
+        VQ_TRY(vq_course_open(job, &replay.course, err));
+        w.script = replay.course.script;
     }
-    vq_asking_destroy(&w.asking);
+    enum vq_status status = walk_script(&w);
     if (status != VQ_OK) {
         vq_replay_free(&replay);
         return status;

@@ -29,11 +29,12 @@ struct vq_replay {
     size_t undecided_count, undecided_cap;
 };
 
-/* `job`'s generation is that of the run (`vq_calls_read_run`). Ranking stages go on with what is decided, the rest is missing;
+/* `script` NULL: the one that the job's method is; else one beside the run, and `course` stays closed. `job`'s generation is that of the run
+ * (`vq_calls_read_run`). Ranking stages go on with what is decided, the rest is missing;
  * stages of texts and vectors need all their answers. The caller frees *ret_replay. */
 enum vq_status vq_replay_walk(const struct vq_job *job, struct vq_calls *calls,
-                              const struct vq_id *run, struct vq_replay *ret_replay,
-                              struct vq_error *err) VQ_WARN_UNUSED;
+                              const struct vq_id *run, const struct vq_script *script,
+                              struct vq_replay *ret_replay, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_replay_free(struct vq_replay *replay);
 
 #endif

@@ -41,16 +41,17 @@ static enum vq_status account_again(struct vq_verifying *v, struct vq_account **
     return status;
 }
 
-static void compare(struct vq_verifying *v, const json_t *said, const char *key, uint64_t again)
+static void compare(struct vq_verifying *v, const char *file, const json_t *said, const char *key,
+                    uint64_t again)
 {
     const json_t *value = json_object_get(said, key);
     if (!json_is_integer(value) || (uint64_t)json_integer_value(value) != again) {
-        vq_verify_say(v, "accounting: accounting.json says %s %lld, the ledger makes it %llu", key,
+        vq_verify_say(v, "accounting: %s says %s %lld, the ledger makes it %llu", file, key,
                       (long long)json_integer_value(value), (unsigned long long)again);
     }
 }
 
-static void compare_part(struct vq_verifying *v, const json_t *said,
+static void compare_part(struct vq_verifying *v, const char *file, const json_t *said,
                          const struct vq_account_part *p)
 {
     const struct {
@@ -77,43 +78,43 @@ static void compare_part(struct vq_verifying *v, const json_t *said,
         {"tokens_out", p->sums.tokens_out},
     };
     for (size_t i = 0; i < VQ_COUNT(counts); i++) {
-        compare(v, said, counts[i].key, counts[i].value);
+        compare(v, file, said, counts[i].key, counts[i].value);
     }
     const json_t *failed = json_object_get(said, "failed");
     for (int end = 0; end < VQ_END__COUNT; end++) {
         if (end != VQ_END_ANSWER && end != VQ_END_UNKNOWN) {
-            compare(v, failed, vq_call_end_word((enum vq_call_end)end), p->sums.failed[end]);
+            compare(v, file, failed, vq_call_end_word((enum vq_call_end)end), p->sums.failed[end]);
         }
     }
     if (p->planned != p->first_sends + p->from_store + p->saved_by_lazy_swap + p->not_asked ||
         p->sums.sent != p->first_sends + p->asked_again + p->retried + p->repairs) {
-        vq_verify_say(v, "accounting: the sums over tasks and calls do not hold");
+        vq_verify_say(v, "accounting: the sums over tasks and calls of %s do not hold", file);
     }
 }
 
-static void compare_cost(struct vq_verifying *v, const json_t *cost, double again)
+static void compare_cost(struct vq_verifying *v, const char *file, const json_t *cost, double again)
 {
     if (json_is_number(cost) &&
         fabs(json_number_value(cost) - again) > SAME_DOLLARS * fmax(1e-9, again)) {
-        vq_verify_say(v, "accounting: accounting.json says %.9g dollars, the ledger makes it %.9g",
+        vq_verify_say(v, "accounting: %s says %.9g dollars, the ledger makes it %.9g", file,
                       json_number_value(cost), again);
     }
 }
 
-enum vq_status vq_verify_account(struct vq_verifying *v)
+enum vq_status vq_verify_account(struct vq_verifying *v, const char *file)
 {
     struct vq_buf text;
     struct vq_error why = {0};
     vq_buf_init(&text, ACCOUNT_BYTES_MAX);
     json_t *root = NULL;
-    enum vq_status status = vq_run_dir_read(v->in->dir, "accounting.json", &text, &why);
+    enum vq_status status = vq_run_dir_read(v->in->dir, file, &text, &why);
     if (status == VQ_OK) {
         root = json_loadb(text.at, text.bytes, 0, NULL);
     }
     vq_buf_free(&text);
     const json_t *calls = json_object_get(root, "calls");
     if (!json_is_object(calls)) {
-        vq_verify_say(v, "accounting: accounting.json is %s; vibeq resume %s writes it again",
+        vq_verify_say(v, "accounting: %s is %s; vibeq resume %s writes it again", file,
                       status == VQ_NOT_FOUND ? "missing" : "damaged", vq_run_dir_name(v->in->dir));
         json_decref(root);
         return VQ_OK;
@@ -123,8 +124,8 @@ enum vq_status vq_verify_account(struct vq_verifying *v)
     if (v->out->store.damaged == 0) { /* else its rows cannot be summed */
         status = account_again(v, &account);
         if (status == VQ_OK) {
-            compare_part(v, calls, &account->all);
-            compare_cost(v, json_object_get(root, "cost_usd"), account->all.sums.cost_usd);
+            compare_part(v, file, calls, &account->all);
+            compare_cost(v, file, json_object_get(root, "cost_usd"), account->all.sums.cost_usd);
         }
     }
     vq_account_destroy(&account);

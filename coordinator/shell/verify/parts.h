@@ -2,6 +2,7 @@
  *
  *   verify.c          the order of things; the store, spools, tasks, results
  *   account.c  accounting.json against the ledger
+ *   chat.c     the dialogues of `vibeq chat`, which are led beside the run
  *   redis.c    the columns in Redis against what the store makes of them */
 #ifndef VQ_SHELL_VERIFY_PARTS_H
 #define VQ_SHELL_VERIFY_PARTS_H
@@ -23,7 +24,15 @@ struct vq_verifying {
 void vq_verify_say(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
 void vq_verify_note(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3);
 
-enum vq_status vq_verify_account(struct vq_verifying *v) VQ_WARN_UNUSED;
+/* Every task of the method, or of a script beside the run, in its state: into `replay`, `outcomes` and the counts. The caller frees, also after a
+ * failure. */
+enum vq_status vq_verify_tasks(struct vq_verifying *v,
+                               const struct vq_script *script) VQ_WARN_UNUSED;
+void vq_verify_tasks_free(struct vq_verifying *v);
+
+/* `file` of the run's folder. */
+enum vq_status vq_verify_account(struct vq_verifying *v, const char *file) VQ_WARN_UNUSED;
+enum vq_status vq_verify_chat(struct vq_verifying *v) VQ_WARN_UNUSED;
 enum vq_status vq_verify_redis(struct vq_verifying *v) VQ_WARN_UNUSED;
 
 #endif

@@ -301,19 +301,20 @@ static void say_open(struct vq_verifying *v)
     }
 }
 
-static enum vq_status check_tasks(struct vq_verifying *v)
+enum vq_status vq_verify_tasks(struct vq_verifying *v, const struct vq_script *script)
 {
     struct vq_error why = {0};
-    enum vq_status status = vq_replay_walk(v->in->job, v->in->calls, v->uid, &v->replay, &why);
+    enum vq_status status =
+        vq_replay_walk(v->in->job, v->in->calls, v->uid, script, &v->replay, &why);
     if (status == VQ_CORRUPT || status == VQ_VERSION || status == VQ_INVALID) {
-        vq_verify_say(v, "tasks: they cannot be derived again: %s", why.text);
+        vq_verify_say(v, "%s: they cannot be derived again: %s", script == NULL ? "tasks" : "chat",
+                      why.text);
         return VQ_OK;
     }
     if (status != VQ_OK) {
         return vq_fail(v->err, status, "%s", why.text);
     }
     v->walked = true;
-    v->out->whole = v->replay.whole;
     v->outcomes = vq_alloc(v->replay.stages_count, sizeof(*v->outcomes));
     if (v->outcomes == NULL) {
         return vq_fail(v->err, VQ_NOMEM, "out of memory");
@@ -322,6 +323,17 @@ static enum vq_status check_tasks(struct vq_verifying *v)
         status = check_stage(v, i);
     }
     return status;
+}
+
+void vq_verify_tasks_free(struct vq_verifying *v)
+{
+    for (uint32_t i = 0; v->outcomes != NULL && i < v->replay.stages_count; i++) {
+        vq_free(v->outcomes[i]);
+    }
+    vq_free(v->outcomes);
+    if (v->walked) {
+        vq_replay_free(&v->replay);
+    }
 }
 
 static void check_open(struct vq_verifying *v)
@@ -362,7 +374,8 @@ static enum vq_status verify(struct vq_verifying *v)
 {
     VQ_TRY(check_store(v));
     VQ_TRY(check_spools(v));
-    VQ_TRY(check_tasks(v));
+    VQ_TRY(vq_verify_tasks(v, NULL));
+    v->out->whole = v->walked && v->replay.whole;
     VQ_TRY(find_finished(v));
     if (v->in->running) {
         vq_verify_note(v, "the run goes on: this is what is committed by now");
@@ -381,7 +394,7 @@ static enum vq_status verify(struct vq_verifying *v)
     if (v->replay.whole) {
         VQ_TRY(check_results(v));
     }
-    return vq_verify_account(v);
+    return vq_verify_account(v, "accounting.json");
 }
 
 enum vq_status vq_verify_run(const struct vq_verify_input *in, struct vq_verify *ret_verify,
@@ -390,13 +403,10 @@ enum vq_status vq_verify_run(const struct vq_verify_input *in, struct vq_verify 
     struct vq_verify out = {.whole = false};
     struct vq_verifying v = {.in = in, .uid = vq_run_dir_uid(in->dir), .out = &out, .err = err};
     enum vq_status status = verify(&v);
-    for (uint32_t i = 0; v.outcomes != NULL && i < v.replay.stages_count; i++) {
-        vq_free(v.outcomes[i]);
+    if (status == VQ_OK) {
+        status = vq_verify_chat(&v);
     }
-    vq_free(v.outcomes);
-    if (v.walked) {
-        vq_replay_free(&v.replay);
-    }
+    vq_verify_tasks_free(&v);
     if (status != VQ_OK) {
         vq_verify_free(&out);
         return status;

@@ -7,7 +7,7 @@ import collections
 
 from auditing import records, verdict
 from auditing.disturbed import Disturbed
-from auditing.plan import RETEST_REPEAT, Cell, repair_request, template_hash, PREFERENCE
+from auditing.plan import RETEST_REPEAT, Cell, Hasher, repair_request, template_hash, PREFERENCE
 from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
 from auditing.talks import BESIDE, Talks, sent
@@ -34,8 +34,8 @@ class Audit(Talks):
         self.by_request = collections.defaultdict(list)
         for row in store.calls.values():
             self.by_request[row["request"]].append(row)
-        self.finished = results.accounting is not None and results.results is not None and not live \
-            and (results.status or {}).get("state") == "finished"
+        there = results.accounting is not None or results.results is not None
+        self.finished = there and not live and (results.status or {}).get("state") == "finished"
         self.verdicts = {}
 
     def bad(self, rule, text):
@@ -43,6 +43,7 @@ class Audit(Talks):
 
     def run(self):
         self.check_store()
+        self.check_inputs()
         self.check_plan()
         self.check_chats()
         self.check_endpoint()
@@ -51,6 +52,7 @@ class Audit(Talks):
         self.check_repeats()
         self.check_retries()
         self.check_scores()
+        self.check_results_there()
         self.check_results()
         self.chats.check_results()
         self.check_accounting()
@@ -72,6 +74,17 @@ class Audit(Talks):
         if self.finished and not meta["clean"]:
             self.notes.append("the store says that the last coordinator did not stop cleanly")
 
+    def check_inputs(self):
+        """The copies of what the run began with, by the hashes that were taken then."""
+        inputs = self.options.run_dir / "inputs"
+        for line in (inputs / "HASHES").read_bytes().decode(errors="replace").splitlines() if (inputs / "HASHES").is_file() else ():
+            was, name = [*line.split(" ", 2), ""][:2]
+            path = inputs / name
+            if not name or not path.is_file():
+                self.bad("I2 inputs", f"inputs/{name or 'HASHES'} is {'missing' if name else 'damaged'}")
+            elif Hasher("run input").bytes(path.read_bytes()).done().hex() != was:
+                self.bad("I2 inputs", f"inputs/{name} is not what the run began with")
+
     # ---- what was planned ----
 
     def tasks(self):
@@ -79,6 +92,10 @@ class Audit(Talks):
         for cell in self.cells:
             for order in (0, 1) if self.plan.swaps else (cell.first,):
                 yield cell, order
+
+    def check_results_there(self):
+        if self.finished and self.results.results is None:
+            self.bad("R2 results", "results/results.json is missing")
 
     def check_plan(self):
         p = self.plan

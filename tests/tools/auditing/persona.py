@@ -4,7 +4,7 @@ import yaml
 
 from auditing import texts
 from auditing.draws import Draws
-from auditing.plan import Plan, template_hash
+from auditing.plan import Plan, Unreadable, read_config, reading, template_hash
 from auditing.tasks import AS_IS, AS_IS_NUMBER
 
 TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}
@@ -126,9 +126,21 @@ class PersonaPlan(Plan):
     early_stop, asked_by_data_alone = False, True
 
     def __init__(self, run_dir, results):
-        self.config = config = yaml.load((run_dir / "run.yaml").read_text(), Loader=yaml.CSafeLoader)
-        self.judging, self.rating, self.talks = config.get("judging") or {}, config.get("rating") or {}, config["dialogues"]
         self.inputs, self.notes = run_dir / "inputs", []
+        self.config = config = read_config(run_dir / "run.yaml")
+        with reading(run_dir / "run.yaml"):
+            self.judging, self.rating, self.talks = config.get("judging") or {}, config.get("rating") or {}, config["dialogues"]
+            self._models(config, results)
+        self._talks()
+        self.probes, self.turn_rubrics = [], []
+        self._rubrics()
+        self.bases = {}
+        for kind, (number, file) in TEMPLATES.items():
+            with reading(self.inputs / file):
+                shown = template_hash(number, (self.inputs / file).read_bytes())
+            self.bases[kind] = [j.base(shown) for j in self.judges]
+
+    def _models(self, config, results):
         self.strict = self.rating.get("policy", "strict") == "strict"
         self.retries = 1 if self.strict else 0
         self.seed = int(config.get("seed", 42))
@@ -139,23 +151,24 @@ class PersonaPlan(Plan):
             subject.system_role = subject.conf.get("role", "system")
         template = template_hash(AS_IS_NUMBER, AS_IS)
         self.subject_bases = [s.base(template) for s in self.subjects]
-        self._talks()
-        self.probes, self.turn_rubrics = [], []
-        self._rubrics()
-        self.bases = {}
-        for kind, (number, file) in TEMPLATES.items():
-            shown = template_hash(number, (self.inputs / file).read_bytes())
-            self.bases[kind] = [j.base(shown) for j in self.judges]
 
     # ---- dialogues ----
 
     def _talks(self):
         d = self.talks
-        self.personas = read_personas(self.inputs / "personas")
+        with reading(self.inputs / "personas"):
+            self.personas = read_personas(self.inputs / "personas")
+            if not self.personas:
+                raise ValueError("it has no persona")
         self.askers = [*self.personas, *([None] if d.get("baseline", True) else [])]
-        template = texts.template_part((self.inputs / "persona.txt").read_bytes(), b"@system").decode()
+        with reading(self.inputs / "persona.txt"):
+            template = texts.template_part((self.inputs / "persona.txt").read_bytes(), b"@system").decode()
         self.systems = [[self._system(s.conf, p, template) for p in self.askers] for s in self.subjects]
-        lists = [(kind, *read_queries(self.inputs / f"queries-{kind}", d[kind])) for kind in KINDS if d.get(kind)]
+        lists = []
+        for kind in KINDS:
+            if d.get(kind):
+                with reading(self.inputs / f"queries-{kind}"):
+                    lists.append((kind, *read_queries(self.inputs / f"queries-{kind}", d[kind])))
         self.scripts = []
         for kind, questions, opening, closing in lists:
             if kind == "directed":
@@ -170,6 +183,8 @@ class PersonaPlan(Plan):
             self.scripts.append((kind, questions, opening, closing))
         least = min(len(q) + (o is not None) + (c is not None) for _, q, o, c in self.scripts)
         self.rounds = int(d.get("rounds", 0)) or least
+        if self.rounds > least:
+            raise Unreadable(f"{self.inputs}/queries-*: the shorter list comes to {least} rounds, and {self.rounds} were held")
         self.orders = 2 if d.get("orders", "both") == "both" else 1
         count = int(d.get("checkpoints", 10)) if self.config.get("probes") or d.get("measured") else 0
         self.checkpoints = [i * self.rounds // (count - 1) for i in range(count)] if count > 1 else [0] * count
@@ -201,7 +216,12 @@ class PersonaPlan(Plan):
         given = self.config.get("criteria") or []
         listed = [c["name"] for c in given]
         probes = self.config.get("probes") or []
-        items = [read_items(self.inputs / f"probe-{i + 1}", c, self.personas) for i, c in enumerate(probes)]
+        items = []
+        for i, c in enumerate(probes):
+            with reading(self.inputs / f"probe-{i + 1}"):
+                items.append(read_items(self.inputs / f"probe-{i + 1}", c, self.personas))
+                if not items[-1]:
+                    raise ValueError("it has no items of this run's personas")
         by = [self._criterion_of(c, of) for c, of in zip(probes, items)]
 
         def use(name, shown):
@@ -210,7 +230,8 @@ class PersonaPlan(Plan):
             i = listed.index(shown)
             if i < len(given) and given[i].get("rubric") is not None:
                 return Rubric(name, shown, given[i]["kind"], given[i]["rubric"])
-            return Rubric(name, shown, *texts.criterion(self.inputs / f"criterion-{i + 1}.txt"))
+            with reading(self.inputs / f"criterion-{i + 1}.txt"):
+                return Rubric(name, shown, *texts.criterion(self.inputs / f"criterion-{i + 1}.txt"))
         self.turn_rubrics = [use(n, n) for n in ([c["name"] for c in given if c["name"] not in by] if given else ["knowledge", "style", "in_character"])]
         for conf, of, criterion in zip(probes, items, by):
             shown = TRAITS if criterion == "trait" else [criterion] if criterion else []

@@ -1,5 +1,6 @@
 """What a run had to ask, worked out anew from run.yaml and the copies of its inputs: samples x judges x vibes x orders, each with the
 hash of its request, its first order and whether it is audited (proto/PROTOCOL.md, docs/store.md, docs/config.md)."""
+import contextlib
 import csv
 import hashlib
 import io
@@ -11,11 +12,36 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 RETEST_REPEAT = 64
+ROLES = {"developer": "developer-1", "none": "no-system-1"}
 JUDGE, REPAIR, PREFERENCE = 0, 1, 2  # numbers of templates in hashes
 
 
 class Unknown(Exception):
     """This kind of run cannot be planned from its inputs alone."""
+
+
+class Unreadable(Exception):
+    """A file is missing, or is not what it should be."""
+
+
+@contextlib.contextmanager
+def reading(path):
+    try:
+        yield
+    except Unreadable:
+        raise
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, csv.Error, yaml.YAMLError) as why:
+        text = f"it has no {why}" if isinstance(why, KeyError) else why.strerror if isinstance(why, OSError) else f"{type(why).__name__}: {why}"
+        text = " ".join(text.split())
+        raise Unreadable(f"{path}: {text}") from why
+
+
+def read_config(path):
+    with reading(path):
+        config = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        if not isinstance(config, dict) or not config.get("judges"):
+            raise ValueError("it is no configuration")
+        return config
 
 
 # ---- hashes ----
@@ -73,8 +99,8 @@ class Judge:
             h.field("structured-1")
         if self.logprobs:
             h.field("logprobs-1")
-        if self.system_role != "system":
-            h.field({"developer": "developer-1", "none": "no-system-1"}[self.system_role])
+        if self.system_role in ROLES:
+            h.field(ROLES[self.system_role])
         return h.done()
 
 
@@ -188,7 +214,7 @@ class Cell:
 class Plan:
     def __init__(self, run_dir, results):
         run_dir = Path(run_dir)
-        self.config = config = yaml.load((run_dir / "run.yaml").read_text(), Loader=yaml.CSafeLoader)
+        self.config = config = read_config(run_dir / "run.yaml")
         self.judging = judging = config.get("judging") or {}
         self.rule = judging.get("pair_rule", "strict")
         self.swaps = self.rule != "forward"

@@ -5,6 +5,7 @@ import re
 import socket
 from pathlib import Path
 
+from auditing.plan import reading
 
 CLOCKS_AGREE_MS = 2000
 
@@ -20,8 +21,9 @@ class Endpoint:
             text = Path(path).read_text(errors="replace")
             whole = text[:text.rfind("\n") + 1]
             self.torn += len(text) - len(whole)
-            for line in whole.splitlines():
-                self._take(json.loads(line), open_calls)
+            for number, line in enumerate(whole.splitlines(), 1):
+                with reading(f"{path}, line {number}"):
+                    self._take(json.loads(line), open_calls)
 
     def _take(self, line, open_calls):
         event = line.get("event")
@@ -50,13 +52,12 @@ class Endpoint:
 
 
 def read_json(path):
-    """None: there is none. ValueError names what is none."""
+    """None: there is none."""
     try:
-        return json.loads(path.read_text())
+        with open(path, encoding="utf-8") as file, reading(path):
+            return json.load(file)
     except FileNotFoundError:
         return None
-    except ValueError as why:
-        raise ValueError(f"{path} is no JSON: {why}") from why
 
 
 class Results:
@@ -65,8 +66,8 @@ class Results:
         self.results = read_json(run_dir / "results/results.json")
         self.accounting = read_json(run_dir / "accounting.json")
         self.status = read_json(run_dir / "status.json")
-        method = re.search(r"(?m)^method: *[\"']?(\w+)", (run_dir / "run.yaml").read_text())
-        self.method = method.group(1) if method else None
+        method = re.search(rb"(?m)^method: *[\"']?(\w+)", (run_dir / "run.yaml").read_bytes())
+        self.method = method.group(1).decode() if method else None
         self.scores = self._table(run_dir / "results/scores.csv")
         self.ratings = self._table(run_dir / "results/ratings.csv")
         if self.results is not None:
@@ -82,8 +83,8 @@ class Results:
     def _table(path):
         if not path.exists():
             return None
-        with open(path, newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        with reading(path), open(path, newline="", encoding="utf-8") as file:
+            return [{k: v or "" for k, v in row.items() if k} for row in csv.DictReader(file)]
 
 
 class Redis:

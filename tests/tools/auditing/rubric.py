@@ -3,10 +3,8 @@ ratings.csv against stored answers, results.json against ratings.csv. All other 
 import collections
 import re
 
-import yaml
-
 from auditing.checks import GOOD, OPEN, Audit, sent
-from auditing.plan import Plan, Sample, Unknown, read_table, template_hash
+from auditing.plan import Plan, Sample, Unknown, read_config, read_table, template_hash
 from auditing.store import OUTCOMES
 
 TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}  # with their numbers in hashes
@@ -40,7 +38,7 @@ class Rated:
 
 class RatingPlan(Plan):
     def __init__(self, run_dir, results):
-        self.config = config = yaml.load((run_dir / "run.yaml").read_text(), Loader=yaml.CSafeLoader)
+        self.config = config = read_config(run_dir / "run.yaml")
         self.judging = config.get("judging") or {}
         self.rating = config.get("rating") or {}
         self.rule, self.swaps, self.many, self.lazy = "strict", True, False, False

@@ -3,9 +3,7 @@ dialogues of `vibeq chat`, which are led beside any run."""
 import collections
 import json
 
-import yaml
-
-from auditing.plan import Hasher, template_hash
+from auditing.plan import Hasher, read_config, reading, template_hash
 from auditing.store import OUTCOMES
 from auditing.tasks import AS_IS, AS_IS_NUMBER, CHAT, NEVER_SEEN, OPEN, Stage, Staged, packed
 
@@ -29,11 +27,13 @@ class Chats:
         if not self.path.is_file():
             return
         kept = self.folder / "run.yaml"
-        config = yaml.load((kept if kept.is_file() else run_dir / "run.yaml").read_text(), Loader=yaml.CSafeLoader)
-        audit.plan.judging = config.get("judging") or {}
-        self.judges = [audit.plan._judge(c, None if c.get("base_url") else audit.results.results, i) for i, c in enumerate(config["judges"])]
-        audit.plan.judging = audit.plan.config.get("judging") or {}
-        self._read()
+        config = read_config(kept)
+        with reading(kept):
+            own, audit.plan.judging = audit.plan.judging, config.get("judging") or {}
+            self.judges = [audit.plan._judge(c, None if c.get("base_url") else audit.results.results, i) for i, c in enumerate(config["judges"])]
+            audit.plan.judging = own
+        with reading(self.path):
+            self._read()
         self._lead()
 
     def _read(self):
@@ -44,10 +44,10 @@ class Chats:
             of = json.loads(line)
             queries, system = of.get("queries"), of.get("system") or ""
             if not isinstance(queries, list) or not queries or not all(isinstance(q, str) for q in queries) or not isinstance(system, str):
-                raise ValueError(f"{self.path}, line {i + 1}: no list of queries")
+                raise ValueError(f"line {i + 1} has no list of queries")
             self.given.append((system.encode(), [q.encode() for q in queries]))
         if not self.given:
-            raise ValueError(f"{self.path} has no dialogue")
+            raise ValueError("it has no dialogue")
 
     def _lead(self):
         h = Hasher("vq.chats")
@@ -212,11 +212,13 @@ def messages(queries, turns):
 def compare_dialogues(audit, file, path, want, names):
     """Line by line; of one that differs, the first thing that does."""
     found = []
-    for i, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+    for i, line in enumerate(path.read_bytes().splitlines()):
         try:
             found.append(json.loads(line))
         except ValueError:
-            audit.bad("R2 results", f"{file}, line {i + 1}: it is no JSON")
+            found.append(None)
+        if not isinstance(found[-1], dict):
+            audit.bad("R2 results", f"{file}, line {i + 1}: it is no dialogue")
             return
     if len(found) != len(want):
         audit.bad("R2 results", f"{file} has {len(found)} dialogues, {len(want)} were led")

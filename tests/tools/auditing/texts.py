@@ -69,6 +69,8 @@ def template_part(text, part):
     """The text of @system or @user, as templates are trimmed."""
     lines = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").split(b"\n")
     marks = [i for i, line in enumerate(lines) if line.rstrip(b" \t") == part]
+    if not marks:
+        raise ValueError(f"it has no line {part.decode()}")
     ends = [i for i, line in enumerate(lines) if line.rstrip(b" \t") in (b"@system", b"@user")]
     end = next((i for i in ends if i > marks[0]), len(lines))
     return b"\n".join(lines[marks[0] + 1:end]).strip(b" \t\n")
@@ -80,5 +82,5 @@ def criterion(path):
     head, _, rubric = text.partition("\n\n")
     kind = re.match(r"kind:\s*(\w+)", head)
     if not kind or not rubric.strip(BLANK):
-        raise ValueError(f"{path} is no criterion: it has no kind, or no rubric")
+        raise ValueError("it is no criterion: it has no kind, or no rubric")
     return kind.group(1), rubric.strip(BLANK)
