@@ -1,6 +1,6 @@
 /* What a persona evaluation will ask, before there are answers to ask about: the plan's counts and sizes from mean texts. Named as the
  * script names its stages, so that known ones take the place of these. What the store will answer as shared is in no stage. */
-#include "coordinator/pipeline/persona/persona.h"
+#include "coordinator/pipeline/persona/script.h"
 
 #include <stdio.h>
 
@@ -53,6 +53,12 @@ static void add(struct vq_forecast_stage *stages, uint32_t *n, const char *name,
     (void)snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
+/* About as many as are for columns [from, until); of all together, all. */
+static uint64_t share(uint64_t of, uint32_t from, uint32_t until, uint32_t columns)
+{
+    return of * until / columns - of * from / columns;
+}
+
 static void add_set(const struct vq_persona_input *in, const struct sizes *s, uint32_t set,
                     const struct vq_persona_set_calls *calls, struct vq_forecast_stage *stages,
                     uint32_t *n)
@@ -64,9 +70,16 @@ static void add_set(const struct vq_persona_input *in, const struct sizes *s, ui
     double rated = s->description + s->query + s->answer * (pairwise ? 2 : 1) +
                    mean_rubric(in, probe->first_rubric, probe->rubrics);
     char name[VQ_FORECAST_NAME_BYTES];
-    (void)snprintf(name, sizeof(name), "%.40s", probe->name);
-    add(stages, n, name, VQ_STAGE_PROBE, &calls->asked, 0, in->plan->design.models,
-        s->system + prefix + s->query);
+    uint32_t columns = vq_persona_columns(of), piece = 0;
+    for (uint32_t from = 0, until; from < columns; from = until) {
+        until = vq_persona_piece(probe, columns, from);
+        const struct vq_persona_calls *all = &calls->asked;
+        struct vq_persona_calls part = {share(all->planned, from, until, columns),
+                                        share(all->shared, from, until, columns)};
+        vq_persona_piece_name(probe->name, piece++, name);
+        add(stages, n, name, VQ_STAGE_PROBE, &part, 0, in->plan->design.models,
+            s->system + prefix + s->query);
+    }
     for (int r = 0; r < VQ_PERSONA_REFERENCES; r++) {
         vq_persona_part_name(probe->name, pairwise, (enum vq_persona_reference)r, name);
         add(stages, n, name, vq_persona_stage_kind(of->rating), &calls->rated[r], 0, 1, rated);

@@ -1,5 +1,6 @@
-/* The walk: dialogues, their ratings, then two steps a data set, its questions and the ratings of the answers. A step lays out its stages,
- * which wait in a queue; when the queue is empty the next step is laid out. Texts of items live as long as their step, answers to a
+/* The walk: dialogues, their ratings, then two steps a data set, its questions and the ratings of the answers, in pieces: so many questions
+ * as a stage may have, one reference. A piece lays out its stages, which wait in a queue; when the queue is empty the next piece is laid
+ * out. Texts of items live as long as their piece, answers to a
  * data set as long as that set is at hand, dialogues for ever. Not its job: what stages hold (talks.c, rates.c). */
 #include "common/base/alloc.h"
 #include "common/judge/chain.h"
@@ -133,6 +134,7 @@ void vq_persona_destroy(struct vq_persona **persona)
     if (p == NULL) {
         return;
     }
+    vq_intern_free(&p->prompts);
     vq_arena_clear(&p->of_stage);
     vq_arena_clear(&p->of_set);
     vq_arena_clear(&p->keep);
@@ -198,16 +200,28 @@ enum vq_status vq_persona_twins(struct vq_persona *p, const struct vq_sample_id 
 
 /* ---- the walk ---- */
 
-static enum vq_status lay_step(struct vq_persona *p, uint32_t step)
+/* A step, or the next piece of one. */
+static enum vq_status lay_step(struct vq_persona *p)
 {
-    if (step == 0) {
-        return vq_persona_lay_chat(p);
+    uint32_t set = p->step < 2 ? 0 : (p->step - 2) / 2;
+    uint32_t pieces = 0;
+    enum vq_status status;
+    if (p->step == 0) {
+        status = vq_persona_lay_chat(p);
+    } else if (p->step == 1) {
+        status = p->in.turn_rubrics > 0 ? vq_persona_lay_turns(p) : VQ_OK;
+    } else if (p->step % 2 == 0) {
+        status = vq_persona_lay_probe(p, set);
+        pieces = vq_persona_columns(&p->in.plan->design.sets[set]);
+    } else {
+        status = vq_persona_lay_answers(p, set);
+        pieces = VQ_PERSONA_REFERENCES;
     }
-    if (step == 1) {
-        return p->in.turn_rubrics > 0 ? vq_persona_lay_turns(p) : VQ_OK;
+    if (p->piece >= pieces) {
+        p->step++;
+        p->piece = 0;
     }
-    uint32_t set = (step - 2) / 2;
-    return step % 2 == 0 ? vq_persona_lay_probe(p, set) : vq_persona_lay_answers(p, set);
+    return status;
 }
 
 static enum vq_status next(void *ctx, const struct vq_stage **ret_stage, struct vq_error *err)
@@ -217,12 +231,12 @@ static enum vq_status next(void *ctx, const struct vq_stage **ret_stage, struct 
     while (p->first == p->queued && p->step < steps) {
         p->first = p->queued = 0;
         vq_arena_clear(&p->of_stage);
-        enum vq_status status = lay_step(p, p->step);
+        vq_intern_free(&p->prompts);
+        enum vq_status status = lay_step(p);
         if (status != VQ_OK) {
             return vq_fail(err, status, "the next stage cannot be laid out: %s",
                            vq_status_text(status));
         }
-        p->step++;
     }
     *ret_stage = p->first < p->queued ? &p->queue[p->first].stage : NULL;
     return VQ_OK;

@@ -192,22 +192,39 @@ static enum vq_status lay(struct vq_persona *p, const struct layout *l)
 
 /* ---- texts of a row ---- */
 
+/* Mostly the middle of the answer: then no copy. */
 static enum vq_status said(struct vq_persona *p, struct vq_span answer, struct vq_span *ret_text)
 {
     struct vq_buf out;
     vq_buf_init(&out, INPUT_BYTES_MAX);
     vq_persona_said(answer, &out);
-    return vq_arena_take(&p->of_stage, &out, ret_text);
+    const char *within = out.status != VQ_OK || out.bytes == 0
+                             ? NULL
+                             : memmem(answer.at, answer.bytes, out.at, out.bytes);
+    if (within == NULL) {
+        return vq_arena_take(&p->of_stage, &out, ret_text);
+    }
+    *ret_text = vq_span(within, out.bytes);
+    vq_buf_free(&out);
+    return VQ_OK;
 }
 
-/* `as` NONE: the query alone. */
+/* `as` NONE: the query alone. The same one stands behind every beginning: it is kept once. */
 static enum vq_status asked(struct vq_persona *p, uint32_t as, struct vq_span query,
                             struct vq_span *ret_text)
 {
     struct vq_buf out;
     vq_buf_init(&out, INPUT_BYTES_MAX);
     vq_persona_asked(as == VQ_PERSONA_NONE ? NULL : &p->in.personas[as], query, &out);
-    return vq_arena_take(&p->of_stage, &out, ret_text);
+    uint32_t id =
+        out.status == VQ_OK ? vq_intern_find(&p->prompts, vq_buf_span(&out)) : VQ_INTERN_NONE;
+    if (id != VQ_INTERN_NONE) {
+        *ret_text = p->prompts.keys[id];
+        vq_buf_free(&out);
+        return VQ_OK;
+    }
+    VQ_TRY(vq_arena_take(&p->of_stage, &out, ret_text));
+    return vq_intern_add(&p->prompts, *ret_text, &id);
 }
 
 /* ---- turns ---- */
@@ -362,17 +379,16 @@ static enum vq_status lay_answers_to(struct vq_persona *p, uint32_t set,
 enum vq_status vq_persona_lay_answers(struct vq_persona *p, uint32_t set)
 {
     const struct vq_persona_set *of = &p->in.plan->design.sets[set];
-    for (int r = 0; of->rated && r < VQ_PERSONA_REFERENCES; r++) {
-        bool is = of->rating == VQ_RATING_PAIRWISE ? of->references[r] : r == VQ_PERSONA_DATASET;
-        if (!is) {
-            continue;
-        }
-        struct vq_persona_answer *rows;
-        size_t count;
-        VQ_TRY(vq_persona_answers(p->in.plan, of, (enum vq_persona_reference)r, &rows, &count));
-        enum vq_status status = lay_answers_to(p, set, (enum vq_persona_reference)r, rows, count);
-        vq_free(rows);
-        VQ_TRY(status);
+    enum vq_persona_reference reference = (enum vq_persona_reference)p->piece++;
+    bool is = of->rating == VQ_RATING_PAIRWISE ? of->references[reference]
+                                               : reference == VQ_PERSONA_DATASET;
+    if (!of->rated || !is) {
+        return VQ_OK;
     }
-    return VQ_OK;
+    struct vq_persona_answer *rows;
+    size_t count;
+    VQ_TRY(vq_persona_answers(p->in.plan, of, reference, &rows, &count));
+    enum vq_status status = lay_answers_to(p, set, reference, rows, count);
+    vq_free(rows);
+    return status;
 }

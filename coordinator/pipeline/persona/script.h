@@ -1,12 +1,13 @@
 /* Private to the persona's script: its state, and who does what.
  *
- *   persona.c         created, walked from step to step, looked at
- *   talks.c   dialogues, and what is asked behind their beginnings: stages out, texts in
- *   rates.c   ratings: stages out, outcomes in */
+ *   persona.c  created, walked from step to step, looked at
+ *   talks.c    dialogues, and what is asked behind their beginnings: stages out, texts in
+ *   rates.c    ratings: stages out, outcomes in */
 #ifndef VQ_PIPELINE_PERSONA_SCRIPT_H
 #define VQ_PIPELINE_PERSONA_SCRIPT_H
 
 #include "common/judge/chain.h"
+#include "common/text/intern.h"
 #include "coordinator/pipeline/arena.h"
 #include "coordinator/pipeline/persona/persona.h"
 
@@ -17,6 +18,7 @@ struct vq_persona_pending {
     struct vq_stage stage;
     uint32_t part;        /* of ratings; else NONE */
     const uint32_t *from; /* PROBE: which prefix each item is */
+    uint32_t column;      /* PROBE: which column its first question is */
 };
 
 struct vq_persona_part {
@@ -29,7 +31,9 @@ struct vq_persona {
     struct vq_arena keep;     /* as long as this lives */
     struct vq_arena of_set;   /* answers of the data set that is at hand */
     struct vq_arena of_stage; /* items of the stages in the queue */
+    struct vq_intern prompts; /* texts in of_stage that many of its items share */
     uint32_t step;            /* the next one to be laid out; see persona.c */
+    uint32_t piece;           /* of that step: a set's first column, or reference, not laid out */
     uint32_t stages;          /* named so far */
     struct vq_persona_pending queue[VQ_PERSONA_QUEUE_MAX];
     uint32_t first, queued; /* queue[first .. queued) waits */
@@ -41,6 +45,7 @@ struct vq_persona {
     struct vq_turn_tokens *tokens; /* of dialogues, [chain * rounds + turn]; 0: not known */
     /* Of the data set at hand: [prefix * columns + column]; without .at: none */
     struct vq_span *said;
+    uint32_t columns, pieces; /* in all; laid out so far */
     struct vq_persona_part *parts;
     uint32_t parts_count;
     size_t parts_cap;
@@ -58,6 +63,7 @@ enum vq_status vq_persona_twins(struct vq_persona *p, const struct vq_sample_id 
 
 /* talks.c. Lays stages out; takes texts. */
 enum vq_status vq_persona_lay_chat(struct vq_persona *p) VQ_WARN_UNUSED;
+/* From column p->piece on, and moves that; at the number of columns all is laid out. */
 enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set) VQ_WARN_UNUSED;
 void vq_persona_hear_tokens(struct vq_persona *p, const struct vq_turn_tokens *tokens);
 enum vq_status vq_persona_hear_chat(struct vq_persona *p,
@@ -65,8 +71,13 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p,
 enum vq_status vq_persona_hear_probe(struct vq_persona *p, const struct vq_persona_pending *pending,
                                      const struct vq_span *texts) VQ_WARN_UNUSED;
 
+/* The column behind the last one that a stage asks which begins at `from`; how that stage is called. */
+uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns, uint32_t from);
+void vq_persona_piece_name(const char *set, uint32_t piece, char ret_name[VQ_FORECAST_NAME_BYTES]);
+
 /* rates.c. */
 enum vq_status vq_persona_lay_turns(struct vq_persona *p) VQ_WARN_UNUSED;
+/* Against reference p->piece, and moves that, up to VQ_PERSONA_REFERENCES. */
 enum vq_status vq_persona_lay_answers(struct vq_persona *p, uint32_t set) VQ_WARN_UNUSED;
 
 #endif

@@ -6,7 +6,14 @@
 
 #include <math.h>
 
+#include <stdio.h>
+
 #define PACKED_BYTES_MAX ((size_t)64 << 20)
+
+/* Questions of one stage: their texts go to every worker in its SPEC, and a model has a task for each of them behind every prefix,
+ * asked or not. */
+#define PIECE_COLUMNS 1024u
+#define PIECE_BYTES   ((size_t)4 << 20)
 
 /* One byte a cell of a stage with `each` axes an item and model, all of the item's own model's as `set` says. */
 static uint8_t *mask(struct vq_persona *p, uint32_t items, uint32_t each)
@@ -108,105 +115,178 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *
 
 /* ---- what is asked behind their beginnings ---- */
 
+/* A prefix is the front of its whole dialogue, which is packed once for all of them. `whole`: of each chain, or .at NULL. */
 static enum vq_status pack_prefix(struct vq_persona *p, const struct vq_persona_prefix *prefix,
-                                  struct vq_span *ret_packed)
+                                  struct vq_span *whole, struct vq_span *ret_packed)
 {
+    struct vq_span *of = &whole[prefix->chain];
     size_t first = (size_t)prefix->chain * p->in.plan->design.rounds;
-    struct vq_buf packed;
-    vq_buf_init(&packed, PACKED_BYTES_MAX);
-    for (uint32_t i = 0; i < prefix->rounds; i++) {
-        vq_chain_pack(&packed, p->queries[first + i]);
-        vq_chain_pack(&packed, p->answers[first + i]);
+    if (of->at == NULL) {
+        struct vq_buf packed;
+        vq_buf_init(&packed, PACKED_BYTES_MAX);
+        for (uint32_t i = 0; i < p->turns[prefix->chain]; i++) {
+            vq_chain_pack(&packed, p->queries[first + i]);
+            vq_chain_pack(&packed, p->answers[first + i]);
+        }
+        VQ_TRY(vq_arena_take(&p->of_stage, &packed, of));
     }
-    return vq_arena_take(&p->of_stage, &packed, ret_packed);
+    struct vq_span rest = *of, text;
+    for (uint32_t i = 0; i < 2 * prefix->rounds; i++) {
+        (void)vq_chain_unpack(&rest, &text);
+    }
+    *ret_packed = vq_span(of->at, of->bytes - rest.bytes);
+    return VQ_OK;
 }
 
-static const struct vq_axis *questions_of(struct vq_persona *p, uint32_t set)
+static const char *question_at(const struct vq_persona_probe *probe, uint32_t column)
 {
-    const struct vq_persona_probe *probe = &p->in.probes[set];
-    uint32_t n = vq_persona_columns(&p->in.plan->design.sets[set]);
-    struct vq_axis *axes = vq_arena_alloc(&p->of_stage, n, sizeof(*axes));
-    for (uint32_t i = 0; axes != NULL && i < n; i++) {
-        const char *text = i < probe->bound->count
-                               ? probe->file->items[probe->bound->source[i]].text
-                               : probe->bound->questions[i - probe->bound->count];
-        axes[i] = (struct vq_axis){"question", text, ""};
+    const struct vq_persona_bound *bound = probe->bound;
+    return column < bound->count ? probe->file->items[bound->source[column]].text
+                                 : bound->questions[column - bound->count];
+}
+
+uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns, uint32_t from)
+{
+    uint32_t until = from;
+    size_t bytes = 0;
+    while (until < columns && until - from < PIECE_COLUMNS && bytes < PIECE_BYTES) {
+        bytes += strlen(question_at(probe, until));
+        until++;
+    }
+    return until;
+}
+
+static const struct vq_axis *questions_of(struct vq_persona *p, uint32_t set, uint32_t from,
+                                          uint32_t until)
+{
+    struct vq_axis *axes = vq_arena_alloc(&p->of_stage, until - from, sizeof(*axes));
+    for (uint32_t i = from; axes != NULL && i < until; i++) {
+        axes[i - from] = (struct vq_axis){"question", question_at(&p->in.probes[set], i), ""};
     }
     return axes;
 }
 
-/* Prefixes that are asked in one stage: those that have a twin before them, or those that have none. */
-static enum vq_status lay_prefixes(struct vq_persona *p, uint32_t set, bool twins,
-                                   const struct vq_axis *axes)
+void vq_persona_piece_name(const char *set, uint32_t piece, char ret_name[VQ_FORECAST_NAME_BYTES])
+{
+    char number[24] = "";
+    if (piece > 0) {
+        (void)snprintf(number, sizeof(number), ", part %u", piece + 1);
+    }
+    (void)snprintf(ret_name, VQ_FORECAST_NAME_BYTES, "%.28s%s", set, number);
+}
+
+/* Questions [from, until) of a set. */
+struct piece {
+    uint32_t set, from, until;
+    const struct vq_axis *axes;
+    struct vq_span *whole; /* as of pack_prefix */
+    const char *name;
+};
+
+static bool is_asked(const struct vq_persona *p, const struct piece *piece, uint32_t prefix)
 {
     const struct vq_persona_plan *plan = p->in.plan;
-    const struct vq_persona_set *of = &plan->design.sets[set];
-    uint32_t columns = vq_persona_columns(of), models = plan->design.models, n = 0;
-    struct vq_sample *items = vq_arena_alloc(&p->of_stage, plan->prefixes_count, sizeof(*items));
+    const struct vq_persona_set *of = &plan->design.sets[piece->set];
+    if (plan->prefixes[prefix].rounds > p->turns[plan->prefixes[prefix].chain]) {
+        return false;
+    }
+    for (uint32_t k = piece->from; k < piece->until; k++) {
+        if (vq_persona_asks(plan, of, prefix, k)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Prefixes that are asked in one stage: those that have a twin before them, or those that have none. */
+static enum vq_status lay_prefixes(struct vq_persona *p, const struct piece *piece, bool twins)
+{
+    const struct vq_persona_plan *plan = p->in.plan;
+    const struct vq_persona_set *of = &plan->design.sets[piece->set];
+    uint32_t columns = piece->until - piece->from, models = plan->design.models, n = 0;
     uint32_t *from = vq_arena_alloc(&p->of_stage, plan->prefixes_count, sizeof(*from));
-    uint8_t *cells = mask(p, plan->prefixes_count, columns);
-    if (items == NULL || from == NULL || cells == NULL) {
+    for (uint32_t i = 0; from != NULL && i < plan->prefixes_count; i++) {
+        if ((plan->prefixes[i].twin != i) == twins && is_asked(p, piece, i)) {
+            from[n++] = i;
+        }
+    }
+    struct vq_sample *items = vq_arena_alloc(&p->of_stage, n, sizeof(*items));
+    uint8_t *cells = mask(p, n, columns);
+    const char *name = vq_arena_printf(&p->of_stage, twins ? "%s, shared" : "%s", piece->name);
+    if (items == NULL || from == NULL || cells == NULL || name == NULL) {
         return VQ_NOMEM;
     }
-    for (uint32_t i = 0; i < plan->prefixes_count; i++) {
-        const struct vq_persona_prefix *prefix = &plan->prefixes[i];
-        if ((prefix->twin != i) != twins || prefix->rounds > p->turns[prefix->chain]) {
-            continue;
-        }
-        uint8_t *own = cells + ((size_t)n * models + prefix->model) * columns;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_persona_prefix *prefix = &plan->prefixes[from[i]];
+        uint8_t *own = cells + ((size_t)i * models + prefix->model) * columns;
         for (uint32_t k = 0; k < columns; k++) {
-            own[k] = vq_persona_asks(plan, of, i, k) ? VQ_CELL_ASKED : VQ_CELL_UNASKED;
+            bool asks = vq_persona_asks(plan, of, from[i], piece->from + k);
+            own[k] = asks ? VQ_CELL_ASKED : VQ_CELL_UNASKED;
         }
-        items[n] = (struct vq_sample){.a = system_of(p, prefix->model, prefix->persona),
+        items[i] = (struct vq_sample){.a = system_of(p, prefix->model, prefix->persona),
                                       .b = vq_span("", 0)};
-        VQ_TRY(pack_prefix(p, prefix, &items[n].prompt));
-        from[n++] = i;
-    }
-    const char *name =
-        vq_arena_printf(&p->of_stage, twins ? "%.40s, shared" : "%.40s", p->in.probes[set].name);
-    if (name == NULL || n == 0) {
-        return name == NULL ? VQ_NOMEM : VQ_OK;
+        VQ_TRY(pack_prefix(p, prefix, piece->whole, &items[i].prompt));
     }
     struct vq_stage stage = {.name = name,
                              .kind = VQ_STAGE_PROBE,
                              .role = VQ_ROLE_SUBJECT,
                              .items = items,
                              .items_count = n,
-                             .axes = axes,
+                             .axes = piece->axes,
                              .axes_count = columns,
                              .cells = cells};
-    vq_persona_enqueue(p, &stage)->from = from;
+    if (n > 0) {
+        struct vq_persona_pending *pending = vq_persona_enqueue(p, &stage);
+        pending->from = from;
+        pending->column = piece->from;
+    }
     return VQ_OK;
 }
 
 enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set)
 {
     const struct vq_persona_plan *plan = p->in.plan;
-    size_t cells = (size_t)plan->prefixes_count * vq_persona_columns(&plan->design.sets[set]);
-    vq_arena_clear(&p->of_set);
-    p->said = vq_arena_alloc(&p->of_set, cells, sizeof(*p->said));
-    const struct vq_axis *axes = questions_of(p, set);
-    if (p->said == NULL || axes == NULL) {
+    uint32_t columns = vq_persona_columns(&plan->design.sets[set]);
+    struct piece piece = {.set = set, .from = p->piece};
+    char name[VQ_FORECAST_NAME_BYTES];
+    if (p->piece == 0) {
+        vq_arena_clear(&p->of_set);
+        p->pieces = 0;
+        p->columns = columns;
+        p->said =
+            vq_arena_alloc(&p->of_set, (size_t)plan->prefixes_count * columns, sizeof(*p->said));
+        if (p->said == NULL) {
+            return VQ_NOMEM;
+        }
+    }
+    vq_persona_piece_name(p->in.probes[set].name, p->pieces++, name);
+    piece.name = name;
+    piece.until = vq_persona_piece(&p->in.probes[set], columns, p->piece);
+    piece.axes = questions_of(p, set, piece.from, piece.until);
+    piece.whole = vq_arena_alloc(&p->of_stage, plan->chains_count, sizeof(*piece.whole));
+    if (piece.axes == NULL || piece.whole == NULL) {
         return VQ_NOMEM;
     }
-    VQ_TRY(lay_prefixes(p, set, false, axes));
-    return lay_prefixes(p, set, true, axes);
+    p->piece = piece.until;
+    VQ_TRY(lay_prefixes(p, &piece, false));
+    return lay_prefixes(p, &piece, true);
 }
 
 enum vq_status vq_persona_hear_probe(struct vq_persona *p, const struct vq_persona_pending *pending,
                                      const struct vq_span *texts)
 {
-    uint32_t columns = pending->stage.axes_count, models = p->in.plan->design.models;
+    uint32_t asked = pending->stage.axes_count, models = p->in.plan->design.models;
     for (uint32_t i = 0; i < pending->stage.items_count; i++) {
         uint32_t prefix = pending->from[i];
         const struct vq_span *from =
-            texts + ((size_t)i * models + p->in.plan->prefixes[prefix].model) * columns;
-        for (uint32_t k = 0; k < columns; k++) {
+            texts + ((size_t)i * models + p->in.plan->prefixes[prefix].model) * asked;
+        struct vq_span *to = p->said + (size_t)prefix * p->columns + pending->column;
+        for (uint32_t k = 0; k < asked; k++) {
             char *text = from[k].at == NULL ? NULL : vq_arena_text(&p->of_set, from[k]);
             if (text == NULL && from[k].at != NULL) {
                 return VQ_NOMEM;
             }
-            p->said[(size_t)prefix * columns + k] = vq_span(text, text == NULL ? 0 : from[k].bytes);
+            to[k] = vq_span(text, text == NULL ? 0 : from[k].bytes);
         }
     }
     return VQ_OK;

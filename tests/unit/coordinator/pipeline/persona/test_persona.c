@@ -44,6 +44,8 @@ struct world {
     uint64_t asked[VQ_STAGE__COUNT]; /* cells x orders, by kind */
     uint64_t shared;                 /* of them in stages of twins */
     bool fails;                      /* the second turn of the first dialogue */
+    uint32_t many;                   /* items of the first set; 0: two */
+    uint32_t axes_most;              /* of a stage */
 };
 
 static void read_items(struct world *w, int i, const char *csv)
@@ -77,7 +79,14 @@ static void add_rubric(struct world *w, const char *builtin, enum vq_persona_use
 
 static void make_sets(struct world *w)
 {
-    read_items(w, 0, "question,trait\nq1,openness\nq2,neuroticism\n");
+    struct vq_buf items;
+    vq_buf_init(&items, 1u << 20);
+    vq_buf_puts(&items, "question,trait\nq1,openness\nq2,neuroticism\n");
+    for (uint32_t i = 2; i < w->many; i++) {
+        vq_buf_printf(&items, "q%u,%s\n", i + 1, i % 2 == 0 ? "openness" : "agreeableness");
+    }
+    read_items(w, 0, items.at);
+    vq_buf_free(&items);
     read_items(w, 1,
                "persona,question,reference\nAda,\"Ada, where?\",here\nAda,why?,so\n"
                "Bo,\"Bo, where?\",there\n");
@@ -105,9 +114,9 @@ static void make_sets(struct world *w)
     w->probes[2].name = "plain";
 }
 
-static void make_world(struct world *w)
+static void make_world_of(struct world *w, uint32_t many)
 {
-    *w = (struct world){.plan = NULL};
+    *w = (struct world){.many = many};
     struct vq_error err = {.text = ""};
     make_sets(w);
     struct vq_persona_design design = {
@@ -142,6 +151,11 @@ static void make_world(struct world *w)
     w->in.probes = w->probes;
     w->in.judges_count = JUDGES;
     assert_int_equal(vq_persona_create(&w->in, &w->persona, &err), VQ_OK);
+}
+
+static void make_world(struct world *w)
+{
+    make_world_of(w, 0);
 }
 
 static void free_world(struct world *w)
@@ -182,7 +196,9 @@ static void count(struct world *w, const struct vq_stage *s)
         w->asked[s->kind] += calls;
         w->shared += strstr(s->name, "shared") != NULL ? calls : 0;
     }
+    assert_true(w->stages < VQ_COUNT(w->names));
     (void)snprintf(w->names[w->stages++], 64, "%s", s->name);
+    w->axes_most = axes_of(s) > w->axes_most ? axes_of(s) : w->axes_most;
 }
 
 /* A turn says which model it is, how far the dialogue is, and how it was addressed; with a thought in front. */
@@ -237,6 +253,18 @@ static void answer_ratings(const struct vq_script *script, const struct vq_stage
     vq_free(outcomes);
 }
 
+/* What is rated is the answer to the question that the judge sees: both name it by one word. */
+static void check_pair(const struct vq_sample *item)
+{
+    const char *from = memchr(item->a.at, ' ', item->a.bytes);
+    assert_non_null(from);
+    const char *until = memchr(from + 1, ' ', (size_t)(item->a.at + item->a.bytes - from - 1));
+    assert_non_null(until);
+    const char *found =
+        memmem(item->prompt.at, item->prompt.bytes, from + 1, (size_t)(until - from - 1));
+    assert_non_null(found);
+}
+
 static void walk(struct world *w)
 {
     struct vq_script script = vq_persona_script(w->persona);
@@ -255,6 +283,9 @@ static void walk(struct world *w)
             for (uint32_t i = 0; i < s->items_count; i++) {
                 assert_null(memmem(s->items[i].a.at, s->items[i].a.bytes, "<think>", 7));
                 assert_int_not_equal(s->items[i].a.at[s->items[i].a.bytes - 1], '_');
+                if (strncmp(s->name, "five rated", 10) == 0) {
+                    check_pair(&s->items[i]);
+                }
             }
             answer_ratings(&script, s);
         }
@@ -262,6 +293,48 @@ static void walk(struct world *w)
 }
 
 /* ---- tests ---- */
+
+/* More questions than a stage may have: in pieces, as forecast. */
+static void test_a_long_list_is_asked_in_pieces(void **state)
+{
+    (void)state;
+    struct world w;
+    struct vq_persona_counts counts;
+    make_world_of(&w, 2500);
+    vq_persona_count(w.plan, &counts);
+    struct vq_forecast_stage *stages = vq_alloc(VQ_FORECAST_STAGES_MAX, sizeof(*stages));
+    uint32_t n = vq_persona_forecast(&w.in, 100, stages);
+    walk(&w);
+    assert_int_equal(w.axes_most, 1024);
+    assert_int_equal(w.asked[VQ_STAGE_PROBE], counts.generated.planned - counts.turns.planned);
+    assert_int_equal(vq_persona_rated_count(w.persona), counts.rated.planned);
+    static const char *const order[] = {"five",         "five, shared",
+                                        "five, part 2", "five, part 2, shared",
+                                        "five, part 3", "five, part 3, shared"};
+    uint32_t first = 0;
+    while (first < w.stages && strcmp(w.names[first], order[0]) != 0) {
+        first++;
+    }
+    assert_true(first + VQ_COUNT(order) < w.stages);
+    for (uint32_t i = 0; i < VQ_COUNT(order); i++) {
+        assert_string_equal(w.names[first + i], order[i]);
+    }
+    double most = 0;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        most += strncmp(stages[i].name, "five", 4) == 0 && stages[i].kind == VQ_STAGE_PROBE
+                    ? stages[i].cells.most
+                    : 0;
+        for (uint32_t k = 0; k < w.stages; k++) {
+            found += strcmp(stages[i].name, w.names[k]) == 0;
+        }
+    }
+    uint64_t once = counts.sets[0].asked.planned - counts.sets[0].asked.shared;
+    assert_true(fabs(most * MODELS - (double)once) < 0.5);
+    assert_int_equal(found, n);
+    vq_free(stages);
+    free_world(&w);
+}
 
 static void test_all_that_the_plan_counts_is_asked_once(void **state)
 {
@@ -407,6 +480,7 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_long_list_is_asked_in_pieces),
         cmocka_unit_test(test_all_that_the_plan_counts_is_asked_once),
         cmocka_unit_test(test_a_turn_that_fails_leaves_a_hole),
         cmocka_unit_test(test_texts),
