@@ -16,7 +16,9 @@ static const struct vq_opt no_opts[] = {{0}};
 
 const struct vq_verb vq_verbs[] = {
     {"init", "Writes a first, commented configuration with its columns guessed from the data",
-     "DATA.csv [options]", "FILE", vq_init_opts, "An existing file is left alone without --force.",
+     "FILE... [options]", "FILE", vq_init_opts,
+     "One data file; with --method persona all files of the evaluation, each recognised by what it "
+     "holds. An existing file is left alone without --force.",
      vq_verb_init},
     {"check", "Sends one real call a judge, and shows what was asked, answered and understood",
      "[CONFIG.yaml] [options]", "FILE", vq_check_opts,

@@ -1,7 +1,7 @@
 /* Guessing columns. By name first (lists below, in order of trust), then by content: outputs are the two remaining columns of
  * long, mostly different texts; a preference column holds few values, of which two name columns. Invariant: no column gets
  * two roles, and what is written loads. Not its job: reading the file, deciding; a person edits the result. */
-#include "coordinator/pipeline/init_config.h"
+#include "coordinator/pipeline/init_parts.h"
 
 #include "common/base/alloc.h"
 #include "common/text/intern.h"
@@ -43,11 +43,18 @@ struct look {
     uint32_t filled;
 };
 
-static uint32_t by_name(const struct vq_table *table, const char *name)
+/* What holds JSON objects or arrays is no column of prompts, outputs or labels. */
+static bool holds_texts(const struct vq_table *table, uint32_t column)
+{
+    return vq_table_nested_line(table, column) == 0;
+}
+
+uint32_t vq_init_column(const struct vq_table *table, const char *name)
 {
     for (uint32_t i = 0; i < table->columns_count; i++) {
         struct vq_span column = table->columns[i];
-        if (column.bytes == strlen(name) && strncasecmp(column.at, name, column.bytes) == 0) {
+        if (column.bytes == strlen(name) && strncasecmp(column.at, name, column.bytes) == 0 &&
+            holds_texts(table, i)) {
             return i;
         }
     }
@@ -57,7 +64,7 @@ static uint32_t by_name(const struct vq_table *table, const char *name)
 static uint32_t first_of(const struct vq_table *table, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t column = by_name(table, names[i]);
+        uint32_t column = vq_init_column(table, names[i]);
         if (column != VQ_INIT_NONE) {
             return column;
         }
@@ -108,12 +115,17 @@ static bool columns_named_by(const struct vq_table *table, uint32_t column, uint
     return found == 2;
 }
 
+uint32_t vq_init_preferences(const struct vq_table *table)
+{
+    return first_of(table, preference_names, VQ_COUNT(preference_names));
+}
+
 static void guess_preference(const struct vq_table *table, struct vq_init_guess *g)
 {
     uint32_t considered =
         table->columns_count < COLUMNS_CONSIDERED ? table->columns_count : COLUMNS_CONSIDERED;
     uint32_t named[2];
-    g->preference = first_of(table, preference_names, VQ_COUNT(preference_names));
+    g->preference = vq_init_preferences(table);
     if (g->preference != VQ_INIT_NONE && columns_named_by(table, g->preference, named)) {
         g->models_by_label = true;
     }
@@ -131,31 +143,21 @@ static void guess_preference(const struct vq_table *table, struct vq_init_guess 
     }
 }
 
-static bool taken(const struct vq_init_guess *g, uint32_t column)
+bool vq_init_taken(const struct vq_init_guess *g, uint32_t column)
 {
     return column == g->prompt || column == g->model[0] || column == g->model[1] ||
            column == g->preference;
 }
 
-static void guess_models(const struct vq_table *table, struct vq_init_guess *g)
+void vq_init_longest(const struct vq_table *table, const struct vq_init_guess *g,
+                     uint32_t ret_column[2], double ret_bytes_mean[2])
 {
-    for (size_t i = 0; i < VQ_COUNT(pair_names); i++) {
-        uint32_t a = by_name(table, pair_names[i][0]);
-        uint32_t b = by_name(table, pair_names[i][1]);
-        bool texts = a != VQ_INIT_NONE && b != VQ_INIT_NONE && !taken(g, a) && !taken(g, b) &&
-                     look_at(table, a).distinct > 1 && look_at(table, b).distinct > 1;
-        if (texts) {
-            g->model[0] = a;
-            g->model[1] = b;
-            return;
-        }
-    }
-    /* The two longest of the columns whose texts are mostly different. */
     uint32_t best[2] = {VQ_INIT_NONE, VQ_INIT_NONE};
     double length[2] = {0, 0};
     for (uint32_t c = 0; c < table->columns_count && c < COLUMNS_CONSIDERED; c++) {
         struct look look = look_at(table, c);
-        if (taken(g, c) || look.distinct * 2 < look.filled || look.bytes_mean <= length[1]) {
+        if (vq_init_taken(g, c) || look.distinct * 2 < look.filled ||
+            look.bytes_mean <= length[1] || !holds_texts(table, c)) {
             continue;
         }
         int at = look.bytes_mean > length[0] ? 0 : 1;
@@ -166,6 +168,28 @@ static void guess_models(const struct vq_table *table, struct vq_init_guess *g)
             length[0] = look.bytes_mean;
         }
     }
+    memcpy(ret_column, best, sizeof(best));
+    memcpy(ret_bytes_mean, length, sizeof(length));
+}
+
+static void guess_models(const struct vq_table *table, struct vq_init_guess *g)
+{
+    for (size_t i = 0; i < VQ_COUNT(pair_names); i++) {
+        uint32_t a = vq_init_column(table, pair_names[i][0]);
+        uint32_t b = vq_init_column(table, pair_names[i][1]);
+        bool texts = a != VQ_INIT_NONE && b != VQ_INIT_NONE && !vq_init_taken(g, a) &&
+                     !vq_init_taken(g, b) && look_at(table, a).distinct > 1 &&
+                     look_at(table, b).distinct > 1;
+        if (texts) {
+            g->model[0] = a;
+            g->model[1] = b;
+            g->models_by_name = true;
+            return;
+        }
+    }
+    uint32_t best[2];
+    double length[2];
+    vq_init_longest(table, g, best, length);
     if (best[1] != VQ_INIT_NONE) {
         g->model[0] = best[0] < best[1] ? best[0] : best[1];
         g->model[1] = best[0] < best[1] ? best[1] : best[0];
@@ -175,7 +199,7 @@ static void guess_models(const struct vq_table *table, struct vq_init_guess *g)
 static void guess_group(const struct vq_table *table, struct vq_init_guess *g)
 {
     uint32_t column = first_of(table, group_names, VQ_COUNT(group_names));
-    if (column != VQ_INIT_NONE && !taken(g, column)) {
+    if (column != VQ_INIT_NONE && !vq_init_taken(g, column)) {
         uint32_t distinct = look_at(table, column).distinct;
         g->group = distinct >= 2 && distinct <= GROUPS_MAX ? column : VQ_INIT_NONE;
     }
@@ -189,7 +213,7 @@ void vq_init_guess(const struct vq_table *table, struct vq_init_guess *ret_guess
                               .group = VQ_INIT_NONE};
     guess_preference(table, &g);
     uint32_t prompt = first_of(table, prompt_names, VQ_COUNT(prompt_names));
-    if (prompt != VQ_INIT_NONE && !taken(&g, prompt)) {
+    if (prompt != VQ_INIT_NONE && !vq_init_taken(&g, prompt)) {
         g.prompt = prompt;
     }
     if (!g.models_by_label) {
@@ -199,8 +223,8 @@ void vq_init_guess(const struct vq_table *table, struct vq_init_guess *ret_guess
     *ret_guess = g;
 }
 
-/* A YAML text in double quotes is a JSON string, but for control characters that both escape alike. */
-static void put_text(struct vq_buf *out, struct vq_span text)
+/* It is a JSON string, but for control characters that both escape alike. */
+void vq_init_put_text(struct vq_buf *out, struct vq_span text)
 {
     vq_json_string(out, text);
 }
@@ -208,22 +232,22 @@ static void put_text(struct vq_buf *out, struct vq_span text)
 /* A name inside a comment must not end it. */
 static void put_in_comment(struct vq_buf *out, struct vq_span text)
 {
-    put_text(out, vq_utf8_cut(text, 60));
+    vq_init_put_text(out, vq_utf8_cut(text, 60));
 }
 
-static void put_column(struct vq_buf *out, const struct vq_table *table, const char *key,
-                       uint32_t column, const char *comment)
+void vq_init_put_column(struct vq_buf *out, const struct vq_table *table, const char *key,
+                        uint32_t column, const char *comment)
 {
     if (column == VQ_INIT_NONE) {
         vq_buf_printf(out, "  # %s:   # %s\n", key, comment);
         return;
     }
     vq_buf_printf(out, "  %s: ", key);
-    put_text(out, table->columns[column]);
+    vq_init_put_text(out, table->columns[column]);
     vq_buf_printf(out, "   # %s\n", comment);
 }
 
-static void put_head(const struct vq_table *table, struct vq_buf *out)
+void vq_init_put_head(const struct vq_table *table, struct vq_buf *out)
 {
     vq_buf_printf(
         out,
@@ -259,9 +283,29 @@ static void put_models(const struct vq_table *table, const struct vq_init_guess 
     vq_buf_puts(out, "models:\n");
     for (int m = 0; m < 2; m++) {
         vq_buf_puts(out, "- ");
-        put_text(out, table->columns[g->model[m]]);
+        vq_init_put_text(out, table->columns[g->model[m]]);
         vq_buf_putc(out, '\n');
     }
+}
+
+void vq_init_put_model(struct vq_buf *out, const char *key)
+{
+    vq_buf_printf(out,
+                  "# %s:\n"
+                  "# - model: NAME\n"
+                  "#   base_url: https://api.example.com/v1\n"
+                  "#   key: env:OPENAI_API_KEY       # where the key is, never the key\n"
+                  "#   requests_per_minute: 500      # your limits, if you know them\n"
+                  "#   tokens_per_minute: 200000\n"
+                  "#   price_input_usd: 0.15         # per million tokens, for the estimate\n"
+                  "#   price_output_usd: 0.60\n",
+                  key);
+}
+
+void vq_init_put_end(struct vq_buf *out)
+{
+    vq_buf_puts(out, "\nseed: 42      # of the split, the order and the intervals\n"
+                     "workers: 2    # processes on this machine\n");
 }
 
 static void put_rest(struct vq_buf *out)
@@ -271,46 +315,45 @@ static void put_rest(struct vq_buf *out)
                      "key and cost nothing, but only\n"
                      "# look at words: they show the plumbing, not the models. For results, use "
                      "one or two real models:\n"
-                     "judges: [offline-a, offline-b]\n"
-                     "# judges:\n"
-                     "# - model: NAME\n"
-                     "#   base_url: https://api.example.com/v1\n"
-                     "#   key: env:OPENAI_API_KEY       # where the key is, never the key\n"
-                     "#   requests_per_minute: 500      # your limits, if you know them\n"
-                     "#   tokens_per_minute: 200000\n"
-                     "#   price_input_usd: 0.15         # per million tokens, for the estimate\n"
-                     "#   price_output_usd: 0.60\n"
-                     "\n"
-                     "# The vibes: the built-in ten, your own, or found in the data.\n"
-                     "method: preset\n"
-                     "# method: vibes\n"
-                     "# vibes:\n"
-                     "# - {name: Formality, low: \"casual words\", high: \"formal words\"}\n"
-                     "# - \"Warmth: High: friendly, kind. Low: cold, matter-of-fact.\"\n"
-                     "# method: discover\n"
-                     "# proposer:         # who proposes them; not set: the first judge\n"
-                     "#   model: NAME\n"
-                     "#   base_url: https://api.example.com/v1\n"
-                     "#   key: env:OPENAI_API_KEY\n"
-                     "# vibecheck:\n"
-                     "#   d: 20            # rows shown to it in an iteration\n"
-                     "#   iterations: 3    # the later ones on rows that are still misclassified\n"
-                     "\n"
-                     "seed: 42      # of the split, the order and the intervals\n"
-                     "workers: 2    # processes on this machine\n");
+                     "judges: [offline-a, offline-b]\n");
+    vq_init_put_model(out, "judges");
+    vq_buf_puts(out,
+                "\n"
+                "# The vibes: the built-in ten, your own, or found in the data.\n"
+                "method: preset\n"
+                "# method: vibes\n"
+                "# vibes:\n"
+                "# - {name: Formality, low: \"casual words\", high: \"formal words\"}\n"
+                "# - \"Warmth: High: friendly, kind. Low: cold, matter-of-fact.\"\n"
+                "# method: discover\n"
+                "# proposer:         # who proposes them; not set: the first judge\n"
+                "#   model: NAME\n"
+                "#   base_url: https://api.example.com/v1\n"
+                "#   key: env:OPENAI_API_KEY\n"
+                "# vibecheck:\n"
+                "#   d: 20            # rows shown to it in an iteration\n"
+                "#   iterations: 3    # the later ones on rows that are still misclassified\n");
+    vq_init_put_end(out);
+}
+
+void vq_init_put_data(const struct vq_table *table, const char *path,
+                      const struct vq_init_guess *guess, struct vq_buf *out)
+{
+    vq_buf_puts(out, "data:\n  path: ");
+    vq_init_put_text(out, vq_span_str(path));
+    vq_buf_putc(out, '\n');
+    vq_init_put_column(out, table, "prompt", guess->prompt, "the column of the prompts");
 }
 
 void vq_init_config(const struct vq_table *table, const char *data_path,
                     const struct vq_init_guess *guess, struct vq_buf *out)
 {
-    put_head(table, out);
-    vq_buf_puts(out, "data:\n  path: ");
-    put_text(out, vq_span_str(data_path));
-    vq_buf_putc(out, '\n');
-    put_column(out, table, "prompt", guess->prompt, "the column of the prompts");
-    put_column(out, table, "preference", guess->preference,
-               "names the preferred model, or equal, tie, N/A; empty is unlabelled");
-    put_column(out, table, "group", guess->group, "topics or sources, for reports by group");
+    vq_init_put_head(table, out);
+    vq_init_put_data(table, data_path, guess, out);
+    vq_init_put_column(out, table, "preference", guess->preference,
+                       "names the preferred model, or equal, tie, N/A; empty is unlabelled");
+    vq_init_put_column(out, table, "group", guess->group,
+                       "topics or sources, for reports by group");
     vq_buf_puts(out, "  # limit: 50         # try a seeded sample first\n"
                      "  test_share: 0.5     # held out, whole prompts at a time\n"
                      "  near_duplicate: 80  # rows whose outputs are so many percent alike leave\n"

@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 import vqtest
-from vqtest import BIN, DONE, STOPPED, USAGE, Case, planted
+from vqtest import BIN, DONE, ROOT, STOPPED, USAGE, Case, planted
 
 AXES = ("V1", "V2")
 WORDS = ("--models", "alpha,beta", "--judge", "offline-a")
@@ -430,6 +430,46 @@ class Init(CliCase):
         self.refused("init", "data.csv", "--output", "nowhere/c.yaml", says=["nowhere/c.yaml"])
         self.refused("init", "missing.csv", says=["missing.csv"])
         self.refused("init", says=["name a data file"])
+
+    def test_outputs_that_are_rated(self):
+        for name in ("rated.csv", "rated.jsonl"):
+            rows = [["question", "answer", "source"]] + [[f"How do I paint stone {i}?", f"Dry stone {i}, then paint it twice.", "ab"[i % 2]] for i in range(8)]
+            if name.endswith("l"):
+                (self.dir / name).write_text("".join(json.dumps(dict(zip(rows[0], row))) + "\n" for row in rows[1:]))
+            else:
+                self.write(name, rows)
+            said = self.vibeq("init", name, "--method", "judge", "--force").stderr
+            self.assertRegex(said, "output +answer")
+            self.assertRegex(said, "group +source")
+            plan = json.loads(self.vibeq("plan", "vibeq.yaml", "--json", code=None).stdout)
+            self.assertEqual(plan["calls"]["most"], 8 * 2 * 2 if name.endswith("csv") else 0)
+            self.vibeq("run", "vibeq.yaml", "--quiet")
+        self.vibeq("init", "data.csv", "--method", "judge", "--output", "two.yaml")
+        self.assertRegex((self.dir / "two.yaml").read_text(), r'models:\n- "alpha"\n- "beta"')
+        self.vibeq("plan", "two.yaml", code=None)
+        self.vibeq("run", "two.yaml", "--name", "two", "--limit", "6", "--quiet")
+        self.assertEqual([c["name"] for c in self.results("two")["criteria"]], ["refusal", "general", "helpfulness"])
+
+    def test_the_files_of_a_persona_evaluation(self):
+        for path in [*ROOT.glob("examples/queries-*"), *ROOT.glob("examples/probe-*"), ROOT / "examples/personas-two.yaml"]:
+            (self.dir / path.name).write_text(path.read_text())
+        self.refused("init", "queries-goals.txt", "--method", "persona", says=["none of the files holds personas"])
+        self.refused("init", "personas-two.yaml", "--method", "persona", says=["none of the files holds queries", "vibeq personas queries"])
+        self.write("odd.csv", [["x", "y"], ["1", "2"]])
+        self.refused("init", "personas-two.yaml", "odd.csv", "--method", "persona", says=["odd.csv is nothing that a persona evaluation has"])
+        files = ["personas-two.yaml", "queries-goals.txt", "queries-interview.yaml", "probe-safety.csv", "probe-bigfive.csv", "probe-role.csv"]
+        said = self.vibeq("init", *files, "--method", "persona").stderr
+        for words in ("directed +queries-interview.yaml, 10 queries and remarks", "goal +queries-goals.txt, 12 queries", "probe +probe-role.csv, 6 items"):
+            self.assertRegex(said, words)
+        plan = json.loads(self.vibeq("plan", "vibeq.yaml", "--json", code=None).stdout)
+        self.assertGreater(plan["calls"]["most"], 500)
+        (self.dir / "vibeq.yaml").write_text((self.dir / "vibeq.yaml").read_text().replace("  # rounds: 12 ", "  rounds: 4 "))
+        self.vibeq("run", "vibeq.yaml", "--name", "p", "--quiet")
+
+    def test_methods_that_it_does_not_write(self):
+        self.refused("init", "data.csv", "--method", "jugde", says=["vibes, judge or persona"])
+        self.refused("init", "data.csv", "data.csv", says=["--method persona"])
+        self.refused("init", "--method", "persona", says=["personas", "queries"])
 
     def test_columns_that_cannot_be_guessed_are_said(self):
         self.write("odd.csv", [["x", "y"], ["1", "2"], ["1", "2"]])
