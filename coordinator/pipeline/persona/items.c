@@ -159,7 +159,7 @@ static enum vq_status take_all(const struct vq_lines *l, struct vq_persona_measu
 {
     size_t count = 0;
     for (uint32_t row = 0; row < l->table->rows_count; row++) {
-        bool known;
+        bool known = false;
         VQ_TRY(take(l, row, &made[count], &known));
         count += known;
     }
