@@ -42,7 +42,7 @@ enum vq_forecast_shape {
     VQ_SHAPE_ANSWER,   /* an earlier answer */
     VQ_SHAPE_LIST,     /* axes */
     VQ_SHAPE_EXAMPLES, /* rows in short */
-    VQ_SHAPE_BYTES,    /* so many bytes as `items` says */
+    VQ_SHAPE_BYTES,    /* so many bytes as `items` says, and `answers` */
 };
 
 struct vq_forecast_stage {
@@ -54,6 +54,7 @@ struct vq_forecast_stage {
     struct vq_range cells;  /* of each model of the role: first askings */
     struct vq_range swaps;  /* and second ones, which lazy swap may save */
     struct vq_range unread; /* asked only for what could not be read in joint answers */
+    double answers;         /* BYTES: of subjects, that stand in each prompt, on average */
 };
 
 /* Every stage that the method may come to, in its order. `ret_stages` has room for VQ_FORECAST_STAGES_MAX. */

@@ -189,6 +189,32 @@ class Persona(Case):
         self.assertLessEqual(kinds["likert"], 288 + 660)
         self.assertGreater(kinds["likert"], 288 + 440)
 
+    def test_tokens_planned_and_counted(self):
+        """Each turn is sent with all that was said before. A short run of the same personas tells how long answers are."""
+        server = self.offline()
+        probes = "[{file: probe-bigfive.csv, name: bigfive}, {file: probe-role.csv, name: role, criterion: role_specific, references: [zero]}]"
+        name = self.config(server.url, name="small.yaml", rounds=4, probes="[]", criteria="[knowledge]")
+        self.vibeq("run", name, "--name", "small", "--quiet", timeout=200)
+        self.config(server.url, orders="both", probes=probes, criteria="[knowledge, role_specific]")
+        plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        stages = {s["name"]: s for s in json.loads((self.dir / "runs/r/accounting.json").read_text())["stages"]}
+        off = {}
+        for stage in plan["stages"]:
+            counted = stages[stage["name"]]
+            each = counted["tokens_in"] / counted["sent"]
+            off[stage["name"]] = stage["tokens_in"]["expected"] / stage["calls"]["expected"] / each - 1
+        self.assertEqual(list(off), ["dialogues", "turns rated", "bigfive", "bigfive rated", "role", "role rated: zero"])
+        for stage, share in off.items():
+            self.assertLess(abs(share), 0.03 if stage == "dialogues" else 0.1, off)
+        total = self.accounting("r")["tokens_in"]
+        self.assertLess(abs(plan["tokens_in"]["expected"] / total - 1), 0.1, off)
+        self.inside(total, plan["tokens_in"])
+
+    @staticmethod
+    def inside(value, interval):
+        assert interval["least"] <= value <= interval["most"], (value, interval)
+
     # ---- whoever is killed, and however many there are ----
 
     def files(self, runs="runs"):

@@ -91,9 +91,9 @@ void vq_persona_tokens(const struct vq_persona *persona, uint32_t chain, double 
 
 /* ---- what it will ask ---- */
 
-/* Its stages by the plan's counts, of each model of their role; prompts by mean sizes, answers as long as said. `ret_stages` has room
- * for VQ_FORECAST_STAGES_MAX; how many there are. */
-uint32_t vq_persona_forecast(const struct vq_persona_input *in, double answer_bytes,
+/* Its stages by the plan's counts, of each model of their role; prompts by mean sizes and the answers in them, history and all.
+ * `ret_stages` has room for VQ_FORECAST_STAGES_MAX; how many there are. */
+uint32_t vq_persona_forecast(const struct vq_persona_input *in,
                              struct vq_forecast_stage *ret_stages);
 /* How the stage that rates a data set is called. */
 void vq_persona_part_name(const char *set, bool pairwise, enum vq_persona_reference reference,

@@ -75,16 +75,16 @@ static enum vq_status new_line(struct walk *w, const char *stage, struct vq_lear
     return VQ_OK;
 }
 
-/* What its calls are made of; `items`: verdicts in an answer. */
+/* What its calls are made of; `heard`: tokens in each of answers that are still to come; `items`: verdicts in an answer. */
 static void fill_tokens(struct walk *w, struct vq_forecast_line *l, struct vq_range bytes,
-                        double items)
+                        struct vq_range heard, double items)
 {
     struct vq_learn_of of = {l->role, l->model, l->kind};
     if (l->calls.most + l->repairs.most <= 0) { /* nothing needs to be assumed */
         return;
     }
     struct vq_range ratio = vq_learn_tokens_a_byte(w->learning, of);
-    l->in_each = vq_range_mul(bytes, ratio);
+    l->in_each = vq_range_add(vq_range_mul(bytes, ratio), heard);
     l->out_each = vq_learn_output(w->learning, of, items);
     l->latency_s = vq_learn_latency_s(w->learning, of, l->out_each);
     double most = l->out_each.most; /* a repair asks for the verdict alone */
@@ -155,9 +155,16 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     l->calls = (struct vq_range){certain, certain + maybe * (1 - settled), certain + maybe};
     l->saved = (struct vq_range){saved, saved + maybe * settled, saved + maybe};
     l->repairs = vq_range_add(vq_range_of((double)k->repairs), repairs_of(w, l, l->calls));
-    struct vq_range bytes;
-    VQ_TRY(known_bytes(known, judge, 1 - settled, &bytes));
-    fill_tokens(w, l, bytes, items_of(w, stage->kind, stage->role, w->facts.axes));
+    struct vq_range bytes, heard = {0};
+    if (!vq_stage_talks(stage->kind)) {
+        VQ_TRY(known_bytes(known, judge, 1 - settled, &bytes));
+    } else if (certain > 0) {
+        bytes = vq_range_of(k->talk_bytes / certain);
+        heard = vq_range_scale(vq_learn_output(w->learning, of, 1), k->unheard / certain);
+    } else {
+        bytes = vq_range_of(0);
+    }
+    fill_tokens(w, l, bytes, heard, items_of(w, stage->kind, stage->role, w->facts.axes));
     bool fewer = w->open[0] != '\0' && w->open_kind == VQ_STAGE_PREFER &&
                  w->job->config->data.ties == VQ_TIES_DROP_ALL;
     if (fewer) { /* rows that are judged ties will not be asked about */
@@ -348,6 +355,17 @@ static double mean_row_bytes(const struct walk *w, double cut)
     return w->job->samples_count > 0 ? total / w->job->samples_count : 0;
 }
 
+/* What stands around the criterion and what is rated. */
+static double rating_bytes(const struct vq_job *job, enum vq_stage_kind kind)
+{
+    const struct vq_template *of = kind == VQ_STAGE_LIKERT   ? job->templates[VQ_TEMPLATE_LIKERT]
+                                   : kind == VQ_STAGE_BINARY ? job->templates[VQ_TEMPLATE_BINARY]
+                                   : kind == VQ_STAGE_PAIRWISE
+                                       ? job->templates[VQ_TEMPLATE_PAIRWISE]
+                                       : NULL;
+    return of == NULL ? 0 : (double)vq_template_text(of).bytes;
+}
+
 static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,
                               struct vq_learn_of of, struct vq_range *ret_bytes)
 {
@@ -365,7 +383,10 @@ static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,
         bytes += vq_learn_output(w->learning, of, 1).expected * BYTES_A_TOKEN;
         break;
     case VQ_SHAPE_LIST: bytes += s->items * AXIS_BYTES; break;
-    case VQ_SHAPE_BYTES: bytes = s->items; break;
+    case VQ_SHAPE_BYTES:
+        bytes = s->items + rating_bytes(w->job, s->kind);
+        *ret_bytes = (struct vq_range){bytes * 0.9, bytes, bytes * 1.1}; /* a mean of many */
+        return VQ_OK;
     case VQ_SHAPE_EXAMPLES: bytes += EXAMPLES * mean_row_bytes(w, EXAMPLE_BYTES); break;
     }
     *ret_bytes = (struct vq_range){bytes / 2, bytes, bytes * 2};
@@ -389,6 +410,21 @@ static void fill_swaps(struct walk *w, const struct vq_forecast_stage *s, struct
     l->saved = (struct vq_range){0, s->swaps.expected * saved, s->swaps.most * (1 - audit)};
 }
 
+/* Answers of subjects in a prompt: of its own model behind a dialogue, of all of them before a judge. */
+static struct vq_range heard_of(struct walk *w, const struct vq_forecast_stage *s, uint32_t model)
+{
+    struct vq_range sum = {0};
+    bool own = s->role == VQ_ROLE_SUBJECT;
+    uint32_t subjects = w->job->cast[VQ_ROLE_SUBJECT].count;
+    for (uint32_t i = 0; s->answers > 0 && i < subjects; i++) {
+        struct vq_learn_of of = {VQ_ROLE_SUBJECT, i, VQ_STAGE_CHAT};
+        if (!own || i == model) {
+            sum = vq_range_add(sum, vq_learn_output(w->learning, of, 1));
+        }
+    }
+    return vq_range_scale(sum, s->answers / (own || subjects == 0 ? 1 : subjects));
+}
+
 static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_stage *s)
 {
     for (uint32_t m = 0; m < w->job->cast[s->role].count; m++) {
@@ -399,7 +435,7 @@ static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_sta
         l->repairs = vq_range_add(s->unread, repairs_of(w, l, l->calls));
         struct vq_range bytes;
         VQ_TRY(size_of(w, s, of, &bytes));
-        fill_tokens(w, l, bytes, s->kind == VQ_STAGE_TEXT ? s->items : 1);
+        fill_tokens(w, l, bytes, heard_of(w, s, m), s->kind == VQ_STAGE_TEXT ? s->items : 1);
         if (s->unread.most > 0) { /* these are whole questions once more */
             l->repair_in_each = l->in_each;
             l->repair_out_each = l->out_each;
@@ -439,9 +475,7 @@ static void fill_facts(struct walk *w)
 {
     struct vq_method_input input;
     if (w->persona != NULL) {
-        struct vq_learn_of of = {.role = VQ_ROLE_SUBJECT, .kind = VQ_STAGE_CHAT};
-        double answer = vq_learn_output(w->learning, of, 1).expected * BYTES_A_TOKEN;
-        w->stages_count = vq_persona_forecast(vq_persona_input(w->persona), answer, w->stages);
+        w->stages_count = vq_persona_forecast(vq_persona_input(w->persona), w->stages);
         return;
     }
     if (w->job->dataset == NULL) {

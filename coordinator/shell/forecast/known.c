@@ -4,6 +4,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
+#include "common/judge/chain.h"
 #include "coordinator/store/lookup.h"
 
 #include <math.h>
@@ -46,6 +47,14 @@ static void draw(struct reading *r, struct reservoir *into, uint64_t task)
     }
 }
 
+/* With the history in front of the question. */
+static double probe_bytes(const struct vq_asking *a, uint64_t task)
+{
+    struct vq_cell cell = vq_grid_cell(&a->plan.grid, task);
+    const struct vq_sample *prefix = &a->samples[cell.sample];
+    return (double)(prefix->a.bytes + prefix->prompt.bytes + strlen(a->axes[cell.vibe].low));
+}
+
 /* `other`: the same cell's other order. */
 static void count_task(struct reading *r, uint64_t shard, uint64_t task, const struct vq_known *k,
                        const struct vq_known *other)
@@ -77,6 +86,29 @@ static void count_task(struct reading *r, uint64_t shard, uint64_t task, const s
     } else {
         to->certain++;
         r->known->certain[shard]++;
+        to->talk_bytes += r->asking->kind == VQ_STAGE_PROBE ? probe_bytes(r->asking, task) : 0;
+    }
+}
+
+/* What the turns of a dialogue are sent with: all that was said before. */
+static void count_chain(struct reading *r, uint64_t shard)
+{
+    const struct vq_plan *plan = &r->asking->plan;
+    const struct vq_sample *chain = &r->asking->samples[shard / plan->grid.judges];
+    struct vq_known_judge *to = &r->known->judges[shard % plan->grid.judges];
+    struct vq_span rest = chain->prompt, query;
+    double bytes = (double)chain->a.bytes, unheard = 0;
+    for (uint32_t turn = 0; turn < plan->grid.vibes && vq_chain_unpack(&rest, &query); turn++) {
+        const struct vq_known *k = &r->tasks[2 * turn];
+        uint64_t task = (shard * plan->grid.vibes + turn) * 2;
+        bytes += (double)query.bytes;
+        r->known->sent[task / 2] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+        if (vq_plan_asks(plan, task) && k->outcome == VQ_OUTCOME_NONE) {
+            to->talk_bytes += bytes;
+            to->unheard += unheard;
+        }
+        bytes += (double)k->prior.bytes;
+        unheard += k->prior.at == NULL ? 1 : 0;
     }
 }
 
@@ -89,6 +121,9 @@ static enum vq_status count_all(struct reading *r, struct vq_error *err)
         VQ_TRY(vq_lookup_shard(r->view, plan, &nobody, shard, r->tasks, &r->priors, err));
         for (uint32_t i = 0; i < tasks; i++) {
             count_task(r, shard, shard * tasks + i, &r->tasks[i], &r->tasks[i ^ 1u]);
+        }
+        if (vq_stage_chains(r->asking->kind)) {
+            count_chain(r, shard);
         }
     }
     return VQ_OK;
@@ -110,11 +145,17 @@ static enum vq_status learn_answer(struct reading *r, uint32_t judge, uint64_t t
         return VQ_OK;
     }
     struct vq_cell cell = vq_grid_cell(&a->plan.grid, task);
-    VQ_TRY(vq_request_render(&a->askers[judge], &a->samples[cell.sample], &a->axes[cell.vibe],
-                             cell.order, 0, system, user));
+    double bytes = a->kind == VQ_STAGE_PROBE  ? probe_bytes(a, task)
+                   : a->kind == VQ_STAGE_CHAT ? r->known->sent[task / 2]
+                                              : 0;
+    if (!vq_stage_talks(a->kind)) {
+        VQ_TRY(vq_request_render(&a->askers[judge], &a->samples[cell.sample], &a->axes[cell.vibe],
+                                 cell.order, 0, system, user));
+        bytes = (double)(system->bytes + user->bytes);
+    }
     double out = (double)answer.tokens_out;
     to->answers++;
-    to->bytes += (double)(system->bytes + user->bytes);
+    to->bytes += bytes;
     to->tokens_in += (double)answer.tokens_in;
     to->tokens_cached += (double)answer.tokens_cached;
     to->out += out;
@@ -150,6 +191,8 @@ enum vq_status vq_known_stage_read(const struct vq_asking *asking, enum vq_role 
                                    .certain = vq_alloc(vq_grid_shards(g), sizeof(*known.certain)),
                                    .maybe = vq_alloc(vq_grid_shards(g), sizeof(*known.maybe)),
                                    .outcomes = vq_alloc(vq_grid_tasks(g), 1)};
+    bool chains = vq_stage_chains(asking->kind);
+    known.sent = chains ? vq_alloc(vq_grid_tasks(g) / 2, sizeof(*known.sent)) : NULL;
     struct reading r = {.asking = asking,
                         .view = view,
                         .known = &known,
@@ -161,7 +204,8 @@ enum vq_status vq_known_stage_read(const struct vq_asking *asking, enum vq_role 
     vq_buf_init(&r.priors, PRIORS_BYTES_MAX);
     enum vq_status status = VQ_NOMEM;
     if (known.judges != NULL && known.certain != NULL && known.maybe != NULL &&
-        known.outcomes != NULL && r.tasks != NULL && r.stored != NULL) {
+        known.outcomes != NULL && (known.sent != NULL || !chains) && r.tasks != NULL &&
+        r.stored != NULL) {
         status = count_all(&r, err);
     }
     if (status == VQ_OK) {
@@ -184,6 +228,7 @@ void vq_known_stage_free(struct vq_known_stage *known)
     vq_free(known->certain);
     vq_free(known->maybe);
     vq_free(known->outcomes);
+    vq_free(known->sent);
     *known = (struct vq_known_stage){.asking = NULL};
 }
 

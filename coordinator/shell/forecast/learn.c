@@ -232,8 +232,8 @@ struct vq_range vq_learn_output(struct vq_learning *l, struct vq_learn_of of, do
     }
     l->assumed |= VQ_ASSUMED_OUTPUT;
     bool joint = of.kind == VQ_STAGE_TEXT && of.role == VQ_ROLE_JUDGE;
-    double guess = of.kind == VQ_STAGE_TEXT && !joint ? VQ_ASSUMED_TEXT_TOKENS
-                                                      : VQ_ASSUMED_VERDICT_TOKENS * items;
+    bool text = vq_stage_talks(of.kind) || (of.kind == VQ_STAGE_TEXT && !joint);
+    double guess = text ? VQ_ASSUMED_TEXT_TOKENS : VQ_ASSUMED_VERDICT_TOKENS * items;
     return (struct vq_range){fmin(5, most), fmin(guess, most), most};
 }
 

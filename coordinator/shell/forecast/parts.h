@@ -61,6 +61,9 @@ struct vq_known_judge { /* tasks of one judge */
     uint64_t certain; /* will be asked */
     uint64_t maybe;   /* will be asked unless the first order settles */
     uint64_t repairs; /* a stored answer without a verdict, to be repaired */
+    /* Of dialogues and probes, sums over the certain ones: bytes of what is sent, history and all; and of the answers in that history
+     * those that are not there yet */
+    double talk_bytes, unheard;
 };
 
 /* All tasks of an asking looked up. */
@@ -69,6 +72,8 @@ struct vq_known_stage {
     struct vq_known_judge *judges; /* asking's judges */
     uint16_t *certain, *maybe;     /* by shard */
     uint8_t *outcomes;             /* by task */
+    uint32_t *
+        sent; /* CHAT: bytes of what is sent, by task / 2, without answers that are not there; else NULL */
     uint64_t open;
 };
 
