@@ -36,8 +36,8 @@ static struct sizes sizes_of(const struct vq_persona_input *in)
     const struct vq_persona_design *d = &in->plan->design;
     struct sizes s = {.rubric = mean_rubric(in, 0, in->turn_rubrics), .described = described(in)};
     double queries = 0;
-    s.system = (s.described + (double)vq_template_text(in->template).bytes) * d->personas /
-               in->plan->askers;
+    s.system = (s.described - TAGS_BYTES + (double)vq_template_text(in->template).bytes) *
+               d->personas / in->plan->askers;
     for (uint32_t k = 0; k < d->scripts_count; k++) {
         for (uint32_t i = 0; i < d->scripts[k].questions; i++) {
             s.query += (double)strlen(in->queries[k].questions[i]);

@@ -303,7 +303,7 @@ static void test_a_long_list_is_asked_in_pieces(void **state)
     make_world_of(&w, 2500);
     vq_persona_count(w.plan, &counts);
     struct vq_forecast_stage *stages = vq_alloc(VQ_FORECAST_STAGES_MAX, sizeof(*stages));
-    uint32_t n = vq_persona_forecast(&w.in, 100, stages);
+    uint32_t n = vq_persona_forecast(&w.in, stages);
     walk(&w);
     assert_int_equal(w.axes_most, 1024);
     assert_int_equal(w.asked[VQ_STAGE_PROBE], counts.generated.planned - counts.turns.planned);
@@ -333,6 +333,48 @@ static void test_a_long_list_is_asked_in_pieces(void **state)
     assert_true(fabs(most * MODELS - (double)once) < 0.5);
     assert_int_equal(found, n);
     vq_free(stages);
+    free_world(&w);
+}
+
+/* Answers of subjects that a prompt has: of what a turn is sent with, half of the dialogue; before a judge, what is judged. */
+static void test_what_prompts_hold(void **state)
+{
+    (void)state;
+    struct world w;
+    make_world(&w);
+    struct vq_forecast_stage stages[VQ_FORECAST_STAGES_MAX];
+    uint32_t n = vq_persona_forecast(&w.in, stages), rounds = 0, asked = 0, seen = 0;
+    for (uint32_t i = 0; i < w.plan->prefixes_count; i++) {
+        if (w.plan->prefixes[i].twin == i) {
+            rounds += w.plan->prefixes[i].rounds;
+            asked++;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct vq_forecast_stage *s = &stages[i];
+        bool own = strstr(s->name, "zero") != NULL || strstr(s->name, "previous") != NULL;
+        double answers = s->kind == VQ_STAGE_CHAT    ? (ROUNDS - 1) / 2.0
+                         : s->kind == VQ_STAGE_PROBE ? (double)rounds / asked
+                                                     : (own ? 2 : 1);
+        assert_true(fabs(s->answers - answers) < 1e-9);
+        seen |= 1u << s->kind;
+        if (s->kind == VQ_STAGE_CHAT) { /* as a chain's turns are: system, then a query more each */
+            double bytes = 0;
+            for (uint32_t c = 0; c < w.plan->chains_count; c++) {
+                struct vq_persona_talk talk;
+                vq_persona_talk(w.persona, c, &talk);
+                for (uint32_t turn = 0; turn < ROUNDS; turn++) {
+                    bytes += (double)talk.system.bytes;
+                    for (uint32_t k = 0; k <= turn; k++) {
+                        bytes += (double)talk.queries[k].bytes;
+                    }
+                }
+            }
+            assert_true(fabs(s->items / (bytes / w.plan->chains_count / ROUNDS) - 1) < 0.15);
+        }
+    }
+    assert_int_equal(seen, 1u << VQ_STAGE_CHAT | 1u << VQ_STAGE_PROBE | 1u << VQ_STAGE_LIKERT |
+                               1u << VQ_STAGE_BINARY | 1u << VQ_STAGE_PAIRWISE);
     free_world(&w);
 }
 
@@ -482,6 +524,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_long_list_is_asked_in_pieces),
         cmocka_unit_test(test_all_that_the_plan_counts_is_asked_once),
+        cmocka_unit_test(test_what_prompts_hold),
         cmocka_unit_test(test_a_turn_that_fails_leaves_a_hole),
         cmocka_unit_test(test_texts),
     };
