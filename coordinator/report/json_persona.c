@@ -5,7 +5,6 @@
 
 #include "coordinator/report/keys.h"
 
-#include <math.h>
 
 static void real(struct vq_json *j, double value)
 {
