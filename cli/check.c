@@ -144,12 +144,6 @@ static void put_judge(const struct vq_job *job, const struct vq_picked *picked, 
     }
 }
 
-static void put_text(struct vq_json *j, const char *key, const char *text)
-{
-    vq_json_key(j, key);
-    vq_json_str(j, text);
-}
-
 static void put_number(struct vq_json *j, const char *key, int64_t value)
 {
     vq_json_key(j, key);
@@ -165,17 +159,17 @@ static void put_json_judge(struct vq_json *j, const struct vq_job *job, uint32_t
 {
     enum vq_outcome verdict = verdict_of(job, o);
     vq_json_object(j);
-    put_text(j, "judge", job->given->cast->judges[i].name);
-    put_text(j, "end", o->end);
-    put_text(j, "verdict", verdict == VQ_OUTCOME_NONE ? NULL : vq_outcome_name(verdict));
-    put_text(j, "answer", o->answer);
-    put_text(j, "finish_reason", o->finish_reason);
-    put_text(j, "model", o->model);
+    vq_json_put_str(j, "judge", job->given->cast->judges[i].name);
+    vq_json_put_str(j, "end", o->end);
+    vq_json_put_str(j, "verdict", verdict == VQ_OUTCOME_NONE ? NULL : vq_outcome_name(verdict));
+    vq_json_put_str(j, "answer", o->answer);
+    vq_json_put_str(j, "finish_reason", o->finish_reason);
+    vq_json_put_str(j, "model", o->model);
     put_number(j, "http_status", o->http_status);
     put_number(j, "tokens_in", o->tokens_in);
     put_number(j, "tokens_out", o->tokens_out);
     put_number(j, "latency_ms", o->latency_ms);
-    put_text(j, "error", o->error);
+    vq_json_put_str(j, "error", o->error);
     vq_json_object_end(j);
 }
 
@@ -193,10 +187,10 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
     vq_json_init(j, &out, 2);
     vq_json_object(j);
     put_number(j, "record", vq_job_record(job, job->given, picked->sample));
-    put_text(j, vq_stage_rates(job->given->kind) ? "criterion" : "vibe",
-             job->given->axes[picked->vibe].name);
+    vq_json_put_str(j, vq_stage_rates(job->given->kind) ? "criterion" : "vibe",
+                    job->given->axes[picked->vibe].name);
     const char *output = vq_job_output(job, job->given, picked->sample);
-    put_text(j, "shown_first", output != NULL ? output : job->config->models[picked->order]);
+    vq_json_put_str(j, "shown_first", output != NULL ? output : job->config->models[picked->order]);
     vq_json_key(j, "system");
     vq_json_span(j, vq_buf_span(&system));
     vq_json_key(j, "user");

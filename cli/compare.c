@@ -133,19 +133,13 @@ static void put_match(struct vq_json *j, const struct comparison *c, const char 
     vq_json_object_end(j);
 }
 
-static void put_count(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
 static void put_side(struct vq_json *j, const struct comparison *c, const char *key, uint32_t vibes,
                      uint32_t matches)
 {
     vq_json_key(j, key);
     vq_json_object(j);
-    put_count(j, "vibes", vibes);
-    put_count(j, "matched", matches);
+    vq_json_put_u64(j, "vibes", vibes);
+    vq_json_put_u64(j, "matched", matches);
     vq_json_key(j, "recall");
     vq_json_real(j, (double)matches / c->gold_count, DIGITS);
     vq_json_object_end(j);
@@ -159,7 +153,7 @@ static void put_json(const struct comparison *c, const struct vq_recall_result *
     const struct vq_cast *cast = &c->kept.job->cast[judge ? VQ_ROLE_REDUCER : VQ_ROLE_EMBEDDER];
     vq_json_init(j, out, 2);
     vq_json_object(j);
-    put_count(j, "format", 1);
+    vq_json_put_u64(j, "format", 1);
     vq_json_key(j, "run");
     vq_json_str(j, vq_run_dir_name(c->kept.run));
     vq_json_key(j, "gold");
@@ -170,10 +164,10 @@ static void put_json(const struct comparison *c, const struct vq_recall_result *
     vq_json_str(j, cast->judges[0].model);
     vq_json_key(j, "threshold");
     vq_json_real(j, judge ? NAN : c->threshold, DIGITS);
-    put_count(j, "references", c->gold_count);
+    vq_json_put_u64(j, "references", c->gold_count);
     put_side(j, c, "kept", c->found.kept_count, r->kept_matches);
     put_side(j, c, "ranked", c->found.list.count, r->all_matches);
-    put_count(j, "unread", r->unread);
+    vq_json_put_u64(j, "unread", r->unread);
     vq_json_key(j, "matches");
     vq_json_array(j);
     for (uint32_t i = 0; i < c->gold_count; i++) {

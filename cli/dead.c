@@ -178,18 +178,6 @@ static void print_people(const struct dead *d, const char *run, bool all)
 
 /* ---- for programs ---- */
 
-static void text(struct vq_json *j, const char *key, const char *value)
-{
-    vq_json_key(j, key);
-    vq_json_str(j, value);
-}
-
-static void number(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
 static void json_groups(const struct dead *d, struct vq_json *j)
 {
     vq_json_key(j, "groups");
@@ -197,10 +185,10 @@ static void json_groups(const struct dead *d, struct vq_json *j)
     for (size_t i = 0; i < d->groups_count; i++) {
         const struct group *g = &d->groups[i];
         vq_json_object(j);
-        text(j, "stage", stage_name(d, g->stage));
-        text(j, "judge", judge_name(d, g->stage, g->judge));
-        text(j, "class", vq_outcome_name(g->reason));
-        number(j, "count", g->count);
+        vq_json_put_str(j, "stage", stage_name(d, g->stage));
+        vq_json_put_str(j, "judge", judge_name(d, g->stage, g->judge));
+        vq_json_put_str(j, "class", vq_outcome_name(g->reason));
+        vq_json_put_u64(j, "count", g->count);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -212,22 +200,22 @@ static void json_letter(const struct dead *d, const struct vq_dead_letter *lette
     struct vq_cell cell = cell_of(d, letter);
     int64_t record = record_of(d, letter);
     vq_json_object(j);
-    text(j, "stage", stage_name(d, letter->stage));
-    number(j, "task", letter->task);
-    text(j, "judge", judge_name(d, letter->stage, cell.judge));
-    number(j, "sample", cell.sample);
+    vq_json_put_str(j, "stage", stage_name(d, letter->stage));
+    vq_json_put_u64(j, "task", letter->task);
+    vq_json_put_str(j, "judge", judge_name(d, letter->stage, cell.judge));
+    vq_json_put_u64(j, "sample", cell.sample);
     vq_json_key(j, "record");
     if (record < 0) {
         vq_json_null(j);
     } else {
         vq_json_i64(j, record);
     }
-    text(j, "vibe", record < 0 ? NULL : vibe_of(d, letter));
-    number(j, "order", cell.order);
-    text(j, "class", vq_outcome_name(letter->reason));
-    number(j, "sends", letter->sends);
-    text(j, "last_end", letter->sends == 0 ? NULL : vq_call_end_word(letter->end));
-    number(j, "http_status", letter->http_status);
+    vq_json_put_str(j, "vibe", record < 0 ? NULL : vibe_of(d, letter));
+    vq_json_put_u64(j, "order", cell.order);
+    vq_json_put_str(j, "class", vq_outcome_name(letter->reason));
+    vq_json_put_u64(j, "sends", letter->sends);
+    vq_json_put_str(j, "last_end", letter->sends == 0 ? NULL : vq_call_end_word(letter->end));
+    vq_json_put_u64(j, "http_status", letter->http_status);
     vq_json_key(j, "error");
     vq_json_span(j, letter->error);
     vq_json_object_end(j);
@@ -240,9 +228,9 @@ static enum vq_status print_json(const struct dead *d, const char *run)
     vq_buf_init(&out, JSON_BYTES_MAX);
     vq_json_init(&j, &out, 2);
     vq_json_object(&j);
-    number(&j, "format", 1);
-    text(&j, "run", run);
-    number(&j, "count", d->list.count);
+    vq_json_put_u64(&j, "format", 1);
+    vq_json_put_str(&j, "run", run);
+    vq_json_put_u64(&j, "count", d->list.count);
     json_groups(d, &j);
     vq_json_key(&j, "dead");
     vq_json_array(&j);

@@ -12,12 +12,6 @@ static void real(struct vq_json *j, const char *key, double value)
     vq_json_real(j, value, DIGITS);
 }
 
-static void text(struct vq_json *j, const char *key, const char *value)
-{
-    vq_json_key(j, key);
-    vq_json_str(j, value);
-}
-
 static void range(struct vq_json *j, const char *key, struct vq_range r)
 {
     vq_json_key(j, key);
@@ -71,10 +65,10 @@ static void line(struct vq_json *j, const struct vq_forecast *f, const struct vq
     uint32_t next;
     struct vq_forecast_sums s = vq_forecast_stage_sums(&one, 0, &seconds, &next);
     vq_json_object(j);
-    text(j, "name", l->judge);
-    text(j, "model", l->called);
+    vq_json_put_str(j, "name", l->judge);
+    vq_json_put_str(j, "model", l->called);
     sums(j, &s, seconds);
-    text(j, "limited_by", vq_forecast_bound_word(l->bound));
+    vq_json_put_str(j, "limited_by", vq_forecast_bound_word(l->bound));
     vq_json_object_end(j);
 }
 
@@ -86,8 +80,8 @@ static void stages(struct vq_json *j, const struct vq_forecast *f)
         struct vq_range seconds;
         struct vq_forecast_sums s = vq_forecast_stage_sums(f, i, &seconds, &next);
         vq_json_object(j);
-        text(j, "name", f->lines[i].stage);
-        text(j, "role", role_word(f->lines[i].role));
+        vq_json_put_str(j, "name", f->lines[i].stage);
+        vq_json_put_str(j, "role", role_word(f->lines[i].role));
         vq_json_key(j, "known");
         vq_json_bool(j, f->lines[i].known);
         vq_json_key(j, "exact");
@@ -125,7 +119,7 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
             continue;
         }
         vq_json_object(j);
-        text(j, "name", l->name);
+        vq_json_put_str(j, "name", l->name);
         limit(j, "requests_per_minute", l->requests_per_minute);
         limit(j, "input_tokens_per_minute", l->input_tokens_per_minute);
         limit(j, "output_tokens_per_minute", l->output_tokens_per_minute);
@@ -139,7 +133,7 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
         range(j, "calls", f->pools[k].calls);
         range(j, "tokens", f->pools[k].tokens);
         range(j, "seconds", f->pools[k].seconds);
-        text(j, "limited_by", vq_forecast_bound_word(f->pools[k].bound));
+        vq_json_put_str(j, "limited_by", vq_forecast_bound_word(f->pools[k].bound));
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -147,9 +141,9 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
 
 static void bounded(struct vq_json *j, const struct vq_forecast_bounded *b)
 {
-    text(j, "holds", vq_forecast_verdict_word(b->verdict));
+    vq_json_put_str(j, "holds", vq_forecast_verdict_word(b->verdict));
     real(j, "share_of_calls", b->reached);
-    text(j, "ends_in", b->stage);
+    vq_json_put_str(j, "ends_in", b->stage);
     real(j, "needed_factor", b->factor);
 }
 

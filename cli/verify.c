@@ -79,18 +79,6 @@ static void print_people(const struct vq_verify *v, const char *run)
 
 /* ---- for programs ---- */
 
-static void number(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
-static void boolean(struct vq_json *j, const char *key, bool value)
-{
-    vq_json_key(j, key);
-    vq_json_bool(j, value);
-}
-
 static void dollars(struct vq_json *j, const char *key, uint64_t nano)
 {
     vq_json_key(j, key);
@@ -114,30 +102,30 @@ static enum vq_status print_json(const struct vq_verify *v, const char *run, boo
     vq_buf_init(&out, JSON_BYTES_MAX);
     vq_json_init(&j, &out, 2);
     vq_json_object(&j);
-    number(&j, "format", 1);
+    vq_json_put_u64(&j, "format", 1);
     vq_json_key(&j, "run");
     vq_json_str(&j, run);
-    boolean(&j, "verified", is_right(v));
-    boolean(&j, "running", running);
-    boolean(&j, "finished", v->finished);
-    boolean(&j, "redis_compared", v->redis);
-    number(&j, "planned", v->planned);
-    number(&j, "answered", v->answered);
-    number(&j, "not_needed", v->not_needed);
-    number(&j, "failed", v->failed);
-    number(&j, "open", v->open);
-    number(&j, "rows", v->store.rows);
-    number(&j, "rows_damaged", v->store.damaged);
-    number(&j, "calls", v->store.calls);
-    number(&j, "calls_answered", v->store.answered);
-    number(&j, "calls_paid_unused", v->store.paid_unused);
-    number(&j, "calls_unknown", v->store.unknown);
-    number(&j, "calls_spooled", v->spooled);
-    number(&j, "calls_spooled_unknown", v->spooled_unknown);
+    vq_json_put_bool(&j, "verified", is_right(v));
+    vq_json_put_bool(&j, "running", running);
+    vq_json_put_bool(&j, "finished", v->finished);
+    vq_json_put_bool(&j, "redis_compared", v->redis);
+    vq_json_put_u64(&j, "planned", v->planned);
+    vq_json_put_u64(&j, "answered", v->answered);
+    vq_json_put_u64(&j, "not_needed", v->not_needed);
+    vq_json_put_u64(&j, "failed", v->failed);
+    vq_json_put_u64(&j, "open", v->open);
+    vq_json_put_u64(&j, "rows", v->store.rows);
+    vq_json_put_u64(&j, "rows_damaged", v->store.damaged);
+    vq_json_put_u64(&j, "calls", v->store.calls);
+    vq_json_put_u64(&j, "calls_answered", v->store.answered);
+    vq_json_put_u64(&j, "calls_paid_unused", v->store.paid_unused);
+    vq_json_put_u64(&j, "calls_unknown", v->store.unknown);
+    vq_json_put_u64(&j, "calls_spooled", v->spooled);
+    vq_json_put_u64(&j, "calls_spooled_unknown", v->spooled_unknown);
     dollars(&j, "paid_usd", v->store.paid_nano);
     dollars(&j, "paid_unused_usd", v->store.paid_unused_nano);
     dollars(&j, "unknown_usd", v->store.unknown_nano);
-    number(&j, "wrong_count", v->wrong.all);
+    vq_json_put_u64(&j, "wrong_count", v->wrong.all);
     sentences(&j, "wrong", &v->wrong);
     sentences(&j, "notes", &v->notes);
     vq_json_object_end(&j);

@@ -216,32 +216,20 @@ void vq_chat_request_free(struct vq_chat_request *request)
     vq_buf_free(&request->joined);
 }
 
-static void field(struct vq_json *json, const char *key, const char *text)
-{
-    vq_json_key(json, key);
-    vq_json_str(json, text);
-}
-
-static void count(struct vq_json *json, const char *key, uint64_t value)
-{
-    vq_json_key(json, key);
-    vq_json_u64(json, value);
-}
-
 static void write_choice(struct vq_json *json, const struct vq_chat_answer *answer)
 {
     vq_json_object(json);
-    count(json, "index", 0);
+    vq_json_put_u64(json, "index", 0);
     vq_json_key(json, "message");
     vq_json_object(json);
-    field(json, "role", "assistant");
+    vq_json_put_str(json, "role", "assistant");
     vq_json_key(json, "content");
     if (answer->content_is_null) {
         vq_json_null(json);
     } else {
         vq_json_span(json, answer->content);
     }
-    field(json, "refusal", answer->refusal);
+    vq_json_put_str(json, "refusal", answer->refusal);
     vq_json_object_end(json);
     vq_json_key(json, "logprobs");
     if (answer->with_logprobs) {
@@ -249,7 +237,7 @@ static void write_choice(struct vq_json *json, const struct vq_chat_answer *answ
     } else {
         vq_json_null(json);
     }
-    field(json, "finish_reason", answer->finish_reason);
+    vq_json_put_str(json, "finish_reason", answer->finish_reason);
     vq_json_object_end(json);
 }
 
@@ -257,12 +245,12 @@ static void write_usage(struct vq_json *json, const struct vq_chat_answer *answe
 {
     vq_json_key(json, "usage");
     vq_json_object(json);
-    count(json, "prompt_tokens", answer->prompt_tokens);
-    count(json, "completion_tokens", answer->completion_tokens);
-    count(json, "total_tokens", answer->prompt_tokens + answer->completion_tokens);
+    vq_json_put_u64(json, "prompt_tokens", answer->prompt_tokens);
+    vq_json_put_u64(json, "completion_tokens", answer->completion_tokens);
+    vq_json_put_u64(json, "total_tokens", answer->prompt_tokens + answer->completion_tokens);
     vq_json_key(json, "prompt_tokens_details");
     vq_json_object(json);
-    count(json, "cached_tokens", answer->cache_read_tokens);
+    vq_json_put_u64(json, "cached_tokens", answer->cache_read_tokens);
     vq_json_object_end(json);
     vq_json_object_end(json);
 }
@@ -272,11 +260,11 @@ void vq_chat_write(struct vq_buf *body, const struct vq_chat_answer *answer)
     struct vq_json json;
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
-    field(&json, "id", answer->id);
-    field(&json, "object", "chat.completion");
-    count(&json, "created", (uint64_t)answer->created_s);
-    field(&json, "model", answer->model);
-    field(&json, "system_fingerprint", answer->fingerprint);
+    vq_json_put_str(&json, "id", answer->id);
+    vq_json_put_str(&json, "object", "chat.completion");
+    vq_json_put_u64(&json, "created", (uint64_t)answer->created_s);
+    vq_json_put_str(&json, "model", answer->model);
+    vq_json_put_str(&json, "system_fingerprint", answer->fingerprint);
     vq_json_key(&json, "choices");
     vq_json_array(&json);
     if (answer->with_choices) {
@@ -297,10 +285,10 @@ void vq_chat_write_error(struct vq_buf *body, const char *message, const char *t
     vq_json_object(&json);
     vq_json_key(&json, "error");
     vq_json_object(&json);
-    field(&json, "message", message);
-    field(&json, "type", type);
-    field(&json, "param", NULL);
-    field(&json, "code", code);
+    vq_json_put_str(&json, "message", message);
+    vq_json_put_str(&json, "type", type);
+    vq_json_put_str(&json, "param", NULL);
+    vq_json_put_str(&json, "code", code);
     vq_json_object_end(&json);
     vq_json_object_end(&json);
 }

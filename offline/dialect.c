@@ -295,18 +295,6 @@ void vq_dialect_read_fronts(const void *tree, struct vq_chat_request *request)
 
 /* ---- answers ---- */
 
-static void field(struct vq_json *json, const char *key, const char *text)
-{
-    vq_json_key(json, key);
-    vq_json_str(json, text);
-}
-
-static void count(struct vq_json *json, const char *key, uint64_t value)
-{
-    vq_json_key(json, key);
-    vq_json_u64(json, value);
-}
-
 /* How an answer ended, in the dialect's words. */
 static const char *finish_of(const char *openai, const char *stop, const char *length,
                              const char *refusal)
@@ -320,32 +308,33 @@ static const char *finish_of(const char *openai, const char *stop, const char *l
 static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *answer)
 {
     vq_json_object(json);
-    field(json, "id", answer->id);
-    field(json, "type", "message");
-    field(json, "role", "assistant");
-    field(json, "model", answer->model);
+    vq_json_put_str(json, "id", answer->id);
+    vq_json_put_str(json, "type", "message");
+    vq_json_put_str(json, "role", "assistant");
+    vq_json_put_str(json, "model", answer->model);
     if (answer->with_choices) {
         vq_json_key(json, "content");
         vq_json_array(json);
         if (!answer->content_is_null) {
             vq_json_object(json);
-            field(json, "type", "text");
+            vq_json_put_str(json, "type", "text");
             vq_json_key(json, "text");
             vq_json_span(json, answer->content);
             vq_json_object_end(json);
         }
         vq_json_array_end(json);
     }
-    field(json, "stop_reason",
-          finish_of(answer->finish_reason, "end_turn", "max_tokens", "refusal"));
+    vq_json_put_str(json, "stop_reason",
+                    finish_of(answer->finish_reason, "end_turn", "max_tokens", "refusal"));
     if (answer->with_usage) {
         vq_json_key(json, "usage");
         vq_json_object(json);
-        count(json, "input_tokens",
-              answer->prompt_tokens - answer->cache_read_tokens - answer->cache_written_tokens);
-        count(json, "cache_creation_input_tokens", answer->cache_written_tokens);
-        count(json, "cache_read_input_tokens", answer->cache_read_tokens);
-        count(json, "output_tokens", answer->completion_tokens);
+        vq_json_put_u64(json, "input_tokens",
+                        answer->prompt_tokens - answer->cache_read_tokens -
+                            answer->cache_written_tokens);
+        vq_json_put_u64(json, "cache_creation_input_tokens", answer->cache_written_tokens);
+        vq_json_put_u64(json, "cache_read_input_tokens", answer->cache_read_tokens);
+        vq_json_put_u64(json, "output_tokens", answer->completion_tokens);
         vq_json_object_end(json);
     }
     vq_json_object_end(json);
@@ -364,11 +353,12 @@ static void write_candidate(struct vq_json *json, const struct vq_chat_answer *a
         vq_json_span(json, answer->content);
         vq_json_object_end(json);
         vq_json_array_end(json);
-        field(json, "role", "model");
+        vq_json_put_str(json, "role", "model");
         vq_json_object_end(json);
     }
-    field(json, "finishReason", finish_of(answer->finish_reason, "STOP", "MAX_TOKENS", "SAFETY"));
-    count(json, "index", 0);
+    vq_json_put_str(json, "finishReason",
+                    finish_of(answer->finish_reason, "STOP", "MAX_TOKENS", "SAFETY"));
+    vq_json_put_u64(json, "index", 0);
     if (answer->with_logprobs && !answer->content_is_null) {
         vq_json_key(json, "logprobsResult");
         vq_logprobs_write(json, VQ_DIALECT_GEMINI, answer->content);
@@ -388,16 +378,16 @@ static void write_gemini(struct vq_json *json, const struct vq_chat_answer *answ
     if (answer->with_usage) {
         vq_json_key(json, "usageMetadata");
         vq_json_object(json);
-        count(json, "promptTokenCount", answer->prompt_tokens);
+        vq_json_put_u64(json, "promptTokenCount", answer->prompt_tokens);
         if (answer->cache_read_tokens > 0) {
-            count(json, "cachedContentTokenCount", answer->cache_read_tokens);
+            vq_json_put_u64(json, "cachedContentTokenCount", answer->cache_read_tokens);
         }
-        count(json, "candidatesTokenCount", answer->completion_tokens);
-        count(json, "totalTokenCount", answer->prompt_tokens + answer->completion_tokens);
+        vq_json_put_u64(json, "candidatesTokenCount", answer->completion_tokens);
+        vq_json_put_u64(json, "totalTokenCount", answer->prompt_tokens + answer->completion_tokens);
         vq_json_object_end(json);
     }
-    field(json, "modelVersion", answer->model);
-    field(json, "responseId", answer->id);
+    vq_json_put_str(json, "modelVersion", answer->model);
+    vq_json_put_str(json, "responseId", answer->id);
     vq_json_object_end(json);
 }
 
@@ -490,7 +480,7 @@ static void open_detail(struct vq_json *json, const char *kind)
     char type[64];
     (void)snprintf(type, sizeof(type), "type.googleapis.com/google.rpc.%s", kind);
     vq_json_object(json);
-    field(json, "@type", type);
+    vq_json_put_str(json, "@type", type);
 }
 
 static void write_quota(struct vq_json *json, const struct vq_dialect_error *said)
@@ -501,9 +491,9 @@ static void write_quota(struct vq_json *json, const struct vq_dialect_error *sai
     vq_json_key(json, "violations");
     vq_json_array(json);
     vq_json_object(json);
-    field(json, "quotaId", said->quota);
+    vq_json_put_str(json, "quotaId", said->quota);
     if (said->quota_value > 0) {
-        field(json, "quotaValue", value);
+        vq_json_put_str(json, "quotaValue", value);
     }
     vq_json_object_end(json);
     vq_json_array_end(json);
@@ -517,7 +507,7 @@ static void write_details(struct vq_json *json, const struct error *error, bool 
     vq_json_array(json);
     if (error->reason != NULL) {
         open_detail(json, "ErrorInfo");
-        field(json, "reason", error->reason);
+        vq_json_put_str(json, "reason", error->reason);
         vq_json_object_end(json);
     }
     if (limited && said->quota != NULL) {
@@ -528,7 +518,7 @@ static void write_details(struct vq_json *json, const struct error *error, bool 
         (void)snprintf(delay, sizeof(delay), "%" PRId64 ".%03" PRId64 "s", said->wait_ms / 1000,
                        said->wait_ms % 1000);
         open_detail(json, "RetryInfo");
-        field(json, "retryDelay", delay);
+        vq_json_put_str(json, "retryDelay", delay);
         vq_json_object_end(json);
     }
     vq_json_array_end(json);
@@ -536,12 +526,12 @@ static void write_details(struct vq_json *json, const struct error *error, bool 
 
 static void write_anthropic_error(struct vq_json *json, const struct error *error, const char *text)
 {
-    field(json, "type", error->type);
-    field(json, "message", text);
+    vq_json_put_str(json, "type", error->type);
+    vq_json_put_str(json, "message", text);
     if (error->reason != NULL) {
         vq_json_key(json, "details");
         vq_json_object(json);
-        field(json, "error_code", error->reason);
+        vq_json_put_str(json, "error_code", error->reason);
         vq_json_object_end(json);
     }
 }
@@ -558,16 +548,16 @@ unsigned vq_dialect_write_error(struct vq_buf *body, enum vq_dialect dialect,
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
     if (dialect == VQ_DIALECT_ANTHROPIC) {
-        field(&json, "type", "error");
+        vq_json_put_str(&json, "type", "error");
     }
     vq_json_key(&json, "error");
     vq_json_object(&json);
     if (dialect == VQ_DIALECT_ANTHROPIC) {
         write_anthropic_error(&json, error, text);
     } else {
-        count(&json, "code", status == 200 ? 500 : becomes);
-        field(&json, "message", text);
-        field(&json, "status", error->type);
+        vq_json_put_u64(&json, "code", status == 200 ? 500 : becomes);
+        vq_json_put_str(&json, "message", text);
+        vq_json_put_str(&json, "status", error->type);
         write_details(&json, error, becomes == 429 && error->adds[0] == '\0', said);
     }
     vq_json_object_end(&json);

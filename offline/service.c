@@ -194,12 +194,6 @@ static enum vq_status find_model(const struct vq_service *service, const char *m
     return named ? VQ_OK : VQ_NOT_FOUND;
 }
 
-static void text_field(struct vq_json *line, const char *key, const char *text)
-{
-    vq_json_key(line, key);
-    vq_json_str(line, text);
-}
-
 /* What is asked for: "judge", "repair", "discover", "embed" ...; NULL for what cannot be read. */
 static const char *kind_of(const struct passage *p)
 {
@@ -214,7 +208,7 @@ static void log_admission(struct vq_json *line, const struct passage *p)
 {
     enum vq_limit_kind kind = p->admission.refused_by;
     const char *refused_by = kind == VQ_LIMIT_NONE ? NULL : vq_limit_name(kind);
-    text_field(line, "refused_by", p->counts_failed ? "fault" : refused_by);
+    vq_json_put_str(line, "refused_by", p->counts_failed ? "fault" : refused_by);
     vq_json_key(line, "admitted");
     if (p->admission.hold.is_held || refused_by != NULL || p->counts_failed) {
         vq_json_bool(line, p->admission.hold.is_held);
@@ -229,12 +223,12 @@ static void log_request(struct vq_service *service, const struct passage *p,
     char hash[VQ_HEX_BYTES(VQ_HASH_BYTES)];
     vq_hex(p->hash.b, sizeof(p->hash.b), hash);
     struct vq_json *line = vq_call_log_begin(&service->log, "request", reply->n, p->unix_ms);
-    text_field(line, "call", p->call->client_id);
-    text_field(line, "key", p->key[0] == '\0' ? NULL : p->key);
-    text_field(line, "model", p->model);
-    text_field(line, "path", p->call->path);
-    text_field(line, "kind", kind_of(p));
-    text_field(line, "hash", hash);
+    vq_json_put_str(line, "call", p->call->client_id);
+    vq_json_put_str(line, "key", p->key[0] == '\0' ? NULL : p->key);
+    vq_json_put_str(line, "model", p->model);
+    vq_json_put_str(line, "path", p->call->path);
+    vq_json_put_str(line, "kind", kind_of(p));
+    vq_json_put_str(line, "hash", hash);
     vq_json_key(line, "try");
     vq_json_u64(line, p->nth_try);
     vq_json_key(line, "bytes");
@@ -245,8 +239,8 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_json_u64(line, p->is_parsed ? p->chat.cached_tokens : 0);
     vq_json_key(line, "cache_written_tokens");
     vq_json_u64(line, p->is_parsed ? p->chat.cache_written_tokens : 0);
-    text_field(line, "dialect", vq_dialect_name(p->route.dialect));
-    text_field(line, "pool", p->label);
+    vq_json_put_str(line, "dialect", vq_dialect_name(p->route.dialect));
+    vq_json_put_str(line, "pool", p->label);
     log_admission(line, p);
     vq_json_key(line, "asked_in");
     vq_json_u64(line, p->admission.asked_in);
@@ -276,10 +270,10 @@ enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *
     struct vq_json *line = vq_call_log_begin(&service->log, "answer", reply->n, vq_clock_unix_ms());
     vq_json_key(line, "status");
     vq_json_u64(line, reply->status);
-    text_field(line, "outcome", reply->outcome);
-    text_field(line, "fault",
-               reply->fault == VQ_FAULT_NONE ? NULL : vq_fault_info(reply->fault)->name);
-    text_field(line, "verdict", reply->verdict);
+    vq_json_put_str(line, "outcome", reply->outcome);
+    vq_json_put_str(line, "fault",
+                    reply->fault == VQ_FAULT_NONE ? NULL : vq_fault_info(reply->fault)->name);
+    vq_json_put_str(line, "verdict", reply->verdict);
     vq_json_key(line, "paid");
     vq_json_bool(line, reply->paid);
     vq_json_key(line, "prompt_tokens");
@@ -304,7 +298,7 @@ enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *repl
         return VQ_OK;
     }
     struct vq_json *line = vq_call_log_begin(&service->log, "lost", reply->n, vq_clock_unix_ms());
-    text_field(line, "why", why);
+    vq_json_put_str(line, "why", why);
     vq_json_key(line, "mono_ns");
     vq_json_i64(line, now_ns);
     vq_call_log_end(&service->log);
@@ -582,7 +576,7 @@ static void list_models(const struct vq_service *service, struct vq_reply *reply
     struct vq_json json;
     vq_json_init(&json, &reply->body, 0);
     vq_json_object(&json);
-    text_field(&json, "object", "list");
+    vq_json_put_str(&json, "object", "list");
     vq_json_key(&json, "data");
     vq_json_array(&json);
     const char *name = NULL;
@@ -606,11 +600,11 @@ static void list_models(const struct vq_service *service, struct vq_reply *reply
             break;
         }
         vq_json_object(&json);
-        text_field(&json, "id", name);
-        text_field(&json, "object", "model");
+        vq_json_put_str(&json, "id", name);
+        vq_json_put_str(&json, "object", "model");
         vq_json_key(&json, "created");
         vq_json_u64(&json, 0);
-        text_field(&json, "owned_by", MODEL_OWNER);
+        vq_json_put_str(&json, "owned_by", MODEL_OWNER);
         vq_json_object_end(&json);
     }
     vq_json_array_end(&json);

@@ -5,6 +5,23 @@
 
 #include <stdio.h>
 
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct vq_span vq_span_trim(struct vq_span text)
+{
+    while (text.bytes > 0 && is_blank(text.at[0])) {
+        text.at++;
+        text.bytes--;
+    }
+    while (text.bytes > 0 && is_blank(text.at[text.bytes - 1])) {
+        text.bytes--;
+    }
+    return text;
+}
+
 void vq_buf_init(struct vq_buf *buf, size_t bytes_max)
 {
     VQ_ASSERT(bytes_max < SIZE_MAX / 2);

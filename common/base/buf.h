@@ -27,6 +27,9 @@ static inline bool vq_span_eq(struct vq_span a, struct vq_span b)
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
 }
 
+/* Without the ASCII blanks (" \t\n\v\f\r", in any locale) at both ends. */
+struct vq_span vq_span_trim(struct vq_span text);
+
 /* `at` is NUL-terminated whenever it is not NULL. The first failed append sticks in `status` and later appends do
  * nothing, so that a writer checks once at the end. */
 struct vq_buf {

@@ -44,18 +44,6 @@ static bool ends_with(const char *name, const char *ending)
     return n >= m && strcasecmp(name + n - m, ending) == 0;
 }
 
-static struct vq_span trim(struct vq_span text)
-{
-    while (text.bytes > 0 && strchr(" \t\r\n", text.at[0]) != NULL && text.at[0] != '\0') {
-        text = vq_span(text.at + 1, text.bytes - 1);
-    }
-    while (text.bytes > 0 && strchr(" \t\r\n", text.at[text.bytes - 1]) != NULL &&
-           text.at[text.bytes - 1] != '\0') {
-        text.bytes--;
-    }
-    return text;
-}
-
 /* ---- one item ---- */
 
 static enum vq_status wrong(const struct reader *r, uint64_t line, const char *field,
@@ -87,7 +75,7 @@ static enum vq_status take_label(const struct reader *r, struct vq_conf_item *it
 static enum vq_status take(const struct reader *r, struct vq_conf_item *item, enum field which,
                            const char *field, struct vq_span text)
 {
-    text = which == FIELD_REFERENCE ? text : trim(text);
+    text = which == FIELD_REFERENCE ? text : vq_span_trim(text);
     if (text.bytes == 0) {
         return VQ_OK;
     }

@@ -22,17 +22,6 @@ static char last_of(struct vq_span text)
     return text.at[text.bytes - 1];
 }
 
-struct vq_span vq_answer_trim(struct vq_span text)
-{
-    while (text.bytes > 0 && is_blank(text.at[0])) {
-        text = vq_span_after(text, 1);
-    }
-    while (text.bytes > 0 && is_blank(last_of(text))) {
-        text.bytes--;
-    }
-    return text;
-}
-
 size_t vq_answer_decoration_bytes(struct vq_span text)
 {
     if (text.bytes == 0) {
@@ -102,13 +91,13 @@ static size_t bullet_bytes(struct vq_span text)
 
 struct vq_span vq_answer_skip_mark(struct vq_span text)
 {
-    text = vq_answer_trim(text);
+    text = vq_span_trim(text);
     for (int i = 0; i < MARK_ROUNDS_MAX; i++) {
         size_t bytes = bullet_bytes(text);
         if (bytes == 0) {
             break;
         }
-        text = vq_answer_trim(vq_span_after(text, bytes));
+        text = vq_span_trim(vq_span_after(text, bytes));
     }
     return text;
 }
@@ -159,7 +148,7 @@ static void read_mark(struct vq_answer_line *line)
     size_t n = hashes(line->text);
     if (n > 0) {
         line->mark = VQ_LINE_HEADING;
-        line->text = vq_answer_trim(vq_span_after(line->text, n));
+        line->text = vq_span_trim(vq_span_after(line->text, n));
     } else if (bullet_bytes(line->text) > 0) {
         line->mark = VQ_LINE_BULLET;
     } else if (is_bold(line->text, &inner)) {
@@ -183,7 +172,7 @@ bool vq_answer_next_line(struct vq_span *text, struct vq_answer_line *ret_line)
         line.indent += raw.at[0] == '\t' ? TAB_COLUMNS : 1;
         raw = vq_span_after(raw, 1);
     }
-    line.text = vq_answer_trim(raw);
+    line.text = vq_span_trim(raw);
     if (is_fence_or_rule(line.text)) {
         line.text.bytes = 0;
     } else {
@@ -260,7 +249,7 @@ struct vq_span vq_answer_bare(struct vq_span text)
 {
     for (int i = 0; i < BARE_ROUNDS_MAX; i++) {
         struct vq_span before = text;
-        text = unseparate(vq_answer_trim(text));
+        text = unseparate(vq_span_trim(text));
         if (text.bytes > 0) {
             text = unbracket(unquote(text));
         }

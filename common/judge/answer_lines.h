@@ -19,8 +19,6 @@ struct vq_answer_line {
 /* Takes the next line off *text. False at the end. */
 bool vq_answer_next_line(struct vq_span *text, struct vq_answer_line *ret_line);
 
-/* Without spaces around it. */
-struct vq_span vq_answer_trim(struct vq_span text);
 /* Without a bullet or number in front. */
 struct vq_span vq_answer_skip_mark(struct vq_span text);
 /* Without spaces, quotes, markdown, half brackets and separators around it; an apostrophe at the end stays. */

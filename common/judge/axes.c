@@ -272,7 +272,7 @@ bool vq_axes_none(struct vq_span answer)
     struct vq_span text = vq_thinking_rest(answer);
     size_t block;
     do {
-        text = vq_answer_trim(text);
+        text = vq_span_trim(text);
         block = vq_thinking_block_bytes(text);
         text = vq_span_after(text, block);
     } while (block > 0);

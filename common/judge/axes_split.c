@@ -152,7 +152,7 @@ static bool find_label(struct vq_span text, const char *word, bool weak, struct 
 /* Without the dash or slash that parted it from the next label. */
 static struct vq_span without_dash(struct vq_span text)
 {
-    text = vq_answer_trim(text);
+    text = vq_span_trim(text);
     while (text.bytes > 0 && memchr("-/", text.at[text.bytes - 1], 2) != NULL) {
         text.bytes--;
     }

@@ -55,19 +55,6 @@ struct reading {
     size_t line; /* of the one that was read last, from 1 */
 };
 
-static struct vq_span trimmed(struct vq_span s)
-{
-    static const char blanks[] = " \t\r\n";
-    while (s.bytes > 0 && memchr(blanks, s.at[0], sizeof(blanks) - 1) != NULL) {
-        s.at++;
-        s.bytes--;
-    }
-    while (s.bytes > 0 && memchr(blanks, s.at[s.bytes - 1], sizeof(blanks) - 1) != NULL) {
-        s.bytes--;
-    }
-    return s;
-}
-
 static struct vq_span next_line(struct reading *r)
 {
     const char *newline =
@@ -77,7 +64,7 @@ static struct vq_span next_line(struct reading *r)
     size_t step = bytes + (newline == NULL ? 0 : 1);
     r->rest = vq_span(step == 0 ? r->rest.at : r->rest.at + step, r->rest.bytes - step);
     r->line++;
-    return trimmed(line);
+    return vq_span_trim(line);
 }
 
 static enum vq_status fail(const struct reading *r, enum vq_status status, const char *what)
@@ -94,7 +81,7 @@ static enum vq_status read_field(struct reading *r, const char *key, const char 
     if (line.bytes <= bytes || memcmp(line.at, key, bytes) != 0 || line.at[bytes] != ':') {
         return fail(r, VQ_INVALID, what);
     }
-    *ret_value = trimmed(vq_span(line.at + bytes + 1, line.bytes - bytes - 1));
+    *ret_value = vq_span_trim(vq_span(line.at + bytes + 1, line.bytes - bytes - 1));
     return ret_value->bytes == 0 ? fail(r, VQ_INVALID, what) : VQ_OK;
 }
 
@@ -193,7 +180,7 @@ enum vq_status vq_criterion_parse(struct vq_span text, const char *file,
     if (next_line(&r).bytes > 0) {
         return fail(&r, VQ_INVALID, "an empty line stands before the rubric");
     }
-    struct vq_span rubric = trimmed(r.rest);
+    struct vq_span rubric = vq_span_trim(r.rest);
     if (rubric.bytes == 0) {
         r.line++;
         return fail(&r, VQ_INVALID,

@@ -296,17 +296,6 @@ static void read_paper(const struct vq_rating_reader *reader, struct vq_span ans
 
 /* ---- both ---- */
 
-static struct vq_span trimmed(struct vq_span text)
-{
-    while (text.bytes > 0 && is_white(text.at[0])) {
-        text = vq_span_after(text, 1);
-    }
-    while (text.bytes > 0 && is_white(text.at[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
-
 static struct vq_span reasoning_of(struct vq_span answer, const char *result_at)
 {
     struct vq_span text = vq_thinking_rest(answer);
@@ -319,10 +308,10 @@ static struct vq_span reasoning_of(struct vq_span answer, const char *result_at)
             while (rest.bytes > 0 && rest.at[0] == '*') {
                 rest = vq_span_after(rest, 1);
             }
-            return trimmed(vq_span(rest.at, text.bytes - (size_t)(rest.at - text.at)));
+            return vq_span_trim(vq_span(rest.at, text.bytes - (size_t)(rest.at - text.at)));
         }
     }
-    return trimmed(text);
+    return vq_span_trim(text);
 }
 
 void vq_rating_read(const struct vq_rating_reader *reader, struct vq_span answer,

@@ -201,17 +201,6 @@ static char *place_of(struct parsed *p, struct vq_span section, struct vq_span n
     return NULL;
 }
 
-static struct vq_span trim(struct vq_span s)
-{
-    while (s.bytes > 0 && strchr(" \t\r", s.at[0]) != NULL) {
-        s = vq_span(s.at + 1, s.bytes - 1);
-    }
-    while (s.bytes > 0 && strchr(" \t\r", s.at[s.bytes - 1]) != NULL) {
-        s.bytes--;
-    }
-    return s;
-}
-
 static enum vq_status parse_value(struct parsed *p, unsigned line, struct vq_span section,
                                   struct vq_span text)
 {
@@ -219,8 +208,9 @@ static enum vq_status parse_value(struct parsed *p, unsigned line, struct vq_spa
     if (equals == NULL) {
         return VQ_OK; /* a nested section: not ours */
     }
-    struct vq_span name = trim(vq_span(text.at, (size_t)(equals - text.at)));
-    struct vq_span value = trim(vq_span(equals + 1, text.bytes - (size_t)(equals + 1 - text.at)));
+    struct vq_span name = vq_span_trim(vq_span(text.at, (size_t)(equals - text.at)));
+    struct vq_span value =
+        vq_span_trim(vq_span(equals + 1, text.bytes - (size_t)(equals + 1 - text.at)));
     if (value.bytes >= 2 && (value.at[0] == '"' || value.at[0] == '\'') &&
         value.at[value.bytes - 1] == value.at[0]) {
         value = vq_span(value.at + 1, value.bytes - 2);
@@ -247,7 +237,7 @@ static enum vq_status parse(struct parsed *p, const char *text)
     for (const char *at = text; *at != '\0'; line++) {
         size_t n = strcspn(at, "\n");
         struct vq_span whole = vq_span(at, n);
-        struct vq_span content = trim(whole);
+        struct vq_span content = vq_span_trim(whole);
         if (content.bytes > 0 && content.at[0] != '#') {
             if (content.at == whole.at) {
                 section = content;

@@ -43,17 +43,6 @@ static bool is_kept(struct vq_span name)
     return false;
 }
 
-static struct vq_span trim(struct vq_span s)
-{
-    while (s.bytes > 0 && isspace((unsigned char)s.at[0])) {
-        s = vq_span(s.at + 1, s.bytes - 1);
-    }
-    while (s.bytes > 0 && isspace((unsigned char)s.at[s.bytes - 1])) {
-        s.bytes--;
-    }
-    return s;
-}
-
 static void keep_header(struct vq_http_call *call, struct vq_span line)
 {
     const char *colon = memchr(line.at, ':', line.bytes);
@@ -61,7 +50,7 @@ static void keep_header(struct vq_http_call *call, struct vq_span line)
         return;
     }
     struct vq_span name = vq_span(line.at, (size_t)(colon - line.at));
-    struct vq_span value = trim(vq_span(colon + 1, line.bytes - name.bytes - 1));
+    struct vq_span value = vq_span_trim(vq_span(colon + 1, line.bytes - name.bytes - 1));
     struct vq_buf *text = &call->kept_text;
     if (!is_kept(name) || name.bytes + value.bytes > text->bytes_max - text->bytes) {
         return;

@@ -211,6 +211,30 @@ void vq_json_bool(struct vq_json *json, bool value)
     vq_json_raw(json, vq_span_str(value ? "true" : "false"));
 }
 
+void vq_json_put_str(struct vq_json *json, const char *key, const char *text)
+{
+    vq_json_key(json, key);
+    vq_json_str(json, text);
+}
+
+void vq_json_put_span(struct vq_json *json, const char *key, struct vq_span text)
+{
+    vq_json_key(json, key);
+    vq_json_span(json, text);
+}
+
+void vq_json_put_u64(struct vq_json *json, const char *key, uint64_t value)
+{
+    vq_json_key(json, key);
+    vq_json_u64(json, value);
+}
+
+void vq_json_put_bool(struct vq_json *json, const char *key, bool value)
+{
+    vq_json_key(json, key);
+    vq_json_bool(json, value);
+}
+
 void vq_real_text(double value, int digits, char ret_text[VQ_REAL_BYTES])
 {
     VQ_ASSERT(digits >= 1 && digits <= 17);

@@ -39,6 +39,12 @@ void vq_json_real(struct vq_json *json, double value, int digits);
 /* Text that is JSON already, put in as a value. */
 void vq_json_raw(struct vq_json *json, struct vq_span value);
 
+/* A key and its value in one. */
+void vq_json_put_str(struct vq_json *json, const char *key, const char *text);
+void vq_json_put_span(struct vq_json *json, const char *key, struct vq_span text);
+void vq_json_put_u64(struct vq_json *json, const char *key, uint64_t value);
+void vq_json_put_bool(struct vq_json *json, const char *key, bool value);
+
 /* The bare number of vq_json_real ("null" when it has no finite value); for CSV cells too. */
 #define VQ_REAL_BYTES 32
 void vq_real_text(double value, int digits, char ret_text[VQ_REAL_BYTES]);

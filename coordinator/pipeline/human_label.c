@@ -3,18 +3,6 @@
 
 #include <strings.h>
 
-struct vq_span vq_human_label_trimmed(struct vq_span cell)
-{
-    struct vq_span s = cell;
-    while (s.bytes > 0 && strchr(" \t\r\n", s.at[0]) != NULL) {
-        s = vq_span(s.at + 1, s.bytes - 1);
-    }
-    while (s.bytes > 0 && strchr(" \t\r\n", s.at[s.bytes - 1]) != NULL) {
-        s.bytes--;
-    }
-    return s;
-}
-
 static bool is_word(struct vq_span label, const char *word)
 {
     return label.bytes == strlen(word) && strncasecmp(label.at, word, label.bytes) == 0;

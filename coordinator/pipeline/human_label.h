@@ -5,8 +5,6 @@
 #include "common/base/buf.h"
 #include "common/judge/rating.h"
 
-struct vq_span vq_human_label_trimmed(struct vq_span cell);
-
 /* `label` is trimmed and not empty. Likert: 1 to 5. Binary: 1 for yes, true or 1, 0 for no, false or 0. Pairwise: 1 for A, -1 for B, 0 for
  * tie, equal, both, neither or N/A; where `names` is there, its two stand for A and B. Case does not matter, but that of names.
  * False: it is none of these. */

@@ -12,17 +12,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static struct vq_span trimmed(struct vq_span s)
-{
-    while (s.bytes > 0 && is_blank(s.at[0])) {
-        s = vq_span(s.at + 1, s.bytes - 1);
-    }
-    while (s.bytes > 0 && is_blank(s.at[s.bytes - 1])) {
-        s.bytes--;
-    }
-    return s;
-}
-
 /* "12. ", "3) ", "- ", "* ". */
 static struct vq_span without_mark(struct vq_span s)
 {
@@ -33,10 +22,10 @@ static struct vq_span without_mark(struct vq_span s)
     bool number = at > 0 && at + 1 < s.bytes && strchr(".):", s.at[at]) != NULL;
     bool bullet = at == 0 && s.bytes > 1 && (s.at[0] == '-' || s.at[0] == '*');
     if ((number || bullet) && is_blank(s.at[at + 1])) {
-        s = trimmed(vq_span(s.at + at + 1, s.bytes - at - 1));
+        s = vq_span_trim(vq_span(s.at + at + 1, s.bytes - at - 1));
     }
     bool quoted = s.bytes > 2 && s.at[0] == '"' && s.at[s.bytes - 1] == '"';
-    return quoted ? trimmed(vq_span(s.at + 1, s.bytes - 2)) : s;
+    return quoted ? vq_span_trim(vq_span(s.at + 1, s.bytes - 2)) : s;
 }
 
 static bool is_heading(struct vq_span s)
@@ -79,7 +68,7 @@ static enum vq_status add(struct vq_queries_file *file, struct vq_span text, uin
 
 static enum vq_status take_line(struct vq_queries_file *file, struct vq_span line, uint32_t count)
 {
-    line = without_mark(trimmed(line));
+    line = without_mark(vq_span_trim(line));
     if (is_heading(line)) {
         return VQ_OK;
     }

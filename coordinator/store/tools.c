@@ -468,18 +468,6 @@ static void key_hex(struct vq_json *json, const char *key, const void *bytes, si
     vq_json_str(json, hex);
 }
 
-static void key_text(struct vq_json *json, const char *key, struct vq_span text)
-{
-    vq_json_key(json, key);
-    vq_json_span(json, text);
-}
-
-static void key_u64(struct vq_json *json, const char *key, uint64_t value)
-{
-    vq_json_key(json, key);
-    vq_json_u64(json, value);
-}
-
 static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
                                   const struct vq_answer *a)
 {
@@ -492,17 +480,17 @@ static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
     vq_json_init(&json, line, 0);
     vq_json_object(&json);
     key_hex(&json, "request", key.at, VQ_HASH_BYTES);
-    key_text(&json, "answer", a->answer);
+    vq_json_put_span(&json, "answer", a->answer);
     vq_json_key(&json, "verdict");
     vq_json_str(&json, vq_outcome_name(said));
-    key_text(&json, "finish_reason", a->finish_reason);
+    vq_json_put_span(&json, "finish_reason", a->finish_reason);
     vq_json_key(&json, "refusal");
     vq_json_bool(&json, a->refusal);
-    key_text(&json, "model", a->model);
-    key_text(&json, "fingerprint", a->fingerprint);
-    key_u64(&json, "tokens_in", a->tokens_in);
-    key_u64(&json, "tokens_cached", a->tokens_cached);
-    key_u64(&json, "tokens_out", a->tokens_out);
+    vq_json_put_span(&json, "model", a->model);
+    vq_json_put_span(&json, "fingerprint", a->fingerprint);
+    vq_json_put_u64(&json, "tokens_in", a->tokens_in);
+    vq_json_put_u64(&json, "tokens_cached", a->tokens_cached);
+    vq_json_put_u64(&json, "tokens_out", a->tokens_out);
     vq_json_key(&json, "created_unix_ms");
     vq_json_i64(&json, a->created_unix_ms);
     key_hex(&json, "call", a->call.b, VQ_ID_BYTES);

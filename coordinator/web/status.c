@@ -48,40 +48,28 @@ double vq_status_eta_s(const struct vq_coord_status *s)
     return s->settled_per_s > 0 ? (double)left(s) / s->settled_per_s : -1;
 }
 
-void vq_status_put_count(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
-void vq_status_put_text(struct vq_json *j, const char *key, const char *value)
-{
-    vq_json_key(j, key);
-    vq_json_str(j, value);
-}
-
 static void counts(struct vq_json *j, const struct vq_coord_counts *c)
 {
     vq_json_key(j, "tasks");
     vq_json_object(j);
     for (int state = 0; state < VQ_TASK_STATES; state++) {
-        vq_status_put_count(j, vq_task_state_name((enum vq_task_states)state), c->state[state]);
+        vq_json_put_u64(j, vq_task_state_name((enum vq_task_states)state), c->state[state]);
     }
-    vq_status_put_count(j, "from_store", c->from_store);
+    vq_json_put_u64(j, "from_store", c->from_store);
     vq_json_object_end(j);
     vq_json_key(j, "outcomes");
     vq_json_object(j);
     for (int o = 1; o < 256; o++) {
         if (c->outcome[o] > 0) {
-            vq_status_put_count(j, vq_outcome_name((enum vq_outcome)o), c->outcome[o]);
+            vq_json_put_u64(j, vq_outcome_name((enum vq_outcome)o), c->outcome[o]);
         }
     }
     vq_json_object_end(j);
     vq_json_key(j, "calls");
     vq_json_object(j);
-    vq_status_put_count(j, "ended", c->calls);
+    vq_json_put_u64(j, "ended", c->calls);
     for (int end = 0; end < VQ_END__COUNT; end++) {
-        vq_status_put_count(j, vq_call_end_word((enum vq_call_end)end), c->ends[end]);
+        vq_json_put_u64(j, vq_call_end_word((enum vq_call_end)end), c->ends[end]);
     }
     vq_json_object_end(j);
 }
@@ -94,10 +82,10 @@ static void judges(struct vq_json *j, const struct vq_status_facts *f)
         struct vq_coord_judge_status judge;
         vq_coord_judge_fill(f->coord, i, f->now_ns, &judge);
         vq_json_object(j);
-        vq_status_put_text(j, "name", judge.name);
+        vq_json_put_str(j, "name", judge.name);
         counts(j, &judge.counts);
-        vq_status_put_count(j, "ready_shards", judge.ready_shards);
-        vq_status_put_count(j, "leased_shards", judge.leased_shards);
+        vq_json_put_u64(j, "ready_shards", judge.ready_shards);
+        vq_json_put_u64(j, "leased_shards", judge.leased_shards);
         vq_json_key(j, "closed");
         vq_json_str(j, judge.closed ? judge.closed_text : NULL);
         vq_json_object_end(j);
@@ -112,16 +100,16 @@ static void workers(struct vq_json *j, const struct vq_status_facts *f)
     struct vq_coord_worker_status w;
     for (uint32_t i = 0; vq_coord_worker_fill(f->coord, i, &w); i++) {
         vq_json_object(j);
-        vq_status_put_text(j, "name", w.name);
-        vq_status_put_text(j, "host", w.host);
-        vq_status_put_text(j, "software", w.software);
-        vq_status_put_count(j, "pid", w.pid);
+        vq_json_put_str(j, "name", w.name);
+        vq_json_put_str(j, "host", w.host);
+        vq_json_put_str(j, "software", w.software);
+        vq_json_put_u64(j, "pid", w.pid);
         vq_json_key(j, "local");
         vq_json_bool(j, w.local >= 0);
-        vq_status_put_count(j, "leases", w.leases);
-        vq_status_put_count(j, "tasks_held", w.tasks_held);
-        vq_status_put_count(j, "calls_out", w.calls_out);
-        vq_status_put_count(j, "results", w.results);
+        vq_json_put_u64(j, "leases", w.leases);
+        vq_json_put_u64(j, "tasks_held", w.tasks_held);
+        vq_json_put_u64(j, "calls_out", w.calls_out);
+        vq_json_put_u64(j, "results", w.results);
         vq_json_key(j, "heard_ms_ago");
         vq_json_i64(j, (f->now_ns - w.heard_ns) / VQ_NS_PER_MS);
         vq_json_key(j, "draining");
@@ -139,27 +127,27 @@ static void seen(struct vq_json *j, const struct vq_status_facts *f,
     vq_status_add(&t, s);
     vq_json_key(j, "refused_messages");
     vq_json_object(j);
-    vq_status_put_count(j, "unreadable", f->seen.unreadable);
-    vq_status_put_count(j, "broken", t.messages_broken);
-    vq_status_put_count(j, "other_session", t.other_session);
-    vq_status_put_count(j, "no_session", t.no_session);
+    vq_json_put_u64(j, "unreadable", f->seen.unreadable);
+    vq_json_put_u64(j, "broken", t.messages_broken);
+    vq_json_put_u64(j, "other_session", t.other_session);
+    vq_json_put_u64(j, "no_session", t.no_session);
     vq_json_object_end(j);
-    vq_status_put_count(j, "peers_refused", f->seen.peers_refused);
-    vq_status_put_count(j, "frames_dropped", f->seen.frames_dropped);
+    vq_json_put_u64(j, "peers_refused", f->seen.peers_refused);
+    vq_json_put_u64(j, "frames_dropped", f->seen.frames_dropped);
     vq_json_key(j, "odd_results");
     vq_json_object(j);
-    vq_status_put_count(j, "repeated", t.repeated);
-    vq_status_put_count(j, "late", t.late);
-    vq_status_put_count(j, "foreign", f->seen.foreign);
-    vq_status_put_count(j, "no_room", t.no_room);
+    vq_json_put_u64(j, "repeated", t.repeated);
+    vq_json_put_u64(j, "late", t.late);
+    vq_json_put_u64(j, "foreign", f->seen.foreign);
+    vq_json_put_u64(j, "no_room", t.no_room);
     vq_json_object_end(j);
     vq_json_key(j, "recovered");
     vq_json_object(j);
-    vq_status_put_count(j, "redis_rebuilds", f->seen.redis_rebuilds);
-    vq_status_put_count(j, "spools", f->seen.spools);
-    vq_status_put_count(j, "spools_torn", f->seen.spools_torn);
-    vq_status_put_count(j, "spool_results", f->seen.spool_results);
-    vq_status_put_count(j, "spool_unknown", f->seen.spool_unknown);
+    vq_json_put_u64(j, "redis_rebuilds", f->seen.redis_rebuilds);
+    vq_json_put_u64(j, "spools", f->seen.spools);
+    vq_json_put_u64(j, "spools_torn", f->seen.spools_torn);
+    vq_json_put_u64(j, "spool_results", f->seen.spool_results);
+    vq_json_put_u64(j, "spool_unknown", f->seen.spool_unknown);
     vq_json_object_end(j);
 }
 
@@ -167,20 +155,20 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
 {
     struct vq_coord_status s;
     vq_coord_status_fill(f->coord, f->now_ns, &s);
-    vq_status_put_text(j, "stage", f->stage);
-    vq_status_put_count(j, "stage_no", f->stage_no);
-    vq_status_put_text(j, "stage_state", vq_status_stage_name(s.stage));
-    vq_status_put_count(j, "tasks_total", s.tasks);
+    vq_json_put_str(j, "stage", f->stage);
+    vq_json_put_u64(j, "stage_no", f->stage_no);
+    vq_json_put_str(j, "stage_state", vq_status_stage_name(s.stage));
+    vq_json_put_u64(j, "tasks_total", s.tasks);
     counts(j, &s.all);
-    vq_status_put_count(j, "epoch", s.epoch);
-    vq_status_put_count(j, "commits", s.batches);
-    vq_status_put_count(j, "results_waiting", s.received);
-    vq_status_put_count(j, "shards", s.shards);
-    vq_status_put_count(j, "shards_scouted", s.scouted_shards);
-    vq_status_put_count(j, "shards_ready", s.ready_shards);
-    vq_status_put_count(j, "shards_leased", s.leased_shards);
-    vq_status_put_count(j, "calls_out", s.calls_reserved - s.held_back);
-    vq_status_put_count(j, "leases_lost", s.leases_lost);
+    vq_json_put_u64(j, "epoch", s.epoch);
+    vq_json_put_u64(j, "commits", s.batches);
+    vq_json_put_u64(j, "results_waiting", s.received);
+    vq_json_put_u64(j, "shards", s.shards);
+    vq_json_put_u64(j, "shards_scouted", s.scouted_shards);
+    vq_json_put_u64(j, "shards_ready", s.ready_shards);
+    vq_json_put_u64(j, "shards_leased", s.leased_shards);
+    vq_json_put_u64(j, "calls_out", s.calls_reserved - s.held_back);
+    vq_json_put_u64(j, "leases_lost", s.leases_lost);
     vq_json_key(j, "calls_per_s");
     vq_json_real(j, s.calls_per_s, 4);
     vq_json_key(j, "settled_per_s");
@@ -188,8 +176,8 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     double eta = vq_status_eta_s(&s);
     vq_json_key(j, "eta_s");
     vq_json_real(j, eta < 0 ? NAN : eta, 4);
-    vq_status_put_count(j, "tokens_in", s.tokens_in);
-    vq_status_put_count(j, "tokens_out", s.tokens_out);
+    vq_json_put_u64(j, "tokens_in", s.tokens_in);
+    vq_json_put_u64(j, "tokens_out", s.tokens_out);
     seen(j, f, &s);
     judges(j, f);
     workers(j, f);
@@ -211,10 +199,10 @@ static void incidents(struct vq_json *j, const struct vq_status_facts *f)
         return;
     }
     vq_json_object(j);
-    vq_status_put_text(j, "kind", "idle");
+    vq_json_put_str(j, "kind", "idle");
     vq_json_key(j, "since_unix_ms");
     vq_json_i64(j, f->alarm_since_unix_ms);
-    vq_status_put_count(j, "idle_s", f->alarm_idle_s);
+    vq_json_put_u64(j, "idle_s", f->alarm_idle_s);
     vq_json_object_end(j);
 }
 
@@ -224,16 +212,16 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
     struct vq_json *j = &json;
     vq_json_init(j, out, 2);
     vq_json_object(j);
-    vq_status_put_count(j, "format", 1);
-    vq_status_put_text(j, "run", f->run);
-    vq_status_put_text(j, "uid", f->uid_hex);
-    vq_status_put_text(j, "state", f->state);
-    vq_status_put_text(j, "note", f->note);
+    vq_json_put_u64(j, "format", 1);
+    vq_json_put_str(j, "run", f->run);
+    vq_json_put_str(j, "uid", f->uid_hex);
+    vq_json_put_str(j, "state", f->state);
+    vq_json_put_str(j, "note", f->note);
     vq_json_key(j, "started_unix_ms");
     vq_json_i64(j, f->started_unix_ms);
     vq_json_key(j, "written_unix_ms");
     vq_json_i64(j, f->now_unix_ms);
-    vq_status_put_text(j, "redis", f->redis);
+    vq_json_put_str(j, "redis", f->redis);
     incidents(j, f);
     if (f->coord != NULL) {
         core_part(j, f);

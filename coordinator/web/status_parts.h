@@ -5,8 +5,6 @@
 #include "common/text/json.h"
 #include "coordinator/web/status.h"
 
-void vq_status_put_count(struct vq_json *j, const char *key, uint64_t value);
-void vq_status_put_text(struct vq_json *j, const char *key, const char *value);
 void vq_status_head(struct vq_buf *out, const char *name, const char *type, const char *help);
 void vq_status_label(struct vq_buf *out, const char *value);
 void vq_status_gauge(struct vq_buf *out, const char *name, const char *help, double value);

@@ -42,7 +42,7 @@ static void limit(struct vq_json *j, const char *name, double most, enum vq_limi
     vq_json_object(j);
     vq_json_key(j, "limit");
     vq_json_real(j, most > 0 ? most : NAN, 6);
-    vq_status_put_text(j, "by", source_word(source));
+    vq_json_put_str(j, "by", source_word(source));
     vq_json_key(j, "used");
     vq_json_real(j, used, 6);
     vq_json_object_end(j);
@@ -64,14 +64,14 @@ static void pool(struct vq_json *j, const struct vq_status_facts *f,
                  const struct vq_authority_pool_status *s)
 {
     vq_json_object(j);
-    vq_status_put_text(j, "name", s->name);
-    vq_status_put_text(j, "state", vq_authority_state_word(s->state));
-    vq_status_put_text(j, "text", s->text == NULL ? "" : s->text);
+    vq_json_put_str(j, "name", s->name);
+    vq_json_put_str(j, "state", vq_authority_state_word(s->state));
+    vq_json_put_str(j, "text", s->text == NULL ? "" : s->text);
     unix_ms(j, "since_unix_ms", f, s->since_ns);
     unix_ms(j, "until_unix_ms", f, s->until_ns);
-    vq_status_put_count(j, "workers", s->workers);
-    vq_status_put_count(j, "in_flight", s->in_flight);
-    vq_status_put_count(j, "waiting", s->waiting);
+    vq_json_put_u64(j, "workers", s->workers);
+    vq_json_put_u64(j, "in_flight", s->in_flight);
+    vq_json_put_u64(j, "waiting", s->waiting);
     vq_json_key(j, "limits");
     vq_json_object(j);
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
@@ -80,16 +80,16 @@ static void pool(struct vq_json *j, const struct vq_status_facts *f,
     }
     limit(j, "concurrency", s->concurrency, s->concurrency_by, s->in_flight);
     vq_json_object_end(j);
-    vq_status_put_count(j, "calls", s->requests);
-    vq_status_put_count(j, "answered", s->answered);
-    vq_status_put_count(j, "refused", s->refused);
-    vq_status_put_count(j, "slowed", s->slowed);
-    vq_status_put_count(j, "failed", s->failed);
-    vq_status_put_count(j, "tokens_in", s->input_tokens);
-    vq_status_put_count(j, "tokens_cached", s->cached_tokens);
-    vq_status_put_count(j, "tokens_out", s->output_tokens);
-    vq_status_put_count(j, "day_requests", s->day_requests_spent);
-    vq_status_put_count(j, "day_tokens", s->day_tokens_spent);
+    vq_json_put_u64(j, "calls", s->requests);
+    vq_json_put_u64(j, "answered", s->answered);
+    vq_json_put_u64(j, "refused", s->refused);
+    vq_json_put_u64(j, "slowed", s->slowed);
+    vq_json_put_u64(j, "failed", s->failed);
+    vq_json_put_u64(j, "tokens_in", s->input_tokens);
+    vq_json_put_u64(j, "tokens_cached", s->cached_tokens);
+    vq_json_put_u64(j, "tokens_out", s->output_tokens);
+    vq_json_put_u64(j, "day_requests", s->day_requests_spent);
+    vq_json_put_u64(j, "day_tokens", s->day_tokens_spent);
     vq_json_object_end(j);
 }
 

@@ -49,21 +49,9 @@ static size_t find_opening(struct vq_span text, const char *tag)
     return find(text, 0, tag);
 }
 
-static struct vq_span trimmed(struct vq_span text)
-{
-    while (text.bytes > 0 && isspace((unsigned char)text.at[0])) {
-        text.at++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && isspace((unsigned char)text.at[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
-
 static struct vq_span slice(struct vq_span text, size_t from, size_t to)
 {
-    return trimmed(vq_span(text.at + from, to > from ? to - from : 0));
+    return vq_span_trim(vq_span(text.at + from, to > from ? to - from : 0));
 }
 
 /* Where the section that begins at `start` ends: the nearest start of another one after it. */
@@ -193,7 +181,7 @@ static size_t find_word(struct vq_span text, const char *word)
 
 static struct vq_span without_marks(struct vq_span text)
 {
-    text = trimmed(text);
+    text = vq_span_trim(text);
     while (text.bytes > 0 && strchr("*;,.-\"'", text.at[text.bytes - 1]) != NULL) {
         text.bytes--;
     }
@@ -201,7 +189,7 @@ static struct vq_span without_marks(struct vq_span text)
         text.at++;
         text.bytes--;
     }
-    return trimmed(text);
+    return vq_span_trim(text);
 }
 
 void vq_sections_read_axis(struct vq_span text, struct vq_sections *sections)
@@ -213,7 +201,7 @@ void vq_sections_read_axis(struct vq_span text, struct vq_sections *sections)
     for (size_t i = 0; i < VQ_COUNT(starts); i++) {
         name_end = starts[i] < name_end ? starts[i] : name_end;
     }
-    struct vq_span name = trimmed(vq_span(text.at, name_end));
+    struct vq_span name = vq_span_trim(vq_span(text.at, name_end));
     size_t label = find_word(name, "name:");
     if (label != NOWHERE) {
         name = slice(name, label + strlen("name:"), name.bytes);

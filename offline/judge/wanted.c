@@ -3,8 +3,6 @@
  * the header. Not its job: the sections of a judge prompt (sections.c), and to answer. */
 #include "offline/judge/wanted.h"
 
-#include <ctype.h>
-
 #define NOWHERE SIZE_MAX
 
 static const struct {
@@ -32,24 +30,12 @@ bool vq_wanted_is_rating(enum vq_wanted wanted)
     return wanted == VQ_WANTED_RATING || wanted == VQ_WANTED_YES_NO || wanted == VQ_WANTED_BETTER;
 }
 
-static struct vq_span trimmed(struct vq_span text)
-{
-    while (text.bytes > 0 && isspace((unsigned char)text.at[0])) {
-        text.at++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && isspace((unsigned char)text.at[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
-
 /* The line that begins at *at, trimmed; moves *at behind it. */
 static struct vq_span next_line(struct vq_span text, size_t *at)
 {
     const char *end = memchr(text.at + *at, '\n', text.bytes - *at);
     size_t stop = end == NULL ? text.bytes : (size_t)(end - text.at);
-    struct vq_span line = trimmed(vq_span(text.at + *at, stop - *at));
+    struct vq_span line = vq_span_trim(vq_span(text.at + *at, stop - *at));
     *at = stop < text.bytes ? stop + 1 : stop;
     return line;
 }
@@ -111,7 +97,7 @@ struct vq_span vq_wanted_section(struct vq_span text, const char *tag, bool firs
     if (from == NOWHERE || to == NOWHERE || to < from) {
         return vq_span("", 0);
     }
-    return trimmed(vq_span(text.at + from, to - from));
+    return vq_span_trim(vq_span(text.at + from, to - from));
 }
 
 enum part {
@@ -139,7 +125,7 @@ static void read_row(struct vq_span row, struct vq_row *ret_row)
             if (is_tag(line, "<", tags[p])) {
                 if (open < PART__COUNT) {
                     size_t end = to == NOWHERE ? start : to;
-                    parts[open] = trimmed(vq_span(row.at + from, end - from));
+                    parts[open] = vq_span_trim(vq_span(row.at + from, end - from));
                 }
                 open = p;
                 next = p + 1;
@@ -155,7 +141,7 @@ static void read_row(struct vq_span row, struct vq_row *ret_row)
     }
     if (open < PART__COUNT) {
         size_t end = to == NOWHERE ? row.bytes : to;
-        parts[open] = trimmed(vq_span(row.at + from, end - from));
+        parts[open] = vq_span_trim(vq_span(row.at + from, end - from));
     }
     *ret_row = (struct vq_row){.prompt = parts[PART_PROMPT],
                                .outputs = {parts[PART_OUTPUT_1], parts[PART_OUTPUT_2]},

@@ -12,18 +12,6 @@
 #define FACT_WORDS  2u
 #define PROFILE_MAX 2
 
-static struct vq_span trimmed(struct vq_span text)
-{
-    while (text.bytes > 0 && isspace((unsigned char)text.at[0])) {
-        text.at++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && isspace((unsigned char)text.at[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
-
 static int clamped(int value, int most)
 {
     value = value < -most ? -most : value;
@@ -47,7 +35,8 @@ void vq_character_read(struct vq_span name, struct vq_span description,
                        struct vq_character *ret_character)
 {
     struct vq_character *c = ret_character;
-    *c = (struct vq_character){.name = trimmed(name), .description = trimmed(description)};
+    *c =
+        (struct vq_character){.name = vq_span_trim(name), .description = vq_span_trim(description)};
     c->exists = c->name.bytes > 0 || c->description.bytes > 0;
     if (!c->exists) {
         return;

@@ -2,28 +2,14 @@
  * opening tag to the last closing one before the next opening. Not its job: to rate (rating.c). */
 #include "offline/persona/rubric.h"
 
-#include <ctype.h>
-
 #define NOWHERE SIZE_MAX
-
-static struct vq_span trimmed(struct vq_span text)
-{
-    while (text.bytes > 0 && isspace((unsigned char)text.at[0])) {
-        text.at++;
-        text.bytes--;
-    }
-    while (text.bytes > 0 && isspace((unsigned char)text.at[text.bytes - 1])) {
-        text.bytes--;
-    }
-    return text;
-}
 
 static struct vq_span line_at(struct vq_span text, size_t at, size_t *ret_next)
 {
     const char *end = memchr(text.at + at, '\n', text.bytes - at);
     size_t stop = end == NULL ? text.bytes : (size_t)(end - text.at);
     *ret_next = stop < text.bytes ? stop + 1 : stop;
-    return trimmed(vq_span(text.at + at, stop - at));
+    return vq_span_trim(vq_span(text.at + at, stop - at));
 }
 
 static bool is_tag(struct vq_span line, const char *open, const char *name)
@@ -64,7 +50,7 @@ static struct vq_span section(struct vq_span text, size_t from, size_t to, const
     }
     size_t end = find_tag(text, begin, to, "</", name, true, &unused);
     end = end == NOWHERE ? to : end;
-    return trimmed(vq_span(text.at + begin, end - begin));
+    return vq_span_trim(vq_span(text.at + begin, end - begin));
 }
 
 static void read_prompt(struct vq_rubric *rubric)
@@ -119,7 +105,7 @@ struct vq_span vq_rubric_line(struct vq_span rubric, const char *value)
         size_t next;
         struct vq_span line = line_at(rubric, at, &next);
         if (line.bytes > bytes && memcmp(line.at, value, bytes) == 0 && line.at[bytes] == ':') {
-            return trimmed(vq_span(line.at + bytes + 1, line.bytes - bytes - 1));
+            return vq_span_trim(vq_span(line.at + bytes + 1, line.bytes - bytes - 1));
         }
         at = next;
     }

@@ -165,17 +165,6 @@ enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file
     return VQ_OK;
 }
 
-static struct vq_span trimmed(struct vq_span text)
-{
-    while (text.bytes > 0 && strchr(" \t\r\n", text.at[0]) != NULL) {
-        text = vq_span(text.at + 1, text.bytes - 1);
-    }
-    while (text.bytes > 0 && strchr(" \t\r\n", text.at[text.bytes - 1]) != NULL) {
-        text.bytes--;
-    }
-    return text;
-}
-
 /* Labels that mean nothing, with how often and where first. */
 struct unknown {
     struct vq_intern labels;
@@ -260,14 +249,14 @@ static enum vq_status fail_unknown(const struct vq_dataset_build *b, unsigned fi
 static enum vq_status read_label(const struct vq_dataset_build *b, struct vq_span cell,
                                  uint64_t line, struct unknown *unknown, int8_t *ret_preference)
 {
-    struct vq_span label = trimmed(cell);
+    struct vq_span label = vq_span_trim(cell);
     if (label.bytes == 0) {
         *ret_preference = VQ_PREFER_NONE;
         return VQ_OK;
     }
     for (int m = 0; m < 2; m++) {
         struct vq_span model = vq_span_str(b->settings->models[m]);
-        if (vq_span_eq(cell, model) || vq_span_eq(label, trimmed(model))) {
+        if (vq_span_eq(cell, model) || vq_span_eq(label, vq_span_trim(model))) {
             *ret_preference = m == 0 ? VQ_PREFER_A : VQ_PREFER_B;
             return VQ_OK;
         }

@@ -46,7 +46,7 @@ const char *vq_lines_word(const struct vq_lines *l, uint32_t row, uint32_t colum
 {
     struct vq_span cell = vq_span("", 0);
     if (l->columns[column] != UINT32_MAX) {
-        cell = vq_human_label_trimmed(vq_table_cell(l->table, row, l->columns[column]));
+        cell = vq_span_trim(vq_table_cell(l->table, row, l->columns[column]));
         cell = vq_utf8_cut(cell, VQ_LINES_WORD_BYTES - 1);
     }
     if (cell.bytes > 0) {

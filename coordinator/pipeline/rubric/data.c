@@ -280,7 +280,7 @@ static enum vq_status read_column(struct build *b, uint32_t criterion, uint32_t 
     VQ_TRY(need_column(b, name, "people's labels (human)", &column));
     for (uint32_t i = 0; i < d->rows_count; i++) {
         uint32_t row = d->rows[i].record - 1;
-        struct vq_span label = vq_human_label_trimmed(vq_table_cell(b->table, row, column));
+        struct vq_span label = vq_span_trim(vq_table_cell(b->table, row, column));
         if (label.bytes == 0) {
             continue;
         }

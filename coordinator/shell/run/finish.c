@@ -11,46 +11,40 @@
 
 #define ACCOUNT_BYTES_MAX (64u << 20)
 
-static void count(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
 static void sums(struct vq_json *j, const struct vq_account_sums *s)
 {
-    count(j, "sent", s->sent);
-    count(j, "answered", s->answered);
+    vq_json_put_u64(j, "sent", s->sent);
+    vq_json_put_u64(j, "answered", s->answered);
     vq_json_key(j, "failed");
     vq_json_object(j);
     for (int end = 0; end < VQ_END__COUNT; end++) {
         if (end != VQ_END_ANSWER &&
             end != VQ_END_UNKNOWN) { /* these two have counts of their own */
-            count(j, vq_call_end_word((enum vq_call_end)end), s->failed[end]);
+            vq_json_put_u64(j, vq_call_end_word((enum vq_call_end)end), s->failed[end]);
         }
     }
     vq_json_object_end(j);
-    count(j, "unknown", s->unknown);
-    count(j, "paid_unused", s->paid_unused);
-    count(j, "tokens_in", s->tokens_in);
-    count(j, "tokens_cached", s->tokens_cached);
-    count(j, "tokens_out", s->tokens_out);
-    count(j, "latency_ms", s->latency_ms);
+    vq_json_put_u64(j, "unknown", s->unknown);
+    vq_json_put_u64(j, "paid_unused", s->paid_unused);
+    vq_json_put_u64(j, "tokens_in", s->tokens_in);
+    vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
+    vq_json_put_u64(j, "tokens_out", s->tokens_out);
+    vq_json_put_u64(j, "latency_ms", s->latency_ms);
 }
 
 static void part_counts(struct vq_json *j, const struct vq_account_part *p)
 {
-    count(j, "planned", p->planned);
-    count(j, "first_sends", p->first_sends);
-    count(j, "from_store", p->from_store);
-    count(j, "saved_by_lazy_swap", p->saved_by_lazy_swap);
-    count(j, "not_asked", p->not_asked);
-    count(j, "retried", p->retried);
-    count(j, "repairs", p->repairs);
-    count(j, "asked_again", p->asked_again);
-    count(j, "audit", p->audit);
-    count(j, "not_sent", p->not_sent);
-    count(j, "foreign", p->foreign);
+    vq_json_put_u64(j, "planned", p->planned);
+    vq_json_put_u64(j, "first_sends", p->first_sends);
+    vq_json_put_u64(j, "from_store", p->from_store);
+    vq_json_put_u64(j, "saved_by_lazy_swap", p->saved_by_lazy_swap);
+    vq_json_put_u64(j, "not_asked", p->not_asked);
+    vq_json_put_u64(j, "retried", p->retried);
+    vq_json_put_u64(j, "repairs", p->repairs);
+    vq_json_put_u64(j, "asked_again", p->asked_again);
+    vq_json_put_u64(j, "audit", p->audit);
+    vq_json_put_u64(j, "not_sent", p->not_sent);
+    vq_json_put_u64(j, "foreign", p->foreign);
 }
 
 static void stages_json(const struct vq_asking *const *askings, const struct vq_account *a,
@@ -115,13 +109,13 @@ static void pools_json(const struct vq_account *a, struct vq_json *j)
         const struct vq_account_sums *s = &a->pools[i].sums;
         vq_json_key(j, a->pools[i].name);
         vq_json_object(j);
-        count(j, "calls", s->sent);
-        count(j, "answered", s->answered);
-        count(j, "refused", s->failed[VQ_END_RATE]);
-        count(j, "unknown", s->unknown);
-        count(j, "tokens_in", s->tokens_in);
-        count(j, "tokens_cached", s->tokens_cached);
-        count(j, "tokens_out", s->tokens_out);
+        vq_json_put_u64(j, "calls", s->sent);
+        vq_json_put_u64(j, "answered", s->answered);
+        vq_json_put_u64(j, "refused", s->failed[VQ_END_RATE]);
+        vq_json_put_u64(j, "unknown", s->unknown);
+        vq_json_put_u64(j, "tokens_in", s->tokens_in);
+        vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
+        vq_json_put_u64(j, "tokens_out", s->tokens_out);
         vq_json_key(j, "cost_usd");
         vq_json_real(j, s->cost_usd, 9);
         vq_json_object_end(j);
@@ -159,13 +153,13 @@ static void incidents_json(const struct vq_run *run, struct vq_json *j)
         when(j, "since_unix_ms", list[i].since_ns);
         when(j, "over_unix_ms", list[i].over_ns);
         if (list[i].over_ns > 0) {
-            count(j, "refused", list[i].refused);
-            count(j, "failed", list[i].failed);
+            vq_json_put_u64(j, "refused", list[i].refused);
+            vq_json_put_u64(j, "failed", list[i].failed);
         }
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    count(j, "incidents_forgotten", forgotten);
+    vq_json_put_u64(j, "incidents_forgotten", forgotten);
 }
 
 /* Whether each pool that answered has a price, as the configuration is now. */
@@ -190,13 +184,13 @@ static void account_json(const struct vq_run *run, const struct vq_asking *const
                          const struct vq_account *a, uint64_t still_out, struct vq_json *j)
 {
     vq_json_object(j);
-    count(j, "format", 1);
+    vq_json_put_u64(j, "format", 1);
     vq_json_key(j, "run");
     vq_json_str(j, vq_run_dir_name(run->dir));
     vq_json_key(j, "calls");
     vq_json_object(j);
     part_counts(j, &a->all);
-    count(j, "still_out", still_out);
+    vq_json_put_u64(j, "still_out", still_out);
     sums(j, &a->all.sums);
     vq_json_object_end(j);
     vq_json_key(j, "cost_usd");

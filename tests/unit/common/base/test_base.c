@@ -153,6 +153,11 @@ static void test_spans(void **state)
     assert_true(vq_span_eq(vq_span("a\0b", 3), vq_span("a\0b", 3)));
     assert_false(vq_span_eq(vq_span_str("a"), vq_span_str("ab")));
     assert_false(vq_span_eq(vq_span_str("a"), vq_span_str("b")));
+    assert_true(vq_span_eq(vq_span_trim(vq_span_str(" \t\r\n\f\va b\n ")), vq_span_str("a b")));
+    assert_true(vq_span_eq(vq_span_trim(vq_span("\0a\0", 3)), vq_span("\0a\0", 3)));
+    assert_true(vq_span_eq(vq_span_trim(vq_span_str("\u00a0a")), vq_span_str("\u00a0a")));
+    assert_int_equal(vq_span_trim(vq_span_str(" \n")).bytes, 0);
+    assert_int_equal(vq_span_trim(vq_span(NULL, 0)).bytes, 0);
 }
 
 static void test_clocks(void **state)
