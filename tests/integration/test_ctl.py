@@ -35,9 +35,14 @@ class Ctl(Case):
     def ctl(self, *words, code=DONE, run="r"):
         return self.vibeq("ctl", run, *words, code=code)
 
+    def settled_sends(self):
+        """How many calls were sent once none is in flight, and none is started any more."""
+        self.wait_for("the calls in flight", lambda: len(self.server.answers()) == self.settle(lambda: len(self.server.requests())))
+        return len(self.server.requests())
+
     def log_of(self, event):
-        lines = (self.dir / "runs/r/log").read_text().splitlines()
-        return [line for line in map(json.loads, lines) if line.get("event") == event]
+        text = (self.dir / "runs/r/log").read_text()
+        return [line for line in map(json.loads, text[:text.rfind("\n") + 1].splitlines()) if line.get("event") == event]
 
     def endpoint(self):
         return json.loads((self.dir / "runs/r/endpoint.json").read_text())
@@ -62,8 +67,7 @@ class Pause(Ctl):
         child = self.begin()
         workers = {w["pid"] for w in self.status("r")["workers"]}
         self.assertIn("paused", self.ctl("pause").stdout)
-        time.sleep(1)
-        sent = len(self.server.requests())
+        sent = self.settled_sends()
         status = self.status("r")
         self.assertEqual(status["state"], "held")
         self.assertGreater(status["held_since_unix_ms"], 0)
@@ -76,7 +80,7 @@ class Pause(Ctl):
         self.assertGreater(status["tasks"]["open"], 0)
         self.assertIn("already", self.ctl("pause").stdout)
         self.assertIn("goes on", self.ctl("resume").stdout)
-        self.wait_for("a call", lambda: len(self.server.requests()) > sent, 5)
+        self.wait_for("a call", lambda: len(self.server.requests()) > sent)
         self.assertIn("not paused", self.ctl("resume").stdout)
         self.wait_exit(child, DONE)
         calls = self.accounting("r")
@@ -89,9 +93,9 @@ class Pause(Ctl):
         self.slow(term_ms=600)
         child = self.begin()
         self.ctl("pause")
+        sent = self.settled_sends()
         time.sleep(3)
-        sent = len(self.server.requests())
-        self.assertEqual(len(self.server.answers()), sent)
+        self.assertEqual((len(self.server.requests()), len(self.server.answers())), (sent, sent))
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED, 20)
         self.assertEqual(len(self.server.requests()), sent)
@@ -102,8 +106,7 @@ class Pause(Ctl):
         self.slow(term_ms=1000)
         child = self.begin()
         self.ctl("pause")
-        time.sleep(1)
-        sent = len(self.server.requests())
+        sent = self.settled_sends()
         os.kill(self.status("r")["workers"][0]["pid"], signal.SIGKILL)
         time.sleep(2.5)
         self.assertEqual(len(self.server.requests()), sent, "a new worker has no slice either")
@@ -162,8 +165,8 @@ class Requeue(Ctl):
         self.wait_for("failures", lambda: self.failed() > 5)
         self.wait_for("the server to be well", lambda: len(self.server.requests()) > SICK_REQUESTS)
         self.ctl("pause")
-        time.sleep(0.5)
-        failed = self.failed()
+        self.settled_sends()
+        failed = self.settle(self.failed)
         self.assertIn("none of", self.ctl("requeue", "--class", "eror", code=USAGE).stderr.replace("one of", "none of"))
         listed = json.loads(self.vibeq("dead", "r", "--json").stdout)
         self.assertEqual(listed["count"], failed, "of a run that goes on, too")
@@ -190,7 +193,8 @@ class Requeue(Ctl):
         self.wait_for("failures", lambda: self.failed() > 5)
         self.wait_for("the server to be well", lambda: len(self.server.requests()) > SICK_REQUESTS)
         self.ctl("pause")
-        time.sleep(0.5)
+        self.settled_sends()
+        self.settle(self.failed)
         self.ctl("requeue")
         self.wait_for("them to be open", lambda: self.failed() == 0, 10)
         child.kill()
@@ -274,7 +278,8 @@ class Attempts(Ctl):
         notes = [line for line in (self.dir / "runs/r/log").read_text().splitlines() if "used up its attempts (unknown 2)" in line]
         self.assertEqual(len(notes), 2)
         child.send_signal(signal.SIGINT)
-        time.sleep(0.7)
+        self.wait_for("the drain to be said", lambda: "once more stops now" in (self.dir / "start.out").read_text())
+        time.sleep(0.7)  # sooner it would be the same request, told twice
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED, 20)
 

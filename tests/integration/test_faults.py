@@ -96,7 +96,7 @@ class Spools(Case):
 
     def setUp(self):
         super().setUp()
-        planted(self.dir, 30, AXES)
+        planted(self.dir, 60, AXES)
         self.server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:20ms:60ms")
         self.config(AXES, judges=1, url=self.server.url, term_ms=500, judge={"concurrency": 8})
 
@@ -104,10 +104,13 @@ class Spools(Case):
         """A run of which nothing lives any more, with calls in the spool of its worker."""
         child = self.start("run", "config.yaml", "--name", "r", "--quiet", "--workers", "1")
         self.wait_for("answers", lambda: len(self.server.answers()) >= 20)
-        os.kill(child.pid, signal.SIGSTOP)  # nothing is ACKed from here on
+        self.server.freeze()
+        self.wait_for("a call on each slot", lambda: self.status("r")["pools"][0]["in_flight"] == 8)
         before = len(self.server.answers())
+        os.kill(child.pid, signal.SIGSTOP)  # nothing is ACKed from here on
+        self.server.thaw()
         self.wait_for("answers that have no ACK", lambda: len(self.server.answers()) >= before + 8)
-        time.sleep(0.2)
+        self.settle(lambda: (self.dir / "runs/r/spool/0/spool").stat().st_size, 0.5)
         for pid in self.processes_of(str(self.dir / "runs"), "vibeq-worker"):
             os.kill(pid, signal.SIGKILL)
         child.kill()

@@ -467,7 +467,7 @@ class Processes(Protocol):
         self.slow()
         child = self.begin("--quiet")
         child.send_signal(signal.SIGTERM)
-        time.sleep(0.2)
+        time.sleep(0.05)
         child.send_signal(signal.SIGTERM)  # as timeout(1) does: to the group and to its leader
         self.wait_exit(child, STOPPED)
         calls = self.accounting("r")

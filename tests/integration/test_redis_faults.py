@@ -180,7 +180,8 @@ class RedisFaults(Case):
         self.wait_said("NOAUTH")
         self.assertIn("the run waits, nothing is lost", self.said())
         child.send_signal(signal.SIGINT)
-        time.sleep(0.6)
+        self.wait_said("once more stops now")
+        time.sleep(0.6)  # sooner it would be the same request, told twice
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED)
         self.vibeq("resume", "r", "--quiet", "--set", f"redis.url=unix://{self.path}", code=STOPPED)

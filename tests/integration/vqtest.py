@@ -77,8 +77,16 @@ class Offline:
     def answers(self):
         return [line for line in self.log() if line.get("event") == "answer"]
 
+    def freeze(self):
+        """It answers nothing until it thaws: meanwhile no run can come to its end."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self):
+        os.kill(self.process.pid, signal.SIGCONT)
+
     def stop(self):
         if self.process.poll() is None:
+            self.thaw()
             self.process.terminate()
             self.process.wait(10)
         self.process.stdout.close()
@@ -171,6 +179,15 @@ class Case(unittest.TestCase):
                 return
             time.sleep(0.02)
         self.fail(f"waited {seconds} s for {what}\n{self.logs()}")
+
+    def settle(self, count, seconds=1.0):
+        """What count() is once it has not changed for so long: what was told takes its time on a busy machine."""
+        since, last = time.monotonic(), count()
+        while time.monotonic() < since + seconds:
+            time.sleep(0.05)
+            if (now := count()) != last:
+                since, last = time.monotonic(), now
+        return last
 
     def wait_exit(self, child, code, seconds=90):
         try:
