@@ -46,7 +46,7 @@ static enum vq_status can_be_read(const struct vq_table *table, const struct vq_
     const char *const names[2] = {models[0], models[1]};
     bool any = false, all = true;
     for (uint32_t i = 0; status == VQ_OK && all && i < table->rows_count; i++) {
-        struct vq_span label = vq_human_label_trimmed(vq_table_cell(table, i, column));
+        struct vq_span label = vq_span_trim(vq_table_cell(table, i, column));
         double value;
         if (label.bytes > 0) {
             all = vq_human_label_read(VQ_RATING_PAIRWISE, names, label, &value);
