@@ -25,28 +25,39 @@ STARTED, RECORDED, TOKENS_IN, REQUEST = 52, 60, 68, 92
 
 
 class Damaging(Case):
+    """What is copied is make(), which a subclass may have of its own."""
     whole = None
 
     @classmethod
+    def maker(cls):
+        return next(c for c in cls.__mro__ if "make" in vars(c))
+
+    @classmethod
     def tearDownClass(cls):
-        if Damaging.whole:
-            shutil.rmtree(Damaging.whole, ignore_errors=True)
+        if cls.maker().whole:
+            shutil.rmtree(cls.maker().whole, ignore_errors=True)
+            cls.maker().whole = None
+
+    def make(self):
+        """Its judges are unreadable, lose answers, and refuse some prompts for good."""
+        planted(self.dir, 16, AXES)
+        add_rates(self.dir, tie=0.2, unparseable=0.05)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--fault", "lost_answer=0.03", "--fault", "server_error=0.05",
+                              "--fault", "bad_request=0.02")
+        self.config(AXES, url=server.url, judge={"concurrency": 8, "price_input_usd": 1, "price_output_usd": 2}, term_ms=1000)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=None)
+        server.stop()
 
     def setUp(self):
-        """A copy of one real run, whose judges are unreadable, lose answers, and refuse some prompts for good."""
+        """A copy of one real run."""
         super().setUp()
-        if Damaging.whole is None:
-            planted(self.dir, 16, AXES)
-            add_rates(self.dir, tie=0.2, unparseable=0.05)
-            server = self.offline("--oracle", self.dir / "truth.jsonl", "--fault", "lost_answer=0.03", "--fault", "server_error=0.05",
-                                  "--fault", "bad_request=0.02")
-            self.config(AXES, url=server.url, judge={"concurrency": 8, "price_input_usd": 1, "price_output_usd": 2}, term_ms=1000)
-            self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=None)
-            server.stop()
-            Damaging.whole = Path(str(self.dir) + "-whole")
-            shutil.copytree(self.dir, Damaging.whole)
+        maker = self.maker()
+        if maker.whole is None:
+            self.make()
+            maker.whole = Path(str(self.dir) + "-whole")
+            shutil.copytree(self.dir, maker.whole)
         else:
-            shutil.copytree(Damaging.whole, self.dir, dirs_exist_ok=True)
+            shutil.copytree(maker.whole, self.dir, dirs_exist_ok=True)
         self.run_dir = self.dir / "runs/r"
         self.uid = (self.run_dir / "uid").read_text().strip()
 
@@ -100,8 +111,8 @@ class Damaging(Case):
         n = next(json.loads(x)["n"] for x in (self.dir / "offline.log").read_text().splitlines() if json.loads(x).get("call") == call)
         return [json.loads(x) for x in (self.dir / "offline.log").read_text().splitlines() if json.loads(x)["n"] == n]
 
-    def scores(self, change):
-        path = self.run_dir / "results/scores.csv"
+    def scores(self, change, name="results/scores.csv"):
+        path = self.run_dir / name
         lines = path.read_text().splitlines()
         path.write_text("\n".join(change(lines)) + "\n")
 

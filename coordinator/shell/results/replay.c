@@ -47,10 +47,14 @@ static enum vq_status note_undecided(struct walk *w, const struct vq_stage *stag
                                      const struct vq_cell *cell)
 {
     struct vq_replay *r = w->replay;
+    int64_t record = vq_job_record(w->job, w->asking, cell->sample);
+    if (record < 0) { /* of what subjects said, not of the data: counted only */
+        return VQ_OK;
+    }
     VQ_TRY(vq_grow((void **)&r->undecided, &r->undecided_cap, r->undecided_count + 1,
                    sizeof(*r->undecided), UNDECIDED_MAX));
     struct vq_undecided *u = &r->undecided[r->undecided_count++];
-    u->record = vq_job_record(w->job, w->asking, cell->sample);
+    u->record = record;
     u->judge = cell->judge;
     (void)snprintf(u->vibe, sizeof(u->vibe), "%s",
                    vq_stage_has_axes(stage->kind) ? stage->axes[cell->vibe].name : "preference");

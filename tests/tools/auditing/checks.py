@@ -158,12 +158,17 @@ class Audit(Talks):
 
     # ---- the state of a task, from answers and failure rows ----
 
+    unknown_kind = None
+
+    def kind_of(self, request):
+        return self.kinds.get(request, self.unknown_kind)
+
     def outcome_of(self, request):
         """What the stored answer to a request says; None: it cannot be told here."""
         if request in self.verdicts:
             return self.verdicts[request]
         answer = self.store.answers[request]
-        own = verdict.read(self.kinds.get(request), answer)
+        own = verdict.read(self.kind_of(request), answer)
         row = self.store.calls.get(answer["call"]) or self.store.others.get(answer["call"])
         said = own if own is not None else row["outcome"] or None if row else None  # 0: recorded without having been read
         if row and row["end"] == "answer" and own is not None and row["outcome"] != own and row["outcome"] in GOOD | {16, 17, 18}:
@@ -297,7 +302,7 @@ class Audit(Talks):
     def _told(self, request, clean):
         """The verdict that the endpoint says it gave, as a number; None: none, or it garbled it."""
         said = clean["answer"].get("verdict") if clean["answer"].get("outcome") == "ok" else None
-        return verdict.WORDS.get(self.kinds.get(request, "verdict"), {}).get(said.lower()) if isinstance(said, str) else None
+        return verdict.WORDS.get(self.kind_of(request) or "verdict", {}).get(said.lower()) if isinstance(said, str) else None
 
     # ---- fences ----
 
@@ -356,7 +361,7 @@ class Audit(Talks):
     def _said_by_endpoint(self, request, answer):
         clean = self.endpoint.clean(answer["call"]) if self.endpoint else None
         said = self._told(request, clean) if clean else None
-        own = verdict.read(self.kinds.get(request), answer)
+        own = verdict.read(self.kind_of(request), answer)
         if said is not None and own not in (None, said):
             self.bad("R2 verdicts", f"call {answer['call']}: the endpoint said {OUTCOMES[said]}, the stored answer says {OUTCOMES[own]}")
 

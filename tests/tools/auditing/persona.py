@@ -160,6 +160,7 @@ class PersonaPlan(Plan):
             self.personas = read_personas(self.inputs / "personas")
             if not self.personas:
                 raise ValueError("it has no persona")
+        self.labels_apart = bool(d.get("labels"))
         self.askers = [*self.personas, *([None] if d.get("baseline", True) else [])]
         with reading(self.inputs / "persona.txt"):
             template = texts.template_part((self.inputs / "persona.txt").read_bytes(), b"@system").decode()

@@ -87,6 +87,8 @@ class RatingPlan(Plan):
 
 
 class RatingAudit(Audit):
+    unknown_kind = "unknown"
+
     def tasks(self):
         for cell in self.cells:
             for order in cell.orders:

@@ -116,7 +116,16 @@ class Talks:
         numbered = staged.generation == 0 and not any(f["outcome"] == 0 for f in self.store.failures.values())
         if not numbered:
             self.notes.append("tasks were opened again: calls are compared by what they asked, not by their numbers")
-        early = [row for row in rows if not self._check_row(staged, row, numbered)]
+        early, moved, wrong = [], collections.defaultdict(list), set()
+        for row in rows:
+            what = self._check_row(staged, row, numbered)
+            if what == "early":
+                early.append(row)
+            elif what is not None:
+                moved[row["stage"]].append((row, what))
+        wrong = {r["stage"] for r in rows if r["call"] in self.unexpected}
+        for stage, of in moved.items():
+            self._moved(stage, of, bool(wrong & {stage, stage - 1}))
         if early:
             self.notes.append(f"{len(early)} calls went on from an answer that another one came before; they settled nothing")
         self.check_order(staged)
@@ -129,24 +138,35 @@ class Talks:
                 self.lost.add(task)
                 self.bad("R1 tasks", f"{task.name} has no state in a finished run")
 
+    def _moved(self, stage, of, follows):
+        """Calls with the numbers of other tasks. In a stage that holds something else than was asked, all that is behind it moves along."""
+        if follows and len(of) > 1:
+            self.bad("R1 plan", f"{len(of)} further calls of stage {stage} have other numbers than what they asked has by the stored answers, call "
+                                f"{of[0][0]['call']} the first")
+            return
+        for row, asked in of:
+            task = self.staged_of(row).task_of(row)
+            self.unexpected.add(row["call"])
+            self.bad("R1 plan", f"call {row['call']} has the number of {task.name if task else 'no task'} (stage {stage}, task {row['task']}), "
+                                f"and asked {asked.name}")
+
     def _check_row(self, staged, row, numbered):
-        """False: it is of a branch that nobody continues."""
+        """None: it was looked at; "early": of a branch that nobody continues; a task: that is what it asked, by another number."""
         if row["end"] == "unknown" and row["request"] == NEVER_SEEN:
-            return True
+            return None
         asked, task = staged.by_request.get(row["request"]), staged.task_of(row)
         if asked and not numbered:
-            return True
+            return None
         if asked and task in asked:
             if task.request(row["repeat"]) != row["request"]:
                 self.bad("R1 plan", f"call {row['call']} is of {task.name}, asked for the {row['repeat'] + 1}. time, and its request is not that")
-            return True
-        if task and row["foreign"] and task.stage.kind == CHAT and self._strayed(staged, task, row):
-            return False
-        self.unexpected.add(row["call"])
+            return None
         if asked:
-            self.bad("R1 plan", f"call {row['call']} has the number of {task.name if task else 'no task'} (stage {row['stage']}, task {row['task']}), "
-                                f"and asked {asked[0].name}")
-        elif task and task.behind and task.request is None:
+            return asked[0]
+        if task and row["foreign"] and task.stage.kind == CHAT and self._strayed(row, task):
+            return "early"
+        self.unexpected.add(row["call"])
+        if task and task.behind and task.request is None:
             self.bad("R1 plan", f"call {row['call']} asked {task.name}, and {task.behind[0].name} has no answer that stands")
         elif task:
             self.bad("R1 plan", f"call {row['call']} is of {task.name}, and asked something else than that follows from the stored answers "
@@ -154,9 +174,9 @@ class Talks:
         else:
             self.bad("R1 plan", f"call {row['call']} asked what nobody planned (stage {row['stage']}, task {row['task']}, "
                                 f"request {row['request'].hex()[:16]})")
-        return True
+        return None
 
-    def _strayed(self, staged, task, row):
+    def _strayed(self, row, task):
         """A worker whose answer to an earlier turn did not become the standing one goes on from its own."""
         first = task.number - task.number % (2 * task.stage.vibes)
         mine = [r for r in self.store.calls.values() if r["stage"] == row["stage"] and first <= r["task"] < task.number

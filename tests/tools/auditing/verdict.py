@@ -52,6 +52,6 @@ def text(answer, finish_reason, refusal):
 
 
 def read(kind, answer):
-    """By what was asked for: None, a verdict; "text"; or the kind of a rating."""
+    """By what was asked for: None, a verdict; "text"; the kind of a rating; else it is not read."""
     of = answer["answer"], answer["finish_reason"], answer["refusal"]
-    return plain(*of) if kind is None else text(*of) if kind == "text" else rating(kind, *of)
+    return plain(*of) if kind is None else text(*of) if kind == "text" else rating(kind, *of) if kind in WORDS else None
