@@ -213,7 +213,7 @@ class Persona(Talking):
         stages = [s["name"] for s in json.loads((self.run_dir / "accounting.json").read_text())["stages"]]
         row = self.call(stage=stages.index("bigfive"), end="answer", used=True)
         self.answer_is(row, b"No.")
-        self.names("R1 plan: call ", "is of the rating of the answer to bigfive item", "asked something else than that follows from the stored answers")
+        self.names("R1 tasks: the rating of the answer to bigfive item ", "has no state in a finished run", "answers and failures make it: open")
 
     def test_a_rating_is_another(self):
         """In the store: the endpoint gave another one."""

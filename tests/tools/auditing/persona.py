@@ -13,6 +13,7 @@ REFERENCES = ("dataset", "zero", "previous")
 KINDS = ("directed", "goal")
 ORDERS = ("original", "shuffled")
 ROLE = "{role}"
+PIECE_COLUMNS, PIECE_BYTES = 1024, 4 << 20  # a long list of questions is several stages
 USUAL = {"text": ("text", "question", "prompt", "item", "instruction", "input", "rewritten_en"), "persona": ("persona", "role"),
          "trait": ("trait", "dimension"), "label": ("label",), "reference": ("reference", "generated")}
 
@@ -45,6 +46,24 @@ class Probe:
     @property
     def columns(self):
         return len(self.items) + len(self.questions)
+
+    def asked(self, persona):
+        """Texts by column, in their order: of a persona (or, None, of the baseline) everybody's and its own."""
+        texts_by = {self.column(item, persona is None): item.text if persona else item.bare for item in self.items
+                    if persona is None or item.persona in (None, persona)}
+        return dict(sorted(texts_by.items()))
+
+    def pieces(self):
+        """Ranges of columns: what one stage asks."""
+        every = [item.text for item in self.items] + self.questions
+        begin = 0
+        while begin < len(every):
+            end, size = begin, 0
+            while end < len(every) and end - begin < PIECE_COLUMNS and size < PIECE_BYTES:
+                size += len(every[end].encode())
+                end += 1
+            yield begin, end
+            begin = end
 
     def column(self, item, baseline):
         return len(self.items) + item.question if baseline and item.persona else item.number

@@ -103,30 +103,31 @@ class PersonaAudit(Audit):
     def _lay_probe(self, probe):
         """The tasks by (chain, checkpoint, column); None: some are open."""
         said = {}
-        for twins in (False, True):
-            wanted = [(c, point, rounds) for c, point, rounds in self._prefixes()
-                      if (rounds == 0 and c["script"] > 0) == twins and rounds <= c["said"]]
-            if not wanted:
-                continue
-            stage = self._stage(probe.name + (", shared" if twins else ""), PROBE, len(self.plan.subjects), probe.columns, len(wanted))
-            for item, (chain, point, rounds) in enumerate(wanted):
-                self._ask_behind(probe, stage, item, chain, point, rounds, said)
-            if self.staged.is_open(stage):
-                return None
+        for number, (begin, end) in enumerate(probe.pieces()):
+            name = probe.name + (f", part {number + 1}" if number else "")
+            for twins in (False, True):
+                wanted = [(c, point, rounds) for c, point, rounds in self._prefixes() if (rounds == 0 and c["script"] > 0) == twins
+                          and rounds <= c["said"] and any(begin <= k < end for k in probe.asked(c["persona"]))]
+                if not wanted:
+                    continue
+                stage = self._stage(name + (", shared" if twins else ""), PROBE, len(self.plan.subjects), end - begin, len(wanted))
+                for item, (chain, point, rounds) in enumerate(wanted):
+                    self._ask_behind(probe, stage, item, begin, end, chain, point, rounds, said)
+                if self.staged.is_open(stage):
+                    return None
         return said
 
-    def _ask_behind(self, probe, stage, item, chain, point, rounds, said):
-        persona, model = chain["persona"], chain["model"]
+    def _ask_behind(self, probe, stage, item, begin, end, chain, point, rounds, said):
+        model = chain["model"]
         messages = [text for k in range(rounds) for text in (chain["queries"][k], chain["turns"][k].answer)]
         sample = Sample(0, 0, packed(messages), self.plan.systems[model][chain["asker"]], b"")
-        asked = {probe.column(i, persona is None): i for i in probe.items if persona is None or i.persona in (None, persona)}
         behind = (chain["turns"][rounds - 1],) if rounds else ()
-        for column in sorted(asked):
-            text = asked[column].bare if persona is None else asked[column].text
-            task = stage.add(item, model, column, 0, f"{probe.name} question {column + 1} behind round {rounds} of {chain['name']}",
-                             self._request(sample, self.plan.subject_bases[model], ("question", text, ""), 0), behind)
-            self.staged.settle(task, 0)
-            said[id(chain), point, column] = task
+        for column, text in probe.asked(chain["persona"]).items():
+            if begin <= column < end:
+                name = f"{probe.name} question {column + 1} behind round {rounds} of {chain['name']}"
+                request = self._request(sample, self.plan.subject_bases[model], ("question", text, ""), 0)
+                task = said[id(chain), point, column] = stage.add(item, model, column - begin, 0, name, request, behind)
+                self.staged.settle(task, 0)
 
     @staticmethod
     def _request(sample, base, axis, order):

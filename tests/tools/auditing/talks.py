@@ -123,9 +123,9 @@ class Talks:
                 early.append(row)
             elif what is not None:
                 moved[row["stage"]].append((row, what))
-        wrong = {r["stage"] for r in rows if r["call"] in self.unexpected}
+        wrong = {r["stage"] for r in rows if r["call"] in self.unexpected} | {t.stage.no for t in staged.tasks() if finished and t.state == OPEN}
         for stage, of in moved.items():
-            self._moved(stage, of, bool(wrong & {stage, stage - 1}))
+            self._moved(stage, of, bool(wrong & {stage - 1, stage, stage + 1}))  # with its shared part
         if early:
             self.notes.append(f"{len(early)} calls went on from an answer that another one came before; they settled nothing")
         self.check_order(staged)

@@ -10,7 +10,7 @@ from auditing.plan import read_table
 NULLS = ("", "~", "null", "Null", "NULL")
 TAGS = re.compile(rb"(<think>|<thinking>|\[think\])|</think>|</thinking>|\[/think\]", re.I)
 CLOSING = {b"<think>": b"</think>", b"<thinking>": b"</thinking>", b"[think]": b"[/think]"}
-BLANK = " \t\r\n"
+BLANK = " \t\n\v\f\r"  # of items and criteria
 
 
 def tree(path):
