@@ -60,5 +60,6 @@ void vq_rubric_report_html(const struct vq_rubric_report *r, struct vq_buf *out)
 #define VQ_HTML_TALK_BYTES_MAX   ((size_t)3 << 20)  /* of one */
 #define VQ_HTML_RATINGS_MAX      400u               /* of a turn */
 #define VQ_HTML_REASONS_MAX      18u                /* of them, with their reasoning */
+#define VQ_HTML_PROBES_MAX       12u                /* of a data set, behind one beginning */
 
 #endif

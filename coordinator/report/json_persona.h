@@ -45,6 +45,11 @@ struct vq_report_persona_page {
     void (*dialogue)(void *ctx, uint32_t chain, struct vq_persona_dialogue *ret_dialogue);
     /* Of the rating of a thing of the study; false: there is none. The text is valid until the next call. NULL: none is shown. */
     bool (*reasoning)(void *ctx, size_t thing, uint32_t judge, struct vq_span *ret_text);
+    /* What was asked in a column of a data set behind a beginning, and the answer (.at NULL: none), valid until the next call. NULL: none
+     * of it is shown. */
+    void (*probe)(void *ctx, uint32_t set, uint32_t prefix, uint32_t column,
+                  const char **ret_question, struct vq_span *ret_answer);
+    const uint32_t *sets; /* [criterion]: the data set it rates; VQ_PERSONA_NONE: turns */
     void *ctx;
 };
 /* Appends; failures stick in out->status. Bounded as html.h says, needs no script. */

@@ -3,6 +3,7 @@ neither on how many workers there are nor on who is killed in the middle of a di
 knows such a run."""
 import collections
 import csv
+import html
 import http.server
 import json
 import os
@@ -151,6 +152,11 @@ class Persona(Case):
                     self.assertAlmostEqual(height, 152 - (mean - 1) / 4 * 146, delta=0.06)
                 self.assertGreater(heights[-1], heights[0])
         self.assertEqual(page.count('<div class="turn">'), sum(len(t["messages"]) // 2 for t in self.dialogues("r")))
+        self.assertEqual(page.count('<div class="probe">'), result["calls"]["generated"]["planned"] - result["calls"]["turns"]["planned"])
+        self.assertEqual(page.count('<div class="answer"><h4>'), len(self.ratings("r")))
+        asked = [c for c in csv.DictReader(self.vibeq("export", "r", "calls").stdout.splitlines()) if c["stage"] in ("bigfive", "safety", "role")]
+        replies = re.findall(r'<div class="said"><h3>Reply</h3><p class="text">(.*?)</p>', page, re.S)
+        self.assertLessEqual({c["answer"] for c in asked}, {html.unescape(reply) for reply in replies})
         for row in self.ratings("r")[:5]:
             self.assertIn(f"{row['criterion']}</bdi>, <bdi>{row['judge']}</bdi>", page)
 

@@ -89,6 +89,15 @@ void vq_persona_talk(const struct vq_persona *persona, uint32_t chain,
  * tell, or the dialogue had ended. */
 void vq_persona_tokens(const struct vq_persona *persona, uint32_t chain, double *ret_tokens);
 
+/* The beginning of a dialogue as what is asked behind it is found by; its messages are packed into `out`, which was cleared. False: the
+ * dialogue ended before. Failures stick in out->status. */
+bool vq_persona_beginning(const struct vq_persona *persona, uint32_t prefix, struct vq_buf *out,
+                          struct vq_sample *ret_sample);
+/* What is asked in a column of a data set. */
+const char *vq_persona_question(const struct vq_persona_probe *probe, uint32_t column);
+/* The column behind the last one that a stage asks which begins at `from`. */
+uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns, uint32_t from);
+
 /* ---- what it will ask ---- */
 
 /* Its stages by the plan's counts, of each model of their role; prompts by mean sizes and the answers in them, history and all.

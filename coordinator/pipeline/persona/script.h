@@ -71,8 +71,7 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p,
 enum vq_status vq_persona_hear_probe(struct vq_persona *p, const struct vq_persona_pending *pending,
                                      const struct vq_span *texts) VQ_WARN_UNUSED;
 
-/* The column behind the last one that a stage asks which begins at `from`; how that stage is called. */
-uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns, uint32_t from);
+/* How the stage of a piece is called. */
 void vq_persona_piece_name(const char *set, uint32_t piece, char ret_name[VQ_FORECAST_NAME_BYTES]);
 
 /* rates.c. */

@@ -138,7 +138,7 @@ static enum vq_status pack_prefix(struct vq_persona *p, const struct vq_persona_
     return VQ_OK;
 }
 
-static const char *question_at(const struct vq_persona_probe *probe, uint32_t column)
+const char *vq_persona_question(const struct vq_persona_probe *probe, uint32_t column)
 {
     const struct vq_persona_bound *bound = probe->bound;
     return column < bound->count ? probe->file->items[bound->source[column]].text
@@ -150,7 +150,7 @@ uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns
     uint32_t until = from;
     size_t bytes = 0;
     while (until < columns && until - from < PIECE_COLUMNS && bytes < PIECE_BYTES) {
-        bytes += strlen(question_at(probe, until));
+        bytes += strlen(vq_persona_question(probe, until));
         until++;
     }
     return until;
@@ -161,7 +161,8 @@ static const struct vq_axis *questions_of(struct vq_persona *p, uint32_t set, ui
 {
     struct vq_axis *axes = vq_arena_alloc(&p->of_stage, until - from, sizeof(*axes));
     for (uint32_t i = from; axes != NULL && i < until; i++) {
-        axes[i - from] = (struct vq_axis){"question", question_at(&p->in.probes[set], i), ""};
+        axes[i - from] =
+            (struct vq_axis){"question", vq_persona_question(&p->in.probes[set], i), ""};
     }
     return axes;
 }
@@ -290,4 +291,23 @@ enum vq_status vq_persona_hear_probe(struct vq_persona *p, const struct vq_perso
         }
     }
     return VQ_OK;
+}
+
+bool vq_persona_beginning(const struct vq_persona *persona, uint32_t number, struct vq_buf *out,
+                          struct vq_sample *ret_sample)
+{
+    const struct vq_persona_prefix *prefix = &persona->in.plan->prefixes[number];
+    size_t first = (size_t)prefix->chain * persona->in.plan->design.rounds;
+    vq_buf_clear(out);
+    if (prefix->rounds > persona->turns[prefix->chain]) {
+        return false;
+    }
+    for (uint32_t i = 0; i < prefix->rounds; i++) {
+        vq_chain_pack(out, persona->queries[first + i]);
+        vq_chain_pack(out, persona->answers[first + i]);
+    }
+    *ret_sample = (struct vq_sample){.prompt = vq_buf_span(out),
+                                     .a = system_of(persona, prefix->model, prefix->persona),
+                                     .b = vq_span("", 0)};
+    return true;
 }

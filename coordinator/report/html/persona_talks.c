@@ -17,6 +17,7 @@ struct index {
     size_t *from; /* [chain * rounds + turn], and the end */
     size_t *things;
     struct talk *talks;
+    struct vq_persona_probed probed;
 };
 
 static uint32_t rounds_of(const struct vq_persona_page *p)
@@ -146,8 +147,8 @@ static void value_of(struct vq_persona_page *p, const struct vq_persona_rated *t
     }
 }
 
-static void rating(struct vq_persona_page *p, size_t thing, uint32_t judge, bool baseline,
-                   bool with_reasoning)
+void vq_persona_page_rating(struct vq_persona_page *p, size_t thing, uint32_t judge, bool baseline,
+                            bool with_reasoning)
 {
     struct vq_html *h = &p->h;
     const struct vq_persona_study *s = p->r->study;
@@ -164,6 +165,10 @@ static void rating(struct vq_persona_page *p, size_t thing, uint32_t judge, bool
         vq_html_puts(h, ", as <bdi>");
         vq_html_text(h, p->r->names.personas[t->as]);
         vq_html_puts(h, "</bdi>");
+    }
+    if (s->criteria[t->criterion].use == VQ_PERSONA_OF_PAIRS) {
+        vq_html_printf(h, ", against %s, shown %s", vq_persona_reference_name(t->reference),
+                       t->position == 0 ? "behind it" : "in front of it");
     }
     vq_html_puts(h, ": ");
     if (!isnan(value)) {
@@ -192,8 +197,8 @@ static void ratings(struct vq_persona_page *p, const struct index *x, size_t tur
     size_t all = (x->from[turn + 1] - x->from[turn]) * judges, shown = 0;
     vq_html_puts(&p->h, "<div><div class=\"answers\">\n");
     while (shown < all && shown < VQ_HTML_RATINGS_MAX) {
-        rating(p, x->things[x->from[turn] + shown / judges], (uint32_t)(shown % judges), baseline,
-               shown < VQ_HTML_REASONS_MAX);
+        vq_persona_page_rating(p, x->things[x->from[turn] + shown / judges],
+                               (uint32_t)(shown % judges), baseline, shown < VQ_HTML_REASONS_MAX);
         shown++;
     }
     vq_html_puts(&p->h, "</div>\n");
@@ -210,8 +215,8 @@ static void ratings(struct vq_persona_page *p, const struct index *x, size_t tur
     vq_html_puts(&p->h, "</div>\n");
 }
 
-static void message(struct vq_persona_page *p, const char *what, const char *style,
-                    struct vq_span text)
+void vq_persona_page_message(struct vq_persona_page *p, const char *what, const char *style,
+                             struct vq_span text)
 {
     vq_html_printf(&p->h, "<div class=\"%s\"><h3>%s</h3><p class=\"text\">", style, what);
     vq_html_span(&p->h, text, VQ_HTML_TEXT_BYTES_MAX);
@@ -258,18 +263,22 @@ static void one(struct vq_persona_page *p, const struct index *x, const struct t
     }
     vq_html_puts(h, "</summary>\n");
     if (d.system.at != NULL) {
-        message(p, "System", "asked", d.system);
+        vq_persona_page_message(p, "System", "asked", d.system);
     }
     while (turn < d.turns && turn < rounds_of(p) &&
            h->out->bytes - begin < VQ_HTML_TALK_BYTES_MAX) {
+        vq_persona_page_probes(p, &x->probed, talk->chain, turn, begin + VQ_HTML_TALK_BYTES_MAX);
         vq_html_puts(h, "<div class=\"turn\">\n");
         vq_html_printf(h, "<h3>Turn %u</h3>\n<div class=\"pair\"><div>\n", turn);
-        message(p, "User", "asked", d.queries[turn]);
-        message(p, "Answer", "said", d.answers[turn]);
+        vq_persona_page_message(p, "User", "asked", d.queries[turn]);
+        vq_persona_page_message(p, "Answer", "said", d.answers[turn]);
         vq_html_puts(h, "</div>\n");
         ratings(p, x, (size_t)talk->chain * rounds_of(p) + turn, baseline);
         vq_html_puts(h, "</div></div>\n");
         turn++;
+    }
+    if (turn == d.turns) { /* at the end, or where it ended early */
+        vq_persona_page_probes(p, &x->probed, talk->chain, turn, begin + VQ_HTML_TALK_BYTES_MAX);
     }
     if (turn < d.turns) {
         vq_html_printf(h,
@@ -286,7 +295,8 @@ static void browser(struct vq_persona_page *p, const struct index *x)
     uint32_t shown = 0, all = p->r->study->plan->chains_count;
     size_t begin = h->out->bytes;
     vq_html_puts(h, "<section id=\"dialogues\"><h2>Dialogues</h2>\n<p class=\"sub\">Turn by turn, "
-                    "with every rating and what the judges wrote. Of each persona and kind of "
+                    "with every rating and what the judges wrote; at the checkpoints, what "
+                    "was asked behind the dialogue so far. Of each persona and kind of "
                     "dialogue the one whose ratings fell most comes first, then the next of each. "
                     "Turns count from 0; long texts are cut.</p>\n");
     while (shown < all && shown < VQ_HTML_TALKS_MAX &&
@@ -308,7 +318,7 @@ void vq_persona_page_talks(struct vq_persona_page *p)
     if (p->of->dialogue == NULL) {
         return;
     }
-    if (make_index(p, &x)) {
+    if (make_index(p, &x) && vq_persona_probed_make(p, &x.probed) == VQ_OK) {
         choose(p, &x);
         browser(p, &x);
     } else {
@@ -317,4 +327,5 @@ void vq_persona_page_talks(struct vq_persona_page *p)
     vq_free(x.from);
     vq_free(x.things);
     vq_free(x.talks);
+    vq_persona_probed_free(&x.probed);
 }

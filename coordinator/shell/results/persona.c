@@ -4,6 +4,7 @@
 #include "coordinator/report/html.h"
 #include "coordinator/report/json_persona.h"
 #include "coordinator/shell/results/files.h"
+#include "coordinator/shell/results/probes.h"
 #include "coordinator/store/lookup.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@ struct rates {
     const struct vq_persona *persona;
     struct vq_asking **askings; /* one a part */
     struct vq_view *view;
+    struct vq_probes *probes;
     double *values; /* [thing * judges + judge] */
     double *tokens; /* [chain * (rounds + 1) + round] */
     double *human;  /* [thing]; NULL: nobody was asked */
@@ -183,6 +185,7 @@ static enum vq_status read_all(struct rates *w)
             vq_asking_create(w->of->job, vq_persona_part(w->persona, i), &w->askings[i], w->err));
     }
     VQ_TRY(vq_view_begin(w->of->calls, &w->view, w->err));
+    VQ_TRY(vq_probes_create(w->of->job, w->persona, w->view, w->of->run, &w->probes));
     for (size_t i = 0; i < n; i++) {
         for (uint32_t j = 0; j < w->judges_count; j++) {
             VQ_TRY(read_thing(w, i, j));
@@ -200,6 +203,7 @@ static enum vq_status read_all(struct rates *w)
 
 static void close_all(struct rates *w)
 {
+    vq_probes_destroy(&w->probes);
     vq_view_end(&w->view);
     for (uint32_t i = 0; w->askings != NULL && i < vq_persona_parts_count(w->persona); i++) {
         vq_asking_destroy(&w->askings[i]);
@@ -235,11 +239,48 @@ static bool page_reasoning(void *ctx, size_t thing, uint32_t judge, struct vq_sp
     return true;
 }
 
+static void page_probe(void *ctx, uint32_t set, uint32_t prefix, uint32_t column,
+                       const char **ret_question, struct vq_span *ret_answer)
+{
+    struct rates *w = ctx;
+    struct vq_error ignored = {0}; /* as without a reasoning */
+    *ret_question = vq_persona_question(&w->job->probes[set], column);
+    if (vq_probes_find(w->probes, set, prefix, column, ret_answer, &ignored) != VQ_OK) {
+        *ret_answer = vq_span(NULL, 0);
+    }
+}
+
+/* Which data set each criterion rates. */
+static enum vq_status find_sets(struct rates *w, uint32_t **ret_sets)
+{
+    uint32_t *sets = vq_alloc(w->job->rubrics_count, sizeof(*sets));
+    if (sets == NULL) {
+        return vq_fail(w->err, VQ_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < w->job->rubrics_count; i++) {
+        sets[i] = VQ_PERSONA_NONE;
+        for (uint32_t k = 0; k < w->job->plan->design.sets_count; k++) {
+            const struct vq_persona_probe *probe = &w->job->probes[k];
+            if (i >= probe->first_rubric && i < probe->first_rubric + probe->rubrics) {
+                sets[i] = k;
+            }
+        }
+    }
+    *ret_sets = sets;
+    return VQ_OK;
+}
+
 static enum vq_status write_page(struct rates *w, const struct vq_report_persona *r)
 {
-    struct vq_report_persona_page page = {
-        .r = r, .dialogue = page_dialogue, .reasoning = page_reasoning, .ctx = w};
+    struct vq_report_persona_page page = {.r = r,
+                                          .dialogue = page_dialogue,
+                                          .reasoning = page_reasoning,
+                                          .probe = page_probe,
+                                          .ctx = w};
     struct vq_buf out;
+    uint32_t *sets;
+    VQ_TRY(find_sets(w, &sets));
+    page.sets = sets;
     vq_buf_init(&out, VQ_HTML_BYTES_MAX);
     vq_report_persona_html(&page, &out);
     enum vq_status status = out.status;
@@ -249,6 +290,7 @@ static enum vq_status write_page(struct rates *w, const struct vq_report_persona
         status = vq_run_dir_write(w->of->dir, path, vq_buf_span(&out), true, w->err);
     }
     vq_buf_free(&out);
+    vq_free(sets);
     return status;
 }
 

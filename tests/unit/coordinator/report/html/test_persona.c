@@ -37,8 +37,22 @@ struct told {
     const struct world *w;
     struct vq_span texts[ROUNDS];
     uint32_t short_chain;
-    size_t reasons;
+    size_t reasons, probes;
+    struct vq_span reply; /* of the second model's, and where it is not set: none */
 };
+
+static const uint32_t rates[] = {VQ_PERSONA_NONE, 0, 1};
+
+static void probe(void *ctx, uint32_t set, uint32_t prefix, uint32_t column,
+                  const char **ret_question, struct vq_span *ret_answer)
+{
+    static char text[64];
+    struct told *t = ctx;
+    t->probes++;
+    (void)snprintf(text, sizeof(text), "set %u <prefix %u> %u?", set, prefix, column);
+    *ret_question = text;
+    *ret_answer = t->reply;
+}
 
 static void talk(void *ctx, uint32_t chain, struct vq_persona_dialogue *ret_dialogue)
 {
@@ -111,8 +125,12 @@ static void page(const struct world *w, struct told *told, struct vq_buf *out)
                                   .judge_kind = "model",
                                   .policy = "strict",
                                   .sets = sets};
-    struct vq_report_persona_page of = {
-        .r = &r, .dialogue = talk, .reasoning = reasoning, .ctx = told};
+    struct vq_report_persona_page of = {.r = &r,
+                                        .dialogue = talk,
+                                        .reasoning = reasoning,
+                                        .probe = probe,
+                                        .sets = rates,
+                                        .ctx = told};
     told->w = w;
     vq_buf_init(out, VQ_HTML_BYTES_MAX);
     vq_report_persona_html(&of, out);
@@ -136,6 +154,42 @@ static struct told told_of(const char *text)
         t.texts[i] = vq_span_str(text);
     }
     return t;
+}
+
+/* What was asked behind each beginning, once, with all its ratings beside it. */
+static void test_probes_stand_where_they_were_asked(void **state)
+{
+    (void)state;
+    struct world w;
+    struct vq_buf out;
+    struct told told = told_of("x");
+    told.reply = vq_span_str("I <b>reply");
+    told.short_chain = 1;
+    fill(&w, 1);
+    page(&w, &told, &out);
+    /* 3 askers, 2 kinds, 3 points, 3 questions; one dialogue ended before the last two points */
+    size_t asked = 3 * 2 * 3 * 3 - 2 * 3;
+    assert_int_equal(told.probes, asked);
+    assert_int_equal(count(out.at, "<div class=\"probe\">"), asked);
+    assert_int_equal(count(out.at, "<p class=\"text\">I &lt;b&gt;reply</p>"), asked);
+    assert_int_equal(count(out.at, "Asked after 3 rounds: <bdi>safety</bdi>, 2 questions"), 5);
+    assert_int_equal(count(out.at, "<bdi>safety</bdi>, <bdi>j"), 2); /* two judges */
+    assert_int_equal(count(out.at, "against dataset, shown behind it: <span class=\"value\">wins"),
+                     1);
+    assert_int_equal(
+        count(out.at, "against dataset, shown in front of it: <span class=\"value\">wins"), 1);
+    const char *at = strstr(out.at, "<bdi>general</bdi>, <bdi>j"); /* of Ada's, after 3 rounds */
+    assert_non_null(at);
+    char *before = vq_strndup(out.at, (size_t)(at - out.at));
+    assert_non_null(before);
+    assert_int_equal(count(before, "set 1 &lt;prefix 1&gt; 0?"), 1);
+    vq_free(before);
+    vq_buf_free(&out);
+    told.reply = vq_span(NULL, 0);
+    page(&w, &told, &out);
+    assert_int_equal(count(out.at, "<b class=\"wrong\">no answer</b>"), asked);
+    vq_buf_free(&out);
+    world_close(&w);
 }
 
 static void test_texts_are_text(void **state)
@@ -275,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts_are_text),
+        cmocka_unit_test(test_probes_stand_where_they_were_asked),
         cmocka_unit_test(test_curves_and_what_is_missing),
         cmocka_unit_test(test_intervals_over_enough_cells),
         cmocka_unit_test(test_a_page_is_bounded),

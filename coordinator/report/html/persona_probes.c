@@ -1,0 +1,165 @@
+/* Behind which beginning of a dialogue what was asked, the answers, and their ratings: folded, by data set, the first questions of each.
+ * Not its job: turns (persona_talks.c). */
+#include "common/base/alloc.h"
+#include "coordinator/report/html/persona_parts.h"
+
+/* ---- which things are of which beginning ---- */
+
+/* The prefix that a thing's answer was asked behind; NONE: it rates a turn. */
+static uint32_t prefix_of(const struct vq_persona_page *p, size_t thing)
+{
+    const struct vq_persona_study *s = p->r->study;
+    const struct vq_persona_rated *t = &s->rated[thing];
+    return s->criteria[t->criterion].use == VQ_PERSONA_OF_TURNS
+               ? VQ_PERSONA_NONE
+               : vq_persona_prefix_of(s->plan, t->model, t->persona, t->script, t->point);
+}
+
+enum vq_status vq_persona_probed_make(const struct vq_persona_page *p,
+                                      struct vq_persona_probed *ret_probed)
+{
+    const struct vq_persona_study *s = p->r->study;
+    size_t prefixes = s->plan->prefixes_count, sum = 0;
+    struct vq_persona_probed x = {.from = vq_alloc(prefixes + 1, sizeof(*x.from)),
+                                  .things = vq_alloc(s->rated_count + 1, sizeof(*x.things))};
+    if (x.from == NULL || x.things == NULL) {
+        vq_persona_probed_free(&x);
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < s->rated_count; i++) {
+        uint32_t prefix = prefix_of(p, i);
+        x.from[prefix == VQ_PERSONA_NONE ? prefixes : prefix] += prefix != VQ_PERSONA_NONE;
+    }
+    for (size_t k = 0; k <= prefixes; k++) { /* where each ends */
+        sum += x.from[k];
+        x.from[k] = sum;
+    }
+    for (size_t i = s->rated_count; i > 0; i--) { /* and now where it begins */
+        uint32_t prefix = prefix_of(p, i - 1);
+        if (prefix != VQ_PERSONA_NONE) {
+            x.things[--x.from[prefix]] = i - 1;
+        }
+    }
+    *ret_probed = x;
+    return VQ_OK;
+}
+
+void vq_persona_probed_free(struct vq_persona_probed *probed)
+{
+    vq_free(probed->from);
+    vq_free(probed->things);
+    *probed = (struct vq_persona_probed){.from = NULL};
+}
+
+/* ---- one question ---- */
+
+struct place {
+    const struct vq_persona_probed *probed;
+    uint32_t prefix, set;
+    bool baseline;
+    size_t bytes_max;
+};
+
+/* Every rating of the answer in a column. */
+static void ratings(struct vq_persona_page *p, const struct place *at, uint32_t column)
+{
+    const struct vq_persona_study *s = p->r->study;
+    const struct vq_persona_set *set = &s->plan->design.sets[at->set];
+    uint32_t shown = 0, all = 0;
+    vq_html_puts(&p->h, "<div><div class=\"answers\">\n");
+    for (size_t i = at->probed->from[at->prefix]; i < at->probed->from[at->prefix + 1]; i++) {
+        size_t thing = at->probed->things[i];
+        const struct vq_persona_rated *t = &s->rated[thing];
+        if (p->of->sets[t->criterion] != at->set ||
+            vq_persona_column(set, t->item, at->baseline) != column) {
+            continue;
+        }
+        for (uint32_t j = 0; j < s->judges; j++, all++) {
+            if (all < VQ_HTML_RATINGS_MAX) {
+                vq_persona_page_rating(p, thing, j, at->baseline, all < VQ_HTML_REASONS_MAX);
+                shown++;
+            }
+        }
+    }
+    vq_html_puts(&p->h, "</div>\n");
+    if (all > shown) {
+        vq_html_printf(&p->h,
+                       "<p class=\"hint\">And %u more ratings, in <code>ratings.csv</code>.</p>\n",
+                       all - shown);
+    }
+    vq_html_puts(&p->h, "</div>\n");
+}
+
+static void one(struct vq_persona_page *p, const struct place *at, uint32_t column)
+{
+    const char *question = "";
+    struct vq_span answer = vq_span(NULL, 0);
+    p->of->probe(p->of->ctx, at->set, at->prefix, column, &question, &answer);
+    vq_html_puts(&p->h, "<div class=\"probe\"><div class=\"pair\"><div>\n");
+    vq_persona_page_message(p, "Question", "asked", vq_span_str(question));
+    if (answer.at != NULL) {
+        vq_persona_page_message(p, "Reply", "said", answer);
+    } else {
+        vq_html_puts(&p->h, "<p><b class=\"wrong\">no answer</b></p>\n");
+    }
+    vq_html_puts(&p->h, "</div>\n");
+    ratings(p, at, column);
+    vq_html_puts(&p->h, "</div></div>\n");
+}
+
+/* ---- a data set ---- */
+
+static void of_set(struct vq_persona_page *p, const struct place *at, uint32_t rounds)
+{
+    struct vq_html *h = &p->h;
+    const struct vq_persona_plan *plan = p->r->study->plan;
+    const struct vq_persona_set *set = &plan->design.sets[at->set];
+    uint32_t asked = 0, shown = 0;
+    for (uint32_t c = 0; c < vq_persona_columns(set); c++) {
+        asked += vq_persona_asks(plan, set, at->prefix, c);
+    }
+    if (asked == 0) {
+        return;
+    }
+    vq_html_printf(h, "<details class=\"fold\"><summary>Asked after %u round%s: <bdi>", rounds,
+                   rounds == 1 ? "" : "s");
+    vq_html_text(h, p->r->sets[at->set]);
+    vq_html_printf(h, "</bdi>, %u question%s</summary>\n", asked, asked == 1 ? "" : "s");
+    for (uint32_t c = 0;
+         shown < asked && shown < VQ_HTML_PROBES_MAX && h->out->bytes < at->bytes_max; c++) {
+        if (vq_persona_asks(plan, set, at->prefix, c)) {
+            one(p, at, c);
+            shown++;
+        }
+    }
+    if (shown < asked) {
+        vq_html_printf(h,
+                       "<p class=\"hint\">And %u more, whose ratings are in <code>ratings.csv"
+                       "</code> and whose answers in <code>vibeq export RUN calls</code>.</p>\n",
+                       asked - shown);
+    }
+    vq_html_puts(h, "</details>\n");
+}
+
+void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_probed *probed,
+                            uint32_t chain, uint32_t rounds, size_t bytes_max)
+{
+    const struct vq_persona_plan *plan = p->r->study->plan;
+    const struct vq_persona_chain *of = &plan->chains[chain];
+    if (p->of->probe == NULL || of->order != VQ_PERSONA_ORIGINAL) {
+        return;
+    }
+    for (uint32_t i = 0; i < plan->design.checkpoints; i++) {
+        if (plan->checkpoints[i] != rounds) {
+            continue;
+        }
+        struct place at = {.probed = probed,
+                           .prefix =
+                               vq_persona_prefix_of(plan, of->model, of->persona, of->script, i),
+                           .baseline = vq_persona_is_baseline(plan, of->persona),
+                           .bytes_max = bytes_max};
+        for (at.set = 0; at.set < plan->design.sets_count; at.set++) {
+            of_set(p, &at, rounds);
+        }
+    }
+}
