@@ -4,6 +4,7 @@ A kind is a function `kind_NAME(r)` in a file `kinds_*.py` of this folder, with 
 
     def kind_worker(r):
         "a worker is killed"
+        r.work = work.Chat                # what is asked (work.py); not set: vibes
         r.set_up(workers=4)               # data, endpoint, configuration; what is not given is drawn from r.rng
         r.start()                         # `vibeq run`; r.coord is its Popen
         r.some_time()                     # waits for a random moment of the run

@@ -19,6 +19,8 @@ KILLS = [getattr(kinds_kill, f"kind_{name}") for name in
 DISKS = [kinds_fault.kind_store_sync, kinds_fault.kind_spool_write]
 FAULTS = [kinds_endpoint.kind_c11_lost, kinds_net.kind_net_one, kinds_net.kind_net_flap, kinds_proxy.kind_link_stall, kinds_proxy.kind_link_cut]
 
+AGAIN_SECONDS = 0.4
+
 
 def with_work(asked, kind):
     def round_of(r):
@@ -34,14 +36,19 @@ for asked_by, those in ((work.Chat, KILLS + DISKS), (work.Persona, KILLS + DISKS
 
 
 class Fickle(sick.Sick):
-    """Each answer has a number of its own. `held`: {what was said before: the answers that it got}."""
+    """Each answer has a number of its own; what is asked once more waits for its answer, so that the first one may come in between. `held`:
+    {what was said before: the answers that it got}, `again`: how often something was asked once more."""
 
     def __init__(self, behind):
         super().__init__(behind)
-        self.held, self.number = {}, 0
+        self.held, self.number, self.again = {}, 0, 0
 
     def ask(self, request):
         reply = super().ask(request)
+        if request.tries > 1:
+            with self.lock:
+                self.again += 1
+            time.sleep(AGAIN_SECONDS)
         if reply.status == 200:
             whole = json.loads(reply.body)
             with self.lock:
@@ -59,6 +66,7 @@ def key_of(model, messages):
 
 def check_held(r, fickle):
     """Every answer in a dialogue was given to exactly what stands before it there, and none is missing."""
+    on = set()
     chains = [json.loads(line)["queries"] for line in (r.dir / "chains.jsonl").read_text().splitlines()]
     for line in (r.run_dir / "chat/dialogues.jsonl").read_text(encoding="utf-8").splitlines():
         talk = json.loads(line)
@@ -69,12 +77,41 @@ def check_held(r, fickle):
         for k in range(1, len(messages), 2):
             if messages[k]["content"] not in fickle.held.get(key_of(talk["model"], head + messages[:k]), ()):
                 r.fail(f"{name}: answer {k // 2 + 1} was not given to what stands before it")
+            on.add(key_of(talk["model"], head + messages[:k]))
+    r.figures.update(twice=sum(len(said) > 1 for said in fickle.held.values()), branched=sum(chains[0][0] in key for key in set(fickle.held) - on))
+
+
+def stand_still(r, pid):
+    r.send(pid, signal.SIGSTOP)
+    r.blame(pid, "silent")
+    r.allow(r.slots + r.unreturned(pid), "worker stood still")
+
+
+def answer_twice(r, fickle, first):
+    """The worker's turn is asked once more, elsewhere; then whoever asked, or the coordinator, stands still while both answers come: one of them
+    stands, and who had the other hears of that when it has gone on, or before."""
+    r.fault()
+    stand_still(r, first)
+    before, deadline = fickle.again, time.monotonic() + 4 * r.term_ms / 1000
+    while fickle.again == before and time.monotonic() < deadline and not r.is_over():
+        time.sleep(0.005)
+    still = [r.coord.pid] if r.rng.random() < 0.6 else [pid for pid in r.workers() if pid != first]
+    for pid in still:
+        if pid == r.coord.pid:
+            r.send(pid, signal.SIGSTOP)
+        else:
+            stand_still(r, pid)
+    r.send(first, signal.SIGCONT)
+    time.sleep(AGAIN_SECONDS * r.rng.choice((0.5, 1.2, 1.5, 2)))
+    for pid in still:
+        r.send(pid, signal.SIGCONT)
+    r.healed()
 
 
 def kind_chat_fickle(r):
     "chat: the endpoint never says the same twice, workers stand still for terms or are killed, the coordinator too: no dialogue is two in one"
     r.work = work.Chat
-    r.set_up(workers=r.rng.randint(2, 4), term_ms=600)
+    r.set_up(workers=r.rng.randint(2, 3), term_ms=r.rng.choice((600, 1200)))
     fickle = Fickle(r.server.url)
     r.cleanups.append(fickle.stop)
     kinds_endpoint.aim(r, fickle.url())
@@ -85,17 +122,11 @@ def kind_chat_fickle(r):
         found = kinds_kill.pick(r)
         if r.is_over() or not found:
             return
-        what = r.rng.choice(("silent", "silent", "killed", "coordinator"))
+        what = r.rng.choice(("silent", "silent", "silent", "killed", "coordinator"))
         if what == "killed":
             r.kill_worker(found[0])
         elif what == "coordinator":
             r.kill_coordinator()
             r.resume()
         else:
-            r.fault()
-            r.send(found[0], signal.SIGSTOP)
-            r.blame(found[0], "silent")
-            r.allow(r.slots + r.unreturned(found[0]), "worker stood still")
-            time.sleep(r.rng.uniform(1.1, 3) * r.term_ms / 1000)
-            r.send(found[0], signal.SIGCONT)
-            r.healed()
+            answer_twice(r, fickle, found[0])
