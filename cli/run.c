@@ -15,6 +15,29 @@
 
 /* ---- what is said before anything is sent ---- */
 
+/* Some built-in criteria are about a character, which the prompt has to name. */
+static void say_characters(const struct vq_job *job)
+{
+    static const char *const about[] = {"knowledge", "style", "in_character", "role_specific"};
+    const struct vq_rubric_data *d = job->rubric.data;
+    uint32_t without = 0;
+    for (uint32_t i = 0; i < d->rows_count; i++) {
+        struct vq_span prompt = d->rows[i].prompt;
+        without += prompt.bytes == 0 || memmem(prompt.at, prompt.bytes, "<role>", 6) == NULL;
+    }
+    for (uint32_t i = 0; without > 0 && i < job->config->criteria_count; i++) {
+        const struct vq_conf_criterion *c = &job->config->criteria[i];
+        for (size_t k = 0; k < VQ_COUNT(about); k++) {
+            if (c->file == NULL && c->rubric == NULL && strcmp(c->name, about[k]) == 0) {
+                fprintf(stderr,
+                        "  warning: %s is about a character, and %u of %u prompts name none "
+                        "(<role>); docs/judge.md says how\n",
+                        c->name, without, d->rows_count);
+            }
+        }
+    }
+}
+
 static void say_rows(const struct vq_job *job)
 {
     const struct vq_rubric_data *d = job->rubric.data;
@@ -29,6 +52,7 @@ static void say_rows(const struct vq_job *job)
                     job->config->models[o], d->blank[o]);
         }
     }
+    say_characters(job);
     for (uint32_t i = 0; i < job->config->judges_count && job->config->rating.repeats > 1; i++) {
         const struct vq_conf_judge *judge = &job->config->judges[i];
         if (judge->send_temperature && judge->temperature <= 0) {

@@ -151,7 +151,7 @@ static enum vq_status expand_property(struct vq_node *vibe)
 static enum vq_status expand_list(struct vq_node *list, const struct vq_key *key, const char *name,
                                   struct vq_error *err);
 
-/* `human: COLUMN` for `human: [COLUMN]`: a list of texts may be given as one. */
+/* `human: COLUMN` for `human: [COLUMN]`: a list whose items may be texts may be given as one of them. */
 static enum vq_status wrap_text(struct vq_node *map, const char *key)
 {
     for (uint32_t i = 0; i < map->items_count; i++) {
@@ -219,11 +219,14 @@ enum vq_status vq_conf_expand_shorthand(struct vq_node *root, const char *name,
         VQ_TRY(wrap_text(root, "models"));
     }
     for (uint32_t i = 0; root->kind == VQ_NODE_MAP && i < root->items_count; i++) {
-        struct vq_node *item = root->items[i];
-        const struct vq_key *key = vq_conf_find_key(vq_conf_keys(), item->key);
+        const struct vq_key *key = vq_conf_find_key(vq_conf_keys(), root->items[i]->key);
         if (key == NULL) {
             continue;
         }
+        if (key->kind == VQ_KEY_KIND_SECTIONS && key->scalar_key != NULL) {
+            VQ_TRY(wrap_text(root, key->key)); /* one judge, one criterion */
+        }
+        struct vq_node *item = root->items[i];
         if (key->kind == VQ_KEY_KIND_SECTION && key->scalar_key != NULL &&
             item->kind == VQ_NODE_SCALAR && !vq_node_is_null(item)) {
             VQ_TRY(wrap_scalar(&root->items[i], key->scalar_key));

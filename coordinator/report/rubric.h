@@ -35,7 +35,4 @@ void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_te
 /* "4", "yes", the chosen model's name, "tie" for a pairwise 0.5. */
 void vq_rubric_value_text(const struct vq_rubric_report *r, uint32_t criterion, double value,
                           struct vq_buf *out);
-/* Questions of a share that were put and have no value, and how many were put. */
-uint64_t vq_rubric_lost(const struct vq_rubric_share *share, uint64_t *ret_put);
-
 #endif

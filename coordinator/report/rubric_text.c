@@ -22,17 +22,6 @@ void vq_rubric_value_text(const struct vq_rubric_report *r, uint32_t criterion, 
     }
 }
 
-uint64_t vq_rubric_lost(const struct vq_rubric_share *share, uint64_t *ret_put)
-{
-    uint64_t lost = 0, put = 0;
-    for (unsigned s = 0; s < VQ_RUBRIC_NOT_ASKED; s++) {
-        put += share->statuses[s];
-        lost += s == VQ_RATING_OK || s == VQ_RATING_FALLBACK ? 0 : share->statuses[s];
-    }
-    *ret_put = put;
-    return lost;
-}
-
 /* ---- ratings.csv ---- */
 
 static void rating_row(struct vq_csv *csv, const struct vq_rubric_report *r,
@@ -132,11 +121,11 @@ static void interval(struct vq_buf *out, struct vq_interval ci)
     vq_buf_printf(out, "  %-14s", text);
 }
 
-static void lost(struct vq_buf *out, const struct vq_rubric_share *s)
+/* What is other than ok; a value it may have all the same, under the paper's policy. */
+static void not_ok(struct vq_buf *out, const struct vq_rubric_share *s)
 {
-    uint64_t put, without = vq_rubric_lost(s, &put);
     const char *before = "  ";
-    for (unsigned k = 0; without > 0 && k < VQ_RUBRIC_NOT_ASKED; k++) {
+    for (unsigned k = 0; k < VQ_RUBRIC_NOT_ASKED; k++) {
         if (k != VQ_RATING_OK && s->statuses[k] > 0) {
             vq_buf_printf(out, "%s%llu %s", before, (unsigned long long)s->statuses[k],
                           vq_rubric_status_name(k));
@@ -156,7 +145,7 @@ static void share_cells(const struct vq_rubric_report *r, uint32_t c, uint32_t o
     number(out, s->mean, 6, 2);
     interval(out, s->ci95);
     vq_buf_printf(out, "%7llu", (unsigned long long)s->rated);
-    lost(out, s);
+    not_ok(out, s);
 }
 
 static void output_row(const struct vq_rubric_report *r, uint32_t c, uint32_t o,
@@ -288,7 +277,7 @@ void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_te
 {
     const struct vq_rubric_input *in = vq_rubric_input(r->rubric);
     vq_buf_printf(out, "%s%-20s %-20s %-4s%6s  %-14s%7s  %s%s\n", vq_color(t, VQ_COLOR_BOLD),
-                  "criterion", "output", "", "", "95 % interval", "items", "without a value",
+                  "criterion", "output", "", "", "95 % interval", "items", "answers not ok",
                   vq_color(t, VQ_COLOR_RESET));
     for (uint32_t c = 0; c < in->criteria_count; c++) {
         for (uint32_t o = 0; o < vq_rubric_rated_outputs(in, c); o++) {

@@ -212,6 +212,7 @@ class Rubric(Case):
         general = self.criterion("paper", "general")["outputs"][0]
         self.assertEqual(general["rated"], general["items"])  # what states nothing was drawn
         strict = {(x["item"], x["criterion"], x["output"], x["shown_first"]): x for x in self.ratings("strict")}
+        self.assertIn(" missing", self.vibeq("report", "paper", code=None).stdout)  # a drawn value is not ok
         for x in self.ratings("paper"):
             was = strict[x["item"], x["criterion"], x["output"], x["shown_first"]]
             if x["status"] == "ok" and was["status"] == "ok":
@@ -341,6 +342,14 @@ class Rubric(Case):
                       ["replay", "r", "--pair-rule", "lenient"]):
             refused = self.vibeq(*words, code=USAGE)
             self.assertIn("method: judge", refused.stderr, words)
+
+    def test_prompts_without_a_character_are_said(self):
+        self.config(criteria="[refusal, in_character]")
+        said = self.vibeq("run", "config.yaml", "--name", "r", "--dry-run").stderr
+        self.assertIn(f"warning: in_character is about a character, and {ROWS} of {ROWS} prompts name none", said)
+        self.assertNotIn("refusal is about", said)
+        self.config(criteria="[{name: in_character, kind: likert, rubric: How calm is it?}]")
+        self.assertNotIn("is about a character", self.vibeq("run", "config.yaml", "--name", "r", "--dry-run").stderr)
 
     def test_words_alone(self):
         self.vibeq("run", "data.csv", "--models", "beta", "--criteria", "refusal,in_character", "--judge", "offline-a", "--name", "r", "--quiet")

@@ -47,6 +47,28 @@ static void test_the_smallest_one(void **state)
     vq_config_destroy(&c);
 }
 
+static void test_lists_of_one(void **state)
+{
+    (void)state;
+    struct vq_config *c =
+        must_parse("data: d.csv\njudges: offline-a\nmodels: answer\ncriteria: refusal\n");
+    assert_int_equal(c->method, VQ_METHOD_JUDGE);
+    assert_int_equal(c->criteria_count, 1);
+    assert_string_equal(c->criteria[0].name, "refusal");
+    assert_int_equal(c->judges_count, 1);
+    assert_string_equal(c->judges[0].model, "offline-a");
+    vq_config_destroy(&c);
+    struct vq_error err = {.text = ""};
+    assert_int_equal(
+        parse("data: d.csv\njudges: offline-a\nmodels: a\ncriteria: refusl\n", &c, &err),
+        VQ_INVALID);
+    assert_non_null(strstr(err.text, "line 4, column 1, criteria[0]"));
+    assert_non_null(strstr(err.text, "did you mean \"refusal\"?"));
+    assert_int_equal(parse("data: d.csv\njudges:\nmodels: a\ncriteria: refusal\n", &c, &err),
+                     VQ_INVALID);
+    assert_non_null(strstr(err.text, "judges: missing"));
+}
+
 static void test_a_full_one_reads_back(void **state)
 {
     (void)state;
@@ -141,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_smallest_one),
+        cmocka_unit_test(test_lists_of_one),
         cmocka_unit_test(test_a_full_one_reads_back),
         cmocka_unit_test(test_refusals_say_where_and_what_to_do),
     };
