@@ -205,11 +205,16 @@ static void share_out(const struct vq_forecast *f, uint32_t first, uint32_t end,
     }
 }
 
-static double longest(const struct vq_forecast *f, const struct shares *s)
+/* The longest of its pools, or of its dialogues, whose turns follow each other. */
+static double longest(const struct vq_forecast *f, uint32_t first, uint32_t end, enum which which,
+                      const struct shares *s)
 {
     double seconds = 0;
     for (uint32_t p = 0; p < f->limits_count; p++) {
         seconds = fmax(seconds, s->busy_s[p]);
+    }
+    for (uint32_t i = first; i < end; i++) {
+        seconds = fmax(seconds, f->lines[i].turns * pick(f->lines[i].latency_s, which));
     }
     return seconds;
 }
@@ -230,7 +235,7 @@ static struct vq_range stage_seconds(const struct vq_forecast *f, uint32_t first
     struct shares s;
     for (int which = 0; which < (int)WHICH__COUNT; which++) {
         share_out(f, first, end, (enum which)which, &s);
-        put(&seconds, (enum which)which, longest(f, &s));
+        put(&seconds, (enum which)which, longest(f, first, end, (enum which)which, &s));
     }
     return seconds;
 }
@@ -340,7 +345,7 @@ static void figure_stage(struct vq_forecast *f, uint32_t first, uint32_t end,
     for (int k = 0; k < (int)WHICH__COUNT; k++) {
         enum which which = (enum which)k;
         share_out(f, first, end, which, &s);
-        put(&f->seconds, which, pick(f->seconds, which) + longest(f, &s));
+        put(&f->seconds, which, pick(f->seconds, which) + longest(f, first, end, which, &s));
         figure_pools(f, first, end, which, &s, by_bound);
         for (uint32_t i = first; which == EXPECTED && i < end; i++) {
             figure_money(f, &f->lines[i], i - first, &s);

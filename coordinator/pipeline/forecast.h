@@ -111,6 +111,8 @@ struct vq_forecast_line {
     struct vq_range in_each, out_each, repair_in_each, repair_out_each; /* tokens a call */
     double cached_share;                                                /* of input tokens */
     struct vq_range latency_s;
+    uint32_t
+        turns; /* of dialogues: what is asked of the longest one, one after the other; else 0 */
     /* From here on filled in by vq_forecast_figure. */
     struct vq_range tokens_in, tokens_out;
     struct vq_range

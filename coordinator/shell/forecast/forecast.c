@@ -140,6 +140,18 @@ static double items_of(const struct walk *w, enum vq_stage_kind kind, enum vq_ro
     return !joint ? 1 : axes < a_call ? axes : a_call;
 }
 
+/* Turns that follow each other. */
+static uint32_t open_turns(const struct vq_known_stage *known, uint32_t judge)
+{
+    const struct vq_grid *g = &known->asking->plan.grid;
+    uint32_t most = 0;
+    for (uint32_t i = 0; vq_stage_chains(known->asking->kind) && i < g->samples; i++) {
+        uint32_t open = known->certain[(size_t)i * g->judges + judge];
+        most = open > most ? open : most;
+    }
+    return most;
+}
+
 static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
                                  const struct vq_known_stage *known, uint32_t judge)
 {
@@ -150,6 +162,7 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     double settled = k->maybe == 0 ? 0 : vq_learn_settled(w->learning, of);
     double certain = (double)k->certain, maybe = (double)k->maybe, saved = (double)k->saved;
     l->known = true;
+    l->turns = open_turns(known, judge);
     l->planned = vq_range_of((double)k->planned);
     l->from_store = (double)k->from_store;
     l->calls = (struct vq_range){certain, certain + maybe * (1 - settled), certain + maybe};

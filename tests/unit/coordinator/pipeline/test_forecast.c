@@ -204,6 +204,27 @@ static void the_slowest_limit_binds(void **state)
     near(f.seconds.least, 1200 * 950 / 220000.0 * 60);
 }
 
+/* Six dialogues of 102 turns: no number of connections makes a dialogue's turns go side by side. */
+static void a_dialogue_is_one_call_after_the_other(void **state)
+{
+    (void)state;
+    struct vq_forecast_line lines[] = {line_of("dialogues", 0, 0, 612), line_of("rank", 1, 0, 100)};
+    struct vq_forecast_limits limits[] = {{.name = "j", .concurrency = 100}};
+    struct vq_forecast_pool pools[1];
+    struct vq_forecast f = {
+        .lines = lines, .lines_count = 2, .limits = limits, .pools = pools, .limits_count = 1};
+    lines[0].turns = 102;
+    lines[0].latency_s = (struct vq_range){1, 2, 4};
+    vq_forecast_figure(&f);
+    near(f.seconds.least, 102 + 2);
+    near(f.seconds.expected, 204 + 2);
+    near(f.seconds.most, 408 + 2);
+    near(lines[0].seconds.expected, 204);
+    limits[0].concurrency = 2; /* then the connections bind */
+    vq_forecast_figure(&f);
+    near(lines[0].seconds.expected, 612);
+}
+
 /* Judges of a stage work side by side, stages one after the other; what shares a limit adds up. */
 static void stages_follow_and_judges_do_not(void **state)
 {
@@ -325,6 +346,7 @@ int main(void)
         cmocka_unit_test(given_vibes_are_exact),
         cmocka_unit_test(dollars_are_tokens_times_prices),
         cmocka_unit_test(the_slowest_limit_binds),
+        cmocka_unit_test(a_dialogue_is_one_call_after_the_other),
         cmocka_unit_test(stages_follow_and_judges_do_not),
         cmocka_unit_test(pools_share_a_line),
         cmocka_unit_test(a_quota_of_a_day_takes_days),
