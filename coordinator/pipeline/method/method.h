@@ -39,6 +39,14 @@ struct vq_stage_prompt {
     uint32_t again;
 };
 
+/* Reads what a finished stage was answered, out of the store: its texts in the order in which they were taken. NULL, no bytes: none.
+ * A text lives as long as the reader. */
+struct vq_reader {
+    enum vq_status (*text)(void *ctx, uint32_t stage, uint32_t cell, struct vq_span *ret_text,
+                           struct vq_error *err);
+    void *ctx;
+};
+
 struct vq_stage {
     uint32_t no;      /* 0, 1, 2 ... in the run */
     const char *name; /* "discover 1", "rank 2", "test": for status, log and accounting */
@@ -62,6 +70,11 @@ struct vq_stage {
     uint32_t items_count;
     /* Rating stages that were asked before: what stands for items that are not there any more. NULL: the items are there */
     const struct vq_sample_id *item_ids;
+    /* Rating stages whose items' texts are in the store alone, and `item_ids` here: makes an item again when a worker is to have it. What it
+     * points to lives as long as the reader and the stage. NULL: the items are there, or were asked before */
+    enum vq_status (*remake)(void *ctx, uint32_t item, const struct vq_reader *reader,
+                             struct vq_sample *ret_item, struct vq_error *err);
+    void *remake_ctx;
     /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is the system part, prompt
      * what is packed (common/judge/chain.h). Answers come as texts, in grid order: (item * models + model) * turns + turn */
     uint32_t turns;   /* CHAT: of the longest chain */

@@ -278,6 +278,13 @@ static enum vq_status take_outcomes(void *ctx, const uint8_t *outcomes, size_t c
     return part->outcomes == NULL ? vq_fail(err, VQ_NOMEM, "out of memory") : VQ_OK;
 }
 
+static void read_by(void *ctx, const struct vq_reader *reader)
+{
+    struct vq_persona *p = ctx;
+    p->from_store = p->from_store || reader != NULL;
+    p->reader = reader;
+}
+
 static uint32_t notes(const void *ctx, const char *const **ret_notes)
 {
     (void)ctx;
@@ -291,7 +298,8 @@ struct vq_script vq_persona_script(struct vq_persona *persona)
                                              .take_outcomes = take_outcomes,
                                              .take_texts = take_texts,
                                              .notes = notes,
-                                             .take_tokens = take_tokens};
+                                             .take_tokens = take_tokens,
+                                             .read_by = read_by};
     return (struct vq_script){&ops, persona};
 }
 

@@ -20,6 +20,9 @@ struct layout {
     uint8_t *asks;           /* [row * axes + axis]: enum vq_cell_asks, whether blocked or not */
     uint8_t *there;          /* [row]: it is not blocked */
     struct vq_persona_rated *rated; /* one a row: all but criterion and position */
+    /* Of stored answers, which are read again when an item is needed: where its texts come from */
+    const struct vq_persona_answer *rows;
+    uint32_t set;
 };
 
 void vq_persona_part_name(const char *set, bool pairwise, enum vq_persona_reference reference,
@@ -110,6 +113,9 @@ static enum vq_status list_row(struct vq_persona *p, const struct layout *l, uin
     return VQ_OK;
 }
 
+static enum vq_status remake(void *ctx, uint32_t item, const struct vq_reader *reader,
+                             struct vq_sample *ret_item, struct vq_error *err);
+
 /* The stage of the rows with twin[row] == is_twin. */
 static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
                                const struct vq_sample_id *ids, const uint8_t *twin, bool is_twin,
@@ -117,18 +123,23 @@ static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
 {
     uint32_t judges = p->in.judges_count, n = 0;
     size_t each = (size_t)judges * l->axes_count;
-    struct vq_sample *items = vq_arena_alloc(&p->of_stage, count, sizeof(*items));
+    bool again = l->rows != NULL && p->from_store;
+    struct vq_sample *items = vq_arena_alloc(&p->of_stage, again ? 0 : count, sizeof(*items));
+    uint32_t *row_of = vq_arena_alloc(&p->of_stage, count, sizeof(*row_of));
     struct vq_sample_id *own = vq_arena_alloc(&p->keep, count, sizeof(*own));
     uint8_t *cells = vq_arena_alloc(&p->keep, count * each, 1);
     char *name = vq_arena_printf(&p->keep, "%.50s%s", l->name, is_twin ? ", shared" : "");
-    if (items == NULL || own == NULL || cells == NULL || name == NULL) {
+    if (items == NULL || row_of == NULL || own == NULL || cells == NULL || name == NULL) {
         return VQ_NOMEM;
     }
     for (uint32_t row = 0; row < l->count; row++) {
         if (!l->there[row] || (twin[row] != 0) != is_twin) {
             continue;
         }
-        items[n] = l->items[row];
+        if (!again) {
+            items[n] = l->items[row];
+        }
+        row_of[n] = row;
         own[n] = ids[row];
         for (uint32_t j = 0; j < judges; j++) {
             memcpy(cells + n * each + (size_t)j * l->axes_count,
@@ -141,16 +152,23 @@ static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
                              .role = VQ_ROLE_JUDGE,
                              .axes = l->axes,
                              .axes_count = l->axes_count,
-                             .items = items,
+                             .items = again ? NULL : items,
                              .items_count = n,
+                             .item_ids = again ? own : NULL,
+                             .remake = again ? remake : NULL,
+                             .remake_ctx = p,
                              .cells = cells,
                              .retries = p->in.retries};
     VQ_TRY(vq_grow((void **)&p->parts, &p->parts_cap, (size_t)p->parts_count + 1, sizeof(*p->parts),
                    VQ_PERSONA_ROWS_MAX));
     struct vq_persona_pending *pending = vq_persona_enqueue(p, &stage);
     pending->part = p->parts_count;
+    pending->rows = l->rows;
+    pending->row_of = row_of;
+    pending->set = l->set;
     p->parts[p->parts_count] = (struct vq_persona_part){.stage = pending->stage};
     p->parts[p->parts_count].stage.items = NULL;
+    p->parts[p->parts_count].stage.remake = NULL;
     p->parts[p->parts_count].stage.item_ids = own;
     p->parts_count++;
     return VQ_OK;
@@ -283,12 +301,22 @@ enum vq_status vq_persona_lay_turns(struct vq_persona *p)
 
 /* ---- answers behind a beginning ---- */
 
-static struct vq_span answer_to(const struct vq_persona *p, uint32_t set, uint32_t prefix,
-                                uint32_t item)
+/* .at NULL: there is none. */
+static enum vq_status answer_to(const struct vq_persona *p, uint32_t set, uint32_t prefix,
+                                uint32_t item, struct vq_span *ret_text)
 {
     const struct vq_persona_set *of = &p->in.plan->design.sets[set];
     bool baseline = vq_persona_is_baseline(p->in.plan, p->in.plan->prefixes[prefix].persona);
-    return p->said[(size_t)prefix * vq_persona_columns(of) + vq_persona_column(of, item, baseline)];
+    size_t at = (size_t)prefix * p->columns + vq_persona_column(of, item, baseline);
+    *ret_text = vq_span(NULL, 0);
+    if (!p->from_store) {
+        *ret_text = p->said[at];
+    } else if (p->refs[at].stage != VQ_PERSONA_NONE) {
+        VQ_ASSERT(p->reader != NULL);
+        VQ_TRY(
+            p->reader->text(p->reader->ctx, p->refs[at].stage, p->refs[at].cell, ret_text, NULL));
+    }
+    return VQ_OK;
 }
 
 /* What was asked, as the judge reads it. */
@@ -315,11 +343,13 @@ static enum vq_status fill_texts(struct vq_persona *p, uint32_t set,
                                  const struct vq_conf_item *item, bool pairwise,
                                  struct vq_sample *ret_item, uint8_t *ret_there)
 {
-    struct vq_span answer = answer_to(p, set, row->prefix, row->item), other = {0};
+    struct vq_span answer, other = {0};
     *ret_item = (struct vq_sample){.b = vq_span("", 0)};
-    if (pairwise) {
-        other = row->other != VQ_PERSONA_NONE ? answer_to(p, set, row->other, row->item)
-                                              : vq_span_str(item->reference);
+    VQ_TRY(answer_to(p, set, row->prefix, row->item, &answer));
+    if (pairwise && row->other == VQ_PERSONA_NONE) {
+        other = vq_span_str(item->reference);
+    } else if (pairwise) {
+        VQ_TRY(answer_to(p, set, row->other, row->item, &other));
     }
     if (answer.at == NULL || (pairwise && other.at == NULL)) {
         return VQ_OK;
@@ -373,7 +403,29 @@ static enum vq_status lay_answers_to(struct vq_persona *p, uint32_t set,
     for (uint32_t i = 0; i < l.count; i++) {
         VQ_TRY(fill_answer(p, set, reference, &rows[i], i, &l));
     }
-    return lay(p, &l);
+    l.set = set;
+    l.rows = p->from_store ? vq_arena_copy(&p->of_stage, rows, count, sizeof(*rows)) : NULL;
+    return p->from_store && l.rows == NULL ? VQ_NOMEM : lay(p, &l);
+}
+
+/* Of the stage that is asked now. */
+static enum vq_status remake(void *ctx, uint32_t item, const struct vq_reader *reader,
+                             struct vq_sample *ret_item, struct vq_error *err)
+{
+    struct vq_persona *p = ctx;
+    const struct vq_persona_pending *at = &p->queue[p->first];
+    VQ_ASSERT(p->first < p->queued && at->rows != NULL && item < at->stage.items_count);
+    const struct vq_persona_answer *row = &at->rows[at->row_of[item]];
+    const struct vq_persona_probe *probe = &p->in.probes[at->set];
+    uint8_t there;
+    p->reader = reader;
+    enum vq_status status =
+        fill_texts(p, at->set, row, &probe->file->items[probe->bound->source[row->item]],
+                   at->stage.kind == VQ_STAGE_PAIRWISE, ret_item, &there);
+    p->reader = NULL;
+    return status == VQ_OK ? VQ_OK
+                           : vq_fail(err, status, "what is rated cannot be read again: %s",
+                                     vq_status_text(status));
 }
 
 enum vq_status vq_persona_lay_answers(struct vq_persona *p, uint32_t set)

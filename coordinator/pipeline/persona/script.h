@@ -19,6 +19,15 @@ struct vq_persona_pending {
     uint32_t part;        /* of ratings; else NONE */
     const uint32_t *from; /* PROBE: which prefix each item is */
     uint32_t column;      /* PROBE: which column its first question is */
+    /* Ratings of stored answers: which row each item is, to make it again */
+    const struct vq_persona_answer *rows;
+    const uint32_t *row_of;
+    uint32_t set;
+};
+
+struct vq_persona_ref { /* an answer: of which stage, and there which text */
+    uint32_t stage;     /* NONE: there is no answer */
+    uint32_t cell;
 };
 
 struct vq_persona_part {
@@ -43,9 +52,13 @@ struct vq_persona {
     uint32_t *turns;               /* [chain]: answered */
     uint8_t *why;                  /* [chain] */
     struct vq_turn_tokens *tokens; /* of dialogues, [chain * rounds + turn]; 0: not known */
-    /* Of the data set at hand: [prefix * columns + column]; without .at: none */
+    /* Of the data set at hand: [prefix * columns + column]. Either the answers, without .at where there is none; or, where there is a
+     * store to read them from, where they are */
     struct vq_span *said;
-    uint32_t columns, pieces; /* in all; laid out so far */
+    struct vq_persona_ref *refs;
+    bool from_store;
+    const struct vq_reader *reader; /* lent at the moment */
+    uint32_t columns, pieces;       /* in all; laid out so far */
     struct vq_persona_part *parts;
     uint32_t parts_count;
     size_t parts_cap;

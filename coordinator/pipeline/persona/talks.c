@@ -244,6 +244,21 @@ static enum vq_status lay_prefixes(struct vq_persona *p, const struct piece *pie
     return VQ_OK;
 }
 
+static enum vq_status make_said(struct vq_persona *p, size_t cells)
+{
+    p->said = NULL;
+    p->refs = NULL;
+    if (!p->from_store) {
+        p->said = vq_arena_alloc(&p->of_set, cells, sizeof(*p->said));
+        return p->said == NULL ? VQ_NOMEM : VQ_OK;
+    }
+    p->refs = vq_arena_alloc(&p->of_set, cells, sizeof(*p->refs));
+    for (size_t i = 0; p->refs != NULL && i < cells; i++) {
+        p->refs[i].stage = VQ_PERSONA_NONE;
+    }
+    return p->refs == NULL ? VQ_NOMEM : VQ_OK;
+}
+
 enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set)
 {
     const struct vq_persona_plan *plan = p->in.plan;
@@ -254,11 +269,7 @@ enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set)
         vq_arena_clear(&p->of_set);
         p->pieces = 0;
         p->columns = columns;
-        p->said =
-            vq_arena_alloc(&p->of_set, (size_t)plan->prefixes_count * columns, sizeof(*p->said));
-        if (p->said == NULL) {
-            return VQ_NOMEM;
-        }
+        VQ_TRY(make_said(p, (size_t)plan->prefixes_count * columns));
     }
     vq_persona_piece_name(p->in.probes[set].name, p->pieces++, name);
     piece.name = name;
@@ -273,22 +284,37 @@ enum vq_status vq_persona_lay_probe(struct vq_persona *p, uint32_t set)
     return lay_prefixes(p, &piece, true);
 }
 
+/* What is heard of one prefix: kept, or where it is. `first`: the number of texts[0] among those of the stage. */
+static enum vq_status hear_prefix(struct vq_persona *p, const struct vq_persona_pending *pending,
+                                  uint32_t prefix, const struct vq_span *texts, uint32_t first)
+{
+    size_t at = (size_t)prefix * p->columns + pending->column;
+    for (uint32_t k = 0; k < pending->stage.axes_count; k++, at++) {
+        if (texts[k].at == NULL) {
+            continue;
+        }
+        if (p->from_store) {
+            p->refs[at] = (struct vq_persona_ref){pending->stage.no, first + k};
+            continue;
+        }
+        const char *text = vq_arena_text(&p->of_set, texts[k]);
+        if (text == NULL) {
+            return VQ_NOMEM;
+        }
+        p->said[at] = vq_span(text, texts[k].bytes);
+    }
+    return VQ_OK;
+}
+
 enum vq_status vq_persona_hear_probe(struct vq_persona *p, const struct vq_persona_pending *pending,
                                      const struct vq_span *texts)
 {
-    uint32_t asked = pending->stage.axes_count, models = p->in.plan->design.models;
+    uint32_t models = p->in.plan->design.models;
     for (uint32_t i = 0; i < pending->stage.items_count; i++) {
         uint32_t prefix = pending->from[i];
-        const struct vq_span *from =
-            texts + ((size_t)i * models + p->in.plan->prefixes[prefix].model) * asked;
-        struct vq_span *to = p->said + (size_t)prefix * p->columns + pending->column;
-        for (uint32_t k = 0; k < asked; k++) {
-            char *text = from[k].at == NULL ? NULL : vq_arena_text(&p->of_set, from[k]);
-            if (text == NULL && from[k].at != NULL) {
-                return VQ_NOMEM;
-            }
-            to[k] = vq_span(text, text == NULL ? 0 : from[k].bytes);
-        }
+        uint32_t first =
+            (i * models + p->in.plan->prefixes[prefix].model) * pending->stage.axes_count;
+        VQ_TRY(hear_prefix(p, pending, prefix, texts + first, first));
     }
     return VQ_OK;
 }

@@ -138,3 +138,49 @@ enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_a
     vq_view_end(&view);
     return status;
 }
+
+/* ---- what was answered, read again ---- */
+
+static enum vq_status read_text(void *ctx, uint32_t stage, uint32_t cell, struct vq_span *ret_text,
+                                struct vq_error *err)
+{
+    const struct vq_answers *a = ctx;
+    const struct vq_asking *asking = a->from->stage(a->from->of, stage);
+    VQ_ASSERT(asking != NULL);
+    struct vq_answer answer;
+    bool repaired;
+    VQ_TRY(vq_lookup_standing(a->view, &asking->plan, a->from->run, 2 * (uint64_t)cell, &answer,
+                              &repaired, err));
+    *ret_text = answer.answer;
+    return VQ_OK;
+}
+
+enum vq_status vq_answers_begin(const struct vq_answered *from, struct vq_answers *ret_answers,
+                                struct vq_error *err)
+{
+    struct vq_view *view;
+    VQ_TRY(vq_view_begin(from->calls, &view, err));
+    *ret_answers =
+        (struct vq_answers){.reader = {read_text, ret_answers}, .from = from, .view = view};
+    return VQ_OK;
+}
+
+void vq_answers_end(struct vq_answers *answers)
+{
+    vq_view_end(&answers->view);
+}
+
+enum vq_status vq_answers_next(const struct vq_script *script, const struct vq_answered *from,
+                               const struct vq_stage **ret_stage, struct vq_error *err)
+{
+    struct vq_answers answers = {.view = NULL};
+    if (script->ops->read_by == NULL) {
+        return script->ops->next(script->ctx, ret_stage, err);
+    }
+    VQ_TRY(vq_answers_begin(from, &answers, err));
+    script->ops->read_by(script->ctx, &answers.reader);
+    enum vq_status status = script->ops->next(script->ctx, ret_stage, err);
+    script->ops->read_by(script->ctx, NULL);
+    vq_answers_end(&answers);
+    return status;
+}

@@ -11,4 +11,28 @@ enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_a
                                const uint8_t *outcomes, struct vq_calls *calls,
                                const struct vq_id *run, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* Finished stages of a run: the one of this number, retired or not. */
+struct vq_answered {
+    const struct vq_asking *(*stage)(const void *of, uint32_t no);
+    const void *of;
+    struct vq_calls *calls;
+    const struct vq_id *run;
+};
+
+/* A reader of their texts, on one view of the store. */
+struct vq_answers {
+    struct vq_reader reader;
+    const struct vq_answered *from;
+    struct vq_view *view;
+};
+/* `from` is borrowed; the caller ends it. VQ_AGAIN: the store's map is being resized, try in the next turn. */
+enum vq_status vq_answers_begin(const struct vq_answered *from, struct vq_answers *ret_answers,
+                                struct vq_error *err) VQ_WARN_UNUSED;
+void vq_answers_end(struct vq_answers *answers); /* all-zero: nothing */
+
+/* The script's next stage, with a reader lent if it takes one. */
+enum vq_status vq_answers_next(const struct vq_script *script, const struct vq_answered *from,
+                               const struct vq_stage **ret_stage,
+                               struct vq_error *err) VQ_WARN_UNUSED;
+
 #endif

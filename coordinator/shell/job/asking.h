@@ -32,7 +32,11 @@ struct vq_asking {
     uint8_t *first_order;         /* [sample * judges + judge] */
     uint8_t *cells;               /* which are asked; NULL: all */
     struct vq_chain_alike *alike; /* CHAT: by shard; NULL: no two chains begin alike */
-    uint32_t retries;             /* of a question without a readable answer */
+    /* As of the stage: samples are empty then, and made when they are sent. Else NULL */
+    enum vq_status (*remake)(void *ctx, uint32_t item, const struct vq_reader *reader,
+                             struct vq_sample *ret_item, struct vq_error *err);
+    void *remake_ctx;
+    uint32_t retries; /* of a question without a readable answer */
     struct vq_plan plan;
     struct vq_buf texts;  /* what axes, prompts of our own making and chains point into */
     uint32_t texts_count; /* EMBED: over all calls */

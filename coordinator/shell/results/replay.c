@@ -115,12 +115,25 @@ static enum vq_status leave_stage(struct walk *w)
     return VQ_OK;
 }
 
+static const struct vq_asking *stage_of(const void *of, uint32_t no)
+{
+    const struct vq_replay *r = of;
+    for (uint32_t i = r->stages_count; i > 0; i--) {
+        if (r->stages[i - 1]->no == no) {
+            return r->stages[i - 1];
+        }
+    }
+    return NULL;
+}
+
 static enum vq_status walk_script(struct walk *w)
 {
+    const struct vq_answered from = {
+        .stage = stage_of, .of = w->replay, .calls = w->calls, .run = w->run};
     enum vq_status status = VQ_OK;
     while (status == VQ_OK && w->replay->stage[0] == '\0') {
         const struct vq_stage *stage;
-        status = w->script.ops->next(w->script.ctx, &stage, w->err);
+        status = vq_answers_next(&w->script, &from, &stage, w->err);
         if (status != VQ_OK || stage == NULL) {
             w->replay->whole = status == VQ_OK;
             break;

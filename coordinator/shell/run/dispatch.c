@@ -78,6 +78,17 @@ static void send_spec(struct vq_run *run, uint64_t peer, uint64_t session)
 static void send_sample(struct vq_run *run, uint64_t peer, uint64_t session, uint32_t sample)
 {
     const struct vq_sample *s = &run->asking->samples[sample];
+    struct vq_sample made;
+    if (run->asking->remake != NULL) {
+        struct vq_error err = {0};
+        enum vq_status status =
+            run->asking->remake(run->asking->remake_ctx, sample, &run->answers.reader, &made, &err);
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "%s", err.text);
+            return;
+        }
+        s = &made;
+    }
     struct vq_msg msg = {
         .type = VQ_MSG_SAMPLE,
         .u.sample = {
@@ -182,15 +193,37 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
     }
 }
 
+/* All that the core wants done; false: not now. Where samples are made of stored answers, one snapshot serves them all. */
+static bool carry_out_all(struct vq_run *run)
+{
+    struct vq_coord_action action;
+    struct vq_error err = {0};
+    if (run->asking->remake != NULL) {
+        enum vq_status status = vq_answers_begin(&run->answered, &run->answers, &err);
+        if (status == VQ_AGAIN) {
+            vq_loop_again(run->loop);
+            return false;
+        }
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "cannot read the call store: %s", err.text);
+            return false;
+        }
+    }
+    while (run->fatal == VQ_OK && vq_coord_next(run->coord, vq_run_now(), &action)) {
+        carry_out(run, &action);
+    }
+    vq_answers_end(&run->answers);
+    return true;
+}
+
 void vq_dispatch_pump(struct vq_run *run)
 {
     if (run->coord == NULL) {
         return;
     }
-    struct vq_coord_action action;
     for (uint32_t rounds = 0; run->fatal == VQ_OK; rounds++) {
-        while (run->fatal == VQ_OK && vq_coord_next(run->coord, vq_run_now(), &action)) {
-            carry_out(run, &action);
+        if (!carry_out_all(run)) {
+            break;
         }
         if (rounds >= VQ_RUN_LOOKUPS_PER_TURN) { /* sockets and timers have their turn */
             vq_loop_again(run->loop);

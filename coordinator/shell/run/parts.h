@@ -28,6 +28,7 @@
 #include "coordinator/core/coord.h"
 #include "coordinator/core/incidents.h"
 #include "coordinator/core/limits.h"
+#include "coordinator/shell/job/answers.h"
 #include "coordinator/shell/job/course.h"
 #include "coordinator/shell/results/results.h"
 #include "coordinator/shell/run/machine.h"
@@ -148,6 +149,8 @@ struct vq_run {
     struct vq_past_stage *past;
     uint32_t past_count;
     size_t past_cap;
+    struct vq_answered answered; /* the past stages, to read */
+    struct vq_answers answers;   /* open while actions are carried out that may send such texts */
     struct vq_status_totals before; /* of the stages that are over */
     struct vq_status_seen seen;
     uint32_t notes_said; /* of the method */

@@ -99,7 +99,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 static enum vq_status next_asking(struct vq_run *run, bool *ret_more, struct vq_error *err)
 {
     const struct vq_stage *stage;
-    VQ_TRY(run->script.ops->next(run->script.ctx, &stage, err));
+    VQ_TRY(vq_answers_next(&run->script, &run->answered, &stage, err));
     *ret_more = stage != NULL;
     if (stage == NULL) {
         return VQ_OK;
@@ -126,8 +126,21 @@ static void say_notes(struct vq_run *run)
     }
 }
 
+static const struct vq_asking *past_stage(const void *of, uint32_t no)
+{
+    const struct vq_run *run = of;
+    for (uint32_t i = run->past_count; i > 0; i--) {
+        if (run->past[i - 1].asking->no == no) {
+            return run->past[i - 1].asking;
+        }
+    }
+    return NULL;
+}
+
 enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
 {
+    run->answered = (struct vq_answered){
+        .stage = past_stage, .of = run, .calls = run->calls, .run = &run->owner.uid};
     vq_stats_init();
     run->job->generation = run->begun.now.generation;
     if (run->options->script != NULL) {

@@ -46,6 +46,11 @@ struct world {
     bool fails;                      /* the second turn of the first dialogue */
     uint32_t many;                   /* items of the first set; 0: two */
     uint32_t axes_most;              /* of a stage */
+    bool lends; /* a reader of the answers, which the script then does not keep */
+    size_t kept_count[32];
+    struct vq_span *kept[32]; /* of the stages that talk: what they were answered */
+    struct vq_hash items[32]; /* of all items of the stages that rate */
+    uint32_t remade;
 };
 
 static void read_items(struct world *w, int i, const char *csv)
@@ -161,6 +166,12 @@ static void make_world(struct world *w)
 static void free_world(struct world *w)
 {
     vq_persona_destroy(&w->persona);
+    for (size_t i = 0; i < VQ_COUNT(w->kept); i++) {
+        for (size_t k = 0; k < w->kept_count[i]; k++) {
+            vq_free((void *)(uintptr_t)w->kept[i][k].at);
+        }
+        vq_free(w->kept[i]);
+    }
     vq_template_destroy(&w->template);
     vq_persona_plan_destroy(&w->plan);
     for (int i = 0; i < 3; i++) {
@@ -235,9 +246,75 @@ static void answer_texts(struct world *w, const struct vq_script *script, const 
         assert_int_equal(script->ops->take_tokens(script->ctx, tokens, cells, &err), VQ_OK);
         vq_free(tokens);
     }
+    struct vq_span *kept = vq_alloc(cells, sizeof(*kept));
+    for (size_t i = 0; i < cells; i++) {
+        kept[i] =
+            texts[i].at == NULL ? vq_span(NULL, 0) : vq_span(vq_strdup(said[i]), texts[i].bytes);
+    }
+    w->kept[s->no] = kept;
+    w->kept_count[s->no] = cells;
     assert_int_equal(script->ops->take_texts(script->ctx, texts, cells, &err), VQ_OK);
     vq_free(said);
     vq_free(texts);
+}
+
+static enum vq_status read_kept(void *ctx, uint32_t stage, uint32_t cell, struct vq_span *ret_text,
+                                struct vq_error *err)
+{
+    const struct world *w = ctx;
+    (void)err;
+    assert_true(cell < w->kept_count[stage] && w->kept[stage][cell].at != NULL);
+    *ret_text = w->kept[stage][cell];
+    return VQ_OK;
+}
+
+/* As a worker would have it. */
+static void item_of(struct world *w, const struct vq_stage *s, uint32_t i,
+                    struct vq_sample *ret_item)
+{
+    const struct vq_reader reader = {read_kept, w};
+    struct vq_error err = {.text = ""};
+    struct vq_sample_id id;
+    if (s->remake == NULL) {
+        *ret_item = s->items[i];
+        return;
+    }
+    assert_true(w->lends && s->items == NULL);
+    assert_int_equal(s->remake(s->remake_ctx, i, &reader, ret_item, &err), VQ_OK);
+    vq_sample_identify(ret_item, &id);
+    assert_memory_equal(&id.id, &s->item_ids[i].id, sizeof(id.id));
+    w->remade++;
+}
+
+/* What is rated is the answer to the question that the judge sees: both name it by one word. */
+static void check_pair(const struct vq_sample *item)
+{
+    const char *from = memchr(item->a.at, ' ', item->a.bytes);
+    assert_non_null(from);
+    const char *until = memchr(from + 1, ' ', (size_t)(item->a.at + item->a.bytes - from - 1));
+    assert_non_null(until);
+    const char *found =
+        memmem(item->prompt.at, item->prompt.bytes, from + 1, (size_t)(until - from - 1));
+    assert_non_null(found);
+}
+
+static void check_items(struct world *w, const struct vq_stage *s)
+{
+    struct vq_hasher h;
+    vq_hasher_init(&h, "items");
+    for (uint32_t i = 0; i < s->items_count; i++) {
+        struct vq_sample item;
+        item_of(w, s, i, &item);
+        vq_hasher_field(&h, item.prompt);
+        vq_hasher_field(&h, item.a);
+        vq_hasher_field(&h, item.b);
+        assert_null(memmem(item.a.at, item.a.bytes, "<think>", 7));
+        assert_int_not_equal(item.a.at[item.a.bytes - 1], '_');
+        if (strncmp(s->name, "five rated", 10) == 0) {
+            check_pair(&item);
+        }
+    }
+    vq_hasher_final(&h, &w->items[s->no]);
 }
 
 static void answer_ratings(const struct vq_script *script, const struct vq_stage *s)
@@ -253,25 +330,20 @@ static void answer_ratings(const struct vq_script *script, const struct vq_stage
     vq_free(outcomes);
 }
 
-/* What is rated is the answer to the question that the judge sees: both name it by one word. */
-static void check_pair(const struct vq_sample *item)
-{
-    const char *from = memchr(item->a.at, ' ', item->a.bytes);
-    assert_non_null(from);
-    const char *until = memchr(from + 1, ' ', (size_t)(item->a.at + item->a.bytes - from - 1));
-    assert_non_null(until);
-    const char *found =
-        memmem(item->prompt.at, item->prompt.bytes, from + 1, (size_t)(until - from - 1));
-    assert_non_null(found);
-}
-
 static void walk(struct world *w)
 {
     struct vq_script script = vq_persona_script(w->persona);
     struct vq_error err = {.text = ""};
     for (;;) {
         const struct vq_stage *s;
+        const struct vq_reader reader = {read_kept, w};
+        if (w->lends) {
+            script.ops->read_by(script.ctx, &reader);
+        }
         assert_int_equal(script.ops->next(script.ctx, &s, &err), VQ_OK);
+        if (w->lends) {
+            script.ops->read_by(script.ctx, NULL);
+        }
         if (s == NULL) {
             return;
         }
@@ -280,13 +352,7 @@ static void walk(struct world *w)
         if (vq_stage_talks(s->kind)) {
             answer_texts(w, &script, s);
         } else {
-            for (uint32_t i = 0; i < s->items_count; i++) {
-                assert_null(memmem(s->items[i].a.at, s->items[i].a.bytes, "<think>", 7));
-                assert_int_not_equal(s->items[i].a.at[s->items[i].a.bytes - 1], '_');
-                if (strncmp(s->name, "five rated", 10) == 0) {
-                    check_pair(&s->items[i]);
-                }
-            }
+            check_items(w, s);
             answer_ratings(&script, s);
         }
     }
@@ -376,6 +442,35 @@ static void test_what_prompts_hold(void **state)
     assert_int_equal(seen, 1u << VQ_STAGE_CHAT | 1u << VQ_STAGE_PROBE | 1u << VQ_STAGE_LIKERT |
                                1u << VQ_STAGE_BINARY | 1u << VQ_STAGE_PAIRWISE);
     free_world(&w);
+}
+
+/* With a store to read from the same is asked, and no text of an answer is kept. */
+static void test_answers_are_read_when_they_are_needed(void **state)
+{
+    (void)state;
+    struct world plain, lends;
+    make_world(&plain);
+    make_world(&lends);
+    lends.lends = true;
+    walk(&plain);
+    walk(&lends);
+    assert_int_equal(plain.remade, 0);
+    assert_true(lends.remade > 0);
+    assert_int_equal(plain.stages, lends.stages);
+    for (uint32_t i = 0; i < plain.stages; i++) {
+        assert_string_equal(plain.names[i], lends.names[i]);
+    }
+    assert_memory_equal(plain.items, lends.items, sizeof(plain.items));
+    assert_memory_equal(plain.asked, lends.asked, sizeof(plain.asked));
+    size_t n = vq_persona_rated_count(plain.persona);
+    assert_int_equal(n, vq_persona_rated_count(lends.persona));
+    for (size_t i = 0; i < n; i++) {
+        const struct vq_persona_place *a = &vq_persona_places(plain.persona)[i];
+        const struct vq_persona_place *b = &vq_persona_places(lends.persona)[i];
+        assert_true(a->part == b->part && a->item == b->item && a->blocked == b->blocked);
+    }
+    free_world(&plain);
+    free_world(&lends);
 }
 
 static void test_all_that_the_plan_counts_is_asked_once(void **state)
@@ -523,6 +618,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_long_list_is_asked_in_pieces),
+        cmocka_unit_test(test_answers_are_read_when_they_are_needed),
         cmocka_unit_test(test_all_that_the_plan_counts_is_asked_once),
         cmocka_unit_test(test_what_prompts_hold),
         cmocka_unit_test(test_a_turn_that_fails_leaves_a_hole),
