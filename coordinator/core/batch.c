@@ -306,6 +306,7 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     if (live) {
         shard->moved = true;
         if (shard->slots[i].state == SLOT_OUT) { /* settled by somebody else's answer */
+            shard->cut = true;
             c->failed_out_ns = next == VQ_TASK_FAILED ? c->now_ns : c->failed_out_ns;
             if (c->params.chains) {
                 vq_coord_slot_settled(c, shard, i);

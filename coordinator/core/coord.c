@@ -387,6 +387,11 @@ static enum vq_status finish_check(struct vq_coord *c)
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
 }
 
+void vq_coord_clean_later(struct vq_coord *c)
+{
+    c->gone_until_ns = c->now_ns + c->params.term_ns;
+}
+
 bool vq_coord_clean(const struct vq_coord *c)
 {
     return !c->stop_dirty && c->leases == 0 && c->listed_count + c->received_count == 0 &&

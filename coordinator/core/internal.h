@@ -95,6 +95,7 @@ struct vq_coord_shard {
     bool unknown;  /* a call of the present lease was sent and never came back */
     bool moved;    /* a task of the present lease was settled */
     bool ahead;    /* of some slot */
+    bool cut;      /* one of them by somebody else's answer: its holder may not have heard of it */
     uint32_t open; /* tasks not terminal */
     uint32_t calls; /* listed or received */
     struct vq_coord_slot *slots;
@@ -145,8 +146,12 @@ struct vq_coord_session {
     bool has_spool;
     bool held; /* it has said what it holds: may be leased to */
     bool draining;
-    bool deaf;                   /* broke a rule: what it says is dropped until it says HELLO */
-    bool stale;                  /* silent for some heartbeats: nothing new is leased to it */
+    bool deaf;  /* broke a rule: what it says is dropped until it says HELLO */
+    bool stale; /* silent for some heartbeats: nothing new is leased to it */
+    uint64_t
+        fence_from; /* leases up to this one that it lists and that are not current are of the time before it */
+    uint64_t
+        cut_n; /* the last one of this session's that ended before its worker could know; 0: none */
     struct vq_coord_link leases; /* shards, by their stamps */
     uint32_t leases_count;
     struct vq_coord_link calls; /* listed */
@@ -297,8 +302,9 @@ struct vq_coord {
     uint64_t cost_most_nano,
         reserved_most; /* the most that one call cost, and reserved in tokens, so far */
     int64_t
-        gone_until_ns; /* calls of a worker whose process has ended, or of other stages, may be in flight until then */
-    int64_t broke_ns; /* since then the budget is all that is waited for; 0: it is not */
+        gone_until_ns; /* calls of a worker whose process has ended, of other stages, or of leases that ended before their holder could
+                          know may be in flight, or begin, until then */
+    int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
 
     struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
     bool *repeated;   /* of each result in flight: the ledger had it; NULL: none */
@@ -584,6 +590,8 @@ void vq_coord_waiting_free(struct vq_coord *c);
 void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
 /* Rule 4, and while calls of a later stage are listed: what they ask may be asked in this one too. */
 int64_t vq_coord_waits_until(const struct vq_coord *c);
+/* Calls may be in flight, or begin, that nobody here can know of before a term has passed: who stops until then does not stop cleanly. */
+void vq_coord_clean_later(struct vq_coord *c);
 bool vq_coord_goes_on(const struct vq_coord *c); /* nothing but work and limits stands in the way */
 bool vq_coord_may_lease(const struct vq_coord *c);
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,

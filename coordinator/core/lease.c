@@ -190,6 +190,10 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     VQ_ASSERT(shard->live == 0 && shard->out == 0);
     struct vq_coord_session *s = shard->holder;
+    if (shard->cut) {
+        s->cut_n = shard->fence.n > s->cut_n ? shard->fence.n : s->cut_n;
+        vq_coord_clean_later(c);
+    }
     c->leases--;
     vq_coord_unlink(&shard->of_holder);
     s->leases_count--;
@@ -255,6 +259,7 @@ void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard)
 
 enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard)
 {
+    shard->cut = true;
     for (uint32_t i = 0; i < c->shard_tasks; i += 2) {
         uint64_t task = vq_coord_task_at(c, shard, i);
         if (c->outcome[task] == VQ_OUTCOME_NONE) {
@@ -444,7 +449,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     shard->state = SHARD_LEASED;
     shard->holder = s;
     shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
-    shard->unknown = shard->moved = false;
+    shard->unknown = shard->moved = shard->cut = false;
     shard->live = shard->out = taken;
     vq_coord_lease_renew(shard, s->stamp_ns);
     c->leases++;

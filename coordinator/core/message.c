@@ -44,6 +44,14 @@ static enum vq_status say_stale(struct vq_coord *c, const struct vq_coord_sessio
                                                    .fence = listed->fence});
 }
 
+/* It ended with an earlier session, start or stage: somebody else may have its tasks. */
+static bool is_over(const struct vq_coord *c, const struct vq_coord_session *s,
+                    const struct vq_held_lease *listed)
+{
+    return listed->stage != c->params.stage || listed->fence.epoch != c->params.epoch ||
+           listed->fence.n <= s->fence_from;
+}
+
 /* A lease that is not current: its worker is told, and may have started calls since it made this list. What is open of the
  * shard is held back until a later list would name them. */
 static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
@@ -54,6 +62,9 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
         if (c->outcome[task] == VQ_OUTCOME_NONE) {
             VQ_TRY(vq_coord_call_hold(c, s, task));
         }
+    }
+    if (!is_over(c, s, listed) && listed->fence.n <= s->cut_n) {
+        vq_coord_clean_later(c); /* the CANCEL may be lost, and the echo renews it */
     }
     return say_stale(c, s, listed);
 }
@@ -83,7 +94,7 @@ static void take_later(struct vq_coord *c, const struct vq_msg_held *held)
 {
     for (uint32_t n = 0; n < held->calls_count; n++) {
         if (c->done || held->calls[n].stage != c->params.stage) {
-            c->gone_until_ns = c->now_ns + c->params.term_ns;
+            vq_coord_clean_later(c);
         }
         if (held->calls[n].stage > c->params.stage) {
             c->later_until_ns = c->now_ns + c->params.term_ns;
@@ -124,11 +135,12 @@ static enum vq_status take_more(struct vq_coord *c, struct vq_coord_session *s,
     return take_calls(c, s, held);
 }
 
-/* HELD and HEARTBEAT (rule 5). */
+/* HELD and HEARTBEAT (rule 5). *ret_over: it names a lease that is over. */
 static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
-                                const struct vq_msg_held *held)
+                                const struct vq_msg_held *held, bool *ret_over)
 {
     uint64_t shards = vq_grid_shards(&c->params.grid);
+    *ret_over = false;
     if (!held_fits(c, held)) {
         return vq_coord_broke(c, s, "too many calls are not ACKed");
     }
@@ -136,6 +148,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
         const struct vq_held_lease *listed = &held->leases[n];
         bool earlier = listed->fence.epoch != c->params.epoch;
         if (listed->stage != c->params.stage || (earlier && listed->shard >= shards)) {
+            *ret_over = true;
             VQ_TRY(say_stale(c, s, listed));
             continue;
         }
@@ -150,6 +163,7 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
             VQ_TRY(moved ? say_settled(c, shard) : vq_coord_lease_remind(c, shard));
             continue;
         }
+        *ret_over |= is_over(c, s, listed);
         VQ_TRY(take_stale(c, s, listed));
     }
     VQ_TRY(take_calls(c, s, held));
@@ -181,7 +195,8 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
     if (msg->type == VQ_MSG_HELD && msg->u.held.stamp_ns == 0) {
         return take_more(c, s, &msg->u.held);
     }
-    VQ_TRY(take_held(c, s, &msg->u.held));
+    bool over;
+    VQ_TRY(take_held(c, s, &msg->u.held, &over));
     if (s->deaf) {
         return VQ_OK;
     }
@@ -192,9 +207,12 @@ static enum vq_status on_held(struct vq_coord *c, struct vq_coord_session *s,
         return VQ_OK;
     }
     s->stamp_ns = msg->u.held.stamp_ns;
-    VQ_TRY(vq_coord_say(
-        c, (struct vq_coord_entry){
-               .kind = ENTRY_ECHO, .peer = s->peer, .session = s->id, .a = (uint64_t)s->stamp_ns}));
+    if (!over) { /* else the echo would renew what is over, should its CANCEL be lost: the next one comes soon */
+        VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_ECHO,
+                                                       .peer = s->peer,
+                                                       .session = s->id,
+                                                       .a = (uint64_t)s->stamp_ns}));
+    }
     s->heartbeats++;
     if (s->heartbeats % VQ_COORD_GRANT_HEARTBEATS == 0) {
         VQ_TRY(vq_coord_grant_say(c, s));

@@ -54,7 +54,7 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
     }
     s->gone = true;
     if (how != VQ_AUTHORITY_LEFT) { /* providers may be at work yet on what it sent */
-        c->gone_until_ns = c->now_ns + c->params.term_ns;
+        vq_coord_clean_later(c);
     }
     c->left_any = true;
     c->grants_check = true;

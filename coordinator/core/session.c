@@ -206,6 +206,7 @@ static enum vq_status session_link(struct vq_coord *c, struct vq_coord_session *
     s->index = (uint32_t)c->sessions_count;
     c->sessions[c->sessions_count++] = s;
     s->id = ++c->session_n;
+    s->fence_from = c->fence_n;
     s->heard_ns = c->now_ns;
     vq_coord_push(&c->heard, &s->order);
     return VQ_OK;

@@ -68,6 +68,51 @@ static void check_settled_call(struct sim *s, uint32_t worker, const struct vq_w
     }
 }
 
+/* What was settled is not known to its holder, who may be told again: rule 3 counts from then on. */
+void sim_check_lost(struct sim *s, const struct vq_msg *msg)
+{
+    const struct vq_msg_cancel *cancel = &msg->u.cancel;
+    if (msg->type != VQ_MSG_CANCEL || cancel->stage != s->stage || s->is_stale) {
+        return;
+    }
+    int64_t *settled_ns = s->stages[s->stage].settled_ns;
+    uint32_t tasks = vq_grid_shard_tasks(&s->store.grid);
+    for (uint32_t i = 0; i < (cancel->tasks_count == 0 ? tasks : cancel->tasks_count); i++) {
+        uint64_t task = cancel->tasks_count == 0 ? cancel->shard * tasks + i : cancel->tasks[i];
+        settled_ns[task] = settled_ns[task] == 0 ? 0 : s->now_ns;
+    }
+}
+
+/* Who stopped cleanly said that nothing was out: nothing that it leased is asked after that. */
+static void check_clean(struct sim *s, uint32_t worker, const struct vq_work_call *call)
+{
+    if (call->fence.epoch <= s->clean_epoch) {
+        sim_fail(s,
+                 "I4: worker %u starts a call of task %llu under fence %llu.%llu, and epoch %llu "
+                 "ended cleanly",
+                 worker, (unsigned long long)call->task, (unsigned long long)call->fence.epoch,
+                 (unsigned long long)call->fence.n, (unsigned long long)s->clean_epoch);
+    }
+}
+
+/* Nor is anything in flight then of workers that were heard within a term. */
+void sim_check_clean(struct sim *s)
+{
+    s->clean_epoch = s->coord.clean ? s->coord.epoch : s->clean_epoch;
+    for (size_t n = 0; s->coord.clean && n < s->calls_count; n++) {
+        const struct sim_call *call = &s->calls[n];
+        const struct sim_worker *w = &s->workers[call->worker];
+        if (call->state == CALL_FLYING && w->work != NULL && s->now_ns - w->spoke_ns < s->term_ns &&
+            call->started_ns >= w->back_ns) {
+            sim_fail(s,
+                     "I4: the stop is called clean, and worker %u asks task %llu of stage %u since "
+                     "%.3f s",
+                     call->worker, (unsigned long long)call->task, call->stage,
+                     (double)call->started_ns / 1e9);
+        }
+    }
+}
+
 /* Paused by hand: whoever can be reached hears of it at once, and who cannot has come to the end of his terms. */
 static void check_held(struct sim *s, uint32_t worker, const struct vq_work_call *call)
 {
@@ -91,6 +136,7 @@ void sim_check_call(struct sim *s, uint32_t worker, const struct vq_work_call *c
     check_settled_call(s, worker, call);
     check_held(s, worker, call);
     check_fence(s, worker, call);
+    check_clean(s, worker, call);
     check_twice(s, worker, call);
 }
 

@@ -270,8 +270,7 @@ static void spawn_soon(struct sim *s, int64_t local)
 /* What a dead worker left is committed: only now the core hears of its end, and another may take its place. */
 static void spool_done(struct sim *s, struct sim_worker *w)
 {
-    bool taken =
-        false; /* already: of an earlier coordinator's worker, which this one never started */
+    bool taken = false; /* already, by a worker that an earlier coordinator started */
     for (uint32_t i = 0; i < s->workers_count; i++) {
         taken |= s->workers[i].work != NULL && s->workers[i].local == w->local;
     }
@@ -532,6 +531,7 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
         sim_budget_empty(s);
     }
     s->coord.clean = action->u.stopped.clean;
+    sim_check_clean(s);
 }
 
 static void act(struct sim *s, const struct vq_coord_action *action, bool *ret_stopped)
@@ -752,6 +752,7 @@ static void in_core(struct sim *s, const struct sim_event *event)
         return;
     case EV_LMDB: commit_lmdb(s); return;
     case EV_AGAIN: sim_coord_requeue(s); return;
+    case EV_DRAIN: sim_coord_drain(s); return;
     case EV_CLOCK:
         vq_authority_clock(co->authority, sim_unix_s(s) + s->trouble.wall_shift_s, s->now_ns);
         return;

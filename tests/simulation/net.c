@@ -40,8 +40,10 @@ void sim_send_to_worker(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     }
     struct sim_worker *w = &s->workers[i];
     encode(s, msg);
-    if (sim_more(s, SIM_DROP)) {
+    sim_trouble_said(s, msg);
+    if (sim_more(s, SIM_DROP) || (msg->type == VQ_MSG_CANCEL && sim_more(s, SIM_DROP_CANCEL))) {
         sim_say(s, "  (which is lost)");
+        sim_check_lost(s, msg);
         return;
     }
     int64_t at_ns = arrival(s, w, 1);
@@ -59,7 +61,7 @@ void sim_send_to_coord(struct sim *s, uint32_t worker, const struct vq_msg *msg)
         return;
     }
     encode(s, msg);
-    if (sim_more(s, SIM_DROP)) {
+    if (sim_more(s, SIM_DROP) || (msg->type == VQ_MSG_RESULTS && sim_more(s, SIM_DROP_RESULTS))) {
         sim_say(s, "  (%s of worker %u is lost)", vq_msg_name(msg->type), worker);
         return;
     }

@@ -371,6 +371,7 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
     case EV_STAGE:
     case EV_CLOCK:
     case EV_AGAIN:
+    case EV_DRAIN:
     case EV_TICK:
         until_ns = s->stale.core != NULL && event->life == s->stale.life ? s->stale.paused_until_ns
                                                                          : s->coord.paused_until_ns;
@@ -469,6 +470,7 @@ static void dispatch(struct sim *s, const struct sim_event *event)
     case EV_STAGE:
     case EV_CLOCK:
     case EV_AGAIN:
+    case EV_DRAIN:
     case EV_USURPED:
     case EV_TICK: sim_coord_event(s, event); return;
     }

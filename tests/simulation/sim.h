@@ -98,6 +98,7 @@ enum sim_event_kind {
     EV_RESET,       /* the link of worker a is reset, and what a block held back is lost */
     EV_REFUSED,     /* a: worker whose shell did not send a call; bytes: its id */
     EV_CLOCK,       /* the coordinator's shell tells its wall clock */
+    EV_DRAIN,       /* a person stops the run */
     EV_AGAIN,       /* a person who asked for what failed asks once more */
     EV_USURPED,     /* the coordinator that was taken for dead goes on */
 };
@@ -365,6 +366,7 @@ struct sim {
     uint64_t spent_nano;         /* the truth */
     uint64_t unseen_nano;        /* at most, of it, at a start of the coordinator */
     uint64_t reserved_most_nano; /* by a call */
+    uint64_t clean_epoch;        /* the last one that ended cleanly; 0: none */
 
     struct sim_call *calls;
     size_t calls_count, calls_cap;
@@ -472,8 +474,9 @@ bool sim_more(struct sim *s, enum sim_fault fault); /* it comes now; counts it *
 void sim_trouble(struct sim *s);                    /* some of what may go wrong at any time */
 void sim_trouble_blocked(struct sim *s, uint32_t worker, int64_t until_ns);
 void sim_trouble_call(struct sim *s, struct sim_call *call, int64_t *latency_ns);
-void sim_trouble_redis(struct sim *s); /* it was written */
-void sim_trouble_start(struct sim *s); /* of the coordinator */
+void sim_trouble_redis(struct sim *s);                          /* it was written */
+void sim_trouble_start(struct sim *s);                          /* of the coordinator */
+void sim_trouble_said(struct sim *s, const struct vq_msg *msg); /* to a worker */
 void sim_reset(struct sim *s, uint32_t worker);
 
 /* check.c */
@@ -486,6 +489,8 @@ void sim_check_lease(struct sim *s, const struct vq_msg_lease *lease);
 void sim_check_grant(struct sim *s, const struct vq_msg_grant *grant);
 void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count);
 void sim_check_silence(struct sim *s);
+void sim_check_lost(struct sim *s, const struct vq_msg *msg); /* on its way to a worker */
+void sim_check_clean(struct sim *s); /* the coordinator has stopped: if cleanly, nothing is out */
 void sim_check_unknown(struct sim *s);
 void sim_check_step(struct sim *s);
 void sim_check_end(struct sim *s);

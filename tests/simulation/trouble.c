@@ -6,7 +6,8 @@
 
 #define PEACEFUL 0.5 /* of the seeds */
 #define HTTP_NS  (60 * VQ_NS_PER_S)
-#define ABSENT   0.5 /* a fault, in one that is not */
+#define ABSENT   0.5  /* a fault, in one that is not */
+#define APART    0.12 /* of the seeds have a fault that is drawn apart, peaceful or not */
 
 bool sim_more(struct sim *s, enum sim_fault fault)
 {
@@ -14,6 +15,33 @@ bool sim_more(struct sim *s, enum sim_fault fault)
     bool comes = p > 0 && vq_rng_unit(&s->more) < p;
     s->report->faults[fault] += comes;
     return comes;
+}
+
+/* What came later than the seeds that are kept: drawn by other dice, so that most of these stay as they are. */
+static void draw_apart(struct sim *s, const double *most)
+{
+    struct vq_rng apart;
+    vq_rng_seed(&apart, s->options.seed ^ UINT64_C(0x1f83d9abfb41bd6b));
+    for (int f = SIM_DROP_CANCEL; f < SIM_FAULTS; f++) {
+        bool comes = vq_rng_unit(&apart) < APART;
+        double p = most[f] * vq_rng_unit(&apart);
+        s->trouble.p[f] = comes ? p : 0;
+    }
+    if (s->trouble.p[SIM_DROP_CANCEL] >
+        0) { /* who was away for a term lists leases that are over */
+        s->knobs.block = s->knobs.block > 0.6 ? s->knobs.block : 0.6;
+    }
+}
+
+/* What the coordinator says, and what happens just then. */
+void sim_trouble_said(struct sim *s, const struct vq_msg *msg)
+{
+    if (msg->type == VQ_MSG_LEASE && sim_more(s, SIM_RACE)) {
+        uint64_t at = vq_rng_below(&s->more, msg->u.lease.asks_count);
+        sim_foreign_answer_to(s, msg->u.lease.asks[at].task);
+    } else if (msg->type == VQ_MSG_CANCEL && sim_more(s, SIM_DRAIN_CANCEL)) {
+        sim_push(s, s->now_ns, EV_DRAIN, 0, 0, s->coord.life);
+    }
 }
 
 void sim_trouble_make(struct sim *s)
@@ -25,7 +53,8 @@ void sim_trouble_make(struct sim *s)
     };
     vq_rng_seed(&s->more, s->options.seed ^ UINT64_C(0x7c5ac3b1f2e99d47));
     bool peaceful = vq_rng_unit(&s->more) < PEACEFUL;
-    for (int f = 0; f < SIM_FAULTS; f++) {
+    draw_apart(s, most);
+    for (int f = 0; f < SIM_DROP_CANCEL; f++) {
         bool absent = vq_rng_unit(&s->more) < ABSENT;
         double p = most[f] * vq_rng_unit(&s->more);
         s->trouble.p[f] = peaceful || absent ? 0 : p;

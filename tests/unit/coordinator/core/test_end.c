@@ -545,6 +545,59 @@ static void a_stop_before_the_wait_is_over_is_not_clean(void **state)
     assert_false(r->stop_clean); /* workers may hold calls that nobody has listed yet */
 }
 
+/* Tasks 0 and 1 are leased; another run has answered 0, our worker answers 1, and its lease is over: the CANCEL is on its way. */
+static struct rig_said cut_short(struct rig *r, uint64_t session)
+{
+    struct rig_said lease = *rig_lease(r, 0);
+    assert_int_equal(lease.count, 2);
+    rig_tried(r, 0, "Model: B");
+    rig_say_answer(r, 7, session, &lease, 1, "Model: A");
+    assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->tasks[0], 0);
+    assert_int_equal(rig_status(r).leased_shards, 0);
+    return lease;
+}
+
+static uint64_t lease_of_two(struct rig *r)
+{
+    rig_end(r);
+    rig_init(r, 2, 1, 1);
+    r->store.swap = VQ_SWAP_BOTH;
+    rig_tried(r, 2, "Model: A");
+    rig_start(r);
+    return rig_join(r, 7, 1, 2);
+}
+
+/* Its holder may be asking task 0, which no list has said yet, or begin to. */
+static void a_stop_when_another_runs_answer_ended_a_lease_is_not_clean(void **state)
+{
+    struct rig *r = *state;
+    uint64_t session = lease_of_two(r);
+    assert_int_equal(vq_coord_drain(r->c, r->now_ns + rig_ms(60000), r->now_ns), VQ_OK);
+    (void)cut_short(r, session);
+    assert_int_equal(r->stopped, 1);
+    assert_false(r->stop_clean);
+}
+
+static void it_is_when_a_term_has_passed_since_the_lease_was_listed(void **state)
+{
+    struct rig *r = *state;
+    uint64_t session = lease_of_two(r);
+    struct vq_msg drain = {.type = VQ_MSG_DRAIN, .u.drain = {session}};
+    rig_tell(r, 7, &drain); /* it wants nothing more */
+    struct rig_said lease = cut_short(r, session);
+    assert_false(vq_coord_clean(r->c));
+    rig_pass(r, RIG_HEARTBEAT);
+    rig_beat(
+        r, 7, session,
+        &lease); /* the CANCEL was lost; so may be the next, and the echo renews what it lists */
+    for (int ms = 0; ms < RIG_TERM; ms += RIG_HEARTBEAT) {
+        assert_false(vq_coord_clean(r->c));
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 7, session, NULL);
+    }
+    assert_true(vq_coord_clean(r->c));
+}
+
 static void stop_now_commits_what_was_received(void **state)
 {
     struct rig *r = *state;
@@ -678,6 +731,8 @@ int main(void)
         T(a_drain_waits_for_what_is_in_flight),
         T(a_drain_has_a_deadline),
         T(a_stop_before_the_wait_is_over_is_not_clean),
+        T(a_stop_when_another_runs_answer_ended_a_lease_is_not_clean),
+        T(it_is_when_a_term_has_passed_since_the_lease_was_listed),
         T(stop_now_commits_what_was_received),
         T(counts_and_rates),
         T(bad_parameters_are_named),

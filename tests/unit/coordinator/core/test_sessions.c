@@ -348,6 +348,39 @@ static void a_deaf_session_is_not_heard_and_not_blamed(void **state)
     assert_int_equal(rig_status(r).leases_lost, 0);
 }
 
+/* Its tasks may be somebody else's by now, and its CANCEL may be lost: the echo would renew it. */
+static void a_list_of_a_lease_that_is_over_is_not_echoed(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 4);
+    const struct rig_said old = *rig_lease(r, 0);
+    rig_pass(r, RIG_TERM);
+    uint64_t session = rig_hello(r, 8, 1);
+    rig_mark(r);
+    rig_beat(r, 8, session, &old);
+    assert_int_equal(rig_last(r, 8, VQ_MSG_CANCEL)->code, VQ_CANCEL_STALE);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_HEARTBEAT), 0);
+    rig_pass(r, RIG_HEARTBEAT);
+    rig_beat(r, 8, session, NULL);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_HEARTBEAT), 1);
+}
+
+static void a_list_that_crossed_the_end_of_a_lease_is_echoed(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 1);
+    const struct rig_said lease = *rig_lease(r, 0);
+    rig_credit(r, 7, session, 0, 0, VQ_POOL_OPEN);
+    rig_say_answer(r, 7, session, &lease, lease.tasks[0], "Model: A");
+    assert_int_equal(rig_status(r).leased_shards, 0);
+    rig_mark(r);
+    rig_beat(r, 7, session, &lease); /* its ACK was on the way */
+    assert_int_equal(rig_count(r, 7, VQ_MSG_CANCEL), 1);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_HEARTBEAT), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +413,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_an_earlier_start_left_of_another_grid_is_recorded,
                                         rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_deaf_session_is_not_heard_and_not_blamed, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_list_of_a_lease_that_is_over_is_not_echoed, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_list_that_crossed_the_end_of_a_lease_is_echoed, rig_setup,
                                         rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
