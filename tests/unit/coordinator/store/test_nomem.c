@@ -2,6 +2,7 @@
  * is untouched, nothing leaks, and the same store answers the next question. */
 #include "fixture.h"
 
+#include "coordinator/store/batch.h"
 #include "coordinator/store/failures.h"
 #include "coordinator/store/ledger.h"
 #include "coordinator/store/record.h"
@@ -198,11 +199,80 @@ static void a_store_that_opens(void **state)
     assert_int_equal(fx_outcome(fx, 2), VQ_OUTCOME_FIRST);
 }
 
+/* More than its arrays hold at first, and again after a commit. One that found no memory is not in it, what was there stays, and the
+ * same one goes in when there is memory again. */
+#define IN_A_BATCH 40u
+
+static void fill(struct vq_batch *batch, enum vq_status *ret_worst)
+{
+    for (uint64_t i = 0; i < IN_A_BATCH; i++) {
+        enum vq_status failed = vq_batch_fail(batch, i, VQ_OUTCOME_ERROR);
+        assert_int_equal(batch->failures_count, i + (failed == VQ_OK));
+        enum vq_status reopened = vq_batch_reopen(batch, 1000 + i);
+        assert_int_equal(batch->reopened_count, i + (reopened == VQ_OK));
+        *ret_worst = failed != VQ_OK ? failed : reopened != VQ_OK ? reopened : *ret_worst;
+        assert_true(failed == VQ_OK || vq_batch_fail(batch, i, VQ_OUTCOME_ERROR) == VQ_OK);
+        assert_true(reopened == VQ_OK || vq_batch_reopen(batch, 1000 + i) == VQ_OK);
+    }
+    for (uint64_t i = 0; i < IN_A_BATCH; i++) {
+        assert_int_equal(batch->failures[i].task, i);
+        assert_int_equal(batch->failures[i].outcome, VQ_OUTCOME_ERROR);
+        assert_int_equal(batch->reopened[i], 1000 + i);
+    }
+}
+
+static enum vq_status build(void *ctx)
+{
+    (void)ctx;
+    struct vq_batch *batch = NULL;
+    enum vq_status status = vq_batch_create(&batch);
+    assert_true((status == VQ_OK) == (batch != NULL));
+    if (status != VQ_OK) {
+        return status;
+    }
+    fill(batch, &status);
+    struct vq_result r = {.answer = vq_span_str(SAYS_A)};
+    assert_int_equal(vq_batch_lend(batch, &r, NULL, 1), VQ_OK);
+    assert_int_equal(batch->bytes, strlen(SAYS_A));
+    vq_batch_clear(batch);
+    assert_int_equal(batch->failures_count + batch->reopened_count + batch->results_count, 0);
+    fill(batch, &status);
+    vq_batch_destroy(&batch);
+    assert_null(batch);
+    return status;
+}
+
+/* Failures and reopened tasks, as a commit takes them; the same each time. */
+static enum vq_status commit_all_kinds(void *ctx)
+{
+    (void)ctx;
+    struct vq_commit commit;
+    enum vq_status status = vq_commit_run(fx->calls, &fx->plan, &fx->run, fx->epoch, fx->batch,
+                                          9000, &commit, &fx->err);
+    if (status == VQ_OK) {
+        assert_int_equal(commit.standing_count, 4);
+        vq_commit_free(&commit);
+    }
+    return status;
+}
+
+static void a_batch_of_every_kind(void **state)
+{
+    (void)state;
+    assert_true(heap_torture("build", build, NULL, false) >= 7);
+    assert_int_equal(vq_batch_fail(fx->batch, 24, VQ_OUTCOME_ERROR), VQ_OK);
+    assert_int_equal(vq_batch_reopen(fx->batch, 26), VQ_OK);
+    assert_true(heap_torture("commit", commit_all_kinds, NULL, false) > 0);
+    assert_int_equal(fx_outcome(fx, 24), VQ_OUTCOME_ERROR);
+    vq_batch_clear(fx->batch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_reader, setup, fx_teardown),
         cmocka_unit_test_setup_teardown(a_store_that_opens, setup, fx_teardown),
+        cmocka_unit_test_setup_teardown(a_batch_of_every_kind, setup, fx_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
