@@ -95,20 +95,23 @@ static void check_clean(struct sim *s, uint32_t worker, const struct vq_work_cal
     }
 }
 
-/* Nor is anything in flight then of workers that were heard within a term. */
-void sim_check_clean(struct sim *s)
+/* As long as it could stop cleanly, nothing is in flight of workers that were heard within a term. */
+static void check_could_stop(struct sim *s)
 {
-    s->clean_epoch = s->coord.clean ? s->coord.epoch : s->clean_epoch;
-    for (size_t n = 0; s->coord.clean && n < s->calls_count; n++) {
-        const struct sim_call *call = &s->calls[n];
-        const struct sim_worker *w = &s->workers[call->worker];
-        if (call->state == CALL_FLYING && w->work != NULL && s->now_ns - w->spoke_ns < s->term_ns &&
-            call->started_ns >= w->back_ns) {
-            sim_fail(s,
-                     "I4: the stop is called clean, and worker %u asks task %llu of stage %u since "
-                     "%.3f s",
-                     call->worker, (unsigned long long)call->task, call->stage,
-                     (double)call->started_ns / 1e9);
+    const struct sim_coord *co = &s->coord;
+    if (co->finished || co->paused_until_ns > s->now_ns || !vq_coord_clean(co->core)) {
+        return;
+    }
+    for (uint32_t p = 0; p < s->pools_count; p++) {
+        for (size_t i = 0; i < s->pools[p].flying_count; i++) {
+            const struct sim_call *call = &s->calls[s->pools[p].flying[i]];
+            if (sim_call_live(s, call)) {
+                sim_fail(s,
+                         "I4: a stop would be clean, and worker %u asks task %llu of stage %u "
+                         "since %.3f s",
+                         call->worker, (unsigned long long)call->task, call->stage,
+                         (double)call->started_ns / 1e9);
+            }
         }
     }
 }
@@ -306,6 +309,7 @@ void sim_check_step(struct sim *s)
     struct vq_coord_status status;
     vq_coord_status_fill(s->coord.core, s->now_ns, &status);
     check_bounds(s, &status);
+    check_could_stop(s);
     uint64_t sum = 0;
     for (int state = 0; state < VQ_TASK_STATES; state++) {
         sum += status.all.state[state];

@@ -25,7 +25,6 @@ void sim_coord_start(struct sim *s)
     sim_stage_enter(s, 0); /* it walks through what is finished again */
     s->params.epoch = ++co->epoch;
     s->params.wait_ns = co->ever && !co->clean ? s->term_ns : 0;
-    s->params.remote = true;
     sim_listed_anew(s);
     co->ever = true;
     co->fence_n = 0;
@@ -531,7 +530,7 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
         sim_budget_empty(s);
     }
     s->coord.clean = action->u.stopped.clean;
-    sim_check_clean(s);
+    s->clean_epoch = s->coord.clean ? s->coord.epoch : s->clean_epoch;
 }
 
 static void act(struct sim *s, const struct vq_coord_action *action, bool *ret_stopped)

@@ -1,9 +1,9 @@
 /* vibeq-sim: runs the simulated cluster over a range of seeds. A seed that breaks an invariant is printed with what broke, and
  * replays exactly: vibeq-sim --seeds N --verbose.
  *
- *     vibeq-sim --seeds A..B | --list FILE  [--jobs N] [--first] [--twice] [--moves] [--table] [--verbose]
+ *     vibeq-sim --seeds A..B | --list FILE  [--with FAULT]... [--jobs N] [--first] [--twice] [--moves] [--table] [--verbose]
  *
- * --list takes the seeds from a file: a number a line, behind it why it is there. --jobs spreads the seeds over processes. --first ends
+ * --with FAULT, a name of faults.def: it may come in every seed, not only in those that drew it. --list takes the seeds from a file: a number a line, behind it why it is there. --jobs spreads the seeds over processes. --first ends
  * at the first failure (of each process). --twice runs each seed a second time and compares the traces. --moves prints how often each
  * pair of the task table came; --table demands that each pair that it allows did. */
 #include "tests/simulation/sim.h"
@@ -25,6 +25,7 @@ struct arguments {
     size_t count;
     unsigned jobs;
     bool verbose, twice, moves, table, first;
+    bool with[SIM_FAULTS];
 };
 
 struct sum {
@@ -84,6 +85,22 @@ static bool parse_flag(const char *text, struct arguments *args)
     return false;
 }
 
+static bool parse_fault(const char *name, struct arguments *args)
+{
+    static const char *const names[SIM_FAULTS] = {
+#define SIM_FAULT(name, most, text) #name,
+#include "tests/simulation/faults.def"
+#undef SIM_FAULT
+    };
+    for (int f = 0; f < SIM_FAULTS; f++) {
+        if (strcmp(name, names[f]) == 0) {
+            args->with[f] = true;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse(int argc, char **argv, struct arguments *args)
 {
     *args = (struct arguments){.from = 1, .to = 100, .count = 100, .jobs = 1};
@@ -95,6 +112,10 @@ static bool parse(int argc, char **argv, struct arguments *args)
         if (valued && strcmp(argv[i], "--jobs") == 0) {
             args->jobs = (unsigned)strtoul(argv[++i], NULL, 10);
             if (args->jobs == 0 || args->jobs > JOBS_MAX) {
+                return false;
+            }
+        } else if (valued && strcmp(argv[i], "--with") == 0) {
+            if (!parse_fault(argv[++i], args)) {
                 return false;
             }
         } else if (valued && strcmp(argv[i], "--list") == 0) {
@@ -141,6 +162,7 @@ static void add(struct sim_report *sum, const struct sim_report *one)
 static void run_one(const struct arguments *args, uint64_t seed, struct sum *sum)
 {
     struct sim_options options = {.seed = seed, .verbose = args->verbose};
+    memcpy(options.with, args->with, sizeof(options.with));
     struct sim_report report, again;
     sim_run(&options, &report);
     if (args->twice) {
@@ -266,9 +288,9 @@ int main(int argc, char **argv)
 {
     struct arguments args;
     if (!parse(argc, argv, &args)) {
-        fprintf(stderr,
-                "usage: vibeq-sim --seeds A..B | --list FILE [--jobs N] [--first] [--twice] "
-                "[--moves] [--table] [--verbose]\n");
+        fprintf(stderr, "usage: vibeq-sim --seeds A..B | --list FILE [--with FAULT]... [--jobs N] "
+                        "[--first] [--twice] "
+                        "[--moves] [--table] [--verbose]\n");
         return 2;
     }
     struct sum sum = {0};

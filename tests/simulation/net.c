@@ -40,7 +40,7 @@ void sim_send_to_worker(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     }
     struct sim_worker *w = &s->workers[i];
     encode(s, msg);
-    sim_trouble_said(s, msg);
+    sim_trouble_said(s, i, msg);
     if (sim_more(s, SIM_DROP) || (msg->type == VQ_MSG_CANCEL && sim_more(s, SIM_DROP_CANCEL))) {
         sim_say(s, "  (which is lost)");
         sim_check_lost(s, msg);

@@ -165,7 +165,7 @@ static void *room(void *array, size_t *cap, size_t count, size_t item_bytes)
 }
 
 /* What a worker that was not heard for a whole term still has at the provider is nobody's any more. */
-static bool is_live(const struct sim *s, const struct sim_call *call)
+bool sim_call_live(const struct sim *s, const struct sim_call *call)
 {
     const struct sim_worker *w = &s->workers[call->worker];
     return call->ends_ns > s->now_ns && s->now_ns - w->spoke_ns < s->term_ns &&
@@ -180,7 +180,7 @@ static void check_concurrency(struct sim *s, struct sim_pool *pool)
         const struct sim_call *call = &s->calls[pool->flying[i]];
         if (call->ends_ns > s->now_ns) {
             pool->flying[kept++] = pool->flying[i];
-            live += is_live(s, call);
+            live += sim_call_live(s, call);
         }
     }
     pool->flying_count = kept;
@@ -244,7 +244,7 @@ static void check_slices(struct sim *s, uint32_t p)
     uint32_t flying[SIM_WORKERS_MAX] = {0};
     for (size_t i = 0; i < pool->flying_count; i++) {
         const struct sim_call *call = &s->calls[pool->flying[i]];
-        flying[call->worker] += is_live(s, call);
+        flying[call->worker] += sim_call_live(s, call);
     }
     for (uint32_t i = 0; i < s->workers_count; i++) {
         struct vq_rates rates = {0};

@@ -249,6 +249,7 @@ static void make_params(struct sim *s)
     struct vq_coord_params *p = &s->params;
     p->run.b[0] = 7;
     p->run_name = "sim";
+    p->remote = true;
     p->term_ns = s->term_ns;
     p->heartbeat_ns = s->heartbeat_ns;
     p->orphan_s = 30;

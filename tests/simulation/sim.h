@@ -55,6 +55,7 @@ struct sim_small {
 struct sim_options {
     uint64_t seed;
     bool verbose;
+    bool with[SIM_FAULTS];         /* these may come in every seed */
     const struct sim_small *small; /* NULL: drawn from the seed */
 };
 
@@ -421,6 +422,7 @@ uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools);
 void sim_authority_make(struct sim *s, bool waits);
 int64_t sim_unix_s(const struct sim *s); /* the truth */
 void sim_check_slices(struct sim *s);
+bool sim_call_live(const struct sim *s, const struct sim_call *call); /* at its provider */
 void sim_pool_asked(struct sim *s, size_t call); /* it has just come to its provider */
 void sim_check_budget(struct sim *s);
 void sim_budget_empty(struct sim *s);
@@ -474,9 +476,9 @@ bool sim_more(struct sim *s, enum sim_fault fault); /* it comes now; counts it *
 void sim_trouble(struct sim *s);                    /* some of what may go wrong at any time */
 void sim_trouble_blocked(struct sim *s, uint32_t worker, int64_t until_ns);
 void sim_trouble_call(struct sim *s, struct sim_call *call, int64_t *latency_ns);
-void sim_trouble_redis(struct sim *s);                          /* it was written */
-void sim_trouble_start(struct sim *s);                          /* of the coordinator */
-void sim_trouble_said(struct sim *s, const struct vq_msg *msg); /* to a worker */
+void sim_trouble_redis(struct sim *s); /* it was written */
+void sim_trouble_start(struct sim *s); /* of the coordinator */
+void sim_trouble_said(struct sim *s, uint32_t worker, const struct vq_msg *msg);
 void sim_reset(struct sim *s, uint32_t worker);
 
 /* check.c */
@@ -490,7 +492,6 @@ void sim_check_grant(struct sim *s, const struct vq_msg_grant *grant);
 void sim_check_settled(struct sim *s, const struct vq_settled *settled, size_t count);
 void sim_check_silence(struct sim *s);
 void sim_check_lost(struct sim *s, const struct vq_msg *msg); /* on its way to a worker */
-void sim_check_clean(struct sim *s); /* the coordinator has stopped: if cleanly, nothing is out */
 void sim_check_unknown(struct sim *s);
 void sim_check_step(struct sim *s);
 void sim_check_end(struct sim *s);

@@ -25,7 +25,7 @@ static void draw_apart(struct sim *s, const double *most)
     for (int f = SIM_DROP_CANCEL; f < SIM_FAULTS; f++) {
         bool comes = vq_rng_unit(&apart) < APART;
         double p = most[f] * vq_rng_unit(&apart);
-        s->trouble.p[f] = comes ? p : 0;
+        s->trouble.p[f] = comes || s->options.with[f] ? p : 0;
     }
     if (s->trouble.p[SIM_DROP_CANCEL] >
         0) { /* who was away for a term lists leases that are over */
@@ -34,11 +34,16 @@ static void draw_apart(struct sim *s, const double *most)
 }
 
 /* What the coordinator says, and what happens just then. */
-void sim_trouble_said(struct sim *s, const struct vq_msg *msg)
+void sim_trouble_said(struct sim *s, uint32_t worker, const struct vq_msg *msg)
 {
     if (msg->type == VQ_MSG_LEASE && sim_more(s, SIM_RACE)) {
         uint64_t at = vq_rng_below(&s->more, msg->u.lease.asks_count);
         sim_foreign_answer_to(s, msg->u.lease.asks[at].task);
+    } else if (msg->type == VQ_MSG_CANCEL && sim_more(s, SIM_CUT_CANCEL)) {
+        struct sim_worker *w = &s->workers[worker];
+        int64_t until_ns = s->now_ns + sim_between(s, s->term_ns / 2, s->term_ns * 5 / 4);
+        sim_say(s, "worker %u is cut off until %.3f s", worker, (double)until_ns / 1e9);
+        w->blocked_until_ns[0] = w->blocked_until_ns[1] = until_ns;
     } else if (msg->type == VQ_MSG_CANCEL && sim_more(s, SIM_DRAIN_CANCEL)) {
         sim_push(s, s->now_ns, EV_DRAIN, 0, 0, s->coord.life);
     }
@@ -57,7 +62,7 @@ void sim_trouble_make(struct sim *s)
     for (int f = 0; f < SIM_DROP_CANCEL; f++) {
         bool absent = vq_rng_unit(&s->more) < ABSENT;
         double p = most[f] * vq_rng_unit(&s->more);
-        s->trouble.p[f] = peaceful || absent ? 0 : p;
+        s->trouble.p[f] = (peaceful || absent) && !s->options.with[f] ? 0 : p;
     }
     if (s->trouble.p[SIM_AGAIN] > 0.4) { /* something must have failed */
         s->knobs.p_bad_request = 0.4 * vq_rng_unit(&s->more);
