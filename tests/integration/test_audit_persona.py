@@ -104,7 +104,7 @@ class Persona(Talking):
         account = json.loads((self.run_dir / "accounting.json").read_text())
         self.assertEqual((said["ok"], said["planned"], said["violations"]), (account["calls"]["planned"],) * 2 + ([],))
         self.assertAlmostEqual(said["paid_usd"] + said["unknown_usd"], account["cost_usd"])
-        self.assertLessEqual(set(said["repeats"]), {"retry after lost", "two tasks asked it at once"})
+        self.assertLessEqual(set(said["repeats"]), {"retry after lost"})
         self.assertTrue(self.rated(status="blocked") and self.rated(status="ok", criterion="short"), "the run has something of each")
         self.assertEqual(self.audit(log=False)[0], 0, "also without the endpoint's log")
         self.verify()
@@ -207,6 +207,14 @@ class Persona(Talking):
         path.write_text('{"between": true}\n')
         self.names(f"was bought again by call {second}: nothing befell the process of call {row['call']}", words=["--disturbances", path])
 
+    def test_a_turn_that_two_dialogues_begin_with_was_bought_in_both(self):
+        row = self.turns(0)[0]
+        second = self.again(row["call"], started=(STARTED, struct.pack("<Q", row["started"] + 1)), recorded=(RECORDED, struct.pack("<Q", row["recorded"] + 9)),
+                            n=(N, struct.pack("<Q", 70000)), task=(TASK, struct.pack("<Q", 2 * ROUNDS)))
+        out = self.names(f"R5 repeats: turn 0 of offline-subject x Ada Quill x directed x original was bought again by call {second}: two dialogues begin "
+                         f"with it, and call {row['call']} asked it in the other")
+        self.assertNotRegex(out, "paid but unused \\$0.000000")
+
     # ---- probes and ratings ----
 
     def test_an_answer_behind_a_dialogue_is_another(self):
@@ -296,6 +304,45 @@ class Persona(Talking):
         names = ("sent", "planned", "from_store", "first_sends", "not_asked", "paid_unused")
         self.json_file("accounting.json", lambda a: a["calls"].update({k: a["calls"][k] + 1 for k in names}))
         self.names(*(f"R4 accounting: accounting.json says {name} " for name in names))
+
+
+class Rates(Talking):
+    """method: judge over drawn rows, read as the paper's code did."""
+
+    def make(self):
+        shutil.copy(ROOT / "examples/ratings.csv", self.dir)
+        server = self.offline("--fault", "unparseable=0.15", "--fault", "wrong_format=0.1", "--fault", "refusal=0.05", "--fault", "lost_answer=0.03")
+        (self.dir / "config.yaml").write_text("\n".join((
+            "method: judge", "seed: 5", "data: {path: ratings.csv, limit: 9}", "models: [alpha, beta]", "criteria: [general, refusal, knowledge]",
+            f"judges: [{', '.join(MODEL.format(j, server.url) for j in ('offline-a', 'offline-b'))}]",
+            "rating: {repeats: 2, positions: both, policy: paper}")) + "\n")
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=None)
+        server.stop()
+
+    def test_as_it_is(self):
+        code, out = self.audit()
+        self.assertEqual(code, 0, out)
+        self.assertTrue(out.startswith("ok "), f"rows are drawn again: {out}")
+        self.verify()
+
+    def test_values_are_changed(self):
+        """Also one that was drawn, since its answer has none."""
+        lines = (self.run_dir / "results/ratings.csv").read_text(encoding="utf-8").splitlines()
+        drawn = next(i for i, line in enumerate(lines) if ",pairwise," in line and re.search(r",(alpha|beta),missing,", line))
+        said = next(i for i, line in enumerate(lines) if ",binary," in line and ",no,ok," in line)
+
+        def change(lines):
+            a, b = re.search(r",(alpha|beta),missing,", lines[drawn]).group(1), lines[said]
+            lines[drawn] = lines[drawn].replace(f",{a},missing,", f",{'beta' if a == 'alpha' else 'alpha'},missing,")
+            lines[said] = b.replace(",no,ok,", ",yes,ok,")
+            return lines
+        self.scores(change, "results/ratings.csv")
+        self.names("(missing), its answer says '", "ratings.csv says 'yes' (ok), its answer says 'no' (ok)")
+
+    def test_the_seed_is_another(self):
+        path = self.run_dir / "run.yaml"
+        path.write_text(path.read_text().replace("seed: 5\n", "seed: 6\n", 1))
+        self.names("asked what nobody planned")
 
 
 class Chat(Talking):

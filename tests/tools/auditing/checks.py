@@ -11,6 +11,7 @@ from auditing.plan import RETEST_REPEAT, Cell, Hasher, repair_request, template_
 from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
 from auditing.talks import BESIDE, Talks, sent
+from auditing.tasks import CHAT
 
 OPEN, NOT_NEEDED, UNPARSEABLE = 0, 32, 18
 GOOD = {1, 2, 3, 4, 5, 8, *range(9, 16)}
@@ -432,19 +433,21 @@ class Audit(Talks):
             return "another run"
         same = (before["epoch"], before["n"]) == (row["epoch"], row["n"]) and row["n"]
         if before["recorded"] > row["started"] or not self.clocks_agree or self._in_flight_together(before, row):
-            if not same and self._two_tasks(before, row):
-                return "two tasks asked it at once"
+            if two := self._two_tasks(before, row):
+                return two
             return f"!under one lease, while call {before['call']} was being answered" if same else "silent for a term"
         term = int(self.plan.config.get("term_ms", 30000))
         if row["started"] - before["recorded"] <= term and (before["epoch"], before["n"]) != (row["epoch"], row["n"]):
-            return "two tasks asked it at once" if self._two_tasks(before, row) else "leased before the late answer came"
+            return self._two_tasks(before, row) or "leased before the late answer came"
         return f"!the answer of call {before['call']} had been recorded {row['started'] - before['recorded']} ms before"
 
     def _two_tasks(self, before, row):
-        """One question of two tasks of a stage, each in its own dialogue: their beginnings are the same."""
+        """One question of two tasks of a stage. What dialogues begin with is asked in the first of them alone."""
+        if (before["stage"], before["run"]) != (row["stage"], row["run"]) or before["task"] == row["task"] or before["foreign"] or row["foreign"]:
+            return None
         staged = self.staged_of(row)
-        return bool(staged and before["task"] != row["task"] and before["stage"] == row["stage"]
-                    and len({t.number for t in staged.by_request.get(row["request"], ())}) > 1)
+        chat = staged and row["stage"] in staged.stages and staged.stages[row["stage"]].kind == CHAT
+        return f"!two dialogues begin with it, and call {before['call']} asked it in the other" if chat else "two tasks asked it at once"
 
     def _in_flight_together(self, before, row):
         """By the endpoint's own clock: the second was there before the first was answered."""

@@ -3,11 +3,14 @@ ratings.csv against stored answers, results.json against ratings.csv. All other 
 import collections
 import re
 
+from auditing import verdict
 from auditing.checks import GOOD, OPEN, Audit, sent
-from auditing.plan import Plan, Sample, Unknown, read_config, read_table, template_hash
+from auditing.draws import Draws
+from auditing.plan import Plan, Sample, read_config, read_table, template_hash
 from auditing.store import OUTCOMES
 
 TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}  # with their numbers in hashes
+LIMIT_STREAM = 7  # of the seed
 REPEAT = 64  # a repeat's first number, in request hashes
 GENERATION_MAX = 63
 UNREADABLE = {"out_of_range", "ambiguous", "missing"}
@@ -45,6 +48,7 @@ class RatingPlan(Plan):
         self.audit_share = self.retest = 0
         self.early_stop, self.asked_by_data_alone, self.labelled = False, True, True
         self.notes, self.models, self.repair_bases = [], config["models"], {}
+        self.seed = int(config.get("seed", 42))
         self.retries = 1 if self.rating.get("policy", "strict") == "strict" else 0
         inputs = run_dir / "inputs"
         self.criteria = [self._criterion(inputs, i, c) for i, c in enumerate(config["criteria"])]
@@ -55,6 +59,7 @@ class RatingPlan(Plan):
             template = template_hash(number, (inputs / file).read_bytes())
             self.bases.update({(j.name, kind): j.base(template) for j in self.judges})
         self.samples = self._rows(inputs)
+        self.row_numbers = {record: i for i, (record, *_) in enumerate(self.samples)}
         self.cells = [cell for c in self.criteria for row in self.samples for cell in self._cells(c, row)]
 
     def _criterion(self, inputs, i, given):
@@ -66,12 +71,13 @@ class RatingPlan(Plan):
 
     def _rows(self, inputs):
         data = self.config["data"]
-        if int(data.get("limit", 0)):
-            raise Unknown("its rows were drawn by a seed (limit)")
         rows = read_table(inputs / "data", data["path"], data.get("format", "auto"))
         columns = rows[0].keys() if rows else ()
         prompt = data.get("prompt") or ("question" if "question" in columns else "prompt")
-        return [(i, row[prompt].encode(), [row[m].encode() for m in self.models]) for i, row in enumerate(rows, 1)]
+        limit, drawn = int(data.get("limit", 0)), list(range(len(rows)))
+        if 0 < limit < len(rows):
+            drawn = sorted(Draws(self.seed * 1000003 + LIMIT_STREAM).shuffle(drawn)[:limit])
+        return [(i + 1, rows[i][prompt].encode(), [rows[i][m].encode() for m in self.models]) for i in drawn]
 
     def _cells(self, criterion, row):
         record, prompt, outputs = row
@@ -136,11 +142,29 @@ class RatingAudit(Audit):
             row = by_key.pop(key, None)
             if row is None:
                 self.bad("R1 tasks", f"ratings.csv lacks {cell.name(order)}")
-            elif self.plan.retries:
-                self._check_rating(cell, order, row)
+            else:
+                (self._check_rating if self.plan.retries else self._check_paper)(cell, order, row)
         for key in by_key:
             self.unexpected.add(key)
             self.bad("R1 plan", f"ratings.csv has {' x '.join(key)}, which nobody planned")
+
+    def _check_paper(self, cell, order, row):
+        """As the policy of the paper reads what stands."""
+        standing = [q for q in (cell.request(order, r) for r in range(self.store.meta["generation"] + 1)) if q in self.store.answers]
+        state = self.states[cell, order]
+        if state in (None, OPEN) or state >= 48 or not standing:
+            self._check_rating(cell, order, row)
+            return
+        p, kind, name = self.plan, cell.criterion["kind"], cell.criterion["name"]
+        seed = p.seed
+        for part in (cell.criterion["number"] - 1, p.row_numbers[cell.sample.record], p.models.index(cell.output) if cell.output else 0,
+                     p.judges.index(cell.judge), cell.repeat, order if kind == "pairwise" else 0):
+            seed = Draws(seed + part).u64()
+        answer = self.store.answers[standing[-1]]["answer"]
+        value, status = verdict.paper(kind, answer, name in ("knowledge", "style", "in_character"), seed)
+        value = "" if value is None else p.models[order if value == "a" else 1 - order] if kind == "pairwise" else str(value)
+        if (row["value"], row["status"]) != (value, status):
+            self.bad("R2 results", f"{cell.name(order)}: ratings.csv says '{row['value']}' ({row['status']}), its answer says '{value}' ({status})")
 
     def _check_rating(self, cell, order, row):
         state = self.states[cell, order]

@@ -1,6 +1,6 @@
 """Runs of method: persona: every stage laid out again from the stored answers of those before it, and then each record held against that:
 numbers and requests of calls, dialogues.jsonl, ratings.csv, results.json. All other checks are those of every run."""
-from auditing import texts
+from auditing import texts, verdict
 from auditing.checks import GOOD, Audit
 from auditing.measures import Measures
 from auditing.persona import ORDERS, TRAITS
@@ -240,12 +240,14 @@ class PersonaAudit(Audit):
             if key in by_key:
                 self.bad("I1 counted twice", f"ratings.csv has {self._line(key)} twice")
             by_key[key] = row
-        for thing in self.things:
+        for number, thing in enumerate(self.things):
             row = by_key.pop(thing.key, None)
             if row is None:
                 self.bad("R1 tasks", f"ratings.csv lacks {self._line(thing.key)}")
-            else:
+            elif self.plan.strict or thing.task is None or thing.task.stands is None:
                 self._check_rating(thing, row)
+            else:
+                self._check_paper(thing, row, self.plan.seed + number)
         for key in by_key:
             self.unexpected.add(key)
             self.bad("R1 plan", f"ratings.csv has {self._line(key)}, which nobody planned")
@@ -259,7 +261,7 @@ class PersonaAudit(Audit):
         value, status = row["value"], row["status"]
         if thing.task is None:
             right, want = (value, status) == ("", "blocked"), "nothing was to be rated"
-        elif state is None or not self.plan.strict:
+        elif state is None:
             return
         elif state in GOOD:
             want = OUTCOMES[state]
@@ -269,6 +271,14 @@ class PersonaAudit(Audit):
             right = value == "" and (status in UNREADABLE if state == 18 else status == NAMED.get(state, "failed"))
         if not right:
             self.bad("R2 results", f"ratings.csv says '{value}' ({status}) of {self._line(thing.key)}, answers and failures make it: {want}")
+
+    def _check_paper(self, thing, row, seed):
+        """As the policy of the paper reads what stands."""
+        answer = self.store.answers[thing.task.stands]["answer"]
+        value, status = verdict.paper(thing.rubric.kind, answer, thing.rubric in self.plan.turn_rubrics, seed)
+        value = "" if value is None else value.upper() if value in ("a", "b") else str(value)
+        if (row["value"], row["status"]) != (value, status):
+            self.bad("R2 results", f"ratings.csv says '{row['value']}' ({row['status']}) of {self._line(thing.key)}, its answer says '{value}' ({status})")
 
     def _check_dialogues(self):
         path = self.options.run_dir / "results/dialogues.jsonl"

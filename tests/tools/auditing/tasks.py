@@ -83,7 +83,7 @@ class Staged:
             audit.kinds[request] = "text" if task.stage.kind in (CHAT, PROBE) else task.stage.kind
         for repeat in range(self.repeats(retries)):
             request = task.request(repeat)
-            failure = audit.store.failures.get(request)
+            failure, task.stands = audit.store.failures.get(request), None
             if failure and failure["outcome"]:
                 task.state = failure["outcome"]
             elif request in audit.store.answers:

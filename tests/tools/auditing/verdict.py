@@ -2,6 +2,8 @@
 import json
 import re
 
+from auditing.draws import Draws
+
 LABELS = {"a": 1, "b": 2, "equal": 3, "n/a": 4, "unsure": 5}
 PLAIN = re.compile(r"^Model: (A|B|equal|N/A|unsure)$")
 ANY = re.compile(r"(?i)\b(model|winner|answer|choice|verdict|tie|draw|equal|n/a|unsure|output|think)\b|^\W*[ab]\W*$", re.M)
@@ -55,3 +57,20 @@ def read(kind, answer):
     """By what was asked for: None, a verdict; "text"; the kind of a rating; else it is not read."""
     of = answer["answer"], answer["finish_reason"], answer["refusal"]
     return plain(*of) if kind is None else text(*of) if kind == "text" else rating(kind, *of) if kind in WORDS else None
+
+
+PAPER = {"likert": re.compile(rb"\*\*result:\*\*\s+([0-9]+)", re.I), "binary": re.compile(rb"\*\*result:\*\*\s+(yes|no)", re.I),
+         "pairwise": re.compile(rb"\*\*result:\*\*\s+([ab])", re.I)}
+
+
+def paper(kind, answer, score_of, seed):
+    """(value, status) as the code of the persona paper read it: the first that its expressions find, else, of a pair, a drawn one. `score_of`: it also
+    takes "score of N". Values are numbers, yes, no, a, b; None: none."""
+    found = PAPER[kind].search(answer)
+    if found:
+        value = found.group(1).decode().lower()
+        return (int(value), "ok" if 1 <= int(value) <= 5 else "out_of_range") if kind == "likert" else (value, "ok")
+    again = re.search(rb"score of ([0-9])", answer) if kind == "likert" and score_of else None
+    if again:
+        return int(again.group(1)), "fallback"
+    return ("ab"[Draws(seed).below(2)] if kind == "pairwise" else None), "missing"
