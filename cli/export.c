@@ -1,4 +1,4 @@
-/* `vibeq export RUN calls|scores|vibes|rows|ratings`: what a run holds, as CSV or as JSON lines on standard output. Calls come from the
+/* `vibeq export RUN calls|scores|vibes|rows|ratings|items`: what a run holds, as CSV or as JSON lines on standard output. Calls come from the
  * ledger, each with its raw answer; the rest are the files of results/. */
 #include "cli/kept.h"
 #include "cli/verbs.h"
@@ -252,7 +252,10 @@ static enum vq_status export_file(const struct vq_kept *kept, const char *what, 
 {
     char file[64], verb[64];
     (void)snprintf(verb, sizeof(verb), "vibeq export RUN %s", what);
-    if (strcmp(what, "ratings") != 0) {
+    if (strcmp(what, "items") == 0 && kept->job->config->method != VQ_METHOD_JUDGE) {
+        return vq_fail(err, VQ_INVALID, "only runs of method: judge have items");
+    }
+    if (strcmp(what, "ratings") != 0 && strcmp(what, "items") != 0) {
         VQ_TRY(vq_job_needs_vibes(kept->job, verb, err));
     } else if (kept->job->config->method != VQ_METHOD_JUDGE &&
                kept->job->config->method != VQ_METHOD_PERSONA) {
@@ -288,7 +291,8 @@ int vq_verb_export(int argc, char **argv)
     struct export_words w = {0};
     struct vq_error err = {0};
     int words;
-    static const char *const known[] = {"calls", "scores", "vibes", "rows", "ratings", NULL};
+    static const char *const known[] = {"calls",   "scores", "vibes", "rows",
+                                        "ratings", "items",  NULL};
     if (vq_opts_parse(vq_export_opts, argc, argv, &w, &words, &err) != VQ_OK) {
         return vq_cli_usage("export", "%s", err.text);
     }

@@ -84,8 +84,8 @@ const struct vq_verb vq_verbs[] = {
      "are\n"
      "missing or not decided.",
      vq_verb_replay},
-    {"export", "Prints a run's calls, scores, vibes, rows or ratings for other programs",
-     "RUN calls|scores|vibes|rows|ratings [options]", "RUN", vq_export_opts,
+    {"export", "Prints a run's calls, scores, vibes, rows, ratings or items for other programs",
+     "RUN calls|scores|vibes|rows|ratings|items [options]", "RUN", vq_export_opts,
      "calls are the ledger of the run, each with the raw answer that it bought (but embeddings).",
      vq_verb_export},
     {"compare", "Tells how much of a reference list of vibes a run has found",

@@ -1,4 +1,4 @@
-/* What a rubric run leaves for people and programs: results.json (kind "judge"), ratings.csv and the table on the terminal. Pure text
+/* What a rubric run leaves for people and programs: results.json (kind "judge"), ratings.csv, items.csv and the table on the terminal. Pure text
  * into buffers: the same inputs give the same bytes. Numbers have 9 significant digits. */
 #ifndef VQ_REPORT_RUBRIC_H
 #define VQ_REPORT_RUBRIC_H
@@ -29,6 +29,9 @@ void vq_rubric_report_json(const struct vq_rubric_report *r, struct vq_buf *out)
 /* The ratings of the rows [from, until), behind the header when `from` is 0: one line a question that was put. */
 void vq_rubric_report_csv(const struct vq_rubric_report *r, uint32_t from, uint32_t until,
                           struct vq_buf *out);
+/* The items of the rows [from, until), likewise: one line an output that was to be rated and criterion, with its score by all judges. */
+void vq_rubric_report_items_csv(const struct vq_rubric_report *r, uint32_t from, uint32_t until,
+                                struct vq_buf *out);
 void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_terminal *terminal,
                             struct vq_buf *out);
 

@@ -1,4 +1,4 @@
-/* ratings.csv and the table on the terminal. A missing value is an empty cell, never 0; its status says why. */
+/* ratings.csv, items.csv and the table on the terminal. A missing value is an empty cell, never 0; its status says why. */
 #include "common/text/csv.h"
 #include "common/text/utf8.h"
 #include "coordinator/report/rubric.h"
@@ -96,6 +96,55 @@ void vq_rubric_report_csv(const struct vq_rubric_report *r, uint32_t from, uint3
         out->status = text.status;
     }
     vq_buf_free(&text);
+}
+
+/* ---- items.csv ---- */
+
+static void item_row(struct vq_csv *csv, const struct vq_rubric_report *r, uint32_t row,
+                     uint32_t criterion, uint32_t output)
+{
+    const struct vq_rubric_input *in = vq_rubric_input(r->rubric);
+    const struct vq_criterion *c = &in->criteria[criterion];
+    uint32_t outputs = vq_rubric_rated_outputs(in, criterion);
+    const struct vq_rubric_item *item =
+        &r->numbers->criteria[criterion].items[(size_t)row * outputs + output];
+    double human = vq_rubric_human(r->data, criterion, output, row);
+    bool grouped = r->data->groups_count > 0, pairwise = c->kind == VQ_RATING_PAIRWISE;
+    if (!item->asked) {
+        return;
+    }
+    vq_csv_i64(csv, in->rows[row].record);
+    vq_csv_span(csv, grouped ? r->data->groups[in->rows[row].group] : vq_span("", 0));
+    vq_csv_str(csv, pairwise ? "" : r->config->models[output]);
+    vq_csv_str(csv, c->name);
+    vq_csv_str(csv, vq_criterion_kind_name(c->kind));
+    vq_csv_real(csv, item->score, VQ_REPORT_DIGITS);
+    vq_csv_i64(csv, item->judges);
+    vq_csv_real(csv, pairwise ? (human + 1) / 2 : human, VQ_REPORT_DIGITS); /* as the score */
+    vq_csv_end_row(csv);
+}
+
+void vq_rubric_report_items_csv(const struct vq_rubric_report *r, uint32_t from, uint32_t until,
+                                struct vq_buf *out)
+{
+    static const char *const names[] = {"item", "group", "output", "criterion",
+                                        "kind", "score", "judges", "human"};
+    const struct vq_rubric_input *in = vq_rubric_input(r->rubric);
+    struct vq_csv csv;
+    vq_csv_init(&csv, out);
+    for (size_t i = 0; from == 0 && i < VQ_COUNT(names); i++) {
+        vq_csv_str(&csv, names[i]);
+    }
+    if (from == 0) {
+        vq_csv_end_row(&csv);
+    }
+    for (uint32_t row = from; row < until; row++) {
+        for (uint32_t c = 0; c < in->criteria_count; c++) {
+            for (uint32_t o = 0; o < vq_rubric_rated_outputs(in, c); o++) {
+                item_row(&csv, r, row, c, o);
+            }
+        }
+    }
 }
 
 /* ---- the table ---- */

@@ -261,7 +261,7 @@ class Rubric(Case):
         self.config(server.url, name="calm.yaml", rating="{repeats: 2}", term_ms=2000)
         runs = self.dir / f"calm-runs-{workers}"
         self.vibeq("run", "calm.yaml", "--name", "r", "--quiet", "--runs", runs, "--workers", workers, timeout=200)
-        return [(runs / "r/results" / name).read_bytes() for name in ("results.json", "ratings.csv")]
+        return [(runs / "r/results" / name).read_bytes() for name in ("results.json", "ratings.csv", "items.csv")]
 
     def begin(self):
         server = self.offline("--latency", "uniform:20ms:60ms")
@@ -272,7 +272,7 @@ class Rubric(Case):
         return server, child
 
     def check(self, server):
-        got = [(self.dir / "runs/r/results" / name).read_bytes() for name in ("results.json", "ratings.csv")]
+        got = [(self.dir / "runs/r/results" / name).read_bytes() for name in ("results.json", "ratings.csv", "items.csv")]
         self.assertEqual(got, self.undisturbed())
         self.assertGreaterEqual(self.accounting("r")["sent"], len(server.requests()))
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
@@ -329,6 +329,13 @@ class Rubric(Case):
         self.assertEqual({c["vibe"] for c in calls}, {"refusal", "in_character", "general"})
         lines = [json.loads(x) for x in self.vibeq("export", "r", "ratings", "--format", "jsonl").stdout.splitlines()]
         self.assertEqual(len(lines), tasks)
+        items = [json.loads(x) for x in self.vibeq("export", "r", "items", "--format", "jsonl").stdout.splitlines()]
+        self.assertEqual(len(items), ROWS * (2 + 2 + 1))
+        for criterion in self.results("r")["criteria"]:
+            for output in criterion["outputs"]:
+                scores = [float(x["score"]) for x in items if x["criterion"] == criterion["name"] and x["output"] in (None, output["model"])]
+                mean = next(output[key] for key in ("mean", "rate", "win_rate") if key in output)
+                self.assertAlmostEqual(sum(scores) / len(scores), mean, places=6)
         status = json.loads(self.vibeq("status", "r", "--json").stdout)
         self.assertEqual(status["state"], "finished")
         spent = json.loads((self.dir / "runs/r/accounting.json").read_text())  # of all stages, the last one too

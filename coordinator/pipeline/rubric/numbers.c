@@ -214,6 +214,8 @@ static void score_item(struct work *w, uint32_t row, uint32_t output)
         n += !isnan(score);
     }
     to[judges] = n > 0 ? sum / n : NAN;
+    w->to->items[(size_t)row * w->outputs + output] =
+        (struct vq_rubric_item){.score = to[judges], .judges = (uint32_t)n, .asked = asked};
     all->items += asked;
     all->rated += n > 0;
     struct vq_rubric_share *group = group_share(w, &at);
@@ -493,8 +495,9 @@ static enum vq_status compute_criterion(struct work *w)
     w->scores = vq_alloc(w->what->rows_count * w->cols, sizeof(*w->scores));
     w->to->shares = vq_alloc((size_t)w->outputs * (judges + 1), sizeof(*w->to->shares));
     w->to->positions = w->pairwise ? vq_alloc(judges, sizeof(*w->to->positions)) : NULL;
-    bool room =
-        w->scores != NULL && w->to->shares != NULL && (!w->pairwise || w->to->positions != NULL);
+    w->to->items = vq_alloc((size_t)w->what->rows_count * w->outputs, sizeof(*w->to->items));
+    bool room = w->scores != NULL && w->to->shares != NULL && w->to->items != NULL &&
+                (!w->pairwise || w->to->positions != NULL);
     enum vq_status status = room ? make_groups(w) : VQ_NOMEM;
     if (status == VQ_OK) {
         score_rows(w);
@@ -556,6 +559,7 @@ void vq_rubric_numbers_destroy(struct vq_rubric_numbers **numbers)
         return;
     }
     for (uint32_t c = 0; n->criteria != NULL && c < n->criteria_count; c++) {
+        vq_free(n->criteria[c].items);
         vq_free(n->criteria[c].shares);
         vq_free(n->criteria[c].group_shares);
         vq_free(n->criteria[c].group_differences);

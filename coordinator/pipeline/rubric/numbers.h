@@ -69,7 +69,15 @@ struct vq_rubric_position { /* of one judge on a pairwise criterion */
     uint64_t contradicted;  /* of them: the same position in both */
 };
 
+/* One output of one row (pairwise: the row), by all judges. */
+struct vq_rubric_item {
+    double score;    /* NaN: none */
+    uint32_t judges; /* that have a score of it */
+    bool asked;      /* it was to be rated */
+};
+
 struct vq_rubric_criterion {
+    struct vq_rubric_item *items;   /* [row * rated outputs + output] */
     struct vq_rubric_share *shares; /* [output * (judges + 1) + judge]; judge == judges: all */
     struct vq_rubric_difference difference; /* rows 0: there are no two outputs to compare */
     /* By all judges, over the rows of one value of data.group; NULL without it. */

@@ -33,7 +33,13 @@ static void csv(const void *r, uint32_t from, uint32_t until, struct vq_buf *out
     vq_rubric_report_csv(r, from, until, out);
 }
 
+static void items(const void *r, uint32_t from, uint32_t until, struct vq_buf *out)
+{
+    vq_rubric_report_items_csv(r, from, until, out);
+}
+
 static const struct vq_result_file files[] = {
+    {"items.csv", .rows = items},
     {"ratings.csv", .rows = csv},
     {"results.json", .whole = json}, /* last: it says that the others are there */
 };

@@ -208,6 +208,35 @@ static void test_csv(void **state)
     rubrics_free(&x.t);
 }
 
+static void test_items(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        "item,group,output,criterion,kind,score,judges,human\n",
+        "\n1,5,x,L,likert,5,2,5\n1,5,y,L,likert,2,2,\n1,5,x,refusal,binary,0,2,\n",
+        "\n1,5,,P,pairwise,0.5,2,\n", "\n5,,x,L,likert,5,1,\n", /* one judge has nothing on it */
+        "\n6,2,x,L,likert,5,2,2\n6,2,x,refusal,binary,0,2,\n"}; /* no output y */
+    struct reported x;
+    struct vq_buf whole, pieces;
+    report_of(&x, "data: {path: d.csv, group: hx}\n" YAML, CSV);
+    vq_buf_init(&whole, 1u << 20);
+    vq_buf_init(&pieces, 1u << 20);
+    vq_rubric_report_items_csv(&x.r, 0, 6, &whole);
+    for (uint32_t i = 0; i < 6; i++) {
+        vq_rubric_report_items_csv(&x.r, i, i + 1, &pieces);
+    }
+    assert_true(vq_span_eq(vq_buf_span(&whole), vq_buf_span(&pieces)));
+    vq_buf_putc(&whole, '\0');
+    for (size_t i = 0; i < VQ_COUNT(wanted); i++) {
+        if (strstr(whole.at, wanted[i]) == NULL) {
+            fail_msg("no \"%s\" in\n%s", wanted[i], whole.at);
+        }
+    }
+    vq_buf_free(&whole);
+    vq_buf_free(&pieces);
+    rubrics_free(&x.t);
+}
+
 static void test_table(void **state)
 {
     (void)state;
@@ -266,8 +295,8 @@ static void test_no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),  cmocka_unit_test(test_groups),  cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_table), cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_json),  cmocka_unit_test(test_groups), cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_items), cmocka_unit_test(test_table),  cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
