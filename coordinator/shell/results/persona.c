@@ -141,7 +141,6 @@ static enum vq_status read_tokens(struct rates *w)
     }
     if (!any) {
         vq_free(w->tokens);
-        vq_free(w->human);
         w->tokens = NULL;
     }
     return VQ_OK;
@@ -211,6 +210,7 @@ static void close_all(struct rates *w)
     vq_free(w->askings);
     vq_free(w->values);
     vq_free(w->tokens);
+    vq_free(w->human);
     vq_free(w->statuses);
     vq_free(w->criteria);
     vq_result_returned_free(w->judges, w->judges_count);

@@ -271,7 +271,7 @@ static void results_from_elsewhere(void **state)
     assert_true(is_near(vq_persona_length(w.numbers, &turns, 0, 0, 1, 5), 5 * 600.0));
     assert_true(is_near(vq_persona_length(w.numbers, &turns, 0, 0, 0, 6), 6 * 700.0));
     assert_true(is_near(vq_persona_length(w.numbers, &turns, 0, 2, 0, 6), 6 * 500.0));
-    assert_true(isnan(vq_persona_length(w.numbers, m, 0, 1, 0, 2)));
+    assert_true(isnan(vq_persona_length(w.numbers, &w.numbers->measures[0], 0, 1, 0, 2)));
     assert_true(isnan(vq_persona_length(w.numbers, &w.numbers->measures[0], 0, 0, 0, 6)));
     tokens[3] = (double)INFINITY;
     assert_int_equal(vq_persona_numbers_compute(&w.study, &w.numbers, NULL), VQ_INVALID);
