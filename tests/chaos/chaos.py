@@ -159,7 +159,7 @@ class Lateness:
 
 
 def crowded():
-    """By how much terms are longer here, since processes wait for their turn."""
+    """By how much terms and deadlines are longer here, since processes wait for their turn."""
     return min(4.0, max(1.0, os.getloadavg()[0] / (4 * os.cpu_count())))
 
 
@@ -236,7 +236,7 @@ class Round:
     def start(self, *words):
         for before, codes in self.job.before(self.name) if not self.run_dir.exists() else ():
             calm = {name: value for name, value in self.env.items() if name not in HARMFUL}
-            code = self.launch(self.vibeq(*before), env=calm).wait(EXIT_SECONDS_MAX)
+            code = self.launch(self.vibeq(*before), env=calm).wait(EXIT_SECONDS_MAX * crowded())
             if code not in codes:
                 self.fail(f"what comes before anything is disturbed ended with {code}")
             self.server.forget()
@@ -339,7 +339,7 @@ class Round:
     # ---- time ----
 
     def wait_for(self, what, condition, seconds=60, pause=0.01):
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds * crowded()
         while time.monotonic() < deadline:
             if condition():
                 return
@@ -407,7 +407,7 @@ class Round:
             if self.coord is None:
                 self.resume()
             try:
-                code = self.coord.wait(EXIT_SECONDS_MAX)
+                code = self.coord.wait(EXIT_SECONDS_MAX * crowded())
             except subprocess.TimeoutExpired:
                 self.fail(f"the run is not over after {EXIT_SECONDS_MAX} s")
             self.coord, self.done_ns = None, time.monotonic_ns()
@@ -457,7 +457,7 @@ class Round:
     def resume_finished(self, workers=None):
         before = len(self.server.requests())
         child = self.launch(self.vibeq(*self.job.again(self.name, workers)))
-        if child.wait(EXIT_SECONDS_MAX) != DONE:
+        if child.wait(EXIT_SECONDS_MAX * crowded()) != DONE:
             self.fail(f"resume of the finished run ended with {child.returncode}")
         if len(self.server.requests()) != before:
             self.fail("resume of the finished run asked something")

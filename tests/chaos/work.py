@@ -22,6 +22,7 @@ AXES = ("V1", "V2", "V3")
 SAMPLES = 24
 JUDGES = ("offline-a", "offline-b")
 TURNS = 102
+TURNS_ALIKE = 12
 
 
 class Undisturbed(Exception):
@@ -80,7 +81,7 @@ class Work:
         for words, codes in [*self.before("r"), (self.first("r", 2), (DONE,))]:
             asked_before = len(server.requests())
             run = subprocess.run([str(w) for w in (BIN / "vibeq", *words, "--runs", path / "runs")], cwd=path, stdin=subprocess.DEVNULL, env=env,
-                                 capture_output=True, text=True, timeout=60, check=False)
+                                 capture_output=True, text=True, timeout=180, check=False)
             if run.returncode not in codes:
                 raise Undisturbed(f"the undisturbed run ended with {run.returncode}: {run.stderr}")
         server.stop()
@@ -136,7 +137,7 @@ class Chat(Work):
     chain = TURNS
 
     def __init__(self, models):
-        self.models, self.turns = JUDGES[:models], ((TURNS, TURNS, 40, 9), (TURNS, 60, 20))[models - 1]
+        self.models, self.turns = JUDGES[:models], ((TURNS, TURNS, 40, 9), (TURNS, 60, 30))[models - 1]
 
     @classmethod
     def draw(cls, rng, judges=None, **_):
@@ -154,10 +155,10 @@ class Chat(Work):
         planted(path, 3, ("V1",))
         asks = ("Question {0}: what do you make of number {1}?", "Add {1} to {0}, and say how.", "Tell me of day {0} of your life.")
         with open(path / "chains.jsonl", "w", encoding="utf-8") as file:
-            for i, turns in enumerate(self.turns):
-                system = {"system": f"You are embodying the role of Number {i}. You are boastful. You are patient. You keep {i + 2} goats."}
-                queries = [asks[k % len(asks)].format(k, k * k) for k in range(turns)]
-                file.write(json.dumps({"queries": queries, **(system if i + 1 < len(self.turns) else {})}) + "\n")
+            for i, turns in enumerate(self.turns):  # the third begins as the first
+                system = {"system": f"You are embodying the role of Number {i % 2}. You are boastful. You are patient. You keep {i % 2 + 2} goats."}
+                queries = [asks[k % len(asks)].format(k, k * k if k < TURNS_ALIKE or i < 2 else k) for k in range(turns)]
+                file.write(json.dumps({"queries": queries, **(system if i < 3 else {})}) + "\n")
 
     def config(self, url, term_ms=1000, concurrency=4, judge=None, more=None):
         lines = ["data: {path: data.csv}", "models: [alpha, beta]", "method: vibes", "vibes: [{name: V1, low: low, high: high}]", "judging: {}"]
@@ -181,12 +182,14 @@ class Chat(Work):
 class Persona(Work):
     files = ("results/dialogues.jsonl", "results/ratings.csv", "results/results.json", "results/report.html")
     models = ("offline-subject", "offline-a")
-    shapes = {"long": (1, ("directed",), "original", 60, "[in_character]"), "wide": (2, ("directed", "goal"), "original", 12, "[style]"),
-              "both": (1, ("goal",), "both", 20, "[knowledge]")}
+    shapes = {"long": (1, ("directed",), "original", 60, "[in_character]", "[dataset, zero, previous]"),
+              "wide": (2, ("directed", "goal"), "original", 12, "[style]", "[dataset, zero, previous]"),
+              "both": (1, ("goal",), "both", 20, "[knowledge]", "[dataset, zero, previous]"),
+              "talks": (2, ("directed",), "both", 16, "[knowledge]", "[dataset]")}  # their first turns are the same in both orders
 
     def __init__(self, shape):
         self.name = f"persona-{shape}"
-        self.personas, self.kinds, self.orders, self.rounds, self.criteria = self.shapes[shape]
+        self.personas, self.kinds, self.orders, self.rounds, self.criteria, self.references = self.shapes[shape]
         self.chain = self.rounds + 4
 
     @classmethod
@@ -215,7 +218,7 @@ class Persona(Work):
                  *model_lines("judges", self.models[1:], url, concurrency, judge), "judging: {}",
                  "dialogues:", "  personas: personas.yaml", *(f"  {kind}: {files[kind]}" for kind in self.kinds), f"  orders: {self.orders}",
                  f"  rounds: {self.rounds}", "  checkpoints: 3", f"criteria: {self.criteria}", "probes:", "- {file: probe-bigfive.csv, name: bigfive}",
-                 "- {file: probe-role.csv, name: role, criterion: role_specific, references: [dataset, zero, previous]}", f"term_ms: {term_ms}"]
+                 "- {file: probe-role.csv, name: role, criterion: role_specific, references: " + self.references + "}", f"term_ms: {term_ms}"]
         lines += [f"{key}: {value}" for key, value in (more or {}).items()]
         return "\n".join(lines) + "\n"
 
