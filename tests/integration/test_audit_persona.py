@@ -162,6 +162,14 @@ class Persona(Talking):
         self.names(f"R1 order: call {second['call']} asked turn 2 of offline-subject x Ada Quill x directed x original 5000 us before turn 1 of "
                    "offline-subject x Ada Quill x directed x original was answered")
 
+    def test_a_turn_was_sent_as_another(self):
+        """The ledger has it as one question, and other bytes reached the endpoint."""
+        first, second = self.turns(0)[1:3]
+        body, n = (self.lines_of(row["call"])[0][key] for row, key in ((first, "hash"), (second, "n")))
+        self.log(lambda line: dict(line, hash=body) if line["n"] == n and line["event"] == "request" else line)
+        out = self.names("R1 bodies: call ", "asked turn ", "which is something else")
+        self.assertTrue(first["call"] in out and second["call"] in out, out)
+
     def test_a_rating_was_asked_before_there_was_anything(self):
         turn = self.turns(0)[1]
         row = self.call(stage=1, task=4, used=True)  # two judges: of turn 1 by the first of them

@@ -226,7 +226,8 @@ class Measures:
             k = model, persona.name, kind
             n = range(len(self.plan.checkpoints))
             mine, plain = ([[one.sides[side][k][i] for one in of] for i in n] for side in (0, 1))
-            labels = [float(persona.labels[t]) for t in TRAITS] if persona.labels else None
+            given = {t.lower(): v for t, v in (persona.labels or {}).items()}
+            labels = [float(given[t]) for t in TRAITS] if given else None
             against = plain if m["what"] == "distance" else [labels] * len(n)
             sides[0][k] = [error(a, b) for a, b in zip(mine, against)]
             sides[1][k] = [error(a, b) if m["what"] == "error" else None for a, b in zip(plain, against)]
@@ -243,6 +244,7 @@ class Measures:
                 by[row["criterion"], row["judge"]][key] = value
         for said in agreement:
             if said["b_is_human"]:
+                self.audit.notes.append(f"agreement on {said['criterion']} with labels of people was not compared")
                 continue
             a, b = by[said["criterion"], said["a"]], by[said["criterion"], said["b"]]
             pairs = [(v, b[k]) for k, v in a.items() if k in b]

@@ -92,9 +92,17 @@ def read_personas(path):
     for name, of in root.items() if isinstance(root, dict) else [(None, of) for of in root]:
         of = of if isinstance(of, dict) else {"description": of}
         if (of.get("description") or "").strip(texts.BLANK):
-            labels = of.get("big_five")
-            found.append(Persona(len(found), name if name is not None else of["name"], of["description"], labels))
+            found.append(Persona(len(found), name if name is not None else of["name"], of["description"], of.get("big_five")))
     return found
+
+
+def label(personas, root, chosen):
+    """What a file of its own says of them, in one of its sets."""
+    for persona in personas:
+        of = root.get(persona.name)
+        if of and isinstance(next(iter(of.values())), dict):
+            of = of[chosen] if chosen else next(iter(of.values()))
+        persona.labels = of or persona.labels
 
 
 def read_queries(path, name):
@@ -179,7 +187,9 @@ class PersonaPlan(Plan):
             self.personas = read_personas(self.inputs / "personas")
             if not self.personas:
                 raise ValueError("it has no persona")
-        self.labels_apart = bool(d.get("labels"))
+        if d.get("labels"):
+            with reading(self.inputs / "labels"):
+                label(self.personas, texts.tree(self.inputs / "labels"), d.get("label_set"))
         self.askers = [*self.personas, *([None] if d.get("baseline", True) else [])]
         with reading(self.inputs / "persona.txt"):
             template = texts.template_part((self.inputs / "persona.txt").read_bytes(), b"@system").decode()

@@ -308,8 +308,6 @@ class PersonaAudit(Audit):
         if results is None or rows is None or not self.laid:
             return
         with reading(self.options.run_dir / "results/results.json"):
-            if self.plan.labels_apart:
-                self.notes.append("labels of personas stand in a file of their own: errors against them were not compared")
             Measures(self.plan, rows).check(self, results)
             self._check_calls(results["calls"])
 

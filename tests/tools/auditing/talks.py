@@ -5,7 +5,7 @@ import json
 
 from auditing.plan import Hasher, read_config, reading, template_hash
 from auditing.store import OUTCOMES
-from auditing.tasks import AS_IS, AS_IS_NUMBER, CHAT, NEVER_SEEN, OPEN, Stage, Staged, packed
+from auditing.tasks import AS_IS, AS_IS_NUMBER, CHAT, NEVER_SEEN, OPEN, PROBE, Stage, Staged, packed
 
 BESIDE = 0x80000000  # stages that are not the run's own
 ANSWERED = {1, 2, 3, 4, 5, 8, *range(9, 16), 16, 17, 18}
@@ -129,6 +129,7 @@ class Talks:
         if early:
             self.notes.append(f"{len(early)} calls went on from an answer that another one came before; they settled nothing")
         self.check_order(staged)
+        self.check_bodies(staged)
         for task in staged.tasks():
             if task.state != OPEN:
                 self.ok += 1
@@ -204,6 +205,22 @@ class Talks:
                     at, since = asked.get(task.request(repeat)), answered.get(before.stands)
                     if at and since and at[0] < since:
                         self.bad("R1 order", f"call {at[1]} asked {task.name} {(since - at[0]) // 1000} us before {before.name} was answered")
+
+    def check_bodies(self, staged):
+        """What was sent to a model in dialogues: the same bytes for the same question, others for another."""
+        body_of, question_of = {}, {}
+        for row in self.store.calls.values() if self.endpoint else ():
+            task = staged.task_of(row)
+            if not task or task.stage.kind not in (CHAT, PROBE) or row["request"] == NEVER_SEEN or row["foreign"]:
+                continue
+            for seen in self.endpoint.calls.get(row["call"], ()):
+                body, of = seen["request"].get("hash"), (row["judge"], row["pool"], row["repeat"])
+                first = body_of.setdefault((*of, row["request"]), (body, row["call"]))
+                other = question_of.setdefault((*of, body), (row["request"], row["call"]))
+                if first[0] != body:
+                    self.bad("R1 bodies", f"calls {first[1]} and {row['call']} both asked {task.name}, and were sent as different ones")
+                elif other[0] != row["request"]:
+                    self.bad("R1 bodies", f"call {row['call']} asked {task.name}, and was sent as what call {other[1]} asked, which is something else")
 
     @staticmethod
     def counts_of(staged, rows):
