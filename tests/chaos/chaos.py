@@ -36,7 +36,7 @@ What every round must keep, whatever befell it:
  - no judge ever had more calls in flight than its limit, by the endpoint's log;
  - no program ended by a signal that was not sent, with an assertion, or a sanitizer's report;
  - the audit passes;
- - when the disturbance is over, work goes on within a term and RECOVERY_SECONDS_MAX (a limit of liveness, not of speed), also to the end.
+ - when the disturbance is over, work goes on within a term and RECOVERY_SECONDS_MAX (a limit of liveness, not of speed; more on a crowded machine), also to the end.
 The round's process is a subreaper: whatever it started, at whatever remove, is its descendant and known by pid."""
 import collections
 import contextlib
@@ -500,7 +500,7 @@ class Round:
 
     def check_recovery(self):
         """Work went on after the disturbance, and no later than the promises have it: a term, and what it takes to begin anew."""
-        most = self.term_ms / 1000 + RECOVERY_SECONDS_MAX + LATENESS_TIMES * self.lateness.most_ms / 1000
+        most = self.term_ms / 1000 + RECOVERY_SECONDS_MAX * crowded() + LATENESS_TIMES * self.lateness.most_ms / 1000
         if self.recovery_s() > most:
             self.fail(f"nothing went on for {self.recovery_s():.1f} s after the disturbance was over, with a term of {self.term_ms} ms: at most "
                       f"{most:.1f} s")
