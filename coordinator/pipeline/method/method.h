@@ -68,7 +68,8 @@ struct vq_stage {
     const struct vq_sample
         *items; /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
     uint32_t items_count;
-    /* Rating stages that were asked before: what stands for items that are not there any more. NULL: the items are there */
+    /* Of rating and PROBE stages, what stands for the items, which were asked before if they are not there; lives as long as who names the
+     * stages. NULL: the items are there */
     const struct vq_sample_id *item_ids;
     /* Rating stages whose items' texts are in the store alone, and `item_ids` here: makes an item again when a worker is to have it. What it
      * points to lives as long as the reader and the stage. NULL: the items are there, or were asked before */

@@ -154,7 +154,7 @@ static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
                              .axes_count = l->axes_count,
                              .items = again ? NULL : items,
                              .items_count = n,
-                             .item_ids = again ? own : NULL,
+                             .item_ids = own,
                              .remake = again ? remake : NULL,
                              .remake_ctx = p,
                              .cells = cells,
@@ -169,7 +169,6 @@ static enum vq_status add_part(struct vq_persona *p, const struct layout *l,
     p->parts[p->parts_count] = (struct vq_persona_part){.stage = pending->stage};
     p->parts[p->parts_count].stage.items = NULL;
     p->parts[p->parts_count].stage.remake = NULL;
-    p->parts[p->parts_count].stage.item_ids = own;
     p->parts_count++;
     return VQ_OK;
 }

@@ -118,11 +118,9 @@ static enum vq_status take_texts(struct vq_asking *a, const struct vq_stage *sta
 
 static enum vq_status take_items(struct vq_asking *a, const struct vq_stage *stage)
 {
-    if (stage->items == NULL) { /* was asked before: to look answers up, ids are enough */
-        memcpy(a->ids, stage->item_ids, stage->items_count * sizeof(*a->ids));
-        return VQ_OK;
+    if (stage->items != NULL) { /* else was asked before: to look answers up, ids are enough */
+        memcpy(a->samples, stage->items, stage->items_count * sizeof(*a->samples));
     }
-    memcpy(a->samples, stage->items, stage->items_count * sizeof(*a->samples));
     return VQ_OK;
 }
 
@@ -194,7 +192,9 @@ static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job
 {
     uint32_t n = a->plan.grid.samples;
     a->samples = vq_alloc(n, sizeof(*a->samples));
-    a->ids = vq_alloc(n, sizeof(*a->ids));
+    a->ids_lent = stage->item_ids != NULL;
+    a->ids = a->ids_lent ? (struct vq_sample_id *)(uintptr_t)stage->item_ids
+                         : vq_alloc(n, sizeof(*a->ids));
     if (a->samples == NULL || a->ids == NULL) {
         return VQ_NOMEM;
     }
@@ -208,7 +208,7 @@ static enum vq_status fill_samples(struct vq_asking *a, const struct vq_job *job
     VQ_TRY(items                          ? take_items(a, stage)
            : stage->kind == VQ_STAGE_TEXT ? take_prompts(a, stage)
                                           : take_texts(a, stage));
-    for (uint32_t i = 0; i < n && (!items || stage->items != NULL); i++) {
+    for (uint32_t i = 0; i < n && !a->ids_lent; i++) {
         vq_sample_identify(&a->samples[i], &a->ids[i]);
     }
     return VQ_OK;
@@ -385,7 +385,9 @@ void vq_asking_destroy(struct vq_asking **asking)
     vq_free(a->alike);
     vq_buf_free(&a->texts);
     vq_chain_memo_destroy(&a->plan.memo);
-    vq_free(a->ids);
+    if (!a->ids_lent) {
+        vq_free(a->ids);
+    }
     vq_free(a->rows);
     vq_free(a->axes);
     vq_free(a->askers);

@@ -26,6 +26,7 @@ struct vq_asking {
     struct vq_sample
         *samples; /* grid.samples; texts borrowed from job and stage. NULL once retired */
     struct vq_sample_id *ids;
+    bool ids_lent; /* they are the stage's */
     uint32_t *
         rows; /* RANK, PREFER: which sample of the data each sample is; owned. NULL: prompts of the method's own */
     struct vq_axis *axes;
@@ -42,7 +43,7 @@ struct vq_asking {
     uint32_t texts_count; /* EMBED: over all calls */
 };
 
-/* `stage` is borrowed while the asking is not retired. The caller destroys *ret_asking. VQ_NOMEM, VQ_LIMIT. */
+/* `stage` is borrowed while the asking is not retired, its item_ids as long as the asking lives. The caller destroys *ret_asking. VQ_NOMEM, VQ_LIMIT. */
 enum vq_status vq_asking_create(const struct vq_job *job, const struct vq_stage *stage,
                                 struct vq_asking **ret_asking, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_asking_destroy(struct vq_asking **asking);
