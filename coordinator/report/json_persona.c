@@ -5,7 +5,6 @@
 
 #include "coordinator/report/keys.h"
 
-
 static void real(struct vq_json *j, double value)
 {
     vq_json_real(j, value, VQ_REPORT_DIGITS);
