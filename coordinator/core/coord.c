@@ -374,6 +374,9 @@ static enum vq_status finish_check(struct vq_coord *c)
             return VQ_OK;
         }
     }
+    if (c->listed_count > 0) { /* who stops before the next stage leaves them out */
+        vq_coord_clean_later(c);
+    }
     VQ_TRY(vq_coord_calls_end(c));
     if (!nothing_gathers(c)) {
         return VQ_OK;

@@ -193,6 +193,30 @@ static void calls_of_a_later_stage_are_waited_for(void **state)
     assert_int_equal(rig_status(r).wait_until_ns, r->now_ns + r->params.term_ns);
 }
 
+/* A stage does not wait for it for ever: it is counted as unknown, and goes on. */
+static void a_call_that_the_end_of_a_stage_gave_up_is_out(void **state)
+{
+    struct rig *r = *state;
+    begin(r, 0, true);
+    struct vq_msg_hello hello = {.worker = rig_worker(1),
+                                 .stamp_ns = r->now_ns,
+                                 .name = vq_span_str("worker"),
+                                 .spec = r->params.spec,
+                                 .local = -1};
+    uint64_t session = rig_hello_as(r, 7, hello);
+    struct vq_held_call call = {.call = {{1}}, .task = 0};
+    rig_list(r, 7, session, VQ_MSG_HELD, NULL, 0, &call, 1);
+    finish(r, session, 7, (struct vq_fence){5, 1});
+    for (int ms = 0; ms <= VQ_COORD_LINGER_TERMS * RIG_TERM && r->finished == 0;
+         ms += RIG_HEARTBEAT) {
+        rig_list(r, 7, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+        rig_pass(r, RIG_HEARTBEAT);
+    }
+    assert_int_equal(r->finished, 1);
+    assert_int_equal(sim_store_row(&r->store, &call.call)->end, VQ_END_UNKNOWN);
+    assert_false(vq_coord_clean(r->c));
+}
+
 /* A call of an earlier stage goes on in this one: who stops meanwhile, or soon after it was listed, leaves something out. */
 static void calls_of_an_earlier_stage_are_out_too(void **state)
 {
@@ -420,6 +444,7 @@ int main(void)
         T(calls_of_a_later_stage_are_waited_for),
         T(calls_of_a_later_stage_are_heard_between_two_stages),
         T(calls_of_an_earlier_stage_are_out_too),
+        T(a_call_that_the_end_of_a_stage_gave_up_is_out),
         T(calls_that_nobody_waits_for_any_more_are_out_too),
         T(after_a_crash_a_list_is_waited_for_a_term),
         T(a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for),
