@@ -22,6 +22,10 @@ DEADLINES = {"connect_timeout_ms": 1000, "first_byte_timeout_ms": 1200, "total_t
 class Sick(Pools):
     samples = 40
 
+    def told(self, pools, **more):
+        """Nobody is killed here, and a worker that has no processor for a while is none that is lost."""
+        return super().told(pools, **{"term_ms": 30000, **more})
+
     def good(self, *options):
         self.server = self.offline("--oracle", self.dir / "truth.jsonl", *options)
         return self.server
@@ -43,7 +47,7 @@ class Sick(Pools):
         return (runs / "r/results/results.json").read_bytes()
 
     def run_one(self, url, code=DONE, judge=(), **more):
-        self.config(AXES, url=url, judges=1, judge={**PRICES, **dict(judge)}, term_ms=2000, **more)
+        self.config(AXES, url=url, judges=1, judge={**PRICES, **dict(judge)}, **more)
         return self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=code)
 
 

@@ -394,8 +394,10 @@ static bool wait_for_process(struct sim *s, struct sim_event *event)
 
 static void not_sent(struct sim *s, const struct sim_event *event)
 {
-    struct vq_work_reply reply = {
-        .end = VQ_END_NETWORK, .retry_after_ms = -1, .error = vq_span_str("not sent")};
+    struct vq_work_reply reply = {.end = VQ_END_NETWORK,
+                                  .late = event->b != 0,
+                                  .retry_after_ms = -1,
+                                  .error = vq_span_str("not sent")};
     memcpy(&reply.call, event->bytes, sizeof(reply.call));
     struct vq_work_event step = {.type = VQ_WORK_REPLY, .u.reply = &reply};
     sim_worker_step(s, event->a, &step);

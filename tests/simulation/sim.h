@@ -97,7 +97,7 @@ enum sim_event_kind {
     EV_TICK,        /* of the coordinator; timers: after everything else of the same time */
     EV_WORKER_TICK, /* a: worker */
     EV_RESET,       /* the link of worker a is reset, and what a block held back is lost */
-    EV_REFUSED,     /* a: worker whose shell did not send a call; bytes: its id */
+    EV_REFUSED,     /* a: worker whose shell did not send a call; b: it was late; bytes: its id */
     EV_CLOCK,       /* the coordinator's shell tells its wall clock */
     EV_DRAIN,       /* a person stops the run */
     EV_AGAIN,       /* a person who asked for what failed asks once more */

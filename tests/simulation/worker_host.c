@@ -217,7 +217,7 @@ static bool act(struct sim *s, uint32_t i, struct vq_work_action *action, bool *
         return true;
     case VQ_WORK_CALL: /* a process that stood still since may be past its lease's term */
         if (w->spool_failed || sim_worker_clock(s, w) >= action->u.call.until_ns) {
-            sim_push_bytes(s, s->now_ns, EV_REFUSED, i, 0, w->life,
+            sim_push_bytes(s, s->now_ns, EV_REFUSED, i, !w->spool_failed, w->life,
                            vq_span((const char *)&action->u.call.id, sizeof(struct vq_id)));
             return true;
         }

@@ -224,7 +224,8 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
                                 .flight = flight,
                                 .closed = (uint8_t)reply->pool,
                                 .retry_after_ms = reply->retry_after_ms,
-                                .parks = reply->parks};
+                                .parks = reply->parks,
+                                .late = reply->late};
     vq_work_queue(w, (struct vq_work_item){.type = w->options.has_spool ? VQ_WORK_ITEM_ANSWER
                                                                         : VQ_WORK_ITEM_READ,
                                            .u.read = read});
@@ -360,6 +361,15 @@ static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_resul
     again(w, ask, w->now_ns);
 }
 
+static void again_for_free(struct vq_work *w, struct vq_work_ask *ask)
+{
+    if (ask != NULL) {
+        ask->tries--; /* burns no try */
+        ask->kind_tries--;
+        again(w, ask, w->now_ns);
+    }
+}
+
 void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
 {
     struct vq_result *result = &read->result->result;
@@ -370,6 +380,11 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
         vq_work_front_ended(w, ask, result->end == VQ_END_ANSWER);
     }
     uint32_t pool = read->flight->pool;
+    if (read->late) { /* its lease waits for its renewal, or goes */
+        again_for_free(w, ask);
+        vq_free(read->flight);
+        return;
+    }
     vq_work_pool_heard(w, pool, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {
         vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms, read->parks);
@@ -379,13 +394,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     switch ((enum vq_call_end)result->end) {
     case VQ_END_ANSWER: read_answer(w, ask, result, read->flight); break;
     case VQ_END_RATE:
-    case VQ_END_CLOSED:
-        if (ask != NULL) {
-            ask->tries--; /* burns no try */
-            ask->kind_tries--;
-            again(w, ask, w->now_ns);
-        }
-        break;
+    case VQ_END_CLOSED: again_for_free(w, ask); break;
     case VQ_END_PROVIDER:
     case VQ_END_NETWORK:
     case VQ_END_LOST:

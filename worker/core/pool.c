@@ -495,7 +495,7 @@ static void count_end(struct vq_work *w, struct vq_work_pool *pool,
     } else if (reply->end == VQ_END_RATE) {
         pool->refused++;
         pool->slowed += reply->slowed ? 1 : 0;
-    } else if (reply->end == VQ_END_PROVIDER || reply->end == VQ_END_NETWORK ||
+    } else if (reply->end == VQ_END_PROVIDER || (reply->end == VQ_END_NETWORK && !reply->late) ||
                reply->end == VQ_END_LOST) {
         pool->failed++;
     }

@@ -235,7 +235,7 @@ struct vq_work_read {
     struct vq_work_flight *flight; /* owned */
     uint8_t closed;                /* enum vq_pool_state */
     int64_t retry_after_ms;
-    bool parks;
+    bool parks, late;
 };
 
 struct

@@ -55,6 +55,9 @@ struct vq_work_reply {
     int64_t retry_after_ms; /* as the provider asked; -1: it did not */
     bool
         parks; /* that is known of the limit, not only asked: the pool waits so long, however long it is */
+    bool
+        late; /* end is NETWORK: this process stood still till the call was not to be sent any more; that
+                  burns no try and says nothing of the pool */
     bool slowed;           /* end is RATE: for growing too fast */
     int64_t park_unix_s;   /* when a quota of a day or a month begins anew; 0: no such thing */
     struct vq_rates said;  /* limits as the headers gave them; 0: not said */

@@ -202,12 +202,13 @@ static void keys_look_up(struct agent *a)
 
 static void call_start(struct agent *a, const struct vq_work_call *call, int64_t started_unix_ms)
 {
+    bool late = !a->spool_failed && vq_clock_mono_ns() >= call->until_ns;
     const char *why = a->spool_failed ? "the spool cannot be written"
-                      : vq_clock_mono_ns() >= call->until_ns
-                          ? "this process stood still, and its lease's term is over; not sent"
-                          : NULL;
-    enum vq_status status = why != NULL ? vq_caller_refuse(a->caller, call, started_unix_ms, why)
-                                        : vq_caller_start(a->caller, call, started_unix_ms);
+                      : late ? "this process stood still, and its lease's term is over; not sent"
+                             : NULL;
+    enum vq_status status = why != NULL
+                                ? vq_caller_refuse(a->caller, call, started_unix_ms, why, late)
+                                : vq_caller_start(a->caller, call, started_unix_ms);
     if (status != VQ_OK) {
         give_up(a, "out of memory");
     }

@@ -58,6 +58,7 @@ struct slot {
     uint32_t texts; /* of a batch to be embedded */
     struct vq_buf body;
     enum vq_call_end end; /* deferred */
+    bool late;
     enum vq_pool_state state;
     char error[ERROR_BYTES_MAX];
 };
@@ -423,6 +424,7 @@ static void slot_refuse(struct slot *slot, enum vq_call_end end, const char *why
 {
     struct vq_caller *caller = slot->caller;
     slot->end = end;
+    slot->late = false;
     slot->state = VQ_POOL_NO_MODEL;
     (void)snprintf(slot->error, sizeof(slot->error), "%s", why);
     slot->next = NULL;
@@ -442,6 +444,7 @@ static void refused_reply(void *ctx)
         struct vq_work_reply reply = {.call = slot->call,
                                       .end = slot->end,
                                       .pool = slot->state,
+                                      .late = slot->late,
                                       .retry_after_ms = -1,
                                       .started_unix_ms = slot->started_unix_ms,
                                       .error = vq_span_str(slot->error)};
@@ -733,12 +736,13 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
 }
 
 enum vq_status vq_caller_refuse(struct vq_caller *caller, const struct vq_work_call *call,
-                                int64_t started_unix_ms, const char *why)
+                                int64_t started_unix_ms, const char *why, bool late)
 {
     struct slot *slot = slot_take(caller, call, started_unix_ms);
     if (slot == NULL) {
         return VQ_NOMEM;
     }
     slot_refuse(slot, VQ_END_NETWORK, why);
+    slot->late = late;
     return VQ_OK;
 }

@@ -37,8 +37,8 @@ enum vq_status vq_caller_pools(struct vq_caller *caller,
  * none. */
 enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_call *call,
                                int64_t started_unix_ms) VQ_WARN_UNUSED;
-/* A reply without a call: it was not sent, `why` says why not. VQ_NOMEM. */
+/* A reply without a call: it was not sent, `why` says why not; late: as vq_work_reply has it. VQ_NOMEM. */
 enum vq_status vq_caller_refuse(struct vq_caller *caller, const struct vq_work_call *call,
-                                int64_t started_unix_ms, const char *why) VQ_WARN_UNUSED;
+                                int64_t started_unix_ms, const char *why, bool late) VQ_WARN_UNUSED;
 
 #endif

@@ -195,6 +195,26 @@ static void test_a_rate_refusal_burns_no_try(void **state)
     assert_int_equal(rig.results[10].r.outcome, VQ_OUTCOME_FIRST);
 }
 
+/* The worker stood still, for example with its machine, and did not send: that is nobody's failure. */
+static void test_a_call_that_comes_too_late_burns_no_try(void **state)
+{
+    (void)state;
+    begin(8);
+    one_ask();
+    const struct vq_work_reply late = {.end = VQ_END_NETWORK, .late = true, .retry_after_ms = -1};
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(rig.calls_count, 1);
+        assert_int_equal(rig.calls[0].tries, 1);
+        rig_end(&rig, 0, late);
+    }
+    rig_answer(&rig, 0, "Model: A");
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.results_count, 11);
+    assert_int_equal(rig.results[9].r.end, VQ_END_NETWORK);
+    assert_false(rig.results[9].r.final);
+    assert_int_equal(rig.results[10].r.outcome, VQ_OUTCOME_FIRST);
+}
+
 static void test_an_unparseable_answer_is_repaired_once(void **state)
 {
     (void)state;
@@ -363,6 +383,7 @@ int main(void)
         cmocka_unit_test_teardown(test_retry_after_of_a_provider_error_is_kept, teardown),
         cmocka_unit_test_teardown(test_what_a_retry_does_not_help_settles_at_once, teardown),
         cmocka_unit_test_teardown(test_a_rate_refusal_burns_no_try, teardown),
+        cmocka_unit_test_teardown(test_a_call_that_comes_too_late_burns_no_try, teardown),
         cmocka_unit_test_teardown(test_an_unparseable_answer_is_repaired_once, teardown),
         cmocka_unit_test_teardown(test_repair_off, teardown),
         cmocka_unit_test_teardown(test_refused_and_truncated_answers_are_answers, teardown),

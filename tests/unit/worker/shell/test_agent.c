@@ -23,12 +23,12 @@ static bool all_final(void *ctx)
     return d.finals == d.samples * d.judges * d.axes * 2;
 }
 
-static void run_to_the_end(uint32_t ms)
+static void run_to_the_end(void)
 {
-    desk_wait(&d, all_final, ms);
+    desk_wait(&d, all_final);
     desk_pause(&d, 50);
     desk_bye(&d, VQ_BYE_DONE);
-    desk_wait(&d, desk_ended, 10000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 0);
 }
 
@@ -49,7 +49,7 @@ static void test_a_run_from_hello_to_bye(void **state)
     d.judges = 2;
     const char *more[] = {"--spool", d.spool, "--local", "0", NULL};
     desk_worker(&d, more, NULL);
-    run_to_the_end(20000);
+    run_to_the_end();
     assert_int_equal(d.hello.local, 0);
     assert_true(d.hello.has_spool);
     assert_int_equal(d.results_count, 80);
@@ -83,7 +83,7 @@ static void test_faults_are_told_apart_and_retried(void **state)
     d.samples = 12;
     d.concurrency = 24;
     desk_worker(&d, NULL, NULL);
-    desk_wait(&d, all_final, 100000);
+    desk_wait(&d, all_final);
     uint32_t ends[VQ_END__COUNT] = {0};
     uint32_t repairs = 0;
     for (uint32_t i = 0; i < d.results_count; i++) {
@@ -102,6 +102,12 @@ static void test_faults_are_told_apart_and_retried(void **state)
     assert_true(repairs > 0);
 }
 
+static bool some_finals(void *ctx)
+{
+    (void)ctx;
+    return d.finals > 0;
+}
+
 static void test_sigterm_drains(void **state)
 {
     (void)state;
@@ -110,10 +116,10 @@ static void test_sigterm_drains(void **state)
     d.samples = 50;
     const char *more[] = {"--spool", d.spool, NULL};
     desk_worker(&d, more, NULL);
-    desk_pause(&d, 1500);
+    desk_wait(&d, some_finals);
     assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
     d.hold_leases = true;
-    desk_wait(&d, desk_ended, 10000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 0);
     assert_int_equal(d.byes, 1);
     assert_int_equal(d.out, 0); /* each leased task is final or was given back */
@@ -132,6 +138,12 @@ static bool some_held(void *ctx)
     return d.held_calls >= d.concurrency;
 }
 
+static bool drains(void *ctx)
+{
+    (void)ctx;
+    return desk_lines(d.log, "draining") > 0;
+}
+
 static void test_a_second_signal_stops_now(void **state)
 {
     (void)state;
@@ -139,12 +151,13 @@ static void test_a_second_signal_stops_now(void **state)
     desk_offline(&d, hang);
     const char *more[] = {"--spool", d.spool, NULL};
     desk_worker(&d, more, NULL);
-    desk_wait(&d, some_held, 10000);
+    desk_wait(&d, some_held);
     assert_int_equal(vq_child_kill(d.worker, SIGINT, false), VQ_OK);
+    desk_wait(&d, drains);
     desk_pause(&d, 300);
     assert_false(d.worker_ended);
     assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
-    desk_wait(&d, desk_ended, 5000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 4);
     struct vq_spool_held *held = NULL; /* what was in flight is unknown, and said to be */
     assert_int_equal(vq_spool_read(d.spool, &d.run, &held, NULL), VQ_OK);
@@ -159,11 +172,11 @@ static void test_the_same_signal_at_once_is_one_request(void **state)
     const char *slow[] = {"--latency", "700ms", NULL};
     desk_offline(&d, slow);
     desk_worker(&d, NULL, NULL);
-    desk_wait(&d, some_held, 10000);
+    desk_wait(&d, some_held);
     assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
-    desk_pause(&d, 100);
+    desk_pause(&d, 20);
     assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
-    desk_wait(&d, desk_ended, 10000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 0);
     assert_true(d.finals > 0);
     check_calls_once();
@@ -189,7 +202,7 @@ static void test_a_worker_from_elsewhere_has_a_spool_by_default(void **state)
     const char *hang[] = {"--latency", "1s", NULL};
     desk_offline(&d, hang);
     desk_worker(&d, NULL, NULL);
-    desk_wait(&d, some_held, 10000);
+    desk_wait(&d, some_held);
     assert_true(d.hello.has_spool);
     char path[256];
     home_path("/0", path);
@@ -200,17 +213,17 @@ static void test_a_worker_from_elsewhere_has_a_spool_by_default(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
     assert_int_equal(vq_child_kill(d.worker, SIGKILL, false), VQ_OK);
-    desk_wait(&d, desk_ended, 5000);
+    desk_wait(&d, desk_ended);
     char moved[256]; /* what is left goes before what is free */
     home_path("/0", path);
     home_path("/3", moved);
     assert_int_equal(rename(path, moved), 0);
     d.hold_leases = true;
     desk_worker(&d, NULL, NULL);
-    desk_wait(&d, eight_results, 10000);
+    desk_wait(&d, eight_results);
     desk_pause(&d, 100);
     desk_bye(&d, VQ_BYE_DONE);
-    desk_wait(&d, desk_ended, 10000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 0);
     uint32_t unknown = 0;
     for (uint32_t i = 0; i < d.results_count; i++) {
@@ -227,7 +240,7 @@ static void test_no_spool(void **state)
     desk_offline(&d, NULL);
     const char *more[] = {"--no-spool", NULL};
     desk_worker(&d, more, NULL);
-    run_to_the_end(20000);
+    run_to_the_end();
     assert_false(d.hello.has_spool);
     struct stat st;
     assert_int_equal(stat(d.state, &st), -1);
@@ -239,6 +252,14 @@ static bool many_results(void *ctx)
     return d.results_count >= 20;
 }
 
+static uint32_t results_wanted;
+
+static bool wanted_results(void *ctx)
+{
+    (void)ctx;
+    return d.results_count >= results_wanted;
+}
+
 static void test_a_killed_worker_brings_its_spool_back(void **state)
 {
     (void)state;
@@ -248,9 +269,9 @@ static void test_a_killed_worker_brings_its_spool_back(void **state)
     d.hold_acks = true;
     const char *more[] = {"--spool", d.spool, NULL};
     desk_worker(&d, more, NULL);
-    desk_wait(&d, many_results, 10000);
+    desk_wait(&d, many_results);
     assert_int_equal(vq_child_kill(d.worker, SIGKILL, false), VQ_OK);
-    desk_wait(&d, desk_ended, 5000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.signal, SIGKILL);
     struct vq_spool_held *held = NULL;
     assert_int_equal(vq_spool_read(d.spool, &d.run, &held, NULL), VQ_OK);
@@ -261,7 +282,9 @@ static void test_a_killed_worker_brings_its_spool_back(void **state)
     d.hold_acks = false;
     d.hold_leases = true;
     desk_worker(&d, more, NULL);
-    desk_pause(&d, 1500);
+    results_wanted = before + (uint32_t)spooled;
+    desk_wait(&d, wanted_results);
+    desk_pause(&d, 100);                           /* no more come */
     assert_int_equal(d.held_calls_first, spooled); /* HELD lists them */
     assert_int_equal(d.results_count - before, spooled);
     uint32_t unknowns = 0, again = 0;
@@ -274,21 +297,30 @@ static void test_a_killed_worker_brings_its_spool_back(void **state)
     assert_int_equal(unknowns, unknown);
     assert_int_equal(again, before); /* what had come before comes again, with the same ids */
     assert_int_equal(vq_child_kill(d.worker, SIGTERM, false), VQ_OK);
-    desk_wait(&d, desk_ended, 5000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 0);
     /* another run's spool is refused by name */
     d.hold_acks = true;
     memset(d.final, 0, sizeof(d.final));
+    memset(d.leased, 0, sizeof(d.leased));
+    d.out = 0;
     d.hold_leases = false;
+    results_wanted = d.results_count + 1;
     desk_worker(&d, more, NULL);
-    desk_pause(&d, 1000);
+    desk_wait(&d, wanted_results);
     assert_int_equal(vq_child_kill(d.worker, SIGKILL, false), VQ_OK);
-    desk_wait(&d, desk_ended, 5000);
+    desk_wait(&d, desk_ended);
     d.run.b[0] ^= 0xff;
     desk_join(&d);
     desk_worker(&d, more, NULL);
-    desk_wait(&d, desk_ended, 5000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 2);
+}
+
+static bool one_served_the_other_without(void *ctx)
+{
+    (void)ctx;
+    return d.finals >= 40 && d.pool_state[1] == VQ_POOL_NO_KEY && d.granted_n > 0;
 }
 
 static void test_keys(void **state)
@@ -303,7 +335,7 @@ static void test_keys(void **state)
     const char *env[] = {"DESK_KEY=sk-canary-0123456789", NULL};
     d.hold_acks = true; /* the spool keeps its records */
     desk_worker(&d, more, env);
-    desk_pause(&d, 2000);
+    desk_wait(&d, one_served_the_other_without);
     assert_int_equal(d.pool_state[0], VQ_POOL_OPEN);
     assert_int_equal(d.reports[0].keys_count, 1);
     assert_int_equal(d.granted_n, 1);
@@ -318,6 +350,12 @@ static void test_keys(void **state)
     (void)snprintf(command, sizeof(command), "grep -q -a canary /proc/%d/environ 2>/dev/null",
                    (int)vq_child_pid(d.worker));
     assert_int_not_equal(system(command), 0); /* and no longer in the environment */
+}
+
+static bool closed_and_given_back(void *ctx)
+{
+    (void)ctx;
+    return d.pool_state[0] == VQ_POOL_BAD_KEY && d.results_count > 0 && d.out == 0;
 }
 
 static void test_a_wrong_key_closes_the_judge(void **state)
@@ -336,7 +374,8 @@ static void test_a_wrong_key_closes_the_judge(void **state)
     (void)snprintf(option, sizeof(option), "first=file:%s", key_file);
     const char *more[] = {"--key", option, NULL};
     desk_worker(&d, more, NULL);
-    desk_pause(&d, 1500);
+    desk_wait(&d, closed_and_given_back);
+    desk_pause(&d, 100);
     assert_int_equal(d.pool_state[0], VQ_POOL_BAD_KEY);
     assert_true(strlen(d.pool_text[0]) > 0);
     assert_null(strstr(d.pool_text[0], "canary"));
@@ -345,6 +384,11 @@ static void test_a_wrong_key_closes_the_judge(void **state)
     assert_in_range(d.results_count, 1, 8);
     (void)snprintf(option, sizeof(option), "grep -q canary %s", d.log);
     assert_int_not_equal(system(option), 0);
+}
+
+static bool all_final_with_one_key(void *ctx)
+{
+    return all_final(ctx) && d.reports[0].keys_count == 1;
 }
 
 /* One of two keys is refused: the pool goes on with the other, every task is answered, and the key is left out. */
@@ -366,8 +410,7 @@ static void test_one_of_two_keys_is_refused(void **state)
     const char *more[] = {"--spool", d.spool, "--local", "1", NULL};
     const char *env[] = {"DESK_BAD=sk-bad-canary-0123", "DESK_GOOD=sk-good-0123456789", NULL};
     desk_worker(&d, more, env);
-    desk_wait(&d, all_final, 20000);
-    desk_pause(&d, 500);
+    desk_wait(&d, all_final_with_one_key);
     assert_int_equal(d.pool_state[0], VQ_POOL_OPEN);
     assert_int_equal(d.reports[0].keys_count, 1);
     uint32_t refused = 0;
@@ -378,6 +421,11 @@ static void test_one_of_two_keys_is_refused(void **state)
     assert_in_range(refused, 1, 8); /* what was in flight with it, no more */
     assert_int_equal(desk_lines(d.log, "goes on with 1 keys: key 1 of 2 was refused"), 1);
     assert_int_equal(desk_lines(d.log, "canary"), 0);
+}
+
+static bool all_answered(void *ctx)
+{
+    return all_final(ctx) && d.reports[0].answered + d.reports[1].answered >= 40;
 }
 
 /* Two pools of one judge: both are asked, as the pool wants it, and one that closes leaves its tasks to the other. */
@@ -391,13 +439,18 @@ static void test_two_pools_of_a_judge(void **state)
     const char *more[] = {"--key", option, NULL};
     const char *env[] = {"DESK_KEY=sk-canary-0123456789", NULL};
     desk_worker(&d, more, env);
-    desk_wait(&d, all_final, 20000);
-    desk_pause(&d, 500);
+    desk_wait(&d, all_answered);
     assert_true(d.reports[0].answered > 0 && d.reports[1].answered > 0);
     assert_int_equal(d.reports[0].answered + d.reports[1].answered, 40);
     assert_int_equal(d.reports[0].keys_count, 0); /* it needs none */
     assert_int_equal(d.reports[1].keys_count, 1);
     check_calls_once();
+}
+
+static bool is_closed(void *ctx)
+{
+    (void)ctx;
+    return d.credits > 0 && d.pool_state[0] != VQ_POOL_OPEN;
 }
 
 static void test_a_file_hint_is_not_followed_elsewhere(void **state)
@@ -406,7 +459,7 @@ static void test_a_file_hint_is_not_followed_elsewhere(void **state)
     desk_offline(&d, NULL);
     d.judge_key[0] = "file:/etc/hostname";
     desk_worker(&d, NULL, NULL); /* no --local: a worker of another machine */
-    desk_pause(&d, 1000);
+    desk_wait(&d, is_closed);
     assert_int_equal(d.pool_state[0], VQ_POOL_NO_KEY);
     assert_non_null(strstr(d.pool_text[0], "--key first="));
 }
@@ -416,7 +469,8 @@ static void test_nothing_is_sent_in_clear_to_another_host(void **state)
     (void)state;
     d.base_url = "http://192.0.2.7/v1";
     desk_worker(&d, NULL, NULL);
-    desk_pause(&d, 1000);
+    desk_wait(&d, is_closed);
+    desk_pause(&d, 100);
     assert_int_equal(d.pool_state[0], VQ_POOL_NO_MODEL);
     assert_int_equal(d.results_count, 0);
 }
@@ -428,9 +482,9 @@ static void test_orphans_leave_and_keep_their_results(void **state)
     desk_offline(&d, slow);
     const char *more[] = {"--spool", d.spool, "--orphan", "4", NULL};
     desk_worker(&d, more, NULL);
-    desk_wait(&d, some_held, 5000);
+    desk_wait(&d, some_held);
     d.mute = true;
-    desk_wait(&d, desk_ended, 15000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 4);
     struct vq_spool_held *held = NULL;
     assert_int_equal(vq_spool_read(d.spool, &d.run, &held, NULL), VQ_OK);
@@ -454,12 +508,12 @@ static void test_a_coordinator_that_comes_back_is_found(void **state)
     d.samples = 20;
     const char *more[] = {"--spool", d.spool, NULL};
     desk_worker(&d, more, NULL);
-    desk_wait(&d, some_held, 5000);
+    desk_wait(&d, some_held);
     vq_router_destroy(&d.router); /* gone, with everything it knew */
     desk_pause(&d, 1000);
     desk_router(&d); /* at the same address */
-    desk_wait(&d, second_hello, 15000);
-    run_to_the_end(30000);
+    desk_wait(&d, second_hello);
+    run_to_the_end();
     check_calls_once(); /* nothing in flight was asked twice because of it */
 }
 
@@ -471,7 +525,7 @@ static void test_a_coordinator_that_comes_back_elsewhere_is_found(void **state)
     desk_offline(&d, slow);
     const char *more[] = {"--spool", d.spool, NULL};
     desk_worker(&d, more, NULL);
-    desk_wait(&d, some_held, 5000);
+    desk_wait(&d, some_held);
     char before[sizeof(d.endpoint)];
     memcpy(before, d.endpoint, sizeof(before));
     vq_router_destroy(&d.router);
@@ -481,8 +535,8 @@ static void test_a_coordinator_that_comes_back_elsewhere_is_found(void **state)
         desk_router(&d);
     } while (strcmp(before, d.endpoint) == 0);
     desk_join(&d);
-    desk_wait(&d, second_hello, 15000);
-    run_to_the_end(30000);
+    desk_wait(&d, second_hello);
+    run_to_the_end();
     check_calls_once();
 }
 
@@ -499,7 +553,7 @@ static void test_two_thousand_calls_in_flight(void **state)
         skip();
     }
     desk_worker(&d, NULL, NULL);
-    desk_wait(&d, some_held, 60000);
+    desk_wait(&d, some_held);
     assert_int_equal(d.held_calls, 2000);
 }
 
@@ -567,7 +621,7 @@ static void test_a_run_that_is_another_is_refused(void **state)
     desk_offline(&d, NULL);
     desk_worker(&d, NULL, NULL);
     d.run.b[0] ^= 0xff; /* the coordinator at this address has another run by now */
-    desk_wait(&d, desk_ended, 5000);
+    desk_wait(&d, desk_ended);
     assert_int_equal(d.worker_exit.code, 2);
 }
 
