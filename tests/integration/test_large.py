@@ -323,6 +323,16 @@ class Large(Case):
         for text in ("chains.jsonl, line 2", str((4 << 20) + 1), str(4 << 20), "fewer or shorter queries"):
             self.assertIn(text, said)
 
+    def test_queries_above_the_limit_are_named(self):
+        (self.dir / "personas.json").write_text(json.dumps([{"name": "Ada", "description": "You sail."}]))
+        (self.dir / "goals.txt").write_text("".join("q" * 250_000 + f" {i}\n" for i in range(18)))
+        (self.dir / "config.yaml").write_text("method: persona\nsubjects: [offline-subject]\njudges: [offline-a]\n"
+                                              "dialogues: {personas: personas.json, goal: goals.txt, rounds: 18, checkpoints: 3}\n")
+        said = self.refused("run", "config.yaml", "--name", "r", "--quiet")
+        for text in ("dialogues.goal", "18 rounds", str(4 << 20), "fewer rounds"):
+            self.assertIn(text, said)
+        self.assertFalse((self.dir / "runs/r").exists())
+
 
 if __name__ == "__main__":
     vqtest.main()
