@@ -43,7 +43,8 @@ struct vq_asking {
     uint32_t texts_count; /* EMBED: over all calls */
 };
 
-/* `stage` is borrowed while the asking is not retired, its item_ids as long as the asking lives. The caller destroys *ret_asking. VQ_NOMEM, VQ_LIMIT. */
+/* `stage` is borrowed while the asking is not retired, its item_ids as long as the asking lives. The caller destroys *ret_asking.
+ * VQ_NOMEM, VQ_LIMIT. */
 enum vq_status vq_asking_create(const struct vq_job *job, const struct vq_stage *stage,
                                 struct vq_asking **ret_asking, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_asking_destroy(struct vq_asking **asking);
