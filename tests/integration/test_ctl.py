@@ -176,7 +176,7 @@ class Requeue(Ctl):
         said = self.ctl("requeue", "--class", "error", "--stage", "rank").stdout
         self.assertIn(f"{failed} failed task", said)
         self.assertIn(f"{failed} error", said)
-        self.wait_for("them to be open", lambda: self.failed() == 0, 10)
+        self.wait_for("them to be open", lambda: self.failed() == 0)
         self.assertIn("nothing to ask again", self.ctl("requeue").stdout)
         self.ctl("resume")
         self.wait_exit(child, DONE)
@@ -196,7 +196,7 @@ class Requeue(Ctl):
         self.settled_sends()
         self.settle(self.failed)
         self.ctl("requeue")
-        self.wait_for("them to be open", lambda: self.failed() == 0, 10)
+        self.wait_for("them to be open", lambda: self.failed() == 0)
         child.kill()
         child.wait()
         self.vibeq("resume", "r", "--quiet")  # not told again
