@@ -396,11 +396,12 @@ static enum vq_status take_turns(struct vq_coord *c, struct vq_coord_shard *shar
     return shard->priors.status;
 }
 
-/* In the scout's order. New ones belong last; those that were looked up again, near the front. */
+/* In the scout's order. New ones belong last; those that were looked up again, near the front, before those of the same turn (chains that
+ * were due at once): behind them its look-up would be old before its turn comes, and so on around. */
 static void make_ready(struct vq_coord_lane *lane, struct vq_coord_shard *shard)
 {
     struct vq_coord_link *before = &lane->ready;
-    if (!vq_coord_list_empty(before) && shard->turn < shard_in(before->prev)->turn) {
+    if (!vq_coord_list_empty(before) && shard->turn <= shard_in(before->prev)->turn) {
         do {
             before = before->next;
         } while (shard_in(before)->turn < shard->turn);
