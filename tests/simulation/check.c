@@ -95,7 +95,7 @@ static void check_clean(struct sim *s, uint32_t worker, const struct vq_work_cal
     }
 }
 
-/* As long as it could stop cleanly, nothing is in flight of workers that were heard within a term. */
+/* As long as it could stop cleanly, nothing is in flight of workers that said within a term what they hold. */
 static void check_could_stop(struct sim *s)
 {
     const struct sim_coord *co = &s->coord;
@@ -105,7 +105,8 @@ static void check_could_stop(struct sim *s)
     for (uint32_t p = 0; p < s->pools_count; p++) {
         for (size_t i = 0; i < s->pools[p].flying_count; i++) {
             const struct sim_call *call = &s->calls[s->pools[p].flying[i]];
-            if (sim_call_live(s, call)) {
+            if (sim_call_live(s, call) &&
+                s->now_ns - s->workers[call->worker].heard_ns < s->term_ns) {
                 sim_fail(s,
                          "I4: a stop would be clean, and worker %u asks task %llu of stage %u "
                          "since %.3f s",
