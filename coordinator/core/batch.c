@@ -309,12 +309,12 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
             shard->cut = true;
             c->failed_out_ns = next == VQ_TASK_FAILED ? c->now_ns : c->failed_out_ns;
             if (c->params.chains) {
-                vq_coord_slot_settled(c, shard, i);
-                return vq_coord_lease_astray(c, shard);
+                VQ_TRY(vq_coord_lease_astray(c, shard, i));
+            } else {
+                VQ_TRY(vq_coord_say_settled(c, shard, i));
+                shard->slots[i].cancels = VQ_COORD_CANCELS;
+                shard->cancels = true;
             }
-            VQ_TRY(vq_coord_say_settled(c, shard, i));
-            shard->slots[i].cancels = VQ_COORD_CANCELS;
-            shard->cancels = true;
         }
         vq_coord_slot_settled(c, shard, i);
     }
@@ -360,9 +360,9 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
         lane->unsettled = 0;
     } else if (!ahead && asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
-    } else if (c->params.chains && shard->moved) {
-        /* It builds on another answer than the one that stands, or on one that was lost on its way. */
-        return vq_coord_lease_astray(c, shard);
+    } else if (c->params.chains && (shard->astray > 0 || (!ahead && shard->moved))) {
+        VQ_TRY(vq_coord_lease_astray(c, shard, i)); /* it builds on another answer */
+        vq_coord_slot_return(c, shard, i);
     } else {
         vq_coord_slot_return(c, shard, i);
         /* What it builds on may have been lost on the way, and is listed soon. */

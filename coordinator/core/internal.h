@@ -110,6 +110,8 @@ struct vq_coord_shard {
     uint32_t live; /* slots OUT, DONE or SKIPPED */
     uint32_t out;  /* slots OUT */
     bool cancels;  /* of some slot */
+    uint32_t
+        astray; /* of a chain: the slot + 1 from which its holder goes on otherwise than what stands; 0: it does not */
 };
 
 struct vq_coord_use { /* a sample in a session */
@@ -502,10 +504,10 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
 /* The lease ends with its worker: before its end. */
 enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
-/* A chain's holder goes on from an answer that does not stand: its lease ends, and it is told. Until it has heard of it, it may
- * start what follows, so that the turns are held back for a term. The shard may be freed. */
-enum vq_status vq_coord_lease_astray(struct vq_coord *c,
-                                     struct vq_coord_shard *shard) VQ_WARN_UNUSED;
+/* A chain's holder goes on from an answer to slot i that does not stand, or asks for one that is not needed. It is told, and gives back what it does
+ * not ask: until then it may start what follows, and has the lease. */
+enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
+                                     uint32_t i) VQ_WARN_UNUSED;
 /* Ends the lease with all that is live in it. The shard may be freed. */
 void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard);
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,

@@ -55,6 +55,9 @@ enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_sh
 enum vq_status vq_coord_lease_remind(struct vq_coord *c, struct vq_coord_shard *shard)
 {
     bool more = false;
+    if (shard->astray > 0) {
+        return vq_coord_say_settled(c, shard, shard->astray - 1);
+    }
     for (uint32_t i = 0; shard->cancels && i < c->shard_tasks; i++) {
         if (shard->slots[i].cancels > 0) {
             VQ_TRY(vq_coord_say_settled(c, shard, i));
@@ -205,6 +208,7 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
         shard->slots[i].cancels = 0;
     }
     shard->cancels = false;
+    shard->astray = 0;
     shard->state = SHARD_IDLE;
     vq_coord_shard_stir(c, shard);
 }
@@ -257,25 +261,13 @@ void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard)
     lease_close(c, shard);
 }
 
-enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard)
+enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
 {
-    shard->cut = true;
-    for (uint32_t i = 0; i < c->shard_tasks; i += 2) {
-        uint64_t task = vq_coord_task_at(c, shard, i);
-        if (c->outcome[task] == VQ_OUTCOME_NONE) {
-            VQ_TRY(vq_coord_call_hold(c, shard->holder, task));
-        }
+    if (shard->astray > 0) {
+        return VQ_OK;
     }
-    VQ_TRY(vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_CANCEL,
-                                                   .code = VQ_CANCEL_SETTLED,
-                                                   .peer = shard->holder->peer,
-                                                   .session = shard->holder->id,
-                                                   .a = shard->no,
-                                                   .b = VQ_COORD_ALL,
-                                                   .stage = c->params.stage,
-                                                   .fence = shard->fence}));
-    vq_coord_lease_end(c, shard);
-    return VQ_OK;
+    shard->astray = i + 1;
+    return vq_coord_say_settled(c, shard, i);
 }
 
 enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,

@@ -160,7 +160,8 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
             bool moved = shard->limbo;
             shard->limbo = false;
             vq_coord_lease_renew(shard, held->stamp_ns);
-            VQ_TRY(moved ? say_settled(c, shard) : vq_coord_lease_remind(c, shard));
+            VQ_TRY(moved && !c->params.chains ? say_settled(c, shard)
+                                              : vq_coord_lease_remind(c, shard));
             continue;
         }
         *ret_over |= is_over(c, s, listed);

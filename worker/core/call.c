@@ -239,7 +239,8 @@ static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
     if (ask->cancelled) {
         vq_work_ask_decide(w, ask, VQ_OUTCOME_NONE);
         vq_work_ask_close(w, ask);
-    } else if (w->draining || w->orphaned || !vq_work_judge_usable(w, ask->lease->judge)) {
+    } else if (w->draining || w->orphaned || !vq_work_judge_usable(w, ask->lease->judge) ||
+               (ask->lease->chain != NULL && ask->lease->chain->left)) {
         vq_work_ask_return(w, ask);
     } else if (until_ns > w->now_ns) {
         vq_work_ask_delay(w, ask, until_ns);

@@ -565,6 +565,25 @@ static bool ask_cancel(struct vq_work *w, struct vq_work_ask *ask)
     return last;
 }
 
+/* Its dialogue goes on from somebody else's answer: what is not being asked goes back, so that the coordinator knows that nothing of it
+ * starts here any more. */
+static void chain_leave(struct vq_work *w, struct vq_work_lease *lease,
+                        const struct vq_msg_cancel *msg)
+{
+    lease->chain->left = true;
+    lease_return(w, lease);
+    for (uint32_t t = 0; t < msg->tasks_count; t++) {
+        struct vq_work_ask *ask = vq_work_ask_find(w, msg->shard, msg->fence, msg->tasks[t]);
+        if (ask != NULL && ask_cancel(w, ask)) {
+            return;
+        }
+    }
+    lease = vq_work_lease_find(w, msg->shard, msg->fence);
+    if (lease != NULL) {
+        vq_work_chain_look(w, lease);
+    }
+}
+
 void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
 {
     struct vq_work_lease *lease = vq_work_lease_find(w, msg->shard, msg->fence);
@@ -573,6 +592,10 @@ void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
     }
     if (msg->tasks_count == 0) {
         vq_work_lease_drop(w, lease);
+        return;
+    }
+    if (lease->chain != NULL) {
+        chain_leave(w, lease, msg);
         return;
     }
     for (uint32_t t = 0; t < msg->tasks_count; t++) { /* the swapped ones first: see ask_cancel */
@@ -590,8 +613,6 @@ void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
     }
     if (lease->open == 0) {
         lease_free(w, lease);
-    } else if (lease->chain != NULL) {
-        vq_work_chain_look(w, lease);
     }
 }
 

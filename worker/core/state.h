@@ -94,6 +94,7 @@ struct vq_work_chain {     /* a dialogue as far as it has come here */
     size_t bytes;                /* of the answers */
     uint32_t pool;               /* that was asked last, + 1 */
     bool done;                   /* nothing more is asked */
+    bool left; /* somebody else's answer to a turn of it stands: nothing is tried again */
 };
 
 struct vq_work_lease {

@@ -179,6 +179,24 @@ static void test_a_turn_that_fails_blocks_the_rest(void **state)
     assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], 0);
 }
 
+/* So many turns from this one on, which it does not ask. */
+static void give_back(struct rig *r, uint64_t session, const struct rig_said *lease, uint64_t task,
+                      uint32_t count)
+{
+    uint64_t tasks[TURNS];
+    for (uint32_t i = 0; i < count; i++) {
+        tasks[i] = task + 2 * (uint64_t)i;
+    }
+    struct vq_msg back = {.type = VQ_MSG_CANCEL,
+                          .u.cancel = {.session = session,
+                                       .shard = lease->shard,
+                                       .fence = lease->fence,
+                                       .reason = VQ_CANCEL_RETURNED,
+                                       .tasks = tasks,
+                                       .tasks_count = count}};
+    rig_tell(r, 1, &back);
+}
+
 /* Another run's answer to the turn stands; the holder goes on from its own. */
 static void test_who_goes_astray_loses_the_chain(void **state)
 {
@@ -198,18 +216,21 @@ static void test_who_goes_astray_loses_the_chain(void **state)
     rig_results(r, 1, session, &result, 1);
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k + 1)), VQ_OUTCOME_NONE);
     assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 1);
-    assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->count, 0); /* all of it */
-    assert_int_equal(rig_count(r, 1, VQ_MSG_ACK), 1);          /* it is paid for, and recorded */
+    assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->count, 1); /* that one, and so what follows */
+    assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->tasks[0], turn(chain, k + 1));
+    assert_int_equal(rig_count(r, 1, VQ_MSG_ACK), 1); /* it is paid for, and recorded */
     assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], 0);
-    for (int ms = RIG_HEARTBEAT; ms < RIG_TERM; ms += RIG_HEARTBEAT) { /* it may not have heard */
+    for (int ms = 0; ms < 2 * RIG_TERM;
+         ms += RIG_HEARTBEAT) { /* it may not have heard, and is told again */
         rig_pass(r, RIG_HEARTBEAT);
-        rig_beat(r, 1, session, NULL);
+        rig_beat(r, 1, session, &lease);
         assert_null(leased_since(r, chain));
     }
-    for (int ms = 0; ms < RIG_TERM; ms += RIG_HEARTBEAT) {
-        rig_pass(r, RIG_HEARTBEAT);
-        rig_beat(r, 1, session, NULL);
-    }
+    assert_true(rig_count(r, 1, VQ_MSG_CANCEL) > 3);
+    give_back(r, session, &lease, turn(chain, k + 3), TURNS - k - 3); /* it is at turn k + 2 */
+    assert_null(leased_since(r, chain));
+    result = answer_as(r, &lease, chain, k + 2, said, said[k + 2]);
+    rig_results(r, 1, session, &result, 1);
     assert_non_null(leased_since(r, chain));
     assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
 }
@@ -256,7 +277,7 @@ static void test_a_late_answer_takes_the_chain_away(void **state)
 {
     struct rig *r = *state;
     rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 1);
+    uint64_t session = rig_join(r, 1, 1, 3);
     struct rig_said lease = tried(r, 1, session);
     uint64_t chain = lease.shard;
     uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
@@ -270,17 +291,32 @@ static void test_a_late_answer_takes_the_chain_away(void **state)
     for (size_t i = r->mark; i < r->said_count; i++) { /* its holder may be at the next turn */
         assert_false(r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain);
     }
+    assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->tasks[0], turn(chain, k));
+    give_back(r, session, &lease, turn(chain, k + 1), TURNS - k - 1); /* it asks turn k */
+    assert_non_null(leased_since(r, chain));                          /* at once */
+    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
+}
+
+/* The same, and its holder has let go of the lease without a word. */
+static void test_a_late_answer_takes_the_chain_from_who_is_silent(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 3);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct rig_said old = lease;
+    old.fence.n--;
+    struct vq_result late = answer_as(r, &old, chain, k, said, said[k]);
     rig_mark(r);
+    rig_results(r, 1, session, &late, 1);
     for (int ms = 0; ms < 2 * RIG_TERM; ms += RIG_HEARTBEAT) {
         rig_pass(r, RIG_HEARTBEAT);
         rig_beat(r, 1, session, NULL);
     }
-    bool found = false;
-    for (size_t i = r->mark; i < r->said_count; i++) {
-        found |= r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain &&
-                 r->said[i].tasks[0] == turn(chain, k + 1);
-    }
-    assert_true(found);
+    assert_non_null(leased_since(r, chain));
+    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
 }
 
 static void test_a_listed_call_keeps_the_whole_chain(void **state)
@@ -379,6 +415,7 @@ int main(void)
         CHAIN(test_who_goes_astray_loses_the_chain),
         CHAIN(test_turns_that_come_too_early_are_no_strangers),
         CHAIN(test_a_late_answer_takes_the_chain_away),
+        CHAIN(test_a_late_answer_takes_the_chain_from_who_is_silent),
         CHAIN(test_a_listed_call_keeps_the_whole_chain),
         CHAIN(test_an_answer_that_is_ahead_is_not_bought_again),
         CHAIN(test_an_answer_ahead_of_another_branch_is_none),

@@ -226,6 +226,44 @@ static void test_a_chain_that_is_taken_away_is_asked_no_more(void **state)
     assert_int_equal(rig.results_count, 1); /* it is paid for */
 }
 
+/* Somebody else's answer to a turn stands: the rest goes back at once, what is in flight is paid for and tried no second time. */
+static void test_a_chain_that_goes_on_elsewhere_is_given_back(void **state)
+{
+    (void)state;
+    begin(1, 2);
+    lease(0, 1);
+    rig_answer(&rig, 0, said[0]);
+    uint64_t task = rig_task(&rig, 0, 0, 0); /* while the next one is asked */
+    rig_cancel(&rig, 0, 1, &task, 1);
+    assert_int_equal(rig.returned_count, TURNS - 2);
+    assert_int_equal(rig.calls_count, 1);
+    rig_end(&rig, 0, (struct vq_work_reply){.end = VQ_END_PROVIDER, .error = vq_span_str("no")});
+    rig_wait(&rig, 60000);
+    assert_int_equal(rig.calls_ever, 2);
+    assert_int_equal(rig.returned_count, TURNS - 1); /* and that one */
+    assert_int_equal(rig_stats(&rig).asks_open, 0);
+}
+
+static void test_a_chain_whose_turn_is_asked_elsewhere_too_is_given_back(void **state)
+{
+    (void)state;
+    begin(1, 1);
+    lease(0, 1);
+    lease(1, 2); /* waits for a slot */
+    uint64_t tasks[] = {rig_task(&rig, 0, 0, 0), rig_task(&rig, 1, 0, 0)};
+    rig_cancel(&rig, 1, 2, &tasks[1], 1);
+    assert_int_equal(rig.returned_count, TURNS);
+    assert_int_equal(rig_stats(&rig).asks_open, 1);
+    rig_cancel(&rig, 0, 1, &tasks[0], 1);
+    assert_int_equal(rig.returned_count, 2 * TURNS - 1);
+    rig_cancel(&rig, 0, 1, &tasks[0], 1); /* said again */
+    rig_answer(&rig, 0, said[0]);
+    rig_wait(&rig, 1000);
+    assert_int_equal(rig.calls_ever, 1);
+    assert_int_equal(rig.returned_count, 2 * TURNS - 1);
+    assert_int_equal(rig_stats(&rig).asks_open, 0);
+}
+
 static void test_a_draining_worker_gives_the_rest_back(void **state)
 {
     (void)state;
@@ -289,6 +327,8 @@ int main(void)
         CHAIN(test_a_try_that_fails_is_made_again),
         CHAIN(test_leases_that_are_no_chains_go_back),
         CHAIN(test_a_chain_that_is_taken_away_is_asked_no_more),
+        CHAIN(test_a_chain_that_goes_on_elsewhere_is_given_back),
+        CHAIN(test_a_chain_whose_turn_is_asked_elsewhere_too_is_given_back),
         CHAIN(test_a_draining_worker_gives_the_rest_back),
         CHAIN(test_credit_is_chains_for_slots),
         CHAIN(test_a_chain_stays_on_its_pool),
