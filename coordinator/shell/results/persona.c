@@ -278,7 +278,7 @@ static enum vq_status write_page(struct rates *w, const struct vq_report_persona
                                           .probe = page_probe,
                                           .ctx = w};
     struct vq_buf out;
-    uint32_t *sets;
+    uint32_t *sets = NULL;
     VQ_TRY(find_sets(w, &sets));
     page.sets = sets;
     vq_buf_init(&out, VQ_HTML_BYTES_MAX);
