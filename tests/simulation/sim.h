@@ -292,6 +292,7 @@ struct sim_talks {
     double p_bad; /* it refuses, or says nothing */
     uint32_t
         turns; /* in all stages: what one opens again, and what that blocked, it settles for the others */
+    uint32_t chains; /* where some begin alike, in all stages, for the same reason; 0: any number */
     struct vq_sample samples[SIM_SAMPLES];
     struct vq_sample_id ids[SIM_SAMPLES];
     struct vq_buf packed;

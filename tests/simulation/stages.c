@@ -148,6 +148,7 @@ static void make_stage(struct sim *s, uint32_t n)
         st->kind = VQ_STAGE_CHAT;
         st->axes = s->axes;
         st->grid.vibes = s->talks.turns;
+        st->grid.samples = s->talks.chains > 0 ? s->talks.chains : st->grid.samples;
         st->swap = VQ_SWAP_NONE;
     }
     st->repair = s->repair && kinds[st->kind].repairs;

@@ -37,6 +37,7 @@ static void draw_begins(struct sim *s, struct begins begins[SIM_SAMPLES])
             begins[i].turns = 1 + (uint32_t)vq_rng_below(&rng, TURNS_OF(begins[i].of));
         }
     }
+    s->talks.chains = p > 0 ? 1 + (uint32_t)vq_rng_below(&rng, SIM_SAMPLES) : 0;
 }
 
 void sim_talks_make(struct sim *s)
