@@ -98,6 +98,8 @@ void vq_report_persona_table(const struct vq_report_persona *r, const struct vq_
     vq_buf_puts(out, "\nRatings from 1 to 5, shares in percent; the slope is in points of 100 a "
                      "round.\n");
     status_rows(r, out);
+    vq_buf_puts(out, r->calls == NULL ? "" : "\n");
+    vq_report_calls_line(r->calls, out);
     if (r->numbers->cells < VQ_CELLS_MIN) {
         vq_buf_printf(out,
                       "\nNo intervals: %u cells (a model with a persona each), and they need %u.\n",

@@ -28,6 +28,9 @@ struct vq_report_calls { /* from accounting.json */
     double cost_usd;
 };
 
+/* As the last line of a table on the terminal; NULL: nothing. */
+void vq_report_calls_line(const struct vq_report_calls *calls, struct vq_buf *out);
+
 /* Everything borrowed. */
 struct vq_report_input {
     const struct vq_config *config;

@@ -295,7 +295,6 @@ static void agreement_rows(const struct vq_rubric_report *r, struct vq_buf *out)
 /* What was put and what became of it; what it took to have it answered. */
 static void totals(const struct vq_rubric_report *r, struct vq_buf *out)
 {
-    const struct vq_report_calls *c = r->calls;
     const char *before = "\nAnswers  ";
     for (unsigned k = 0; k < VQ_RUBRIC_NOT_ASKED; k++) {
         if (r->numbers->statuses[k] > 0) {
@@ -306,19 +305,7 @@ static void totals(const struct vq_rubric_report *r, struct vq_buf *out)
         }
     }
     vq_buf_putc(out, '\n');
-    if (c == NULL) {
-        return;
-    }
-    char sent[VQ_FMT_BYTES], store[VQ_FMT_BYTES], in[VQ_FMT_BYTES], got[VQ_FMT_BYTES];
-    char cost[VQ_FMT_BYTES];
-    vq_buf_printf(out, "Calls    %s sent, %s answered from the store", vq_fmt_count(c->sent, sent),
-                  vq_fmt_count(c->from_store, store));
-    if (c->failed > 0) {
-        vq_buf_printf(out, ", %s failed", vq_fmt_count(c->failed, sent));
-    }
-    vq_buf_printf(out, "; %s tokens in, %s out; %s\n", vq_fmt_count(c->tokens_in, in),
-                  vq_fmt_count(c->tokens_out, got),
-                  c->priced ? vq_fmt_dollars(c->cost_usd, cost) : "no prices set");
+    vq_report_calls_line(r->calls, out);
 }
 
 void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_terminal *t,

@@ -176,7 +176,7 @@ class Persona(Case):
         plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
         self.assertEqual((plan["calls"]["least"], plan["calls"]["most"]), (72, 72 + 288 + 660 + 660))
         self.assertEqual([s["name"] for s in plan["stages"]], ["dialogues", "turns rated", "five", "five rated"])
-        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
+        said = self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200).stdout
         calls = self.results("r")["calls"]
         self.assertEqual(calls["turns"], {"planned": 72, "shared": 0})
         self.assertEqual(calls["turns_rated"], {"planned": 288, "shared": 0})
@@ -189,6 +189,7 @@ class Persona(Case):
         self.assertEqual(accounting["sent"], sum(kinds.values()))
         self.assertEqual(accounting["planned"], accounting["sent"] + accounting["from_store"])
         self.assertEqual(accounting["paid_unused"], 0)
+        self.assertIn(f"Calls    {accounting['sent']:,} sent, {accounting['from_store']:,} answered from the store; ", said)
         # answers that are alike are rated once: no more than the plan says, and each different one
         rated = {(r["as"], r["kind"], r["round"], r["item"], r["criterion"], r["persona"]) for r in self.ratings("r")}
         self.assertEqual(len(rated), 288 + 792)

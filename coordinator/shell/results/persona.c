@@ -312,6 +312,8 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
 static enum vq_status write_all(struct rates *w, const struct vq_persona_study *study,
                                 const struct vq_persona_numbers *numbers)
 {
+    struct vq_report_calls calls;
+    bool counted = vq_result_calls(w->of, &calls);
     struct report report = {
         .r = {.study = study,
               .numbers = numbers,
@@ -321,7 +323,8 @@ static enum vq_status write_all(struct rates *w, const struct vq_persona_study *
               .policy = w->of->job->config->rating.policy == VQ_RATING_STRICT ? "strict" : "paper",
               .sets = w->job->set_names,
               .human_labels = w->job->human_count,
-              .human_unplaced = w->human_unplaced},
+              .human_unplaced = w->human_unplaced,
+              .calls = counted ? &calls : NULL},
         .persona = w->persona};
     struct vq_results quiet = *w->of;
     quiet.json = false;
