@@ -182,8 +182,11 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     }
     call->state = CALL_RECEIVED;
     call->gathered = 1;
-    if (call->shard != NULL && result->end == VQ_END_UNKNOWN) {
-        call->shard->unknown = true;
+    if (result->end == VQ_END_UNKNOWN) {
+        vq_coord_clean_later(c); /* its process has ended, and the provider may be at work on it */
+        if (call->shard != NULL) {
+            call->shard->unknown = true;
+        }
     }
     call->peer = s == NULL ? 0 : s->peer;
     call->session = s == NULL ? 0 : s->id;

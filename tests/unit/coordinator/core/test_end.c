@@ -598,6 +598,29 @@ static void it_is_when_a_term_has_passed_since_the_lease_was_listed(void **state
     assert_true(vq_coord_clean(r->c));
 }
 
+/* Worker 1 has sent a call and ended; worker 2 finds that in its spool, before anybody has missed worker 1. */
+static void what_a_spool_knows_as_sent_may_be_in_flight_for_a_term(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    struct vq_held_call call = {rig_worker(77), 1};
+    uint64_t ended = rig_hello(r, 7, 1);
+    rig_list(r, 7, ended, VQ_MSG_HELD, NULL, 0, &call, 1);
+    rig_pass(r, RIG_HEARTBEAT);
+    uint64_t session = rig_join(r, 8, 2, 0);
+    struct rig_said lease = {.fence = {1, 1}};
+    struct vq_result sent = rig_failure(r, &lease, 1, VQ_END_UNKNOWN, false, VQ_OUTCOME_NONE);
+    sent.call = call.call;
+    rig_results(r, 8, session, &sent, 1);
+    assert_int_equal(rig_last(r, 8, VQ_MSG_ACK)->count, 1);
+    for (int ms = 0; ms < 2 * RIG_TERM; ms += RIG_HEARTBEAT) { /* worker 1 is missed meanwhile */
+        assert_true(ms >= RIG_TERM || !vq_coord_clean(r->c));
+        rig_pass(r, RIG_HEARTBEAT);
+        rig_beat(r, 8, session, NULL);
+    }
+    assert_true(vq_coord_clean(r->c));
+}
+
 static void stop_now_commits_what_was_received(void **state)
 {
     struct rig *r = *state;
@@ -733,6 +756,7 @@ int main(void)
         T(a_stop_before_the_wait_is_over_is_not_clean),
         T(a_stop_when_another_runs_answer_ended_a_lease_is_not_clean),
         T(it_is_when_a_term_has_passed_since_the_lease_was_listed),
+        T(what_a_spool_knows_as_sent_may_be_in_flight_for_a_term),
         T(stop_now_commits_what_was_received),
         T(counts_and_rates),
         T(bad_parameters_are_named),
