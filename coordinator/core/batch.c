@@ -321,15 +321,16 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
     return VQ_OK;
 }
 
-/* An answer that cannot be read where the question is put once more: it settles nothing, and nothing is amiss. Of all tasks together
- * no more than there may be. */
+/* No answer that can be read, or a failure, where the question is put once more: it settles nothing, and nothing is amiss. Of all tasks
+ * together no more than there may be. */
 static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
                        const struct vq_result *r)
 {
     enum vq_outcome outcome = (enum vq_outcome)r->outcome;
-    uint64_t most = (uint64_t)c->params.retries * c->params.grid.samples * c->shard_tasks;
-    if (!vq_outcome_is_answered(outcome) || vq_outcome_is_good(outcome) ||
-        lane->put_again >= most) {
+    uint64_t most = (uint64_t)c->params.repeat_max * c->params.grid.samples * c->shard_tasks;
+    bool again = vq_outcome_is_failed(outcome) ||
+                 (vq_outcome_is_answered(outcome) && !vq_outcome_is_good(outcome));
+    if (!again || lane->put_again >= most) {
         return false;
     }
     lane->put_again++;

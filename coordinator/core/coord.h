@@ -52,7 +52,8 @@ struct vq_coord_params {
     struct vq_authority
         *authority;      /* over the pools; borrowed. The same for all stages of the process */
     struct vq_hash spec; /* of the SPEC body that the shell holds */
-    uint32_t retries; /* a question without a readable answer is put so many times more, as it is */
+    uint32_t
+        repeat_max; /* a question without a readable answer is put so many times more, as it is: as in the plan of its cell */
     int64_t term_ns;
     int64_t heartbeat_ns; /* well below the term: a third or less */
     uint32_t orphan_s;    /* as WELCOME says it to local workers; remote ones get orphan_remote_s */

@@ -192,7 +192,8 @@ struct vq_coord_lane { /* a judge */
     bool answered;          /* rule 25: past its probe */
     uint32_t probes_failed;
     uint32_t unsettled; /* final results in a row that settled nothing */
-    uint64_t put_again; /* unreadable answers after which the question is put once more */
+    uint64_t
+        put_again; /* unreadable answers and failures after which the question is put once more */
     uint32_t offers_open, offers_closed,
         offers_no_key; /* sessions that said so; no_key is not in closed */
     bool closed;

@@ -314,7 +314,6 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
 {
     bool verdict = stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER;
     a->no = stage->no;
-    a->retries = stage->retries;
     a->remake = stage->remake;
     a->remake_ctx = stage->remake_ctx;
     a->plan.stage = stage->no;

@@ -491,33 +491,49 @@ static void answers_of_other_questions_stop_the_run(void **state)
     assert_int_equal(r->stop_kind, VQ_COORD_STOP_ANSWERS);
 }
 
-static void what_cannot_be_read_is_put_once_more(void **state)
+/* Every task of a judge, `repeat_max` times more than once: at once and not after a term, and nothing stops. */
+static void fails_each_time(struct rig *r, uint32_t repeat_max, bool fails)
 {
-    struct rig *r = *state;
     rig_end(r);
     rig_init(r, 2 * VQ_COORD_UNSETTLED_MAX, 1, 1);
-    r->params.retries = 1;
+    r->params.repeat_max = repeat_max;
     r->store.swap = VQ_SWAP_NONE;
     r->store.repair = false;
-    r->store.repeat_max = 1;
+    r->store.repeat_max = repeat_max;
     rig_start(r);
     uint64_t session = rig_join(r, 7, 1, 1);
-    unsigned asked[2] = {0};
-    while (asked[0] + asked[1] < 4 * VQ_COORD_UNSETTLED_MAX) {
+    unsigned asked[SIM_REPEATS_MAX] = {0};
+    for (unsigned n = 0; n < (repeat_max + 1) * 2 * VQ_COORD_UNSETTLED_MAX; n++) {
         assert_int_equal(r->stopped, 0);
-        struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE); /* at once, not after a term */
-        assert_true(lease.repeat[0] < 2);
+        struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE);
+        assert_true(lease.repeat[0] <= repeat_max);
         asked[lease.repeat[0]]++;
-        struct vq_result result = rig_answer(r, &lease, lease.tasks[0], "No idea");
+        struct vq_result result = fails ? rig_failure(r, &lease, lease.tasks[0], VQ_END_BAD_REQUEST,
+                                                      true, VQ_OUTCOME_ERROR)
+                                        : rig_answer(r, &lease, lease.tasks[0], "No idea");
         rig_request_of(NULL, lease.tasks[0], lease.repeat[0], &result.request);
         result.repeat = lease.repeat[0];
         rig_results(r, 7, session, &result, 1);
     }
-    assert_int_equal(asked[0], 2 * VQ_COORD_UNSETTLED_MAX);
-    assert_int_equal(asked[1], 2 * VQ_COORD_UNSETTLED_MAX);
-    for (uint64_t t = 0; t < vq_grid_tasks(&r->params.grid); t += 2) {
-        assert_int_equal(vq_coord_outcome(r->c, t), VQ_OUTCOME_UNPARSEABLE);
+    for (uint32_t repeat = 0; repeat <= repeat_max; repeat++) {
+        assert_int_equal(asked[repeat], 2 * VQ_COORD_UNSETTLED_MAX);
     }
+    for (uint64_t t = 0; t < vq_grid_tasks(&r->params.grid); t += 2) {
+        assert_int_equal(vq_coord_outcome(r->c, t),
+                         fails ? VQ_OUTCOME_ERROR : VQ_OUTCOME_UNPARSEABLE);
+    }
+}
+
+static void what_cannot_be_read_is_put_once_more(void **state)
+{
+    fails_each_time(*state, 1, false);
+    fails_each_time(*state, 3, false);
+}
+
+static void what_fails_is_put_once_more(void **state)
+{
+    fails_each_time(*state, 1, true);
+    fails_each_time(*state, 3, true);
 }
 
 static struct vq_result unreadable_repair(struct rig *r, const struct rig_said *lease)
@@ -538,7 +554,7 @@ static void a_repair_without_its_answer_is_not_put_once_more(void **state)
     struct rig *r = *state;
     rig_end(r);
     rig_init(r, 2, 1, 1);
-    r->params.retries = 1;
+    r->params.repeat_max = 1;
     r->store.swap = VQ_SWAP_NONE;
     r->store.repeat_max = 1;
     rig_start(r);
@@ -579,7 +595,7 @@ static void a_repair_of_a_kept_answer_is_put_once_more(void **state)
     struct rig *r = *state;
     rig_end(r);
     rig_init(r, 1, 1, 1);
-    r->params.retries = 1;
+    r->params.repeat_max = 1;
     r->store.swap = VQ_SWAP_NONE;
     r->store.repeat_max = 1;
     rig_tried(r, 0, "It was a dark night");
@@ -705,6 +721,7 @@ int main(void)
         T(a_commit_that_fails_after_the_end_is_no_news),
         T(answers_of_other_questions_stop_the_run),
         T(what_cannot_be_read_is_put_once_more),
+        T(what_fails_is_put_once_more),
         T(a_repair_without_its_answer_is_not_put_once_more),
         T(a_repair_of_a_kept_answer_is_put_once_more),
         T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
