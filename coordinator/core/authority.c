@@ -306,6 +306,12 @@ static void gone(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_n
     worker_free(a, w);
 }
 
+/* What it has at its providers: it goes by slices of an earlier process until they end, unless it has said that it goes by a GRANT. */
+static bool is_unsaid(const struct vq_authority *a, const struct vq_auth_worker *w)
+{
+    return w->seats == NULL || (w->confirmed_n == 0 && w->said_ns < a->wait_ns);
+}
+
 void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
                         enum vq_authority_end how, int64_t now_ns)
 {
@@ -323,7 +329,7 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
             a->pools[i].waiting -= seat->waiting;
         }
     }
-    if (how == VQ_AUTHORITY_ENDED && w->seats == NULL) {
+    if (how == VQ_AUTHORITY_ENDED && is_unsaid(a, w)) {
         a->unsaid_ns = now_ns + a->term_ns;
     }
     if (how != VQ_AUTHORITY_ENDED || w->seats == NULL) {
@@ -551,14 +557,15 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
     }
 }
 
-/* The wait after a start goes on for who was heard in it, and has not said yet (a killed one never will) what an earlier process let it
- * start: for a term more, at most. */
+/* The wait after a start goes on for who was heard in it, and has not said yet (a killed one never will) all that an earlier process let
+ * it start: for a term more, at most. */
 static int64_t wait_ends(const struct vq_authority *a)
 {
     int64_t until_ns = a->wait_ns > a->unsaid_ns ? a->wait_ns : a->unsaid_ns;
     for (uint32_t i = 0; i < a->slots; i++) {
         const struct vq_auth_worker *w = a->workers[i];
-        if (w != NULL && w->seats == NULL && w->heard_ns + a->term_ns > until_ns) {
+        if (w != NULL && w->state == VQ_AUTH_HERE && is_unsaid(a, w) &&
+            w->heard_ns + a->term_ns > until_ns) {
             until_ns = w->heard_ns + a->term_ns;
         }
     }
@@ -566,11 +573,26 @@ static int64_t wait_ends(const struct vq_authority *a)
     return until_ns < most_ns ? until_ns : most_ns;
 }
 
+/* Whose slices of an earlier process have ended: the answer to a GRANT is what is left of them. */
+static void ask_unsaid(struct vq_authority *a)
+{
+    for (uint32_t i = 0; i < a->slots; i++) {
+        struct vq_auth_worker *w = a->workers[i];
+        if (w != NULL && w->state == VQ_AUTH_HERE && is_unsaid(a, w)) {
+            w->due = w->urgent = true;
+        }
+    }
+}
+
 void vq_authority_tick(struct vq_authority *a, int64_t now_ns)
 {
     bool slow = now_ns - a->tick_ns >= VQ_AUTH_TICK_NS;
     a->now_ns = now_ns;
     if (!a->waited && a->wait_ns > 0) {
+        if (!a->asked && now_ns >= a->wait_ns) {
+            a->asked = true;
+            ask_unsaid(a);
+        }
         a->wait_until_ns = wait_ends(a);
     }
     if (!a->waited && now_ns >= a->wait_until_ns) {

@@ -73,7 +73,8 @@ struct vq_authority_params {
     int64_t
         wait_until_ns; /* rule 4: slices of workers that an earlier process knew may be in force until then, and all of every limit
                               counts as in force: nobody gets a slice. Workers go on with what they have. Up to a term longer, for
-                              who was heard within a term and has not reported yet: who knows what it has at its providers */
+                              who was heard within a term and has not reported since (nor said that it goes by a GRANT of this one):
+                              who knows what it has at its providers. It is sent a GRANT, which it answers */
 };
 
 /* VQ_INVALID, VQ_NOMEM. */

@@ -71,8 +71,8 @@ struct vq_auth_worker {
     bool lapsed;     /* a term of silence: it has nothing, until it is heard again */
     int64_t over_ns; /* VQ_AUTH_OVER: until then */
     uint64_t granted_n, confirmed_n;
-    int64_t granted_ns;
-    bool due, urgent; /* urgent: even though its last GRANT is not confirmed */
+    int64_t granted_ns, said_ns; /* said_ns: its last report */
+    bool due, urgent;            /* urgent: even though its last GRANT is not confirmed */
     bool spend_joined;
     uint32_t holds;             /* pools it is chosen for */
     uint32_t open;              /* pools where it could work */
@@ -174,6 +174,7 @@ struct vq_authority {
     int64_t wait_ns; /* as it was said at the start; wait_until_ns may become later (wait_ends) */
     int64_t
         unsaid_ns; /* as long as calls may be at providers of processes that ended before they reported */
+    bool asked; /* wait_ns is over: who had not said what is left of slices of an earlier process */
     bool waited; /* wait_until_ns is over */
     bool hold, unread;
     struct vq_purse *spend;

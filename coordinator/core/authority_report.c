@@ -315,6 +315,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
     }
     VQ_TRY(seats_make(a, w));
     vq_authority_heard(a, worker, now_ns);
+    w->said_ns = now_ns;
     if (!w->spend_joined) {
         VQ_TRY(vq_purse_join(a->spend, w->slot, &credit->spend));
         w->spend_joined = true;

@@ -296,7 +296,14 @@ static void money_goes_where_work_is(void **state)
 }
 
 /* After a crash, who was heard and did not report may have calls at a provider. When another one gets a slice, in milliseconds since the start. */
-static int64_t slices_come_after(enum vq_authority_end how, bool ends, bool reports)
+enum reported {
+    NEVER,
+    AT_ONCE, /* and whatever it starts by slices of the earlier process after that, it does not say */
+    WITH_GRANT, /* and again when it goes by a GRANT: it has no such slices any more */
+    LATE        /* and again when they have ended */
+};
+
+static int64_t slices_come_after(enum vq_authority_end how, bool ends, enum reported reports)
 {
     static struct desk d;
     memset(&d, 0, sizeof(d));
@@ -315,7 +322,14 @@ static int64_t slices_come_after(enum vq_authority_end how, bool ends, bool repo
     assert_int_equal(vq_authority_join(d.a, &id, true, d.now_ns), VQ_OK);
     pass(&d, 4 * S);
     assert_int_equal(vq_authority_join(d.a, &gone, true, d.now_ns), VQ_OK);
-    if (reports) {
+    if (reports != NEVER) {
+        say(&d, 1);
+    }
+    if (reports == WITH_GRANT) {
+        struct vq_msg_grant grant;
+        vq_authority_grant(d.a, &gone, d.now_ns, slices, &grant);
+        assert_int_equal(grant.slices_count, 0);
+        d.n[1] = grant.n;
         say(&d, 1);
     }
     pass(&d, 2 * S);
@@ -324,6 +338,11 @@ static int64_t slices_come_after(enum vq_authority_end how, bool ends, bool repo
     }
     while (d.has[0][0].concurrency == 0 && d.now_ns < 60 * S) {
         pass(&d, 100 * MS);
+        if (reports == LATE && d.now_ns >= params.wait_until_ns + 200 * MS) {
+            assert_true(vq_authority_due(d.a, &gone)); /* it is asked to */
+            say(&d, 1);
+            reports = NEVER;
+        }
     }
     vq_authority_destroy(&d.a);
     return (d.now_ns - S) / MS;
@@ -332,10 +351,19 @@ static int64_t slices_come_after(enum vq_authority_end how, bool ends, bool repo
 static void after_a_crash_who_was_heard_reports_before_slices_are_dealt(void **state)
 {
     (void)state;
-    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, false), 14000, 14500);
-    assert_in_range(slices_come_after(VQ_AUTHORITY_ENDED, true, false), 16000, 16500);
-    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, true, false), 10000, 10500);
-    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, true), 10000, 10500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, NEVER), 14000, 14500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_ENDED, true, NEVER), 16000, 16500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, true, NEVER), 10000, 10500);
+}
+
+static void after_a_crash_what_was_said_counts_when_old_slices_have_ended(void **state)
+{
+    (void)state;
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, AT_ONCE), 14000, 14500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_ENDED, true, AT_ONCE), 16000, 16500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, true, AT_ONCE), 10000, 10500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, WITH_GRANT), 10000, 10500);
+    assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, LATE), 10000, 10900);
 }
 
 static void keys_in_common_are_told_once(void **state)
@@ -427,6 +455,7 @@ int main(void)
         cmocka_unit_test(money_ends_and_goes_on_with_more),
         cmocka_unit_test(money_goes_where_work_is),
         cmocka_unit_test(after_a_crash_who_was_heard_reports_before_slices_are_dealt),
+        cmocka_unit_test(after_a_crash_what_was_said_counts_when_old_slices_have_ended),
         cmocka_unit_test(keys_in_common_are_told_once),
         cmocka_unit_test(thousands_of_workers_and_hundreds_of_pools),
     };
