@@ -696,6 +696,7 @@ static void frame(struct sim *s, const struct sim_event *event)
         struct sim_worker *w = &s->workers[event->a];
         w->back_ns = s->now_ns - w->spoke_ns >= s->term_ns ? s->now_ns : w->back_ns;
         w->spoke_ns = s->now_ns;
+        w->reported_life = msg.type == VQ_MSG_CREDIT ? s->coord.life + 1 : w->reported_life;
     }
     if (held != NULL && read) { /* rule 5: reserved for a term from the last list on */
         s->workers[event->a].heard_ns = s->now_ns;

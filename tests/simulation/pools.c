@@ -101,16 +101,39 @@ static uint64_t spent(const struct sim *s)
     return sum;
 }
 
-/* Paid for, and the ledger does not know it when the coordinator starts: nobody can keep it from being spent again. */
-static uint64_t not_in_ledger(const struct sim *s)
+/* The coordinator that runs now heard what this worker spent and may spend: all of it counts from then on. */
+static bool is_reported(const struct sim *s, const struct sim_worker *w)
+{
+    return w->reported_life == s->coord.life + 1;
+}
+
+/* Paid for, and neither the ledger nor a worker has told the coordinator: nobody can keep it from being spent again. */
+static uint64_t untold(const struct sim *s)
 {
     uint64_t sum = 0;
     for (size_t n = 0; n < s->calls_count; n++) {
         const struct sim_ledger_row *row = sim_store_row(&s->store, &s->calls[n].id);
         uint64_t known = row == NULL ? 0 : row->cost_nano;
-        sum += s->calls[n].cost_nano > known ? s->calls[n].cost_nano - known : 0;
+        bool more =
+            s->calls[n].cost_nano > known && !is_reported(s, &s->workers[s->calls[n].worker]);
+        sum += more ? s->calls[n].cost_nano - known : 0;
     }
     return sum;
+}
+
+static void see_untold(struct sim *s)
+{
+    uint64_t unseen_nano = s->budget_nano == VQ_AMOUNT_ANY ? 0 : untold(s);
+    s->unseen_nano = unseen_nano > s->unseen_nano ? unseen_nano : s->unseen_nano;
+}
+
+/* Who outlived a coordinator and cannot reach the next one goes on with what it was granted, until the term is over for which
+ * that one waits with grants of its own. */
+static bool goes_on_untold(const struct sim *s, const struct sim_worker *w)
+{
+    const struct sim_coord *co = &s->coord;
+    return co->core != NULL && co->waits && s->now_ns - co->started_ns < s->term_ns &&
+           !is_reported(s, w);
 }
 
 static void say_pools(const struct sim *s)
@@ -152,8 +175,7 @@ void sim_authority_make(struct sim *s, bool waits)
     say_pools(s);
     vq_authority_clock(s->coord.authority, sim_unix_s(s) + s->trouble.wall_shift_s, s->now_ns);
     s->params.authority = s->coord.authority;
-    uint64_t unseen_nano = s->budget_nano == VQ_AMOUNT_ANY ? 0 : not_in_ledger(s);
-    s->unseen_nano = unseen_nano > s->unseen_nano ? unseen_nano : s->unseen_nano;
+    see_untold(s);
 }
 
 /* ---- what comes in (I4) ---- */
@@ -223,6 +245,9 @@ void sim_pool_asked(struct sim *s, size_t n)
     check_window(s, pool);
     check_concurrency(s, pool);
     s->spent_nano += call->cost_nano;
+    if (goes_on_untold(s, &s->workers[call->worker])) {
+        see_untold(s);
+    }
     sim_check_budget(s);
 }
 

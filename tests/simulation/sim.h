@@ -204,11 +204,12 @@ struct sim_worker {
     int64_t blocked_until_ns[2]; /* 0: to the coordinator, 1: to the worker */
     int64_t last_ns[2];
     /* what the coordinator heard of it */
-    uint64_t granted_life; /* of the coordinator whose GRANT it heard last, plus 1; 0: none */
-    int64_t heard_ns;      /* its last HELD or HEARTBEAT of a session */
-    int64_t spoke_ns;      /* its last word of a session */
-    int64_t back_ns;       /* when it spoke again after a whole term of silence; 0: never */
-    int64_t silent_ns;     /* when it last had been silent for a whole term; -1: never */
+    uint64_t granted_life;  /* of the coordinator whose GRANT it heard last, plus 1; 0: none */
+    uint64_t reported_life; /* of the coordinator that read its last CREDIT, plus 1; 0: none */
+    int64_t heard_ns;       /* its last HELD or HEARTBEAT of a session */
+    int64_t spoke_ns;       /* its last word of a session */
+    int64_t back_ns;        /* when it spoke again after a whole term of silence; 0: never */
+    int64_t silent_ns;      /* when it last had been silent for a whole term; -1: never */
 };
 
 struct sim_coord {
@@ -365,8 +366,8 @@ struct sim {
     uint32_t serves[SIM_JUDGES_MAX][SIM_POOLS_MAX], serves_count[SIM_JUDGES_MAX];
     uint64_t budget_nano; /* VQ_AMOUNT_ANY: none */
     uint32_t budget_stops;
-    uint64_t spent_nano;         /* the truth */
-    uint64_t unseen_nano;        /* at most, of it, at a start of the coordinator */
+    uint64_t spent_nano;  /* the truth */
+    uint64_t unseen_nano; /* at most, of it, that a coordinator could not know of after its start */
     uint64_t reserved_most_nano; /* by a call */
     uint64_t clean_epoch;        /* the last one that ended cleanly; 0: none */
 

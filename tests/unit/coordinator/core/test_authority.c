@@ -366,6 +366,54 @@ static void after_a_crash_what_was_said_counts_when_old_slices_have_ended(void *
     assert_in_range(slices_come_after(VQ_AUTHORITY_LEFT, false, LATE), 10000, 10900);
 }
 
+/* After a crash 400 of 1000 are in the ledger; another worker used 300 since and may use 200 more. What worker 0 may spend when the wait is over. */
+static uint64_t money_after_a_crash(struct desk *d, bool reports)
+{
+    memset(d, 0, sizeof(*d));
+    d->now_ns = S;
+    d->pools = 1;
+    d->workers = 1;
+    struct vq_authority_params params = {
+        .pools = &(struct vq_authority_pool){.name = "p", .concurrency = 4},
+        .pools_count = 1,
+        .term_ns = 10 * S,
+        .budget_nano = 1000,
+        .spent_nano = 400,
+        .wait_until_ns = 11 * S};
+    assert_int_equal(vq_authority_create(&params, d->now_ns, &d->a, NULL), VQ_OK);
+    d->said[0][0] = d->said[1][0] = (struct vq_pool_report){.waiting = 50};
+    d->spend[0].unit = 10;
+    d->spend[1] = (struct vq_amount){.used = 300, .open = 300, .most = 500, .unit = 10};
+    struct vq_id id = id_of(0), other = id_of(1);
+    assert_int_equal(vq_authority_join(d->a, &id, true, d->now_ns), VQ_OK);
+    assert_int_equal(vq_authority_join(d->a, &other, true, d->now_ns), VQ_OK);
+    if (reports) {
+        say(d, 1);
+    }
+    pass(d, 9 * S);
+    assert_int_equal(d->spend[0].most, 0);
+    pass(d, 12 * S);
+    return d->spend[0].most;
+}
+
+/* What nobody could say does not count; from its first report on it does, and nothing more is given while that is over the budget. */
+static void after_a_crash_money_counts_from_the_first_report(void **state)
+{
+    (void)state;
+    static struct desk d;
+    assert_int_equal(money_after_a_crash(&d, true), 100);
+    vq_authority_destroy(&d.a);
+    assert_int_equal(money_after_a_crash(&d, false), 600);
+    d.spend[0].used = d.spend[0].open = 250;
+    say(&d, 1);
+    pass(&d, 2 * S);
+    struct vq_authority_money money;
+    vq_authority_money(d.a, &money);
+    assert_in_range(d.spend[0].most, 250, 300); /* what is idle is called back */
+    assert_int_equal(money.spent_nano + money.out_nano, 400 + 500 + d.spend[0].most);
+    vq_authority_destroy(&d.a);
+}
+
 static void keys_in_common_are_told_once(void **state)
 {
     (void)state;
@@ -456,6 +504,7 @@ int main(void)
         cmocka_unit_test(money_goes_where_work_is),
         cmocka_unit_test(after_a_crash_who_was_heard_reports_before_slices_are_dealt),
         cmocka_unit_test(after_a_crash_what_was_said_counts_when_old_slices_have_ended),
+        cmocka_unit_test(after_a_crash_money_counts_from_the_first_report),
         cmocka_unit_test(keys_in_common_are_told_once),
         cmocka_unit_test(thousands_of_workers_and_hundreds_of_pools),
     };
