@@ -461,6 +461,18 @@ static void failure_committed(struct vq_coord *c, const struct vq_coord_failure 
     }
 }
 
+/* What another run answered may have been all that was out of a lease of which the batch has nothing else. */
+static void settled_committed(struct vq_coord *c, const struct vq_settled *settled, size_t count)
+{
+    for (size_t n = 0; n < count; n++) {
+        struct vq_coord_shard *shard =
+            vq_coord_shard_find(c, vq_coord_shard_of(c, settled[n].task));
+        if (shard != NULL && shard->state == SHARD_LEASED) {
+            vq_coord_lease_check(c, shard);
+        }
+    }
+}
+
 enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
                                     const struct vq_settled *settled, size_t count)
 {
@@ -489,6 +501,7 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
     for (size_t n = 0; n < g->results_count; n++) {
         VQ_TRY(result_committed(c, &g->results[n], c->repeated != NULL && c->repeated[n]));
     }
+    settled_committed(c, settled, count);
     vq_free(c->repeated);
     c->repeated = NULL;
     c->tally.batches++;

@@ -299,6 +299,41 @@ static void calls_that_nobody_waits_for_any_more_are_out_too(void **state)
     assert_true(vq_coord_clean(r->c));
 }
 
+/* Task 1 is leased; task 0 had failed and is asked again by hand, and that commit finds both answered by another run: the stage is
+ * over, and the CANCEL on its way. */
+static void a_lease_that_ended_with_its_stage_may_be_in_use(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    r->params.more = true;
+    r->store.swap = VQ_SWAP_BOTH;
+    struct vq_hash request;
+    rig_request_of(NULL, 0, 0, &request);
+    sim_map_put(&r->store.failures, &request, VQ_OUTCOME_ERROR);
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 8);
+    assert_int_equal(rig_lease(r, 0)->tasks[0], 1);
+    r->hold_commits = true;
+    uint64_t tasks;
+    assert_int_equal(vq_coord_requeue(r->c, VQ_FAILURES_ALL, r->now_ns, &tasks), VQ_OK);
+    rig_pull(r);
+    assert_int_equal(r->batch->reopened_count, 1);
+    rig_tried(r, 0, "Model: A");
+    rig_tried(r, 1, "Model: A");
+    r->hold_commits = false;
+    rig_pull(r);
+    assert_int_equal(rig_last(r, 7, VQ_MSG_CANCEL)->tasks[0], 1);
+    assert_int_equal(rig_status(r).leased_shards, 0);
+    assert_int_equal(r->finished, 1);
+    go_on(r);
+    assert_false(vq_coord_clean(r->c));
+    rig_pass(r, RIG_TERM / 2);
+    assert_false(vq_coord_clean(r->c));
+    rig_pass(r, RIG_TERM / 2);
+    assert_true(vq_coord_clean(r->c));
+}
+
 /* Its HELLO came between the stages, and its list does not come. How long nothing is leased to another one, in milliseconds. */
 static int64_t waits_for_a_list(struct rig *r, bool crashed)
 {
@@ -446,6 +481,7 @@ int main(void)
         T(calls_of_an_earlier_stage_are_out_too),
         T(a_call_that_the_end_of_a_stage_gave_up_is_out),
         T(calls_that_nobody_waits_for_any_more_are_out_too),
+        T(a_lease_that_ended_with_its_stage_may_be_in_use),
         T(after_a_crash_a_list_is_waited_for_a_term),
         T(a_list_that_does_not_come_from_a_deaf_one_is_not_waited_for),
         T(a_process_ends_once),
