@@ -655,12 +655,11 @@ static void listed_by(struct sim *s, uint64_t peer, uint64_t session, struct sim
 static bool has_session(const struct sim *s, uint64_t peer)
 {
     struct vq_coord_worker_status worker;
-    for (uint32_t i = 0; vq_coord_worker_fill(s->coord.core, i, &worker); i++) {
-        if (worker.peer == peer) {
-            return true;
-        }
+    bool has = false;
+    for (uint32_t i = 0; !has && vq_coord_worker_fill(s->coord.core, i, &worker); i++) {
+        has = worker.peer == peer;
     }
-    return false;
+    return has;
 }
 
 static void frame(struct sim *s, const struct sim_event *event)
