@@ -350,6 +350,15 @@ static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shar
     return ahead;
 }
 
+/* Of a turn's final answer that settled nothing: whether another run's, which is not good, was there first, so that its holder goes on from
+ * what does not stand. As the attempt that was leased it builds on nothing that can have been lost. */
+static bool goes_astray(const struct vq_coord *c, const struct vq_coord_shard *shard,
+                        const struct vq_result *r)
+{
+    return c->params.chains && c->params.repeat_max > 0 && r->end == VQ_END_ANSWER &&
+           r->repeat == shard->slots[r->task % c->shard_tasks].repeat;
+}
+
 /* What is left of the slot of a final result, and of the second order that its holder skipped for it. */
 static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shard,
                                  const struct vq_result *r)
@@ -365,9 +374,11 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
         VQ_TRY(vq_coord_lease_astray(c, shard, i)); /* it builds on another answer */
         vq_coord_slot_return(c, shard, i);
     } else {
+        bool astray = !ahead && goes_astray(c, shard, r);
+        VQ_TRY(astray ? vq_coord_lease_astray(c, shard, i) : VQ_OK);
         vq_coord_slot_return(c, shard, i);
         /* What it builds on may have been lost on the way, and is listed soon. */
-        VQ_TRY(vq_coord_call_hold(c, NULL, r->task));
+        VQ_TRY(astray ? VQ_OK : vq_coord_call_hold(c, NULL, r->task));
         if (!ahead && ++lane->unsettled >= VQ_COORD_UNSETTLED_MAX) {
             char text[VQ_COORD_TEXT_BYTES_MAX];
             (void)snprintf(

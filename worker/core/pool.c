@@ -268,7 +268,7 @@ bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns)
     bool lapsed = slices_lapse(w);
     int64_t until_ns = stamp_ns + w->term_ns;
     w->heard_until_ns = until_ns > w->heard_until_ns ? until_ns : w->heard_until_ns;
-    if (!lapsed && w->slices_epoch == w->epoch) {
+    if (!lapsed && w->granted_n > 0) {
         w->slices_until_ns = w->heard_until_ns;
     }
     return lapsed;

@@ -120,8 +120,8 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     take_terms(w, welcome);
     vq_work_samples_drop_idle(w, 0);
     w->orphaned = false;
-    (void)vq_work_slices_renew(w, welcome->stamp_ns);
     w->granted_n = 0;
+    (void)vq_work_slices_renew(w, welcome->stamp_ns);
     w->spec_wanted = welcome->spec;
     if (w->spec == NULL || !vq_hash_eq(&w->spec->hash, &welcome->spec)) {
         drop_leases(w); /* other questions from now on; HELD does not list them */

@@ -446,8 +446,9 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
 void vq_work_pools_free(struct vq_work_pool *pools, uint32_t count);
 void vq_work_on_key(struct vq_work *w, const struct vq_work_key *key);
 void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant);
-/* The coordinator read what was sent at `stamp_ns`: slices that it gave stand for a term from there. Those whose term is over are gone
- * until the next GRANT; true: it was over. */
+/* The coordinator read what was sent at `stamp_ns`: slices that it gave in this session stand for a term from there; those of an earlier
+ * one end when they would have, since it may have lowered them meanwhile. Those whose term is over are gone until the next GRANT; true: it
+ * was over. */
 bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
 /* Those of an earlier coordinator are over now: nothing is started by them again. */
 void vq_work_slices_forget(struct vq_work *w);

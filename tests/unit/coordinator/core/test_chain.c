@@ -235,6 +235,32 @@ static void test_who_goes_astray_loses_the_chain(void **state)
     assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
 }
 
+/* The same, and what stands is not good: the turn is put once more, and its holder is told as soon as its own answer is in. */
+static void test_who_goes_on_from_an_overtaken_answer_is_told(void **state)
+{
+    struct rig *r = *state;
+    r->params.repeat_max = 1;
+    r->store.repeat_max = 1;
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 3);
+    struct rig_said lease = tried(r, 1, session);
+    uint64_t chain = lease.shard;
+    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
+    struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
+    assert_true(
+        sim_store_put(&r->store, &result.request, vq_span_str(" "), vq_span_str("stop"), false));
+    rig_mark(r);
+    rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_NONE);
+    assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 1);
+    assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->tasks[0], turn(chain, k));
+    assert_null(leased_since(r, chain));
+    give_back(r, session, &lease, turn(chain, k + 1), TURNS - k - 1);
+    assert_non_null(leased_since(r, chain));
+    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k));
+    assert_int_equal(leased_since(r, chain)->repeat[0], 1);
+}
+
 /* Those of the later turns come first, many of them: what they build on found no room and is said again. */
 static void test_turns_that_come_too_early_are_no_strangers(void **state)
 {
@@ -413,6 +439,7 @@ int main(void)
         CHAIN(test_a_lost_chain_goes_on_with_what_stands),
         CHAIN(test_a_turn_that_fails_blocks_the_rest),
         CHAIN(test_who_goes_astray_loses_the_chain),
+        CHAIN(test_who_goes_on_from_an_overtaken_answer_is_told),
         CHAIN(test_turns_that_come_too_early_are_no_strangers),
         CHAIN(test_a_late_answer_takes_the_chain_away),
         CHAIN(test_a_late_answer_takes_the_chain_from_who_is_silent),

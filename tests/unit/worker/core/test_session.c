@@ -179,6 +179,32 @@ static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state
     assert_int_equal(rig.calls_ever, 4);
 }
 
+/* What was granted meanwhile got lost with the link each time: a pause by hand, say. A WELCOME or an echo does not make up for it. */
+static void test_slices_of_an_earlier_session_end_with_their_term(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = 0});
+    rig_open(&rig, 1);
+    int64_t until_ns = rig.now + RIG_TERM_MS * RIG_MS;
+    struct vq_rates rates;
+    uint32_t calls;
+    for (int n = 0; n < 2; n++) {
+        rig.now = until_ns - (2 - n) * RIG_MS;
+        rig_bye(&rig, VQ_BYE_NO_SESSION);
+        rig_welcome(&rig);
+        assert_true(vq_work_slice(rig.w, 0, rig.now, &rates, &calls));
+        rig_lease(&rig, (uint64_t)n, (uint64_t)n + 1, false);
+        rig_echo(&rig);
+    }
+    rig.now = until_ns;
+    assert_int_equal(rig.calls_ever, 1);
+    assert_false(vq_work_slice(rig.w, 0, rig.now, &rates, &calls));
+    rig_answer(&rig, 0, "Model: A");
+    assert_int_equal(rig.calls_ever, 1);
+    rig_grant_n(&rig, ++rig.grant_n);
+    assert_int_equal(rig.calls_ever, 2);
+}
+
 static void test_heartbeats_list_what_is_held(void **state)
 {
     (void)state;
@@ -583,6 +609,7 @@ int main(void)
                                   teardown),
         cmocka_unit_test_teardown(test_what_a_new_coordinator_leases_waits_for_its_slices,
                                   teardown),
+        cmocka_unit_test_teardown(test_slices_of_an_earlier_session_end_with_their_term, teardown),
         cmocka_unit_test_teardown(test_heartbeats_list_what_is_held, teardown),
         cmocka_unit_test_teardown(test_a_coordinator_that_comes_back_hears_of_it_within_a_term,
                                   teardown),
