@@ -312,8 +312,8 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
                 VQ_TRY(vq_coord_lease_astray(c, shard, i));
             } else {
                 VQ_TRY(vq_coord_say_settled(c, shard, i));
-                shard->slots[i].cancels = VQ_COORD_CANCELS;
-                shard->cancels = true;
+                shard->slots[i].cancelled = true;
+                shard->cancelled = true;
             }
         }
         vq_coord_slot_settled(c, shard, i);

@@ -61,12 +61,12 @@ struct vq_coord_slot {
     uint32_t prior_at, prior_bytes;
     uint8_t state; /* enum slot_state */
     bool second, lazy;
-    bool ask_lazy;   /* as it was leased: only if the first order does not settle */
-    bool answered;   /* what a repair under the present lease is of is in the store */
-    bool failing;    /* its failure gathers or is being committed */
-    bool wait;       /* no room for its prior: another time */
-    bool ahead;      /* of a chain: an answer to it is stored, and what it builds on is open */
-    uint8_t cancels; /* so often its holder is told again that somebody else's answer settled it */
+    bool ask_lazy;  /* as it was leased: only if the first order does not settle */
+    bool answered;  /* what a repair under the present lease is of is in the store */
+    bool failing;   /* its failure gathers or is being committed */
+    bool wait;      /* no room for its prior: another time */
+    bool ahead;     /* of a chain: an answer to it is stored, and what it builds on is open */
+    bool cancelled; /* somebody else's answer settled it under the present lease */
     struct vq_attempts
         attempts; /* committed; a shard with open tasks stays in memory once it was scouted */
 };
@@ -106,10 +106,10 @@ struct vq_coord_shard {
     int64_t
         stamp_ns; /* in its holder's clock: of the last message that listed it, or that its LEASE echoes */
     struct vq_coord_link of_holder;
-    bool limbo;    /* of a replaced session: ends unless the new one's HELD lists it */
-    uint32_t live; /* slots OUT, DONE or SKIPPED */
-    uint32_t out;  /* slots OUT */
-    bool cancels;  /* of some slot */
+    bool limbo;     /* of a replaced session: ends unless the new one's HELD lists it */
+    uint32_t live;  /* slots OUT, DONE or SKIPPED */
+    uint32_t out;   /* slots OUT */
+    bool cancelled; /* some slot is */
     uint32_t
         astray; /* of a chain: the slot + 1 from which its holder goes on otherwise than what stands; 0: it does not */
 };
@@ -487,7 +487,7 @@ uint64_t vq_coord_twin_next(const struct vq_coord *c, uint64_t shard, uint32_t t
 /* Its holder hears that slot i is settled. */
 enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
                                     uint32_t i) VQ_WARN_UNUSED;
-/* The same of all that somebody else's answer settled, as often as it is said again: the first CANCEL may be lost. */
+/* The same of all that somebody else's answer settled, with each list that renews the lease: nothing says that a CANCEL was heard. */
 enum vq_status vq_coord_lease_remind(struct vq_coord *c,
                                      struct vq_coord_shard *shard) VQ_WARN_UNUSED;
 enum vq_status vq_coord_lease_all(struct vq_coord *c) VQ_WARN_UNUSED;

@@ -54,17 +54,14 @@ enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_sh
 
 enum vq_status vq_coord_lease_remind(struct vq_coord *c, struct vq_coord_shard *shard)
 {
-    bool more = false;
     if (shard->astray > 0) {
         return vq_coord_say_settled(c, shard, shard->astray - 1);
     }
-    for (uint32_t i = 0; shard->cancels && i < c->shard_tasks; i++) {
-        if (shard->slots[i].cancels > 0) {
+    for (uint32_t i = 0; shard->cancelled && i < c->shard_tasks; i++) {
+        if (shard->slots[i].cancelled) {
             VQ_TRY(vq_coord_say_settled(c, shard, i));
-            more |= --shard->slots[i].cancels > 0;
         }
     }
-    shard->cancels = more;
     return VQ_OK;
 }
 
@@ -204,10 +201,10 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
     use_drop(c, s, shard->sample);
     shard->holder = NULL;
     shard->limbo = false;
-    for (uint32_t i = 0; shard->cancels && i < c->shard_tasks; i++) {
-        shard->slots[i].cancels = 0;
+    for (uint32_t i = 0; shard->cancelled && i < c->shard_tasks; i++) {
+        shard->slots[i].cancelled = false;
     }
-    shard->cancels = false;
+    shard->cancelled = false;
     shard->astray = 0;
     shard->state = SHARD_IDLE;
     vq_coord_shard_stir(c, shard);

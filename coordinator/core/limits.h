@@ -35,7 +35,6 @@
 #define VQ_COORD_PROBES_MAX                                                                        \
     3u /* tasks of a judge that may fail one after another before it counts as tried */
 #define VQ_COORD_UNSETTLED_MAX    16u /* final results of a judge in a row that settle nothing: stop */
-#define VQ_COORD_CANCELS          2u /* so often a CANCEL of a settled task is said again, once a list */
 #define VQ_COORD_FRESH_HEARTBEATS 3 /* a session that was silent for longer gets no new lease */
 #define VQ_COORD_GRANT_HEARTBEATS                                                                  \
     4u /* so often is GRANT said again; its worker answers with CREDIT: either may have been lost */
