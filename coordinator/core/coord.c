@@ -405,6 +405,7 @@ bool vq_coord_clean(const struct vq_coord *c)
 static enum vq_status stopped_say(struct vq_coord *c)
 {
     bool clean = vq_coord_clean(c);
+    c->stop_said = true;
     VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop_text));
     return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
 }
@@ -548,10 +549,10 @@ enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
 enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64_t now_ns)
 {
     vq_coord_enter(c, now_ns);
-    if (c->done) {
+    if (c->stop_said) {
         return VQ_OK;
     }
-    c->stopping = true;
+    c->stopping = true; /* also behind the end of a stage: the next one waits for what came late */
     c->stop_kind = VQ_COORD_STOP_STORE;
     (void)snprintf(c->stop_text, sizeof(c->stop_text), "%s", why);
     return stopped_say(c);

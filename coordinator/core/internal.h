@@ -334,6 +334,7 @@ struct vq_coord {
     uint64_t requeue_at; /* the next task to look at */
     int64_t failed_out_ns; /* when a task failed last while somebody else was at it; 0: never */
     bool stopping;         /* drain or stop */
+    bool stop_said;        /* STOPPED is on its way: once */
     bool stop_now;
     bool stop_dirty; /* calls were out at the end */
     enum vq_coord_stop stop_kind;

@@ -399,6 +399,30 @@ static void finished_once_and_everybody_is_told(void **state)
     assert_int_equal(vq_coord_wake_ns(r->c), INT64_MAX);
 }
 
+/* What comes from a dead worker's spool behind the end is committed before anybody goes on. */
+static void a_commit_that_fails_behind_the_end_stops_the_run(void **state)
+{
+    struct rig *r = *state;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 100);
+    answer_all(r, 7, session);
+    assert_int_equal(r->finished, 1);
+    r->hold_commits = true;
+    struct rig_said lease = {.fence = {1, 1}};
+    struct vq_result late = rig_failure(r, &lease, 1, VQ_END_UNKNOWN, false, VQ_OUTCOME_NONE);
+    size_t taken;
+    assert_int_equal(vq_coord_import(r->c, vq_span_str("dead"), &late, 1, r->now_ns, &taken),
+                     VQ_OK);
+    rig_pull(r);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(vq_coord_commit_failed(r->c, "the disk is full", r->now_ns), VQ_OK);
+        rig_pull(r);
+        assert_int_equal(r->stopped, 1);
+    }
+    assert_int_equal(r->stop_kind, VQ_COORD_STOP_STORE);
+    assert_false(r->stop_clean);
+}
+
 /* A worker of elsewhere with a spool, which may hold answers: `local` is -1. */
 static uint64_t join_from_elsewhere(struct rig *r, uint64_t peer, uint64_t n)
 {
@@ -746,6 +770,7 @@ int main(void)
         T(without_a_key_a_run_open_to_others_waits_and_a_local_one_stops),
         T(a_closed_judge_whose_answers_are_stored_is_not_missed),
         T(finished_once_and_everybody_is_told),
+        T(a_commit_that_fails_behind_the_end_stops_the_run),
         T(who_went_silent_elsewhere_is_waited_for_but_not_forever),
         T(who_comes_back_from_elsewhere_brings_what_it_holds),
         T(nobody_of_this_machine_is_waited_for_at_the_end),
