@@ -4,11 +4,11 @@ and a shared Redis. No root needed.
 Between a worker and the endpoint a cut, late or broken answer was paid for, and its call is made again by the rules: it ends in the ledger
 as lost, bad response or the like, and such repeats are compared with the ledger's own count instead of the workers'."""
 import os
-import socket
 import time
 
 from chaos import BIN, REDIS
 from proxy import Proxy
+from vqtest import kept_port
 
 PASSWORD = "sesame-sesame-9"
 PATIENT = ("--set", "judging.tries_max=50", "--set", "attempts.max=0", "--set", "attempts.lost=0", "--set", "attempts.network=0",
@@ -194,17 +194,12 @@ def kind_call_stall(r):
 
 # ---- the coordinator and a shared Redis ----
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def kind_redis_proxy(r):
     "the connection to a shared Redis is late, cut, stalled, comes in single bytes"
     if REDIS is None:
         r.skip("there is no redis-server")
-    port = free_port()
+    holder, port = kept_port()
+    r.cleanups.append(holder.close)
     (r.dir / "shared").mkdir()
     os.symlink(REDIS, r.dir / "redis-server")
     r.launch([r.dir / "redis-server", "--port", port, "--bind", "127.0.0.1", "--requirepass", PASSWORD, "--dir", r.dir / "shared", "--save", ""],

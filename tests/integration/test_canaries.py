@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -50,12 +49,6 @@ def answers_with_the_key(peer):
     peer.whole(peer.said(json.dumps(f"Your key is {key}. I will not say more.").encode()))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Canaries(Pools):
     samples = 40
 
@@ -73,7 +66,8 @@ class Canaries(Pools):
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
         folder = self.dir / "shared-redis"
         folder.mkdir()
-        port = free_port()
+        holder, port = vqtest.kept_port()
+        self.addCleanup(holder.close)
         conf = self.dir / "declared-redis.conf"
         conf.write_text(f"port {port}\nbind 127.0.0.1\nrequirepass {self.password}\nappendonly yes\nappendfsync always\ndir {folder}\n")
         self.children.append(subprocess.Popen(["redis-server", conf], executable=program, stdout=subprocess.DEVNULL))

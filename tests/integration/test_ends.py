@@ -4,11 +4,10 @@ import os
 import re
 import resource
 import signal
-import socket
 import subprocess
 import unittest
 
-from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Case, planted
+from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Case, kept_port, planted
 
 AXES = ["V1", "V2", "V3"]
 
@@ -112,9 +111,8 @@ class Spools(Case):
 class Reach(Case):
     def test_an_endpoint_that_is_not_there_stops_the_run_and_fails_nothing(self):
         planted(self.dir, 10, AXES)
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            port = taken.getsockname()[1]
+        holder, port = kept_port()
+        self.addCleanup(holder.close)
         self.config(url=f"http://127.0.0.1:{port}/v1")
         run = self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=STOPPED)
         self.assertIn("no worker can call judge", run.stderr)

@@ -37,9 +37,8 @@ class PoolLocks(Case):
 
     def redis(self):
         """A server for several machines; what its one client says and hears is lines."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        holder, port = vqtest.kept_port()
+        self.addCleanup(holder.close)
         server = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self.dir)],
                                   executable=REDIS, stdout=subprocess.DEVNULL)
         self.addCleanup(server.wait)

@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,15 @@ def planted(path, samples, axes, seed=1, preference=True, p=None, repeat_questio
 def add_rates(path, **rates):
     with open(path / "truth.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps({"rates": rates}) + "\n")
+
+
+def kept_port():
+    """A port that refuses connections until a server of ours takes it, and that nobody else gets meanwhile: bound and not listened at,
+    as long as what is returned is open. The server must bind with SO_REUSEADDR (vibeq-offline and Redis do)."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder, holder.getsockname()[1]
 
 
 class Offline:
