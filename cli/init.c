@@ -145,9 +145,10 @@ static enum vq_status init_from(const struct init_words *w, const char *data,
     const char *output = output_of(w);
     bool rated = is_method(w, "judge");
     struct vq_init_guess guess;
-    vq_init_guess(table, &guess);
     if (rated) {
         VQ_TRY(vq_init_guess_rated(table, &guess));
+    } else {
+        vq_init_guess(table, &guess);
     }
     char *path = NULL;
     VQ_TRY(path_from(output, data, &path, err));

@@ -103,8 +103,7 @@ static enum vq_status print_json(const struct vq_verify *v, const char *run, boo
     vq_json_init(&j, &out, 2);
     vq_json_object(&j);
     vq_json_put_u64(&j, "format", 1);
-    vq_json_key(&j, "run");
-    vq_json_str(&j, run);
+    vq_json_put_str(&j, "run", run);
     vq_json_put_bool(&j, "verified", is_right(v));
     vq_json_put_bool(&j, "running", running);
     vq_json_put_bool(&j, "finished", v->finished);

@@ -2,7 +2,6 @@
 #include "common/text/csv.h"
 #include "common/text/json.h"
 #include "coordinator/report/json_persona.h"
-#include "coordinator/report/keys.h"
 
 #include <math.h>
 
@@ -89,7 +88,7 @@ void vq_report_persona_ratings_csv(const struct vq_report_persona *r, size_t fro
 static void message(struct vq_json *j, const char *role, struct vq_span text)
 {
     vq_json_object(j);
-    vq_report_key_text(j, "role", role);
+    vq_json_put_str(j, "role", role);
     vq_json_key(j, "content");
     vq_json_span(j, text);
     vq_json_object_end(j);
@@ -105,12 +104,12 @@ void vq_report_persona_dialogue(const struct vq_report_persona *r,
     struct vq_json *j = &json;
     vq_json_init(j, out, 0);
     vq_json_object(j);
-    vq_report_key_text(j, "model", r->names.models[chain->model]);
-    vq_report_key_text(j, "persona", baseline ? NULL : r->names.personas[chain->persona]);
-    vq_report_key_text(j, "kind", vq_persona_kind_name(plan->design.scripts[chain->script].kind));
-    vq_report_key_text(j, "order", order_word(chain->order));
-    vq_report_key_count(j, "rounds", dialogue->turns);
-    vq_report_key_text(j, "ended", dialogue->ended);
+    vq_json_put_str(j, "model", r->names.models[chain->model]);
+    vq_json_put_str(j, "persona", baseline ? NULL : r->names.personas[chain->persona]);
+    vq_json_put_str(j, "kind", vq_persona_kind_name(plan->design.scripts[chain->script].kind));
+    vq_json_put_str(j, "order", order_word(chain->order));
+    vq_json_put_u64(j, "rounds", dialogue->turns);
+    vq_json_put_str(j, "ended", dialogue->ended);
     vq_json_key(j, "system");
     if (dialogue->system.at == NULL) {
         vq_json_null(j);

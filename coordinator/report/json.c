@@ -14,9 +14,9 @@ static void write_judges(struct vq_json *j, const struct vq_report_input *r)
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_report_judge *judge = &r->judges[i];
         vq_json_object(j);
-        vq_report_key_text(j, "name", judge->name);
-        vq_report_key_text(j, "model", judge->model);
-        vq_report_key_text(j, "provider", judge->identity);
+        vq_json_put_str(j, "name", judge->name);
+        vq_json_put_str(j, "model", judge->model);
+        vq_json_put_str(j, "provider", judge->identity);
         vq_json_key(j, "returned_models");
         vq_json_array(j);
         for (uint32_t k = 0; k < judge->returned_count; k++) {
@@ -26,14 +26,14 @@ static void write_judges(struct vq_json *j, const struct vq_report_input *r)
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    vq_report_key_text(j, "judge_kind", r->judge_kind);
+    vq_json_put_str(j, "judge_kind", r->judge_kind);
     if (strcmp(r->judge_kind, "model") != 0) {
-        vq_report_key_text(
+        vq_json_put_str(
             j, "judge_note",
             "Made with the offline judge: these numbers show that the plumbing works, not how the "
             "models differ.");
     }
-    vq_report_key_text(
+    vq_json_put_str(
         j, "intervals_note",
         "95 % intervals cover the choice of prompts, not that of judges or of vibes; those of "
         "coefficients hold C fixed.");
@@ -48,7 +48,7 @@ static void write_preference_judges(struct vq_json *j, const struct vq_report_in
     const struct vq_config *c = r->config;
     bool own = c->preference_judges_count > 0;
     uint32_t n = own ? c->preference_judges_count : c->judges_count;
-    vq_report_key_text(j, "preference_source", "judge");
+    vq_json_put_str(j, "preference_source", "judge");
     vq_json_key(j, "preference_judges");
     vq_json_array(j);
     for (uint32_t i = 0; i < n; i++) {
@@ -62,20 +62,20 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
     const struct vq_dataset *d = r->dataset;
     vq_json_key(j, "data");
     vq_json_object(j);
-    vq_report_key_count(j, "rows", (uint64_t)d->records_read[0] + d->records_read[1]);
-    vq_report_key_count(j, "used", vq_dataset_count(d));
-    vq_report_key_count(j, "train", d->train_count);
-    vq_report_key_count(j, "test", d->test_count);
+    vq_json_put_u64(j, "rows", (uint64_t)d->records_read[0] + d->records_read[1]);
+    vq_json_put_u64(j, "used", vq_dataset_count(d));
+    vq_json_put_u64(j, "train", d->train_count);
+    vq_json_put_u64(j, "test", d->test_count);
     vq_json_key(j, "excluded");
     vq_json_object(j);
     for (int why = 0; why < VQ_EXCLUSION__COUNT; why++) {
-        vq_report_key_count(j, vq_exclusion_word((enum vq_exclusion)why), d->excluded[why]);
+        vq_json_put_u64(j, vq_exclusion_word((enum vq_exclusion)why), d->excluded[why]);
     }
     vq_json_object_end(j);
-    vq_report_key_count(j, "questions", d->questions_count);
-    vq_report_key_boolean(j, "split_by_row", d->split_by_row);
-    vq_report_key_boolean(j, "in_sample", d->test_count == 0);
-    vq_report_key_boolean(j, "has_preference", d->has_preference);
+    vq_json_put_u64(j, "questions", d->questions_count);
+    vq_json_put_bool(j, "split_by_row", d->split_by_row);
+    vq_json_put_bool(j, "in_sample", d->test_count == 0);
+    vq_json_put_bool(j, "has_preference", d->has_preference);
     write_preference_judges(j, r);
     vq_json_key(j, "preferred");
     vq_json_object(j);
@@ -84,13 +84,13 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
         vq_json_key(j, split == VQ_SPLIT_TRAIN ? "train" : "test");
         vq_json_object(j);
         for (int p = 0; p < 4; p++) {
-            vq_report_key_count(j, words[p], d->preferred[split][p]);
+            vq_json_put_u64(j, words[p], d->preferred[split][p]);
         }
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
-    vq_report_key_text(j, "sha256", r->data_hash[0]);
-    vq_report_key_text(j, "test_sha256", r->data_hash[1][0] == '\0' ? NULL : r->data_hash[1]);
+    vq_json_put_str(j, "sha256", r->data_hash[0]);
+    vq_json_put_str(j, "test_sha256", r->data_hash[1][0] == '\0' ? NULL : r->data_hash[1]);
     vq_json_key(j, "warnings");
     vq_json_array(j);
     for (uint32_t i = 0; i < d->warnings_count; i++) {
@@ -107,14 +107,14 @@ static void write_judge_settings(struct vq_json *j, const struct vq_report_input
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_conf_judge *c = &r->config->judges[i];
         vq_json_object(j);
-        vq_report_key_text(j, "name", c->name);
+        vq_json_put_str(j, "name", c->name);
         vq_json_key(j, "temperature");
         if (c->send_temperature) {
             vq_json_real(j, c->temperature, VQ_REPORT_DIGITS);
         } else {
             vq_json_null(j);
         }
-        vq_report_key_count(j, "max_tokens", c->max_tokens);
+        vq_json_put_u64(j, "max_tokens", c->max_tokens);
         vq_json_key(j, "seed");
         if (c->seed < 0) {
             vq_json_null(j);
@@ -141,41 +141,41 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     const struct vq_config *c = r->config;
     vq_json_key(j, "settings");
     vq_json_object(j);
-    vq_report_key_text(j, "method", methods[c->method]);
-    vq_report_key_count(j, "seed", c->seed);
-    vq_report_key_text(j, "pair_rule", rules[c->judging.pair_rule]);
-    vq_report_key_boolean(j, "repair", c->judging.repair);
+    vq_json_put_str(j, "method", methods[c->method]);
+    vq_json_put_u64(j, "seed", c->seed);
+    vq_json_put_str(j, "pair_rule", rules[c->judging.pair_rule]);
+    vq_json_put_bool(j, "repair", c->judging.repair);
     if (c->judging.structured) {
-        vq_report_key_boolean(j, "structured", true);
+        vq_json_put_bool(j, "structured", true);
     }
     if (c->judging.logprobs) {
-        vq_report_key_boolean(j, "logprobs", true);
+        vq_json_put_bool(j, "logprobs", true);
     }
     if (c->judging.vibes_per_call > 1) {
-        vq_report_key_count(j, "vibes_per_call", c->judging.vibes_per_call);
+        vq_json_put_u64(j, "vibes_per_call", c->judging.vibes_per_call);
     }
     if (c->judging.invalid == VQ_INVALID_DROP_ROW) {
-        vq_report_key_text(j, "invalid", "drop_row");
+        vq_json_put_str(j, "invalid", "drop_row");
     }
-    vq_report_key_boolean(j, "truncate", c->judging.truncate);
-    vq_report_key_text(j, "separability_gate", gates[c->gates.separability]);
+    vq_json_put_bool(j, "truncate", c->judging.truncate);
+    vq_json_put_str(j, "separability_gate", gates[c->gates.separability]);
     vq_report_key_real(j, "separability_min", c->gates.separability_min);
-    vq_report_key_text(j, "preference_gate", preference[c->gates.preference]);
-    vq_report_key_boolean(j, "kappa_gate", c->gates.kappa && c->judges_count > 1);
+    vq_json_put_str(j, "preference_gate", preference[c->gates.preference]);
+    vq_json_put_bool(j, "kappa_gate", c->gates.kappa && c->judges_count > 1);
     vq_report_key_real(j, "kappa_min", c->gates.kappa_min);
-    vq_report_key_text(j, "overlap", overlap[c->gates.overlap]);
+    vq_json_put_str(j, "overlap", overlap[c->gates.overlap]);
     vq_report_key_real(j, "overlap_max", c->gates.overlap_max);
-    vq_report_key_text(j, "cv", cv[c->regression.cv]);
-    vq_report_key_text(j, "estimator", estimators[c->regression.estimator]);
+    vq_json_put_str(j, "cv", cv[c->regression.cv]);
+    vq_json_put_str(j, "estimator", estimators[c->regression.estimator]);
     bool legacy = c->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP;
-    vq_report_key_boolean(j, "standardise", c->regression.standardise || legacy);
-    vq_report_key_text(j, "p_values",
-                       legacy ? "legacy_share_of_zeros" : p_values[c->regression.p_values]);
-    vq_report_key_count(j, "bootstrap_draws", c->regression.bootstrap_draws);
-    vq_report_key_count(j, "num_final_vibes", c->vibecheck.num_final_vibes);
+    vq_json_put_bool(j, "standardise", c->regression.standardise || legacy);
+    vq_json_put_str(j, "p_values",
+                    legacy ? "legacy_share_of_zeros" : p_values[c->regression.p_values]);
+    vq_json_put_u64(j, "bootstrap_draws", c->regression.bootstrap_draws);
+    vq_json_put_u64(j, "num_final_vibes", c->vibecheck.num_final_vibes);
     vq_report_key_real(j, "test_share", c->data.test_share);
-    vq_report_key_count(j, "near_duplicate", c->data.near_duplicate);
-    vq_report_key_text(j, "ties", c->data.ties == VQ_TIES_KEEP ? "keep" : "drop_all");
+    vq_json_put_u64(j, "near_duplicate", c->data.near_duplicate);
+    vq_json_put_str(j, "ties", c->data.ties == VQ_TIES_KEEP ? "keep" : "drop_all");
     vq_report_key_hash(j, "judge_template", r->judge_template);
     vq_report_key_hash(j, "repair_template", r->repair_template);
     write_judge_settings(j, r);
@@ -191,15 +191,15 @@ static void write_labels(struct vq_json *j, const struct vq_report_input *r,
         const struct vq_label_counts *c = &m->judges[i].labels;
         vq_json_key(j, r->judges[i].name);
         vq_json_object(j);
-        vq_report_key_count(j, "a", c->a);
-        vq_report_key_count(j, "b", c->b);
-        vq_report_key_count(j, "equal", c->equal);
-        vq_report_key_count(j, "na", c->na);
-        vq_report_key_count(j, "unsure", c->unsure);
-        vq_report_key_count(j, "refused", c->refused);
-        vq_report_key_count(j, "truncated", c->truncated);
-        vq_report_key_count(j, "unparseable", c->unparseable);
-        vq_report_key_count(j, "failed", c->failed);
+        vq_json_put_u64(j, "a", c->a);
+        vq_json_put_u64(j, "b", c->b);
+        vq_json_put_u64(j, "equal", c->equal);
+        vq_json_put_u64(j, "na", c->na);
+        vq_json_put_u64(j, "unsure", c->unsure);
+        vq_json_put_u64(j, "refused", c->refused);
+        vq_json_put_u64(j, "truncated", c->truncated);
+        vq_json_put_u64(j, "unparseable", c->unparseable);
+        vq_json_put_u64(j, "failed", c->failed);
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
@@ -212,7 +212,7 @@ static void write_labels(struct vq_json *j, const struct vq_report_input *r,
     vq_json_key(j, "missing");
     vq_json_object(j);
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
-        vq_report_key_count(j, r->judges[i].name, m->judges[i].missing);
+        vq_json_put_u64(j, r->judges[i].name, m->judges[i].missing);
     }
     vq_json_object_end(j);
 }
@@ -269,24 +269,24 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
 {
     const struct vq_vibe_metrics *m = &r->result->vibe[v];
     vq_json_object(j);
-    vq_report_key_count(j, "id", v + 1);
-    vq_report_key_text(j, "name", r->in->axes[v].name);
-    vq_report_key_text(j, "low", r->in->axes[v].low);
-    vq_report_key_text(j, "high", r->in->axes[v].high);
-    vq_report_key_boolean(j, "kept", m->kept);
-    vq_report_key_text(j, "reason", m->kept ? NULL : vq_drop_reason_name(m->reason));
+    vq_json_put_u64(j, "id", v + 1);
+    vq_json_put_str(j, "name", r->in->axes[v].name);
+    vq_json_put_str(j, "low", r->in->axes[v].low);
+    vq_json_put_str(j, "high", r->in->axes[v].high);
+    vq_json_put_bool(j, "kept", m->kept);
+    vq_json_put_str(j, "reason", m->kept ? NULL : vq_drop_reason_name(m->reason));
     if (m->reason == VQ_DROP_OVERLAP) {
-        vq_report_key_count(j, "overlap_with", m->overlap_with + 1);
+        vq_json_put_u64(j, "overlap_with", m->overlap_with + 1);
         vq_report_key_real(j, "overlap", m->overlap);
     }
-    vq_report_key_boolean(j, "distinguishable", m->distinguishable);
+    vq_json_put_bool(j, "distinguishable", m->distinguishable);
     write_separability(j, m);
     write_agreement(j, "kappa", &m->train, &m->test, 0);
     write_agreement(j, "kappa_mirrored", &m->train, &m->test, 1);
     write_agreement(j, "alpha", &m->train, &m->test, 2);
     write_labels(j, r, m);
-    vq_report_key_count(j, "rows_missing", m->missing_train + m->missing_test);
-    vq_report_key_boolean(j, "gate_could_flip", m->gate_could_flip);
+    vq_json_put_u64(j, "rows_missing", m->missing_train + m->missing_test);
+    vq_json_put_bool(j, "gate_could_flip", m->gate_could_flip);
     vq_json_key(j, "pref_separability");
     vq_json_object(j);
     vq_report_key_real(j, "train", m->pref_train);
@@ -305,9 +305,9 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
 {
     vq_json_key(j, key);
     vq_json_object(j);
-    vq_report_key_text(j, "status", vq_fit_status_name(m->status));
-    vq_report_key_count(j, "rows_train", m->rows_train);
-    vq_report_key_count(j, "rows_test", m->rows_test);
+    vq_json_put_str(j, "status", vq_fit_status_name(m->status));
+    vq_json_put_u64(j, "rows_train", m->rows_train);
+    vq_json_put_u64(j, "rows_test", m->rows_test);
     vq_report_key_real(j, "accuracy_train", m->accuracy_train);
     vq_report_key_real(j, "accuracy_test", m->accuracy_test);
     vq_report_key_interval(j, "accuracy_test_ci95", m->accuracy_test_ci95);
@@ -316,7 +316,7 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
     }
     vq_report_key_real(j, "accuracy_train_complete", m->accuracy_train_complete);
     vq_report_key_real(j, "accuracy_test_complete", m->accuracy_test_complete);
-    vq_report_key_count(j, "cells_imputed", m->cells_imputed_train + m->cells_imputed_test);
+    vq_json_put_u64(j, "cells_imputed", m->cells_imputed_train + m->cells_imputed_test);
     if (pp) {
         vq_report_key_real(j, "majority_baseline", m->majority_baseline);
     }
@@ -327,8 +327,8 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
         vq_report_key_interval(j, "legacy_accuracy_ci95", m->legacy_accuracy_ci95);
     }
     if (m->status == VQ_FIT_OK) {
-        vq_report_key_text(j, "unregularised_status", vq_logit_status_name(m->mle_status));
-        vq_report_key_text(j, "separation", vq_logit_separation_name(m->mle_separation));
+        vq_json_put_str(j, "unregularised_status", vq_logit_status_name(m->mle_status));
+        vq_json_put_str(j, "separation", vq_logit_separation_name(m->mle_separation));
     }
     vq_json_object_end(j);
 }
@@ -338,15 +338,15 @@ static void write_audit(struct vq_json *j, const struct vq_report_input *r)
     const struct vq_audit *a = &r->result->audit;
     vq_json_key(j, "audit");
     vq_json_object(j);
-    vq_report_key_boolean(j, "lazy_swap", r->config->judging.lazy_swap);
+    vq_json_put_bool(j, "lazy_swap", r->config->judging.lazy_swap);
     vq_report_key_real(j, "audit_share", r->config->judging.audit_share);
     vq_json_key(j, "judges");
     vq_json_array(j);
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         vq_json_object(j);
-        vq_report_key_text(j, "name", r->judges[i].name);
-        vq_report_key_count(j, "cells_both", a->judges[i].cells_both);
-        vq_report_key_count(j, "cells_audited", a->judges[i].cells_audited);
+        vq_json_put_str(j, "name", r->judges[i].name);
+        vq_json_put_u64(j, "cells_both", a->judges[i].cells_both);
+        vq_json_put_u64(j, "cells_audited", a->judges[i].cells_audited);
         vq_report_key_real(j, "order_effect", a->judges[i].order_effect);
         vq_report_key_real(j, "lenient_changed", a->judges[i].lenient_changed);
         vq_json_object_end(j);
@@ -357,7 +357,7 @@ static void write_audit(struct vq_json *j, const struct vq_report_input *r)
     for (int order = 0; order < 2; order++) {
         vq_json_object(j);
         vq_report_key_real(j, "kappa", a->kappa_order[order]);
-        vq_report_key_count(j, "n", a->kappa_order_n[order]);
+        vq_json_put_u64(j, "n", a->kappa_order_n[order]);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -396,12 +396,12 @@ static void write_retest(struct vq_json *j, const struct vq_report_input *r)
     for (uint32_t i = 0; i < r->config->judges_count; i++) {
         const struct vq_retest *t = &retest[i];
         vq_json_object(j);
-        vq_report_key_text(j, "name", r->judges[i].name);
-        vq_report_key_count(j, "cells", t->cells);
-        vq_report_key_count(j, "flips", t->flips);
+        vq_json_put_str(j, "name", r->judges[i].name);
+        vq_json_put_u64(j, "cells", t->cells);
+        vq_json_put_u64(j, "flips", t->flips);
         vq_report_key_real(j, "flip_rate",
                            t->cells > 0 ? (double)t->flips / (double)t->cells : NAN);
-        vq_report_key_count(j, "missing", t->missing);
+        vq_json_put_u64(j, "missing", t->missing);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -414,7 +414,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     struct vq_json *j = &json;
     vq_json_init(j, out, 2);
     vq_json_object(j);
-    vq_report_key_count(j, "format", VQ_REPORT_FORMAT);
+    vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
     vq_json_key(j, "models");
     vq_json_array(j);
     vq_json_str(j, r->config->models[0]);
@@ -426,12 +426,12 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     write_vibes(j, r);
     write_fit(j, "mm", "C_mm", r->result, &r->result->mm, false);
     write_fit(j, "pp", "C_pp", r->result, &r->result->pp, true);
-    vq_report_key_count(j, "cells_missing", r->result->cells_missing);
+    vq_json_put_u64(j, "cells_missing", r->result->cells_missing);
     if (r->result->dropped != NULL) {
         vq_json_key(j, "rows_dropped");
         vq_json_object(j);
-        vq_report_key_count(j, "train", r->result->rows_dropped_train);
-        vq_report_key_count(j, "test", r->result->rows_dropped_test);
+        vq_json_put_u64(j, "train", r->result->rows_dropped_train);
+        vq_json_put_u64(j, "test", r->result->rows_dropped_test);
         vq_json_object_end(j);
     }
     write_audit(j, r);

@@ -10,9 +10,9 @@ static const char *model(const struct vq_conf_judge *own, const char *stand_in)
 static void write_models(struct vq_json *j, const struct vq_config *c)
 {
     const char *proposer = model(c->proposer, c->judges[0].model);
-    vq_report_key_text(j, "proposer", proposer);
-    vq_report_key_text(j, "reducer", model(c->reducer, proposer));
-    vq_report_key_text(j, "embedder", model(c->embedder, VQ_EMBEDDER_BUILT_IN));
+    vq_json_put_str(j, "proposer", proposer);
+    vq_json_put_str(j, "reducer", model(c->reducer, proposer));
+    vq_json_put_str(j, "embedder", model(c->embedder, VQ_EMBEDDER_BUILT_IN));
 }
 
 static void write_settings(struct vq_json *j, const struct vq_config *c)
@@ -24,26 +24,26 @@ static void write_settings(struct vq_json *j, const struct vq_config *c)
     vq_json_key(j, "settings");
     vq_json_object(j);
     write_models(j, c);
-    vq_report_key_count(j, "d", v->d);
-    vq_report_key_count(j, "batch", v->batch);
-    vq_report_key_count(j, "iterations", v->iterations);
-    vq_report_key_count(j, "num_eval_vibes", v->num_eval_vibes);
-    vq_report_key_count(j, "K", v->k);
-    vq_report_key_count(j, "clusters", v->clusters);
-    vq_report_key_count(j, "cluster_threshold", v->cluster_threshold);
-    vq_report_key_text(j, "clustering", clustering[v->clustering]);
-    vq_report_key_text(j, "linkage", linkage[v->linkage]);
-    vq_report_key_count(j, "discovery_calls", v->discovery_calls);
-    vq_report_key_boolean(j, "dedup", v->dedup);
-    vq_report_key_boolean(j, "list_rejected", v->list_rejected);
-    vq_report_key_text(j, "carried", v->carried == VQ_CARRIED_ALL ? "all" : "surviving");
-    vq_report_key_text(j, "misclassified",
-                       v->misclassified == VQ_MISCLASSIFIED_MM ? "mm" : "mm_or_pp");
-    vq_report_key_count(j, "min_misclassified",
-                        v->min_misclassified == 0 ? v->d : v->min_misclassified);
+    vq_json_put_u64(j, "d", v->d);
+    vq_json_put_u64(j, "batch", v->batch);
+    vq_json_put_u64(j, "iterations", v->iterations);
+    vq_json_put_u64(j, "num_eval_vibes", v->num_eval_vibes);
+    vq_json_put_u64(j, "K", v->k);
+    vq_json_put_u64(j, "clusters", v->clusters);
+    vq_json_put_u64(j, "cluster_threshold", v->cluster_threshold);
+    vq_json_put_str(j, "clustering", clustering[v->clustering]);
+    vq_json_put_str(j, "linkage", linkage[v->linkage]);
+    vq_json_put_u64(j, "discovery_calls", v->discovery_calls);
+    vq_json_put_bool(j, "dedup", v->dedup);
+    vq_json_put_bool(j, "list_rejected", v->list_rejected);
+    vq_json_put_str(j, "carried", v->carried == VQ_CARRIED_ALL ? "all" : "surviving");
+    vq_json_put_str(j, "misclassified",
+                    v->misclassified == VQ_MISCLASSIFIED_MM ? "mm" : "mm_or_pp");
+    vq_json_put_u64(j, "min_misclassified",
+                    v->min_misclassified == 0 ? v->d : v->min_misclassified);
     vq_report_key_real(j, "mm_stop", v->mm_stop);
-    vq_report_key_text(j, "final_order", orders[v->final_order]);
-    vq_report_key_boolean(j, "shuffle_outputs", v->shuffle_outputs);
+    vq_json_put_str(j, "final_order", orders[v->final_order]);
+    vq_json_put_bool(j, "shuffle_outputs", v->shuffle_outputs);
     vq_json_object_end(j);
 }
 
@@ -54,13 +54,13 @@ static void write_iterations(struct vq_json *j, const struct vq_method_result *m
     for (uint32_t i = 0; i < m->iterations_count; i++) {
         const struct vq_iteration *it = &m->iterations[i];
         vq_json_object(j);
-        vq_report_key_count(j, "rows_shown", it->rows_shown);
-        vq_report_key_count(j, "proposed", it->proposed);
-        vq_report_key_count(j, "reduced", it->reduced);
-        vq_report_key_count(j, "deduplicated", it->deduplicated);
-        vq_report_key_count(j, "evaluated", it->evaluated);
-        vq_report_key_count(j, "added", it->added);
-        vq_report_key_count(j, "misclassified", it->misclassified);
+        vq_json_put_u64(j, "rows_shown", it->rows_shown);
+        vq_json_put_u64(j, "proposed", it->proposed);
+        vq_json_put_u64(j, "reduced", it->reduced);
+        vq_json_put_u64(j, "deduplicated", it->deduplicated);
+        vq_json_put_u64(j, "evaluated", it->evaluated);
+        vq_json_put_u64(j, "added", it->added);
+        vq_json_put_u64(j, "misclassified", it->misclassified);
         vq_report_key_real(j, "mm_accuracy_train", it->mm_accuracy);
         vq_report_key_real(j, "pp_accuracy_train", it->pp_accuracy);
         vq_json_object_end(j);
@@ -72,11 +72,11 @@ static void write_proposal(struct vq_json *j, const struct vq_report_input *r,
                            const struct vq_proposal *p)
 {
     vq_json_object(j);
-    vq_report_key_text(j, "name", p->axis.name);
-    vq_report_key_text(j, "low", p->axis.low);
-    vq_report_key_text(j, "high", p->axis.high);
-    vq_report_key_count(j, "iteration", p->iteration + 1);
-    vq_report_key_count(j, "batch", p->batch + 1);
+    vq_json_put_str(j, "name", p->axis.name);
+    vq_json_put_str(j, "low", p->axis.low);
+    vq_json_put_str(j, "high", p->axis.high);
+    vq_json_put_u64(j, "iteration", p->iteration + 1);
+    vq_json_put_u64(j, "batch", p->batch + 1);
     vq_json_key(j, "records");
     vq_json_array(j);
     for (uint32_t i = 0; i < p->rows_count; i++) {
@@ -94,12 +94,12 @@ static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
     for (uint32_t v = 0; v < m->axes_count; v++) {
         const struct vq_provenance *p = &m->provenance[v];
         vq_json_object(j);
-        vq_report_key_count(j, "id", v + 1);
-        vq_report_key_text(j, "name", m->axes[v].name);
-        vq_report_key_count(j, "iteration", p->iteration + 1);
-        vq_report_key_count(j, "support", p->support);
+        vq_json_put_u64(j, "id", v + 1);
+        vq_json_put_str(j, "name", m->axes[v].name);
+        vq_json_put_u64(j, "iteration", p->iteration + 1);
+        vq_json_put_u64(j, "support", p->support);
         if (m->question_types != NULL && m->question_types[v] != NULL) {
-            vq_report_key_text(j, "question_types", m->question_types[v]);
+            vq_json_put_str(j, "question_types", m->question_types[v]);
         }
         vq_json_key(j, "proposals");
         vq_json_array(j);
@@ -122,7 +122,7 @@ void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object(j);
     write_settings(j, r->config);
     write_iterations(j, m);
-    vq_report_key_text(j, "stopped_because", vq_stop_text(m->stop));
+    vq_json_put_str(j, "stopped_because", vq_stop_text(m->stop));
     write_provenance(j, r);
     vq_json_object_end(j);
 }

@@ -41,8 +41,8 @@ static void calls(struct vq_json *j, const char *key, const struct vq_persona_ca
 {
     vq_json_key(j, key);
     vq_json_object(j);
-    vq_report_key_count(j, "planned", n->planned);
-    vq_report_key_count(j, "shared", n->shared);
+    vq_json_put_u64(j, "planned", n->planned);
+    vq_json_put_u64(j, "shared", n->shared);
     vq_json_object_end(j);
 }
 
@@ -51,8 +51,8 @@ static void write_set(struct vq_json *j, const struct vq_report_persona *r, uint
 {
     const struct vq_persona_set *set = &r->study->plan->design.sets[number];
     vq_json_object(j);
-    vq_report_key_text(j, "name", r->sets[number]);
-    vq_report_key_count(j, "items", set->items_count);
+    vq_json_put_str(j, "name", r->sets[number]);
+    vq_json_put_u64(j, "items", set->items_count);
     calls(j, "asked", &n->asked);
     for (int k = 0; k < VQ_PERSONA_REFERENCES; k++) {
         bool pairwise = set->rated && set->rating == VQ_RATING_PAIRWISE;
@@ -70,7 +70,7 @@ static void write_calls(struct vq_json *j, const struct vq_report_persona *r)
     vq_persona_count(r->study->plan, &n);
     vq_json_key(j, "calls");
     vq_json_object(j);
-    vq_report_key_count(j, "dialogues", n.chains);
+    vq_json_put_u64(j, "dialogues", n.chains);
     calls(j, "turns", &n.turns);
     calls(j, "turns_rated", &n.turns_rated);
     vq_json_key(j, "sets");
@@ -90,15 +90,15 @@ static void write_plan(struct vq_json *j, const struct vq_report_persona *r)
     const struct vq_persona_design *d = &plan->design;
     names(j, "subjects", r->names.models, d->models);
     names(j, "personas", r->names.personas, d->personas);
-    vq_report_key_boolean(j, "baseline", d->baseline);
+    vq_json_put_bool(j, "baseline", d->baseline);
     vq_json_key(j, "kinds");
     vq_json_array(j);
     for (uint32_t s = 0; s < d->scripts_count; s++) {
         vq_json_str(j, kind_of(r, s));
     }
     vq_json_array_end(j);
-    vq_report_key_boolean(j, "both_orders", d->shuffled);
-    vq_report_key_count(j, "rounds", d->rounds);
+    vq_json_put_bool(j, "both_orders", d->shuffled);
+    vq_json_put_u64(j, "rounds", d->rounds);
     vq_json_key(j, "checkpoints");
     vq_json_array(j);
     for (uint32_t i = 0; i < d->checkpoints; i++) {
@@ -117,9 +117,9 @@ static void write_lengths(struct vq_json *j, const struct vq_report_persona *r)
     for (uint32_t i = 0; n->lengths[0] != NULL && i < n->models * n->askers * n->scripts; i++) {
         uint32_t persona = i / n->scripts % n->askers;
         vq_json_object(j);
-        vq_report_key_text(j, "model", r->names.models[i / n->scripts / n->askers]);
-        vq_report_key_text(j, "persona", persona < n->personas ? r->names.personas[persona] : NULL);
-        vq_report_key_text(j, "kind", kind_of(r, i % n->scripts));
+        vq_json_put_str(j, "model", r->names.models[i / n->scripts / n->askers]);
+        vq_json_put_str(j, "persona", persona < n->personas ? r->names.personas[persona] : NULL);
+        vq_json_put_str(j, "kind", kind_of(r, i % n->scripts));
         write_values(j, "before_round", n->lengths[0] + (size_t)i * (n->rounds + 1), n->rounds + 1);
         vq_json_object_end(j);
     }
@@ -132,9 +132,9 @@ static void write_judges(struct vq_json *j, const struct vq_report_persona *r)
     vq_json_array(j);
     for (uint32_t i = 0; i < r->study->judges; i++) {
         vq_json_object(j);
-        vq_report_key_text(j, "name", r->judges[i].name);
-        vq_report_key_text(j, "model", r->judges[i].model);
-        vq_report_key_text(j, "provider", r->judges[i].identity);
+        vq_json_put_str(j, "name", r->judges[i].name);
+        vq_json_put_str(j, "model", r->judges[i].model);
+        vq_json_put_str(j, "provider", r->judges[i].identity);
         vq_json_key(j, "returned_models");
         vq_json_array(j);
         for (uint32_t k = 0; k < r->judges[i].returned_count; k++) {
@@ -144,15 +144,15 @@ static void write_judges(struct vq_json *j, const struct vq_report_persona *r)
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    vq_report_key_text(j, "judge_kind", r->judge_kind);
+    vq_json_put_str(j, "judge_kind", r->judge_kind);
     if (strcmp(r->judge_kind, "model") != 0) {
-        vq_report_key_text(
+        vq_json_put_str(
             j, "judge_note",
             "Made with the offline judge: these numbers show that the plumbing works, not how the "
             "models keep a persona.");
     }
-    vq_report_key_text(j, "policy", r->policy);
-    vq_report_key_text(
+    vq_json_put_str(j, "policy", r->policy);
+    vq_json_put_str(
         j, "intervals_note",
         "Intervals are over (model, persona) cells: they cover the choice of these, not that of "
         "questions or of judges. ci95 is Student's; percentile, the bootstrap that is published "
@@ -165,15 +165,15 @@ static void write_point(struct vq_json *j, const struct vq_cells_mean *m, uint32
                         bool contrast)
 {
     vq_json_object(j);
-    vq_report_key_count(j, "round", round);
+    vq_json_put_u64(j, "round", round);
     vq_report_key_real(j, "mean", m->mean);
-    vq_report_key_count(j, "cells", m->cells);
+    vq_json_put_u64(j, "cells", m->cells);
     vq_report_key_interval(j, "ci95", m->ci95);
     vq_report_key_interval(j, "percentile", m->percentile);
     if (m->status != VQ_CELLS_OK) {
-        vq_report_key_text(j, "why_no_interval", vq_cells_status_name(m->status));
+        vq_json_put_str(j, "why_no_interval", vq_cells_status_name(m->status));
     } else if (contrast) {
-        vq_report_key_boolean(j, "excludes_0", vq_cells_excludes_0(m));
+        vq_json_put_bool(j, "excludes_0", vq_cells_excludes_0(m));
     }
     vq_json_object_end(j);
 }
@@ -222,9 +222,9 @@ static void write_cells(struct vq_json *j, const struct vq_report_persona *r,
     for (uint32_t i = 0; i < r->numbers->cells * r->numbers->scripts; i++) {
         uint32_t cell = i / r->numbers->scripts;
         vq_json_object(j);
-        vq_report_key_text(j, "model", r->names.models[cell / r->numbers->personas]);
-        vq_report_key_text(j, "persona", r->names.personas[cell % r->numbers->personas]);
-        vq_report_key_text(j, "kind", kind_of(r, i % r->numbers->scripts));
+        vq_json_put_str(j, "model", r->names.models[cell / r->numbers->personas]);
+        vq_json_put_str(j, "persona", r->names.personas[cell % r->numbers->personas]);
+        vq_json_put_str(j, "kind", kind_of(r, i % r->numbers->scripts));
         write_values(j, "values", m->panel.persona + (size_t)i * m->panel.points, m->panel.points);
         write_values(j, "baseline", m->panel.baseline + (size_t)i * m->panel.points,
                      m->panel.points);
@@ -239,8 +239,8 @@ static void write_within(struct vq_json *j, const char *key, const struct vq_wit
 {
     vq_json_key(j, key);
     vq_json_object(j);
-    vq_report_key_count(j, "rows", w->rows);
-    vq_report_key_count(j, "groups", w->groups);
+    vq_json_put_u64(j, "rows", w->rows);
+    vq_json_put_u64(j, "groups", w->groups);
     vq_report_key_real(j, "slope", w->slope);
     vq_report_key_real(j, "se", w->se);
     vq_report_key_real(j, "se_random", w->se_random);
@@ -257,8 +257,8 @@ static void write_slopes(struct vq_json *j, const struct vq_report_persona *r,
     for (uint32_t i = 0; i < (n->models + 1) * n->scripts; i++) {
         uint32_t model = i / n->scripts;
         vq_json_object(j);
-        vq_report_key_text(j, "model", model < n->models ? r->names.models[model] : NULL);
-        vq_report_key_text(j, "kind", kind_of(r, i % n->scripts));
+        vq_json_put_str(j, "model", model < n->models ? r->names.models[model] : NULL);
+        vq_json_put_str(j, "kind", kind_of(r, i % n->scripts));
         write_within(j, "per_round", &m->slopes[i].length);
         if (r->study->tokens != NULL) {
             write_within(j, "per_1000_tokens", &m->slopes[i].tokens);
@@ -274,7 +274,7 @@ static void write_bar(struct vq_json *j, const char *key, const struct vq_cells_
     vq_json_key(j, key);
     vq_json_object(j);
     vq_report_key_real(j, "mean", m->mean);
-    vq_report_key_count(j, "personas", m->cells);
+    vq_json_put_u64(j, "personas", m->cells);
     vq_report_key_interval(j, "ci95", m->ci95);
     vq_report_key_interval(j, "percentile", m->percentile);
     vq_json_object_end(j);
@@ -288,8 +288,8 @@ static void write_bars(struct vq_json *j, const struct vq_report_persona *r,
     vq_json_array(j);
     for (uint32_t i = 0; i < n->models * n->scripts; i++) {
         vq_json_object(j);
-        vq_report_key_text(j, "model", r->names.models[i / n->scripts]);
-        vq_report_key_text(j, "kind", kind_of(r, i % n->scripts));
+        vq_json_put_str(j, "model", r->names.models[i / n->scripts]);
+        vq_json_put_str(j, "kind", kind_of(r, i % n->scripts));
         write_bar(j, "level", &m->bars[i].level);
         write_bar(j, "change", &m->bars[i].change);
         write_bar(j, "gap", &m->bars[i].gap);
@@ -305,7 +305,7 @@ static void write_sizes(struct vq_json *j, const struct vq_report_persona *r,
     vq_json_array(j);
     for (uint32_t s = 0; m->sizes != NULL && s < r->numbers->scripts; s++) {
         vq_json_object(j);
-        vq_report_key_text(j, "kind", kind_of(r, s));
+        vq_json_put_str(j, "kind", kind_of(r, s));
         write_within(j, "change", &m->sizes[s].change);
         write_within(j, "gap_at_start", &m->sizes[s].gap);
         vq_json_object_end(j);
@@ -323,9 +323,9 @@ static void write_statuses(struct vq_json *j, const struct vq_report_persona *r,
     vq_json_array(j);
     for (uint32_t i = 0; i < r->study->judges; i++) {
         vq_json_object(j);
-        vq_report_key_text(j, "judge", r->judges[i].name);
+        vq_json_put_str(j, "judge", r->judges[i].name);
         for (unsigned s = 0; s < VQ_PERSONA_STATUSES; s++) {
-            vq_report_key_count(j, vq_persona_status_name(s), m->statuses[i][s]);
+            vq_json_put_u64(j, vq_persona_status_name(s), m->statuses[i][s]);
         }
         vq_json_object_end(j);
     }
@@ -335,14 +335,14 @@ static void write_statuses(struct vq_json *j, const struct vq_report_persona *r,
 static void write_chosen(struct vq_json *j, const struct vq_persona_measure *m)
 {
     static const char *const keys[2] = {"reference_first", "answer_first"};
-    vq_report_key_count(j, "ties", m->ties);
+    vq_json_put_u64(j, "ties", m->ties);
     vq_json_key(j, "chosen");
     vq_json_object(j);
     for (int p = 0; p < 2; p++) {
         vq_json_key(j, keys[p]);
         vq_json_object(j);
-        vq_report_key_count(j, "a", m->chosen[p][0]);
-        vq_report_key_count(j, "b", m->chosen[p][1]);
+        vq_json_put_u64(j, "a", m->chosen[p][0]);
+        vq_json_put_u64(j, "b", m->chosen[p][1]);
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
@@ -359,18 +359,18 @@ static void write_measure(struct vq_json *j, const struct vq_report_persona *r,
                           const struct vq_persona_measure *m)
 {
     vq_json_object(j);
-    vq_report_key_text(j, "name", m->name);
-    vq_report_key_text(j, "what", what_word(m->what));
-    vq_report_key_text(j, "unit", m->unit == VQ_PERSONA_RATING ? "rating" : "share");
-    vq_report_key_count(j, "cells", m->cells);
-    vq_report_key_count(j, "rated", m->things);
-    vq_report_key_count(j, "missing", m->things_missing);
+    vq_json_put_str(j, "name", m->name);
+    vq_json_put_str(j, "what", what_word(m->what));
+    vq_json_put_str(j, "unit", m->unit == VQ_PERSONA_RATING ? "rating" : "share");
+    vq_json_put_u64(j, "cells", m->cells);
+    vq_json_put_u64(j, "rated", m->things);
+    vq_json_put_u64(j, "missing", m->things_missing);
     write_statuses(j, r, m);
     if (m->turns.points > 0) {
-        vq_report_key_count(j, "one_order", m->one_order);
+        vq_json_put_u64(j, "one_order", m->one_order);
     }
     if (m->what == VQ_PERSONA_WINS) {
-        vq_report_key_text(j, "reference", vq_persona_reference_name(m->reference));
+        vq_json_put_str(j, "reference", vq_persona_reference_name(m->reference));
         write_chosen(j, m);
     }
     write_curves(j, r, "curves", &m->panel, m->curves, VQ_CURVES);
@@ -389,11 +389,11 @@ static void write_agreement(struct vq_json *j, const struct vq_report_persona *r
 {
     bool human = a->judge_b == VQ_PERSONA_HUMAN;
     vq_json_object(j);
-    vq_report_key_text(j, "criterion", r->study->criteria[a->criterion].name);
-    vq_report_key_text(j, "a", r->judges[a->judge_a].name);
-    vq_report_key_text(j, "b", human ? NULL : r->judges[a->judge_b].name);
-    vq_report_key_boolean(j, "b_is_human", human);
-    vq_report_key_count(j, "rows", a->found.rows);
+    vq_json_put_str(j, "criterion", r->study->criteria[a->criterion].name);
+    vq_json_put_str(j, "a", r->judges[a->judge_a].name);
+    vq_json_put_str(j, "b", human ? NULL : r->judges[a->judge_b].name);
+    vq_json_put_bool(j, "b_is_human", human);
+    vq_json_put_u64(j, "rows", a->found.rows);
     vq_report_key_real(j, "exact", a->found.exact);
     vq_report_key_real(j, "kappa", a->found.kappa.kappa);
     vq_report_key_interval(j, "kappa_ci95", a->found.kappa.ci95);
@@ -411,8 +411,8 @@ void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *ou
     struct vq_json *j = &json;
     vq_json_init(j, out, 2);
     vq_json_object(j);
-    vq_report_key_count(j, "format", VQ_REPORT_FORMAT);
-    vq_report_key_text(j, "method", "persona");
+    vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
+    vq_json_put_str(j, "method", "persona");
     write_plan(j, r);
     write_lengths(j, r);
     write_judges(j, r);
@@ -424,8 +424,8 @@ void vq_report_persona_json(const struct vq_report_persona *r, struct vq_buf *ou
     vq_json_array_end(j);
     vq_json_key(j, "human");
     vq_json_object(j);
-    vq_report_key_count(j, "labels", r->human_labels);
-    vq_report_key_count(j, "of_nothing_rated", r->human_unplaced);
+    vq_json_put_u64(j, "labels", r->human_labels);
+    vq_json_put_u64(j, "of_nothing_rated", r->human_unplaced);
     vq_json_object_end(j);
     vq_json_key(j, "agreement");
     vq_json_array(j);

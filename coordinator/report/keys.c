@@ -22,5 +22,5 @@ void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash
     if (hash != NULL) {
         vq_hex(hash->b, VQ_HASH_BYTES, hex);
     }
-    vq_report_key_text(j, key, hash == NULL ? NULL : hex);
+    vq_json_put_str(j, key, hash == NULL ? NULL : hex);
 }

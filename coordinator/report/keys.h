@@ -1,4 +1,4 @@
-/* Private to the results: a key and its value in one, as every writer of a results.json has them. Numbers have VQ_REPORT_DIGITS digits. */
+/* Private to the results: a key and its value in one, of the kinds that vq_json_put_* has not. Numbers have VQ_REPORT_DIGITS digits. */
 #ifndef VQ_REPORT_KEYS_H
 #define VQ_REPORT_KEYS_H
 
@@ -11,24 +11,6 @@ static inline void vq_report_key_real(struct vq_json *j, const char *key, double
 {
     vq_json_key(j, key);
     vq_json_real(j, value, VQ_REPORT_DIGITS);
-}
-
-static inline void vq_report_key_text(struct vq_json *j, const char *key, const char *value)
-{
-    vq_json_key(j, key);
-    vq_json_str(j, value);
-}
-
-static inline void vq_report_key_count(struct vq_json *j, const char *key, uint64_t value)
-{
-    vq_json_key(j, key);
-    vq_json_u64(j, value);
-}
-
-static inline void vq_report_key_boolean(struct vq_json *j, const char *key, bool value)
-{
-    vq_json_key(j, key);
-    vq_json_bool(j, value);
 }
 
 /* [lo, hi]; null where there is none. */

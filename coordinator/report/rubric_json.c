@@ -16,7 +16,7 @@ static void statuses(struct vq_json *j, const uint64_t *counts)
     vq_json_key(j, "statuses");
     vq_json_object(j);
     for (unsigned s = 0; s < VQ_RUBRIC_STATUS__COUNT; s++) {
-        vq_report_key_count(j, vq_rubric_status_name(s), counts[s]);
+        vq_json_put_u64(j, vq_rubric_status_name(s), counts[s]);
     }
     vq_json_object_end(j);
 }
@@ -31,9 +31,9 @@ static void judges(struct vq_json *j, const struct vq_rubric_report *r)
         const struct vq_report_judge *judge = &r->judges[i];
         const struct vq_conf_judge *c = &r->config->judges[i];
         vq_json_object(j);
-        vq_report_key_text(j, "name", judge->name);
-        vq_report_key_text(j, "model", judge->model);
-        vq_report_key_text(j, "provider", judge->identity);
+        vq_json_put_str(j, "name", judge->name);
+        vq_json_put_str(j, "model", judge->model);
+        vq_json_put_str(j, "provider", judge->identity);
         vq_json_key(j, "returned_models");
         vq_json_array(j);
         for (uint32_t k = 0; k < judge->returned_count; k++) {
@@ -41,19 +41,18 @@ static void judges(struct vq_json *j, const struct vq_rubric_report *r)
         }
         vq_json_array_end(j);
         vq_report_key_real(j, "temperature", c->send_temperature ? c->temperature : NAN);
-        vq_report_key_count(j, "max_tokens", c->max_tokens);
+        vq_json_put_u64(j, "max_tokens", c->max_tokens);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
-    vq_report_key_text(j, "judge_kind", r->judge_kind);
+    vq_json_put_str(j, "judge_kind", r->judge_kind);
     if (strcmp(r->judge_kind, "model") != 0) {
-        vq_report_key_text(j, "judge_note",
-                           "Made with the offline judge: these numbers show that the plumbing "
-                           "works, not what the outputs are worth.");
+        vq_json_put_str(j, "judge_note",
+                        "Made with the offline judge: these numbers show that the plumbing "
+                        "works, not what the outputs are worth.");
     }
-    vq_report_key_text(
-        j, "intervals_note",
-        "95 % intervals cover the choice of prompts, not that of judges or rubrics.");
+    vq_json_put_str(j, "intervals_note",
+                    "95 % intervals cover the choice of prompts, not that of judges or rubrics.");
 }
 
 static void data(struct vq_json *j, const struct vq_rubric_report *r)
@@ -61,9 +60,9 @@ static void data(struct vq_json *j, const struct vq_rubric_report *r)
     const struct vq_rubric_data *d = r->data;
     vq_json_key(j, "data");
     vq_json_object(j);
-    vq_report_key_count(j, "records", d->records);
-    vq_report_key_count(j, "rows", d->rows_count);
-    vq_report_key_count(j, "questions", d->questions_count);
+    vq_json_put_u64(j, "records", d->records);
+    vq_json_put_u64(j, "rows", d->rows_count);
+    vq_json_put_u64(j, "questions", d->questions_count);
     vq_json_key(j, "without_output");
     vq_json_array(j);
     for (uint32_t o = 0; o < d->outputs_count; o++) {
@@ -71,10 +70,10 @@ static void data(struct vq_json *j, const struct vq_rubric_report *r)
     }
     vq_json_array_end(j);
     if (r->config->data.group != NULL) {
-        vq_report_key_text(j, "group", r->config->data.group);
-        vq_report_key_count(j, "groups", d->groups_count);
+        vq_json_put_str(j, "group", r->config->data.group);
+        vq_json_put_u64(j, "groups", d->groups_count);
     }
-    vq_report_key_text(j, "sha256", r->data_hash);
+    vq_json_put_str(j, "sha256", r->data_hash);
     vq_json_object_end(j);
 }
 
@@ -84,14 +83,14 @@ static void settings(struct vq_json *j, const struct vq_rubric_report *r)
     const struct vq_config *c = r->config;
     vq_json_key(j, "settings");
     vq_json_object(j);
-    vq_report_key_text(j, "method", "judge");
-    vq_report_key_count(j, "seed", c->seed);
-    vq_report_key_count(j, "repeats", c->rating.repeats);
-    vq_report_key_text(j, "positions",
-                       c->rating.positions == VQ_POSITIONS_BOTH ? "both" : "alternate");
-    vq_report_key_text(j, "policy", c->rating.policy == VQ_RATING_STRICT ? "strict" : "paper");
-    vq_report_key_boolean(j, "truncate", c->judging.truncate);
-    vq_report_key_count(j, "bootstrap_draws", c->regression.bootstrap_draws);
+    vq_json_put_str(j, "method", "judge");
+    vq_json_put_u64(j, "seed", c->seed);
+    vq_json_put_u64(j, "repeats", c->rating.repeats);
+    vq_json_put_str(j, "positions",
+                    c->rating.positions == VQ_POSITIONS_BOTH ? "both" : "alternate");
+    vq_json_put_str(j, "policy", c->rating.policy == VQ_RATING_STRICT ? "strict" : "paper");
+    vq_json_put_bool(j, "truncate", c->judging.truncate);
+    vq_json_put_u64(j, "bootstrap_draws", c->regression.bootstrap_draws);
     for (size_t k = 0; k < VQ_COUNT(keys); k++) {
         if (r->templates[k] != NULL) {
             vq_report_key_hash(j, keys[k], r->templates[k]);
@@ -115,7 +114,7 @@ static void counts(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     vq_json_key(j, "counts");
     vq_json_object(j);
     for (size_t i = 0; names[i] != NULL; i++) {
-        vq_report_key_count(j, names[i], s->counts[i]);
+        vq_json_put_u64(j, names[i], s->counts[i]);
     }
     vq_json_object_end(j);
 }
@@ -125,8 +124,8 @@ static void share(struct vq_json *j, const struct vq_rubric_report *r, uint32_t 
 {
     static const char *const means[] = {"mean", "rate", "win_rate"};
     enum vq_rating_kind kind = kind_of(r, criterion);
-    vq_report_key_count(j, "items", s->items);
-    vq_report_key_count(j, "rated", s->rated);
+    vq_json_put_u64(j, "items", s->items);
+    vq_json_put_u64(j, "rated", s->rated);
     vq_report_key_real(j, means[kind], s->mean);
     vq_report_key_interval(j, "ci95", s->ci95);
     if (kind != VQ_RATING_LIKERT && clustered) {
@@ -139,9 +138,9 @@ static void share(struct vq_json *j, const struct vq_rubric_report *r, uint32_t 
 static void models(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion,
                    uint32_t o)
 {
-    vq_report_key_text(j, "model", r->config->models[o]);
+    vq_json_put_str(j, "model", r->config->models[o]);
     if (kind_of(r, criterion) == VQ_RATING_PAIRWISE) {
-        vq_report_key_text(j, "against", r->config->models[1]);
+        vq_json_put_str(j, "against", r->config->models[1]);
     }
 }
 
@@ -156,7 +155,7 @@ static void output(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     vq_json_array(j);
     for (uint32_t k = 0; k < n->judges; k++) {
         vq_json_object(j);
-        vq_report_key_text(j, "name", r->judges[k].name);
+        vq_json_put_str(j, "name", r->judges[k].name);
         share(j, r, criterion, vq_rubric_share_of(n, criterion, o, k), n->units_repeat);
         vq_json_object_end(j);
     }
@@ -172,7 +171,7 @@ static void difference(struct vq_json *j, const struct vq_rubric_report *r, uint
     }
     vq_json_key(j, "difference"); /* first of the models minus second */
     vq_json_object(j);
-    vq_report_key_count(j, "rows", d->rows);
+    vq_json_put_u64(j, "rows", d->rows);
     vq_report_key_real(j, "mean", d->mean);
     vq_report_key_interval(j, "ci95", d->ci95);
     vq_json_object_end(j);
@@ -213,12 +212,12 @@ static void pair(struct vq_json *j, const struct vq_rubric_report *r,
 {
     const struct vq_ratings_agreement *a = &p->agreement;
     vq_json_object(j);
-    vq_report_key_text(j, "judge", r->judges[p->a].name);
-    vq_report_key_text(j, "with",
-                       p->b == VQ_RUBRIC_HUMAN ? "human"
-                       : p->b == p->a          ? "itself"
-                                               : r->judges[p->b].name);
-    vq_report_key_count(j, "rows", a->rows);
+    vq_json_put_str(j, "judge", r->judges[p->a].name);
+    vq_json_put_str(j, "with",
+                    p->b == VQ_RUBRIC_HUMAN ? "human"
+                    : p->b == p->a          ? "itself"
+                                            : r->judges[p->b].name);
+    vq_json_put_u64(j, "rows", a->rows);
     vq_report_key_real(j, "exact", a->exact);
     vq_report_key_real(j, "kappa", a->kappa.kappa);
     vq_report_key_real(j, "kappa_quadratic", a->kappa.kappa_quadratic);
@@ -240,13 +239,13 @@ static void positions(struct vq_json *j, const struct vq_rubric_report *r,
     for (uint32_t k = 0; k < r->numbers->judges; k++) {
         const struct vq_rubric_position *p = &c->positions[k];
         vq_json_object(j);
-        vq_report_key_text(j, "judge", r->judges[k].name);
-        vq_report_key_count(j, "answers", p->answers);
-        vq_report_key_count(j, "first_chosen", p->first);
+        vq_json_put_str(j, "judge", r->judges[k].name);
+        vq_json_put_u64(j, "answers", p->answers);
+        vq_json_put_u64(j, "first_chosen", p->first);
         vq_report_key_real(j, "first_rate",
                            p->answers > 0 ? (double)p->first / (double)p->answers : NAN);
-        vq_report_key_count(j, "in_both_orders", p->both);
-        vq_report_key_count(j, "same_position", p->contradicted);
+        vq_json_put_u64(j, "in_both_orders", p->both);
+        vq_json_put_u64(j, "same_position", p->contradicted);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -260,8 +259,8 @@ static void criterion(struct vq_json *j, const struct vq_rubric_report *r, uint3
     struct vq_hash rubric;
     vq_hash_of("rubric", vq_span_str(c->rubric), &rubric);
     vq_json_object(j);
-    vq_report_key_text(j, "name", c->name);
-    vq_report_key_text(j, "kind", vq_criterion_kind_name(c->kind));
+    vq_json_put_str(j, "name", c->name);
+    vq_json_put_str(j, "kind", vq_criterion_kind_name(c->kind));
     vq_report_key_hash(j, "rubric_hash", &rubric);
     vq_json_key(j, "outputs");
     vq_json_array(j);
@@ -287,8 +286,8 @@ void vq_rubric_report_json(const struct vq_rubric_report *r, struct vq_buf *out)
     struct vq_json *j = &json;
     vq_json_init(j, out, 2);
     vq_json_object(j);
-    vq_report_key_count(j, "format", VQ_REPORT_FORMAT);
-    vq_report_key_text(j, "kind", "judge");
+    vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
+    vq_json_put_str(j, "kind", "judge");
     vq_json_key(j, "models");
     vq_json_array(j);
     for (uint32_t o = 0; o < r->config->models_count; o++) {
@@ -314,7 +313,7 @@ void vq_rubric_report_json(const struct vq_rubric_report *r, struct vq_buf *out)
     }
     vq_json_array_end(j);
     statuses(j, r->numbers->statuses);
-    vq_report_key_count(j, "answers_missing", r->numbers->missing);
+    vq_json_put_u64(j, "answers_missing", r->numbers->missing);
     vq_json_object_end(j);
     vq_buf_putc(out, '\n');
 }

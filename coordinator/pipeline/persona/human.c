@@ -23,7 +23,7 @@ enum {
     COLUMN_POSITION,
     COLUMNS
 };
-static const struct vq_lines_column columns_of_labels[COLUMNS] = {
+static const struct vq_persona_lines_column columns_of_labels[COLUMNS] = {
     {.names = {"criterion"}},
     {.names = {"model"}},
     {.names = {"persona", "role"}},
@@ -37,7 +37,7 @@ static const struct vq_lines_column columns_of_labels[COLUMNS] = {
     {.names = {"position"}, .optional = true}};
 
 struct reading {
-    struct vq_lines lines;
+    struct vq_persona_lines lines;
     const struct vq_persona_criterion *criteria;
     uint32_t criteria_count;
 };
@@ -111,9 +111,9 @@ static enum vq_status take_value(const struct reading *r, uint32_t row, enum vq_
     static const char *const wanted[] = {[VQ_RATING_LIKERT] = "a whole number from 1 to 5",
                                          [VQ_RATING_BINARY] = "yes or no",
                                          [VQ_RATING_PAIRWISE] = "A or B, as they were shown"};
-    char text[VQ_LINES_WORD_BYTES];
+    char text[VQ_PERSONA_LINES_WORD_BYTES];
     double value;
-    struct vq_span label = vq_span_str(vq_lines_word(&r->lines, row, COLUMN_HUMAN, text));
+    struct vq_span label = vq_span_str(vq_persona_lines_word(&r->lines, row, COLUMN_HUMAN, text));
     bool good = vq_human_label_read(kind, NULL, label, &value);
     if (!good || (kind == VQ_RATING_PAIRWISE && value == 0)) {
         return bad(r, row, "human", text, wanted[kind]);
@@ -126,13 +126,13 @@ static enum vq_status take_value(const struct reading *r, uint32_t row, enum vq_
 static enum vq_status take_number(const struct reading *r, uint32_t row, uint32_t column,
                                   const char *what, uint32_t otherwise, uint32_t *ret_number)
 {
-    char text[VQ_LINES_WORD_BYTES];
+    char text[VQ_PERSONA_LINES_WORD_BYTES];
     double number;
     *ret_number = otherwise;
-    if (vq_lines_word(&r->lines, row, column, text)[0] == '\0') {
+    if (vq_persona_lines_word(&r->lines, row, column, text)[0] == '\0') {
         return VQ_OK;
     }
-    VQ_TRY(vq_lines_number(&r->lines, row, column, what, &number));
+    VQ_TRY(vq_persona_lines_number(&r->lines, row, column, what, &number));
     if (number < 1 || number != floor(number)) {
         return bad(r, row, what, text, "a number from 1");
     }
@@ -143,14 +143,14 @@ static enum vq_status take_number(const struct reading *r, uint32_t row, uint32_
 /* Of turns, the order of the dialogue; of pairs, the reference. */
 static enum vq_status take_words(const struct reading *r, uint32_t row, struct vq_persona_rated *of)
 {
-    char text[VQ_LINES_WORD_BYTES];
-    const char *order = vq_lines_word(&r->lines, row, COLUMN_ORDER, text);
+    char text[VQ_PERSONA_LINES_WORD_BYTES];
+    const char *order = vq_persona_lines_word(&r->lines, row, COLUMN_ORDER, text);
     if (strcmp(order, "shuffled") == 0) {
         of->order = VQ_PERSONA_SHUFFLED;
     } else if (order[0] != '\0' && strcmp(order, "original") != 0) {
         return bad(r, row, "order", order, "original or shuffled");
     }
-    const char *reference = vq_lines_word(&r->lines, row, COLUMN_REFERENCE, text);
+    const char *reference = vq_persona_lines_word(&r->lines, row, COLUMN_REFERENCE, text);
     bool found = reference[0] == '\0';
     for (int k = 0; !found && k < VQ_PERSONA_REFERENCES; k++) {
         of->reference = (enum vq_persona_reference)k;
@@ -162,11 +162,11 @@ static enum vq_status take_words(const struct reading *r, uint32_t row, struct v
 /* As results number it: a baseline that is rated as nobody has nobody's number. */
 static uint32_t as_of(const struct reading *r, uint32_t row, uint32_t persona)
 {
-    char text[VQ_LINES_WORD_BYTES];
-    const struct vq_lines *l = &r->lines;
-    const char *as = vq_lines_word(l, row, COLUMN_AS, text);
+    char text[VQ_PERSONA_LINES_WORD_BYTES];
+    const struct vq_persona_lines *l = &r->lines;
+    const char *as = vq_persona_lines_word(l, row, COLUMN_AS, text);
     uint32_t personas = l->plan->design.personas;
-    return as[0] != '\0' ? vq_lines_find(as, l->names->personas, personas)
+    return as[0] != '\0' ? vq_persona_lines_find(as, l->names->personas, personas)
                          : (persona < personas ? persona : VQ_PERSONA_NONE);
 }
 
@@ -174,24 +174,24 @@ static uint32_t as_of(const struct reading *r, uint32_t row, uint32_t persona)
 static enum vq_status take(const struct reading *r, uint32_t row, struct vq_persona_human *h,
                            bool *ret_known)
 {
-    const struct vq_lines *l = &r->lines;
-    char text[VQ_LINES_WORD_BYTES];
+    const struct vq_persona_lines *l = &r->lines;
+    char text[VQ_PERSONA_LINES_WORD_BYTES];
     double round;
     uint32_t c = criterion_named(r->criteria, r->criteria_count,
-                                 vq_lines_word(l, row, COLUMN_CRITERION, text));
+                                 vq_persona_lines_word(l, row, COLUMN_CRITERION, text));
     *ret_known = false;
-    if (c == VQ_PERSONA_NONE || vq_lines_word(l, row, COLUMN_HUMAN, text)[0] == '\0') {
+    if (c == VQ_PERSONA_NONE || vq_persona_lines_word(l, row, COLUMN_HUMAN, text)[0] == '\0') {
         return VQ_OK;
     }
     const struct vq_persona_criterion *criterion = &r->criteria[c];
     bool turns = criterion->use == VQ_PERSONA_OF_TURNS;
-    VQ_TRY(vq_lines_number(l, row, COLUMN_ROUND, "round", &round));
+    VQ_TRY(vq_persona_lines_number(l, row, COLUMN_ROUND, "round", &round));
     *h = (struct vq_persona_human){
         .of = {.criterion = c,
-               .model = vq_lines_model(l, row, COLUMN_MODEL),
-               .persona = vq_lines_persona(l, row, COLUMN_PERSONA),
-               .script = vq_lines_script(l, row, COLUMN_KIND),
-               .point = turns ? (uint32_t)round : vq_lines_checkpoint(l, round)}};
+               .model = vq_persona_lines_model(l, row, COLUMN_MODEL),
+               .persona = vq_persona_lines_persona(l, row, COLUMN_PERSONA),
+               .script = vq_persona_lines_script(l, row, COLUMN_KIND),
+               .point = turns ? (uint32_t)round : vq_persona_lines_checkpoint(l, round)}};
     h->of.as = as_of(r, row, h->of.persona);
     VQ_TRY(take_number(r, row, COLUMN_ITEM, "item", VQ_PERSONA_NONE, &h->of.item));
     VQ_TRY(take_number(r, row, COLUMN_POSITION, "position", 0, &h->of.position));
@@ -258,7 +258,7 @@ enum vq_status vq_persona_human_parse(struct vq_span text, const char *name,
                         .criteria = criteria,
                         .criteria_count = criteria_count};
     uint32_t columns[COLUMNS];
-    VQ_TRY(vq_lines_open(&r.lines, text, name, columns_of_labels, COLUMNS, columns));
+    VQ_TRY(vq_persona_lines_open(&r.lines, text, name, columns_of_labels, COLUMNS, columns));
     struct vq_persona_human *made = vq_alloc(r.lines.table->rows_count, sizeof(*made));
     size_t count = 0;
     enum vq_status status = made == NULL ? VQ_NOMEM : take_all(&r, made, &count);

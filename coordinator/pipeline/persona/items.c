@@ -65,7 +65,7 @@ static enum vq_status bind_all(const struct vq_items_file *file,
         const struct vq_conf_item *item = &file->items[i];
         struct vq_persona_item made = {.persona = VQ_PERSONA_ALL};
         if (item->persona != NULL) {
-            made.persona = vq_lines_find(item->persona, names->personas, personas);
+            made.persona = vq_persona_lines_find(item->persona, names->personas, personas);
             if (made.persona == VQ_PERSONA_NONE) {
                 to->passed_over++;
                 continue;
@@ -121,7 +121,7 @@ enum {
     COLUMN_TOTAL,
     COLUMNS
 };
-static const struct vq_lines_column columns_of_results[COLUMNS] = {
+static const struct vq_persona_lines_column columns_of_results[COLUMNS] = {
     {.names = {"model"}},
     {.names = {"persona", "role"}},
     {.names = {"kind", "dialogue", "base_conversation"}},
@@ -130,23 +130,23 @@ static const struct vq_lines_column columns_of_results[COLUMNS] = {
     {.names = {"total"}, .optional = true}};
 
 /* *ret_known: the line is of this plan. */
-static enum vq_status take(const struct vq_lines *l, uint32_t row, struct vq_persona_measured *m,
-                           bool *ret_known)
+static enum vq_status take(const struct vq_persona_lines *l, uint32_t row,
+                           struct vq_persona_measured *m, bool *ret_known)
 {
     double round, correct, total = 1;
-    VQ_TRY(vq_lines_number(l, row, COLUMN_ROUND, "round", &round));
-    VQ_TRY(vq_lines_number(l, row, COLUMN_CORRECT, "correct", &correct));
+    VQ_TRY(vq_persona_lines_number(l, row, COLUMN_ROUND, "round", &round));
+    VQ_TRY(vq_persona_lines_number(l, row, COLUMN_CORRECT, "correct", &correct));
     if (l->columns[COLUMN_TOTAL] != UINT32_MAX) {
-        VQ_TRY(vq_lines_number(l, row, COLUMN_TOTAL, "total", &total));
+        VQ_TRY(vq_persona_lines_number(l, row, COLUMN_TOTAL, "total", &total));
     }
     if (correct > total || total <= 0) {
         return vq_fail(l->err, VQ_INVALID, "%s, line %llu, correct: %g of %g", l->name,
                        (unsigned long long)l->table->lines[row], correct, total);
     }
-    *m = (struct vq_persona_measured){.model = vq_lines_model(l, row, COLUMN_MODEL),
-                                      .persona = vq_lines_persona(l, row, COLUMN_PERSONA),
-                                      .script = vq_lines_script(l, row, COLUMN_KIND),
-                                      .checkpoint = vq_lines_checkpoint(l, round),
+    *m = (struct vq_persona_measured){.model = vq_persona_lines_model(l, row, COLUMN_MODEL),
+                                      .persona = vq_persona_lines_persona(l, row, COLUMN_PERSONA),
+                                      .script = vq_persona_lines_script(l, row, COLUMN_KIND),
+                                      .checkpoint = vq_persona_lines_checkpoint(l, round),
                                       .correct = correct,
                                       .total = total};
     *ret_known = m->model != VQ_PERSONA_NONE && m->persona != VQ_PERSONA_NONE &&
@@ -154,7 +154,7 @@ static enum vq_status take(const struct vq_lines *l, uint32_t row, struct vq_per
     return VQ_OK;
 }
 
-static enum vq_status take_all(const struct vq_lines *l, struct vq_persona_measured *made,
+static enum vq_status take_all(const struct vq_persona_lines *l, struct vq_persona_measured *made,
                                size_t *ret_count)
 {
     size_t count = 0;
@@ -177,9 +177,9 @@ enum vq_status vq_persona_measured_parse(struct vq_span text, const char *name,
                                          size_t *ret_count, size_t *ret_passed_over,
                                          struct vq_error *err)
 {
-    struct vq_lines l = {.plan = plan, .names = names, .err = err};
+    struct vq_persona_lines l = {.plan = plan, .names = names, .err = err};
     uint32_t columns[COLUMNS];
-    VQ_TRY(vq_lines_open(&l, text, name, columns_of_results, COLUMNS, columns));
+    VQ_TRY(vq_persona_lines_open(&l, text, name, columns_of_results, COLUMNS, columns));
     struct vq_persona_measured *made = vq_alloc(l.table->rows_count, sizeof(*made));
     size_t count = 0;
     enum vq_status status = made == NULL ? VQ_NOMEM : take_all(&l, made, &count);

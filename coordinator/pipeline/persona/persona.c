@@ -113,16 +113,12 @@ enum vq_status vq_persona_create(const struct vq_persona_input *input,
     if (status == VQ_OK) {
         status = fill_queries(p);
     }
-    if (status == VQ_OK) {
-        status = check_bytes(p, err);
-        if (status != VQ_OK) {
-            vq_persona_destroy(&p);
-            return status;
-        }
-    }
+    status = status == VQ_OK ? check_bytes(p, err)
+                             : vq_fail(err, status, "the dialogues cannot be laid out: %s",
+                                       vq_status_text(status));
     if (status != VQ_OK) {
         vq_persona_destroy(&p);
-        return vq_fail(err, status, "the dialogues cannot be laid out: %s", vq_status_text(status));
+        return status;
     }
     *ret_persona = p;
     return VQ_OK;

@@ -115,19 +115,26 @@ enum vq_status vq_persona_hear_chat(struct vq_persona *p, const struct vq_span *
 
 /* ---- what is asked behind their beginnings ---- */
 
+/* Queries and answers of the first rounds. */
+static void pack_rounds(const struct vq_persona *p, uint32_t chain, uint32_t rounds,
+                        struct vq_buf *out)
+{
+    size_t first = (size_t)chain * p->in.plan->design.rounds;
+    for (uint32_t i = 0; i < rounds; i++) {
+        vq_chain_pack(out, p->queries[first + i]);
+        vq_chain_pack(out, p->answers[first + i]);
+    }
+}
+
 /* A prefix is the front of its whole dialogue, which is packed once for all of them. `whole`: of each chain, or .at NULL. */
 static enum vq_status pack_prefix(struct vq_persona *p, const struct vq_persona_prefix *prefix,
                                   struct vq_span *whole, struct vq_span *ret_packed)
 {
     struct vq_span *of = &whole[prefix->chain];
-    size_t first = (size_t)prefix->chain * p->in.plan->design.rounds;
     if (of->at == NULL) {
         struct vq_buf packed;
         vq_buf_init(&packed, PACKED_BYTES_MAX);
-        for (uint32_t i = 0; i < p->turns[prefix->chain]; i++) {
-            vq_chain_pack(&packed, p->queries[first + i]);
-            vq_chain_pack(&packed, p->answers[first + i]);
-        }
+        pack_rounds(p, prefix->chain, p->turns[prefix->chain], &packed);
         VQ_TRY(vq_arena_take(&p->of_stage, &packed, of));
     }
     struct vq_span rest = *of, text;
@@ -323,15 +330,11 @@ bool vq_persona_beginning(const struct vq_persona *persona, uint32_t number, str
                           struct vq_sample *ret_sample)
 {
     const struct vq_persona_prefix *prefix = &persona->in.plan->prefixes[number];
-    size_t first = (size_t)prefix->chain * persona->in.plan->design.rounds;
     vq_buf_clear(out);
     if (prefix->rounds > persona->turns[prefix->chain]) {
         return false;
     }
-    for (uint32_t i = 0; i < prefix->rounds; i++) {
-        vq_chain_pack(out, persona->queries[first + i]);
-        vq_chain_pack(out, persona->answers[first + i]);
-    }
+    pack_rounds(persona, prefix->chain, prefix->rounds, out);
     *ret_sample = (struct vq_sample){.prompt = vq_buf_span(out),
                                      .a = system_of(persona, prefix->model, prefix->persona),
                                      .b = vq_span("", 0)};

@@ -371,12 +371,7 @@ static double mean_row_bytes(const struct walk *w, double cut)
 /* What stands around the criterion and what is rated. */
 static double rating_bytes(const struct vq_job *job, enum vq_stage_kind kind)
 {
-    const struct vq_template *of = kind == VQ_STAGE_LIKERT   ? job->templates[VQ_TEMPLATE_LIKERT]
-                                   : kind == VQ_STAGE_BINARY ? job->templates[VQ_TEMPLATE_BINARY]
-                                   : kind == VQ_STAGE_PAIRWISE
-                                       ? job->templates[VQ_TEMPLATE_PAIRWISE]
-                                       : NULL;
-    return of == NULL ? 0 : (double)vq_template_text(of).bytes;
+    return vq_stage_rates(kind) ? (double)vq_template_text(vq_asking_template(job, kind)).bytes : 0;
 }
 
 static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,

@@ -292,7 +292,7 @@ static enum vq_status fill_askers(struct vq_asking *a, bool hashed)
     return VQ_OK;
 }
 
-static const struct vq_template *template_of(const struct vq_job *job, enum vq_stage_kind kind)
+const struct vq_template *vq_asking_template(const struct vq_job *job, enum vq_stage_kind kind)
 {
     switch (kind) {
     case VQ_STAGE_RANK: return job->templates[VQ_TEMPLATE_JUDGE];
@@ -324,7 +324,7 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->cast = &job->cast[stage->role];
     a->pools = &job->pools;
     VQ_ASSERT(a->cast->count > 0);
-    a->template = template_of(job, stage->kind);
+    a->template = vq_asking_template(job, stage->kind);
     a->repair = verdict ? job->templates[VQ_TEMPLATE_REPAIR] : NULL;
     a->plan.grid.samples = count_samples(stage);
     a->plan.grid.judges = a->cast->count;

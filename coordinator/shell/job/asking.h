@@ -46,6 +46,8 @@ struct vq_asking {
  * VQ_NOMEM, VQ_LIMIT. */
 enum vq_status vq_asking_create(const struct vq_job *job, const struct vq_stage *stage,
                                 struct vq_asking **ret_asking, struct vq_error *err) VQ_WARN_UNUSED;
+/* By which its questions are put. */
+const struct vq_template *vq_asking_template(const struct vq_job *job, enum vq_stage_kind kind);
 void vq_asking_destroy(struct vq_asking **asking);
 /* Lets go of everything but what request hashes are made of: what accounting needs of a stage that is over. */
 void vq_asking_retire(struct vq_asking *asking);

@@ -1,5 +1,5 @@
 /* Dialogues beside a run as files. Invariant: what a run's folder keeps of them is there before the first of their turns is asked, so that whoever looks
- * at the ledger later can tell what was asked. Not its job: leading them (cli/chat.c), the script (coordinator/pipeline/talk/chat.c). */
+ * at the ledger later can tell what was asked. Not its job: leading them (cli/chat.c), the script (coordinator/pipeline/chat.c). */
 #include "coordinator/shell/results/chats.h"
 
 #include "common/base/alloc.h"
@@ -169,10 +169,8 @@ struct talk {
 static void put_message(struct vq_json *json, const char *role, struct vq_span text)
 {
     vq_json_object(json);
-    vq_json_key(json, "role");
-    vq_json_str(json, role);
-    vq_json_key(json, "content");
-    vq_json_span(json, text);
+    vq_json_put_str(json, "role", role);
+    vq_json_put_span(json, "content", text);
     vq_json_object_end(json);
 }
 
@@ -197,12 +195,9 @@ static void put_dialogue(const struct talk *t, uint32_t chain, uint32_t model, s
     const char *ended = ended_of(t, chain, model);
     vq_json_init(&json, out, 0);
     vq_json_object(&json);
-    vq_json_key(&json, "chain");
-    vq_json_u64(&json, chain);
-    vq_json_key(&json, "model");
-    vq_json_str(&json, t->cast->judges[model].name);
-    vq_json_key(&json, "system");
-    vq_json_span(&json, t->chats->chains[chain].a);
+    vq_json_put_u64(&json, "chain", chain);
+    vq_json_put_str(&json, "model", t->cast->judges[model].name);
+    vq_json_put_span(&json, "system", t->chats->chains[chain].a);
     vq_json_key(&json, "messages");
     vq_json_array(&json);
     for (uint32_t k = 0; vq_chain_unpack(&rest, &query); k++) {
@@ -214,12 +209,7 @@ static void put_dialogue(const struct talk *t, uint32_t chain, uint32_t model, s
         put_message(&json, "assistant", answer);
     }
     vq_json_array_end(&json);
-    vq_json_key(&json, "ended");
-    if (ended == NULL) {
-        vq_json_null(&json);
-    } else {
-        vq_json_str(&json, ended);
-    }
+    vq_json_put_str(&json, "ended", ended);
     vq_json_object_end(&json);
     vq_buf_putc(out, '\n');
 }

@@ -259,11 +259,11 @@ static enum vq_status find_sets(struct rates *w, uint32_t **ret_sets)
     }
     for (uint32_t i = 0; i < w->job->rubrics_count; i++) {
         sets[i] = VQ_PERSONA_NONE;
-        for (uint32_t k = 0; k < w->job->plan->design.sets_count; k++) {
-            const struct vq_persona_probe *probe = &w->job->probes[k];
-            if (i >= probe->first_rubric && i < probe->first_rubric + probe->rubrics) {
-                sets[i] = k;
-            }
+    }
+    for (uint32_t k = 0; k < w->job->plan->design.sets_count; k++) {
+        const struct vq_persona_probe *probe = &w->job->probes[k];
+        for (uint32_t i = 0; i < probe->rubrics; i++) {
+            sets[probe->first_rubric + i] = k;
         }
     }
     *ret_sets = sets;

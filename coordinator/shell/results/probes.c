@@ -69,7 +69,7 @@ void vq_probes_destroy(struct vq_probes **probes)
 
 /* ---- pieces ---- */
 
-/* As the run asked them, but of all beginnings: their numbers are filled in later. */
+/* As the run asked them, but of all beginnings. It borrows their numbers, which are filled in later. */
 static enum vq_status make_piece(struct vq_probes *p, struct piece *piece, struct vq_error *err)
 {
     const struct vq_persona_probe *probe = &vq_persona_input(p->persona)->probes[piece->set];
@@ -146,7 +146,6 @@ enum vq_status vq_probes_find(struct vq_probes *p, uint32_t set, uint32_t prefix
         return VQ_OK;
     }
     VQ_TRY(piece_of(p, set, column, &piece, err));
-    piece->asking->ids[prefix] = p->ids[prefix];
     struct vq_cell cell = {.sample = prefix,
                            .judge = plan_of(p)->prefixes[prefix].model,
                            .vibe = column - piece->from};

@@ -5,14 +5,6 @@
 
 #include "common/base/alloc.h"
 
-#include <unistd.h>
-
-static bool is_there(const struct vq_verifying *v, const char *file)
-{
-    char path[VQ_RUN_PATH_BYTES_MAX];
-    return vq_run_dir_join(v->in->dir, file, path) == VQ_OK && access(path, F_OK) == 0;
-}
-
 static void say_differs(void *ctx, const char *file, const char *how)
 {
     vq_verify_say(ctx, "chat: " VQ_CHATS_FOLDER "/%s %s", file, how);
@@ -52,7 +44,7 @@ static enum vq_status check_chats(struct vq_verifying *v, const struct vq_chats 
     enum vq_status status = vq_verify_tasks(v, &script);
     uint64_t open = v->out->open - before;
     if (status == VQ_OK && v->walked && !v->in->running) {
-        if (is_there(v, VQ_CHATS_DIALOGUES)) {
+        if (vq_verify_is_there(v, VQ_CHATS_DIALOGUES)) {
             status = check_end(v, chats, said, open);
         } else {
             vq_verify_note(v,

@@ -1,6 +1,6 @@
-/* Private to verify*.c: one comparison, and what it says.
+/* Private to this folder: one comparison, and what it says.
  *
- *   verify.c          the order of things; the store, spools, tasks, results
+ *   verify.c   the order of things; the store, spools, tasks, results
  *   account.c  accounting.json against the ledger
  *   chat.c     the dialogues of `vibeq chat`, which are led beside the run
  *   redis.c    the columns in Redis against what the store makes of them */
@@ -29,6 +29,8 @@ void vq_verify_note(struct vq_verifying *v, const char *fmt, ...) VQ_PRINTF(2, 3
 enum vq_status vq_verify_tasks(struct vq_verifying *v,
                                const struct vq_script *script) VQ_WARN_UNUSED;
 void vq_verify_tasks_free(struct vq_verifying *v);
+
+bool vq_verify_is_there(const struct vq_verifying *v, const char *file);
 
 /* `file` of the run's folder. */
 enum vq_status vq_verify_account(struct vq_verifying *v, const char *file) VQ_WARN_UNUSED;

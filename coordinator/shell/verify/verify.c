@@ -107,10 +107,10 @@ static enum end_said end_said(const struct vq_verifying *v)
     return said;
 }
 
-static bool results_there(const struct vq_verifying *v)
+bool vq_verify_is_there(const struct vq_verifying *v, const char *file)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
-    return vq_run_dir_join(v->in->dir, "results", path) == VQ_OK && access(path, F_OK) == 0;
+    return vq_run_dir_join(v->in->dir, file, path) == VQ_OK && access(path, F_OK) == 0;
 }
 
 /* Whether the coordinator that ran last came to the end. Where it does not say so itself: the store marks a clean end, and there are
@@ -129,7 +129,7 @@ static enum vq_status find_finished(struct vq_verifying *v)
     }
     VQ_TRY(vq_calls_read_run(v->in->calls, v->uid, &meta, v->err));
     bool settled = v->walked && v->replay.whole && v->out->open == 0;
-    v->out->finished = meta.clean && (results_there(v) || settled);
+    v->out->finished = meta.clean && (vq_verify_is_there(v, "results") || settled);
     if (v->out->finished) {
         vq_verify_note(v, "status.json does not say how the run ended: it is finished by the "
                           "mark of a clean end in the store");
