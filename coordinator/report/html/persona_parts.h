@@ -58,6 +58,17 @@ void vq_persona_page_agreement(struct vq_persona_page *p);
 /* ---- persona_talks.c: the browser of dialogues ---- */
 
 void vq_persona_page_talks(struct vq_persona_page *p);
+/* Things by their places, in each in their order. */
+struct vq_persona_index {
+    size_t *from; /* [place], and the end */
+    size_t *things;
+};
+/* `place_of`: below `places`, or SIZE_MAX: the thing has none. VQ_NOMEM: then there is nothing to free. */
+enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t places,
+                                     size_t (*place_of)(const struct vq_persona_page *p,
+                                                        size_t thing),
+                                     struct vq_persona_index *ret_index) VQ_WARN_UNUSED;
+void vq_persona_index_free(struct vq_persona_index *index);
 /* A message in its box; a rating with what its judge wrote. */
 void vq_persona_page_message(struct vq_persona_page *p, const char *what, const char *style,
                              struct vq_span text);
@@ -66,18 +77,12 @@ void vq_persona_page_rating(struct vq_persona_page *p, size_t thing, uint32_t ju
 
 /* ---- persona_probes.c: what was asked behind beginnings, and how it is rated ---- */
 
-/* The things that rate answers, by prefix. */
-struct vq_persona_probed {
-    size_t *from; /* [prefix], and the end */
-    size_t *things;
-};
-/* VQ_NOMEM: then there is nothing to free. */
+/* By prefix, the things that rate answers. As vq_persona_index_make. */
 enum vq_status vq_persona_probed_make(const struct vq_persona_page *p,
-                                      struct vq_persona_probed *ret_probed) VQ_WARN_UNUSED;
-void vq_persona_probed_free(struct vq_persona_probed *probed);
+                                      struct vq_persona_index *ret_probed) VQ_WARN_UNUSED;
 /* What was asked of this dialogue after so many rounds; nothing where that is no checkpoint, or its order not the original one. No more
  * begins once the page has `bytes_max`. */
-void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_probed *probed,
+void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_index *probed,
                             uint32_t chain, uint32_t rounds, size_t bytes_max);
 
 #endif

@@ -1,60 +1,29 @@
 /* Behind which beginning of a dialogue what was asked, the answers, and their ratings: folded, by data set, the first questions of each.
  * Not its job: turns (persona_talks.c). */
-#include "common/base/alloc.h"
 #include "coordinator/report/html/persona_parts.h"
 
 /* ---- which things are of which beginning ---- */
 
-/* The prefix that a thing's answer was asked behind; NONE: it rates a turn. */
-static uint32_t prefix_of(const struct vq_persona_page *p, size_t thing)
+/* The prefix that a thing's answer was asked behind; SIZE_MAX: it rates a turn. */
+static size_t prefix_of(const struct vq_persona_page *p, size_t thing)
 {
     const struct vq_persona_study *s = p->r->study;
     const struct vq_persona_rated *t = &s->rated[thing];
     return s->criteria[t->criterion].use == VQ_PERSONA_OF_TURNS
-               ? VQ_PERSONA_NONE
+               ? SIZE_MAX
                : vq_persona_prefix_of(s->plan, t->model, t->persona, t->script, t->point);
 }
 
 enum vq_status vq_persona_probed_make(const struct vq_persona_page *p,
-                                      struct vq_persona_probed *ret_probed)
+                                      struct vq_persona_index *ret_probed)
 {
-    const struct vq_persona_study *s = p->r->study;
-    size_t prefixes = s->plan->prefixes_count, sum = 0;
-    struct vq_persona_probed x = {.from = vq_alloc(prefixes + 1, sizeof(*x.from)),
-                                  .things = vq_alloc(s->rated_count + 1, sizeof(*x.things))};
-    if (x.from == NULL || x.things == NULL) {
-        vq_persona_probed_free(&x);
-        return VQ_NOMEM;
-    }
-    for (size_t i = 0; i < s->rated_count; i++) {
-        uint32_t prefix = prefix_of(p, i);
-        x.from[prefix == VQ_PERSONA_NONE ? prefixes : prefix] += prefix != VQ_PERSONA_NONE;
-    }
-    for (size_t k = 0; k <= prefixes; k++) { /* where each ends */
-        sum += x.from[k];
-        x.from[k] = sum;
-    }
-    for (size_t i = s->rated_count; i > 0; i--) { /* and now where it begins */
-        uint32_t prefix = prefix_of(p, i - 1);
-        if (prefix != VQ_PERSONA_NONE) {
-            x.things[--x.from[prefix]] = i - 1;
-        }
-    }
-    *ret_probed = x;
-    return VQ_OK;
-}
-
-void vq_persona_probed_free(struct vq_persona_probed *probed)
-{
-    vq_free(probed->from);
-    vq_free(probed->things);
-    *probed = (struct vq_persona_probed){.from = NULL};
+    return vq_persona_index_make(p, p->r->study->plan->prefixes_count, prefix_of, ret_probed);
 }
 
 /* ---- one question ---- */
 
 struct place {
-    const struct vq_persona_probed *probed;
+    const struct vq_persona_index *probed;
     uint32_t prefix, set;
     bool baseline;
     size_t bytes_max;
@@ -141,7 +110,7 @@ static void of_set(struct vq_persona_page *p, const struct place *at, uint32_t r
     vq_html_puts(h, "</details>\n");
 }
 
-void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_probed *probed,
+void vq_persona_page_probes(struct vq_persona_page *p, const struct vq_persona_index *probed,
                             uint32_t chain, uint32_t rounds, size_t bytes_max)
 {
     const struct vq_persona_plan *plan = p->r->study->plan;

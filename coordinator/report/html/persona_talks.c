@@ -12,12 +12,10 @@ struct talk {
     double fall; /* of the mean rating, from the first half to the second; NaN: not known */
 };
 
-/* The things that rate turns, by dialogue and turn. */
 struct index {
-    size_t *from; /* [chain * rounds + turn], and the end */
-    size_t *things;
+    struct vq_persona_index turns; /* the things that rate them, by chain * rounds + turn */
+    struct vq_persona_index probed;
     struct talk *talks;
-    struct vq_persona_probed probed;
 };
 
 static uint32_t rounds_of(const struct vq_persona_page *p)
@@ -38,38 +36,47 @@ static size_t turn_of(const struct vq_persona_page *p, size_t thing)
            t->point;
 }
 
-static bool make_index(const struct vq_persona_page *p, struct index *x)
+enum vq_status vq_persona_index_make(const struct vq_persona_page *p, size_t places,
+                                     size_t (*place_of)(const struct vq_persona_page *p,
+                                                        size_t thing),
+                                     struct vq_persona_index *ret_index)
 {
-    const struct vq_persona_study *s = p->r->study;
-    size_t turns = (size_t)s->plan->chains_count * rounds_of(p);
-    x->from = vq_alloc(turns + 1, sizeof(*x->from));
-    x->things = vq_alloc(s->rated_count + 1, sizeof(*x->things));
-    x->talks = vq_alloc(s->plan->chains_count, sizeof(*x->talks));
-    if (x->from == NULL || x->things == NULL || x->talks == NULL) {
-        return false;
+    size_t things = p->r->study->rated_count, sum = 0;
+    struct vq_persona_index x = {.from = vq_alloc(places + 1, sizeof(*x.from)),
+                                 .things = vq_alloc(things + 1, sizeof(*x.things))};
+    if (x.from == NULL || x.things == NULL) {
+        vq_persona_index_free(&x);
+        return VQ_NOMEM;
     }
-    for (size_t i = 0; i < s->rated_count; i++) {
-        size_t turn = turn_of(p, i);
-        if (turn != SIZE_MAX) {
-            x->from[turn]++;
+    for (size_t i = 0; i < things; i++) {
+        size_t place = place_of(p, i);
+        if (place != SIZE_MAX) {
+            x.from[place]++;
         }
     }
-    size_t sum = 0;
-    for (size_t t = 0; t <= turns; t++) { /* where each ends */
-        sum += x->from[t];
-        x->from[t] = sum;
+    for (size_t k = 0; k <= places; k++) { /* where each ends */
+        sum += x.from[k];
+        x.from[k] = sum;
     }
-    for (size_t i = s->rated_count; i > 0; i--) { /* and now where it begins */
-        size_t turn = turn_of(p, i - 1);
-        if (turn != SIZE_MAX) {
-            x->things[--x->from[turn]] = i - 1;
+    for (size_t i = things; i > 0; i--) { /* and now where it begins */
+        size_t place = place_of(p, i - 1);
+        if (place != SIZE_MAX) {
+            x.things[--x.from[place]] = i - 1;
         }
     }
-    return true;
+    *ret_index = x;
+    return VQ_OK;
 }
 
-static double mean_between(const struct vq_persona_page *p, const struct index *x, size_t from,
-                           size_t until)
+void vq_persona_index_free(struct vq_persona_index *index)
+{
+    vq_free(index->from);
+    vq_free(index->things);
+    *index = (struct vq_persona_index){.from = NULL};
+}
+
+static double mean_between(const struct vq_persona_page *p, const struct vq_persona_index *x,
+                           size_t from, size_t until)
 {
     const struct vq_persona_study *s = p->r->study;
     double sum = 0;
@@ -117,11 +124,11 @@ static void choose(const struct vq_persona_page *p, struct index *x)
     uint32_t n = plan->chains_count, rounds = rounds_of(p);
     for (uint32_t i = 0; i < n; i++) {
         size_t first = (size_t)i * rounds;
-        x->talks[i] = (struct talk){.chain = i,
-                                    .group = plan->chains[i].persona * plan->design.scripts_count +
-                                             plan->chains[i].script,
-                                    .fall = mean_between(p, x, first, first + rounds / 2) -
-                                            mean_between(p, x, first + rounds / 2, first + rounds)};
+        x->talks[i] = (struct talk){
+            .chain = i,
+            .group = plan->chains[i].persona * plan->design.scripts_count + plan->chains[i].script,
+            .fall = mean_between(p, &x->turns, first, first + rounds / 2) -
+                    mean_between(p, &x->turns, first + rounds / 2, first + rounds)};
     }
     qsort(x->talks, n, sizeof(*x->talks), within_groups);
     for (uint32_t i = 1; i < n; i++) {
@@ -191,7 +198,8 @@ void vq_persona_page_rating(struct vq_persona_page *p, size_t thing, uint32_t ju
     vq_html_puts(h, "</div>\n");
 }
 
-static void ratings(struct vq_persona_page *p, const struct index *x, size_t turn, bool baseline)
+static void ratings(struct vq_persona_page *p, const struct vq_persona_index *x, size_t turn,
+                    bool baseline)
 {
     uint32_t judges = p->r->study->judges;
     size_t all = (x->from[turn + 1] - x->from[turn]) * judges, shown = 0;
@@ -273,7 +281,7 @@ static void one(struct vq_persona_page *p, const struct index *x, const struct t
         vq_persona_page_message(p, "User", "asked", d.queries[turn]);
         vq_persona_page_message(p, "Answer", "said", d.answers[turn]);
         vq_html_puts(h, "</div>\n");
-        ratings(p, x, (size_t)talk->chain * rounds_of(p) + turn, baseline);
+        ratings(p, &x->turns, (size_t)talk->chain * rounds_of(p) + turn, baseline);
         vq_html_puts(h, "</div></div>\n");
         turn++;
     }
@@ -314,18 +322,21 @@ static void browser(struct vq_persona_page *p, const struct index *x)
 
 void vq_persona_page_talks(struct vq_persona_page *p)
 {
-    struct index x = {.from = NULL};
+    const struct vq_persona_plan *plan = p->r->study->plan;
+    struct index x = {.talks = NULL};
     if (p->of->dialogue == NULL) {
         return;
     }
-    if (make_index(p, &x) && vq_persona_probed_make(p, &x.probed) == VQ_OK) {
+    x.talks = vq_alloc(plan->chains_count, sizeof(*x.talks));
+    size_t turns = (size_t)plan->chains_count * rounds_of(p);
+    if (x.talks != NULL && vq_persona_index_make(p, turns, turn_of, &x.turns) == VQ_OK &&
+        vq_persona_probed_make(p, &x.probed) == VQ_OK) {
         choose(p, &x);
         browser(p, &x);
     } else {
         p->h.out->status = VQ_NOMEM;
     }
-    vq_free(x.from);
-    vq_free(x.things);
     vq_free(x.talks);
-    vq_persona_probed_free(&x.probed);
+    vq_persona_index_free(&x.turns);
+    vq_persona_index_free(&x.probed);
 }
