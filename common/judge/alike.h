@@ -10,8 +10,8 @@ struct vq_chain_asked {
     uint32_t asker;                 /* equal numbers: the same of the same model */
 };
 
-/* A chain's first `turns` turns are asked in the chains before it; the last of these is one of chain `of` that no other has before that one. So
- * its turn k is asked in itself if k >= turns, else where turn k of `of` is. turns 0: all of its turns are its own. */
+/* A chain's first `turns` turns are asked in the chains before it; the last of these is one of chain `of` that no other has before that
+ * one. So its turn k is asked in itself if k >= turns, else where turn k of `of` is. turns 0: all of its turns are its own. */
 struct vq_chain_alike {
     uint32_t of, turns;
 };

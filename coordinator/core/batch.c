@@ -313,7 +313,6 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
             } else {
                 VQ_TRY(vq_coord_say_settled(c, shard, i));
                 shard->slots[i].cancelled = true;
-                shard->cancelled = true;
             }
         }
         vq_coord_slot_settled(c, shard, i);
@@ -344,8 +343,8 @@ static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shar
 {
     uint32_t i = (uint32_t)(r->task % c->shard_tasks);
     bool ahead = r->kind == VQ_CALL_REPAIR && !shard->slots[i].answered;
-    for (uint32_t n = 0; c->params.chains && n < i; n += 2) {
-        ahead |= c->outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
+    for (uint32_t n = 0; c->params.chains && !ahead && n < i; n += 2) {
+        ahead = c->outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
     }
     return ahead;
 }
@@ -365,8 +364,9 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
 {
     uint32_t i = (uint32_t)(r->task % c->shard_tasks);
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
-    bool ahead = is_ahead(c, shard, r);
-    if (shard->slots[i].state != SLOT_DONE) {
+    bool settled = shard->slots[i].state != SLOT_DONE;
+    bool ahead = !settled && is_ahead(c, shard, r);
+    if (settled) {
         lane->unsettled = 0;
     } else if (!ahead && asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
@@ -432,13 +432,13 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
         return call_committed(c, call);
     }
     VQ_ASSERT(call->task == r->task);
+    struct vq_coord_slot *slot = &shard->slots[r->task % c->shard_tasks];
     if (c->params.chains && r->end == VQ_END_ANSWER && c->outcome[r->task] == VQ_OUTCOME_NONE) {
-        shard->slots[r->task % c->shard_tasks].ahead = shard->ahead = true;
+        slot->ahead = shard->ahead = true;
     }
-    vq_attempts_count(&shard->slots[r->task % c->shard_tasks].attempts, (enum vq_call_end)r->end);
+    vq_attempts_count(&slot->attempts, (enum vq_call_end)r->end);
     if (vq_coord_lease_current(shard, r->fence)) {
-        shard->slots[r->task % c->shard_tasks].answered |=
-            r->kind == VQ_CALL_ASK && r->end == VQ_END_ANSWER;
+        slot->answered |= r->kind == VQ_CALL_ASK && r->end == VQ_END_ANSWER;
         VQ_TRY(r->final ? slot_after(c, shard, r) : VQ_OK);
     }
     probe_after(&c->lanes[shard->judge], r);

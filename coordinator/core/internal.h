@@ -106,10 +106,9 @@ struct vq_coord_shard {
     int64_t
         stamp_ns; /* in its holder's clock: of the last message that listed it, or that its LEASE echoes */
     struct vq_coord_link of_holder;
-    bool limbo;     /* of a replaced session: ends unless the new one's HELD lists it */
-    uint32_t live;  /* slots OUT, DONE or SKIPPED */
-    uint32_t out;   /* slots OUT */
-    bool cancelled; /* some slot is */
+    bool limbo;    /* of a replaced session: ends unless the new one's HELD lists it */
+    uint32_t live; /* slots OUT, DONE or SKIPPED */
+    uint32_t out;  /* slots OUT */
     uint32_t
         astray; /* of a chain: the slot + 1 from which its holder goes on otherwise than what stands; 0: it does not */
 };
@@ -506,8 +505,8 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
 /* The lease ends with its worker: before its end. */
 enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
-/* A chain's holder goes on from an answer to slot i that does not stand, or asks for one that is not needed. It is told, and gives back what it does
- * not ask: until then it may start what follows, and has the lease. */
+/* A chain's holder goes on from an answer to slot i that does not stand, or asks for one that is not needed. It is told, and gives back
+ * what it does not ask: until then it may start what follows, and has the lease. */
 enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
                                      uint32_t i) VQ_WARN_UNUSED;
 /* Ends the lease with all that is live in it. The shard may be freed. */

@@ -4,8 +4,8 @@
  *
  * Invariants: a shard has one lease at a time; a slot is live (OUT, DONE or SKIPPED) only under it; held counts of an offer and
  * `out` of a shard count the slots OUT. A lease ends when nothing of it is live, when its holder's lists do not name it for a
- * term of its own clock, with its session, or when a new session does not list it. Only tasks that are open, not reserved and whose first order is decided or
- * goes along are leased.
+ * term of its own clock, with its session, or when a new session does not list it. Only tasks that are open, not reserved and whose
+ * first order is decided or goes along are leased.
  * Not its job: what results say (batch.c), which shards are ready (shard.c). */
 #include "common/base/alloc.h"
 #include "coordinator/core/internal.h"
@@ -57,7 +57,7 @@ enum vq_status vq_coord_lease_remind(struct vq_coord *c, struct vq_coord_shard *
     if (shard->astray > 0) {
         return vq_coord_say_settled(c, shard, shard->astray - 1);
     }
-    for (uint32_t i = 0; shard->cancelled && i < c->shard_tasks; i++) {
+    for (uint32_t i = 0; shard->cut && i < c->shard_tasks; i++) {
         if (shard->slots[i].cancelled) {
             VQ_TRY(vq_coord_say_settled(c, shard, i));
         }
@@ -201,10 +201,10 @@ static void lease_close(struct vq_coord *c, struct vq_coord_shard *shard)
     use_drop(c, s, shard->sample);
     shard->holder = NULL;
     shard->limbo = false;
-    for (uint32_t i = 0; shard->cancelled && i < c->shard_tasks; i++) {
+    for (uint32_t i = 0; shard->cut && i < c->shard_tasks; i++) {
         shard->slots[i].cancelled = false;
     }
-    shard->cancelled = false;
+    shard->cut = false;
     shard->astray = 0;
     shard->state = SHARD_IDLE;
     vq_coord_shard_stir(c, shard);
@@ -438,7 +438,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     shard->state = SHARD_LEASED;
     shard->holder = s;
     shard->fence = (struct vq_fence){c->params.epoch, ++c->fence_n};
-    shard->unknown = shard->moved = shard->cut = false;
+    shard->unknown = shard->moved = false;
     shard->live = shard->out = taken;
     vq_coord_lease_renew(shard, s->stamp_ns);
     c->leases++;

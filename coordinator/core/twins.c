@@ -109,14 +109,18 @@ bool vq_coord_twins_due(const struct vq_coord_lane *lane)
 /* In the tree of those that are `of` it: down, else on, else up and on. Only those that have the turn in common lead further down. */
 uint64_t vq_coord_twin_next(const struct vq_coord *c, uint64_t no, uint32_t turn, uint64_t at)
 {
-    uint32_t next = c->twins == NULL ? NONE : c->twins[at].first;
+    if (c->twins == NULL) {
+        return VQ_TASK_NONE;
+    }
+    uint32_t next = c->twins[at].first;
     for (;;) {
-        for (; next != NONE && c->twins[next].turns <= turn; next = c->twins[next].next) {
+        while (next != NONE && c->twins[next].turns <= turn) {
+            next = c->twins[next].next;
         }
         if (next != NONE) {
             return next;
         }
-        if (c->twins == NULL || at == no) {
+        if (at == no) {
             return VQ_TASK_NONE;
         }
         next = c->twins[at].next;

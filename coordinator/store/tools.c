@@ -481,11 +481,9 @@ static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
     vq_json_object(&json);
     key_hex(&json, "request", key.at, VQ_HASH_BYTES);
     vq_json_put_span(&json, "answer", a->answer);
-    vq_json_key(&json, "verdict");
-    vq_json_str(&json, vq_outcome_name(said));
+    vq_json_put_str(&json, "verdict", vq_outcome_name(said));
     vq_json_put_span(&json, "finish_reason", a->finish_reason);
-    vq_json_key(&json, "refusal");
-    vq_json_bool(&json, a->refusal);
+    vq_json_put_bool(&json, "refusal", a->refusal);
     vq_json_put_span(&json, "model", a->model);
     vq_json_put_span(&json, "fingerprint", a->fingerprint);
     vq_json_put_u64(&json, "tokens_in", a->tokens_in);

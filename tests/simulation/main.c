@@ -3,9 +3,10 @@
  *
  *     vibeq-sim --seeds A..B | --list FILE  [--with FAULT]... [--jobs N] [--first] [--twice] [--moves] [--table] [--verbose]
  *
- * --with FAULT, a name of faults.def: it may come in every seed, not only in those that drew it. --list takes the seeds from a file: a number a line, behind it why it is there. --jobs spreads the seeds over processes. --first ends
- * at the first failure (of each process). --twice runs each seed a second time and compares the traces. --moves prints how often each
- * pair of the task table came; --table demands that each pair that it allows did. */
+ * --list takes the seeds from a file: a number a line, behind it why it is there. --with FAULT, a name of faults.def: it may come in
+ * every seed, not only in those that drew it. --jobs spreads the seeds over processes. --first ends at the first failure (of each
+ * process). --twice runs each seed a second time and compares the traces. --moves prints how often each pair of the task table came;
+ * --table demands that each pair that it allows did. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
@@ -289,8 +290,7 @@ int main(int argc, char **argv)
     struct arguments args;
     if (!parse(argc, argv, &args)) {
         fprintf(stderr, "usage: vibeq-sim --seeds A..B | --list FILE [--with FAULT]... [--jobs N] "
-                        "[--first] [--twice] "
-                        "[--moves] [--table] [--verbose]\n");
+                        "[--first] [--twice] [--moves] [--table] [--verbose]\n");
         return 2;
     }
     struct sum sum = {0};

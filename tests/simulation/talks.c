@@ -1,7 +1,7 @@
-/* Dialogues in the simulated run: some runs have stages of kind chat, whose samples are chains. In half of them some begin as another one
- * does, and may be the same to the end. In half of these runs the endpoint says
- * the same whenever it is asked the same, and then every turn that is ever asked must be the one of the undisturbed dialogue. In the others
- * two calls of one request may say different things, so that workers go astray. */
+/* Dialogues in the simulated run: some runs have stages of kind chat, whose samples are chains. In half of these runs some chains begin as
+ * another one does, and may be the same to the end. In half, whether chains begin alike or not, the endpoint says the same whenever it is
+ * asked the same, and then every turn that is ever asked must be the one of the undisturbed dialogue. In the others two calls of one request
+ * may say different things, so that workers go astray. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"

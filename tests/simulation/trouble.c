@@ -27,8 +27,8 @@ static void draw_apart(struct sim *s, const double *most)
         double p = most[f] * vq_rng_unit(&apart);
         s->trouble.p[f] = comes || s->options.with[f] ? p : 0;
     }
-    if (s->trouble.p[SIM_DROP_CANCEL] >
-        0) { /* who was away for a term lists leases that are over */
+    if (s->trouble.p[SIM_DROP_CANCEL] > 0) {
+        /* Who was away for a term lists leases that are over. */
         s->knobs.block = s->knobs.block > 0.6 ? s->knobs.block : 0.6;
     }
 }

@@ -13,6 +13,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/judge/template.h"
 #include "coordinator/core/coord.h"
 #include "coordinator/core/limits.h"
 #include "tests/simulation/store.h"
@@ -57,6 +58,8 @@ struct rig {
     struct vq_pool_report report[RIG_POOLS_MAX]; /* what a CREDIT says of each pool */
     struct vq_amount spend;
     struct sim_store store;
+    struct vq_template *as_is; /* of chains */
+    struct vq_asker asker;
     uint8_t audited[RIG_TASKS_MAX], first[RIG_TASKS_MAX];
     int64_t now_ns;
     bool hold_lookups, hold_commits;
@@ -135,6 +138,28 @@ static inline void rig_init(struct rig *r, uint32_t samples, uint32_t judges, ui
     r->store.repair_of = rig_repair_of;
     assert_true(vq_grid_tasks(&r->params.grid) <= RIG_TASKS_MAX);
     sim_store_init(&r->store, vq_grid_tasks(&r->store.grid));
+}
+
+/* Between rig_init and rig_start: the samples are dialogues; borrowed. */
+static inline void rig_chains(struct rig *r, const struct vq_sample *chains)
+{
+    static const struct vq_judge model = {.name = "m",
+                                          .model = "m",
+                                          .dialect = "openai",
+                                          .identity = "here",
+                                          .max_tokens = 10,
+                                          .max_tokens_field = "max_tokens",
+                                          .seed = -1};
+    assert_int_equal(vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
+                                       "as it is", &r->as_is, NULL),
+                     VQ_OK);
+    vq_asker_init(&r->asker, &model, r->as_is, NULL);
+    r->params.chains = true;
+    r->store.kind = VQ_STAGE_CHAT;
+    r->store.swap = VQ_SWAP_NONE;
+    r->store.repair = false;
+    r->store.chains = chains;
+    r->store.askers = &r->asker;
 }
 
 static inline void rig_look_up_as(struct rig *r, uint64_t shard, const struct vq_known *known)
@@ -317,6 +342,7 @@ static inline void rig_end(struct rig *r)
     vq_coord_destroy(&r->c);
     vq_authority_destroy(&r->authority);
     sim_store_free(&r->store);
+    vq_template_destroy(&r->as_is);
 }
 
 /* Time passes, with ticks often enough that it is no pause. */
@@ -373,6 +399,16 @@ static inline struct rig_said *rig_lease(struct rig *r, unsigned n)
     }
     fail_msg("no such LEASE");
     return NULL;
+}
+
+/* The last LEASE of a shard since the mark; NULL: none. */
+static inline const struct rig_said *rig_leased(const struct rig *r, uint64_t shard)
+{
+    const struct rig_said *lease = NULL;
+    for (size_t i = r->mark; i < r->said_count; i++) {
+        lease = r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == shard ? &r->said[i] : lease;
+    }
+    return lease;
 }
 
 /* ---- what workers say ---- */
@@ -574,6 +610,16 @@ static inline int rig_setup_tried(void **state)
     (void)rig_setup(state);
     rig_tried(*state, 12, "Model: A");
     return 0;
+}
+
+/* The result is a dialogue's turn, asked in this state. */
+static inline void rig_chain_ask(const struct rig *r, const struct vq_chain_state *state,
+                                 struct vq_result *result)
+{
+    vq_chain_request(&r->asker, state, 0, &result->request);
+    result->outcome =
+        (uint8_t)vq_verdict_of(VQ_STAGE_CHAT, result->answer, result->finish_reason, false);
+    result->final = true;
 }
 
 static inline int rig_teardown(void **state)

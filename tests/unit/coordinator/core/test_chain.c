@@ -2,21 +2,10 @@
  * answer that does not stand loses the lease. */
 #include "tests/unit/coordinator/core/rig.h"
 
-#include "common/judge/template.h"
-
 #define TURNS 8
 
 static struct vq_buf packed;
 static struct vq_sample chains[3];
-static struct vq_template *as_is;
-static struct vq_judge model = {.name = "m",
-                                .model = "m",
-                                .dialect = "openai",
-                                .identity = "here",
-                                .max_tokens = 10,
-                                .max_tokens_field = "max_tokens",
-                                .seed = -1};
-static struct vq_asker asker;
 static const char *const said[TURNS] = {"I.",   "Long.", "Because.", "No.",
                                         "Why?", "So.",   "Well.",    "Bye."};
 
@@ -33,16 +22,7 @@ static int setup(void **state)
         chains[i] =
             (struct vq_sample){.prompt = vq_buf_span(&packed), .a = vq_span_str(systems[i])};
     }
-    assert_int_equal(vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
-                                       "as it is", &as_is, NULL),
-                     VQ_OK);
-    vq_asker_init(&asker, &model, as_is, NULL);
-    rig.params.chains = true;
-    rig.store.kind = VQ_STAGE_CHAT;
-    rig.store.swap = VQ_SWAP_NONE;
-    rig.store.repair = false;
-    rig.store.chains = chains;
-    rig.store.askers = &asker;
+    rig_chains(&rig, chains);
     *state = &rig;
     return 0;
 }
@@ -50,7 +30,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     vq_buf_free(&packed);
-    vq_template_destroy(&as_is);
     return rig_teardown(state);
 }
 
@@ -69,20 +48,8 @@ static struct vq_result answer_as(struct rig *r, const struct rig_said *lease, u
     for (uint32_t i = 0; i < k; i++) {
         vq_chain_go_on(&state, vq_span_str(behind[i]), vq_span_str("and then?"));
     }
-    vq_chain_request(&asker, &state, 0, &result.request);
-    result.outcome =
-        (uint8_t)vq_verdict_of(VQ_STAGE_CHAT, result.answer, result.finish_reason, false);
-    result.final = true;
+    rig_chain_ask(r, &state, &result);
     return result;
-}
-
-static const struct rig_said *leased_since(const struct rig *r, uint64_t chain)
-{
-    const struct rig_said *lease = NULL;
-    for (size_t i = r->mark; i < r->said_count; i++) {
-        lease = r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain ? &r->said[i] : lease;
-    }
-    return lease;
 }
 
 /* Past the probe: one turn of the first chain. The first lease of a whole chain since. */
@@ -179,7 +146,7 @@ static void test_a_turn_that_fails_blocks_the_rest(void **state)
     assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], 0);
 }
 
-/* So many turns from this one on, which it does not ask. */
+/* So many turns from this one on, which it does not ask; 0: all of the lease. */
 static void give_back(struct rig *r, uint64_t session, const struct rig_said *lease, uint64_t task,
                       uint32_t count)
 {
@@ -224,15 +191,15 @@ static void test_who_goes_astray_loses_the_chain(void **state)
          ms += RIG_HEARTBEAT) { /* it may not have heard, and is told again */
         rig_pass(r, RIG_HEARTBEAT);
         rig_beat(r, 1, session, &lease);
-        assert_null(leased_since(r, chain));
+        assert_null(rig_leased(r, chain));
     }
     assert_true(rig_count(r, 1, VQ_MSG_CANCEL) > 3);
     give_back(r, session, &lease, turn(chain, k + 3), TURNS - k - 3); /* it is at turn k + 2 */
-    assert_null(leased_since(r, chain));
+    assert_null(rig_leased(r, chain));
     result = answer_as(r, &lease, chain, k + 2, said, said[k + 2]);
     rig_results(r, 1, session, &result, 1);
-    assert_non_null(leased_since(r, chain));
-    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
+    assert_non_null(rig_leased(r, chain));
+    assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 1));
 }
 
 /* The same, and what stands is not good: the turn is put once more, and its holder is told as soon as its own answer is in. */
@@ -254,11 +221,11 @@ static void test_who_goes_on_from_an_overtaken_answer_is_told(void **state)
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_NONE);
     assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 1);
     assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->tasks[0], turn(chain, k));
-    assert_null(leased_since(r, chain));
+    assert_null(rig_leased(r, chain));
     give_back(r, session, &lease, turn(chain, k + 1), TURNS - k - 1);
-    assert_non_null(leased_since(r, chain));
-    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k));
-    assert_int_equal(leased_since(r, chain)->repeat[0], 1);
+    assert_non_null(rig_leased(r, chain));
+    assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k));
+    assert_int_equal(rig_leased(r, chain)->repeat[0], 1);
 }
 
 /* Those of the later turns come first, many of them: what they build on found no room and is said again. */
@@ -298,51 +265,51 @@ static void test_turns_that_come_too_early_are_no_strangers(void **state)
     assert_int_equal(rig_status(r).all.state[VQ_TASK_ANSWERED], 3 * TURNS);
 }
 
-/* An answer of an old lease comes late and settles the turn that a new holder asks. */
+/* An answer of an old lease comes late and settles the turn that a new holder asks; returns the session of that one. */
+static uint64_t answered_late(struct rig *r, struct rig_said *ret_lease, uint32_t *ret_turn)
+{
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, 3);
+    *ret_lease = tried(r, 1, session);
+    *ret_turn = (uint32_t)(ret_lease->tasks[0] % (2 * TURNS)) / 2;
+    struct rig_said old = *ret_lease;
+    old.fence.n--;
+    struct vq_result late = answer_as(r, &old, old.shard, *ret_turn, said, said[*ret_turn]);
+    rig_mark(r);
+    rig_results(r, 1, session, &late, 1);
+    return session;
+}
+
 static void test_a_late_answer_takes_the_chain_away(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 3);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = answered_late(r, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
-    struct rig_said old = lease;
-    old.fence.n--;
-    struct vq_result late = answer_as(r, &old, chain, k, said, said[k]);
-    rig_mark(r);
-    rig_results(r, 1, session, &late, 1);
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_TEXT);
     assert_int_equal(rig_count(r, 1, VQ_MSG_CANCEL), 1);
-    for (size_t i = r->mark; i < r->said_count; i++) { /* its holder may be at the next turn */
-        assert_false(r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain);
-    }
+    assert_null(rig_leased(r, chain)); /* its holder may be at the next turn */
     assert_int_equal(rig_last(r, 1, VQ_MSG_CANCEL)->tasks[0], turn(chain, k));
     give_back(r, session, &lease, turn(chain, k + 1), TURNS - k - 1); /* it asks turn k */
-    assert_non_null(leased_since(r, chain));                          /* at once */
-    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
+    assert_non_null(rig_leased(r, chain));                            /* at once */
+    assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 1));
 }
 
 /* The same, and its holder has let go of the lease without a word. */
 static void test_a_late_answer_takes_the_chain_from_who_is_silent(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 3);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = answered_late(r, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
-    struct rig_said old = lease;
-    old.fence.n--;
-    struct vq_result late = answer_as(r, &old, chain, k, said, said[k]);
-    rig_mark(r);
-    rig_results(r, 1, session, &late, 1);
     for (int ms = 0; ms < 2 * RIG_TERM; ms += RIG_HEARTBEAT) {
         rig_pass(r, RIG_HEARTBEAT);
         rig_beat(r, 1, session, NULL);
     }
-    assert_non_null(leased_since(r, chain));
-    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
+    assert_non_null(rig_leased(r, chain));
+    assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 1));
 }
 
 static void test_a_listed_call_keeps_the_whole_chain(void **state)
@@ -355,16 +322,9 @@ static void test_a_listed_call_keeps_the_whole_chain(void **state)
     uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
     struct vq_held_call call = {.call = rig_call(r), .task = turn(chain, k)};
     rig_list(r, 1, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
-    struct vq_msg back = {.type = VQ_MSG_CANCEL,
-                          .u.cancel = {.session = session,
-                                       .shard = chain,
-                                       .fence = lease.fence,
-                                       .reason = VQ_CANCEL_RETURNED}};
     rig_mark(r);
-    rig_tell(r, 1, &back);
-    for (size_t i = r->mark; i < r->said_count; i++) {
-        assert_false(r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain);
-    }
+    give_back(r, session, &lease, 0, 0);
+    assert_null(rig_leased(r, chain));
     struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
     result.call = call.call;
     rig_results(r, 1, session, &result, 1);
@@ -382,26 +342,21 @@ static void test_an_answer_that_is_ahead_is_not_bought_again(void **state)
     uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
     struct vq_result ahead = answer_as(r, &lease, chain, k + 1, said, said[k + 1]);
     rig_results(r, 1, session, &ahead, 1);
-    struct vq_msg back = {.type = VQ_MSG_CANCEL,
-                          .u.cancel = {.session = session,
-                                       .shard = chain,
-                                       .fence = lease.fence,
-                                       .reason = VQ_CANCEL_RETURNED}};
-    rig_tell(r, 1, &back);
+    give_back(r, session, &lease, 0, 0);
     rig_mark(r);
     for (int ms = 0; ms < 2 * RIG_TERM; ms += RIG_HEARTBEAT) {
         rig_pass(r, RIG_HEARTBEAT);
         rig_beat(r, 1, session, NULL);
     }
-    const struct rig_said again = *leased_since(r, chain);
+    const struct rig_said again = *rig_leased(r, chain);
     assert_int_equal(again.count, 1);
     assert_int_equal(again.tasks[0], turn(chain, k));
     rig_mark(r);
     struct vq_result result = answer_as(r, &again, chain, k, said, said[k]);
     rig_results(r, 1, session, &result, 1);
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k + 1)), VQ_OUTCOME_TEXT);
-    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 2));
-    assert_int_equal(leased_since(r, chain)->count, TURNS - k - 2);
+    assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 2));
+    assert_int_equal(rig_leased(r, chain)->count, TURNS - k - 2);
 }
 
 /* The same, and the answer before it is another one this time: then nothing of it is stored. */
@@ -416,18 +371,18 @@ static void test_an_answer_ahead_of_another_branch_is_none(void **state)
     struct vq_result ahead = answer_as(r, &lease, chain, k + 1, said, said[k + 1]);
     rig_results(r, 1, session, &ahead, 1);
     rig_mark(r);
-    for (int ms = 0; ms < 2 * RIG_TERM && leased_since(r, chain) == NULL; ms += RIG_HEARTBEAT) {
+    for (int ms = 0; ms < 2 * RIG_TERM && rig_leased(r, chain) == NULL; ms += RIG_HEARTBEAT) {
         rig_pass(r, RIG_HEARTBEAT); /* its worker has let it go, and says so */
         rig_list(r, 1, session, VQ_MSG_HEARTBEAT, NULL, 0, NULL, 0);
     }
-    const struct rig_said again = *leased_since(r, chain);
+    const struct rig_said again = *rig_leased(r, chain);
     assert_int_equal(again.count, 1);
     rig_mark(r);
     struct vq_result result = answer_as(r, &again, chain, k, said, "Perhaps.");
     rig_results(r, 1, session, &result, 1);
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k + 1)), VQ_OUTCOME_NONE);
-    assert_int_equal(leased_since(r, chain)->tasks[0], turn(chain, k + 1));
-    assert_int_equal(leased_since(r, chain)->count, TURNS - k - 1);
+    assert_int_equal(rig_leased(r, chain)->tasks[0], turn(chain, k + 1));
+    assert_int_equal(rig_leased(r, chain)->count, TURNS - k - 1);
 }
 
 #define CHAIN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -1,23 +1,12 @@
 /* Chains that begin alike: a turn in common is asked in the first of them alone, the others go on behind it. */
 #include "tests/unit/coordinator/core/rig.h"
 
-#include "common/judge/template.h"
-
 #define TURNS  4
 #define CHAINS 6
 
 static struct vq_buf packed[CHAINS];
 static struct vq_sample chains[CHAINS];
 static struct vq_chain_alike alike[CHAINS];
-static struct vq_template *as_is;
-static struct vq_judge model = {.name = "m",
-                                .model = "m",
-                                .dialect = "openai",
-                                .identity = "here",
-                                .max_tokens = 10,
-                                .max_tokens_field = "max_tokens",
-                                .seed = -1};
-static struct vq_asker asker;
 
 /* The first is alone; the others begin with "ab", two of them are the same to the end. */
 static const char *const queries[CHAINS] = {"wxyz", "abcd", "abef", "abcd", "abeg", "aklm"};
@@ -38,17 +27,8 @@ static int setup(void **state)
     }
     assert_int_equal(vq_chains_alike(asked, CHAINS, alike, &any), VQ_OK);
     assert_true(any);
-    assert_int_equal(vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
-                                       "as it is", &as_is, NULL),
-                     VQ_OK);
-    vq_asker_init(&asker, &model, as_is, NULL);
-    rig.params.chains = true;
+    rig_chains(&rig, chains);
     rig.params.alike = alike;
-    rig.store.kind = VQ_STAGE_CHAT;
-    rig.store.swap = VQ_SWAP_NONE;
-    rig.store.repair = false;
-    rig.store.chains = chains;
-    rig.store.askers = &asker;
     *state = &rig;
     return 0;
 }
@@ -58,7 +38,6 @@ static int teardown(void **state)
     for (int i = 0; i < CHAINS; i++) {
         vq_buf_free(&packed[i]);
     }
-    vq_template_destroy(&as_is);
     return rig_teardown(state);
 }
 
@@ -78,20 +57,8 @@ static struct vq_result answer(struct rig *r, const struct rig_said *lease, uint
     for (uint32_t i = 0; i < k; i++) {
         vq_chain_go_on(&state, vq_span_str(texts[i]), vq_span(&queries[chain][i + 1], 1));
     }
-    vq_chain_request(&asker, &state, 0, &result.request);
-    result.outcome =
-        (uint8_t)vq_verdict_of(VQ_STAGE_CHAT, result.answer, result.finish_reason, false);
-    result.final = true;
+    rig_chain_ask(r, &state, &result);
     return result;
-}
-
-static const struct rig_said *leased(const struct rig *r, uint64_t chain)
-{
-    const struct rig_said *lease = NULL;
-    for (size_t i = r->mark; i < r->said_count; i++) {
-        lease = r->said[i].type == VQ_MSG_LEASE && r->said[i].shard == chain ? &r->said[i] : lease;
-    }
-    return lease;
 }
 
 /* Two that are not of one beginning are out, the first turn of one of them is the probe. */
@@ -110,7 +77,7 @@ static uint64_t start(struct rig *r)
 static void say(struct rig *r, uint64_t session, uint64_t chain, uint32_t k)
 {
     r->mark = 0;
-    const struct rig_said lease = *leased(r, chain);
+    const struct rig_said lease = *rig_leased(r, chain);
     rig_mark(r);
     struct vq_result result = answer(r, &lease, chain, k);
     rig_results(r, 1, session, &result, 1);
@@ -135,18 +102,18 @@ static void test_a_turn_in_common_is_asked_once(void **state)
         say(r, session, 1, 0);
     }
     r->mark = 0;
-    assert_int_equal(leased(r, 5)->tasks[0], turn(5, 1)); /* what it asks alone */
+    assert_int_equal(rig_leased(r, 5)->tasks[0], turn(5, 1)); /* what it asks alone */
     assert_int_equal(vq_coord_outcome(r->c, turn(5, 0)), VQ_OUTCOME_TEXT);
     for (uint64_t chain = 2; chain <= 4; chain++) {
         assert_int_equal(leased_ever(r, chain), 0);
     }
     say(r, session, 1, 1);
-    assert_int_equal(leased(r, 2)->tasks[0], turn(2, 2));
+    assert_int_equal(rig_leased(r, 2)->tasks[0], turn(2, 2));
     assert_int_equal(leased_ever(r, 3), 0); /* the same to the end */
     assert_int_equal(leased_ever(r, 4), 0); /* "abe" is another one's */
     say(r, session, 2, 2);
-    assert_int_equal(leased(r, 4)->count, 1);
-    assert_int_equal(leased(r, 4)->tasks[0], turn(4, 3));
+    assert_int_equal(rig_leased(r, 4)->count, 1);
+    assert_int_equal(rig_leased(r, 4)->tasks[0], turn(4, 3));
     say(r, session, 1, 2);
     say(r, session, 1, 3);
     assert_int_equal(leased_ever(r, 3), 0);
@@ -155,21 +122,34 @@ static void test_a_turn_in_common_is_asked_once(void **state)
     }
 }
 
-/* All that begins so fails with it, and is opened with it. */
-static void test_twins_fail_and_are_opened_together(void **state)
+/* Turn 0 of chain 1, which may have been the probe. */
+static void say_first(struct rig *r, uint64_t session)
 {
-    struct rig *r = *state;
-    uint64_t session = start(r);
     if (vq_coord_outcome(r->c, turn(1, 0)) == VQ_OUTCOME_NONE) {
         say(r, session, 1, 0);
     }
+}
+
+/* Turn 1 of chain 1, which others have in common with it. */
+static void fail_in_common(struct rig *r, uint64_t session)
+{
     r->mark = 0;
-    const struct rig_said lease = *leased(r, 1);
+    const struct rig_said lease = *rig_leased(r, 1);
     struct vq_result result = answer(r, &lease, 1, 1);
     result.answer = vq_span("", 0);
     result.end = VQ_END_BAD_REQUEST;
     result.outcome = VQ_OUTCOME_ERROR;
     rig_results(r, 1, session, &result, 1);
+    assert_int_equal(vq_coord_outcome(r->c, turn(1, 1)), VQ_OUTCOME_ERROR);
+}
+
+/* All that begins so fails with it, and is opened with it. */
+static void test_twins_fail_and_are_opened_together(void **state)
+{
+    struct rig *r = *state;
+    uint64_t session = start(r);
+    say_first(r, session);
+    fail_in_common(r, session);
     for (uint64_t chain = 1; chain <= 4; chain++) {
         assert_int_equal(vq_coord_outcome(r->c, turn(chain, 1)), VQ_OUTCOME_ERROR);
         assert_int_equal(vq_coord_outcome(r->c, turn(chain, 2)), VQ_OUTCOME_BLOCKED);
@@ -185,12 +165,12 @@ static void test_twins_fail_and_are_opened_together(void **state)
         for (uint32_t k = 1; k < TURNS; k++) {
             assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_NONE);
         }
-        assert_true(chain == 1 || leased(r, chain) == NULL);
+        assert_true(chain == 1 || rig_leased(r, chain) == NULL);
     }
-    assert_int_equal(leased(r, 1)->tasks[0], turn(1, 1));
+    assert_int_equal(rig_leased(r, 1)->tasks[0], turn(1, 1));
     assert_int_equal(rig_status(r).all.state[VQ_TASK_BLOCKED], 0);
     say(r, session, 1, 1);
-    assert_int_equal(leased(r, 2)->tasks[0], turn(2, 2));
+    assert_int_equal(rig_leased(r, 2)->tasks[0], turn(2, 2));
 }
 
 /* A look-up of a twin that is under way while its failure is lifted says what is over. */
@@ -198,18 +178,9 @@ static void test_a_look_up_from_before_settles_no_twin(void **state)
 {
     struct rig *r = *state;
     uint64_t session = start(r);
-    if (vq_coord_outcome(r->c, turn(1, 0)) == VQ_OUTCOME_NONE) {
-        say(r, session, 1, 0);
-    }
-    r->mark = 0;
-    const struct rig_said lease = *leased(r, 1);
-    struct vq_result result = answer(r, &lease, 1, 1);
-    result.answer = vq_span("", 0);
-    result.end = VQ_END_BAD_REQUEST;
-    result.outcome = VQ_OUTCOME_ERROR;
+    say_first(r, session);
     r->hold_lookups = true;
-    rig_results(r, 1, session, &result, 1);
-    assert_int_equal(vq_coord_outcome(r->c, turn(1, 1)), VQ_OUTCOME_ERROR);
+    fail_in_common(r, session);
     struct vq_known before[2 * TURNS];
     assert_true(r->lookups_count > 0);
     uint64_t twin = r->lookups[0];

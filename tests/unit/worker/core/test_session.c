@@ -126,23 +126,36 @@ static void test_lower_epoch_and_other_session_dropped(void **state)
     assert_int_equal(rig_stats(&rig).session, 0); /* a WELCOME of a lower epoch opens nothing */
 }
 
+static void come_to_the_next_coordinator(void)
+{
+    rig_bye(&rig, VQ_BYE_NO_SESSION);
+    rig.epoch++;
+    rig_welcome(&rig);
+}
+
+/* A call ends: the next one starts by new slices, not by the old ones. */
+static void go_on_with_a_grant_only(void)
+{
+    uint32_t calls = rig.calls_ever;
+    rig_answer(&rig, 0, "Model: A");
+    assert_int_equal(rig.calls_ever, calls);
+    rig_grant_n(&rig, ++rig.grant_n);
+    assert_int_equal(rig.calls_ever, calls + 1);
+}
+
 /* Whoever has work goes on with it; a coordinator that stopped cleanly knows of no slice. */
 static void test_slices_of_an_earlier_coordinator_stay_only_for_work(void **state)
 {
     (void)state;
     begin((struct vq_work_options){.local = 0});
     rig_open(&rig, 2);
-    rig_bye(&rig, VQ_BYE_NO_SESSION);
-    rig.epoch++;
-    rig_welcome(&rig);
+    come_to_the_next_coordinator();
     rig_lease(&rig, 0, 1, false);
     assert_int_equal(rig.calls_ever, 0);
     rig_grant_n(&rig, ++rig.grant_n);
     rig_lease(&rig, 1, 2, false);
     assert_int_equal(rig.calls_ever, 2);
-    rig_bye(&rig, VQ_BYE_NO_SESSION);
-    rig.epoch++;
-    rig_welcome(&rig);
+    come_to_the_next_coordinator();
     rig_answer(&rig, 0, "Model: A");
     assert_int_equal(rig.calls_ever, 3);
 }
@@ -157,9 +170,7 @@ static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state
     rig_sample(&rig, 0);
     rig_lease_asks(&rig, 0, 1, &ask, 1);
     rig_answer(&rig, 0, "Model: A");
-    rig_bye(&rig, VQ_BYE_NO_SESSION);
-    rig.epoch++;
-    rig_welcome(&rig);
+    come_to_the_next_coordinator();
     assert_int_equal(rig_stats(&rig).leases, 1);
     struct vq_rates rates;
     uint32_t calls;
@@ -167,15 +178,11 @@ static void test_what_a_new_coordinator_leases_waits_for_its_slices(void **state
     rig_grant_n(&rig, ++rig.grant_n);
     rig_lease(&rig, 1, 2, false);
     assert_int_equal(rig.calls_ever, 2);
-    rig_bye(&rig, VQ_BYE_NO_SESSION);
-    rig.epoch++;
-    rig_welcome(&rig);
+    come_to_the_next_coordinator();
     rig_answer(&rig, 0, "Model: A");
     assert_int_equal(rig.calls_ever, 3);
     rig_lease(&rig, 2, 1, false);
-    rig_answer(&rig, 0, "Model: A");
-    assert_int_equal(rig.calls_ever, 3);
-    rig_grant_n(&rig, ++rig.grant_n);
+    go_on_with_a_grant_only();
     assert_int_equal(rig.calls_ever, 4);
 }
 
@@ -199,10 +206,7 @@ static void test_slices_of_an_earlier_session_end_with_their_term(void **state)
     rig.now = until_ns;
     assert_int_equal(rig.calls_ever, 1);
     assert_false(vq_work_slice(rig.w, 0, rig.now, &rates, &calls));
-    rig_answer(&rig, 0, "Model: A");
-    assert_int_equal(rig.calls_ever, 1);
-    rig_grant_n(&rig, ++rig.grant_n);
-    assert_int_equal(rig.calls_ever, 2);
+    go_on_with_a_grant_only();
 }
 
 static void test_heartbeats_list_what_is_held(void **state)
