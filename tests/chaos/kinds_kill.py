@@ -1,5 +1,4 @@
 """Kills, stops, second coordinators: A1 to A3, A5, A6, A8 and A9 of the test matrix, and workers with and without a spool. See chaos.py."""
-import os
 import shutil
 import signal
 import time

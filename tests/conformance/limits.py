@@ -13,7 +13,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -156,14 +155,14 @@ def measure(mode, options):
         if options.keep:
             Path(options.keep).mkdir(parents=True, exist_ok=True)
             (Path(options.keep) / f"{mode}.log").write_bytes(server.log_path.read_bytes())
-        return report(mode, found, took, killed, calls, rows)
+        return report(mode, options.units, found, took, killed, calls, rows)
     finally:
         bench.tearDown()
 
 
-def report(mode, found, took, killed, calls, rows):
+def report(mode, units, found, took, killed, calls, rows):
     may_be_over, least, most_refused = PROMISE[mode]
-    if mode == "right" and options.units >= MANY_UNITS:
+    if mode == "right" and units >= MANY_UNITS:
         least = MANY_LEAST
     uses = {name: pool["use"] for name, pool in found["pools"].items()}
     shares = [pool["refused_share_between"] for pool in found["pools"].values()]

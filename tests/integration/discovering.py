@@ -1,10 +1,7 @@
-"""What the tests of whole runs share: a configuration that discovers, the stages of a run as its accounting and the endpoint saw them, and a
-proxy between a run and its endpoint that keeps what was asked and may reword what was answered."""
-import http.client
-import http.server
+"""What the tests of whole runs share: a configuration that discovers, and the stages of a run as its accounting and the endpoint saw them."""
 import json
-import threading
 
+from answering import Between
 from planted_texts import feature_of
 from vqtest import DONE, Case
 
@@ -17,63 +14,6 @@ TERMS = {"discovery": ("discover", "differences", "formalise differences"), "red
 def term_of(stage):
     name = stage.split(",")[0].rstrip("0123456789").strip()
     return next(term for term, stages in TERMS.items() if name in stages)
-
-
-class Between:
-    """A proxy: bodies in `asked`; change(question, text) gives the text that arrives instead of an answer's."""
-
-    def __init__(self, url, change=None):
-        host = url.split("/")[2]
-        self.asked = []
-        between = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def setup(self):
-                super().setup()
-                self.upstream = http.client.HTTPConnection(host)
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                between.asked.append(body.decode())
-                headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "content-length")}
-                self.upstream.request("POST", self.path, body, headers)
-                response = self.upstream.getresponse()
-                answer = response.read()
-                if change is not None and response.status == 200 and self.path.endswith("/chat/completions"):
-                    whole = json.loads(answer)
-                    message = whole["choices"][0]["message"]
-                    message["content"] = change(json.loads(body), message["content"])
-                    answer = json.dumps(whole).encode()
-                self.send_response(response.status)
-                self.send_header("Content-Type", response.getheader("Content-Type", "application/json"))
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *words):
-                pass
-
-            def finish(self):
-                super().finish()
-                self.upstream.close()
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 64
-
-            def handle_error(self, *words):  # a connection that ended
-                pass
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-        self.thread.start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class Discover(Case):

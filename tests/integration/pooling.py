@@ -111,12 +111,6 @@ class Pools(Case):
 
     # what the run says
 
-    def log_of(self, event, run="r"):
-        """The whole lines so far: the run may be in the middle of one, or have none yet."""
-        path = self.dir / "runs" / run / "log"
-        text = path.read_text() if path.exists() else ""
-        return [line for line in map(json.loads, text[:text.rfind("\n") + 1].splitlines()) if line.get("event") == event]
-
     def pool_of(self, name, run="r"):
         got = self.vibeq("status", run, "--json", code=None)
         found = [p for p in json.loads(got.stdout).get("pools", []) if p["name"] == name] if got.stdout else []

@@ -4,7 +4,6 @@ import json
 import struct
 import subprocess
 import sys
-from pathlib import Path
 
 import vqtest
 from auditrun import AUDIT, Audited

@@ -1,11 +1,10 @@
 # labels: slow
 """The audit, and vibeq verify, on runs of method: persona and on the dialogues of `vibeq chat`: they pass such runs as they are, also after kills, and
 name every damage to any record of them."""
+import csv
 import json
-import os
 import re
 import shutil
-import signal
 import struct
 import subprocess
 
@@ -30,8 +29,10 @@ class Talking(Audited):
         rows = {r["task"]: r for r in self.kept().calls.values() if r["stage"] == stage and r["used"] and r["end"] == "answer"}
         return [rows.get(2 * (chain * self.length + k)) for k in range(self.length)]
 
-    def again(self, call, **later):
-        """A second paid call for the question of this one: in the log and in the ledger."""
+    def again(self, row, **later):
+        """A second paid call for the question of this one, right behind it: in the log and in the ledger."""
+        call = row["call"]
+        later.update(started=(STARTED, struct.pack("<Q", row["started"] + 1)), recorded=(RECORDED, struct.pack("<Q", row["recorded"] + 9)))
         second = "ef" * 16
         for line in self.lines_of(call):
             with open(self.dir / "offline.log", "a", encoding="utf-8") as file:
@@ -46,6 +47,11 @@ class Talking(Audited):
 
     def at(self, call, event):
         return next(line["mono_ns"] for line in self.lines_of(call) if line["event"] == event)
+
+    def asked_as(self, call, **fields):
+        """What the endpoint's log says of its request."""
+        n = self.lines_of(call)[0]["n"]
+        self.log(lambda line: dict(line, **fields) if line["n"] == n and line["event"] == "request" else line)
 
     def answer_is(self, row, new):
         def change(rest):
@@ -82,7 +88,6 @@ class Persona(Talking):
 
     def rated(self, **wanted):
         """Lines of ratings.csv, by number."""
-        import csv
         with open(self.run_dir / "results/ratings.csv", newline="", encoding="utf-8") as file:
             return [(i, row) for i, row in enumerate(csv.DictReader(file), 1) if all(row[k] == v for k, v in wanted.items())]
 
@@ -157,24 +162,22 @@ class Persona(Talking):
     def test_a_turn_was_asked_out_of_order(self):
         first, second = self.turns(0)[1:3]
         early = self.at(first["call"], "answer") - 5_000_000
-        n = self.lines_of(second["call"])[0]["n"]
-        self.log(lambda line: dict(line, mono_ns=early) if line["n"] == n and line["event"] == "request" else line)
+        self.asked_as(second["call"], mono_ns=early)
         self.names(f"R1 order: call {second['call']} asked turn 2 of offline-subject x Ada Quill x directed x original 5000 us before turn 1 of "
                    "offline-subject x Ada Quill x directed x original was answered")
 
     def test_a_turn_was_sent_as_another(self):
         """The ledger has it as one question, and other bytes reached the endpoint."""
         first, second = self.turns(0)[1:3]
-        body, n = (self.lines_of(row["call"])[0][key] for row, key in ((first, "hash"), (second, "n")))
-        self.log(lambda line: dict(line, hash=body) if line["n"] == n and line["event"] == "request" else line)
+        self.asked_as(second["call"], hash=self.lines_of(first["call"])[0]["hash"])
         out = self.names("R1 bodies: call ", "asked turn ", "which is something else")
         self.assertTrue(first["call"] in out and second["call"] in out, out)
 
     def test_a_rating_was_asked_before_there_was_anything(self):
         turn = self.turns(0)[1]
         row = self.call(stage=1, task=4, used=True)  # two judges: of turn 1 by the first of them
-        n, early = self.lines_of(row["call"])[0]["n"], self.at(turn["call"], "request")
-        self.log(lambda line: dict(line, mono_ns=early) if line["n"] == n and line["event"] == "request" else line)
+        early = self.at(turn["call"], "request")
+        self.asked_as(row["call"], mono_ns=early)
         self.names(f"R1 order: call {row['call']} asked the rating of turn 1 of offline-subject x Ada Quill x directed x original by offline-a x knowledge")
 
     def test_a_turn_with_another_number(self):
@@ -201,13 +204,12 @@ class Persona(Talking):
 
     def test_a_turn_was_bought_twice_under_one_lease(self):
         row = self.turns(0)[2]
-        second = self.again(row["call"], started=(STARTED, struct.pack("<Q", row["started"] + 1)), recorded=(RECORDED, struct.pack("<Q", row["recorded"] + 9)))
+        second = self.again(row)
         self.names(f"R5 repeats: turn 2 of offline-subject x Ada Quill x directed x original was bought again by call {second}: under one lease")
 
     def test_a_turn_was_bought_twice_by_two(self):
         row = self.turns(0)[2]
-        second = self.again(row["call"], started=(STARTED, struct.pack("<Q", row["started"] + 1)), recorded=(RECORDED, struct.pack("<Q", row["recorded"] + 9)),
-                            n=(N, struct.pack("<Q", 70000)))
+        second = self.again(row, n=(N, struct.pack("<Q", 70000)))
         said = json.loads(self.audit("--json")[1])
         self.assertIn((second, "silent for a term"), [(r["call"], r["cause"]) for r in said["repeated"]])
         self.assertTrue(any("accounting.json says paid_unused" in v for v in said["violations"]))
@@ -217,8 +219,7 @@ class Persona(Talking):
 
     def test_a_turn_that_two_dialogues_begin_with_was_bought_in_both(self):
         row = self.turns(0)[0]
-        second = self.again(row["call"], started=(STARTED, struct.pack("<Q", row["started"] + 1)), recorded=(RECORDED, struct.pack("<Q", row["recorded"] + 9)),
-                            n=(N, struct.pack("<Q", 70000)), task=(TASK, struct.pack("<Q", 2 * ROUNDS)))
+        second = self.again(row, n=(N, struct.pack("<Q", 70000)), task=(TASK, struct.pack("<Q", 2 * ROUNDS)))
         out = self.names(f"R5 repeats: turn 0 of offline-subject x Ada Quill x directed x original was bought again by call {second}: two dialogues begin "
                          f"with it, and call {row['call']} asked it in the other")
         self.assertNotRegex(out, "paid but unused \\$0.000000")
@@ -282,9 +283,11 @@ class Persona(Talking):
             m["role: zero"]["ties"] += 1
             m["openness"]["curves"]["directed"]["persona"][1]["mean"] -= 1
             r["calls"]["turns"]["planned"] += 1
+            next(a for a in r["agreement"] if a["kappa_quadratic"] is not None)["kappa_quadratic"] -= 0.01
         self.json_file("results/results.json", change)
         self.names("I9 missing: knowledge, offline-a: results.json counts", "R2 results: knowledge, Ada Quill", "I9 missing: short: results.json counts",
-                   "R2 results: role: zero: results.json counts", "R2 results: openness", "R2 results: results.json plans")
+                   "R2 results: role: zero: results.json counts", "R2 results: openness", "R2 results: results.json plans", "R2 results: agreement on ",
+                   "results.json counts kappa_quadratic ")
         self.verify("results: results.json is another")
 
     # ---- inputs, calls that nobody planned, accounting ----
@@ -370,10 +373,7 @@ class Chat(Talking):
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
         child = self.start("chat", "r", "--chains", "chains.jsonl", "--quiet")
         self.wait_for("some turns", lambda: len(server.answers()) > 16)
-        child.kill()
-        child.wait()
-        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(child)
         got = subprocess.run([AUDIT, self.dir / "runs/r", "--log", self.dir / "offline.log"], capture_output=True, text=True, check=False)
         self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
         self.assertRegex(got.stdout, r" open \d+ .*audit passed")
@@ -410,13 +410,13 @@ class Chat(Talking):
 
     def test_turns_were_asked_out_of_order(self):
         first, second = self.turns(2, self.stage())[8:10]
-        early, n = self.at(first["call"], "answer") - 1_000_000, self.lines_of(second["call"])[0]["n"]
-        self.log(lambda line: dict(line, mono_ns=early) if line["n"] == n and line["event"] == "request" else line)
+        early = self.at(first["call"], "answer") - 1_000_000
+        self.asked_as(second["call"], mono_ns=early)
         self.names(f"R1 order: call {second['call']} asked turn 9 of dialogue 2 x offline-subject 1000 us before turn 8")
 
     def test_a_turn_was_bought_twice(self):
         row = self.turns(0, self.stage())[3]
-        second = self.again(row["call"], started=(STARTED, struct.pack("<Q", row["started"] + 1)), recorded=(RECORDED, struct.pack("<Q", row["recorded"] + 9)))
+        second = self.again(row)
         self.names(f"R5 repeats: turn 3 of dialogue 0 x offline-subject was bought again by call {second}: under one lease",
                    "R4 accounting: chat/accounting.json says paid_unused 0, the ledger has 1")
 

@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 
 import vqtest
-from pooling import AXES, Pool, Pools
+from pooling import Pool, Pools
 from vqtest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "chaos"))

@@ -1,15 +1,12 @@
 """Dialogues of 102 turns as chains of tasks, with real processes killed half-way: the same dialogues, byte for byte, as undisturbed, and
 nothing is bought twice but what was in flight at a killed worker."""
 import collections
-import http.server
 import json
-import os
-import signal
 import threading
 import time
-import unittest
 
 import vqtest
+from answering import Endpoint, Server
 from vqtest import DONE, MISSING, USAGE, Case, planted
 
 TURNS = 102
@@ -17,12 +14,11 @@ CHAINS = 3
 CONCURRENCY = 4
 
 
-class Subject(http.server.BaseHTTPRequestHandler):
+class Subject(Endpoint):
     """Says which turn it is, and knows of every dialogue whether it is begun and not over; its first query names it."""
-    protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = json.loads(self.body())
         queries = [m["content"] for m in asked["messages"] if m["role"] == "user"]
         state = self.server
         with state.lock:
@@ -31,35 +27,23 @@ class Subject(http.server.BaseHTTPRequestHandler):
             state.most_in_flight = max(state.most_in_flight, state.in_flight)
             state.most_open = max(state.most_open, len(state.begun - state.over))
         time.sleep(0.02)
-        body = json.dumps({"id": "x", "object": "chat.completion", "model": asked["model"], "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": f"{len(queries)}: {queries[-1]}"}}],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}).encode()
         with state.lock:
             state.in_flight -= 1
             state.over |= {queries[0]} if queries[-1] == "the last" else set()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
+        self.say(asked["model"], f"{len(queries)}: {queries[-1]}")
 
 
 class OpenChains(Case):
     def test_calls_in_flight_cap_the_dialogues_that_are_open(self):
         chains, concurrency = 80, 3
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Subject)
+        server = Server(Subject)
         server.lock, server.in_flight, server.most_in_flight, server.most_open = threading.Lock(), 0, 0, 0
         server.begun, server.over = set(), set()
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
+        self.servers.append(server)
         planted(self.dir, 4, ("V1",))
         (self.dir / "config.yaml").write_text("\n".join([
             "data: {path: data.csv}", "models: [alpha, beta]", "method: vibes", "vibes: [{name: V1, low: low, high: high}]", "workers: 4",
-            f"judges: [{{model: m, base_url: 'http://127.0.0.1:{server.server_port}/v1', identity: t, concurrency: {concurrency}}}]"]) + "\n")
+            f"judges: [{{model: m, base_url: '{server.url}', identity: t, concurrency: {concurrency}}}]"]) + "\n")
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
         server.begun, server.over, server.most_in_flight, server.most_open = set(), set(), 0, 0
         (self.dir / "chains.jsonl").write_text("".join(
@@ -149,8 +133,7 @@ class Chat(Case):
             wanted = self.before + share * 2.5 * TURNS
             self.wait_for("more turns", lambda: child.poll() is not None or len(self.server.answers()) > wanted)
             self.assertIsNone(child.poll(), self.logs())
-            for pid in self.workers():
-                os.kill(pid, signal.SIGKILL)
+            self.kill_workers()
         self.wait_exit(child, DONE)
         self.check(3 * CHAINS)
 
@@ -165,10 +148,7 @@ class Chat(Case):
     def test_everything_is_killed(self):
         self.begin("--latency", "uniform:10ms:20ms")
         child = self.talk_until(0.5)
-        child.kill()
-        child.wait()
-        for pid in self.workers():
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(child)
         time.sleep(0.3)
         self.vibeq(*self.words())
         self.check(CHAINS)

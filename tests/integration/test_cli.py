@@ -9,11 +9,10 @@ import socket
 import resource
 import subprocess
 import threading
-import unittest
 from pathlib import Path
 
 import vqtest
-from vqtest import BIN, DONE, ROOT, STOPPED, USAGE, Case, planted
+from vqtest import BIN, ROOT, STOPPED, USAGE, Case, planted
 
 AXES = ("V1", "V2")
 WORDS = ("--models", "alpha,beta", "--judge", "offline-a")

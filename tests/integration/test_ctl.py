@@ -40,10 +40,6 @@ class Ctl(Case):
         self.wait_for("the calls in flight", lambda: len(self.server.answers()) == self.settle(lambda: len(self.server.requests())))
         return len(self.server.requests())
 
-    def log_of(self, event):
-        text = (self.dir / "runs/r/log").read_text()
-        return [line for line in map(json.loads, text[:text.rfind("\n") + 1].splitlines()) if line.get("event") == event]
-
     def endpoint(self):
         return json.loads((self.dir / "runs/r/endpoint.json").read_text())
 
@@ -270,8 +266,7 @@ class Attempts(Ctl):
         child = self.start("run", "config.yaml", "--name", "r")
         for n in (1, 2):  # each judge's first call is alone: nothing of it is known yet
             self.wait_for("calls in flight", lambda: len(self.server.requests()) >= 2 * n, 30)
-            for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-                os.kill(pid, signal.SIGKILL)
+            self.kill_workers()
         self.wait_for("dead letters", lambda: self.status("r")["tasks"]["failed"] == 2, 30)
         dead = json.loads(self.vibeq("dead", "r", "--json").stdout)["dead"]
         self.assertEqual({(x["class"], x["last_end"], x["sends"]) for x in dead}, {("worker_lost", "unknown", 2)})

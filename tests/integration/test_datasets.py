@@ -1,10 +1,8 @@
 """The four real data sets: each loads with the counts of its README, and runs to the end. They are other people's texts and no part of
 this tree: VQ_SHARED names their folder (default: ../shared). Missing, the tests skip, or fail with VQ_REQUIRE_SHARED=1. VQ_FULL=1 runs
 every row instead of a sample."""
-import json
 import os
 import re
-import unittest
 from pathlib import Path
 
 import vqtest

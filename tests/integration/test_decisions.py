@@ -1,12 +1,10 @@
 """Decisions on method where they show in a run of real processes. Those that show in numbers alone are unit tests of
 coordinator/pipeline; docs/decisions-tested.md says which test shows which."""
 import csv
-import json
 import random
-import unittest
 
 import vqtest
-from vqtest import DONE, MISSING, USAGE, Case, add_rates, planted
+from vqtest import MISSING, USAGE, Case, add_rates, planted
 
 AXES = ("V1", "V2", "V3")
 

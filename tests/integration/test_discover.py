@@ -5,13 +5,11 @@ import csv
 import json
 import random
 import re
-import subprocess
-import unittest
 
 import vqtest
 from discovering import Discover
-from planted_texts import FEATURES, planted_texts, write_truth
-from vqtest import BIN, DONE, MISSING, USAGE, add_rates
+from planted_texts import planted_texts, write_truth
+from vqtest import DONE, MISSING, USAGE, add_rates
 
 PLANTED = ("lists", "questions", "numbers")
 
@@ -473,10 +471,7 @@ class Remote(Discover):
         self.discover(url=server.url, vibecheck__num_eval_vibes=1)
         run = self.start("run", "discover.yaml", "--name", "r", "--quiet", "--workers", "0")
         self.wait_for("the certificate", (self.dir / "runs/r/join.cert").exists)
-        with open(self.dir / "worker.err", "ab") as err:
-            worker = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(self.dir / "runs/r/join.cert")], cwd=self.dir,
-                                      env=self.environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
-        self.children.append(worker)
+        worker = self.join()
         self.wait_exit(run, DONE)
         self.wait_exit(worker, 0, seconds=20)
         self.assertEqual(len([s for s in self.stages("r") if s["name"].startswith("rank")]), 2)

@@ -3,7 +3,6 @@ no part of this tree: VQ_SHARED names their folder (default: ../shared). Missing
 import json
 import math
 import re
-import unittest
 
 import vqtest
 from discovering import Discover

@@ -5,7 +5,6 @@ one place after the other by those who matter most; test_discover_kills_long.py 
 import collections
 import os
 import signal
-import unittest
 
 import vqtest
 from discovering import Discover
@@ -52,9 +51,6 @@ class Disturbed(Discover):
         requests = [x for x in log if x["event"] == "request"]
         answered = {x["n"] for x in log if x["event"] in ("answer", "lost")}
         return len(self.stages_in(requests)), len(answered), sum(x["n"] not in answered for x in requests)
-
-    def workers(self):
-        return self.processes_of(str(self.dir), "vibeq-worker")
 
     def redis(self):
         found = self.processes_of("unixsocket") + self.processes_of("redis-server")

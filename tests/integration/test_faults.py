@@ -6,7 +6,6 @@ import collections
 import json
 import os
 import signal
-import time
 import unittest
 
 import vqtest

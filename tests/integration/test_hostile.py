@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import subprocess
-import unittest
 import urllib.request
 
 import vqtest

@@ -2,12 +2,9 @@
 and what cannot be read in them is asked one by one."""
 import csv
 import json
-import os
-import signal
-import unittest
 
 import vqtest
-from vqtest import DONE, MISSING, USAGE, Case, planted
+from vqtest import MISSING, USAGE, Case, planted
 
 AXES = tuple(f"V{i}" for i in range(1, 8))  # groups of 5 and 2
 ROWS = 24
@@ -133,10 +130,7 @@ class Joint(Case):
             child = self.start("run", "config.yaml", "--name", "r", "--quiet", *runs, *N5)
             self.wait_for("a good part", lambda: child.poll() is not None or len(server.answers()) - before > share * JOINT)
             self.assertIsNone(child.poll(), self.logs())
-            child.kill()
-            child.wait()
-            for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-                os.kill(pid, signal.SIGKILL)
+            self.kill_all(child)
             self.vibeq("resume", "r", "--quiet", *runs)
             self.assertEqual((self.dir / f"runs-{at}/r/results/results.json").read_bytes(),
                              (self.dir / "calm-runs/r/results/results.json").read_bytes())

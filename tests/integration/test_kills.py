@@ -1,15 +1,13 @@
 """Real processes, really killed, half-way: the results are the same bytes, and the endpoint's own log shows that nothing was bought
 twice but what was in flight at a killed worker, each such call listed as unknown."""
 import collections
-import json
 import os
 import shutil
 import signal
 import time
-import unittest
 
 import vqtest
-from vqtest import DONE, MISSING, STOPPED, Case, add_rates, planted
+from vqtest import DONE, STOPPED, Case, add_rates, planted
 
 AXES = ("V1", "V2", "V3", "V4")
 SAMPLES = 40
@@ -59,9 +57,6 @@ class Kills(Case):
         self.assertLessEqual(calls["sent"] - calls["unknown"], received)
         self.assertEqual(calls["planned"], calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"])
 
-    def workers(self):
-        return self.processes_of(str(self.dir), "vibeq-worker")
-
     def test_nothing_killed_nothing_repeated(self):
         child = self.start("run", "config.yaml", "--name", "r", "--quiet")
         self.wait_exit(child, DONE)
@@ -76,8 +71,7 @@ class Kills(Case):
 
     def test_every_worker_is_killed(self):
         child = self.begin()
-        for pid in self.workers():
-            os.kill(pid, signal.SIGKILL)
+        self.kill_workers()
         self.wait_exit(child, DONE)
         self.check(CONCURRENCY * 2 * 2)
 
@@ -99,10 +93,7 @@ class Kills(Case):
 
     def test_everything_is_killed_and_resumed_later(self):
         child = self.begin()
-        child.kill()
-        child.wait()
-        for pid in self.workers():
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(child)
         time.sleep(0.5)
         self.vibeq("resume", "r", "--quiet")
         self.check(CONCURRENCY * 2 * 2)

@@ -3,18 +3,14 @@ recorder of the test's own that stands in front of the server; a text crosses th
 goes on; what is just above a limit is named with its place, before anything is sent."""
 import collections
 import csv
-import http.client
-import http.server
 import json
-import os
 import re
-import signal
 import socket
-import subprocess
 import threading
 
 import vqtest
-from vqtest import BIN, DONE, MISSING, USAGE, Case
+from answering import Between
+from vqtest import DONE, MISSING, USAGE, Case
 
 PROMPT_BYTES = 420_000
 ANSWER_TOKENS = 8192
@@ -33,51 +29,16 @@ def long_text(seed, size):
     return "".join(text) + "." * (size - n)
 
 
-class Recorder:
-    """Passes requests on to the server, and keeps the messages of each and the text of its answer."""
+class Recorder(Between):
+    """Keeps the messages of each request that was answered, and the text of its answer."""
 
     def __init__(self, url):
-        host, port = re.search(r"//([^:/]+):(\d+)", url).groups()
-        kept = self.calls = []
+        self.calls = []
+        super().__init__(url, self.keep)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                there = http.client.HTTPConnection(host, int(port), timeout=60)
-                there.request("POST", self.path, body, {"Content-Type": "application/json"})
-                got = there.getresponse()
-                text = got.read()
-                there.close()
-                content = json.loads(text)["choices"][0]["message"]["content"] if got.status == 200 else None
-                kept.append((json.loads(body)["messages"], content))
-                try:
-                    self.send_response(got.status)
-                    self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(text)))
-                    self.end_headers()
-                    self.wfile.write(text)
-                except OSError:
-                    self.close_connection = True
-
-            def log_message(self, *args):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *args):  # a client that was killed
-                pass
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def stop(self):
-        self.server.shutdown()
-        self.server.server_close()
+    def keep(self, question, text):
+        self.calls.append((question["messages"], text))
+        return text
 
 
 class Wire:
@@ -134,9 +95,9 @@ class Large(Case):
         self.stops.append(recorder)
         return recorder
 
-    def join(self, run="r", runs="runs", name="one"):
+    def far(self, name="one"):
         """A worker that comes in through a counter of bytes."""
-        cert = self.dir / runs / run / "join.cert"
+        cert = self.dir / "runs/r/join.cert"
         self.wait_for("the certificate", lambda: cert.exists() and "secret-key" in cert.read_text())
         text = cert.read_text()
         wire = Wire(int(re.search(r"tcp://127.0.0.1:(\d+)", text).group(1)))
@@ -144,11 +105,7 @@ class Large(Case):
         own = self.dir / f"{name}.cert"
         own.touch(0o600)
         own.write_text(re.sub(r"(tcp://127.0.0.1:)\d+", rf"\g<1>{wire.listener.getsockname()[1]}", text))
-        with open(self.dir / "worker.err", "ab") as err:
-            child = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(own), "--name", name], cwd=self.dir, env=self.environment(),
-                                     stdin=subprocess.DEVNULL, stdout=err, stderr=err)
-        self.children.append(child)
-        return child, wire
+        return self.join("--name", name, cert=own), wire
 
     # ---- ratings ----
 
@@ -176,6 +133,7 @@ class Large(Case):
         """Every question holds its texts as they are, every answer is in the store as it was given."""
         asked = collections.Counter()
         rows = self.rows()
+        self.assertEqual(len(recorder.asked), len(recorder.calls), "each was answered")
         for messages, content in recorder.calls:
             self.assertEqual(len(content.encode()), 4 * ANSWER_TOKENS)
             user = messages[-1]["content"]
@@ -190,7 +148,7 @@ class Large(Case):
         recorder = self.recorder("--fault", "wrong_format=1,variant=endless")
         self.rubric(recorder.url, workers=0)
         child = self.start("run", "config.yaml", "--name", "r", "--quiet")
-        _, wire = self.join()
+        _, wire = self.far()
         self.wait_exit(child, DONE)
         self.check_ratings(recorder)
         texts = sum(len(t.encode()) for row in self.rows() for t in row)
@@ -212,10 +170,7 @@ class Large(Case):
         child = self.start("run", "config.yaml", "--name", "r", "--quiet")
         self.wait_for("a third of the answers", lambda: child.poll() is not None or len(recorder.calls) >= 6)
         self.assertIsNone(child.poll(), self.logs())
-        child.kill()
-        child.wait()
-        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(child)
         self.vibeq("resume", "r", "--quiet")
         self.assertEqual(self.files(), self.files("calm-runs"))
         asked = collections.Counter(json.dumps(messages) for messages, _ in recorder.calls)
@@ -240,6 +195,7 @@ class Large(Case):
         (self.dir / "config.yaml").write_text("\n".join(lines) + "\n")
         vqtest.planted(self.dir, 4, ("V1",))
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", "--workers", 1, code=MISSING)  # the dialogues stand beside it
+        recorder.asked.clear()
         recorder.calls.clear()
         (self.dir / "runs/r/join.cert").unlink()
         return recorder
@@ -248,6 +204,7 @@ class Large(Case):
         """What was asked is the dialogue so far, message by message; what came back is the next one."""
         talks = [json.loads(line) for line in (self.dir / "runs/r/chat/dialogues.jsonl").read_text(encoding="utf-8").splitlines()]
         answers = {json.dumps(messages): content for messages, content in recorder.calls}
+        self.assertEqual(len(recorder.asked), len(recorder.calls), "each was answered")
         self.assertEqual(len(talks), self.CHAINS)
         self.assertEqual(len(answers), self.CHAINS * self.TURNS)
         for chain, talk in zip(chains, talks):
@@ -266,7 +223,7 @@ class Large(Case):
         chains = self.chains()
         recorder = self.talker()
         child = self.start("chat", "r", "--chains", "chains.jsonl", "--quiet")
-        _, wire = self.join()
+        _, wire = self.far()
         self.wait_exit(child, DONE)
         self.assertEqual(self.check_dialogues(recorder, chains), 0)
         queries = sum(len(c["system"].encode()) + sum(len(q.encode()) for q in c["queries"]) for c in chains)
@@ -278,13 +235,13 @@ class Large(Case):
         chains = self.chains()
         recorder = self.talker("--latency", "50ms")
         child = self.start("chat", "r", "--chains", "chains.jsonl", "--quiet")
-        worker, _ = self.join()
+        worker, _ = self.far()
         self.wait_for("most of it", lambda: child.poll() is not None or len(recorder.calls) >= 8)
         self.assertIsNone(child.poll(), self.logs())
         worker.kill()
         worker.wait()
         answers = sum(len(content.encode()) for _, content in recorder.calls)
-        _, wire = self.join(name="other")
+        _, wire = self.far(name="other")
         self.wait_exit(child, DONE)
         self.assertLessEqual(self.check_dialogues(recorder, chains), self.CHAINS, "only what was in flight is asked again")
         queries = sum(len(c["system"].encode()) + sum(len(q.encode()) for q in c["queries"]) for c in chains)
@@ -293,7 +250,7 @@ class Large(Case):
     # ---- limits ----
 
     def refused(self, *words):
-        """What is said, without figures of bytes."""
+        """What is said, in one line."""
         got = self.vibeq(*words, code=None)
         self.assertEqual(got.returncode, USAGE, got.stdout + got.stderr)
         return " ".join(got.stderr.split())

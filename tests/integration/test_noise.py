@@ -5,14 +5,13 @@ import os
 import random
 import re
 import socket
-import subprocess
 import threading
 import time
 import urllib.parse
 import urllib.request
 
 import vqtest
-from vqtest import BIN, DONE, Case, planted
+from vqtest import DONE, Case, planted
 
 AXES = ("V1", "V2", "V3")
 ZMTP3 = b"\xff" + b"\0" * 8 + b"\x7f\x03\x01"  # signature and version of ZMTP 3
@@ -82,7 +81,7 @@ class Hostile(Case):
         status = urllib.parse.urlsplit(endpoint["address"])
         files = self.files(child.pid)
         noise = [Noise(("127.0.0.1", port), to_workers_port), Noise((status.hostname, status.port), to_status_port, most=40)]
-        joined = self.join('<script>alert("1")</script>\\n"} 1')
+        joined = self.join("--name", '<script>alert("1")</script>\\n"} 1')
         answered, most = len(server.answers()), 0
         for _ in range(8):
             self.assertEqual(self.state(endpoint), "running")
@@ -103,13 +102,6 @@ class Hostile(Case):
         self.assertEqual((calls["unknown"], calls["sent"], self.results("r")["cells_missing"]), (0, len(server.requests()), 0))
         lost = [line for line in (self.dir / "runs/r/log").read_text().splitlines() if "silent" in line or "worker.lost" in line]
         self.assertEqual(lost, [], "no worker was missed")
-
-    def join(self, name):
-        with open(self.dir / "worker.err", "ab") as err:
-            child = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(self.dir / "runs/r/join.cert"), "--name", name], cwd=self.dir,
-                                     env=self.environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
-        self.children.append(child)
-        return child
 
     @staticmethod
     def files(pid):

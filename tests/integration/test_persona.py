@@ -4,18 +4,14 @@ knows such a run."""
 import collections
 import csv
 import html
-import http.server
 import json
-import os
 import random
 import re
 import shutil
-import signal
-import threading
 import time
-import urllib.request
 
 import vqtest
+from answering import Between
 from vqtest import MISSING, ROOT, USAGE, Case
 
 FILES = ("results.json", "ratings.csv", "dialogues.jsonl", "report.html")
@@ -260,18 +256,14 @@ class Persona(Case):
 
     def test_everything_is_killed_in_the_middle_of_dialogues(self):
         server, child = self.begin(60)
-        child.kill()
-        child.wait()
-        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(child)
         time.sleep(0.3)
         self.vibeq("resume", "r", "--quiet", timeout=200)
         self.check(server)
 
     def test_workers_are_killed_while_probes_are_asked(self):
         server, child = self.begin(160)
-        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_workers()
         self.wait_exit(child, 0, 200)
         self.check(server)
 
@@ -295,30 +287,9 @@ class Persona(Case):
 
     def test_a_model_without_system_messages(self):
         """Its persona begins the first message of the user, in a dialogue and before one; a baseline is sent the query alone."""
-        sent, server = [], self.offline()
-
-        class Between(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                sent.append(json.loads(body))
-                with urllib.request.urlopen(urllib.request.Request(server.url + "/chat/completions", body)) as got:
-                    answer = got.read()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_):
-                pass
-
-        between = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Between)
-        threading.Thread(target=between.serve_forever, daemon=True).start()
-        self.addCleanup(between.server_close)
-        self.addCleanup(between.shutdown)
-        self.config(f"http://127.0.0.1:{between.server_address[1]}/v1", rounds=4)
+        between = Between(self.offline().url)
+        self.servers.append(between)
+        self.config(between.url, rounds=4)
         text = (self.dir / "config.yaml").read_text()
         (self.dir / "config.yaml").write_text(text.replace("subjects: [{", "subjects: [{role: none, "))
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", timeout=200)
@@ -326,7 +297,7 @@ class Persona(Case):
         systems = {talk["system"] for talk in shown if talk["persona"]}
         self.assertEqual(len(systems), 2)
         firsts = collections.Counter()
-        for body in sent:
+        for body in map(json.loads, between.asked):
             if body["model"] == "offline-subject":
                 self.assertEqual([m["role"] for m in body["messages"]], (["user", "assistant"] * 9)[:len(body["messages"])])
                 first = body["messages"][0]["content"]
@@ -334,11 +305,11 @@ class Persona(Case):
         self.assertEqual(len(firsts), 3)
         self.assertEqual(len(set(firsts.values())), 1)  # each is sent as often
         # the built-in subject reads its persona either way, and judges see the same; yet no answer of one stands for the other's
-        count = len(sent)
+        between.asked.clear()
         (self.dir / "config.yaml").write_text(text)
         self.vibeq("run", "config.yaml", "--name", "s", "--quiet", timeout=200)
         self.assertEqual(shown, self.dialogues("s"))
-        subject = [body for body in sent[count:] if body["model"] == "offline-subject"]
+        subject = [body for body in map(json.loads, between.asked) if body["model"] == "offline-subject"]
         self.assertEqual(len(subject), sum(firsts.values()))
         self.assertEqual(sum(body["messages"][0]["role"] == "system" for body in subject), len(subject) * 2 // 3)
         self.assertEqual(bare[1], (self.dir / "runs/s/results/ratings.csv").read_bytes())

@@ -4,7 +4,6 @@ else inside the interval; tokens and dollars within 5 percent once a first part 
 where they are (VQ_SHARED names their folder; missing, those tests skip, or fail with VQ_REQUIRE_SHARED=1)."""
 import hashlib
 import json
-import unittest
 
 import vqtest
 from test_datasets import FOLDER, LIMIT, REQUIRED

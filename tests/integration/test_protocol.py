@@ -10,12 +10,11 @@ import signal
 import socket
 import subprocess
 import time
-import unittest
 import urllib.error
 import urllib.request
 
 import vqtest
-from vqtest import BIN, DONE, INTERNAL, MISSING, STOPPED, USAGE, Case, add_rates, planted
+from vqtest import BIN, DONE, INTERNAL, MISSING, STOPPED, USAGE, Case, planted
 
 AXES = ("V1", "V2", "V3")
 SAMPLES = 30
@@ -39,9 +38,6 @@ class Protocol(Case):
         self.assertIsNone(child.poll(), f"the run was over before it could be disturbed\n{self.logs()}")
         return child
 
-    def workers(self):
-        return self.processes_of(str(self.dir), "vibeq-worker")
-
     def redis(self):
         return [p for p in self.processes_of("redis-server") if self.cwd(p).startswith(str(self.dir))]
 
@@ -51,12 +47,6 @@ class Protocol(Case):
             return os.readlink(f"/proc/{pid}/cwd")
         except OSError:
             return ""
-
-    def kill_all(self, child):
-        child.kill()
-        child.wait()
-        for pid in self.workers():
-            os.kill(pid, signal.SIGKILL)
 
     def repeats(self):
         return sum(n - 1 for n in collections.Counter(x["hash"] for x in self.server.requests()).values())
@@ -373,7 +363,7 @@ class Processes(Protocol):
         child = self.start("run", "config.yaml", "--name", "r", "--quiet", "--workers", "0")
         cert = self.run_dir() / "join.cert"
         self.wait_for("the certificate", cert.exists)
-        join = lambda: self.join(cert, "--spool", spool, "--name", "far")
+        join = lambda: self.join("--spool", spool, "--name", "far", cert=cert)
         worker = join()
         self.wait_for("answers", lambda: len(self.server.answers()) > 60)
         child.kill()
@@ -388,24 +378,17 @@ class Processes(Protocol):
         self.assertEqual(self.repeats(), 0, "what was in its spool was not bought again")
         self.assertEqual(self.accounting("r")["sent"], len(self.server.requests()))
 
-    def join(self, cert, *words):
-        with open(self.dir / "worker.err", "ab") as err:
-            child = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(cert), *map(str, words)], cwd=self.dir,
-                                     env=self.environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
-        self.children.append(child)
-        return child
-
     def test_21_anothers_spool_is_refused_by_name(self):
         self.slow()
         spool = self.dir / "remote-spool"
         for name in ("one", "two"):
             self.start("run", "config.yaml", "--name", name, "--quiet", "--workers", "0")
             self.wait_for("the certificate", (self.run_dir(name) / "join.cert").exists)
-        worker = self.join(self.run_dir("one") / "join.cert", "--spool", spool)
+        worker = self.join("--spool", spool, cert=self.run_dir("one") / "join.cert")
         self.wait_for("answers", lambda: len(self.server.answers()) > 20)
         worker.kill()
         worker.wait()
-        other = self.join(self.run_dir("two") / "join.cert", "--spool", spool)
+        other = self.join("--spool", spool, cert=self.run_dir("two") / "join.cert")
         self.assertEqual(other.wait(20), 2)
         self.assertIn(str(spool), (self.dir / "worker.err").read_text())
 

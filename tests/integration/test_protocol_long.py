@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 import vqtest
 from vqtest import DONE, MISSING, Case, planted
@@ -47,9 +46,6 @@ class Long(Case):
         self.wait_for("some answers", lambda: child.poll() is not None or len(self.server.answers()) >= answers)
         self.assertIsNone(child.poll(), f"the run was over before it could be disturbed\n{self.logs()}")
         return child
-
-    def workers(self):
-        return self.processes_of(str(self.dir), "vibeq-worker")
 
     def said(self):
         return (self.dir / "start.out").read_text(errors="replace")
@@ -136,9 +132,7 @@ class Deadly(Case):
             hung = sum(1 for x in server.log() if x.get("fault") == "hang_before_headers")
             if hung > seen:
                 seen = hung
-                for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-                    os.kill(pid, signal.SIGKILL)
-                    killed += 1
+                killed += self.kill_workers()
             time.sleep(0.02)
         self.wait_exit(child, MISSING, 1)
         self.assertGreaterEqual(killed, 4, "three leases and then task by task")

@@ -4,13 +4,11 @@ another owner, bytes that nobody wrote. Each is found out and named; then Redis 
 the run stops with a message. Nothing is bought twice, and the results are the same bytes."""
 import collections
 import json
-import os
 import shutil
 import signal
 import socket
 import subprocess
 import time
-import unittest
 
 import vqtest
 from vqtest import DONE, INTERNAL, STOPPED, Case, planted

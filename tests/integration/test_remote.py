@@ -2,11 +2,9 @@
 log shows it."""
 import collections
 import signal
-import subprocess
-import unittest
 
 import vqtest
-from vqtest import BIN, DONE, Case, planted
+from vqtest import DONE, Case, planted
 
 AXES = ("V1", "V2", "V3")
 
@@ -18,13 +16,6 @@ class Remote(Case):
         self.config(AXES, judges=1, url=self.server.url, term_ms=1500, judge=judge)
         child = self.start("run", "config.yaml", "--name", "r", "--quiet", "--workers", "0")
         self.wait_for("the certificate", (self.dir / "runs/r/join.cert").exists)
-        return child
-
-    def join(self, *words):
-        with open(self.dir / "worker.err", "ab") as err:
-            child = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(self.dir / "runs/r/join.cert"), *map(str, words)], cwd=self.dir,
-                                     env=self.environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
-        self.children.append(child)
         return child
 
     def repeats(self):

@@ -2,17 +2,15 @@
 shows what the judges wrote, keeps hostile text as text, and fits dark, a phone and paper. Skips loudly without Chromium; fails where
 CI is set."""
 import csv
-import http.server
 import json
 import os
 import re
 import struct
-import threading
-import unittest
 import zlib
 
 import browser
 import vqtest
+from answering import Endpoint, Server
 from vqtest import DONE, ROOT, Case
 
 EXAMPLE = ROOT / "examples" / "friendly-vs-terse.yaml"
@@ -53,25 +51,14 @@ def pixels(png):
     return width, height, colors
 
 
-class HostileJudge(http.server.BaseHTTPRequestHandler):
+class HostileJudge(Endpoint):
     """Votes by a mark in the outputs and wraps each verdict in markup."""
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = json.loads(self.body())
         text = asked["messages"][-1]["content"]
         first = text.find("[alpha]") < text.find("[beta]")
-        text = f"Analysis: {HOSTILE} because of the mark.\nModel: {'A' if first else 'B'}"
-        body = json.dumps({"id": "x", "object": "chat.completion", "model": asked["model"], "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
+        self.say(asked["model"], f"Analysis: {HOSTILE} because of the mark.\nModel: {'A' if first else 'B'}")
 
 
 class Report(Case):
@@ -229,10 +216,8 @@ class Report(Case):
             for i in range(40):
                 out.writerow([f"{i} {HOSTILE}?", f"[alpha] {i} {HOSTILE}", f"[beta] {i} {HOSTILE} \u2028 \U0001f642 other", f"<b>topic {i % 2}</b>",
                               "alpha" if i % 3 else "beta"])
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), HostileJudge)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
+        server = Server(HostileJudge)
+        self.servers.append(server)
         (self.dir / "config.yaml").write_text("\n".join([
             "data: {path: data.csv, near_duplicate: 0}", "models: [alpha, beta]", "method: vibes", "vibes:",
             "  - {name: Marked <i>up</i>, low: '</bdi><script>1</script>', high: high <img src=x>}",

@@ -4,8 +4,6 @@ import collections
 import csv
 import io
 import json
-import os
-import signal
 import subprocess
 import time
 
@@ -299,10 +297,7 @@ class Rubric(Case):
 
     def test_everything_is_killed_and_resumed(self):
         server, child = self.begin()
-        child.kill()
-        child.wait()
-        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(child)
         time.sleep(0.3)
         self.vibeq("resume", "r", "--quiet")
         self.check(server)

@@ -1,12 +1,9 @@
 """The main job end to end with real processes: results that depend on nothing but data, configuration, seed and answers."""
-import http.server
 import json
 import re
-import sys
-import threading
-import unittest
 
 import vqtest
+from answering import Endpoint, Server
 from vqtest import DONE, MISSING, STOPPED, USAGE, Case, add_rates, planted
 
 AXES = ("V1", "V2", "V3")
@@ -212,24 +209,16 @@ class Failures(Case):
         self.assert_no_canary("sk-canary-123456")
 
     def test_a_key_that_the_provider_repeats_is_nowhere(self):
-        class Repeats(http.server.BaseHTTPRequestHandler):
+        class Repeats(Endpoint):
             def do_POST(self):
                 key = self.headers["Authorization"].split()[1]
-                body = json.dumps({"error": {"message": f"Incorrect API key provided: {key}.", "code": key, "type": "x"}}).encode()
-                self.send_response(401)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
+                self.reply(json.dumps({"error": {"message": f"Incorrect API key provided: {key}.", "code": key, "type": "x"}}).encode(), 401)
 
         planted(self.dir, 5, AXES)
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Repeats) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            self.config(url=f"http://127.0.0.1:{server.server_port}/v1", judges=1, judge={"key": "env:THE_KEY"})
-            run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED, env={"THE_KEY": "sk-canary-repeated-1"})
-            server.shutdown()
+        server = Server(Repeats)
+        self.servers.append(server)
+        self.config(url=server.url, judges=1, judge={"key": "env:THE_KEY"})
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED, env={"THE_KEY": "sk-canary-repeated-1"})
         self.assertIn("Incorrect API key provided", run.stderr)
         self.assertNotIn("sk-canary", run.stderr + run.stdout)
         self.assert_no_canary("sk-canary-repeated-1")

@@ -10,7 +10,7 @@ import sys
 
 import vqtest
 from pooling import AXES, Pool, Pools
-from vqtest import DONE, MISSING, ROOT, planted
+from vqtest import DONE, MISSING, ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "chaos"))
 import sick  # noqa: E402
@@ -35,9 +35,6 @@ class Sick(Pools):
         server = sick.Sick(self.server.url if behind else None, plan, **more)
         self.servers.append(server)
         return server
-
-    def workers(self):
-        return self.processes_of(str(self.dir), "vibeq-worker")
 
     def undisturbed(self, **more):
         runs = self.dir / "calm-runs"

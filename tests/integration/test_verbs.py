@@ -2,9 +2,8 @@
 import csv
 import io
 import json
-import unittest
 
-from vqtest import Case, DONE, INTERNAL, MISSING, STOPPED, USAGE, add_rates, main, planted
+from vqtest import Case, DONE, INTERNAL, STOPPED, USAGE, main, planted
 
 AXES = ("V1", "V2", "V3")
 

@@ -1,7 +1,6 @@
 # labels: slow
 """vibeq verify: a sound run is verified, stopped and going on too; what is wrong with any of its own records is named."""
 import json
-import os
 import re
 import shutil
 import signal
@@ -11,7 +10,7 @@ import time
 
 import vqtest
 from damaging import AXES, EPOCH, FLAGS, Damaging
-from vqtest import DONE, INTERNAL, STOPPED, USAGE, Case, planted
+from vqtest import INTERNAL, STOPPED, USAGE, Case, planted
 
 
 class Verify(Damaging):
@@ -186,10 +185,7 @@ class GoingOn(Case):
 
     def test_killed(self):
         child = self.begin()
-        child.kill()
-        child.wait()
-        for pid in self.processes_of(str(self.dir), "vibeq-worker"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_all(child)
         time.sleep(0.1)
         out = self.vibeq("verify", "r").stdout
         self.assertRegex(out, r"spool/\d holds \d+ calls that were not committed")

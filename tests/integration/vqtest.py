@@ -61,6 +61,12 @@ def kept_port():
     return holder, holder.getsockname()[1]
 
 
+def whole_lines(path):
+    """The JSON lines of a log so far: who writes it may be in the middle of one, or have none yet."""
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+
 class Offline:
     """A vibeq-offline of the test's own, which outlives coordinators and keeps one log."""
 
@@ -77,9 +83,7 @@ class Offline:
         self.url = found.group(1)
 
     def log(self):
-        """The whole lines so far: the server may be in the middle of one."""
-        text = self.log_path.read_text() if self.log_path.exists() else ""
-        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+        return whole_lines(self.log_path)
 
     def requests(self):
         return [line for line in self.log() if line.get("event") == "request"]
@@ -148,6 +152,22 @@ class Case(unittest.TestCase):
                     found.append(int(entry.name))
         return found
 
+    def workers(self):
+        return self.processes_of(str(self.dir), "vibeq-worker")
+
+    def kill_workers(self):
+        """How many there were."""
+        found = self.workers()
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)
+        return len(found)
+
+    def kill_all(self, child):
+        """The coordinator, and its workers, which outlive it."""
+        child.kill()
+        child.wait()
+        self.kill_workers()
+
     def offline(self, *options, name="offline"):
         server = Offline(self.dir, *options, name=name)
         self.servers.append(server)
@@ -175,12 +195,24 @@ class Case(unittest.TestCase):
         self.children.append(child)
         return child
 
+    def join(self, *words, cert="runs/r/join.cert"):
+        """A worker as from elsewhere."""
+        with open(self.dir / "worker.err", "ab") as err:
+            child = subprocess.Popen([str(BIN / "vibeq-worker"), "--join", str(self.dir / cert), *map(str, words)], cwd=self.dir,
+                                     env=self.environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
+        self.children.append(child)
+        return child
+
     def logs(self):
         text = ""
         for path in sorted(self.dir.glob("runs/*/log")) + sorted(self.dir.glob("runs/*/workers.log")):
             text += f"--- {path}\n" + "\n".join(path.read_text(errors="replace").splitlines()[-15:]) + "\n"
         out = self.dir / "start.out"
         return text + (out.read_text(errors="replace")[-3000:] if out.exists() else "")
+
+    def log_of(self, event, run="r"):
+        """What the run's log says so far."""
+        return [line for line in whole_lines(self.dir / "runs" / run / "log") if line.get("event") == event]
 
     def wait_for(self, what, condition, seconds=60):
         deadline = time.monotonic() + seconds

@@ -3,7 +3,7 @@
  *
  * The score of an item (an output of a row) is the mean over the judges that have one of the mean over their repeats; a reading without a
  * value is left out and never a value. Of a pairwise criterion the score of a row is the share of wins of the first of the models: 1, 0,
- * or 0.5 where a judge named the same position in both orders; a judge of whom one order has no value has no score (docs/decisions). */
+ * or 0.5 where a judge named the same position in both orders; a judge of whom one order has no value has no score. */
 #ifndef VQ_PIPELINE_RUBRIC_NUMBERS_H
 #define VQ_PIPELINE_RUBRIC_NUMBERS_H
 

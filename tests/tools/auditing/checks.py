@@ -11,10 +11,9 @@ from auditing.plan import RETEST_REPEAT, Cell, Hasher, repair_request, template_
 from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
 from auditing.talks import BESIDE, Talks, sent
-from auditing.tasks import CHAT
+from auditing.tasks import CHAT, GOOD, NOT_NEEDED, OPEN
 
-OPEN, NOT_NEEDED, UNPARSEABLE = 0, 32, 18
-GOOD = {1, 2, 3, 4, 5, 8, *range(9, 16)}
+UNPARSEABLE = 18
 SETTLES = {3, 4, 5}
 VOTES = {1, 2, 3, 4, 5}
 RETRIED = {"rate", "provider", "network", "lost", "bad_response", "bad_request", "too_long", "closed"}

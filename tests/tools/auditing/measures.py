@@ -249,7 +249,7 @@ class Measures:
             a, b = by[said["criterion"], said["a"]], by[said["criterion"], said["b"]]
             pairs = [(v, b[k]) for k, v in a.items() if k in b]
             found = {"rows": len(pairs), "exact": mean([float(x == y) for x, y in pairs]), "absolute_error": mean([abs(x - y) for x, y in pairs]),
-                     "kappa": kappa(pairs), "mean_a": mean([x for x, _ in pairs]), "mean_b": mean([y for _, y in pairs])}
+                     "within_one": mean([float(abs(x - y) <= 1) for x, y in pairs]), "kappa": kappa(pairs), "kappa_quadratic": kappa(pairs, True), "mean_a": mean([x for x, _ in pairs]), "mean_b": mean([y for _, y in pairs])}
             for name, value in found.items():
                 if not same(said[name], value):
                     self._bad(f"agreement on {said['criterion']}", name, said[name], value)

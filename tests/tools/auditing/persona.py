@@ -4,10 +4,9 @@ import yaml
 
 from auditing import texts
 from auditing.draws import Draws
-from auditing.plan import Plan, Unreadable, read_config, reading, template_hash
+from auditing.plan import TEMPLATES, Plan, Unreadable, read_config, reading, template_hash
 from auditing.tasks import AS_IS, AS_IS_NUMBER
 
-TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}
 TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
 REFERENCES = ("dataset", "zero", "previous")
 KINDS = ("directed", "goal")

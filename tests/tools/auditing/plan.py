@@ -12,6 +12,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 RETEST_REPEAT = 64
+TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}  # of ratings, with their numbers in hashes
 ROLES = {"developer": "developer-1", "none": "no-system-1"}
 JUDGE, REPAIR, PREFERENCE = 0, 1, 2  # numbers of templates in hashes
 

@@ -6,14 +6,12 @@ import re
 from auditing import verdict
 from auditing.checks import GOOD, OPEN, Audit, sent
 from auditing.draws import Draws
-from auditing.plan import Plan, Sample, read_config, read_table, template_hash
+from auditing.plan import TEMPLATES, Plan, Sample, read_config, read_table, template_hash
 from auditing.store import OUTCOMES
 
-TEMPLATES = {"likert": (16, "likert.txt"), "binary": (17, "binary.txt"), "pairwise": (18, "pairwise.txt")}  # with their numbers in hashes
 LIMIT_STREAM = 7  # of the seed
 REPEAT = 64  # a repeat's first number, in request hashes
 GENERATION_MAX = 63
-UNREADABLE = {"out_of_range", "ambiguous", "missing"}
 
 
 class Rated:
@@ -175,7 +173,7 @@ class RatingAudit(Audit):
             right = (row["value"], row["status"]) == (value, "ok")
         else:
             word = {OPEN: "open", 16: "refused", 17: "truncated"}.get(state, "failed")
-            right = row["value"] == "" and (row["status"] in UNREADABLE if state in (None, 18) else row["status"] == word)
+            right = row["value"] == "" and (row["status"] in verdict.UNREADABLE if state in (None, 18) else row["status"] == word)
         if not right and state is not None:
             self.bad("R2 results", f"{cell.name(order)}: ratings.csv says '{row['value']}' ({row['status']}), answers and failures make it "
                                    f"{OUTCOMES[state]}")

@@ -10,7 +10,6 @@ from auditing.talks import compare_dialogues, messages
 from auditing.tasks import CHAT, OPEN, PROBE, Stage, Staged, packed
 
 RATINGS = ("criterion", "model", "persona", "as", "kind", "order", "round", "item", "label", "reference", "position", "judge")
-UNREADABLE = {"out_of_range", "ambiguous", "missing"}
 NAMED = {OPEN: "failed", 16: "refused", 17: "truncated"}
 
 
@@ -268,7 +267,7 @@ class PersonaAudit(Audit):
             right = (value, status) == (want, "ok")
         else:
             want = OUTCOMES[state]
-            right = value == "" and (status in UNREADABLE if state == 18 else status == NAMED.get(state, "failed"))
+            right = value == "" and (status in verdict.UNREADABLE if state == 18 else status == NAMED.get(state, "failed"))
         if not right:
             self.bad("R2 results", f"ratings.csv says '{value}' ({status}) of {self._line(thing.key)}, answers and failures make it: {want}")
 

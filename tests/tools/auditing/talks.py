@@ -5,10 +5,10 @@ import json
 
 from auditing.plan import Hasher, read_config, reading, template_hash
 from auditing.store import OUTCOMES
-from auditing.tasks import AS_IS, AS_IS_NUMBER, CHAT, NEVER_SEEN, OPEN, PROBE, Stage, Staged, packed
+from auditing.tasks import AS_IS, AS_IS_NUMBER, CHAT, GOOD, NEVER_SEEN, OPEN, PROBE, Stage, Staged, packed
 
 BESIDE = 0x80000000  # stages that are not the run's own
-ANSWERED = {1, 2, 3, 4, 5, 8, *range(9, 16), 16, 17, 18}
+ANSWERED = GOOD | {16, 17, 18}
 
 
 def sent(row):

@@ -59,6 +59,7 @@ def read(kind, answer):
     return plain(*of) if kind is None else text(*of) if kind == "text" else rating(kind, *of) if kind in WORDS else None
 
 
+UNREADABLE = {"out_of_range", "ambiguous", "missing"}  # why a rating has no value, where there is an answer
 PAPER = {"likert": re.compile(rb"\*\*result:\*\*\s+([0-9]+)", re.I), "binary": re.compile(rb"\*\*result:\*\*\s+(yes|no)", re.I),
          "pairwise": re.compile(rb"\*\*result:\*\*\s+([ab])", re.I)}
 

@@ -120,11 +120,11 @@ static void counts_choose_the_nth(void **state)
         const char *line;
         const char *met; /* of ten requests */
     } cases[] = {
-        {"{\"fault\":\"reset\",\"nth\":3}", "..x......."},
-        {"{\"fault\":\"reset\",\"from\":3,\"to\":5}", "..xxx....."},
-        {"{\"fault\":\"reset\",\"every\":4}", "...x...x.."},
-        {"{\"fault\":\"reset\",\"count\":2}", "xx........"},
-        {"{\"fault\":\"reset\",\"from\":8,\"count\":1}", ".......x.."},
+        {"{\"fault\":\"reset\",\"nth\":3}", "..#......."},
+        {"{\"fault\":\"reset\",\"from\":3,\"to\":5}", "..###....."},
+        {"{\"fault\":\"reset\",\"every\":4}", "...#...#.."},
+        {"{\"fault\":\"reset\",\"count\":2}", "##........"},
+        {"{\"fault\":\"reset\",\"from\":8,\"count\":1}", ".......#.."},
     };
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct vq_fault_rules rules = {.seed = 1};
@@ -132,7 +132,7 @@ static void counts_choose_the_nth(void **state)
         for (int n = 0; n < 10; n++) {
             struct vq_fault_query q = query("body", &hash);
             assert_int_equal(meet(&rules, &q),
-                             cases[i].met[n] == 'x' ? VQ_FAULT_RESET : VQ_FAULT_NONE);
+                             cases[i].met[n] == '#' ? VQ_FAULT_RESET : VQ_FAULT_NONE);
         }
         vq_fault_rules_free(&rules);
     }
