@@ -5,12 +5,12 @@
 
 #include "cli/resumed.h"
 #include "common/text/json.h"
+#include "common/text/table.h"
 #include "coordinator/shell/run/ctl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define MADE_YAML_BYTES_MAX (1u << 20)
 #define OPENAI_URL          "https://api.openai.com/v1"
@@ -260,15 +260,9 @@ static enum vq_status config_from_words(const struct vq_run_words *w, const char
     return status;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcasecmp(text + n - m, end) == 0;
-}
-
 bool vq_is_config_name(const char *path)
 {
-    return ends_with(path, ".yaml") || ends_with(path, ".yml");
+    return vq_name_ends_with(path, ".yaml") || vq_name_ends_with(path, ".yml");
 }
 
 static enum vq_status config_from_file(const struct vq_run_words *w, const char *path,

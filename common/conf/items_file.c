@@ -7,7 +7,6 @@
 #include "common/text/table.h"
 #include "common/text/utf8.h"
 
-#include <strings.h>
 
 enum field {
     FIELD_TEXT,
@@ -37,12 +36,6 @@ struct reader {
     struct vq_items_file file;
     size_t cap;
 };
-
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t n = strlen(name), m = strlen(ending);
-    return n >= m && strcasecmp(name + n - m, ending) == 0;
-}
 
 /* ---- one item ---- */
 
@@ -288,10 +281,11 @@ enum vq_status vq_items_file_parse(struct vq_span text, const char *name,
                                  columns->label, columns->reference},
                        .err = err};
     enum vq_status status = VQ_OK;
-    if (ends_with(name, ".json") || ends_with(name, ".yaml") || ends_with(name, ".yml")) {
+    if (vq_name_ends_with(name, ".json") || vq_name_ends_with(name, ".yaml") ||
+        vq_name_ends_with(name, ".yml")) {
         status = read_tree(&r, text);
     } else {
-        bool jsonl = ends_with(name, ".jsonl") || ends_with(name, ".ndjson");
+        bool jsonl = vq_name_ends_with(name, ".jsonl") || vq_name_ends_with(name, ".ndjson");
         status = read_table(&r, text, jsonl ? VQ_TABLE_JSONL : VQ_TABLE_CSV);
     }
     if (status == VQ_OK && r.file.count == 0) {

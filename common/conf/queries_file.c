@@ -7,7 +7,6 @@
 #include "common/text/utf8.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 #define PATH_BYTES 64
 
@@ -17,12 +16,6 @@ struct reader {
     struct vq_queries_file file;
     size_t cap;
 };
-
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t n = strlen(name), m = strlen(ending);
-    return n >= m && strcasecmp(name + n - m, ending) == 0;
-}
 
 static bool is_blank(struct vq_span text)
 {
@@ -216,11 +209,12 @@ enum vq_status vq_queries_file_parse(struct vq_span text, const char *name,
 {
     struct reader r = {.name = name, .err = err};
     enum vq_status status = VQ_OK;
-    if (ends_with(name, ".csv")) {
+    if (vq_name_ends_with(name, ".csv")) {
         status = read_table(&r, text, VQ_TABLE_CSV);
-    } else if (ends_with(name, ".jsonl") || ends_with(name, ".ndjson")) {
+    } else if (vq_name_ends_with(name, ".jsonl") || vq_name_ends_with(name, ".ndjson")) {
         status = read_table(&r, text, VQ_TABLE_JSONL);
-    } else if (ends_with(name, ".json") || ends_with(name, ".yaml") || ends_with(name, ".yml")) {
+    } else if (vq_name_ends_with(name, ".json") || vq_name_ends_with(name, ".yaml") ||
+               vq_name_ends_with(name, ".yml")) {
         status = read_tree(&r, text);
     } else {
         status = read_lines(&r, text);

@@ -243,10 +243,10 @@ uint32_t vq_table_column(const struct vq_table *table, struct vq_span name)
     return UINT32_MAX;
 }
 
-static bool ends_with(const char *path, const char *ending)
+bool vq_name_ends_with(const char *name, const char *ending)
 {
-    size_t n = strlen(path), m = strlen(ending);
-    return n >= m && strcasecmp(path + n - m, ending) == 0;
+    size_t n = strlen(name), m = strlen(ending);
+    return n >= m && strcasecmp(name + n - m, ending) == 0;
 }
 
 enum vq_status vq_table_format_of(const char *format, const char *path, struct vq_span bytes,
@@ -269,15 +269,15 @@ enum vq_status vq_table_format_of(const char *format, const char *path, struct v
         at++;
     }
     char first = at < bytes.bytes ? bytes.at[at] : '\0';
-    bool is_json =
-        ends_with(path, ".jsonl") || ends_with(path, ".ndjson") || ends_with(path, ".json");
+    bool is_json = vq_name_ends_with(path, ".jsonl") || vq_name_ends_with(path, ".ndjson") ||
+                   vq_name_ends_with(path, ".json");
     if (is_json && first == '[') {
         return vq_fail(
             err, VQ_INVALID,
             "%s is one JSON array; write one object a line instead (jq -c '.[]' %s > data.jsonl)",
             path, path);
     }
-    bool is_csv = ends_with(path, ".csv");
+    bool is_csv = vq_name_ends_with(path, ".csv");
     *ret_format = is_json || (!is_csv && first == '{') ? VQ_TABLE_JSONL : VQ_TABLE_CSV;
     return VQ_OK;
 }

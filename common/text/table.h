@@ -49,6 +49,9 @@ enum vq_status vq_table_parse(struct vq_span bytes, enum vq_table_format format,
                               struct vq_table **ret_table, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_table_destroy(struct vq_table **table);
 
+/* How a file is called, whatever its case: ".csv". */
+bool vq_name_ends_with(const char *name, const char *ending);
+
 /* `format` is "csv", "jsonl" or "auto": by the path's ending (.jsonl, .ndjson, .json; .csv), else by the first byte that
  * is not white space ('{' is JSON lines). VQ_INVALID for another word or a ".json" file that is one array. */
 enum vq_status vq_table_format_of(const char *format, const char *path, struct vq_span bytes,

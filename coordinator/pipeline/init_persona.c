@@ -4,20 +4,18 @@
 #include "common/conf/items_file.h"
 #include "common/conf/personas_file.h"
 #include "common/conf/queries_file.h"
+#include "common/text/table.h"
 #include "coordinator/pipeline/init_parts.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define CHECKPOINTS 4u
 
-static bool ends_with(const char *path, const char *const *endings)
+static bool ends_with_any(const char *path, const char *const *endings)
 {
-    size_t n = strlen(path);
     for (; *endings != NULL; endings++) {
-        size_t k = strlen(*endings);
-        if (n >= k && strcasecmp(path + n - k, *endings) == 0) {
+        if (vq_name_ends_with(path, *endings)) {
             return true;
         }
     }
@@ -162,7 +160,8 @@ enum vq_status vq_init_persona_add(struct vq_init_persona *p, const char *path, 
     static const char *const trees[] = {".yaml", ".yml", ".json", NULL};
     static const char *const tables[] = {".csv", ".jsonl", ".ndjson", NULL};
     struct vq_error whys[3] = {{.text = ""}};
-    bool tree = ends_with(path, trees), list = !tree && !ends_with(path, tables), is = false;
+    bool tree = ends_with_any(path, trees), list = !tree && !ends_with_any(path, tables),
+         is = false;
     if (tree) {
         VQ_TRY(try_personas(p, path, text, &is, &whys[0], err));
     }

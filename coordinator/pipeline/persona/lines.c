@@ -10,9 +10,7 @@
 
 static bool is_jsonl(const char *name)
 {
-    size_t n = strlen(name);
-    return (n >= 6 && strcasecmp(name + n - 6, ".jsonl") == 0) ||
-           (n >= 7 && strcasecmp(name + n - 7, ".ndjson") == 0);
+    return vq_name_ends_with(name, ".jsonl") || vq_name_ends_with(name, ".ndjson");
 }
 
 enum vq_status vq_persona_lines_open(struct vq_persona_lines *l, struct vq_span text,
