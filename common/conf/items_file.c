@@ -7,7 +7,6 @@
 #include "common/text/table.h"
 #include "common/text/utf8.h"
 
-
 enum field {
     FIELD_TEXT,
     FIELD_ID,
