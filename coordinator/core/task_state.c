@@ -29,13 +29,20 @@ static enum vq_outcome attempt_outcome(const struct vq_task_plan *plan, const st
     return VQ_OUTCOME_UNPARSEABLE;
 }
 
-/* Over the repeats: the first good answer; else the first open attempt; else the last outcome. */
+/* Over the repeats: the first good answer; else the first open attempt that may be asked; else the last outcome. */
 static void attempts_view(const struct vq_task_plan *plan, const struct vq_attempt *attempts,
                           struct vq_task_view *ret_view)
 {
+    VQ_ASSERT(plan->retries <= plan->repeat_max);
+    uint32_t failures_max = plan->repeat_max - plan->retries;
+    uint32_t failures = 0;
     for (uint32_t r = 0;; r++) {
         bool wants_repair;
         enum vq_outcome outcome = attempt_outcome(plan, &attempts[r], &wants_repair);
+        if (outcome == VQ_OUTCOME_NONE && failures > failures_max) {
+            return; /* as the failure before it */
+        }
+        failures += attempts[r].failure != VQ_OUTCOME_NONE;
         *ret_view = (struct vq_task_view){outcome, r, wants_repair};
         if (outcome == VQ_OUTCOME_NONE || vq_outcome_is_good(outcome) || r == plan->repeat_max) {
             return;

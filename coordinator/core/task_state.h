@@ -22,7 +22,9 @@ struct vq_task_plan {
     bool unasked;           /* the stage leaves this cell out: neither order is ever asked */
     bool follows;           /* a turn of a chain that another one comes before ... */
     enum vq_outcome before; /* ... and what stands of that one */
-    uint32_t repeat_max;    /* 0; one more for each resume with --retry-failed */
+    uint32_t repeat_max;    /* one for each resume with --retry-failed, and `retries` */
+    uint32_t
+        retries; /* so many of them follow an answer that cannot be read, and no failure: that was tried often enough */
 };
 
 /* What is recorded of one request: a task's repeat number r. */
@@ -43,7 +45,7 @@ struct vq_task_view {
 /* The state of the task (cell, order). attempts[o] points to repeat_max + 1 attempts of order o.
  * In this order: not needed, in a cell that is left out; open or blocked, behind a turn that is open or has no good answer; a failure row; not needed (lazy swap, the other order's standing outcome is a parsed equal, N/A or
  * unsure, not audited; or forward's unasked order); answered; open. A failed, refused or unparseable first order does
- * not settle. Of several repeats the first vote (or text) stands; without one the last repeat's failure or non-vote. */
+ * not settle. Of several repeats the first vote (or text) stands; without one the last repeat's failure or non-vote. After more failures than repeat_max - retries no further one is asked. */
 void vq_task_state(const struct vq_task_plan *plan, const struct vq_attempt *const attempts[2],
                    unsigned order, struct vq_task_view *ret_view);
 

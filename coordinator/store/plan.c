@@ -25,7 +25,8 @@ void vq_plan_cell_rest(const struct vq_plan *plan, uint64_t task, struct vq_task
     *ret_cell = (struct vq_task_plan){.swap = plan->swap,
                                       .repair = asker->repair != NULL,
                                       .unasked = asks == VQ_CELL_UNASKED,
-                                      .repeat_max = plan->generation};
+                                      .repeat_max = plan->generation,
+                                      .retries = plan->retries};
     if (asks == VQ_CELL_ORDER_0 || asks == VQ_CELL_ORDER_1) {
         ret_cell->swap = VQ_SWAP_NONE;
         ret_cell->first = asks == VQ_CELL_ORDER_1;

@@ -31,7 +31,8 @@ struct vq_plan {
     enum vq_swap swap;
     uint32_t repeat; /* of the first asking: 0, or a multiple of VQ_REPEAT_RETEST */
     uint32_t
-        generation; /* of --retry-failed: 0 at first; repeats `repeat` to `repeat` + this one may be asked */
+        generation; /* of --retry-failed, and `retries`: repeats `repeat` to `repeat` + this one may be asked */
+    uint32_t retries;     /* of `generation`: for answers that cannot be read alone */
     const uint8_t *cells; /* enum vq_cell_asks, one a cell, in grid order; NULL: all are asked */
 };
 

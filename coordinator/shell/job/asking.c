@@ -334,6 +334,7 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->plan.audit_share = stage->kind == VQ_STAGE_RANK ? job->config->judging.audit_share : 0;
     uint32_t generation = job->generation + stage->retries;
     a->plan.generation = generation < VQ_GENERATION_MAX ? generation : VQ_GENERATION_MAX;
+    a->plan.retries = stage->retries;
     VQ_TRY(fill_samples(a, job, stage));
     VQ_TRY(fill_axes(a, stage));
     VQ_TRY(fill_cells(a, stage));

@@ -186,17 +186,22 @@ class Audit(Talks):
         if said != UNPARSEABLE or cell.repair_base is None:
             return said
         again = repair_request(cell.repair_base, request, self.store.answers[request]["answer"])
-        failure = self.store.failures.get(again)
         if again not in self.store.answers:
             return OPEN
         repaired = self.outcome_of(again)
         return repaired if repaired is None or repaired in GOOD else UNPARSEABLE
 
     def _attempts(self, cell, order, generation):
+        last, failures = None, 0
         for repeat in range(generation + 1):
-            outcome = self._attempt(cell, cell.request(order, repeat))
+            request = cell.request(order, repeat)
+            outcome = self._attempt(cell, request)
+            if outcome == OPEN and failures > generation - self.plan.retries:
+                return last  # only what cannot be read is asked again by itself
             if outcome is None or outcome == OPEN or outcome in GOOD:
                 break
+            failure = self.store.failures.get(request)
+            last, failures = outcome, failures + bool(failure and failure["outcome"])
         return outcome
 
     def state(self, cell, order, generation):

@@ -217,6 +217,7 @@ class Plan:
         run_dir = Path(run_dir)
         self.config = config = read_config(run_dir / "run.yaml")
         self.judging = judging = config.get("judging") or {}
+        self.retries = 0
         self.rule = judging.get("pair_rule", "strict")
         self.swaps = self.rule != "forward"
         self.many = int(judging.get("vibes_per_call", 1)) > 1

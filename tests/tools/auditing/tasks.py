@@ -81,11 +81,14 @@ class Staged:
             self.by_request.setdefault(request, []).append(task)
             audit.known.setdefault(request, (task.name + (f", asked again {repeat}" if repeat else ""), None))
             audit.kinds[request] = "text" if task.stage.kind in (CHAT, PROBE) else task.stage.kind
+        failures = 0
         for repeat in range(self.repeats(retries)):
             request = task.request(repeat)
             failure, task.stands = audit.store.failures.get(request), None
             if failure and failure["outcome"]:
-                task.state = failure["outcome"]
+                task.state, failures = failure["outcome"], failures + 1
+            elif request not in audit.store.answers and failures > self.generation:
+                break  # only what cannot be read is asked again by itself
             elif request in audit.store.answers:
                 task.state, task.stands = audit.outcome_of(request), request
             else:

@@ -174,6 +174,36 @@ static void retry_failed_asks_with_the_next_repeat(void **state)
     assert_int_equal(v.repeat, 0);
 }
 
+static void what_failed_is_not_asked_again_by_itself(void **state)
+{
+    (void)state;
+    static const struct vq_attempt none[4];
+    struct vq_attempt attempts[4] = {{.failure = VQ_OUTCOME_ERROR}};
+    const struct vq_attempt *const both[2] = {attempts, none};
+    struct vq_task_plan plan = lazy;
+    plan.repair = false;
+    plan.repeat_max = plan.retries = 1;
+    struct vq_task_view v;
+    vq_task_state(&plan, both, 0, &v);
+    assert_int_equal(v.outcome, VQ_OUTCOME_ERROR);
+    assert_int_equal(v.repeat, 0);
+    plan.repeat_max = 2; /* a person asked for it: once, and once more if that cannot be read */
+    vq_task_state(&plan, both, 0, &v);
+    assert_int_equal(v.outcome, VQ_OUTCOME_NONE);
+    assert_int_equal(v.repeat, 1);
+    attempts[1].answer = VQ_OUTCOME_UNPARSEABLE;
+    vq_task_state(&plan, both, 0, &v);
+    assert_int_equal(v.outcome, VQ_OUTCOME_NONE);
+    assert_int_equal(v.repeat, 2);
+    attempts[1] = (struct vq_attempt){.failure = VQ_OUTCOME_UNAVAILABLE};
+    vq_task_state(&plan, both, 0, &v);
+    assert_int_equal(v.outcome, VQ_OUTCOME_UNAVAILABLE);
+    attempts[2].answer = A; /* bought all the same, by another run: it stands */
+    vq_task_state(&plan, both, 0, &v);
+    assert_int_equal(v.outcome, A);
+    assert_int_equal(v.repeat, 2);
+}
+
 /* Over every combination: terminal states never change when something is added, but for what the table allows. */
 static void adding_facts_moves_only_where_the_table_does(void **state)
 {
@@ -354,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_turn_waits_for_the_one_before_it),
         cmocka_unit_test(unparseable_wants_one_repair),
         cmocka_unit_test(retry_failed_asks_with_the_next_repeat),
+        cmocka_unit_test(what_failed_is_not_asked_again_by_itself),
         cmocka_unit_test(adding_facts_moves_only_where_the_table_does),
         cmocka_unit_test(every_pair_says_something),
         cmocka_unit_test(terminal_states_are_never_leased_and_open_again_only_by_hand),
