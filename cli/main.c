@@ -1,7 +1,7 @@
 /* `vibeq`: finds the verb and runs it. The table below is the list of everything a person can type. */
 #include "cli/manual.h"
 #include "cli/verbs.h"
-#include "common/base/secret.h"
+#include "common/base/process.h"
 #include "coordinator/stats/stats.h"
 
 #include <locale.h>
@@ -199,7 +199,7 @@ static bool asks_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    vq_process_harden();
+    vq_process_begin();
     vq_stats_init();
     (void)setlocale(LC_CTYPE, ""); /* names and labels only; numbers keep their point */
     if (argc < 2) {

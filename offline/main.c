@@ -1,6 +1,6 @@
 /* vibeq-offline: start and stop. Exit codes: 0 stopped by a signal, 1 internal error, 2 usage or
  * input error. */
-#include "common/base/secret.h"
+#include "common/base/process.h"
 #include "offline/options.h"
 #include "offline/server.h"
 
@@ -83,7 +83,7 @@ static enum vq_status serve(struct vq_options *options, struct vq_error *err)
 int main(int argc, char **argv)
 {
     pid_t parent = getppid();
-    vq_process_harden();
+    vq_process_begin();
     sigset_t signals;
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);

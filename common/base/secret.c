@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -156,13 +154,4 @@ void vq_random_bytes(void *ret_bytes, size_t n)
 {
     VQ_ASSERT(sodium_init() >= 0);
     randombytes_buf(ret_bytes, n);
-}
-
-void vq_process_harden(void)
-{
-    struct rlimit none = {0, 0};
-    (void)setrlimit(RLIMIT_CORE, &none); /* best effort: a container may forbid it */
-#ifndef __SANITIZE_ADDRESS__             /* the leak checker attaches to its own process */
-    (void)prctl(PR_SET_DUMPABLE, 0);
-#endif
 }

@@ -27,6 +27,5 @@ enum vq_status vq_secret_expose(const struct vq_secret *secret, vq_secret_use_fn
 
 void vq_wipe(void *bytes, size_t n);             /* zeroes in a way the compiler keeps */
 void vq_random_bytes(void *ret_bytes, size_t n); /* from the system, for identities and tokens */
-void vq_process_harden(void); /* no core dumps, no ptrace by others: call first in main */
 
 #endif

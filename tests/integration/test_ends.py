@@ -25,6 +25,21 @@ class Output(Case):
             self.assertEqual(run.returncode, STOPPED, run.stderr)
             self.assertIn("standard output", run.stderr)
 
+    def test_closed_descriptors_are_no_files_of_the_run(self):
+        """What is printed would go into the next file that is opened: the lock, the store."""
+        planted(self.dir, 10, AXES)
+        self.config()
+        for i, closed in enumerate(([1], [2], [1, 2], [0, 1, 2])):
+            def close():
+                for fd in closed:
+                    os.close(fd)
+            run = subprocess.run([str(BIN / "vibeq"), "run", "config.yaml", "--name", f"r{i}"], cwd=self.dir, env=self.environment(),
+                                 preexec_fn=close, timeout=60)
+            self.assertEqual(run.returncode, DONE, closed)
+            self.assertEqual((self.dir / f"runs/r{i}/lock").read_bytes(), b"")
+            self.assertTrue((self.dir / f"runs/r{i}/results/results.json").exists())
+        self.vibeq("store", "check")
+
     def test_a_reader_that_has_seen_enough_is_no_failure(self):
         planted(self.dir, 10, AXES)
         self.config()

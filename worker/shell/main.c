@@ -1,5 +1,5 @@
 /* vibeq-worker: see options.c for its use and docs/worker.md for what it does. */
-#include "common/base/secret.h"
+#include "common/base/process.h"
 #include "worker/core/work.h"
 #include "worker/shell/agent.h"
 #include "worker/shell/check.h"
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 {
     struct vq_worker_options options;
     struct vq_error err = {""};
-    vq_process_harden();
+    vq_process_begin();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a spool that may not grow is a full disk */
     if (vq_worker_options_read(argc, argv, &options, &err) != VQ_OK) {
