@@ -5,7 +5,6 @@
 #include "common/text/file.h"
 #include "coordinator/shell/results/chats.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 struct chat_words {
@@ -62,7 +61,7 @@ static enum vq_status print_dialogues(const struct chat *c, struct vq_error *err
     vq_buf_init(&text, VQ_CHATS_BYTES_MAX);
     enum vq_status status = vq_run_dir_read(c->kept.run, VQ_CHATS_DIALOGUES, &text, err);
     if (status == VQ_OK) {
-        (void)fwrite(text.at, 1, text.bytes, stdout);
+        status = vq_cli_print(&text, err);
     }
     vq_buf_free(&text);
     return status;
@@ -83,7 +82,7 @@ static enum vq_status write_all(const struct chat *c, int *ret_code, struct vq_e
                      vq_run_dir_path(c->kept.run));
     }
     *ret_code = ended > 0 ? VQ_EXIT_MISSING : VQ_EXIT_DONE;
-    return status == VQ_OK && fflush(stdout) != 0 && errno != EPIPE ? VQ_IO : status;
+    return status;
 }
 
 /* ---- the verb ---- */

@@ -174,7 +174,7 @@ static void put_json_judge(struct vq_json *j, const struct vq_job *job, uint32_t
 }
 
 static enum vq_status put_json(const struct vq_job *job, const struct vq_picked *picked,
-                               const struct vq_once *once)
+                               const struct vq_once *once, struct vq_error *err)
 {
     struct vq_buf out, system, user;
     struct vq_json json, *j = &json;
@@ -205,9 +205,8 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
     vq_json_array_end(j);
     vq_json_object_end(j);
     vq_buf_putc(&out, '\n');
-    status = status == VQ_OK ? out.status : status;
-    if (status == VQ_OK && fwrite(out.at, 1, out.bytes, stdout) != out.bytes) {
-        status = VQ_IO;
+    if (status == VQ_OK) {
+        status = vq_cli_print(&out, err);
     }
     vq_buf_free(&out);
     vq_buf_free(&system);
@@ -250,7 +249,7 @@ static enum vq_status check_job(const struct check_words *w, const struct vq_job
     struct vq_once_task task = {job->given, picked.sample, picked.vibe, picked.order};
     enum vq_status status = vq_ask_once(&task, once, err);
     if (status == VQ_OK) {
-        status = w->json ? put_json(job, &picked, once) : put_all(job, &picked, once);
+        status = w->json ? put_json(job, &picked, once, err) : put_all(job, &picked, once);
     }
     bool all = true;
     for (uint32_t i = 0; i < n; i++) {

@@ -10,7 +10,6 @@
 #include "common/text/json.h"
 #include "coordinator/pipeline/recall.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,9 +238,7 @@ static enum vq_status write_all(const struct comparison *c, const struct vq_reca
         status = vq_run_dir_write(c->kept.run, COMPARE_FILE, vq_buf_span(&json), true, err);
     }
     if (status == VQ_OK) {
-        const struct vq_buf *shown = c->words->json ? &json : &table;
-        (void)fwrite(shown->at, 1, shown->bytes, stdout);
-        status = fflush(stdout) == 0 || errno == EPIPE ? VQ_OK : VQ_IO;
+        status = vq_cli_print(c->words->json ? &json : &table, err);
     }
     vq_buf_free(&json);
     vq_buf_free(&table);

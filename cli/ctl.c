@@ -170,7 +170,6 @@ int vq_verb_ctl(int argc, char **argv)
     }
     int code = status == VQ_OK ? tell(runs_dir, argv[0], asked.command, vq_buf_span(&body))
                                : vq_cli_fail(status, &err);
-    fflush(stdout);
     vq_buf_free(&body);
     vq_free(runs_dir);
     return code;

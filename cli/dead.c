@@ -221,7 +221,7 @@ static void json_letter(const struct dead *d, const struct vq_dead_letter *lette
     vq_json_object_end(j);
 }
 
-static enum vq_status print_json(const struct dead *d, const char *run)
+static enum vq_status print_json(const struct dead *d, const char *run, struct vq_error *err)
 {
     struct vq_buf out;
     struct vq_json j;
@@ -240,12 +240,7 @@ static enum vq_status print_json(const struct dead *d, const char *run)
     vq_json_array_end(&j);
     vq_json_object_end(&j);
     vq_buf_putc(&out, '\n');
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        status = fwrite(out.at, 1, out.bytes, stdout) == out.bytes ? VQ_OK : VQ_IO;
-    }
-    vq_buf_free(&out);
-    return status;
+    return vq_cli_print(&out, err);
 }
 
 /* ---- the verb ---- */
@@ -259,7 +254,7 @@ static enum vq_status show(const struct dead_words *w, struct dead *d, struct vq
     VQ_TRY(vq_dead_find(replay, view, uid, &d->list, err));
     enum vq_status status = group(d);
     if (status == VQ_OK && w->json) {
-        status = print_json(d, name);
+        status = print_json(d, name, err);
     } else if (status == VQ_OK) {
         print_people(d, name, w->all);
     }
@@ -311,6 +306,5 @@ int vq_verb_dead(int argc, char **argv)
         status = look(&w, &kept, &err);
         vq_kept_close(&kept);
     }
-    fflush(stdout);
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }

@@ -34,6 +34,7 @@ const struct vq_opt vq_export_opts[] = {
 /* ---- one line, in either form ---- */
 
 struct line {
+    struct vq_error *err;
     bool jsonl;
     struct vq_buf out;
     struct vq_csv csv;
@@ -100,7 +101,7 @@ static enum vq_status line_end(struct line *l)
         vq_csv_end_row(&l->csv);
     }
     VQ_TRY(l->out.status);
-    return fwrite(l->out.at, 1, l->out.bytes, stdout) == l->out.bytes ? VQ_OK : VQ_IO;
+    return vq_cli_write(vq_buf_span(&l->out), l->err);
 }
 
 /* ---- calls ---- */
@@ -204,7 +205,7 @@ static enum vq_status export_calls(const struct vq_kept *kept, bool jsonl, struc
     struct vq_replay replay;
     const struct vq_id *uid = vq_run_dir_uid(kept->run);
     VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, NULL, &replay, err));
-    struct calls c = {.kept = kept, .replay = &replay, .line = {.jsonl = jsonl}};
+    struct calls c = {.kept = kept, .replay = &replay, .line = {.err = err, .jsonl = jsonl}};
     vq_buf_init(&c.line.out, LINE_BYTES_MAX);
     enum vq_status status = vq_view_begin(kept->calls, &c.view, err);
     if (status == VQ_OK && !jsonl) {
@@ -225,9 +226,9 @@ static enum vq_status export_calls(const struct vq_kept *kept, bool jsonl, struc
 
 /* ---- files of results/ ---- */
 
-static enum vq_status put_rows(const struct vq_table *table)
+static enum vq_status put_rows(const struct vq_table *table, struct vq_error *err)
 {
-    struct line l = {.jsonl = true};
+    struct line l = {.err = err, .jsonl = true};
     vq_buf_init(&l.out, LINE_BYTES_MAX);
     enum vq_status status = VQ_OK;
     for (uint32_t r = 0; status == VQ_OK && r < table->rows_count; r++) {
@@ -273,12 +274,12 @@ static enum vq_status export_file(const struct vq_kept *kept, const char *what, 
                       vq_run_dir_name(kept->run), vq_run_dir_name(kept->run));
     }
     if (status == VQ_OK && !jsonl) {
-        status = fwrite(text.at, 1, text.bytes, stdout) == text.bytes ? VQ_OK : VQ_IO;
+        status = vq_cli_print(&text, err);
     } else if (status == VQ_OK) {
         struct vq_table *table;
         status = vq_table_parse(vq_buf_span(&text), VQ_TABLE_CSV, file, &table, err);
         if (status == VQ_OK) {
-            status = put_rows(table);
+            status = put_rows(table, err);
             vq_table_destroy(&table);
         }
     }

@@ -6,7 +6,6 @@
 #include "common/text/file.h"
 #include "common/text/utf8.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -134,12 +133,11 @@ enum vq_status vq_generate_unread(const struct vq_job *job, const char *what,
                    what, model_of(job), begin);
 }
 
-enum vq_status vq_generate_put(const char *out, const struct vq_buf *text, struct vq_error *err)
+enum vq_status vq_generate_put(const char *out, struct vq_buf *text, struct vq_error *err)
 {
-    VQ_TRY(text->status);
-    if (out != NULL) {
-        return vq_file_replace(out, vq_buf_span(text), 0644, err);
+    if (out == NULL) {
+        return vq_cli_print(text, err);
     }
-    (void)fwrite(text->at, 1, text->bytes, stdout);
-    return fflush(stdout) == 0 || errno == EPIPE ? VQ_OK : VQ_IO;
+    VQ_TRY(text->status);
+    return vq_file_create(out, vq_buf_span(text), 0644, err);
 }

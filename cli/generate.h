@@ -27,7 +27,7 @@ enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind k
 enum vq_status vq_generate_unread(const struct vq_job *job, const char *what,
                                   const struct vq_once *once, struct vq_error *err);
 /* Into a new file, or onto standard output where there is none. */
-enum vq_status vq_generate_put(const char *out, const struct vq_buf *text,
+enum vq_status vq_generate_put(const char *out, struct vq_buf *text,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -6,11 +6,9 @@
 #include "coordinator/pipeline/init_config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DEFAULT_OUTPUT "vibeq.yaml"
 
@@ -57,32 +55,22 @@ static enum vq_status path_from(const char *output, const char *data, char **ret
 
 static enum vq_status write_new(const char *path, struct vq_span text, struct vq_error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EEXIST) {
-        return vq_fail(err, VQ_EXISTS,
+    enum vq_status status = vq_file_create(path, text, 0666, err);
+    if (status == VQ_EXISTS) {
+        return vq_fail(err, status,
                        "%s is there already and is left as it is; --force replaces it, --output "
                        "FILE writes another",
                        path);
     }
-    if (fd < 0) {
-        return vq_fail(err, VQ_INVALID, "cannot write %s: %s", path, strerror(errno));
-    }
-    ssize_t put = write(fd, text.at, text.bytes);
-    bool good = put == (ssize_t)text.bytes;
-    good = close(fd) == 0 && good;
-    if (!good) {
-        (void)unlink(path); /* a part of a configuration is worse than none */
-        return vq_fail(err, VQ_IO, "cannot write %s: %s", path, strerror(errno));
-    }
-    return VQ_OK;
+    return status;
 }
 
 static enum vq_status write_out(const struct init_words *w, const char *path, struct vq_span text,
                                 struct vq_error *err)
 {
     if (strcmp(path, "-") == 0) {
-        bool good = fwrite(text.at, 1, text.bytes, stdout) == text.bytes && fflush(stdout) == 0;
-        return good ? VQ_OK : vq_fail(err, VQ_IO, "cannot write to standard output");
+        (void)fwrite(text.at, 1, text.bytes, stdout); /* vq_cli_end looks */
+        return VQ_OK;
     }
     return w->force ? vq_file_replace(path, text, 0644, err) : write_new(path, text, err);
 }

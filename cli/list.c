@@ -43,7 +43,7 @@ static void print_table(const struct vq_run_info *runs, size_t count)
     }
 }
 
-static enum vq_status print_json(const struct vq_run_info *runs, size_t count)
+static enum vq_status print_json(const struct vq_run_info *runs, size_t count, struct vq_error *err)
 {
     struct vq_buf out;
     struct vq_json j;
@@ -52,22 +52,15 @@ static enum vq_status print_json(const struct vq_run_info *runs, size_t count)
     vq_json_array(&j);
     for (size_t i = 0; i < count; i++) {
         vq_json_object(&j);
-        vq_json_key(&j, "name");
-        vq_json_str(&j, runs[i].name);
-        vq_json_key(&j, "state");
-        vq_json_str(&j, state_of(&runs[i]));
+        vq_json_put_str(&j, "name", runs[i].name);
+        vq_json_put_str(&j, "state", state_of(&runs[i]));
         vq_json_key(&j, "changed_unix_ms");
         vq_json_i64(&j, runs[i].changed_unix_ms);
         vq_json_object_end(&j);
     }
     vq_json_array_end(&j);
     vq_buf_putc(&out, '\n');
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        fwrite(out.at, 1, out.bytes, stdout);
-    }
-    vq_buf_free(&out);
-    return status;
+    return vq_cli_print(&out, err);
 }
 
 int vq_verb_list(int argc, char **argv)
@@ -88,7 +81,7 @@ int vq_verb_list(int argc, char **argv)
         status = VQ_OK; /* nothing was ever run here */
     }
     if (status == VQ_OK && w.json) {
-        status = print_json(runs, count);
+        status = print_json(runs, count, &err);
     } else if (status == VQ_OK) {
         print_table(runs, count);
     }

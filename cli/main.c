@@ -197,11 +197,8 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
-int main(int argc, char **argv)
+static int carry_out(int argc, char **argv)
 {
-    vq_process_begin();
-    vq_stats_init();
-    (void)setlocale(LC_CTYPE, ""); /* names and labels only; numbers keep their point */
     if (argc < 2) {
         overview(stderr);
         return VQ_EXIT_USAGE;
@@ -225,4 +222,12 @@ int main(int argc, char **argv)
         return VQ_EXIT_DONE;
     }
     return verb->run(argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    vq_process_begin();
+    vq_stats_init();
+    (void)setlocale(LC_CTYPE, ""); /* names and labels only; numbers keep their point */
+    return vq_cli_end(carry_out(argc, argv));
 }

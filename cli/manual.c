@@ -292,7 +292,7 @@ int vq_manual(int argc, char **argv)
     for (size_t i = 0; argc == 1 && i < VQ_COUNT(formats); i++) {
         if (strcmp(argv[0], formats[i].name) == 0) {
             formats[i].write();
-            return fflush(stdout) == 0 ? VQ_EXIT_DONE : VQ_EXIT_INTERNAL;
+            return VQ_EXIT_DONE;
         }
     }
     return vq_cli_usage("", "the manual is written as man, bash or zsh");

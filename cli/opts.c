@@ -2,12 +2,13 @@
  * name is offered. Owns nothing: values point into argv. */
 #include "cli/opts.h"
 
-#include "common/base/buf.h"
 #include "common/text/intern.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const struct vq_opt *find(const struct vq_opt *opts, const char *name, size_t bytes)
 {
@@ -239,6 +240,48 @@ int vq_cli_fail(enum vq_status status, const struct vq_error *err)
     case VQ_CLASS_BUG: break;
     }
     return VQ_EXIT_INTERNAL;
+}
+
+static enum vq_status output_failed(struct vq_error *err)
+{
+    return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "standard output: %s",
+                   errno != 0 ? strerror(errno) : "not all could be written");
+}
+
+enum vq_status vq_cli_write(struct vq_span piece, struct vq_error *err)
+{
+    errno = 0;
+    bool whole = fwrite(piece.at, 1, piece.bytes, stdout) == piece.bytes;
+    return whole || errno == EPIPE ? VQ_OK : output_failed(err);
+}
+
+enum vq_status vq_cli_print(struct vq_buf *text, struct vq_error *err)
+{
+    enum vq_status status = text->status;
+    if (status == VQ_OK) {
+        status = vq_cli_write(vq_buf_span(text), err);
+    }
+    vq_buf_free(text);
+    return status;
+}
+
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+int vq_cli_end(int code)
+{
+    bool failed = ferror(stdout) != 0;
+    errno = 0;
+    failed = fflush(stdout) != 0 || failed;
+    bool is_said = code == VQ_EXIT_INTERNAL || code == VQ_EXIT_USAGE || code == VQ_EXIT_STOPPED;
+    if (!failed || is_said || errno == EPIPE || reader_is_gone()) {
+        return code;
+    }
+    struct vq_error err;
+    return vq_cli_fail(output_failed(&err), &err);
 }
 
 int vq_cli_usage(const char *verb, const char *fmt, ...)

@@ -2,6 +2,7 @@
 #ifndef VQ_CLI_OPTS_H
 #define VQ_CLI_OPTS_H
 
+#include "common/base/buf.h"
 #include "common/base/status.h"
 
 #define VQ_OPT_LIST_MAX 64
@@ -72,6 +73,13 @@ enum vq_exit {
 int vq_cli_fail(enum vq_status status, const struct vq_error *err);
 /* A usage error with a pointer to the verb's help; returns VQ_EXIT_USAGE. */
 int vq_cli_usage(const char *verb, const char *fmt, ...) VQ_PRINTF(2, 3);
+/* Puts the bytes on standard output, some of them into its buffer yet. VQ_FULL, VQ_IO with a sentence. A reader that has seen
+ * enough is no failure. */
+enum vq_status vq_cli_write(struct vq_span bytes, struct vq_error *err) VQ_WARN_UNUSED;
+/* The same for a text that was made, which it frees; else the status of making it. */
+enum vq_status vq_cli_print(struct vq_buf *text, struct vq_error *err) VQ_WARN_UNUSED;
+/* The last of a verb: its code, unless what it printed cannot be written, which is said then. */
+int vq_cli_end(int code);
 /* The same for a word of the verb that is none of `known` (NULL-terminated), or is missing (NULL): names them all, and the
  * nearest. */
 int vq_cli_unknown_word(const char *verb, const char *word, const char *const *known);

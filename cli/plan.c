@@ -120,15 +120,9 @@ static int show(const struct vq_plan_shown *plan, bool json)
     } else {
         vq_plan_table(plan, &terminal, &out);
     }
-    enum vq_status status = out.status;
-    if (status == VQ_OK &&
-        (fwrite(out.at, 1, out.bytes, stdout) != out.bytes || fflush(stdout) != 0)) {
-        status = VQ_IO;
-    }
-    vq_buf_free(&out);
+    struct vq_error err = {0};
+    enum vq_status status = vq_cli_print(&out, &err);
     if (status != VQ_OK) {
-        struct vq_error err;
-        (void)vq_fail(&err, status, "the plan cannot be written: %s", vq_status_text(status));
         return vq_cli_fail(status, &err);
     }
     bool money = !plan->has_budget || plan->budget.verdict <= VQ_HOLDS_LIKELY;

@@ -37,14 +37,7 @@ static enum vq_status export_file(const char *folder, const char *name, struct v
 {
     char *path;
     VQ_TRY(vq_path_join(folder, name, &path));
-    struct stat st;
-    enum vq_status status = VQ_OK;
-    if (stat(path, &st) == 0) {
-        status = vq_fail(err, VQ_EXISTS, "%s is there already and is left as it is", path);
-    }
-    if (status == VQ_OK) {
-        status = vq_file_replace(path, text, 0644, err);
-    }
+    enum vq_status status = vq_file_create(path, text, 0644, err);
     if (status == VQ_OK) {
         printf("%s\n", path);
     }
@@ -112,17 +105,12 @@ static enum vq_status show_criteria(void)
     return VQ_OK;
 }
 
-static enum vq_status show_criterion(const struct vq_criterion *c)
+static enum vq_status show_criterion(const struct vq_criterion *c, struct vq_error *err)
 {
     struct vq_buf text;
     vq_buf_init(&text, VQ_CRITERION_BYTES_MAX);
     write_criterion(c, &text);
-    enum vq_status status = text.status;
-    if (status == VQ_OK) {
-        fputs(text.at, stdout);
-    }
-    vq_buf_free(&text);
-    return status;
+    return vq_cli_print(&text, err);
 }
 
 static enum vq_status show_prompt(const struct vq_job *job, const struct prompts_words *w,
@@ -213,7 +201,7 @@ static enum vq_status show_what(const struct prompts_words *w, const char *what,
         return show_criteria();
     }
     const struct vq_criterion *criterion = vq_criterion_builtin(what);
-    return criterion != NULL ? show_criterion(criterion)
+    return criterion != NULL ? show_criterion(criterion, err)
                              : show(w, strcmp(what, "discover") == 0, err);
 }
 

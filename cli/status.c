@@ -338,14 +338,13 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
         }
     }
     if (status == VQ_OK && w->json) {
-        fwrite(body.at, 1, body.bytes, stdout);
+        status = vq_cli_write(vq_buf_span(&body), err);
     } else if (status == VQ_OK) {
         print_status(root, name, *ret_running);
     }
     *ret_alarm = *ret_running && json_is_object(json_object_get(root, "alarm"));
     json_decref(root);
     vq_buf_free(&body);
-    fflush(stdout);
     return status;
 }
 
@@ -375,6 +374,7 @@ int vq_verb_status(int argc, char **argv)
         if (!w.watch || !running || status != VQ_OK) {
             break;
         }
+        (void)fflush(stdout); /* vq_cli_end looks */
         (void)usleep(WATCH_MS * 1000);
     }
     vq_free(runs_dir);

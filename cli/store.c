@@ -65,8 +65,7 @@ static enum vq_status check_store(struct vq_calls *calls, bool drop, struct vq_e
 
 static enum vq_status write_line(void *ctx, struct vq_span line)
 {
-    (void)ctx;
-    return fwrite(line.at, 1, line.bytes, stdout) == line.bytes ? VQ_OK : VQ_IO;
+    return vq_cli_write(line, ctx);
 }
 
 static enum vq_status gc_store(struct vq_calls *calls, const char *runs_dir,
@@ -113,7 +112,7 @@ static enum vq_status with_store(const char *what, const char *runs_dir,
     } else if (strcmp(what, "check") == 0) {
         status = check_store(calls, w->drop, err);
     } else if (strcmp(what, "export") == 0) {
-        status = vq_store_export(calls, write_line, NULL, err);
+        status = vq_store_export(calls, write_line, err, err);
     } else {
         status = gc_store(calls, runs_dir, w, err);
     }

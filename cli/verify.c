@@ -95,7 +95,8 @@ static void sentences(struct vq_json *j, const char *key, const struct vq_verify
     vq_json_array_end(j);
 }
 
-static enum vq_status print_json(const struct vq_verify *v, const char *run, bool running)
+static enum vq_status print_json(const struct vq_verify *v, const char *run, bool running,
+                                 struct vq_error *err)
 {
     struct vq_buf out;
     struct vq_json j;
@@ -129,12 +130,7 @@ static enum vq_status print_json(const struct vq_verify *v, const char *run, boo
     sentences(&j, "notes", &v->notes);
     vq_json_object_end(&j);
     vq_buf_putc(&out, '\n');
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        status = fwrite(out.at, 1, out.bytes, stdout) == out.bytes ? VQ_OK : VQ_IO;
-    }
-    vq_buf_free(&out);
-    return status;
+    return vq_cli_print(&out, err);
 }
 
 /* ---- the verb ---- */
@@ -150,7 +146,7 @@ static enum vq_status verify(const struct verify_words *w, const struct vq_kept 
     VQ_TRY(vq_verify_run(&in, &found, err));
     enum vq_status status = VQ_OK;
     if (w->json) {
-        status = print_json(&found, name, info.running);
+        status = print_json(&found, name, info.running, err);
     } else {
         print_people(&found, name);
     }
@@ -177,7 +173,6 @@ int vq_verb_verify(int argc, char **argv)
         status = verify(&w, &kept, &right, &err);
         vq_kept_close(&kept);
     }
-    fflush(stdout);
     if (status != VQ_OK) {
         return vq_cli_fail(status, &err);
     }

@@ -227,6 +227,30 @@ enum vq_status vq_file_replace(const char *path, struct vq_span bytes, uint32_t 
     return vq_file_new_commit(&file, err);
 }
 
+enum vq_status vq_file_create(const char *path, struct vq_span bytes, uint32_t mode,
+                              struct vq_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
+    if (fd < 0) {
+        return errno == EEXIST
+                   ? vq_fail(err, VQ_EXISTS, "%s is there already and is left as it is", path)
+                   : fail_errno(err, "create", path);
+    }
+    enum vq_status status = VQ_OK;
+    if (write_all(fd, bytes) != VQ_OK || fsync(fd) != 0) {
+        status = fail_errno(err, "write", path);
+    }
+    if (close(fd) != 0 && status == VQ_OK) {
+        status = fail_errno(err, "write", path);
+    }
+    if (status == VQ_OK) {
+        sync_folder_of(path);
+    } else {
+        (void)unlink(path); /* best effort: the failure is what counts */
+    }
+    return status;
+}
+
 enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path)
 {
     bool absolute = path[0] == '/' || base_dir == NULL || base_dir[0] == '\0';

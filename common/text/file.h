@@ -14,7 +14,12 @@ enum vq_status vq_file_read(const char *path, size_t bytes_max, struct vq_buf *r
 enum vq_status vq_file_replace(const char *path, struct vq_span bytes, uint32_t mode,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
-/* The same for what is made piece by piece. */
+/* A file that was not there (mode less the umask), synced. VQ_EXISTS where anything has the name: it stays as it is. What fails in
+ * the middle leaves nothing. */
+enum vq_status vq_file_create(const char *path, struct vq_span bytes, uint32_t mode,
+                              struct vq_error *err) VQ_WARN_UNUSED;
+
+/* The same as vq_file_replace for what is made piece by piece. */
 struct vq_file_new;
 enum vq_status vq_file_new_begin(const char *path, uint32_t mode, struct vq_file_new **ret_file,
                                  struct vq_error *err) VQ_WARN_UNUSED;

@@ -25,6 +25,23 @@ class Output(Case):
             self.assertEqual(run.returncode, STOPPED, run.stderr)
             self.assertIn("standard output", run.stderr)
 
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
+    def test_no_verb_takes_what_it_could_not_print_for_printed(self):
+        planted(self.dir, 10, AXES)
+        self.config()
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        for words in (["version"], ["help"], ["help", "run"], ["list"], ["list", "--json"], ["status", "r"], ["status", "r", "--json"], ["dead", "r"],
+                      ["dead", "r", "--json"], ["verify", "r"], ["verify", "r", "--json"], ["export", "r", "vibes"], ["export", "r", "calls"],
+                      ["export", "r", "rows", "--format", "jsonl"], ["store", "stat"], ["store", "export"], ["plan", "config.yaml"],
+                      ["plan", "config.yaml", "--json"], ["prompts", "show", "judge", "--config", "config.yaml"], ["prompts", "show", "criteria"],
+                      ["vibes", "presets"], ["init", "data.csv", "--output", "-"]):
+            with self.subTest(" ".join(words)), open("/dev/full", "wb") as full:
+                run = subprocess.run([str(BIN / "vibeq"), *words], cwd=self.dir, env=self.environment(), stdin=subprocess.DEVNULL,
+                                     stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                self.assertEqual(run.returncode, STOPPED, run.stderr)
+                self.assertEqual(run.stderr.count("vibeq: "), 1, run.stderr)
+                self.assertTrue(run.stderr.endswith("vibeq: standard output: No space left on device\n"), run.stderr)
+
     def test_closed_descriptors_are_no_files_of_the_run(self):
         """What is printed would go into the next file that is opened: the lock, the store."""
         planted(self.dir, 10, AXES)

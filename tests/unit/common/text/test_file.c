@@ -193,11 +193,36 @@ static void test_join(void **state)
     }
 }
 
+static void test_a_new_file_replaces_nothing(void **state)
+{
+    (void)state;
+    struct vq_error err;
+    struct vq_buf bytes;
+    (void)unlink(path);
+    mode_t mask = umask(027);
+    assert_int_equal(vq_file_create(path, vq_span("first", 5), 0666, &err), VQ_OK);
+    (void)umask(mask);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(vq_file_create(path, vq_span("second", 6), 0666, &err), VQ_EXISTS);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(vq_file_read(path, 6, &bytes, &err), VQ_OK);
+    assert_string_equal(bytes.at, "first");
+    vq_buf_free(&bytes);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("nowhere", path), 0); /* leads to nothing, and is something */
+    assert_int_equal(vq_file_create(path, vq_span("x", 1), 0666, &err), VQ_EXISTS);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(vq_file_create("/nowhere/x", vq_span("x", 1), 0666, &err), VQ_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replace_and_read),
         cmocka_unit_test(test_what_is_no_file_is_not_replaced),
+        cmocka_unit_test(test_a_new_file_replaces_nothing),
         cmocka_unit_test(test_a_file_made_in_pieces),
         cmocka_unit_test(test_a_disk_that_fails),
         cmocka_unit_test(test_what_cannot_be_read),
