@@ -30,8 +30,8 @@ static const char *const may_change[] = {
 };
 
 /* Models, wherever they stand; "[]" stands for any index. */
-static const char *const models[] = {"judges[].", "preference_judges[].", "proposer.", "reducer.",
-                                     "embedder."};
+static const char *const models[] = {
+    "judges[].", "preference_judges[].", "subjects[].", "proposer.", "reducer.", "embedder."};
 static const char *const may_change_of_model[] = {
     "base_url",
     "key",
@@ -132,18 +132,25 @@ static bool same_provider(const struct vq_conf_judge *a, const struct vq_conf_ju
            vq_span_eq(place(a->base_url), place(b->base_url));
 }
 
+static enum vq_status check_one(const char *role, uint32_t i, const struct vq_conf_judge *was,
+                                const struct vq_conf_judge *now, struct vq_error *err)
+{
+    if (same_provider(was, now)) {
+        return VQ_OK;
+    }
+    return vq_fail(err, VQ_INVALID,
+                   "--set %s[%u].base_url: another endpoint is another provider, whose answers are "
+                   "not those of this run. Models that may move between endpoints have an "
+                   "`identity` from the start; else begin a new run",
+                   role, i);
+}
+
 static enum vq_status check_list(const char *role, const struct vq_conf_judge *was,
                                  uint32_t was_count, const struct vq_conf_judge *now,
                                  uint32_t now_count, struct vq_error *err)
 {
     for (uint32_t i = 0; i < was_count && i < now_count; i++) {
-        if (!same_provider(&was[i], &now[i])) {
-            return vq_fail(err, VQ_INVALID,
-                           "--set %s[%u].base_url: another endpoint is another provider, whose "
-                           "answers are not those of this run. Models that may move between "
-                           "endpoints have an `identity` from the start; else begin a new run",
-                           role, i);
-        }
+        VQ_TRY(check_one(role, i, &was[i], &now[i], err));
     }
     return VQ_OK;
 }
@@ -155,6 +162,9 @@ enum vq_status vq_resumed_judges_check(const struct vq_config *was, const struct
         check_list("judges", was->judges, was->judges_count, now->judges, now->judges_count, err));
     VQ_TRY(check_list("preference_judges", was->preference_judges, was->preference_judges_count,
                       now->preference_judges, now->preference_judges_count, err));
+    for (uint32_t i = 0; i < was->subjects_count && i < now->subjects_count; i++) {
+        VQ_TRY(check_one("subjects", i, &was->subjects[i].judge, &now->subjects[i].judge, err));
+    }
     const struct {
         const char *role;
         const struct vq_conf_judge *was, *now;

@@ -36,6 +36,8 @@ static void what_answers_do_not_depend_on_may_change(void **state)
         "reducer.concurrency=2",
         "embedder.base_url=http://localhost:1/v1",
         "preference_judges[1].requests_per_minute=9",
+        "subjects[1].key=env:OTHER",
+        "subjects[0].base_url=http://localhost:1/v1",
     };
     struct vq_error err;
     for (size_t i = 0; i < VQ_COUNT(fine); i++) {
@@ -59,6 +61,10 @@ static void all_else_is_refused_by_name(void **state)
                                      "proposer.model=x",
                                      "reducer.max_tokens=9",
                                      "preference_judges[0].model=x",
+                                     "subjects=[x]",
+                                     "subjects[0].model=x",
+                                     "subjects[0].role=none",
+                                     "subjects[0].line=x",
                                      "judging.repair=off",
                                      "judging={tries_max: 2}",
                                      "gates.kappa_min=0.9",
@@ -115,12 +121,29 @@ static void another_endpoint_needs_an_identity(void **state)
     assert_int_equal(moved(built_in, "judges[0].concurrency=2", &err), VQ_OK);
 }
 
+static void so_does_that_of_a_subject(void **state)
+{
+    (void)state;
+    static const char plain[] = "subjects:\n- {model: m, base_url: 'http://localhost:1/v1'}\n"
+                                "judges: [offline-a]\ndialogues: {personas: p.yaml, goal: q.txt}\n";
+    static const char named[] =
+        "subjects:\n- {model: m, base_url: 'http://localhost:1/v1', identity: mine}\n"
+        "judges: [offline-a]\ndialogues: {personas: p.yaml, goal: q.txt}\n";
+    static const char other[] = "subjects[0].base_url=http://localhost:2/v1";
+    struct vq_error err;
+    assert_int_equal(moved(plain, other, &err), VQ_INVALID);
+    assert_non_null(strstr(err.text, "subjects[0].base_url"));
+    assert_int_equal(moved(named, other, &err), VQ_OK);
+    assert_int_equal(moved(plain, "subjects[0].key=env:OTHER", &err), VQ_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_answers_do_not_depend_on_may_change),
         cmocka_unit_test(all_else_is_refused_by_name),
         cmocka_unit_test(another_endpoint_needs_an_identity),
+        cmocka_unit_test(so_does_that_of_a_subject),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
