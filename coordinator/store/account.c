@@ -6,6 +6,8 @@
  * store had (from_store), not needed and never sent (saved_by_lazy_swap), or none of these
  * (not_asked). So both sums of the header hold by construction.
  * A request that two stages ask is a row of the one that sent it; the other one's task then is from the store.
+ * A stage made of answers has other tasks where these become more (--retry-failed): what was sent under a number that it does not ask now
+ * counts as a retry, and the task that asks it now as from the store.
  * Invariant: memory is a bit a task and repeat in use, plus the workers and pools.
  * Not its job: which answer stands (lookup.c), the JSON. */
 #include "coordinator/store/account.h"
@@ -259,7 +261,7 @@ static enum vq_status classify(struct stage *stage, const struct vq_call_row *ro
         return VQ_OK;
     }
     if (stage == NULL || row->task >= stage->tasks || row->foreign ||
-        row->repeat < stage->in.plan->repeat ||
+        !vq_plan_asks(stage->in.plan, row->task) || row->repeat < stage->in.plan->repeat ||
         row->repeat - stage->in.plan->repeat > VQ_GENERATION_MAX) {
         return VQ_OK;
     }

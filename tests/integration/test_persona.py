@@ -8,6 +8,7 @@ import json
 import random
 import re
 import shutil
+import subprocess
 import time
 
 import vqtest
@@ -393,6 +394,21 @@ class Persona(Case):
         self.assertTrue(all(r["value"] == "" and int(r["round"]) >= 8 for r in blocked))
         self.assertIn("verified", self.vibeq("verify", "r").stdout)
         self.assertIn("byte for byte", self.vibeq("replay", "r", "--verify").stdout)
+
+    def test_holes_are_filled_and_the_accounts_still_add_up(self):
+        """A stage that is made of answers has other tasks once there are more of them: the sums hold all the same."""
+        server = self.offline("--fault", "bad_request=0.06,model=offline-subject,sticky=true", "--fault", "refusal=0.06,model=offline-subject,sticky=true")
+        more = {"probes": "[{file: probe-bigfive.csv, name: bigfive}, {file: probe-role.csv, name: role, criterion: role_specific}]"}
+        self.vibeq("run", self.config(server.url, orders="both", **more), "--name", "r", "--quiet", code=MISSING, timeout=200)
+        self.assertIn("verified", self.vibeq("verify", "r").stdout)
+        server.stop()
+        server = self.offline()
+        moved = [word for role in ("subjects", "judges") for word in ("--set", f"{role}[0].base_url={server.url}")]
+        self.vibeq("resume", "r", "--retry-failed", *moved, "--quiet", timeout=200)
+        self.assertEqual({r["status"] for r in self.ratings("r")}, {"ok"})
+        self.assertIn("verified", self.vibeq("verify", "r").stdout)
+        got = subprocess.run([str(ROOT / "tests/tools/audit"), str(self.dir / "runs/r")], capture_output=True, text=True, timeout=120)
+        self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
 
     def test_kind_refusals(self):
         def refused(what, **config):

@@ -225,7 +225,8 @@ class Talks:
     @staticmethod
     def counts_of(staged, rows):
         """What accounting.json says of tasks."""
-        known = [r for r in rows if sent(r) and not r["foreign"] and r["stage"] in staged.stages and r["task"] < staged.stages[r["stage"]].size]
+        numbers = {(task.stage.no, task.number) for task in staged.tasks()}
+        known = [r for r in rows if sent(r) and not r["foreign"] and (r["stage"], r["task"]) in numbers]
         asked = {(r["stage"], r["task"], r["repeat"]) for r in known}
         firsts, again = ({(s, t) for s, t, repeat in asked if (repeat > 0) == later} for later in (False, True))
         counts = collections.Counter(planned=0, from_store=0, saved_by_lazy_swap=0, not_asked=0)

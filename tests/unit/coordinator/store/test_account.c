@@ -370,6 +370,14 @@ static void test_some_cells_again(void **state)
     a = account(fx, NULL);
     assert_int_equal(a->stages[0].part.asked_again, 1);
     vq_account_destroy(&a);
+    cells[4] = 0; /* laid out anew, without what was asked before */
+    a = account(fx, NULL);
+    check_part(&a->stages[0].part);
+    assert_int_equal(a->stages[0].part.planned, 2);
+    assert_int_equal(a->stages[0].part.first_sends, 1);
+    assert_int_equal(a->stages[0].part.asked_again, 0);
+    assert_int_equal(a->stages[0].part.retried, 2);
+    vq_account_destroy(&a);
     fx->plan.repeat = 0; /* the first stage never saw any of it */
     fx->plan.cells = NULL;
     fx->plan.stage = 0;
