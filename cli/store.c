@@ -68,21 +68,17 @@ static enum vq_status write_line(void *ctx, struct vq_span line)
     return vq_cli_write(line, ctx);
 }
 
+static enum vq_status kept_runs(void *ctx, struct vq_id **ret_runs, size_t *ret_count,
+                                struct vq_error *err)
+{
+    return vq_runs_uids(ctx, ret_runs, ret_count, err);
+}
+
 static enum vq_status gc_store(struct vq_calls *calls, const char *runs_dir,
                                const struct store_words *w, struct vq_error *err)
 {
-    struct vq_run_info *runs;
-    size_t count;
-    VQ_TRY(vq_runs_list(runs_dir, &runs, &count, err));
-    struct vq_id *keep = vq_alloc(count, sizeof(*keep));
-    if (keep == NULL) {
-        vq_free(runs);
-        return VQ_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        keep[i] = runs[i].uid;
-    }
-    struct vq_gc gc = {.keep = keep, .keep_count = count, .dry_run = w->dry_run};
+    struct vq_gc gc = {
+        .keep = kept_runs, .ctx = (void *)(uintptr_t)runs_dir, .dry_run = w->dry_run};
     if (w->older_than_days.given) {
         gc.answers_before_unix_ms =
             vq_clock_unix_ms() - (int64_t)w->older_than_days.value * MS_PER_DAY;
@@ -94,8 +90,6 @@ static enum vq_status gc_store(struct vq_calls *calls, const char *runs_dir,
                w->dry_run ? "would drop" : "dropped", (unsigned long long)done.runs,
                (unsigned long long)done.rows, (unsigned long long)done.answers);
     }
-    vq_free(keep);
-    vq_free(runs);
     return status;
 }
 

@@ -226,10 +226,10 @@ static enum vq_status read_uid(struct vq_run_dir *run, struct vq_error *err)
         status = vq_unhex(vq_span(text.at, bytes), run->uid.b, VQ_ID_BYTES);
     }
     vq_buf_free(&text);
-    if (status == VQ_OK || status == VQ_NOMEM || status == VQ_IO) {
-        return status;
+    if (status == VQ_NOT_FOUND || status == VQ_INVALID || status == VQ_LIMIT) {
+        return never_begun(run, UID_FILE, status == VQ_NOT_FOUND ? status : VQ_CORRUPT, err);
     }
-    return never_begun(run, UID_FILE, status == VQ_NOT_FOUND ? VQ_NOT_FOUND : VQ_CORRUPT, err);
+    return status;
 }
 
 /* ---- making ---- */

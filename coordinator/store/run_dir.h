@@ -59,7 +59,7 @@ enum vq_status vq_run_dir_write(const struct vq_run_dir *run, const char *file,
 struct vq_file_new;
 enum vq_status vq_run_dir_begin(const struct vq_run_dir *run, const char *file,
                                 struct vq_file_new **ret_file, struct vq_error *err) VQ_WARN_UNUSED;
-/* Appends the file to `out` (whose limit bounds it). VQ_NOT_FOUND, VQ_LIMIT. */
+/* Reads the file into `out`, which is empty and whose limit bounds it. VQ_NOT_FOUND, VQ_LIMIT. */
 enum vq_status vq_run_dir_read(const struct vq_run_dir *run, const char *file, struct vq_buf *out,
                                struct vq_error *err) VQ_WARN_UNUSED;
 

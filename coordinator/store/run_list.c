@@ -6,6 +6,7 @@
 #include "coordinator/store/run_list.h"
 
 #include "common/base/alloc.h"
+#include "common/text/file.h"
 #include "common/text/intern.h"
 #include "common/text/json_load.h"
 
@@ -21,7 +22,6 @@
 #include <unistd.h>
 
 #define ENDPOINT_BYTES_MAX 4096
-#define READ_BYTES         (64u << 10)
 #define OPEN_FOLDERS_MAX   16
 
 static enum vq_status path_of(const char *runs_dir, const char *name, const char *file,
@@ -34,40 +34,11 @@ static enum vq_status path_of(const char *runs_dir, const char *name, const char
 
 enum vq_status vq_path_read(const char *path, struct vq_buf *out, struct vq_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return vq_fail(err, errno == ENOENT || errno == ENOTDIR ? VQ_NOT_FOUND : VQ_IO, "%s: %s",
-                       path, strerror(errno));
-    }
-    ssize_t n = 1;
-    int failed = 0;
-    while (n != 0 && failed == 0) {
-        size_t left = out->bytes_max - out->bytes;
-        size_t want = left < READ_BYTES ? left : READ_BYTES;
-        char one;
-        char *to = want == 0 ? &one : vq_buf_reserve(out, want);
-        if (to == NULL) {
-            break;
-        }
-        n = read(fd, to, want == 0 ? 1 : want);
-        if (n < 0) {
-            failed = errno == EINTR ? 0 : errno;
-        } else if (n > 0 && want == 0) {
-            out->status = VQ_LIMIT;
-            break;
-        } else {
-            out->bytes += (size_t)n;
-            to[n] = '\0';
-        }
-    }
-    (void)close(fd);
-    if (failed != 0) {
-        return vq_fail(err, VQ_IO, "%s: %s", path, strerror(failed));
-    }
-    if (out->status == VQ_LIMIT) {
-        return vq_fail(err, VQ_LIMIT, "%s is larger than %zu bytes", path, out->bytes_max);
-    }
-    return out->status;
+    struct vq_buf read;
+    VQ_TRY(vq_file_read(path, out->bytes_max, &read, err));
+    vq_buf_free(out);
+    *out = read;
+    return VQ_OK;
 }
 
 /* ---- one run ---- */
@@ -98,18 +69,28 @@ static bool is_running(const char *runs_dir, const char *name)
     return running;
 }
 
-static void read_uid(const char *runs_dir, const char *name, struct vq_id *ret_uid)
+/* VQ_NOT_FOUND: never fully begun. VQ_CORRUPT, VQ_DENIED, VQ_IO, VQ_NOMEM: whose it is cannot be told. */
+static enum vq_status read_uid(const char *runs_dir, const char *name, struct vq_id *ret_uid,
+                               struct vq_error *err)
 {
     char path[VQ_RUN_PATH_BYTES_MAX];
     struct vq_buf text;
     struct vq_id uid;
     vq_buf_init(&text, 256);
-    if (path_of(runs_dir, name, "uid", path) == VQ_OK && vq_path_read(path, &text, NULL) == VQ_OK &&
-        text.bytes >= 2 * VQ_ID_BYTES &&
-        vq_unhex(vq_span(text.at, 2 * VQ_ID_BYTES), uid.b, VQ_ID_BYTES) == VQ_OK) {
-        *ret_uid = uid;
+    enum vq_status status = path_of(runs_dir, name, "uid", path);
+    if (status == VQ_OK) {
+        status = vq_path_read(path, &text, err);
+    }
+    if (status == VQ_LIMIT || (status == VQ_OK && (text.bytes < 2 * VQ_ID_BYTES ||
+                                                   vq_unhex(vq_span(text.at, 2 * VQ_ID_BYTES),
+                                                            uid.b, VQ_ID_BYTES) != VQ_OK))) {
+        status = vq_fail(err, VQ_CORRUPT, "%s is damaged: whose run it is cannot be told", path);
     }
     vq_buf_free(&text);
+    if (status == VQ_OK) {
+        *ret_uid = uid;
+    }
+    return status;
 }
 
 static bool info_fill(const char *runs_dir, const char *name, struct vq_run_info *ret_info)
@@ -117,11 +98,10 @@ static bool info_fill(const char *runs_dir, const char *name, struct vq_run_info
     struct vq_run_info info = {0};
     int64_t unused;
     if (vq_run_name_check(name, NULL) != VQ_OK || !has(runs_dir, name, "", &info.changed_unix_ms) ||
-        !has(runs_dir, name, "lock", &unused)) {
+        (!has(runs_dir, name, "lock", &unused) && !has(runs_dir, name, "uid", &unused))) {
         return false;
     }
     (void)snprintf(info.name, sizeof(info.name), "%s", name);
-    read_uid(runs_dir, name, &info.uid);
     info.running = is_running(runs_dir, name);
     info.has_status = has(runs_dir, name, "status.json", &info.changed_unix_ms);
     info.has_results = has(runs_dir, name, "results/results.json", &unused);
@@ -171,13 +151,38 @@ enum vq_status vq_runs_list(const char *runs_dir, struct vq_run_info **ret_runs,
     (void)closedir(dir);
     if (status != VQ_OK) {
         vq_free(runs);
-        return vq_fail(err, status, "%s holds more than %d runs", runs_dir, VQ_RUNS_LISTED_MAX);
+        return status != VQ_LIMIT ? status
+                                  : vq_fail(err, status, "%s holds more than %d runs", runs_dir,
+                                            VQ_RUNS_LISTED_MAX);
     }
     if (count > 0) {
         qsort(runs, count, sizeof(*runs), by_name);
     }
     *ret_runs = runs;
     *ret_count = count;
+    return VQ_OK;
+}
+
+enum vq_status vq_runs_uids(const char *runs_dir, struct vq_id **ret_uids, size_t *ret_count,
+                            struct vq_error *err)
+{
+    struct vq_run_info *runs;
+    size_t count, known = 0;
+    VQ_TRY(vq_runs_list(runs_dir, &runs, &count, err));
+    struct vq_id *uids = vq_alloc(count, sizeof(*uids));
+    enum vq_status status = uids == NULL ? VQ_NOMEM : VQ_OK;
+    for (size_t i = 0; status == VQ_OK && i < count; i++) {
+        status = read_uid(runs_dir, runs[i].name, &uids[known], err);
+        known += status == VQ_OK ? 1 : 0;
+        status = status == VQ_NOT_FOUND ? VQ_OK : status; /* it never sent anything */
+    }
+    vq_free(runs);
+    if (status != VQ_OK) {
+        vq_free(uids);
+        return status;
+    }
+    *ret_uids = uids;
+    *ret_count = known;
     return VQ_OK;
 }
 
@@ -288,6 +293,7 @@ enum vq_status vq_run_remove(const char *runs_dir, const char *name, struct vq_i
                              struct vq_error *err)
 {
     struct vq_run_info info;
+    struct vq_id uid = {0};
     char path[VQ_RUN_PATH_BYTES_MAX];
     char lock[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_info_read(runs_dir, name, &info, err));
@@ -301,11 +307,13 @@ enum vq_status vq_run_remove(const char *runs_dir, const char *name, struct vq_i
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         status = vq_fail(err, VQ_LOCKED, "run %s is running; stop it first", name);
     } else {
-        status = remove_locked(runs_dir, name, path, err);
+        status = read_uid(runs_dir, name, &uid, err);
+        bool goes = status == VQ_OK || status == VQ_NOT_FOUND || status == VQ_CORRUPT;
+        status = goes ? remove_locked(runs_dir, name, path, err) : status;
     }
     (void)close(fd);
     if (status == VQ_OK) {
-        *ret_uid = info.uid;
+        *ret_uid = uid;
     }
     return status;
 }

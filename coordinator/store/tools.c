@@ -317,13 +317,15 @@ static int cmp_hash(const void *a, const void *b)
 struct gc_ctx {
     const struct vq_gc *gc;
     const struct vq_calls *calls;
+    struct vq_id *keep;
+    size_t keep_count;
     struct keys drop;  /* struct vq_id: runs whose ledger goes */
     struct keys named; /* struct vq_hash: requests that a kept ledger names, sorted later */
     struct keys old;   /* struct vq_hash: answers that go */
     uint64_t rows;     /* of the ledgers that go */
 };
 
-static bool is_kept(const struct vq_gc *gc, const struct vq_id *run)
+static bool is_kept(const struct gc_ctx *gc, const struct vq_id *run)
 {
     for (size_t i = 0; i < gc->keep_count; i++) {
         if (vq_id_eq(&gc->keep[i], run)) {
@@ -343,7 +345,7 @@ static enum vq_status gc_row(void *ctx, struct vq_span key, struct vq_span value
     if (vq_ledger_key_read(key, &kind, &run) != VQ_OK) {
         return vq_env_bad_value(gc->calls, VQ_CORRUPT, "the ledger's key", key, err);
     }
-    if (!is_kept(gc->gc, &run)) {
+    if (!is_kept(gc, &run)) {
         gc->rows++;
         const struct vq_id *dropped = gc->drop.at;
         if (gc->drop.count > 0 && vq_id_eq(&dropped[gc->drop.count - 1], &run)) {
@@ -371,7 +373,7 @@ static enum vq_status gc_answer(void *ctx, struct vq_span key, struct vq_span va
     if (status != VQ_OK) {
         return vq_env_bad_value(gc->calls, status, "the answer", key, err);
     }
-    if (answer.created_unix_ms >= gc->gc->answers_before_unix_ms || is_kept(gc->gc, &answer.run) ||
+    if (answer.created_unix_ms >= gc->gc->answers_before_unix_ms || is_kept(gc, &answer.run) ||
         (gc->named.count > 0 &&
          bsearch(key.at, gc->named.at, gc->named.count, VQ_HASH_BYTES, cmp_hash) != NULL)) {
         return VQ_OK;
@@ -383,7 +385,10 @@ static enum vq_status gc_look(struct vq_calls *calls, struct gc_ctx *gc, struct 
 {
     struct vq_view *view = NULL;
     VQ_TRY(vq_view_begin(calls, &view, err));
-    enum vq_status status = each(view, calls->ledger, vq_span(NULL, 0), gc_row, gc, err);
+    enum vq_status status = gc->gc->keep(gc->gc->ctx, &gc->keep, &gc->keep_count, err);
+    if (status == VQ_OK) {
+        status = each(view, calls->ledger, vq_span(NULL, 0), gc_row, gc, err);
+    }
     if (status == VQ_OK && gc->gc->answers_before_unix_ms > 0) {
         if (gc->named.count > 0) {
             qsort(gc->named.at, gc->named.count, VQ_HASH_BYTES, cmp_hash);
@@ -443,6 +448,7 @@ enum vq_status vq_store_gc(struct vq_calls *calls, const struct vq_gc *gc,
         *ret_done =
             (struct vq_gc_done){.runs = ctx.drop.count, .rows = ctx.rows, .answers = ctx.old.count};
     }
+    vq_free(ctx.keep);
     vq_free(ctx.drop.at);
     vq_free(ctx.named.at);
     vq_free(ctx.old.at);

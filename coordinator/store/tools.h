@@ -35,8 +35,11 @@ enum vq_status vq_store_drop_run(struct vq_calls *calls, const struct vq_id *run
                                  uint64_t *ret_rows, struct vq_error *err) VQ_WARN_UNUSED;
 
 struct vq_gc {
-    const struct vq_id *keep; /* runs that still have a folder; the ledgers of all others go */
-    size_t keep_count;
+    /* Runs that still have a folder, owned by the caller of it; the ledgers of all others go. Asked for when what the store holds
+     * was looked at: a run that begins meanwhile has a folder before it has a ledger. */
+    enum vq_status (*keep)(void *ctx, struct vq_id **ret_runs, size_t *ret_count,
+                           struct vq_error *err);
+    void *ctx;
     /* Above 0: also drop answers older than this that no kept ledger names. */
     int64_t answers_before_unix_ms;
     bool dry_run;

@@ -67,13 +67,49 @@ static void test_drop_many(void **state)
     assert_true(stat.bytes_free > 0);
 }
 
+/* The one run at `ctx`. */
+static enum vq_status keep_one(void *ctx, struct vq_id **ret_runs, size_t *ret_count,
+                               struct vq_error *err)
+{
+    (void)err;
+    *ret_runs = vq_alloc(1, sizeof(**ret_runs));
+    assert_non_null(*ret_runs);
+    **ret_runs = *(const struct vq_id *)ctx;
+    *ret_count = 1;
+    return VQ_OK;
+}
+
+/* Runs begin all the time: one does between the look at the folder and the list of its runs. */
+static enum vq_status keep_none_and_begin(void *ctx, struct vq_id **ret_runs, size_t *ret_count,
+                                          struct vq_error *err)
+{
+    struct fx *fx = ctx;
+    struct vq_id none = {0};
+    fill_run(fx, 7, 0, 5);
+    return keep_one(&none, ret_runs, ret_count, err);
+}
+
+static void test_gc_and_a_run_that_begins(void **state)
+{
+    struct fx *fx = *state;
+    struct vq_gc gc = {.keep = keep_none_and_begin, .ctx = fx};
+    struct vq_gc_done done;
+    struct vq_store_stat stat;
+    fill_run(fx, 2, 0, 10);
+    assert_ok(vq_store_gc(fx->calls, &gc, &done, &fx->err), &fx->err);
+    assert_int_equal(done.runs, 2); /* run 2, and the one of the set-up */
+    assert_ok(vq_store_stat(fx->calls, &stat, &fx->err), &fx->err);
+    assert_int_equal(stat.runs, 1);
+    assert_int_equal(stat.calls, 5);
+}
+
 static void test_gc(void **state)
 {
     struct fx *fx = *state;
     fill_run(fx, 2, 0, 10);
     struct vq_id kept = fx->run;
     fill_run(fx, 3, 20, 30);
-    struct vq_gc gc = {.keep = &kept, .keep_count = 1, .dry_run = true};
+    struct vq_gc gc = {.keep = keep_one, .ctx = &kept, .dry_run = true};
     struct vq_gc_done done;
     struct vq_store_stat before, after;
     assert_ok(vq_store_stat(fx->calls, &before, &fx->err), &fx->err);
@@ -110,7 +146,7 @@ static void test_gc_keeps_what_is_named(void **state)
     struct fx *fx = *state;
     fill_run(fx, 2, 0, 4);
     fill_run(fx, 3, 0, 2); /* bought again, too late: named by this ledger */
-    struct vq_gc gc = {.keep = &fx->run, .keep_count = 1, .answers_before_unix_ms = 9001};
+    struct vq_gc gc = {.keep = keep_one, .ctx = &fx->run, .answers_before_unix_ms = 9001};
     struct vq_gc_done done;
     assert_ok(vq_store_gc(fx->calls, &gc, &done, &fx->err), &fx->err);
     assert_int_equal(done.answers, 2);
@@ -206,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_stat_and_drop),
         CASE(test_drop_many),
+        CASE(test_gc_and_a_run_that_begins),
         CASE(test_gc),
         CASE(test_gc_keeps_what_is_named),
         CASE(test_export),
