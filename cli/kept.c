@@ -1,9 +1,31 @@
 /* Opens what a finished run left behind. Changes nothing of it. */
 #include "cli/kept.h"
 
+#include "cli/copied.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "coordinator/store/run_dir.h"
+
+static enum vq_status load_config(const struct vq_kept_words *words, const char *path,
+                                  struct vq_config **ret_config, struct vq_error *err)
+{
+    struct vq_config *was = NULL, *now;
+    VQ_TRY(vq_config_load(path, words->set.items, words->set.count, &now, err));
+    enum vq_status status = VQ_OK;
+    if (words->set.count > 0) {
+        status = vq_config_load(path, NULL, 0, &was, err);
+    }
+    if (was != NULL) {
+        status = vq_copied_check(was, now, err);
+        vq_config_destroy(&was);
+    }
+    if (status != VQ_OK) {
+        vq_config_destroy(&now);
+        return status;
+    }
+    *ret_config = now;
+    return VQ_OK;
+}
 
 static enum vq_status open_all(const struct vq_kept_words *words, const char *name, bool lock,
                                struct vq_kept *k, struct vq_error *err)
@@ -15,7 +37,7 @@ static enum vq_status open_all(const struct vq_kept_words *words, const char *na
     char path[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(k->run, "run.yaml", path));
     struct vq_config *config;
-    VQ_TRY(vq_config_load(path, words->set.items, words->set.count, &config, err));
+    VQ_TRY(load_config(words, path, &config, err));
     VQ_TRY(vq_job_create(config, k->run, &k->job, err));
     struct vq_calls_options options = {.must_exist = true};
     VQ_TRY(vq_calls_open(k->runs_dir, &options, &k->calls, err));

@@ -26,7 +26,7 @@ struct replay_words {
 const struct vq_opt vq_replay_opts[] = {
     {"pair-rule", VQ_OPT_TEXT, AT(pair_rule), "RULE", "strict, lenient or forward"},
     {"set", VQ_OPT_LIST, AT(kept.set), "A.B=VALUE",
-     "overrides any key of the run's configuration (repeatable)"},
+     "overrides any key of the run's configuration but its files and criteria (repeatable)"},
     {"verify", VQ_OPT_FLAG, AT(verify), NULL,
      "only compares with the results of the run, byte for byte"},
     {"buy", VQ_OPT_FLAG, AT(buy), NULL, "asks what the stored answers do not decide"},

@@ -380,6 +380,10 @@ class Rubric(Case):
         self.assertEqual(sorted(p.name for p in (self.dir / "runs/r/inputs").glob("criterion-*")), ["criterion-1.txt", "criterion-2.txt"])
         self.vibeq("report", "r")
         self.assertEqual(self.results_bytes("r"), before)
+        for criteria in ("[refusal]", "[refusal, general]"):  # no criterion is read as another by its place
+            refused = self.vibeq("replay", "r", "--set", f"criteria={criteria}", "--buy", code=USAGE).stderr
+            self.assertIn("--set criteria[0]: a run is read again with the criteria of its start", refused)
+        self.vibeq("replay", "r", "--set", f"criteria=[{{name: Blue, file: {self.dir}/own.txt}}]")
         (self.dir / "own.txt").write_text("kind: likert\nabout: another\n\nAnother.\n")
         self.assertIn("own.txt has changed", self.vibeq("resume", "r", code=USAGE).stderr)
         (self.dir / "own.txt").unlink()
