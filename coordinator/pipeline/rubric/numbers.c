@@ -275,13 +275,29 @@ static enum vq_status means_of(const struct work *w, const struct part *part,
     return vq_bootstrap_means(part->scores, NULL, part->units, &options, ret, w->err);
 }
 
-static void fill_share(const struct work *w, const struct part *part,
+/* Rows without a score carry no interval: as many units as that needs must have one in this column. */
+static bool has_units(const struct part *part, size_t column)
+{
+    uint32_t seen[VQ_RUBRIC_UNITS_MIN], count = 0;
+    for (size_t row = 0; row < part->scores.rows && count < VQ_RUBRIC_UNITS_MIN; row++) {
+        uint32_t i = isnan(part->scores.at[row * part->scores.cols + column]) ? UINT32_MAX : 0;
+        while (i < count && seen[i] != part->units[row]) {
+            i++;
+        }
+        if (i == count) {
+            seen[count++] = part->units[row];
+        }
+    }
+    return count == VQ_RUBRIC_UNITS_MIN;
+}
+
+static void fill_share(const struct work *w, const struct part *part, size_t column,
                        const struct vq_bootstrap_mean *mean, struct vq_rubric_share *share)
 {
     static const struct vq_interval none = {NAN, NAN};
     share->mean = mean->mean;
     share->ci95 = share->ci95_clustered = none;
-    if (part->too_few || share->rated == 0) {
+    if (!has_units(part, column)) {
         return;
     }
     if (w->what->criteria[w->criterion].kind == VQ_RATING_LIKERT) {
@@ -296,11 +312,15 @@ static void fill_share(const struct work *w, const struct part *part,
     }
 }
 
-static void fill_difference(const struct work *w, const struct vq_bootstrap_mean *mean,
+/* The last column, where there are two outputs. */
+static void fill_difference(const struct work *w, const struct part *part,
+                            const struct vq_bootstrap_mean *means,
                             struct vq_rubric_difference *difference)
 {
-    difference->mean = w->outputs == 2 ? mean->mean : NAN;
-    difference->ci95 = w->outputs == 2 ? mean->percentile : (struct vq_interval){NAN, NAN};
+    size_t column = part->scores.cols - 1;
+    bool has = w->outputs == 2 && has_units(part, column);
+    difference->mean = w->outputs == 2 ? means[column].mean : NAN;
+    difference->ci95 = has ? means[column].percentile : (struct vq_interval){NAN, NAN};
 }
 
 static enum vq_status fill_means(struct work *w)
@@ -313,9 +333,9 @@ static enum vq_status fill_means(struct work *w)
     VQ_ASSERT(w->cols <= VQ_COUNT(means));
     VQ_TRY(means_of(w, &all, means));
     for (size_t c = 0; c < (size_t)w->outputs * (w->out->judges + 1); c++) {
-        fill_share(w, &all, &means[c], &w->to->shares[c]);
+        fill_share(w, &all, c, &means[c], &w->to->shares[c]);
     }
-    fill_difference(w, &means[w->cols - 1], &w->to->difference);
+    fill_difference(w, &all, means, &w->to->difference);
     return VQ_OK;
 }
 
@@ -352,12 +372,12 @@ static enum vq_status fill_group(struct work *w, uint32_t group, const struct pa
     struct vq_rubric_difference *difference = &w->to->group_differences[group];
     VQ_TRY(means_of(w, part, means));
     for (uint32_t o = 0; o < w->outputs; o++) {
-        fill_share(w, part, &means[o], &w->to->group_shares[(size_t)group * w->outputs + o]);
+        fill_share(w, part, o, &means[o], &w->to->group_shares[(size_t)group * w->outputs + o]);
     }
     for (size_t row = 0; w->outputs == 2 && row < part->scores.rows; row++) {
         difference->rows += isnan(part->scores.at[row * part->scores.cols + 2]) ? 0 : 1;
     }
-    fill_difference(w, &means[part->scores.cols - 1], difference);
+    fill_difference(w, part, means, difference);
     return VQ_OK;
 }
 

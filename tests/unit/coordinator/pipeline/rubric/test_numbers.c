@@ -48,6 +48,7 @@ static void test_missing_is_no_value(void **state)
     near(j0->mean, 21.0 / 8);
     assert_true(j1->items == 8 && j1->rated == 5);
     near(j1->mean, 15.0 / 5);
+    assert_true(isnan(j1->ci95.lo) && isnan(j1->ci95.hi)); /* of eight prompts it rated five */
     assert_int_equal(j1->statuses[VQ_RATING_MISSING], 1);
     assert_int_equal(j1->statuses[VQ_RATING_OUT_OF_RANGE], 1);
     assert_int_equal(j1->statuses[VQ_RUBRIC_FAILED], 1);
@@ -71,6 +72,28 @@ static void test_missing_is_no_value(void **state)
     assert_true(pair->agreement.exact == 0);
     near(pair->agreement.absolute_error, 8.0 / 5);
     near(pair->agreement.within_one, 0.8);
+    rubrics_free(&t);
+}
+
+/* Of y five rows have a value: its rate has no interval, nor has the difference. */
+static const char *seldom_answer(const struct vq_rubric_place *p)
+{
+    return p->output == 1 && p->row > 4 ? NULL : p->row % 2 ? "**Result:** Yes" : "**Result:** No";
+}
+
+static void test_few_ratings_have_no_interval(void **state)
+{
+    (void)state;
+    struct rubrics t;
+    rubrics_make(&t, TWO "criteria: [refusal]\n", EIGHT);
+    rubrics_rate(&t, seldom_answer);
+    assert_false(t.numbers->too_few);
+    const struct vq_rubric_difference *difference = &t.numbers->criteria[0].difference;
+    assert_true(all(&t, 0, 0)->rated == 8 && !isnan(all(&t, 0, 0)->ci95.lo));
+    assert_true(all(&t, 0, 1)->rated == 5 && difference->rows == 5);
+    near(all(&t, 0, 1)->mean, 0.4);
+    near(difference->mean, 0);
+    assert_true(isnan(all(&t, 0, 1)->ci95.lo) && isnan(difference->ci95.lo));
     rubrics_free(&t);
 }
 
@@ -325,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_missing_is_no_value),
+        cmocka_unit_test(test_few_ratings_have_no_interval),
         cmocka_unit_test(test_both_orders_make_ties),
         cmocka_unit_test(test_alternate_asks_once),
         cmocka_unit_test(test_rates_repeats_and_labels),
