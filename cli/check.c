@@ -97,19 +97,19 @@ static void put_tokens(const struct vq_conf_judge *judge, const struct vq_once *
     printf("\n");
 }
 
-/* Somebody else's text: no control character of it reaches the terminal. */
 static void put_answer(const char *answer)
 {
-    fputs("answer   ", stdout);
-    for (const char *at = answer; *at != '\0'; at++) {
-        if (*at == '\n') {
-            fputs("\n         ", stdout);
-        } else {
-            bool control = (unsigned char)*at < 0x20 || *at == 0x7F;
-            putchar(control && *at != '\t' ? '?' : *at);
+    printf("answer   ");
+    for (const char *line = answer;; line++) {
+        size_t bytes = strcspn(line, "\n");
+        vq_cli_put_plain(vq_span(line, bytes));
+        line += bytes;
+        if (*line == '\0') {
+            break;
         }
+        printf("\n         ");
     }
-    putchar('\n');
+    printf("\n");
 }
 
 static void put_judge(const struct vq_job *job, const struct vq_picked *picked, uint32_t i,

@@ -139,10 +139,7 @@ static void print_letter(const struct dead *d, const struct vq_dead_letter *lett
     }
     if (letter->error.bytes > 0) {
         printf(": ");
-        for (size_t i = 0; i < letter->error.bytes; i++) { /* somebody else's bytes */
-            unsigned char c = (unsigned char)letter->error.at[i];
-            (void)putchar(c < 32 || c == 127 ? ' ' : c);
-        }
+        vq_cli_put_plain(letter->error);
     }
     printf("\n");
 }

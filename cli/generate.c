@@ -4,6 +4,7 @@
 #include "cli/run_words.h"
 #include "cli/verbs.h"
 #include "common/text/file.h"
+#include "common/text/fmt.h"
 #include "common/text/utf8.h"
 
 #include <stdio.h>
@@ -117,20 +118,21 @@ enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind k
     return status == VQ_OK ? check_answered(model_of(job), once, err) : status;
 }
 
-/* Somebody else's text: no control character of it reaches the terminal. */
 enum vq_status vq_generate_unread(const struct vq_job *job, const char *what,
                                   const struct vq_once *once, struct vq_error *err)
 {
-    char begin[ANSWER_SHOWN + 1];
-    struct vq_span cut =
-        vq_utf8_cut(vq_span_str(once->answer == NULL ? "" : once->answer), ANSWER_SHOWN);
-    for (size_t i = 0; i < cut.bytes; i++) {
-        bool control = (unsigned char)cut.at[i] < 0x20 || cut.at[i] == 0x7F;
-        begin[i] = control ? ' ' : cut.at[i];
+    struct vq_buf begin;
+    vq_buf_init(&begin, VQ_ERROR_BYTES_MAX);
+    vq_fmt_plain(&begin,
+                 vq_utf8_cut(vq_span_str(once->answer == NULL ? "" : once->answer), ANSWER_SHOWN));
+    enum vq_status status = begin.status;
+    if (status == VQ_OK) {
+        status =
+            vq_fail(err, VQ_UNAVAILABLE, "no %s can be read in the answer of %s, which begins: %s",
+                    what, model_of(job), begin.bytes == 0 ? "" : begin.at);
     }
-    begin[cut.bytes] = '\0';
-    return vq_fail(err, VQ_UNAVAILABLE, "no %s can be read in the answer of %s, which begins: %s",
-                   what, model_of(job), begin);
+    vq_buf_free(&begin);
+    return status;
 }
 
 enum vq_status vq_generate_put(const char *out, struct vq_buf *text, struct vq_error *err)

@@ -2,6 +2,7 @@
  * name is offered. Owns nothing: values point into argv. */
 #include "cli/opts.h"
 
+#include "common/text/fmt.h"
 #include "common/text/intern.h"
 
 #include <errno.h>
@@ -240,6 +241,17 @@ int vq_cli_fail(enum vq_status status, const struct vq_error *err)
     case VQ_CLASS_BUG: break;
     }
     return VQ_EXIT_INTERNAL;
+}
+
+void vq_cli_put_plain(struct vq_span text)
+{
+    struct vq_buf line;
+    vq_buf_init(&line, SIZE_MAX / 4);
+    vq_fmt_plain(&line, text);
+    if (line.status == VQ_OK) {
+        (void)fwrite(line.at, 1, line.bytes, stdout); /* vq_cli_end looks */
+    }
+    vq_buf_free(&line);
 }
 
 static enum vq_status output_failed(struct vq_error *err)

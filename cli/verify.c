@@ -31,21 +31,13 @@ static bool is_right(const struct vq_verify *v)
 
 /* ---- for people ---- */
 
-/* Somebody else's bytes may stand in it. */
-static void print_sentence(const char *before, const char *text)
-{
-    printf("%s", before);
-    for (const char *c = text; *c != '\0'; c++) {
-        (void)putchar((unsigned char)*c < 32 || *c == 127 ? ' ' : *c);
-    }
-    printf("\n");
-}
-
 static void print_list(const char *before, const struct vq_verify_list *list)
 {
     char n[VQ_FMT_BYTES];
     for (size_t i = 0; i < list->count && i < SHOWN_MAX; i++) {
-        print_sentence(before, list->said[i]);
+        printf("%s", before);
+        vq_cli_put_plain(vq_span_str(list->said[i]));
+        printf("\n");
     }
     if (list->all > SHOWN_MAX) {
         printf("%sand %s more\n", before, vq_fmt_count(list->all - SHOWN_MAX, n));

@@ -100,16 +100,6 @@ const char *vq_fmt_dollars(double usd, char ret_text[VQ_FMT_BYTES])
     return ret_text;
 }
 
-const char *vq_fmt_percent(double share, char ret_text[VQ_FMT_BYTES])
-{
-    if (isfinite(share) && fabs(share) < 1e6) {
-        (void)snprintf(ret_text, VQ_FMT_BYTES, "%.1f %%", 100 * share);
-    } else {
-        (void)snprintf(ret_text, VQ_FMT_BYTES, "-");
-    }
-    return ret_text;
-}
-
 void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool ascii)
 {
     uint32_t left = width / 2;
@@ -125,15 +115,28 @@ void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool as
     }
 }
 
+static void put_plain(struct vq_buf *out, uint32_t point)
+{
+    char bytes[VQ_UTF8_BYTES_MAX];
+    bool control = point < ' ' || (point >= 0x7F && point < 0xA0);
+    vq_buf_append(out, bytes, vq_utf8_put(control ? ' ' : point, bytes));
+}
+
+void vq_fmt_plain(struct vq_buf *out, struct vq_span text)
+{
+    for (size_t pos = 0; pos < text.bytes;) {
+        put_plain(out, vq_utf8_next(text, &pos));
+    }
+}
+
 void vq_fmt_pad(struct vq_buf *out, struct vq_span text, uint32_t columns)
 {
     size_t count = vq_utf8_count(text);
     size_t keep = count <= columns ? count : columns >= 3 ? columns - 3 : 0;
     size_t pos = 0;
     for (size_t i = 0; i < keep; i++) {
-        (void)vq_utf8_next(text, &pos);
+        put_plain(out, vq_utf8_next(text, &pos));
     }
-    vq_buf_append(out, text.at, pos);
     size_t used = keep;
     for (; count > columns && used < columns && used < keep + 3; used++) {
         vq_buf_putc(out, '.');

@@ -17,13 +17,16 @@ const char *vq_fmt_rate(double per_second,
                         char ret_text[VQ_FMT_BYTES]); /* "0.25/s", "3.1/s", "1,250/s" */
 const char *vq_fmt_dollars(double usd,
                            char ret_text[VQ_FMT_BYTES]); /* "$0.0012", "$3.40", "$1,250.00" */
-const char *vq_fmt_percent(double share, char ret_text[VQ_FMT_BYTES]); /* 0.123 -> "12.3 %" */
 
 /* A bar of `width` cells with its zero in the middle: value in [-1, 1], negative to the left. Block characters, or
  * '#' and '-' when `ascii`. Appends exactly `width` columns. */
 void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool ascii);
 
-/* Appends text cut or padded with spaces to `columns` code points ("..." as the last one when cut). */
+/* Appends somebody else's text as a part of one line: control characters, those of Latin-1 too, become spaces, since a terminal may
+ * act on them; bytes that are no UTF-8 become U+FFFD. */
+void vq_fmt_plain(struct vq_buf *out, struct vq_span text);
+
+/* The same, cut or padded with spaces to `columns` code points ("..." as the last one when cut). */
 void vq_fmt_pad(struct vq_buf *out, struct vq_span text, uint32_t columns);
 
 enum vq_color {

@@ -222,18 +222,6 @@ static void difference_row(const struct vq_rubric_difference *d, struct vq_buf *
     vq_buf_printf(out, "%7llu\n", (unsigned long long)d->rows);
 }
 
-/* Somebody else's text: no control character of it reaches the terminal. */
-static void pad_text(struct vq_buf *out, struct vq_span text, uint32_t columns)
-{
-    char clean[NAME_COLUMNS * 4];
-    struct vq_span cut = vq_utf8_cut(text, sizeof(clean));
-    for (size_t i = 0; i < cut.bytes; i++) {
-        bool control = (unsigned char)cut.at[i] < 0x20 || cut.at[i] == 0x7F;
-        clean[i] = control ? ' ' : cut.at[i];
-    }
-    vq_fmt_pad(out, vq_span(clean, cut.bytes), columns);
-}
-
 /* The criterion over the rows of each value of data.group. */
 static void group_rows(const struct vq_rubric_report *r, uint32_t c, struct vq_buf *out)
 {
@@ -249,7 +237,7 @@ static void group_rows(const struct vq_rubric_report *r, uint32_t c, struct vq_b
         name = name.bytes == 0 ? vq_span_str("(empty)") : name;
         for (uint32_t o = 0; o < outputs; o++) {
             vq_buf_puts(out, "  ");
-            pad_text(out, o == 0 ? name : vq_span("", 0), NAME_COLUMNS - 2);
+            vq_fmt_pad(out, o == 0 ? name : vq_span("", 0), NAME_COLUMNS - 2);
             share_cells(r, c, o, &n->group_shares[(size_t)g * outputs + o], out);
         }
         if (outputs == 2) {

@@ -42,7 +42,6 @@ static void test_units(void **state)
     assert_string_equal(vq_fmt_dollars(3.4, t), "$3.40");
     assert_string_equal(vq_fmt_dollars(1249.999, t), "$1,250.00");
     assert_string_equal(vq_fmt_dollars(NAN, t), "$-");
-    assert_string_equal(vq_fmt_percent(0.1234, t), "12.3 %");
 }
 
 static void test_bar_and_padding(void **state)
@@ -65,6 +64,23 @@ static void test_bar_and_padding(void **state)
     vq_fmt_pad(&out, vq_span_str("too long"), 6);
     vq_fmt_pad(&out, vq_span_str("abc"), 2);
     assert_string_equal(out.at, "h\xc3\xa9  too.....");
+    vq_buf_free(&out);
+}
+
+/* Of a terminal's sequences nothing is left that it would act on. */
+static void test_plain_text(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, 1000);
+    vq_fmt_plain(&out, vq_span("a\x1b[31mb\0c\n\x7f\xc2\x9b\x9b\xc3\xa9", 16));
+    assert_int_equal(out.bytes, 16 - 1 + 2); /* U+009B is one space, a lone byte U+FFFD */
+    assert_string_equal(out.at, "a [31mb c   \xef\xbf\xbd\xc3\xa9");
+    vq_buf_clear(&out);
+    vq_fmt_plain(&out, vq_span(NULL, 0));
+    assert_int_equal(out.bytes, 0);
+    vq_fmt_pad(&out, vq_span_str("\x1b]0;x\a"), 8);
+    assert_string_equal(out.at, " ]0;x   ");
     vq_buf_free(&out);
 }
 
@@ -150,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_bar_and_padding),
+        cmocka_unit_test(test_plain_text),
         cmocka_unit_test(test_terminal_of_a_pipe_has_no_colour),
         cmocka_unit_test(test_nearest_name),
         cmocka_unit_test(test_interned_names_are_dense),
