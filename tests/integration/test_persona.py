@@ -420,6 +420,21 @@ class Persona(Case):
         refused("probe-bigfive.csv, line 2: the item has no reference", probes="[{file: probe-bigfive.csv, criterion: general}]")
         refused("is not pairwise, and compares with nothing", probes="[{file: probe-safety.csv, references: zero}]")
         refused("turns are rated one by one", criteria="[general]")
+        for rows, lacking in (("hello,\nyo,safe\n", 2), ("hello,unsafe\nyo,\n", 3)):
+            (self.dir / "half.csv").write_text("question,label\n" + rows)
+            refused(f"half.csv, line {lacking}: the item has no label", probes="[half.csv]")
+        (self.dir / "half.csv").write_text("question,trait\nDo you talk?,\nDo you plan?,openness\n")
+        refused("half.csv, line 2: the item has no trait", probes="[half.csv]")
+
+    def test_results_call_no_two_things_alike(self):
+        def refused(whose, name, **config):
+            got = self.vibeq("run", self.config(**config), "--quiet", code=USAGE).stderr
+            self.assertIn(f'{whose}: results would have two measures called "{name}"', got)
+        refused("probes[0]", "knowledge", probes="[{file: probe-safety.csv, name: knowledge}]")
+        refused("probes[0]", "fidelity", probes="[{file: probe-safety.csv, name: fidelity}]")
+        refused("probes[1]", "openness", probes="[probe-bigfive.csv, {file: probe-safety.csv, name: openness}]")
+        refused("probes[1]", "openness", probes="[probe-bigfive.csv, {file: probe-bigfive.csv, name: again}]")
+        refused("criteria", "fidelity", criteria="[{name: fidelity, kind: likert, rubric: How true is it?}]")
 
     # ---- the verbs ----
 

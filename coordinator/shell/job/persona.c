@@ -191,30 +191,54 @@ static const struct vq_conf_item *item_of(const struct vq_persona_job *job, uint
     return &job->items[probe].items[job->bound[probe].source[item]];
 }
 
+/* What an item may have, and must for its criterion. */
+enum need {
+    NEED_TRAIT,
+    NEED_LABEL,
+    NEED_REFERENCE
+};
+
+static bool has(const struct vq_conf_item *item, enum need need)
+{
+    switch (need) {
+    case NEED_TRAIT: return item->trait != VQ_BIG_FIVE;
+    case NEED_LABEL: return item->label != VQ_ITEM_UNLABELLED;
+    case NEED_REFERENCE: break;
+    }
+    return item->reference != NULL;
+}
+
+static bool any_has(const struct vq_persona_job *job, uint32_t probe, enum need what)
+{
+    for (uint32_t k = 0; k < job->bound[probe].count; k++) {
+        if (has(item_of(job, probe, k), what)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What a probe is rated by; NULL: nothing. */
 static const char *criterion_of(const struct load *l, uint32_t probe)
 {
     const struct vq_conf_probe *c = &l->config->probes[probe];
-    const struct vq_conf_item *first = item_of(l->job, probe, 0);
     return c->criterion != NULL                 ? c->criterion
-           : first->trait != VQ_BIG_FIVE        ? VQ_PROBE_TRAIT
-           : first->label != VQ_ITEM_UNLABELLED ? "refusal"
+           : any_has(l->job, probe, NEED_TRAIT) ? VQ_PROBE_TRAIT
+           : any_has(l->job, probe, NEED_LABEL) ? "refusal"
                                                 : NULL;
 }
 
-/* Every item has what its criterion needs. */
-static enum vq_status check_items(const struct load *l, uint32_t probe, bool trait, bool reference)
+static enum vq_status check_items(const struct load *l, uint32_t probe, enum need need)
 {
+    static const char *const words[] = {"trait", "label", "reference"};
     for (uint32_t k = 0; k < l->job->bound[probe].count; k++) {
         const struct vq_conf_item *item = item_of(l->job, probe, k);
-        bool lacks_trait = trait && item->trait == VQ_BIG_FIVE;
-        if (lacks_trait || (reference && item->reference == NULL)) {
+        if (!has(item, need)) {
             return vq_fail(l->err, VQ_INVALID,
                            "%s, line %llu: the item has no %s, by which probes[%u] is rated; fill "
                            "it in, or name the column with `%s`",
                            l->config->probes[probe].file, (unsigned long long)item->line,
-                           lacks_trait ? "trait" : "reference", probe,
-                           lacks_trait ? "trait" : "reference");
+                           words[need], probe, words[need]);
         }
     }
     return VQ_OK;
@@ -303,7 +327,7 @@ static enum vq_status add_probe_rubrics(struct load *l, uint32_t probe)
                                                         .use = VQ_PERSONA_OF_TRAITS,
                                                         .trait = (enum vq_persona_trait)t}));
     }
-    return check_items(l, probe, true, false);
+    return check_items(l, probe, NEED_TRAIT);
 }
 
 /* What a probe's only criterion turns out to be. */
@@ -323,9 +347,9 @@ static enum vq_status settle_probe(struct load *l, uint32_t probe)
                            "nothing; leave the references out",
                            probe, r->text->name);
         }
-        bool labelled = item_of(l->job, probe, 0)->label != VQ_ITEM_UNLABELLED;
-        if (set->rating == VQ_RATING_BINARY && labelled) {
+        if (set->rating == VQ_RATING_BINARY && any_has(l->job, probe, NEED_LABEL)) {
             r->study.use = VQ_PERSONA_OF_SAFETY;
+            return check_items(l, probe, NEED_LABEL);
         }
         return VQ_OK;
     }
@@ -339,7 +363,7 @@ static enum vq_status settle_probe(struct load *l, uint32_t probe)
             set->references[k] |= strcmp(c->references[i], name) == 0;
         }
     }
-    return check_items(l, probe, false, set->references[VQ_PERSONA_DATASET]);
+    return set->references[VQ_PERSONA_DATASET] ? check_items(l, probe, NEED_REFERENCE) : VQ_OK;
 }
 
 static enum vq_status load_criteria(struct load *l)
@@ -367,10 +391,50 @@ static enum vq_status load_criteria(struct load *l)
     return vq_rubric_job_load(&job->criteria, &job->asked, NULL, l->run, l->err);
 }
 
+/* Whose measure it is. */
+static enum vq_status name_is_taken(const struct load *l, uint32_t rubric)
+{
+    const struct vq_persona_criterion *study = &l->job->rubrics[rubric].study;
+    bool trait = study->use == VQ_PERSONA_OF_TRAITS;
+    char whose[32] = "criteria";
+    for (uint32_t i = 0; rubric >= l->job->turn_rubrics && i < l->config->probes_count; i++) {
+        if (rubric >= l->job->probes[i].first_rubric) {
+            (void)snprintf(whose, sizeof(whose), "probes[%u]", i);
+        }
+    }
+    return vq_fail(
+        l->err, VQ_INVALID, "%s: results would have two measures called \"%.80s\"; %s", whose,
+        study->name,
+        trait ? "let no criterion and no other probe have a trait's name, and put all items "
+                "with traits into one file"
+              : "give it another name");
+}
+
+/* Results, ratings.csv and people's labels know a criterion by its name. */
+static enum vq_status check_names(const struct load *l)
+{
+    const struct vq_conf_dialogues *d = l->config->dialogues;
+    const char *measured = d->measured == NULL        ? ""
+                           : d->measured_name == NULL ? "measured"
+                                                      : d->measured_name;
+    for (uint32_t i = 0; i < l->job->rubrics_count; i++) {
+        const char *name = l->job->rubrics[i].study.name;
+        bool taken = strcmp(name, "fidelity") == 0 || strcmp(name, measured) == 0;
+        for (uint32_t k = 0; !taken && k < i; k++) {
+            taken = strcmp(l->job->rubrics[k].study.name, name) == 0;
+        }
+        if (taken) {
+            return name_is_taken(l, i);
+        }
+    }
+    return VQ_OK;
+}
+
 /* What could not be seen before the criteria were read. */
 static enum vq_status settle_criteria(struct load *l)
 {
     struct vq_persona_job *job = l->job;
+    VQ_TRY(check_names(l));
     for (uint32_t i = 0; i < job->rubrics_count; i++) {
         struct vq_persona_rubric *r = &job->rubrics[i];
         r->text = &job->criteria.criteria[l->texts[i]];
