@@ -163,24 +163,24 @@ static enum vq_status take_map(struct reader *r, const struct vq_node *map, cons
     return p->labelled ? take_labels(labels, r->name, path, p->big_five, r->err) : VQ_OK;
 }
 
-/* A map with a name inside or as its key, or a description under its key. */
-static enum vq_status take_persona(struct reader *r, const struct vq_node *node, uint32_t i)
+/* A map with a name inside or, `named`, as its key, or a description under its key. */
+static enum vq_status take_persona(struct reader *r, const struct vq_node *node, uint32_t i,
+                                   bool named)
 {
     char path[PATH_BYTES];
     struct vq_conf_persona p = {.name = NULL};
     bool baseline = false;
     (void)snprintf(path, sizeof(path), "personas[%u]", i);
     enum vq_status status = VQ_OK;
-    if (node->key != NULL) {
+    if (named) {
         status = take_name(r, node, path, node->key, &p);
     } else if (node->kind != VQ_NODE_MAP) {
         status = vq_tree_wrong(node, r->name, path, r->err,
                                "a persona is a map of name and description");
     }
     if (status == VQ_OK) {
-        status = node->kind == VQ_NODE_MAP
-                     ? take_map(r, node, path, node->key != NULL, &p, &baseline)
-                     : take_description(r, node, path, &p, &baseline);
+        status = node->kind == VQ_NODE_MAP ? take_map(r, node, path, named, &p, &baseline)
+                                           : take_description(r, node, path, &p, &baseline);
     }
     if (status == VQ_OK && baseline && r->file.baseline) {
         status =
@@ -212,8 +212,10 @@ static enum vq_status take(struct reader *r, const struct vq_node *root)
     if (r->file.personas == NULL) {
         return VQ_NOMEM;
     }
-    for (uint32_t i = 0; i < root->items_count; i++) {
-        VQ_TRY(take_persona(r, root->items[i], i));
+    bool one = vq_node_get(root, "name") != NULL && vq_node_get(root, "description") != NULL;
+    for (uint32_t i = 0; i < (one ? 1 : root->items_count); i++) {
+        const struct vq_node *node = one ? root : root->items[i];
+        VQ_TRY(take_persona(r, node, i, !one && node->key != NULL));
     }
     return r->file.count > 0
                ? VQ_OK

@@ -53,6 +53,23 @@ static void personas_in_every_form(void **state)
     }
 }
 
+/* As other lists of one: no personas called "name" and "description". */
+static void one_persona_as_its_map(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "name: Ada\ndescription: You count.\n",
+        "personas: {description: You count., name: Ada}\n",
+    };
+    for (size_t i = 0; i < VQ_COUNT(forms); i++) {
+        struct vq_personas_file file = personas_of(forms[i]);
+        assert_int_equal(file.count, 1);
+        assert_string_equal(file.personas[0].name, "Ada");
+        assert_string_equal(file.personas[0].description, "You count.");
+        vq_personas_file_free(&file);
+    }
+}
+
 static void labels_of_personas(void **state)
 {
     (void)state;
@@ -387,12 +404,19 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(personas_in_every_form),   cmocka_unit_test(labels_of_personas),
-        cmocka_unit_test(wrong_personas_are_named), cmocka_unit_test(json_escapes),
-        cmocka_unit_test(queries_in_every_form),    cmocka_unit_test(remarks),
-        cmocka_unit_test(wrong_queries_are_named),  cmocka_unit_test(too_many_queries),
-        cmocka_unit_test(items_in_every_form),      cmocka_unit_test(columns_as_asked),
-        cmocka_unit_test(wrong_items_are_named),    cmocka_unit_test(without_memory),
+        cmocka_unit_test(personas_in_every_form),
+        cmocka_unit_test(one_persona_as_its_map),
+        cmocka_unit_test(labels_of_personas),
+        cmocka_unit_test(wrong_personas_are_named),
+        cmocka_unit_test(json_escapes),
+        cmocka_unit_test(queries_in_every_form),
+        cmocka_unit_test(remarks),
+        cmocka_unit_test(wrong_queries_are_named),
+        cmocka_unit_test(too_many_queries),
+        cmocka_unit_test(items_in_every_form),
+        cmocka_unit_test(columns_as_asked),
+        cmocka_unit_test(wrong_items_are_named),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
