@@ -27,8 +27,6 @@ struct vq_spool_head {
     uint32_t version;
     struct vq_id run, worker;
 };
-/* False: these VQ_SPOOL_HEAD_BYTES are no head. */
-bool vq_spool_get_head(const char *bytes, struct vq_spool_head *ret_head);
 
 /* "DIR/NAME" into VQ_SPOOL_PATH_BYTES_MAX bytes; VQ_LIMIT. */
 enum vq_status vq_spool_path(const char *dir, const char *name, char *ret_path,

@@ -77,7 +77,8 @@ void vq_spool_put_head(struct vq_buf *out, const struct vq_id *run, const struct
     vq_buf_append(out, head, sizeof(head));
 }
 
-bool vq_spool_get_head(const char *bytes, struct vq_spool_head *ret_head)
+/* False: these VQ_SPOOL_HEAD_BYTES are no head. */
+static bool get_head(const char *bytes, struct vq_spool_head *ret_head)
 {
     char check[CHECK_BYTES];
     check_of(vq_span(bytes, 44), vq_span("", 0), check);
@@ -182,7 +183,7 @@ static enum vq_status head_check(const char *path, struct vq_span bytes, const s
                                  struct vq_error *err)
 {
     struct vq_spool_head head;
-    if (!vq_spool_get_head(bytes.at, &head)) {
+    if (!get_head(bytes.at, &head)) {
         return vq_fail(err, VQ_CORRUPT,
                        "%s is not a spool, or its first %d bytes are damaged. " ADVICE, path,
                        VQ_SPOOL_HEAD_BYTES, path, path);

@@ -103,14 +103,3 @@ void vq_buf_printf(struct vq_buf *buf, const char *fmt, ...)
     }
     va_end(again);
 }
-
-void vq_buf_drop_front(struct vq_buf *buf, size_t n)
-{
-    VQ_ASSERT(n <= buf->bytes);
-    if (n == 0) {
-        return;
-    }
-    memmove(buf->at, buf->at + n, buf->bytes - n);
-    buf->bytes -= n;
-    buf->at[buf->bytes] = '\0';
-}

@@ -49,7 +49,6 @@ void vq_buf_putc(struct vq_buf *buf, char c);
 void vq_buf_printf(struct vq_buf *buf, const char *fmt, ...) VQ_PRINTF(2, 3);
 /* Makes room for n more bytes and returns where they go (then add to `bytes`); NULL when over the limit. */
 char *vq_buf_reserve(struct vq_buf *buf, size_t n);
-void vq_buf_drop_front(struct vq_buf *buf, size_t n);
 static inline struct vq_span vq_buf_span(const struct vq_buf *buf)
 {
     return vq_span(buf->at, buf->bytes);

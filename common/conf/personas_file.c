@@ -18,11 +18,6 @@
 static const char *const traits[VQ_BIG_FIVE] = {"openness", "conscientiousness", "extraversion",
                                                 "agreeableness", "neuroticism"};
 
-const char *vq_big_five_name(uint32_t trait)
-{
-    return trait < VQ_BIG_FIVE ? traits[trait] : "?";
-}
-
 bool vq_big_five_find(struct vq_span name, uint32_t *ret_trait)
 {
     for (uint32_t t = 0; t < VQ_BIG_FIVE; t++) {

@@ -9,7 +9,6 @@
 
 /* In this order everywhere: openness, conscientiousness, extraversion, agreeableness, neuroticism. */
 #define VQ_BIG_FIVE 5u
-const char *vq_big_five_name(uint32_t trait);
 /* By its name, whatever its case. */
 bool vq_big_five_find(struct vq_span name, uint32_t *ret_trait);
 

@@ -46,11 +46,6 @@ void vq_log_to(int fd, enum vq_log_level level, enum vq_log_format format)
     (void)pthread_mutex_unlock(&logger.mutex);
 }
 
-bool vq_log_on(enum vq_log_level level)
-{
-    return logger.fd >= 0 && level <= logger.level;
-}
-
 /* A line in the making: what does not fit is dropped and marked at the end. */
 struct line {
     char at[VQ_LOG_LINE_BYTES_MAX];

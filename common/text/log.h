@@ -25,7 +25,6 @@ enum vq_log_format {
 /* Where lines go: `fd` is borrowed and must outlive the logging; -1 writes nothing. Before the first call: standard
  * error, level info, format auto. */
 void vq_log_to(int fd, enum vq_log_level level, enum vq_log_format format);
-bool vq_log_on(enum vq_log_level level); /* would a line of this level be written? */
 
 /* `event` is a constant such as "lease.granted". `fields` is printf-like and checked by the compiler, but read as
  * space-separated KEY=CONVERSION: "shard=%u worker=%s share=%.2f text=%.*s". Each value is quoted and escaped by its type,

@@ -318,7 +318,7 @@ bool vq_coord_goes_on(const struct vq_coord *c)
            !lists_to_come(c);
 }
 
-bool vq_coord_may_lease(const struct vq_coord *c)
+static bool may_lease(const struct vq_coord *c)
 {
     return vq_coord_goes_on(c) && !vq_coord_gather_busy(c);
 }
@@ -431,7 +431,7 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
     }
     VQ_TRY(vq_coord_requeue_gather(c));
     VQ_TRY(vq_coord_scout(c));
-    if (vq_coord_may_lease(c)) {
+    if (may_lease(c)) {
         VQ_TRY(vq_coord_lease_all(c));
     }
     if (!c->stopping) {
@@ -598,11 +598,6 @@ enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns)
 }
 
 /* ---- looking in ---- */
-
-const struct vq_grid *vq_coord_grid(const struct vq_coord *c)
-{
-    return &c->params.grid;
-}
 
 enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task)
 {

@@ -262,7 +262,6 @@ enum vq_status vq_coord_health(const struct vq_coord *c) VQ_WARN_UNUSED;
 /* Nothing of this run is out, as far as can be known: STOPPED says so, and who stops between two stages asks. */
 bool vq_coord_clean(const struct vq_coord *c);
 
-const struct vq_grid *vq_coord_grid(const struct vq_coord *c);
 enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task);
 
 struct vq_coord_counts {

@@ -396,8 +396,7 @@ enum vq_status vq_coord_ack(struct vq_coord *c, struct vq_coord_session *s,
 void vq_coord_queue_free(struct vq_coord *c);
 
 /* session.c */
-/* NULL: none. By connection, by worker process. */
-struct vq_coord_session *vq_coord_session_of(const struct vq_coord *c, const struct vq_id *worker);
+/* By connection; NULL: none. */
 struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer);
 /* The session only if it is still this one. */
 struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t peer, uint64_t id);
@@ -596,7 +595,6 @@ int64_t vq_coord_waits_until(const struct vq_coord *c);
 /* Calls may be in flight, or begin, that nobody here can know of before a term has passed: who stops until then does not stop cleanly. */
 void vq_coord_clean_later(struct vq_coord *c);
 bool vq_coord_goes_on(const struct vq_coord *c); /* nothing but work and limits stands in the way */
-bool vq_coord_may_lease(const struct vq_coord *c);
 enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
                                    const char *text) VQ_WARN_UNUSED;
 enum vq_status vq_coord_turn(struct vq_coord *c) VQ_WARN_UNUSED;

@@ -29,7 +29,8 @@ struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t
     return s != NULL && s->id == id ? s : NULL;
 }
 
-struct vq_coord_session *vq_coord_session_of(const struct vq_coord *c, const struct vq_id *worker)
+/* By worker process; NULL: none. */
+static struct vq_coord_session *session_of(const struct vq_coord *c, const struct vq_id *worker)
 {
     struct vq_coord_node *node = vq_coord_table_find(&c->workers, worker_hash(worker));
     for (; node != NULL; node = vq_coord_table_again(node)) {
@@ -292,7 +293,7 @@ enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer, const struct vq
     if (here != NULL && !vq_id_eq(&here->worker, &hello->worker)) {
         return vq_coord_broke(c, here, "HELLO of a second worker on one connection");
     }
-    struct vq_coord_session *old = vq_coord_session_of(c, &hello->worker);
+    struct vq_coord_session *old = session_of(c, &hello->worker);
     if (old != NULL && old == here && old->hello_stamp_ns == hello->stamp_ns && !old->deaf) {
         vq_coord_heard(c, old);
         return welcome(c, old, hello); /* the same HELLO came twice */

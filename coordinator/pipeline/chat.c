@@ -114,11 +114,6 @@ struct vq_script vq_chat_script(struct vq_chat *chat)
     return (struct vq_script){&ops, chat};
 }
 
-uint32_t vq_chat_turns(const struct vq_chat *chat)
-{
-    return chat->stage.turns;
-}
-
 struct vq_span vq_chat_answer(const struct vq_chat *chat, uint32_t chain, uint32_t model,
                               uint32_t turn)
 {

@@ -20,7 +20,6 @@ enum vq_status vq_chat_create(const struct vq_chat_input *input, struct vq_chat 
 void vq_chat_destroy(struct vq_chat **chat);
 struct vq_script vq_chat_script(struct vq_chat *chat);
 
-uint32_t vq_chat_turns(const struct vq_chat *chat); /* of the longest chain */
 /* Valid once the stage was taken: the answer, or .at NULL and .bytes the enum vq_outcome. */
 struct vq_span vq_chat_answer(const struct vq_chat *chat, uint32_t chain, uint32_t model,
                               uint32_t turn);

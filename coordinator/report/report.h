@@ -62,7 +62,5 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
 /* The vibes in the order of every output: kept ones by |separability| on train, then the dropped ones in the order given.
  * `ret_order` holds one number a vibe. */
 void vq_report_order(const struct vq_vibecheck *result, uint32_t *ret_order);
-/* The separability that leads: test, or train when there is no test split. */
-double vq_report_separability(const struct vq_vibecheck *result, uint32_t vibe);
 
 #endif

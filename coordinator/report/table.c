@@ -9,7 +9,8 @@
 
 #define BAR_COLUMNS 13
 
-double vq_report_separability(const struct vq_vibecheck *result, uint32_t vibe)
+/* The one that leads: test, or train when there is no test split. */
+static double separability(const struct vq_vibecheck *result, uint32_t vibe)
 {
     const struct vq_vibe_metrics *m = &result->vibe[vibe];
     return result->in_sample ? m->sep_train : m->sep_test;
@@ -79,7 +80,7 @@ static void kept_row(const struct vq_report_input *r, uint32_t v, const struct v
                      struct vq_buf *out)
 {
     const struct vq_vibe_metrics *m = &r->result->vibe[v];
-    double sep = vq_report_separability(r->result, v);
+    double sep = separability(r->result, v);
     vq_buf_printf(out, "%s%s ", vq_color(t, VQ_COLOR_BOLD), mark(m));
     vq_fmt_pad(out, vq_span_str(r->in->axes[v].name), 24);
     vq_buf_printf(out, "%s ", vq_color(t, VQ_COLOR_RESET));

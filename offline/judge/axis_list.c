@@ -115,7 +115,8 @@ static int next_letter(struct vq_span text, size_t *at)
     return -1;
 }
 
-bool vq_axis_names_equal(struct vq_span a, struct vq_span b)
+/* The same but for case, spaces and punctuation. */
+static bool names_equal(struct vq_span a, struct vq_span b)
 {
     size_t i = 0;
     size_t j = 0;
@@ -134,7 +135,7 @@ bool vq_axis_names_equal(struct vq_span a, struct vq_span b)
 bool vq_listed_same(const struct vq_listed_axis *a, const struct vq_listed_axis *b)
 {
     if (a->reading.main == VQ_TOPIC__COUNT || b->reading.main == VQ_TOPIC__COUNT) {
-        return vq_axis_names_equal(a->text.name, b->text.name);
+        return names_equal(a->text.name, b->text.name);
     }
     return vq_axis_same(&a->reading, &b->reading);
 }

@@ -25,8 +25,6 @@ enum vq_status vq_axis_list_read(enum vq_judge_kind kind, struct vq_span text,
                                  struct vq_axis_list *ret_list) VQ_WARN_UNUSED;
 void vq_axis_list_free(struct vq_axis_list *list);
 
-/* Whether two names are the same but for case, spaces and punctuation. */
-bool vq_axis_names_equal(struct vq_span a, struct vq_span b);
 /* Whether an axis says the same as another: the same feature; or the same name when one of the two
  * is not understood. */
 bool vq_listed_same(const struct vq_listed_axis *a, const struct vq_listed_axis *b);

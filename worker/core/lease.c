@@ -110,6 +110,13 @@ void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask)
     vq_work_heap_push(&w->judges[ask->lease->judge].ready, &ask->node);
 }
 
+static void ask_park(struct vq_work *w, struct vq_work_ask *ask)
+{
+    vq_work_ask_unqueue(w, ask);
+    ask->state = VQ_WORK_ASK_PARKED;
+    ask->lease->parked++;
+}
+
 struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_heap *queue)
 {
     for (;;) {
@@ -121,7 +128,7 @@ struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_
         if (ask->lease->until_ns > w->now_ns) {
             return ask;
         }
-        vq_work_ask_park(w, ask);
+        ask_park(w, ask);
     }
 }
 
@@ -132,13 +139,6 @@ void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until
     ask->node.first = until_ns;
     ask->node.second = ask->lease->seq;
     vq_work_heap_push(&w->delayed, &ask->node);
-}
-
-void vq_work_ask_park(struct vq_work *w, struct vq_work_ask *ask)
-{
-    vq_work_ask_unqueue(w, ask);
-    ask->state = VQ_WORK_ASK_PARKED;
-    ask->lease->parked++;
 }
 
 void vq_work_delayed_pump(struct vq_work *w)
@@ -216,7 +216,7 @@ void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outc
     }
 }
 
-struct vq_work_lease *vq_work_lease_find(struct vq_work *w, uint64_t shard, struct vq_fence fence)
+static struct vq_work_lease *lease_find(struct vq_work *w, uint64_t shard, struct vq_fence fence)
 {
     struct vq_work_lease *lease = vq_work_table_get(&w->leases_by_shard, vq_work_key_u64(shard));
     return lease != NULL && vq_fence_eq(lease->fence, fence) ? lease : NULL;
@@ -225,7 +225,7 @@ struct vq_work_lease *vq_work_lease_find(struct vq_work *w, uint64_t shard, stru
 struct vq_work_ask *vq_work_ask_find(struct vq_work *w, uint64_t shard, struct vq_fence fence,
                                      uint64_t task)
 {
-    struct vq_work_lease *lease = vq_work_lease_find(w, shard, fence);
+    struct vq_work_lease *lease = lease_find(w, shard, fence);
     for (uint32_t i = 0; lease != NULL && i < lease->asks_count; i++) {
         if (lease->asks[i].task == task) {
             return &lease->asks[i];
@@ -578,7 +578,7 @@ static void chain_leave(struct vq_work *w, struct vq_work_lease *lease,
             return;
         }
     }
-    lease = vq_work_lease_find(w, msg->shard, msg->fence);
+    lease = lease_find(w, msg->shard, msg->fence);
     if (lease != NULL) {
         vq_work_chain_look(w, lease);
     }
@@ -586,7 +586,7 @@ static void chain_leave(struct vq_work *w, struct vq_work_lease *lease,
 
 void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *msg)
 {
-    struct vq_work_lease *lease = vq_work_lease_find(w, msg->shard, msg->fence);
+    struct vq_work_lease *lease = lease_find(w, msg->shard, msg->fence);
     if (lease == NULL) {
         return;
     }

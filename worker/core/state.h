@@ -390,13 +390,11 @@ void vq_work_list_now(struct vq_work *w);
 void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *sample);
 void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *lease);
 void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *cancel);
-struct vq_work_lease *vq_work_lease_find(struct vq_work *w, uint64_t shard, struct vq_fence fence);
 /* The ask of a call or result, or NULL when its lease has gone. */
 struct vq_work_ask *vq_work_ask_find(struct vq_work *w, uint64_t shard, struct vq_fence fence,
                                      uint64_t task);
 void vq_work_ask_ready(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_ask_delay(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns);
-void vq_work_ask_park(struct vq_work *w, struct vq_work_ask *ask);
 void vq_work_ask_unqueue(struct vq_work *w, struct vq_work_ask *ask);
 /* The first ask of a queue whose lease may still start calls; those before it are parked. NULL: none. */
 struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_heap *queue);

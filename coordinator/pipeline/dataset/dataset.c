@@ -50,8 +50,10 @@ void vq_dataset_warn(struct vq_dataset *set, const char *fmt, ...)
     va_end(args);
 }
 
-void vq_dataset_note(struct vq_dataset *set, const char *name, uint32_t before, uint32_t after,
-                     const char *fmt, ...)
+/* A step of the way; what does not fit is cut. */
+VQ_PRINTF(5, 6)
+static void note(struct vq_dataset *set, const char *name, uint32_t before, uint32_t after,
+                 const char *fmt, ...)
 {
     VQ_ASSERT(set->steps_count < VQ_DATASET_STEPS_MAX);
     struct vq_dataset_step *step = &set->steps[set->steps_count++];
@@ -128,9 +130,8 @@ static enum vq_status step_limit(struct vq_dataset_build *b)
         VQ_TRY(mark_beyond_limit(b, 1, VQ_STREAM_LIMIT_TEST));
     }
     (void)take_out(b, VQ_EXCLUDED_NOT_SAMPLED);
-    vq_dataset_note(b->set, "sample", before, b->count,
-                    "at most %u records a file, drawn with seed %llu", b->settings->data->limit,
-                    (unsigned long long)b->settings->seed);
+    note(b->set, "sample", before, b->count, "at most %u records a file, drawn with seed %llu",
+         b->settings->data->limit, (unsigned long long)b->settings->seed);
     return VQ_OK;
 }
 
@@ -168,8 +169,8 @@ static enum vq_status step_repeated_pairs(struct vq_dataset_build *b)
     vq_free(keys);
     VQ_TRY(status);
     (void)take_out(b, VQ_EXCLUDED_REPEATED_PAIR);
-    vq_dataset_note(b->set, "repeated pairs", before, b->count,
-                    "rows whose two outputs equal those of an earlier row");
+    note(b->set, "repeated pairs", before, b->count,
+         "rows whose two outputs equal those of an earlier row");
     return VQ_OK;
 }
 
@@ -192,11 +193,11 @@ static enum vq_status step_split(struct vq_dataset_build *b)
                       : b->set->split_by_row    ? "by row"
                                                 : "by prompt";
     if (test == 0) {
-        vq_dataset_note(b->set, "split", before, b->count,
-                        "none: all rows train, and test results are in-sample");
+        note(b->set, "split", before, b->count,
+             "none: all rows train, and test results are in-sample");
     } else {
-        vq_dataset_note(b->set, "split", before, b->count, "train %u, test %u (%s; %u prompts)",
-                        b->count - test, test, how, b->questions.count);
+        note(b->set, "split", before, b->count, "train %u, test %u (%s; %u prompts)",
+             b->count - test, test, how, b->questions.count);
     }
     return VQ_OK;
 }
@@ -229,8 +230,8 @@ static enum vq_status step_near_identical(struct vq_dataset_build *b)
     uint32_t identical = take_out(b, VQ_EXCLUDED_IDENTICAL);
     uint32_t percent = b->settings->data->near_duplicate;
     if (percent == 0) {
-        vq_dataset_note(b->set, "alike outputs", before, b->count,
-                        "%u identical; near_duplicate is off", identical);
+        note(b->set, "alike outputs", before, b->count, "%u identical; near_duplicate is off",
+             identical);
         return VQ_OK;
     }
     uint32_t too_long = 0;
@@ -239,9 +240,8 @@ static enum vq_status step_near_identical(struct vq_dataset_build *b)
     vq_similarity_free(&work);
     VQ_TRY(status);
     uint32_t near = take_out(b, VQ_EXCLUDED_NEAR_IDENTICAL);
-    vq_dataset_note(b->set, "alike outputs", before, b->count,
-                    "%u identical, %u at least %u %% alike%s", identical, near, percent,
-                    too_long > 0 ? "; very long texts were not compared" : "");
+    note(b->set, "alike outputs", before, b->count, "%u identical, %u at least %u %% alike%s",
+         identical, near, percent, too_long > 0 ? "; very long texts were not compared" : "");
     return VQ_OK;
 }
 
@@ -285,7 +285,7 @@ static enum vq_status step_order_and_caps(struct vq_dataset_build *b)
     b->rows = rows;
     b->count = train + test;
     if (data->num_train_max > 0 || data->num_test_max > 0) {
-        vq_dataset_note(b->set, "caps", before, b->count, "train %u, test %u", train, test);
+        note(b->set, "caps", before, b->count, "train %u, test %u", train, test);
     }
     return VQ_OK;
 }
@@ -301,8 +301,8 @@ static void step_ties(struct vq_dataset_build *b)
     }
     (void)take_out(b, VQ_EXCLUDED_TIE);
     if (b->set->has_preference) {
-        vq_dataset_note(b->set, "ties", before, b->count, "%u ties %s", ties,
-                        drop ? "left out" : "kept, but for preference prediction");
+        note(b->set, "ties", before, b->count, "%u ties %s", ties,
+             drop ? "left out" : "kept, but for preference prediction");
     }
 }
 
@@ -412,8 +412,7 @@ static enum vq_status run_steps(struct vq_dataset_build *b)
     if (files == 2) {
         (void)snprintf(test_note, sizeof(test_note), ", test file %u", set->records_read[1]);
     }
-    vq_dataset_note(set, "read", b->count, b->count, "data file %u%s", set->records_read[0],
-                    test_note);
+    note(set, "read", b->count, b->count, "data file %u%s", set->records_read[0], test_note);
     VQ_TRY(step_limit(b));
     VQ_TRY(step_repeated_pairs(b));
     VQ_TRY(step_split(b));

@@ -19,10 +19,8 @@ struct vq_dataset_build {
 /* The file's name as the configuration gives it. */
 const char *vq_dataset_file_name(const struct vq_dataset_build *b, unsigned file);
 
-/* Appends a warning or a step's note; what does not fit is cut. */
+/* Appends a warning; what does not fit is cut. */
 void vq_dataset_warn(struct vq_dataset *set, const char *fmt, ...) VQ_PRINTF(2, 3);
-void vq_dataset_note(struct vq_dataset *set, const char *name, uint32_t before, uint32_t after,
-                     const char *fmt, ...) VQ_PRINTF(5, 6);
 
 /* read.c: finds the columns of set->tables[file]. */
 enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file) VQ_WARN_UNUSED;

@@ -5,6 +5,8 @@
 #include "common/judge/axes.h"
 #include "coordinator/pipeline/method/prompts.h"
 
+static enum vq_status discover_end(struct vq_method *m, struct vq_error *err);
+
 /* ---- rows and batches ---- */
 
 static enum vq_status sample_rows(struct vq_method *m, uint32_t **ret_rows, uint32_t *ret_count)
@@ -168,7 +170,7 @@ static enum vq_status differences_read(struct vq_method *m, struct vq_error *err
     r->nothing = r->batches_count - n - failed;
     r->asked = n;
     if (n == 0) {
-        m->then = vq_discover_end;
+        m->then = discover_end;
         return VQ_OK;
     }
     const char *name =
@@ -228,7 +230,7 @@ static enum vq_status proposals_read(struct vq_method *m, struct vq_error *err)
         vq_axes_free(&axes);
         VQ_TRY(status);
     }
-    m->then = vq_discover_end;
+    m->then = discover_end;
     return VQ_OK;
 }
 
@@ -257,7 +259,7 @@ static enum vq_status say(struct vq_method *m)
                                 number, r->over);
 }
 
-enum vq_status vq_discover_end(struct vq_method *m, struct vq_error *err)
+static enum vq_status discover_end(struct vq_method *m, struct vq_error *err)
 {
     const struct vq_method_round *r = &m->round;
     m->iterations[m->iteration].proposed = r->proposals_count;

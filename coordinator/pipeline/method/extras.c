@@ -9,6 +9,8 @@
 
 #define QUESTION_ROWS 50u /* shown for a vibe: half where it shows, half where it does not */
 
+static enum vq_status question_types(struct vq_method *m, struct vq_error *err);
+
 /* ---- preset vibes ---- */
 
 static enum vq_status presets_read(struct vq_method *m, struct vq_error *err)
@@ -24,13 +26,13 @@ static enum vq_status presets_read(struct vq_method *m, struct vq_error *err)
         memcpy(outcomes + m->all_sorted[i] * row_bytes, m->outcomes + i * row_bytes, row_bytes);
     }
     m->result.preset_outcomes = outcomes;
-    m->then = vq_question_types_begin;
+    m->then = question_types;
     return VQ_OK;
 }
 
 enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err)
 {
-    m->then = vq_question_types_begin;
+    m->then = question_types;
     if (!m->in.config->vibecheck.compare_presets) {
         return VQ_OK;
     }
@@ -148,7 +150,7 @@ static enum vq_status types_ask(struct vq_method *m, const struct vq_vibecheck *
                          types_read);
 }
 
-enum vq_status vq_question_types_begin(struct vq_method *m, struct vq_error *err)
+static enum vq_status question_types(struct vq_method *m, struct vq_error *err)
 {
     m->then = vq_walk_end;
     if (!m->in.config->vibecheck.question_types || m->vibes_count == 0) {

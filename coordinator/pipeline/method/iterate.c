@@ -6,13 +6,14 @@
 
 #include <math.h>
 
+static enum vq_status look(struct vq_method *m, struct vq_error *err);
+
 enum vq_status vq_iterate_rank(struct vq_method *m, struct vq_error *err)
 {
     const char *name = vq_arena_printf(&m->memory, "rank %u", m->iteration + 1);
     uint32_t from = (uint32_t)m->vibes_count - m->iterations[m->iteration].evaluated;
     return name == NULL ? VQ_NOMEM
-                        : vq_rank_begin(m, name, from, m->train_sorted, m->train_count,
-                                        vq_iterate_look, err);
+                        : vq_rank_begin(m, name, from, m->train_sorted, m->train_count, look, err);
 }
 
 /* ---- misclassified rows ---- */
@@ -90,7 +91,7 @@ static void survivors_mark(struct vq_method *m, const struct vq_vibecheck *numbe
     }
 }
 
-enum vq_status vq_iterate_look(struct vq_method *m, struct vq_error *err)
+static enum vq_status look(struct vq_method *m, struct vq_error *err)
 {
     struct vq_iteration *it = &m->iterations[m->iteration];
     struct vq_vibecheck *numbers;

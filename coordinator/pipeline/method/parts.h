@@ -194,17 +194,14 @@ enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err) VQ_WARN_UN
 /* ---- the parts, each of which goes on by itself ---- */
 
 enum vq_status vq_discover_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_discover_end(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 /* The vibes that are carried into the next round, or (false) those that are not, as a list for a prompt. */
 enum vq_status vq_method_list(struct vq_method *m, bool carried,
                               struct vq_span *ret_text) VQ_WARN_UNUSED;
 enum vq_status vq_reduce_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_support_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_iterate_rank(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_iterate_look(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_iterate_no_new(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
-enum vq_status vq_question_types_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The vibes that the results will keep, and the numbers on train that say so, which the caller destroys. */
 enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32_t *ret_count,

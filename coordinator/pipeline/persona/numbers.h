@@ -236,7 +236,4 @@ double vq_persona_length(const struct vq_persona_numbers *numbers,
                          uint32_t script, uint32_t round);
 double vq_persona_percent(enum vq_persona_unit unit, double value);
 
-/* Mean over the five traits of |a - b| / 4, 0 to 1; NaN when one is. */
-double vq_persona_trait_error(const double a[VQ_TRAITS], const double b[VQ_TRAITS]);
-
 #endif

@@ -263,7 +263,8 @@ enum vq_status vq_panel_fidelity(struct vq_persona_work *w, struct vq_persona_me
     return join_turns(w, m);
 }
 
-double vq_persona_trait_error(const double a[VQ_TRAITS], const double b[VQ_TRAITS])
+/* Mean over the five traits of |a - b| / 4, 0 to 1; NaN when one is. */
+static double trait_error(const double a[VQ_TRAITS], const double b[VQ_TRAITS])
 {
     double sum = 0;
     for (int t = 0; t < VQ_TRAITS; t++) {
@@ -286,10 +287,10 @@ enum vq_status vq_panel_traits(struct vq_persona_work *w, struct vq_persona_meas
             bare[t] = of[t]->panel.baseline[i];
         }
         if (m->what == VQ_PERSONA_DISTANCE) {
-            m->panel.persona[i] = vq_persona_trait_error(mine, bare);
+            m->panel.persona[i] = trait_error(mine, bare);
         } else if (w->study->labels[persona].known) {
-            m->panel.persona[i] = vq_persona_trait_error(mine, w->study->labels[persona].trait);
-            m->panel.baseline[i] = vq_persona_trait_error(bare, w->study->labels[persona].trait);
+            m->panel.persona[i] = trait_error(mine, w->study->labels[persona].trait);
+            m->panel.baseline[i] = trait_error(bare, w->study->labels[persona].trait);
         }
     }
     return VQ_OK;

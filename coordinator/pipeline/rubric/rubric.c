@@ -50,7 +50,8 @@ uint32_t vq_rubric_rated_outputs(const struct vq_rubric_input *in, uint32_t crit
     return in->criteria[criterion].kind == VQ_RATING_PAIRWISE ? 1 : in->outputs_count;
 }
 
-uint32_t vq_rubric_output(const struct vq_rubric *rubric, enum vq_stage_kind kind, uint32_t sample,
+/* Which model's output a sample of a stage is; 0 of a pairwise one. */
+static uint32_t output_of(const struct vq_rubric *rubric, enum vq_stage_kind kind, uint32_t sample,
                           uint32_t *ret_row)
 {
     uint32_t outputs = kind == VQ_STAGE_PAIRWISE ? 1 : rubric->in.outputs_count;
@@ -93,7 +94,7 @@ static enum vq_status fill_items(struct vq_rubric *r, struct kind_part *p)
     p->items_count = (uint32_t)n;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row;
-        uint32_t output = vq_rubric_output(r, p->kind, i, &row);
+        uint32_t output = output_of(r, p->kind, i, &row);
         const struct vq_rubric_row *from = &in->rows[row];
         p->items[i] = (struct vq_sample){from->prompt, from->outputs[output],
                                          pairwise ? from->outputs[1] : vq_span("", 0)};
@@ -104,7 +105,7 @@ static enum vq_status fill_items(struct vq_rubric *r, struct kind_part *p)
 static uint8_t asks(const struct vq_rubric *r, const struct kind_part *p, uint32_t item)
 {
     uint32_t row;
-    uint32_t output = vq_rubric_output(r, p->kind, item, &row);
+    uint32_t output = output_of(r, p->kind, item, &row);
     const struct vq_rubric_row *from = &r->in.rows[row];
     if (p->kind != VQ_STAGE_PAIRWISE) {
         return from->outputs[output].bytes == 0 ? VQ_CELL_UNASKED : VQ_CELL_ASKED;
@@ -291,7 +292,7 @@ struct vq_rubric_place vq_rubric_place(const struct vq_rubric *rubric, uint32_t 
                                     .judge = cell.judge,
                                     .repeat = s->repeat,
                                     .order = cell.order};
-    place.output = vq_rubric_output(rubric, s->kind, cell.sample, &place.row);
+    place.output = output_of(rubric, s->kind, cell.sample, &place.row);
     return place;
 }
 

@@ -46,9 +46,6 @@ struct vq_rubric_place vq_rubric_place(const struct vq_rubric *rubric, uint32_t 
 /* The other way round. */
 uint64_t vq_rubric_task(const struct vq_rubric *rubric, const struct vq_rubric_place *place,
                         uint32_t *ret_stage);
-/* Which model's output a sample of a stage is; 0 of a pairwise one. */
-uint32_t vq_rubric_output(const struct vq_rubric *rubric, enum vq_stage_kind kind, uint32_t sample,
-                          uint32_t *ret_row);
 
 /* A dense number of every question, by criterion, row, output, judge, repeat, order in this order. */
 size_t vq_rubric_slots(const struct vq_rubric *rubric);

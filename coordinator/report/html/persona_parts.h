@@ -47,8 +47,6 @@ void vq_persona_page_measure(struct vq_persona_page *p, uint32_t measure);
 /* As the unit is spoken of: a rating, or percent. */
 void vq_persona_page_value(struct vq_persona_page *p, enum vq_persona_unit unit, double value,
                            bool with_sign);
-void vq_persona_page_interval(struct vq_persona_page *p, enum vq_persona_unit unit,
-                              const struct vq_cells_mean *mean, bool with_sign);
 void vq_persona_page_statuses(struct vq_persona_page *p, const struct vq_persona_measure *m);
 void vq_persona_page_summary(struct vq_persona_page *p);
 void vq_persona_page_points(struct vq_persona_page *p, const struct vq_persona_measure *m);

@@ -17,8 +17,8 @@ void vq_persona_page_value(struct vq_persona_page *p, enum vq_persona_unit unit,
     vq_html_puts(&p->h, share ? "\xe2\x80\xaf%" : "");
 }
 
-void vq_persona_page_interval(struct vq_persona_page *p, enum vq_persona_unit unit,
-                              const struct vq_cells_mean *mean, bool with_sign)
+static void put_interval(struct vq_persona_page *p, enum vq_persona_unit unit,
+                         const struct vq_cells_mean *mean, bool with_sign)
 {
     double by = unit == VQ_PERSONA_SHARE ? 100 : 1;
     struct vq_interval ci = {by * mean->ci95.lo, by * mean->ci95.hi};
@@ -43,7 +43,7 @@ static void mean_cell(struct vq_persona_page *p, const struct vq_persona_measure
     vq_html_puts(&p->h, found ? "<td><b>" : "<td>");
     vq_persona_page_value(p, m->unit, mean->mean, contrast);
     vq_html_puts(&p->h, found ? "</b> " : " ");
-    vq_persona_page_interval(p, m->unit, mean, contrast);
+    put_interval(p, m->unit, mean, contrast);
     vq_html_puts(&p->h, "</td>");
 }
 
