@@ -14,7 +14,7 @@ struct vq_generate_words {
 
 /* VQ_EXIT_DONE, or what to exit with after a sentence about the words. */
 int vq_generate_check(const char *verb, const struct vq_generate_words *w);
-/* Before anything is paid for: VQ_EXISTS when `out` (nullable) is there. */
+/* Before anything is paid for: VQ_EXISTS when `out` (nullable) is there, and what else keeps it from being made. */
 enum vq_status vq_generate_check_out(const char *out, struct vq_error *err) VQ_WARN_UNUSED;
 /* The caller destroys *ret_job. */
 enum vq_status vq_generate_job(const struct vq_generate_words *w, struct vq_job **ret_job,

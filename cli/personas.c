@@ -113,6 +113,11 @@ int vq_verb_personas(int argc, char **argv)
         (w.count.value == 0 || w.count.value > COUNT_MAX)) {
         code = vq_cli_usage("personas", "--count is 1 to %u", COUNT_MAX);
     }
+    if (code == VQ_EXIT_DONE && w.out != NULL && !vq_is_config_name(w.out)) {
+        code =
+            vq_cli_usage("personas", "--out: the list is YAML, and is read as what its name says: "
+                                     "end it with .yaml");
+    }
     if (code != VQ_EXIT_DONE) {
         return code;
     }

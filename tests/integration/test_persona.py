@@ -448,6 +448,13 @@ class Persona(Case):
         self.assertIn(talk["persona"], talk["messages"][0]["content"])
         self.assertIn(talk["persona"], talk["messages"][22]["content"])
         self.assertNotIn("{role}", json.dumps(talk))
+        asked = self.offline()
+        words = ("personas", "queries", "--count", 3, "--model", "offline-a", "--base-url", asked.url, "--out")
+        self.assertIn("cannot create not/there.yaml", self.vibeq(*words, "not/there.yaml", code=USAGE).stderr)
+        self.assertIn("end it with .yaml", self.vibeq(*words, "interview.txt", code=USAGE).stderr)  # it would be read line by line
+        self.assertEqual(asked.requests(), [], "nothing is paid for a list that cannot be kept")
+        self.vibeq(*words, "few.yaml")
+        self.assertEqual(len(asked.requests()), 1)
         self.vibeq("personas", "queries", "--count", 0, "--model", "offline-a", code=USAGE)
         self.assertIn("name who is asked", self.vibeq("personas", "queries", code=USAGE).stderr)
         self.assertIn("queries", self.vibeq("personas", "list", code=USAGE).stderr)
