@@ -106,6 +106,14 @@ static enum vq_status add_items(struct vq_init_persona *p, const char *path,
         probe->references &= item->reference != NULL;
         probe->personas |= item->persona != NULL;
     }
+    for (uint32_t k = 0; probe->traits && k + 1 < p->probes_count; k++) {
+        if (p->probes[k].traits) {
+            return vq_fail(err, VQ_INVALID,
+                           "%s and %s both hold items with traits; a configuration has one file of "
+                           "them: put them together, or leave one out",
+                           p->probes[k].path, path);
+        }
+    }
     return VQ_OK;
 }
 
@@ -267,16 +275,25 @@ static struct vq_span stem_of(const char *path)
     return vq_span(begin, dot == NULL || dot == begin ? strlen(begin) : (size_t)(dot - begin));
 }
 
+static bool same_name(struct vq_span a, struct vq_span b)
+{
+    return a.bytes == b.bytes && strncasecmp(a.at, b.at, a.bytes) == 0;
+}
+
+/* By another file's, or by what results call other things. */
 static bool name_is_taken(const struct vq_init_persona *p, uint32_t i)
 {
+    static const char *const others[] = {"knowledge", "style", "in_character", "fidelity"};
     struct vq_span name = stem_of(p->probes[i].path);
-    for (uint32_t k = 0; k < i; k++) {
-        struct vq_span other = stem_of(p->probes[k].path);
-        if (other.bytes == name.bytes && strncasecmp(other.at, name.at, name.bytes) == 0) {
-            return true;
-        }
+    uint32_t trait;
+    bool taken = vq_big_five_find(name, &trait);
+    for (size_t k = 0; k < VQ_COUNT(others); k++) {
+        taken |= same_name(name, vq_span_str(others[k]));
     }
-    return false;
+    for (uint32_t k = 0; k < i; k++) {
+        taken |= same_name(name, stem_of(p->probes[k].path));
+    }
+    return taken;
 }
 
 static void put_probe(const struct vq_init_persona *p, uint32_t i, struct vq_buf *out)

@@ -456,6 +456,13 @@ class Init(CliCase):
         self.refused("init", "personas-two.yaml", "--method", "persona", says=["none of the files holds queries", "vibeq personas queries"])
         self.write("odd.csv", [["x", "y"], ["1", "2"]])
         self.refused("init", "personas-two.yaml", "odd.csv", "--method", "persona", says=["odd.csv is nothing that a persona evaluation has"])
+        (self.dir / "more.csv").write_text((self.dir / "probe-bigfive.csv").read_text())
+        self.refused("init", "personas-two.yaml", "queries-goals.txt", "probe-bigfive.csv", "more.csv", "--method", "persona",
+                     says=["probe-bigfive.csv and more.csv both hold items with traits"])
+        for name in ("knowledge.csv", "Openness.csv"):  # as results call something else
+            (self.dir / name).write_text((self.dir / "probe-safety.csv").read_text())
+        self.vibeq("init", "personas-two.yaml", "queries-goals.txt", "knowledge.csv", "Openness.csv", "--method", "persona", "--output", "o.yaml")
+        self.assertIn("Dry run", self.vibeq("run", "o.yaml", "--dry-run").stderr)
         files = ["personas-two.yaml", "queries-goals.txt", "queries-interview.yaml", "probe-safety.csv", "probe-bigfive.csv", "probe-role.csv"]
         said = self.vibeq("init", *files, "--method", "persona").stderr
         for words in ("directed +queries-interview.yaml, 10 queries and remarks", "goal +queries-goals.txt, 12 queries", "probe +probe-role.csv, 6 items"):
