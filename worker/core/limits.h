@@ -58,6 +58,9 @@
 #define VQ_WORK_HELLO_PATIENT_MS  3000u
 #define VQ_WORK_SILENT_HEARTBEATS 3
 
+/* So long without a word from the coordinator, the log says so. */
+#define VQ_WORK_SILENT_TELL_S 10u
+
 /* Without a word from the coordinator it leaves; WELCOME may say otherwise. When it is leaving anyway, earlier. */
 #define VQ_WORK_ORPHAN_LOCAL_S  60u
 #define VQ_WORK_ORPHAN_REMOTE_S 3600u

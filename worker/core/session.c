@@ -38,6 +38,22 @@ static bool keeps_connection(struct vq_work *w)
     return false;
 }
 
+/* Whoever started it here sees whether it waits for a coordinator that is stopped, or at an address that leads nowhere. */
+static void tell_silence(struct vq_work *w)
+{
+    int64_t silent_ns = w->now_ns - w->heard_ns;
+    if (w->silence_told || w->link == VQ_WORK_LINK_NEW ||
+        silent_ns < VQ_WORK_S(VQ_WORK_SILENT_TELL_S)) {
+        return;
+    }
+    w->silence_told = true;
+    vq_work_note(w, VQ_WORK_NOTE_WARN,
+                 "no word from the coordinator for %lld s: it is stopped, or does not let this "
+                 "join file in, or its address there cannot be reached from here; tried on until "
+                 "%lld s are over",
+                 (long long)(silent_ns / VQ_WORK_S(1)), (long long)(w->orphan_ns / VQ_WORK_S(1)));
+}
+
 static void say_hello(struct vq_work *w, bool reconnect)
 {
     uint64_t wait_ms = (uint64_t)VQ_WORK_HELLO_MS << (w->hellos > 8 ? 8 : w->hellos);
@@ -46,6 +62,7 @@ static void say_hello(struct vq_work *w, bool reconnect)
     wait_ms = wait_ms - wait_ms / 4 +
               vq_rng_below(&w->rng, wait_ms / 2 + 1); /* not all workers at once */
     w->hellos++;
+    tell_silence(w);
     w->link = VQ_WORK_LINK_HELLO;
     w->hello_due_ns = w->now_ns + VQ_WORK_MS(wait_ms);
     w->hello_again = reconnect && keeps_connection(w);
@@ -115,6 +132,7 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
     w->epoch = welcome->epoch;
     w->link = VQ_WORK_LINK_OPEN;
     w->hellos = 0;
+    w->silence_told = false;
     w->patient_until_ns = 0;
     w->drain_said = false;
     take_terms(w, welcome);

@@ -288,6 +288,7 @@ struct vq_work {
     int64_t hello_ns; /* stamp of the last HELLO */
     int64_t hello_due_ns;
     uint32_t hellos;          /* since the last WELCOME */
+    bool silence_told;        /* since the last WELCOME */
     bool hello_again;         /* the next one is the last one, on its connection */
     int64_t patient_until_ns; /* so long the connection is kept */
     int64_t heard_ns;         /* the last word of the coordinator */

@@ -49,14 +49,15 @@ const char *vq_worker_options_help(void)
     return help;
 }
 
-static enum vq_status number(const char *name, const char *text, uint64_t max, uint64_t *ret_value,
-                             struct vq_error *err)
+static enum vq_status number(const char *name, const char *text, uint64_t min, uint64_t max,
+                             uint64_t *ret_value, struct vq_error *err)
 {
     char *end = NULL;
     unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || strlen(text) > 18 || value > max) {
-        return vq_fail(err, VQ_INVALID, "%s wants a number from 0 to %llu, not \"%s\"", name,
-                       (unsigned long long)max, text);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || strlen(text) > 18 || value < min ||
+        value > max) {
+        return vq_fail(err, VQ_INVALID, "%s wants a number from %llu to %llu, not \"%s\"", name,
+                       (unsigned long long)min, (unsigned long long)max, text);
     }
     *ret_value = value;
     return VQ_OK;
@@ -123,12 +124,12 @@ static enum vq_status take(struct vq_worker_options *options, int opt, const cha
     case OPT_NO_SPOOL: options->no_spool = true; break;
     case OPT_CHECK: options->check = arg; break;
     case OPT_LOCAL:
-        VQ_TRY(number("--local", arg, 65535, &value, err));
+        VQ_TRY(number("--local", arg, 0, 65535, &value, err));
         options->local = (int64_t)value;
         break;
     case OPT_KEY: return add_key(options, arg, err);
     case OPT_CONCURRENCY:
-        VQ_TRY(number("--concurrency", arg, VQ_WORK_CONCURRENCY_MAX, &value, err));
+        VQ_TRY(number("--concurrency", arg, 1, VQ_WORK_CONCURRENCY_MAX, &value, err));
         options->concurrency = (uint32_t)value;
         break;
     case OPT_NAME:
@@ -140,7 +141,7 @@ static enum vq_status take(struct vq_worker_options *options, int opt, const cha
     case OPT_PARENT: options->parent_death = true; break;
     case OPT_LOG: options->log = arg; break;
     case OPT_ORPHAN:
-        VQ_TRY(number("--orphan", arg, 7 * 24 * 3600, &value, err));
+        VQ_TRY(number("--orphan", arg, 1, 7 * 24 * 3600, &value, err));
         options->orphan_s = (uint32_t)value;
         break;
     case OPT_VERSION: options->version = true; break;

@@ -384,6 +384,21 @@ static void test_never_welcomed_is_an_orphan_too(void **state)
     assert_int_equal(rig.exit_code, VQ_WORK_EXIT_STOPPED);
 }
 
+static void test_silence_is_said_once(void **state)
+{
+    (void)state;
+    begin((struct vq_work_options){.local = -1});
+    rig_step(&rig, (struct vq_work_event){.type = VQ_WORK_CONNECTED});
+    rig_wait(&rig, 9000);
+    assert_int_equal(rig.notes, 0);
+    rig_wait(&rig, 20000);
+    assert_int_equal(rig.notes, 1);
+    assert_non_null(strstr(rig.note, "no word from the coordinator"));
+    rig_wait(&rig, 600000);
+    assert_int_equal(rig.notes, 1);
+    assert_int_equal(rig.exit_code, -1);
+}
+
 static void test_drain_finishes_returns_and_leaves(void **state)
 {
     (void)state;
@@ -624,6 +639,7 @@ int main(void)
         cmocka_unit_test_teardown(test_silence_connects_anew_then_orphan, teardown),
         cmocka_unit_test_teardown(test_orphan_option_stands_over_welcome, teardown),
         cmocka_unit_test_teardown(test_never_welcomed_is_an_orphan_too, teardown),
+        cmocka_unit_test_teardown(test_silence_is_said_once, teardown),
         cmocka_unit_test_teardown(test_drain_finishes_returns_and_leaves, teardown),
         cmocka_unit_test_teardown(test_coordinators_drain_is_the_same, teardown),
         cmocka_unit_test_teardown(test_drain_without_a_coordinator_keeps_results, teardown),

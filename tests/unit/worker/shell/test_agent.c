@@ -590,6 +590,8 @@ static void test_usage(void **state)
         const char *option, *says;
     } bad[] = {{"--local x", "--local wants a number"},
                {"--concurrency 99999999", "--concurrency wants"},
+               {"--concurrency 0", "--concurrency wants"},
+               {"--orphan 0", "--orphan wants"},
                {"--key first=sk-canary-1", "never the key itself"},
                {"--key =env:X", "--key wants"},
                {"--key first=env:VQ_NOT_THERE", "VQ_NOT_THERE"},
