@@ -210,6 +210,16 @@ class Planted(PlanCase):
         self.assertEqual(self.files(), before)
         self.assertEqual(len(server.requests()), asked)
 
+    def test_a_data_file_with_the_options_of_vibeq_run(self):
+        self.prepare(20)
+        server = self.offline()
+        words = ("--model", "alpha", "--model", "beta", "--prompt", "question", "--preference", "preference", "--judge", "m",
+                 "--base-url", server.url, "--key", "env:NOT_SET_HERE", "--limit", "10")
+        run = self.vibeq("run", "data.csv", *words, "--dry-run").stderr
+        plan = self.plan("data.csv", *words)
+        self.assertIn(f"At most {plan['calls']['most']} calls", run)
+        self.assertEqual(server.requests(), [])
+
     def files(self):
         return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((self.dir / "runs").rglob("*"))
                 if p.is_file() and not p.name.endswith("-lock")}

@@ -357,6 +357,16 @@ class Processes(Protocol):
         self.assertEqual((self.run_dir() / "join.cert").read_text(), cert)
         self.wait_exit(child, DONE)
 
+    def test_23_listen_where_nobody_could_connect_is_refused_or_said(self):
+        self.config(AXES)
+        for listen in ("127.0.0.1:65536", "127.0.0.1:99999", "127.0.0.1:", "127.0.0.1:5x", ":5000", "::1", "[::1", "[::1]5000", ""):
+            run = self.vibeq("run", "config.yaml", "--name", "no", "--quiet", "--listen", listen, code=USAGE)
+            self.assertIn(f"--listen {listen}:", run.stderr)
+            self.assertFalse((self.dir / "runs/no").exists(), listen)
+        for k, listen in enumerate(("0.0.0.0", "*", "127.0.0.1")):
+            run = self.vibeq("run", "config.yaml", "--name", f"r{k}", "--listen", listen)
+            self.assertEqual("every address of this machine" in run.stderr, listen != "127.0.0.1", run.stderr)
+
     def test_21_a_remote_worker_that_lost_its_coordinator_leaves_and_comes_back(self):
         self.slow(orphan_s=2, term_ms=1000, judge={"concurrency": 2})
         spool = self.dir / "remote-spool"

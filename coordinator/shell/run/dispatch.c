@@ -8,6 +8,7 @@
 #include "common/text/log.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg)
@@ -265,15 +266,43 @@ static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own,
     return VQ_OK;
 }
 
-/* tcp://HOST:PORT of --listen; a missing port is a free one; an IPv6 host is in brackets. */
-static void listen_endpoint(const char *listen, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX])
+/* tcp://HOST:PORT of --listen; a missing port is a free one; an IPv6 host is in brackets. libzmq would take a port over 65535 for
+ * what is left of it in 16 bits. */
+static enum vq_status listen_endpoint(const char *listen,
+                                      char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
+                                      struct vq_error *err)
 {
-    const char *colon = strrchr(listen, ':');
-    bool port = colon != NULL && colon[1] != '\0' &&
-                strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
-                (listen[0] == '[' ? colon[-1] == ']' : strchr(listen, ':') == colon);
+    const char *end = listen[0] == '[' ? strchr(listen, ']') : NULL;
+    size_t host = end != NULL ? (size_t)(end - listen) + 1 : strcspn(listen, ":");
+    const char *port = listen + host;
+    size_t digits = port[0] == ':' ? strspn(port + 1, "0123456789") : 0;
+    bool good =
+        host > 0 && (port[0] == '\0' || (digits >= 1 && digits <= 5 && port[1 + digits] == '\0' &&
+                                         strtoul(port + 1, NULL, 10) <= UINT16_MAX));
+    if (!good) {
+        return vq_fail(err, VQ_INVALID,
+                       "--listen %.200s: name an address of this machine, or ADDRESS:PORT with a "
+                       "port up to 65535; an IPv6 address stands in brackets",
+                       listen);
+    }
     (void)snprintf(ret_endpoint, VQ_ZSOCK_ENDPOINT_BYTES_MAX, "tcp://%s%s", listen,
-                   port ? "" : ":0");
+                   port[0] == '\0' ? ":0" : "");
+    return VQ_OK;
+}
+
+/* Every address of this machine is none that a worker elsewhere could connect to. */
+static void tell_of_any_address(struct vq_run *run)
+{
+    static const char *const any[] = {"tcp://0.0.0.0:", "tcp://[::]:"};
+    for (size_t i = 0; i < VQ_COUNT(any); i++) {
+        if (strncmp(run->endpoint, any[i], strlen(any[i])) == 0) {
+            vq_run_say(
+                run,
+                "join.cert names %s, every address of this machine: in the copy for a worker "
+                "elsewhere, put one there that it can reach; or name one with --listen.",
+                run->endpoint);
+        }
+    }
 }
 
 /* The address of last time, so that workers that wait for this run find it again; on the loopback alone another free port will
@@ -285,7 +314,7 @@ static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struc
     if (own->endpoint[0] != '\0' && listen == NULL) {
         (void)snprintf(endpoint, sizeof(endpoint), "%s", own->endpoint);
     } else {
-        listen_endpoint(listen != NULL ? listen : "127.0.0.1", endpoint);
+        VQ_TRY(listen_endpoint(listen != NULL ? listen : "127.0.0.1", endpoint, err));
     }
     enum vq_status status = vq_router_bind(run->router, endpoint, run->endpoint, err);
     if (status == VQ_EXISTS && listen == NULL &&
@@ -312,6 +341,7 @@ static enum vq_status open_with(struct vq_run *run, struct vq_cert *own, struct 
     }
     vq_cert_destroy(&join);
     VQ_TRY(status);
+    tell_of_any_address(run);
     char path[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(run->dir, "coordinator.cert", path));
     return vq_cert_write(path, own, err);
