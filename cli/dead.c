@@ -109,6 +109,12 @@ static int64_t record_of(const struct dead *d, const struct vq_dead_letter *lett
     return vq_job_record(d->kept->job, a, sample);
 }
 
+/* Which output was rated; NULL: it is not about one. */
+static const char *output_of(const struct dead *d, const struct vq_dead_letter *letter)
+{
+    return vq_job_output(d->kept->job, d->replay->stages[letter->stage], cell_of(d, letter).sample);
+}
+
 /* "" for what has no vibe of its own. */
 static const char *vibe_of(const struct dead *d, const struct vq_dead_letter *letter)
 {
@@ -125,8 +131,13 @@ static void print_letter(const struct dead *d, const struct vq_dead_letter *lett
     printf("  %-12s %-16s ", stage_name(d, letter->stage),
            judge_name(d, letter->stage, cell.judge));
     if (record >= 0) {
-        printf("record %-6lld %-24.24s order %u  ", (long long)record, vibe_of(d, letter),
-               cell.order);
+        const char *output = output_of(d, letter);
+        printf("record %-6lld %-24.24s ", (long long)record, vibe_of(d, letter));
+        if (output != NULL) {
+            printf("%-16s ", output);
+        } else {
+            printf("order %u  ", cell.order);
+        }
     } else {
         printf("prompt %-6u ", cell.sample);
     }
@@ -208,6 +219,7 @@ static void json_letter(const struct dead *d, const struct vq_dead_letter *lette
         vq_json_i64(j, record);
     }
     vq_json_put_str(j, "vibe", record < 0 ? NULL : vibe_of(d, letter));
+    vq_json_put_str(j, "output", output_of(d, letter));
     vq_json_put_u64(j, "order", cell.order);
     vq_json_put_str(j, "class", vq_outcome_name(letter->reason));
     vq_json_put_u64(j, "sends", letter->sends);

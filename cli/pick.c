@@ -8,51 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum vq_status vq_pick_job(const char *config_path, const struct vq_pick_words *words,
-                           struct vq_job **ret_job, struct vq_error *err)
-{
-    struct vq_config *config;
-    VQ_TRY(vq_config_load(config_path == NULL ? VQ_PICK_CONFIG : config_path, words->set.items,
-                          words->set.count, &config, err));
-    VQ_TRY(vq_job_create(config, NULL, ret_job, err));
-    for (uint32_t i = 0; words->vibe != NULL && i < (*ret_job)->config->criteria_count; i++) {
-        if (strcasecmp((*ret_job)->config->criteria[i].name, words->vibe) == 0) {
-            enum vq_status status = vq_job_give(*ret_job, i, err);
-            if (status != VQ_OK) {
-                vq_job_destroy(ret_job);
-            }
-            return status;
-        }
-    }
-    return VQ_OK;
-}
-
-static enum vq_status pick_sample(const struct vq_job *job, const struct vq_opt_count *row,
-                                  uint32_t *ret_sample, struct vq_error *err)
-{
-    if (!row->given) {
-        *ret_sample = 0;
-        return VQ_OK;
-    }
-    for (uint32_t i = 0; i < job->given->plan.grid.samples; i++) {
-        bool first = job->dataset == NULL || job->dataset->samples[i].file == 0;
-        if (first && vq_job_record(job, job->given, i) == row->value) {
-            *ret_sample = i;
-            return VQ_OK;
-        }
-    }
-    uint32_t records =
-        job->dataset == NULL ? job->rubric.data->records : job->dataset->records_read[0];
-    if (row->value == 0 || row->value > records) {
-        return vq_fail(err, VQ_NOT_FOUND, "there is no record %u: %s has records 1 to %u",
-                       row->value, job->config->data.path, records);
-    }
-    return vq_fail(err, VQ_NOT_FOUND,
-                   "record %u is no sample of this run, it was left out; vibeq run --dry-run shows "
-                   "the steps",
-                   row->value);
-}
-
 /* The name at `wanted` in no case, among `count` names; NULL wants the first. */
 static enum vq_status pick_name(const char *what, const char *wanted, const struct vq_span *names,
                                 uint32_t count, uint32_t *ret_index, struct vq_error *err)
@@ -81,6 +36,65 @@ static enum vq_status pick_name(const char *what, const char *wanted, const stru
                                     what, wanted, list.at == NULL ? "none" : list.at);
     vq_buf_free(&list);
     return status;
+}
+
+/* Makes the stage that asks this criterion the given one: stages of other kinds do not know it. */
+static enum vq_status give_criterion(struct vq_job *job, const char *wanted, struct vq_error *err)
+{
+    uint32_t i, count = job->config->criteria_count;
+    struct vq_span *names = vq_alloc(count, sizeof(*names));
+    if (names == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        names[k] = vq_span_str(job->config->criteria[k].name);
+    }
+    enum vq_status status = pick_name("criterion", wanted, names, count, &i, err);
+    vq_free(names);
+    return status == VQ_OK ? vq_job_give(job, i, err) : status;
+}
+
+enum vq_status vq_pick_job(const char *config_path, const struct vq_pick_words *words,
+                           struct vq_job **ret_job, struct vq_error *err)
+{
+    struct vq_config *config;
+    VQ_TRY(vq_config_load(config_path == NULL ? VQ_PICK_CONFIG : config_path, words->set.items,
+                          words->set.count, &config, err));
+    VQ_TRY(vq_job_create(config, NULL, ret_job, err));
+    if (words->vibe == NULL || (*ret_job)->config->method != VQ_METHOD_JUDGE) {
+        return VQ_OK;
+    }
+    enum vq_status status = give_criterion(*ret_job, words->vibe, err);
+    if (status != VQ_OK) {
+        vq_job_destroy(ret_job);
+    }
+    return status;
+}
+
+static enum vq_status pick_sample(const struct vq_job *job, const struct vq_opt_count *row,
+                                  uint32_t *ret_sample, struct vq_error *err)
+{
+    if (!row->given) {
+        *ret_sample = 0;
+        return VQ_OK;
+    }
+    for (uint32_t i = 0; i < job->given->plan.grid.samples; i++) {
+        bool first = job->dataset == NULL || job->dataset->samples[i].file == 0;
+        if (first && vq_job_record(job, job->given, i) == row->value) {
+            *ret_sample = i;
+            return VQ_OK;
+        }
+    }
+    uint32_t records =
+        job->dataset == NULL ? job->rubric.data->records : job->dataset->records_read[0];
+    if (row->value == 0 || row->value > records) {
+        return vq_fail(err, VQ_NOT_FOUND, "there is no record %u: %s has records 1 to %u",
+                       row->value, job->config->data.path, records);
+    }
+    return vq_fail(err, VQ_NOT_FOUND,
+                   "record %u is no sample of this run, it was left out; vibeq run --dry-run shows "
+                   "the steps",
+                   row->value);
 }
 
 enum vq_status vq_pick(const struct vq_job *job, const struct vq_pick_words *words,

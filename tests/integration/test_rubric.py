@@ -227,6 +227,11 @@ class Rubric(Case):
         self.assertEqual(dead["count"], failed)
         self.assertEqual({d["vibe"] for d in dead["dead"]}, {"refusal"})
         self.assertTrue(all(d["record"] >= 1 for d in dead["dead"]))
+        self.assertEqual(sorted((d["record"], d["output"]) for d in dead["dead"]),
+                         sorted((int(x["item"]), x["output"]) for x in self.ratings("r") if x["status"] == "failed"))
+        said = self.vibeq("dead", "r", "--all").stdout
+        for letter in dead["dead"]:
+            self.assertRegex(said, rf"record {letter['record']} +refusal +{letter['output']} ")
         self.assertEqual({x["value"] for x in self.ratings("r") if x["status"] == "failed"}, {""})
         self.audit("r", server)
         calm = self.offline(name="calm")
@@ -317,6 +322,8 @@ class Rubric(Case):
         self.assertIn("2 criteria", self.vibeq("run", "config.yaml", "--dry-run").stderr)
         check = json.loads(self.vibeq("check", "config.yaml", "--vibe", "general", "--row", "4", "--json").stdout)
         self.assertEqual((check["record"], check["criterion"], check["judges"][0]["verdict"]), (4, "general", "A"))
+        self.assertIn('no criterion "nope"; it has "refusal", "in_character", "general"',
+                      self.vibeq("check", "config.yaml", "--vibe", "nope", code=USAGE).stderr)
         self.assertIn("yes: ", self.vibeq("check", "config.yaml", "--vibe", "refusal", "--row", "2", "--swapped").stdout.replace("yes\n", "yes: "))
         self.assertIn("criterion in_character", self.vibeq("prompts", "show", "judge", "--config", "config.yaml", "--vibe", "in_character").stdout)
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
