@@ -11,7 +11,7 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 5
+#define VQ_PROTOCOL_VERSION 6
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,
@@ -42,6 +42,7 @@ struct vq_msg_hello {
     uint64_t pid;
     int64_t local; /* k of a local worker; -1: remote */
     bool has_spool;
+    struct vq_id before; /* the process whose spool it has taken over; all zero: none */
 };
 
 /* coordinator -> worker */

@@ -58,6 +58,8 @@ void vq_spool_held_destroy(struct vq_spool_held **held);
  * have not been read: outcome is NONE, final is false. Borrowed from `held`. */
 size_t vq_spool_held_count(const struct vq_spool_held *held);
 const struct vq_result *vq_spool_held_at(const struct vq_spool_held *held, size_t i);
+/* Who kept it last; all zero: there was no file. */
+struct vq_id vq_spool_held_worker(const struct vq_spool_held *held);
 size_t vq_spool_held_unknown(const struct vq_spool_held *held); /* of them VQ_END_UNKNOWN */
 uint64_t
 vq_spool_held_torn_bytes(const struct vq_spool_held *held);     /* dropped at the end of the file */

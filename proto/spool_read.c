@@ -36,6 +36,7 @@ struct vq_spool_held {
     char **texts; /* of the results, owned */
     size_t count, unknown;
     uint64_t torn_bytes, bytes;
+    struct vq_id worker;
 };
 
 /* ---- bytes ---- */
@@ -180,7 +181,7 @@ static enum vq_status file_read(const char *path, struct vq_buf *bytes, struct v
 }
 
 static enum vq_status head_check(const char *path, struct vq_span bytes, const struct vq_id *run,
-                                 struct vq_error *err)
+                                 struct vq_id *ret_worker, struct vq_error *err)
 {
     struct vq_spool_head head;
     if (!get_head(bytes.at, &head)) {
@@ -203,6 +204,7 @@ static enum vq_status head_check(const char *path, struct vq_span bytes, const s
             "another folder",
             path, theirs, ours);
     }
+    *ret_worker = head.worker;
     return VQ_OK;
 }
 
@@ -397,7 +399,7 @@ enum vq_status vq_spool_read(const char *dir, const struct vq_id *run,
     if (status == VQ_OK && bytes.bytes < VQ_SPOOL_HEAD_BYTES) {
         held->torn_bytes = bytes.bytes; /* killed while it made the file: nothing was sent yet */
     } else if (status == VQ_OK) {
-        status = head_check(path, vq_buf_span(&bytes), run, err);
+        status = head_check(path, vq_buf_span(&bytes), run, &held->worker, err);
         if (status == VQ_OK) {
             status = records_find(path, vq_buf_span(&bytes), held, &entries, &count, err);
         }
@@ -443,6 +445,11 @@ const struct vq_result *vq_spool_held_at(const struct vq_spool_held *held, size_
 size_t vq_spool_held_unknown(const struct vq_spool_held *held)
 {
     return held->unknown;
+}
+
+struct vq_id vq_spool_held_worker(const struct vq_spool_held *held)
+{
+    return held->worker;
 }
 
 uint64_t vq_spool_held_torn_bytes(const struct vq_spool_held *held)

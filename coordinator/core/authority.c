@@ -62,6 +62,7 @@ static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authorit
 
 static enum vq_status check(const struct vq_authority_params *params, struct vq_error *err)
 {
+    VQ_ASSERT(params->advances_count <= VQ_AUTHORITY_ADVANCES_MAX + VQ_AUTHORITY_WORKERS_MAX);
     if (params->pools_count > VQ_AUTHORITY_POOLS_MAX || params->term_ns <= 0 ||
         params->jitter_ns < 0) {
         return vq_fail(err, VQ_INVALID, "a run has at most %u pools, and a term above 0",
@@ -109,6 +110,9 @@ enum vq_status vq_authority_create(const struct vq_authority_params *params, int
     }
     status = vq_purse_create(params->budget_nano, params->spent_nano, &a->spend);
     if (status == VQ_OK) {
+        status = vq_auth_owed_begin(a, params);
+    }
+    if (status == VQ_OK) {
         *ret_authority = a;
         return VQ_OK;
     }
@@ -154,6 +158,7 @@ void vq_authority_destroy(struct vq_authority **authority)
     vq_coord_table_free(&a->ids);
     vq_free(a->pools);
     vq_free(a->pairs_told);
+    vq_free(a->owed);
     vq_free(a);
     *authority = NULL;
 }
@@ -198,7 +203,7 @@ static void deal_all(struct vq_authority *a, int64_t now_ns)
 }
 
 enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, bool noted,
-                                 int64_t now_ns)
+                                 bool remote, int64_t now_ns)
 {
     struct vq_auth_worker *w = vq_auth_find(a, worker);
     if (w != NULL) {
@@ -219,11 +224,13 @@ enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *wor
     if (slot == VQ_AUTHORITY_WORKERS_MAX) {
         return VQ_LIMIT;
     }
+    VQ_TRY(vq_auth_owed_room(a, (size_t)a->slots + 1));
     w = vq_alloc(1, sizeof(*w));
     if (w == NULL) {
         return VQ_NOMEM;
     }
-    *w = (struct vq_auth_worker){.id = *worker, .slot = slot, .noted = noted, .heard_ns = now_ns};
+    *w = (struct vq_auth_worker){
+        .id = *worker, .slot = slot, .noted = noted, .remote = remote, .heard_ns = now_ns};
     enum vq_status status = vq_coord_table_add(&a->ids, &w->node, id_hash(worker));
     if (status != VQ_OK) {
         vq_free(w);
@@ -278,6 +285,7 @@ void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int6
 
 static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled)
 {
+    vq_auth_owed_leave(a, w, settled);
     enum vq_purse_end how = settled ? VQ_PURSE_SETTLED : w->noted ? VQ_PURSE_LEFT : VQ_PURSE_LOST;
     vq_purse_leave(a->spend, w->slot, how);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
@@ -340,6 +348,16 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
     w->over_ns = now_ns + a->term_ns;
 }
 
+void vq_authority_over(struct vq_authority *a, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < a->slots; i++) {
+        if (a->workers[i] != NULL && a->workers[i]->state == VQ_AUTH_HERE) {
+            struct vq_id worker = a->workers[i]->id;
+            vq_authority_leave(a, &worker, VQ_AUTHORITY_LEFT, now_ns);
+        }
+    }
+}
+
 /* ---- what is durable ---- */
 
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns)
@@ -368,6 +386,7 @@ void vq_authority_committed(struct vq_authority *a, const struct vq_result *resu
 void vq_authority_settle_left(struct vq_authority *a)
 {
     vq_purse_settle_left(a->spend);
+    vq_auth_owed_settle(a);
     for (uint32_t i = 0; i < a->pools_count; i++) {
         if (a->pools[i].day_requests != NULL) {
             vq_purse_settle_left(a->pools[i].day_requests);
@@ -666,6 +685,7 @@ void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int6
     w->due = w->urgent = false;
     ret_grant->n = w->granted_n;
     ret_grant->spend_most = w->spend_joined ? vq_purse_grant(a->spend, w->slot, w->granted_n) : 0;
+    vq_auth_granted(a, w);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
         struct vq_auth_pool *p = &a->pools[i];
         struct vq_auth_seat *seat = &w->seats[i];

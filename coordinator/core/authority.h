@@ -62,6 +62,12 @@ struct vq_authority_pool {
         locked; /* another run may have it: no slice before vq_authority_lock says that it is ours */
 };
 
+/* What a worker on another machine may have spent that the ledger does not know, at most. */
+struct vq_advance {
+    struct vq_id worker;
+    uint64_t nano;
+};
+
 struct vq_authority_params {
     const struct vq_authority_pool *pools;
     uint32_t pools_count;
@@ -70,6 +76,9 @@ struct vq_authority_params {
         jitter_ns; /* how late a request may come to its provider; 0: 1 % of the pool's window */
     uint64_t budget_nano; /* nano-dollars; VQ_AMOUNT_ANY: none */
     uint64_t spent_nano;  /* by the ledger, what is unknown counts */
+    const struct vq_advance *
+        advances; /* as they were kept last (vq_authority_advances); count as spent until the worker says itself what it spent */
+    uint32_t advances_count;
     int64_t
         wait_until_ns; /* rule 4: slices of workers that an earlier process knew may be in force until then, and all of every limit
                               counts as in force: nobody gets a slice. Workers go on with what they have. Up to a term longer, for
@@ -85,10 +94,10 @@ void vq_authority_destroy(struct vq_authority **authority);
 
 /* ---- what workers say. A worker is its process (vq_msg_hello.worker); sessions come and go with the stages ---- */
 
-/* HELLO. The same worker again goes on with what it has. noted: it has a spool, so that all it ever starts will be known. VQ_NOMEM,
- * VQ_LIMIT. */
+/* HELLO. The same worker again goes on with what it has. noted: it has a spool, so that all it ever starts will be known. remote: this
+ * machine cannot read that spool, so that what it is granted is an advance. VQ_NOMEM, VQ_LIMIT. */
 enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, bool noted,
-                                 int64_t now_ns) VQ_WARN_UNUSED;
+                                 bool remote, int64_t now_ns) VQ_WARN_UNUSED;
 /* CREDIT. Unknown workers and pools are ignored. VQ_NOMEM. */
 enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
                                    const struct vq_msg_credit *credit,
@@ -106,6 +115,29 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns);
 /* Everything that workers which are gone have left is committed. What those without a spool could have spent stays counted. */
 void vq_authority_settle_left(struct vq_authority *a);
+
+/* The end: of who is here nothing is in flight, and nothing will be. */
+void vq_authority_over(struct vq_authority *a, int64_t now_ns);
+/* `worker` has reported, and what it said counts all that was in the spool of `before`, a process that has ended. */
+void vq_authority_succeeded(struct vq_authority *a, const struct vq_id *before);
+
+/* ---- what a crash must not forget: dollars that are with workers of other machines. Nothing without a budget ---- */
+
+#define VQ_AUTHORITY_ADVANCES_MAX 65536u /* more are kept as one of nobody's, which is never over */
+
+enum vq_advances_due {
+    VQ_ADVANCES_KEPT, /* what was listed last covers all */
+    VQ_ADVANCES_LESS, /* and something of it is over: when there is time */
+    VQ_ADVANCES_MORE /* a GRANT was made that it does not cover: it must not go out before a list is durable */
+};
+enum vq_advances_due vq_authority_advances_due(const struct vq_authority *a);
+/* At most so many are listed now. */
+uint32_t vq_authority_advances_count(const struct vq_authority *a);
+/* All of them, of who is here and of who has gone; counts as kept from here on. A worker that is here is listed with half as much again, so
+ * that not each GRANT asks for a new list. The number of entries. */
+uint32_t vq_authority_advances(struct vq_authority *a, struct vq_advance *advances, uint32_t max);
+/* Of `params.advances`, what is not over yet, and of how many workers. */
+uint64_t vq_authority_advances_missed(const struct vq_authority *a, uint32_t *ret_workers);
 
 /* ---- what the shell and people say ---- */
 

@@ -67,9 +67,11 @@ struct vq_auth_worker {
     uint32_t slot;
     enum vq_auth_worker_state state;
     int64_t heard_ns;
-    bool noted;      /* it has a spool */
-    bool lapsed;     /* a term of silence: it has nothing, until it is heard again */
-    int64_t over_ns; /* VQ_AUTH_OVER: until then */
+    bool noted; /* it has a spool */
+    bool remote;
+    uint64_t kept_nano; /* remote: listed last as its advance */
+    bool lapsed;        /* a term of silence: it has nothing, until it is heard again */
+    int64_t over_ns;    /* VQ_AUTH_OVER: until then */
     uint64_t granted_n, confirmed_n;
     int64_t granted_ns, said_ns; /* said_ns: its last report */
     bool due, urgent;            /* urgent: even though its last GRANT is not confirmed */
@@ -167,6 +169,13 @@ struct vq_auth_pool {
     char *text;
 };
 
+/* What a worker that is not here may have spent, or may have had left to spend. */
+struct vq_auth_owed {
+    struct vq_advance advance;
+    bool earlier; /* of an earlier process, and not heard of since; else: it has gone ... */
+    bool noted;   /* ... with a spool: over when all that gone workers left is settled */
+};
+
 struct vq_authority {
     struct vq_auth_pool *pools;
     uint32_t pools_count;
@@ -187,6 +196,10 @@ struct vq_authority {
     bool clocked;
     bool accounts_changed;
     uint8_t *pairs_told; /* bits */
+    struct vq_auth_owed *owed;
+    size_t owed_cap;
+    uint32_t owed_count;
+    enum vq_advances_due advances;
 };
 
 static inline double vq_auth_windows(const struct vq_auth_pool *p) /* a minute's -> a window's */
@@ -232,6 +245,16 @@ void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
 
 /* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
 int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);
+
+/* authority_advance.c: what a crash must not forget. Room for so many more: each worker that is here may leave something. VQ_NOMEM,
+ * VQ_LIMIT */
+enum vq_status vq_auth_owed_room(struct vq_authority *a, size_t more) VQ_WARN_UNUSED;
+enum vq_status vq_auth_owed_begin(struct vq_authority *a,
+                                  const struct vq_authority_params *params) VQ_WARN_UNUSED;
+/* Before it leaves its purse. */
+void vq_auth_owed_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled);
+void vq_auth_owed_settle(struct vq_authority *a);
+void vq_auth_granted(struct vq_authority *a, const struct vq_auth_worker *w);
 
 /* authority_status.c */
 void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);

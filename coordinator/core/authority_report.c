@@ -319,6 +319,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
     if (!w->spend_joined) {
         VQ_TRY(vq_purse_join(a->spend, w->slot, &credit->spend));
         w->spend_joined = true;
+        vq_authority_succeeded(a, worker); /* itself: it says what it spent */
     }
     if (w->seats != NULL) {
         confirm(a, w, credit->granted_n, now_ns);

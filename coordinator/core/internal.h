@@ -139,6 +139,7 @@ struct vq_coord_session {
     uint64_t id, peer;
     uint32_t index; /* in c->sessions */
     struct vq_id worker;
+    struct vq_id before; /* whose spool it has taken over; all zero: nobody's */
     char *name, *host, *software;
     uint64_t pid;
     int64_t local;

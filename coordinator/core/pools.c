@@ -43,7 +43,20 @@ static enum vq_status left_add(struct vq_coord *c, const struct vq_coord_left *l
 enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s)
 {
     c->grants_check = true;
-    return vq_authority_join(c->params.authority, &s->worker, s->has_spool, c->now_ns);
+    return vq_authority_join(c->params.authority, &s->worker, s->has_spool, s->local < 0,
+                             c->now_ns);
+}
+
+/* Whether its spool is known to be with another process, which has said what was in it. */
+static bool succeeded(const struct vq_coord *c, const struct vq_coord_session *s)
+{
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        const struct vq_coord_session *other = c->sessions[i];
+        if (other->reported && vq_id_eq(&other->before, &s->worker)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
@@ -59,7 +72,7 @@ enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
     c->left_any = true;
     c->grants_check = true;
     vq_authority_leave(c->params.authority, &s->worker, how, c->now_ns);
-    bool known = settled || how == VQ_AUTHORITY_ENDED || !s->has_spool;
+    bool known = settled || how == VQ_AUTHORITY_ENDED || !s->has_spool || succeeded(c, s);
     struct vq_coord_left left = {
         .worker = s->worker, .local = s->local, .no = known ? c->batch_n : 0};
     return left_add(c, &left);
@@ -165,9 +178,13 @@ enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_co
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
                                  const struct vq_msg_credit *credit)
 {
-    struct vq_coord_left *left = s->reported ? NULL : left_find(c, &s->worker);
-    if (left != NULL) { /* it is back, and says itself what it had left */
-        left->no = c->batch_n;
+    bool first = !s->reported;
+    const struct vq_id *both[] = {&s->worker, &s->before};
+    for (size_t i = 0; first && i < VQ_COUNT(both); i++) {
+        struct vq_coord_left *left = left_find(c, both[i]);
+        if (left != NULL) { /* back, or what it had is here: what it had left is said */
+            left->no = c->batch_n;
+        }
     }
     s->reported = true;
     s->spend = credit->spend;
@@ -177,7 +194,11 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
         s->waiting += credit->reports[n].waiting;
     }
     c->grants_check = true;
-    return vq_authority_report(c->params.authority, &s->worker, credit, c->now_ns);
+    VQ_TRY(vq_authority_report(c->params.authority, &s->worker, credit, c->now_ns));
+    if (first) {
+        vq_authority_succeeded(c->params.authority, &s->before);
+    }
+    return VQ_OK;
 }
 
 enum vq_status vq_coord_grant_say(struct vq_coord *c, struct vq_coord_session *s)

@@ -39,6 +39,7 @@ struct vq_purse {
     uint64_t left;      /* of those who have gone: what they could have spent */
     uint64_t left_open; /* of that, what they had said to be open */
     uint64_t lost;    /* of those who have gone and of whom nobody will hear: likewise, for good */
+    uint64_t earlier; /* of those whom an earlier process knew */
     uint64_t unheard; /* committed lately, and its holder has not said that it knows: counted twice.
                            An estimate for the deal alone; 0 is safe */
     struct holder *holders;
@@ -242,11 +243,30 @@ void vq_purse_settle_left(struct vq_purse *purse)
     purse->dealt = false;
 }
 
+void vq_purse_earlier(struct vq_purse *purse, uint64_t amount)
+{
+    purse->earlier = amount;
+    purse->dealt = false;
+}
+
+uint64_t vq_purse_held(const struct vq_purse *purse, uint32_t holder)
+{
+    const struct holder *h = find(purse, holder);
+    if (h == NULL) {
+        return 0;
+    }
+    uint64_t held = held_by(h);
+    if (held != VQ_AMOUNT_ANY) {
+        return held;
+    }
+    return h->granted == VQ_AMOUNT_ANY ? h->open : h->open + remains_of(h);
+}
+
 /* ---- the deal: what is fair ---- */
 
 static uint64_t gone_with(const struct vq_purse *purse)
 {
-    return plus(purse->left, purse->lost);
+    return plus(plus(purse->left, purse->lost), purse->earlier);
 }
 
 /* What would be left to start calls with, were everything idle called back. */

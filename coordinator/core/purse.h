@@ -4,7 +4,7 @@
  * A holder counts up what it used over its life (struct vq_amount); it may start a call only while used + reservation <= most. Of
  * what it used, `open` is not committed; used - open is what it knows to be committed. The purse knows what is committed in all.
  *
- * Invariant, after every event:   committed + sum over holders of (most in force - committed of it) <= limit,
+ * Invariant, after every event:   committed + earlier + sum over holders of (most in force - committed of it) <= limit,
  * where the most in force is the higher one of what was granted last and of what it may still go by: until it has said that it goes by a
  * GRANT at least as late (granted_n; it may be one that did not come from here), or until it has gone. The purse knows only what a holder said to be committed of it: while a
  * commit is not known to its holder, both count it: too much is held back for a moment, never too little. Should the limit be
@@ -57,6 +57,12 @@ enum vq_purse_end {
 void vq_purse_leave(struct vq_purse *purse, uint32_t holder, enum vq_purse_end how);
 /* Everything is committed of all who left. */
 void vq_purse_settle_left(struct vq_purse *purse);
+/* What holders of an earlier process may have spent beyond `committed`, of whom nobody has heard: counts as out until it is said to be
+ * less. Replaces what was said before. */
+void vq_purse_earlier(struct vq_purse *purse, uint64_t amount);
+/* The most that the holder may have spent, or may yet spend, beyond what it knows to be committed: what counts of it as in force. While
+ * it may go by a grant without limit, what is open or was granted since. Of who is not here: 0. */
+uint64_t vq_purse_held(const struct vq_purse *purse, uint32_t holder);
 
 /* The `most` that the holder (who is here) shall be told now, in the grant number n (which rises for a holder, from 1). Deals out
  * anew: each holder gets what it used + want, cut evenly when that is too much; when not even its need is left for each, one holder

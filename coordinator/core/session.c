@@ -191,6 +191,7 @@ static struct vq_coord_session *session_alloc(struct vq_coord *c, const struct v
     s->pid = hello->pid;
     s->local = hello->local;
     s->has_spool = hello->has_spool;
+    s->before = hello->before;
     return s;
 }
 

@@ -126,6 +126,56 @@ class Stops(Budget):
         self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
 
 
+class Elsewhere(Budget):
+    """What a worker on another machine spent when the coordinator died, and nobody has heard of."""
+
+    def advances(self):
+        return json.loads((self.dir / "runs/r/advances.json").read_text())["advances"]
+
+    def left(self):
+        """Coordinator and worker have died, with answers in the worker's spool."""
+        child = self.start("run", "config.yaml", "--name", "r", "--workers", 0)
+        self.wait_for("the certificate", (self.dir / "runs/r/join.cert").exists)
+        worker = self.join("--spool", self.dir / "far")
+        self.wait_for("answers", lambda: len(self.server.answers()) > 20)
+        child.kill()
+        child.wait()
+        answered = len(self.server.answers())
+        self.wait_for("more of them", lambda: len(self.server.answers()) >= answered + 4)
+        worker.kill()
+        worker.wait()
+
+    def test_it_is_within_the_budget_and_known_when_it_is_back(self):
+        cap = self.capped()
+        self.left()
+        self.assertEqual(len(self.advances()), 1)
+        got = self.vibeq("resume", "r", "--workers", 2, code=STOPPED)
+        self.assertLessEqual(self.paid(), cap + 1e-9, "with what the ledger does not know of")
+        self.assertIn("have not been heard since this run was left (1 of them)", got.stderr)
+        ledger = json.loads((self.dir / "runs/r/accounting.json").read_text())["cost_usd"]
+        self.assertLess(ledger, self.paid())
+        self.assertEqual(len(self.advances()), 1)
+        back = self.join("--spool", self.dir / "far")
+        self.vibeq("resume", "r", "--workers", 2, "--quiet", "--set", "budget.usd=100")
+        self.assertEqual(back.wait(20), 0)
+        self.assertEqual(self.advances(), [], "it said what it had spent, and left in order")
+        self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
+        self.assertGreaterEqual(json.loads((self.dir / "runs/r/accounting.json").read_text())["cost_usd"], self.paid() - 1e-9)
+
+    def test_what_is_kept_of_it_is_damaged(self):
+        self.capped()
+        self.left()
+        path = self.dir / "runs/r/advances.json"
+        path.write_text(path.read_text().replace("nano_usd", "nano"))
+        asked = len(self.server.requests())
+        got = self.vibeq("resume", "r", "--workers", 2, code=None)
+        self.assertIn("advances.json is damaged: entry 1", got.stderr)
+        self.assertEqual(len(self.server.requests()), asked)
+        path.unlink()
+        self.vibeq("resume", "r", "--workers", 2, "--quiet", "--set", "budget.usd=100")
+        self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
+
+
 class Lost(Budget):
     """Answers that were billed and never came."""
     faults = [{"fault": "lost_answer", "p": 0.1}, {"fault": "reset", "p": 0.05}, {"fault": "bad_json", "p": 0.05}, {"fault": "no_usage", "p": 0.1},

@@ -119,8 +119,7 @@ static void coord_end(struct sim *s)
 
 void sim_coord_kill(struct sim *s)
 {
-    sim_say(s, "coordinator is killed");
-    s->report->coord_kills++;
+    sim_trouble_crashed(s);
     coord_end(s);
     sim_push(s, s->now_ns + sim_spread(s, 2 * VQ_NS_PER_S), EV_COORD_START, 0, 0, 0);
 }
@@ -438,6 +437,7 @@ static void send(struct sim *s, uint64_t peer, const struct vq_msg *msg)
     for (uint32_t i = 0; msg->type == VQ_MSG_ACK && i < msg->u.ack.calls_count; i++) {
         sim_check_ack(s, &msg->u.ack.calls[i]);
     }
+    sim_advances_keep(s, msg->type == VQ_MSG_GRANT);
     if (msg->type == VQ_MSG_GRANT) {
         sim_check_grant(s, &msg->u.grant);
     } else if (msg->type == VQ_MSG_DRAIN) {

@@ -47,6 +47,9 @@ static void serve(struct sim *s, uint32_t judge)
 void sim_pools_make(struct sim *s)
 {
     s->budget_nano = sim_chance(s, 0.25) ? (uint64_t)sim_between(s, 3000, 60000) : VQ_AMOUNT_ANY;
+    if (s->budget_nano == VQ_AMOUNT_ANY && s->trouble.p[SIM_AWAY] > 0) {
+        s->budget_nano = 3000 + vq_rng_below(&s->more, 57000);
+    }
     s->pools_count = sim_chance(s, 0.4) ? 1 : (uint32_t)sim_between(s, 2, SIM_POOLS_MAX);
     s->pools_count = s->options.small != NULL ? 1 : s->pools_count;
     for (uint32_t p = 0; p < s->pools_count; p++) {
@@ -107,15 +110,16 @@ static bool is_reported(const struct sim *s, const struct sim_worker *w)
     return w->reported_life == s->coord.life + 1;
 }
 
-/* Paid for, and neither the ledger nor a worker has told the coordinator: nobody can keep it from being spent again. */
+/* Paid for by a worker of this machine, and neither the ledger nor that worker has told the coordinator: nobody keeps it from being spent
+ * again. What those of other machines spend is kept for them. */
 static uint64_t untold(const struct sim *s)
 {
     uint64_t sum = 0;
     for (size_t n = 0; n < s->calls_count; n++) {
         const struct sim_ledger_row *row = sim_store_row(&s->store, &s->calls[n].id);
         uint64_t known = row == NULL ? 0 : row->cost_nano;
-        bool more =
-            s->calls[n].cost_nano > known && !is_reported(s, &s->workers[s->calls[n].worker]);
+        const struct sim_worker *w = &s->workers[s->calls[n].worker];
+        bool more = s->calls[n].cost_nano > known && w->local >= 0 && !is_reported(s, w);
         sum += more ? s->calls[n].cost_nano - known : 0;
     }
     return sum;
@@ -166,6 +170,8 @@ void sim_authority_make(struct sim *s, bool waits)
                                          .term_ns = s->term_ns,
                                          .budget_nano = s->budget_nano,
                                          .spent_nano = spent(s),
+                                         .advances = s->advances,
+                                         .advances_count = s->advances_count,
                                          .wait_until_ns = waits ? s->now_ns + s->term_ns : 0};
     struct vq_error err = {""};
     if (vq_authority_create(&params, s->now_ns, &s->coord.authority, &err) != VQ_OK) {
@@ -322,6 +328,20 @@ void sim_check_budget(struct sim *s)
     sim_fail(s, "the budget is %llu, %llu are spent (%llu of them unseen after a crash)",
              (unsigned long long)s->budget_nano, (unsigned long long)s->spent_nano,
              (unsigned long long)s->unseen_nano);
+}
+
+void sim_advances_keep(struct sim *s, bool grant)
+{
+    enum vq_advances_due due = vq_authority_advances_due(s->coord.authority);
+    bool now = due == VQ_ADVANCES_MORE
+                   ? grant
+                   : due == VQ_ADVANCES_LESS && s->now_ns - s->advances_ns >= VQ_NS_PER_S;
+    if (now) {
+        uint32_t max = (uint32_t)VQ_COUNT(s->advances);
+        VQ_ASSERT(vq_authority_advances_count(s->coord.authority) <= max);
+        s->advances_count = vq_authority_advances(s->coord.authority, s->advances, max);
+        s->advances_ns = s->now_ns;
+    }
 }
 
 void sim_budget_drain(struct sim *s)

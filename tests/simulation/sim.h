@@ -368,6 +368,9 @@ struct sim {
     uint32_t budget_stops;
     uint64_t spent_nano;  /* the truth */
     uint64_t unseen_nano; /* at most, of it, that a coordinator could not know of after its start */
+    struct vq_advance advances[2 * SIM_WORKERS_MAX + 64]; /* durable */
+    uint32_t advances_count;
+    int64_t advances_ns;
     uint64_t reserved_most_nano; /* by a call */
     uint64_t clean_epoch;        /* the last one that ended cleanly; 0: none */
 
@@ -429,6 +432,8 @@ void sim_pool_asked(struct sim *s, size_t call); /* it has just come to its prov
 void sim_check_budget(struct sim *s);
 void sim_budget_empty(struct sim *s);
 void sim_budget_drain(struct sim *s);
+void sim_advances_keep(struct sim *s,
+                       bool grant); /* before a message of the coordinator goes out */
 
 /* endpoint.c */
 void sim_call_start(struct sim *s, uint32_t worker, const struct vq_work_call *call);
@@ -475,6 +480,7 @@ void sim_trouble_make(struct sim *s);
 void sim_trouble_heal(struct sim *s);
 void sim_trouble_free(struct sim *s);
 bool sim_more(struct sim *s, enum sim_fault fault); /* it comes now; counts it */
+void sim_trouble_crashed(struct sim *s);            /* the coordinator is killed */
 void sim_trouble(struct sim *s);                    /* some of what may go wrong at any time */
 void sim_trouble_blocked(struct sim *s, uint32_t worker, int64_t until_ns);
 void sim_trouble_call(struct sim *s, struct sim_call *call, int64_t *latency_ns);

@@ -49,6 +49,21 @@ void sim_trouble_said(struct sim *s, uint32_t worker, const struct vq_msg *msg)
     }
 }
 
+/* What they have spent is told long after the next coordinator began to spend. */
+void sim_trouble_crashed(struct sim *s)
+{
+    sim_say(s, "coordinator is killed");
+    s->report->coord_kills++;
+    for (uint32_t i = 0; i < s->workers_count; i++) {
+        struct sim_worker *w = &s->workers[i];
+        if (w->work != NULL && w->local < 0 && sim_more(s, SIM_AWAY)) {
+            int64_t until_ns = s->now_ns + sim_between(s, 2, 100) * s->term_ns;
+            sim_say(s, "worker %u is away until %.3f s", i, (double)until_ns / 1e9);
+            w->blocked_until_ns[0] = w->blocked_until_ns[1] = until_ns;
+        }
+    }
+}
+
 void sim_trouble_make(struct sim *s)
 {
     static const double most[SIM_FAULTS] = {

@@ -331,34 +331,38 @@ void sim_worker_frame(struct sim *s, uint32_t i, struct vq_span bytes)
 
 /* ---- the start of a process ---- */
 
-/* A remote machine's new process takes over the spool that the last one left there. */
-static void take_over(struct sim *s, uint32_t i)
+/* Who left a spool on a remote machine that worker i, a new process there, finds; NULL: nobody. */
+static struct sim_worker *find_spool(struct sim *s, uint32_t i)
 {
-    struct sim_worker *w = &s->workers[i];
-    for (uint32_t o = 0; o < i; o++) {
+    const struct sim_worker *w = &s->workers[i];
+    for (uint32_t o = 0; w->local < 0 && w->has_spool && o < i; o++) {
         struct sim_worker *old = &s->workers[o];
-        if (old->work != NULL || old->local >= 0 || !old->has_spool || old->spool.count == 0 ||
-            old->spool_lost || !w->has_spool) {
+        if (old->work == NULL && old->local < 0 && old->has_spool && old->spool.count > 0 &&
+            !old->spool_lost) {
+            return old;
+        }
+    }
+    return NULL;
+}
+
+static void take_over(struct sim *s, struct sim_worker *w, struct sim_worker *old)
+{
+    for (size_t n = 0; n < old->spool.count; n++) {
+        struct vq_result result;
+        if (!sim_spool_result(s, old, n, &result)) {
             continue;
         }
-        for (size_t n = 0; n < old->spool.count; n++) {
-            struct vq_result result;
-            if (!sim_spool_result(s, old, n, &result)) {
-                continue;
-            }
-            struct sim_spooled *record = spooled(w, &result.call, true);
-            record->sent = old->spool.records[n].sent;
-            if (old->spool.records[n].encoded != NULL) {
-                spool_answer(s, w, &result);
-                (void)sim_spool_result(s, old, n, &result);
-            }
-            struct vq_work_event event = {.type = VQ_WORK_SPOOLED, .u.result = &result};
-            VQ_ASSERT(vq_work_step(w->work, sim_worker_clock(s, w), &event) == VQ_OK);
+        struct sim_spooled *record = spooled(w, &result.call, true);
+        record->sent = old->spool.records[n].sent;
+        if (old->spool.records[n].encoded != NULL) {
+            spool_answer(s, w, &result);
+            (void)sim_spool_result(s, old, n, &result);
         }
-        spool_write(s, w); /* it goes on in a file that holds just that */
-        sim_worker_free(old);
-        return;
+        struct vq_work_event event = {.type = VQ_WORK_SPOOLED, .u.result = &result};
+        VQ_ASSERT(vq_work_step(w->work, sim_worker_clock(s, w), &event) == VQ_OK);
     }
+    spool_write(s, w); /* it goes on in a file that holds just that */
+    sim_worker_free(old);
 }
 
 bool sim_may_spawn(const struct sim *s)
@@ -414,11 +418,15 @@ void sim_worker_spawn(struct sim *s, int64_t local)
                                       .backoff_ms = 100,
                                       .backoff_ms_max = 3000,
                                       .retry_after_ms_max = 5000};
+    struct sim_worker *old = find_spool(s, i);
+    if (old != NULL) {
+        options.before = old->id;
+    }
     VQ_ASSERT(vq_work_create(&options, &w->work) == VQ_OK);
     sim_say(s, "worker %u starts (%s %lld, %s)", i, local >= 0 ? "local" : "remote",
             (long long)local, w->has_spool ? "spool" : "no spool");
-    if (local < 0) {
-        take_over(s, i);
+    if (old != NULL) {
+        take_over(s, w, old);
     }
     sim_connect(s, i, s->now_ns + sim_between(s, 1, 50) * VQ_NS_PER_MS, true);
 }

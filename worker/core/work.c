@@ -328,7 +328,8 @@ static void give_hello(struct vq_work *w, struct vq_msg *msg)
                                          .software = vq_span_str(w->software),
                                          .pid = w->options.pid,
                                          .local = w->options.local,
-                                         .has_spool = w->options.has_spool};
+                                         .has_spool = w->options.has_spool,
+                                         .before = w->options.before};
     if (w->spec != NULL) {
         msg->u.hello.spec = w->spec->hash;
     }

@@ -25,6 +25,8 @@ struct vq_work_options {
     uint64_t pid;
     int64_t local; /* k of a local worker; -1: remote */
     bool has_spool;
+    struct vq_id
+        before; /* whose spool that was, when something of it is taken over; all zero: nobody's */
     uint32_t
         concurrency_max; /* calls in flight of all pools together; 0: VQ_WORK_CONCURRENCY_MAX */
     uint32_t orphan_s;   /* not 0: stands over the WELCOME's */

@@ -446,15 +446,17 @@ static enum vq_status core_create(struct agent *a, const struct vq_cert *cert, u
     }
     options.has_spool = a->options->spool != NULL ||
                         (!a->options->no_spool && a->options->local < 0 && uid.bytes > 0);
-    VQ_TRY(vq_work_create(&options, &a->work));
-    if (!options.has_spool) {
-        return VQ_OK;
-    }
     struct vq_spool_held *held = NULL;
-    VQ_TRY(spool_open(a, &options, &held, err));
-    spool_take(a, held);
+    if (options.has_spool) {
+        VQ_TRY(spool_open(a, &options, &held, err));
+        options.before = vq_spool_held_worker(held);
+    }
+    enum vq_status status = vq_work_create(&options, &a->work);
+    if (status == VQ_OK && held != NULL) {
+        spool_take(a, held);
+    }
     vq_spool_held_destroy(&held);
-    return VQ_OK;
+    return status;
 }
 
 static enum vq_status log_open(const char *path, struct vq_error *err)

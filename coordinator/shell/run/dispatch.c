@@ -166,6 +166,9 @@ static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
 {
     switch (a->type) {
     case VQ_COORD_SEND:
+        if (a->u.send.msg.type == VQ_MSG_GRANT && !vq_advances_cover(run)) {
+            break;
+        }
         send_msg(run, a->u.send.peer, &a->u.send.msg);
         if (a->u.send.msg.type == VQ_MSG_LEASE && !run->leased) {
             first_lease(run);

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/shell/run/pool_lock.h"
+#include "coordinator/store/advances.h"
 #include "coordinator/store/ledger.h"
 
 #include <stdio.h>
@@ -154,6 +155,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
     struct vq_authority_pool *pools = vq_alloc(count, sizeof(*pools));
     struct vq_ledger_day *days = vq_alloc(count, sizeof(*days));
     double budget = run->job->config->budget_usd;
+    struct vq_advance *advances = NULL;
     struct vq_authority_params params = {
         .pools = pools,
         .pools_count = count,
@@ -164,6 +166,10 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
     enum vq_status status =
         pools == NULL || days == NULL ? VQ_NOMEM : fill_pools(run, &params, pools, days, err);
     if (status == VQ_OK) {
+        status = vq_advances_read(run->dir, &advances, &params.advances_count, err);
+        params.advances = advances;
+    }
+    if (status == VQ_OK) {
         status = vq_incidents_create(count, &run->incidents);
     }
     if (status == VQ_OK) {
@@ -173,8 +179,10 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         run->clock_ns = vq_run_now();
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
         hold(run);
+        vq_advances_say(run);
         status = open_locks(run);
     }
+    vq_free(advances);
     vq_free(pools);
     vq_free(days);
     return status;
@@ -314,6 +322,7 @@ void vq_limits_tick(struct vq_run *run)
     }
     hold(run);
     see_keys(run);
+    vq_advances_tick(run);
     if (now - run->clock_ns >= CLOCK_NS) {
         run->clock_ns = now;
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, now);

@@ -168,6 +168,7 @@ struct vq_run {
     bool limits_held, limits_unread; /* as the authority was told */
     int64_t clock_ns;                /* when the authority was told the time of day */
     int64_t seen_ns;                 /* when pools were looked at for incidents */
+    int64_t advances_ns;             /* when the list of advances was written */
     struct vq_coord *coord;
     struct vq_router *router;
     struct vq_door refused, dropped;
@@ -313,6 +314,13 @@ bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out);
 void vq_limits_release(
     struct vq_run *run); /* nothing of this run is out: others may have its pools */
 void vq_limits_close(struct vq_run *run);
+
+/* advances.c */
+/* Before a GRANT goes out. false: it must not; the run has failed. */
+bool vq_advances_cover(struct vq_run *run);
+void vq_advances_tick(struct vq_run *run);
+void vq_advances_end(struct vq_run *run);
+void vq_advances_say(struct vq_run *run); /* to the person: what is missed from the time before */
 
 /* finish.c */
 enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;

@@ -293,6 +293,7 @@ static enum vq_run_end end(struct vq_run *run)
         how = stopped_end(run);
     }
     end_clean(run);
+    vq_advances_end(run);
     vq_control_write_status(run);
     linger(run);
     return how;

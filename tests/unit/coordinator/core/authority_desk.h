@@ -52,7 +52,7 @@ static inline void open_desk(struct desk *d, const struct vq_authority_pool *poo
     vq_authority_clock(d->a, 1000000, d->now_ns);
     for (uint32_t w = 0; w < workers; w++) {
         struct vq_id id = id_of(w);
-        assert_int_equal(vq_authority_join(d->a, &id, true, d->now_ns), VQ_OK);
+        assert_int_equal(vq_authority_join(d->a, &id, true, false, d->now_ns), VQ_OK);
         for (uint32_t p = 0; p < count; p++) {
             d->said[w][p] = (struct vq_pool_report){.pool = p, .waiting = 5};
         }

@@ -413,7 +413,7 @@ static inline void world_hear(struct world *w, struct world_worker *k, const str
     if (m->kind == WORLD_HELLO) {
         k->session_there = m->session;
         k->known = true;
-        assert_int_equal(vq_authority_join(w->authority, &k->id, true, w->now_ns), VQ_OK);
+        assert_int_equal(vq_authority_join(w->authority, &k->id, true, false, w->now_ns), VQ_OK);
     }
     if (m->session != k->session_there) {
         return;

@@ -319,9 +319,9 @@ static int64_t slices_come_after(enum vq_authority_end how, bool ends, enum repo
     assert_int_equal(vq_authority_create(&params, d.now_ns, &d.a, NULL), VQ_OK);
     d.said[0][0] = d.said[1][0] = (struct vq_pool_report){.waiting = 5};
     struct vq_id id = id_of(0), gone = id_of(1);
-    assert_int_equal(vq_authority_join(d.a, &id, true, d.now_ns), VQ_OK);
+    assert_int_equal(vq_authority_join(d.a, &id, true, false, d.now_ns), VQ_OK);
     pass(&d, 4 * S);
-    assert_int_equal(vq_authority_join(d.a, &gone, true, d.now_ns), VQ_OK);
+    assert_int_equal(vq_authority_join(d.a, &gone, true, false, d.now_ns), VQ_OK);
     if (reports != NEVER) {
         say(&d, 1);
     }
@@ -385,8 +385,8 @@ static uint64_t money_after_a_crash(struct desk *d, bool reports)
     d->spend[0].unit = 10;
     d->spend[1] = (struct vq_amount){.used = 300, .open = 300, .most = 500, .unit = 10};
     struct vq_id id = id_of(0), other = id_of(1);
-    assert_int_equal(vq_authority_join(d->a, &id, true, d->now_ns), VQ_OK);
-    assert_int_equal(vq_authority_join(d->a, &other, true, d->now_ns), VQ_OK);
+    assert_int_equal(vq_authority_join(d->a, &id, true, false, d->now_ns), VQ_OK);
+    assert_int_equal(vq_authority_join(d->a, &other, true, false, d->now_ns), VQ_OK);
     if (reports) {
         say(d, 1);
     }
@@ -470,7 +470,7 @@ static void thousands_of_workers_and_hundreds_of_pools(void **state)
             struct vq_id id = id_of(w);
             struct vq_msg_credit credit = {.reports = reports,
                                            .reports_count = VQ_AUTHORITY_POOLS_MAX};
-            assert_int_equal(vq_authority_join(a, &id, true, now_ns), VQ_OK);
+            assert_int_equal(vq_authority_join(a, &id, true, false, now_ns), VQ_OK);
             assert_int_equal(vq_authority_report(a, &id, &credit, now_ns), VQ_OK);
         }
         vq_authority_tick(a, now_ns);

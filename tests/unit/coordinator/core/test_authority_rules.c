@@ -126,7 +126,7 @@ static void who_is_silent_wants_no_tokens_and_comes_back(void **state)
     assert_int_equal(d.has[0][0].concurrency, 4);
     struct vq_id id = id_of(1);
     assert_false(vq_authority_due(d.a, &id)); /* nobody can tell it anything */
-    assert_int_equal(vq_authority_join(d.a, &id, true, d.now_ns), VQ_OK); /* a new session */
+    assert_int_equal(vq_authority_join(d.a, &id, true, false, d.now_ns), VQ_OK); /* a new session */
     d.workers = 2;
     pass(&d, 2 * S);
     assert_int_equal(d.has[0][0].day_tokens_most + d.has[1][0].day_tokens_most, 600);
@@ -319,7 +319,7 @@ static void an_authority_without_pools_has_its_money(void **state)
     struct vq_id id = id_of(0);
     struct vq_pool_report report = {.pool = 0};
     struct vq_msg_credit credit = {.reports = &report, .reports_count = 1};
-    assert_int_equal(vq_authority_join(a, &id, true, S), VQ_OK);
+    assert_int_equal(vq_authority_join(a, &id, true, false, S), VQ_OK);
     assert_int_equal(vq_authority_report(a, &id, &credit, S), VQ_OK);
     vq_authority_grant(a, &id, S, slices, &grant);
     assert_true(grant.n == 1 && grant.slices_count == 0 && grant.spend_most <= 500);
@@ -335,13 +335,13 @@ static void more_workers_than_there_is_room_for_is_a_limit(void **state)
     struct vq_id id;
     for (uint32_t w = 0; w < VQ_AUTHORITY_WORKERS_MAX; w++) {
         id = id_of(w);
-        assert_int_equal(vq_authority_join(d.a, &id, true, d.now_ns), VQ_OK);
+        assert_int_equal(vq_authority_join(d.a, &id, true, false, d.now_ns), VQ_OK);
     }
     struct vq_id more = id_of(VQ_AUTHORITY_WORKERS_MAX), first = id_of(0);
-    assert_int_equal(vq_authority_join(d.a, &more, true, d.now_ns), VQ_LIMIT);
-    assert_int_equal(vq_authority_join(d.a, &id, true, d.now_ns), VQ_OK); /* here already */
+    assert_int_equal(vq_authority_join(d.a, &more, true, false, d.now_ns), VQ_LIMIT);
+    assert_int_equal(vq_authority_join(d.a, &id, true, false, d.now_ns), VQ_OK); /* here already */
     vq_authority_leave(d.a, &first, VQ_AUTHORITY_LEFT, d.now_ns);
-    assert_int_equal(vq_authority_join(d.a, &more, true, d.now_ns), VQ_OK);
+    assert_int_equal(vq_authority_join(d.a, &more, true, false, d.now_ns), VQ_OK);
     vq_authority_destroy(&d.a);
 }
 
@@ -359,7 +359,7 @@ static void ids_that_fall_together_are_two_workers(void **state)
     struct vq_pool_report report = {.pool = 0, .waiting = 3};
     struct vq_msg_credit credit = {.reports = &report, .reports_count = 1};
     for (int w = 0; w < 2; w++) {
-        assert_int_equal(vq_authority_join(d.a, &ids[w], true, d.now_ns), VQ_OK);
+        assert_int_equal(vq_authority_join(d.a, &ids[w], true, false, d.now_ns), VQ_OK);
         assert_int_equal(vq_authority_report(d.a, &ids[w], &credit, d.now_ns), VQ_OK);
     }
     assert_int_equal(status_of(&d, 0).waiting, 6);
@@ -401,7 +401,7 @@ static enum vq_status a_life(struct vq_authority **ret_a)
         struct vq_pool_report reports[] = {{.pool = 0, .waiting = 2, .keys = keys, .keys_count = 2},
                                            {.pool = 1, .waiting = 2}};
         struct vq_msg_credit credit = {.reports = reports, .reports_count = 2};
-        VQ_TRY(vq_authority_join(*ret_a, &id, true, S));
+        VQ_TRY(vq_authority_join(*ret_a, &id, true, false, S));
         VQ_TRY(vq_authority_report(*ret_a, &id, &credit, S));
         VQ_TRY(vq_authority_report(*ret_a, &id, &credit, S)); /* again: all is there */
     }
@@ -430,7 +430,7 @@ static void no_memory_is_said_and_what_was_said_again_counts_once(void **state)
                     {.pool = 0, .waiting = 2, .keys = keys, .keys_count = 2},
                     {.pool = 1, .waiting = 2}};
                 struct vq_msg_credit credit = {.reports = reports, .reports_count = 2};
-                assert_int_equal(vq_authority_join(a, &id, true, S), VQ_OK);
+                assert_int_equal(vq_authority_join(a, &id, true, false, S), VQ_OK);
                 assert_int_equal(vq_authority_report(a, &id, &credit, S), VQ_OK);
             }
             vq_authority_status(a, 0, S, &s);

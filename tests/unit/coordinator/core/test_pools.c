@@ -270,6 +270,54 @@ static void a_worker_that_comes_back_left_nothing(void **state)
     assert_int_equal(money_of(r).out_nano, 0);
 }
 
+/* Another process has its spool, and says what is in it: 250, of one call. */
+static void succeed(struct rig *r, uint64_t peer, uint64_t n)
+{
+    struct vq_msg_hello hello = {.worker = rig_worker(n),
+                                 .before = rig_worker(1),
+                                 .stamp_ns = r->now_ns,
+                                 .spec = r->params.spec,
+                                 .local = -1,
+                                 .has_spool = true};
+    uint64_t session = rig_hello_as(r, peer, hello);
+    rig_list(r, peer, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    r->spend = (struct vq_amount){.used = 250, .open = 250, .most = 250};
+    rig_credit(r, peer, session, 0, 0, VQ_POOL_OPEN);
+    beats(r, peer, session, RIG_TERM);
+}
+
+static void who_has_the_spool_of_who_left_says_what_that_one_spent(void **state)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    (void)joined_with_open_calls(r, &lease);
+    rig_pass(r, 3 * RIG_TERM);
+    assert_true(money_of(r).out_nano > 250);
+    succeed(r, 8, 2);
+    assert_int_equal(money_of(r).out_nano, 250);
+}
+
+static void who_has_the_spool_may_come_before_the_other_is_missed(void **state)
+{
+    struct rig *r = *state;
+    struct rig_said lease;
+    (void)joined_with_open_calls(r, &lease);
+    rig_pass(r, RIG_HEARTBEAT);
+    succeed(r, 8, 2);
+    struct vq_msg_hello again = {.worker = rig_worker(2),
+                                 .before = rig_worker(1),
+                                 .stamp_ns = r->now_ns,
+                                 .spec = r->params.spec,
+                                 .local = -1,
+                                 .has_spool = true};
+    uint64_t session = rig_hello_as(r, 8, again); /* and in each later session */
+    rig_list(r, 8, session, VQ_MSG_HELD, NULL, 0, NULL, 0);
+    rig_credit(r, 8, session, 0, 0, VQ_POOL_OPEN);
+    beats(r, 8, session, 3 * RIG_TERM);
+    assert_int_equal(rig_status(r).sessions, 1);
+    assert_in_range(money_of(r).out_nano, 250, 299); /* it may be granted a little more */
+}
+
 static void of_the_next_stage(void *ctx, uint64_t task, uint32_t repeat, struct vq_hash *ret)
 {
     rig_request_of(ctx, task, repeat, ret);
@@ -386,6 +434,8 @@ int main(void)
         T(our_own_pause_is_nobodys_silence),
         T(what_a_silent_worker_left_counts_until_its_spool_is_read),
         T(a_worker_that_comes_back_left_nothing),
+        T(who_has_the_spool_of_who_left_says_what_that_one_spent),
+        T(who_has_the_spool_may_come_before_the_other_is_missed),
         T(what_is_committed_across_two_stages_is_waited_for),
         T(a_call_that_nobody_can_look_up_is_paid_for),
         T(a_stop_soon_after_a_kill_is_not_clean),
