@@ -37,8 +37,12 @@ const char *vq_forecast_bound_word(enum vq_forecast_bound bound)
 {
     static const char *const words[VQ_BOUND__COUNT] = {[VQ_BOUND_NONE] = "nothing",
                                                        [VQ_BOUND_REQUESTS] = "requests_per_minute",
+                                                       [VQ_BOUND_INPUT] = "input_tokens_per_minute",
+                                                       [VQ_BOUND_OUTPUT] =
+                                                           "output_tokens_per_minute",
                                                        [VQ_BOUND_TOKENS] = "tokens_per_minute",
-                                                       [VQ_BOUND_CONCURRENCY] = "concurrency"};
+                                                       [VQ_BOUND_CONCURRENCY] = "concurrency",
+                                                       [VQ_BOUND_DAY] = "day_quota"};
     return bound < VQ_BOUND__COUNT ? words[bound] : "?";
 }
 

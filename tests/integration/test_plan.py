@@ -246,6 +246,14 @@ class Planted(PlanCase):
         self.assertAlmostEqual(by["offline-a"]["seconds"]["least"], 240 / 12 * 60, delta=1)
         self.assertEqual(plan["seconds"]["expected"], max(e["seconds"]["expected"] for e in plan["limits"]))
 
+    def test_every_limit_that_binds_has_its_name(self):
+        self.prepare(30)
+        for key, word in (("input_tokens_per_minute", None), ("output_tokens_per_minute", None), ("requests_per_day", "day_quota"),
+                          ("tokens_per_day", "day_quota")):
+            words = ("--set", f"judges[0].{key}=100")
+            self.assertEqual(self.plan("config.yaml", *words)["limits"][0]["limited_by"], word or key)
+            self.assertIn(f"{word or key}: 100", self.vibeq("plan", "config.yaml", *words).stdout)
+
     def test_pools_share_the_calls(self):
         """Two accounts answer for one model, one of them calls it otherwise; a stored answer is theirs, whoever gave it."""
         self.prepare(40)
