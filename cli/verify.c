@@ -44,7 +44,32 @@ static void print_list(const char *before, const struct vq_verify_list *list)
     }
 }
 
-static void print_people(const struct vq_verify *v, const char *run)
+static bool has_prices(const struct vq_job *job)
+{
+    const struct vq_conf_uses *uses = &job->pools.uses;
+    for (uint32_t i = 0; i < uses->count; i++) {
+        if (uses->uses[i].limits.price_input_usd >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_money(const struct vq_verify *v, const struct vq_job *job)
+{
+    char a[VQ_FMT_BYTES], b[VQ_FMT_BYTES], c[VQ_FMT_BYTES];
+    if (v->store.paid_nano + v->store.paid_unused_nano + v->store.unknown_nano == 0 &&
+        !has_prices(job)) {
+        printf(" · no prices set");
+        return;
+    }
+    printf(" · paid %s, paid but unused %s, unknown %s",
+           vq_fmt_dollars((double)v->store.paid_nano / NANO, a),
+           vq_fmt_dollars((double)v->store.paid_unused_nano / NANO, b),
+           vq_fmt_dollars((double)v->store.unknown_nano / NANO, c));
+}
+
+static void print_people(const struct vq_verify *v, const struct vq_job *job, const char *run)
 {
     char a[VQ_FMT_BYTES], b[VQ_FMT_BYTES], c[VQ_FMT_BYTES], d[VQ_FMT_BYTES], e[VQ_FMT_BYTES];
     print_list("", &v->wrong);
@@ -58,10 +83,7 @@ static void print_people(const struct vq_verify *v, const char *run)
     if (v->spooled > 0) {
         printf(", %s in spools", vq_fmt_count(v->spooled, e));
     }
-    printf(" · paid %s, paid but unused %s, unknown %s",
-           vq_fmt_dollars((double)v->store.paid_nano / NANO, a),
-           vq_fmt_dollars((double)v->store.paid_unused_nano / NANO, b),
-           vq_fmt_dollars((double)v->store.unknown_nano / NANO, c));
+    print_money(v, job);
     if (is_right(v)) {
         printf(" · verified\n");
     } else {
@@ -140,7 +162,7 @@ static enum vq_status verify(const struct verify_words *w, const struct vq_kept 
     if (w->json) {
         status = print_json(&found, name, info.running, err);
     } else {
-        print_people(&found, name);
+        print_people(&found, kept->job, name);
     }
     *ret_right = is_right(&found);
     vq_verify_free(&found);

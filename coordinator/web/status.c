@@ -48,6 +48,11 @@ double vq_status_eta_s(const struct vq_coord_status *s)
     return s->settled_per_s > 0 ? (double)left(s) / s->settled_per_s : -1;
 }
 
+static double eta_s(const struct vq_status_facts *f, const struct vq_coord_status *s)
+{
+    return f->stands && left(s) > 0 ? -1 : vq_status_eta_s(s);
+}
+
 static void counts(struct vq_json *j, const struct vq_coord_counts *c)
 {
     vq_json_key(j, "tasks");
@@ -173,7 +178,7 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_real(j, s.calls_per_s, 4);
     vq_json_key(j, "settled_per_s");
     vq_json_real(j, s.settled_per_s, 4);
-    double eta = vq_status_eta_s(&s);
+    double eta = eta_s(f, &s);
     vq_json_key(j, "eta_s");
     vq_json_real(j, eta < 0 ? NAN : eta, 4);
     vq_json_put_u64(j, "tokens_in", s.tokens_in);
@@ -366,7 +371,7 @@ void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
     vq_status_gauge(out, "calls_per_second", "Calls ended, over the last minute.", s.calls_per_s);
     vq_status_gauge(out, "eta_seconds",
                     "Until the open tasks are settled at the present rate; -1: unknown.",
-                    vq_status_eta_s(&s));
+                    eta_s(f, &s));
     struct vq_status_totals t = f->before;
     vq_status_add(&t, &s);
     counter(out, "commits_total", "Batches committed by this process.", t.commits);

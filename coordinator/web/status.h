@@ -37,6 +37,7 @@ struct vq_status_facts {
     int64_t loop_busy_ns_max;
     const struct vq_coord *coord;         /* NULL: not there yet */
     const struct vq_authority *authority; /* there when `coord` is */
+    bool stands;                          /* nothing may be asked now: no time left is told */
     const bool *idle;               /* of each pool: no judge of the run needs it; NULL: none is */
     struct vq_status_totals before; /* of the stages that this process has left behind */
     struct vq_status_seen seen;

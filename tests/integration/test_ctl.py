@@ -67,6 +67,7 @@ class Pause(Ctl):
         status = self.status("r")
         self.assertEqual(status["state"], "held")
         self.assertGreater(status["held_since_unix_ms"], 0)
+        self.assertIsNone(status["eta_s"])
         self.assertIn("paused by hand since", self.vibeq("status", "r").stdout)
         time.sleep(2)
         self.assertEqual(len(self.server.requests()), sent, "no call is started while it is paused")

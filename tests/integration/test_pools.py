@@ -157,6 +157,8 @@ class Days(Pools):
         said = self.vibeq("status", "r", code=5).stdout
         self.assertIn("no pool to ask: pool o parked since", said)
         self.assertIn("until", said)
+        self.assertIsNone(status["eta_s"], "the rate of the last minute says nothing of it")
+        self.assertNotIn("spent so far", said)
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED)
         self.assertEqual([r["refused_by"] for r in self.server.requests()], [None] * 30, "all of it, and not one more")

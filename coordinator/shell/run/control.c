@@ -40,11 +40,15 @@ static const char *note(struct vq_run *run)
     if (run->fatal != VQ_OK) {
         return run->err.text;
     }
-    if (run->redis.phase != VQ_PHASE_UP) {
-        return run->redis.why;
-    }
     char since[VQ_RUN_WHEN_BYTES];
     run->note[0] = '\0';
+    if (run->redis.phase != VQ_PHASE_UP) {
+        if (run->redis.why[0] != '\0') {
+            (void)snprintf(run->note, sizeof(run->note),
+                           "Redis is away (%s); the run waits, nothing is lost", run->redis.why);
+        }
+        return run->note;
+    }
     if (run->held) {
         vq_watch_when(run->held_since_unix_ms, since);
         (void)snprintf(run->note, sizeof(run->note), "paused by hand since %s; vibeq ctl %s resume",
@@ -61,11 +65,25 @@ static const char *note(struct vq_run *run)
     } else if (all) {
         struct vq_authority_money money;
         vq_authority_money(run->authority, &money);
-        (void)snprintf(run->note, sizeof(run->note), "no pool to ask: %s; $%.4f spent so far",
-                       stopped.at, (double)money.spent_nano / VQ_NANO_PER_USD);
+        char spent[64] = "";
+        if (money.spent_nano > 0) {
+            (void)snprintf(spent, sizeof(spent), "; $%.4f spent so far",
+                           (double)money.spent_nano / VQ_NANO_PER_USD);
+        }
+        (void)snprintf(run->note, sizeof(run->note), "no pool to ask: %s%s", stopped.at, spent);
     }
     vq_buf_free(&stopped);
     return run->note;
+}
+
+/* The rate of the last minute tells nothing of a run that may ask nobody now. */
+static bool stands(struct vq_run *run)
+{
+    struct vq_buf stopped;
+    vq_buf_init(&stopped, sizeof(run->note));
+    bool all = run->coord != NULL && vq_limits_stopped(run, &stopped);
+    vq_buf_free(&stopped);
+    return all || run->held || run->redis.phase != VQ_PHASE_UP;
 }
 
 static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
@@ -90,6 +108,7 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                                                                     : "away",
                                     .coord = run->coord,
                                     .authority = run->authority,
+                                    .stands = stands(run),
                                     .idle = run->idle,
                                     .before = run->before,
                                     .seen = run->seen,

@@ -66,7 +66,7 @@ static void compose(struct vq_run *run, struct vq_buf *line)
         vq_buf_printf(line, ", %s calls", vq_fmt_rate(s.calls_per_s, rate));
     }
     double eta_s = vq_status_eta_s(&s);
-    if (eta_s > 0) {
+    if (eta_s > 0 && !all && !run->held && s.stage != VQ_COORD_PAUSED) {
         vq_buf_printf(line, ", %s left",
                       vq_fmt_duration((int64_t)(eta_s * (double)VQ_NS_PER_S), eta));
     }
