@@ -3,6 +3,8 @@
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/text/file.h"
+#include "common/text/fmt.h"
+#include "common/text/utf8.h"
 #include "coordinator/pipeline/init_config.h"
 
 #include <errno.h>
@@ -10,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_OUTPUT "vibeq.yaml"
+#define DEFAULT_OUTPUT   "vibeq.yaml"
+#define NAME_SHOWN_BYTES 512
 
 struct init_words {
     const char *method, *output;
@@ -82,8 +85,11 @@ static void say_column(const struct vq_table *table, const char *what, uint32_t 
         fprintf(stderr, "  %-11s %s\n", what, none);
         return;
     }
-    struct vq_span name = table->columns[column];
+    struct vq_buf name;
+    vq_buf_init(&name, NAME_SHOWN_BYTES);
+    vq_fmt_plain(&name, vq_utf8_cut(table->columns[column], NAME_SHOWN_BYTES / 2));
     fprintf(stderr, "  %-11s %.*s\n", what, (int)name.bytes, name.at);
+    vq_buf_free(&name);
 }
 
 static void say_rated(const struct vq_table *table, const struct vq_init_guess *g)

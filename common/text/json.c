@@ -41,6 +41,14 @@ static size_t plain_bytes(struct vq_span text)
     return n;
 }
 
+/* Line and paragraph separators end a line in scripts, and the JSON may stand in a page; with these, U+0085 ends a line in YAML, which takes
+ * no other control character, no byte order mark and no noncharacter as it is. */
+static bool must_be_escaped(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x2028 || point == 0x2029 ||
+           point == 0xFEFF || point == 0xFFFE || point == 0xFFFF;
+}
+
 static void put_escaped(struct vq_buf *out, uint32_t point)
 {
     static const char letters[] = "\bb\ff\nn\rr\tt\"\"\\\\";
@@ -51,8 +59,7 @@ static void put_escaped(struct vq_buf *out, uint32_t point)
             return;
         }
     }
-    /* Line and paragraph separators end a line in scripts: escaped, since the JSON may stand in a page. */
-    if (point < 0x20 || point == 0x7F || point == 0x2028 || point == 0x2029) {
+    if (must_be_escaped(point)) {
         vq_buf_printf(out, "\\u%04x", point);
         return;
     }

@@ -35,6 +35,10 @@ static void test_strings_read_back(void **state)
     vq_buf_clear(&out);
     vq_json_string(&out, vq_span_str("\xe6\xa8\xa1 </script>\xe2\x80\xa8 \"\\/"));
     assert_string_equal(out.at, "\"\xe6\xa8\xa1 </script>\\u2028 \\\"\\\\/\"");
+    vq_buf_clear(&out); /* what YAML would take for the end of a line, or not at all */
+    vq_json_string(&out,
+                   vq_span_str("\xc2\x85\xc2\x80\xc2\xa0\xef\xbb\xbf\xef\xbf\xbe\xef\xbf\xbd"));
+    assert_string_equal(out.at, "\"\\u0085\\u0080\xc2\xa0\\ufeff\\ufffe\xef\xbf\xbd\"");
     vq_buf_free(&out);
 }
 

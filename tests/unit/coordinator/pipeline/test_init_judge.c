@@ -148,11 +148,41 @@ static void test_without_an_output_it_loads_and_names_no_column(void **state)
     vq_table_destroy(&table);
 }
 
+/* Whoever made the data does not write the configuration: no character of a cell or a name ends the comment that shows it. */
+static void test_cells_stay_in_their_comments(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"\n",           "\r",           "\xc2\x85",
+                                       "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf",
+                                       "\xef\xbf\xbf", "\xc2\x9b"};
+    for (size_t i = 0; i < VQ_COUNT(ends); i++) {
+        char csv[200];
+        (void)snprintf(csv, sizeof(csv), "prompt,output,\"x%sbudget: y\"\np1,\"a%sseed: 7\",b\n",
+                       ends[i], ends[i]);
+        struct vq_table *table = table_of(csv, VQ_TABLE_CSV);
+        struct vq_init_guess g;
+        struct vq_buf out;
+        struct vq_config *config = NULL;
+        struct vq_error err = {.text = ""};
+        assert_int_equal(vq_init_guess_rated(table, &g), VQ_OK);
+        vq_buf_init(&out, VQ_INIT_BYTES_MAX);
+        vq_init_judge_config(table, "d.csv", &g, &out);
+        if (vq_config_parse(out.at, out.bytes, "init", "/base", NULL, 0, &config, &err) != VQ_OK) {
+            fail_msg("%zu: %s", i, err.text);
+        }
+        assert_int_equal(config->seed, 42);
+        vq_config_destroy(&config);
+        vq_buf_free(&out);
+        vq_table_destroy(&table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_groups_that_are_too_many),
+        cmocka_unit_test(test_cells_stay_in_their_comments),
         cmocka_unit_test(test_without_an_output_it_loads_and_names_no_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
