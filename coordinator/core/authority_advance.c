@@ -65,8 +65,8 @@ void vq_auth_owed_leave(struct vq_authority *a, struct vq_auth_worker *w, bool s
     if (nano == 0 || vq_purse_limit(a->spend) == VQ_AMOUNT_ANY) {
         return;
     }
-    owed_add(a, &(struct vq_auth_owed){.advance = {.worker = w->id, .nano = nano},
-                                       .noted = w->noted});
+    owed_add(a,
+             &(struct vq_auth_owed){.advance = {.worker = w->id, .nano = nano}, .noted = w->noted});
     earlier_say(a);
 }
 

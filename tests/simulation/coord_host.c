@@ -640,26 +640,19 @@ static uint64_t dropped(const struct sim *s)
     return status.dropped_session + status.dropped_unknown;
 }
 
-/* The core is about to hear that a call was sent, if the message is of the session that it knows. */
-static void listed_by(struct sim *s, uint64_t peer, uint64_t session, struct sim_call *call)
+/* The session of the peer; 0: none. A core that has ended answers everybody with BYE, and reads nothing of it. */
+static uint64_t session_of(const struct sim *s, uint64_t peer)
 {
+    struct vq_coord_status status;
     struct vq_coord_worker_status worker;
-    for (uint32_t i = 0; call != NULL && vq_coord_worker_fill(s->coord.core, i, &worker); i++) {
-        if (worker.peer == peer && worker.session == session) {
-            call->heard_life = s->coord.life + 1;
-        }
+    uint64_t session = 0;
+    vq_coord_status_fill(s->coord.core, s->now_ns, &status);
+    for (uint32_t i = 0; session == 0 && status.stage != VQ_COORD_DONE &&
+                         vq_coord_worker_fill(s->coord.core, i, &worker);
+         i++) {
+        session = worker.peer == peer ? worker.session : 0;
     }
-}
-
-/* The core knows a session of the peer: a core that has ended answers everybody with BYE, and reads nothing of it. */
-static bool has_session(const struct sim *s, uint64_t peer)
-{
-    struct vq_coord_worker_status worker;
-    bool has = false;
-    for (uint32_t i = 0; !has && vq_coord_worker_fill(s->coord.core, i, &worker); i++) {
-        has = worker.peer == peer;
-    }
-    return has;
+    return session;
 }
 
 static void frame(struct sim *s, const struct sim_event *event)
@@ -677,20 +670,21 @@ static void frame(struct sim *s, const struct sim_event *event)
         sim_say_credit(s, &msg.u.credit);
     }
     uint64_t before = dropped(s);
-    bool known = has_session(s, event->b);
+    uint64_t session = session_of(s, event->b);
     const struct vq_msg_held *held =
         msg.type == VQ_MSG_HELD || msg.type == VQ_MSG_HEARTBEAT ? &msg.u.held : NULL;
     for (uint32_t i = 0; held != NULL && i < held->calls_count; i++) {
         struct vq_hash key = sim_key_id(&held->calls[i].call);
         const uint64_t *n = sim_map_get(&s->calls_by_id, &key);
-        if (held->calls[i].stage == s->stage && !s->is_stale) {
-            listed_by(s, event->b, held->session, n == NULL ? NULL : &s->calls[*n]);
+        if (n != NULL && session != 0 && held->session == session &&
+            held->calls[i].stage == s->stage && !s->is_stale) { /* it is about to hear of it */
+            s->calls[*n].heard_life = s->coord.life + 1;
         }
     }
     if (!ok(s, vq_coord_message(s->coord.core, event->b, &msg, s->now_ns), "message")) {
         return;
     }
-    bool read = known && dropped(s) == before && !s->is_stale;
+    bool read = session != 0 && dropped(s) == before && !s->is_stale;
     if (msg.type != VQ_MSG_HELLO && read) {
         struct sim_worker *w = &s->workers[event->a];
         w->back_ns = s->now_ns - w->spoke_ns >= s->term_ns ? s->now_ns : w->back_ns;

@@ -65,7 +65,8 @@ static void what_cannot_be_read_is_named(void **state)
         {"[]", "`advances` is no list"},
         {"{\"advances\": 3}", "`advances` is no list"},
         {"{\"advances\": [[[[[[1]]]]]]}", "nests too deep"},
-        {"{\"advances\": [{\"worker\": \"00000000000000000000000000000001\", \"nano_usd\": 1}, {}]}",
+        {"{\"advances\": [{\"worker\": \"00000000000000000000000000000001\", \"nano_usd\": 1}, "
+         "{}]}",
          "entry 2"},
         {"{\"advances\": [{\"worker\": \"0001\", \"nano_usd\": 1}]}", "entry 1"},
         {"{\"advances\": [{\"worker\": \"00000000000000000000000000000001\", \"nano_usd\": -1}]}",
@@ -76,9 +77,9 @@ static void what_cannot_be_read_is_named(void **state)
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct vq_advance *got = NULL;
         uint32_t count = 0;
-        assert_ok(vq_run_dir_write(k->run, VQ_ADVANCES_FILE, vq_span_str(cases[i].text), false,
-                                   &k->err),
-                  &k->err);
+        assert_ok(
+            vq_run_dir_write(k->run, VQ_ADVANCES_FILE, vq_span_str(cases[i].text), false, &k->err),
+            &k->err);
         assert_int_equal(vq_advances_read(k->run, &got, &count, &k->err), VQ_CORRUPT);
         assert_non_null(strstr(k->err.text, cases[i].says));
         assert_non_null(strstr(k->err.text, "/r/advances.json"));
