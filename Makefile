@@ -4,14 +4,16 @@
 #   make demo-persona  the same with a small persona evaluation
 #   make test    sets up, builds, tests        make bench   side-by-side measurements
 #   make audit RUN=ID [LOG=FILE]               the records of a run, compared
-#   make install PREFIX=/usr/local             make clean
+#   make install PREFIX=/usr/local             make uninstall, make clean
 #   make chaos   real programs, really killed: a short round of each kind
 #   make chaos-long [ROUNDS=1000] [DIALOGUES=100] [PAIRS=300] [SEED=1] [CHAOS="KIND..."] [TABLE=FILE.md]
 #                PAIRS rounds of two crash points each, three stampedes of 500 workers, DIALOGUES rounds of each kind with dialogues, and
 #                ROUNDS of each kind of kill: three hours on two cores, nine seconds a round of all 16 kinds of kill; CHAOS=net or other
 #                names of tests/chaos/run take the place of these
+#   make conformance                           limits held against a server that counts them
 #   make simulation [SEEDS=N]                  the whole cluster in one thread, N seeds
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
+#   make coverage, make format                 what the tests reach; the sources as CI wants them
 
 PREFIX ?= /usr/local
 BUILD  ?= build
@@ -20,9 +22,12 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # minutes, of eighteen that they last.
 WAITING ?= 3
 
-.PHONY: coverage all deps configure build demo demo-persona test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
+.PHONY: help coverage all deps configure build demo demo-persona test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
 
 all: build
+
+help:
+	@sed -n '3,/^$$/s/^# \{0,1\}//p' Makefile
 
 deps:
 	@deploy/install-deps
@@ -95,7 +100,7 @@ install: build
 
 uninstall:
 	@test -f $(BUILD)/install_manifest.txt || { echo "nothing was installed from $(BUILD)"; exit 1; }
-	xargs rm -f < $(BUILD)/install_manifest.txt
+	tr '\n' '\0' < $(BUILD)/install_manifest.txt | xargs -0 rm -f
 
 coverage:
 	tools/coverage $(if $(SEEDS),--seeds $(SEEDS))

@@ -183,11 +183,10 @@ static void print_money(const json_t *status)
     }
 }
 
-static void print_pool(const json_t *p)
+static void print_pool_state(const json_t *p)
 {
-    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES], when[32];
-    uint64_t tokens_in = whole(p, "tokens_in"), cached = whole(p, "tokens_cached");
-    printf("  pool %s: %s", string(p, "name"), string(p, "state"));
+    char when[32];
+    printf(" %s", string(p, "state"));
     if (strcmp(string(p, "state"), "open") != 0) {
         print_when(number(p, "since_unix_ms"), when);
         printf(" since %s", when);
@@ -196,26 +195,39 @@ static void print_pool(const json_t *p)
             printf(" until %s", when);
         }
     }
-    printf(", %s calls, %llu in flight, %llu waiting, %s tokens in",
+    printf(",");
+}
+
+/* Where nothing runs, it is no news that no worker has a key. */
+static void print_pool(const json_t *p, bool running)
+{
+    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES];
+    uint64_t tokens_in = whole(p, "tokens_in"), cached = whole(p, "tokens_cached");
+    bool news = running || strcmp(string(p, "state"), "unserved") != 0;
+    printf("  pool %s:", string(p, "name"));
+    if (news) {
+        print_pool_state(p);
+    }
+    printf(" %s calls, %llu in flight, %llu waiting, %s tokens in",
            vq_fmt_count(whole(p, "calls"), calls), (unsigned long long)whole(p, "in_flight"),
            (unsigned long long)whole(p, "waiting"), vq_fmt_count(tokens_in, in));
     if (cached > 0) {
         printf(" (%.0f %% from a cache)", 100 * (double)cached / (double)tokens_in);
     }
     printf(", %s out\n", vq_fmt_count(whole(p, "tokens_out"), out));
-    if (string(p, "text")[0] != '\0') {
+    if (news && string(p, "text")[0] != '\0') {
         printf("    %s\n", string(p, "text"));
     }
     print_limits(p);
 }
 
-static void print_pools(const json_t *status)
+static void print_pools(const json_t *status, bool running)
 {
     size_t i;
     json_t *p;
     json_array_foreach(json_object_get(status, "pools"), i, p)
     {
-        print_pool(p);
+        print_pool(p, running);
     }
     print_money(status);
 }
@@ -264,7 +276,7 @@ static void print_status(const json_t *status, const char *run, bool running)
         printf("what failed, and why: vibeq dead %s\n", run);
     }
     print_judges(status);
-    print_pools(status);
+    print_pools(status, running);
     if (running) {
         print_workers(status);
     }

@@ -108,6 +108,8 @@ class Store(Case):
         text = self.vibeq("status", "two").stdout
         self.assertIn(f"{tasks['from_store']} of them from the store", text)
         self.assertNotIn("_", text.replace("offline", ""))
+        self.vibeq("resume", "two", "--quiet")
+        self.assertNotIn("no worker has a key", self.vibeq("status", "two").stdout, "of a run that is finished")
 
 
 class Spools(Case):

@@ -1,5 +1,6 @@
 """`make install`: what lands where, under a prefix and under DESTDIR, and that it works from there without the tree."""
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -41,6 +42,25 @@ class Install(Case):
     def test_under_destdir(self):
         self.install("/opt/vibeq", self.dir / "root")
         self.assertEqual(self.files(self.dir / "root/opt/vibeq"), EXPECTED)
+
+    def make(self, *words):
+        run = subprocess.run(["make", "-s", "-C", vqtest.ROOT, f"BUILD={BUILD}", *words], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return run.stdout
+
+    def test_uninstall_takes_away_that_and_nothing_else(self):
+        (self.dir / "a").write_text("mine")
+        self.install(self.dir / "a folder")
+        self.make("uninstall")
+        self.assertEqual(self.files(self.dir / "a folder"), set())
+        self.assertEqual((self.dir / "a").read_text(), "mine")
+
+    def test_make_help_names_what_can_be_made(self):
+        said = self.make("help")
+        targets = re.search(r"(?m)^\.PHONY: (.*)$", (vqtest.ROOT / "Makefile").read_text()).group(1).split()
+        self.assertGreater(len(targets), 10)
+        for target in set(targets) - {"help", "all", "deps", "configure", "build"}:
+            self.assertIn(f"make {target}", said)
 
     def test_it_runs_from_there(self):
         """The programs find each other beside themselves, and need nothing of the tree."""
