@@ -191,10 +191,8 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
                     job->given->axes[picked->vibe].name);
     const char *output = vq_job_output(job, job->given, picked->sample);
     vq_json_put_str(j, "shown_first", output != NULL ? output : job->config->models[picked->order]);
-    vq_json_key(j, "system");
-    vq_json_span(j, vq_buf_span(&system));
-    vq_json_key(j, "user");
-    vq_json_span(j, vq_buf_span(&user));
+    vq_json_put_span(j, "system", vq_buf_span(&system));
+    vq_json_put_span(j, "user", vq_buf_span(&user));
     vq_json_key(j, "judges");
     vq_json_array(j);
     for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {

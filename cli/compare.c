@@ -117,12 +117,9 @@ static void put_match(struct vq_json *j, const struct comparison *c, const char 
         return;
     }
     vq_json_object(j);
-    vq_json_key(j, "vibe");
-    vq_json_str(j, c->found_axes[m->found].name);
-    vq_json_key(j, "matches");
-    vq_json_bool(j, m->matches);
-    vq_json_key(j, "similarity");
-    vq_json_real(j, m->similarity, DIGITS);
+    vq_json_put_str(j, "vibe", c->found_axes[m->found].name);
+    vq_json_put_bool(j, "matches", m->matches);
+    vq_json_put_real(j, "similarity", m->similarity, DIGITS);
     vq_json_key(j, "mirrored");
     if (c->by == VQ_RECALL_BY_JUDGE) {
         vq_json_null(j); /* it is not asked */
@@ -139,8 +136,7 @@ static void put_side(struct vq_json *j, const struct comparison *c, const char *
     vq_json_object(j);
     vq_json_put_u64(j, "vibes", vibes);
     vq_json_put_u64(j, "matched", matches);
-    vq_json_key(j, "recall");
-    vq_json_real(j, (double)matches / c->gold_count, DIGITS);
+    vq_json_put_real(j, "recall", (double)matches / c->gold_count, DIGITS);
     vq_json_object_end(j);
 }
 
@@ -153,16 +149,11 @@ static void put_json(const struct comparison *c, const struct vq_recall_result *
     vq_json_init(j, out, 2);
     vq_json_object(j);
     vq_json_put_u64(j, "format", 1);
-    vq_json_key(j, "run");
-    vq_json_str(j, vq_run_dir_name(c->kept.run));
-    vq_json_key(j, "gold");
-    vq_json_str(j, c->words->gold);
-    vq_json_key(j, "by");
-    vq_json_str(j, judge ? "judge" : "embedding");
-    vq_json_key(j, "model");
-    vq_json_str(j, cast->judges[0].model);
-    vq_json_key(j, "threshold");
-    vq_json_real(j, judge ? NAN : c->threshold, DIGITS);
+    vq_json_put_str(j, "run", vq_run_dir_name(c->kept.run));
+    vq_json_put_str(j, "gold", c->words->gold);
+    vq_json_put_str(j, "by", judge ? "judge" : "embedding");
+    vq_json_put_str(j, "model", cast->judges[0].model);
+    vq_json_put_real(j, "threshold", judge ? NAN : c->threshold, DIGITS);
     vq_json_put_u64(j, "references", c->gold_count);
     put_side(j, c, "kept", c->found.kept_count, r->kept_matches);
     put_side(j, c, "ranked", c->found.list.count, r->all_matches);
@@ -171,8 +162,7 @@ static void put_json(const struct comparison *c, const struct vq_recall_result *
     vq_json_array(j);
     for (uint32_t i = 0; i < c->gold_count; i++) {
         vq_json_object(j);
-        vq_json_key(j, "reference");
-        vq_json_str(j, c->gold[i].name);
+        vq_json_put_str(j, "reference", c->gold[i].name);
         put_match(j, c, "kept", &r->kept[i]);
         put_match(j, c, "ranked", &r->all[i]);
         vq_json_object_end(j);

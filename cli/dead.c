@@ -225,8 +225,7 @@ static void json_letter(const struct dead *d, const struct vq_dead_letter *lette
     vq_json_put_u64(j, "sends", letter->sends);
     vq_json_put_str(j, "last_end", letter->sends == 0 ? NULL : vq_call_end_word(letter->end));
     vq_json_put_u64(j, "http_status", letter->http_status);
-    vq_json_key(j, "error");
-    vq_json_span(j, letter->error);
+    vq_json_put_span(j, "error", letter->error);
     vq_json_object_end(j);
 }
 

@@ -54,8 +54,7 @@ static void line_begin(struct line *l)
 static void line_text(struct line *l, const char *key, struct vq_span text)
 {
     if (l->jsonl) {
-        vq_json_key(&l->json, key);
-        vq_json_span(&l->json, text);
+        vq_json_put_span(&l->json, key, text);
     } else {
         vq_csv_span(&l->csv, text);
     }
@@ -64,8 +63,7 @@ static void line_text(struct line *l, const char *key, struct vq_span text)
 static void line_none(struct line *l, const char *key)
 {
     if (l->jsonl) {
-        vq_json_key(&l->json, key);
-        vq_json_null(&l->json);
+        vq_json_put_null(&l->json, key);
     } else {
         vq_csv_empty(&l->csv);
     }
@@ -74,8 +72,7 @@ static void line_none(struct line *l, const char *key)
 static void line_count(struct line *l, const char *key, int64_t value)
 {
     if (l->jsonl) {
-        vq_json_key(&l->json, key);
-        vq_json_i64(&l->json, value);
+        vq_json_put_i64(&l->json, key, value);
     } else {
         vq_csv_i64(&l->csv, value);
     }
@@ -85,8 +82,7 @@ static void line_usd(struct line *l, const char *key, uint64_t nano)
 {
     double usd = (double)nano / VQ_NANO_PER_USD;
     if (l->jsonl) {
-        vq_json_key(&l->json, key);
-        vq_json_real(&l->json, usd, 9);
+        vq_json_put_real(&l->json, key, usd, 9);
     } else {
         vq_csv_real(&l->csv, usd, 9);
     }

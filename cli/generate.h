@@ -12,6 +12,20 @@ struct vq_generate_words {
     const char *model, *base_url, *key, *config;
 };
 
+/* The options in common: `who` is the field of these words in the verb's own struct, `before` begins each help. */
+#define VQ_GENERATE_OPTS(type, who, before)                                                        \
+    {"model", VQ_OPT_TEXT, offsetof(type, who.model), "MODEL", before "the model that is asked"},  \
+        {"base-url", VQ_OPT_TEXT, offsetof(type, who.base_url), "URL",                             \
+         before "where the model is; default OPENAI_BASE_URL"},                                    \
+        {"key", VQ_OPT_TEXT, offsetof(type, who.key), "REF",                                       \
+         before "its key, env:NAME or file:PATH; default env:OPENAI_API_KEY"},                     \
+        {"config", VQ_OPT_TEXT, offsetof(type, who.config), "FILE",                                \
+         before "a run's configuration instead; its proposer, or first judge, is asked"},          \
+    {                                                                                              \
+        "set", VQ_OPT_LIST, offsetof(type, who.set), "A.B=VALUE",                                  \
+            before "overrides a key of the configuration (repeatable)"                             \
+    }
+
 /* VQ_EXIT_DONE, or what to exit with after a sentence about the words. */
 int vq_generate_check(const char *verb, const struct vq_generate_words *w);
 /* Before anything is paid for: VQ_EXISTS when `out` (nullable) is there, and what else keeps it from being made. */

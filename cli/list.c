@@ -54,8 +54,7 @@ static enum vq_status print_json(const struct vq_run_info *runs, size_t count, s
         vq_json_object(&j);
         vq_json_put_str(&j, "name", runs[i].name);
         vq_json_put_str(&j, "state", state_of(&runs[i]));
-        vq_json_key(&j, "changed_unix_ms");
-        vq_json_i64(&j, runs[i].changed_unix_ms);
+        vq_json_put_i64(&j, "changed_unix_ms", runs[i].changed_unix_ms);
         vq_json_object_end(&j);
     }
     vq_json_array_end(&j);

@@ -23,15 +23,7 @@ struct personas_words {
 
 const struct vq_opt vq_personas_opts[] = {
     {"count", VQ_OPT_COUNT, AT(count), "N", "how many questions, 1 to 900; default 100"},
-    {"model", VQ_OPT_TEXT, AT(who.model), "MODEL", "the model that is asked"},
-    {"base-url", VQ_OPT_TEXT, AT(who.base_url), "URL",
-     "where the model is; default OPENAI_BASE_URL"},
-    {"key", VQ_OPT_TEXT, AT(who.key), "REF",
-     "its key, env:NAME or file:PATH; default env:OPENAI_API_KEY"},
-    {"config", VQ_OPT_TEXT, AT(who.config), "FILE",
-     "a run's configuration instead; its proposer, or first judge, is asked"},
-    {"set", VQ_OPT_LIST, AT(who.set), "A.B=VALUE",
-     "overrides a key of the configuration (repeatable)"},
+    VQ_GENERATE_OPTS(struct personas_words, who, ""),
     {"out", VQ_OPT_TEXT, AT(out), "FILE", "a new file (.yaml) instead of standard output"},
     {0},
 };

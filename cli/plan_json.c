@@ -8,8 +8,7 @@
 
 static void real(struct vq_json *j, const char *key, double value)
 {
-    vq_json_key(j, key);
-    vq_json_real(j, value, DIGITS);
+    vq_json_put_real(j, key, value, DIGITS);
 }
 
 static void range(struct vq_json *j, const char *key, struct vq_range r)
@@ -27,8 +26,7 @@ static void dollars(struct vq_json *j, const char *key, struct vq_range r, bool 
     if (known) {
         range(j, key, r);
     } else {
-        vq_json_key(j, key);
-        vq_json_null(j);
+        vq_json_put_null(j, key);
     }
 }
 
@@ -82,10 +80,8 @@ static void stages(struct vq_json *j, const struct vq_forecast *f)
         vq_json_object(j);
         vq_json_put_str(j, "name", f->lines[i].stage);
         vq_json_put_str(j, "role", role_word(f->lines[i].role));
-        vq_json_key(j, "known");
-        vq_json_bool(j, f->lines[i].known);
-        vq_json_key(j, "exact");
-        vq_json_bool(j, vq_range_is_exact(s.calls));
+        vq_json_put_bool(j, "known", f->lines[i].known);
+        vq_json_put_bool(j, "exact", vq_range_is_exact(s.calls));
         sums(j, &s, seconds);
         vq_json_key(j, "judges");
         vq_json_array(j);
@@ -161,8 +157,7 @@ static void holds(struct vq_json *j, const struct vq_plan_shown *plan)
     vq_json_key(j, "deadline");
     if (plan->has_deadline) {
         vq_json_object(j);
-        vq_json_key(j, "unix_s");
-        vq_json_i64(j, (int64_t)plan->deadline);
+        vq_json_put_i64(j, "unix_s", (int64_t)plan->deadline);
         real(j, "seconds_left", difftime(plan->deadline, plan->now));
         bounded(j, &plan->by_deadline);
         vq_json_object_end(j);
@@ -177,20 +172,15 @@ void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
     struct vq_json j;
     vq_json_init(&j, out, 2);
     vq_json_object(&j);
-    vq_json_key(&j, "format");
-    vq_json_u64(&j, VQ_PLAN_FORMAT);
+    vq_json_put_u64(&j, "format", VQ_PLAN_FORMAT);
     const struct vq_dataset *d = plan->job->dataset;
     if (plan->job->persona.plan != NULL) {
-        vq_json_key(&j, "dialogues");
-        vq_json_u64(&j, plan->job->persona.plan->chains_count);
+        vq_json_put_u64(&j, "dialogues", plan->job->persona.plan->chains_count);
     } else if (d == NULL) {
-        vq_json_key(&j, "rows");
-        vq_json_u64(&j, plan->job->rubric.data->rows_count);
+        vq_json_put_u64(&j, "rows", plan->job->rubric.data->rows_count);
     } else {
-        vq_json_key(&j, "rows_train");
-        vq_json_u64(&j, d->train_count);
-        vq_json_key(&j, "rows_test");
-        vq_json_u64(&j, d->test_count);
+        vq_json_put_u64(&j, "rows_train", d->train_count);
+        vq_json_put_u64(&j, "rows_test", d->test_count);
     }
     sums(&j, &f->all, f->seconds);
     dollars(&j, "usd_known", f->all.usd, true);

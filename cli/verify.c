@@ -95,8 +95,7 @@ static void print_people(const struct vq_verify *v, const struct vq_job *job, co
 
 static void dollars(struct vq_json *j, const char *key, uint64_t nano)
 {
-    vq_json_key(j, key);
-    vq_json_real(j, (double)nano / NANO, 9);
+    vq_json_put_real(j, key, (double)nano / NANO, 9);
 }
 
 static void sentences(struct vq_json *j, const char *key, const struct vq_verify_list *list)

@@ -25,15 +25,7 @@ struct vibes_words {
 
 const struct vq_opt vq_vibes_opts[] = {
     {"count", VQ_OPT_COUNT, AT(count), "N", "generate: how many vibes, 1 to 100; default 10"},
-    {"model", VQ_OPT_TEXT, AT(who.model), "MODEL", "generate: the model that is asked"},
-    {"base-url", VQ_OPT_TEXT, AT(who.base_url), "URL",
-     "generate: where the model is; default OPENAI_BASE_URL"},
-    {"key", VQ_OPT_TEXT, AT(who.key), "REF",
-     "generate: its key, env:NAME or file:PATH; default env:OPENAI_API_KEY"},
-    {"config", VQ_OPT_TEXT, AT(who.config), "FILE",
-     "generate: a run's configuration instead; its proposer, or first judge, is asked"},
-    {"set", VQ_OPT_LIST, AT(who.set), "A.B=VALUE",
-     "generate: overrides a key of the configuration (repeatable)"},
+    VQ_GENERATE_OPTS(struct vibes_words, who, "generate: "),
     {"out", VQ_OPT_TEXT, AT(out), "FILE", "a new file instead of standard output"},
     {"all", VQ_OPT_FLAG, AT(all), NULL, "show: also the vibes that were dropped"},
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},

@@ -37,12 +37,9 @@ struct vq_json *vq_call_log_begin(struct vq_call_log *log, const char *event, ui
     struct vq_json *line = &log->line;
     vq_json_init(line, &log->lines, 0);
     vq_json_object(line);
-    vq_json_key(line, "event");
-    vq_json_str(line, event);
-    vq_json_key(line, "n");
-    vq_json_u64(line, n);
-    vq_json_key(line, "unix_ms");
-    vq_json_i64(line, unix_ms);
+    vq_json_put_str(line, "event", event);
+    vq_json_put_u64(line, "n", n);
+    vq_json_put_i64(line, "unix_ms", unix_ms);
     return line;
 }
 

@@ -24,18 +24,12 @@ const char *vq_dialect_name(enum vq_dialect dialect)
 
 /* ---- paths ---- */
 
-static bool ends_with(struct vq_span text, const char *end)
-{
-    size_t n = strlen(end);
-    return text.bytes >= n && memcmp(text.at + text.bytes - n, end, n) == 0;
-}
-
 /* What stands between `front` and `end` in a path, as the route's model; false when it is not such a path. */
 static bool named_between(const char *path, const char *front, const char *end,
                           struct vq_route *route)
 {
     size_t n = strlen(front);
-    if (strncmp(path, front, n) != 0 || !ends_with(vq_span_str(path + n), end)) {
+    if (strncmp(path, front, n) != 0 || !vq_span_ends_with(vq_span_str(path + n), end)) {
         return false;
     }
     size_t bytes = strlen(path + n) - strlen(end);
@@ -318,8 +312,7 @@ static void write_anthropic(struct vq_json *json, const struct vq_chat_answer *a
         if (!answer->content_is_null) {
             vq_json_object(json);
             vq_json_put_str(json, "type", "text");
-            vq_json_key(json, "text");
-            vq_json_span(json, answer->content);
+            vq_json_put_span(json, "text", answer->content);
             vq_json_object_end(json);
         }
         vq_json_array_end(json);
@@ -349,8 +342,7 @@ static void write_candidate(struct vq_json *json, const struct vq_chat_answer *a
         vq_json_key(json, "parts");
         vq_json_array(json);
         vq_json_object(json);
-        vq_json_key(json, "text");
-        vq_json_span(json, answer->content);
+        vq_json_put_span(json, "text", answer->content);
         vq_json_object_end(json);
         vq_json_array_end(json);
         vq_json_put_str(json, "role", "model");

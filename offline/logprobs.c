@@ -34,10 +34,8 @@ static char label_of(struct vq_span token)
 static void put(struct vq_json *json, enum vq_dialect dialect, struct vq_span token, double logprob)
 {
     bool gemini = dialect == VQ_DIALECT_GEMINI;
-    vq_json_key(json, "token");
-    vq_json_span(json, token);
-    vq_json_key(json, gemini ? "logProbability" : "logprob");
-    vq_json_real(json, logprob, DIGITS);
+    vq_json_put_span(json, "token", token);
+    vq_json_put_real(json, gemini ? "logProbability" : "logprob", logprob, DIGITS);
 }
 
 static void put_top(struct vq_json *json, enum vq_dialect dialect, struct vq_span token)

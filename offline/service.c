@@ -229,25 +229,17 @@ static void log_request(struct vq_service *service, const struct passage *p,
     vq_json_put_str(line, "path", p->call->path);
     vq_json_put_str(line, "kind", kind_of(p));
     vq_json_put_str(line, "hash", hash);
-    vq_json_key(line, "try");
-    vq_json_u64(line, p->nth_try);
-    vq_json_key(line, "bytes");
-    vq_json_u64(line, p->call->body.bytes);
-    vq_json_key(line, "prompt_tokens");
-    vq_json_u64(line, p->is_parsed ? p->chat.prompt_tokens : 0);
-    vq_json_key(line, "cached_tokens");
-    vq_json_u64(line, p->is_parsed ? p->chat.cached_tokens : 0);
-    vq_json_key(line, "cache_written_tokens");
-    vq_json_u64(line, p->is_parsed ? p->chat.cache_written_tokens : 0);
+    vq_json_put_u64(line, "try", p->nth_try);
+    vq_json_put_u64(line, "bytes", p->call->body.bytes);
+    vq_json_put_u64(line, "prompt_tokens", p->is_parsed ? p->chat.prompt_tokens : 0);
+    vq_json_put_u64(line, "cached_tokens", p->is_parsed ? p->chat.cached_tokens : 0);
+    vq_json_put_u64(line, "cache_written_tokens", p->is_parsed ? p->chat.cache_written_tokens : 0);
     vq_json_put_str(line, "dialect", vq_dialect_name(p->route.dialect));
     vq_json_put_str(line, "pool", p->label);
     log_admission(line, p);
-    vq_json_key(line, "asked_in");
-    vq_json_u64(line, p->admission.asked_in);
-    vq_json_key(line, "asked_out");
-    vq_json_u64(line, p->admission.asked_out);
-    vq_json_key(line, "mono_ns");
-    vq_json_i64(line, p->now_ns);
+    vq_json_put_u64(line, "asked_in", p->admission.asked_in);
+    vq_json_put_u64(line, "asked_out", p->admission.asked_out);
+    vq_json_put_i64(line, "mono_ns", p->now_ns);
     vq_call_log_end(&service->log);
 }
 
@@ -268,24 +260,17 @@ enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *
         return VQ_OK;
     }
     struct vq_json *line = vq_call_log_begin(&service->log, "answer", reply->n, vq_clock_unix_ms());
-    vq_json_key(line, "status");
-    vq_json_u64(line, reply->status);
+    vq_json_put_u64(line, "status", reply->status);
     vq_json_put_str(line, "outcome", reply->outcome);
     vq_json_put_str(line, "fault",
                     reply->fault == VQ_FAULT_NONE ? NULL : vq_fault_info(reply->fault)->name);
     vq_json_put_str(line, "verdict", reply->verdict);
-    vq_json_key(line, "paid");
-    vq_json_bool(line, reply->paid);
-    vq_json_key(line, "prompt_tokens");
-    vq_json_u64(line, reply->prompt_tokens);
-    vq_json_key(line, "completion_tokens");
-    vq_json_u64(line, reply->completion_tokens);
-    vq_json_key(line, "counted_out");
-    vq_json_u64(line, reply->counted_out);
-    vq_json_key(line, "mono_ns");
-    vq_json_i64(line, now_ns);
-    vq_json_key(line, "took_us");
-    vq_json_i64(line, (now_ns - taken_ns) / VQ_NS_PER_US);
+    vq_json_put_bool(line, "paid", reply->paid);
+    vq_json_put_u64(line, "prompt_tokens", reply->prompt_tokens);
+    vq_json_put_u64(line, "completion_tokens", reply->completion_tokens);
+    vq_json_put_u64(line, "counted_out", reply->counted_out);
+    vq_json_put_i64(line, "mono_ns", now_ns);
+    vq_json_put_i64(line, "took_us", (now_ns - taken_ns) / VQ_NS_PER_US);
     vq_call_log_end(&service->log);
     return vq_call_log_flush(&service->log, err);
 }
@@ -299,8 +284,7 @@ enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *repl
     }
     struct vq_json *line = vq_call_log_begin(&service->log, "lost", reply->n, vq_clock_unix_ms());
     vq_json_put_str(line, "why", why);
-    vq_json_key(line, "mono_ns");
-    vq_json_i64(line, now_ns);
+    vq_json_put_i64(line, "mono_ns", now_ns);
     vq_call_log_end(&service->log);
     return vq_call_log_flush(&service->log, err);
 }
@@ -602,8 +586,7 @@ static void list_models(const struct vq_service *service, struct vq_reply *reply
         vq_json_object(&json);
         vq_json_put_str(&json, "id", name);
         vq_json_put_str(&json, "object", "model");
-        vq_json_key(&json, "created");
-        vq_json_u64(&json, 0);
+        vq_json_put_u64(&json, "created", 0);
         vq_json_put_str(&json, "owned_by", MODEL_OWNER);
         vq_json_object_end(&json);
     }

@@ -27,6 +27,12 @@ static inline bool vq_span_eq(struct vq_span a, struct vq_span b)
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
 }
 
+static inline bool vq_span_ends_with(struct vq_span text, const char *end)
+{
+    size_t n = strlen(end);
+    return text.bytes >= n && (n == 0 || memcmp(text.at + text.bytes - n, end, n) == 0);
+}
+
 /* Without the ASCII blanks (" \t\n\v\f\r", in any locale) at both ends. */
 struct vq_span vq_span_trim(struct vq_span text);
 

@@ -176,21 +176,11 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
         if (!route->open && httpd->options.token != NULL && !has_token(httpd, connection)) {
             return refuse(connection, 401, "a token is needed\n");
         }
-        struct vq_httpd_request request = {
-            .method = route->method, .path = path, .body = body, .opaque = connection};
+        struct vq_httpd_request request = {.method = route->method, .path = path, .body = body};
         return handle(httpd, connection, route, &request);
     }
     return known ? refuse(connection, 405, "not this method\n")
                  : refuse(connection, 404, "there is nothing here\n");
-}
-
-const char *vq_httpd_query(const struct vq_httpd_request *request, const char *name)
-{
-    union {
-        const void *from;
-        struct MHD_Connection *to;
-    } connection = {.from = request->opaque};
-    return MHD_lookup_connection_value(connection.to, MHD_GET_ARGUMENT_KIND, name);
 }
 
 /* ---- libmicrohttpd's callbacks ---- */

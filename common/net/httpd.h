@@ -23,7 +23,6 @@ struct vq_httpd_request {
     enum vq_httpd_method method;
     const char *path;    /* decoded */
     struct vq_span body; /* of a POST */
-    const void *opaque;
 };
 
 struct vq_httpd_response {
@@ -56,8 +55,6 @@ struct vq_httpd;
 enum vq_status vq_httpd_create(struct vq_loop *loop, const struct vq_httpd_options *options,
                                struct vq_httpd **ret_httpd, struct vq_error *err) VQ_WARN_UNUSED;
 uint16_t vq_httpd_port(const struct vq_httpd *httpd);
-/* Value of a query parameter, decoded; NULL when it is not there. */
-const char *vq_httpd_query(const struct vq_httpd_request *request, const char *name);
 /* Not from a handler. */
 void vq_httpd_destroy(struct vq_httpd **httpd);
 

@@ -251,6 +251,30 @@ enum vq_status vq_file_create(const char *path, struct vq_span bytes, uint32_t m
     return status;
 }
 
+enum vq_status vq_file_lines(const char *path, size_t bytes_max, vq_file_line_fn take, void *ctx,
+                             struct vq_error *err)
+{
+    struct vq_buf text;
+    VQ_TRY(vq_file_read(path, bytes_max, &text, err));
+    enum vq_status status = VQ_OK;
+    unsigned long long number = 0;
+    for (size_t at = 0; status == VQ_OK && at < text.bytes;) {
+        const char *end = memchr(text.at + at, '\n', text.bytes - at);
+        size_t bytes = end == NULL ? text.bytes - at : (size_t)(end - (text.at + at));
+        struct vq_span line = vq_span(text.at + at, bytes), bare = vq_span_trim(line);
+        number++;
+        at += bytes + 1;
+        if (bare.bytes > 0 && bare.at[0] != '#') {
+            status = take(ctx, line, err);
+        }
+    }
+    vq_buf_free(&text);
+    if (status != VQ_OK) {
+        vq_error_prefix(err, "%s, line %llu", path, number);
+    }
+    return status;
+}
+
 enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path)
 {
     bool absolute = path[0] == '/' || base_dir == NULL || base_dir[0] == '\0';

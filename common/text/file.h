@@ -30,6 +30,12 @@ enum vq_status vq_file_new_commit(struct vq_file_new **file, struct vq_error *er
 void vq_file_new_abandon(
     struct vq_file_new **file); /* the old content stays; NULL inside is fine */
 
+/* Gives `take` each line of a file, without its end, but those that are blank or begin with '#', until it fails: then as it says, with
+ * the path and the line before its sentence; else as vq_file_read. */
+typedef enum vq_status (*vq_file_line_fn)(void *ctx, struct vq_span line, struct vq_error *err);
+enum vq_status vq_file_lines(const char *path, size_t bytes_max, vq_file_line_fn take, void *ctx,
+                             struct vq_error *err) VQ_WARN_UNUSED;
+
 /* `path` itself when absolute, else `base_dir`/`path`. The caller frees *ret_path with vq_free. */
 enum vq_status vq_path_join(const char *base_dir, const char *path, char **ret_path) VQ_WARN_UNUSED;
 

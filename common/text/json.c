@@ -242,6 +242,18 @@ void vq_json_put_bool(struct vq_json *json, const char *key, bool value)
     vq_json_bool(json, value);
 }
 
+void vq_json_put_i64(struct vq_json *json, const char *key, int64_t value)
+{
+    vq_json_key(json, key);
+    vq_json_i64(json, value);
+}
+
+void vq_json_put_null(struct vq_json *json, const char *key)
+{
+    vq_json_key(json, key);
+    vq_json_null(json);
+}
+
 void vq_real_text(double value, int digits, char ret_text[VQ_REAL_BYTES])
 {
     VQ_ASSERT(digits >= 1 && digits <= 17);
@@ -257,6 +269,12 @@ void vq_json_real(struct vq_json *json, double value, int digits)
     char text[VQ_REAL_BYTES];
     vq_real_text(value, digits, text);
     vq_json_raw(json, vq_span_str(text));
+}
+
+void vq_json_put_real(struct vq_json *json, const char *key, double value, int digits)
+{
+    vq_json_key(json, key);
+    vq_json_real(json, value, digits);
 }
 
 bool vq_json_exceeds(struct vq_span text, size_t depth_max, size_t values_max)

@@ -43,7 +43,10 @@ void vq_json_raw(struct vq_json *json, struct vq_span value);
 void vq_json_put_str(struct vq_json *json, const char *key, const char *text);
 void vq_json_put_span(struct vq_json *json, const char *key, struct vq_span text);
 void vq_json_put_u64(struct vq_json *json, const char *key, uint64_t value);
+void vq_json_put_i64(struct vq_json *json, const char *key, int64_t value);
 void vq_json_put_bool(struct vq_json *json, const char *key, bool value);
+void vq_json_put_null(struct vq_json *json, const char *key);
+void vq_json_put_real(struct vq_json *json, const char *key, double value, int digits);
 
 /* The bare number of vq_json_real ("null" when it has no finite value); for CSV cells too. */
 #define VQ_REAL_BYTES 32

@@ -89,8 +89,7 @@ static void message(struct vq_json *j, const char *role, struct vq_span text)
 {
     vq_json_object(j);
     vq_json_put_str(j, "role", role);
-    vq_json_key(j, "content");
-    vq_json_span(j, text);
+    vq_json_put_span(j, "content", text);
     vq_json_object_end(j);
 }
 

@@ -9,8 +9,7 @@
 
 static inline void vq_report_key_real(struct vq_json *j, const char *key, double value)
 {
-    vq_json_key(j, key);
-    vq_json_real(j, value, VQ_REPORT_DIGITS);
+    vq_json_put_real(j, key, value, VQ_REPORT_DIGITS);
 }
 
 /* [lo, hi]; null where there is none. */

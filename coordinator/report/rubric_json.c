@@ -189,8 +189,7 @@ static void groups(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     vq_json_array(j);
     for (uint32_t g = 0; g < r->data->groups_count; g++) {
         vq_json_object(j);
-        vq_json_key(j, "group");
-        vq_json_span(j, r->data->groups[g]);
+        vq_json_put_span(j, "group", r->data->groups[g]);
         vq_json_key(j, "outputs");
         vq_json_array(j);
         for (uint32_t o = 0; o < outputs; o++) {

@@ -475,12 +475,9 @@ enum vq_status vq_run_dir_write_endpoint(const struct vq_run_dir *run,
     vq_buf_init(&text, ENDPOINT_BYTES_MAX);
     vq_json_init(&json, &text, 2);
     vq_json_object(&json);
-    vq_json_key(&json, "address");
-    vq_json_str(&json, endpoint->address);
-    vq_json_key(&json, "token");
-    vq_json_str(&json, endpoint->token);
-    vq_json_key(&json, "pid");
-    vq_json_u64(&json, endpoint->pid);
+    vq_json_put_str(&json, "address", endpoint->address);
+    vq_json_put_str(&json, "token", endpoint->token);
+    vq_json_put_u64(&json, "pid", endpoint->pid);
     vq_json_object_end(&json);
     vq_buf_putc(&text, '\n');
     enum vq_status status = text.status;

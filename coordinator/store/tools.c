@@ -470,8 +470,7 @@ static void key_hex(struct vq_json *json, const char *key, const void *bytes, si
 {
     char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];
     vq_hex(bytes, n, hex);
-    vq_json_key(json, key);
-    vq_json_str(json, hex);
+    vq_json_put_str(json, key, hex);
 }
 
 static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
@@ -495,8 +494,7 @@ static enum vq_status answer_json(struct vq_buf *line, struct vq_span key,
     vq_json_put_u64(&json, "tokens_in", a->tokens_in);
     vq_json_put_u64(&json, "tokens_cached", a->tokens_cached);
     vq_json_put_u64(&json, "tokens_out", a->tokens_out);
-    vq_json_key(&json, "created_unix_ms");
-    vq_json_i64(&json, a->created_unix_ms);
+    vq_json_put_i64(&json, "created_unix_ms", a->created_unix_ms);
     key_hex(&json, "call", a->call.b, VQ_ID_BYTES);
     key_hex(&json, "run", a->run.b, VQ_ID_BYTES);
     vq_json_object_end(&json);

@@ -91,8 +91,7 @@ static void judges(struct vq_json *j, const struct vq_status_facts *f)
         counts(j, &judge.counts);
         vq_json_put_u64(j, "ready_shards", judge.ready_shards);
         vq_json_put_u64(j, "leased_shards", judge.leased_shards);
-        vq_json_key(j, "closed");
-        vq_json_str(j, judge.closed ? judge.closed_text : NULL);
+        vq_json_put_str(j, "closed", judge.closed ? judge.closed_text : NULL);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -109,16 +108,13 @@ static void workers(struct vq_json *j, const struct vq_status_facts *f)
         vq_json_put_str(j, "host", w.host);
         vq_json_put_str(j, "software", w.software);
         vq_json_put_u64(j, "pid", w.pid);
-        vq_json_key(j, "local");
-        vq_json_bool(j, w.local >= 0);
+        vq_json_put_bool(j, "local", w.local >= 0);
         vq_json_put_u64(j, "leases", w.leases);
         vq_json_put_u64(j, "tasks_held", w.tasks_held);
         vq_json_put_u64(j, "calls_out", w.calls_out);
         vq_json_put_u64(j, "results", w.results);
-        vq_json_key(j, "heard_ms_ago");
-        vq_json_i64(j, (f->now_ns - w.heard_ns) / VQ_NS_PER_MS);
-        vq_json_key(j, "draining");
-        vq_json_bool(j, w.draining);
+        vq_json_put_i64(j, "heard_ms_ago", (f->now_ns - w.heard_ns) / VQ_NS_PER_MS);
+        vq_json_put_bool(j, "draining", w.draining);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -174,13 +170,10 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_put_u64(j, "shards_leased", s.leased_shards);
     vq_json_put_u64(j, "calls_out", s.calls_reserved - s.held_back);
     vq_json_put_u64(j, "leases_lost", s.leases_lost);
-    vq_json_key(j, "calls_per_s");
-    vq_json_real(j, s.calls_per_s, 4);
-    vq_json_key(j, "settled_per_s");
-    vq_json_real(j, s.settled_per_s, 4);
+    vq_json_put_real(j, "calls_per_s", s.calls_per_s, 4);
+    vq_json_put_real(j, "settled_per_s", s.settled_per_s, 4);
     double eta = eta_s(f, &s);
-    vq_json_key(j, "eta_s");
-    vq_json_real(j, eta < 0 ? NAN : eta, 4);
+    vq_json_put_real(j, "eta_s", eta < 0 ? NAN : eta, 4);
     vq_json_put_u64(j, "tokens_in", s.tokens_in);
     vq_json_put_u64(j, "tokens_out", s.tokens_out);
     seen(j, f, &s);
@@ -205,8 +198,7 @@ static void incidents(struct vq_json *j, const struct vq_status_facts *f)
     }
     vq_json_object(j);
     vq_json_put_str(j, "kind", "idle");
-    vq_json_key(j, "since_unix_ms");
-    vq_json_i64(j, f->alarm_since_unix_ms);
+    vq_json_put_i64(j, "since_unix_ms", f->alarm_since_unix_ms);
     vq_json_put_u64(j, "idle_s", f->alarm_idle_s);
     vq_json_object_end(j);
 }
@@ -222,10 +214,8 @@ void vq_status_json(const struct vq_status_facts *f, struct vq_buf *out)
     vq_json_put_str(j, "uid", f->uid_hex);
     vq_json_put_str(j, "state", f->state);
     vq_json_put_str(j, "note", f->note);
-    vq_json_key(j, "started_unix_ms");
-    vq_json_i64(j, f->started_unix_ms);
-    vq_json_key(j, "written_unix_ms");
-    vq_json_i64(j, f->now_unix_ms);
+    vq_json_put_i64(j, "started_unix_ms", f->started_unix_ms);
+    vq_json_put_i64(j, "written_unix_ms", f->now_unix_ms);
     vq_json_put_str(j, "redis", f->redis);
     incidents(j, f);
     if (f->coord != NULL) {

@@ -40,11 +40,9 @@ static void limit(struct vq_json *j, const char *name, double most, enum vq_limi
 {
     vq_json_key(j, name);
     vq_json_object(j);
-    vq_json_key(j, "limit");
-    vq_json_real(j, most > 0 ? most : NAN, 6);
+    vq_json_put_real(j, "limit", most > 0 ? most : NAN, 6);
     vq_json_put_str(j, "by", source_word(source));
-    vq_json_key(j, "used");
-    vq_json_real(j, used, 6);
+    vq_json_put_real(j, "used", used, 6);
     vq_json_object_end(j);
 }
 
@@ -114,12 +112,9 @@ void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
     vq_authority_money(f->authority, &money);
     vq_json_key(j, "money");
     vq_json_object(j);
-    vq_json_key(j, "budget_usd");
-    vq_json_real(j, usd(money.budget_nano), 9);
-    vq_json_key(j, "spent_usd");
-    vq_json_real(j, usd(money.spent_nano), 9);
-    vq_json_key(j, "reserved_usd");
-    vq_json_real(j, usd(money.out_nano), 9);
+    vq_json_put_real(j, "budget_usd", usd(money.budget_nano), 9);
+    vq_json_put_real(j, "spent_usd", usd(money.spent_nano), 9);
+    vq_json_put_real(j, "reserved_usd", usd(money.out_nano), 9);
     vq_json_object_end(j);
 }
 

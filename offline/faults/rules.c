@@ -5,17 +5,18 @@
 #include "offline/faults/rules.h"
 
 #include "common/base/alloc.h"
+#include "common/text/file.h"
 #include "common/text/json_load.h"
 #include "common/text/utf8.h"
 #include "offline/faults/pools.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define RULES_MAX      1024
 #define LINE_BYTES_MAX 65536
+#define FILE_BYTES_MAX (64u << 20)
 
 static const struct vq_fault_info infos[VQ_FAULT__COUNT] = {
     [VQ_FAULT_NONE] = {"none", VQ_FAULT_STAGE_NONE, 200, true, "", "", ""},
@@ -226,38 +227,17 @@ enum vq_status vq_fault_rules_add_line(struct vq_fault_rules *rules, struct vq_s
     return status;
 }
 
+static enum vq_status take_line(void *ctx, struct vq_span line, struct vq_error *err)
+{
+    return line.bytes > LINE_BYTES_MAX
+               ? vq_fail(err, VQ_LIMIT, "longer than %d bytes", LINE_BYTES_MAX)
+               : vq_fault_rules_add_line(ctx, line, err);
+}
+
 enum vq_status vq_fault_rules_load(struct vq_fault_rules *rules, const char *path,
                                    struct vq_error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return vq_fail(err, errno == ENOMEM ? VQ_NOMEM : VQ_NOT_FOUND,
-                       "cannot open the fault script %s: %s", path, strerror(errno));
-    }
-    enum vq_status status = VQ_OK;
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t bytes = 0;
-    for (int number = 1; status == VQ_OK && (bytes = getline(&line, &cap, file)) >= 0; number++) {
-        size_t blank = strspn(line, " \t\r\n");
-        if (line[blank] == '\0' || line[blank] == '#') {
-            continue;
-        }
-        status = bytes > LINE_BYTES_MAX
-                     ? vq_fail(err, VQ_LIMIT, "longer than %d bytes", LINE_BYTES_MAX)
-                     : vq_fault_rules_add_line(rules, vq_span(line, (size_t)bytes), err);
-        if (status != VQ_OK) {
-            vq_error_prefix(err, "%s, line %d", path, number);
-        }
-    }
-    if (status == VQ_OK && ferror(file) != 0) {
-        status = vq_fail(err, VQ_IO, "cannot read the fault script %s", path);
-    } else if (status == VQ_OK && feof(file) == 0) {
-        status = VQ_NOMEM; /* getline had no room for a line */
-    }
-    free(line); /* getline's own */
-    (void)fclose(file);
-    return status;
+    return vq_file_lines(path, FILE_BYTES_MAX, take_line, rules, err);
 }
 
 static enum vq_status add_pairs(json_t *object, char *pairs, struct vq_error *err)

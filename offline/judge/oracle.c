@@ -11,9 +11,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
+#include "common/text/file.h"
 #include "common/text/json_load.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@
 #define TRUTHS_MAX      (64u << 20)
 #define RATES_MAX       256
 #define LINE_BYTES_MAX  65536
+#define FILE_BYTES_MAX  ((size_t)4 << 30)
 #define NAME_BYTES      128
 #define SCORE_NA        INT8_C(2)
 #define PREFERENCE_AXIS "preference"
@@ -140,8 +141,9 @@ static enum vq_status add_rates(struct vq_oracle *oracle, const json_t *object,
     return VQ_OK;
 }
 
-static enum vq_status add_line(struct vq_oracle *oracle, struct vq_span line, struct vq_error *err)
+static enum vq_status add_line(void *ctx, struct vq_span line, struct vq_error *err)
 {
+    struct vq_oracle *oracle = ctx;
     if (line.bytes > LINE_BYTES_MAX) {
         return vq_fail(err, VQ_LIMIT, "longer than %d bytes", LINE_BYTES_MAX);
     }
@@ -180,47 +182,15 @@ static enum vq_status check_truths(const struct vq_oracle *oracle, struct vq_err
     return VQ_OK;
 }
 
-static enum vq_status read_lines(struct vq_oracle *oracle, FILE *file, const char *path,
-                                 struct vq_error *err)
-{
-    enum vq_status status = VQ_OK;
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t bytes = 0;
-    for (int number = 1; status == VQ_OK && (bytes = getline(&line, &cap, file)) >= 0; number++) {
-        size_t blank = strspn(line, " \t\r\n");
-        if (line[blank] == '\0' || line[blank] == '#') {
-            continue;
-        }
-        status = add_line(oracle, vq_span(line, (size_t)bytes), err);
-        if (status != VQ_OK) {
-            vq_error_prefix(err, "%s, line %d", path, number);
-        }
-    }
-    if (status == VQ_OK && ferror(file) != 0) {
-        status = vq_fail(err, VQ_IO, "cannot read the truth file %s", path);
-    } else if (status == VQ_OK && feof(file) == 0) {
-        status = VQ_NOMEM; /* getline had no room for a line */
-    }
-    free(line); /* getline's own */
-    return status;
-}
-
 enum vq_status vq_oracle_load(const char *path, uint64_t seed, struct vq_oracle **ret_oracle,
                               struct vq_error *err)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return vq_fail(err, errno == ENOMEM ? VQ_NOMEM : VQ_NOT_FOUND,
-                       "cannot open the truth file %s: %s", path, strerror(errno));
-    }
     struct vq_oracle *oracle = vq_alloc(1, sizeof(*oracle));
     enum vq_status status = VQ_NOMEM;
     if (oracle != NULL) {
         oracle->seed = seed;
-        status = read_lines(oracle, file, path, err);
+        status = vq_file_lines(path, FILE_BYTES_MAX, add_line, oracle, err);
     }
-    (void)fclose(file);
     if (status == VQ_OK && oracle->n > 0) {
         qsort(oracle->truths, oracle->n, sizeof(*oracle->truths), by_key);
         status = check_truths(oracle, err);

@@ -38,15 +38,12 @@ static bool is_blank(struct vq_span text)
 static void put_block(struct vq_json *json, struct vq_span text, bool breakpoint)
 {
     vq_json_object(json);
-    vq_json_key(json, "type");
-    vq_json_str(json, "text");
-    vq_json_key(json, "text");
-    vq_json_span(json, text);
+    vq_json_put_str(json, "type", "text");
+    vq_json_put_span(json, "text", text);
     if (breakpoint) {
         vq_json_key(json, "cache_control");
         vq_json_object(json);
-        vq_json_key(json, "type");
-        vq_json_str(json, "ephemeral");
+        vq_json_put_str(json, "type", "ephemeral");
         vq_json_object_end(json);
     }
     vq_json_object_end(json);
@@ -57,8 +54,7 @@ static void put_said(struct vq_json *json, const struct vq_prompt *prompt)
     for (size_t i = 0; i < prompt->history_count; i++) {
         bool last = i + 1 == prompt->history_count;
         vq_json_object(json);
-        vq_json_key(json, "role");
-        vq_json_str(json, i % 2 == 0 ? "user" : "assistant");
+        vq_json_put_str(json, "role", i % 2 == 0 ? "user" : "assistant");
         vq_json_key(json, "content");
         vq_json_array(json);
         put_block(json, prompt->history[i], last && prompt->front == VQ_PROMPT_FRONT_HISTORY);
@@ -75,8 +71,7 @@ static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
     struct vq_span rest =
         shared == 0 ? prompt->user : vq_span(prompt->user.at + shared, prompt->user.bytes - shared);
     vq_json_object(json);
-    vq_json_key(json, "role");
-    vq_json_str(json, "user");
+    vq_json_put_str(json, "role", "user");
     vq_json_key(json, "content");
     vq_json_array(json);
     if (!is_blank(front) && !is_blank(rest)) {
@@ -96,17 +91,13 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
     vq_buf_clear(body);
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
-    vq_json_key(&json, "model");
-    vq_json_str(&json, judge->model);
-    vq_json_key(&json, "max_tokens");
-    vq_json_u64(&json, judge->max_tokens);
+    vq_json_put_str(&json, "model", judge->model);
+    vq_json_put_u64(&json, "max_tokens", judge->max_tokens);
     if (judge->send_temperature) {
-        vq_json_key(&json, "temperature");
-        vq_json_real(&json, judge->temperature, TEMPERATURE_DIGITS);
+        vq_json_put_real(&json, "temperature", judge->temperature, TEMPERATURE_DIGITS);
     }
     if (!is_blank(prompt->system)) {
-        vq_json_key(&json, "system");
-        vq_json_span(&json, prompt->system);
+        vq_json_put_span(&json, "system", prompt->system);
     }
     vq_json_key(&json, "messages");
     vq_json_array(&json);
@@ -118,8 +109,7 @@ static enum vq_status anthropic_body(const struct vq_judge *judge, const struct 
         vq_json_object(&json);
         vq_json_key(&json, "format");
         vq_json_object(&json);
-        vq_json_key(&json, "type");
-        vq_json_str(&json, "json_schema");
+        vq_json_put_str(&json, "type", "json_schema");
         vq_json_key(&json, "schema");
         vq_schema_put(&json, prompt->asks, false);
         vq_json_object_end(&json);

@@ -12,12 +12,6 @@
 
 static const char dialect_name[] = "azure";
 
-static bool ends_with(struct vq_span text, const char *end)
-{
-    size_t n = strlen(end);
-    return text.bytes >= n && memcmp(text.at + text.bytes - n, end, n) == 0;
-}
-
 static enum vq_status azure_path(const struct vq_judge *judge, const char *base_url,
                                  const char *what, struct vq_buf *url)
 {
@@ -26,9 +20,9 @@ static enum vq_status azure_path(const struct vq_judge *judge, const char *base_
     bool named = memmem(base.at, base.bytes, deployments, sizeof(deployments) - 1) != NULL;
     struct vq_buf path;
     vq_buf_init(&path, PATH_BYTES_MAX);
-    if (!named && !ends_with(base, "/openai/v1")) {
-        vq_buf_puts(&path,
-                    ends_with(base, "/openai") ? deployments + strlen("/openai") : deployments);
+    if (!named && !vq_span_ends_with(base, "/openai/v1")) {
+        vq_buf_puts(&path, vq_span_ends_with(base, "/openai") ? deployments + strlen("/openai")
+                                                              : deployments);
         vq_url_segment(&path, judge->model);
     }
     vq_buf_puts(&path, what);

@@ -58,8 +58,7 @@ static void put_parts(struct vq_json *json, struct vq_span text)
     vq_json_key(json, "parts");
     vq_json_array(json);
     vq_json_object(json);
-    vq_json_key(json, "text");
-    vq_json_span(json, text);
+    vq_json_put_span(json, "text", text);
     vq_json_object_end(json);
     vq_json_array_end(json);
 }
@@ -67,8 +66,7 @@ static void put_parts(struct vq_json *json, struct vq_span text)
 static void put_content(struct vq_json *json, const char *role, struct vq_span text)
 {
     vq_json_object(json);
-    vq_json_key(json, "role");
-    vq_json_str(json, role);
+    vq_json_put_str(json, "role", role);
     put_parts(json, text);
     vq_json_object_end(json);
 }
@@ -95,27 +93,21 @@ static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_
     vq_json_array_end(&json);
     vq_json_key(&json, "generationConfig");
     vq_json_object(&json);
-    vq_json_key(&json, "maxOutputTokens");
-    vq_json_u64(&json, judge->max_tokens);
+    vq_json_put_u64(&json, "maxOutputTokens", judge->max_tokens);
     if (judge->send_temperature) {
-        vq_json_key(&json, "temperature");
-        vq_json_real(&json, judge->temperature, TEMPERATURE_DIGITS);
+        vq_json_put_real(&json, "temperature", judge->temperature, TEMPERATURE_DIGITS);
     }
     if (judge->seed >= 0) {
-        vq_json_key(&json, "seed");
-        vq_json_i64(&json, judge->seed);
+        vq_json_put_i64(&json, "seed", judge->seed);
     }
     if (vq_schema_wanted(judge, prompt)) {
-        vq_json_key(&json, "responseMimeType");
-        vq_json_str(&json, "application/json");
+        vq_json_put_str(&json, "responseMimeType", "application/json");
         vq_json_key(&json, "responseSchema");
         vq_schema_put(&json, prompt->asks, true);
     }
     if (vq_logprobs_wanted(judge, prompt)) {
-        vq_json_key(&json, "responseLogprobs");
-        vq_json_bool(&json, true);
-        vq_json_key(&json, "logprobs");
-        vq_json_u64(&json, VQ_LOGPROBS_TOP);
+        vq_json_put_bool(&json, "responseLogprobs", true);
+        vq_json_put_u64(&json, "logprobs", VQ_LOGPROBS_TOP);
     }
     vq_json_object_end(&json);
     vq_json_object_end(&json);
@@ -290,8 +282,7 @@ static enum vq_status gemini_embed_body(const struct vq_judge *judge, struct vq_
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *text = json_array_get(list, i);
         vq_json_object(&json);
-        vq_json_key(&json, "model");
-        vq_json_span(&json, vq_buf_span(&model));
+        vq_json_put_span(&json, "model", vq_buf_span(&model));
         vq_json_key(&json, "content");
         vq_json_object(&json);
         put_parts(&json, vq_span(json_string_value(text), json_string_length(text)));

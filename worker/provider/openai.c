@@ -28,10 +28,8 @@ static enum vq_status openai_url(const struct vq_judge *judge, const char *base_
 static void put_message(struct vq_json *json, const char *role, struct vq_span text)
 {
     vq_json_object(json);
-    vq_json_key(json, "role");
-    vq_json_str(json, role);
-    vq_json_key(json, "content");
-    vq_json_span(json, text);
+    vq_json_put_str(json, "role", role);
+    vq_json_put_span(json, "content", text);
     vq_json_object_end(json);
 }
 
@@ -39,14 +37,11 @@ static void put_format(struct vq_json *json, enum vq_prompt_asks asks)
 {
     vq_json_key(json, "response_format");
     vq_json_object(json);
-    vq_json_key(json, "type");
-    vq_json_str(json, "json_schema");
+    vq_json_put_str(json, "type", "json_schema");
     vq_json_key(json, "json_schema");
     vq_json_object(json);
-    vq_json_key(json, "name");
-    vq_json_str(json, "verdict");
-    vq_json_key(json, "strict");
-    vq_json_bool(json, true);
+    vq_json_put_str(json, "name", "verdict");
+    vq_json_put_bool(json, "strict", true);
     vq_json_key(json, "schema");
     vq_schema_put(json, asks, false);
     vq_json_object_end(json);
@@ -60,8 +55,7 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
     vq_buf_clear(body);
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
-    vq_json_key(&json, "model");
-    vq_json_str(&json, judge->model);
+    vq_json_put_str(&json, "model", judge->model);
     vq_json_key(&json, "messages");
     vq_json_array(&json);
     if (prompt->system.bytes > 0) {
@@ -73,24 +67,19 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
     }
     put_message(&json, "user", prompt->user);
     vq_json_array_end(&json);
-    vq_json_key(&json, judge->max_tokens_field);
-    vq_json_u64(&json, judge->max_tokens);
+    vq_json_put_u64(&json, judge->max_tokens_field, judge->max_tokens);
     if (judge->send_temperature) {
-        vq_json_key(&json, "temperature");
-        vq_json_real(&json, judge->temperature, TEMPERATURE_DIGITS);
+        vq_json_put_real(&json, "temperature", judge->temperature, TEMPERATURE_DIGITS);
     }
     if (judge->seed >= 0) {
-        vq_json_key(&json, "seed");
-        vq_json_i64(&json, judge->seed);
+        vq_json_put_i64(&json, "seed", judge->seed);
     }
     if (vq_schema_wanted(judge, prompt)) {
         put_format(&json, prompt->asks);
     }
     if (vq_logprobs_wanted(judge, prompt)) {
-        vq_json_key(&json, "logprobs");
-        vq_json_bool(&json, true);
-        vq_json_key(&json, "top_logprobs");
-        vq_json_u64(&json, VQ_LOGPROBS_TOP);
+        vq_json_put_bool(&json, "logprobs", true);
+        vq_json_put_u64(&json, "top_logprobs", VQ_LOGPROBS_TOP);
     }
     vq_json_object_end(&json);
     return body->status;

@@ -14,8 +14,7 @@ enum vq_status vq_openai_embed_body(const struct vq_judge *judge, struct vq_span
     vq_buf_clear(body);
     vq_json_init(&json, body, 0);
     vq_json_object(&json);
-    vq_json_key(&json, "model");
-    vq_json_str(&json, judge->model);
+    vq_json_put_str(&json, "model", judge->model);
     vq_json_key(&json, "input");
     vq_json_array(&json);
     for (size_t i = 0; i < json_array_size(list); i++) {

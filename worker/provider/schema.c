@@ -14,8 +14,7 @@ static void put_list(struct vq_json *json, const char *key, const char *const *t
 
 static void put_type(struct vq_json *json, const char *type)
 {
-    vq_json_key(json, "type");
-    vq_json_str(json, type);
+    vq_json_put_str(json, "type", type);
 }
 
 void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered)
@@ -43,8 +42,7 @@ void vq_schema_put(struct vq_json *json, enum vq_prompt_asks asks, bool ordered)
     if (ordered) {
         put_list(json, "propertyOrdering", names, VQ_COUNT(names));
     } else {
-        vq_json_key(json, "additionalProperties");
-        vq_json_bool(json, false);
+        vq_json_put_bool(json, "additionalProperties", false);
     }
     vq_json_object_end(json);
 }

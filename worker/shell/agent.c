@@ -128,6 +128,10 @@ static void message_send(struct agent *a, const struct vq_msg *msg)
         VQ_CRASH_POINT_OF(worker_sent, vq_msg_name(msg->type));
         return;
     }
+    if (vq_buf_reserve(&a->later, FRAME_PREFIX_BYTES + a->frame.bytes) == NULL) {
+        give_up(a, "what is to be said after the reconnect has no room");
+        return; /* and no part of it is there */
+    }
     vq_buf_append(&a->later, &a->frame.bytes, FRAME_PREFIX_BYTES);
     vq_buf_append(&a->later, a->frame.at, a->frame.bytes);
 }

@@ -283,18 +283,12 @@ static void write_row(const struct picker *p, struct vq_json *j, uint32_t sample
     const struct vq_data_row *row = data_row(p, sample);
     const struct vq_vibecheck *r = p->h->r->result;
     vq_json_object(j);
-    vq_json_key(j, "n");
-    vq_json_u64(j, row->record);
-    vq_json_key(j, "file");
-    vq_json_u64(j, row->file);
-    vq_json_key(j, "test");
-    vq_json_bool(j, row->split == VQ_SPLIT_TEST);
-    vq_json_key(j, "pref");
-    vq_json_str(j, preference_word(p, sample));
-    vq_json_key(j, "mm");
-    vq_json_real(j, r->mm_margin[sample], DIGITS);
-    vq_json_key(j, "pp");
-    vq_json_real(j, r->pp_margin[sample], DIGITS);
+    vq_json_put_u64(j, "n", row->record);
+    vq_json_put_u64(j, "file", row->file);
+    vq_json_put_bool(j, "test", row->split == VQ_SPLIT_TEST);
+    vq_json_put_str(j, "pref", preference_word(p, sample));
+    vq_json_put_real(j, "mm", r->mm_margin[sample], DIGITS);
+    vq_json_put_real(j, "pp", r->pp_margin[sample], DIGITS);
     vq_json_key(j, "s");
     scores_text(p, sample, letters);
     vq_json_span(j, vq_buf_span(letters));
@@ -336,8 +330,7 @@ static void write_names(const struct picker *p, struct vq_json *j)
         cut_text(j, vq_span_str(axis->low), VQ_HTML_NAME_BYTES_MAX);
         vq_json_key(j, "high");
         cut_text(j, vq_span_str(axis->high), VQ_HTML_NAME_BYTES_MAX);
-        vq_json_key(j, "kept");
-        vq_json_bool(j, r->result->vibe[p->h->order[rank]].kept);
+        vq_json_put_bool(j, "kept", r->result->vibe[p->h->order[rank]].kept);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);
@@ -375,12 +368,9 @@ static void write_block(struct picker *p)
     vq_json_init(&json, &text, 0);
     vq_json_object(&json);
     write_names(p, &json);
-    vq_json_key(&json, "samples");
-    vq_json_u64(&json, p->h->r->result->samples);
-    vq_json_key(&json, "tie");
-    vq_json_real(&json, VQ_LOGIT_TIE, DIGITS);
-    vq_json_key(&json, "headline_test");
-    vq_json_bool(&json, p->h->test);
+    vq_json_put_u64(&json, "samples", p->h->r->result->samples);
+    vq_json_put_real(&json, "tie", VQ_LOGIT_TIE, DIGITS);
+    vq_json_put_bool(&json, "headline_test", p->h->test);
     vq_json_key(&json, "rows");
     vq_json_array(&json);
     for (uint32_t i = 0; i < p->rows_count; i++) {

@@ -49,6 +49,19 @@ static enum vq_status write_rows(const struct writing *r, const struct vq_result
     return VQ_OK;
 }
 
+enum vq_status vq_result_page(const struct vq_results *to, struct vq_buf *html,
+                              struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    enum vq_status status = html->status;
+    if (status == VQ_OK) {
+        vq_result_path(to, VQ_RESULT_PAGE, path);
+        status = vq_run_dir_write(to->dir, path, vq_buf_span(html), true, err);
+    }
+    vq_buf_free(html);
+    return status;
+}
+
 /* ---- or compared with what is there ---- */
 
 struct comparison {

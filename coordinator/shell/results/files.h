@@ -21,6 +21,9 @@ void vq_result_path(const struct vq_results *to, const char *name,
 enum vq_status vq_result_files(const struct vq_results *to, const struct vq_result_file *files,
                                size_t count, const void *of, uint32_t rows,
                                struct vq_error *err) VQ_WARN_UNUSED;
+/* Writes the page and frees it; the status of making it. */
+enum vq_status vq_result_page(const struct vq_results *to, struct vq_buf *html,
+                              struct vq_error *err) VQ_WARN_UNUSED;
 /* Appends where they are to what is shown, and prints it. */
 enum vq_status vq_result_files_say(const struct vq_results *to, const struct vq_result_file *files,
                                    size_t count, struct vq_buf *out,

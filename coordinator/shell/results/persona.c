@@ -283,13 +283,7 @@ static enum vq_status write_page(struct rates *w, const struct vq_report_persona
     page.sets = sets;
     vq_buf_init(&out, VQ_HTML_BYTES_MAX);
     vq_report_persona_html(&page, &out);
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        char path[VQ_RUN_PATH_BYTES_MAX];
-        vq_result_path(w->of, VQ_RESULT_PAGE, path);
-        status = vq_run_dir_write(w->of->dir, path, vq_buf_span(&out), true, w->err);
-    }
-    vq_buf_free(&out);
+    enum vq_status status = vq_result_page(w->of, &out, w->err);
     vq_free(sets);
     return status;
 }

@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE_NAME VQ_RESULT_PAGE
-
 /* Everything that was ranked as one grid: where the numbers and the stored answers behind them are looked up. */
 struct whole {
     const struct vq_results *of;
@@ -234,13 +232,7 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
     struct vq_buf out;
     vq_buf_init(&out, VQ_HTML_BYTES_MAX);
     vq_report_html(r, &story, &out);
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        char path[VQ_RUN_PATH_BYTES_MAX];
-        vq_result_path(w->of, PAGE_NAME, path);
-        status = vq_run_dir_write(w->of->dir, path, vq_buf_span(&out), true, err);
-    }
-    vq_buf_free(&out);
+    enum vq_status status = vq_result_page(w->of, &out, err);
     vq_vibecheck_destroy(&presets);
     return status;
 }

@@ -160,14 +160,7 @@ static enum vq_status write_page(const struct vq_results *of, const struct vq_ru
     struct vq_buf out;
     vq_buf_init(&out, VQ_HTML_BYTES_MAX);
     vq_rubric_report_html(r, &out);
-    enum vq_status status = out.status;
-    if (status == VQ_OK) {
-        char path[VQ_RUN_PATH_BYTES_MAX];
-        vq_result_path(of, VQ_RESULT_PAGE, path);
-        status = vq_run_dir_write(of->dir, path, vq_buf_span(&out), true, err);
-    }
-    vq_buf_free(&out);
-    return status;
+    return vq_result_page(of, &out, err);
 }
 
 static enum vq_status write_all(struct ratings *w, const struct vq_rubric_numbers *numbers)

@@ -351,10 +351,8 @@ static void answer_json(bool ok, const char *text, struct vq_buf *answer)
     struct vq_json j;
     vq_json_init(&j, answer, 0);
     vq_json_object(&j);
-    vq_json_key(&j, "ok");
-    vq_json_bool(&j, ok);
-    vq_json_key(&j, "text");
-    vq_json_str(&j, text);
+    vq_json_put_bool(&j, "ok", ok);
+    vq_json_put_str(&j, "text", text);
     vq_json_object_end(&j);
     vq_buf_putc(answer, '\n');
 }

@@ -54,8 +54,7 @@ static void stages_json(const struct vq_asking *const *askings, const struct vq_
     vq_json_array(j);
     for (uint32_t i = 0; i < a->stages_count; i++) {
         vq_json_object(j);
-        vq_json_key(j, "name");
-        vq_json_str(j, askings[i]->name);
+        vq_json_put_str(j, "name", askings[i]->name);
         part_counts(j, &a->stages[i].part);
         sums(j, &a->stages[i].part.sums);
         vq_json_object_end(j);
@@ -116,8 +115,7 @@ static void pools_json(const struct vq_account *a, struct vq_json *j)
         vq_json_put_u64(j, "tokens_in", s->tokens_in);
         vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
         vq_json_put_u64(j, "tokens_out", s->tokens_out);
-        vq_json_key(j, "cost_usd");
-        vq_json_real(j, s->cost_usd, 9);
+        vq_json_put_real(j, "cost_usd", s->cost_usd, 9);
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
@@ -144,12 +142,9 @@ static void incidents_json(const struct vq_run *run, struct vq_json *j)
     vq_json_array(j);
     for (uint32_t i = 0; i < n; i++) {
         vq_json_object(j);
-        vq_json_key(j, "pool");
-        vq_json_str(j, run->job->pools.uses.uses[list[i].pool].name);
-        vq_json_key(j, "what");
-        vq_json_str(j, vq_incident_word(&list[i]));
-        vq_json_key(j, "text");
-        vq_json_str(j, list[i].text);
+        vq_json_put_str(j, "pool", run->job->pools.uses.uses[list[i].pool].name);
+        vq_json_put_str(j, "what", vq_incident_word(&list[i]));
+        vq_json_put_str(j, "text", list[i].text);
         when(j, "since_unix_ms", list[i].since_ns);
         when(j, "over_unix_ms", list[i].over_ns);
         if (list[i].over_ns > 0) {
@@ -185,8 +180,7 @@ static void account_json(const struct vq_run *run, const struct vq_asking *const
 {
     vq_json_object(j);
     vq_json_put_u64(j, "format", 1);
-    vq_json_key(j, "run");
-    vq_json_str(j, vq_run_dir_name(run->dir));
+    vq_json_put_str(j, "run", vq_run_dir_name(run->dir));
     vq_json_key(j, "calls");
     vq_json_object(j);
     part_counts(j, &a->all);
@@ -212,10 +206,8 @@ static void account_json(const struct vq_run *run, const struct vq_asking *const
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
-    vq_json_key(j, "first_call_unix_ms");
-    vq_json_i64(j, a->first_unix_ms);
-    vq_json_key(j, "last_call_unix_ms");
-    vq_json_i64(j, a->last_unix_ms);
+    vq_json_put_i64(j, "first_call_unix_ms", a->first_unix_ms);
+    vq_json_put_i64(j, "last_call_unix_ms", a->last_unix_ms);
     vq_json_object_end(j);
     vq_buf_putc(j->out, '\n');
 }

@@ -217,12 +217,48 @@ static void test_a_new_file_replaces_nothing(void **state)
     assert_int_equal(vq_file_create("/nowhere/x", vq_span("x", 1), 0666, &err), VQ_NOT_FOUND);
 }
 
+struct seen {
+    char text[64];
+    unsigned count;
+};
+
+static enum vq_status see(void *ctx, struct vq_span line, struct vq_error *err)
+{
+    struct seen *seen = ctx;
+    size_t used = strlen(seen->text);
+    (void)snprintf(seen->text + used, sizeof(seen->text) - used, "%.*s|", (int)line.bytes, line.at);
+    seen->count++;
+    return line.bytes > 0 && line.at[0] == '!' ? vq_fail(err, VQ_INVALID, "no") : VQ_OK;
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    struct vq_error err = {0};
+    struct seen seen = {.count = 0};
+    struct vq_span text = vq_span_str("one\n\n # two\n \t\r\n#\n  three \nlast");
+    assert_int_equal(vq_file_replace(path, text, 0600, &err), VQ_OK);
+    assert_int_equal(vq_file_lines(path, 100, see, &seen, &err), VQ_OK);
+    assert_string_equal(seen.text, "one|  three |last|");
+    assert_int_equal(vq_file_replace(path, vq_span_str("#\nx\n!\ny"), 0600, &err), VQ_OK);
+    seen = (struct seen){.count = 0};
+    assert_int_equal(vq_file_lines(path, 100, see, &seen, &err), VQ_INVALID);
+    assert_int_equal(seen.count, 2);
+    assert_non_null(strstr(err.text, ", line 3: no"));
+    assert_int_equal(vq_file_lines(path, 3, see, &seen, &err), VQ_LIMIT);
+    assert_int_equal(vq_file_replace(path, vq_span_str(""), 0600, &err), VQ_OK);
+    assert_int_equal(vq_file_lines(path, 3, see, &seen, &err), VQ_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(vq_file_lines(path, 3, see, &seen, &err), VQ_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replace_and_read),
         cmocka_unit_test(test_what_is_no_file_is_not_replaced),
         cmocka_unit_test(test_a_new_file_replaces_nothing),
+        cmocka_unit_test(test_lines),
         cmocka_unit_test(test_a_file_made_in_pieces),
         cmocka_unit_test(test_a_disk_that_fails),
         cmocka_unit_test(test_what_cannot_be_read),
