@@ -334,6 +334,23 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
     return vq_run_file_read(runs_dir, name, "status.json", out, err);
 }
 
+/* What a coordinator wrote that was killed afterwards says that it runs; the rest is as it was then. */
+static enum vq_status print_json(struct vq_span body, const char *state, bool running,
+                                 struct vq_error *err)
+{
+    char was[64];
+    bool gone = !running && strcmp(state, "finished") != 0 && strcmp(state, "stopped") != 0;
+    (void)snprintf(was, sizeof(was), "\"state\": \"%s\"", state);
+    const char *at = gone ? memmem(body.at, body.bytes, was, strlen(was)) : NULL;
+    if (at == NULL) {
+        return vq_cli_write(body, err);
+    }
+    size_t before = (size_t)(at - body.at), until = before + strlen(was);
+    VQ_TRY(vq_cli_write(vq_span(body.at, before), err));
+    VQ_TRY(vq_cli_write(vq_span_str("\"state\": \"stopped\""), err));
+    return vq_cli_write(vq_span(body.at + until, body.bytes - until), err);
+}
+
 static enum vq_status show(const struct status_words *w, const char *runs_dir, const char *name,
                            bool *ret_running, bool *ret_alarm, struct vq_error *err)
 {
@@ -350,7 +367,7 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
         }
     }
     if (status == VQ_OK && w->json) {
-        status = vq_cli_write(vq_buf_span(&body), err);
+        status = print_json(vq_buf_span(&body), string(root, "state"), *ret_running, err);
     } else if (status == VQ_OK) {
         print_status(root, name, *ret_running);
     }

@@ -80,6 +80,8 @@ class Kills(Case):
         child.kill()
         child.wait()
         self.assertTrue(self.workers(), "workers outlive the coordinator")
+        self.assertEqual(self.status("r")["state"], "stopped")
+        self.assertIn("r: not running since", self.vibeq("status", "r").stdout)
         self.vibeq("resume", "r", "--quiet")
         self.check(0)  # live workers brought back what they held
 
