@@ -222,6 +222,52 @@ enum vq_status vq_agreement_pairs(struct vq_matrix ratings, struct vq_kappa_pair
     return VQ_OK;
 }
 
+enum vq_status vq_agreement_fleiss(struct vq_matrix counts, struct vq_fleiss *ret_fleiss)
+{
+    struct vq_fleiss result = {VQ_AGREEMENT_NO_ROWS, NAN, NAN};
+    double raters = 0.0;
+    double agreed = 0.0; /* sum over items of the share of agreeing pairs */
+    if (counts.cols > VQ_AGREEMENT_CATEGORIES_MAX) {
+        return VQ_LIMIT;
+    }
+    double totals[VQ_AGREEMENT_CATEGORIES_MAX] = {0.0};
+    for (size_t row = 0; row < counts.rows; row++) {
+        double sum = 0.0;
+        double squares = 0.0;
+        for (size_t col = 0; col < counts.cols; col++) {
+            double count = counts.at[row * counts.cols + col];
+            if (!(count >= 0.0) || isinf(count)) {
+                return VQ_INVALID;
+            }
+            sum += count;
+            squares += count * count;
+            totals[col] += count;
+        }
+        raters = row == 0 ? sum : raters;
+        if (sum < 2.0 || sum != raters) {
+            return VQ_INVALID;
+        }
+        agreed += (squares - sum) / (sum * (sum - 1.0));
+    }
+    if (counts.rows > 0) {
+        double items = (double)counts.rows;
+        double chance = 0.0;
+        bool constant = false;
+        for (size_t col = 0; col < counts.cols; col++) {
+            double share = totals[col] / (items * raters);
+            chance += share * share;
+            constant = constant || totals[col] >= items * raters;
+        }
+        double uniform = 1.0 / (double)counts.cols;
+        double observed = agreed / items;
+        result.status = constant ? VQ_AGREEMENT_UNDEFINED : VQ_AGREEMENT_OK;
+        result.fleiss = constant ? NAN : (observed - chance) / (1.0 - chance);
+        result.randolph = counts.cols > 1 ? (observed - uniform) / (1.0 - uniform) : NAN;
+    }
+    *ret_fleiss = result;
+    return VQ_OK;
+}
+
 /* Distinct present values, ascending; VQ_LIMIT when there are too many. */
 static enum vq_status distinct(struct vq_matrix ratings, double *values, size_t *ret_count)
 {

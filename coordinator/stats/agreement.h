@@ -1,4 +1,4 @@
-/* Agreement between judges: Cohen, Krippendorff. */
+/* Agreement between judges: Cohen, Fleiss, Randolph, Krippendorff. */
 #ifndef VQ_STATS_AGREEMENT_H
 #define VQ_STATS_AGREEMENT_H
 
@@ -51,6 +51,17 @@ struct vq_kappa_pairs {
 
 enum vq_status vq_agreement_pairs(struct vq_matrix ratings,
                                   struct vq_kappa_pairs *ret_pairs) VQ_WARN_UNUSED;
+
+/* counts: a row an item, a column a category; the same number (>= 2) of ratings in every row. */
+struct vq_fleiss {
+    enum vq_agreement_status
+        status; /* of fleiss; Randolph's is always defined when there are items */
+    double fleiss, randolph;
+};
+
+/* VQ_INVALID when the rows' totals differ or are below 2. */
+enum vq_status vq_agreement_fleiss(struct vq_matrix counts,
+                                   struct vq_fleiss *ret_fleiss) VQ_WARN_UNUSED;
 
 enum vq_agreement_level {
     VQ_AGREEMENT_NOMINAL,

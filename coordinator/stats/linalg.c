@@ -54,6 +54,15 @@ bool vq_linalg_inverse(double *factor, size_t n)
     return true;
 }
 
+double vq_linalg_log_det(const double *factor, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += log(factor[i * n + i]);
+    }
+    return 2.0 * sum;
+}
+
 void vq_linalg_alias(const double *gram, size_t n, double tolerance, double *work_nn,
                      bool *ret_aliased)
 {

@@ -9,7 +9,8 @@
 /* Cholesky factor in place; false (content undefined) when not positive definite to working precision or not finite. */
 bool vq_linalg_cholesky(double *a, size_t n);
 void vq_linalg_solve(const double *factor, size_t n, double *b); /* b := A^-1 b */
-bool vq_linalg_inverse(double *factor, size_t n); /* factor := A^-1, both triangles */
+bool vq_linalg_inverse(double *factor, size_t n);         /* factor := A^-1, both triangles */
+double vq_linalg_log_det(const double *factor, size_t n); /* of A, from its factor */
 
 /* Sequential Cholesky that passes over columns which are, but for `tolerance` of their squared norm, combinations of
  * the earlier kept ones: how R aliases. `gram` (both triangles or the lower) is untouched. */

@@ -1,4 +1,4 @@
-/* Logistic regression: maximum likelihood with honest statuses, L2, elastic net; and the figures of a prediction.
+/* Logistic regression: maximum likelihood with honest statuses, L2, elastic net, Firth; and the figures of a prediction.
  *
  * Model: P(y = 1) = 1 / (1 + exp(-(b + x w))). A missing cell (NaN) contributes 0 and is counted (neutral in the
  * mirrored model). Row weights are frequencies: weight 2 is the row twice, weight 0 as if it were not there.
@@ -44,8 +44,8 @@ const char *vq_logit_status_name(enum vq_logit_status status); /* "ok", "rank_de
 const char *vq_logit_separation_name(enum vq_logit_separation separation);
 
 /* Arrays hold `cols` values, owned by this struct, NaN where a number does not exist. Under a separated status coef and
- * everything made from it are NaN; what has a limit is in limit_*. Penalised fits fill coef, intercept, loglik and
- * objective. */
+ * everything made from it are NaN; what has a limit is in limit_*. Penalised and Firth fits fill coef, intercept,
+ * loglik, objective, (Firth: se, se_intercept, cov). */
 struct vq_logit_fit {
     enum vq_logit_status status;
     enum vq_logit_separation separation; /* fits by maximum likelihood only */
@@ -64,7 +64,7 @@ struct vq_logit_fit {
     double
         loglik_null; /* the intercept alone; without an intercept the empty model, -sum(weights) * log 2 */
     double mcfadden_r2, lr_stat, lr_p; /* against loglik_null; one degree per fitted column */
-    double objective;                  /* the minimised value */
+    double objective; /* the minimised value; Firth: the penalised log-likelihood */
 
     bool *diverging; /* separated: no finite limit */
     double limit_intercept;
@@ -82,7 +82,17 @@ enum vq_status vq_logit_fit_l2(const struct vq_logit_data *data, double c,
 enum vq_status vq_logit_fit_elasticnet(const struct vq_logit_data *data, double c, double l1_ratio,
                                        struct vq_logit_fit *ret_fit,
                                        struct vq_error *err) VQ_WARN_UNUSED;
+/* Jeffreys-prior penalised likelihood (Firth 1993); exists under separation, refuses (status) a deficient rank. */
+enum vq_status vq_logit_fit_firth(const struct vq_logit_data *data, struct vq_logit_fit *ret_fit,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
 void vq_logit_fit_free(struct vq_logit_fit *fit);
+
+/* Sandwich standard errors by group of rows for a fit by maximum likelihood with status ok, with the usual factor
+ * G/(G-1) * (n-1)/(n-rank). `ret_se` holds rank values (intercept first). VQ_INVALID when the fit has another status
+ * or there are fewer than two groups. */
+enum vq_status vq_logit_cluster_se(const struct vq_logit_data *data, const struct vq_logit_fit *fit,
+                                   const uint32_t *groups, double *ret_se,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Approximate tests of given coefficients (usually penalised ones, x.cols of them, none NaN): the unregularised
  * information at them, inverted; `ret_se` (NULL = not wanted) and `ret_p` (two-sided Student t, as many degrees as the sum

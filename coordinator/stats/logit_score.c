@@ -1,4 +1,4 @@
-/* The figures of a logistic prediction (accuracies, losses, area under the curve).
+/* The figures of a logistic prediction (accuracies, losses, area under the curve) and the sandwich errors by group.
  *
  * The predictor is summed in plain order, not by BLAS, so that equal rows have equal predictors to the last bit: the area
  * under the curve counts ties. Owns its work space for the length of a call. */
@@ -129,5 +129,81 @@ enum vq_status vq_logit_score(const struct vq_logit_data *data, double intercept
     }
     vq_free(eta);
     vq_free(items);
+    return status;
+}
+
+/* Score sums by group: sums is groups x rank. */
+static void sum_scores(const struct vq_logit_data *data, const struct vq_logit_fit *fit,
+                       const double *eta, const uint32_t *group_of, double *sums)
+{
+    for (size_t row = 0; row < data->x.rows; row++) {
+        double weight = data->weights == NULL ? 1.0 : data->weights[row];
+        if (weight <= 0.0) {
+            continue;
+        }
+        double rest = weight * (data->y[row] - vq_logistic(eta[row]));
+        double *sum = sums + group_of[row] * fit->rank;
+        if (data->intercept) {
+            *sum++ += rest;
+        }
+        for (size_t col = 0; col < data->x.cols; col++) {
+            double cell = data->x.at[row * data->x.cols + col];
+            if (!fit->aliased[col]) {
+                *sum++ += isnan(cell) ? 0.0 : rest * cell;
+            }
+        }
+    }
+}
+
+enum vq_status vq_logit_cluster_se(const struct vq_logit_data *data, const struct vq_logit_fit *fit,
+                                   const uint32_t *groups, double *ret_se, struct vq_error *err)
+{
+    if (fit->status != VQ_LOGIT_OK && fit->status != VQ_LOGIT_RANK_DEFICIENT) {
+        return vq_fail(err, VQ_INVALID, "a fit that is %s has no standard errors",
+                       vq_logit_status_name(fit->status));
+    }
+    VQ_TRY(vq_logit_check(data, err));
+    size_t rank = fit->rank;
+    size_t count = 0;
+    double *sums = NULL;
+    enum vq_status status = VQ_NOMEM;
+    uint32_t *group_of = vq_alloc(data->x.rows, sizeof(*group_of));
+    double *eta = vq_alloc(data->x.rows, sizeof(*eta));
+    if (group_of == NULL || eta == NULL) {
+        goto cleanup;
+    }
+    status = vq_groups_index(groups, data->x.rows, group_of, &count);
+    if (status != VQ_OK) {
+        goto cleanup;
+    }
+    if (count < 2 || data->x.rows <= rank) {
+        status = vq_fail(err, VQ_INVALID, "standard errors by group need two groups or more");
+        goto cleanup;
+    }
+    sums = vq_alloc(count * rank, sizeof(*sums));
+    if (sums == NULL) {
+        status = VQ_NOMEM;
+        goto cleanup;
+    }
+    vq_logit_predict(data->x, fit->intercept, fit->coef, eta);
+    sum_scores(data, fit, eta, group_of, sums);
+    double groups_n = (double)count;
+    double rows_n = (double)data->x.rows;
+    double factor = groups_n / (groups_n - 1.0) * (rows_n - 1.0) / (rows_n - (double)rank);
+    for (size_t j = 0; j < rank; j++) {
+        double variance = 0.0;
+        for (size_t g = 0; g < count; g++) {
+            double influence = 0.0;
+            for (size_t l = 0; l < rank; l++) {
+                influence += fit->cov[j * rank + l] * sums[g * rank + l];
+            }
+            variance += influence * influence;
+        }
+        ret_se[j] = sqrt(factor * variance);
+    }
+cleanup:
+    vq_free(sums);
+    vq_free(eta);
+    vq_free(group_of);
     return status;
 }

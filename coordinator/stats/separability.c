@@ -133,6 +133,20 @@ bool vq_separability_gate_could_flip(const struct vq_separability *sep, double t
     return passes ? smallest <= threshold : largest > threshold;
 }
 
+double vq_separability_row_norm(struct vq_matrix x)
+{
+    double sum = 0.0;
+    for (size_t row = 0; row < x.rows; row++) {
+        double squares = 0.0;
+        for (size_t col = 0; col < x.cols; col++) {
+            double cell = x.at[row * x.cols + col];
+            squares += isnan(cell) ? 0.0 : cell * cell;
+        }
+        sum += sqrt(squares);
+    }
+    return x.rows > 0 ? sum / (double)x.rows : NAN;
+}
+
 double vq_separability_overlap(struct vq_matrix x, size_t col_a, size_t col_b,
                                enum vq_overlap_kind kind)
 {

@@ -37,6 +37,10 @@ void vq_separability_column(const double *at, size_t n, size_t stride, const dou
 /* True when the missing cells could carry |mean| over, or back under, the threshold (strict), whatever they were. */
 bool vq_separability_gate_could_flip(const struct vq_separability *sep, double threshold);
 
+/* Mean over rows of the Euclidean norm of a row (missing = 0): how much all vibes move together. Divide by sqrt(cols) for
+ * the normalised figure. NaN without rows. */
+double vq_separability_row_norm(struct vq_matrix x);
+
 enum vq_overlap_kind {
     VQ_OVERLAP_COSINE,  /* uncentred correlation (decisions 8) */
     VQ_OVERLAP_PEARSON, /* the published rule; undefined for a constant column */

@@ -39,6 +39,10 @@ enum vq_status vq_stats_check(struct vq_matrix x, bool allow_missing,
 double vq_stats_quantile(const double *sorted, size_t n, double q);
 void vq_stats_sort(double *values, size_t n); /* ascending; no NaN */
 
+/* Mean and population standard deviation (divided by n) of each column over its present cells; a constant column, and
+ * one without cells, has scale 1. `ret_mean` and `ret_scale` hold x.cols values. */
+void vq_stats_standardise(struct vq_matrix x, double *ret_mean, double *ret_scale);
+
 /* The scale of mirrored columns, whose mean is 0: the root of the mean square over present cells; 1 for a column that is
  * all 0 or missing. `ret_scale` holds x.cols values. */
 void vq_stats_root_mean_square(struct vq_matrix x, double *ret_scale);

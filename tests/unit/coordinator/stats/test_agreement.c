@@ -130,6 +130,28 @@ static void test_missing_is_left_out(void **state)
     assert_true(isnan(kappa.kappa));
 }
 
+static void test_fleiss_fixtures(void **state)
+{
+    (void)state;
+    json_t *root = fixture_json("agreement/fleiss.json");
+    const json_t *cases = json_object_get(root, "cases");
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *want = json_array_get(cases, i);
+        const json_t *table = json_object_get(want, "counts");
+        size_t n;
+        double *counts = numbers(table, &n);
+        struct vq_matrix matrix = {counts, json_array_size(table), n / json_array_size(table)};
+        struct vq_fleiss fleiss;
+        print_message("  %s\n", text(want, "name"));
+        assert_int_equal(vq_agreement_fleiss(matrix, &fleiss), VQ_OK);
+        assert_near(fleiss.fleiss, number(want, "fleiss_kappa"), 0.0, ABS_AGREE);
+        assert_near_if(fleiss.randolph, number(want, "randolph_kappa"), 0.0, ABS_AGREE);
+        assert_int_equal(fleiss.status == VQ_AGREEMENT_UNDEFINED, isnan(fleiss.fleiss));
+        vq_free(counts);
+    }
+    json_decref(root);
+}
+
 static void check_alphas(struct vq_matrix ratings, const json_t *want)
 {
     const char *names[] = {"nominal", "ordinal", "interval"};
@@ -234,6 +256,9 @@ static void test_refusals(void **state)
     assert_int_equal(vq_agreement_cohen_counts(counts, 2, &kappa), VQ_INVALID);
     assert_int_equal(vq_agreement_cohen_counts(counts, VQ_AGREEMENT_CATEGORIES_MAX + 1, &kappa),
                      VQ_LIMIT);
+    const double uneven[4] = {2, 1, 1, 1};
+    struct vq_fleiss fleiss;
+    assert_int_equal(vq_agreement_fleiss((struct vq_matrix){uneven, 2, 2}, &fleiss), VQ_INVALID);
     double many[VQ_AGREEMENT_CATEGORIES_MAX + 2];
     for (size_t i = 0; i < VQ_COUNT(many); i++) {
         many[i] = (double)i;
@@ -253,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_mirrored_by_hand),
         cmocka_unit_test(test_worked_example),
         cmocka_unit_test(test_missing_is_left_out),
+        cmocka_unit_test(test_fleiss_fixtures),
         cmocka_unit_test(test_pairs_fixtures),
         cmocka_unit_test(test_krippendorff_fixtures),
         cmocka_unit_test(test_nobody_rated_twice),

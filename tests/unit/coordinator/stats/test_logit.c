@@ -199,6 +199,19 @@ static void check_penalised(const struct vq_logit_data *data, const json_t *want
     vq_logit_fit_free(&fit);
 }
 
+static void check_firth(const struct problem *p, const json_t *want)
+{
+    struct vq_logit_fit fit;
+    assert_int_equal(vq_logit_fit_firth(&p->data, &fit, NULL), VQ_OK);
+    assert_int_equal(fit.status, VQ_LOGIT_OK);
+    assert_near(fit.intercept, number(want, "intercept"), REL_COEF, ABS_COEF);
+    assert_near(fit.se_intercept, number(want, "se_intercept"), REL_COEF, ABS_COEF);
+    check_array(fit.coef, json_object_get(want, "coef"), REL_COEF, ABS_COEF);
+    check_array(fit.se, json_object_get(want, "se"), REL_COEF, ABS_COEF);
+    assert_near(fit.objective, number(want, "penalised_loglik"), REL_COEF, ABS_COEF);
+    vq_logit_fit_free(&fit);
+}
+
 static void check_case(const char *name)
 {
     char file[128];
@@ -217,6 +230,9 @@ static void check_case(const char *name)
             check_penalised(&p.data, json_array_get(fits, i), l == 0 ? REL_COEF : 2e-5,
                             l == 0 ? ABS_COEF : 1e-5);
         }
+    }
+    if (json_object_get(root, "firth") != NULL) {
+        check_firth(&p, json_object_get(root, "firth"));
     }
     unload(&p);
     json_decref(root);
@@ -271,6 +287,26 @@ static void test_mirrored_half(void **state)
     json_decref(root);
 }
 
+static void test_cluster_robust(void **state)
+{
+    (void)state;
+    json_t *root = fixture_json("lr/14_model_matching_augmented.json");
+    struct problem p = load("14_model_matching_augmented");
+    uint32_t pair[800];
+    for (uint32_t row = 0; row < 800; row++) {
+        pair[row] = row % 400;
+    }
+    struct vq_logit_fit fit;
+    double se[7];
+    assert_int_equal(vq_logit_fit_mle(&p.data, &fit, NULL), VQ_OK);
+    assert_int_equal(vq_logit_cluster_se(&p.data, &fit, pair, se, NULL), VQ_OK);
+    check_array(se + 1, json_object_get(json_object_get(root, "cluster_robust"), "se"), REL_COEF,
+                ABS_COEF);
+    vq_logit_fit_free(&fit);
+    unload(&p);
+    json_decref(root);
+}
+
 /* Case 16: what coding ties as "B preferred" would give, so that the two can be told apart. */
 static void test_ties_as_negative(void **state)
 {
@@ -291,10 +327,9 @@ static void test_standardised(void **state)
     struct problem p = load("20_standardised_lasso");
     double mean[6];
     double scale[6];
-    for (size_t col = 0; col < 6; col++) {
-        mean[col] = number_of(json_array_get(json_object_get(root, "mean"), col));
-        scale[col] = number_of(json_array_get(json_object_get(root, "scale"), col));
-    }
+    vq_stats_standardise(p.data.x, mean, scale);
+    check_array(mean, json_object_get(root, "mean"), REL_COEF, ABS_COEF);
+    check_array(scale, json_object_get(root, "scale"), REL_COEF, ABS_COEF);
     for (size_t cell = 0; cell < p.data.x.rows * 6; cell++) {
         p.x[cell] = (p.x[cell] - mean[cell % 6]) / scale[cell % 6];
     }
@@ -307,9 +342,8 @@ int main(void)
 {
     vq_stats_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_cases),
-        cmocka_unit_test(test_mirrored_half),
-        cmocka_unit_test(test_ties_as_negative),
+        cmocka_unit_test(test_all_cases),      cmocka_unit_test(test_mirrored_half),
+        cmocka_unit_test(test_cluster_robust), cmocka_unit_test(test_ties_as_negative),
         cmocka_unit_test(test_standardised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,10 @@ static void test_perfect_vibe(void **state)
     assert_true(fit.coef[0] > 5.0 && fit.coef[0] < 20.0);
     assert_near(accuracy(&data, fit.coef), 1.0, 0.0, 0.0);
     vq_logit_fit_free(&fit);
+    assert_int_equal(vq_logit_fit_firth(&data, &fit, NULL), VQ_OK);
+    assert_int_equal(fit.status, VQ_LOGIT_OK);
+    assert_near(fit.coef[0], log(25.0), 1e-9, 0.0); /* p = 12.5 / 13 */
+    vq_logit_fit_free(&fit);
 }
 
 /* Rows of zeros stay undecided: separation of the others is not complete, the supremum keeps their coin tosses. */
@@ -473,7 +477,7 @@ static void test_out_of_memory(void **state)
     const double y[6] = {1, 1, 1, 0, 0, 1};
     struct vq_logit_data data = {.x = {.at = x, .rows = 6, .cols = 2}, .y = y, .intercept = false};
     struct vq_logit_data separated = mirrored(x, ONES, 3, 2);
-    for (int which = 0; which < 3; which++) {
+    for (int which = 0; which < 4; which++) {
         bool failed = true;
         size_t tries = 0;
         for (uint64_t at = 1; failed && at < 200; at++, tries++) {
@@ -481,7 +485,8 @@ static void test_out_of_memory(void **state)
             vq_alloc_fail_at(at);
             enum vq_status status = which == 0   ? vq_logit_fit_mle(&data, &fit, NULL)
                                     : which == 1 ? vq_logit_fit_mle(&separated, &fit, NULL)
-                                                 : vq_logit_fit_l2(&data, 1.0, &fit, NULL);
+                                    : which == 2 ? vq_logit_fit_l2(&data, 1.0, &fit, NULL)
+                                                 : vq_logit_fit_firth(&data, &fit, NULL);
             vq_alloc_fail_at(0);
             assert_true(status == VQ_OK || status == VQ_NOMEM);
             failed = status != VQ_OK;

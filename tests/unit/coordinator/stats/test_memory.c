@@ -4,7 +4,9 @@
 
 #include "coordinator/stats/agreement.h"
 #include "coordinator/stats/bootstrap.h"
+#include "coordinator/stats/bradley.h"
 #include "coordinator/stats/cluster.h"
+#include "coordinator/stats/compare.h"
 #include "coordinator/stats/cosine.h"
 #include "coordinator/stats/crossval.h"
 #include "coordinator/stats/lars.h"
@@ -73,6 +75,13 @@ static enum vq_status run_lars(void)
     return vq_lars_order(MATRIX, Y, NULL, order, NULL, NULL);
 }
 
+static enum vq_status run_bradley(void)
+{
+    const double wins[9] = {0, 2, 1, 1, 0, 2, 2, 1, 0};
+    struct vq_bradley fit = {0};
+    return vq_bradley_fit((struct vq_matrix){wins, 3, 3}, &fit, NULL);
+}
+
 static enum vq_status run_alpha(void)
 {
     enum vq_agreement_status status;
@@ -84,6 +93,25 @@ static enum vq_status run_adjust(void)
 {
     double adjusted[ROWS];
     return vq_multiple_adjust(VQ_MULTIPLE_BH, Y, ROWS, adjusted);
+}
+
+static enum vq_status run_two_sample(void)
+{
+    struct vq_permutation result;
+    return vq_compare_two_sample(X, 5, X + 5, 5, &result);
+}
+
+static enum vq_status run_cluster(void)
+{
+    struct vq_logit_fit fit;
+    double se[COLS];
+    struct vq_logit_data data = {.x = MATRIX, .y = Y};
+    enum vq_status status = vq_logit_fit_mle(&data, &fit, NULL);
+    if (status == VQ_OK) {
+        status = vq_logit_cluster_se(&data, &fit, GROUPS, se, NULL);
+        vq_logit_fit_free(&fit);
+    }
+    return status;
 }
 
 static enum vq_status run_tree(void)
@@ -123,9 +151,9 @@ static void test_every_allocation(void **state)
 {
     (void)state;
     enum vq_status (*const calls[])(void) = {
-        run_crossval, run_published, run_fold,   run_means,  run_coefficients,
-        run_explicit, run_lars,      run_alpha,  run_adjust, run_tree,
-        run_nearest,  run_wald,      run_legacy,
+        run_crossval, run_published, run_fold,  run_means,  run_coefficients, run_explicit,
+        run_lars,     run_bradley,   run_alpha, run_adjust, run_two_sample,   run_cluster,
+        run_tree,     run_nearest,   run_wald,  run_legacy,
     };
     for (size_t i = 0; i < VQ_COUNT(calls); i++) {
         enum vq_status status = VQ_NOMEM;

@@ -96,6 +96,9 @@ static void test_fixture_matrix(void **state)
     json_t *root = fixture_json("separability/expected.json");
     struct scores s = load_scores();
     struct vq_matrix x = {s.x, s.table.rows, 8};
+    double norm = vq_separability_row_norm(x);
+    assert_near(norm, number(root, "multi_vibe_raw"), 1e-12, 0.0);
+    assert_near(norm / sqrt(8.0), number(root, "multi_vibe_normalised"), 1e-12, 0.0);
     const json_t *rows = json_object_get(root, "correlation_live_columns");
     for (size_t i = 0; i < 7; i++) {
         for (size_t j = 0; j < 7; j++) {

@@ -26,6 +26,20 @@ static void test_quantile(void **state)
     assert_near(vq_stats_quantile(v, 1, 0.3), 1.0, 0.0, 0.0);
 }
 
+static void test_standardise(void **state)
+{
+    (void)state;
+    const double x[12] = {1, 0.1, NAN, NAN, 0.1, 3, 2, 0.1, NAN, 0, 0.1, NAN};
+    double mean[3];
+    double scale[3];
+    vq_stats_standardise((struct vq_matrix){x, 4, 3}, mean, scale);
+    assert_near(mean[0], 1.0, 1e-15, 0.0);
+    assert_near(scale[0], sqrt(2.0 / 3.0), 1e-15, 0.0);
+    assert_near(mean[1], 0.1, 1e-15, 0.0);
+    assert_near(scale[1], 1.0, 0.0, 0.0); /* constant */
+    assert_near(scale[2], 1.0, 0.0, 0.0); /* one cell */
+}
+
 static void test_check(void **state)
 {
     (void)state;
@@ -67,6 +81,7 @@ static void test_cholesky(void **state)
     assert_near(4 * b[0] + 2 * b[1] - 2 * b[2], 2.0, 1e-14, 0.0);
     assert_near(2 * b[0] + 5 * b[1] + 1 * b[2], 9.0, 1e-14, 0.0);
     assert_near(-2 * b[0] + 1 * b[1] + 6 * b[2], 10.0, 1e-14, 0.0);
+    assert_near(vq_linalg_log_det(a, 3), log(64.0), 1e-14, 0.0);
     assert_true(vq_linalg_inverse(a, 3));
     assert_near(4 * a[0] + 2 * a[3] - 2 * a[6], 1.0, 1e-14, 0.0);
     assert_near(a[1], a[3], 0.0, 0.0);
@@ -112,13 +127,10 @@ int main(void)
 {
     vq_stats_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_thread),
-        cmocka_unit_test(test_quantile),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_cholesky),
-        cmocka_unit_test(test_alias),
-        cmocka_unit_test(test_root_mean_square),
+        cmocka_unit_test(test_one_thread),  cmocka_unit_test(test_quantile),
+        cmocka_unit_test(test_standardise), cmocka_unit_test(test_check),
+        cmocka_unit_test(test_groups),      cmocka_unit_test(test_cholesky),
+        cmocka_unit_test(test_alias),       cmocka_unit_test(test_root_mean_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
