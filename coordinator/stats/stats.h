@@ -1,7 +1,10 @@
 /* What all of the numbers room shares: the matrix view, limits, and the one call that fixes the libraries below.
  *
  * Everything here is pure: double arrays in, structs out; no clock, no files, no log, no randomness but a seed that
- * is passed in. A missing value is NaN. Same input, same bits out, on one CPU type. */
+ * is passed in. A missing value is NaN. Same input, same bits out, on one CPU type.
+ *
+ * The room is held, whole, to the reference numbers in tests/data/stats. Some of it no method prints: Bradley-Terry, Firth's fit,
+ * permutation tests, clustered errors, Fleiss' kappa. It stays: it is what such a number is asked of. */
 #ifndef VQ_STATS_STATS_H
 #define VQ_STATS_STATS_H
 
