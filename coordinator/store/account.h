@@ -88,7 +88,8 @@ struct vq_account_part {
     uint64_t saved_by_lazy_swap; /* orders that were not needed, and not sent */
     uint64_t not_asked;
     uint64_t asked_again; /* --retry-failed: tasks x repeats above 0 */
-    uint64_t retried;     /* further sends of the same asking; also of what the stage asked once, and does not now */
+    uint64_t
+        retried; /* further sends of the same asking; also of what the stage asked once, and does not now */
     uint64_t repairs;
     uint64_t audit;    /* of first_sends: swapped orders that only the audit asked for */
     uint64_t not_sent; /* ended before anything left this machine */
