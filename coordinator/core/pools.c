@@ -320,7 +320,9 @@ enum vq_status vq_coord_money_tick(struct vq_coord *c)
         "the budget of $%.4f allows no further call: $%.4f are spent%s. Nothing failed; vibeq "
         "resume %.128s --set budget.usd=N goes on with more",
         (double)money.budget_nano / VQ_NANO_PER_USD, (double)money.spent_nano / VQ_NANO_PER_USD,
-        money.out_nano > 0 ? " and the rest is kept for calls whose end is not known" : "",
+        money.out_nano > 0
+            ? " and the rest is too little for a call, or kept for calls whose end is not known"
+            : "",
         c->run_name);
     return vq_coord_begin_stop(c, VQ_COORD_STOP_BUDGET, c->now_ns + 2 * c->params.term_ns, text);
 }
