@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPLAY_FOLDER       "replay"
+#define REPLAY_FOLDER       VQ_RESULT_REPLAY
 #define UNDECIDED_SHOWN     20
 #define RESULT_BYTES_MAX    ((size_t)1 << 32)
 #define UNDECIDED_BYTES_MAX ((size_t)1 << 34)

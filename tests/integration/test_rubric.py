@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import vqtest
-from vqtest import MISSING, ROOT, USAGE, Case
+from vqtest import INTERNAL, MISSING, ROOT, USAGE, Case
 
 ROWS = 24
 OUTSIDE = "As an AI language model I have no feelings."
@@ -362,6 +362,29 @@ class Rubric(Case):
                       ["replay", "r", "--pair-rule", "lenient"]):
             refused = self.vibeq(*words, code=USAGE)
             self.assertIn("method: judge", refused.stderr, words)
+
+    def test_what_a_replay_buys_is_counted(self):
+        """Its table tells of its own calls, and the run, whose ledger has them, is not called wrong for them."""
+        self.config(criteria="[refusal]", judges=1)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        asked = ROWS * 2
+        again = ("replay", "r", "--set", "rating.repeats=3")
+        self.assertIn(f"--buy would make {asked} calls", self.vibeq(*again, code=MISSING).stderr)
+        shown = self.vibeq(*again, "--buy", "--quiet").stdout
+        self.assertIn(f"Calls    {3 * asked} sent, 0 answered from the store", shown)
+        checked = self.vibeq("verify", "r").stdout
+        self.assertIn("verified", checked)
+        self.assertIn("accounting.json is of before vibeq replay --buy, whose calls are in replay/accounting.json", checked)
+        path = self.dir / "runs/r/accounting.json"
+        kept = path.read_text()
+        path.write_text(kept.replace('"sent": 48', '"sent": 47'))
+        (self.dir / "runs/r/replay/accounting.json").unlink()
+        self.assertIn("accounting.json says sent 47", self.vibeq("verify", "r", code=INTERNAL).stdout)
+        path.write_text(kept)
+        self.vibeq("resume", "r", "--quiet")
+        checked = self.vibeq("verify", "r").stdout
+        self.assertIn("verified", checked)
+        self.assertNotIn("replay", checked)
 
     def test_prompts_without_a_character_are_said(self):
         self.config(criteria="[refusal, in_character]")

@@ -21,9 +21,13 @@ bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_ca
 {
     struct vq_buf text;
     struct vq_error ignored = {0};
+    char path[VQ_RUN_PATH_BYTES_MAX] = VQ_RESULT_ACCOUNT;
+    if (of->own_account) {
+        vq_result_path(of, VQ_RESULT_ACCOUNT, path);
+    }
     vq_buf_init(&text, ACCOUNT_BYTES_MAX);
     json_t *root = NULL;
-    if (vq_run_dir_read(of->dir, "accounting.json", &text, &ignored) == VQ_OK &&
+    if (vq_run_dir_read(of->dir, path, &text, &ignored) == VQ_OK &&
         vq_json_load(vq_buf_span(&text), 0, &root, NULL) != VQ_OK) {
         root = NULL;
     }

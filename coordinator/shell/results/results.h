@@ -5,6 +5,10 @@
 #include "coordinator/shell/job/course.h"
 #include "coordinator/store/calls.h"
 
+#define VQ_RESULT_ACCOUNT                                                                          \
+    "accounting.json"             /* in the run's folder, and in that of what was bought later */
+#define VQ_RESULT_REPLAY "replay" /* the folder for results with other settings */
+
 /* Borrowed. */
 struct vq_results {
     const struct vq_job *job;
@@ -13,8 +17,10 @@ struct vq_results {
     const struct vq_id *run; /* whose answers */
     const struct vq_run_dir *dir;
     const char *folder; /* in it: "results" */
-    bool json;          /* results.json on standard output instead of the table */
-    bool silent;        /* neither */
+    bool
+        own_account; /* the calls that a report tells of are those of the folder's, not of the run's */
+    bool json;       /* results.json on standard output instead of the table */
+    bool silent;     /* neither */
     /* Not NULL: nothing is written and nothing printed; each file is made again and compared with the one in the folder. Called for one
      * that is missing or another, with `how` as the rest of a sentence. The page is left out: it also tells of calls. */
     void (*differs)(void *ctx, const char *file, const char *how);

@@ -250,6 +250,7 @@ static enum vq_run_end finished_end(struct vq_run *run)
                                  .dir = run->dir,
                                  .folder = run->options->folder != NULL ? run->options->folder
                                                                         : "results",
+                                 .own_account = run->options->folder != NULL,
                                  .json = run->options->json};
     enum vq_status status = vq_results_write(&results, &missing, &err);
     if (status != VQ_OK) {

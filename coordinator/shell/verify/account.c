@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "coordinator/shell/job/asking.h"
 #include "coordinator/shell/job/cast.h"
+#include "coordinator/shell/results/results.h"
 #include "coordinator/store/ledger.h"
 #include "proto/messages.h"
 
@@ -101,17 +102,51 @@ static void compare_cost(struct vq_verifying *v, const char *file, const json_t 
     }
 }
 
-enum vq_status vq_verify_account(struct vq_verifying *v, const char *file)
+/* NULL: it is not there, or no JSON. */
+static json_t *load(const struct vq_verifying *v, const char *file, enum vq_status *ret_status)
 {
     struct vq_buf text;
     struct vq_error why = {0};
     vq_buf_init(&text, ACCOUNT_BYTES_MAX);
-    json_t *root = NULL;
-    enum vq_status status = vq_run_dir_read(v->in->dir, file, &text, &why);
-    if (status == VQ_OK) {
-        root = json_loadb(text.at, text.bytes, 0, NULL);
-    }
+    *ret_status = vq_run_dir_read(v->in->dir, file, &text, &why);
+    json_t *root = *ret_status == VQ_OK ? json_loadb(text.at, text.bytes, 0, NULL) : NULL;
     vq_buf_free(&text);
+    return root;
+}
+
+static bool has_all(const json_t *calls, const struct vq_account_sums *sums)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } counts[] = {{"sent", sums->sent},
+                  {"answered", sums->answered},
+                  {"tokens_in", sums->tokens_in},
+                  {"tokens_out", sums->tokens_out}};
+    for (size_t i = 0; i < VQ_COUNT(counts); i++) {
+        const json_t *value = json_object_get(calls, counts[i].key);
+        if (!json_is_integer(value) || (uint64_t)json_integer_value(value) != counts[i].value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the ledger has more than a run's own file says because a replay bought it, whose own file counts all of the ledger. */
+static bool replay_bought(const struct vq_verifying *v, const json_t *calls,
+                          const struct vq_account_sums *sums)
+{
+    enum vq_status status;
+    json_t *replay = load(v, VQ_RESULT_REPLAY "/" VQ_RESULT_ACCOUNT, &status);
+    bool bought = !has_all(calls, sums) && has_all(json_object_get(replay, "calls"), sums);
+    json_decref(replay);
+    return bought;
+}
+
+enum vq_status vq_verify_account(struct vq_verifying *v, const char *file)
+{
+    enum vq_status status;
+    json_t *root = load(v, file, &status);
     const json_t *calls = json_object_get(root, "calls");
     if (!json_is_object(calls)) {
         vq_verify_say(v, "accounting: %s is %s; vibeq resume %s writes it again", file,
@@ -120,10 +155,15 @@ enum vq_status vq_verify_account(struct vq_verifying *v, const char *file)
         return VQ_OK;
     }
     struct vq_account *account = NULL;
-    why = (struct vq_error){0};
     if (v->out->store.damaged == 0) { /* else its rows cannot be summed */
         status = account_again(v, &account);
-        if (status == VQ_OK) {
+        if (status == VQ_OK && replay_bought(v, calls, &account->all.sums)) {
+            vq_verify_note(
+                v,
+                "%s is of before vibeq replay --buy, whose calls are in " VQ_RESULT_REPLAY
+                "/" VQ_RESULT_ACCOUNT "; vibeq resume %s counts them in",
+                file, vq_run_dir_name(v->in->dir));
+        } else if (status == VQ_OK) {
             compare_part(v, file, calls, &account->all);
             compare_cost(v, file, json_object_get(root, "cost_usd"), account->all.sums.cost_usd);
         }

@@ -394,7 +394,7 @@ static enum vq_status verify(struct vq_verifying *v)
     if (v->replay.whole) {
         VQ_TRY(check_results(v));
     }
-    return vq_verify_account(v, "accounting.json");
+    return vq_verify_account(v, VQ_RESULT_ACCOUNT);
 }
 
 enum vq_status vq_verify_run(const struct vq_verify_input *in, struct vq_verify *ret_verify,
