@@ -142,4 +142,4 @@ class Damaging(Case):
     def result(call, end):
         fields = [bytes.fromhex(call), 0, 0, [1, 1], 0, bytes(32), bytes(32), 0, 0, 1, 0, end, 0, False, False, 200, 5, 1, 9, 0, 9, 9, 9, "p",
                   b"Model: A", "stop", "m", "f", "", ""]
-        return msgpack.packb([5, 64, *fields])
+        return msgpack.packb([6, 64, *fields])
