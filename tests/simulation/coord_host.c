@@ -529,6 +529,8 @@ static void stopped(struct sim *s, const struct vq_coord_action *action)
     if (action->u.stopped.kind == VQ_COORD_STOP_BUDGET) {
         sim_budget_empty(s);
     }
+    s->coord.finished =
+        false; /* behind the end, what was found could not be kept: a resume brings it */
     s->coord.clean = action->u.stopped.clean;
     s->clean_epoch = s->coord.clean ? s->coord.epoch : s->clean_epoch;
 }
