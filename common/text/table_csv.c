@@ -139,9 +139,27 @@ static enum vq_status read_lines(struct csv_reader *r, struct csv_parser *parser
     return r->status;
 }
 
+/* Where a first line has no comma, no quote and one of these, the table was saved with it between its columns. */
+static enum vq_status check_separator(const struct vq_table_build *build, struct vq_span bytes)
+{
+    const char *end = bytes.bytes == 0 ? NULL : memchr(bytes.at, '\n', bytes.bytes);
+    size_t n = end == NULL ? bytes.bytes : (size_t)(end - bytes.at);
+    bool commas = n == 0 || memchr(bytes.at, ',', n) != NULL || memchr(bytes.at, '"', n) != NULL;
+    bool tabs = !commas && memchr(bytes.at, '\t', n) != NULL;
+    if (commas || (!tabs && memchr(bytes.at, ';', n) == NULL)) {
+        return VQ_OK;
+    }
+    return vq_fail(
+        build->err, VQ_INVALID,
+        "%s, line 1: the columns are separated by %s; save the table with commas between "
+        "them (a single column whose name has one stands in quotes)",
+        build->name, tabs ? "tabs" : "semicolons");
+}
+
 enum vq_status vq_table_read_csv(struct vq_table_build *build, struct vq_span bytes)
 {
     struct csv_parser parser;
+    VQ_TRY(check_separator(build, bytes));
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
         return VQ_NOMEM;
     }

@@ -71,6 +71,9 @@ static void test_csv_unnamed_index_column_and_one_column(void **state)
     assert_int_equal(t->rows_count, 3);
     assert_cell(t, 1, 0, "");
     vq_table_destroy(&t);
+    t = must_parse("\"q; in full\"\nx\n", VQ_TABLE_CSV);
+    assert_int_equal(t->columns_count, 1);
+    vq_table_destroy(&t);
 }
 
 static void test_jsonl(void **state)
@@ -125,6 +128,13 @@ static void test_refusals(void **state)
         {VQ_TABLE_CSV, "a,b,a\n1,2,3\n", 0, VQ_INVALID, {"line 1", "columns 1 and 3", "\"a\""}},
         {VQ_TABLE_CSV, "a,b\n1,\"2\n3,4\n", 0, VQ_INVALID, {"line 2", "never closed", ""}},
         {VQ_TABLE_CSV, "a,b\n1,x\"y\"\n", 0, VQ_INVALID, {"line 2, column 4", "quote", ""}},
+        {VQ_TABLE_CSV, "a;b\r\n1;\"x\"\n", 0, VQ_INVALID, {"line 1", "semicolons", "with commas"}},
+        {VQ_TABLE_CSV,
+         "\xef\xbb\xbf"
+         "a\tb;c\n1\t2\n",
+         0,
+         VQ_INVALID,
+         {"line 1", "tabs", ""}},
         {VQ_TABLE_CSV, "a,b\n1,\"x\"y\n", 0, VQ_INVALID, {"line 2, column 6", "quote", ""}},
         {VQ_TABLE_CSV,
          "a,b\n1,\xc3\xa9\xff\n",
