@@ -89,10 +89,30 @@ int vq_verb_list(int argc, char **argv)
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }
 
+/* A copy of a run's folder is the same run to the ledger. Where that cannot be told, rows stay; `vibeq store gc` finds them. */
+static bool is_of_another(const char *runs_dir, const struct vq_id *uid)
+{
+    struct vq_id *uids;
+    size_t count;
+    struct vq_error ignored;
+    if (vq_runs_uids(runs_dir, &uids, &count, &ignored) != VQ_OK) {
+        return true;
+    }
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) {
+        found = vq_id_eq(&uids[i], uid);
+    }
+    vq_free(uids);
+    return found;
+}
+
 enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, struct vq_error *err)
 {
     struct vq_id uid;
     VQ_TRY(vq_run_remove(runs_dir, name, &uid, err));
+    if (is_of_another(runs_dir, &uid)) {
+        return VQ_OK;
+    }
     struct vq_calls *calls;
     struct vq_calls_options options = {.must_exist = true};
     enum vq_status status = vq_calls_open(runs_dir, &options, &calls, err);

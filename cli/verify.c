@@ -48,7 +48,7 @@ static bool has_prices(const struct vq_job *job)
 {
     const struct vq_conf_uses *uses = &job->pools.uses;
     for (uint32_t i = 0; i < uses->count; i++) {
-        if (uses->uses[i].limits.price_input_usd >= 0) {
+        if (uses->uses[i].base_url != NULL && uses->uses[i].limits.price_input_usd >= 0) {
             return true;
         }
     }

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import unittest
@@ -110,6 +111,19 @@ class Store(Case):
         self.assertNotIn("_", text.replace("offline", ""))
         self.vibeq("resume", "two", "--quiet")
         self.assertNotIn("no worker has a key", self.vibeq("status", "two").stdout, "of a run that is finished")
+
+
+    def test_a_copy_of_a_run_that_is_removed_leaves_the_run_its_ledger(self):
+        planted(self.dir, 10, AXES)
+        self.config(judge={"base_url": self.offline("--oracle", self.dir / "truth.jsonl").url})
+        self.vibeq("run", "config.yaml", "--name", "night", "--quiet")
+        shutil.copytree(self.dir / "runs/night", self.dir / "runs/backup")
+        self.vibeq("rm", "backup")
+        self.assertIn("no prices set · verified", self.vibeq("verify", "night").stdout)
+        calls = self.accounting("night")["sent"]
+        self.assertIn(f"calls     {calls}\n", self.vibeq("store", "stat").stdout)
+        self.vibeq("rm", "night")
+        self.assertIn("calls     0\n", self.vibeq("store", "stat").stdout, "the last one takes them along")
 
 
 class Spools(Case):
