@@ -186,6 +186,10 @@ static enum vq_status take(const struct reading *r, uint32_t row, struct vq_pers
     const struct vq_persona_criterion *criterion = &r->criteria[c];
     bool turns = criterion->use == VQ_PERSONA_OF_TURNS;
     VQ_TRY(vq_persona_lines_number(l, row, COLUMN_ROUND, "round", &round));
+    if (round != floor(round)) {
+        return bad(r, row, "round", vq_persona_lines_word(l, row, COLUMN_ROUND, text),
+                   "a whole number");
+    }
     *h = (struct vq_persona_human){
         .of = {.criterion = c,
                .model = vq_persona_lines_model(l, row, COLUMN_MODEL),
@@ -228,8 +232,9 @@ static enum vq_status leave_one(const struct reading *r, struct vq_persona_human
     return VQ_OK;
 }
 
+/* *ret_known: lines that have a label of something here; the same said twice is one label. */
 static enum vq_status take_all(const struct reading *r, struct vq_persona_human *made,
-                               size_t *ret_count)
+                               size_t *ret_count, size_t *ret_known)
 {
     size_t count = 0;
     for (uint32_t row = 0; row < r->lines.table->rows_count; row++) {
@@ -237,6 +242,7 @@ static enum vq_status take_all(const struct reading *r, struct vq_persona_human 
         VQ_TRY(take(r, row, &made[count], &known));
         count += known;
     }
+    *ret_known = count;
     VQ_TRY(leave_one(r, made, &count));
     *ret_count = count;
     return count > 0 ? VQ_OK
@@ -260,12 +266,12 @@ enum vq_status vq_persona_human_parse(struct vq_span text, const char *name,
     uint32_t columns[COLUMNS];
     VQ_TRY(vq_persona_lines_open(&r.lines, text, name, columns_of_labels, COLUMNS, columns));
     struct vq_persona_human *made = vq_alloc(r.lines.table->rows_count, sizeof(*made));
-    size_t count = 0;
-    enum vq_status status = made == NULL ? VQ_NOMEM : take_all(&r, made, &count);
+    size_t count = 0, known = 0;
+    enum vq_status status = made == NULL ? VQ_NOMEM : take_all(&r, made, &count, &known);
     if (status == VQ_OK) {
         *ret_human = made;
         *ret_count = count;
-        *ret_passed_over = r.lines.table->rows_count - count;
+        *ret_passed_over = r.lines.table->rows_count - known;
     } else {
         vq_free(made);
     }

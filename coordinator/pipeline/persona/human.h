@@ -13,7 +13,7 @@ struct vq_persona_human {
 /* Columns: `criterion`, `model`, `persona`, `kind`, `round`, `human` (or `value`), and, where they are needed to tell ratings apart, `as`,
  * `order`, `item`, `reference`, `position`: as in ratings.csv. What is empty, or not there, is the persona itself, the original order, the
  * data set's reference, position 1; a line without a label is none. Lines of models, personas, kinds, rounds and criteria that
- * the plan has not are passed over and counted, as are repetitions. VQ_INVALID with NAME, line and what is wrong: a label that is none of its
+ * the plan has not are passed over and counted; repetitions are one label. VQ_INVALID with NAME, line and what is wrong: a label that is none of its
  * criterion, or two that differ; VQ_NOT_FOUND: no line is of this plan; VQ_LIMIT, VQ_NOMEM. Sorted; the caller frees *ret_human (vq_free). */
 enum vq_status vq_persona_human_parse(struct vq_span text, const char *name,
                                       const struct vq_persona_plan *plan,
