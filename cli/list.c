@@ -10,7 +10,7 @@
 
 struct list_words {
     const char *runs;
-    bool json;
+    bool json, force;
 };
 
 #define AT(field) offsetof(struct list_words, field)
@@ -23,6 +23,8 @@ const struct vq_opt vq_list_opts[] = {
 
 const struct vq_opt vq_rm_opts[] = {
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"force", VQ_OPT_FLAG, AT(force), NULL,
+     "also a run whose workers left answers that are not in the store yet: they are lost"},
     {0},
 };
 
@@ -106,10 +108,11 @@ static bool is_of_another(const char *runs_dir, const struct vq_id *uid)
     return found;
 }
 
-enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, struct vq_error *err)
+enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, bool force,
+                                 struct vq_error *err)
 {
     struct vq_id uid;
-    VQ_TRY(vq_run_remove(runs_dir, name, &uid, err));
+    VQ_TRY(vq_run_remove(runs_dir, name, force, &uid, err));
     if (is_of_another(runs_dir, &uid)) {
         return VQ_OK;
     }
@@ -140,7 +143,7 @@ int vq_verb_rm(int argc, char **argv)
     char *runs_dir = NULL;
     enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
     for (int i = 0; i < words && status == VQ_OK; i++) {
-        status = vq_cli_remove_run(runs_dir, argv[i], &err);
+        status = vq_cli_remove_run(runs_dir, argv[i], w.force, &err);
         if (status == VQ_OK) {
             fprintf(stderr,
                     "Removed %s. Its paid answers stay in the store and save later runs their "

@@ -250,7 +250,7 @@ static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
     vq_run_dir_close(&run);
     if (status != VQ_OK && vq_status_class(status) == VQ_CLASS_REFUSE) {
         struct vq_error ignored;
-        if (vq_cli_remove_run(runs_dir, name, &ignored) != VQ_OK) {
+        if (vq_cli_remove_run(runs_dir, name, true, &ignored) != VQ_OK) {
             fprintf(stderr, "vibeq: the folder of %s is left behind\n", name);
         }
     }

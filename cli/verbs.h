@@ -54,7 +54,7 @@ int vq_cli_exit_of(enum vq_run_end end);
 bool vq_is_config_name(const char *path);
 /* Removes a run's folder and, unless another folder is a copy of it, its part of the store's ledger; answers stay. Statuses of
  * vq_run_remove and of the store. */
-enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name,
+enum vq_status vq_cli_remove_run(const char *runs_dir, const char *name, bool force,
                                  struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -9,6 +9,7 @@
 #include "common/text/file.h"
 #include "common/text/intern.h"
 #include "common/text/json_load.h"
+#include "coordinator/store/spool_import.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -289,8 +290,38 @@ static enum vq_status remove_locked(const char *runs_dir, const char *name, cons
     return VQ_OK;
 }
 
-enum vq_status vq_run_remove(const char *runs_dir, const char *name, struct vq_id *ret_uid,
-                             struct vq_error *err)
+/* Answers in spools are in no store yet: with the folder they would go, paid as they are. */
+static enum vq_status nothing_spooled(const char *path, const char *name, const struct vq_id *uid,
+                                      struct vq_error *err)
+{
+    size_t answers = 0;
+    for (uint32_t k = 0; k < VQ_SPOOLS_MAX; k++) {
+        struct vq_spool_import *import;
+        enum vq_status status = vq_spool_import_one(path, uid, k, &import, err);
+        if (status == VQ_LOCKED) {
+            return vq_fail(err, VQ_LOCKED,
+                           "local worker %u of %s is still at work; vibeq resume %s takes what it "
+                           "has, or wait until it has left",
+                           (unsigned)k, name, name);
+        }
+        if (status == VQ_NOT_FOUND) {
+            continue;
+        }
+        VQ_TRY(status);
+        answers += vq_spool_import_results(import) - vq_spool_import_unknown(import);
+        vq_spool_import_abandon(&import);
+    }
+    if (answers == 0) {
+        return VQ_OK;
+    }
+    return vq_fail(err, VQ_EXISTS,
+                   "the spools of %s hold %zu answered calls that are not in the store yet: vibeq "
+                   "resume %s collects them; vibeq rm --force %s gives them up",
+                   name, answers, name, name);
+}
+
+enum vq_status vq_run_remove(const char *runs_dir, const char *name, bool force,
+                             struct vq_id *ret_uid, struct vq_error *err)
 {
     struct vq_run_info info;
     struct vq_id uid = {0};
@@ -308,8 +339,12 @@ enum vq_status vq_run_remove(const char *runs_dir, const char *name, struct vq_i
         status = vq_fail(err, VQ_LOCKED, "run %s is running; stop it first", name);
     } else {
         status = read_uid(runs_dir, name, &uid, err);
-        bool goes = status == VQ_OK || status == VQ_NOT_FOUND || status == VQ_CORRUPT;
-        status = goes ? remove_locked(runs_dir, name, path, err) : status;
+        if (status == VQ_OK && !force) {
+            status = nothing_spooled(path, name, &uid, err);
+        } else if (status == VQ_NOT_FOUND || status == VQ_CORRUPT) {
+            status = VQ_OK;
+        }
+        status = status == VQ_OK ? remove_locked(runs_dir, name, path, err) : status;
     }
     (void)close(fd);
     if (status == VQ_OK) {

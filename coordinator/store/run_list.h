@@ -30,10 +30,11 @@ enum vq_status vq_run_file_read(const char *runs_dir, const char *name, const ch
 enum vq_status vq_run_endpoint_read(const char *runs_dir, const char *name,
                                     struct vq_endpoint *ret_endpoint,
                                     struct vq_error *err) VQ_WARN_UNUSED;
-/* Deletes a run's folder; its answers stay in the store. VQ_LOCKED: it runs. *ret_uid: for
- * dropping its ledger (tools.h); zero where it has none. */
-enum vq_status vq_run_remove(const char *runs_dir, const char *name, struct vq_id *ret_uid,
-                             struct vq_error *err) VQ_WARN_UNUSED;
+/* Deletes a run's folder; its answers stay in the store. VQ_LOCKED: it runs, or a local worker of it does. Without `force`, VQ_EXISTS
+ * when its spools hold answers that are not in the store, and what vq_spool_import_one says of damage. *ret_uid: for dropping its
+ * ledger (tools.h); zero where it has none. */
+enum vq_status vq_run_remove(const char *runs_dir, const char *name, bool force,
+                             struct vq_id *ret_uid, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* For run_dir.c: VQ_NOT_FOUND with a sentence that names the nearest run. */
 enum vq_status vq_run_unknown(const char *runs_dir, const char *name, struct vq_error *err);

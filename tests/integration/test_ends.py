@@ -127,6 +127,23 @@ class Store(Case):
 
 
 class Spools(Case):
+    def test_a_run_whose_spools_hold_answers_is_not_removed_unasked(self):
+        planted(self.dir, 60, AXES)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "20ms")
+        self.config(url=server.url, term_ms=1500, judge={"concurrency": 8})
+        child = self.start("run", "config.yaml", "--name", "r", "--quiet")
+        self.wait_for("answers", lambda: len(server.answers()) > 60)
+        child.kill()
+        child.wait()
+        self.wait_for("answers that no coordinator takes", lambda: self.vibeq("rm", "r", code=USAGE).stderr and len(server.answers()) > 90)
+        self.kill_workers()
+        said = self.vibeq("rm", "r", code=USAGE).stderr
+        self.assertRegex(said, r"the spools of r hold \d+ answered calls .* vibeq resume r collects them")
+        self.assertTrue((self.dir / "runs/r/run.yaml").exists())
+        self.vibeq("resume", "r", "--quiet")
+        self.vibeq("rm", "r")
+        self.assertFalse((self.dir / "runs/r").exists())
+
     def test_a_worker_outlives_its_coordinator_and_dies_under_one_that_started_fewer(self):
         planted(self.dir, 60, AXES)
         server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "200ms")

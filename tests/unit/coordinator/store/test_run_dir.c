@@ -137,7 +137,7 @@ static void test_never_fully_begun(void **state)
     vq_run_dir_close(&d->run);
     assert_int_equal(vq_run_dir_open(d->runs, "demo", &d->run, &d->err), VQ_CORRUPT);
     assert_non_null(strstr(d->err.text, "vibeq rm demo"));
-    assert_ok(vq_run_remove(d->runs, "demo", &uid, &d->err), &d->err);
+    assert_ok(vq_run_remove(d->runs, "demo", false, &uid, &d->err), &d->err);
 }
 
 static void enter(const struct dir *d, const char *name, bool folder)
@@ -299,11 +299,11 @@ static void test_list_and_remove(void **state)
     assert_true(runs[1].changed_unix_ms > 0);
     vq_free(runs);
 
-    assert_int_equal(vq_run_remove(d->runs, "alpha", &uid, &d->err), VQ_LOCKED);
-    assert_ok(vq_run_remove(d->runs, "zulu", &uid, &d->err), &d->err);
+    assert_int_equal(vq_run_remove(d->runs, "alpha", false, &uid, &d->err), VQ_LOCKED);
+    assert_ok(vq_run_remove(d->runs, "zulu", false, &uid, &d->err), &d->err);
     assert_true(vq_id_eq(&uid, &zulu));
     assert_int_equal(vq_run_info_read(d->runs, "zulu", &info, &d->err), VQ_NOT_FOUND);
-    assert_int_equal(vq_run_remove(d->runs, "zulu", &uid, &d->err), VQ_NOT_FOUND);
+    assert_int_equal(vq_run_remove(d->runs, "zulu", false, &uid, &d->err), VQ_NOT_FOUND);
     assert_ok(vq_run_info_read(d->runs, "alpha", &info, &d->err), &d->err);
     assert_true(info.running);
 }
