@@ -123,7 +123,9 @@ class Damaging(Case):
         path.write_text(json.dumps(data))
 
     def answered(self):
-        return self.call(end="answer", used=True, repair=False)
+        """An answer on which a score hangs: a vote, and so is that of the other order."""
+        rows = {row["task"]: row for row in self.kept().calls.values() if row["end"] == "answer" and row["used"] and not row["repair"]}
+        return next(row for task, row in rows.items() if row["outcome"] == 1 and rows.get(task ^ 1, {}).get("outcome") == 2)
 
     def spool(self, *records, uid=None):
         folder = self.run_dir / "spool/7"
