@@ -250,7 +250,9 @@ static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
     vq_run_dir_close(&run);
     if (status != VQ_OK && vq_status_class(status) == VQ_CLASS_REFUSE) {
         struct vq_error ignored;
-        if (vq_cli_remove_run(runs_dir, name, true, &ignored) != VQ_OK) {
+        struct vq_run_info info;
+        if (vq_cli_remove_run(runs_dir, name, true, &ignored) != VQ_OK &&
+            vq_run_info_read(runs_dir, name, &info, &ignored) == VQ_OK) {
             fprintf(stderr, "vibeq: the folder of %s is left behind\n", name);
         }
     }

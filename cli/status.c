@@ -170,14 +170,17 @@ static void print_limits(const json_t *pool)
     }
 }
 
-static void print_money(const json_t *status)
+static void print_money(const json_t *status, bool running)
 {
     const json_t *money = json_object_get(status, "money");
     double spent = number(money, "spent_usd"), budget = number(money, "budget_usd");
     if (spent > 0 || budget > 0) {
         printf("  spent $%.4f", spent);
         if (budget > 0) {
-            printf(" of $%.4f, $%.4f more may be under way", budget, number(money, "reserved_usd"));
+            printf(" of $%.4f", budget);
+        }
+        if (budget > 0 && running) {
+            printf(", $%.4f more may be under way", number(money, "reserved_usd"));
         }
         printf("\n");
     }
@@ -229,7 +232,7 @@ static void print_pools(const json_t *status, bool running)
     {
         print_pool(p, running);
     }
-    print_money(status);
+    print_money(status, running);
 }
 
 /* Leased, or after a restart still asked by a worker whose lease was the last coordinator's. */

@@ -5,6 +5,7 @@
 #include "coordinator/core/incidents.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const rate_names[VQ_RATE__COUNT] = {
     [VQ_RATE_REQUESTS] = "requests_per_minute",
@@ -114,7 +115,8 @@ void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_object(j);
     vq_json_put_real(j, "budget_usd", usd(money.budget_nano), 9);
     vq_json_put_real(j, "spent_usd", usd(money.spent_nano), 9);
-    vq_json_put_real(j, "reserved_usd", usd(money.out_nano), 9);
+    bool over = strcmp(f->state, "finished") == 0; /* what was granted ahead is spent no more */
+    vq_json_put_real(j, "reserved_usd", over ? 0 : usd(money.out_nano), 9);
     vq_json_object_end(j);
 }
 

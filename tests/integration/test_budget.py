@@ -98,6 +98,13 @@ class Stops(Budget):
         self.assertLessEqual(cap - spent, self.largest())
         self.check_resumed(cap)
 
+    def test_a_run_that_is_over_has_nothing_under_way(self):
+        self.told(self.pools, budget="{usd: 50}")
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
+        money = self.status("r")["money"]
+        self.assertEqual((money["budget_usd"], money["reserved_usd"]), (50, 0))
+        self.assertNotIn("under way", self.vibeq("status", "r").stdout)
+
     def test_raised_while_it_goes_on(self):
         cap = self.capped(0.4)
         child = self.begin(answers=20)

@@ -98,6 +98,16 @@ class Store(Case):
         self.assertEqual(c["planned"], c["first_sends"] + c["from_store"] + c["saved_by_lazy_swap"])
         self.assertLessEqual(len(server.requests()) - c["first_sends"], c["unknown"])
 
+    def test_a_run_that_is_refused_for_its_store_leaves_nothing_behind_and_says_so(self):
+        planted(self.dir, 4, AXES)
+        self.config()
+        self.vibeq("run", "config.yaml", "--name", "one", "--quiet")
+        (self.dir / "runs/calls.lmdb").chmod(0o644)
+        said = self.vibeq("run", "config.yaml", "--name", "two", "--quiet", code=USAGE).stderr
+        self.assertIn("chmod 600", said)
+        self.assertNotIn("left behind", said)
+        self.assertFalse((self.dir / "runs/two").exists())
+
     def test_status_counts_what_the_store_answered(self):
         planted(self.dir, 10, AXES)
         self.config()
