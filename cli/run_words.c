@@ -106,12 +106,12 @@ static void name_count(struct vq_error *err)
 }
 
 int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, char **argv,
-                       struct vq_run_words *w, int *ret_words)
+                       struct vq_run_words *ret_words, int *ret_count)
 {
     struct vq_error err = {0};
-    enum vq_status status = vq_opts_parse(opts, argc, argv, w, ret_words, &err);
+    enum vq_status status = vq_opts_parse(opts, argc, argv, ret_words, ret_count, &err);
     if (status == VQ_OK) {
-        status = add_settings(w, &err);
+        status = add_settings(ret_words, &err);
     }
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_usage(verb, "%s", err.text);
 }

@@ -389,12 +389,11 @@ int vq_verb_status(int argc, char **argv)
         return vq_cli_usage("status", "%s", words > 1 ? "one run at a time" : err.text);
     }
     char *runs_dir = NULL;
-    char name[VQ_RUN_NAME_BYTES_MAX + 1];
+    char found[VQ_RUN_NAME_BYTES_MAX + 1];
+    const char *name = words == 1 ? argv[0] : found;
     enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
-    if (status == VQ_OK && words == 1) {
-        (void)snprintf(name, sizeof(name), "%s", argv[0]);
-    } else if (status == VQ_OK) {
-        status = newest(runs_dir, name, &err);
+    if (status == VQ_OK && words == 0) {
+        status = newest(runs_dir, found, &err);
     }
     bool running = true, alarm = false;
     bool tty = isatty(STDOUT_FILENO) != 0;

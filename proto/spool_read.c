@@ -5,6 +5,7 @@
  * decoded one by one and copied, so that they stay as long as `held`. Not its job: locks, and what an answer says. */
 #include "common/base/alloc.h"
 #include "proto/limits.h"
+#include "proto/result.h"
 #include "proto/spool_format.h"
 #include "proto/wire.h"
 
@@ -300,35 +301,15 @@ static size_t entries_live(struct entry *entries, size_t count)
     return live;
 }
 
-static struct vq_span copy_to(char **at, struct vq_span text)
-{
-    struct vq_span copy = {*at, text.bytes};
-    if (text.bytes > 0) {
-        memcpy(*at, text.at, text.bytes);
-    }
-    *at += text.bytes;
-    return copy;
-}
-
 static enum vq_status result_keep(struct vq_spool_held *held, const struct vq_result *from)
 {
-    size_t bytes = from->answer.bytes + from->finish_reason.bytes + from->model.bytes +
-                   from->fingerprint.bytes + from->error.bytes + from->pool.bytes +
-                   from->label_logprobs.bytes;
-    char *texts = vq_alloc(1, bytes);
+    char *texts = vq_alloc(1, vq_result_texts_bytes(from));
     if (texts == NULL) {
         return VQ_NOMEM;
     }
-    char *at = texts;
     struct vq_result *to = &held->results[held->count];
     *to = *from;
-    to->answer = copy_to(&at, from->answer);
-    to->finish_reason = copy_to(&at, from->finish_reason);
-    to->model = copy_to(&at, from->model);
-    to->fingerprint = copy_to(&at, from->fingerprint);
-    to->error = copy_to(&at, from->error);
-    to->pool = copy_to(&at, from->pool);
-    to->label_logprobs = copy_to(&at, from->label_logprobs);
+    vq_result_texts_move(to, texts);
     held->texts[held->count++] = texts;
     held->unknown += to->end == VQ_END_UNKNOWN ? 1 : 0;
     return VQ_OK;

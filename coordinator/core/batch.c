@@ -7,6 +7,7 @@
  * Not its job: what stands in the store (the shell tells), reading answers. */
 #include "common/base/alloc.h"
 #include "coordinator/core/internal.h"
+#include "proto/result.h"
 
 #include <stdio.h>
 
@@ -15,17 +16,11 @@
 
 /* ---- gathering ---- */
 
-static size_t result_bytes(const struct vq_result *r)
-{
-    return r->pool.bytes + r->answer.bytes + r->finish_reason.bytes + r->model.bytes +
-           r->fingerprint.bytes + r->error.bytes + r->label_logprobs.bytes;
-}
-
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next)
 {
     const struct vq_coord_gather *g = c->gather;
     return g->results_count >= c->params.commit_results_max ||
-           (g->results_count > 0 && g->bytes + result_bytes(next) > c->params.commit_bytes_max);
+           (g->results_count > 0 && g->bytes + vq_result_texts_bytes(next) > c->params.commit_bytes_max);
 }
 
 bool vq_coord_gather_busy(const struct vq_coord *c)
@@ -102,15 +97,14 @@ enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result
     if (copy.stage == c->params.stage && !vq_coord_result_here(c, result)) {
         copy.stage = VQ_STAGE_ELSEWHERE;
     }
-    struct vq_span *const texts[] = {&copy.pool,          &copy.answer,      &copy.finish_reason,
-                                     &copy.model,         &copy.fingerprint, &copy.error,
-                                     &copy.label_logprobs};
-    for (size_t i = 0; i < VQ_COUNT(texts); i++) {
+    struct vq_span *texts[VQ_RESULT_TEXTS];
+    vq_result_texts(&copy, texts);
+    for (size_t i = 0; i < VQ_RESULT_TEXTS; i++) {
         VQ_TRY(span_copy(g, texts[i]));
     }
     g->workers[g->results_count] = worker;
     g->results[g->results_count++] = copy;
-    g->bytes += result_bytes(result);
+    g->bytes += vq_result_texts_bytes(result);
     return VQ_OK;
 }
 

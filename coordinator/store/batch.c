@@ -5,6 +5,7 @@
 #include "coordinator/store/batch.h"
 
 #include "common/base/alloc.h"
+#include "proto/result.h"
 
 enum vq_status vq_batch_create(struct vq_batch **ret_batch)
 {
@@ -37,20 +38,13 @@ void vq_batch_clear(struct vq_batch *batch)
     batch->bytes = 0;
 }
 
-static size_t text_bytes(const struct vq_result *result)
-{
-    return result->pool.bytes + result->answer.bytes + result->finish_reason.bytes +
-           result->model.bytes + result->fingerprint.bytes + result->error.bytes +
-           result->label_logprobs.bytes;
-}
-
 enum vq_status vq_batch_lend(struct vq_batch *batch, const struct vq_result *results,
                              const struct vq_span *workers, size_t count)
 {
     VQ_ASSERT(batch->results_count == 0);
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        bytes += text_bytes(&results[i]);
+        bytes += vq_result_texts_bytes(&results[i]);
     }
     if (count > VQ_BATCH_RESULTS_MAX || bytes > VQ_BATCH_BYTES_MAX) {
         return VQ_LIMIT;

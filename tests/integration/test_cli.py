@@ -391,6 +391,13 @@ class Runs(CliCase):
         self.assertIn("vibeq resume night", self.vibeq("run", "data.csv", *WORDS, "--name", "night", code=USAGE).stderr)
         self.assertEqual([p.name for p in (self.dir / "runs").iterdir() if p.is_dir()], ["night"])
 
+    def test_a_name_that_is_too_long_is_no_other_run(self):
+        longest = "n" * 100
+        self.vibeq("run", "data.csv", *WORDS, "--name", longest, "--quiet", "--limit", "4")
+        self.vibeq("status", longest)
+        for verb in ("resume", "status", "rm"):
+            self.assertIn("1 to 100 letters", self.vibeq(verb, longest + "n", code=USAGE).stderr, verb)
+
     def test_without_any_run(self):
         for words in (["status"], ["resume", "x"], ["rm", "x"], ["store", "stat"], ["list", "--runs", "runs"]):
             self.refused(*words, says=["no runs folder", "--runs"])

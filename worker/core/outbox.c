@@ -6,6 +6,7 @@
  * there are too many (call.c). */
 #include "common/base/alloc.h"
 #include "proto/limits.h"
+#include "proto/result.h"
 #include "worker/core/state.h"
 
 #define FIXED_BYTES 256 /* of an encoded result, besides its texts */
@@ -25,16 +26,6 @@ static struct vq_span cut_text(struct vq_span text, size_t max)
         }
     }
     return short_text;
-}
-
-static struct vq_span copy_to(char **at, struct vq_span text)
-{
-    struct vq_span copy = {*at, text.bytes};
-    if (text.bytes > 0) {
-        memcpy(*at, text.at, text.bytes);
-    }
-    *at += text.bytes;
-    return copy;
 }
 
 /* With texts that can be encoded. */
@@ -64,23 +55,14 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
                                           uint32_t pool, const struct vq_work_charge *charge)
 {
     struct vq_result cut_to = within_bounds(from);
-    size_t texts = cut_to.answer.bytes + cut_to.finish_reason.bytes + cut_to.model.bytes +
-                   cut_to.fingerprint.bytes + cut_to.error.bytes + cut_to.pool.bytes +
-                   cut_to.label_logprobs.bytes;
+    size_t texts = vq_result_texts_bytes(&cut_to);
     struct vq_work_result *entry = vq_alloc(1, sizeof(*entry) + texts);
     if (entry == NULL) {
         (void)vq_work_ok(w, VQ_NOMEM);
         return NULL;
     }
-    char *at = entry->at;
     entry->result = cut_to;
-    entry->result.answer = copy_to(&at, cut_to.answer);
-    entry->result.finish_reason = copy_to(&at, cut_to.finish_reason);
-    entry->result.model = copy_to(&at, cut_to.model);
-    entry->result.fingerprint = copy_to(&at, cut_to.fingerprint);
-    entry->result.error = copy_to(&at, cut_to.error);
-    entry->result.pool = copy_to(&at, cut_to.pool);
-    entry->result.label_logprobs = copy_to(&at, cut_to.label_logprobs);
+    vq_result_texts_move(&entry->result, entry->at);
     entry->pool = pool;
     entry->charge = *charge;
     entry->bytes = texts + FIXED_BYTES;

@@ -204,7 +204,6 @@ enum vq_status vq_ctl_do_concurrency(struct vq_run *run, const char *const *valu
     double value;
     uint32_t p = 0;
     VQ_TRY(ready(run, err));
-    VQ_TRY(vq_ctl_check_concurrency(values, err));
     VQ_TRY(number("the calls in flight", values[0], 1, CONCURRENCY_MAX, true, &value, err));
     bool all = values[1] == NULL;
     if (!all) {

@@ -63,6 +63,17 @@ static struct rig_said tried(struct rig *r, uint64_t peer, uint64_t session)
     return *rig_lease(r, 0);
 }
 
+/* A run whose one worker holds a whole chain, from turn *ret_turn on; returns its session. */
+static uint64_t begun(struct rig *r, uint32_t wants, struct rig_said *ret_lease,
+                      uint32_t *ret_turn)
+{
+    rig_start(r);
+    uint64_t session = rig_join(r, 1, 1, wants);
+    *ret_lease = tried(r, 1, session);
+    *ret_turn = (uint32_t)(ret_lease->tasks[0] % (2 * TURNS)) / 2;
+    return session;
+}
+
 static void test_a_chain_goes_out_whole_and_counts_once(void **state)
 {
     struct rig *r = *state;
@@ -90,11 +101,10 @@ static void test_a_chain_goes_out_whole_and_counts_once(void **state)
 static void test_a_lost_chain_goes_on_with_what_stands(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 1);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = begun(r, 1, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
     struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
     rig_results(r, 1, session, &result, 1);
     uint64_t other = rig_join(r, 2, 2, 3);
@@ -118,11 +128,10 @@ static void test_a_lost_chain_goes_on_with_what_stands(void **state)
 static void test_a_turn_that_fails_blocks_the_rest(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 1);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = begun(r, 1, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
     struct vq_result result = answer_as(r, &lease, chain, k, said, "");
     result.end = VQ_END_BAD_REQUEST;
     result.outcome = VQ_OUTCOME_ERROR;
@@ -168,11 +177,10 @@ static void give_back(struct rig *r, uint64_t session, const struct rig_said *le
 static void test_who_goes_astray_loses_the_chain(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 3);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = begun(r, 3, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
     struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
     assert_true(sim_store_put(&r->store, &result.request, vq_span_str("Somebody else."),
                               vq_span_str("stop"), false));
@@ -208,11 +216,10 @@ static void test_who_goes_on_from_an_overtaken_answer_is_told(void **state)
     struct rig *r = *state;
     r->params.repeat_max = 1;
     r->store.repeat_max = 1;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 3);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = begun(r, 3, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
     struct vq_result result = answer_as(r, &lease, chain, k, said, said[k]);
     assert_true(
         sim_store_put(&r->store, &result.request, vq_span_str(" "), vq_span_str("stop"), false));
@@ -268,10 +275,7 @@ static void test_turns_that_come_too_early_are_no_strangers(void **state)
 /* An answer of an old lease comes late and settles the turn that a new holder asks; returns the session of that one. */
 static uint64_t answered_late(struct rig *r, struct rig_said *ret_lease, uint32_t *ret_turn)
 {
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 3);
-    *ret_lease = tried(r, 1, session);
-    *ret_turn = (uint32_t)(ret_lease->tasks[0] % (2 * TURNS)) / 2;
+    uint64_t session = begun(r, 3, ret_lease, ret_turn);
     struct rig_said old = *ret_lease;
     old.fence.n--;
     struct vq_result late = answer_as(r, &old, old.shard, *ret_turn, said, said[*ret_turn]);
@@ -315,11 +319,10 @@ static void test_a_late_answer_takes_the_chain_from_who_is_silent(void **state)
 static void test_a_listed_call_keeps_the_whole_chain(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 1);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = begun(r, 1, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
     struct vq_held_call call = {.call = rig_call(r), .task = turn(chain, k)};
     rig_list(r, 1, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
     rig_mark(r);
@@ -331,17 +334,24 @@ static void test_a_listed_call_keeps_the_whole_chain(void **state)
     assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_TEXT);
 }
 
+/* Of a chain that was tried, the answer after the one that is due has come. */
+static uint64_t answered_ahead(struct rig *r, struct rig_said *ret_lease, uint32_t *ret_turn)
+{
+    uint64_t session = begun(r, 3, ret_lease, ret_turn);
+    uint32_t next = *ret_turn + 1;
+    struct vq_result ahead = answer_as(r, ret_lease, ret_lease->shard, next, said, said[next]);
+    rig_results(r, 1, session, &ahead, 1);
+    return session;
+}
+
 /* The answer before it is lost with its worker: that is asked again, and may be the same. */
 static void test_an_answer_that_is_ahead_is_not_bought_again(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 3);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = answered_ahead(r, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
-    struct vq_result ahead = answer_as(r, &lease, chain, k + 1, said, said[k + 1]);
-    rig_results(r, 1, session, &ahead, 1);
     give_back(r, session, &lease, 0, 0);
     rig_mark(r);
     for (int ms = 0; ms < 2 * RIG_TERM; ms += RIG_HEARTBEAT) {
@@ -363,13 +373,10 @@ static void test_an_answer_that_is_ahead_is_not_bought_again(void **state)
 static void test_an_answer_ahead_of_another_branch_is_none(void **state)
 {
     struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 1, 1, 3);
-    struct rig_said lease = tried(r, 1, session);
+    struct rig_said lease;
+    uint32_t k;
+    uint64_t session = answered_ahead(r, &lease, &k);
     uint64_t chain = lease.shard;
-    uint32_t k = (uint32_t)(lease.tasks[0] % (2 * TURNS)) / 2;
-    struct vq_result ahead = answer_as(r, &lease, chain, k + 1, said, said[k + 1]);
-    rig_results(r, 1, session, &ahead, 1);
     rig_mark(r);
     for (int ms = 0; ms < 2 * RIG_TERM && rig_leased(r, chain) == NULL; ms += RIG_HEARTBEAT) {
         rig_pass(r, RIG_HEARTBEAT); /* its worker has let it go, and says so */

@@ -143,6 +143,15 @@ static void fail_in_common(struct rig *r, uint64_t session)
     assert_int_equal(vq_coord_outcome(r->c, turn(1, 1)), VQ_OUTCOME_ERROR);
 }
 
+/* Every failure is lifted; returns of how many tasks. */
+static uint64_t lifted(struct rig *r)
+{
+    uint64_t tasks;
+    assert_int_equal(vq_coord_requeue(r->c, VQ_FAILURES_ALL, r->now_ns, &tasks), VQ_OK);
+    rig_pull(r);
+    return tasks;
+}
+
 /* All that begins so fails with it, and is opened with it. */
 static void test_twins_fail_and_are_opened_together(void **state)
 {
@@ -157,10 +166,7 @@ static void test_twins_fail_and_are_opened_together(void **state)
     }
     assert_int_equal(vq_coord_outcome(r->c, turn(5, 1)), VQ_OUTCOME_NONE);
     rig_mark(r);
-    uint64_t tasks;
-    assert_int_equal(vq_coord_requeue(r->c, VQ_FAILURES_ALL, r->now_ns, &tasks), VQ_OK);
-    assert_int_equal(tasks, 4);
-    rig_pull(r);
+    assert_int_equal(lifted(r), 4);
     for (uint64_t chain = 1; chain <= 4; chain++) {
         for (uint32_t k = 1; k < TURNS; k++) {
             assert_int_equal(vq_coord_outcome(r->c, turn(chain, k)), VQ_OUTCOME_NONE);
@@ -187,9 +193,7 @@ static void test_a_look_up_from_before_settles_no_twin(void **state)
     assert_int_not_equal(twin, 1);
     sim_store_known(&r->store, twin, before);
     assert_int_equal(before[2].outcome, VQ_OUTCOME_ERROR);
-    uint64_t tasks;
-    assert_int_equal(vq_coord_requeue(r->c, VQ_FAILURES_ALL, r->now_ns, &tasks), VQ_OK);
-    rig_pull(r);
+    (void)lifted(r);
     assert_int_equal(vq_coord_outcome(r->c, turn(1, 1)), VQ_OUTCOME_NONE);
     rig_look_up_as(r, twin, before);
     assert_int_equal(vq_coord_outcome(r->c, turn(twin, 1)), VQ_OUTCOME_NONE);

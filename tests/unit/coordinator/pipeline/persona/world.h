@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#define WORLD_JUDGES 2u
-
 struct world {
     struct vq_persona_plan *plan;
     struct vq_persona_study study;

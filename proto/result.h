@@ -1,0 +1,43 @@
+/* The texts of a call record: whoever keeps one keeps its texts too, and all of them. */
+#ifndef VQ_PROTO_RESULT_H
+#define VQ_PROTO_RESULT_H
+
+#include "proto/messages.h"
+
+#include <string.h>
+
+#define VQ_RESULT_TEXTS 7
+
+/* Places inside `result`. */
+static inline void vq_result_texts(struct vq_result *result,
+                                   struct vq_span *ret_texts[VQ_RESULT_TEXTS])
+{
+    struct vq_span *const texts[VQ_RESULT_TEXTS] = {
+        &result->pool,        &result->answer, &result->finish_reason, &result->model,
+        &result->fingerprint, &result->error,  &result->label_logprobs};
+    memcpy(ret_texts, texts, sizeof(texts));
+}
+
+static inline size_t vq_result_texts_bytes(const struct vq_result *result)
+{
+    return result->pool.bytes + result->answer.bytes + result->finish_reason.bytes +
+           result->model.bytes + result->fingerprint.bytes + result->error.bytes +
+           result->label_logprobs.bytes;
+}
+
+/* Copies all texts to `at`, which has room for vq_result_texts_bytes and stays the caller's, and lets `result` name the copies. */
+static inline void vq_result_texts_move(struct vq_result *result, char *at)
+{
+    struct vq_span *texts[VQ_RESULT_TEXTS];
+    vq_result_texts(result, texts);
+    for (size_t i = 0; i < VQ_RESULT_TEXTS; i++) {
+        size_t bytes = texts[i]->bytes;
+        if (bytes > 0) {
+            memcpy(at, texts[i]->at, bytes);
+        }
+        texts[i]->at = at;
+        at += bytes;
+    }
+}
+
+#endif
