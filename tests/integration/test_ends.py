@@ -108,6 +108,14 @@ class Store(Case):
         self.assertNotIn("left behind", said)
         self.assertFalse((self.dir / "runs/two").exists())
 
+    def test_a_run_that_was_killed_while_its_folder_was_made(self):
+        """What status advises, resume answers with the way on."""
+        (self.dir / "runs/early").mkdir(parents=True)
+        (self.dir / "runs/early/uid").write_text("0" * 32 + "\n")
+        self.assertIn("vibeq resume early begins, or says why it cannot", self.vibeq("status", "early", code=USAGE).stderr)
+        self.assertIn("`vibeq rm early` removes it", self.vibeq("resume", "early", code=USAGE).stderr)
+        self.vibeq("rm", "early")
+
     def test_status_counts_what_the_store_answered(self):
         planted(self.dir, 10, AXES)
         self.config()
