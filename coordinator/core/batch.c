@@ -20,7 +20,8 @@ bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next
 {
     const struct vq_coord_gather *g = c->gather;
     return g->results_count >= c->params.commit_results_max ||
-           (g->results_count > 0 && g->bytes + vq_result_texts_bytes(next) > c->params.commit_bytes_max);
+           (g->results_count > 0 &&
+            g->bytes + vq_result_texts_bytes(next) > c->params.commit_bytes_max);
 }
 
 bool vq_coord_gather_busy(const struct vq_coord *c)

@@ -418,6 +418,9 @@ static enum vq_status write_soft(const char *path, struct vq_span bytes, struct 
     }
     if (fd < 0 || status != VQ_OK || rename(temp, path) != 0) {
         status = vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "%s: %s", path, strerror(errno));
+        if (fd >= 0) {
+            (void)unlink(temp); /* best effort: the failure is what counts */
+        }
     }
     if (fd >= 0) {
         (void)close(fd);

@@ -64,8 +64,7 @@ static struct rig_said tried(struct rig *r, uint64_t peer, uint64_t session)
 }
 
 /* A run whose one worker holds a whole chain, from turn *ret_turn on; returns its session. */
-static uint64_t begun(struct rig *r, uint32_t wants, struct rig_said *ret_lease,
-                      uint32_t *ret_turn)
+static uint64_t begun(struct rig *r, uint32_t wants, struct rig_said *ret_lease, uint32_t *ret_turn)
 {
     rig_start(r);
     uint64_t session = rig_join(r, 1, 1, wants);

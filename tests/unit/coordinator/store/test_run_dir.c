@@ -210,6 +210,21 @@ static void test_files(void **state)
     assert_int_equal(vq_run_dir_write(d->run, deep, vq_span("", 0), true, &d->err), VQ_LIMIT);
 }
 
+/* The half file may hold an endpoint's token. */
+static void test_what_cannot_be_written_leaves_nothing(void **state)
+{
+    struct dir *d = *state;
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    create(d, "demo");
+    assert_ok(vq_run_dir_write(d->run, "folder/x", vq_span("{}", 2), false, &d->err), &d->err);
+    for (int durable = 0; durable < 2; durable++) {
+        assert_int_not_equal(
+            vq_run_dir_write(d->run, "folder", vq_span("{}", 2), durable != 0, &d->err), VQ_OK);
+        (void)snprintf(path, sizeof(path), "%s/demo/folder.tmp", d->runs);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+}
+
 static void write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
@@ -373,6 +388,7 @@ int main(void)
         CASE(test_never_fully_begun),
         CASE(test_a_beginning_is_taken_over),
         CASE(test_files),
+        CASE(test_what_cannot_be_written_leaves_nothing),
         CASE(test_kept_inputs),
         CASE(test_endpoint),
         CASE(test_list_and_remove),
