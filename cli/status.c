@@ -106,6 +106,15 @@ static void print_failures(const json_t *of)
     (void)print_counts("calls without an answer: ", json_object_get(of, "calls"), left_out);
 }
 
+/* What a worker calls itself is its own affair, and a terminal acts on some characters. */
+static void print_padded(const char *text, size_t columns)
+{
+    vq_cli_put_plain(vq_span_str(text));
+    for (size_t at = strlen(text); at < columns; at++) {
+        (void)putchar(' ');
+    }
+}
+
 static void print_workers(const json_t *status)
 {
     const json_t *workers = json_object_get(status, "workers");
@@ -114,8 +123,11 @@ static void print_workers(const json_t *status)
     json_array_foreach(workers, i, w)
     {
         char tasks[VQ_FMT_BYTES];
-        printf("  worker %-12s on %-16s holds %s tasks of %llu samples%s\n", string(w, "name"),
-               string(w, "host"), vq_fmt_count(whole(w, "tasks_held"), tasks),
+        printf("  worker ");
+        print_padded(string(w, "name"), 12);
+        printf(" on ");
+        print_padded(string(w, "host"), 16);
+        printf(" holds %s tasks of %llu samples%s\n", vq_fmt_count(whole(w, "tasks_held"), tasks),
                (unsigned long long)whole(w, "leases"),
                json_is_true(json_object_get(w, "draining")) ? ", draining" : "");
     }
@@ -131,7 +143,9 @@ static void print_judges(const json_t *status)
         printf("  judge %s: ", string(j, "name"));
         print_tasks(j);
         if (string(j, "closed")[0] != '\0') {
-            printf("    closed: %s\n", string(j, "closed"));
+            printf("    closed: ");
+            vq_cli_put_plain(vq_span_str(string(j, "closed")));
+            printf("\n");
         }
     }
 }
@@ -219,7 +233,9 @@ static void print_pool(const json_t *p, bool running)
     }
     printf(", %s out\n", vq_fmt_count(whole(p, "tokens_out"), out));
     if (news && string(p, "text")[0] != '\0') {
-        printf("    %s\n", string(p, "text"));
+        printf("    ");
+        vq_cli_put_plain(vq_span_str(string(p, "text")));
+        printf("\n");
     }
     print_limits(p);
 }

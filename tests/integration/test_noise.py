@@ -81,7 +81,7 @@ class Hostile(Case):
         status = urllib.parse.urlsplit(endpoint["address"])
         files = self.files(child.pid)
         noise = [Noise(("127.0.0.1", port), to_workers_port), Noise((status.hostname, status.port), to_status_port, most=40)]
-        joined = self.join("--name", '<script>alert("1")</script>\\n"} 1')
+        joined = self.join("--name", '<script>alert("1")</script>\\n"} 1\x1b[2J')
         answered, most = len(server.answers()), 0
         for _ in range(8):
             self.assertEqual(self.state(endpoint), "running")
@@ -90,6 +90,9 @@ class Hostile(Case):
         self.assertLess(most, files + 900, "descriptors are bounded")
         self.assertGreater(len(server.answers()), answered, "work goes on")
         metrics = self.metrics(endpoint)
+        shown = self.vibeq("status", "r", code=None).stdout
+        self.assertIn("worker <script>", shown)
+        self.assertNotIn("\x1b", shown, "a terminal would act on it")
         for one in noise:
             one.stop()
         self.wait_exit(child, DONE)
