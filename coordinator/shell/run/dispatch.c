@@ -314,10 +314,12 @@ static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struc
 {
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     const char *listen = run->options->listen;
-    if (own->endpoint[0] != '\0' && listen == NULL) {
-        (void)snprintf(endpoint, sizeof(endpoint), "%s", own->endpoint);
+    if (listen != NULL) {
+        VQ_TRY(listen_endpoint(listen, endpoint, err));
     } else {
-        VQ_TRY(listen_endpoint(listen != NULL ? listen : "127.0.0.1", endpoint, err));
+        bool again = own->endpoint[0] != '\0';
+        (void)snprintf(endpoint, sizeof(endpoint), "%s",
+                       again ? own->endpoint : "tcp://127.0.0.1:0");
     }
     enum vq_status status = vq_router_bind(run->router, endpoint, run->endpoint, err);
     if (status == VQ_EXISTS && listen == NULL &&
