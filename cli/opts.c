@@ -248,7 +248,7 @@ void vq_cli_put_plain(struct vq_span text)
     struct vq_buf line;
     vq_buf_init(&line, SIZE_MAX / 4);
     vq_fmt_plain(&line, text);
-    if (line.status == VQ_OK) {
+    if (line.status == VQ_OK && line.bytes > 0) {
         (void)fwrite(line.at, 1, line.bytes, stdout); /* vq_cli_end looks */
     }
     vq_buf_free(&line);
@@ -263,7 +263,7 @@ static enum vq_status output_failed(struct vq_error *err)
 enum vq_status vq_cli_write(struct vq_span piece, struct vq_error *err)
 {
     errno = 0;
-    bool whole = fwrite(piece.at, 1, piece.bytes, stdout) == piece.bytes;
+    bool whole = piece.bytes == 0 || fwrite(piece.at, 1, piece.bytes, stdout) == piece.bytes;
     return whole || errno == EPIPE ? VQ_OK : output_failed(err);
 }
 
