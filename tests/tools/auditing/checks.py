@@ -11,7 +11,7 @@ from auditing.plan import RETEST_REPEAT, Cell, Hasher, repair_request, template_
 from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
 from auditing.talks import BESIDE, Talks, sent
-from auditing.tasks import CHAT, GOOD, NOT_NEEDED, OPEN
+from auditing.tasks import CHAT, GOOD, NEVER_SEEN, NOT_NEEDED, OPEN
 
 UNPARSEABLE = 18
 SETTLES = {3, 4, 5}
@@ -403,15 +403,16 @@ class Audit(Talks):
         bought = collections.defaultdict(list)
         for row in [*self.store.calls.values(), *self.store.others.values()]:
             paid = self.endpoint.paid(row["call"]) if self.endpoint else row["end"] == "answer"
-            if paid:
-                bought[row["request"]].append(row)
+            if paid:  # of a call that was only heard of nobody knows more than its task
+                bought[row["request"] if row["request"] != NEVER_SEEN else (row["run"], row["stage"], row["task"])].append(row)
         for request, rows in bought.items():
             rows.sort(key=self._asked_at)
             for at, row in enumerate(rows[1:], 1):
                 if row["run"] != self.options.uid:
                     continue
                 causes = [self._explained(before, row) for before in rows[:at]]
-                name = self.known.get(request, (f"request {request.hex()[:16]}",))[0]
+                heard_of = row["request"] == NEVER_SEEN
+                name = f"task {row['task']} of stage {row['stage']}" if heard_of else self.known.get(request, (f"request {request.hex()[:16]}",))[0]
                 wrong = [c for c in causes if c.startswith("!")]
                 self.repeats.append({"call": row["call"], "task": name, "cause": wrong[0] if wrong else causes[-1]})
                 if wrong:
