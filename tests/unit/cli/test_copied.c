@@ -1,14 +1,7 @@
 /* What `vibeq replay --set` may change of what a run has copies of. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/cli/two_configs.h"
 
 #include "cli/copied.h"
-
-#include <string.h>
 
 static const char judge[] = "data: d.csv\nmodels: [a, b]\njudges: [offline-a]\ncriteria:\n- "
                             "refusal\n- {name: own, file: own.txt}\n"
@@ -17,26 +10,9 @@ static const char persona[] =
     "subjects: [offline-subject]\njudges: [offline-a]\ndialogues: {personas: p.yaml, goal: q.txt}\n"
     "criteria: [style, knowledge]\nprobes:\n- {file: a.csv}\n";
 
-static struct vq_config *config(const char *yaml, const char *override)
-{
-    struct vq_config *c;
-    struct vq_error err = {0};
-    enum vq_status status = vq_config_parse(yaml, strlen(yaml), "c.yaml", ".", &override,
-                                            override == NULL ? 0 : 1, &c, &err);
-    if (status != VQ_OK) {
-        fail_msg("%s", err.text);
-    }
-    return c;
-}
-
 static enum vq_status check(const char *yaml, const char *override, struct vq_error *err)
 {
-    struct vq_config *was = config(yaml, NULL), *now = config(yaml, override);
-    *err = (struct vq_error){0};
-    enum vq_status status = vq_copied_check(was, now, err);
-    vq_config_destroy(&was);
-    vq_config_destroy(&now);
-    return status;
+    return two_configs(vq_copied_check, yaml, override, err);
 }
 
 static void fine(const char *yaml, const char *override)

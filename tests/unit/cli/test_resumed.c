@@ -1,14 +1,7 @@
 /* What `vibeq resume --set` takes and what it refuses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/cli/two_configs.h"
 
 #include "cli/resumed.h"
-
-#include <string.h>
 
 #define DATA "data: d.csv\nmodels: [a, b]\n"
 
@@ -81,26 +74,9 @@ static void all_else_is_refused_by_name(void **state)
     }
 }
 
-static struct vq_config *config(const char *yaml, const char *override)
-{
-    struct vq_config *c;
-    struct vq_error err = {0};
-    enum vq_status status = vq_config_parse(yaml, strlen(yaml), "c.yaml", ".", &override,
-                                            override == NULL ? 0 : 1, &c, &err);
-    if (status != VQ_OK) {
-        fail_msg("%s", err.text);
-    }
-    return c;
-}
-
 static enum vq_status moved(const char *yaml, const char *override, struct vq_error *err)
 {
-    struct vq_config *was = config(yaml, NULL), *now = config(yaml, override);
-    *err = (struct vq_error){0};
-    enum vq_status status = vq_resumed_judges_check(was, now, err);
-    vq_config_destroy(&was);
-    vq_config_destroy(&now);
-    return status;
+    return two_configs(vq_resumed_judges_check, yaml, override, err);
 }
 
 static void another_endpoint_needs_an_identity(void **state)
