@@ -10,6 +10,8 @@
 #include "common/base/alloc.h"
 #include "worker/core/state.h"
 
+#include <math.h>
+
 bool vq_work_judges_reset(struct vq_work *w)
 {
     struct vq_work_judging *judges = vq_alloc(w->spec->judges_count, sizeof(*judges));
@@ -96,13 +98,17 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     double in = vq_ratio_tokens(ratio, bytes);
     double out = vq_answers_tokens(&w->judges[judge].answers[ask->kind], most);
     double in_most = vq_ratio_tokens_most(ratio, bytes);
+    /* a provider may bill thinking that max_tokens does not bound */
+    double out_most = fmax(most, w->judges[judge].answers[ask->kind].longest);
     return (struct vq_work_need){
         .rates = {1, in, out, in + out},
-        .tokens = (uint64_t)(in_most + most),
+        .tokens = (uint64_t)(in_most + out_most),
         .nano = vq_price_of(&w->spec->pools[pool].price,
                             &(struct vq_usage){.input = in_most,
                                                .written = marks(w, ask) ? in_most : 0,
-                                               .output = most}),
+                                               .output = out_most}),
+        .in_most = in_most,
+        .out_most = out_most,
         .bytes = bytes,
     };
 }

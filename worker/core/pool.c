@@ -620,22 +620,29 @@ static void learn(struct vq_work *w, const struct vq_work_flight *flight,
     }
 }
 
+/* By the usage that was reported. Where none was, and also of that side of an answer where it says 0, what was reserved is charged. */
+static uint64_t cost_of(const struct vq_work_flight *flight, const struct vq_work_reply *reply,
+                        const struct vq_result *result)
+{
+    double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
+    bool answered = reply->end == VQ_END_ANSWER && reply->answer.bytes > 0;
+    if (in + out == 0) {
+        return vq_result_may_be_billed(result) ? flight->need.nano : 0;
+    }
+    struct vq_usage usage = {.input = in == 0 && answered ? flight->need.in_most : in,
+                             .cached = (double)bounded(reply->tokens_cached),
+                             .written = (double)bounded(reply->tokens_cache_written),
+                             .written_long = (double)bounded(reply->tokens_cache_written_long),
+                             .output = out == 0 && answered ? flight->need.out_most : out};
+    return vq_price_of(&flight->price, &usage);
+}
+
 void vq_work_pool_settle(struct vq_work *w, const struct vq_work_flight *flight,
                          const struct vq_work_reply *reply, struct vq_result *result,
                          struct vq_work_charge *ret_charge)
 {
     struct vq_work_pool *pool = pool_of(w, flight->pool);
-    double in = (double)bounded(reply->tokens_in), out = (double)bounded(reply->tokens_out);
-    if (in + out > 0) {
-        result->cost_nano =
-            vq_price_of(&flight->price,
-                        &(struct vq_usage){.input = in,
-                                           .cached = (double)bounded(reply->tokens_cached),
-                                           .written = (double)bounded(reply->tokens_cache_written),
-                                           .output = out});
-    } else {
-        result->cost_nano = vq_result_may_be_billed(result) ? flight->need.nano : 0;
-    }
+    result->cost_nano = cost_of(flight, reply, result);
     *ret_charge = (struct vq_work_charge){result->cost_nano, vq_result_requests(result),
                                           vq_result_tokens(result)};
     amount_take_off(&w->spend, flight->need.nano, ret_charge->nano);

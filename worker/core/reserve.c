@@ -110,7 +110,9 @@ uint64_t vq_price_of(const struct vq_price *price, const struct vq_usage *usage)
     double cached = usage->cached > usage->input ? usage->input : usage->cached;
     double rest = usage->input - cached;
     double written = usage->written > rest ? rest : usage->written;
+    double hour = usage->written_long > written ? written : usage->written_long;
     double nano = (rest - written) * price->input + cached * price->cached +
-                  written * price->written + usage->output * price->output;
+                  (written - hour) * price->written + hour * price->written_long +
+                  usage->output * price->output;
     return !(nano > 0) ? 0 : nano > NANO_MAX ? (uint64_t)NANO_MAX : (uint64_t)ceil(nano);
 }

@@ -37,13 +37,14 @@ struct vq_answers {
 double vq_answers_tokens(const struct vq_answers *answers, uint32_t max_tokens);
 void vq_answers_learn(struct vq_answers *answers, uint64_t tokens);
 
-/* Prices in nano-dollars a token; of input tokens that were read from a cache, or written to one. */
+/* Prices in nano-dollars a token; of input tokens that were read from a cache, or written to one for minutes or for an hour. */
 struct vq_price {
-    double input, cached, written, output;
+    double input, cached, written, written_long, output;
 };
 
+/* Tokens. Cached and written ones are among the input, long-written ones among the written. */
 struct vq_usage {
-    double input, cached, written, output; /* tokens; cached and written ones are among the input */
+    double input, cached, written, written_long, output;
 };
 
 /* Nano-dollars, rounded up. */

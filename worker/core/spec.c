@@ -10,8 +10,9 @@
 
 #define STRINGS_MAX                                                                                \
     (5u * VQ_WORK_JUDGES_MAX + (5u + VQ_WIRE_KEYS_MAX) * VQ_WIRE_POOLS_MAX + 3u * VQ_WIRE_AXES_MAX)
-#define NANO_PER_TOKEN     1000.0 /* of a dollar a million */
-#define CACHE_WRITE_FACTOR 1.25   /* of the price of input, for a cache of five minutes */
+#define NANO_PER_TOKEN          1000.0 /* of a dollar a million */
+#define CACHE_WRITE_FACTOR      1.25   /* of the price of input, for a cache of five minutes */
+#define CACHE_WRITE_LONG_FACTOR 2.0    /* for one of an hour */
 
 /* Copies a string; on failure the status sticks and "" is returned. A NUL inside would cut what is hashed: refused. */
 static const char *keep(struct vq_work_spec *spec, struct vq_span text, enum vq_status *status)
@@ -84,11 +85,13 @@ static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from
     };
     bool anthropic = strcmp(to->dialect, "anthropic") == 0; /* others take nothing for it */
     if (from->priced) {
-        to->price = (struct vq_price){.input = from->input_usd * NANO_PER_TOKEN,
-                                      .cached = from->cached_usd * NANO_PER_TOKEN,
-                                      .written = from->input_usd * NANO_PER_TOKEN *
-                                                 (anthropic ? CACHE_WRITE_FACTOR : 1),
-                                      .output = from->output_usd * NANO_PER_TOKEN};
+        to->price = (struct vq_price){
+            .input = from->input_usd * NANO_PER_TOKEN,
+            .cached = from->cached_usd * NANO_PER_TOKEN,
+            .written = from->input_usd * NANO_PER_TOKEN * (anthropic ? CACHE_WRITE_FACTOR : 1),
+            .written_long =
+                from->input_usd * NANO_PER_TOKEN * (anthropic ? CACHE_WRITE_LONG_FACTOR : 1),
+            .output = from->output_usd * NANO_PER_TOKEN};
     }
     for (uint32_t i = 0; i < from->keys_count; i++) {
         to->keys[i] = keep(spec, from->keys[i], status);

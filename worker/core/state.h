@@ -117,10 +117,11 @@ struct vq_work_lease {
 
 /* What a call takes of every limit: a reservation, then what it came to. */
 struct vq_work_need {
-    struct vq_rates rates; /* requests and tokens, not a minute's */
-    uint64_t tokens;       /* of a day's quota */
-    uint64_t nano;         /* nano-dollars */
-    double bytes;          /* of the prompt */
+    struct vq_rates rates;    /* requests and tokens, not a minute's */
+    uint64_t tokens;          /* of a day's quota */
+    uint64_t nano;            /* nano-dollars */
+    double in_most, out_most; /* tokens, as nano is reckoned */
+    double bytes;             /* of the prompt */
 };
 
 /* What an ended call, or one in flight, counts for in the amounts that do not come back. */

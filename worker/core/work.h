@@ -69,7 +69,8 @@ struct vq_work_reply {
     uint32_t http_status; /* 0: none */
     uint32_t latency_ms;
     int64_t started_unix_ms;
-    uint64_t tokens_in, tokens_cached, tokens_cache_written, tokens_out; /* 0: not reported */
+    uint64_t tokens_in, tokens_cached, tokens_cache_written, tokens_cache_written_long,
+        tokens_out;            /* 0: not reported */
     uint64_t tokens_uncounted; /* of tokens_in: the provider's rate limits do not count them */
     struct vq_span answer, finish_reason, model, fingerprint, label_logprobs,
         error; /* borrowed for the step; cut at their bounds */

@@ -3,13 +3,13 @@
  * The system text is a member of its own. Where the front of the user's text is shared with other calls, it is a block of its own
  * that ends at a cache breakpoint: the next call with the same system text and front reads them from the provider's cache. In the
  * error table TYPE and MESSAGE are those of the error, CODE is `details.error_code`.
- * Input tokens are reported in three parts that are added here: read from a cache, written to it, and the rest.
- * Not its job: what is the same in all dialects (read.c). */
+ * Not its job: what is the same in all dialects (read.c, usage.c). */
 #include "worker/provider/dialects.h"
 #include "worker/provider/read.h"
 #include "worker/provider/schema.h"
 #include "worker/provider/text.h"
 #include "worker/provider/url.h"
+#include "worker/provider/usage.h"
 
 #include "common/text/json.h"
 
@@ -135,23 +135,11 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     }
 }
 
-static int64_t at_least_0(int64_t count)
-{
-    return count > 0 ? count : 0;
-}
-
+/* Its rate limits do not count what was read from a cache. */
 static void take_usage(const json_t *root, struct vq_reply *reply)
 {
-    const json_t *usage = vq_body_get(root, "usage");
-    int64_t plain = vq_body_get_count(usage, "input_tokens", -1);
-    reply->tokens_cached = vq_body_get_count(usage, "cache_read_input_tokens", -1);
-    reply->tokens_cache_written = vq_body_get_count(usage, "cache_creation_input_tokens", -1);
+    vq_usage_take(root, reply);
     reply->tokens_uncounted = reply->tokens_cached;
-    reply->tokens_out = vq_body_get_count(usage, "output_tokens", -1);
-    if (plain >= 0) {
-        reply->tokens_in =
-            plain + at_least_0(reply->tokens_cached) + at_least_0(reply->tokens_cache_written);
-    }
 }
 
 /* The text blocks, one after the other; thinking and all else is left out. */

@@ -14,6 +14,7 @@
 #include "worker/provider/schema.h"
 #include "worker/provider/text.h"
 #include "worker/provider/url.h"
+#include "worker/provider/usage.h"
 
 #include "common/text/json.h"
 
@@ -190,19 +191,6 @@ static void take_error(const json_t *object, struct vq_reply *reply)
 
 /* ---- answers ---- */
 
-static void take_usage(const json_t *root, struct vq_reply *reply)
-{
-    const json_t *usage = vq_body_get(root, "usageMetadata");
-    reply->tokens_in = vq_body_get_count(usage, "promptTokenCount", -1);
-    reply->tokens_cached = vq_body_get_count(usage, "cachedContentTokenCount", -1);
-    reply->tokens_reasoning = vq_body_get_count(usage, "thoughtsTokenCount", -1);
-    reply->tokens_out = vq_body_get_count(usage, "candidatesTokenCount", -1);
-    if (reply->tokens_reasoning >= 0) {
-        reply->tokens_out =
-            (reply->tokens_out > 0 ? reply->tokens_out : 0) + reply->tokens_reasoning;
-    }
-}
-
 static void take_parts(const json_t *candidate, struct vq_reply *reply)
 {
     const json_t *parts = vq_body_get(vq_body_get(candidate, "content"), "parts");
@@ -224,7 +212,7 @@ static enum vq_status read_candidate(const struct vq_reading *reading, const jso
                                      struct vq_reply *reply)
 {
     vq_read_scalar(root, "modelVersion", reply->model, sizeof(reply->model));
-    take_usage(root, reply);
+    vq_usage_take(root, reply);
     if (vq_read_has_error(root)) {
         vq_read_error(reading, root, reply);
         return VQ_OK;
@@ -301,7 +289,7 @@ static enum vq_status gemini_embed_body(const struct vq_judge *judge, struct vq_
 static enum vq_status read_vectors(const struct vq_reading *reading, const json_t *root,
                                    struct vq_reply *reply)
 {
-    take_usage(root, reply);
+    vq_usage_take(root, reply);
     if (vq_read_has_error(root)) {
         vq_read_error(reading, root, reply);
         return VQ_OK;

@@ -142,6 +142,9 @@ void vq_reply_headers_add(struct vq_reply_headers *headers, struct vq_span name,
     } else if (vq_scan_is(name, "openai-organization") ||
                vq_scan_is(name, "anthropic-organization-id")) {
         headers->organisation = organisation_of(value);
+    } else if (vq_scan_is(name, "x-litellm-response-cost")) {
+        double cost = vq_scan_real(value);
+        headers->cost_usd = cost > 0 && cost < VQ_REPLY_COST_USD_MAX ? cost : 0;
     } else if (begins(name, "x-ratelimit-", &rest)) {
         add_ratelimit(headers, rest, value);
     } else if (begins(name, "anthropic-ratelimit-", &rest)) {

@@ -11,6 +11,7 @@
 #include "worker/provider/schema.h"
 #include "worker/provider/text.h"
 #include "worker/provider/url.h"
+#include "worker/provider/usage.h"
 
 #include "common/text/json.h"
 
@@ -102,17 +103,6 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     vq_text_line(reply->error_message, sizeof(reply->error_message), message);
 }
 
-static void take_usage(const json_t *root, struct vq_reply *reply)
-{
-    const json_t *usage = vq_body_get(root, "usage");
-    reply->tokens_in = vq_body_get_count(usage, "prompt_tokens", -1);
-    reply->tokens_out = vq_body_get_count(usage, "completion_tokens", -1);
-    reply->tokens_cached =
-        vq_body_get_count(vq_body_get(usage, "prompt_tokens_details"), "cached_tokens", -1);
-    reply->tokens_reasoning =
-        vq_body_get_count(vq_body_get(usage, "completion_tokens_details"), "reasoning_tokens", -1);
-}
-
 /* The text of a message: a string, null, or a list of parts of which those of type "text" count.
  * False: neither. */
 static bool take_content(const json_t *message, struct vq_reply *reply)
@@ -197,7 +187,7 @@ static enum vq_status read_success(const struct vq_reading *reading, const json_
     vq_read_scalar(root, "model", reply->model, sizeof(reply->model));
     vq_read_scalar(root, "system_fingerprint", reply->system_fingerprint,
                    sizeof(reply->system_fingerprint));
-    take_usage(root, reply);
+    vq_usage_take(root, reply);
     struct vq_span object = vq_body_get_string(root, "object");
     if (vq_read_has_error(root) || vq_span_eq(object, vq_span_str("error"))) {
         vq_read_error(reading, root, reply);

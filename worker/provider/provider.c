@@ -93,6 +93,7 @@ void vq_reply_init(struct vq_reply *reply)
         .tokens_cached = -1,
         .tokens_uncounted = -1,
         .tokens_cache_written = -1,
+        .tokens_cache_written_long = -1,
         .tokens_out = -1,
         .tokens_reasoning = -1,
         .retry_after_ms = -1,

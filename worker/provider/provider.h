@@ -15,6 +15,7 @@
 #define VQ_RETRY_AFTER_MS_MAX      INT64_C(3600000) /* longer waits are cut to this: ask again then */
 #define VQ_REPLY_NAME_BYTES_MAX    128              /* model, finish reason, ... */
 #define VQ_REPLY_MESSAGE_BYTES_MAX 512
+#define VQ_REPLY_COST_USD_MAX      1e6 /* of one call; more is no price */
 
 enum vq_reply_class {
 #define VQ_REPLY_CLASS(name, end, pool) VQ_REPLY_##name,
@@ -48,6 +49,7 @@ struct vq_reply_headers {
     struct vq_ratelimit input_tokens;
     struct vq_ratelimit output_tokens;
     uint64_t organisation;                    /* hash of the one that was billed; 0: not named */
+    double cost_usd;                          /* as a gateway charges it; 0: not said */
     char request_id[VQ_REPLY_NAME_BYTES_MAX]; /* the provider's, for people; empty: none */
 };
 void vq_reply_headers_init(struct vq_reply_headers *headers);
@@ -75,11 +77,13 @@ struct vq_reply {
     char model[VQ_REPLY_NAME_BYTES_MAX]; /* as returned */
     char system_fingerprint[VQ_REPLY_NAME_BYTES_MAX];
     int64_t tokens_in;
-    int64_t tokens_cached;        /* of tokens_in: read from a cache */
-    int64_t tokens_uncounted;     /* of tokens_in: no rate limit counts them */
-    int64_t tokens_cache_written; /* of tokens_in: written to one, at a higher price */
+    int64_t tokens_cached;             /* of tokens_in: read from a cache */
+    int64_t tokens_uncounted;          /* of tokens_in: no rate limit counts them */
+    int64_t tokens_cache_written;      /* of tokens_in: written to one, at a higher price */
+    int64_t tokens_cache_written_long; /* of these: kept for an hour, at a still higher one */
     int64_t tokens_out;
     int64_t tokens_reasoning;  /* of tokens_out */
+    double cost_usd;           /* as a gateway charges it; 0: not said */
     int64_t retry_after_ms;    /* -1: not said */
     bool parks;                /* retry_after_ms is what is known of such a limit: it is kept to */
     int64_t park_until_unix_s; /* when a day's or a month's quota begins anew; -1: no such thing */

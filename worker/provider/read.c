@@ -171,6 +171,7 @@ static void take_headers(const struct vq_response *response, struct vq_reply *re
     reply->input_tokens = limit_from_now(headers->input_tokens, now);
     reply->output_tokens = limit_from_now(headers->output_tokens, now);
     reply->organisation = headers->organisation;
+    reply->cost_usd = headers->cost_usd;
     memcpy(reply->request_id, headers->request_id, sizeof(reply->request_id));
 }
 

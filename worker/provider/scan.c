@@ -2,7 +2,11 @@
  * Not its job: dates (dates.c), what a header means. */
 #include "worker/provider/scan.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <strings.h>
+
+#define REAL_BYTES_MAX 40
 
 static bool is_digit(char c)
 {
@@ -50,6 +54,21 @@ int64_t vq_scan_number(struct vq_span s)
 {
     int64_t value = vq_scan_thousandths(&s);
     return value < 0 || s.bytes > 0 ? -1 : value / 1000;
+}
+
+double vq_scan_real(struct vq_span s)
+{
+    char text[REAL_BYTES_MAX];
+    if (s.bytes == 0 || s.bytes >= sizeof(text)) {
+        return -1;
+    }
+    memcpy(text, s.at, s.bytes);
+    text[s.bytes] = '\0';
+    char *end = text;
+    double number = strtod(text, &end);
+    bool any = end != text;
+    end += strspn(end, " \t\r\n");
+    return any && end == text + s.bytes && isfinite(number) ? number : -1;
 }
 
 int64_t vq_scan_duration_ms(struct vq_span s)

@@ -13,6 +13,8 @@ bool vq_scan_is(struct vq_span text, const char *word); /* in any case of letter
 /* Digits with or without a fraction at the front of *text, which is moved behind them, in thousandths. */
 int64_t vq_scan_thousandths(struct vq_span *text);
 int64_t vq_scan_number(struct vq_span text); /* a whole number that fills the text */
+/* A number that fills the text but for blanks around it: "12", "0.5", "1.2e-05". Negative: there is none, or it is not finite. */
+double vq_scan_real(struct vq_span text);
 /* "12ms", "1.5s", "6m0s", "1h2m", "1d", or a plain number of seconds. */
 int64_t vq_scan_duration_ms(struct vq_span text);
 

@@ -538,6 +538,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         .tokens_in = tokens(got->tokens_in),
         .tokens_cached = tokens(got->tokens_cached),
         .tokens_cache_written = tokens(got->tokens_cache_written),
+        .tokens_cache_written_long = tokens(got->tokens_cache_written_long),
         .tokens_uncounted = tokens(got->tokens_uncounted),
         .tokens_out = tokens(got->tokens_out),
         .answer = vq_buf_span(&got->content),

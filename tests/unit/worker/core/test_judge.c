@@ -291,6 +291,50 @@ static void test_what_a_call_takes_is_noted(void **state)
     assert_int_equal(rig.results[1].r.cost_nano, 0);
 }
 
+/* Ends the first call with this usage; what it cost. */
+static uint64_t cost_of(uint64_t in, uint64_t out, const char *answer)
+{
+    uint32_t n = rig.results_count;
+    rig_end(&rig, 0,
+            (struct vq_work_reply){.end = VQ_END_ANSWER,
+                                   .retry_after_ms = -1,
+                                   .tokens_in = in,
+                                   .tokens_out = out,
+                                   .answer = vq_span_str(answer)});
+    rig_wait(&rig, 10);
+    assert_true(rig.results_count > n);
+    return rig.results[n].r.cost_nano;
+}
+
+static void test_what_was_reserved_is_charged_where_usage_is_not_reported(void **state)
+{
+    (void)state;
+    begin(1, 8, (struct vq_work_options){.local = 0});
+    rig.input_usd[0] = 3;
+    rig.output_usd[0] = 15;
+    rig_open(&rig, 1);
+    rig_lease(&rig, 0, 1, false);
+    uint64_t reserved = rig.calls[0].cost_nano;
+    assert_int_equal(cost_of(0, 0, "Model: A"), reserved);
+    assert_int_equal(cost_of(200, 0, "Model: A"), 200 * 3000 + 100 * 15000); /* max_tokens is 100 */
+    assert_int_equal(cost_of(200, 0, ""), 200 * 3000);
+    reserved = rig.calls[0].cost_nano; /* the second answer said how many tokens a prompt has */
+    assert_int_equal(cost_of(0, 7, "Model: A"), reserved - 100 * 15000 + 7 * 15000);
+}
+
+/* Thinking that max_tokens does not bound is charged, and later calls reserve as much: a budget sees it before it is spent. */
+static void test_answers_above_max_tokens_are_reserved(void **state)
+{
+    (void)state;
+    begin(1, 8, (struct vq_work_options){.local = 0});
+    rig.output_usd[0] = 10;
+    rig_open(&rig, 1);
+    rig_lease(&rig, 0, 1, false);
+    assert_int_equal(rig.calls[0].cost_nano, 100 * 10000);
+    assert_int_equal(cost_of(50, 2500, "Model: A"), 2500 * 10000);
+    assert_int_equal(rig.calls[0].cost_nano, 2500 * 10000);
+}
+
 static void test_two_judges_share_a_pool(void **state)
 {
     (void)state;
@@ -332,6 +376,9 @@ int main(void)
         cmocka_unit_test_teardown(test_one_failure_closes_no_pool_that_never_spoke, teardown),
         cmocka_unit_test_teardown(test_no_key_for_one_of_two, teardown),
         cmocka_unit_test_teardown(test_what_a_call_takes_is_noted, teardown),
+        cmocka_unit_test_teardown(test_what_was_reserved_is_charged_where_usage_is_not_reported,
+                                  teardown),
+        cmocka_unit_test_teardown(test_answers_above_max_tokens_are_reserved, teardown),
         cmocka_unit_test_teardown(test_two_judges_share_a_pool, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,12 +119,15 @@ static void test_prices(void **state)
     assert_int_equal(price_of(&price, 1000, 0, 100), 2500000 + 1000000);
     assert_int_equal(price_of(&price, 1000, 400, 100), 1500000 + 100000 + 1000000);
     assert_int_equal(price_of(&price, 10, 400, 0), 2500); /* not more than there are */
-    const struct vq_price writes = {.input = 1000, .cached = 100, .written = 1250, .output = 4000};
-    assert_int_equal(vq_price_of(&writes, &(struct vq_usage){100, 60, 30, 5}),
-                     10 * 1000 + 60 * 100 + 30 * 1250 + 5 * 4000);
-    assert_int_equal(
-        vq_price_of(&writes, &(struct vq_usage){100, 60, 90, 0}), /* no more than are left */
-        60 * 100 + 40 * 1250);
+    const struct vq_price writes = {
+        .input = 1000, .cached = 100, .written = 1250, .written_long = 2000, .output = 4000};
+    struct vq_usage usage = {.input = 100, .cached = 60, .written = 30, .output = 5};
+    assert_int_equal(vq_price_of(&writes, &usage), 10 * 1000 + 60 * 100 + 30 * 1250 + 5 * 4000);
+    usage.written_long = 20; /* of the 30 */
+    assert_int_equal(vq_price_of(&writes, &usage),
+                     10 * 1000 + 60 * 100 + 10 * 1250 + 20 * 2000 + 5 * 4000);
+    usage = (struct vq_usage){.input = 100, .cached = 60, .written = 90, .written_long = 95};
+    assert_int_equal(vq_price_of(&writes, &usage), 60 * 100 + 40 * 2000); /* no more than is left */
     const struct vq_price cheap = {.input = 0.4};
     assert_int_equal(price_of(&cheap, 1, 0, 0), 1); /* rounded up */
     assert_int_equal(price_of(&cheap, 0, 0, 0), 0);

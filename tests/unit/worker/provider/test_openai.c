@@ -309,7 +309,7 @@ static void test_odd_usage_counts_as_not_reported(void **state)
         "[]",
         "{}",
         "{\"prompt_tokens\":-1}",
-        "{\"prompt_tokens\":\"5\"}",
+        "{\"prompt_tokens\":\"five\"}",
         "{\"prompt_tokens\":1e300}",
     };
     for (size_t i = 0; i < VQ_COUNT(usages); i++) {
