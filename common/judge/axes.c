@@ -269,13 +269,7 @@ bool vq_axes_none(struct vq_span answer)
     if (answer.bytes == 0) {
         return false;
     }
-    struct vq_span text = vq_thinking_rest(answer);
-    size_t block;
-    do {
-        text = vq_span_trim(text);
-        block = vq_thinking_block_bytes(text);
-        text = vq_span_after(text, block);
-    } while (block > 0);
+    struct vq_span text = vq_span_trim(vq_thinking_rest(answer));
     struct vq_span words = vq_label_skip_punct(text);
     if (words.bytes >= NONE_BYTES && vq_label_word_is(vq_span(words.at, NONE_BYTES), NONE_TEXT)) {
         return true;

@@ -283,9 +283,10 @@ bool vq_match_parse(struct vq_span answer, uint32_t count, uint32_t *ret_number)
     struct match stated = {.said = SAID_NOTHING};
     struct match alone = {.said = SAID_NOTHING};
     bool awaits = false; /* "Match:" stood alone on its line */
-    struct vq_span text = answer.bytes == 0 ? vq_span_str("") : vq_thinking_rest(answer);
+    struct vq_thinking lines;
     struct vq_span line;
-    while (vq_thinking_next_line(&text, &line)) {
+    vq_thinking_begin(answer, &lines);
+    while (vq_thinking_next_line(&lines, &line)) {
         if (vq_label_skip_punct(line).bytes == 0) {
             continue;
         }

@@ -179,10 +179,12 @@ static bool is_blank(struct vq_span text)
 static struct found read_strict(enum vq_rating_kind kind, struct vq_span answer,
                                 const char **ret_result_at)
 {
-    struct vq_span text = vq_thinking_rest(answer), line;
+    struct vq_thinking lines;
+    struct vq_span line;
     struct found found = nothing;
     bool waits = false;
-    while (vq_thinking_next_line(&text, &line)) {
+    vq_thinking_begin(answer, &lines);
+    while (vq_thinking_next_line(&lines, &line)) {
         struct vq_span rest;
         if (is_headed(line, "result", &rest)) {
             *ret_result_at = *ret_result_at == NULL ? line.at : *ret_result_at;
@@ -298,11 +300,13 @@ static void read_paper(const struct vq_rating_reader *reader, struct vq_span ans
 
 static struct vq_span reasoning_of(struct vq_span answer, const char *result_at)
 {
-    struct vq_span text = vq_thinking_rest(answer);
+    struct vq_span text = answer.bytes == 0 ? answer : vq_thinking_rest(answer);
     if (result_at != NULL && text.bytes > 0 && result_at >= text.at) {
         text.bytes = (size_t)(result_at - text.at);
     }
-    struct vq_span lines = text, line, rest;
+    struct vq_thinking lines;
+    struct vq_span line, rest;
+    vq_thinking_begin(text, &lines);
     while (vq_thinking_next_line(&lines, &line)) {
         if (is_headed(line, "reasoning", &rest)) {
             while (rest.bytes > 0 && rest.at[0] == '*') {

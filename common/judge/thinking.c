@@ -1,119 +1,332 @@
-/* Where thinking blocks begin and end. Blocks do not nest: a block ends at the first closing tag of its
- * kind. Borrows its texts; keeps nothing. */
+/* Where thinking begins and ends in an answer. Blocks do not nest: a block ends at the first closing mark of its kind.
+ *
+ * A mark counts by where it stands. An opening mark at the front of the answer or of a line opens a block; inside a line it does so only
+ * if it is closed on that line. A closing mark without a block ends what began in the prompt, unless a sentence mentions it. Marks in
+ * closed fences and between backticks are code. Each byte is looked at a bounded number of times: what is not closed is noted.
+ * Borrows its texts; keeps nothing. Not its job: which marks there are (thinking_marks.c). */
 #include "common/judge/thinking.h"
 
 #include "common/judge/label.h"
+#include "common/judge/thinking_marks.h"
 
-static const struct {
-    const char *open;
-    const char *close;
-} tags[] = {
-    {"<think>", "</think>"},
-    {"<thinking>", "</thinking>"},
-    {"[think]", "[/think]"},
+#define FENCE_BYTES_MIN 3u
+#define FENCE_BYTES_MAX 8u /* longer ones count as this long */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+static size_t line_end(struct vq_span text, size_t at)
+{
+    while (at < text.bytes && !is_break(text.at[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* ---- code ---- */
+
+/* Bytes of the run of ` or ~ that a fence is. */
+static size_t fence_bytes(struct vq_span text, size_t at)
+{
+    size_t n = 0;
+    while (at + n < text.bytes && text.at[at + n] == text.at[at]) {
+        n++;
+    }
+    return n >= FENCE_BYTES_MIN ? n : 0;
+}
+
+/* Whether the line that begins at `at` is nothing but a fence that closes one of `n` of these signs. */
+static bool closes_fence(struct vq_span text, size_t at, char sign, size_t n)
+{
+    while (at < text.bytes && is_blank(text.at[at])) {
+        at++;
+    }
+    if (at >= text.bytes || text.at[at] != sign || fence_bytes(text, at) < n) {
+        return false;
+    }
+    at += fence_bytes(text, at);
+    while (at < text.bytes && is_blank(text.at[at])) {
+        at++;
+    }
+    return at >= text.bytes || is_break(text.at[at]);
+}
+
+/* Past the code that the fence at `at` begins; `at` where there is none, or it is not closed. */
+static size_t skip_fence(struct vq_thinking *t, size_t at)
+{
+    char sign = t->text.at[at];
+    size_t *unclosed = &t->fences_unclosed[sign == '~'];
+    size_t n = sign == '`' || sign == '~' ? fence_bytes(t->text, at) : 0;
+    n = n > FENCE_BYTES_MAX ? FENCE_BYTES_MAX : n;
+    if (n == 0 || (*unclosed > 0 && n >= *unclosed)) {
+        return at;
+    }
+    size_t line = line_end(t->text, at);
+    if (sign == '`' && memchr(t->text.at + at + fence_bytes(t->text, at), '`',
+                              line - at - fence_bytes(t->text, at)) != NULL) {
+        return at; /* ```code``` in a line */
+    }
+    while (line < t->text.bytes) {
+        line++;
+        if (closes_fence(t->text, line, sign, n)) {
+            return line_end(t->text, line);
+        }
+        line = line_end(t->text, line);
+    }
+    *unclosed = n;
+    return at;
+}
+
+/* ---- blocks ---- */
+
+/* What is known of the line that is scanned. */
+struct scan {
+    size_t at;
+    bool front;       /* nothing but blanks came yet */
+    bool ticked;      /* an odd number of backticks came */
+    size_t last_tick; /* behind the last backtick of the line; 0: not looked for yet */
 };
 
-/* Whether `text` begins with the tag, in any case. */
-static bool begins_with(struct vq_span text, const char *tag)
+/* Whether what is at s->at stands between backticks of its line. */
+static bool in_backticks(const struct vq_thinking *t, struct scan *s)
 {
-    size_t bytes = strlen(tag);
-    return text.bytes >= bytes && vq_label_word_is(vq_span(text.at, bytes), tag);
-}
-
-static bool may_begin(struct vq_span text)
-{
-    return text.bytes > 0 && (text.at[0] == '<' || text.at[0] == '[');
-}
-
-/* The kind of the opening tag at the front of `text`; VQ_COUNT(tags) when there is none. */
-static size_t open_kind(struct vq_span text)
-{
-    size_t kind = 0;
-    while (kind < VQ_COUNT(tags) && !begins_with(text, tags[kind].open)) {
-        kind++;
+    if (s->ticked && s->last_tick == 0) {
+        s->last_tick = 1;
+        for (size_t i = s->at; i < t->text.bytes && !is_break(t->text.at[i]); i++) {
+            s->last_tick = t->text.at[i] == '`' ? i + 1 : s->last_tick;
+        }
     }
-    return kind;
+    return s->ticked && s->last_tick > s->at;
 }
 
-static size_t close_bytes(struct vq_span text)
+/* Bytes of a quote or bracket that ends at `end`. */
+static bool quote_before(struct vq_span text, size_t end)
 {
-    for (size_t kind = 0; kind < VQ_COUNT(tags); kind++) {
-        if (begins_with(text, tags[kind].close)) {
-            return strlen(tags[kind].close);
+    return memchr("\"'`(", text.at[end - 1], 4) != NULL ||
+           (end >= 3 && (memcmp(text.at + end - 3, "\xE2\x80\x9C", 3) == 0 ||
+                         memcmp(text.at + end - 3, "\xE2\x80\x98", 3) == 0));
+}
+
+static bool quote_after(struct vq_span text)
+{
+    return text.bytes > 0 && (memchr("\"'`)", text.at[0], 4) != NULL ||
+                              (text.bytes >= 3 && memcmp(text.at, "\xE2\x80", 2) == 0));
+}
+
+/* Whether a sentence speaks of the closing mark: "it leaves a stray </think> tag". */
+static bool is_mentioned(const struct vq_thinking *t, struct scan *s, size_t bytes)
+{
+    if (s->front) {
+        return false;
+    }
+    struct vq_span after = vq_span_after(t->text, s->at + bytes);
+    if ((quote_before(t->text, s->at) && quote_after(after)) || in_backticks(t, s)) {
+        return true;
+    }
+    struct vq_span next = after;
+    while (next.bytes > 0 && is_blank(next.at[0])) {
+        next = vq_span_after(next, 1);
+    }
+    if (!is_blank(t->text.at[s->at - 1]) || next.bytes == 0 || is_break(next.at[0])) {
+        return false;
+    }
+    bool letter = next.at[0] >= 'a' && next.at[0] <= 'z';
+    return (letter && next.bytes < after.bytes) || memchr(".,;:!?)", next.at[0], 7) != NULL;
+}
+
+/* Behind the first closing mark of the kind at or after *at, 0: there is none; *at is then where the search ended. One between two
+ * backticks is code. */
+static size_t find_close(struct vq_span text, uint32_t kind, bool on_line, size_t *at)
+{
+    size_t from = *at;
+    for (; *at < text.bytes && !(on_line && is_break(text.at[*at])); (*at)++) {
+        struct vq_thinking_mark mark;
+        if (vq_thinking_may_begin(text.at[*at]) &&
+            vq_thinking_mark_at(vq_span_after(text, *at), &mark) && mark.closes &&
+            mark.kind == kind) {
+            size_t end = *at + mark.bytes;
+            bool code =
+                *at > from && text.at[*at - 1] == '`' && end < text.bytes && text.at[end] == '`';
+            if (!code) {
+                return end;
+            }
         }
     }
     return 0;
 }
 
-size_t vq_thinking_block_bytes(struct vq_span text)
+static bool take_block(struct vq_thinking *t, size_t from, size_t end, bool closes, bool open)
 {
-    size_t kind = may_begin(text) ? open_kind(text) : VQ_COUNT(tags);
-    if (kind == VQ_COUNT(tags)) {
-        return 0;
+    t->has_block = true;
+    t->block_at = from;
+    t->block_end = end;
+    t->closes = closes;
+    t->stays_open = open;
+    return true;
+}
+
+/* A pair inside a line. */
+static bool take_inside(struct vq_thinking *t, size_t from, size_t end, uint32_t kind)
+{
+    uint64_t bit = UINT64_C(1) << kind;
+    t->line_unclosed = from < t->line_searched ? t->line_unclosed : 0;
+    if ((t->line_unclosed & bit) != 0) {
+        return false;
     }
-    for (size_t at = strlen(tags[kind].open); at < text.bytes; at++) {
-        if (may_begin(vq_span_after(text, at)) &&
-            begins_with(vq_span_after(text, at), tags[kind].close)) {
-            return at + strlen(tags[kind].close);
+    size_t close = find_close(t->text, kind, true, &end);
+    if (close == 0) {
+        t->line_unclosed |= bit;
+        t->line_searched = end;
+    }
+    return close > 0 && take_block(t, from, close, false, false);
+}
+
+/* The mark is passed over, unless it begins or ends a block. */
+static bool take_mark(struct vq_thinking *t, struct scan *s, const struct vq_thinking_mark *mark)
+{
+    size_t end = s->at + mark->bytes;
+    uint64_t bit = UINT64_C(1) << mark->kind;
+    if (mark->closes) {
+        return !is_mentioned(t, s, mark->bytes) && take_block(t, s->at, end, true, false);
+    }
+    if (!s->front) {
+        return take_inside(t, s->at, end, mark->kind);
+    }
+    if (mark->opens == VQ_THINKING_WHOLE && s->at > 0) {
+        return false;
+    }
+    size_t close = (t->unclosed & bit) == 0 ? find_close(t->text, mark->kind, false, &end) : 0;
+    if (close > 0) {
+        return take_block(t, s->at, close, false, false);
+    }
+    t->unclosed |= bit;
+    return mark->opens != VQ_THINKING_PAIR && take_block(t, s->at, t->text.bytes, false, true);
+}
+
+/* Finds the next block at or after t->at. */
+static void find_block(struct vq_thinking *t)
+{
+    struct scan s = {.at = t->at, .front = true};
+    while (s.at < t->text.bytes) {
+        char c = t->text.at[s.at];
+        struct vq_thinking_mark mark;
+        if (is_break(c)) {
+            s = (struct scan){.at = s.at + 1, .front = true};
+            continue;
+        }
+        size_t code = s.front ? skip_fence(t, s.at) : s.at;
+        if (code > s.at) {
+            s.at = code;
+        } else if (vq_thinking_may_begin(c) &&
+                   vq_thinking_mark_at(vq_span_after(t->text, s.at), &mark)) {
+            if (take_mark(t, &s, &mark)) {
+                return;
+            }
+            s.at += mark.bytes;
+        } else {
+            s.ticked ^= c == '`';
+            s.at++;
+        }
+        s.front = s.front && is_blank(c);
+    }
+    (void)take_block(t, t->text.bytes, t->text.bytes, false, false);
+}
+
+static bool is_blank_until(const struct vq_thinking *t, size_t end)
+{
+    for (size_t i = t->at; i < end; i++) {
+        if (!is_blank(t->text.at[i]) && !is_break(t->text.at[i])) {
+            return false;
         }
     }
-    return 0;
+    return true;
 }
 
 struct vq_span vq_thinking_rest(struct vq_span text)
 {
+    static const char byte_order_mark[] = "\xEF\xBB\xBF";
+    size_t n = sizeof(byte_order_mark) - 1;
+    if (text.bytes >= n && memcmp(text.at, byte_order_mark, n) == 0) {
+        text = vq_span_after(text, n);
+    }
+    struct vq_thinking t = {.text = text};
     size_t from = 0;
-    for (size_t i = 0; i < text.bytes;) {
-        struct vq_span rest = vq_span_after(text, i);
-        if (!may_begin(rest)) {
-            i++;
-            continue;
-        }
-        size_t block = vq_thinking_block_bytes(rest);
-        size_t close = close_bytes(rest);
-        if (block == 0 && open_kind(rest) < VQ_COUNT(tags)) {
+    while (t.at < text.bytes) {
+        find_block(&t);
+        if (t.stays_open) {
             return vq_span(text.at + text.bytes, 0);
         }
-        if (close > 0) {
-            from = i + close;
+        if (t.closes ||
+            (t.at == from && t.block_end > t.block_at && is_blank_until(&t, t.block_at))) {
+            from = t.block_end;
         }
-        i += block + close > 0 ? block + close : 1;
+        t.at = t.block_end;
     }
     return vq_span_after(text, from);
 }
 
-bool vq_thinking_next_line(struct vq_span *text, struct vq_span *ret_line)
+void vq_thinking_begin(struct vq_span answer, struct vq_thinking *ret_lines)
 {
-    if (text->at == NULL) {
+    struct vq_span text = answer.bytes == 0 ? vq_span_str("") : vq_thinking_rest(answer);
+    *ret_lines = (struct vq_thinking){.text = text};
+}
+
+bool vq_thinking_next_line(struct vq_thinking *t, struct vq_span *ret_line)
+{
+    if (t->ended) {
         return false;
     }
-    for (size_t at = 0; at < text->bytes; at++) {
-        char c = text->at[at];
-        size_t skip =
-            c == '\n' || c == '\r' ? 1 : vq_thinking_block_bytes(vq_span_after(*text, at));
-        if (skip > 0) {
-            *ret_line = vq_span(text->at, at);
-            *text = vq_span_after(*text, at + skip);
-            return true;
+    if (!t->has_block) {
+        find_block(t);
+    }
+    size_t from = t->at;
+    size_t end = from;
+    while (end < t->block_at && !is_break(t->text.at[end])) {
+        end++;
+    }
+    *ret_line = vq_span(t->text.at + from, end - from);
+    if (end < t->block_at) {
+        t->at = end + 1;
+        return true;
+    }
+    t->ended = t->block_at == t->text.bytes;
+    t->has_block = false;
+    t->at = t->block_end;
+    return true;
+}
+
+bool vq_thinking_is_all(struct vq_span answer)
+{
+    struct vq_thinking lines;
+    struct vq_span line;
+    vq_thinking_begin(answer, &lines);
+    while (vq_thinking_next_line(&lines, &line)) {
+        for (size_t i = 0; i < line.bytes; i++) {
+            if (memchr(" \t\f\v", line.at[i], 4) == NULL) {
+                return false;
+            }
         }
     }
-    *ret_line = *text;
-    *text = vq_span(NULL, 0);
     return true;
 }
 
 void vq_thinking_strip(struct vq_span text, struct vq_buf *buf)
 {
-    text = vq_thinking_rest(text);
-    size_t from = 0;
-    for (size_t i = 0; i < text.bytes;) {
-        size_t block = vq_thinking_block_bytes(vq_span_after(text, i));
-        if (block > 0) {
-            vq_buf_append(buf, text.at + from, i - from);
+    struct vq_thinking t;
+    vq_thinking_begin(text, &t);
+    while (t.at < t.text.bytes) {
+        find_block(&t);
+        vq_buf_append(buf, t.text.at + t.at, t.block_at - t.at);
+        if (t.block_end > t.block_at) {
             vq_buf_putc(buf, '\n');
-            from = i + block;
         }
-        i += block > 0 ? block : 1;
+        t.at = t.block_end;
     }
-    vq_buf_append(buf, text.at + from, text.bytes - from);
 }

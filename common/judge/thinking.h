@@ -1,20 +1,39 @@
-/* For those who read answers: their thinking blocks (<think>..</think>, <thinking>, [THINK]), which are no part of what it
- * says. */
+/* For those who read answers: their thinking (<think>..</think> and what thinking_marks.def lists), which is no part of what they
+ * say. A mark opens a block only at the front of the answer or of a line, outside code; one inside a line is a mention, unless it is
+ * closed on the same line. A closing mark that closes nothing ends a block that began in the prompt, unless a sentence mentions it. */
 #ifndef VQ_JUDGE_THINKING_H
 #define VQ_JUDGE_THINKING_H
 
 #include "common/base/buf.h"
 
-/* Bytes of the closed block that begins at the front of `text`, with both tags; 0 when there is none. */
-size_t vq_thinking_block_bytes(struct vq_span text);
+/* An answer being read without its thinking. Borrows the text. */
+struct vq_thinking {
+    struct vq_span text;
+    size_t at;
+    bool ended;             /* its last line was taken */
+    bool has_block;         /* block_at and block_end hold the next block */
+    bool stays_open;        /* the next block is not closed */
+    bool closes;            /* it is a closing mark without an opening one */
+    size_t block_at;        /* the end of the text: no block follows */
+    size_t block_end;       /* behind its closing mark */
+    uint64_t unclosed;      /* kinds that are not closed in the rest of the text */
+    uint64_t line_unclosed; /* the same for the line that ends at line_searched */
+    size_t line_searched;
+    size_t
+        fences_unclosed[2]; /* the least length of a fence of ` and ~ that is not closed; 0: none */
+};
 
-/* What of the text may hold an answer: what follows the last closing tag that closes nothing (its block began in
- * the prompt), else all of it. Empty when a block is left open. The closed blocks are still in it. Linear. */
+/* What of the text may hold an answer: what follows the last closing mark that closes nothing, and the blocks in front; else all of it.
+ * Empty when a block is left open. Later blocks are still in it. Linear. */
 struct vq_span vq_thinking_rest(struct vq_span text);
 
-/* Takes the next line off *text, which vq_thinking_rest gave; a line ends at LF, CR and where a block stands. False at the
- * end, once *text.at is NULL. */
-bool vq_thinking_next_line(struct vq_span *text, struct vq_span *ret_line);
+/* Begins with what vq_thinking_rest gives. */
+void vq_thinking_begin(struct vq_span answer, struct vq_thinking *ret_lines);
+/* Takes the next line outside of blocks; a line ends at LF, CR and where a block stands. False at the end. */
+bool vq_thinking_next_line(struct vq_thinking *lines, struct vq_span *ret_line);
+
+/* Whether nothing but blanks is left without the thinking. */
+bool vq_thinking_is_all(struct vq_span answer);
 
 /* Appends the text without its blocks; a line ends where a block stood. Out of room sticks in buf->status. */
 void vq_thinking_strip(struct vq_span text, struct vq_buf *buf);

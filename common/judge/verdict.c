@@ -240,9 +240,10 @@ static void read_line(struct finds *finds, struct vq_span line)
 /* Reads the lines outside of thinking blocks; a line ends where a block stands. */
 static void read_lines(struct finds *finds, struct vq_span text)
 {
+    struct vq_thinking lines;
     struct vq_span line;
-    text = vq_thinking_rest(text);
-    while (vq_thinking_next_line(&text, &line)) {
+    vq_thinking_begin(text, &lines);
+    while (vq_thinking_next_line(&lines, &line)) {
         read_line(finds, line);
     }
 }
@@ -262,7 +263,7 @@ static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reas
     if (whole != VQ_OUTCOME_NONE) {
         return whole;
     }
-    read_lines(&finds, answer.bytes == 0 ? vq_span_str("") : answer);
+    read_lines(&finds, answer);
     enum vq_outcome said = finds.stated != VQ_OUTCOME_NONE ? finds.stated : finds.inline_;
     if (vq_ending_is_cut(finish_reason)) {
         return vq_outcome_is_vote(said) ? said : VQ_OUTCOME_TRUNCATED;

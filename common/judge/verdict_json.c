@@ -138,40 +138,32 @@ static void read_json(struct found *found, const json_t *value, unsigned depth)
     }
 }
 
-/* Where JSON may begin at or after `at`: a bracket that begins a line. Thinking blocks are passed over. */
-static size_t next_start(struct vq_span text, size_t at)
+/* The next line that begins with a bracket, to the end of the text. */
+static bool next_start(struct vq_thinking *lines, struct vq_span *ret_json)
 {
-    bool line_begins = at == 0;
-    while (at < text.bytes) {
-        char c = text.at[at];
-        size_t block = c == '<' || c == '[' ? vq_thinking_block_bytes(vq_span_after(text, at)) : 0;
-        if (block > 0) {
-            at += block;
-            line_begins = true;
-            continue;
+    struct vq_span line;
+    while (vq_thinking_next_line(lines, &line)) {
+        while (line.bytes > 0 && (line.at[0] == ' ' || line.at[0] == '\t')) {
+            line = vq_span_after(line, 1);
         }
-        if (line_begins && (c == '{' || c == '[')) {
-            return at;
+        if (line.bytes > 0 && (line.at[0] == '{' || line.at[0] == '[')) {
+            *ret_json = vq_span_after(lines->text, (size_t)(line.at - lines->text.at));
+            return true;
         }
-        line_begins = c == '\n' || (line_begins && (c == ' ' || c == '\t' || c == '\r'));
-        at++;
     }
-    return at;
+    return false;
 }
 
-enum vq_status vq_verdicts_json(struct vq_span text, uint32_t count,
+enum vq_status vq_verdicts_json(struct vq_span answer, uint32_t count,
                                 enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX], bool *ret_found)
 {
-    size_t at = 0;
-    for (int i = 0; i < STARTS_MAX; i++) {
-        at = next_start(text, at);
-        if (at == text.bytes) {
-            break;
-        }
+    struct vq_thinking lines;
+    struct vq_span json;
+    vq_thinking_begin(answer, &lines);
+    for (int i = 0; i < STARTS_MAX && next_start(&lines, &json); i++) {
         json_t *root = NULL;
         struct found found = {.count = count};
-        enum vq_status status =
-            vq_json_load(vq_span_after(text, at), JSON_DISABLE_EOF_CHECK, &root, NULL);
+        enum vq_status status = vq_json_load(json, JSON_DISABLE_EOF_CHECK, &root, NULL);
         if (status == VQ_NOMEM) {
             return status;
         }
@@ -184,7 +176,6 @@ enum vq_status vq_verdicts_json(struct vq_span text, uint32_t count,
             *ret_found = true;
             return VQ_OK;
         }
-        at++;
     }
     *ret_found = false;
     return VQ_OK;

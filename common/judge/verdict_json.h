@@ -8,7 +8,7 @@
  * [{"property": 1, "model": "A"}], each also inside another object. True: one was found that names an axis; *ret_verdicts then
  * holds what its labels say, NONE where it says nothing, UNPARSEABLE where what it says is no single label. False: untouched.
  * VQ_NOMEM. */
-enum vq_status vq_verdicts_json(struct vq_span text, uint32_t count,
+enum vq_status vq_verdicts_json(struct vq_span answer, uint32_t count,
                                 enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX],
                                 bool *ret_found) VQ_WARN_UNUSED;
 

@@ -288,9 +288,10 @@ static void read_line(struct finds *finds, struct vq_span line)
 
 static void read_lines(struct finds *finds, struct vq_span text)
 {
+    struct vq_thinking lines;
     struct vq_span line;
-    text = vq_thinking_rest(text);
-    while (vq_thinking_next_line(&text, &line)) {
+    vq_thinking_begin(text, &lines);
+    while (vq_thinking_next_line(&lines, &line)) {
         read_line(finds, line);
     }
 }
@@ -310,15 +311,14 @@ enum vq_status vq_verdicts_many(struct vq_span answer, uint32_t count,
 {
     VQ_ASSERT(count <= VQ_VERDICTS_MAX);
     struct finds finds = {.count = count};
-    struct vq_span text = answer.bytes == 0 ? vq_span_str("") : answer;
     bool found;
-    VQ_TRY(vq_verdicts_json(vq_thinking_rest(text), count, finds.stated, &found));
+    VQ_TRY(vq_verdicts_json(answer, count, finds.stated, &found));
     if (!found) {
-        read_lines(&finds, text);
+        read_lines(&finds, answer);
     }
     if (!any_found(&finds) && !finds.no_memory) {
         finds = (struct finds){.count = count, .bare = true};
-        read_lines(&finds, text);
+        read_lines(&finds, answer);
     }
     if (finds.no_memory) {
         return VQ_NOMEM;

@@ -88,9 +88,11 @@ enum vq_status vq_interview_parse(struct vq_span answer, uint32_t count,
     if (file.questions == NULL) {
         return VQ_NOMEM;
     }
-    struct vq_span rest = vq_thinking_rest(answer), line;
+    struct vq_thinking lines;
+    struct vq_span line;
     enum vq_status status = VQ_OK;
-    while (status == VQ_OK && vq_thinking_next_line(&rest, &line)) {
+    vq_thinking_begin(answer, &lines);
+    while (status == VQ_OK && vq_thinking_next_line(&lines, &line)) {
         status = take_line(&file, line, count);
     }
     if (status == VQ_OK && file.count == 0) {

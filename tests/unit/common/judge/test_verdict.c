@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MIN 270 /* answers in the tables: fewer means that the reader below lost some */
+#define ROWS_MIN 320 /* answers in the tables: fewer means that the reader below lost some */
 
 static enum vq_outcome read_answer(const char *answer, const char *finish)
 {
@@ -186,7 +186,7 @@ static void test_verdicts_allocate_nothing(void **state)
 {
     (void)state;
     uint64_t before = vq_alloc_count();
-    assert_int_equal(read_answer("<think>B</think>{\"model\": \"A\"}", "stop"), VQ_OUTCOME_FIRST);
+    assert_int_equal(read_answer("<think>B</think>{x} Model: A", "stop"), VQ_OUTCOME_FIRST);
     assert_int_equal(vq_alloc_count(), before);
 }
 

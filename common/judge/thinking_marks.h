@@ -1,0 +1,27 @@
+/* Private to this folder: the marks of thinking (thinking_marks.def) at one place of a text. */
+#ifndef VQ_JUDGE_THINKING_MARKS_H
+#define VQ_JUDGE_THINKING_MARKS_H
+
+#include "common/base/buf.h"
+
+#define VQ_THINKING_KINDS_MAX 64u
+
+enum vq_thinking_opens {
+    VQ_THINKING_ALONE, /* also where it is never closed */
+    VQ_THINKING_PAIR,  /* only where it is closed */
+    VQ_THINKING_WHOLE  /* at the front of the answer, joined to a capital letter; alone */
+};
+
+struct vq_thinking_mark {
+    size_t bytes;
+    uint32_t kind; /* a block ends at the first closing mark of its kind */
+    bool closes;
+    enum vq_thinking_opens opens;
+};
+
+/* Whether a mark may begin with this byte. */
+bool vq_thinking_may_begin(char c);
+/* The mark at the front of `text`. False: there is none. Looks at a bounded number of bytes. */
+bool vq_thinking_mark_at(struct vq_span text, struct vq_thinking_mark *ret_mark);
+
+#endif
