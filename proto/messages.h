@@ -11,7 +11,7 @@
 #include "common/judge/verdict.h"
 #include "proto/id.h"
 
-#define VQ_PROTOCOL_VERSION 6
+#define VQ_PROTOCOL_VERSION 7
 
 enum vq_msg_type {
     VQ_MSG_HELLO = 1,
@@ -266,6 +266,7 @@ struct vq_slice {
     struct vq_rates rates;
     uint32_t pause_ms;                           /* nothing is started for so long */
     uint64_t day_requests_most, day_tokens_most; /* vq_amount.most; UINT64_MAX: no limit */
+    bool noisy; /* refusals come at random: a refused call waits alone, the others go on */
 };
 
 /* coordinator -> worker; a pool that is not listed has a slice of nothing */

@@ -362,12 +362,12 @@ static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_resul
     again(w, ask, w->now_ns);
 }
 
-static void again_for_free(struct vq_work *w, struct vq_work_ask *ask)
+static void again_for_free(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
 {
     if (ask != NULL) {
         ask->tries--; /* burns no try */
         ask->kind_tries--;
-        again(w, ask, w->now_ns);
+        again(w, ask, until_ns);
     }
 }
 
@@ -382,20 +382,22 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
     }
     uint32_t pool = read->flight->pool;
     if (read->late) { /* its lease waits for its renewal, or goes */
-        again_for_free(w, ask);
+        again_for_free(w, ask, w->now_ns);
         vq_free(read->flight);
         return;
     }
+    int64_t until_ns = w->now_ns;
     vq_work_pool_heard(w, pool, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {
-        vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms, read->parks);
+        until_ns = vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms,
+                                        read->parks);
     } else if (result->end == VQ_END_CLOSED && read->closed != VQ_POOL_OPEN) {
         vq_work_pool_close(w, pool, read->closed, result->error);
     }
     switch ((enum vq_call_end)result->end) {
     case VQ_END_ANSWER: read_answer(w, ask, result, read->flight); break;
     case VQ_END_RATE:
-    case VQ_END_CLOSED: again_for_free(w, ask); break;
+    case VQ_END_CLOSED: again_for_free(w, ask, until_ns); break;
     case VQ_END_PROVIDER:
     case VQ_END_NETWORK:
     case VQ_END_LOST:

@@ -112,3 +112,33 @@ int64_t vq_pause_ms(struct vq_rng *rng, uint32_t growth, uint32_t base_ms, uint3
     uint64_t ms = doubled(base_ms, growth, max_ms);
     return (int64_t)(ms - ms / 2 + vq_rng_below(rng, ms / 2 + 1));
 }
+
+struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *rng, bool noisy,
+                                  int64_t started_ns, int64_t asked_ms, int64_t now_ns,
+                                  const struct vq_pause_bounds *bounds)
+{
+    refusals->row += refusals->row < UINT32_MAX;
+    int64_t asked = asked_ms > 0
+                        ? asked_ms + (int64_t)vq_rng_below(rng, (uint64_t)asked_ms / 10 + 1)
+                        : 0; /* a little longer, so that not all workers come at once */
+    if (noisy && refusals->row < VQ_REFUSALS_ROW) {
+        int64_t backoff =
+            vq_backoff_ms(rng, refusals->row, bounds->backoff_ms, bounds->backoff_ms_max);
+        return (struct vq_refusal_wait){.call_ms = asked > 0 ? asked : backoff};
+    }
+    if (asked > 0) {
+        return (struct vq_refusal_wait){.pool_ms = asked};
+    }
+    if (started_ns <= refusals->cut_ns) {
+        return (struct vq_refusal_wait){0};
+    }
+    refusals->cut_ns = now_ns;
+    return (struct vq_refusal_wait){
+        .pool_ms = vq_pause_ms(rng, refusals->growth++, bounds->pause_ms, bounds->pause_ms_max)};
+}
+
+void vq_refusals_over(struct vq_refusals *refusals)
+{
+    refusals->row = 0;
+    refusals->growth = 0;
+}

@@ -39,4 +39,27 @@ int64_t vq_backoff_ms(struct vq_rng *rng, uint32_t tries, uint32_t base_ms, uint
 /* Half jitter, for a whole pool: uniform in [d/2, d], d = min(max, base * 2^growth). Never 0 with a base. */
 int64_t vq_pause_ms(struct vq_rng *rng, uint32_t growth, uint32_t base_ms, uint32_t max_ms);
 
+/* What the refusals of a pool ask for. By default a refusal pauses the whole pool. A noisy pool refuses calls at random: there only
+ * the refused call waits, and the pool pauses after VQ_REFUSALS_ROW refusals in a row. */
+#define VQ_REFUSALS_ROW 4u
+struct vq_refusals {
+    int64_t cut_ns;  /* refusals of calls that started before do not lengthen the next pause */
+    uint32_t growth; /* of the pause */
+    uint32_t row;    /* refusals since the last other end */
+};
+struct vq_refusal_wait {
+    int64_t pool_ms; /* no call of the pool starts for so long */
+    int64_t call_ms; /* the refused call does not start again for so long */
+};
+struct vq_pause_bounds {
+    uint32_t pause_ms, pause_ms_max;     /* of a pool */
+    uint32_t backoff_ms, backoff_ms_max; /* of a call */
+};
+/* `asked_ms`: the wait that the provider stated; 0 or less: none. */
+struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *rng, bool noisy,
+                                  int64_t started_ns, int64_t asked_ms, int64_t now_ns,
+                                  const struct vq_pause_bounds *bounds);
+/* The pool answered, or failed in another way. */
+void vq_refusals_over(struct vq_refusals *refusals);
+
 #endif

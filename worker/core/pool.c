@@ -93,7 +93,7 @@ bool vq_work_pools_reset(struct vq_work *w, const struct vq_work_spec *old,
         uint32_t was = was_pool(w, old, i);
         pools[i].held_ns = INT64_MIN;
         pools[i].paused_ns = INT64_MIN;
-        pools[i].cut_ns = INT64_MIN;
+        pools[i].refusals.cut_ns = INT64_MIN;
         if (was != UINT32_MAX && now[was] == UINT32_MAX) {
             bool embeds = w->spec->kind == VQ_STAGE_EMBED;
             carry_over(&pools[i], &old_pools[was], embeds == (old->kind == VQ_STAGE_EMBED));
@@ -202,6 +202,7 @@ static void slice_take(struct vq_work *w, uint32_t index, const struct vq_slice 
     pool->limit =
         slice->concurrency > VQ_WORK_CONCURRENCY_MAX ? VQ_WORK_CONCURRENCY_MAX : slice->concurrency;
     pool->rates = slice->rates;
+    pool->noisy = slice->noisy;
     pool->held_ns = w->now_ns + VQ_WORK_MS(slice->pause_ms);
     pool->day_requests.most = slice->day_requests_most;
     pool->day_tokens.most = slice->day_tokens_most;
@@ -301,7 +302,7 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
 
 /* ---- refusals and failures ---- */
 
-/* Nothing starts for so long, and a little longer, so that not all workers come at once. */
+/* Nothing starts for so long. */
 static void pause_for(struct vq_work *w, struct vq_work_pool *pool, int64_t ms)
 {
     int64_t until_ns = w->now_ns + VQ_WORK_MS(ms);
@@ -320,28 +321,32 @@ void vq_work_pool_heard(struct vq_work *w, uint32_t index, enum vq_call_end end)
     if (!failed) {
         pool->failures = 0;
         pool->pauses = end == VQ_END_RATE ? pool->pauses : 0;
+        if (end != VQ_END_RATE) {
+            vq_refusals_over(&pool->refusals);
+        }
     } else if (++pool->failures >= VQ_WORK_FAILURES_MAX && pool->in_flight == 0) {
         pause_for(w, pool,
                   vq_pause_ms(&w->rng, pool->pauses++, VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX));
     }
 }
 
-void vq_work_pool_refused(struct vq_work *w, uint32_t index, int64_t started_ns,
-                          int64_t retry_after_ms, bool parks)
+int64_t vq_work_pool_refused(struct vq_work *w, uint32_t index, int64_t started_ns,
+                             int64_t retry_after_ms, bool parks)
 {
+    static const struct vq_pause_bounds bounds = {VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX,
+                                                  VQ_WORK_BACKOFF_MS, VQ_WORK_BACKOFF_MS_MAX};
     struct vq_work_pool *pool = pool_of(w, index);
     if (pool == NULL) {
-        return;
+        return w->now_ns;
     }
-    if (retry_after_ms > 0) {
-        int64_t most = w->options.retry_after_ms_max;
-        int64_t ms = retry_after_ms > most && !parks ? most : retry_after_ms;
-        pause_for(w, pool, ms + (int64_t)vq_rng_below(&w->rng, (uint64_t)ms / 10 + 1));
-    } else if (started_ns > pool->cut_ns) {
-        pool->cut_ns = w->now_ns;
-        pause_for(w, pool,
-                  vq_pause_ms(&w->rng, pool->pauses++, VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX));
+    int64_t most = w->options.retry_after_ms_max;
+    int64_t asked = retry_after_ms > most && !parks ? most : retry_after_ms;
+    struct vq_refusal_wait wait = vq_refusal(&pool->refusals, &w->rng, pool->noisy && !parks,
+                                             started_ns, asked, w->now_ns, &bounds);
+    if (wait.pool_ms > 0) {
+        pause_for(w, pool, wait.pool_ms);
     }
+    return w->now_ns + VQ_WORK_MS(wait.call_ms);
 }
 
 /* ---- amounts ---- */

@@ -170,14 +170,15 @@ struct vq_work_pool { /* a pool as this worker may use it */
     uint64_t organisation;
     /* the slice */
     uint32_t limit; /* calls in flight; 0: nothing is started */
+    bool noisy;     /* a refused call waits alone */
     struct vq_rates rates;
     struct vq_gcra paces[VQ_RATE__COUNT];
     int64_t held_ns; /* nothing is started before, as the GRANT says ... */
     struct vq_amount day_requests, day_tokens;
     /* what refusals and failures taught */
     int64_t paused_ns; /* ... or as a refusal asked */
-    int64_t cut_ns;    /* refusals of calls that started before do not lengthen the next pause */
-    uint32_t pauses;   /* growth of the pause */
+    struct vq_refusals refusals;
+    uint32_t pauses;   /* growth of the pause after failures */
     uint32_t failures; /* in a row */
     int64_t park_unix_s;
     struct vq_rates said;
@@ -456,8 +457,9 @@ void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state sta
                         struct vq_span text);
 /* It said something, or nothing: what all its ends have in common. */
 void vq_work_pool_heard(struct vq_work *w, uint32_t pool, enum vq_call_end end);
-void vq_work_pool_refused(struct vq_work *w, uint32_t pool, int64_t started_ns,
-                          int64_t retry_after_ms, bool parks);
+/* Until when the refused call has to wait; now: only as long as its pool. */
+int64_t vq_work_pool_refused(struct vq_work *w, uint32_t pool, int64_t started_ns,
+                             int64_t retry_after_ms, bool parks);
 /* Whether it may be asked at all: open, with a slice. */
 bool vq_work_pool_usable(const struct vq_work *w, uint32_t pool);
 /* Whether what is granted of dollars and of the day has room for the largest call of this stage. */

@@ -70,13 +70,13 @@ static void test_golden_frames(void **state)
     (void)state;
     struct vq_msg drain = {.type = VQ_MSG_DRAIN, .u.drain = {.session = 5}};
     assert_int_equal(vq_msg_encode(&drain, &frame), VQ_OK);
-    assert_frame_is("93060d05");
+    assert_frame_is("93070d05");
     vq_buf_clear(&frame);
     struct vq_msg bye = {
         .type = VQ_MSG_BYE,
         .u.bye = {.session = 300, .code = VQ_BYE_STOPPED, .text = vq_span_str("hi")}};
     assert_int_equal(vq_msg_encode(&bye, &frame), VQ_OK);
-    assert_frame_is("95060ecd012c05a26869");
+    assert_frame_is("95070ecd012c05a26869");
     vq_buf_clear(&frame);
     struct vq_held_lease lease = {.stage = 3, .shard = 7, .fence = {.epoch = 2, .n = 9}};
     struct vq_held_call call = {.call = {.b = {1, 2, 3}}, .stage = 4, .task = 256};
@@ -88,7 +88,7 @@ static void test_golden_frames(void **state)
                                      .calls = &call,
                                      .calls_count = 1}};
     assert_int_equal(vq_msg_encode(&held, &frame), VQ_OK);
-    assert_frame_is("96060c01ff"
+    assert_frame_is("96070c01ff"
                     "9193030792"
                     "0209"
                     "9193c4100102030000000000000000000000000004cd0100");
@@ -103,7 +103,7 @@ static void test_golden_frames(void **state)
                                          .tasks = tasks,
                                          .tasks_count = 2}};
     assert_int_equal(vq_msg_encode(&cancel, &frame), VQ_OK);
-    assert_frame_is("98060b0105029203040292"
+    assert_frame_is("98070b0105029203040292"
                     "01ce00011170");
 }
 
@@ -130,10 +130,10 @@ static void test_table_belongs_to_its_version(void **state)
         }
     }
     vq_hasher_final(&hasher, &hash);
-    assert_int_equal(VQ_PROTOCOL_VERSION, 6);
+    assert_int_equal(VQ_PROTOCOL_VERSION, 7);
     char hex[VQ_HEX_BYTES(8)];
     vq_hex(hash.b, 8, hex);
-    assert_string_equal(hex, "02fe1b01d50a58e9");
+    assert_string_equal(hex, "10ce0b285934f08b");
 }
 
 /* ---- round trips ---- */
@@ -476,7 +476,7 @@ static void test_versions(void **state)
     (void)state;
     struct vq_error err = {""};
     assert_int_equal(decode_hex("93010d05", VQ_TO_WORKER, &err), VQ_VERSION);
-    assert_contains(err.text, "version 6");
+    assert_contains(err.text, "version 7");
     assert_contains(err.text, "version 1");
     assert_int_equal(decode_hex("93cd01000d05", VQ_TO_WORKER, &err), VQ_VERSION);
     assert_contains(err.text, "version 256");
@@ -495,19 +495,19 @@ static void test_types_and_field_counts(void **state)
 {
     (void)state;
     struct vq_error err = {""};
-    assert_int_equal(decode_hex("93060d05", VQ_TO_WORKER, &err), VQ_OK);
-    assert_int_equal(decode_hex("93060005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("93061405", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9306c005", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("9106", VQ_TO_WORKER, &err), VQ_INVALID);
-    assert_int_equal(decode_hex("930640c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
-    assert_int_equal(decode_hex("92060d", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93070d05", VQ_TO_WORKER, &err), VQ_OK);
+    assert_int_equal(decode_hex("93070005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("93071405", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9307c005", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("9107", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("930740c0", VQ_TO_WORKER, &err), VQ_INVALID); /* standalone */
+    assert_int_equal(decode_hex("92070d", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 0 came");
-    assert_int_equal(decode_hex("94060d0506", VQ_TO_WORKER, &err), VQ_INVALID);
+    assert_int_equal(decode_hex("94070d0506", VQ_TO_WORKER, &err), VQ_INVALID);
     assert_contains(err.text, "DRAIN: 1 fields wanted, 2 came");
-    assert_int_equal(decode_hex("93060d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
-    assert_int_equal(decode_hex("93060d05", VQ_TO_WORKER, NULL), VQ_OK);
-    assert_int_equal(decode_hex("93060d", VQ_TO_WORKER, NULL), VQ_INVALID);
+    assert_int_equal(decode_hex("93070d0505", VQ_TO_WORKER, &err), VQ_INVALID); /* bytes behind */
+    assert_int_equal(decode_hex("93070d05", VQ_TO_WORKER, NULL), VQ_OK);
+    assert_int_equal(decode_hex("93070d", VQ_TO_WORKER, NULL), VQ_INVALID);
 }
 
 static void test_error_names_the_item(void **state)
@@ -516,7 +516,7 @@ static void test_error_names_the_item(void **state)
     struct vq_error err = {""};
     /* ACK with its second call too short */
     assert_int_equal(
-        decode_hex("9406090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
+        decode_hex("9407090192c41000000000000000000000000000000000c40101", VQ_TO_WORKER, &err),
         VQ_INVALID);
     assert_contains(err.text, "ACK.calls[1]");
     assert_contains(err.text, "16 bytes wanted, 1 came");

@@ -205,6 +205,34 @@ static void test_pauses_have_half_jitter(void **state)
     }
 }
 
+static void test_refusals_pause_a_call_or_the_pool(void **state)
+{
+    (void)state;
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 3);
+    const struct vq_pause_bounds bounds = {1000, 60000, 500, 30000};
+    struct vq_refusals quiet = {.cut_ns = INT64_MIN}, noisy = {.cut_ns = INT64_MIN};
+    struct vq_refusal_wait wait = vq_refusal(&quiet, &rng, false, 1, 3000, 2 * S, &bounds);
+    assert_in_range(wait.pool_ms, 3000, 3300);
+    assert_int_equal(wait.call_ms, 0);
+    wait = vq_refusal(&quiet, &rng, false, 1, 0, 2 * S, &bounds);
+    assert_in_range(wait.pool_ms, 500, 1000);
+    wait = vq_refusal(&quiet, &rng, false, 1, 0, 3 * S, &bounds); /* it started before the pause */
+    assert_int_equal(wait.pool_ms, 0);
+    wait = vq_refusal(&quiet, &rng, false, 3 * S, 0, 4 * S, &bounds);
+    assert_in_range(wait.pool_ms, 1000, 2000);
+    for (uint32_t i = 1; i < VQ_REFUSALS_ROW; i++) {
+        wait = vq_refusal(&noisy, &rng, true, S, i % 2 == 0 ? 3000 : 0, 2 * S, &bounds);
+        assert_int_equal(wait.pool_ms, 0);
+        assert_in_range(wait.call_ms, i % 2 == 0 ? 3000 : 0, i % 2 == 0 ? 3300 : 500 << (i - 1));
+    }
+    wait = vq_refusal(&noisy, &rng, true, S, 0, 2 * S, &bounds);
+    assert_in_range(wait.pool_ms, 500, 1000);
+    vq_refusals_over(&noisy);
+    wait = vq_refusal(&noisy, &rng, true, 3 * S, 0, 4 * S, &bounds);
+    assert_int_equal(wait.pool_ms, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_settling),
         cmocka_unit_test(test_backoff_has_full_jitter),
         cmocka_unit_test(test_pauses_have_half_jitter),
+        cmocka_unit_test(test_refusals_pause_a_call_or_the_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "rig.h"
 
 #include "common/base/rng.h"
+#include "worker/core/pace.h"
 
 static struct rig rig;
 
@@ -425,6 +426,29 @@ static void test_a_refusal_pauses_and_is_said(void **state)
     assert_int_equal(report->park_unix_s, 0);
 }
 
+/* Where refusals come at random the refused call waits alone; only a row of them pauses the pool. */
+static void test_in_a_noisy_pool_a_refused_call_waits_alone(void **state)
+{
+    (void)state;
+    begin(1, 64, (struct vq_work_options){.local = 0});
+    rig_open(&rig, 4);
+    rig.slices[0].noisy = true;
+    rig_grant_n(&rig, ++rig.grant_n);
+    rig_lease(&rig, 0, 1, false);
+    struct vq_work_reply refused = {.end = VQ_END_RATE, .retry_after_ms = 2000};
+    rig_end(&rig, 0, refused);
+    assert_int_equal(rig.calls_count, 4); /* another one has taken its place */
+    assert_int_equal(rig.reports[0].pause_ms, 0);
+    rig_answer(&rig, 0, "Model: N/A"); /* no row */
+    for (uint32_t i = 0; i < VQ_REFUSALS_ROW - 1; i++) {
+        rig_end(&rig, 0, refused);
+        assert_int_equal(rig.calls_count, 4);
+    }
+    rig_end(&rig, 0, refused);
+    assert_int_equal(rig.calls_count, 3);
+    assert_in_range(rig.reports[0].pause_ms, 2000, 2200);
+}
+
 /* One that fails again and again is tried by single calls, with pauses that grow. */
 static void test_a_pool_that_only_fails_is_tried_carefully(void **state)
 {
@@ -644,6 +668,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_days_quota_is_kept, teardown),
         cmocka_unit_test_teardown(test_what_an_earlier_process_sent_counts, teardown),
         cmocka_unit_test_teardown(test_a_refusal_pauses_and_is_said, teardown),
+        cmocka_unit_test_teardown(test_in_a_noisy_pool_a_refused_call_waits_alone, teardown),
         cmocka_unit_test_teardown(test_a_pool_that_only_fails_is_tried_carefully, teardown),
         cmocka_unit_test_teardown(test_pauses_without_retry_after_grow, teardown),
         cmocka_unit_test_teardown(test_an_absurd_retry_after_is_bounded, teardown),
