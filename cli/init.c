@@ -2,6 +2,7 @@
  * otherwise. Not its job: the guess and the text (coordinator/pipeline/init_config). */
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
+#include "common/pack/data_file.h"
 #include "common/text/file.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"
@@ -43,7 +44,7 @@ static bool is_method(const struct init_words *w, const char *method)
 static enum vq_status path_from(const char *output, const char *data, char **ret_path,
                                 struct vq_error *err)
 {
-    if (data[0] == '/' || strchr(output, '/') == NULL) {
+    if (data[0] == '/' || strcmp(data, VQ_DATA_STDIN) == 0 || strchr(output, '/') == NULL) {
         *ret_path = vq_strdup(data);
     } else {
         char *real = realpath(data, NULL);
@@ -166,12 +167,8 @@ static enum vq_status init_file(const struct init_words *w, const char *data, st
 {
     struct vq_buf bytes;
     struct vq_table *table = NULL;
-    enum vq_table_format format;
-    VQ_TRY(vq_file_read(data, VQ_JOB_DATA_BYTES_MAX, &bytes, err));
-    enum vq_status status = vq_table_format_of("auto", data, vq_buf_span(&bytes), &format, err);
-    if (status == VQ_OK) {
-        status = vq_table_parse(vq_buf_span(&bytes), format, data, &table, err);
-    }
+    VQ_TRY(vq_data_read(data, VQ_JOB_DATA_BYTES_MAX, &bytes, err));
+    enum vq_status status = vq_data_table(vq_buf_span(&bytes), data, "auto", NULL, &table, err);
     if (status == VQ_OK) {
         status = init_from(w, data, table, err);
     }

@@ -52,6 +52,9 @@ static void say_rows(const struct vq_job *job)
                     job->config->models[o], d->blank[o]);
         }
     }
+    for (uint32_t i = 0; i < d->warnings_count; i++) {
+        fprintf(stderr, "  warning: %s\n", d->warnings[i]);
+    }
     say_characters(job);
     for (uint32_t i = 0; i < job->config->judges_count && job->config->rating.repeats > 1; i++) {
         const struct vq_conf_judge *judge = &job->config->judges[i];

@@ -120,8 +120,9 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
     if (c->file == NULL) {
         return VQ_NOMEM;
     }
-    if (c->data.path != NULL) {
-        VQ_TRY(vq_path_join(base_dir, c->data.path, &c->data.path_abs));
+    if (c->data.path != NULL) { /* "-" is standard input everywhere */
+        bool is_stdin = strcmp(c->data.path, "-") == 0;
+        VQ_TRY(vq_path_join(is_stdin ? NULL : base_dir, c->data.path, &c->data.path_abs));
     }
     if (c->data.test_path != NULL) {
         VQ_TRY(vq_path_join(base_dir, c->data.test_path, &c->data.test_path_abs));

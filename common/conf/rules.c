@@ -78,6 +78,11 @@ static enum vq_status check_data(const struct vq_rules *r)
     if (d->test_path != NULL && vq_rules_is_blank(d->test_path)) {
         return vq_rules_broken(r, "data.test_path", "empty; name a file, or leave the key out");
     }
+    if (d->test_path != NULL && strcmp(d->test_path, "-") == 0) {
+        return vq_rules_broken(r, "data.test_path",
+                               "only data.path can be standard input; save the test rows in a file "
+                               "and name it");
+    }
     const struct {
         const char *path;
         const char *column;

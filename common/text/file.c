@@ -96,6 +96,19 @@ enum vq_status vq_file_read(const char *path, size_t bytes_max, struct vq_buf *r
     return VQ_OK;
 }
 
+enum vq_status vq_file_read_stdin(size_t bytes_max, struct vq_buf *ret_bytes, struct vq_error *err)
+{
+    struct vq_buf buf;
+    vq_buf_init(&buf, bytes_max);
+    enum vq_status status = read_all(STDIN_FILENO, "standard input", &buf, err);
+    if (status != VQ_OK) {
+        vq_buf_free(&buf);
+        return status;
+    }
+    *ret_bytes = buf;
+    return VQ_OK;
+}
+
 static enum vq_status write_all(int fd, struct vq_span bytes)
 {
     while (bytes.bytes > 0) {

@@ -9,6 +9,10 @@
 enum vq_status vq_file_read(const char *path, size_t bytes_max, struct vq_buf *ret_bytes,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
+/* The same of standard input, to its end. */
+enum vq_status vq_file_read_stdin(size_t bytes_max, struct vq_buf *ret_bytes,
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+
 /* Replaces `path` in one step: a new file beside it (mode as given), fsync, rename, fsync of the folder. A crash leaves
  * the old content or the new, never a part. VQ_INVALID where something else than a regular file stands: it stays. */
 enum vq_status vq_file_replace(const char *path, struct vq_span bytes, uint32_t mode,

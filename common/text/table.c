@@ -5,6 +5,7 @@
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
+#include "common/text/cell.h"
 #include "common/text/utf8.h"
 
 #define ARENA_BLOCK_BYTES (1u << 20)
@@ -49,6 +50,24 @@ enum vq_status vq_table_keep(struct vq_table_build *build, struct vq_span text,
     *ret_kept = vq_span(block->at + block->used, text.bytes);
     block->used += text.bytes;
     return VQ_OK;
+}
+
+enum vq_status vq_table_keep_cell(struct vq_table_build *build, struct vq_span text,
+                                  struct vq_span *ret_kept)
+{
+    if (!build->options.unwrap_lists || !vq_cell_is_list_of_one(text, NULL)) {
+        return vq_table_keep(build, text, ret_kept);
+    }
+    struct vq_buf inner;
+    vq_buf_init(&inner, VQ_TABLE_FIELD_BYTES_MAX);
+    (void)vq_cell_is_list_of_one(text, &inner);
+    enum vq_status status = inner.status;
+    if (status == VQ_OK) {
+        status = vq_table_keep(build, vq_buf_span(&inner), ret_kept);
+        build->mended.unwrapped++;
+    }
+    vq_buf_free(&inner);
+    return status;
 }
 
 enum vq_status vq_table_add_cell(struct vq_table_build *build, struct vq_span kept)
@@ -111,6 +130,31 @@ static void place_of(struct vq_span bytes, size_t at, uint64_t *ret_line, uint64
     }
     *ret_line = line;
     *ret_column = vq_utf8_count(vq_span(bytes.at + start, at - start)) + 1;
+}
+
+/* UTF-8 has no form for half a surrogate pair; programs write ED A0..BF xx all the same. Of `bytes` a copy in `work`, in which each is
+ * U+FFFD, which is as long; without any, `bytes` as they are. */
+static enum vq_status mend_surrogates(struct vq_table_build *build, struct vq_span bytes,
+                                      struct vq_buf *work, struct vq_span *ret_bytes)
+{
+    size_t at = vq_utf8_valid_bytes(bytes);
+    for (; bytes.bytes - at >= 3 && bytes.at[at] == '\xed' &&
+           (bytes.at[at + 1] & '\xe0') == '\xa0' && (bytes.at[at + 2] & '\xc0') == '\x80';
+         at += vq_utf8_valid_bytes(vq_span(bytes.at + at, bytes.bytes - at))) {
+        if (work->bytes == 0) {
+            uint64_t column;
+            place_of(bytes, at, &build->mended.surrogates_line, &column);
+            vq_buf_append(work, bytes.at, bytes.bytes);
+            if (work->status != VQ_OK) {
+                return work->status;
+            }
+            bytes = vq_buf_span(work);
+        }
+        memcpy(work->at + at, "\xef\xbf\xbd", 3);
+        build->mended.surrogates++;
+    }
+    *ret_bytes = bytes;
+    return VQ_OK;
 }
 
 static enum vq_status check_bytes(struct vq_span bytes, const char *name, struct vq_error *err)
@@ -183,22 +227,45 @@ static enum vq_status finish(struct vq_table_build *build, struct vq_table **ret
                   .rows_count = build->rows_count,
                   .columns = build->columns.keys,
                   .cells = build->cells,
-                  .lines = build->lines},
+                  .lines = build->lines,
+                  .mended = build->mended},
     };
     *ret_table = &owned->table;
     return VQ_OK;
 }
 
-enum vq_status vq_table_parse(struct vq_span bytes, enum vq_table_format format, const char *name,
-                              struct vq_table **ret_table, struct vq_error *err)
+static enum vq_status parse(struct vq_table_build *build, struct vq_span bytes,
+                            enum vq_table_format format)
 {
-    VQ_TRY(check_bytes(bytes, name, err));
     if (bytes.bytes >= 3 && memcmp(bytes.at, "\xef\xbb\xbf", 3) == 0) {
         bytes = vq_span(bytes.at + 3, bytes.bytes - 3);
     }
+    return format == VQ_TABLE_CSV ? vq_table_read_csv(build, bytes)
+                                  : vq_table_read_jsonl(build, bytes);
+}
+
+enum vq_status vq_table_parse(struct vq_span bytes, enum vq_table_format format, const char *name,
+                              struct vq_table **ret_table, struct vq_error *err)
+{
+    return vq_table_parse_with(bytes, format, name, NULL, ret_table, err);
+}
+
+enum vq_status vq_table_parse_with(struct vq_span bytes, enum vq_table_format format,
+                                   const char *name, const struct vq_table_options *options,
+                                   struct vq_table **ret_table, struct vq_error *err)
+{
     struct vq_table_build build = {.name = name, .err = err};
-    enum vq_status status = format == VQ_TABLE_CSV ? vq_table_read_csv(&build, bytes)
-                                                   : vq_table_read_jsonl(&build, bytes);
+    build.options = options == NULL ? build.options : *options;
+    struct vq_buf work;
+    vq_buf_init(&work, VQ_TABLE_BYTES_MAX);
+    enum vq_status status = mend_surrogates(&build, bytes, &work, &bytes);
+    if (status == VQ_OK) {
+        status = check_bytes(bytes, name, err);
+    }
+    if (status == VQ_OK) {
+        status = parse(&build, bytes, format);
+    }
+    vq_buf_free(&work);
     if (status == VQ_OK) {
         status = finish(&build, ret_table);
     }

@@ -17,6 +17,17 @@ enum vq_table_format {
     VQ_TABLE_JSONL, /* one object a line; columns are the union of the keys in order of appearance */
 };
 
+struct vq_table_options { /* all zero: as the file has it */
+    bool unwrap_lists;    /* a cell that is a JSON or Python list of one string is that string */
+};
+
+/* What was read otherwise than it was written, each with its count and first line. */
+struct vq_table_mended {
+    uint64_t not_numbers, not_numbers_line; /* NaN or Infinity in JSON lines: read as null */
+    uint64_t surrogates, surrogates_line;   /* half a surrogate pair: read as U+FFFD */
+    uint64_t unwrapped;                     /* cells, by `unwrap_lists` */
+};
+
 /* Row r is record r + 1: records are counted after the header, without empty lines. All text is valid UTF-8 without NUL
  * bytes and belongs to the table. */
 struct vq_table {
@@ -26,6 +37,7 @@ struct vq_table {
     const struct vq_span
         *cells; /* rows_count x columns_count, by row; a missing JSON key or null is empty */
     const uint64_t *lines; /* by row: the physical line where the record begins, from 1 */
+    struct vq_table_mended mended;
 };
 
 static inline struct vq_span vq_table_cell(const struct vq_table *table, uint32_t row,
@@ -47,6 +59,11 @@ uint32_t vq_table_column(const struct vq_table *table, struct vq_span name);
  * field, broken JSON, a line that is no object. VQ_LIMIT above a limit of this header. On VQ_OK the caller owns *ret_table. */
 enum vq_status vq_table_parse(struct vq_span bytes, enum vq_table_format format, const char *name,
                               struct vq_table **ret_table, struct vq_error *err) VQ_WARN_UNUSED;
+/* The same with options; NULL is none. */
+enum vq_status vq_table_parse_with(struct vq_span bytes, enum vq_table_format format,
+                                   const char *name, const struct vq_table_options *options,
+                                   struct vq_table **ret_table,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
 void vq_table_destroy(struct vq_table **table);
 
 /* How a file is called, whatever its case: ".csv". */

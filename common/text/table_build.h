@@ -10,6 +10,8 @@ struct vq_arena_block;
 struct vq_table_build {
     const char *name;     /* of the file, for sentences */
     struct vq_error *err; /* nullable */
+    struct vq_table_options options;
+    struct vq_table_mended mended;
     struct vq_arena_block *blocks;
     struct vq_intern columns; /* keys kept in the arena */
     struct vq_span *cells;    /* by row */
@@ -25,6 +27,9 @@ struct vq_table_build {
 /* Copies text into the arena. */
 enum vq_status vq_table_keep(struct vq_table_build *build, struct vq_span text,
                              struct vq_span *ret_kept) VQ_WARN_UNUSED;
+/* The same of a cell, by the options. */
+enum vq_status vq_table_keep_cell(struct vq_table_build *build, struct vq_span text,
+                                  struct vq_span *ret_kept) VQ_WARN_UNUSED;
 enum vq_status vq_table_add_cell(struct vq_table_build *build, struct vq_span kept) VQ_WARN_UNUSED;
 enum vq_status vq_table_add_row(struct vq_table_build *build, uint64_t line) VQ_WARN_UNUSED;
 /* A new name is added, a known one found; the caller tells them apart by columns.count. */

@@ -58,7 +58,7 @@ static enum vq_status body_field(struct csv_reader *r, struct vq_span text)
         return VQ_OK; /* counted; the end of the row says that it is too long */
     }
     struct vq_span kept;
-    VQ_TRY(vq_table_keep(r->build, text, &kept));
+    VQ_TRY(vq_table_keep_cell(r->build, text, &kept));
     return vq_table_add_cell(r->build, kept);
 }
 

@@ -4,8 +4,10 @@
 #include "common/text/table_build.h"
 
 #include "common/base/alloc.h"
+#include "common/text/cell.h"
 #include "common/text/json.h"
 #include "common/text/json_load.h"
+#include "common/text/json_mend.h"
 #include "common/text/utf8.h"
 
 #include <jansson.h>
@@ -25,6 +27,7 @@ struct jsonl_reader {
     size_t *firsts; /* by row: its first cell */
     size_t firsts_cap;
     uint64_t line;
+    struct vq_buf mended; /* a line, where it is not as it was written */
 };
 
 static enum vq_status bad_line(struct jsonl_reader *r, enum vq_status status, const char *key,
@@ -61,14 +64,23 @@ static enum vq_status keep_dump(struct jsonl_reader *r, const json_t *value,
     return status;
 }
 
+/* By the options a list of one string is that string. */
+static const json_t *unwrapped(struct jsonl_reader *r, const json_t *value)
+{
+    bool one = r->build->options.unwrap_lists && json_array_size(value) == 1 &&
+               json_is_string(json_array_get(value, 0));
+    r->build->mended.unwrapped += one;
+    return one ? json_array_get(value, 0) : value;
+}
+
 static enum vq_status keep_value(struct jsonl_reader *r, const json_t *value,
                                  struct vq_span *ret_text)
 {
     char number[40];
     switch (json_typeof(value)) {
     case JSON_STRING:
-        return vq_table_keep(r->build, vq_span(json_string_value(value), json_string_length(value)),
-                             ret_text);
+        return vq_table_keep_cell(
+            r->build, vq_span(json_string_value(value), json_string_length(value)), ret_text);
     case JSON_INTEGER:
         (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
         return vq_table_keep(r->build, vq_span_str(number), ret_text);
@@ -99,6 +111,7 @@ static enum vq_status note_nested(struct jsonl_reader *r, uint32_t column)
 static enum vq_status add_field(struct jsonl_reader *r, const char *key, const json_t *value)
 {
     struct loose_cell cell;
+    value = unwrapped(r, value);
     VQ_TRY(vq_table_add_column(r->build, vq_span_str(key), r->line, &cell.column));
     enum vq_status status = keep_value(r, value, &cell.text);
     if (status == VQ_LIMIT) {
@@ -157,6 +170,19 @@ static enum vq_status bad_json(const struct jsonl_reader *r, struct vq_span line
                    cut ? "the line ends in the middle: " : "", error->text);
 }
 
+static enum vq_status mend(struct jsonl_reader *r, struct vq_span line, struct vq_span *ret_line)
+{
+    struct vq_json_mended counts = {.surrogates = 0};
+    struct vq_table_mended *all = &r->build->mended;
+    vq_buf_clear(&r->mended);
+    VQ_TRY(vq_json_mend(line, &r->mended, &counts, ret_line));
+    all->not_numbers_line = all->not_numbers == 0 ? r->line : all->not_numbers_line;
+    all->surrogates_line = all->surrogates == 0 ? r->line : all->surrogates_line;
+    all->not_numbers += counts.not_numbers;
+    all->surrogates += counts.surrogates;
+    return VQ_OK;
+}
+
 static enum vq_status read_line(struct jsonl_reader *r, struct vq_span line)
 {
     size_t blank = 0;
@@ -169,6 +195,7 @@ static enum vq_status read_line(struct jsonl_reader *r, struct vq_span line)
     if (vq_json_exceeds(line, VQ_TABLE_JSON_DEPTH_MAX, 0)) {
         return bad_line(r, VQ_LIMIT, NULL, "the value is nested too deeply");
     }
+    VQ_TRY(mend(r, line, &line));
     json_error_t error;
     json_t *value = NULL;
     enum vq_status status = vq_json_load(line, JSON_REJECT_DUPLICATES, &value, &error);
@@ -214,6 +241,7 @@ static enum vq_status lay_out(struct jsonl_reader *r)
 enum vq_status vq_table_read_jsonl(struct vq_table_build *build, struct vq_span bytes)
 {
     struct jsonl_reader reader = {.build = build};
+    vq_buf_init(&reader.mended, VQ_TABLE_BYTES_MAX);
     enum vq_status status = VQ_OK;
     while (bytes.bytes > 0 && status == VQ_OK) {
         const char *lf = memchr(bytes.at, '\n', bytes.bytes);
@@ -225,6 +253,7 @@ enum vq_status vq_table_read_jsonl(struct vq_table_build *build, struct vq_span 
     if (status == VQ_OK) {
         status = lay_out(&reader);
     }
+    vq_buf_free(&reader.mended);
     vq_free(reader.cells);
     vq_free(reader.firsts);
     return status;

@@ -69,6 +69,14 @@ static void data(struct vq_json *j, const struct vq_rubric_report *r)
         vq_json_u64(j, d->blank[o]);
     }
     vq_json_array_end(j);
+    if (d->warnings_count > 0) {
+        vq_json_key(j, "warnings");
+        vq_json_array(j);
+        for (uint32_t i = 0; i < d->warnings_count; i++) {
+            vq_json_str(j, d->warnings[i]);
+        }
+        vq_json_array_end(j);
+    }
     if (r->config->data.group != NULL) {
         vq_json_put_str(j, "group", r->config->data.group);
         vq_json_put_u64(j, "groups", d->groups_count);

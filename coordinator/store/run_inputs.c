@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HASHES_FILE    "inputs/HASHES"
@@ -60,6 +61,10 @@ enum vq_status vq_run_dir_forget_kept(const struct vq_run_dir *run, struct vq_er
 /* As vq_hash_of over the file's bytes, a piece at a time. */
 static enum vq_status hash_file(const char *path, struct vq_hash *ret_hash)
 {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe: read once, and gone */
+        return VQ_NOT_FOUND;
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT || errno == ENOTDIR ? VQ_NOT_FOUND : VQ_IO;

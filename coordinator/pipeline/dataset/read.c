@@ -7,6 +7,7 @@
 #include "common/judge/request.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"
+#include "coordinator/pipeline/cell_notes.h"
 
 #include <strings.h>
 
@@ -99,10 +100,9 @@ static enum vq_status check_flat(const struct vq_dataset_build *b, unsigned file
     struct vq_span s = shown(table->columns[column]);
     return vq_fail(b->err, VQ_INVALID,
                    "%s, line %llu: \"%.*s\", which is %s, holds a JSON object or array; it must be "
-                   "one text: write its text there (a list of messages as one string), or name "
-                   "another column",
+                   "one text: %s",
                    vq_dataset_file_name(b, file), (unsigned long long)line, (int)s.bytes, s.at,
-                   role);
+                   role, vq_cell_nested_advice(table, column));
 }
 
 static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned file,
@@ -299,17 +299,38 @@ static enum vq_status read_row(struct vq_dataset_build *b, unsigned file, uint32
     return VQ_OK;
 }
 
+static void warn_of_cells(const struct vq_dataset_build *b, unsigned file,
+                          const struct vq_cell_notes *notes)
+{
+    char texts[VQ_CELL_NOTES_MAX][VQ_CELL_NOTE_BYTES_MAX];
+    uint32_t n = vq_cell_notes_say(notes, &b->set->tables[file]->mended,
+                                   vq_dataset_file_name(b, file), "judged", texts);
+    for (uint32_t i = 0; i < n; i++) {
+        vq_dataset_warn(b->set, "%s", texts[i]);
+    }
+}
+
+static bool is_blank(struct vq_span text)
+{
+    return vq_span_trim(text).bytes == 0;
+}
+
 enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
 {
     struct unknown unknown = {.records = 0};
     uint32_t empty_outputs = 0, empty_prompts = 0;
+    struct vq_cell_notes notes = {.words = 0};
     enum vq_status status = VQ_OK;
     uint32_t records = b->set->tables[file]->rows_count;
     for (uint32_t at = 0; at < records && status == VQ_OK; at++) {
         struct vq_data_row *row = &b->rows[b->count];
         status = read_row(b, file, at, &unknown, row);
-        empty_outputs += row->a.bytes == 0 || row->b.bytes == 0;
-        empty_prompts += row->prompt.bytes == 0;
+        uint64_t line = b->set->tables[file]->lines[at];
+        empty_outputs += is_blank(row->a) || is_blank(row->b);
+        empty_prompts += is_blank(row->prompt);
+        vq_cell_notes_prompt(&notes, row->prompt, line);
+        vq_cell_notes_output(&notes, row->a, line);
+        vq_cell_notes_output(&notes, row->b, line);
         b->count++;
     }
     if (status == VQ_OK && unknown.records > 0) {
@@ -328,5 +349,6 @@ enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
         vq_dataset_warn(b->set, "%s: %u records have an empty prompt",
                         vq_dataset_file_name(b, file), empty_prompts);
     }
+    warn_of_cells(b, file, &notes);
     return VQ_OK;
 }

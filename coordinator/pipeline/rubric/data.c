@@ -8,6 +8,7 @@
 #include "common/judge/request.h"
 #include "common/text/intern.h"
 #include "common/text/utf8.h"
+#include "coordinator/pipeline/cell_notes.h"
 #include "coordinator/pipeline/human_label.h"
 
 #include <math.h>
@@ -64,8 +65,9 @@ static enum vq_status need_column(const struct build *b, const char *name, const
     if (line != 0) {
         return vq_fail(b->err, VQ_INVALID,
                        "%s, line %llu: \"%.80s\", which is %s, holds a JSON object or array; it "
-                       "must be one text: write its text there, or name another column",
-                       b->settings->file, (unsigned long long)line, name, role);
+                       "must be one text: %s",
+                       b->settings->file, (unsigned long long)line, name, role,
+                       vq_cell_nested_advice(b->table, column));
     }
     *ret_column = column;
     return VQ_OK;
@@ -137,6 +139,7 @@ static enum vq_status choose(const struct build *b, uint32_t **ret_rows, uint32_
 static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t n)
 {
     struct vq_rubric_data *d = b->data;
+    struct vq_cell_notes notes = {.words = 0};
     struct vq_intern prompts;
     d->rows = vq_alloc(n, sizeof(*d->rows));
     if (d->rows == NULL) {
@@ -152,7 +155,9 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
         for (uint32_t o = 0; o < d->outputs_count; o++) {
             row->outputs[o] = vq_table_cell(b->table, rows[i], b->outputs[o]);
             d->blank[o] += row->outputs[o].bytes == 0;
+            vq_cell_notes_output(&notes, row->outputs[o], b->table->lines[rows[i]]);
         }
+        vq_cell_notes_prompt(&notes, row->prompt, b->table->lines[rows[i]]);
         size_t bytes = row->prompt.bytes + row->outputs[0].bytes + row->outputs[1].bytes;
         if (bytes > VQ_SAMPLE_BYTES_MAX) {
             status = vq_fail(b->err, VQ_LIMIT,
@@ -167,6 +172,8 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
             row->question >= d->questions_count ? row->question + 1 : d->questions_count;
     }
     vq_intern_free(&prompts);
+    d->warnings_count =
+        vq_cell_notes_say(&notes, &b->table->mended, b->settings->file, "rated", d->warnings);
     return status;
 }
 

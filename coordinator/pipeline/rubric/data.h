@@ -6,6 +6,7 @@
 #include "common/conf/config.h"
 #include "common/judge/criteria.h"
 #include "common/text/table.h"
+#include "coordinator/pipeline/cell_notes.h"
 
 #define VQ_RUBRIC_OUTPUTS_MAX 2u
 #define VQ_RUBRIC_GROUPS_MAX  1000u /* values of data.group: more are no topics */
@@ -34,6 +35,9 @@ struct vq_rubric_data {
     uint32_t groups_count;                 /* 0: there is no data.group */
     uint32_t records;                      /* of the file, before data.limit */
     uint32_t blank[VQ_RUBRIC_OUTPUTS_MAX]; /* rows without that output */
+    char warnings[VQ_CELL_NOTES_MAX]
+                 [VQ_CELL_NOTE_BYTES_MAX]; /* of cells that are not as texts are */
+    uint32_t warnings_count;
     /* [(criterion * outputs + output) * rows + row]: 1 to 5; 1 yes, 0 no; of a pairwise criterion (output 0) 1 for the first of the
      * models, -1 for the second, 0 for a tie. NaN: unlabelled. */
     double *human;

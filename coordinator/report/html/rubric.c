@@ -72,7 +72,7 @@ static void warnings(struct vq_rubric_page *p)
     struct vq_html *h = &p->h;
     const struct vq_rubric_numbers *n = p->r->numbers;
     bool blank = p->r->data->blank[0] + p->r->data->blank[1] > 0;
-    if (n->missing == 0 && !n->too_few && !blank) {
+    if (n->missing == 0 && !n->too_few && !blank && p->r->data->warnings_count == 0) {
         return;
     }
     vq_html_puts(h, "<ul class=\"warnings\">\n");
@@ -90,6 +90,11 @@ static void warnings(struct vq_rubric_page *p)
             vq_html_count(h, p->r->data->blank[o]);
             vq_html_puts(h, " rows, which were not rated.</li>\n");
         }
+    }
+    for (uint32_t i = 0; i < p->r->data->warnings_count; i++) {
+        vq_html_puts(h, "<li>");
+        vq_html_text(h, p->r->data->warnings[i]);
+        vq_html_puts(h, "</li>\n");
     }
     if (n->too_few) {
         vq_html_printf(h,

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
+#include "common/pack/data_file.h"
 #include "common/text/file.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ static enum vq_status read_bytes(const struct vq_run_dir *run, const char *copy,
                                  struct vq_buf *ret_bytes, struct vq_error *err)
 {
     if (run == NULL) {
-        return vq_file_read(path, VQ_JOB_DATA_BYTES_MAX, ret_bytes, err);
+        return vq_data_read(path, VQ_JOB_DATA_BYTES_MAX, ret_bytes, err);
     }
     char file[64];
     (void)snprintf(file, sizeof(file), "inputs/%s", copy);
@@ -34,9 +35,9 @@ static enum vq_status load_table(struct vq_job *job, const struct vq_run_dir *ru
     VQ_TRY(read_bytes(run, which == 0 ? VQ_JOB_DATA_COPY : VQ_JOB_TEST_COPY, path,
                       &job->data[which], err));
     vq_sha256_hex(vq_buf_span(&job->data[which]), job->data_sha256[which]);
-    enum vq_table_format format;
-    VQ_TRY(vq_table_format_of(d->format, path, vq_buf_span(&job->data[which]), &format, err));
-    return vq_table_parse(vq_buf_span(&job->data[which]), format, path, &job->tables[which], err);
+    struct vq_table_options options = {.unwrap_lists = d->unwrap_lists};
+    return vq_data_table(vq_buf_span(&job->data[which]), path, d->format, &options,
+                         &job->tables[which], err);
 }
 
 static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run,
@@ -429,8 +430,9 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
     if (job->config->method == VQ_METHOD_PERSONA) {
         VQ_TRY(vq_persona_job_keep(&job->persona, run, err));
     } else {
+        const char *path = job->config->data.path_abs;
         VQ_TRY(vq_run_dir_keep(run, VQ_JOB_DATA_COPY, vq_buf_span(&job->data[0]),
-                               job->config->data.path_abs, err));
+                               strcmp(path, VQ_DATA_STDIN) == 0 ? "" : path, err));
     }
     if (job->config->data.test_path_abs != NULL) {
         VQ_TRY(vq_run_dir_keep(run, VQ_JOB_TEST_COPY, vq_buf_span(&job->data[1]),

@@ -105,6 +105,60 @@ static void test_jsonl(void **state)
     vq_table_destroy(&t);
 }
 
+static void test_what_programs_write_into_json_lines(void **state)
+{
+    (void)state;
+    struct vq_table *t = must_parse("{\"q\": \"a\", \"x\": 1}\n"
+                                    "{\"q\": \"\\ud83d\", \"x\": NaN, \"y\": -Infinity}\n"
+                                    "{\"q\": \"c\", \"x\": 123456789012345678901}\n",
+                                    VQ_TABLE_JSONL);
+    assert_cell(t, 1, 0, "\xef\xbf\xbd");
+    assert_cell(t, 1, 1, "");
+    assert_cell(t, 1, 2, "");
+    assert_cell(t, 2, 1, "123456789012345678901");
+    assert_int_equal(t->mended.not_numbers, 2);
+    assert_int_equal(t->mended.not_numbers_line, 2);
+    assert_int_equal(t->mended.surrogates, 1);
+    assert_int_equal(t->mended.surrogates_line, 2);
+    vq_table_destroy(&t);
+}
+
+static void test_half_surrogates_in_utf8(void **state)
+{
+    (void)state;
+    struct vq_table *t = must_parse("a,b\n1,x\xed\xa0\xbdy\n2,\xed\xbf\xbf\n", VQ_TABLE_CSV);
+    assert_cell(t, 0, 1, "x\xef\xbf\xbdy");
+    assert_cell(t, 1, 1, "\xef\xbf\xbd");
+    assert_int_equal(t->mended.surrogates, 2);
+    assert_int_equal(t->mended.surrogates_line, 2);
+    vq_table_destroy(&t);
+}
+
+static void test_lists_of_one_are_unwrapped_where_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum vq_table_format format;
+    } cases[] = {{"q,a\n\"['it''s ']\",\"[\"\"x\"\"]\"\n[1],\"['x', 'y']\"\n", VQ_TABLE_CSV},
+                 {"{\"q\": \"['it''s ']\", \"a\": [\"x\"]}\n{\"q\": [1], \"a\": [\"x\", \"y\"]}",
+                  VQ_TABLE_JSONL}};
+    static const struct vq_table_options options = {.unwrap_lists = true};
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_table *t = NULL;
+        struct vq_error err;
+        assert_int_equal(vq_table_parse_with(vq_span_str(cases[i].text), cases[i].format, "d",
+                                             &options, &t, &err),
+                         VQ_OK);
+        assert_cell(t, 0, 0, "['it''s ']"); /* two strings side by side are no list of one */
+        assert_cell(t, 0, 1, "x");
+        assert_cell(t, 1, 0, "[1]");
+        assert_int_equal(t->mended.unwrapped, 1);
+        assert_int_equal(vq_table_nested_line(t, 1), i == 0 ? 0 : 2);
+        vq_table_destroy(&t);
+    }
+}
+
 struct refusal {
     enum vq_table_format format;
     const char *text;
@@ -284,6 +338,8 @@ static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
     fail_each_allocation("a,b\n1,\"x\"\n2,y\n", VQ_TABLE_CSV);
+    fail_each_allocation("a,b\n1,\xed\xa0\xbd\n", VQ_TABLE_CSV);
+    fail_each_allocation("{\"a\":NaN,\"b\":[2]}\n{\"c\":\"x\"}\n", VQ_TABLE_JSONL);
     fail_each_allocation("{\"a\":1,\"b\":[2]}\n{\"c\":\"x\"}\n", VQ_TABLE_JSONL);
 }
 
@@ -293,6 +349,9 @@ int main(void)
         cmocka_unit_test(test_csv_corners),
         cmocka_unit_test(test_csv_unnamed_index_column_and_one_column),
         cmocka_unit_test(test_jsonl),
+        cmocka_unit_test(test_what_programs_write_into_json_lines),
+        cmocka_unit_test(test_half_surrogates_in_utf8),
+        cmocka_unit_test(test_lists_of_one_are_unwrapped_where_asked),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_other_separators_are_named),
         cmocka_unit_test(test_named_limits),
