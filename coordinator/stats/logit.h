@@ -45,7 +45,7 @@ const char *vq_logit_separation_name(enum vq_logit_separation separation);
 
 /* Arrays hold `cols` values, owned by this struct, NaN where a number does not exist. Under a separated status coef and
  * everything made from it are NaN; what has a limit is in limit_*. Penalised and Firth fits fill coef, intercept,
- * loglik, objective, (Firth: se, se_intercept, cov). */
+ * loglik, objective, (Firth: se, se_intercept, cov, ci95_lo, ci95_hi, p). */
 struct vq_logit_fit {
     enum vq_logit_status status;
     enum vq_logit_separation separation; /* fits by maximum likelihood only */
@@ -82,7 +82,8 @@ enum vq_status vq_logit_fit_l2(const struct vq_logit_data *data, double c,
 enum vq_status vq_logit_fit_elasticnet(const struct vq_logit_data *data, double c, double l1_ratio,
                                        struct vq_logit_fit *ret_fit,
                                        struct vq_error *err) VQ_WARN_UNUSED;
-/* Jeffreys-prior penalised likelihood (Firth 1993); exists under separation, refuses (status) a deficient rank. */
+/* Jeffreys-prior penalised likelihood (Firth 1993); exists under separation, refuses (status) a deficient rank. ci95_lo, ci95_hi and
+ * p are of the profile penalised likelihood (Heinze and Schemper 2002), NaN where an end is not reached. */
 enum vq_status vq_logit_fit_firth(const struct vq_logit_data *data, struct vq_logit_fit *ret_fit,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 void vq_logit_fit_free(struct vq_logit_fit *fit);
