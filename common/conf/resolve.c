@@ -324,7 +324,7 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
     VQ_TRY(add_if_missing(root, "judging", "lazy_swap", strict && joint == 1 ? "true" : "false"));
     bool preset = text_is(vq_node_get(root, "method"), "preset");
     bool discover = text_is(vq_node_get(root, "method"), "discover");
-    VQ_TRY(add_if_missing(root, "gates", "overlap", preset ? "off" : "cosine"));
+    VQ_TRY(add_if_missing(root, "gates", "overlap", preset ? "off" : "pearson"));
     VQ_TRY(add_if_missing(root, "vibecheck", "num_final_vibes", discover ? "10" : "0"));
     char joint_tokens[16];
     (void)snprintf(joint_tokens, sizeof(joint_tokens), "%u",

@@ -44,6 +44,8 @@ static void vibe_row(struct vq_csv *csv, const struct vq_report_input *r, uint32
     interval(csv, m->sep_ci95_test);
     real(csv, m->p);
     real(csv, m->q);
+    real(csv, m->p_test);
+    real(csv, m->q_test);
     interval(csv, m->bounds);
     real(csv, m->train.kappa);
     real(csv, m->test.kappa);
@@ -53,6 +55,10 @@ static void vibe_row(struct vq_csv *csv, const struct vq_report_input *r, uint32
     interval(csv, m->mm_ci95);
     real(csv, m->pp_coef);
     interval(csv, m->pp_ci95);
+    real(csv, m->mm_firth.value);
+    interval(csv, m->mm_firth.ci95);
+    real(csv, m->pp_firth.value);
+    interval(csv, m->pp_firth.ci95);
     vq_csv_i64(csv, (int64_t)missing);
     vq_csv_i64(csv, m->gate_could_flip);
     vq_csv_end_row(csv);
@@ -72,6 +78,8 @@ void vq_report_vibes_csv(const struct vq_report_input *r, struct vq_buf *out)
                                         "sep_test_hi",
                                         "p",
                                         "q",
+                                        "p_test",
+                                        "q_test",
                                         "bound_lo",
                                         "bound_hi",
                                         "kappa_train",
@@ -84,6 +92,12 @@ void vq_report_vibes_csv(const struct vq_report_input *r, struct vq_buf *out)
                                         "pp_coefficient",
                                         "pp_lo",
                                         "pp_hi",
+                                        "mm_firth",
+                                        "mm_firth_lo",
+                                        "mm_firth_hi",
+                                        "pp_firth",
+                                        "pp_firth_lo",
+                                        "pp_firth_hi",
                                         "cells_missing",
                                         "gate_could_flip"};
     struct vq_csv csv;

@@ -34,9 +34,6 @@ struct vq_report_story {
     const struct vq_vibecheck *presets;    /* of method->preset_axes; NULL: not compared */
     const struct vq_report_calls *calls;
     const struct vq_report_retest *retest; /* one a judge */
-    const char *const *warnings;           /* further ones, a sentence each */
-    uint32_t warnings_count;
-    uint64_t inputs_truncated; /* requests that were too long, when judging.truncate is on */
     /* The raw answer that stands for (sample, vibe, judge, order); false: there is none. The text is valid until the next call.
      * NULL: answers are not shown. */
     bool (*answer)(void *ctx, uint32_t sample, uint32_t vibe, uint32_t judge, uint32_t order,

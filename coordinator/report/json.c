@@ -3,6 +3,7 @@
  * stands in `audit` alone. Not its job: times, costs, calls (accounting.json). */
 #include "common/base/alloc.h"
 #include "coordinator/report/json_method.h"
+#include "coordinator/report/warnings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,7 +236,8 @@ static void write_agreement(struct vq_json *j, const char *key,
 }
 
 static void write_coefficient(struct vq_json *j, const char *key, double coef,
-                              struct vq_interval ci, double p, double mle, double se)
+                              struct vq_interval ci, double p, const struct vq_firth_coef *firth,
+                              double mle, double se)
 {
     vq_json_key(j, key);
     if (isnan(coef)) {
@@ -246,6 +248,14 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
     vq_report_key_real(j, "value", coef);
     vq_report_key_interval(j, "ci95", ci);
     vq_report_key_real(j, "p", p);
+    if (!isnan(firth->value)) {
+        vq_json_key(j, "firth");
+        vq_json_object(j);
+        vq_report_key_real(j, "value", firth->value);
+        vq_report_key_interval(j, "ci95", firth->ci95);
+        vq_report_key_real(j, "p", firth->p);
+        vq_json_object_end(j);
+    }
     vq_report_key_real(j, "unregularised", mle);
     vq_report_key_real(j, "unregularised_se", se);
     vq_json_object_end(j);
@@ -257,10 +267,16 @@ static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *
     vq_json_object(j);
     vq_report_key_real(j, "train", m->sep_train);
     vq_report_key_real(j, "test", m->sep_test);
-    vq_report_key_interval(j, "ci95", isnan(m->sep_test) ? m->sep_ci95_train : m->sep_ci95_test);
+    vq_report_key_interval(j, "ci95", m->sep_ci95_test);
     vq_report_key_interval(j, "ci95_train", m->sep_ci95_train);
     vq_report_key_real(j, "p", m->p);
     vq_report_key_real(j, "q", m->q);
+    vq_report_key_real(j, "p_test", m->p_test);
+    vq_report_key_real(j, "q_test", m->q_test);
+    if (!isnan(m->sep_train_at_random) || !isnan(m->sep_test_at_random)) {
+        vq_report_key_real(j, "train_at_random", m->sep_train_at_random);
+        vq_report_key_real(j, "test_at_random", m->sep_test_at_random);
+    }
     vq_report_key_interval(j, "bounds", m->bounds);
     vq_json_object_end(j);
 }
@@ -279,6 +295,12 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
         vq_json_put_u64(j, "overlap_with", m->overlap_with + 1);
         vq_report_key_real(j, "overlap", m->overlap);
     }
+    if (m->overlap_unjudged) {
+        vq_json_put_bool(j, "overlap_not_judged", true);
+    }
+    if (m->na_everywhere) {
+        vq_json_put_bool(j, "not_applicable_everywhere", true);
+    }
     vq_json_put_bool(j, "distinguishable", m->distinguishable);
     write_separability(j, m);
     write_agreement(j, "kappa", &m->train, &m->test, 0);
@@ -291,17 +313,35 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     vq_json_object(j);
     vq_report_key_real(j, "train", m->pref_train);
     vq_report_key_real(j, "test", m->pref_test);
-    vq_report_key_interval(j, "ci95", isnan(m->pref_test) ? m->pref_ci95_train : m->pref_ci95_test);
+    vq_report_key_interval(j, "ci95", m->pref_ci95_test);
+    vq_report_key_interval(j, "ci95_train", m->pref_ci95_train);
     vq_json_object_end(j);
-    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, m->mm_mle,
+    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, &m->mm_firth, m->mm_mle,
                       m->mm_mle_se);
-    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_p, m->pp_mle,
+    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_p, &m->pp_firth, m->pp_mle,
                       m->pp_mle_se);
     vq_json_object_end(j);
 }
 
+static void write_rivals(struct vq_json *j, const struct vq_pp_rivals *rivals)
+{
+    vq_json_put_bool(j, "same_as_mm", rivals->one_class);
+    vq_json_key(j, "against_chance");
+    vq_json_object(j);
+    vq_report_key_real(j, "p", rivals->chance_p);
+    vq_json_object_end(j);
+    vq_json_key(j, "against_identity");
+    vq_json_object(j);
+    vq_report_key_real(j, "accuracy_identity_and_vibes", rivals->identity_accuracy);
+    vq_report_key_real(j, "accuracy_identity", rivals->identity_baseline);
+    vq_report_key_real(j, "difference", rivals->difference);
+    vq_report_key_interval(j, "ci95", rivals->difference_ci95);
+    vq_report_key_real(j, "p", rivals->difference_p);
+    vq_json_object_end(j);
+}
+
 static void write_fit(struct vq_json *j, const char *key, const char *c_key,
-                      const struct vq_vibecheck *result, const struct vq_fit_metrics *m, bool pp)
+                      const struct vq_fit_metrics *m, bool pp)
 {
     vq_json_key(j, key);
     vq_json_object(j);
@@ -311,14 +351,12 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
     vq_report_key_real(j, "accuracy_train", m->accuracy_train);
     vq_report_key_real(j, "accuracy_test", m->accuracy_test);
     vq_report_key_interval(j, "accuracy_test_ci95", m->accuracy_test_ci95);
-    if (result->questions_repeat) {
-        vq_report_key_interval(j, "accuracy_test_ci95_clustered", m->accuracy_test_ci95_clustered);
-    }
     vq_report_key_real(j, "accuracy_train_complete", m->accuracy_train_complete);
     vq_report_key_real(j, "accuracy_test_complete", m->accuracy_test_complete);
     vq_json_put_u64(j, "cells_imputed", m->cells_imputed_train + m->cells_imputed_test);
     if (pp) {
         vq_report_key_real(j, "majority_baseline", m->majority_baseline);
+        write_rivals(j, &m->rivals);
     }
     vq_report_key_real(j, c_key, m->c);
     if (!isnan(m->legacy_accuracy)) {
@@ -329,6 +367,8 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
     if (m->status == VQ_FIT_OK) {
         vq_json_put_str(j, "unregularised_status", vq_logit_status_name(m->mle_status));
         vq_json_put_str(j, "separation", vq_logit_separation_name(m->mle_separation));
+        vq_json_put_str(j, "degenerate", vq_fit_degenerate_name(m->degenerate));
+        vq_json_put_u64(j, "prompts_train", m->prompts_train);
     }
     vq_json_object_end(j);
 }
@@ -408,6 +448,34 @@ static void write_retest(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object_end(j);
 }
 
+static void write_warnings(struct vq_json *j, const struct vq_report_input *r)
+{
+    struct vq_warnings *list = NULL;
+    if (vq_warnings_create(r, &list) != VQ_OK) {
+        j->out->status = VQ_NOMEM;
+        return;
+    }
+    vq_json_key(j, "warnings");
+    vq_json_array(j);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct vq_warning *w = &list->at[i];
+        vq_json_object(j);
+        vq_json_put_str(j, "code", w->code);
+        vq_json_put_str(j, "text", w->text);
+        if (w->vibes_count > 0) {
+            vq_json_key(j, "vibes");
+            vq_json_array(j);
+            for (uint32_t k = 0; k < w->vibes_count; k++) {
+                vq_json_i64(j, (int64_t)w->vibes[k] + 1);
+            }
+            vq_json_array_end(j);
+        }
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    vq_warnings_destroy(&list);
+}
+
 void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
 {
     struct vq_json json;
@@ -424,8 +492,8 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     write_data(j, r);
     write_settings(j, r);
     write_vibes(j, r);
-    write_fit(j, "mm", "C_mm", r->result, &r->result->mm, false);
-    write_fit(j, "pp", "C_pp", r->result, &r->result->pp, true);
+    write_fit(j, "mm", "C_mm", &r->result->mm, false);
+    write_fit(j, "pp", "C_pp", &r->result->pp, true);
     vq_json_put_u64(j, "cells_missing", r->result->cells_missing);
     if (r->result->dropped != NULL) {
         vq_json_key(j, "rows_dropped");
@@ -434,6 +502,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
         vq_json_put_u64(j, "test", r->result->rows_dropped_test);
         vq_json_object_end(j);
     }
+    write_warnings(j, r);
     write_audit(j, r);
     write_retest(j, r);
     vq_report_json_method(j, r);

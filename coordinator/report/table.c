@@ -1,7 +1,7 @@
 /* The table on the terminal, and the order of vibes in every output. Fits 80 columns; block characters and colour only where the
  * terminal shows them. */
 #include "common/base/alloc.h"
-#include "coordinator/report/report.h"
+#include "coordinator/report/warnings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,8 +89,8 @@ static void kept_row(const struct vq_report_input *r, uint32_t v, const struct v
     vq_buf_puts(out, vq_color(t, VQ_COLOR_RESET));
     number(out, sep, 6, 2);
     number(out, r->result->in_sample ? m->train.kappa : m->test.kappa, 8, 2);
-    number(out, m->mm_coef, 8, 2);
-    number(out, m->pp_coef, 8, 2);
+    number(out, isnan(m->mm_firth.value) ? m->mm_coef : m->mm_firth.value, 8, 2);
+    number(out, isnan(m->pp_firth.value) ? m->pp_coef : m->pp_firth.value, 8, 2);
     vq_buf_putc(out, '\n');
     pole_line(r, v, t, out);
 }
@@ -102,7 +102,9 @@ static void dropped_row(const struct vq_report_input *r, uint32_t v, struct vq_b
     vq_fmt_pad(out, vq_span_str(r->in->axes[v].name), 24);
     switch (m->reason) {
     case VQ_DROP_SEPARABILITY:
-        if (isnan(m->sep_train)) {
+        if (m->na_everywhere) {
+            vq_buf_puts(out, " applies to no row");
+        } else if (isnan(m->sep_train)) {
             vq_buf_puts(out, " no answers on train");
         } else {
             vq_buf_printf(out, " separability %+.3f on train", m->sep_train);
@@ -110,8 +112,8 @@ static void dropped_row(const struct vq_report_input *r, uint32_t v, struct vq_b
         break;
     case VQ_DROP_KAPPA: vq_buf_printf(out, " kappa %.2f on train", m->train.kappa); break;
     case VQ_DROP_OVERLAP:
-        vq_buf_printf(out, " says the same as %s (%.2f)", r->in->axes[m->overlap_with].name,
-                      m->overlap);
+        vq_buf_printf(out, " says the %s %s (%.2f)", m->overlap < 0 ? "opposite of" : "same as",
+                      r->in->axes[m->overlap_with].name, m->overlap);
         break;
     case VQ_DROP_PREFERENCE: vq_buf_printf(out, " preference %+.3f on train", m->pref_train); break;
     case VQ_DROP_NUM_FINAL: vq_buf_puts(out, " beyond num_final_vibes"); break;
@@ -157,43 +159,58 @@ static void retest(const struct vq_report_input *r, struct vq_buf *out)
     }
 }
 
+static uint32_t column_of(const char *at)
+{
+    return ((unsigned char)*at & 0xc0u) == 0x80u ? 0 : 1; /* not a byte inside a character */
+}
+
+/* `text` after `first`, broken at blanks so that lines stay within 78 columns. */
+static void wrapped(const char *first, const char *text, struct vq_buf *out)
+{
+    vq_buf_puts(out, first);
+    uint32_t column = (uint32_t)strlen(first);
+    for (const char *word = text; *word != '\0';) {
+        size_t bytes = strcspn(word, " ");
+        uint32_t columns = 0;
+        for (size_t i = 0; i < bytes; i++) {
+            columns += column_of(word + i);
+        }
+        if (word != text && column + 1 + columns > 78) {
+            vq_buf_puts(out, "\n  ");
+            column = 2;
+        } else if (word != text) {
+            vq_buf_putc(out, ' ');
+            column++;
+        }
+        vq_buf_append(out, word, bytes);
+        column += columns;
+        word += bytes + strspn(word + bytes, " ");
+    }
+    vq_buf_putc(out, '\n');
+}
+
 static void warnings(const struct vq_report_input *r, struct vq_buf *out)
 {
-    const struct vq_vibecheck *v = r->result;
+    struct vq_warnings *list = NULL;
+    if (vq_warnings_create(r, &list) != VQ_OK) {
+        out->status = VQ_NOMEM;
+        return;
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        wrapped("warning: ", list->at[i].text, out);
+    }
+    vq_warnings_destroy(&list);
+}
+
+static void legend(const struct vq_vibecheck *v, struct vq_buf *out)
+{
     bool indistinct = false, flips = false;
     for (uint32_t i = 0; i < v->vibes; i++) {
         indistinct |= v->vibe[i].kept && !v->vibe[i].distinguishable;
-        flips |= v->vibe[i].gate_could_flip;
+        flips |= v->vibe[i].gate_could_flip && v->vibe[i].kept;
     }
-    if (indistinct) {
-        vq_buf_puts(out, "~ kept, but not distinguishable from 0 (q > 0.05)\n");
-    }
-    if (flips) {
-        vq_buf_puts(out, "! missing answers could move this vibe over its gate\n");
-    }
-    if (v->cells_missing > 0) {
-        char text[VQ_FMT_BYTES];
-        char rows[VQ_FMT_BYTES];
-        vq_buf_printf(out, "warning: %s judge scores are missing; ",
-                      vq_fmt_count(v->cells_missing, text));
-        if (v->dropped == NULL) {
-            vq_buf_puts(out, "they are left out, not counted as 0\n");
-        } else {
-            vq_buf_printf(out, "rows left out for it (judging.invalid): %s\n",
-                          vq_fmt_count(v->rows_dropped_train + v->rows_dropped_test, rows));
-        }
-    }
-    if (v->mm.missing_warning || v->pp.missing_warning) {
-        vq_buf_puts(out,
-                    "warning: over complete rows alone an accuracy differs by more than 0.01\n");
-    }
-    if (v->mm.coef_abs_max > 20 || v->pp.coef_abs_max > 20) {
-        vq_buf_puts(out, "warning: a coefficient is above 20: the data are nearly separable\n");
-    }
-    if (strcmp(r->judge_kind, "model") != 0) {
-        vq_buf_puts(out, "The judge is vibeq's offline judge: this shows that the plumbing works,\n"
-                         "not how the models differ.\n");
-    }
+    vq_buf_puts(out, indistinct ? "~ not distinguishable from 0\n" : "");
+    vq_buf_puts(out, flips ? "! missing answers could move this vibe over its gate\n" : "");
 }
 
 void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *t,
@@ -225,6 +242,7 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
     accuracy("Model matching MM  ", &v->mm, 0.5, out);
     accuracy("Preferences PP     ", &v->pp, v->pp.majority_baseline, out);
     retest(r, out);
+    legend(v, out);
     warnings(r, out);
     vq_free(order);
 }

@@ -10,7 +10,9 @@
 #include "coordinator/stats/logit.h"
 
 #define VQ_CROSSVAL_FOLDS 5
-#define VQ_CROSSVAL_GRID  10 /* 1e-4 .. 1e4, evenly spaced in the logarithm */
+#define VQ_CROSSVAL_GRID  10 /* values from C_MIN to C_MAX, evenly spaced in the logarithm */
+#define VQ_CROSSVAL_C_MIN 1e-4
+#define VQ_CROSSVAL_C_MAX 1e4
 
 enum vq_crossval_mode {
     VQ_CROSSVAL_LOG_LOSS,

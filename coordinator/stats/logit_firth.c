@@ -171,8 +171,8 @@ static double fall_at(struct firth *firth, size_t held, double at, double top)
 }
 
 /* Where the fall reaches CHI2_95 on the side of `sign`; NaN when it does not within reach. */
-static double profile_end(struct firth *firth, const double *best, size_t held, double top, double se,
-                          double sign)
+static double profile_end(struct firth *firth, const double *best, size_t held, double top,
+                          double se, double sign)
 {
     memcpy(firth->beta, best, firth->params * sizeof(double));
     double inner = best[held], inner_fall = -CHI2_95;

@@ -1,6 +1,8 @@
-/* Intervals of a proportion in closed form or by beta quantiles. Pure, owns nothing. */
+/* Intervals of a proportion in closed form or by beta quantiles. Pure; owns its work space for the length of a call. */
 #include "coordinator/stats/proportions.h"
 
+#include "common/base/alloc.h"
+#include "coordinator/stats/groups.h"
 #include "coordinator/stats/special.h"
 
 #include <math.h>
@@ -69,4 +71,47 @@ double vq_proportion_binomial_half(double successes, double n)
     }
     /* P(X <= k) = I_{1/2}(n - k, k + 1) */
     return fmin(1.0, 2.0 * vq_beta_lower(n - fewer, fewer + 1.0, 0.5));
+}
+
+/* Of the mean over all rows, by the sums of its units' distances from it. */
+static double effective_size(const double *outcomes, size_t n, const uint32_t *unit, size_t units,
+                             double mean, double *sums)
+{
+    for (size_t row = 0; row < n; row++) {
+        sums[unit[row]] += outcomes[row] - mean;
+    }
+    double squares = 0.0;
+    for (size_t u = 0; u < units; u++) {
+        squares += sums[u] * sums[u];
+    }
+    double count = (double)units;
+    double rows = (double)n;
+    double variance = count / (count - 1.0) * squares / (rows * rows);
+    double binomial = mean * (1.0 - mean);
+    return binomial > 0.0 && variance > 0.0 ? fmin(rows, fmax(1.0, binomial / variance)) : count;
+}
+
+enum vq_status vq_proportion_clustered(const double *outcomes, size_t n, const uint32_t *groups,
+                                       double level, struct vq_interval *ret)
+{
+    uint32_t *unit = vq_alloc(n, sizeof(*unit));
+    double *sums = vq_alloc(n, sizeof(*sums));
+    size_t units = 0;
+    enum vq_status status =
+        unit == NULL || sums == NULL ? VQ_NOMEM : vq_groups_index(groups, n, unit, &units);
+    if (status == VQ_OK) {
+        double mean = 0.0;
+        for (size_t row = 0; row < n; row++) {
+            mean += outcomes[row] / (double)n;
+        }
+        *ret = (struct vq_interval){NAN, NAN};
+        if (units >= 2) {
+            mean = fmin(fmax(mean, 0.0), 1.0);
+            double size = effective_size(outcomes, n, unit, units, mean, sums);
+            *ret = vq_proportion_interval(VQ_PROPORTION_WILSON, mean * size, size, level);
+        }
+    }
+    vq_free(unit);
+    vq_free(sums);
+    return status;
 }

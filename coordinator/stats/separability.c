@@ -1,9 +1,11 @@
-/* Means of scores and what goes with them, in plain loops over a column. Pure, owns nothing. Not its job: gates (the
+/* Means of scores and what goes with them, in plain loops over a column. Pure; owns its work space for the length of a call. Not its job: gates (the
  * pipeline decides) and resampling (bootstrap.c). */
 #include "coordinator/stats/separability.h"
 
+#include "common/base/alloc.h"
 #include "coordinator/stats/proportions.h"
 #include "coordinator/stats/special.h"
+#include "coordinator/stats/units.h"
 
 #include <math.h>
 
@@ -131,6 +133,65 @@ bool vq_separability_gate_could_flip(const struct vq_separability *sep, double t
     bool spans_zero = sep->bounds.lo <= 0.0 && sep->bounds.hi >= 0.0;
     double smallest = spans_zero ? 0.0 : fmin(fabs(sep->bounds.lo), fabs(sep->bounds.hi));
     return passes ? smallest <= threshold : largest > threshold;
+}
+
+/* Most often among present values, by the candidate that survives pairwise cancelling; its count is 0 only without values. Not the
+ * mode where no value holds half of the cells, and then the column is far from constant. */
+static size_t most_common(const double *at, size_t n, size_t stride, size_t *ret_present)
+{
+    double candidate = NAN;
+    size_t lead = 0;
+    for (size_t row = 0; row < n; row++) {
+        double value = at[row * stride];
+        if (isnan(value)) {
+            continue;
+        }
+        bool same = fabs(value - candidate) < 1e-12;
+        candidate = lead == 0 ? value : candidate;
+        lead = lead == 0 || same ? lead + 1 : lead - 1;
+    }
+    size_t count = 0;
+    *ret_present = 0;
+    for (size_t row = 0; row < n; row++) {
+        *ret_present += isnan(at[row * stride]) ? 0 : 1;
+        count += fabs(at[row * stride] - candidate) < 1e-12 ? 1 : 0;
+    }
+    return count;
+}
+
+bool vq_separability_nearly_constant(const double *at, size_t n, size_t stride)
+{
+    size_t present;
+    size_t common = most_common(at, n, stride, &present);
+    return present - common < VQ_VARIED_CELLS;
+}
+
+enum vq_status vq_separability_interval(const double *at, size_t n, size_t stride,
+                                        const uint32_t *groups, struct vq_interval percentile,
+                                        struct vq_interval *ret)
+{
+    double *means = vq_alloc(n, sizeof(*means));
+    if (means == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t units = 0;
+    enum vq_status status = vq_unit_means(at, n, stride, groups, means, &units);
+    if (status == VQ_OK) {
+        size_t present;
+        size_t common = most_common(means, units, 1, &present);
+        *ret = percentile;
+        if (present - common < VQ_VARIED_UNITS) {
+            double sum = 0.0;
+            for (size_t u = 0; u < units; u++) {
+                sum += isnan(means[u]) ? 0.0 : 0.5 * (means[u] + 1.0);
+            }
+            struct vq_interval half =
+                vq_proportion_interval(VQ_PROPORTION_WILSON, sum, (double)present, 0.95);
+            *ret = (struct vq_interval){2.0 * half.lo - 1.0, 2.0 * half.hi - 1.0};
+        }
+    }
+    vq_free(means);
+    return status;
 }
 
 double vq_separability_row_norm(struct vq_matrix x)

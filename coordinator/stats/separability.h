@@ -41,9 +41,23 @@ bool vq_separability_gate_could_flip(const struct vq_separability *sep, double t
  * the normalised figure. NaN without rows. */
 double vq_separability_row_norm(struct vq_matrix x);
 
+/* 95 % interval of the mean of scores in [-1, 1] by prompt. `percentile` (of the bootstrap) is returned where at least
+ * VQ_VARIED_UNITS units differ from the most common value. Fewer are too few to draw from: for a column that is almost constant the
+ * percentiles cover the truth in less than half of the cases at 12 units. There it is Wilson's interval of (mean + 1) / 2 over the
+ * units, which covers at least 95 % for scores of -1 and +1, and more where there are scores between. `groups` NULL: each row is a
+ * unit. NaN ends without a unit. VQ_OK or VQ_NOMEM. */
+#define VQ_VARIED_UNITS 10u
+enum vq_status vq_separability_interval(const double *at, size_t n, size_t stride,
+                                        const uint32_t *groups, struct vq_interval percentile,
+                                        struct vq_interval *ret) VQ_WARN_UNUSED;
+
+/* Fewer than VQ_VARIED_CELLS present cells differ from the most common value. */
+#define VQ_VARIED_CELLS 5u
+bool vq_separability_nearly_constant(const double *at, size_t n, size_t stride);
+
 enum vq_overlap_kind {
-    VQ_OVERLAP_COSINE,  /* uncentred correlation (decisions 8) */
-    VQ_OVERLAP_PEARSON, /* the published rule; undefined for a constant column */
+    VQ_OVERLAP_COSINE, /* uncentred correlation: two columns that are mostly +1 overlap even if they are independent */
+    VQ_OVERLAP_PEARSON, /* undefined for a constant column, and worthless for two that are nearly constant */
 };
 
 /* Over the rows where both columns are present. NaN when undefined (no such row, an all-zero or, for Pearson, a

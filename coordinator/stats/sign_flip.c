@@ -5,41 +5,13 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "coordinator/stats/groups.h"
 #include "coordinator/stats/proportions.h"
+#include "coordinator/stats/units.h"
 
 #include <math.h>
 
 #define SAME_SIZE 1e-12 /* relative: sizes that differ by less are one size */
 #define AS_FAR    1e-9  /* relative to the sum of sizes: rounding must not part equal sums */
-
-enum vq_status vq_unit_means(const double *at, size_t n, size_t stride, const uint32_t *groups,
-                             double *ret_means, size_t *ret_units)
-{
-    uint32_t *unit = vq_alloc(n, sizeof(*unit));
-    double *present = vq_alloc(n, sizeof(*present));
-    enum vq_status status = unit == NULL || present == NULL
-                                ? VQ_NOMEM
-                                : vq_groups_index(groups, n, unit, ret_units);
-    if (status == VQ_OK) {
-        for (size_t u = 0; u < *ret_units; u++) {
-            ret_means[u] = 0.0;
-        }
-        for (size_t row = 0; row < n; row++) {
-            double value = at[row * stride];
-            if (!isnan(value)) {
-                ret_means[unit[row]] += value;
-                present[unit[row]] += 1.0;
-            }
-        }
-        for (size_t u = 0; u < *ret_units; u++) {
-            ret_means[u] = present[u] > 0.0 ? ret_means[u] / present[u] : NAN;
-        }
-    }
-    vq_free(unit);
-    vq_free(present);
-    return status;
-}
 
 static double exact(const double *sizes, size_t n, double far)
 {

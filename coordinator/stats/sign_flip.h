@@ -5,14 +5,16 @@
 
 #include "coordinator/stats/stats.h"
 
-#define VQ_SIGN_FLIP_EXACT_MAX 20u   /* units that are not 0: up to here all sign patterns are counted */
-#define VQ_SIGN_FLIP_DRAWS     9999u /* patterns drawn above that */
+#define VQ_SIGN_FLIP_EXACT_MAX                                                                     \
+    20u /* units that are not 0: up to here all sign patterns are counted */
+#define VQ_SIGN_FLIP_DRAWS 9999u /* patterns drawn above that */
 
 struct vq_sign_flip {
     size_t units;   /* with a value */
     size_t nonzero; /* whose mean is not 0: the others say nothing about the sign */
     double p;       /* two-sided; 1 if every unit is 0, NaN without a unit */
-    bool exact;     /* all patterns, or, where all means that are not 0 have one size, the binomial sign test */
+    bool
+        exact; /* all patterns, or, where all means that are not 0 have one size, the binomial sign test */
 };
 
 /* Values at[0], at[stride], ...; NaN is missing. Under the null hypothesis each unit's mean has either sign with the same chance;
@@ -20,10 +22,5 @@ struct vq_sign_flip {
  * (1 + draws) and depends on the seed alone. `groups` NULL: each row is a unit. VQ_OK or VQ_NOMEM. */
 enum vq_status vq_sign_flip_test(const double *at, size_t n, size_t stride, const uint32_t *groups,
                                  uint64_t seed, struct vq_sign_flip *ret) VQ_WARN_UNUSED;
-
-/* The mean of each unit over its present rows, in order of first appearance; NaN for a unit without one. `ret_means` holds n values,
- * *ret_units of them are set. VQ_OK or VQ_NOMEM. */
-enum vq_status vq_unit_means(const double *at, size_t n, size_t stride, const uint32_t *groups,
-                             double *ret_means, size_t *ret_units) VQ_WARN_UNUSED;
 
 #endif

@@ -138,8 +138,6 @@ class Decisions(Case):
         self.assertEqual({len(s) for s in side.values()}, {1})
         r = self.results("r")
         self.assertEqual(r["data"]["questions"], 20)
-        if r["mm"]["status"] == "ok":
-            self.assertIn("accuracy_test_ci95_clustered", r["mm"])
 
     def test_09_a_vibe_that_passes_by_luck_is_marked_and_the_interval_gate_drops_it(self):
         planted(self.dir, 60, AXES, p=[0.5])

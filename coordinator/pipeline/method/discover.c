@@ -61,6 +61,9 @@ static enum vq_status make_batches(struct vq_method *m)
     for (uint32_t at = 0; at < n;) {
         VQ_TRY(next_batch(m, rows, n, &at));
     }
+    for (uint32_t i = 0; i < n; i++) {
+        m->rows[rows[i]].shown = true;
+    }
     m->iterations[m->iteration].rows_shown = n;
     return VQ_OK;
 }

@@ -1,10 +1,13 @@
 /* Model matching and preference prediction: the mirrored logistic regression without intercept on the kept vibes' row
  * scores of train, judged on test. A missing cell contributes 0 (no evidence) and is counted; complete-case accuracies
- * stand beside. Not its job: how coefficients are estimated (estimate.c). */
+ * stand beside. Where percentile intervals would not hold, Firth's estimate with its profile interval takes their place. Not its job:
+ * how coefficients are estimated (estimate.c), and what PP is compared with (rivals.c). */
 #include "common/base/alloc.h"
 #include "coordinator/pipeline/vibecheck/estimate.h"
-#include "coordinator/stats/bootstrap.h"
+#include "coordinator/pipeline/vibecheck/rivals.h"
+#include "coordinator/stats/crossval.h"
 #include "coordinator/stats/proportions.h"
+#include "coordinator/stats/units.h"
 
 #include <math.h>
 
@@ -90,6 +93,68 @@ static enum vq_status standardise(const struct vq_work *w, struct design *train,
     return VQ_OK;
 }
 
+static enum vq_fit_degenerate degenerate(const struct vq_fit_metrics *m)
+{
+    if (m->mle_separation != VQ_LOGIT_OVERLAP) {
+        return VQ_FIT_SEPARATED;
+    }
+    if (m->prompts_train < VQ_FIT_PROMPTS_MIN) {
+        return VQ_FIT_FEW_PROMPTS;
+    }
+    bool edge = m->c < VQ_CROSSVAL_C_MIN * 1.001 || m->c > VQ_CROSSVAL_C_MAX * 0.999;
+    return edge ? VQ_FIT_C_AT_EDGE : VQ_FIT_SOUND;
+}
+
+/* In place of percentile intervals and their p, which are taken away. Firth's intervals know nothing of rows that repeat: with
+ * `weights` each prompt counts once, however many rows it has. */
+static enum vq_status firth(struct vq_work *w, enum target target, const struct design *train,
+                            const double *weights)
+{
+    struct vq_logit_data data = train->data;
+    data.weights = weights;
+    struct vq_logit_fit fit;
+    enum vq_status status = vq_logit_fit_firth(&data, &fit, w->err);
+    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes && status == VQ_OK; v++) {
+        struct vq_vibe_metrics *vibe = &w->out->vibe[v];
+        if (!vibe->kept) {
+            continue;
+        }
+        bool mm = target == TARGET_MM;
+        *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = (struct vq_interval){NAN, NAN};
+        *(mm ? &vibe->mm_p : &vibe->pp_p) = NAN;
+        if (fit.status == VQ_LOGIT_OK && vq_draws(w) > 0) {
+            *(mm ? &vibe->mm_firth : &vibe->pp_firth) = (struct vq_firth_coef){
+                fit.coef[col], {fit.ci95_lo[col], fit.ci95_hi[col]}, fit.p[col]};
+        }
+        col++;
+    }
+    if (status == VQ_OK) {
+        vq_logit_fit_free(&fit);
+    }
+    return status;
+}
+
+static enum vq_status judge_intervals(struct vq_work *w, enum target target,
+                                      const struct design *train, struct vq_fit_metrics *m)
+{
+    if (w->in->config->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
+        return VQ_OK; /* its figures are shown as that script printed them */
+    }
+    double *weights = vq_alloc(train->data.x.rows, sizeof(*weights));
+    if (weights == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t prompts;
+    enum vq_status status = vq_unit_weights(train->group, train->data.x.rows, weights, &prompts);
+    if (status == VQ_OK) {
+        m->prompts_train = prompts;
+        m->degenerate = degenerate(m);
+        status = m->degenerate == VQ_FIT_SOUND ? VQ_OK : firth(w, target, train, weights);
+    }
+    vq_free(weights);
+    return status;
+}
+
 /* Coefficients, their intervals and the unregularised fit into the kept vibes. */
 static enum vq_status coefficients(struct vq_work *w, enum target target,
                                    const struct design *train, const struct vq_estimate *e,
@@ -118,30 +183,26 @@ static enum vq_status coefficients(struct vq_work *w, enum target target,
     m->legacy_accuracy = e->accuracy;
     m->legacy_accuracy_sd = e->accuracy_sd;
     m->legacy_accuracy_ci95 = e->accuracy_ci95;
-    return VQ_OK;
+    return judge_intervals(w, target, train, m);
 }
 
-static enum vq_status clustered(struct vq_work *w, const struct design *test, const double *coef,
-                                struct vq_interval *ret_ci)
+/* 1 where the sign of the predictor is right, 1/2 at a tie. */
+static enum vq_status accuracy_interval(const struct vq_work *w, const struct design *test,
+                                        const double *coef, struct vq_fit_metrics *m)
 {
-    size_t n = test->data.x.rows;
-    double *right = vq_alloc(n, sizeof(*right));
+    double n = (double)m->rows_test;
+    m->accuracy_test_ci95 =
+        vq_proportion_interval(VQ_PROPORTION_WILSON, m->accuracy_test * n, n, 0.95);
+    if (!w->out->questions_repeat || m->rows_test == 0) {
+        return VQ_OK;
+    }
+    double *right = vq_alloc(m->rows_test, sizeof(*right));
     if (right == NULL) {
         return VQ_NOMEM;
     }
-    vq_logit_predict(test->data.x, 0.0, coef, right);
-    for (size_t i = 0; i < n; i++) {
-        double signed_eta = test->data.y[i] > 0.5 ? right[i] : -right[i];
-        right[i] = fabs(signed_eta) < VQ_LOGIT_TIE ? 0.5 : signed_eta > 0 ? 1.0 : 0.0;
-    }
-    struct vq_bootstrap_options options = {
-        .draws = vq_draws(w), .level = 0.95, .seed = vq_seed(w, VQ_SEED_ACCURACY)};
-    struct vq_bootstrap_mean mean;
-    enum vq_status status = vq_bootstrap_means((struct vq_matrix){right, n, 1}, NULL, test->group,
-                                               &options, &mean, w->err);
-    if (status == VQ_OK) {
-        *ret_ci = mean.percentile;
-    }
+    vq_rivals_right(&test->data, 0.0, coef, right);
+    enum vq_status status =
+        vq_proportion_clustered(right, m->rows_test, test->group, 0.95, &m->accuracy_test_ci95);
     vq_free(right);
     return status;
 }
@@ -164,15 +225,9 @@ static enum vq_status accuracies(struct vq_work *w, const struct design *train,
     m->accuracy_test = s.accuracy_ties_half;
     m->accuracy_test_complete = s.complete_accuracy_ties_half;
     m->cells_imputed_test = s.cells_imputed;
-    double n = (double)m->rows_test;
-    m->accuracy_test_ci95 =
-        vq_proportion_interval(VQ_PROPORTION_WILSON, m->accuracy_test * n, n, 0.95);
     m->missing_warning = differs(m->accuracy_train, m->accuracy_train_complete) ||
                          differs(m->accuracy_test, m->accuracy_test_complete);
-    if (w->out->questions_repeat && m->rows_test > 0 && vq_draws(w) > 0) {
-        VQ_TRY(clustered(w, test, coef, &m->accuracy_test_ci95_clustered));
-    }
-    return VQ_OK;
+    return accuracy_interval(w, test, coef, m);
 }
 
 /* The margin of every row, of both splits, labelled or not; excluded ones have none. */
@@ -235,6 +290,11 @@ static enum vq_status fit_designs(struct vq_work *w, enum target target, const s
         status = accuracies(w, train, test, e.coef, m);
     }
     if (status == VQ_OK) {
+        status = target == TARGET_PP
+                     ? vq_rivals_compute(w, &train->data, &test->data, test->group, &e, &m->rivals)
+                     : VQ_OK;
+    }
+    if (status == VQ_OK) {
         margins(w, e.coef, train->scale,
                 target == TARGET_MM ? w->out->mm_margin : w->out->pp_margin);
     }
@@ -248,13 +308,13 @@ static enum vq_status fit_target(struct vq_work *w, enum target target, struct v
                                  .accuracy_train = NAN,
                                  .accuracy_test = NAN,
                                  .accuracy_test_ci95 = {NAN, NAN},
-                                 .accuracy_test_ci95_clustered = {NAN, NAN},
                                  .accuracy_test_complete = NAN,
                                  .accuracy_train_complete = NAN,
                                  .legacy_accuracy = NAN,
                                  .legacy_accuracy_sd = NAN,
                                  .legacy_accuracy_ci95 = {NAN, NAN},
-                                 .majority_baseline = NAN};
+                                 .majority_baseline = NAN,
+                                 .rivals = vq_rivals_none()};
     struct design train = {0}, test = {0};
     enum vq_status status = design_fill(w, &w->train, target, &train);
     if (status == VQ_OK) {
@@ -281,6 +341,7 @@ enum vq_status vq_fits_compute(struct vq_work *w)
         m->mm_coef = m->pp_coef = m->mm_mle = m->pp_mle = m->mm_mle_se = m->pp_mle_se = m->mm_p =
             m->pp_p = NAN;
         m->mm_ci95 = m->pp_ci95 = (struct vq_interval){NAN, NAN};
+        m->mm_firth = m->pp_firth = (struct vq_firth_coef){NAN, {NAN, NAN}, NAN};
     }
     VQ_TRY(fit_target(w, TARGET_MM, &w->out->mm));
     return fit_target(w, TARGET_PP, &w->out->pp);

@@ -39,6 +39,12 @@ bool vq_gate_agreed(const struct vq_conf_gates *g, uint32_t judges,
     return a->kappa >= g->kappa_min || a->kappa_mirrored >= g->kappa_min;
 }
 
+static bool nearly_constant(struct vq_matrix x, uint32_t col)
+{
+    return vq_separability_nearly_constant(x.at + col, x.rows, x.cols);
+}
+
+/* A mirror image says the same: its size counts, not its sign. */
 static void overlap_gate(struct vq_work *w)
 {
     const struct vq_conf_gates *g = &w->in->config->gates;
@@ -55,7 +61,10 @@ static void overlap_gate(struct vq_work *w)
                 continue;
             }
             double r = vq_separability_overlap(x, earlier, v, kind);
-            if (r > g->overlap_max) {
+            if (kind == VQ_OVERLAP_PEARSON && nearly_constant(x, earlier) &&
+                nearly_constant(x, v)) {
+                m->overlap_unjudged = true;
+            } else if (fabs(r) > g->overlap_max) {
                 m->reason = VQ_DROP_OVERLAP;
                 m->overlap_with = earlier;
                 m->overlap = r;

@@ -1,4 +1,4 @@
-/* The metrics of every vibe: separability with its interval, test and bounds, agreement between judges, preference
+/* The metrics of every vibe: separability with its interval, test and bounds (the unit of each is the prompt), agreement between judges, preference
  * separability, label counts and position bias. Missing cells stay missing: pairwise for two columns, never 0. */
 #include "common/base/alloc.h"
 #include "coordinator/pipeline/vibecheck/parts.h"
@@ -6,6 +6,7 @@
 #include "coordinator/stats/bootstrap.h"
 #include "coordinator/stats/multiple.h"
 #include "coordinator/stats/separability.h"
+#include "coordinator/stats/sign_flip.h"
 
 #include <math.h>
 
@@ -43,9 +44,14 @@ static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *
             struct vq_interval ci = drawn ? means[v].percentile : no_interval;
             if (pref) {
                 *(test ? &m->pref_ci95_test : &m->pref_ci95_train) = ci;
-            } else {
-                *(test ? &m->sep_ci95_test : &m->sep_ci95_train) = ci;
+                continue;
             }
+            if (m->na_everywhere) {
+                ci = no_interval;
+            } else if (drawn) {
+                status = vq_separability_interval(s->x + v, s->rows, vibes, s->group, ci, &ci);
+            }
+            *(test ? &m->sep_ci95_test : &m->sep_ci95_train) = ci;
         }
     }
     vq_free(means);
@@ -99,6 +105,25 @@ static uint64_t judge_bounds(const struct vq_work *w, uint32_t vibe, struct vq_i
     return missing;
 }
 
+static bool is_na_everywhere(const struct vq_work *w, uint32_t vibe)
+{
+    const struct vq_grid *grid = &w->in->grid;
+    bool na = false;
+    for (uint32_t i = 0; i < grid->samples; i++) {
+        for (uint32_t j = 0; j < grid->judges; j++) {
+            const uint8_t *both =
+                w->in->outcomes + vq_grid_task(grid, (struct vq_cell){i, j, vibe, 0});
+            for (int order = 0; order < 2; order++) {
+                if (vq_order_has_vote(both[order]) && both[order] != VQ_OUTCOME_NA) {
+                    return false;
+                }
+                na |= both[order] == VQ_OUTCOME_NA;
+            }
+        }
+    }
+    return na;
+}
+
 static void separability(struct vq_work *w)
 {
     uint32_t vibes = w->in->grid.vibes;
@@ -108,9 +133,9 @@ static void separability(struct vq_work *w)
         struct vq_separability train, test;
         vq_separability_column(w->train.x + v, w->train.rows, vibes, w->train.pref, &train);
         vq_separability_column(w->test.x + v, w->test.rows, vibes, w->test.pref, &test);
-        m->sep_train = train.mean;
-        m->sep_test = test.mean;
-        bool scored = train.rows > train.missing;
+        m->na_everywhere = is_na_everywhere(w, v);
+        m->sep_train = m->na_everywhere ? NAN : train.mean;
+        m->sep_test = m->na_everywhere ? NAN : test.mean;
         m->missing_train = train.missing - rows_not_asked(w, &w->train, v);
         m->missing_test = test.missing - rows_not_asked(w, &w->test, v);
         m->pref_train = train.pref_mean;
@@ -118,8 +143,26 @@ static void separability(struct vq_work *w)
         train.missing = judge_bounds(w, v, &train.bounds);
         m->bounds = train.bounds;
         m->gate_could_flip = vq_separability_gate_could_flip(&train, min);
-        m->p = isnan(train.p_sign) && scored ? 1.0 : train.p_sign;
     }
+}
+
+/* The p of every vibe on a split, without rows that the proposer was shown. */
+static enum vq_status sign_flips(struct vq_work *w, const struct vq_split *s, double *ret_p)
+{
+    uint32_t vibes = w->in->grid.vibes;
+    double *column = vq_alloc(s->rows, sizeof(*column));
+    enum vq_status status = column == NULL ? VQ_NOMEM : VQ_OK;
+    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+        for (size_t row = 0; row < s->rows; row++) {
+            bool counts = !s->shown[row] && !w->out->vibe[v].na_everywhere;
+            column[row] = counts ? s->x[row * vibes + v] : NAN;
+        }
+        struct vq_sign_flip flip;
+        status = vq_sign_flip_test(column, s->rows, 1, s->group, vq_seed(w, VQ_SEED_SIGNS), &flip);
+        ret_p[v] = status == VQ_OK ? flip.p : NAN;
+    }
+    vq_free(column);
+    return status;
 }
 
 static enum vq_status adjust_p(struct vq_work *w)
@@ -129,10 +172,13 @@ static enum vq_status adjust_p(struct vq_work *w)
     if (p == NULL) {
         return VQ_NOMEM;
     }
-    for (uint32_t v = 0; v < vibes; v++) {
-        p[v] = w->out->vibe[v].p;
+    enum vq_status status = sign_flips(w, &w->train, p);
+    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+        w->out->vibe[v].p = p[v];
     }
-    enum vq_status status = vq_multiple_adjust(VQ_MULTIPLE_BH, p, vibes, p);
+    if (status == VQ_OK) {
+        status = vq_multiple_adjust(VQ_MULTIPLE_BH, p, vibes, p);
+    }
     for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
         w->out->vibe[v].q = p[v];
         w->out->vibe[v].distinguishable = p[v] <= 0.05;
@@ -226,9 +272,32 @@ static void judge_counts(struct vq_work *w, uint32_t vibe, uint32_t judge)
     m->position_bias_rate = scored == 0 ? NAN : (double)biased / (double)scored;
 }
 
+/* The kept vibes are the family: they alone were asked on test by intent. */
+enum vq_status vq_metrics_test(struct vq_work *w)
+{
+    uint32_t vibes = w->in->grid.vibes;
+    double *p = vq_alloc(vibes, sizeof(*p));
+    enum vq_status status = p == NULL ? VQ_NOMEM : sign_flips(w, &w->test, p);
+    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+        p[v] = w->out->vibe[v].kept ? p[v] : NAN;
+        w->out->vibe[v].p_test = p[v];
+    }
+    if (status == VQ_OK) {
+        status = vq_multiple_adjust(VQ_MULTIPLE_BH, p, vibes, p);
+    }
+    for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
+        struct vq_vibe_metrics *m = &w->out->vibe[v];
+        m->q_test = p[v];
+        m->distinguishable = (m->kept && !w->out->in_sample ? m->q_test : m->q) <= 0.05;
+    }
+    vq_free(p);
+    return status;
+}
+
 enum vq_status vq_metrics_compute(struct vq_work *w)
 {
     separability(w);
+    vq_at_random_compute(w);
     VQ_TRY(adjust_p(w));
     VQ_TRY(split_intervals(w, &w->train, false));
     VQ_TRY(split_intervals(w, &w->test, true));

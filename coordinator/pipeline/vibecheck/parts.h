@@ -11,6 +11,7 @@ struct vq_split {
     uint32_t *group;
     double *x;    /* rows x vibes, NaN = missing */
     double *pref; /* +1, -1, NaN = no preference */
+    bool *shown;  /* to the proposer */
 };
 
 struct vq_work {
@@ -26,7 +27,8 @@ enum vq_seed_use {
     VQ_SEED_PREF,
     VQ_SEED_FOLDS,
     VQ_SEED_COEF,
-    VQ_SEED_ACCURACY
+    VQ_SEED_SIGNS,
+    VQ_SEED_INCREMENT
 };
 static inline uint64_t vq_seed(const struct vq_work *w, enum vq_seed_use use)
 {
@@ -42,8 +44,17 @@ static inline uint32_t vq_draws(const struct vq_work *w)
 bool vq_gate_agreed(const struct vq_conf_gates *gates, uint32_t judges,
                     const struct vq_agreement_pair *agreement);
 
+/* The two orders of a cell. A call that was asked and has no vote has failed. */
+bool vq_order_asked(uint8_t outcome);
+bool vq_order_has_vote(uint8_t outcome);
+
+/* Separability as it would be if no call had failed, for failures at random; both splits of every vibe (at_random.c). */
+void vq_at_random_compute(struct vq_work *w);
+
 enum vq_status
 vq_metrics_compute(struct vq_work *w) VQ_WARN_UNUSED; /* metrics.c: every vibe's metrics */
+enum vq_status
+vq_metrics_test(struct vq_work *w) VQ_WARN_UNUSED; /* after the gates: p and q on test */
 enum vq_status vq_gates_apply(struct vq_work *w) VQ_WARN_UNUSED;  /* gates.c: kept or the reason */
 enum vq_status vq_fits_compute(struct vq_work *w) VQ_WARN_UNUSED; /* fits.c: MM and PP */
 enum vq_status

@@ -97,13 +97,18 @@ static double margin(const struct vq_vibecheck *result, const double *weight, sc
     return sum;
 }
 
+static double is_right(double eta)
+{
+    return fabs(eta) < VQ_LOGIT_TIE ? 0.5 : eta > 0 ? 1.0 : 0.0;
+}
+
 /* One row into its part; until `finish`, mm_accuracy and separability hold sums. */
 static void add_row(struct vq_slice *slice, const struct vq_vibecheck *result, const double *weight,
                     score_fn score, uint32_t sample, uint32_t judge)
 {
     slice->rows++;
     double eta = margin(result, weight, score, sample, judge);
-    slice->mm_accuracy += fabs(eta) < VQ_LOGIT_TIE ? 0.5 : eta > 0 ? 1.0 : 0.0;
+    slice->mm_accuracy += is_right(eta);
     for (uint32_t v = 0; v < result->vibes; v++) {
         double x = score(result, sample, v, judge);
         if (!isnan(x)) {
@@ -133,6 +138,34 @@ static void finish(const struct vq_vibecheck_input *in, const struct vq_vibechec
     }
 }
 
+/* Where prompts repeat, the interval of one part by prompt. `value` as in `compute`. */
+static enum vq_status by_prompt(const struct vq_vibecheck_input *in,
+                                const struct vq_vibecheck *result, const uint32_t *value,
+                                uint32_t part, bool test, const double *weight,
+                                struct vq_slice *slice)
+{
+    if (!result->questions_repeat || isnan(slice->mm_accuracy)) {
+        return VQ_OK;
+    }
+    double *right = vq_alloc(slice->rows, sizeof(*right));
+    uint32_t *group = vq_alloc(slice->rows, sizeof(*group));
+    enum vq_status status = right == NULL || group == NULL ? VQ_NOMEM : VQ_OK;
+    size_t n = 0;
+    for (uint32_t i = 0; i < in->grid.samples && status == VQ_OK; i++) {
+        if (vq_vibecheck_uses(in, result, i, test) && (value == NULL || value[i] == part)) {
+            score_fn score = value == NULL ? judge_score : row_score;
+            right[n] = is_right(margin(result, weight, score, i, part));
+            group[n++] = in->rows[i].group;
+        }
+    }
+    if (status == VQ_OK) {
+        status = vq_proportion_clustered(right, n, group, 0.95, &slice->mm_ci95);
+    }
+    vq_free(right);
+    vq_free(group);
+    return status;
+}
+
 /* `value` NULL: every row is in every part, and part i sees judge i. */
 static enum vq_status compute(const struct vq_vibecheck_input *in,
                               const struct vq_vibecheck *result, const uint32_t *value,
@@ -160,10 +193,15 @@ static enum vq_status compute(const struct vq_vibecheck_input *in,
             add_row(&s->slice[value[i]], result, weight, row_score, i, 0);
         }
     }
-    for (uint32_t k = 0; k < count; k++) {
+    for (uint32_t k = 0; k < count && status == VQ_OK; k++) {
         finish(in, result, test, &s->slice[k]);
+        status = by_prompt(in, result, value, k, test, weight, &s->slice[k]);
     }
     vq_free(weight);
+    if (status != VQ_OK) {
+        vq_slices_destroy(&s);
+        return status;
+    }
     *ret_slices = s;
     return VQ_OK;
 }

@@ -12,7 +12,7 @@ struct vq_slice {
     uint64_t rows;
     double
         mm_accuracy; /* share of the rows whose MM margin points to A, a tie one half; NaN without rows or a fit */
-    struct vq_interval mm_ci95; /* Wilson */
+    struct vq_interval mm_ci95; /* Wilson; by prompt where prompts repeat */
     double *separability;       /* one a vibe: mean score over its scored rows; NaN: none */
     uint64_t *scored;           /* one a vibe: rows with a score */
     bool *

@@ -34,8 +34,20 @@ const char *vq_fit_status_name(enum vq_fit_status status)
     return "?";
 }
 
+const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate)
+{
+    switch (degenerate) {
+    case VQ_FIT_SOUND: return "no";
+    case VQ_FIT_SEPARATED: return "separated";
+    case VQ_FIT_C_AT_EDGE: return "c_at_edge";
+    case VQ_FIT_FEW_PROMPTS: return "few_prompts";
+    }
+    return "?";
+}
+
 static void split_free(struct vq_split *s)
 {
+    vq_free(s->shown);
     vq_free(s->sample);
     vq_free(s->group);
     vq_free(s->x);
@@ -89,7 +101,9 @@ static enum vq_status split_fill(struct vq_work *w, bool test, struct vq_split *
     s->group = vq_alloc(n, sizeof(*s->group));
     s->x = vq_alloc(n * grid->vibes, sizeof(*s->x));
     s->pref = vq_alloc(n, sizeof(*s->pref));
-    if (s->sample == NULL || s->group == NULL || s->x == NULL || s->pref == NULL) {
+    s->shown = vq_alloc(n, sizeof(*s->shown));
+    if (s->shown == NULL || s->sample == NULL || s->group == NULL || s->x == NULL ||
+        s->pref == NULL) {
         return VQ_NOMEM;
     }
     size_t row = 0;
@@ -100,6 +114,7 @@ static enum vq_status split_fill(struct vq_work *w, bool test, struct vq_split *
         }
         s->sample[row] = i;
         s->group[row] = facts->group;
+        s->shown[row] = facts->shown;
         s->pref[row] = facts->preference == 0 ? NAN : facts->preference;
         memcpy(s->x + row * grid->vibes, w->out->scores->x + (size_t)i * grid->vibes,
                grid->vibes * sizeof(*s->x));
@@ -187,6 +202,9 @@ enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
     }
     if (status == VQ_OK) {
         status = vq_gates_apply(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_metrics_test(&w);
     }
     if (status == VQ_OK) {
         status = vq_fits_compute(&w);

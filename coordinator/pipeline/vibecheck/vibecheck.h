@@ -16,6 +16,7 @@ struct vq_row {
     int8_t preference; /* +1 A, -1 B, 0 tie or unlabelled */
     bool test;
     bool excluded; /* neither train nor test: left out of everything */
+    bool shown;    /* the proposer of the vibes has seen it: it is left out of the test on train */
 };
 
 struct vq_vibecheck_input {
@@ -60,18 +61,34 @@ struct vq_agreement_pair {
     bool undefined_equal; /* 0/0: both judges constant and equal in every pair */
 };
 
+/* Firth's penalised estimate, where the fit is degenerate; all NaN elsewhere. */
+struct vq_firth_coef {
+    double value;
+    struct vq_interval ci95; /* of the profile penalised likelihood */
+    double p;
+};
+
 struct vq_vibe_metrics {
     bool kept;
     enum vq_drop_reason reason;
     uint32_t overlap_with; /* with VQ_DROP_OVERLAP: the earlier vibe */
-    double overlap;
+    double overlap;        /* negative: the opposite of the earlier one */
+    bool
+        overlap_unjudged; /* nearly constant, as is an earlier kept vibe: their overlap cannot be judged */
     double sep_train, sep_test;
+    double sep_train_at_random,
+        sep_test_at_random; /* at_random.c; NaN where no call failed or the rule has none */
     struct vq_interval sep_ci95_train, sep_ci95_test;
     uint64_t missing_train, missing_test; /* rows that were asked and have no row score */
-    double p, q;               /* exact sign test on train; Benjamini-Hochberg over the vibes */
+    double p,
+        q; /* sign flips of prompt means on train, without the rows shown; Benjamini-Hochberg over the vibes */
+    double p_test,
+        q_test; /* the same on test; over the kept vibes, NaN for others and without test rows */
     struct vq_interval bounds; /* of sep_train: its missing judge scores at -1, then at +1 */
     bool gate_could_flip;
-    bool distinguishable; /* q <= 0.05 */
+    bool
+        na_everywhere; /* every vote is N/A: the vibe has no separability and is in no family of tests */
+    bool distinguishable; /* q_test <= 0.05; q where there is no test */
     struct vq_agreement_pair train, test;
     double pref_train, pref_test;
     struct vq_interval pref_ci95_train, pref_ci95_test;
@@ -80,6 +97,7 @@ struct vq_vibe_metrics {
     struct vq_interval mm_ci95, pp_ci95;
     double mm_p,
         pp_p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */
+    struct vq_firth_coef mm_firth, pp_firth;
     double mm_mle, mm_mle_se, pp_mle, pp_mle_se; /* unregularised, where they exist */
 };
 
@@ -91,18 +109,43 @@ enum vq_fit_status {
 };
 const char *vq_fit_status_name(enum vq_fit_status status);
 
+/* Why percentile intervals and their p would not hold. */
+enum vq_fit_degenerate {
+    VQ_FIT_SOUND,
+    VQ_FIT_SEPARATED, /* no maximum-likelihood estimate exists: the coefficients are the penalty's */
+    VQ_FIT_C_AT_EDGE,   /* C is the least or the largest that was tried */
+    VQ_FIT_FEW_PROMPTS, /* fewer than VQ_FIT_PROMPTS_MIN in train */
+};
+#define VQ_FIT_PROMPTS_MIN 8u
+const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate);
+
+/* Preference prediction against two rivals, on the test rows; NaN without a test split or a fit. */
+struct vq_pp_rivals {
+    double chance_p; /* sign flips by prompt of (right - 1/2) */
+    /* A fit with an intercept knows which output is whose. Beside it: always the model that train prefers. */
+    double identity_accuracy, identity_baseline;
+    double
+        difference; /* the first less the second: what the vibes add to knowing the model's name */
+    struct vq_interval difference_ci95;
+    double difference_p; /* sign flips by prompt */
+    bool
+        one_class; /* all labels name one model: PP is MM, and an intercept leaves nothing to explain */
+};
+
 struct vq_fit_metrics {
     enum vq_fit_status status;
+    enum vq_fit_degenerate degenerate;
+    uint64_t prompts_train;
     uint64_t rows_train, rows_test;
     double c;
     double accuracy_train, accuracy_test;
-    struct vq_interval accuracy_test_ci95;           /* Wilson */
-    struct vq_interval accuracy_test_ci95_clustered; /* only when questions repeat */
-    double accuracy_test_complete;                   /* over rows without a missing cell */
+    struct vq_interval accuracy_test_ci95; /* Wilson; by prompt where prompts repeat */
+    double accuracy_test_complete;         /* over rows without a missing cell */
     double accuracy_train_complete;
     uint64_t cells_imputed_train, cells_imputed_test;
-    bool missing_warning;     /* complete-case accuracy differs by more than 0.01 */
-    double majority_baseline; /* PP */
+    bool missing_warning;       /* complete-case accuracy differs by more than 0.01 */
+    double majority_baseline;   /* PP */
+    struct vq_pp_rivals rivals; /* PP */
     double coef_abs_max;
     double legacy_accuracy,
         legacy_accuracy_sd; /* in-sample, over the draws; NaN but for that estimator */

@@ -191,6 +191,11 @@ void vq_html_calls(struct vq_html *h)
         vq_html_count(h, c->saved_by_lazy_swap);
         vq_html_puts(h, " not needed");
     }
+    if (h->r != NULL && h->r->config->judging.truncate && c->too_long > 0) {
+        vq_html_puts(h, ", ");
+        vq_html_count(h, c->too_long);
+        vq_html_puts(h, " too long and asked again with both outputs cut evenly");
+    }
     if (c->failed > 0) {
         vq_html_puts(h, ", <b class=\"wrong\">");
         vq_html_count(h, c->failed);

@@ -81,8 +81,7 @@ void vq_html_overlap(struct vq_html *h)
         h,
         "<section id=\"overlap\"><h2>Overlap</h2>\n<p class=\"sub\">%s of the row scores of two "
         "vibes on train: near 1 they say the same, near \xe2\x88\x92"
-        "1 the opposite. Dropped "
-        "vibes are grey.",
+        "1 the opposite; the gate drops both. n/a: a column is constant. Dropped vibes are grey.",
         pearson ? "Pearson correlation" : "Cosine (uncentred correlation)");
     vq_html_puts(h, h->r->config->gates.overlap == VQ_CONF_OVERLAP_OFF ? " The overlap gate is off."
                                                                        : "");

@@ -10,7 +10,13 @@ static double largest(const struct vq_html *h, bool pp)
     for (uint32_t i = 0; i < h->r->result->kept_count; i++) {
         const struct vq_vibe_metrics *m = &h->r->result->vibe[h->order[i]];
         const struct vq_interval *ci = pp ? &m->pp_ci95 : &m->mm_ci95;
-        double values[3] = {pp ? m->pp_coef : m->mm_coef, ci->lo, ci->hi};
+        const struct vq_firth_coef *firth = pp ? &m->pp_firth : &m->mm_firth;
+        double values[] = {pp ? m->pp_coef : m->mm_coef,
+                           ci->lo,
+                           ci->hi,
+                           firth->value,
+                           firth->ci95.lo,
+                           firth->ci95.hi};
         for (size_t k = 0; k < VQ_COUNT(values); k++) {
             most = isnan(values[k]) ? most : fmax(most, fabs(values[k]));
         }
@@ -33,6 +39,17 @@ static void cell(struct vq_html *h, const char *label, double value, struct vq_i
     vq_html_puts(h, "</span> <span class=\"ci95\">");
     vq_html_interval(h, ci, 2, true);
     vq_html_puts(h, "</span></td>");
+}
+
+/* A degenerate fit shows Firth's estimate: the coefficient's own size is the penalty's. */
+static void coefficient(struct vq_html *h, bool mm, double value, struct vq_interval ci,
+                        const struct vq_firth_coef *firth, double full)
+{
+    if (isnan(firth->value)) {
+        cell(h, mm ? "MM" : "PP", value, ci, full, "coef");
+    } else {
+        cell(h, mm ? "MM (Firth)" : "PP (Firth)", firth->value, firth->ci95, full, "coef");
+    }
 }
 
 static void poles(struct vq_html *h, uint32_t v)
@@ -60,11 +77,14 @@ static void kept_row(struct vq_html *h, uint32_t rank, double full_mm, double fu
     if (m->gate_could_flip) {
         vq_html_puts(h, " <span class=\"mark\">missing answers could change this</span>");
     }
+    if (m->overlap_unjudged) {
+        vq_html_puts(h, " <span class=\"mark\">nearly constant, overlap not judged</span>");
+    }
     poles(h, v);
     vq_html_puts(h, "</th>");
     cell(h, "Separability", sep, ci, 1, "sep");
-    cell(h, "MM", m->mm_coef, m->mm_ci95, full_mm, "coef");
-    cell(h, "PP", m->pp_coef, m->pp_ci95, full_pp, "coef");
+    coefficient(h, true, m->mm_coef, m->mm_ci95, &m->mm_firth, full_mm);
+    coefficient(h, false, m->pp_coef, m->pp_ci95, &m->pp_firth, full_pp);
     vq_html_printf(
         h, "<td class=\"num\" data-label=\"Kappa\" data-value=\"%.9g\"><span class=\"value\">",
         isnan(kappa) ? -2 : kappa);
@@ -77,7 +97,9 @@ void vq_html_drop_reason(struct vq_html *h, uint32_t v)
     const struct vq_vibe_metrics *m = &h->r->result->vibe[v];
     switch (m->reason) {
     case VQ_DROP_SEPARABILITY:
-        if (isnan(m->sep_train)) {
+        if (m->na_everywhere) {
+            vq_html_puts(h, "applies to no row");
+        } else if (isnan(m->sep_train)) {
             vq_html_puts(h, "no answers on train");
         } else {
             vq_html_puts(h, "separability ");
@@ -91,7 +113,7 @@ void vq_html_drop_reason(struct vq_html *h, uint32_t v)
         vq_html_puts(h, " on train");
         break;
     case VQ_DROP_OVERLAP:
-        vq_html_puts(h, "says the same as <bdi>");
+        vq_html_printf(h, "says the %s <bdi>", m->overlap < 0 ? "opposite of" : "same as");
         vq_html_text(h, h->r->in->axes[m->overlap_with].name);
         vq_html_puts(h, "</bdi> (");
         vq_html_number(h, m->overlap, 2);

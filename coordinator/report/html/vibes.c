@@ -31,7 +31,7 @@ static void both_splits(struct vq_html *h, const char *what, double train, doubl
 }
 
 static void coefficient(struct vq_html *h, const char *what, double value, struct vq_interval ci,
-                        double mle, double se)
+                        const struct vq_firth_coef *firth, double mle, double se)
 {
     if (isnan(value)) {
         return;
@@ -40,6 +40,13 @@ static void coefficient(struct vq_html *h, const char *what, double value, struc
     vq_html_signed(h, value, 3);
     vq_html_puts(h, " ");
     vq_html_interval(h, ci, 3, true);
+    if (!isnan(firth->value)) {
+        vq_html_puts(h, "; Firth's estimate ");
+        vq_html_signed(h, firth->value, 3);
+        vq_html_puts(h, " ");
+        vq_html_interval(h, firth->ci95, 3, true);
+        vq_html_printf(h, ", p %.3g", firth->p);
+    }
     if (!isnan(mle)) {
         vq_html_puts(h, "; unregularised ");
         vq_html_signed(h, mle, 3);
@@ -50,17 +57,31 @@ static void coefficient(struct vq_html *h, const char *what, double value, struc
     vq_html_puts(h, "</dd>");
 }
 
+static void sign_flips(struct vq_html *h, const char *what, double p, double q)
+{
+    fact(h, what);
+    if (isnan(p) || isnan(q)) {
+        vq_html_puts(h, "<span class=\"na\">n/a</span></dd>");
+    } else {
+        vq_html_printf(h, "p %.3g, q %.3g%s</dd>", p, q,
+                       q <= 0.05 ? "" : ": not distinguishable from 0");
+    }
+}
+
 static void facts(struct vq_html *h, uint32_t v)
 {
     const struct vq_vibe_metrics *m = &h->r->result->vibe[v];
     vq_html_puts(h, "<dl class=\"facts\">");
     both_splits(h, "Separability", m->sep_train, m->sep_test, true);
-    fact(h, "Sign test");
-    if (isnan(m->p) || isnan(m->q)) {
-        vq_html_puts(h, "<span class=\"na\">n/a</span></dd>");
-    } else {
-        vq_html_printf(h, "p %.3g, q %.3g%s</dd>", m->p, m->q,
-                       m->distinguishable ? "" : ": not distinguishable from 0");
+    sign_flips(h, "Sign flips by prompt, train", m->p, m->q);
+    if (!h->r->result->in_sample && m->kept) {
+        sign_flips(h, "Sign flips by prompt, test", m->p_test, m->q_test);
+    }
+    double random = h->test ? m->sep_test_at_random : m->sep_train_at_random;
+    if (!isnan(random)) {
+        fact(h, "Separability if calls failed at random");
+        vq_html_signed(h, random, 3);
+        vq_html_puts(h, "</dd>");
     }
     if (m->missing_train + m->missing_test > 0 || m->bounds.lo < m->bounds.hi) {
         fact(h, "If all missing were A, or B");
@@ -75,8 +96,8 @@ static void facts(struct vq_html *h, uint32_t v)
         both_splits(h, "Kappa, mirrored", m->train.kappa_mirrored, m->test.kappa_mirrored, false);
         both_splits(h, "Krippendorff alpha", m->train.alpha, m->test.alpha, false);
     }
-    coefficient(h, "MM coefficient", m->mm_coef, m->mm_ci95, m->mm_mle, m->mm_mle_se);
-    coefficient(h, "PP coefficient", m->pp_coef, m->pp_ci95, m->pp_mle, m->pp_mle_se);
+    coefficient(h, "MM coefficient", m->mm_coef, m->mm_ci95, &m->mm_firth, m->mm_mle, m->mm_mle_se);
+    coefficient(h, "PP coefficient", m->pp_coef, m->pp_ci95, &m->pp_firth, m->pp_mle, m->pp_mle_se);
     vq_html_puts(h, "</dl>\n");
 }
 

@@ -221,12 +221,10 @@ static enum vq_status write_page(struct whole *w, const struct vq_report_input *
     struct vq_vibecheck *presets = NULL;
     VQ_TRY(compute_presets(w->method, r, &presets, err));
     bool counted = vq_result_calls(w->of, &calls);
-    uint64_t truncated = counted && w->of->job->config->judging.truncate ? calls.too_long : 0;
     struct vq_report_story story = {.method = w->method,
                                     .presets = presets,
                                     .calls = counted ? &calls : NULL,
                                     .retest = w->method->retest != NULL ? retest : NULL,
-                                    .inputs_truncated = truncated,
                                     .answer = standing_answer,
                                     .answer_ctx = w};
     struct vq_buf out;

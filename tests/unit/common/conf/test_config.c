@@ -101,7 +101,7 @@ static void test_defaults_that_depend_on_other_keys(void **state)
     vq_config_destroy(&c);
     c = must_parse(MINIMAL "vibes: [{name: Tone, low: cold, high: warm}]\n");
     assert_int_equal(c->method, VQ_METHOD_VIBES);
-    assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_COSINE);
+    assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_PEARSON);
     vq_config_destroy(&c);
     c = must_parse(MINIMAL "gates: {overlap: pearson}\njudging:\n");
     assert_int_equal(c->gates.overlap, VQ_CONF_OVERLAP_PEARSON);

@@ -78,8 +78,7 @@ static void test_profile_over_an_intercept(void **state)
 {
     (void)state;
     for (int which = 0; which < 2; which++) {
-        struct vq_logit_data data = {
-            .x = {column[which], 10, 1}, .y = class_of, .intercept = true};
+        struct vq_logit_data data = {.x = {column[which], 10, 1}, .y = class_of, .intercept = true};
         struct vq_logit_fit fit;
         assert_int_equal(vq_logit_fit_firth(&data, &fit, NULL), VQ_OK);
         assert_int_equal(fit.status, VQ_LOGIT_OK);

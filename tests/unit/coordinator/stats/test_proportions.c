@@ -91,12 +91,40 @@ static void test_half_successes(void **state)
     assert_true(a.lo < b.lo && b.lo < c.lo && a.hi < b.hi && b.hi < c.hi);
 }
 
+/* 40 units of five equal rows are 40 trials; independent rows are about as many trials as rows; agreeing units never give [1, 1]. */
+static void test_clustered(void **state)
+{
+    (void)state;
+    double outcomes[200];
+    uint32_t groups[200];
+    for (uint32_t i = 0; i < 200; i++) {
+        groups[i] = i / 5;
+        outcomes[i] = i / 5 % 4 == 0 ? 0.0 : 1.0;
+    }
+    struct vq_interval got;
+    assert_int_equal(vq_proportion_clustered(outcomes, 200, groups, 0.95, &got), VQ_OK);
+    struct vq_interval units = vq_proportion_interval(VQ_PROPORTION_WILSON, 29.25, 39, 0.95);
+    assert_near(got.lo, units.lo, 1e-9, 0.0); /* 40 units, less the degree of the mean */
+    assert_near(got.hi, units.hi, 1e-9, 0.0);
+    assert_int_equal(vq_proportion_clustered(outcomes, 200, NULL, 0.95, &got), VQ_OK);
+    struct vq_interval rows = vq_proportion_interval(VQ_PROPORTION_WILSON, 149.25, 199, 0.95);
+    assert_near(got.lo, rows.lo, 1e-9, 0.0);
+    for (uint32_t i = 0; i < 200; i++) {
+        outcomes[i] = 1.0;
+    }
+    assert_int_equal(vq_proportion_clustered(outcomes, 200, groups, 0.95, &got), VQ_OK);
+    units = vq_proportion_interval(VQ_PROPORTION_WILSON, 40, 40, 0.95);
+    assert_near(got.lo, units.lo, 1e-12, 0.0);
+    assert_int_equal(vq_proportion_clustered(outcomes, 5, groups, 0.95, &got), VQ_OK);
+    assert_true(isnan(got.lo) && isnan(got.hi)); /* one unit */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixtures),       cmocka_unit_test(test_binomial_by_sum),
         cmocka_unit_test(test_deep_tail),      cmocka_unit_test(test_no_interval),
-        cmocka_unit_test(test_half_successes),
+        cmocka_unit_test(test_half_successes), cmocka_unit_test(test_clustered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Separability: the fixture columns, missing cells and their bounds, overlaps. */
 #include "fixtures.h"
 
+#include "common/base/rng.h"
+#include "coordinator/stats/bootstrap.h"
 #include "coordinator/stats/multiple.h"
 #include "coordinator/stats/separability.h"
 
@@ -130,6 +132,71 @@ static void test_near_constant_twins(void **state)
     assert_near(vq_separability_overlap(matrix, 1, 1, VQ_OVERLAP_COSINE), 1.0, 0.0, 1e-15);
 }
 
+/* Two independent vibes, each +1 on 90 % of the rows: the cosine calls them the same, Pearson does not. */
+static void test_mostly_positive_is_not_the_same(void **state)
+{
+    (void)state;
+    double x[400];
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 5);
+    for (size_t i = 0; i < 400; i++) {
+        x[i] = vq_rng_below(&rng, 10) == 0 ? -1.0 : 1.0;
+    }
+    struct vq_matrix matrix = {x, 200, 2};
+    assert_true(fabs(vq_separability_overlap(matrix, 0, 1, VQ_OVERLAP_PEARSON)) < 0.3);
+    assert_false(vq_separability_nearly_constant(x, 200, 2));
+}
+
+static void test_nearly_constant(void **state)
+{
+    (void)state;
+    double x[50];
+    for (size_t i = 0; i < 50; i++) {
+        x[i] = i < 4 ? -1.0 : i < 10 ? NAN : 1.0;
+    }
+    assert_true(vq_separability_nearly_constant(x, 50, 1));
+    x[20] = 0.5;
+    assert_false(vq_separability_nearly_constant(x, 50, 1));
+    assert_true(vq_separability_nearly_constant(x, 4, 1));
+    assert_true(vq_separability_nearly_constant(x, 0, 1));
+}
+
+/* The interval as the pipeline makes it holds the truth in at least 90 % of cases, for a column that is +1 in 95 % of its rows and -1, or
+ * 0, in the others; the percentiles alone do not. */
+static void test_interval_of_a_nearly_constant_column(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {10, 12, 25, 50, 100, 300};
+    for (int zero = 0; zero < 2; zero++) {
+        double truth = zero ? 0.95 : 0.9;
+        for (size_t s = 0; s < VQ_COUNT(sizes); s++) {
+            struct vq_rng rng;
+            vq_rng_seed(&rng, 17 + s);
+            size_t covered = 0, percentile = 0, rounds = 400;
+            for (size_t round = 0; round < rounds; round++) {
+                double x[300];
+                for (size_t i = 0; i < sizes[s]; i++) {
+                    x[i] = vq_rng_unit(&rng) < 0.95 ? 1.0 : zero ? 0.0 : -1.0;
+                }
+                struct vq_bootstrap_options options = {.draws = 400, .level = 0.95, .seed = round};
+                struct vq_bootstrap_mean mean;
+                assert_int_equal(vq_bootstrap_means((struct vq_matrix){x, sizes[s], 1}, NULL, NULL,
+                                                    &options, &mean, NULL),
+                                 VQ_OK);
+                struct vq_interval ci;
+                assert_int_equal(
+                    vq_separability_interval(x, sizes[s], 1, NULL, mean.percentile, &ci), VQ_OK);
+                covered += ci.lo <= truth && truth <= ci.hi;
+                percentile += mean.percentile.lo <= truth && truth <= mean.percentile.hi;
+            }
+            print_message("  P(+1) = 0.95, else %d, n = %zu: %.3f (percentiles %.3f)\n", zero - 1,
+                          sizes[s], (double)covered / (double)rounds,
+                          (double)percentile / (double)rounds);
+            assert_true(covered >= rounds * 9 / 10);
+        }
+    }
+}
+
 static void test_overlap_pairwise(void **state)
 {
     (void)state;
@@ -214,6 +281,9 @@ int main(void)
         cmocka_unit_test(test_fixture_columns),
         cmocka_unit_test(test_fixture_matrix),
         cmocka_unit_test(test_near_constant_twins),
+        cmocka_unit_test(test_mostly_positive_is_not_the_same),
+        cmocka_unit_test(test_nearly_constant),
+        cmocka_unit_test(test_interval_of_a_nearly_constant_column),
         cmocka_unit_test(test_overlap_pairwise),
         cmocka_unit_test(test_missing_and_bounds),
         cmocka_unit_test(test_gate_could_flip),

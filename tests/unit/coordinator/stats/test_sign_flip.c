@@ -112,8 +112,10 @@ static void test_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies_are_one_unit), cmocka_unit_test(test_all_patterns),
-        cmocka_unit_test(test_drawn),               cmocka_unit_test(test_level_with_copies),
+        cmocka_unit_test(test_copies_are_one_unit),
+        cmocka_unit_test(test_all_patterns),
+        cmocka_unit_test(test_drawn),
+        cmocka_unit_test(test_level_with_copies),
         cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,7 +242,6 @@ static void planted_vibes_are_found(void **state)
     assert_true(r->pp.status == VQ_FIT_OK && r->vibe[0].pp_coef > 0);
     assert_true(r->mm.accuracy_test_ci95.lo < r->mm.accuracy_test &&
                 r->mm.accuracy_test_ci95.hi > r->mm.accuracy_test);
-    assert_true(isnan(r->mm.accuracy_test_ci95_clustered.lo)); /* no question repeats */
     vq_vibecheck_destroy(&r);
     vq_free(w);
 }

@@ -209,94 +209,21 @@ static void values_of_a_column_are_shown_most_rows_first(void **state)
     world_destroy(w);
 }
 
-static void expect_warning(const struct world *w, const struct vq_report_story *story,
-                           const char *words, bool wanted)
-{
-    char *page = world_page(w, story);
-    const char *from = strstr(page, "<section id=\"warnings\">");
-    char *section =
-        from == NULL ? NULL : vq_strndup(from, (size_t)(strstr(from, "</section>") - from));
-    bool there = section != NULL && strstr(section, words) != NULL;
-    if (there != wanted) {
-        print_error("%s: %s\n", words, section == NULL ? "(no warnings)" : section);
-    }
-    assert_true(there == wanted);
-    vq_free(section);
-    vq_free(page);
-}
-
-static void warnings_come_when_they_should(void **state)
+static void warnings_are_a_section(void **state)
 {
     (void)state;
-    struct world *w = world_create(200, 2, 2, "text");
-    w->judges[0].model = "gpt-4o";
-    w->judges[1].model = "anthropic/claude-3";
-    char *page = world_page(w, NULL);
-    assert_null(strstr(page, "id=\"warnings\"")); /* nothing to say: no section */
-    vq_free(page);
-    expect_warning(w, NULL, "of one family", false);
-    static char llama[] = "Meta-Llama-3", gpt[] = "ChatGPT_answer", gptish[] = "egpt";
-    w->config.models[0] = llama;
-    expect_warning(w, NULL, "of one family", false);
-    w->config.models[1] = gptish; /* not at the beginning of a word */
-    expect_warning(w, NULL, "of one family", false);
-    w->config.models[1] = gpt;
-    expect_warning(w, NULL, "of one family (OpenAI)", true);
-    w->config.models[0] = world_model_a;
-    w->config.models[1] = world_model_b;
-
-    w->result->mm.coef_abs_max = 20.0;
-    expect_warning(w, NULL, "nearly separable", false);
-    w->result->mm.coef_abs_max = 20.5;
-    expect_warning(w, NULL, "nearly separable", true);
-    w->result->pp.accuracy_test = w->result->pp.majority_baseline;
-    expect_warning(w, NULL, "not above its baseline", true);
-    w->result->mm.rows_train = 19;
-    expect_warning(w, NULL, "fewer than 10", true);
-    w->result->cells_missing = 3;
-    expect_warning(w, NULL, "3 judge scores are missing", true);
-    w->result->vibe[1].gate_could_flip = true;
-    expect_warning(w, NULL, "move a vibe over its gate: <bdi>Vibe1</bdi>", true);
-    w->result->vibe[0].distinguishable = false;
-    expect_warning(w, NULL, "not distinguishable from 0 (q above 0.05): <bdi>Vibe0</bdi>", true);
-    w->config.gates.kappa_min = 0.99;
-    expect_warning(w, NULL, "agree less than the gate asks", true);
-    w->config.judging.truncate = true;
-    expect_warning(w, NULL, "allowed to be cut", true);
-    const char *more = "A sentence of the shell.";
-    struct vq_report_story story = {
-        .warnings = &more, .warnings_count = 1, .inputs_truncated = 1234};
-    expect_warning(w, &story, "1,234 requests were too long", true);
-    expect_warning(w, &story, more, true);
-    world_destroy(w);
-
-    w = world_create(60, 1, 2, "text");
-    expect_warning(w, NULL, "There is one judge", true);
-    world_destroy(w);
-}
-
-static void preferences_of_judges_are_named(void **state)
-{
-    (void)state;
-    static char ranks[] = "m1", other[] = "m2";
     struct world *w = world_create(60, 1, 2, "text");
-    w->conf_judges[0].model = ranks;
-    struct vq_provenance provenance[2] = {{0}};
-    struct vq_method_result method = {
-        .rows = w->rows, .preference_source = "data", .provenance = provenance};
-    struct vq_report_story story = {.method = &method};
-    expect_warning(w, &story, "The preferences were made", false);
-    method.preference_source = "judge";
-    expect_warning(w, &story, "a model that also ranks", true);
-    struct vq_conf_judge preference = {.model = other};
-    w->config.preference_judges = &preference;
-    w->config.preference_judges_count = 1;
-    expect_warning(w, &story, "a model that also ranks", false);
-    expect_warning(w, &story, "by models, not by people", true);
-    preference.model = ranks;
-    expect_warning(w, &story, "a model that also ranks", true);
-    w->config.preference_judges = NULL;
-    w->config.preference_judges_count = 0;
+    char *page = world_page(w, NULL);
+    const char *section = strstr(page, "<section id=\"warnings\">");
+    assert_non_null(section);
+    assert_non_null(strstr(section, "<li>There is one judge"));
+    vq_free(page);
+    w->config.judging.truncate = true;
+    struct vq_report_calls calls = {.too_long = 1234};
+    struct vq_report_story story = {.calls = &calls};
+    page = world_page(w, &story);
+    assert_non_null(strstr(page, "1,234 too long and asked again"));
+    vq_free(page);
     world_destroy(w);
 }
 
@@ -428,8 +355,7 @@ int main(void)
         cmocka_unit_test(a_hundred_thousand_rows_give_a_page_that_opens),
         cmocka_unit_test(many_vibes_are_bounded),
         cmocka_unit_test(values_of_a_column_are_shown_most_rows_first),
-        cmocka_unit_test(warnings_come_when_they_should),
-        cmocka_unit_test(preferences_of_judges_are_named),
+        cmocka_unit_test(warnings_are_a_section),
         cmocka_unit_test(the_story_is_told),
         cmocka_unit_test(the_offline_judge_is_named_at_the_top),
         cmocka_unit_test(nothing_kept_is_a_page_too),
