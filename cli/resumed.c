@@ -16,6 +16,7 @@ static const char *const may_change[] = {
     "redis.url",
     "judging.tries_max",
     "judging.prefix_cache",
+    "judging.context_check",
     "alarm.idle_s",
     "attempts.max",
     "attempts.provider",
@@ -34,6 +35,7 @@ static const char *const models[] = {
     "judges[].", "preference_judges[].", "subjects[].", "proposer.", "reducer.", "embedder."};
 static const char *const may_change_of_model[] = {
     "base_url",
+    "allow_http",
     "key",
     "requests_per_minute",
     "input_tokens_per_minute",
@@ -46,6 +48,7 @@ static const char *const may_change_of_model[] = {
     "share",
     "price_input_usd",
     "price_cached_usd",
+    "price_cache_write_usd",
     "price_output_usd",
     "connect_timeout_ms",
     "first_byte_timeout_ms",

@@ -235,6 +235,10 @@ struct vq_result {
     uint64_t tokens_reserved; /* when it was sent */
     uint64_t
         cost_nano; /* nano-dollars by the pool's prices; of a call that never came back, what was reserved */
+    uint64_t provider_nano; /* nano-dollars as the provider itself says; 0: it says nothing */
+    uint64_t prompt_chars;  /* characters of the prompt that was sent */
+    bool
+        unreported; /* usage is missing or 0 on a side that cannot be 0; what was reserved is charged there */
     struct vq_span pool;   /* the name of the pool that was asked */
     struct vq_span answer; /* raw text; VQ_ANSWER_BYTES_MAX */
     struct vq_span finish_reason;
@@ -367,10 +371,11 @@ struct vq_spec_pool {
     const struct vq_span *
         keys; /* "env:NAME" or "file:PATH" as hints; a worker may map them otherwise. None: no key is sent */
     uint32_t keys_count;
+    bool allow_http;                        /* plain http to another machine is wanted there */
     bool refuses_temperature, refuses_seed; /* it is not sent */
     bool priced;
-    double input_usd, cached_usd, output_usd; /* per million tokens */
-    uint32_t window_ms;                       /* over which the provider looks at its limits */
+    double input_usd, cached_usd, written_usd, output_usd; /* per million tokens */
+    uint32_t window_ms; /* over which the provider looks at its limits */
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
 };
 
@@ -382,6 +387,7 @@ struct vq_spec {
     bool truncate;
     bool lazy_swap;
     uint8_t prefix_cache; /* enum vq_prefix_cache */
+    bool context_strict;  /* an answer to a prompt that the server cut is a failure */
     const struct vq_spec_axis *axes;
     uint32_t axes_count;
     const struct vq_spec_judge *judges;

@@ -156,6 +156,7 @@ struct vq_conf_limits { /* of a pool, and what it costs */
     double share;                              /* of all these, for this run */
     double price_input_usd;                    /* per million tokens; negative: not set */
     double price_cached_usd;                   /* negative: as other input */
+    double price_cache_write_usd; /* negative: as other input; of anthropic 1.25 times it */
     double price_output_usd;
 };
 
@@ -173,6 +174,7 @@ struct vq_conf_pool { /* an account; common/conf/pools.h makes pools of it */
     char *base_url;
     char *api_version; /* NULL: none */
     char *identity;    /* NULL: host and path of base_url */
+    bool allow_http;   /* plain http to another machine */
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
     char **keys; /* "env:NAME" or "file:PATH"; none: none is sent */
     uint32_t keys_count;
@@ -189,6 +191,7 @@ struct vq_conf_judge {
     char *api_version; /* of azure; else NULL */
     char *identity;    /* NULL: host and path of base_url; "offline/SEED" for the built-in server */
     char *key;         /* "env:NAME" or "file:PATH"; NULL: none is sent */
+    bool allow_http;   /* plain http to another machine */
     double temperature;
     bool send_temperature;  /* some models refuse it */
     uint32_t max_tokens;    /* 600 */
@@ -265,6 +268,12 @@ struct vq_conf_vibecheck {
     bool question_types;  /* one more call a kept vibe: the kinds of questions it shows on */
 };
 
+enum vq_context_check {
+    VQ_CONTEXT_WARN,
+    VQ_CONTEXT_STRICT,
+    VQ_CONTEXT_OFF
+};
+
 struct vq_conf_judging {
     enum vq_pair_rule pair_rule;
     bool lazy_swap;     /* default: on under strict, refused under the others */
@@ -278,6 +287,7 @@ struct vq_conf_judging {
     enum vq_invalid invalid;
     double retest; /* share of the cells that is asked once more, for the judges' flip rate */
     enum vq_prefix_cache prefix_cache;
+    enum vq_context_check context_check;
     bool structured; /* verdicts are asked for as JSON by a schema */
     bool logprobs;   /* and the log-probabilities of their tokens */
 };

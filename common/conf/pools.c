@@ -54,6 +54,7 @@ static enum vq_status add_account(struct vq_conf_uses *uses, const struct vq_con
                                   .identity = pool->identity,
                                   .keys = (const char *const *)pool->keys,
                                   .keys_count = pool->keys_count,
+                                  .allow_http = pool->allow_http,
                                   .limits = m->limits,
                                   .max_tokens_field = m->max_tokens_field,
                                   .refuses_temperature = m->refuses_temperature,
@@ -101,6 +102,7 @@ static void merge(struct vq_conf_limits *to, const struct vq_conf_limits *also)
     if (to->price_input_usd < 0) {
         to->price_input_usd = also->price_input_usd;
         to->price_cached_usd = also->price_cached_usd;
+        to->price_cache_write_usd = also->price_cache_write_usd;
         to->price_output_usd = also->price_output_usd;
     }
 }
@@ -126,6 +128,7 @@ static enum vq_status add_own(struct vq_conf_uses *uses, const struct vq_conf_ju
                               .identity = judge->identity,
                               .keys = (const char *const *)&judge->key,
                               .keys_count = judge->key == NULL ? 0 : 1,
+                              .allow_http = judge->allow_http,
                               .limits = judge->limits,
                               .connect_timeout_ms = judge->connect_timeout_ms,
                               .first_byte_timeout_ms = judge->first_byte_timeout_ms,

@@ -23,6 +23,7 @@ struct vq_conf_use { /* a pool as it is used; all but `name` is borrowed from th
     uint32_t keys_count;
     struct vq_conf_limits limits; /* the share is not taken off */
     const char *max_tokens_field; /* NULL: the judge's */
+    bool allow_http;
     bool refuses_temperature, refuses_seed, refuses_schema;
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
 };

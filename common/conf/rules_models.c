@@ -22,6 +22,7 @@ static const char *path_of(const char *place, const char *key, char ret_path[VQ_
 
 struct endpoint {
     const char *dialect, *base_url, *api_version, *identity;
+    bool allow_http;
     uint32_t connect_timeout_ms, first_byte_timeout_ms, total_timeout_ms;
 };
 
@@ -45,18 +46,25 @@ static enum vq_status check_key(const struct vq_rules *r, const char *path, cons
     return VQ_OK;
 }
 
-static enum vq_status check_url(const struct vq_rules *r, const char *base_url, const char *path)
+static enum vq_status check_url(const struct vq_rules *r, const struct endpoint *e,
+                                const char *path)
 {
     struct vq_url url;
     struct vq_error why = {.text = ""};
-    if (vq_url_parse(base_url, &url, &why) != VQ_OK) {
+    if (vq_url_parse(e->base_url, &url, &why) != VQ_OK) {
         return vq_rules_broken(r, path, "%s", why.text);
     }
-    if (!url.https && !url.local) {
+    if (!url.https && url.global) {
+        return vq_rules_broken(
+            r, path,
+            "http:// would send prompts and key in the clear over the internet; use https://");
+    }
+    if (!url.https && !url.local && !e->allow_http) {
         return vq_rules_broken(
             r, path,
             "http:// would send prompts and key in the clear; use https://, or a host of this "
-            "machine (localhost, 127.0.0.1, [::1])");
+            "machine (localhost, 127.0.0.1, [::1]). If the server is in a network that you trust, "
+            "set allow_http: true beside base_url");
     }
     return VQ_OK;
 }
@@ -86,7 +94,7 @@ static enum vq_status check_endpoint(const struct vq_rules *r, const struct endp
     char path[VQ_RULES_PATH_BYTES];
     bool azure = strcmp(e->dialect, "azure") == 0;
     if (e->base_url != NULL) {
-        VQ_TRY(check_url(r, e->base_url, path_of(place, "base_url", path)));
+        VQ_TRY(check_url(r, e, path_of(place, "base_url", path)));
     }
     if (azure && e->api_version == NULL && e->base_url != NULL &&
         !has_version_in_path(e->base_url)) {
@@ -122,9 +130,12 @@ static enum vq_status check_prices(const struct vq_rules *r, const struct vq_con
             path_of(place, l->price_input_usd < 0 ? "price_output_usd" : "price_input_usd", path),
             "set price_input_usd and price_output_usd, or neither");
     }
-    if (l->price_cached_usd >= 0 && l->price_input_usd < 0) {
-        return vq_rules_broken(r, path_of(place, "price_cached_usd", path),
-                               "set price_input_usd and price_output_usd too");
+    if ((l->price_cached_usd >= 0 || l->price_cache_write_usd >= 0) && l->price_input_usd < 0) {
+        return vq_rules_broken(
+            r,
+            path_of(place, l->price_cached_usd >= 0 ? "price_cached_usd" : "price_cache_write_usd",
+                    path),
+            "set price_input_usd and price_output_usd too");
     }
     return VQ_OK;
 }
@@ -172,9 +183,14 @@ static enum vq_status check_pool(const struct vq_rules *r, uint32_t i)
         return vq_rules_broken(r, path_of(place, "base_url", path),
                                "missing; a pool needs the address of its endpoint");
     }
-    struct endpoint e = {p->dialect,         p->base_url,           p->api_version,
-                         p->identity,        p->connect_timeout_ms, p->first_byte_timeout_ms,
-                         p->total_timeout_ms};
+    struct endpoint e = {.dialect = p->dialect,
+                         .base_url = p->base_url,
+                         .api_version = p->api_version,
+                         .identity = p->identity,
+                         .allow_http = p->allow_http,
+                         .connect_timeout_ms = p->connect_timeout_ms,
+                         .first_byte_timeout_ms = p->first_byte_timeout_ms,
+                         .total_timeout_ms = p->total_timeout_ms};
     VQ_TRY(check_endpoint(r, &e, place));
     for (uint32_t k = 0; k < p->keys_count; k++) {
         char key[VQ_RULES_PATH_BYTES];
@@ -312,9 +328,14 @@ static enum vq_status check_role(const struct vq_rules *r, const struct vq_conf_
     if (j->base_url == NULL && !built_in) {
         VQ_TRY(check_pooled(r, j, place));
     }
-    struct endpoint e = {j->dialect,         j->base_url,           j->api_version,
-                         j->identity,        j->connect_timeout_ms, j->first_byte_timeout_ms,
-                         j->total_timeout_ms};
+    struct endpoint e = {.dialect = j->dialect,
+                         .base_url = j->base_url,
+                         .api_version = j->api_version,
+                         .identity = j->identity,
+                         .allow_http = j->allow_http,
+                         .connect_timeout_ms = j->connect_timeout_ms,
+                         .first_byte_timeout_ms = j->first_byte_timeout_ms,
+                         .total_timeout_ms = j->total_timeout_ms};
     VQ_TRY(check_endpoint(r, &e, place));
     VQ_TRY(check_dialect(r, j, place));
     if (j->key != NULL) {

@@ -36,6 +36,8 @@ WORDS(rating_policy_words, {"strict", VQ_RATING_STRICT}, {"paper", VQ_RATING_PAP
 WORDS(system_role_words, {"system", VQ_SYSTEM_ROLE_SYSTEM}, {"developer", VQ_SYSTEM_ROLE_DEVELOPER},
       {"none", VQ_SYSTEM_ROLE_NONE});
 WORDS(prefix_cache_words, {"auto", VQ_PREFIX_AUTO}, {"on", VQ_PREFIX_ON}, {"off", VQ_PREFIX_OFF});
+WORDS(context_check_words, {"warn", VQ_CONTEXT_WARN}, {"strict", VQ_CONTEXT_STRICT},
+      {"off", VQ_CONTEXT_OFF});
 WORDS(invalid_words, {"missing", VQ_INVALID_MISSING}, {"drop_row", VQ_INVALID_DROP_ROW});
 WORDS(gate_separability_words, {"point", VQ_GATE_POINT}, {"interval", VQ_GATE_INTERVAL});
 WORDS(gate_preference_words, {"separability", VQ_GATE_SEP_ONLY}, {"or", VQ_GATE_SEP_OR_PREF},
@@ -63,6 +65,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define rating_policy_words_text     "strict|paper"
 #define system_role_words_text       "system|developer|none"
 #define prefix_cache_words_text      "auto|on|off"
+#define context_check_words_text     "warn|strict|off"
 #define invalid_words_text           "missing|drop_row"
 #define gate_separability_words_text "point|interval"
 #define gate_preference_words_text   "separability|or|and"

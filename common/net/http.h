@@ -62,6 +62,7 @@ struct vq_http_response {
 struct vq_http_request {
     enum vq_http_method method;
     const char *url;
+    bool allow_http;                      /* plain http to another machine, too */
     const struct vq_http_header *headers; /* without CR, LF, NUL */
     uint32_t headers_count;
     const struct vq_secret *secret; /* goes into "secret_header: secret_prefix SECRET"; or NULL */
@@ -95,7 +96,7 @@ uint32_t vq_http_in_flight(const struct vq_http *http);
 
 /* Value of a kept header by lower-case name; empty when there is none. Kept are retry-after,
  * retry-after-ms, content-type, date, x-request-id, request-id, x-should-retry, openai-organization,
- * anthropic-organization-id, and all x-ratelimit-* and anthropic-ratelimit-*. */
+ * anthropic-organization-id, x-litellm-response-cost, and all x-ratelimit-* and anthropic-ratelimit-*. */
 struct vq_span vq_http_response_header(const struct vq_http_response *response, const char *name);
 
 /* True for localhost, *.localhost, 127.0.0.0/8 and ::1 in a URL or as a bare host. */

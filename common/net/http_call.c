@@ -24,10 +24,16 @@
 
 static bool is_kept(struct vq_span name)
 {
-    static const char *const exact[] = {
-        "retry-after",    "retry-after-ms",      "content-type",
-        "date",           "x-request-id",        "request-id",
-        "x-should-retry", "openai-organization", "anthropic-organization-id"};
+    static const char *const exact[] = {"retry-after",
+                                        "retry-after-ms",
+                                        "content-type",
+                                        "date",
+                                        "x-request-id",
+                                        "request-id",
+                                        "x-should-retry",
+                                        "openai-organization",
+                                        "anthropic-organization-id",
+                                        "x-litellm-response-cost"};
     static const char *const prefixes[] = {"x-ratelimit-", "anthropic-ratelimit-"};
     for (size_t i = 0; i < VQ_COUNT(exact); i++) {
         if (name.bytes == strlen(exact[i]) && strncasecmp(name.at, exact[i], name.bytes) == 0) {
@@ -438,18 +444,17 @@ bool vq_http_url_is_local(const char *url)
     return look_at_url(url, &seen) == VQ_OK && seen.local;
 }
 
-static enum vq_status check_url(const char *url, struct vq_http_seen *seen, struct vq_error *err)
+static enum vq_status check_url(const struct vq_http_request *request, struct vq_http_seen *seen,
+                                struct vq_error *err)
 {
-    if (strcmp(url, seen->url) == 0 && url[0] != '\0') {
-        return VQ_OK;
-    }
-    struct vq_http_seen found;
-    if (look_at_url(url, &found) != VQ_OK) {
+    struct vq_http_seen found = *seen;
+    bool known = strcmp(request->url, seen->url) == 0 && request->url[0] != '\0';
+    if (!known && look_at_url(request->url, &found) != VQ_OK) {
         return vq_fail(err, VQ_INVALID, "not an http or https address without user and password");
     }
-    if (!found.https && !found.local) {
+    if (!found.https && !found.local && !request->allow_http) {
         return vq_fail(err, VQ_INVALID, "%.200s: plain http is only for this machine; use https",
-                       url);
+                       request->url);
     }
     *seen = found;
     return VQ_OK;
@@ -488,7 +493,7 @@ enum vq_status vq_http_call_prepare(struct vq_http_call *call,
                                     const struct vq_http_request *request,
                                     struct vq_http_seen *seen, struct vq_error *err)
 {
-    VQ_TRY(check_url(request->url, seen, err));
+    VQ_TRY(check_url(request, seen, err));
     enum vq_status status = make_headers(call, request);
     if (status == VQ_OK && !set_request_options(call, request, seen->https, seen->local)) {
         status = VQ_NOMEM;

@@ -5,9 +5,8 @@
 #include <ctype.h>
 #include <strings.h>
 
-static bool is_ipv4_loopback(struct vq_span host)
+static bool read_ipv4(struct vq_span host, unsigned octets[4])
 {
-    unsigned octets[4];
     size_t at = 0;
     for (int i = 0; i < 4; i++) {
         size_t digits = 0;
@@ -22,7 +21,41 @@ static bool is_ipv4_loopback(struct vq_span host)
         }
         at += i < 3;
     }
-    return at == host.bytes && octets[0] == 127;
+    return at == host.bytes;
+}
+
+static bool is_ipv4_loopback(struct vq_span host)
+{
+    unsigned octets[4];
+    return read_ipv4(host, octets) && octets[0] == 127;
+}
+
+/* Numeric, and not of a range for private networks, documentation or benchmarks (RFC 1918, 2544, 3927, 4193, 4291, 5737, 6598). */
+static bool is_global(struct vq_span host)
+{
+    static const struct {
+        uint32_t net;
+        unsigned bits;
+    } private[] = {{0x0a000000, 8},  {0x7f000000, 8},  {0xac100000, 12}, {0xc0a80000, 16},
+                   {0x64400000, 10}, {0xa9fe0000, 16}, {0xc0000200, 24}, {0xc6336400, 24},
+                   {0xcb007100, 24}, {0xc6120000, 15}};
+    unsigned o[4], high = 0;
+    if (read_ipv4(host, o)) {
+        uint32_t address = (uint32_t)(o[0] << 24 | o[1] << 16 | o[2] << 8 | o[3]);
+        bool global = true;
+        for (size_t i = 0; i < VQ_COUNT(private); i++) {
+            global = global && ((address ^ private[i].net) >> (32 - private[i].bits)) != 0;
+        }
+        return global;
+    }
+    if (host.bytes == 0 || memchr(host.at, ':', host.bytes) == NULL || host.at[0] == ':') {
+        return false;
+    }
+    for (size_t i = 0; i < host.bytes && isxdigit((unsigned char)host.at[i]) && i < 4; i++) {
+        char c = (char)(host.at[i] | 0x20);
+        high = high * 16 + (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
+    }
+    return (high & 0xfe00u) != 0xfc00u && (high & 0xffc0u) != 0xfe80u;
 }
 
 static bool is_local(struct vq_span host)
@@ -115,6 +148,7 @@ enum vq_status vq_url_parse(const char *text, struct vq_url *ret_url, struct vq_
     }
     url.path = vq_span_str(rest + authority);
     url.local = is_local(url.host);
+    url.global = is_global(url.host);
     *ret_url = url;
     return VQ_OK;
 }

@@ -9,6 +9,7 @@
 struct vq_url { /* spans of the text that was parsed */
     bool https;
     bool local;          /* localhost, 127.0.0.0/8 or ::1 */
+    bool global;         /* the host is a numeric address that the whole internet reaches */
     struct vq_span host; /* without the brackets of IPv6 */
     uint16_t port;       /* 80 or 443 when not given */
     struct vq_span path; /* from the first '/'; may be empty */

@@ -1,4 +1,4 @@
-/* What it took to have a run answered, as the last line of a table on the terminal. Not its job: counting (the run does, into
+/* What it took to have a run answered, as the last lines of a table on the terminal. Not its job: counting (the run does, into
  * accounting.json). */
 #include "common/text/fmt.h"
 #include "coordinator/report/report.h"
@@ -18,4 +18,5 @@ void vq_report_calls_line(const struct vq_report_calls *c, struct vq_buf *out)
     vq_buf_printf(out, "; %s tokens in, %s out; %s\n", vq_fmt_count(c->tokens_in, in),
                   vq_fmt_count(c->tokens_out, got),
                   c->priced ? vq_fmt_dollars(c->cost_usd, cost) : "no prices set");
+    vq_buf_puts(out, c->notes);
 }

@@ -11,6 +11,7 @@
 #define VQ_REPORT_DIGITS       9
 #define VQ_REPORT_BYTES_MAX    ((size_t)1 << 34)
 #define VQ_RETURNED_MODELS_MAX 8
+#define VQ_REPORT_NOTES_BYTES  4096
 
 /* What the providers called themselves, distinct and sorted. */
 struct vq_report_judge {
@@ -26,9 +27,10 @@ struct vq_report_calls { /* from accounting.json */
     uint64_t tokens_in, tokens_cached, tokens_out;
     bool priced; /* else cost_usd means nothing */
     double cost_usd;
+    char notes[VQ_REPORT_NOTES_BYTES]; /* about the bill, a line each; as many as fit */
 };
 
-/* As the last line of a table on the terminal; NULL: nothing. */
+/* As the last lines of a table on the terminal; NULL: nothing. */
 void vq_report_calls_line(const struct vq_report_calls *calls, struct vq_buf *out);
 
 /* Everything borrowed. */

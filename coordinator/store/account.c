@@ -244,6 +244,19 @@ static void add(struct vq_account_sums *sums, const struct vq_call_row *row, boo
     sums->cost_usd += cost_usd;
 }
 
+static void add_bill(struct vq_bill *bill, const struct vq_call_row *row)
+{
+    bool cut = row->end == VQ_END_TOO_LONG && row->tokens_in > 0;
+    struct vq_bill_call call = {.answered = row->end == VQ_END_ANSWER || cut,
+                                .unreported = row->unreported,
+                                .tokens_in = row->tokens_in,
+                                .prompt_chars = row->prompt_chars,
+                                .cost_nano = row->cost_nano,
+                                .provider_nano = row->provider_nano,
+                                .model = row->model};
+    vq_bill_add(bill, &call);
+}
+
 static bool is_audit(const struct stage *stage, uint64_t task)
 {
     struct vq_task_plan cell;
@@ -316,6 +329,7 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
     add(&worker->sums, row, sent, cost_usd);
     if (pool != NULL) {
         add(&pool->sums, row, sent, cost_usd);
+        add_bill(&pool->bill, row);
     }
     if (said != NULL && row->judge < said->judges_count) {
         add(&said->judges[row->judge], row, sent, cost_usd);
@@ -332,11 +346,17 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int by_pool_name(const void *a, const void *b)
+/* By name. They are few and large: qsort would take memory of its own. */
+static void sort_pools(struct vq_account *account)
 {
-    const struct vq_account_pool *x = a;
-    const struct vq_account_pool *y = b;
-    return strcmp(x->name, y->name);
+    for (size_t i = 1; i < account->pools_count; i++) {
+        struct vq_account_pool pool = account->pools[i];
+        size_t at = i;
+        for (; at > 0 && strcmp(account->pools[at - 1].name, pool.name) > 0; at--) {
+            account->pools[at] = account->pools[at - 1];
+        }
+        account->pools[at] = pool;
+    }
 }
 
 static void count_tasks(const struct stage *stage, struct vq_account_part *part)
@@ -426,9 +446,7 @@ enum vq_status vq_accountant_finish(struct vq_accountant *a, struct vq_account *
     if (account->workers_count > 0) {
         qsort(account->workers, account->workers_count, sizeof(*account->workers), by_name);
     }
-    if (account->pools_count > 0) {
-        qsort(account->pools, account->pools_count, sizeof(*account->pools), by_pool_name);
-    }
+    sort_pools(account);
     a->account = NULL;
     *ret_account = account;
     return VQ_OK;

@@ -6,6 +6,7 @@
 #ifndef VQ_COORDINATOR_STORE_ACCOUNT_H
 #define VQ_COORDINATOR_STORE_ACCOUNT_H
 
+#include "coordinator/store/bill.h"
 #include "coordinator/store/plan.h"
 #include "proto/messages.h"
 
@@ -34,7 +35,9 @@ struct vq_call_row {
     int64_t recorded_unix_ms;
     uint64_t tokens_in, tokens_cached, tokens_out;
     uint64_t tokens_reserved; /* when it was sent */
-    uint64_t cost_nano;  /* nano-dollars, by the pool's prices; 0 where there was no pool yet */
+    uint64_t cost_nano; /* nano-dollars, by the pool's prices; 0 where there was no pool yet */
+    uint64_t provider_nano, prompt_chars; /* as in vq_result */
+    bool unreported;
     struct vq_span pool; /* its name; empty: recorded before there were pools, or only heard of */
     struct vq_span label_logprobs; /* as in vq_result */
     struct vq_span worker;
@@ -76,6 +79,7 @@ struct vq_account_worker {
 struct vq_account_pool {
     char name[VQ_ACCOUNT_POOL_NAME_BYTES];
     struct vq_account_sums sums;
+    struct vq_bill bill;
 };
 
 /* One stage, or all of them together. */

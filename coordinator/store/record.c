@@ -229,7 +229,8 @@ enum call_flags {
     CALL_REFUSAL = 2,
     CALL_USED = 4,
     CALL_FOREIGN = 8,
-    CALL_FLAGS = 15
+    CALL_UNREPORTED = 16,
+    CALL_FLAGS = 31
 };
 
 void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call_row *row)
@@ -240,7 +241,8 @@ void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call
     put_number(out, row->outcome, 1);
     put_number(out,
                (uint64_t)((row->final ? CALL_FINAL : 0) | (row->refusal ? CALL_REFUSAL : 0) |
-                          (row->used ? CALL_USED : 0) | (row->foreign ? CALL_FOREIGN : 0)),
+                          (row->used ? CALL_USED : 0) | (row->foreign ? CALL_FOREIGN : 0) |
+                          (row->unreported ? CALL_UNREPORTED : 0)),
                1);
     put_number(out, row->stage, 4);
     put_number(out, row->task, 8);
@@ -264,6 +266,8 @@ void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call
     put_number(out, row->tokens_reserved, 8);
     put_text(out, row->pool, VQ_RECORD_NAME_BYTES);
     put_text(out, row->label_logprobs, VQ_RECORD_NAME_BYTES);
+    put_number(out, row->provider_nano, 8);
+    put_number(out, row->prompt_chars, 8);
     end(out, key);
 }
 
@@ -395,6 +399,7 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
     row.refusal = (flags & CALL_REFUSAL) != 0;
     row.used = (flags & CALL_USED) != 0;
     row.foreign = (flags & CALL_FOREIGN) != 0;
+    row.unreported = (flags & CALL_UNREPORTED) != 0;
     row.stage = value.at[0] >= 2 ? (uint32_t)take_number(&r, 4) : 0;
     row.task = take_number(&r, 8);
     row.fence.epoch = take_number(&r, 8);
@@ -418,6 +423,10 @@ enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
         row.tokens_reserved = take_number(&r, 8);
         row.pool = take_text(&r);
         row.label_logprobs = take_text(&r);
+    }
+    if (value.at[0] >= 4) {
+        row.provider_nano = take_number(&r, 8);
+        row.prompt_chars = take_number(&r, 8);
     }
     VQ_TRY(close_value(&r));
     if (row.kind > VQ_CALL_REPAIR || row.end >= VQ_END__COUNT || flags > CALL_FLAGS) {

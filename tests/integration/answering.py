@@ -36,9 +36,9 @@ class Server(http.server.ThreadingHTTPServer):
     """Serves a handler from threads of its own until stop()."""
     request_queue_size = 64
 
-    def __init__(self, handler):
-        super().__init__(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+    def __init__(self, handler, host="127.0.0.1"):
+        super().__init__((host, 0), handler)
+        self.url = f"http://{host}:{self.server_port}/v1"
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def handle_error(self, *words):

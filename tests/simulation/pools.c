@@ -84,6 +84,7 @@ uint32_t sim_pools_spec(const struct sim *s, struct vq_spec_pool *ret_pools)
                                   .priced = pool->nano_per_token > 0,
                                   .input_usd = usd,
                                   .cached_usd = usd,
+                                  .written_usd = usd,
                                   .output_usd = usd,
                                   .window_ms = (uint32_t)(pool->window_ns / VQ_NS_PER_MS),
                                   .connect_timeout_ms = 1000,

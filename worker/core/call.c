@@ -6,6 +6,7 @@
  * nothing more comes for its task from its lease; a failure is final only when this worker settled it, never because a lease
  * ended or the worker leaves. */
 #include "common/base/alloc.h"
+#include "common/judge/context.h"
 #include "worker/core/state.h"
 
 #include <stdio.h>
@@ -182,8 +183,40 @@ struct vq_result vq_work_call_sent(const struct vq_work_call *call)
                               .pool = call->pool_name};
 }
 
-void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
+/* Under `judging.context_check: strict` an answer to a part of the prompt is no answer, and is not asked for again: the server would cut
+ * it again. */
+static struct vq_work_reply checked(const struct vq_work *w, const struct vq_work_reply *reply,
+                                    char text[VQ_ERROR_BYTES_MAX])
 {
+    struct vq_work_reply as = *reply;
+    if (reply->end == VQ_END_ANSWER && w->spec != NULL && w->spec->context_strict &&
+        vq_context_is_cut(reply->prompt_chars, reply->tokens_in)) {
+        (void)snprintf(text, VQ_ERROR_BYTES_MAX,
+                       "the server read %llu tokens, about %s of a prompt of %llu characters; its "
+                       "context is too short",
+                       (unsigned long long)reply->tokens_in,
+                       vq_context_share(reply->prompt_chars, reply->tokens_in),
+                       (unsigned long long)reply->prompt_chars);
+        as.end = VQ_END_TOO_LONG;
+        as.answer = vq_span(NULL, 0);
+        as.error = vq_span_str(text);
+    }
+    return as;
+}
+
+/* Whether usage is missing, or 0 on a side of an answer that cannot be 0. */
+static bool is_unreported(const struct vq_work_call *call, const struct vq_work_reply *reply)
+{
+    bool embeds = call->stage_kind == VQ_STAGE_EMBED;
+    return reply->end == VQ_END_ANSWER &&
+           (reply->tokens_in == 0 ||
+            (reply->tokens_out == 0 && reply->answer.bytes > 0 && !embeds));
+}
+
+void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    const struct vq_work_reply as = checked(w, got, text), *reply = &as;
     struct vq_work_key128 key = vq_work_key_id(&reply->call);
     struct vq_work_flight *flight = vq_work_table_get(&w->flights_by_id, key);
     if (flight == NULL) {
@@ -204,6 +237,9 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *reply)
     result.tokens_cached = bounded(reply->tokens_cached);
     result.tokens_out = bounded(reply->tokens_out);
     result.tokens_reserved = flight->need.tokens;
+    result.provider_nano = reply->provider_nano;
+    result.prompt_chars = reply->prompt_chars;
+    result.unreported = is_unreported(call, reply);
     result.pool = vq_span_str(flight->pool_name);
     result.answer = reply->answer;
     result.finish_reason = reply->finish_reason;
@@ -353,7 +389,8 @@ static void too_long(struct vq_work *w, struct vq_work_ask *ask, struct vq_resul
     size_t longest = sample->a.bytes > sample->b.bytes ? sample->a.bytes : sample->b.bytes;
     size_t sent = ask->output_bytes_max > 0 ? ask->output_bytes_max : longest;
     bool has_outputs = vq_stage_shows_outputs(w->spec->kind);
-    if (!w->spec->truncate || !has_outputs || ask->kind != VQ_CALL_ASK ||
+    bool answered = result->tokens_in > 0; /* and the server cut the prompt by itself */
+    if (answered || !w->spec->truncate || !has_outputs || ask->kind != VQ_CALL_ASK ||
         sent / 2 < VQ_WORK_OUTPUT_BYTES_MIN) {
         settle(w, ask, result, VQ_OUTCOME_TOO_LONG);
         return;

@@ -100,13 +100,14 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     double in_most = vq_ratio_tokens_most(ratio, bytes);
     /* a provider may bill thinking that max_tokens does not bound */
     double out_most = fmax(most, w->judges[judge].answers[ask->kind].longest);
+    const struct vq_price *price = &w->spec->pools[pool].price;
+    bool written = marks(w, ask) && price->written > price->input;
     return (struct vq_work_need){
         .rates = {1, in, out, in + out},
         .tokens = (uint64_t)(in_most + out_most),
-        .nano = vq_price_of(&w->spec->pools[pool].price,
-                            &(struct vq_usage){.input = in_most,
-                                               .written = marks(w, ask) ? in_most : 0,
-                                               .output = out_most}),
+        .nano = vq_price_of(price, &(struct vq_usage){.input = in_most,
+                                                      .written = written ? in_most : 0,
+                                                      .output = out_most}),
         .in_most = in_most,
         .out_most = out_most,
         .bytes = bytes,

@@ -10,9 +10,9 @@
 
 #define STRINGS_MAX                                                                                \
     (5u * VQ_WORK_JUDGES_MAX + (5u + VQ_WIRE_KEYS_MAX) * VQ_WIRE_POOLS_MAX + 3u * VQ_WIRE_AXES_MAX)
-#define NANO_PER_TOKEN          1000.0 /* of a dollar a million */
-#define CACHE_WRITE_FACTOR      1.25   /* of the price of input, for a cache of five minutes */
-#define CACHE_WRITE_LONG_FACTOR 2.0    /* for one of an hour */
+#define NANO_PER_TOKEN 1000.0 /* of a dollar a million */
+#define CACHE_HOUR_FACTOR                                                                          \
+    1.6 /* of the price of a cache of five minutes: 2 and 1.25 times the input */
 
 /* Copies a string; on failure the status sticks and "" is returned. A NUL inside would cut what is hashed: refused. */
 static const char *keep(struct vq_work_spec *spec, struct vq_span text, enum vq_status *status)
@@ -76,6 +76,7 @@ static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from
         .model = keep(spec, from->model, status),
         .max_tokens_field = keep(spec, from->max_tokens_field, status),
         .keys_count = from->keys_count,
+        .allow_http = from->allow_http,
         .refuses_temperature = from->refuses_temperature,
         .refuses_seed = from->refuses_seed,
         .window_ms = from->window_ms,
@@ -83,15 +84,14 @@ static void fill_pool(struct vq_work_spec *spec, const struct vq_spec_pool *from
         .first_byte_timeout_ms = from->first_byte_timeout_ms,
         .total_timeout_ms = from->total_timeout_ms,
     };
-    bool anthropic = strcmp(to->dialect, "anthropic") == 0; /* others take nothing for it */
+    bool anthropic = strcmp(to->dialect, "anthropic") == 0;
     if (from->priced) {
-        to->price = (struct vq_price){
-            .input = from->input_usd * NANO_PER_TOKEN,
-            .cached = from->cached_usd * NANO_PER_TOKEN,
-            .written = from->input_usd * NANO_PER_TOKEN * (anthropic ? CACHE_WRITE_FACTOR : 1),
-            .written_long =
-                from->input_usd * NANO_PER_TOKEN * (anthropic ? CACHE_WRITE_LONG_FACTOR : 1),
-            .output = from->output_usd * NANO_PER_TOKEN};
+        to->price = (struct vq_price){.input = from->input_usd * NANO_PER_TOKEN,
+                                      .cached = from->cached_usd * NANO_PER_TOKEN,
+                                      .written = from->written_usd * NANO_PER_TOKEN,
+                                      .written_long = from->written_usd * NANO_PER_TOKEN *
+                                                      (anthropic ? CACHE_HOUR_FACTOR : 1),
+                                      .output = from->output_usd * NANO_PER_TOKEN};
     }
     for (uint32_t i = 0; i < from->keys_count; i++) {
         to->keys[i] = keep(spec, from->keys[i], status);
@@ -174,6 +174,7 @@ static enum vq_status fill(struct vq_work_spec *spec, const struct vq_spec *from
     spec->truncate = from->truncate;
     spec->lazy_swap = from->lazy_swap;
     spec->prefix_cache = (enum vq_prefix_cache)from->prefix_cache;
+    spec->context_strict = from->context_strict;
     VQ_TRY(fill_lists(spec, from, err));
     for (uint32_t i = 0; i < spec->judges_count; i++) {
         vq_asker_init(&spec->judges[i].asker, &spec->judges[i].judge, spec->ranker, spec->repair);

@@ -24,6 +24,7 @@ struct vq_work_endpoint {
     const char *max_tokens_field;       /* "": the judge's */
     const char *keys[VQ_WIRE_KEYS_MAX]; /* "env:NAME" or "file:PATH": hints */
     uint32_t keys_count;                /* 0: no key is sent */
+    bool allow_http;
     bool refuses_temperature, refuses_seed;
     struct vq_price price; /* zero: not known */
     uint32_t window_ms;
@@ -39,6 +40,7 @@ struct vq_work_spec {
     bool truncate;
     bool lazy_swap;
     enum vq_prefix_cache prefix_cache;
+    bool context_strict;
     struct vq_axis *axes;
     uint32_t axes_count;
     struct vq_work_judge *judges;

@@ -71,6 +71,8 @@ struct vq_work_reply {
     int64_t started_unix_ms;
     uint64_t tokens_in, tokens_cached, tokens_cache_written, tokens_cache_written_long,
         tokens_out;            /* 0: not reported */
+    uint64_t provider_nano;    /* what the provider itself says that it charges; 0: nothing */
+    uint64_t prompt_chars;     /* of the prompt that was sent */
     uint64_t tokens_uncounted; /* of tokens_in: the provider's rate limits do not count them */
     struct vq_span answer, finish_reason, model, fingerprint, label_logprobs,
         error; /* borrowed for the step; cut at their bounds */

@@ -7,7 +7,10 @@
 
 #include <stdio.h>
 
-#define KEY_HIDDEN_BYTES_MIN 8 /* shorter ones would blot out ordinary words */
+#define KEY_PART_BYTES_MIN                                                                         \
+    8 /* of a key that was cut off; shorter parts would blot out ordinary words */
+#define KEY_SHORT_BYTES   12 /* shorter keys are hidden as whole words only: they may be words, too */
+#define KEY_CONTENT_BYTES 4 /* shorter ones are left in answers: they may be a label */
 
 static const struct vq_provider *const providers[] = {&vq_provider_openai, &vq_provider_azure,
                                                       &vq_provider_anthropic, &vq_provider_gemini};
@@ -123,16 +126,24 @@ void vq_reply_from_transport(enum vq_transport transport, bool sent, struct vq_r
                    transports[transport].text);
 }
 
+static bool is_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
 static void hide_in(char *text, size_t bytes, struct vq_span key)
 {
-    char *from = text;
-    while (bytes - (size_t)(from - text) >= key.bytes) {
-        char *found = memmem(from, bytes - (size_t)(from - text), key.at, key.bytes);
+    char *from = text, *end = text + bytes;
+    while ((size_t)(end - from) >= key.bytes) {
+        char *found = memmem(from, (size_t)(end - from), key.at, key.bytes);
         if (found == NULL) {
             break;
         }
-        memset(found, '*', key.bytes);
         from = found + key.bytes;
+        bool inside = (found > text && is_word(found[-1])) || (from < end && is_word(*from));
+        if (key.bytes >= KEY_SHORT_BYTES || !inside) {
+            memset(found, '*', key.bytes);
+        }
     }
 }
 
@@ -142,7 +153,7 @@ static void hide_in_line(char *line, struct vq_span key)
     size_t bytes = strlen(line);
     hide_in(line, bytes, key);
     size_t n = bytes < key.bytes ? bytes : key.bytes - 1;
-    for (; n >= KEY_HIDDEN_BYTES_MIN; n--) {
+    for (; n >= KEY_PART_BYTES_MIN; n--) {
         if (memcmp(line + bytes - n, key.at, n) == 0) {
             memset(line + bytes - n, '*', n);
             break;
@@ -152,7 +163,7 @@ static void hide_in_line(char *line, struct vq_span key)
 
 void vq_reply_hide(struct vq_reply *reply, struct vq_span key)
 {
-    if (key.bytes < KEY_HIDDEN_BYTES_MIN) {
+    if (key.bytes == 0) {
         return;
     }
     char *const lines[] = {reply->finish_reason, reply->model,      reply->system_fingerprint,
@@ -161,7 +172,7 @@ void vq_reply_hide(struct vq_reply *reply, struct vq_span key)
     for (size_t i = 0; i < VQ_COUNT(lines); i++) {
         hide_in_line(lines[i], key);
     }
-    if (reply->content.bytes > 0) {
+    if (reply->content.bytes > 0 && key.bytes >= KEY_CONTENT_BYTES) {
         hide_in(reply->content.at, reply->content.bytes, key);
     }
 }

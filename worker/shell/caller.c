@@ -16,7 +16,9 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/crash.h"
+#include "common/text/utf8.h"
 #include "proto/limits.h"
+#include "proto/pool.h"
 #include "worker/core/limits.h"
 #include "worker/provider/fold.h"
 
@@ -56,6 +58,7 @@ struct slot {
     const struct vq_secret *secret; /* NULL: none */
     int64_t started_unix_ms;
     uint32_t texts; /* of a batch to be embedded */
+    uint64_t prompt_chars;
     struct vq_buf body;
     enum vq_call_end end; /* deferred */
     bool late;
@@ -166,10 +169,11 @@ void vq_caller_destroy(struct vq_caller **caller)
 
 /* ---- pools ---- */
 
-static bool url_is_safe(const char *url)
+static bool url_is_safe(const struct vq_work_endpoint *at)
 {
+    const char *url = at->base_url;
     return strncasecmp(url, "https://", 8) == 0 ||
-           (strncasecmp(url, "http://", 7) == 0 && vq_http_url_is_local(url));
+           (strncasecmp(url, "http://", 7) == 0 && (at->allow_http || vq_http_url_is_local(url)));
 }
 
 /* The judge as this pool is asked. */
@@ -207,10 +211,12 @@ static enum vq_pool_state pool_address(struct pool *pool, struct vq_error *err)
     if (pool->at->base_url[0] == '\0') { /* the built-in server, which no judge of this run needs */
         return VQ_POOL_NO_KEY;
     }
-    if (!url_is_safe(pool->at->base_url) || url(&judge, pool->at->base_url, &pool->url) != VQ_OK) {
-        (void)vq_fail(err, VQ_INVALID,
-                      "%s is not https and not on this machine: no key and no text is sent there",
-                      pool->at->base_url);
+    if (!url_is_safe(pool->at) || url(&judge, pool->at->base_url, &pool->url) != VQ_OK) {
+        (void)vq_fail(
+            err, VQ_INVALID,
+            "%s is not https and not on this machine: no key and no text is sent there. If it "
+            "is in a network that you trust, set allow_http: true for this pool",
+            pool->at->base_url);
         return VQ_POOL_NO_MODEL;
     }
     pool->provider = provider;
@@ -403,6 +409,7 @@ static struct slot *slot_take(struct vq_caller *caller, const struct vq_work_cal
                      ? &caller->pools->list[call->pool]
                      : NULL;
     slot->secret = NULL;
+    slot->prompt_chars = 0;
     slot->started_unix_ms = started_unix_ms;
     slot->error[0] = '\0';
     return slot;
@@ -541,6 +548,8 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         .tokens_cache_written_long = tokens(got->tokens_cache_written_long),
         .tokens_uncounted = tokens(got->tokens_uncounted),
         .tokens_out = tokens(got->tokens_out),
+        .provider_nano = (uint64_t)(got->cost_usd * VQ_NANO_PER_USD),
+        .prompt_chars = slot->prompt_chars,
         .answer = vq_buf_span(&got->content),
         .finish_reason = vq_span_str(got->finish_reason),
         .model = vq_span_str(got->model),
@@ -618,6 +627,15 @@ static enum vq_status render_talk(struct vq_caller *caller, const struct vq_work
     return VQ_OK;
 }
 
+static uint64_t chars_of(const struct vq_prompt *prompt)
+{
+    uint64_t chars = vq_utf8_count(prompt->system) + vq_utf8_count(prompt->user);
+    for (size_t i = 0; i < prompt->history_count; i++) {
+        chars += vq_utf8_count(prompt->history[i]);
+    }
+    return chars;
+}
+
 static enum vq_status render(struct vq_caller *caller, const struct vq_work_call *call,
                              struct slot *slot)
 {
@@ -625,6 +643,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at);
     if (vq_stage_talks(call->stage_kind)) {
         VQ_TRY(render_talk(caller, call, &prompt));
+        slot->prompt_chars = chars_of(&prompt);
         VQ_TRY(vq_prompt_fold(&judge, caller->said, &prompt, &caller->first));
         prompt.front = !slot->pool->shares                  ? VQ_PROMPT_FRONT_NONE
                        : call->stage_kind == VQ_STAGE_PROBE ? VQ_PROMPT_FRONT_HISTORY
@@ -641,12 +660,14 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     } else {
         VQ_TRY(vq_repair_render(call->asker, call->answer, &caller->system, &caller->user));
     }
+    prompt.user = vq_buf_span(&caller->user);
+    slot->prompt_chars = chars_of(&prompt);
     if (slot->pool->embeds) {
         return slot->pool->provider->embed_body(&judge, vq_buf_span(&caller->user), &slot->body,
                                                 &slot->texts);
     }
     prompt.system = vq_buf_span(&caller->system);
-    prompt.user = vq_buf_span(&caller->user);
+    slot->prompt_chars += vq_utf8_count(prompt.system);
     prompt.asks = asks_of(call);
     VQ_TRY(vq_prompt_fold(&judge, NULL, &prompt, &caller->first));
     return slot->pool->provider->body(&judge, &prompt, &slot->body);
@@ -676,6 +697,7 @@ static enum vq_status send_it(struct slot *slot, struct vq_error *err)
     struct vq_http_request request = {
         .method = VQ_HTTP_POST,
         .url = pool->url.at,
+        .allow_http = pool->at->allow_http,
         .headers = headers,
         .headers_count = headers_fill(pool->provider, call_id, headers),
         .secret = slot->secret,

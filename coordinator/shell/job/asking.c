@@ -443,21 +443,22 @@ enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offlin
     for (uint32_t i = 0; i < g->judges; i++) {
         judges[i] = spec_judge(asking, i);
     }
-    struct vq_spec spec = {.kind = (uint8_t)asking->kind,
-                           .stage = asking->no,
-                           .judge_template = vq_template_text(asking->template),
-                           .repair_template = asking->repair == NULL
-                                                  ? vq_span("", 0)
-                                                  : vq_template_text(asking->repair),
-                           .truncate = g->judges > 0 && asking->cast->judges[0].truncate,
-                           .lazy_swap = asking->plan.swap == VQ_SWAP_LAZY,
-                           .prefix_cache = (uint8_t)asking->config->judging.prefix_cache,
-                           .axes = axes,
-                           .axes_count = g->vibes,
-                           .judges = judges,
-                           .judges_count = g->judges,
-                           .pools = pools,
-                           .pools_count = asking->pools->uses.count};
+    struct vq_spec spec = {
+        .kind = (uint8_t)asking->kind,
+        .stage = asking->no,
+        .judge_template = vq_template_text(asking->template),
+        .repair_template =
+            asking->repair == NULL ? vq_span("", 0) : vq_template_text(asking->repair),
+        .truncate = g->judges > 0 && asking->cast->judges[0].truncate,
+        .lazy_swap = asking->plan.swap == VQ_SWAP_LAZY,
+        .prefix_cache = (uint8_t)asking->config->judging.prefix_cache,
+        .context_strict = asking->config->judging.context_check == VQ_CONTEXT_STRICT,
+        .axes = axes,
+        .axes_count = g->vibes,
+        .judges = judges,
+        .judges_count = g->judges,
+        .pools = pools,
+        .pools_count = asking->pools->uses.count};
     vq_buf_init(ret_body, VQ_JOB_SPEC_BYTES_MAX);
     status = vq_spec_encode(&spec, ret_body);
     if (status == VQ_OK) {

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#define CACHE_WRITE_FACTOR 1.25 /* of the price of input, for a cache of five minutes */
+
 #define URL_BYTES_MAX 4096
 
 static enum vq_status texts_of(const struct vq_conf_use *use, char **ret_url, char **ret_identity)
@@ -72,6 +74,15 @@ static double price(double usd)
     return usd < 0 ? 0 : usd;
 }
 
+/* Of input that is written to a cache. Providers but Anthropic take nothing for it. */
+static double written_price(const struct vq_conf_use *use)
+{
+    const struct vq_conf_limits *l = &use->limits;
+    double factor = strcmp(use->dialect, "anthropic") == 0 ? CACHE_WRITE_FACTOR : 1;
+    return price(l->price_cache_write_usd < 0 ? l->price_input_usd * factor
+                                              : l->price_cache_write_usd);
+}
+
 enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *offline_url,
                                  struct vq_spec_pool **ret_list, struct vq_span **ret_keys)
 {
@@ -99,11 +110,13 @@ enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *o
             .max_tokens_field = vq_span_str(u->max_tokens_field == NULL ? "" : u->max_tokens_field),
             .keys = key,
             .keys_count = u->keys_count,
+            .allow_http = u->allow_http,
             .refuses_temperature = u->refuses_temperature,
             .refuses_seed = u->refuses_seed,
             .priced = built_in || l->price_input_usd >= 0,
             .input_usd = price(l->price_input_usd),
             .cached_usd = price(l->price_cached_usd < 0 ? l->price_input_usd : l->price_cached_usd),
+            .written_usd = written_price(u),
             .output_usd = price(l->price_output_usd),
             .window_ms = l->window_s * 1000,
             .connect_timeout_ms = u->connect_timeout_ms,

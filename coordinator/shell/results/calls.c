@@ -4,6 +4,7 @@
 #include "proto/messages.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 #define ACCOUNT_BYTES_MAX (64u << 20)
 
@@ -15,6 +16,23 @@ static double number_of(const json_t *object, const char *key)
 static uint64_t count_of(const json_t *object, const char *key)
 {
     return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static void take_notes(const json_t *notes, struct vq_report_calls *c)
+{
+    size_t bytes = 0, index;
+    json_t *note;
+    json_array_foreach((json_t *)notes, index, note)
+    {
+        size_t left = sizeof(c->notes) - bytes;
+        int n = snprintf(c->notes + bytes, left, "warning: %s\n",
+                         json_is_string(note) ? json_string_value(note) : "");
+        if (n < 0 || (size_t)n >= left) {
+            c->notes[bytes] = '\0';
+            return;
+        }
+        bytes += (size_t)n;
+    }
 }
 
 bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_calls)
@@ -54,6 +72,7 @@ bool vq_result_calls(const struct vq_results *of, struct vq_report_calls *ret_ca
     {
         c.failed += (uint64_t)json_integer_value(value);
     }
+    take_notes(json_object_get(root, "notes"), &c);
     json_decref(root);
     *ret_calls = c;
     return true;

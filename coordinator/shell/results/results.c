@@ -243,6 +243,10 @@ static enum vq_status print_table(const struct vq_results *of, const struct vq_r
     struct vq_buf out;
     vq_buf_init(&out, 1u << 24);
     vq_report_table(r, &terminal, &out);
+    struct vq_report_calls calls;
+    if (vq_result_calls(of, &calls)) {
+        vq_buf_puts(&out, calls.notes);
+    }
     vq_buf_putc(&out, '\n');
     enum vq_status status = vq_result_files_say(of, files, VQ_COUNT(files), &out, err);
     vq_buf_free(&out);

@@ -166,6 +166,7 @@ static void done(void *ctx)
         vq_log(VQ_LOG_WARN, "answer.foreign", "count=%zu task=%llu", c->commit.foreign,
                (unsigned long long)c->commit.foreign_task);
     }
+    vq_bills_see(run, c->from->results, c->from->results_count);
     enum vq_status status = merge(c);
     if (status != VQ_OK) {
         vq_run_fatal(run, status, "out of memory after a commit");

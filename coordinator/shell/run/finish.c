@@ -99,6 +99,29 @@ static void models_json(const struct vq_run *run, const struct vq_asking *const 
     vq_json_object_end(j);
 }
 
+/* The provider's own figures beside vibeq's. */
+static void bill_json(const struct vq_bill *b, struct vq_json *j)
+{
+    vq_json_put_u64(j, "usage_missing", b->unreported);
+    vq_json_put_u64(j, "prompt_cut", b->cut);
+    vq_json_key(j, "provider_cost");
+    if (b->charged == 0) {
+        vq_json_null(j);
+    } else {
+        vq_json_object(j);
+        vq_json_put_u64(j, "calls", b->charged);
+        vq_json_put_real(j, "provider_usd", b->provider_usd, 9);
+        vq_json_put_real(j, "own_usd", b->own_usd, 9);
+        vq_json_object_end(j);
+    }
+    vq_json_key(j, "returned_models");
+    vq_json_object(j);
+    for (uint32_t i = 0; i < b->models_count; i++) {
+        vq_json_put_u64(j, b->models[i].name, b->models[i].answers);
+    }
+    vq_json_object_end(j);
+}
+
 /* Of each pool that was asked; calls that name none came before there were pools. */
 static void pools_json(const struct vq_account *a, struct vq_json *j)
 {
@@ -116,9 +139,32 @@ static void pools_json(const struct vq_account *a, struct vq_json *j)
         vq_json_put_u64(j, "tokens_cached", s->tokens_cached);
         vq_json_put_u64(j, "tokens_out", s->tokens_out);
         vq_json_put_real(j, "cost_usd", s->cost_usd, 9);
+        bill_json(&a->pools[i].bill, j);
         vq_json_object_end(j);
     }
     vq_json_object_end(j);
+}
+
+/* What a person should know of the bill, in sentences; the table of results shows them. */
+static void notes_json(const struct vq_run *run, const struct vq_account *a, struct vq_json *j)
+{
+    enum vq_context_check check = run->job->config->judging.context_check;
+    struct vq_buf text;
+    vq_buf_init(&text, VQ_ERROR_BYTES_MAX * 4);
+    vq_json_key(j, "notes");
+    vq_json_array(j);
+    for (size_t i = 0; i < a->pools_count; i++) {
+        for (int n = 0; n < VQ_BILL_NOTES; n++) {
+            vq_buf_clear(&text);
+            if ((n != VQ_BILL_CUT || check != VQ_CONTEXT_OFF) &&
+                vq_bill_note(&a->pools[i].bill, (enum vq_bill_note)n, a->pools[i].name,
+                             check == VQ_CONTEXT_STRICT, &text)) {
+                vq_json_span(j, vq_buf_span(&text));
+            }
+        }
+    }
+    vq_json_array_end(j);
+    vq_buf_free(&text);
 }
 
 static void when(struct vq_json *j, const char *key, int64_t ns)
@@ -196,6 +242,7 @@ static void account_json(const struct vq_run *run, const struct vq_asking *const
     stages_json(askings, a, j);
     models_json(run, askings, a, j);
     pools_json(a, j);
+    notes_json(run, a, j);
     incidents_json(run, j);
     vq_json_key(j, "workers");
     vq_json_object(j);

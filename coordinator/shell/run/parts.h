@@ -14,6 +14,7 @@
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
  *   limits.c    the authority over the pools: made, told of the world, its incidents said
+ *   bills.c     what calls say about the bill, while the run is active
  *   finish.c    accounting.json
  */
 #ifndef VQ_SHELL_PARTS_H
@@ -164,6 +165,7 @@ struct vq_run {
     struct vq_loop *loop;
     struct vq_authority *authority; /* over all stages */
     struct vq_incidents *incidents;
+    struct vq_pool_bill *bills; /* a pool each; NULL until the first call */
     struct vq_pool_locks *locks;
     bool limits_held, limits_unread; /* as the authority was told */
     int64_t clock_ns;                /* when the authority was told the time of day */
@@ -293,6 +295,10 @@ void vq_control_write_status(struct vq_run *run);
 /* watch.c */
 void vq_watch_open(struct vq_run *run);
 void vq_watch_tick(struct vq_run *run);
+
+/* Calls that are durable now. */
+void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count);
+void vq_bills_free(struct vq_run *run);
 int64_t vq_watch_since_unix_ms(const struct vq_run *run); /* 0: no alarm */
 /* "2026-11-22 04:55:01", local time. */
 void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES]);

@@ -316,6 +316,7 @@ static void close_all(struct vq_run *run)
     vq_coord_destroy(&run->coord);
     vq_limits_close(run);
     vq_committer_free(run);
+    vq_bills_free(run);
     vq_stages_close(run);
     vq_buf_free(&run->spec_body);
     vq_calls_close(&run->calls);

@@ -676,7 +676,7 @@ class Audit(Talks):
         prices = self.prices()
         for row in self.own_rows():
             price = prices.get(row["pool"])
-            if row["end"] != "answer" or not price or not row["tokens_in"] + row["tokens_out"]:
+            if row["end"] != "answer" or not price or row["unreported"]:
                 continue
             cost = (row["tokens_in"] - row["tokens_cached"]) * price[0] + row["tokens_cached"] * price[1] + row["tokens_out"] * price[2]
             if abs(row["cost_nano"] - cost) > 1.01 and not self._writes_cache(row):

@@ -81,10 +81,10 @@ def read_answer(key, value):
 
 
 def read_call(key, value):
-    r, version = open_value(key, value, b"C", 3)
+    r, version = open_value(key, value, b"C", 4)
     row = {"call": key[17:].hex(), "repair": r.number(1) == 1}
     end, row["outcome"], flags = r.number(1), r.number(1), r.number(1)
-    if end >= len(ENDS) or flags > 15 or row["outcome"] not in OUTCOMES:
+    if end >= len(ENDS) or flags > 31 or row["outcome"] not in OUTCOMES:
         raise Damaged("a number in it has no meaning")
     row["end"] = ENDS[end]
     row.update(final=bool(flags & 1), refusal=bool(flags & 2), used=bool(flags & 4), foreign=bool(flags & 8))
@@ -99,6 +99,9 @@ def read_call(key, value):
     if version >= 3:
         row.update(cost_nano=r.number(8), tokens_reserved=r.number(8), pool=r.text().decode(errors="replace"))
         r.text()
+    row.update(unreported=bool(flags & 16), provider_nano=0, prompt_chars=0)
+    if version >= 4:
+        row.update(provider_nano=r.number(8), prompt_chars=r.number(8))
     r.end()
     return row
 

@@ -28,6 +28,9 @@ static struct vq_call_row sample_row(void)
                               .tokens_out = UINT64_MAX,
                               .tokens_reserved = 900,
                               .cost_nano = UINT64_C(1) << 50,
+                              .provider_nano = 51,
+                              .prompt_chars = 94856,
+                              .unreported = true,
                               .pool = vq_span_str("account/model"),
                               .worker = vq_span_str("w"),
                               .model = vq_span_str("m"),
@@ -75,17 +78,34 @@ static void test_a_row_without_a_pool(void **state)
     vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
     struct vq_call_row row = sample_row(), back;
     vq_record_call(&out, key, &row);
-    out.bytes -= 8 + 8 + 4 + row.pool.bytes + 4 +
-                 row.label_logprobs.bytes; /* cost, reserved, pool, labels */
-    for (char version = 0; version < 5; version++) {
+    out.bytes -= 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes +
+                 16; /* cost, reserved, pool, labels, the provider's cost, the prompt */
+    for (char version = 0; version < 6; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
         assert_int_equal(status, version == 2                   ? VQ_OK
-                                 : version == 1 || version == 3 ? VQ_CORRUPT
-                                                                : VQ_VERSION);
+                                 : version == 0 || version == 5 ? VQ_VERSION
+                                                                : VQ_CORRUPT);
     }
     assert_true(back.stage == row.stage && vq_span_eq(back.error, row.error));
     assert_true(back.cost_nano == 0 && back.tokens_reserved == 0 && back.pool.bytes == 0);
+    vq_buf_free(&out);
+}
+
+/* A ledger row as it was written before providers' own costs were kept. */
+static void test_a_row_without_the_providers_cost(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_RECORD_BYTES_MAX);
+    struct vq_call_row row = sample_row(), back;
+    row.unreported = false;
+    vq_record_call(&out, key, &row);
+    out.bytes -= 16;
+    set_version(&out, 3);
+    assert_int_equal(vq_record_read_call(key, vq_buf_span(&out), &back), VQ_OK);
+    assert_true(back.cost_nano == row.cost_nano && vq_span_eq(back.pool, row.pool));
+    assert_true(back.provider_nano == 0 && back.prompt_chars == 0 && !back.unreported);
     vq_buf_free(&out);
 }
 
@@ -119,14 +139,14 @@ static void test_a_row_without_a_stage(void **state)
     vq_record_call(&out, key, &row);
     size_t at = VQ_RECORD_HEAD_BYTES + 4; /* kind, end, outcome, flags; then the stage */
     memmove(out.at + at, out.at + at + 4, out.bytes - at - 4);
-    out.bytes -=
-        4 + 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes; /* nor were there pools */
-    for (char version = 0; version < 5; version++) {
+    out.bytes -= 4 + 8 + 8 + 4 + row.pool.bytes + 4 + row.label_logprobs.bytes +
+                 16; /* nor were there pools */
+    for (char version = 0; version < 6; version++) {
         set_version(&out, version);
         enum vq_status status = vq_record_read_call(key, vq_buf_span(&out), &back);
         assert_int_equal(status, version == 1                   ? VQ_OK
-                                 : version == 2 || version == 3 ? VQ_CORRUPT
-                                                                : VQ_VERSION);
+                                 : version == 0 || version == 5 ? VQ_VERSION
+                                                                : VQ_CORRUPT);
     }
     assert_int_equal(back.stage, 0);
     assert_true(back.task == row.task && vq_span_eq(back.error, row.error));
@@ -157,6 +177,7 @@ static void test_round_trip(void **state)
     assert_true(vq_span_eq(back.worker, row.worker) && vq_span_eq(back.model, row.model));
     assert_true(vq_span_eq(back.error, row.error) && vq_span_eq(back.pool, row.pool));
     assert_true(back.cost_nano == row.cost_nano && back.tokens_reserved == 900);
+    assert_true(back.provider_nano == 51 && back.prompt_chars == 94856 && back.unreported);
 
     struct vq_run_meta meta = {.epoch = 9,
                                .commit_n = 8,
@@ -286,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_a_row_without_a_stage),
         cmocka_unit_test(test_a_row_without_a_pool),
+        cmocka_unit_test(test_a_row_without_the_providers_cost),
         cmocka_unit_test(test_a_meta_row_without_an_end),
         cmocka_unit_test(test_long_names_are_cut),
         cmocka_unit_test(test_damage_is_seen),

@@ -40,6 +40,7 @@ struct rig {
     struct vq_id run;
     bool repair, truncate;
     enum vq_prefix_cache prefix_cache;
+    bool context_strict;
     size_t prompt_bytes; /* so long, at least */
     uint32_t tries_max;
     /* pools: one for each judge, unless the test says otherwise */
@@ -321,6 +322,7 @@ static VQ_UNUSED void rig_spec_pools(const struct rig *rig, struct vq_spec_pool 
                                   .priced = rig->input_usd[p] + rig->output_usd[p] > 0,
                                   .input_usd = rig->input_usd[p],
                                   .cached_usd = rig->cached_usd[p],
+                                  .written_usd = rig->input_usd[p],
                                   .output_usd = rig->output_usd[p]};
     }
 }
@@ -364,6 +366,7 @@ static VQ_UNUSED void rig_spec_body(const struct rig *rig, struct vq_buf *body)
                            .truncate = rig->truncate,
                            .lazy_swap = true,
                            .prefix_cache = (uint8_t)rig->prefix_cache,
+                           .context_strict = rig->context_strict,
                            .axes = axes,
                            .axes_count = rig->axes,
                            .judges = judges,

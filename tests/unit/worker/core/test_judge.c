@@ -335,6 +335,41 @@ static void test_answers_above_max_tokens_are_reserved(void **state)
     assert_int_equal(rig.calls[0].cost_nano, 2500 * 10000);
 }
 
+/* An answer to a part of the prompt is paid, and is no answer; it is not asked for again. */
+static void test_an_answer_to_a_cut_prompt(void **state)
+{
+    (void)state;
+    for (int strict = 0; strict < 2; strict++) {
+        rig_init(&rig, 1, 1);
+        rig.context_strict = strict != 0;
+        rig_create(&rig, (struct vq_work_options){.local = 0});
+        rig.input_usd[0] = 1;
+        rig_open(&rig, 1);
+        rig_lease(&rig, 0, 1, false);
+        rig_end(&rig, 0,
+                (struct vq_work_reply){.end = VQ_END_ANSWER,
+                                       .retry_after_ms = -1,
+                                       .http_status = 200,
+                                       .tokens_in = 2048,
+                                       .tokens_out = 5,
+                                       .provider_nano = 9,
+                                       .prompt_chars = 94856,
+                                       .answer = vq_span_str("Model: A")});
+        rig_wait(&rig, 10);
+        const struct vq_result *r = &rig.results[0].r;
+        assert_int_equal(r->end, strict ? VQ_END_TOO_LONG : VQ_END_ANSWER);
+        assert_int_equal(r->outcome, strict ? VQ_OUTCOME_TOO_LONG : VQ_OUTCOME_FIRST);
+        assert_true(r->final && r->cost_nano == 2048 * 1000);
+        assert_true(r->provider_nano == 9 && r->prompt_chars == 94856);
+        for (uint32_t i = 0; i < rig.calls_count; i++) {
+            assert_true(rig.calls[i].task != r->task);
+        }
+        if (strict == 0) {
+            (void)teardown(state);
+        }
+    }
+}
+
 static void test_two_judges_share_a_pool(void **state)
 {
     (void)state;
@@ -379,6 +414,7 @@ int main(void)
         cmocka_unit_test_teardown(test_what_was_reserved_is_charged_where_usage_is_not_reported,
                                   teardown),
         cmocka_unit_test_teardown(test_answers_above_max_tokens_are_reserved, teardown),
+        cmocka_unit_test_teardown(test_an_answer_to_a_cut_prompt, teardown),
         cmocka_unit_test_teardown(test_two_judges_share_a_pool, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

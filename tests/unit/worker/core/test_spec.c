@@ -41,6 +41,7 @@ static int setup(void **state)
                                          .priced = true,
                                          .input_usd = 2,
                                          .cached_usd = 1,
+                                         .written_usd = p == 0 ? 2 : 2.5,
                                          .output_usd = 8};
     }
     good = (struct vq_spec){.kind = VQ_STAGE_RANK,
@@ -99,6 +100,7 @@ static void test_what_is_left_out(void **state)
     assert_string_equal(spec->pools[0].keys[1], "file:/b");
     assert_int_equal(spec->pools[1].keys_count, 0);
     assert_true(spec->pools[0].price.input == 2000 && spec->pools[0].price.written == 2000);
+    assert_true(spec->pools[0].price.written_long == 2000);
     assert_true(spec->pools[1].price.input == 0 && spec->pools[1].price.output == 0);
 }
 
@@ -110,8 +112,8 @@ static void test_tries_and_the_price_of_a_cache(void **state)
     assert_int_equal(make(NULL), VQ_OK);
     assert_int_equal(spec->judges[0].tries_max, 7);
     assert_null(spec->repair);
-    assert_true(spec->pools[1].price.written ==
-                2500); /* a quarter more than input, with this dialect */
+    assert_true(spec->pools[1].price.written == 2500);
+    assert_true(spec->pools[1].price.written_long == 4000); /* for an hour, with this dialect */
     assert_true(spec->pools[1].price.cached == 1000 && spec->pools[1].price.output == 8000);
 }
 

@@ -108,6 +108,7 @@ static VQ_UNUSED void desk_spec(struct desk *d, struct vq_hash *ret_hash, struct
             .priced = true,
             .input_usd = 2,
             .cached_usd = 2,
+            .written_usd = 2,
             .output_usd = 8,
             .connect_timeout_ms = 3000,
             .first_byte_timeout_ms = d->total_timeout_ms,
