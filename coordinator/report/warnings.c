@@ -60,7 +60,8 @@ static void same_family(struct maker *m)
             const char *model = vq_model_family(m->r->config->models[k]);
             if (model != NULL && strcmp(model, judge) == 0) {
                 say(m, "judge_of_same_family",
-                    "By their names, judge %s and %s are of one family (%s): a judge may favour its "
+                    "By their names, judge %s and %s are of one family (%s): a judge may favour "
+                    "its "
                     "own kind.",
                     m->r->judges[j].name, m->r->config->models[k], judge);
             }
@@ -191,8 +192,9 @@ static void about_vibes(struct maker *m, const char *code, vibe_test test, const
 static void vibes(struct maker *m)
 {
     about_vibes(m, "not_distinguishable", is_indistinct,
-                m->r->result->in_sample ? "Kept, but not distinguishable from 0 (q above 0.05)"
-                                        : "Kept, but on test not distinguishable from 0 (q above 0.05)");
+                m->r->result->in_sample
+                    ? "Kept, but not distinguishable from 0 (q above 0.05)"
+                    : "Kept, but on test not distinguishable from 0 (q above 0.05)");
     about_vibes(m, "gate_could_flip", could_flip,
                 "Answers are missing that could move a vibe over its gate");
     about_vibes(m, "low_kappa", agrees_little,
@@ -289,7 +291,8 @@ static void data(struct maker *m)
             vq_fmt_count(r->cells_missing, cells));
     } else if (r->cells_missing > 0) {
         say(m, "missing_scores",
-            "%s judge scores are missing. Rows left out of all numbers for it (judging.invalid): %s.",
+            "%s judge scores are missing. Rows left out of all numbers for it (judging.invalid): "
+            "%s.",
             vq_fmt_count(r->cells_missing, cells),
             vq_fmt_count(r->rows_dropped_train + r->rows_dropped_test, rows));
     }

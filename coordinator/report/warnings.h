@@ -5,13 +5,14 @@
 
 #include "coordinator/report/report.h"
 
-#define VQ_WARNINGS_MAX       64u
-#define VQ_WARNING_BYTES_MAX  1200u
-#define VQ_WARNING_NAMES_MAX  12u /* vibes named in a text; the rest is counted */
+#define VQ_WARNINGS_MAX      64u
+#define VQ_WARNING_BYTES_MAX 1200u
+#define VQ_WARNING_NAMES_MAX 12u /* vibes named in a text; the rest is counted */
 
 struct vq_warning {
     const char *code; /* static, stable: "one_judge" */
-    char text[VQ_WARNING_BYTES_MAX]; /* sentences; names of vibes and models are those of the data, escaped by whoever shows them */
+    char text
+        [VQ_WARNING_BYTES_MAX]; /* sentences; names of vibes and models are those of the data, escaped by whoever shows them */
     uint32_t vibes_count;
     uint32_t *vibes; /* the vibes it speaks of, in the order of every output; NULL: none */
 };

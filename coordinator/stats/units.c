@@ -11,9 +11,8 @@ enum vq_status vq_unit_means(const double *at, size_t n, size_t stride, const ui
 {
     uint32_t *unit = vq_alloc(n, sizeof(*unit));
     double *present = vq_alloc(n, sizeof(*present));
-    enum vq_status status = unit == NULL || present == NULL
-                                ? VQ_NOMEM
-                                : vq_groups_index(groups, n, unit, ret_units);
+    enum vq_status status =
+        unit == NULL || present == NULL ? VQ_NOMEM : vq_groups_index(groups, n, unit, ret_units);
     if (status == VQ_OK) {
         for (size_t u = 0; u < *ret_units; u++) {
             ret_means[u] = 0.0;
@@ -39,9 +38,8 @@ enum vq_status vq_unit_weights(const uint32_t *groups, size_t n, double *ret_wei
 {
     uint32_t *unit = vq_alloc(n, sizeof(*unit));
     double *rows = vq_alloc(n, sizeof(*rows));
-    enum vq_status status = unit == NULL || rows == NULL
-                                ? VQ_NOMEM
-                                : vq_groups_index(groups, n, unit, ret_units);
+    enum vq_status status =
+        unit == NULL || rows == NULL ? VQ_NOMEM : vq_groups_index(groups, n, unit, ret_units);
     if (status == VQ_OK) {
         for (size_t row = 0; row < n; row++) {
             rows[unit[row]] += 1.0;

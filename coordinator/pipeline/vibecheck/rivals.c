@@ -91,7 +91,8 @@ static enum vq_status against_identity(struct vq_work *w, const struct vq_logit_
     ret->difference_p = flip.p;
     struct vq_bootstrap_options options = {.draws = vq_draws(w), .level = 0.95, .seed = seed};
     struct vq_bootstrap_mean drawn;
-    VQ_TRY(vq_bootstrap_means((struct vq_matrix){right, n, 1}, NULL, group, &options, &drawn, w->err));
+    VQ_TRY(
+        vq_bootstrap_means((struct vq_matrix){right, n, 1}, NULL, group, &options, &drawn, w->err));
     ret->difference_ci95 = drawn.percentile;
     return VQ_OK;
 }

@@ -188,9 +188,12 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(judges),          cmocka_unit_test(vibes),
-        cmocka_unit_test(fits),            cmocka_unit_test(data),
-        cmocka_unit_test(preferences_of_judges), cmocka_unit_test(many_long_names),
+        cmocka_unit_test(judges),
+        cmocka_unit_test(vibes),
+        cmocka_unit_test(fits),
+        cmocka_unit_test(data),
+        cmocka_unit_test(preferences_of_judges),
+        cmocka_unit_test(many_long_names),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

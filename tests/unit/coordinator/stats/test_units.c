@@ -37,6 +37,7 @@ static void test_weights(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_weights)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_means),
+                                       cmocka_unit_test(test_weights)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

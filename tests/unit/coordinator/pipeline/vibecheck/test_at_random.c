@@ -18,7 +18,8 @@ static struct planted *world(uint64_t seed, double failing, bool lazy, double tr
             planted_say(w, i, 0, j, score);
             uint8_t *both = planted_cell(w, i, 0, j);
             for (int order = 0; order < 2; order++) {
-                both[order] = planted_chance(&w->rng, failing) ? VQ_OUTCOME_UNPARSEABLE : both[order];
+                both[order] =
+                    planted_chance(&w->rng, failing) ? VQ_OUTCOME_UNPARSEABLE : both[order];
             }
             if (lazy && both[0] == VQ_OUTCOME_EQUAL) {
                 both[1] = VQ_OUTCOME_NOT_NEEDED;

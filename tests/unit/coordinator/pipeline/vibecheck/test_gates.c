@@ -51,7 +51,8 @@ static void nearly_constant_is_not_judged(void **state)
     for (uint32_t i = 0; i < ROWS; i++) {
         for (uint32_t v = 0; v < 2; v++) {
             for (uint32_t j = 0; j < 2; j++) {
-                planted_say(w, i, v, j, i == 4 ? -1 : 1); /* one row of train differs, in both alike */
+                planted_say(w, i, v, j,
+                            i == 4 ? -1 : 1); /* one row of train differs, in both alike */
             }
         }
     }

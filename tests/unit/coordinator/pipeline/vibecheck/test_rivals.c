@@ -104,8 +104,10 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_in_disguise_adds_nothing), cmocka_unit_test(a_vibe_that_adds),
-        cmocka_unit_test(labels_of_one_class),             cmocka_unit_test(separated),
+        cmocka_unit_test(a_name_in_disguise_adds_nothing),
+        cmocka_unit_test(a_vibe_that_adds),
+        cmocka_unit_test(labels_of_one_class),
+        cmocka_unit_test(separated),
         cmocka_unit_test(few_prompts),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
