@@ -8,6 +8,7 @@
  *
  * Not its job: who holds how much (authority_split.c), unknown limits (authority_learn.c), what is shown (authority_status.c). */
 #include "common/base/alloc.h"
+#include "common/base/sum.h"
 #include "coordinator/core/authority_parts.h"
 
 #include <stdio.h>
@@ -42,6 +43,9 @@ static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authorit
     p->locked = from->locked;
     p->past_unknown = from->locked;
     p->day_ends_ns = from->day_ends_ns;
+    p->priced = from->priced;
+    p->input_nano = from->input_nano;
+    p->output_nano = from->output_nano;
     p->state = VQ_AUTHORITY_NOBODY;
     p->since_ns = p->deal_ns = p->peak_ns = p->began_ns = now_ns;
     p->moved_ns = now_ns;
@@ -100,6 +104,7 @@ enum vq_status vq_authority_create(const struct vq_authority_params *params, int
     a->pools_count = params->pools_count;
     a->term_ns = params->term_ns;
     a->wait_until_ns = a->wait_ns = params->wait_until_ns;
+    vq_authority_asks(a, 0, 0);
     a->now_ns = a->tick_ns = a->wake_ns = now_ns;
     for (uint32_t i = 0; i < a->pools_count; i++) {
         status = pool_fill(&a->pools[i], &params->pools[i], i, params->jitter_ns, now_ns);
@@ -328,6 +333,7 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
         return;
     }
     purses_leave(a, w, how == VQ_AUTHORITY_LEFT);
+    vq_auth_word_left(a, w, VQ_AUTH_WORD_NS, now_ns);
     vq_auth_void(a, w, how == VQ_AUTHORITY_ENDED, now_ns);
     for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
         struct vq_auth_seat *seat = &w->seats[i];
@@ -372,7 +378,7 @@ void vq_authority_committed(struct vq_authority *a, const struct vq_result *resu
             memcmp(p->name, result->pool.at, result->pool.bytes) != 0) {
             continue;
         }
-        p->cost_nano += result->cost_nano;
+        vq_sum_to(&p->cost_nano, result->cost_nano);
         if (p->day_requests != NULL) {
             vq_purse_committed(p->day_requests, vq_result_requests(result));
         }
@@ -557,6 +563,7 @@ static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow,
             vq_purse_begin_anew(p->day_tokens);
         }
     }
+    vq_auth_word_tick(a, p, now_ns);
     if (slow) {
         bool changed = vq_auth_learn_tick(p, now_ns);
         bool peaked = p->peak_before > p->peak || p->peak > p->holders_count;

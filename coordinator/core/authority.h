@@ -58,6 +58,8 @@ struct vq_authority_pool {
     uint64_t day_requests_spent, day_tokens_spent; /* by the ledger */
     int64_t day_ends_ns;                           /* monotonic; when both begin anew */
     uint32_t window_ms; /* over which the provider looks at rates; 0: 60,000 */
+    bool priced; /* with the next two; else a call may cost anything up to VQ_CLAIM_NANO_MAX */
+    double input_nano, output_nano; /* nano-dollars a token */
     bool
         locked; /* another run may have it: no slice before vq_authority_lock says that it is ours */
 };
@@ -104,6 +106,8 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
                                    int64_t now_ns) VQ_WARN_UNUSED;
 /* The worker was heard: its term counts from here. (Its slices end a term after it was heard last, by themselves.) */
 void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
+/* The worker broke a rule: what it said of limits counts no more. */
+void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
 enum vq_authority_end {
     VQ_AUTHORITY_LEFT,  /* it said BYE: nothing of it is in flight */
     VQ_AUTHORITY_ENDED, /* its process is known to have ended */
@@ -113,6 +117,15 @@ void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
                         enum vq_authority_end how, int64_t now_ns);
 /* A call record is durable; `pool` is its pool's name. Of every worker, alive or gone. */
 void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns);
+/* What this start asks is never larger: bytes of a request, max_tokens of an answer. The largest of all stages counts. */
+void vq_authority_asks(struct vq_authority *a, double request_bytes, double answer_tokens);
+/* The most that one call can cost, in nano-dollars. */
+uint64_t vq_authority_call_most(const struct vq_authority *a);
+/* Whether a worker can say that; if not, *ret_text says what it claims, for the log. earlier: the call was leased by an earlier start. */
+bool vq_authority_result_can_be(const struct vq_authority *a, const struct vq_result *result,
+                                bool earlier, char *ret_text, size_t bytes);
+bool vq_authority_credit_can_be(const struct vq_authority *a, const struct vq_msg_credit *credit,
+                                int64_t now_ns, char *ret_text, size_t bytes);
 /* Everything that workers which are gone have left is committed. What those without a spool could have spent stays counted. */
 void vq_authority_settle_left(struct vq_authority *a);
 

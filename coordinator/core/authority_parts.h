@@ -49,6 +49,7 @@ struct vq_auth_seat {
     double weight;             /* of its part; follows its demand */
     int64_t used_ns;           /* when it last had a call here, or was chosen */
     int64_t paused_ns;         /* the pause that it knows of ends */
+    int64_t asked_ns;          /* the pause that its own refusals asked for ends */
     struct vq_auth_slice next; /* what it may be told; counts as in force already */
     struct vq_auth_slice told,
         held;        /* by the last GRANT; the most of all GRANTs that it may go by */
@@ -113,9 +114,13 @@ struct vq_auth_pool {
         unit_now[VQ_RATE__COUNT]; /* the largest of this window and the last one; of this one */
     struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
     bool locked, ours, parked_by_hand;
-    bool workless;             /* nothing is left to ask here */
-    int64_t pause_ns, park_ns; /* until */
-    int64_t park_unix_s;       /* the same of a park: what was said. 0: never */
+    bool workless; /* nothing is left to ask here */
+    bool priced;
+    double input_nano, output_nano; /* nano-dollars a token */
+    int64_t pause_ns, park_ns;      /* until */
+    int64_t park_unix_s;            /* the same of a park: what was said. 0: never */
+    int64_t
+        word_ns; /* what a worker said that has left counts until then; 0: nothing of that kind */
     int64_t day_ends_ns;
     struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
 
@@ -186,6 +191,7 @@ struct vq_authority {
     bool asked; /* wait_ns is over: who had not said what is left of slices of an earlier process */
     bool waited; /* wait_until_ns is over */
     bool hold, unread;
+    double input_most, output_most; /* tokens of one call */
     struct vq_purse *spend;
     struct vq_auth_worker *workers[VQ_AUTHORITY_WORKERS_MAX];
     uint32_t slots;    /* used ones are below */
@@ -233,6 +239,12 @@ void vq_auth_list(struct vq_auth_pool *p, struct vq_auth_worker *w);
 /* Out of all lists of the pool. */
 void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w);
 bool vq_auth_differs(const struct vq_auth_slice *a, const struct vq_auth_slice *b);
+
+/* authority_word.c: what `w` said of limits counts for `kept_ns` more */
+#define VQ_AUTH_WORD_NS (60 * VQ_AUTH_S)
+void vq_auth_word_left(struct vq_authority *a, struct vq_auth_worker *w, int64_t kept_ns,
+                       int64_t now_ns);
+void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
 
 /* authority_learn.c: limits that nobody named */
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns);

@@ -5,6 +5,7 @@
  *
  * Not its job: what follows for slices (authority_split.c) and for limits (authority_learn.c). */
 #include "common/base/alloc.h"
+#include "common/base/sum.h"
 #include "coordinator/core/authority_parts.h"
 
 #include <string.h>
@@ -93,15 +94,15 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
                                   .input = (double)rise(&seat->input_tokens, report->input_tokens),
                                   .output =
                                       (double)rise(&seat->output_tokens, report->output_tokens)};
-    p->input_tokens += (uint64_t)used.input;
-    p->cached_tokens += rise(&seat->cached_tokens, report->cached_tokens);
-    p->output_tokens += (uint64_t)used.output;
-    p->requests += requests;
-    p->answered += answered;
-    p->refused += refused;
-    p->slowed += slowed;
-    p->failed += failed;
-    p->ended += answered + refused + failed;
+    vq_sum_to(&p->input_tokens, (uint64_t)used.input);
+    vq_sum_to(&p->cached_tokens, rise(&seat->cached_tokens, report->cached_tokens));
+    vq_sum_to(&p->output_tokens, (uint64_t)used.output);
+    vq_sum_to(&p->requests, requests);
+    vq_sum_to(&p->answered, answered);
+    vq_sum_to(&p->refused, refused);
+    vq_sum_to(&p->slowed, slowed);
+    vq_sum_to(&p->failed, failed);
+    vq_sum_to(&p->ended, answered + refused + failed);
     vq_auth_learn_used(p, &used, now_ns);
     bool pauses = report->pause_ms != 0 && (refused + failed != 0 || seat->pause_ms == 0);
     seat->pause_ms = report->pause_ms;
@@ -111,6 +112,7 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
         until_ns > p->pause_ns) { /* only what its own refusals asked: no pause feeds itself */
         p->pause_ns = until_ns;
     }
+    seat->asked_ns = pauses && until_ns > seat->asked_ns ? until_ns : seat->asked_ns;
     if (slowed != 0) {
         vq_auth_learn_slowed(p, now_ns);
     }

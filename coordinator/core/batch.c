@@ -218,7 +218,7 @@ static enum vq_status results_refused(struct vq_coord *c, struct vq_coord_sessio
     c->tally.dropped_full += count;
     for (size_t n = 0; n < count; n++) {
         const struct vq_result *r = &results[n];
-        if (vq_coord_result_here(c, r)) {
+        if (vq_coord_result_here(c, r) && s->calls_count < VQ_COORD_SESSION_CALLS_MAX) {
             VQ_TRY(vq_coord_call_list(
                 c, s, &(struct vq_held_call){.call = r->call, .task = r->task, .stage = r->stage}));
         }

@@ -45,6 +45,19 @@ static struct vq_coord_slot *slot_of(const struct vq_coord *c, const struct vq_c
     return &call->shard->slots[call->task % c->shard_tasks];
 }
 
+void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s)
+{
+    if (call->lister != NULL) {
+        call->lister->calls_count--;
+    }
+    vq_coord_unlink(&call->mine);
+    call->lister = s;
+    if (s != NULL) {
+        vq_coord_push(&s->calls, &call->mine);
+        s->calls_count++;
+    }
+}
+
 /* A new call, reserving its task, in no list yet. */
 static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, uint64_t task,
                                   struct vq_coord_call **ret_call)
@@ -88,8 +101,7 @@ static void call_release(struct vq_coord *c, struct vq_coord_call *call)
         call->shard->calls--;
     }
     call->shard = NULL;
-    call->lister = NULL;
-    vq_coord_unlink(&call->mine);
+    vq_coord_call_give(call, NULL);
     vq_coord_unlink(&call->order);
     if (call->state == CALL_LISTED) {
         c->listed_count--;
@@ -115,8 +127,7 @@ enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s
     }
     call->listed_ns = c->now_ns;
     vq_coord_push(&c->listed, &call->order);
-    vq_coord_push(&s->calls, &call->mine);
-    call->lister = s;
+    vq_coord_call_give(call, s);
     return VQ_OK;
 }
 
@@ -133,12 +144,8 @@ enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s
         c->holds_count++;
     }
     call->listed_ns = c->now_ns;
-    call->lister = s;
     vq_coord_push(&c->listed, &call->order);
-    vq_coord_unlink(&call->mine);
-    if (s != NULL) {
-        vq_coord_push(&s->calls, &call->mine);
-    }
+    vq_coord_call_give(call, s);
     return VQ_OK;
 }
 
@@ -175,9 +182,8 @@ enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session
     if (call == NULL) {
         VQ_TRY(call_create(c, &result->call, task, &call));
     } else {
-        vq_coord_unlink(&call->mine);
+        vq_coord_call_give(call, NULL);
         vq_coord_unlink(&call->order);
-        call->lister = NULL;
         c->listed_count--;
     }
     call->state = CALL_RECEIVED;
@@ -248,6 +254,8 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
     /* it may have been answered, and paid for: it is taken for as dear as any */
     const struct vq_coord_session *s = call->lister;
     uint64_t each = s == NULL || s->calls_listed == 0 ? 0 : s->spend.open / s->calls_listed;
+    uint64_t most = vq_authority_call_most(c->params.authority);
+    each = each < most ? each : most; /* it may have listed fewer calls than it has */
     struct vq_result result = {.call = call->id,
                                .stage = c->params.stage,
                                .shard = call->shard->no,
@@ -265,9 +273,8 @@ static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bo
     VQ_TRY(vq_coord_gather_name(c, vq_span_str(call->lister == NULL ? "lost" : call->lister->name),
                                 &name));
     VQ_TRY(vq_coord_gather_result(c, &result, name));
-    vq_coord_unlink(&call->mine);
+    vq_coord_call_give(call, NULL);
     vq_coord_unlink(&call->order);
-    call->lister = NULL;
     c->listed_count--;
     c->received_count++;
     call->state = CALL_RECEIVED;
@@ -285,6 +292,18 @@ enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *
         VQ_TRY(give_up(c, VQ_COORD_OF(link, struct vq_coord_call, mine), &done));
     }
     return VQ_OK; /* those without room are nobody's now, and expire */
+}
+
+void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s)
+{
+    struct vq_coord_link *link = s->calls.next;
+    while (link != &s->calls) {
+        struct vq_coord_call *call = VQ_COORD_OF(link, struct vq_coord_call, mine);
+        link = link->next;
+        if (!is_hold(call)) {
+            vq_coord_call_drop(c, call);
+        }
+    }
 }
 
 enum vq_status vq_coord_calls_end(struct vq_coord *c)

@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/core/internal.h"
+#include "proto/claim.h"
 
 #include <stdio.h>
 
@@ -124,6 +125,9 @@ enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now
         return vq_fail(err, VQ_NOMEM, "no memory for a stage of %llu tasks",
                        (unsigned long long)vq_grid_tasks(&params->grid));
     }
+    double bytes = (double)params->request_bytes_max;
+    vq_authority_asks(params->authority, bytes > 0 ? bytes : VQ_CLAIM_REQUEST_BYTES_MAX,
+                      (double)params->answer_tokens_max);
     vq_coord_work_say(c);
     *ret_coord = c;
     return VQ_OK;

@@ -73,7 +73,10 @@ struct vq_coord_params {
     uint32_t ready_shards_max;   /* 0: VQ_COORD_READY_DEFAULT */
     uint32_t commit_results_max; /* 0: VQ_COORD_BATCH_RESULTS_DEFAULT */
     size_t commit_bytes_max;     /* 0: VQ_COORD_BATCH_BYTES_DEFAULT */
-    uint32_t worker_lost_max;    /* 0: VQ_COORD_LOST_DEFAULT */
+    size_t
+        request_bytes_max; /* no request of the stage is larger, but for repairs; 0: VQ_CLAIM_REQUEST_BYTES_MAX */
+    uint32_t answer_tokens_max; /* the largest max_tokens of its judges */
+    uint32_t worker_lost_max;   /* 0: VQ_COORD_LOST_DEFAULT */
     struct vq_attempt_caps
         attempts; /* of a task over all its leases in this process; it fails when it would be leased again */
 };

@@ -158,7 +158,8 @@ struct vq_coord_session {
     uint32_t leases_count;
     struct vq_coord_link calls; /* listed */
     uint32_t calls_listed;
-    int64_t listed_ns; /* when it last said what it holds */
+    uint32_t calls_count; /* in its list of calls */
+    int64_t listed_ns;    /* when it last said what it holds */
     uint64_t results;
     uint64_t heartbeats;
     struct vq_amount spend;      /* nano-dollars, as it said last; so with the next two */
@@ -573,6 +574,11 @@ enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
 enum vq_status vq_coord_requeue_gather(struct vq_coord *c) VQ_WARN_UNUSED; /* the next of them */
 /* The batch that lifts its failure row is committed. Nothing if it is not failed (any more). */
 enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task) VQ_WARN_UNUSED;
+
+/* What the session listed was never sent: its holds stay. */
+void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s);
+/* The call is in the list of `s` from here on; NULL: in nobody's. */
+void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s);
 
 /* message.c */
 enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,

@@ -316,8 +316,7 @@ enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *
         shard->limbo = true;
     }
     while ((link = vq_coord_first(&from->calls)) != NULL) {
-        VQ_COORD_OF(link, struct vq_coord_call, mine)->lister = to;
-        vq_coord_push(&to->calls, link);
+        vq_coord_call_give(VQ_COORD_OF(link, struct vq_coord_call, mine), to);
     }
     return VQ_OK;
 }

@@ -11,9 +11,11 @@
 #define VQ_COORD_LEASES_MAX   65536u     /* of one session */
 #define VQ_COORD_SHARDS_MAX   (1u << 20) /* in memory: being looked up, ready, leased or reserved */
 #define VQ_COORD_CALLS_MAX    (1u << 22) /* reserved calls of all workers together */
-#define VQ_COORD_CREDIT_MAX   65536u     /* what a session may ask to hold of one judge */
-#define VQ_COORD_LOOKUPS_MAX  64u        /* look-ups that are out at a time */
-#define VQ_COORD_ACTIONS_MAX  (1u << 22)
+/* Listed calls of one worker: more than a worker lists that keeps its own bounds (VQ_WORK_OUTBOX_MAX, VQ_WORK_CONCURRENCY_MAX). */
+#define VQ_COORD_SESSION_CALLS_MAX (1u << 18)
+#define VQ_COORD_CREDIT_MAX        65536u /* what a session may ask to hold of one judge */
+#define VQ_COORD_LOOKUPS_MAX       64u    /* look-ups that are out at a time */
+#define VQ_COORD_ACTIONS_MAX       (1u << 22)
 #define VQ_COORD_LOOKED_NS_MAX                                                                     \
     INT64_C(250000000) /* what a look-up said that long ago is asked again before it is leased */
 #define VQ_COORD_ACK_CALLS_MAX 4096u /* call ids in one ACK */

@@ -11,6 +11,7 @@ enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s, co
     c->tally.broken++;
     vq_coord_note(c, VQ_COORD_NOTE_WARN, "worker %s broke the protocol: %s", s->name, what);
     s->deaf = true;
+    vq_authority_unsay(c->params.authority, &s->worker, c->now_ns);
     vq_coord_hungry_all(c, s);
     return vq_coord_bye(c, s->peer, s->id, VQ_BYE_PROTOCOL, what);
 }
@@ -52,6 +53,19 @@ static bool is_over(const struct vq_coord *c, const struct vq_coord_session *s,
            listed->fence.n <= s->fence_from;
 }
 
+/* One worker cannot fill the memory, nor, by calls that never return, the store: no worker has so many, and what it listed counts for
+ * nothing. */
+static enum vq_status listed_too_much(struct vq_coord *c, struct vq_coord_session *s)
+{
+    vq_coord_calls_forget(c, s);
+    return vq_coord_broke(c, s, "too many calls of one worker are not ACKed");
+}
+
+static bool lists_too_much(const struct vq_coord_session *s)
+{
+    return s->calls_count >= VQ_COORD_SESSION_CALLS_MAX;
+}
+
 /* A lease that is not current: its worker is told, and may have started calls since it made this list. What is open of the
  * shard is held back until a later list would name them. */
 static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
@@ -60,6 +74,9 @@ static enum vq_status take_stale(struct vq_coord *c, struct vq_coord_session *s,
     for (uint32_t i = 0; i < c->shard_tasks; i++) {
         uint64_t task = listed->shard * c->shard_tasks + i;
         if (c->outcome[task] == VQ_OUTCOME_NONE) {
+            if (lists_too_much(s)) {
+                return listed_too_much(c, s);
+            }
             VQ_TRY(vq_coord_call_hold(c, s, task));
         }
     }
@@ -116,6 +133,9 @@ static enum vq_status take_calls(struct vq_coord *c, struct vq_coord_session *s,
         if (vq_coord_call_nobodys(&listed->call)) {
             return vq_coord_broke(c, s, "a call by an id that no worker gives");
         }
+        if (lists_too_much(s)) {
+            return listed_too_much(c, s);
+        }
         VQ_TRY(vq_coord_call_list(c, s, listed));
     }
     return VQ_OK;
@@ -166,8 +186,14 @@ static enum vq_status take_held(struct vq_coord *c, struct vq_coord_session *s,
         }
         *ret_over |= is_over(c, s, listed);
         VQ_TRY(take_stale(c, s, listed));
+        if (s->deaf) {
+            return VQ_OK;
+        }
     }
     VQ_TRY(take_calls(c, s, held));
+    if (s->deaf) {
+        return VQ_OK;
+    }
     s->calls_listed = held->calls_count;
     s->listed_ns = c->now_ns;
     vq_coord_leases_unlisted(c, s, held->stamp_ns);
@@ -230,6 +256,12 @@ static enum vq_status on_results(struct vq_coord *c, struct vq_coord_session *s,
     for (uint32_t n = 0; n < results->results_count; n++) {
         if (!vq_coord_result_valid(c, &results->results[n])) {
             return vq_coord_broke(c, s, "a result that fits no task");
+        }
+        char claim[VQ_COORD_TEXT_BYTES_MAX];
+        if (!vq_authority_result_can_be(c->params.authority, &results->results[n],
+                                        results->results[n].fence.epoch != c->params.epoch, claim,
+                                        sizeof(claim))) {
+            return vq_coord_broke(c, s, claim);
         }
     }
     if (c->listed_count + c->received_count + results->results_count > VQ_COORD_CALLS_MAX ||

@@ -11,6 +11,7 @@
  * Sums saturate: an amount without limit is UINT64_MAX. Not its job: when grants are sent, who is alive, the ledger. */
 #include "coordinator/core/purse.h"
 #include "common/base/alloc.h"
+#include "common/base/sum.h"
 
 #include <string.h>
 
@@ -48,11 +49,6 @@ struct vq_purse {
     bool tight;    /* so it was in the last deal */
     bool dealt;    /* part and aim are those of now */
 };
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 static uint64_t minus(uint64_t a, uint64_t b)
 {
@@ -165,8 +161,8 @@ void vq_purse_begin_anew(struct vq_purse *purse)
 
 void vq_purse_committed(struct vq_purse *purse, uint64_t cost)
 {
-    purse->committed = plus(purse->committed, cost);
-    purse->unheard = plus(purse->unheard, cost);
+    purse->committed = vq_sum(purse->committed, cost);
+    purse->unheard = vq_sum(purse->unheard, cost);
     purse->dealt = false;
 }
 
@@ -225,10 +221,10 @@ void vq_purse_leave(struct vq_purse *purse, uint32_t holder, enum vq_purse_end h
         return;
     }
     if (how == VQ_PURSE_LEFT) {
-        purse->left = plus(purse->left, held_by(h));
-        purse->left_open = plus(purse->left_open, h->open);
+        purse->left = vq_sum(purse->left, held_by(h));
+        purse->left_open = vq_sum(purse->left_open, h->open);
     } else if (how == VQ_PURSE_LOST && purse->limit != VQ_AMOUNT_ANY) {
-        purse->lost = plus(purse->lost, held_by(h));
+        purse->lost = vq_sum(purse->lost, held_by(h));
     }
     h->here = false;
     purse->unheard = 0;
@@ -266,20 +262,20 @@ uint64_t vq_purse_held(const struct vq_purse *purse, uint32_t holder)
 
 static uint64_t gone_with(const struct vq_purse *purse)
 {
-    return plus(plus(purse->left, purse->lost), purse->earlier);
+    return vq_sum(vq_sum(purse->left, purse->lost), purse->earlier);
 }
 
 /* What would be left to start calls with, were everything idle called back. */
 static uint64_t idle_in_all(const struct vq_purse *purse)
 {
-    uint64_t open = plus(purse->committed, gone_with(purse));
+    uint64_t open = vq_sum(purse->committed, gone_with(purse));
     uint64_t held = gone_with(purse);
     for (size_t i = 0; i < purse->count; i++) {
         const struct holder *h = &purse->holders[i];
-        open = plus(open, h->here ? h->open : 0);
-        held = plus(held, h->here ? held_by(h) : 0);
+        open = vq_sum(open, h->here ? h->open : 0);
+        held = vq_sum(held, h->here ? held_by(h) : 0);
     }
-    return minus(plus(purse->limit, less_of(purse->unheard, held)), open);
+    return minus(vq_sum(purse->limit, less_of(purse->unheard, held)), open);
 }
 
 /* Each has its need; the rest evenly, nobody more than it wants. */
@@ -328,8 +324,8 @@ static void split(struct vq_purse *purse)
     for (size_t i = 0; i < purse->count; i++) {
         struct holder *h = &purse->holders[i];
         h->part = 0;
-        needs = plus(needs, h->here ? need_of(h) : 0);
-        wants = plus(wants, h->here ? h->want : 0);
+        needs = vq_sum(needs, h->here ? need_of(h) : 0);
+        wants = vq_sum(wants, h->here ? h->want : 0);
     }
     purse->tight = needs > rest;
     if (purse->tight) {
@@ -368,7 +364,7 @@ static void raise_aims(struct vq_purse *purse, uint64_t free)
                 continue;
             }
             uint64_t reach = reach_of(h);
-            uint64_t aim = less_of(plus(h->used, h->part), plus(reach, free));
+            uint64_t aim = less_of(vq_sum(h->used, h->part), vq_sum(reach, free));
             if (aim > h->granted && aim - h->used >= need_of(h)) {
                 h->aim = aim;
                 free -= minus(aim, reach);
@@ -392,20 +388,20 @@ static void deal(struct vq_purse *purse)
         struct holder *h = &purse->holders[i];
         h->aim = any ? VQ_AMOUNT_ANY : h->granted;
         if (h->here && !any) {
-            held = plus(held, held_by(h));
-            missing = plus(missing, is_short(h) ? h->part - remains_of(h) : 0);
+            held = vq_sum(held, held_by(h));
+            missing = vq_sum(missing, is_short(h) ? h->part - remains_of(h) : 0);
         }
     }
     if (any) {
         return;
     }
-    uint64_t sum = plus(purse->committed, held);
+    uint64_t sum = vq_sum(purse->committed, held);
     uint64_t free = minus(purse->limit, sum);
-    bool over = sum > plus(purse->limit, less_of(purse->unheard, held));
+    bool over = sum > vq_sum(purse->limit, less_of(purse->unheard, held));
     for (size_t i = 0; (over || missing > free) && i < purse->count; i++) {
         struct holder *h = &purse->holders[i];
         if (h->here && remains_of(h) > h->part) {
-            h->aim = plus(h->used, h->part);
+            h->aim = vq_sum(h->used, h->part);
         }
     }
     if (sum <=
@@ -445,15 +441,15 @@ bool vq_purse_empty(const struct vq_purse *purse)
         return false;
     }
     uint64_t rest = /* should all that is out come back */
-        minus(purse->limit, plus(purse->committed, purse->lost));
-    uint64_t sum = plus(purse->committed, gone_with(purse));
+        minus(purse->limit, vq_sum(purse->committed, purse->lost));
+    uint64_t sum = vq_sum(purse->committed, gone_with(purse));
     uint64_t need = UINT64_MAX;
     bool idle = false;
     for (size_t i = 0; i < purse->count; i++) {
         const struct holder *h = &purse->holders[i];
         if (h->here) {
             need = h->want > 0 ? less_of(need, need_of(h)) : need;
-            sum = plus(sum, held_by(h));
+            sum = vq_sum(sum, held_by(h));
             idle = idle || h->force[0].most > h->used;
         }
     }
@@ -477,7 +473,7 @@ uint64_t vq_purse_out(const struct vq_purse *purse)
     uint64_t out = any ? purse->left_open : gone_with(purse);
     for (size_t i = 0; i < purse->count; i++) {
         const struct holder *h = &purse->holders[i];
-        out = h->here ? plus(out, any ? h->open : held_by(h)) : out;
+        out = h->here ? vq_sum(out, any ? h->open : held_by(h)) : out;
     }
     return out;
 }

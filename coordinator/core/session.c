@@ -134,6 +134,10 @@ enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
             return vq_coord_broke(c, s, "CREDIT names a pool or a state that does not exist");
         }
     }
+    char claim[VQ_COORD_TEXT_BYTES_MAX];
+    if (!vq_authority_credit_can_be(c->params.authority, credit, c->now_ns, claim, sizeof(claim))) {
+        return vq_coord_broke(c, s, claim);
+    }
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         s->offers[j].credit = 0;
     }
@@ -222,8 +226,7 @@ static void session_unlink(struct vq_coord *c, struct vq_coord_session *s)
     }
     struct vq_coord_link *link;
     while ((link = vq_coord_first(&s->calls)) != NULL) {
-        VQ_COORD_OF(link, struct vq_coord_call, mine)->lister = NULL;
-        vq_coord_unlink(link);
+        vq_coord_call_give(VQ_COORD_OF(link, struct vq_coord_call, mine), NULL);
     }
     vq_coord_unlink(&s->order);
     vq_coord_table_remove(&c->peers, &s->by_peer);

@@ -1,6 +1,7 @@
 /* Counts of tasks and calls, the rates of the last minute, and the status that people see. Counts change only with commits
  * and look-ups; nothing here decides anything. */
 #include "common/base/clock.h"
+#include "common/base/sum.h"
 #include "coordinator/core/internal.h"
 
 #define RATE_CELLS (VQ_COORD_RATE_SECONDS + 1)
@@ -67,8 +68,8 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
         result->cost_nano > c->cost_most_nano ? result->cost_nano : c->cost_most_nano;
     c->reserved_most =
         result->tokens_reserved > c->reserved_most ? result->tokens_reserved : c->reserved_most;
-    c->tally.tokens_in += result->tokens_in;
-    c->tally.tokens_out += result->tokens_out;
+    vq_sum_to(&c->tally.tokens_in, result->tokens_in);
+    vq_sum_to(&c->tally.tokens_out, result->tokens_out);
     c->rate.calls[rate_cell(c)]++;
 }
 

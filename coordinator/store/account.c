@@ -11,6 +11,7 @@
  * Invariant: memory is a bit a task and repeat in use, plus the workers and pools.
  * Not its job: which answer stands (lookup.c), the JSON. */
 #include "coordinator/store/account.h"
+#include "common/base/sum.h"
 
 #include "common/base/alloc.h"
 #include "proto/pool.h"
@@ -232,15 +233,15 @@ static void add(struct vq_account_sums *sums, const struct vq_call_row *row, boo
     if (row->end == VQ_END_ANSWER) {
         sums->answered++;
         sums->paid_unused += row->used ? 0 : 1;
-        sums->latency_ms += row->latency_ms;
+        vq_sum_to(&sums->latency_ms, row->latency_ms);
     } else if (row->end == VQ_END_UNKNOWN) {
         sums->unknown++;
     } else {
         sums->failed[row->end]++;
     }
-    sums->tokens_in += row->tokens_in;
-    sums->tokens_cached += row->tokens_cached;
-    sums->tokens_out += row->tokens_out;
+    vq_sum_to(&sums->tokens_in, row->tokens_in);
+    vq_sum_to(&sums->tokens_cached, row->tokens_cached);
+    vq_sum_to(&sums->tokens_out, row->tokens_out);
     sums->cost_usd += cost_usd;
 }
 
@@ -397,10 +398,10 @@ void vq_account_sums_add(struct vq_account_sums *to, const struct vq_account_sum
     }
     to->unknown += s->unknown;
     to->paid_unused += s->paid_unused;
-    to->tokens_in += s->tokens_in;
-    to->tokens_cached += s->tokens_cached;
-    to->tokens_out += s->tokens_out;
-    to->latency_ms += s->latency_ms;
+    vq_sum_to(&to->tokens_in, s->tokens_in);
+    vq_sum_to(&to->tokens_cached, s->tokens_cached);
+    vq_sum_to(&to->tokens_out, s->tokens_out);
+    vq_sum_to(&to->latency_ms, s->latency_ms);
     to->cost_usd += s->cost_usd;
 }
 

@@ -3,6 +3,7 @@
  * Invariant: what is wrong with one row is said, and the next one is looked at; only a store that cannot be read ends the walk.
  * Not its job: tasks (they need a plan), answers of other runs, the rest of the file (`vibeq store check`). */
 #include "coordinator/store/check_run.h"
+#include "common/base/sum.h"
 
 #include "common/judge/stage.h"
 #include "coordinator/store/cell.h"
@@ -58,9 +59,9 @@ static void count_call(struct vq_check_run *f, const struct vq_call_row *row)
     if (row->stage >= VQ_STAGE_BESIDE) {
         return;
     }
-    f->paid_nano += answered ? row->cost_nano : 0;
-    f->paid_unused_nano += answered && !row->used ? row->cost_nano : 0;
-    f->unknown_nano += answered ? 0 : row->cost_nano;
+    vq_sum_to(&f->paid_nano, answered ? row->cost_nano : 0);
+    vq_sum_to(&f->paid_unused_nano, answered && !row->used ? row->cost_nano : 0);
+    vq_sum_to(&f->unknown_nano, answered ? 0 : row->cost_nano);
 }
 
 static enum vq_status check_answer_of(struct check *c, const struct vq_call_row *row)

@@ -1,6 +1,7 @@
 /* Walks a run's rows of the ledger, in key order; or those of all runs, for what was spent of a day's quotas.
  * Not its job: adding up (account.c). */
 #include "coordinator/store/ledger.h"
+#include "common/base/sum.h"
 
 #include "coordinator/store/cell.h"
 
@@ -106,11 +107,6 @@ struct spent {
     uint64_t cost_nano;
 };
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static void add_day(struct spent *s, const struct vq_call_row *row)
 {
     if (row->started_unix_ms < s->earliest_ms || row->pool.bytes == 0) {
@@ -121,7 +117,7 @@ static void add_day(struct spent *s, const struct vq_call_row *row)
         if (vq_span_eq(row->pool, vq_span_str(day->pool))) {
             bool counts = row->started_unix_ms >= day->since_unix_ms && vq_call_row_sent(row);
             day->requests += counts ? 1 : 0;
-            day->tokens = counts ? sum(day->tokens, vq_call_row_tokens(row)) : day->tokens;
+            day->tokens = counts ? vq_sum(day->tokens, vq_call_row_tokens(row)) : day->tokens;
             return;
         }
         s->day = (s->day + 1) % s->days_count;
@@ -193,7 +189,7 @@ static enum vq_status spent_of_others(struct vq_view *view, MDB_cursor *cursor, 
 static enum vq_status spent_row(void *ctx, const struct vq_call_row *row)
 {
     struct spent *s = ctx;
-    s->cost_nano = sum(s->cost_nano, row->cost_nano);
+    s->cost_nano = vq_sum(s->cost_nano, row->cost_nano);
     add_day(s, row);
     return VQ_OK;
 }

@@ -1,5 +1,6 @@
 /* Status as JSON and as Prometheus text, from the same counts, so that the two never disagree. Names of metrics are part of the
  * public interface: docs/metrics.md lists them. */
+#include "common/base/sum.h"
 #include "coordinator/web/status_parts.h"
 
 #include "common/base/clock.h"
@@ -23,8 +24,8 @@ void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status
 {
     totals->commits += of->batches;
     totals->leases_lost += of->leases_lost;
-    totals->tokens_in += of->tokens_in;
-    totals->tokens_out += of->tokens_out;
+    vq_sum_to(&totals->tokens_in, of->tokens_in);
+    vq_sum_to(&totals->tokens_out, of->tokens_out);
     totals->messages_broken += of->broken;
     totals->from_store += of->all.from_store;
     totals->answers += of->all.ends[VQ_END_ANSWER];

@@ -83,6 +83,37 @@ class Hostile(Case):
         for path in (self.dir / "runs/r/results").iterdir():
             self.assertNotIn(b"canary", path.read_bytes(), path)
 
+    def lies(self, what, says):
+        """It says one thing that cannot be: that is refused, counted and logged, its session ends, and nothing of it counts."""
+        child = self.begin()
+        said = self.rogue(what)
+        self.assertGreaterEqual(said["byes"], 1, "it is told, and its session ends")
+        self.assertEqual(said["acks"], 0)
+        self.assertIsNone(child.poll(), self.logs())
+        self.assertEqual(self.status("r")["refused_messages"]["broken"], 1)
+        log = (self.dir / "runs/r/log").read_text()
+        self.assertIn("rogue broke the protocol", log)
+        self.assertIn(says, log)
+        with open(f"/proc/{child.pid}/status") as text:
+            peak_kb = next(int(line.split()[1]) for line in text if line.startswith("VmHWM"))
+        self.assertLess(peak_kb, 400 * 1024)
+        self.wait_exit(child, DONE)
+        calls = self.accounting("r")
+        self.assertEqual((calls["sent"], calls["unknown"]), (len(self.server.requests()), 0))
+        self.assertNotIn("46116860", (self.dir / "runs/r/accounting.json").read_text())
+
+    def test_a_cost_that_cannot_be(self):
+        self.lies("cost", "a call that cost $4611686018")
+
+    def test_amounts_that_cannot_be(self):
+        self.lies("spent", "these amounts cannot be")
+
+    def test_a_park_that_cannot_be(self):
+        self.lies("park", "a time at which a quota begins anew that cannot be")
+
+    def test_more_calls_than_a_worker_can_have(self):
+        self.lies("list", "too many calls of one worker")
+
     def test_a_key_that_nobody_approved(self):
         """Nothing of it comes in, and that it knocked is seen: status, metrics, log."""
         child = self.begin()

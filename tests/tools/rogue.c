@@ -1,12 +1,13 @@
-/* A worker that is let in and keeps no rule: `vq-rogue JOIN_CERT SHARD_TASKS [stranger]`. It speaks without a session, for other sessions, of tasks that
+/* A worker that is let in and keeps no rule: `vq-rogue JOIN_CERT SHARD_TASKS [stranger|cost|spent|park|list]`. It speaks without a session, for other sessions, of tasks that
  * it does not hold, again and again, of other stages and epochs, in frames that are no messages, a hundred thousand times with its heart, and at
- * last of a task that does not exist. Its answers carry the word "canary". With "stranger" it has a key pair that nobody approved. Prints what it
+ * last of a task that does not exist. Its answers carry the word "canary". With "stranger" it has a key pair that nobody approved. With "cost", "spent", "park" or "list" it says one thing that cannot be, and nothing else. Prints what it
  * sent and what came back, as one line of JSON. For tests/integration/test_hostile.py, which looks at the run beside it. */
 #include "common/base/clock.h"
 #include "common/base/hash.h"
 #include "common/net/cert.h"
 #include "common/net/loop.h"
 #include "common/net/zsock.h"
+#include "proto/pool.h"
 #include "proto/wire.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #define GARBAGE        100
 #define QUIET_TICKS    200
 #define STRANGER_TICKS 300
+#define LIE_TICKS      3000
 
 struct rogue {
     struct vq_loop *loop;
@@ -33,6 +35,7 @@ struct rogue {
     unsigned ticks, beats, quiet;
     unsigned acks, byes, echoes, dropped, canceled;
     bool welcome, attacked, broke;
+    const char *lie; /* NULL: none */
 };
 
 static void must(enum vq_status status, const char *what)
@@ -141,6 +144,47 @@ static void rave(struct rogue *r)
     }
 }
 
+#define LIST_CALLS  150000
+#define LIST_FRAMES 4
+
+/* More calls than any worker can have, all of them in flight, it says. */
+static void list(struct rogue *r)
+{
+    static struct vq_held_call calls[LIST_CALLS];
+    for (unsigned round = 0; round < LIST_FRAMES; round++) {
+        for (uint32_t i = 0; i < LIST_CALLS; i++) {
+            calls[i] = (struct vq_held_call){.call = {.b = {0xcc, (uint8_t)round}}, .task = i % 60};
+            memcpy(calls[i].call.b + 8, &i, sizeof(i));
+        }
+        struct vq_msg msg = {
+            .type = VQ_MSG_HELD,
+            .u.held = {.session = r->session, .calls = calls, .calls_count = LIST_CALLS}};
+        send(r, &msg);
+    }
+}
+
+static void lie(struct rogue *r)
+{
+    struct vq_pool_report report = {.unit.requests = 1};
+    struct vq_msg msg = {.type = VQ_MSG_CREDIT,
+                         .u.credit = {.session = r->session,
+                                      .spend.most = VQ_AMOUNT_ANY,
+                                      .reports = &report,
+                                      .reports_count = 1}};
+    struct vq_result result = forged(r, 7);
+    result.cost_nano = UINT64_MAX / 4;
+    if (strcmp(r->lie, "cost") == 0) {
+        say(r, r->session, &result);
+    } else if (strcmp(r->lie, "list") == 0) {
+        list(r);
+    } else {
+        bool park = strcmp(r->lie, "park") == 0;
+        report.park_unix_s = park ? INT64_MAX : 0;
+        msg.u.credit.spend.used = msg.u.credit.spend.open = park ? 0 : UINT64_MAX;
+        send(r, &msg);
+    }
+}
+
 static void report(struct rogue *r)
 {
     printf(
@@ -157,6 +201,16 @@ static void on_tick(void *ctx)
     r->ticks++;
     if (!r->welcome) {
         if (r->ticks > STRANGER_TICKS) {
+            report(r);
+        }
+        return;
+    }
+    if (r->lie != NULL) {
+        if (!r->attacked) {
+            r->attacked = true;
+            lie(r);
+        }
+        if (r->byes > 0 || ++r->quiet > LIE_TICKS) {
             report(r);
         }
         return;
@@ -211,7 +265,7 @@ static void on_message(void *ctx, struct vq_span frame)
 
 static void hello(struct rogue *r)
 {
-    for (unsigned i = 0; i < STRAYS; i++) {
+    for (unsigned i = 0; i < STRAYS && r->lie == NULL; i++) {
         beat(r, 1); /* before any session */
     }
     struct vq_msg msg = {.type = VQ_MSG_HELLO,
@@ -231,13 +285,16 @@ int main(int argc, char **argv)
     struct vq_cert cert = {0};
     struct vq_error err = {""};
     if (argc < 3) {
-        (void)fprintf(stderr, "usage: vq-rogue JOIN_CERT SHARD_TASKS [stranger]\n");
+        (void)fprintf(stderr,
+                      "usage: vq-rogue JOIN_CERT SHARD_TASKS [stranger|cost|spent|park|list]\n");
         return 2;
     }
     r.shard_tasks = strtoull(argv[2], NULL, 10);
     vq_buf_init(&r.frame, VQ_FRAME_BYTES_MAX);
     must(vq_cert_read(argv[1], &cert, &err), err.text);
-    if (argc > 3) {
+    bool stranger = argc > 3 && strcmp(argv[3], "stranger") == 0;
+    r.lie = argc > 3 && !stranger ? argv[3] : NULL;
+    if (stranger) {
         must(vq_keypair_create(&cert.keys), "a key pair");
     }
     must(vq_loop_create(&r.loop, &err), err.text);

@@ -216,7 +216,7 @@ static bool is_unreported(const struct vq_work_call *call, const struct vq_work_
 void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
 {
     char text[VQ_ERROR_BYTES_MAX];
-    const struct vq_work_reply as = checked(w, got, text), *reply = &as;
+    struct vq_work_reply as = checked(w, got, text), *reply = &as;
     struct vq_work_key128 key = vq_work_key_id(&reply->call);
     struct vq_work_flight *flight = vq_work_table_get(&w->flights_by_id, key);
     if (flight == NULL) {
@@ -226,6 +226,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
     vq_work_list_remove(&flight->link);
     w->flights_count--;
     w->calls_ended++;
+    vq_work_heard_cut(w, flight, reply);
     const struct vq_work_call *call = &flight->call;
     struct vq_result result = vq_work_call_sent(call);
     result.end = (uint8_t)reply->end;

@@ -95,9 +95,10 @@ static struct vq_work_need need_of(const struct vq_work *w, const struct vq_work
     uint32_t judge = ask->lease->judge;
     uint32_t most = w->spec->kind == VQ_STAGE_EMBED ? 0 : w->spec->judges[judge].judge.max_tokens;
     const struct vq_ratio *ratio = &w->pools[pool].ratios[ask->kind][w->spec->kind];
-    double in = vq_ratio_tokens(ratio, bytes);
+    double can_be = vq_work_input_most(w, ask->kind, bytes, most);
+    double in = fmin(vq_ratio_tokens(ratio, bytes), can_be);
     double out = vq_answers_tokens(&w->judges[judge].answers[ask->kind], most);
-    double in_most = vq_ratio_tokens_most(ratio, bytes);
+    double in_most = fmin(vq_ratio_tokens_most(ratio, bytes), can_be);
     /* a provider may bill thinking that max_tokens does not bound */
     double out_most = fmax(most, w->judges[judge].answers[ask->kind].longest);
     const struct vq_price *price = &w->spec->pools[pool].price;

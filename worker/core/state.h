@@ -513,6 +513,12 @@ void vq_work_credit_pump(struct vq_work *w);
 void vq_work_credit_before_results(struct vq_work *w);
 int64_t vq_work_credit_wake(const struct vq_work *w);
 
+/* heard.c: tokens that a request of so many bytes can have at most */
+double vq_work_input_most(const struct vq_work *w, enum vq_call_kind kind, double bytes,
+                          uint32_t max_tokens);
+void vq_work_heard_cut(const struct vq_work *w, const struct vq_work_flight *flight,
+                       struct vq_work_reply *reply);
+
 /* call.c */
 void vq_work_calls_pump(struct vq_work *w);      /* starts what may start */
 bool vq_work_may_start(const struct vq_work *w); /* but for pools */

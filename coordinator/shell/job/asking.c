@@ -399,6 +399,35 @@ void vq_asking_destroy(struct vq_asking **asking)
 
 /* ---- SPEC ---- */
 
+size_t vq_asking_request_bytes(const struct vq_asking *a)
+{
+    if (a->remake != NULL || vq_stage_chains(a->kind)) {
+        return 0;
+    }
+    size_t texts = 0, axis = 0;
+    for (uint32_t i = 0; i < a->plan.grid.samples; i++) {
+        const struct vq_sample *s = &a->samples[i];
+        size_t bytes = s->prompt.bytes + s->a.bytes + s->b.bytes;
+        texts = bytes > texts ? bytes : texts;
+    }
+    for (uint32_t v = 0; v < a->plan.grid.vibes; v++) {
+        const struct vq_axis *x = &a->axes[v];
+        size_t bytes = strlen(x->name) + strlen(x->low) + strlen(x->high);
+        axis = bytes > axis ? bytes : axis;
+    }
+    size_t repair = a->repair == NULL ? 0 : vq_template_text(a->repair).bytes;
+    return texts + axis + vq_template_text(a->template).bytes + repair;
+}
+
+uint32_t vq_asking_answer_tokens(const struct vq_asking *a)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < a->cast->count; i++) {
+        most = a->cast->conf[i].max_tokens > most ? a->cast->conf[i].max_tokens : most;
+    }
+    return most;
+}
+
 static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i)
 {
     const struct vq_conf_judge *j = &a->cast->conf[i];

@@ -52,6 +52,11 @@ void vq_asking_destroy(struct vq_asking **asking);
 /* Lets go of everything but what request hashes are made of: what accounting needs of a stage that is over. */
 void vq_asking_retire(struct vq_asking *asking);
 
+/* No request of the stage has more bytes, but for what it repairs; 0: that is not known beforehand. */
+size_t vq_asking_request_bytes(const struct vq_asking *asking);
+/* The most tokens that a judge of it may answer with. */
+uint32_t vq_asking_answer_tokens(const struct vq_asking *asking);
+
 /* The body of SPEC. `offline_url`: base URL of the built-in server, or NULL. Its hash goes to *ret_hash. */
 enum vq_status vq_asking_spec(const struct vq_asking *asking, const char *offline_url,
                               struct vq_buf *ret_body, struct vq_hash *ret_hash) VQ_WARN_UNUSED;

@@ -9,6 +9,7 @@
 #define CACHE_WRITE_FACTOR 1.25 /* of the price of input, for a cache of five minutes */
 
 #define URL_BYTES_MAX 4096
+#define NANO_A_TOKEN  1000.0 /* of a dollar per million tokens */
 
 static enum vq_status texts_of(const struct vq_conf_use *use, char **ret_url, char **ret_identity)
 {
@@ -134,6 +135,7 @@ enum vq_status vq_run_pools_spec(const struct vq_run_pools *pools, const char *o
 void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool *ret_pool)
 {
     const struct vq_conf_limits *l = &use->limits;
+    double input_usd = fmax(price(l->price_input_usd), price(l->price_cached_usd));
     uint32_t calls = (uint32_t)floor(l->concurrency * l->share);
     *ret_pool = (struct vq_authority_pool){
         .name = use->name,
@@ -147,5 +149,8 @@ void vq_run_pools_limits(const struct vq_conf_use *use, struct vq_authority_pool
         .concurrency = l->concurrency > 0 && calls == 0 ? 1 : calls,
         .day_requests = (uint64_t)((double)l->requests_per_day * l->share),
         .day_tokens = (uint64_t)((double)l->tokens_per_day * l->share),
+        .priced = true, /* one without a price costs nothing, by its worker's reckoning too */
+        .input_nano = input_usd * NANO_A_TOKEN,
+        .output_nano = price(l->price_output_usd) * NANO_A_TOKEN,
         .window_ms = l->window_s * 1000};
 }

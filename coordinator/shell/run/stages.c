@@ -73,6 +73,8 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .grid = run->asking->plan.grid,
         .chains = vq_stage_chains(run->asking->kind),
         .alike = run->asking->alike,
+        .request_bytes_max = vq_asking_request_bytes(run->asking),
+        .answer_tokens_max = vq_asking_answer_tokens(run->asking),
         .judges = judges,
         .authority = run->authority,
         .spec = run->spec_hash,

@@ -1,5 +1,6 @@
 /* The named bounds of the core (limits.h) that a test can come to, and what happens at each: something waits, is dropped and counted, or
  * is refused, and the run goes on. */
+#include "proto/claim.h"
 #include "tests/unit/coordinator/core/rig.h"
 
 #define MIB (1u << 20)
@@ -279,13 +280,13 @@ static void tokens_of_an_answer(void **state)
     uint64_t session = rig_join(r, 7, 1, 4);
     const struct rig_said lease = *rig_lease(r, 0);
     struct vq_result result = rig_answer(r, &lease, lease.tasks[0], "Model: A");
-    result.tokens_out = UINT64_C(1) << 40;
+    result.tokens_out = VQ_CLAIM_TOKENS_MAX;
     rig_mark(r);
     rig_results(r, 7, session, &result, 1);
     for (uint32_t i = 1; i < lease.count; i++) {
         rig_say_answer(r, 7, session, &lease, lease.tasks[i], "Model: A");
     }
-    assert_int_equal(rig_lease(r, 0)->answer_tokens, UINT32_MAX);
+    assert_int_equal(rig_lease(r, 0)->answer_tokens, VQ_CLAIM_TOKENS_MAX);
     assert_true(rig_status(r).tokens_out >= result.tokens_out);
 }
 

@@ -1,6 +1,7 @@
 /* What peers send at random never fails an assertion, never ends the run, and stays within bounds; and a process that runs out of
  * memory at any point says so and can be taken apart. */
 #include "common/base/rng.h"
+#include "proto/limits.h"
 #include "tests/unit/coordinator/core/rig.h"
 
 #define ROUNDS   20000
@@ -280,11 +281,122 @@ static void a_hold_is_not_a_workers_call(void **state)
     rig_end(&rig);
 }
 
+/* One wrong number in a result or a CREDIT: nothing of the message counts, and its worker is heard no more. */
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    for (unsigned lie = 0; lie < 6; lie++) {
+        rig_init(&rig, 4, 1, 2);
+        rig.pool[0] = (struct vq_authority_pool){.name = "ada",
+                                                 .concurrency = 1000,
+                                                 .priced = true,
+                                                 .input_nano = 150,
+                                                 .output_nano = 600};
+        rig.params.request_bytes_max = 3000;
+        rig.params.answer_tokens_max = 200;
+        rig.pools.budget_nano = UINT64_C(10000000000);
+        rig_start(&rig);
+        uint64_t session = rig_join(&rig, 7, 1, 100);
+        const struct rig_said *lease = rig_lease(&rig, 0);
+        struct vq_result result = rig_answer(&rig, lease, lease->tasks[0], "Model: A");
+        result.pool = vq_span_str("ada");
+        result.cost_nano = lie == 0 ? UINT64_C(5000000000) : 90000;
+        result.tokens_in = lie == 1 ? UINT64_MAX : 500;
+        rig.spend = (struct vq_amount){.used = 90000, .open = 90000, .most = VQ_AMOUNT_ANY};
+        rig.spend.used = lie == 2 ? UINT64_MAX : rig.spend.used;
+        rig.report[0].said.requests = lie == 3 ? 1e200 : 60;
+        rig.report[0].park_unix_s = lie == 4 ? -9 : 0;
+        rig.report[0].in_flight = lie == 5 ? UINT32_MAX : 2;
+        if (lie < 2) {
+            rig_results(&rig, 7, session, &result, 1);
+        } else {
+            rig_credit(&rig, 7, session, 0, 10, VQ_POOL_OPEN);
+        }
+        assert_int_equal(rig_last(&rig, 7, VQ_MSG_BYE)->code, VQ_BYE_PROTOCOL);
+        assert_int_equal(rig_status(&rig).broken, 1);
+        assert_int_equal(rig_status(&rig).all.calls, 0);
+        struct vq_authority_money money;
+        vq_authority_money(rig.authority, &money);
+        assert_int_equal(money.spent_nano, 0);
+        rig_pass(&rig, 2 * RIG_TERM); /* its session ends, and the others go on */
+        assert_int_equal(rig_status(&rig).sessions, 0);
+        rig.report[0].said.requests = 60;
+        rig.report[0].park_unix_s = rig.report[0].in_flight = 0;
+        rig.spend = (struct vq_amount){.most = VQ_AMOUNT_ANY};
+        rig_mark(&rig);
+        session = rig_join(&rig, 8, 2, 100);
+        lease = rig_lease(&rig, 0);
+        result = rig_answer(&rig, lease, lease->tasks[0], "Model: A");
+        result.cost_nano = 90000;
+        result.tokens_out = 100000; /* thought for long, and not counted by max_tokens */
+        result.pool = vq_span_str("ada");
+        rig_results(&rig, 8, session, &result, 1);
+        assert_int_equal(rig_status(&rig).all.calls, 1);
+        rig_end(&rig);
+    }
+}
+
+/* What a call that never returns counts for is no more than a call can cost, whatever its worker said to be open. */
+static void a_lost_call_is_not_dearer_than_any(void **state)
+{
+    (void)state;
+    rig_init(&rig, 4, 1, 2);
+    rig.pool[0] = (struct vq_authority_pool){
+        .name = "ada", .concurrency = 1000, .priced = true, .input_nano = 150, .output_nano = 600};
+    rig_start(&rig);
+    uint64_t session = rig_join(&rig, 7, 1, 100);
+    struct vq_held_call call = {.call = rig_worker(77), .task = 3};
+    rig_list(&rig, 7, session, VQ_MSG_HEARTBEAT, NULL, 0, &call, 1);
+    uint64_t usd_9m = UINT64_C(9000000000000000);
+    rig.spend = (struct vq_amount){.used = usd_9m, .open = usd_9m, .most = VQ_AMOUNT_ANY};
+    rig_credit(&rig, 7, session, 0, 100, VQ_POOL_OPEN);
+    rig_pass(&rig, 3 * RIG_TERM);
+    struct vq_authority_money money;
+    vq_authority_money(rig.authority, &money);
+    assert_true(money.spent_nano > 0 && money.spent_nano < UINT64_C(4000000000));
+    rig_end(&rig);
+}
+
+/* Lists of calls that add up: one worker's are bounded, and the next worker's are taken. */
+static void one_worker_lists_so_many_calls(void **state)
+{
+    (void)state;
+    static struct vq_held_call calls[VQ_WIRE_HELD_CALLS_MAX];
+    rig_init(&rig, 4, 1, 2);
+    rig_start(&rig);
+    uint64_t session = rig_join(&rig, 7, 1, 0);
+    for (uint32_t i = 0; i < VQ_COUNT(calls); i++) {
+        calls[i] = (struct vq_held_call){.call = {{1}}, .task = i % 16};
+        memcpy(calls[i].call.b + 4, &i, sizeof(i));
+    }
+    struct vq_msg more = {
+        .type = VQ_MSG_HELD,
+        .u.held = {.session = session, .calls = calls, .calls_count = VQ_COUNT(calls)}};
+    for (unsigned round = 0; round < 4; round++) {
+        rig_tell(&rig, 7, &more);
+        for (uint32_t i = 0; i < VQ_COUNT(calls); i++) {
+            calls[i].call.b[1] = (uint8_t)(round + 1);
+        }
+    }
+    assert_int_equal(rig_status(&rig).broken, 1);
+    assert_int_equal(rig_status(&rig).calls_reserved, 0); /* no worker has so many: none is real */
+    assert_int_equal(rig_last(&rig, 7, VQ_MSG_BYE)->code, VQ_BYE_PROTOCOL);
+    session = rig_join(&rig, 8, 2, 0);
+    calls[0].call.b[1] = 99;
+    rig_list(&rig, 8, session, VQ_MSG_HEARTBEAT, NULL, 0, calls, 1);
+    assert_int_equal(rig_status(&rig).calls_reserved, 1);
+    assert_int_equal(rig_status(&rig).broken, 1);
+    rig_end(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_does_no_harm),
         cmocka_unit_test(a_hold_is_not_a_workers_call),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(a_lost_call_is_not_dearer_than_any),
+        cmocka_unit_test(one_worker_lists_so_many_calls),
         cmocka_unit_test(no_memory_at_any_point_is_said_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

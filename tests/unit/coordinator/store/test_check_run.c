@@ -139,6 +139,18 @@ static void test_sound(void **state)
     assert_true(h.count == 0 && found.calls == 0);
 }
 
+static void test_sums_do_not_wrap(void **state)
+{
+    struct fx *fx = *state;
+    struct heard h;
+    for (uint64_t task = 0; task < 3; task++) {
+        struct vq_result r = fx_answer(fx, task, "Model: A");
+        r.cost_nano = UINT64_MAX / 2;
+        fx_commit_one(fx, &r);
+    }
+    assert_true(check(fx, &h).paid_nano == UINT64_MAX);
+}
+
 static void test_rows(void **state)
 {
     struct fx *fx = *state;
@@ -242,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sound, fx_setup, fx_teardown),
+        cmocka_unit_test_setup_teardown(test_sums_do_not_wrap, fx_setup, fx_teardown),
         cmocka_unit_test_setup_teardown(test_rows, fx_setup, fx_teardown),
         cmocka_unit_test_setup_teardown(test_damage, fx_setup, fx_teardown),
         cmocka_unit_test_setup_teardown(test_the_runs_own_row, fx_setup, fx_teardown),

@@ -1,0 +1,17 @@
+/* Sums of numbers that others said: they stop at the greatest number, and never begin again at 0. */
+#ifndef VQ_BASE_SUM_H
+#define VQ_BASE_SUM_H
+
+#include <stdint.h>
+
+static inline uint64_t vq_sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline void vq_sum_to(uint64_t *sum, uint64_t more)
+{
+    *sum = vq_sum(*sum, more);
+}
+
+#endif
