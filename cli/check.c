@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/judge/ending.h"
 #include "common/judge/verdict.h"
 #include "common/text/fmt.h"
 #include "common/text/json.h"
@@ -35,8 +36,29 @@ static enum vq_outcome verdict_of(const struct vq_job *job, const struct vq_once
                          vq_span_str(o->finish_reason == NULL ? "" : o->finish_reason), o->refusal);
 }
 
+/* Why there is no text. */
+static void put_why(const struct vq_once *o)
+{
+    bool told = o->error != NULL && o->error[0] != '\0';
+    vq_cli_put_plain(vq_span_str(told ? o->error : "the answer is nothing but thinking"));
+    printf("\n");
+}
+
+static void put_cut(const struct vq_once *o)
+{
+    struct vq_span word = vq_span_str(o->finish_reason == NULL ? "" : o->finish_reason);
+    if (vq_ending_of(word, o->refusal) != VQ_ENDING_UNKNOWN) {
+        printf("raise max_tokens of this judge\n");
+        return;
+    }
+    printf("the server ended the answer with \"");
+    vq_cli_put_plain(word);
+    printf("\", which is no ordinary ending (docs/providers.md)\n");
+}
+
 /* What the verdict means for the two models. */
-static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, unsigned order)
+static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, unsigned order,
+                        const struct vq_once *o)
 {
     const char *const *models = (const char *const *)job->config->models;
     const char *first = models[order], *second = models[1 - order];
@@ -56,7 +78,14 @@ static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, unsig
                : rates ? "; a run would ask it once more"
                        : "; a run would ask it once more what it meant");
         return;
-    case VQ_OUTCOME_TRUNCATED: printf(": no vote; raise max_tokens of this judge\n"); return;
+    case VQ_OUTCOME_EMPTY:
+        printf(": no %s; ", rates ? "rating" : "vote");
+        put_why(o);
+        return;
+    case VQ_OUTCOME_TRUNCATED:
+        printf(": no %s; ", rates ? "rating" : "vote");
+        put_cut(o);
+        return;
     case VQ_OUTCOME_RATED_1:
     case VQ_OUTCOME_RATED_2:
     case VQ_OUTCOME_RATED_3:
@@ -127,7 +156,7 @@ static void put_judge(const struct vq_job *job, const struct vq_picked *picked, 
     if (verdict != VQ_OUTCOME_NONE) {
         put_answer(o->answer == NULL ? "" : o->answer);
         printf("verdict  %s", vq_outcome_name(verdict));
-        put_meaning(job, verdict, picked->order);
+        put_meaning(job, verdict, picked->order, o);
         put_tokens(judge, o);
     } else {
         printf("failed   %s%s%s\n", o->end == NULL ? "nothing was heard of it" : o->end,

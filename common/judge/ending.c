@@ -1,16 +1,63 @@
-/* The names that providers have for how an answer ended. Not its job: what the answer says all the same. */
+/* The words that providers have for how an answer ended. Not its job: what the answer says all the same. */
 #include "common/judge/ending.h"
 
 #include "common/judge/label.h"
 
-bool vq_ending_is_refusal(struct vq_span finish_reason, bool refusal)
+static const struct {
+    const char *word;
+    enum vq_ending ending;
+} endings[] = {
+#define VQ_ENDING(word, ending, who) {word, VQ_ENDING_##ending},
+#include "common/judge/endings.def"
+#undef VQ_ENDING
+};
+
+static bool is_joint(char c)
 {
-    static const char *const filtered[] = {"content_filter", "refusal", "safety"};
-    return refusal || vq_label_word_is_any(finish_reason, filtered, VQ_COUNT(filtered));
+    return c == '_' || c == '-' || c == '.' || c == ' ';
 }
 
-bool vq_ending_is_cut(struct vq_span finish_reason)
+static char lower(char c)
 {
-    static const char *const cut[] = {"length", "max_tokens", "model_length"};
-    return vq_label_word_is_any(finish_reason, cut, VQ_COUNT(cut));
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Whether the text begins with the word, joints apart; *ret_rest is then what follows. */
+static bool begins(struct vq_span text, const char *word, struct vq_span *ret_rest)
+{
+    size_t at = 0;
+    for (; *word != '\0'; word++) {
+        if (is_joint(*word)) {
+            continue;
+        }
+        while (at < text.bytes && is_joint(text.at[at])) {
+            at++;
+        }
+        if (at >= text.bytes || lower(text.at[at]) != *word) {
+            return false;
+        }
+        at++;
+    }
+    *ret_rest = vq_span_after(text, at);
+    return true;
+}
+
+enum vq_ending vq_ending_of(struct vq_span finish_reason, bool refusal)
+{
+    if (refusal) {
+        return VQ_ENDING_REFUSED;
+    }
+    struct vq_span word = vq_span_trim(finish_reason), rest;
+    if (word.bytes == 0) {
+        return VQ_ENDING_ORDINARY;
+    }
+    if (begins(word, "finish_reason", &rest) || begins(word, "stop_reason", &rest)) {
+        word = rest; /* FinishReason.STOP, as text of an enum */
+    }
+    for (size_t i = 0; i < VQ_COUNT(endings); i++) {
+        if (begins(word, endings[i].word, &rest) && vq_span_trim(rest).bytes == 0) {
+            return endings[i].ending;
+        }
+    }
+    return VQ_ENDING_UNKNOWN;
 }

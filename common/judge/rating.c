@@ -1,14 +1,18 @@
 /* The rating in a rubric judge's answer.
  *
- * strict: line by line, thinking blocks left out. A line that begins with `Result:` (quotes and markdown around it) states what follows
- * on it, or, where nothing does, the next line with words; of several such lines the last one counts. paper: what the paper's regular
- * expressions find, byte for byte.
+ * strict: line by line, thinking left out. A line that begins with `Result:` (quotes and markdown around it) states what follows on it,
+ * or, where nothing does, the next line with words; a heading `Result` does without the colon. Of several such lines the last one counts. Where
+ * there is none, lines with `Rating:`, `Score:` and their like count, if they agree. A line that is one JSON object is read by its members. Of
+ * a cut answer a rating counts only where the cut cannot have changed it (cut.h). paper: what the paper's regular expressions find, byte for byte.
  * Not its job: asking again, which response was shown first. */
 #include "common/judge/rating.h"
 
 #include "common/base/rng.h"
+#include "common/judge/cut.h"
 #include "common/judge/ending.h"
 #include "common/judge/label.h"
+#include "common/judge/rating_json.h"
+#include "common/judge/rating_number.h"
 #include "common/judge/thinking.h"
 
 const char *vq_rating_status_name(enum vq_rating_status status)
@@ -63,54 +67,15 @@ static struct found in_range(int64_t value)
     return (struct found){good ? VQ_RATING_OK : VQ_RATING_OUT_OF_RANGE, value};
 }
 
-/* Past "/5", "out of 5" and "of 5" behind a rating. */
-static struct vq_span skip_scale(struct vq_span text)
-{
-    struct vq_span at = text;
-    bool slash = at.bytes > 0 && at.at[0] == '/';
-    struct vq_span word = next_word(&at);
-    bool out = vq_label_word_is(word, "out");
-    word = out ? next_word(&at) : word;
-    bool of = vq_label_word_is(word, "of");
-    word = of ? next_word(&at) : word;
-    return (slash || of) && vq_label_word_is(word, "5") ? at : text;
-}
-
-static bool has_number(struct vq_span text)
-{
-    for (struct vq_span word = next_word(&text); word.bytes > 0; word = next_word(&text)) {
-        int64_t value;
-        if (read_number(word, &value) > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* "4", "4/5", "a score of 4". One that speaks of another number besides says nothing for certain. */
 static struct found likert(struct vq_span text)
 {
-    static const char *const before[] = {"a", "score", "rating", "value", "of", "is"};
-    struct vq_span at = text;
-    struct vq_span word = next_word(&at);
-    for (size_t i = 0; i < VQ_COUNT(before) && word.bytes > 0; i++) {
-        word = vq_label_word_is(word, before[i]) ? next_word(&at) : word;
+    int64_t value = 0;
+    switch (vq_rating_number(text, &value)) {
+    case VQ_RATING_NUMBER_ONE: return in_range(value);
+    case VQ_RATING_NUMBER_MANY: return (struct found){VQ_RATING_AMBIGUOUS, 0};
+    case VQ_RATING_NUMBER_NONE: break;
     }
-    int64_t value;
-    size_t digits = read_number(word, &value);
-    if (digits == 0) {
-        return (struct found){has_number(text) ? VQ_RATING_AMBIGUOUS : VQ_RATING_MISSING, 0};
-    }
-    bool fraction =
-        at.bytes >= 2 && (at.at[0] == '.' || at.at[0] == ',') && at.at[1] >= '0' && at.at[1] <= '9';
-    bool negative = word.at > text.at && word.at[-1] == '-';
-    if (digits != word.bytes || fraction) {
-        return (struct found){VQ_RATING_AMBIGUOUS, 0};
-    }
-    if (has_number(skip_scale(at))) {
-        return (struct found){VQ_RATING_AMBIGUOUS, 0};
-    }
-    return in_range(negative ? -value : value);
+    return nothing;
 }
 
 /* "yes" and "no" are words of prose too: behind the first one they count when they are written as labels, or joined to it. */
@@ -176,28 +141,140 @@ static bool is_blank(struct vq_span text)
     return vq_label_skip_punct(text).bytes == 0;
 }
 
-static struct found read_strict(enum vq_rating_kind kind, struct vq_span answer,
+/* What a line says of where a rating stands. */
+enum heading {
+    HEADING_NONE,
+    HEADING_RESULT, /* "Result: 4", or "Result" alone */
+    HEADING_OTHER   /* "Final score: 4" */
+};
+
+static enum heading heading_of(struct vq_span line, struct vq_span *ret_rest)
+{
+    static const char *const before[] = {"final", "overall", "my", "the", "likert"};
+    static const char *const others[] = {"rating", "score",    "answer", "verdict",
+                                         "grade",  "judgment", "choice", "decision"};
+    struct vq_span rest = line;
+    struct vq_span word = next_word(&rest);
+    for (int i = 0; i < 2 && vq_label_word_is_any(word, before, VQ_COUNT(before)); i++) {
+        word = next_word(&rest);
+    }
+    bool result = vq_label_word_is(word, "result");
+    if (result && vq_label_word_is_any(vq_label_word(vq_label_skip_punct(rest)), others, 2)) {
+        (void)next_word(&rest); /* Result score: 4 */
+    }
+    if (!result && !vq_label_word_is_any(word, others, VQ_COUNT(others))) {
+        return HEADING_NONE;
+    }
+    if (!is_blank(rest) && !vq_label_skip_separator(&rest) && !vq_rating_is_bare(rest)) {
+        return HEADING_NONE;
+    }
+    *ret_rest = rest;
+    return result ? HEADING_RESULT : HEADING_OTHER;
+}
+
+/* What the lines so far say. */
+struct reading {
+    enum vq_rating_kind kind;
+    bool cut;           /* the answer was cut */
+    struct found found; /* by `Result` */
+    struct found other; /* by the other headings, which must agree */
+    bool whole;     /* the last of them ends the answer so far, and no cut behind it changes it */
+    bool begins;    /* the answer begins with the last of them, and nothing below takes it back */
+    bool over;      /* there are lines below it */
+    unsigned lines; /* with words */
+    bool headed;    /* the first of them is a heading */
+    const char *result_at;
+};
+
+static void keep(struct reading *r, enum heading heading, struct found found)
+{
+    r->over = false;
+    bool agrees = r->other.status == VQ_RATING_MISSING ||
+                  (r->other.status == found.status && r->other.value == found.value);
+    if (heading == HEADING_RESULT) {
+        r->found = found;
+    } else if (found.status != VQ_RATING_MISSING) {
+        r->other = agrees ? found : (struct found){VQ_RATING_AMBIGUOUS, 0};
+    }
+}
+
+static void keep_value(struct reading *r, enum heading heading, struct vq_span value, bool below)
+{
+    keep(r, heading, stated(r->kind, value));
+    r->whole = vq_cut_is_whole(value) && vq_rating_is_bare(value);
+    r->begins =
+        r->headed && r->lines == (below ? 2u : 1u) && memchr(value.at, '?', value.bytes) == NULL;
+}
+
+/* A line that is one JSON object, or the beginning of one. */
+static bool read_object(struct reading *r, struct vq_span line)
+{
+    struct vq_span value;
+    bool closed;
+    if (!vq_rating_json(line, &value, &closed)) {
+        return false;
+    }
+    r->result_at = r->result_at == NULL ? line.at : r->result_at;
+    keep(r, HEADING_RESULT, stated(r->kind, value));
+    r->whole = closed;
+    r->begins = closed && r->lines == 1;
+    return true;
+}
+
+static void read_below(struct reading *r, struct vq_span line)
+{
+    r->begins = r->begins && !vq_cut_takes_back(line);
+    r->whole = false;
+    r->over = true;
+}
+
+static struct found end_of(const struct reading *r)
+{
+    struct found found = r->found.status == VQ_RATING_MISSING ? r->other : r->found;
+    bool stands = r->whole || (r->begins && r->over);
+    if (r->cut &&
+        (found.status == VQ_RATING_MISSING || (found.status == VQ_RATING_OK && !stands))) {
+        return (struct found){VQ_RATING_TRUNCATED, 0};
+    }
+    return found;
+}
+
+static struct found read_strict(enum vq_rating_kind kind, struct vq_span answer, bool cut,
                                 const char **ret_result_at)
 {
     struct vq_thinking lines;
     struct vq_span line;
-    struct found found = nothing;
-    bool waits = false;
+    struct reading r = {.kind = kind, .cut = cut, .found = nothing, .other = nothing};
+    enum heading waits = HEADING_NONE;
     vq_thinking_begin(answer, &lines);
     while (vq_thinking_next_line(&lines, &line)) {
-        struct vq_span rest;
-        if (is_headed(line, "result", &rest)) {
-            *ret_result_at = *ret_result_at == NULL ? line.at : *ret_result_at;
-            waits = is_blank(rest);
-        } else if (waits && !is_blank(line)) {
-            rest = line;
-            waits = false;
-        } else {
+        if (is_blank(line)) {
             continue;
         }
-        found = waits ? found : stated(kind, rest);
+        r.lines++;
+        struct vq_span rest;
+        enum heading heading = HEADING_NONE;
+        if (read_object(&r, line)) {
+            waits = HEADING_NONE;
+            continue;
+        }
+        heading = heading_of(line, &rest);
+        r.headed = r.headed || (r.lines == 1 && heading != HEADING_NONE);
+        if (heading != HEADING_NONE) {
+            r.result_at = r.result_at == NULL ? line.at : r.result_at;
+            waits = is_blank(rest) ? heading : HEADING_NONE;
+        }
+        if (heading != HEADING_NONE && waits == HEADING_NONE) {
+            keep_value(&r, heading, rest, false);
+        } else if (heading == HEADING_NONE && waits != HEADING_NONE) {
+            keep_value(&r, waits, line, true);
+            waits = HEADING_NONE;
+        } else if (heading == HEADING_NONE) {
+            read_below(&r, line);
+        }
     }
-    return found;
+    *ret_result_at = r.result_at;
+    return end_of(&r);
 }
 
 /* ---- paper: the regular expressions of its code ---- */
@@ -322,19 +399,17 @@ void vq_rating_read(const struct vq_rating_reader *reader, struct vq_span answer
                     struct vq_span finish_reason, bool refusal, struct vq_rating *ret_rating)
 {
     const char *result_at = NULL;
+    enum vq_ending ending = vq_ending_of(finish_reason, refusal);
     *ret_rating = (struct vq_rating){.status = VQ_RATING_MISSING};
     if (reader->policy == VQ_RATING_PAPER) {
         read_paper(reader, answer, ret_rating, &result_at);
-    } else if (vq_ending_is_refusal(finish_reason, refusal)) {
-        ret_rating->status = VQ_RATING_REFUSED;
+    } else if (ending == VQ_ENDING_REFUSED || ending == VQ_ENDING_UNKNOWN) {
+        ret_rating->status = ending == VQ_ENDING_REFUSED ? VQ_RATING_REFUSED : VQ_RATING_TRUNCATED;
     } else {
-        struct found found = read_strict(reader->kind, answer, &result_at);
+        struct found found = read_strict(reader->kind, answer, ending == VQ_ENDING_CUT, &result_at);
         ret_rating->status = found.status;
         ret_rating->has_value = found.status == VQ_RATING_OK;
         ret_rating->value = ret_rating->has_value ? found.value : 0;
-        if (found.status == VQ_RATING_MISSING && vq_ending_is_cut(finish_reason)) {
-            ret_rating->status = VQ_RATING_TRUNCATED;
-        }
     }
     ret_rating->reasoning = reasoning_of(answer, result_at);
 }

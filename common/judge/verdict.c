@@ -14,6 +14,7 @@
  * docs/verdicts.md is the table that is tested. */
 #include "common/judge/verdict.h"
 
+#include "common/judge/cut.h"
 #include "common/judge/ending.h"
 #include "common/judge/label.h"
 #include "common/judge/rating.h"
@@ -41,6 +42,7 @@ const char *vq_outcome_name(enum vq_outcome outcome)
     case VQ_OUTCOME_REFUSED: return "refused";
     case VQ_OUTCOME_TRUNCATED: return "truncated";
     case VQ_OUTCOME_UNPARSEABLE: return "unparseable";
+    case VQ_OUTCOME_EMPTY: return "empty";
     case VQ_OUTCOME_NOT_NEEDED: return "not_needed";
     case VQ_OUTCOME_BLOCKED: return "blocked";
     case VQ_OUTCOME_ERROR: return "error";
@@ -248,11 +250,115 @@ static void read_lines(struct finds *finds, struct vq_span text)
     }
 }
 
+/* ---- cut answers ---- */
+
+/* Where a verdict of a cut answer may stand. */
+struct ends {
+    struct vq_span first, last; /* lines with words; NULL: none */
+    bool last_awaited;          /* the line above it is a keyword and nothing else */
+    bool taken_back;            /* by a line below the first */
+};
+
+static bool is_fence(struct vq_span line)
+{
+    line = skip_spaces(line);
+    return line.bytes >= 3 && memcmp(line.at, "```", 3) == 0;
+}
+
+static struct ends find_ends(const struct finds *finds, struct vq_span answer)
+{
+    struct ends ends = {{0}};
+    struct vq_thinking lines;
+    struct vq_span line;
+    bool awaits = false;
+    vq_thinking_begin(answer, &lines);
+    while (vq_thinking_next_line(&lines, &line)) {
+        if (vq_label_skip_punct(line).bytes == 0 || is_fence(line)) {
+            continue;
+        }
+        if (ends.first.at == NULL) {
+            ends.first = line;
+        } else {
+            ends.taken_back = ends.taken_back || vq_cut_takes_back(line);
+        }
+        ends.last = line;
+        ends.last_awaited = awaits;
+        struct vq_span front = skip_line_front(line);
+        struct vq_span word = vq_label_word(front);
+        awaits = is_keyword(finds, word) &&
+                 vq_label_skip_punct(vq_span_after(front, word.bytes)).bytes == 0;
+    }
+    return ends;
+}
+
+/* What follows the last keyword of the line and its separator; false: it has none. */
+static bool last_value(const struct finds *finds, struct vq_span line, struct vq_span *ret_value)
+{
+    bool found = false;
+    for (struct vq_span rest = vq_label_skip_punct(line); rest.bytes > 0;
+         rest = vq_label_skip_punct(rest)) {
+        struct vq_span word = vq_label_word(rest);
+        rest = vq_span_after(rest, word.bytes);
+        struct vq_span value = rest;
+        if (is_keyword(finds, word) && vq_label_skip_separator(&value)) {
+            *ret_value = value;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* The verdict that is the last thing said, and whole. */
+static enum vq_outcome said_last(const struct finds *finds, const struct ends *ends)
+{
+    struct vq_span value = ends->last;
+    if (value.at == NULL || !(ends->last_awaited || last_value(finds, ends->last, &value)) ||
+        !vq_cut_is_whole(value)) {
+        return VQ_OUTCOME_NONE;
+    }
+    return vq_label_alone(value);
+}
+
+/* The verdict that the answer begins with, on a line that is over or as a JSON member that is closed. */
+static enum vq_outcome said_first(const struct finds *finds, const struct ends *ends)
+{
+    if (ends->first.at == NULL || ends->taken_back) {
+        return VQ_OUTCOME_NONE;
+    }
+    struct vq_span front = skip_line_front(ends->first);
+    struct vq_span word = vq_label_word(front);
+    struct vq_span value = vq_span_after(front, word.bytes), member;
+    if (!is_keyword(finds, word)) {
+        return VQ_OUTCOME_NONE;
+    }
+    if (json_value(ends->first, word, &member)) {
+        return vq_label_alone(member);
+    }
+    bool over = ends->last.at != ends->first.at;
+    bool asks = memchr(ends->first.at, '?', ends->first.bytes) != NULL;
+    return over && !asks && vq_label_skip_separator(&value) ? vq_label_read(value)
+                                                            : VQ_OUTCOME_NONE;
+}
+
+/* `said` is what the whole text states: it counts if the cut cannot have changed it. */
+static enum vq_outcome read_cut(const struct finds *finds, struct vq_span answer,
+                                enum vq_outcome said)
+{
+    struct ends ends = find_ends(finds, answer);
+    bool stands = vq_outcome_is_vote(said) && (said == of_kind(finds, said_last(finds, &ends)) ||
+                                               said == of_kind(finds, said_first(finds, &ends)));
+    return stands ? said : VQ_OUTCOME_TRUNCATED;
+}
+
 static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reason, bool refusal,
                                bool preference)
 {
-    if (vq_ending_is_refusal(finish_reason, refusal)) {
-        return VQ_OUTCOME_REFUSED;
+    enum vq_ending ending = vq_ending_of(finish_reason, refusal);
+    if (ending == VQ_ENDING_REFUSED || ending == VQ_ENDING_UNKNOWN) {
+        return ending == VQ_ENDING_REFUSED ? VQ_OUTCOME_REFUSED : VQ_OUTCOME_TRUNCATED;
+    }
+    if (ending == VQ_ENDING_ORDINARY && vq_thinking_is_all(answer)) {
+        return VQ_OUTCOME_EMPTY;
     }
     struct finds finds = {.preference = preference};
     enum vq_outcome whole;
@@ -261,12 +367,13 @@ static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reas
     }
     whole = of_kind(&finds, whole);
     if (whole != VQ_OUTCOME_NONE) {
-        return whole;
+        bool cut = ending == VQ_ENDING_CUT && !vq_outcome_is_vote(whole);
+        return cut ? VQ_OUTCOME_TRUNCATED : whole;
     }
     read_lines(&finds, answer);
     enum vq_outcome said = finds.stated != VQ_OUTCOME_NONE ? finds.stated : finds.inline_;
-    if (vq_ending_is_cut(finish_reason)) {
-        return vq_outcome_is_vote(said) ? said : VQ_OUTCOME_TRUNCATED;
+    if (ending == VQ_ENDING_CUT) {
+        return read_cut(&finds, answer, said);
     }
     said = said != VQ_OUTCOME_NONE ? said : finds.alone;
     return said != VQ_OUTCOME_NONE ? said : VQ_OUTCOME_UNPARSEABLE;
@@ -288,7 +395,7 @@ enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span fini
 static enum vq_outcome verdict_text(struct vq_span answer, struct vq_span finish_reason,
                                     bool refusal)
 {
-    if (vq_ending_is_refusal(finish_reason, refusal)) {
+    if (vq_ending_of(finish_reason, refusal) == VQ_ENDING_REFUSED) {
         return VQ_OUTCOME_REFUSED;
     }
     for (size_t i = 0; i < answer.bytes; i++) {
@@ -306,8 +413,10 @@ static enum vq_outcome verdict_rating(enum vq_rating_kind kind, struct vq_span a
     struct vq_rating rating;
     vq_rating_read(&reader, answer, finish_reason, refusal, &rating);
     if (!rating.has_value) {
+        bool empty = rating.status == VQ_RATING_MISSING && vq_thinking_is_all(answer);
         return rating.status == VQ_RATING_REFUSED     ? VQ_OUTCOME_REFUSED
                : rating.status == VQ_RATING_TRUNCATED ? VQ_OUTCOME_TRUNCATED
+               : empty                                ? VQ_OUTCOME_EMPTY
                                                       : VQ_OUTCOME_UNPARSEABLE;
     }
     switch (kind) {

@@ -27,8 +27,9 @@ enum vq_outcome {
     VQ_OUTCOME_NO = 15,
     /* answered, no vote: kept and not bought again unless asked to */
     VQ_OUTCOME_REFUSED = 16,
-    VQ_OUTCOME_TRUNCATED = 17,
+    VQ_OUTCOME_TRUNCATED = 17,   /* cut, or ended by a word that is no ordinary ending */
     VQ_OUTCOME_UNPARSEABLE = 18, /* also after a repair */
+    VQ_OUTCOME_EMPTY = 19, /* nothing was said, or only thinking: there is nothing to repair */
     /* settled without an answer */
     VQ_OUTCOME_NOT_NEEDED = 32,
     VQ_OUTCOME_BLOCKED = 33,
@@ -66,7 +67,7 @@ static inline bool vq_outcome_is_good(enum vq_outcome o)
 
 static inline bool vq_outcome_is_answered(enum vq_outcome o)
 {
-    return vq_outcome_is_good(o) || (o >= VQ_OUTCOME_REFUSED && o <= VQ_OUTCOME_UNPARSEABLE);
+    return vq_outcome_is_good(o) || (o >= VQ_OUTCOME_REFUSED && o <= VQ_OUTCOME_EMPTY);
 }
 
 static inline bool vq_outcome_is_failed(enum vq_outcome o)
@@ -94,17 +95,17 @@ const char *vq_outcome_name(enum vq_outcome outcome);
 /* The verdict of a ranker's answer, by the table of docs/verdicts.md. `finish_reason` as the
  * provider gave it (may be empty); `refusal` is true when the provider marked the answer as a
  * refusal or filtered it. What cannot be read is VQ_OUTCOME_UNPARSEABLE. Reads any bytes. Returns
- * FIRST..UNSURE, REFUSED, TRUNCATED or UNPARSEABLE; NONE: there was no memory to read it, which says nothing of the answer. */
+ * FIRST..UNSURE, REFUSED, TRUNCATED, UNPARSEABLE or EMPTY; NONE: there was no memory to read it, which says nothing of the answer. */
 enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason,
                                   bool refusal);
 /* The same for the answer to preference.txt, whose labels are A, B and tie: EQUAL for a tie. It knows no N/A and no
- * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED or UNPARSEABLE; NONE as above. */
+ * unsure. Returns FIRST, SECOND, EQUAL, REFUSED, TRUNCATED, UNPARSEABLE or EMPTY; NONE as above. */
 enum vq_outcome vq_verdict_preference(struct vq_span answer, struct vq_span finish_reason,
                                       bool refusal);
 /* The one reader of raw answers: what an answer of such a stage says. RANK, PREFER: as above. TEXT, CHAT, PROBE: TEXT when there is
  * anything but blanks, however the answer ended; REFUSED, UNPARSEABLE. EMBED: TEXT for packed vectors (vectors.h),
  * UNPARSEABLE. LIKERT, BINARY, PAIRWISE: under the strict policy (rating.h): RATED_1 to RATED_5; YES, NO; FIRST, SECOND; else REFUSED,
- * TRUNCATED, UNPARSEABLE. NONE: no memory. */
+ * TRUNCATED, UNPARSEABLE, EMPTY. NONE: no memory. */
 enum vq_outcome vq_verdict_of(enum vq_stage_kind kind, struct vq_span answer,
                               struct vq_span finish_reason, bool refusal);
 

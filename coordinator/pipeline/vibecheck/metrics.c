@@ -228,6 +228,7 @@ static void count_label(struct vq_label_counts *c, enum vq_outcome o, uint32_t o
     case VQ_OUTCOME_UNSURE: c->unsure++; break;
     case VQ_OUTCOME_REFUSED: c->refused++; break;
     case VQ_OUTCOME_TRUNCATED: c->truncated++; break;
+    case VQ_OUTCOME_EMPTY: /* no text to read */
     case VQ_OUTCOME_UNPARSEABLE: c->unparseable++; break;
     case VQ_OUTCOME_NONE:
     case VQ_OUTCOME_TEXT:

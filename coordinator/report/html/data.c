@@ -238,10 +238,10 @@ static char outcome_letter(enum vq_outcome outcome, uint32_t order)
     static const struct {
         uint8_t outcome;
         char letter;
-    } letters[] = {{VQ_OUTCOME_EQUAL, '='},      {VQ_OUTCOME_NA, 'n'},
-                   {VQ_OUTCOME_UNSURE, 'u'},     {VQ_OUTCOME_REFUSED, 'r'},
-                   {VQ_OUTCOME_TRUNCATED, 't'},  {VQ_OUTCOME_UNPARSEABLE, 'x'},
-                   {VQ_OUTCOME_NOT_NEEDED, '.'}, {VQ_OUTCOME_NONE, '.'}};
+    } letters[] = {
+        {VQ_OUTCOME_EQUAL, '='},   {VQ_OUTCOME_NA, 'n'},         {VQ_OUTCOME_UNSURE, 'u'},
+        {VQ_OUTCOME_REFUSED, 'r'}, {VQ_OUTCOME_TRUNCATED, 't'},  {VQ_OUTCOME_UNPARSEABLE, 'x'},
+        {VQ_OUTCOME_EMPTY, 'x'},   {VQ_OUTCOME_NOT_NEEDED, '.'}, {VQ_OUTCOME_NONE, '.'}};
     for (size_t i = 0; i < VQ_COUNT(letters); i++) {
         if (letters[i].outcome == (uint8_t)outcome) {
             return letters[i].letter;

@@ -140,7 +140,8 @@ static enum vq_status learn_answer(struct reading *r, uint32_t judge, uint64_t t
     bool repaired;
     VQ_TRY(vq_lookup_standing(r->view, &a->plan, &nobody, task, &answer, &repaired, err));
     to->looked++;
-    to->unreadable += repaired || r->known->outcomes[task] == VQ_OUTCOME_UNPARSEABLE;
+    to->unreadable += repaired || r->known->outcomes[task] == VQ_OUTCOME_UNPARSEABLE ||
+                      r->known->outcomes[task] == VQ_OUTCOME_EMPTY;
     if (repaired || answer.tokens_in == 0) { /* of the repair; or no usage was told */
         return VQ_OK;
     }

@@ -171,7 +171,7 @@ class Audit(Talks):
         own = verdict.read(self.kind_of(request), answer)
         row = self.store.calls.get(answer["call"]) or self.store.others.get(answer["call"])
         said = own if own is not None else row["outcome"] or None if row else None  # 0: recorded without having been read
-        if row and row["end"] == "answer" and own is not None and row["outcome"] != own and row["outcome"] in GOOD | {16, 17, 18}:
+        if row and row["end"] == "answer" and own is not None and row["outcome"] != own and row["outcome"] in GOOD | {16, 17, 18, 19}:
             self.bad("R2 verdicts", f"call {row['call']}: the stored answer says {OUTCOMES[own]}, its ledger row {OUTCOMES[row['outcome']]}")
         self.verdicts[request] = said
         return said
@@ -638,7 +638,7 @@ class Audit(Talks):
             state = self.states[cell, order]
             if state == NOT_NEEDED and task not in again:
                 counts["saved_by_lazy_swap"] += 1
-            elif task in again or state is None or state in GOOD | {16, 17, 18}:
+            elif task in again or state is None or state in GOOD | {16, 17, 18, 19}:
                 counts["from_store"] += 1
             else:
                 counts["not_asked"] += 1
@@ -725,7 +725,8 @@ def label_of(word, order):
     """The word of label_counts for what stands for the order that was asked first."""
     if word in ("A", "B"):
         return "ab"[(word == "B") ^ (order == 1)]
-    named = {"equal": "equal", "N/A": "na", "unsure": "unsure", "refused": "refused", "truncated": "truncated", "unparseable": "unparseable"}
+    named = {"equal": "equal", "N/A": "na", "unsure": "unsure", "refused": "refused", "truncated": "truncated", "unparseable": "unparseable",
+             "empty": "unparseable"}
     return named.get(word, "failed")
 
 

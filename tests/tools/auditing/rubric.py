@@ -173,7 +173,7 @@ class RatingAudit(Audit):
             right = (row["value"], row["status"]) == (value, "ok")
         else:
             word = {OPEN: "open", 16: "refused", 17: "truncated"}.get(state, "failed")
-            right = row["value"] == "" and (row["status"] in verdict.UNREADABLE if state in (None, 18) else row["status"] == word)
+            right = row["value"] == "" and (row["status"] in verdict.UNREADABLE if state in (None, 18, 19) else row["status"] == word)
         if not right and state is not None:
             self.bad("R2 results", f"{cell.name(order)}: ratings.csv says '{row['value']}' ({row['status']}), answers and failures make it "
                                    f"{OUTCOMES[state]}")
@@ -231,6 +231,6 @@ class RatingAudit(Audit):
             if task in firsts:
                 continue
             state = self.states[cell, order]
-            counts["from_store" if task in again or state is None or state in GOOD | {16, 17, 18} else "not_asked"] += 1
+            counts["from_store" if task in again or state is None or state in GOOD | {16, 17, 18, 19} else "not_asked"] += 1
         retried = sum(sent(r) for r in rows) - len(asked)
         return {**counts, "first_sends": len(firsts), "asked_again": sum(r > 0 for *_, r in asked), "retried": retried}

@@ -8,7 +8,7 @@ from auditing.store import OUTCOMES
 from auditing.tasks import AS_IS, AS_IS_NUMBER, CHAT, GOOD, NEVER_SEEN, OPEN, PROBE, Stage, Staged, packed
 
 BESIDE = 0x80000000  # stages that are not the run's own
-ANSWERED = GOOD | {16, 17, 18}
+ANSWERED = GOOD | {16, 17, 18, 19}
 
 
 def sent(row):

@@ -9,12 +9,21 @@ PLAIN = re.compile(r"^Model: (A|B|equal|N/A|unsure)$")
 ANY = re.compile(r"(?i)\b(model|winner|answer|choice|verdict|tie|draw|equal|n/a|unsure|output|think)\b|^\W*[ab]\W*$", re.M)
 
 
+def ending(finish_reason):
+    """"ordinary", "cut", or None where this reader does not know the word."""
+    return "ordinary" if finish_reason.lower() in ("", "stop", "end_turn", "stop_sequence", "eos") else "cut" if finish_reason in ("length", "max_tokens") else None
+
+
 def plain(text, finish_reason, refusal):
     """The outcome's number, or None where this reader does not know."""
     if refusal or finish_reason in ("content_filter", "refusal"):
         return 16
     text = text.decode(errors="replace").strip()
-    cut = finish_reason in ("length", "max_tokens")
+    cut = ending(finish_reason) == "cut"
+    if not text and ending(finish_reason):
+        return 17 if cut else 19
+    if ending(finish_reason) is None or cut and ANY.search(text):
+        return None
     if text.startswith("{"):
         try:
             label = json.loads(text).get("model")
@@ -38,11 +47,15 @@ def rating(kind, text, finish_reason, refusal):
     if refusal or finish_reason in ("content_filter", "refusal"):
         return 16
     text = text.decode(errors="replace")
+    if ending(finish_reason) is None or ending(finish_reason) == "cut" and re.search(r"(?i)result|rating|score|answer|verdict", text):
+        return None
+    if not text.strip():
+        return 17 if ending(finish_reason) == "cut" else 19
     said = re.split(r"(?i)\*\*result:\*\*", text)
     if len(said) == 2 and "<" not in text:
         return WORDS[kind].get(said[1].strip().lower())
-    if not re.search(r"(?i)result", text) and "<" not in text:
-        return 17 if finish_reason in ("length", "max_tokens") else 18
+    if not re.search(r"(?i)result|rating|score|answer|verdict|grade|judgment|choice|decision", text) and "<" not in text:
+        return 17 if ending(finish_reason) == "cut" else 18
     return None
 
 

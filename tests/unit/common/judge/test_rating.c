@@ -10,6 +10,7 @@
 #include "common/judge/rating.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct row {
@@ -220,6 +221,107 @@ static void every_prefix_is_read(void **state)
     }
 }
 
+/* ---- the table of docs/verdicts.md ---- */
+
+/* Takes \n, \t, \\, \- (nothing) and \xNN out of a cell's text, in place. Returns its length. */
+static size_t unescape(char *text)
+{
+    char *to = text;
+    for (char *from = text; *from != '\0'; from++) {
+        if (*from != '\\') {
+            *to++ = *from;
+            continue;
+        }
+        switch (*++from) {
+        case 'n': *to++ = '\n'; break;
+        case 't': *to++ = '\t'; break;
+        case '\\': *to++ = '\\'; break;
+        case '-': break;
+        case 'x': {
+            char hex[3] = {from[1], from[2], '\0'};
+            *to++ = (char)strtol(hex, NULL, 16);
+            from += 2;
+            break;
+        }
+        default: fail_msg("unknown escape in the table: \\%c", *from);
+        }
+    }
+    return (size_t)(to - text);
+}
+
+static const char *said(enum vq_rating_kind kind, const struct vq_rating *rating, char number[24])
+{
+    if (!rating->has_value) {
+        return vq_rating_status_name(rating->status);
+    }
+    (void)snprintf(number, 24, "%lld", (long long)rating->value);
+    return kind == VQ_RATING_LIKERT   ? number
+           : kind == VQ_RATING_BINARY ? (rating->value == 1 ? "yes" : "no")
+                                      : (rating->value == 1 ? "B" : "A");
+}
+
+static unsigned run_row(enum vq_rating_kind kind, char *row, unsigned line, unsigned *failures)
+{
+    char *cells[3];
+    for (int i = 0; i < 3; i++) {
+        cells[i] = row;
+        row = strstr(row, " |");
+        assert_non_null(row);
+        *row = '\0';
+        row += 2;
+        cells[i] += strspn(cells[i], " ");
+    }
+    struct vq_rating_reader reader = {.kind = kind, .policy = VQ_RATING_STRICT};
+    unsigned count = 0;
+    for (char *open = strchr(cells[0], '`'); open != NULL; count++) {
+        char *close = strchr(open + 1, '`');
+        assert_non_null(close);
+        char *next = strchr(close + 1, '`');
+        *close = '\0';
+        char shown[256], number[24];
+        (void)snprintf(shown, sizeof(shown), "%s", open + 1);
+        struct vq_rating rating;
+        vq_rating_read(&reader, vq_span(open + 1, unescape(open + 1)), vq_span_str(cells[1]), false,
+                       &rating);
+        const char *got = said(kind, &rating, number);
+        if (strcmp(got, cells[2]) != 0) {
+            print_error("docs/verdicts.md:%u: `%s` (%s) is %s, not %s\n", line, shown, cells[1],
+                        got, cells[2]);
+            (*failures)++;
+        }
+        open = next;
+    }
+    return count;
+}
+
+static void table_of_the_documentation(void **state)
+{
+    (void)state;
+    static const char *const fronts[] = {
+        [VQ_RATING_LIKERT] = "| 1 to 5 | ",
+        [VQ_RATING_BINARY] = "| yes or no | ",
+        [VQ_RATING_PAIRWISE] = "| A or B | ",
+    };
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/verdicts.md", "r");
+    assert_non_null(file);
+    char *line = NULL;
+    size_t cap = 0;
+    unsigned number = 0, answers = 0, failures = 0;
+    while (getline(&line, &cap, file) > 0) {
+        number++;
+        for (size_t kind = 0; kind < VQ_COUNT(fronts); kind++) {
+            size_t n = strlen(fronts[kind]);
+            if (strncmp(line, fronts[kind], n) == 0) {
+                answers += run_row((enum vq_rating_kind)kind, line + n, number, &failures);
+            }
+        }
+    }
+    free(line);
+    (void)fclose(file);
+    assert_int_equal(failures, 0);
+    assert_true(answers >= 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_draw_is_fair_and_repeats),
         cmocka_unit_test(reasoning_stands_beside),
         cmocka_unit_test(every_prefix_is_read),
+        cmocka_unit_test(table_of_the_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

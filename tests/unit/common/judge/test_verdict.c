@@ -129,7 +129,7 @@ static void test_provider_refusal_is_refused(void **state)
     assert_int_equal(vq_verdict_ranker(vq_span(NULL, 0), vq_span(NULL, 0), true),
                      VQ_OUTCOME_REFUSED);
     assert_int_equal(vq_verdict_ranker(vq_span(NULL, 0), vq_span(NULL, 0), false),
-                     VQ_OUTCOME_UNPARSEABLE);
+                     VQ_OUTCOME_EMPTY);
 }
 
 static void test_bytes_after_a_nul_are_read(void **state)
@@ -207,6 +207,7 @@ static void test_outcomes_have_names_and_one_kind(void **state)
         {VQ_OUTCOME_REFUSED, "refused", false, false, true, false},
         {VQ_OUTCOME_TRUNCATED, "truncated", false, false, true, false},
         {VQ_OUTCOME_UNPARSEABLE, "unparseable", false, false, true, false},
+        {VQ_OUTCOME_EMPTY, "empty", false, false, true, false},
         {VQ_OUTCOME_NOT_NEEDED, "not_needed", false, false, false, false},
         {VQ_OUTCOME_BLOCKED, "blocked", false, false, false, false},
         {VQ_OUTCOME_ERROR, "error", false, false, false, true},

@@ -52,7 +52,7 @@ static void test_answers(void **state)
                  VQ_OUTCOME_TRUNCATED);
     check_answer(SAYS("No.", "refusal"), "No.", "content_filter", true, VQ_OUTCOME_REFUSED);
     check_answer(SAYS("Model: B", "Pause_Turn"), "Model: B", "pause_turn", false,
-                 VQ_OUTCOME_SECOND);
+                 VQ_OUTCOME_TRUNCATED);
     check_answer("{\"content\":[],\"stop_reason\":\"refusal\"}", "", "content_filter", true,
                  VQ_OUTCOME_REFUSED);
     check_answer("{\"content\":[{\"type\":\"text\",\"text\":\"Mod\"},{\"type\":\"text\",\"text\":"

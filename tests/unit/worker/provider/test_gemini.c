@@ -140,7 +140,7 @@ static void test_answers(void **state)
     "\"}],\"role\":\"model\"},\"finishReason\":\"" finish "\"}]}"
     check_answer(SAYS("Model: A", "STOP"), "Model: A", "stop", false, VQ_OUTCOME_FIRST);
     check_answer(SAYS("Analysis", "MAX_TOKENS"), "Analysis", "length", false, VQ_OUTCOME_TRUNCATED);
-    check_answer(SAYS("Model: A", "OTHER"), "Model: A", "other", false, VQ_OUTCOME_FIRST);
+    check_answer(SAYS("Model: A", "OTHER"), "Model: A", "other", false, VQ_OUTCOME_TRUNCATED);
 #undef SAYS
     static const char *const refusals[] = {"SAFETY",      "RECITATION",         "LANGUAGE",
                                            "BLOCKLIST",   "PROHIBITED_CONTENT", "SPII",

@@ -157,10 +157,10 @@ static void test_answers_in_all_their_shapes(void **state)
         {"{\"choices\":[{\"message\":{\"content\":null},\"finish_reason\":\"length\"}]}", "", false,
          VQ_OUTCOME_TRUNCATED},
         {"{\"choices\":[{\"message\":{},\"finish_reason\":\"stop\"}]}", "", false,
-         VQ_OUTCOME_UNPARSEABLE},
+         VQ_OUTCOME_EMPTY},
         {"{\"choices\":[{\"message\":{\"content\":\"\",\"tool_calls\":[]},"
          "\"finish_reason\":\"tool_calls\"}]}",
-         "", false, VQ_OUTCOME_UNPARSEABLE},
+         "", false, VQ_OUTCOME_TRUNCATED},
         {"{\"choices\":[{\"message\":{\"content\":\"Model: A\"},"
          "\"finish_reason\":\"content_filter\"}]}",
          "Model: A", true, VQ_OUTCOME_REFUSED},
@@ -173,7 +173,7 @@ static void test_answers_in_all_their_shapes(void **state)
         {"{\"choices\":[{\"message\":{\"content\":[{\"type\":\"refusal\",\"refusal\":\"No\"}]}}]}",
          "No", true, VQ_OUTCOME_REFUSED},
         {"{\"choices\":[{\"message\":{\"content\":[]}}],\"error\":\"\"}", "", false,
-         VQ_OUTCOME_UNPARSEABLE},
+         VQ_OUTCOME_EMPTY},
         {"\n {\"choices\":[{\"message\":{\"content\":\"Model: A\"}}],\"created\":"
          "123456789012345678901234567890}\r\n",
          "Model: A", false, VQ_OUTCOME_FIRST},

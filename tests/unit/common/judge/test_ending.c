@@ -1,0 +1,94 @@
+/* The words for how an answer ended: each row of endings.def, other spellings, and the table of docs/providers.md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/judge/ending.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *word, *name, *who;
+    enum vq_ending ending;
+} rows[] = {
+#define VQ_ENDING(word, ending, who) {word, #ending, who, VQ_ENDING_##ending},
+#include "common/judge/endings.def"
+#undef VQ_ENDING
+};
+
+static void test_every_word_and_its_spellings(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        char upper[64] = " FinishReason.", plain[64] = "";
+        size_t n = strlen(upper), m = 0;
+        for (const char *c = rows[i].word; *c != '\0'; c++) {
+            upper[n++] = *c >= 'a' && *c <= 'z' ? (char)(*c - 0x20) : *c;
+            if (*c != '_') {
+                plain[m++] = *c;
+            }
+        }
+        assert_int_equal(vq_ending_of(vq_span_str(rows[i].word), false), rows[i].ending);
+        assert_int_equal(vq_ending_of(vq_span_str(upper), false), rows[i].ending);
+        assert_int_equal(vq_ending_of(vq_span_str(plain), false), rows[i].ending);
+        assert_int_equal(vq_ending_of(vq_span_str(rows[i].word), true), VQ_ENDING_REFUSED);
+    }
+}
+
+static void test_other_words_are_unknown(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "abort", "tool_calls", "stopped_by_user", "max_output_tokens", "timeout",
+        "error", "sto",        "stop2",           "time_limit",        "2",
+        "load",  "other"};
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        assert_int_equal(vq_ending_of(vq_span_str(words[i]), false), VQ_ENDING_UNKNOWN);
+    }
+    assert_int_equal(vq_ending_of(vq_span_str(""), false), VQ_ENDING_ORDINARY);
+    assert_int_equal(vq_ending_of(vq_span_str(" "), false), VQ_ENDING_ORDINARY);
+    assert_int_equal(vq_ending_of(vq_span(NULL, 0), false), VQ_ENDING_ORDINARY);
+    assert_int_equal(vq_ending_of(vq_span("stop\0", 5), false), VQ_ENDING_UNKNOWN);
+}
+
+static void test_table_of_the_documentation(void **state)
+{
+    (void)state;
+    static char page[256 * 1024];
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/providers.md", "r");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof(page) - 1, file)] = '\0';
+    (void)fclose(file);
+    char *from = strstr(page, "| word | ending | who says so |\n");
+    assert_non_null(from);
+    *strstr(from, "\n\n") = '\0';
+    size_t count = 0;
+    for (const char *at = from; (at = strstr(at, "\n| `")) != NULL; at++) {
+        count++;
+    }
+    assert_int_equal(count, VQ_COUNT(rows));
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        char row[256];
+        const char *name = rows[i].ending == VQ_ENDING_ORDINARY ? "ordinary"
+                           : rows[i].ending == VQ_ENDING_CUT    ? "cut"
+                                                                : "refused";
+        (void)snprintf(row, sizeof(row), "| `%s` | %s | %s |", rows[i].word, name, rows[i].who);
+        if (strstr(from, row) == NULL) {
+            fail_msg("docs/providers.md has no row %s", row);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_word_and_its_spellings),
+        cmocka_unit_test(test_other_words_are_unknown),
+        cmocka_unit_test(test_table_of_the_documentation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
