@@ -20,6 +20,20 @@ const struct vq_verb vq_verbs[] = {
      "One data file; with --method persona all files of the evaluation, each recognised by what it "
      "holds. An existing file is left alone without --force.",
      vq_verb_init},
+    {"import", "Makes a data file out of answers in the files of other programs",
+     "FORMAT FILE... [options]",
+#define VQ_IMPORT_FORMAT(name, word, list, about) word " "
+#include "common/import/formats.def"
+#undef VQ_IMPORT_FORMAT
+     "join", vq_import_opts,
+     "Formats:\n"
+#define VQ_IMPORT_FORMAT(name, word, list, about) "  " word ": " about "\n"
+#include "common/import/formats.def"
+#undef VQ_IMPORT_FORMAT
+     "  join: two CSV or JSON lines files with a column in common (--key)\n"
+     "Two models are put side by side by the key of their answers; what is left out is counted on\n"
+     "standard error. docs/import.md has each format's fields.",
+     vq_verb_import},
     {"check", "Sends one real call a judge, and shows what was asked, answered and understood",
      "[CONFIG.yaml] [options]", "FILE", vq_check_opts,
      "Nothing of it is stored: a run asks again. Without --judge every judge is asked.\n"

@@ -6,6 +6,7 @@
 #include "coordinator/shell/run/run.h"
 
 int vq_verb_init(int argc, char **argv);
+int vq_verb_import(int argc, char **argv);
 int vq_verb_check(int argc, char **argv);
 int vq_verb_run(int argc, char **argv);
 int vq_verb_plan(int argc, char **argv);
@@ -27,6 +28,7 @@ int vq_verb_vibes(int argc, char **argv);
 int vq_verb_personas(int argc, char **argv);
 
 extern const struct vq_opt vq_init_opts[];
+extern const struct vq_opt vq_import_opts[];
 extern const struct vq_opt vq_check_opts[];
 extern const struct vq_opt vq_run_opts[];
 extern const struct vq_opt vq_plan_opts[];

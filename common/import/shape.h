@@ -1,0 +1,43 @@
+/* Walks JSON that other programs wrote, and says where it is not what a reader expects: file, place, field, expected, found. */
+#ifndef VQ_IMPORT_SHAPE_H
+#define VQ_IMPORT_SHAPE_H
+
+#include "common/base/buf.h"
+
+struct json_t;
+
+/* Where a value is: "FILE, line 3" or "FILE, request_states[2]". */
+struct vq_shape {
+    const char *file;
+    const char *
+        list; /* the path of the list in its document; NULL: `number` counts lines; "": the document is the list */
+    uint64_t number;
+    const char *format; /* its name, for the way on */
+    struct vq_error *err;
+};
+
+enum vq_shape_kind {
+    VQ_A_TEXT = 1 << 0, /* a string */
+    VQ_A_LIST = 1 << 1,
+    VQ_A_OBJECT = 1 << 2,
+    VQ_A_NUMBER = 1 << 3,
+    VQ_A_NULL = 1 << 4,
+};
+
+/* The value at `path` ("choices.0.turns": keys and numbers of elements), or NULL. */
+const struct json_t *vq_shape_look(const struct json_t *from, const char *path);
+
+/* The same, of one of `kinds`. VQ_INVALID with the whole sentence; `expected` is how it calls what it wants. */
+enum vq_status vq_shape_need(const struct vq_shape *at, const struct json_t *from, const char *path,
+                             unsigned kinds, const char *expected,
+                             const struct json_t **ret_value) VQ_WARN_UNUSED;
+
+/* VQ_INVALID: at `path`, `expected` was expected; what is there (`found`, or if NULL what the value is) was found. */
+enum vq_status vq_shape_fail(const struct vq_shape *at, const struct json_t *from, const char *path,
+                             const char *expected, const char *found) VQ_WARN_UNUSED;
+
+/* Appends the text that a value holds: a string; a number or boolean as JSON has it; of a list of content parts ({"text": ...} or
+ * strings) all texts; of another object or list its JSON; of null and NULL nothing. The status is out's. */
+void vq_shape_text(const struct json_t *value, struct vq_buf *out);
+
+#endif
