@@ -7,6 +7,7 @@
 #include "common/text/csv.h"
 #include "common/text/json.h"
 #include "common/text/table.h"
+#include "coordinator/report/paper.h"
 #include "coordinator/shell/results/replay.h"
 #include "coordinator/store/ledger.h"
 #include "coordinator/store/lookup.h"
@@ -24,8 +25,8 @@ struct export_words {
 };
 
 const struct vq_opt vq_export_opts[] = {
-    {"format", VQ_OPT_TEXT, offsetof(struct export_words, format), "csv|jsonl",
-     "csv (default) or one JSON object a line"},
+    {"format", VQ_OPT_TEXT, offsetof(struct export_words, format), "csv|jsonl|latex|md",
+     "csv (default), one JSON object a line, or a table in LaTeX or Markdown"},
     {"runs", VQ_OPT_TEXT, offsetof(struct export_words, kept.runs), "DIR",
      "runs folder; default VIBEQ_RUNS, then ./runs"},
     {0},
@@ -222,6 +223,30 @@ static enum vq_status export_calls(const struct vq_kept *kept, bool jsonl, struc
 
 /* ---- files of results/ ---- */
 
+enum form {
+    FORM_CSV,
+    FORM_JSONL,
+    FORM_LATEX,
+    FORM_MARKDOWN,
+};
+
+static const char *const form_names[] = {"csv", "jsonl", "latex", "md", NULL};
+
+static enum vq_status put_paper(const struct vq_kept *kept, const struct vq_table *table,
+                                const char *what, enum form form, struct vq_error *err)
+{
+    enum vq_paper_format format = form == FORM_LATEX ? VQ_PAPER_LATEX : VQ_PAPER_MARKDOWN;
+    const struct vq_config *c = kept->job->config;
+    struct vq_buf out;
+    vq_buf_init(&out, FILE_BYTES_MAX);
+    if (strcmp(what, "vibes") == 0) {
+        vq_paper_vibes(table, c->models[0], c->models[1], format, &out);
+    } else {
+        vq_paper_table(table, format, &out);
+    }
+    return vq_cli_print(&out, err);
+}
+
 static enum vq_status put_rows(const struct vq_table *table, struct vq_error *err)
 {
     struct line l = {.err = err, .jsonl = true};
@@ -244,7 +269,7 @@ static enum vq_status put_rows(const struct vq_table *table, struct vq_error *er
     return status;
 }
 
-static enum vq_status export_file(const struct vq_kept *kept, const char *what, bool jsonl,
+static enum vq_status export_file(const struct vq_kept *kept, const char *what, enum form form,
                                   struct vq_error *err)
 {
     char file[64], verb[64];
@@ -269,17 +294,50 @@ static enum vq_status export_file(const struct vq_kept *kept, const char *what, 
         (void)vq_fail(err, status, "%s has no results yet; vibeq resume %s goes on",
                       vq_run_dir_name(kept->run), vq_run_dir_name(kept->run));
     }
-    if (status == VQ_OK && !jsonl) {
+    if (status == VQ_OK && form == FORM_CSV) {
         status = vq_cli_print(&text, err);
     } else if (status == VQ_OK) {
         struct vq_table *table;
         status = vq_table_parse(vq_buf_span(&text), VQ_TABLE_CSV, file, &table, err);
         if (status == VQ_OK) {
-            status = put_rows(table, err);
+            status =
+                form == FORM_JSONL ? put_rows(table, err) : put_paper(kept, table, what, form, err);
             vq_table_destroy(&table);
         }
     }
     vq_buf_free(&text);
+    return status;
+}
+
+/* The word's place in form_names; -1: it is none. */
+static int form_of(const char *word)
+{
+    int form = word == NULL ? 0 : -1;
+    for (int i = 0; word != NULL && form_names[i] != NULL; i++) {
+        form = strcmp(word, form_names[i]) == 0 ? i : form;
+    }
+    return form;
+}
+
+/* Of a table without a word for what. */
+static const char *usual_file(const struct vq_kept *kept)
+{
+    const struct vq_config *c = kept->job->config;
+    return c->method == VQ_METHOD_JUDGE     ? "items"
+           : c->method == VQ_METHOD_PERSONA ? "ratings"
+                                            : "vibes";
+}
+
+static enum vq_status export_from(const struct export_words *w, const char *run, const char *what,
+                                  enum form form, struct vq_error *err)
+{
+    struct vq_kept kept;
+    VQ_TRY(vq_kept_open(&w->kept, run, &kept, err));
+    what = what == NULL ? usual_file(&kept) : what;
+    enum vq_status status = strcmp(what, "calls") == 0
+                                ? export_calls(&kept, form == FORM_JSONL, err)
+                                : export_file(&kept, what, form, err);
+    vq_kept_close(&kept);
     return status;
 }
 
@@ -296,23 +354,21 @@ int vq_verb_export(int argc, char **argv)
     if (words == 0 || words > 2) {
         return vq_cli_usage("export", "name one run and what of it; vibeq list shows the runs");
     }
-    bool found = false;
+    int form = form_of(w.format);
+    if (form < 0) {
+        return vq_cli_usage("export", "--format is csv, jsonl, latex or md, not '%.40s'", w.format);
+    }
+    bool paper = form == FORM_LATEX || form == FORM_MARKDOWN, found = words == 1 && paper;
     for (size_t i = 0; words == 2 && known[i] != NULL; i++) {
         found |= strcmp(argv[1], known[i]) == 0;
     }
     if (!found) {
         return vq_cli_unknown_word("export", words == 2 ? argv[1] : NULL, known);
     }
-    bool jsonl = w.format != NULL && strcmp(w.format, "jsonl") == 0;
-    if (w.format != NULL && !jsonl && strcmp(w.format, "csv") != 0) {
-        return vq_cli_usage("export", "--format is csv or jsonl, not '%.40s'", w.format);
+    if (words == 2 && paper && strcmp(argv[1], "calls") == 0) {
+        return vq_cli_usage("export", "calls are printed as csv or jsonl");
     }
-    struct vq_kept kept;
-    enum vq_status status = vq_kept_open(&w.kept, argv[0], &kept, &err);
-    if (status == VQ_OK) {
-        status = strcmp(argv[1], "calls") == 0 ? export_calls(&kept, jsonl, &err)
-                                               : export_file(&kept, argv[1], jsonl, &err);
-        vq_kept_close(&kept);
-    }
+    enum vq_status status =
+        export_from(&w, argv[0], words == 2 ? argv[1] : NULL, (enum form)form, &err);
     return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &err);
 }

@@ -178,21 +178,12 @@ static int unknown_format(const char *word)
     return vq_cli_unknown_word("import", word, known);
 }
 
-/* -o is what everybody types. */
-static void read_short(int argc, char **argv)
-{
-    static char output[] = "--output";
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        argv[i] = strcmp(argv[i], "-o") == 0 ? output : argv[i];
-    }
-}
-
 int vq_verb_import(int argc, char **argv)
 {
     struct import_words w = {.output = NULL};
     struct vq_error err = {0};
     int words;
-    read_short(argc, argv);
+    vq_opts_output(argc, argv);
     if (vq_opts_parse(vq_import_opts, argc, argv, &w, &words, &err) != VQ_OK) {
         return vq_cli_usage("import", "%s", err.text);
     }

@@ -100,8 +100,13 @@ const struct vq_verb vq_verbs[] = {
      vq_verb_replay},
     {"export", "Prints a run's calls, scores, vibes, rows, ratings or items for other programs",
      "RUN calls|scores|vibes|rows|ratings|items [options]", "RUN", vq_export_opts,
-     "calls are the ledger of the run, each with the raw answer that it bought (but embeddings).",
+     "calls are the ledger of the run, each with the raw answer that it bought (but embeddings).\n"
+     "With --format latex or md: a table for a paper or a page; without a second word that of the\n"
+     "vibes (of criteria: items or ratings).",
      vq_verb_export},
+    {"plot", "Draws a run's vibes: separability, PP coefficient and kappa, as SVG or PNG",
+     "RUN [options]", "RUN", vq_plot_opts,
+     "The vibes that were kept, with 95 % intervals; where none was kept, all.", vq_verb_plot},
     {"compare", "Tells how much of a reference list of vibes a run has found",
      "RUN --gold FILE|hc3 [options]", "RUN", vq_compare_opts,
      "Matches every vibe that the run ranked, kept ones first, with the list; an axis with its "

@@ -167,6 +167,14 @@ enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, v
     return VQ_OK;
 }
 
+void vq_opts_output(int argc, char **argv)
+{
+    static char output[] = "--output";
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        argv[i] = strcmp(argv[i], "-o") == 0 ? output : argv[i];
+    }
+}
+
 const struct vq_verb *vq_verb_find(const char *name)
 {
     for (const struct vq_verb *v = vq_verbs; v->name != NULL; v++) {

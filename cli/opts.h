@@ -52,6 +52,9 @@ struct vq_verb {
 enum vq_status vq_opts_parse(const struct vq_opt *opts, int argc, char **argv, void *fields,
                              int *ret_words, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* Before it, of a verb with --output: -o, which everybody types, becomes --output. */
+void vq_opts_output(int argc, char **argv);
+
 /* Every verb, in the order of the help; the last has a NULL name. */
 extern const struct vq_verb vq_verbs[];
 const struct vq_verb *vq_verb_find(const char *name);
