@@ -130,6 +130,8 @@ static void limits(struct vq_json *j, const struct vq_forecast *f)
         range(j, "tokens", f->pools[k].tokens);
         range(j, "seconds", f->pools[k].seconds);
         vq_json_put_str(j, "limited_by", vq_forecast_bound_word(f->pools[k].bound));
+        limit(j, "assumed_concurrency",
+              vq_forecast_bound_assumed(l, f->pools[k].bound) ? VQ_ASSUMED_CONCURRENCY : 0);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);

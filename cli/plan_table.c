@@ -112,8 +112,9 @@ static void limits(const struct vq_forecast *f, struct vq_buf *out)
             vq_buf_puts(out, " nothing to ask\n");
             continue;
         }
-        vq_buf_printf(out, " %12s  %s: %.15g\n", duration(p->seconds.expected, time),
-                      vq_forecast_bound_word(p->bound), value);
+        vq_buf_printf(out, " %12s  %s: %.15g%s\n", duration(p->seconds.expected, time),
+                      vq_forecast_bound_word(p->bound), value,
+                      vq_forecast_bound_assumed(l, p->bound) ? " (assumed: not set)" : "");
     }
 }
 

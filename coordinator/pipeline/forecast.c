@@ -71,8 +71,23 @@ const char *vq_forecast_assumed_text(unsigned bit)
         "half as many new vibes; three vibes in five are taken to pass the gates",
         "one vibe in four is taken to be stopped early",
         "rows that are judged ties will be left out, which makes later stages smaller",
+        "16 calls are taken to be in flight at a time in a pool for which neither concurrency nor "
+        "a "
+        "limit per minute is set; the run finds out how many its provider takes",
     };
     return bit < VQ_ASSUMED_BITS ? texts[bit] : "?";
+}
+
+/* The run raises a concurrency that is not set until such a limit is reached. */
+static bool names_a_rate(const struct vq_forecast_limits *l)
+{
+    return l->requests_per_minute > 0 || l->input_tokens_per_minute > 0 ||
+           l->output_tokens_per_minute > 0 || l->tokens_per_minute > 0;
+}
+
+bool vq_forecast_bound_assumed(const struct vq_forecast_limits *l, enum vq_forecast_bound bound)
+{
+    return bound == VQ_BOUND_CONCURRENCY && !(l->concurrency > 0);
 }
 
 double vq_forecast_bound_value(const struct vq_forecast_limits *l, enum vq_forecast_bound bound)
@@ -82,7 +97,8 @@ double vq_forecast_bound_value(const struct vq_forecast_limits *l, enum vq_forec
     case VQ_BOUND_INPUT: return l->input_tokens_per_minute;
     case VQ_BOUND_OUTPUT: return l->output_tokens_per_minute;
     case VQ_BOUND_TOKENS: return l->tokens_per_minute;
-    case VQ_BOUND_CONCURRENCY: return l->concurrency > 0 ? l->concurrency : VQ_ASSUMED_CONCURRENCY;
+    case VQ_BOUND_CONCURRENCY:
+        return l->concurrency > 0 ? l->concurrency : names_a_rate(l) ? 0 : VQ_ASSUMED_CONCURRENCY;
     case VQ_BOUND_DAY: return l->requests_per_day > 0 ? l->requests_per_day : l->tokens_per_day;
     case VQ_BOUND_NONE:
     case VQ_BOUND__COUNT: break;
@@ -412,6 +428,9 @@ void vq_forecast_figure(struct vq_forecast *f)
         for (int b = 0; b < (int)VQ_BOUND__COUNT; b++) {
             bool more = by_bound[p][b] > by_bound[p][f->pools[p].bound];
             f->pools[p].bound = more ? (enum vq_forecast_bound)b : f->pools[p].bound;
+        }
+        if (vq_forecast_bound_assumed(&f->limits[p], f->pools[p].bound)) {
+            f->assumed |= VQ_ASSUMED_FLIGHT;
         }
         figure_days(f, p);
     }

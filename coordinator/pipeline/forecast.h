@@ -70,7 +70,8 @@ struct vq_forecast_limits {
     double input_tokens_per_minute, output_tokens_per_minute;
     double tokens_per_minute; /* of input and output together */
     double requests_per_day, tokens_per_day;
-    double concurrency;      /* calls in flight; 0: unknown, taken as VQ_ASSUMED_CONCURRENCY */
+    double
+        concurrency; /* calls in flight; 0: unknown, where no rate is known taken as VQ_ASSUMED_CONCURRENCY */
     double price_input_usd;  /* a million tokens; negative: not known */
     double price_cached_usd; /* of input that the provider has cached; negative: as other input */
     double price_output_usd;
@@ -88,6 +89,9 @@ enum vq_forecast_bound {
     VQ_BOUND__COUNT
 };
 const char *vq_forecast_bound_word(enum vq_forecast_bound bound); /* "requests_per_minute" */
+/* Whether its value is not set, but taken as usual. */
+bool vq_forecast_bound_assumed(const struct vq_forecast_limits *limits,
+                               enum vq_forecast_bound bound);
 /* That limit; 0 where there is none. */
 double vq_forecast_bound_value(const struct vq_forecast_limits *limits,
                                enum vq_forecast_bound bound);
@@ -144,8 +148,9 @@ enum vq_forecast_assumed {
     VQ_ASSUMED_DISCOVERY = 1u << 5,
     VQ_ASSUMED_EARLY_STOP = 1u << 6,
     VQ_ASSUMED_TIES = 1u << 7,
+    VQ_ASSUMED_FLIGHT = 1u << 8,
 };
-#define VQ_ASSUMED_BITS 8u
+#define VQ_ASSUMED_BITS 9u
 const char *vq_forecast_assumed_text(unsigned bit); /* a sentence, for the bit of that number */
 
 /* The numbers that are assumed. */

@@ -142,6 +142,6 @@ class Damaging(Case):
 
     @staticmethod
     def result(call, end):
-        fields = [bytes.fromhex(call), 0, 0, [1, 1], 0, bytes(32), bytes(32), 0, 0, 1, 0, end, 0, False, False, 200, 5, 1, 9, 0, 9, 9, 9, "p",
-                  b"Model: A", "stop", "m", "f", "", ""]
-        return msgpack.packb([6, 64, *fields])
+        fields = [bytes.fromhex(call), 0, 0, [1, 1], 0, bytes(32), bytes(32), 0, 0, 1, 0, end, 0, False, False, 200, 5, 1, 9, 0, 9, 9, 9, 0, 900,
+                  False, "p", b"Model: A", "stop", "m", "f", "", ""]
+        return msgpack.packb([7, 64, *fields])

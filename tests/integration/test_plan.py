@@ -279,6 +279,34 @@ class Planted(PlanCase):
         self.assertEqual((after["from_store"], after["stages"][0]["calls"]["most"]), (calls, 0))
         self.assertFalse(any("last 1 s" in text for text in after["assumed"]), after["assumed"])
 
+    def test_the_time_is_the_time_of_a_run(self):
+        """Against a server with a latency of half a second: by a limit of requests alone, and by a concurrency, once answers have shown the latency."""
+        planted(self.dir, 50, AXES)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "500ms")
+        calls = 50 * len(AXES) * 2
+        for name, judge, by in (("rate", {"requests_per_minute": 900}, "requests_per_minute"), ("flight", {"concurrency": 8}, "concurrency")):
+            seed = 1 if name == "rate" else 2  # else the answers of the first are taken
+            more = {"judging": "{lazy_swap: false, prefix_cache: off}", "workers": 1}
+            self.config(AXES, 1, server.url, judge={**judge, "seed": seed}, data_limit=4, **more)
+            self.vibeq("run", "config.yaml", "--name", name + "-before", "--quiet")
+            self.config(AXES, 1, server.url, judge={**judge, "seed": seed}, **more)
+            plan = self.plan("config.yaml")
+            self.assertEqual([entry["limited_by"] for entry in plan["limits"]], [by])
+            self.vibeq("run", "config.yaml", "--name", name, "--quiet")
+            account = json.loads((self.dir / "runs" / name / "accounting.json").read_text())
+            self.assertGreater(account["calls"]["first_sends"], calls * 0.9)
+            took = (account["last_call_unix_ms"] - account["first_call_unix_ms"]) / 1000
+            self.assertAlmostEqual(plan["seconds"]["expected"], took, delta=took * 0.2, msg=name)
+
+    def test_what_is_assumed_is_said(self):
+        self.prepare(20)
+        said = self.vibeq("plan", "config.yaml").stdout
+        self.assertIn("concurrency: 16 (assumed: not set)", said)
+        self.assertIn("Assumed: 16 calls are taken to be in flight", said)
+        self.assertEqual({entry["assumed_concurrency"] for entry in self.plan("config.yaml")["limits"]}, {16})
+        said = self.vibeq("plan", "config.yaml", "--set", "judges[0].concurrency=3").stdout
+        self.assertIn("concurrency: 3\n", said)
+
     def test_budget_and_deadline_by_exit_code(self):
         self.prepare(30)
         most = self.plan("config.yaml")["usd"]["most"]

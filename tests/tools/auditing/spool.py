@@ -39,7 +39,7 @@ def _fields(body):
     (_, _, call, stage, _, fence, task, request, _, judge, repeat, tries, kind, end, outcome, *rest) = row
     return {"call": call.hex(), "stage": stage, "epoch": fence[0], "n": fence[1], "task": task, "request": bytes(request), "judge": judge,
             "repeat": repeat, "tries": tries, "repair": kind == 1, "end": ENDS[end], "outcome": outcome, "started": rest[4],
-            "tokens_in": rest[5], "tokens_out": rest[7], "cost_nano": rest[9]}
+            "tokens_in": rest[5], "tokens_out": rest[7], "cost_nano": rest[9], "unreported": rest[12]}
 
 
 def read(path, uid):

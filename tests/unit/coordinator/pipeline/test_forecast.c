@@ -225,6 +225,34 @@ static void a_dialogue_is_one_call_after_the_other(void **state)
     near(lines[0].seconds.expected, 612);
 }
 
+/* A concurrency that is not set is raised until a named rate is reached; without one it is assumed, and that is said. */
+static void a_concurrency_that_is_not_set(void **state)
+{
+    (void)state;
+    struct vq_forecast_line lines[] = {line_of("rank", 0, 0, 600)};
+    lines[0].latency_s = vq_range_of(16);
+    struct vq_forecast_limits limits[] = {{.name = "j"}};
+    struct vq_forecast_pool pools[1];
+    struct vq_forecast f = {
+        .lines = lines, .lines_count = 1, .limits = limits, .pools = pools, .limits_count = 1};
+    vq_forecast_figure(&f);
+    near(f.seconds.expected, 600); /* 16 at a time */
+    assert_int_equal(pools[0].bound, VQ_BOUND_CONCURRENCY);
+    assert_true(vq_forecast_bound_assumed(&limits[0], pools[0].bound));
+    assert_int_equal(f.assumed, VQ_ASSUMED_FLIGHT);
+    assert_non_null(strstr(vq_forecast_assumed_text(8), "16 calls"));
+    f.assumed = 0;
+    limits[0].requests_per_minute = 3600;
+    vq_forecast_figure(&f);
+    near(f.seconds.expected, 10);
+    assert_int_equal(pools[0].bound, VQ_BOUND_REQUESTS);
+    assert_int_equal(f.assumed, 0);
+    limits[0].concurrency = 8;
+    vq_forecast_figure(&f);
+    near(f.seconds.expected, 1200);
+    assert_false(vq_forecast_bound_assumed(&limits[0], pools[0].bound));
+}
+
 /* Judges of a stage work side by side, stages one after the other; what shares a limit adds up. */
 static void stages_follow_and_judges_do_not(void **state)
 {
@@ -347,6 +375,7 @@ int main(void)
         cmocka_unit_test(dollars_are_tokens_times_prices),
         cmocka_unit_test(the_slowest_limit_binds),
         cmocka_unit_test(a_dialogue_is_one_call_after_the_other),
+        cmocka_unit_test(a_concurrency_that_is_not_set),
         cmocka_unit_test(stages_follow_and_judges_do_not),
         cmocka_unit_test(pools_share_a_line),
         cmocka_unit_test(a_quota_of_a_day_takes_days),
