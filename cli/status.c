@@ -130,6 +130,11 @@ static void print_workers(const json_t *status)
         printf(" holds %s tasks of %llu samples%s\n", vq_fmt_count(whole(w, "tasks_held"), tasks),
                (unsigned long long)whole(w, "leases"),
                json_is_true(json_object_get(w, "draining")) ? ", draining" : "");
+        if (string(w, "keys")[0] != '\0') {
+            printf("    ");
+            vq_cli_put_plain(vq_span_str(string(w, "keys")));
+            printf("\n");
+        }
     }
 }
 

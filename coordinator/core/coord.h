@@ -341,6 +341,7 @@ struct vq_coord_worker_status {
     uint64_t results;            /* received in this session */
     uint32_t in_flight, waiting; /* as it said last: calls, and asks that wait for a slice */
     bool draining;
+    const char *keyless; /* "no key for team, lab: TEAM_KEY is not set"; "": a key for each pool */
 };
 /* The sessions, in no order: index 0 .. count - 1; valid until the next event. Returns false past the end. */
 bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,

@@ -141,6 +141,7 @@ struct vq_coord_session {
     struct vq_id worker;
     struct vq_id before; /* whose spool it has taken over; all zero: nobody's */
     char *name, *host, *software;
+    char *keyless; /* pools that it has no key for, and why; NULL: none */
     uint64_t pid;
     int64_t local;
     int64_t hello_stamp_ns, stamp_ns;
@@ -579,6 +580,10 @@ enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task) VQ_WARN_UNUS
 void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s);
 /* The call is in the list of `s` from here on; NULL: in nobody's. */
 void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s);
+/* keyless.c */
+/* Keeps which pools the worker has no key for, as its reports say. */
+enum vq_status vq_coord_keyless(struct vq_coord *c, struct vq_coord_session *s,
+                                const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
 
 /* message.c */
 enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,

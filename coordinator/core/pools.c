@@ -194,6 +194,7 @@ enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
         s->waiting += credit->reports[n].waiting;
     }
     c->grants_check = true;
+    VQ_TRY(vq_coord_keyless(c, s, credit));
     VQ_TRY(vq_authority_report(c->params.authority, &s->worker, credit, c->now_ns));
     if (first) {
         vq_authority_succeeded(c->params.authority, &s->before);

@@ -160,6 +160,7 @@ void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges)
     vq_free(s->name);
     vq_free(s->host);
     vq_free(s->software);
+    vq_free(s->keyless);
     vq_free(s);
 }
 

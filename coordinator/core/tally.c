@@ -189,6 +189,7 @@ bool vq_coord_worker_fill(const struct vq_coord *c, uint32_t index,
                                                   .results = s->results,
                                                   .in_flight = s->in_flight,
                                                   .waiting = s->waiting,
-                                                  .draining = s->draining};
+                                                  .draining = s->draining,
+                                                  .keyless = s->keyless == NULL ? "" : s->keyless};
     return true;
 }

@@ -116,6 +116,7 @@ static void workers(struct vq_json *j, const struct vq_status_facts *f)
         vq_json_put_u64(j, "results", w.results);
         vq_json_put_i64(j, "heard_ms_ago", (f->now_ns - w.heard_ns) / VQ_NS_PER_MS);
         vq_json_put_bool(j, "draining", w.draining);
+        vq_json_put_str(j, "keys", w.keyless);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);

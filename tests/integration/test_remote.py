@@ -4,6 +4,7 @@ import collections
 import signal
 
 import vqtest
+from answering import Endpoint, Server
 from vqtest import DONE, Case, planted
 
 AXES = ("V1", "V2", "V3")
@@ -81,6 +82,57 @@ class Remote(Case):
         self.assertEqual((len(self.server.requests()), calls["sent"]), (sent, sent), "nothing was asked, and every request is in the ledger")
         self.assertEqual(calls["answered"] + calls["unknown"], sent)
         self.assertEqual(calls["unknown"] + calls["paid_unused"], self.repeats())
+
+
+class Keys(Case):
+    """The coordinator names a variable of the worker's machine, and a server of its own choosing."""
+    SECRET = "sk-canary-0123456789"
+
+    def setUp(self):
+        super().setUp()
+        seen = self.seen = []
+
+        class Judge(Endpoint):
+            def do_POST(self):
+                self.body()
+                seen.append(self.headers.get("Authorization", ""))
+                self.say("m", "Model: A")
+
+        server = Server(Judge)
+        self.servers.append(server)
+        planted(self.dir, 4, AXES)
+        names = [f"  - {{name: {pool}, base_url: '{server.url}', identity: t, keys: ['env:TEAM_KEY'], models: [{{model: m}}]}}"
+                 for pool in ("team", "lab")]
+        self.config(AXES, judges=0)
+        text = (self.dir / "config.yaml").read_text().replace("judges:", "judges: [{model: m}]").replace("offline: {oracle: truth.jsonl}\n", "")
+        (self.dir / "config.yaml").write_text("\n".join([text + "pools:", *names]) + "\n")
+        self.child = self.start("run", "config.yaml", "--name", "r", "--quiet", "--workers", "0")
+        self.wait_for("the certificate", (self.dir / "runs/r/join.cert").exists)
+
+    def join_with(self, *words, **env):
+        self.environment, plain = lambda **more: dict(plain(**more), **env), self.environment
+        worker = self.join("--no-spool", "--name", "far", *words)
+        self.environment = plain
+        return worker
+
+    def says(self, text):
+        self.wait_for("the status", lambda: text in self.vibeq("status", "r", code=None).stdout, 20)
+        self.wait_for("the worker's word", lambda: text.split(": ")[1] in (self.dir / "worker.err").read_text())
+        self.assertEqual(self.seen, [], "nothing was sent")
+
+    def test_a_variable_that_was_not_named_here_is_not_sent(self):
+        self.join_with(TEAM_KEY=self.SECRET)
+        self.says("no key for team, lab: TEAM_KEY is not allowed here; start the worker with --key or --allow-env")
+        self.join_with("--allow-env", "TEAM_KEY", TEAM_KEY=self.SECRET)
+        self.wait_exit(self.child, DONE)
+        self.assertEqual(set(self.seen), {f"Bearer {self.SECRET}"})
+        self.assertIn('"key":"env:TEAM_KEY","host":"127.0.0.1"', (self.dir / "worker.err").read_text())
+        self.assertNotIn(self.SECRET, (self.dir / "worker.err").read_text())
+
+    def test_a_worker_without_keys_says_which_variable_is_missing(self):
+        self.join_with("--allow-env", "TEAM_KEY")
+        self.says("no key for team, lab: TEAM_KEY is not set")
+        self.assertEqual(self.status("r")["workers"][0]["keys"], "no key for team, lab: TEAM_KEY is not set")
 
 
 if __name__ == "__main__":

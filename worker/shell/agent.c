@@ -506,6 +506,7 @@ static enum vq_status start(struct agent *a, struct vq_cert *cert, struct vq_err
     struct vq_caller_options caller = {.loop = a->loop,
                                        .keys = a->keys,
                                        .calls_max = calls,
+                                       .announce_keys = a->options->local < 0,
                                        .reply = on_reply,
                                        .key = on_key,
                                        .ctx = a};

@@ -17,6 +17,8 @@
 #include "common/base/clock.h"
 #include "common/base/crash.h"
 #include "common/text/utf8.h"
+#include "common/text/log.h"
+#include "common/text/url.h"
 #include "proto/limits.h"
 #include "proto/pool.h"
 #include "worker/core/limits.h"
@@ -254,6 +256,21 @@ static bool was_refused(const struct pools *before, const char *pool,
     return false;
 }
 
+/* The log of a worker from elsewhere says which key goes to which host, before the first call. */
+static void key_announce(struct vq_caller *caller, const struct pool *pool,
+                         const struct vq_secret *secret)
+{
+    struct vq_url url;
+    if (!caller->options.announce_keys || vq_url_parse(pool->at->base_url, &url, NULL) != VQ_OK) {
+        return;
+    }
+    const char *reference = vq_keyring_first_use(caller->options.keys, secret, url.host);
+    if (reference != NULL) {
+        vq_log(VQ_LOG_INFO, "key.used", "key=%s host=%.*s pool=%s", reference, (int)url.host.bytes,
+               url.host.at, pool->name);
+    }
+}
+
 /* VQ_NOMEM; what else is wrong is in *ret_state and `err`. */
 static enum vq_status pool_keys(struct vq_caller *caller, const struct vq_work_spec *spec,
                                 uint32_t p, const struct pools *before, struct pool *pool,
@@ -279,6 +296,7 @@ static enum vq_status pool_keys(struct vq_caller *caller, const struct vq_work_s
     pool->keys_count = count;
     for (uint32_t k = 0; k < count; k++) {
         pool->keys[k] = (struct key){secrets[k], was_refused(before, pool->at->name, secrets[k])};
+        key_announce(caller, pool, secrets[k]);
     }
     return VQ_OK;
 }

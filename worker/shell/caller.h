@@ -17,6 +17,7 @@ struct vq_caller_options {
     struct vq_loop *loop;
     struct vq_keyring *keys;
     uint32_t calls_max;
+    bool announce_keys;  /* the log names each key and the host that it is sent to */
     const char *ca_file; /* PEM; NULL: that of SSL_CERT_FILE, or the system's */
     void (*reply)(void *ctx, const struct vq_work_reply *reply);
     void (*key)(void *ctx, const struct vq_work_key *key);

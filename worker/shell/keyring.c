@@ -1,9 +1,10 @@
 /* Which keys are used for which pool, and where they come from.
  *
  * A reference is loaded once; two pools with one reference share the secret. The variables of the environment are removed
- * when they were read, so that nothing this process may start inherits them. What the run's SPEC hints at is followed
- * for environment variables; for files only by a local worker: a coordinator elsewhere does not choose which files of
- * this machine are read. Errors name the reference, never what is in it. */
+ * when they were read, so that nothing this process may start inherits them. What the run's SPEC hints at is followed by a
+ * local worker, and elsewhere only for variables that --allow-env names: a coordinator elsewhere also chooses where a key is
+ * sent, so it must not choose which variables and files of this machine are read. Errors name the reference, never what is
+ * in it. */
 #include "worker/shell/keyring.h"
 
 #include "common/base/alloc.h"
@@ -11,9 +12,12 @@
 
 #include <stdlib.h>
 
+#define HOSTS_BYTES_MAX 65536u
+
 struct entry {
     char *reference;
     struct vq_secret *secret;
+    struct vq_buf hosts; /* that it was announced for, each between two line ends */
 };
 
 struct vq_keyring {
@@ -42,6 +46,7 @@ void vq_keyring_destroy(struct vq_keyring **ring)
     for (size_t i = 0; i < (*ring)->count; i++) {
         vq_secret_destroy(&(*ring)->entries[i].secret);
         vq_free((*ring)->entries[i].reference);
+        vq_buf_free(&(*ring)->entries[i].hosts);
     }
     vq_free(*ring);
     *ring = NULL;
@@ -82,6 +87,7 @@ static enum vq_status load(struct vq_keyring *ring, const char *reference,
     if (strncmp(reference, "env:", 4) == 0) {
         forget_variable(reference + 4);
     }
+    vq_buf_init(&entry->hosts, HOSTS_BYTES_MAX);
     ring->count++;
     *ret_secret = entry->secret;
     return VQ_OK;
@@ -131,17 +137,58 @@ static uint32_t named(const struct vq_keyring *ring, const char *const *names, u
     return found;
 }
 
+static bool is_allowed(const struct vq_keyring *ring, const char *variable)
+{
+    for (uint32_t i = 0; i < ring->options->allowed_count; i++) {
+        if (strcmp(ring->options->allowed[i], variable) == 0) {
+            return true;
+        }
+    }
+    return ring->options->local >= 0;
+}
+
+/* Also what is loaded already is asked for by name: another pool's --key does not open it to this one. */
 static enum vq_status load_hint(struct vq_keyring *ring, const char *pool, const char *hint,
                                 const struct vq_secret **ret_secret, struct vq_error *err)
 {
-    if (strncmp(hint, "env:", 4) != 0 && ring->options->local < 0) {
+    bool variable = strncmp(hint, "env:", 4) == 0;
+    if (!variable && ring->options->local < 0) {
         return vq_fail(err, VQ_NOT_FOUND,
                        "the run names a key that is a file of the coordinator's machine; start "
                        "this worker with "
                        "--key %s=env:NAME or --key %s=file:PATH",
                        pool, pool);
     }
-    return load(ring, hint, ret_secret, err);
+    if (variable && !is_allowed(ring, hint + 4)) {
+        return vq_fail(err, VQ_DENIED,
+                       "%s is not allowed here; start the worker with --key or --allow-env",
+                       hint + 4);
+    }
+    enum vq_status status = load(ring, hint, ret_secret, err);
+    return status == VQ_NOT_FOUND && variable ? vq_fail(err, status, "%s is not set", hint + 4)
+                                              : status;
+}
+
+const char *vq_keyring_first_use(struct vq_keyring *ring, const struct vq_secret *secret,
+                                 struct vq_span host)
+{
+    struct entry *entry = NULL;
+    for (size_t i = 0; i < ring->count && entry == NULL; i++) {
+        entry = ring->entries[i].secret == secret ? &ring->entries[i] : NULL;
+    }
+    if (entry == NULL) {
+        return NULL;
+    }
+    struct vq_buf line;
+    vq_buf_init(&line, HOSTS_BYTES_MAX);
+    vq_buf_printf(&line, "\n%.*s\n", (int)host.bytes, host.at);
+    bool known = line.status == VQ_OK && entry->hosts.bytes > 0 &&
+                 memmem(entry->hosts.at, entry->hosts.bytes, line.at, line.bytes) != NULL;
+    if (!known && line.status == VQ_OK) {
+        vq_buf_append(&entry->hosts, line.at, line.bytes); /* no room: announced again */
+    }
+    vq_buf_free(&line);
+    return known ? NULL : entry->reference;
 }
 
 static bool is_among(const struct vq_secret *secret, const struct vq_secret *const *secrets,

@@ -21,9 +21,10 @@ static const char help[] =
     "  --no-spool           keep nothing: after a kill, answers that were not returned are lost\n"
     "  --key NAME=REF       an API key of the pool NAME, or of every pool of the judge NAME; "
     "env:NAME or\n"
-    "                       file:PATH; repeatable, also for several keys of one pool. Without it "
-    "the run's\n"
-    "                       own references are used (of a file: by local workers only)\n"
+    "                       file:PATH; repeatable, also for several keys of one pool\n"
+    "  --allow-env NAME     use the environment variable NAME if the run names it as a key; "
+    "repeatable. A local\n"
+    "                       worker uses every variable and file that the run names\n"
     "  --concurrency N      at most N calls in flight, of all pools together\n"
     "  --name NAME          what this worker is called in the run's status (default: host and "
     "process)\n"
@@ -83,6 +84,21 @@ static enum vq_status add_key(struct vq_worker_options *options, const char *tex
     return VQ_OK;
 }
 
+static enum vq_status add_allowed(struct vq_worker_options *options, const char *name,
+                                  struct vq_error *err)
+{
+    if (name[0] == '\0' || strpbrk(name, "=:") != NULL) {
+        return vq_fail(err, VQ_INVALID,
+                       "--allow-env wants the name of an environment variable, for example "
+                       "OPENAI_API_KEY");
+    }
+    if (options->allowed_count == VQ_WORKER_ALLOWED_MAX) {
+        return vq_fail(err, VQ_INVALID, "more than %d --allow-env options", VQ_WORKER_ALLOWED_MAX);
+    }
+    options->allowed[options->allowed_count++] = name;
+    return VQ_OK;
+}
+
 enum {
     OPT_JOIN = 256,
     OPT_SPOOL,
@@ -90,6 +106,7 @@ enum {
     OPT_CHECK,
     OPT_LOCAL,
     OPT_KEY,
+    OPT_ALLOW_ENV,
     OPT_CONCURRENCY,
     OPT_NAME,
     OPT_PARENT,
@@ -105,6 +122,7 @@ static const struct option table[] = {{"join", required_argument, NULL, OPT_JOIN
                                       {"local", required_argument, NULL, OPT_LOCAL},
                                       {"check", required_argument, NULL, OPT_CHECK},
                                       {"key", required_argument, NULL, OPT_KEY},
+                                      {"allow-env", required_argument, NULL, OPT_ALLOW_ENV},
                                       {"concurrency", required_argument, NULL, OPT_CONCURRENCY},
                                       {"name", required_argument, NULL, OPT_NAME},
                                       {"parent-death", no_argument, NULL, OPT_PARENT},
@@ -128,6 +146,7 @@ static enum vq_status take(struct vq_worker_options *options, int opt, const cha
         options->local = (int64_t)value;
         break;
     case OPT_KEY: return add_key(options, arg, err);
+    case OPT_ALLOW_ENV: return add_allowed(options, arg, err);
     case OPT_CONCURRENCY:
         VQ_TRY(number("--concurrency", arg, 1, VQ_WORK_CONCURRENCY_MAX, &value, err));
         options->concurrency = (uint32_t)value;

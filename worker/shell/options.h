@@ -6,6 +6,7 @@
 
 #define VQ_WORKER_KEYS_MAX       256
 #define VQ_WORKER_NAME_BYTES_MAX 200
+#define VQ_WORKER_ALLOWED_MAX    64
 
 struct vq_worker_key_option {                /* --key NAME=REFERENCE */
     char name[VQ_WORKER_NAME_BYTES_MAX + 1]; /* of a pool, or of a judge: all its pools */
@@ -26,6 +27,8 @@ struct vq_worker_options {
     bool help, version;
     struct vq_worker_key_option keys[VQ_WORKER_KEYS_MAX];
     uint32_t keys_count;
+    const char *allowed[VQ_WORKER_ALLOWED_MAX]; /* --allow-env: variables that the run may name */
+    uint32_t allowed_count;
 };
 
 /* Reads the arguments; strings are borrowed from them. VQ_INVALID with a sentence. With --help or --version nothing else

@@ -464,6 +464,44 @@ static void test_a_file_hint_is_not_followed_elsewhere(void **state)
     assert_non_null(strstr(d.pool_text[0], "--key first="));
 }
 
+/* A coordinator elsewhere chooses where a key is sent, so it must not choose which variable is read. */
+static void test_a_variable_is_not_read_elsewhere(void **state)
+{
+    (void)state;
+    desk_offline(&d, NULL);
+    d.judges = 2;
+    d.judge_key[0] = "env:DESK_KEY";
+    d.judge_key[1] = "env:DESK_KEY"; /* named here for the second judge's pool, and for no other */
+    const char *more[] = {"--key", "second=env:DESK_KEY", NULL};
+    const char *env[] = {"DESK_KEY=sk-canary-0123456789", NULL};
+    desk_worker(&d, more, env);
+    desk_wait(&d, is_closed);
+    assert_int_equal(d.pool_state[0], VQ_POOL_NO_KEY);
+    assert_string_equal(d.pool_text[0], "DESK_KEY is not allowed here; start the worker with --key "
+                                        "or --allow-env");
+    assert_int_equal(d.pool_state[1], VQ_POOL_OPEN);
+    assert_int_equal(desk_lines(d.log, "pool first is closed here: DESK_KEY is not allowed"), 1);
+    assert_int_equal(
+        desk_lines(d.log, "\"key\":\"env:DESK_KEY\",\"host\":\"127.0.0.1\",\"pool\":\"second\""),
+        1);
+}
+
+static void test_a_variable_that_is_allowed_is_read(void **state)
+{
+    (void)state;
+    const char *need[] = {"--require-key", NULL};
+    desk_offline(&d, need);
+    d.judge_key[0] = "env:DESK_KEY";
+    const char *more[] = {"--allow-env", "DESK_KEY", NULL};
+    const char *env[] = {"DESK_KEY=sk-canary-0123456789", NULL};
+    desk_worker(&d, more, env);
+    desk_wait(&d, all_final);
+    assert_int_equal(d.reports[0].keys_count, 1);
+    assert_int_equal(
+        desk_lines(d.log, "\"key\":\"env:DESK_KEY\",\"host\":\"127.0.0.1\",\"pool\":\"first\""), 1);
+    assert_int_equal(desk_lines(d.log, "canary"), 0);
+}
+
 static void test_nothing_is_sent_in_clear_to_another_host(void **state)
 {
     (void)state;
@@ -595,6 +633,7 @@ static void test_usage(void **state)
                {"--key first=sk-canary-1", "never the key itself"},
                {"--key =env:X", "--key wants"},
                {"--key first=env:VQ_NOT_THERE", "VQ_NOT_THERE"},
+               {"--allow-env sk-canary=1", "--allow-env wants the name"},
                {"extra", "unexpected argument"},
                {"--name ''", "--name wants"}};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
@@ -644,6 +683,8 @@ int main(void)
         TEST(test_one_of_two_keys_is_refused),
         TEST(test_two_pools_of_a_judge),
         TEST(test_a_file_hint_is_not_followed_elsewhere),
+        TEST(test_a_variable_is_not_read_elsewhere),
+        TEST(test_a_variable_that_is_allowed_is_read),
         TEST(test_nothing_is_sent_in_clear_to_another_host),
         TEST(test_orphans_leave_and_keep_their_results),
         TEST(test_a_coordinator_that_comes_back_is_found),
