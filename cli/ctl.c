@@ -4,8 +4,11 @@
 #include "cli/endpoint.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/hash.h"
 #include "common/base/secret.h"
 #include "common/text/json_load.h"
+#include "coordinator/shell/run/ctl_once.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -61,6 +64,11 @@ static enum vq_status own_options(int argc, char **argv, struct ctl_words *w, in
 
 static enum vq_status compose(char **words, int count, struct vq_buf *body, struct vq_error *err)
 {
+    uint8_t id[VQ_CTL_ID_BYTES];
+    struct vq_ctl_stamp stamp = {.deadline_unix_ms = vq_clock_unix_ms() + VQ_CTL_DEADLINE_MS};
+    vq_random_bytes(id, sizeof(id));
+    vq_hex(id, sizeof(id), stamp.id);
+    vq_ctl_stamp_put(&stamp, body);
     for (int i = 0; i < count; i++) {
         if (strlen(words[i]) > VQ_CTL_WORD_BYTES_MAX || strchr(words[i], '\n') != NULL) {
             return vq_fail(err, VQ_INVALID, "'%.40s' is no word of a command", words[i]);
@@ -86,6 +94,16 @@ static int not_running(const struct vq_ctl_command *command, const char *run)
     return VQ_EXIT_STOPPED;
 }
 
+/* The command was sent, and no reply says what became of it. Returns the exit code. */
+static int unknown(const char *run, const char *why)
+{
+    fprintf(stderr,
+            "vibeq: %s: unknown: look at `vibeq status`; %s. The run drops the command if it reads "
+            "it more than %u s after it was sent\n",
+            run, why, VQ_CTL_DEADLINE_MS / 1000);
+    return VQ_EXIT_INTERNAL;
+}
+
 /* Prints what the run said. Returns the exit code. */
 static int print_answer(const char *run, int http, const struct vq_buf *answer)
 {
@@ -104,8 +122,7 @@ static int print_answer(const char *run, int http, const struct vq_buf *answer)
         fprintf(stderr, "vibeq: %s: %s\n", run, text);
         code = VQ_EXIT_USAGE;
     } else {
-        fprintf(stderr, "vibeq: %s gave no answer that can be read (HTTP %d)\n", run, http);
-        code = VQ_EXIT_INTERNAL;
+        code = unknown(run, "its reply cannot be read");
     }
     json_decref(root);
     return code;
@@ -131,16 +148,21 @@ static int tell(const char *runs_dir, const char *run, const struct vq_ctl_comma
         return VQ_EXIT_STOPPED;
     }
     int http = 0;
+    bool sent = false;
     vq_buf_init(&answer, VQ_ENDPOINT_BYTES_MAX);
     if (status == VQ_OK) {
-        status = vq_endpoint_ask(&endpoint, "/ctl", body, &answer, &http, &err);
+        status = vq_endpoint_ask(&endpoint, "/ctl", body, &answer, &http, &sent, &err);
     }
     vq_wipe(&endpoint, sizeof(endpoint));
-    if (status != VQ_OK && err.text[0] == '\0') {
-        (void)vq_fail(&err, status, "%s does not answer; it may be ending, or stopped (kill -STOP)",
-                      run);
+    if (status != VQ_OK && !sent) {
+        char why[VQ_ERROR_BYTES_MAX / 2];
+        (void)snprintf(why, sizeof(why), "%s",
+                       err.text[0] != '\0' ? err.text : "no connection; it may be ending");
+        (void)vq_fail(&err, status, "%s: not carried out: %s", run, why);
     }
-    int code = status == VQ_OK ? print_answer(run, http, &answer) : vq_cli_fail(status, &err);
+    int code = status == VQ_OK ? print_answer(run, http, &answer)
+               : sent          ? unknown(run, "it did not reply; it may be ending or stopped")
+                               : vq_cli_fail(status, &err);
     vq_buf_free(&answer);
     return code;
 }
@@ -163,7 +185,7 @@ int vq_verb_ctl(int argc, char **argv)
     }
     char *runs_dir = NULL;
     struct vq_buf body;
-    vq_buf_init(&body, VQ_CTL_BYTES_MAX);
+    vq_buf_init(&body, VQ_CTL_STAMP_BYTES + VQ_CTL_BYTES_MAX);
     enum vq_status status = compose(argv + 1, words - 1, &body, &err);
     if (status == VQ_OK) {
         status = vq_runs_dir_find(w.runs, &runs_dir, &err);

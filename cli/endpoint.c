@@ -12,6 +12,7 @@ struct asked {
     bool done;
     enum vq_status status;
     int http;
+    bool sent;
 };
 
 static void on_answer(void *ctx, const struct vq_http_response *response)
@@ -20,6 +21,7 @@ static void on_answer(void *ctx, const struct vq_http_response *response)
     a->done = true;
     a->status = response->transport == VQ_TRANSPORT_OK ? VQ_OK : VQ_UNAVAILABLE;
     a->http = response->status;
+    a->sent = response->sent;
     vq_buf_append(a->out, response->body.at, response->body.bytes);
 }
 
@@ -50,6 +52,7 @@ static enum vq_status ask_with(struct vq_loop *loop, const struct vq_endpoint *e
         status = vq_http_start(http, &request, NULL, err);
     }
     if (status == VQ_OK) {
+        asked->sent = true; /* until the call's end says otherwise */
         status = vq_loop_run_until(loop, is_done, asked, ASK_MS + 1000);
         status = asked->done ? asked->status : status;
     }
@@ -60,13 +63,15 @@ static enum vq_status ask_with(struct vq_loop *loop, const struct vq_endpoint *e
 
 enum vq_status vq_endpoint_ask(const struct vq_endpoint *endpoint, const char *path,
                                struct vq_span body, struct vq_buf *out, int *ret_http,
-                               struct vq_error *err)
+                               bool *ret_sent, struct vq_error *err)
 {
     struct vq_loop *loop;
     struct asked asked = {.out = out};
+    *ret_sent = false;
     VQ_TRY(vq_loop_create(&loop, err));
     enum vq_status status = ask_with(loop, endpoint, path, body, &asked, err);
     vq_loop_destroy(&loop);
+    *ret_sent = asked.sent;
     VQ_TRY(status);
     VQ_TRY(out->status);
     *ret_http = asked.http;

@@ -6,7 +6,6 @@
 #include "common/text/intern.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -285,19 +284,13 @@ enum vq_status vq_cli_print(struct vq_buf *text, struct vq_error *err)
     return status;
 }
 
-static bool reader_is_gone(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
-}
-
 int vq_cli_end(int code)
 {
     bool failed = ferror(stdout) != 0;
     errno = 0;
     failed = fflush(stdout) != 0 || failed;
     bool is_said = code == VQ_EXIT_INTERNAL || code == VQ_EXIT_USAGE || code == VQ_EXIT_STOPPED;
-    if (!failed || is_said || errno == EPIPE || reader_is_gone()) {
+    if (!failed || is_said || errno == EPIPE || vq_terminal_is_gone(STDOUT_FILENO)) {
         return code;
     }
     struct vq_error err;

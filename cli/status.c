@@ -342,8 +342,9 @@ static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_bu
     struct vq_endpoint endpoint;
     if (info.running && vq_run_endpoint_read(runs_dir, name, &endpoint, err) == VQ_OK) {
         int http = 0;
+        bool sent;
         enum vq_status status =
-            vq_endpoint_ask(&endpoint, "/status", vq_span(NULL, 0), out, &http, err);
+            vq_endpoint_ask(&endpoint, "/status", vq_span(NULL, 0), out, &http, &sent, err);
         vq_wipe(&endpoint, sizeof(endpoint));
         if (status == VQ_OK && http == 200) {
             return VQ_OK;

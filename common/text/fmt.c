@@ -6,6 +6,7 @@
 #include "common/text/utf8.h"
 
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -181,6 +182,12 @@ void vq_terminal_of(int fd, struct vq_terminal *ret_terminal)
         }
     }
     *ret_terminal = t;
+}
+
+bool vq_terminal_is_gone(int fd)
+{
+    struct pollfd out = {.fd = fd, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 const char *vq_color(const struct vq_terminal *terminal, enum vq_color color)

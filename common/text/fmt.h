@@ -48,6 +48,8 @@ struct vq_terminal {
     uint32_t columns;
 };
 void vq_terminal_of(int fd, struct vq_terminal *ret_terminal);
+/* The other end was closed: of a terminal (writing gives EIO from then on), or of a pipe (EPIPE). */
+bool vq_terminal_is_gone(int fd);
 
 /* The escape sequence, or "" where the terminal has no colour. */
 const char *vq_color(const struct vq_terminal *terminal, enum vq_color color);

@@ -1,11 +1,14 @@
 """Ends that are not the usual one: what cannot be written, read or reached is said, with an exit code that is documented."""
+import fcntl
 import json
 import os
+import pty
 import re
 import resource
 import shutil
 import signal
 import subprocess
+import termios
 import unittest
 
 from vqtest import BIN, DONE, MISSING, STOPPED, USAGE, Case, kept_port, planted
@@ -68,6 +71,35 @@ class Output(Case):
         self.assertEqual(child.wait(60), DONE, child.stderr.read())
         child.stderr.close()
         child.stdout = child.stderr = None
+
+    def test_a_terminal_that_closes(self):
+        """With SIGHUP, as a window that is closed; and without, as to a process of another session."""
+        planted(self.dir, 30, AXES)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "uniform:20ms:60ms")
+        self.config(url=server.url, judge={"concurrency": 4})
+        for name, session in (("signalled", True), ("silent", False)):
+            for more in ([], ["--json"]):
+                run, before = f"{name}{len(more)}", len(server.answers())
+                shutil.rmtree(self.dir / "runs", ignore_errors=True)
+                outer, inner = pty.openpty()
+
+                def lead():
+                    os.setsid()
+                    if session:
+                        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+                child = subprocess.Popen([str(BIN / "vibeq"), "run", "config.yaml", "--name", run, *more], cwd=self.dir,
+                                         env=self.environment(), stdin=inner, stdout=inner, stderr=inner, preexec_fn=lead)
+                self.children.append(child)
+                os.close(inner)
+                self.wait_for("answers", lambda: child.poll() is not None or len(server.answers()) > before + 20)
+                self.assertIsNone(child.poll(), self.logs())
+                os.close(outer)
+                self.wait_exit(child, DONE)
+                self.assertEqual(self.results(run)["cells_missing"], 0)
+                self.assertEqual(len(self.log_of("terminal.gone", run)), 1)
+                self.assertEqual(self.status(run)["state"], "finished")
+                self.assertIn("finished", self.vibeq("list").stdout)
+                self.assertIn(f"{run}: finished at", self.vibeq("status", run).stdout)
 
     def test_nothing_answered_is_no_number(self):
         planted(self.dir, 10, AXES)

@@ -5,10 +5,12 @@
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
 #include "common/text/file.h"
+#include "common/text/fmt.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PIECE_BYTES (1u << 20) /* of a file with rows, in memory at a time */
 
@@ -17,14 +19,16 @@ struct writing {
     uint32_t rows;
 };
 
-/* Onto standard output; a reader that has seen enough is no failure. */
+/* Onto standard output; a reader that has seen enough is no failure, and a terminal that was closed is none. */
 static enum vq_status print(const struct vq_buf *out, struct vq_error *err)
 {
     errno = 0;
     bool whole = fwrite(out->at, 1, out->bytes, stdout) == out->bytes && fflush(stdout) == 0;
-    if (whole || errno == EPIPE) {
+    int why = errno;
+    if (whole || why == EPIPE || vq_terminal_is_gone(STDOUT_FILENO)) {
         return VQ_OK;
     }
+    errno = why;
     return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "standard output: %s", strerror(errno));
 }
 

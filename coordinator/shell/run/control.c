@@ -183,6 +183,7 @@ void vq_control_close(struct vq_run *run)
     }
     vq_httpd_destroy(&run->httpd);
     vq_secret_destroy(&run->token);
+    vq_ctl_once_free(&run->ctl_once);
 }
 
 void vq_control_write_status(struct vq_run *run)

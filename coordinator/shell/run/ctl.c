@@ -9,6 +9,7 @@
 #include "coordinator/shell/run/ctl_pools.h"
 #include "coordinator/shell/run/parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what they do ---- */
@@ -357,7 +358,21 @@ static void answer_json(bool ok, const char *text, struct vq_buf *answer)
     vq_buf_putc(answer, '\n');
 }
 
-int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer)
+/* A command that was read too late: the person was told by then that its fate is unknown. */
+static int late(int64_t late_ms, const char *name, struct vq_buf *answer)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    (void)snprintf(text, sizeof(text),
+                   "not carried out: %s reached the run %.1f s after its deadline", name,
+                   (double)late_ms / 1000);
+    vq_log(VQ_LOG_WARN, "ctl.late", "command=%s late_ms=%lld what=dropped", name,
+           (long long)late_ms);
+    answer_json(false, text, answer);
+    return 409;
+}
+
+static int serve(struct vq_run *run, struct vq_span body, const struct vq_ctl_stamp *stamp,
+                 struct vq_buf *answer)
 {
     char text[VQ_CTL_BYTES_MAX + 1];
     const char *words[VQ_CTL_WORDS_MAX];
@@ -371,6 +386,11 @@ int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer)
         status = vq_ctl_parse(words, count, &asked, &err);
     }
     int http = status == VQ_OK ? 200 : 400;
+    int64_t late_ms = vq_clock_unix_ms() - stamp->deadline_unix_ms;
+    if (status == VQ_OK && stamp->id[0] != '\0' && late_ms > 0) {
+        vq_buf_free(&said);
+        return late(late_ms, asked.command->name, answer);
+    }
     if (status == VQ_OK) {
         status = asked.command->carry_out(run, asked.values, &said, &err);
         http = status == VQ_OK ? 200 : 409;
@@ -388,6 +408,23 @@ int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer)
         vq_run_say(run, "%s, as told by vibeq ctl: %s", name, what);
     }
     answer_json(http == 200, what, answer);
+    vq_ctl_once_keep(&run->ctl_once, stamp->id, http, what);
     vq_buf_free(&said);
     return http;
+}
+
+int vq_ctl_serve(struct vq_run *run, struct vq_span body, struct vq_buf *answer)
+{
+    struct vq_ctl_stamp stamp = {.id = ""};
+    struct vq_error err = {0};
+    if (vq_ctl_stamp_take(&body, &stamp, &err) != VQ_OK) {
+        answer_json(false, err.text, answer);
+        return 400;
+    }
+    const struct vq_ctl_reply *reply = vq_ctl_once_find(&run->ctl_once, stamp.id);
+    if (reply != NULL) {
+        answer_json(reply->http == 200, reply->text, answer);
+        return reply->http;
+    }
+    return serve(run, body, &stamp, answer);
 }

@@ -10,6 +10,7 @@
  *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check` uses it too)
  *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
  *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the table too)
+ *   ctl_once.c  its commands in time and once (its own header)
  *   watch.c     the alarm of a run without progress
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
@@ -32,6 +33,7 @@
 #include "coordinator/shell/job/answers.h"
 #include "coordinator/shell/job/course.h"
 #include "coordinator/shell/results/results.h"
+#include "coordinator/shell/run/ctl_once.h"
 #include "coordinator/shell/run/machine.h"
 #include "coordinator/shell/run/programs.h"
 #include "coordinator/shell/run/run.h"
@@ -198,11 +200,14 @@ struct vq_run {
     bool strays_read;   /* what was there at the start is in the store */
 
     struct vq_httpd *httpd;
+    struct vq_ctl_once ctl_once;
     struct vq_secret *token;
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     struct vq_timer *tick, *status_timer, *progress_timer;
     struct vq_signal *sigint, *sigterm, *sighup;
     struct vq_terminal terminal;
+    bool had_terminal; /* standard error or standard output was one at the start */
+    bool terminal_gone;
     int64_t started_ns;
     int64_t hears_ns; /* from here on workers are heard: there is a core, and Redis was up */
     int64_t goodbye_ns;
@@ -306,6 +311,8 @@ void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES]);
 /* progress.c */
 void vq_progress_line(struct vq_run *run);
 void vq_progress_clear(struct vq_run *run);
+void vq_progress_gone(struct vq_run *run); /* the terminal was closed: logged once */
+void vq_progress_look(struct vq_run *run); /* whether it was, without a signal */
 
 /* limits.c */
 /* wait_ns: for so long workers of an earlier process may go by what they were granted. */

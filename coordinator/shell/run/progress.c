@@ -3,9 +3,30 @@
 #include "coordinator/shell/run/parts.h"
 
 #include "common/base/clock.h"
+#include "common/text/log.h"
 #include "coordinator/web/status.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+void vq_progress_gone(struct vq_run *run)
+{
+    if (!run->terminal_gone) {
+        vq_log(VQ_LOG_INFO, "terminal.gone", "note=%s",
+               "the terminal was closed; the run continues and writes its results");
+    }
+    run->terminal_gone = true;
+    run->terminal.is_tty = run->progress_open = false;
+}
+
+/* A process of another session gets no signal when its terminal closes. */
+void vq_progress_look(struct vq_run *run)
+{
+    if (run->had_terminal &&
+        (vq_terminal_is_gone(STDOUT_FILENO) || vq_terminal_is_gone(STDERR_FILENO))) {
+        vq_progress_gone(run);
+    }
+}
 
 void vq_progress_clear(struct vq_run *run)
 {
@@ -81,7 +102,9 @@ static void compose(struct vq_run *run, struct vq_buf *line)
 
 void vq_progress_line(struct vq_run *run)
 {
-    if (run->options->quiet || run->coord == NULL) {
+    vq_progress_look(run);
+    if (run->options->quiet || run->coord == NULL ||
+        (run->terminal_gone && vq_terminal_is_gone(STDERR_FILENO))) {
         return;
     }
     struct vq_buf line;

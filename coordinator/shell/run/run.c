@@ -54,10 +54,8 @@ static void on_interrupt(void *ctx, int signum)
 
 static void on_hangup(void *ctx, int signum)
 {
-    struct vq_run *run = ctx;
     (void)signum;
-    vq_log(VQ_LOG_INFO, "terminal.gone", "note=%s", "the run goes on");
-    run->terminal.is_tty = false;
+    vq_progress_gone(ctx);
 }
 
 /* The core stops when what it has received is committed. Redis may be away for good: then it stops without. */
@@ -239,6 +237,7 @@ static enum vq_run_end finished_end(struct vq_run *run)
     bool missing = false;
     struct vq_error err = {0};
     vq_progress_line(run);
+    vq_progress_look(run);
     vq_progress_clear(run);
     if (run->options->script != NULL) { /* the script's caller has its answers */
         return VQ_RUN_DONE;
@@ -312,7 +311,8 @@ static void close_all(struct vq_run *run)
     vq_signal_destroy(&run->sigint);
     vq_signal_destroy(&run->sigterm);
     vq_signal_destroy(&run->sighup);
-    vq_loop_destroy(&run->loop); /* waits for a commit in the thread pool */
+    (void)signal(SIGHUP, SIG_IGN); /* what is left to do takes a moment, and the run is over */
+    vq_loop_destroy(&run->loop);   /* waits for a commit in the thread pool */
     vq_coord_destroy(&run->coord);
     vq_limits_close(run);
     vq_committer_free(run);
@@ -336,6 +336,7 @@ enum vq_status vq_run_carry_out(const struct vq_run_options *options, struct vq_
     run->started_ns = vq_run_now();
     run->started_unix_ms = vq_clock_unix_ms();
     vq_terminal_of(STDERR_FILENO, &run->terminal);
+    run->had_terminal = run->terminal.is_tty || isatty(STDOUT_FILENO) == 1;
     int log_fd = -1;
     enum vq_status status = open_log(run, &log_fd, err);
     if (status == VQ_OK) {
