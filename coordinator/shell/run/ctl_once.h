@@ -6,8 +6,9 @@
 
 #include "common/base/buf.h"
 
-#define VQ_CTL_DEADLINE_MS    4000u /* from the start of `vibeq ctl`, which waits a second longer for the reply */
-#define VQ_CTL_REMEMBERED_MAX 64u   /* replies that are kept */
+#define VQ_CTL_DEADLINE_MS                                                                         \
+    4000u /* from the start of `vibeq ctl`, which waits a second longer for the reply */
+#define VQ_CTL_REMEMBERED_MAX 64u /* replies that are kept */
 #define VQ_CTL_ID_BYTES       16u
 #define VQ_CTL_STAMP_BYTES    64u /* room for a stamp's text */
 

@@ -34,9 +34,16 @@ static void a_stamp_is_read_as_it_was_written(void **state)
 static void what_begins_like_a_stamp_and_is_none_is_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "@",           "@" ID,        "@" ID "\npause\n",      "@" ID " \npause\n", "@" ID " x\npause\n",
-        "@" ID " -5\n", "@0123 5\n",   "@" ID " 99999999999999999999\n", "@" ID "f 5\n", "@" ID " 5"};
+    static const char *const bad[] = {"@",
+                                      "@" ID,
+                                      "@" ID "\npause\n",
+                                      "@" ID " \npause\n",
+                                      "@" ID " x\npause\n",
+                                      "@" ID " -5\n",
+                                      "@0123 5\n",
+                                      "@" ID " 99999999999999999999\n",
+                                      "@" ID "f 5\n",
+                                      "@" ID " 5"};
     for (size_t i = 0; i < VQ_COUNT(bad); i++) {
         struct vq_span at = vq_span_str(bad[i]);
         struct vq_ctl_stamp got;
