@@ -218,6 +218,8 @@ static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job
                                      .resumed = resumed,
                                      .retry_failed = w->retry_failed,
                                      .failures = w->class == NULL ? 0 : vq_ctl_failures(w->class),
+                                     .set = w->set.items,
+                                     .set_count = w->set.count,
                                      .quiet = w->quiet,
                                      .json = w->json};
     return vq_run_carry_out(&options, job, run, ret_end, err);

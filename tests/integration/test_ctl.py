@@ -97,7 +97,10 @@ class Pause(Ctl):
         child.send_signal(signal.SIGINT)
         self.wait_exit(child, STOPPED, 20)
         self.assertEqual(len(self.server.requests()), sent)
-        self.vibeq("resume", "r", "--quiet")  # it goes on: a pause is of a process
+        child = self.start("resume", "r", "--quiet")
+        self.wait_for("the pause, which is still in force", lambda: self.status("r").get("state") == "held")
+        self.ctl("resume")
+        self.wait_exit(child, DONE)
         self.assertEqual(self.accounting("r")["sent"], len(self.server.requests()))
 
     def test_a_pause_with_a_worker_that_dies_and_comes_back(self):
@@ -144,6 +147,69 @@ class Refused(Ctl):
         self.assertIn("does not run", got.stderr)
         self.assertIn("vibeq resume r", got.stderr)
         self.assertIn("no run", self.ctl("pause", run="x", code=USAGE).stderr)
+
+
+class Told(Ctl):
+    """What was set by hand survives a crash and a resume."""
+
+    def crash(self, child):
+        child.kill()
+        child.wait()
+        self.kill_workers()
+
+    def test_a_pause_survives(self):
+        self.slow()
+        child = self.begin()
+        self.ctl("pause")
+        since = self.status("r")["held_since_unix_ms"]
+        sent = self.settled_sends()
+        self.crash(child)
+        child = self.start("resume", "r", "--quiet")
+        self.wait_for("the pause", lambda: "r is paused by hand since" in (self.dir / "start.out").read_text())
+        self.wait_for("its status", lambda: self.status("r").get("state") == "held")
+        self.assertLess(abs(self.status("r")["held_since_unix_ms"] - since), 1000)
+        time.sleep(1)
+        self.assertEqual(len(self.server.requests()), sent)
+        self.ctl("resume")
+        self.wait_for("a call", lambda: len(self.server.requests()) > sent)
+        self.crash(child)
+        self.vibeq("resume", "r", "--quiet")
+
+    def test_limits_a_park_and_a_budget_survive_and_set_wins(self):
+        self.slow("--latency", "uniform:100ms:200ms", judge={"concurrency": 4, "price_input_usd": 1, "price_output_usd": 1}, budget="{usd: 100}")
+        child = self.begin(10)
+        self.ctl("budget", "40")
+        self.ctl("budget", "41")
+        self.ctl("pool", "offline-a", "--rpm", "6000", "--concurrency", "3")
+        self.ctl("concurrency", "2", "--pool", "offline-b")
+        self.ctl("park", "offline-b")
+        self.crash(child)
+        told = [c["words"] for c in json.loads((self.dir / "runs/r/told.json").read_text())["told"]]
+        self.assertEqual(told, [["budget", "41"], ["pool", "offline-a", "--rpm", "6000"], ["pool", "offline-a", "--concurrency", "3"],
+                                ["pool", "offline-b", "--concurrency", "2"], ["park", "offline-b"]])
+        (self.dir / "start.out").write_text("")
+        child = self.start("resume", "r", "--set", "budget.usd=50", "--set", "judges[0].concurrency=1")
+        self.wait_for("the run", lambda: self.status("r").get("money", {}).get("budget_usd") == 50)
+        pools = {p["name"]: p for p in self.status("r")["pools"]}
+        self.assertEqual(pools["offline-a"]["limits"]["requests_per_minute"]["limit"], 6000)
+        self.assertEqual(pools["offline-b"]["state"], "held")
+        said = (self.dir / "start.out").read_text()
+        self.assertIn("vibeq ctl budget 41 of an earlier process is not applied: --set wins", said)
+        self.assertIn("vibeq ctl pool offline-a --rpm 6000 of an earlier process is in force", said)
+        self.assertIn("vibeq ctl park offline-b of an earlier process is in force", said)
+        self.ctl("unpark", "offline-b")
+        self.crash(child)
+        self.vibeq("resume", "r", "--quiet")
+        self.assertNotIn("park", (self.dir / "runs/r/told.json").read_text())
+
+    def test_what_cannot_be_kept_is_printed_at_once(self):
+        self.slow()
+        child = self.begin()
+        (self.dir / "runs/r/told.json").mkdir()
+        self.assertIn("It is lost if this process ends", self.ctl("pause").stdout)
+        (self.dir / "runs/r/told.json").rmdir()
+        self.assertIn("goes on", self.ctl("resume").stdout)
+        self.wait_exit(child, DONE)
 
 
 class Late(Ctl):

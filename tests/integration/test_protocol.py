@@ -364,8 +364,33 @@ class Processes(Protocol):
             self.assertIn(f"--listen {listen}:", run.stderr)
             self.assertFalse((self.dir / "runs/no").exists(), listen)
         for k, listen in enumerate(("0.0.0.0", "*", "127.0.0.1")):
-            run = self.vibeq("run", "config.yaml", "--name", f"r{k}", "--listen", listen)
+            run = self.vibeq("run", "config.yaml", "--name", f"r{k}", "--listen", listen, code=None)
             self.assertEqual("every address of this machine" in run.stderr, listen != "127.0.0.1", run.stderr)
+            if run.returncode == USAGE:  # it has several, and one is to be named
+                self.assertIn("for example --listen ", run.stderr)
+                self.assertFalse((self.dir / f"runs/r{k}").exists())
+                continue
+            cert = (self.run_dir(f"r{k}") / "join.cert").read_text()
+            self.assertEqual((run.returncode, "0.0.0.0" in cert, "::]" in cert, "tcp://*" in cert), (DONE, False, False, False), cert)
+
+    def test_23_a_resume_keeps_the_port(self):
+        """Workers elsewhere wait at the port that their certificate names."""
+        self.slow()
+        child = self.begin("--listen", "127.0.0.1")
+        cert = (self.run_dir() / "join.cert").read_text()
+        child.kill()
+        child.wait()
+        child = self.start("resume", "r", "--listen", "127.0.0.1")
+        self.wait_for("the resumed run", lambda: self.log_of("lease.first")[1:])
+        self.assertEqual((self.run_dir() / "join.cert").read_text(), cert)
+        self.kill_all(child)
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(("127.0.0.1", int(re.search(r"tcp://127.0.0.1:(\d+)", cert).group(1))))
+            taken.listen()
+            run = self.vibeq("resume", "r", "--listen", "127.0.0.1")
+        self.assertIn("the address of last time, is taken", run.stderr)
+        self.assertNotEqual((self.run_dir() / "join.cert").read_text(), cert)
 
     def test_21_a_remote_worker_that_lost_its_coordinator_leaves_and_comes_back(self):
         self.slow(orphan_s=2, term_ms=1000, judge={"concurrency": 2})

@@ -146,7 +146,7 @@ const struct vq_ctl_command vq_ctl_commands[] = {
     {.name = "resume",
      .help = "Goes on after `pause`, at once",
      .carry_out = do_resume,
-     .otherwise = "resume RUN"},
+     .otherwise = "resume RUN, and then vibeq ctl RUN resume"},
     {.name = "pool",
      .args = {{.name = "NAME", .help = "As the configuration and `vibeq status` call it"},
               {.name = "rpm", .value = "N", .help = "Requests a minute"},
@@ -394,6 +394,9 @@ static int serve(struct vq_run *run, struct vq_span body, const struct vq_ctl_st
     if (status == VQ_OK) {
         status = asked.command->carry_out(run, asked.values, &said, &err);
         http = status == VQ_OK ? 200 : 409;
+        if (status == VQ_OK) {
+            vq_told_keep(run, &asked, &said);
+        }
     }
     const char *name = asked.command == NULL ? "?" : asked.command->name;
     if (http == 409 && status != VQ_DENIED) {

@@ -6,9 +6,9 @@
 #include "common/base/clock.h"
 #include "common/base/crash.h"
 #include "common/text/log.h"
+#include "coordinator/shell/run/listen.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg)
@@ -263,68 +263,34 @@ static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own,
     }
     VQ_TRY(status);
     memcpy(ret_join->server_key, own->keys.public_key, sizeof(ret_join->server_key));
-    (void)snprintf(ret_join->endpoint, sizeof(ret_join->endpoint), "%s", own->endpoint);
+    char reachable[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    VQ_TRY(vq_listen_reachable(own->endpoint, reachable, err));
+    if (strcmp(reachable, own->endpoint) != 0) {
+        vq_run_say(run, "Listening on every address of this machine; join.cert names %s.",
+                   reachable);
+    }
+    (void)snprintf(ret_join->endpoint, sizeof(ret_join->endpoint), "%s", reachable);
     (void)snprintf(ret_join->run_name, sizeof(ret_join->run_name), "%s", vq_run_dir_name(run->dir));
     vq_hex(run->owner.uid.b, VQ_ID_BYTES, ret_join->run_uid);
     return VQ_OK;
 }
 
-/* tcp://HOST:PORT of --listen; a missing port is a free one; an IPv6 host is in brackets. libzmq would take a port over 65535 for
- * what is left of it in 16 bits. */
-static enum vq_status listen_endpoint(const char *listen,
-                                      char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
-                                      struct vq_error *err)
-{
-    const char *end = listen[0] == '[' ? strchr(listen, ']') : NULL;
-    size_t host = end != NULL ? (size_t)(end - listen) + 1 : strcspn(listen, ":");
-    const char *port = listen + host;
-    size_t digits = port[0] == ':' ? strspn(port + 1, "0123456789") : 0;
-    bool good =
-        host > 0 && (port[0] == '\0' || (digits >= 1 && digits <= 5 && port[1 + digits] == '\0' &&
-                                         strtoul(port + 1, NULL, 10) <= UINT16_MAX));
-    if (!good) {
-        return vq_fail(err, VQ_INVALID,
-                       "--listen %.200s: name an address of this machine, or ADDRESS:PORT with a "
-                       "port up to 65535; an IPv6 address stands in brackets",
-                       listen);
-    }
-    (void)snprintf(ret_endpoint, VQ_ZSOCK_ENDPOINT_BYTES_MAX, "tcp://%s%s", listen,
-                   port[0] == '\0' ? ":0" : "");
-    return VQ_OK;
-}
-
-/* Every address of this machine is none that a worker elsewhere could connect to. */
-static void tell_of_any_address(struct vq_run *run)
-{
-    static const char *const any[] = {"tcp://0.0.0.0:", "tcp://[::]:"};
-    for (size_t i = 0; i < VQ_COUNT(any); i++) {
-        if (strncmp(run->endpoint, any[i], strlen(any[i])) == 0) {
-            vq_run_say(
-                run,
-                "join.cert names %s, every address of this machine: in the copy for a worker "
-                "elsewhere, put one there that it can reach; or name one with --listen.",
-                run->endpoint);
-        }
-    }
-}
-
-/* The address of last time, so that workers that wait for this run find it again; on the loopback alone another free port will
- * do when that one is taken. */
+/* The address of last time, so that workers that wait for this run find it again; where its port was not asked for, another free one
+ * will do when that one is taken. */
 static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
 {
-    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
-    const char *listen = run->options->listen;
-    if (listen != NULL) {
-        VQ_TRY(listen_endpoint(listen, endpoint, err));
-    } else {
-        bool again = own->endpoint[0] != '\0';
-        (void)snprintf(endpoint, sizeof(endpoint), "%s",
-                       again ? own->endpoint : "tcp://127.0.0.1:0");
-    }
-    enum vq_status status = vq_router_bind(run->router, endpoint, run->endpoint, err);
-    if (status == VQ_EXISTS && listen == NULL &&
-        strncmp(endpoint, "tcp://127.0.0.1:", strlen("tcp://127.0.0.1:")) == 0) {
-        status = vq_router_bind(run->router, "tcp://127.0.0.1:0", run->endpoint, err);
+    struct vq_listen listen;
+    VQ_TRY(vq_listen_of(run->options->listen, own->endpoint, &listen, err));
+    enum vq_status status = vq_router_bind(run->router, listen.endpoint, run->endpoint, err);
+    if (status == VQ_EXISTS && listen.other[0] != '\0') {
+        VQ_TRY(vq_router_bind(run->router, listen.other, run->endpoint, err));
+        if (run->options->listen != NULL || run->options->workers == 0) {
+            vq_run_say(run,
+                       "%s, the address of last time, is taken by another program. Workers "
+                       "elsewhere need the new join.cert: it names %s.",
+                       listen.endpoint, run->endpoint);
+        }
+        status = VQ_OK;
     }
     VQ_TRY(status);
     (void)snprintf(own->endpoint, sizeof(own->endpoint), "%s", run->endpoint);
@@ -346,7 +312,6 @@ static enum vq_status open_with(struct vq_run *run, struct vq_cert *own, struct 
     }
     vq_cert_destroy(&join);
     VQ_TRY(status);
-    tell_of_any_address(run);
     char path[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(run->dir, "coordinator.cert", path));
     return vq_cert_write(path, own, err);

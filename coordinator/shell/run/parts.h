@@ -4,6 +4,7 @@
  *   begin.c     the start in the call store
  *   stages.c    from stage to stage of the method
  *   dispatch.c  frames in, the core's actions out
+ *   listen.c    where workers connect to (its own header)
  *   commit.c    the commit point: store, then Redis, then the core hears of it
  *   redis.c     the private server, the connection, falling behind and rebuilding
  *   children.c  local workers and the built-in server
@@ -11,6 +12,8 @@
  *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
  *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the table too)
  *   ctl_once.c  its commands in time and once (its own header)
+ *   told.c      what its commands set, as a list (its own header)
+ *   told_run.c  keeps that list in the run's folder, and applies it when the run is resumed
  *   watch.c     the alarm of a run without progress
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
@@ -37,6 +40,7 @@
 #include "coordinator/shell/run/machine.h"
 #include "coordinator/shell/run/programs.h"
 #include "coordinator/shell/run/run.h"
+#include "coordinator/shell/run/told.h"
 #include "coordinator/store/commit.h"
 #include "coordinator/store/lookup.h"
 #include "coordinator/store/redis_server.h"
@@ -201,6 +205,7 @@ struct vq_run {
 
     struct vq_httpd *httpd;
     struct vq_ctl_once ctl_once;
+    struct vq_told told;
     struct vq_secret *token;
     char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     struct vq_timer *tick, *status_timer, *progress_timer;
@@ -296,6 +301,11 @@ void vq_children_close(struct vq_run *run);
 enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
 void vq_control_close(struct vq_run *run);
 void vq_control_write_status(struct vq_run *run);
+
+/* told_run.c */
+/* A command was carried out: it is in the run's folder before its reply. What cannot be kept is added to the reply. */
+void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said);
+void vq_told_apply(struct vq_run *run); /* of a run that is resumed: when its core is there */
 
 /* watch.c */
 void vq_watch_open(struct vq_run *run);

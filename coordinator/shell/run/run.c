@@ -155,6 +155,7 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_stages_open(run, err));
     VQ_TRY(vq_run_redis_open(run, err));
     VQ_TRY(vq_stages_open_core(run, err));
+    vq_told_apply(run);
     VQ_TRY(vq_control_open(run, err));
     VQ_TRY(vq_children_workers(run, err));
     vq_watch_open(run);
@@ -318,6 +319,7 @@ static void close_all(struct vq_run *run)
     vq_committer_free(run);
     vq_bills_free(run);
     vq_stages_close(run);
+    vq_told_free(&run->told);
     vq_buf_free(&run->spec_body);
     vq_calls_close(&run->calls);
 }

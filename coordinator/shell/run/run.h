@@ -25,6 +25,8 @@ struct vq_run_options {
     bool resumed;
     bool retry_failed; /* asks again what failed or gave no verdict; with failures != 0 instead: */
     uint32_t failures; /* what failed for one of these reasons (vq_outcome_failure_bit) */
+    const char *const *set; /* of a resume: what --set says, which wins over what vibeq ctl said */
+    uint32_t set_count;
     bool quiet;
     bool json; /* the results on standard output instead of the table */
 };

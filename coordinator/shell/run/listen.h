@@ -1,0 +1,30 @@
+/* Where the coordinator listens for workers, and which address their certificate names. */
+#ifndef VQ_SHELL_LISTEN_H
+#define VQ_SHELL_LISTEN_H
+
+#include "common/net/zsock.h"
+
+#define VQ_LISTEN_ADDRESSES_MAX 16u
+#define VQ_LISTEN_ADDRESS_BYTES 64u
+
+struct vq_listen {
+    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]; /* to bind */
+    char other[VQ_ZSOCK_ENDPOINT_BYTES_MAX];    /* if its port is taken; "": nothing else will do */
+};
+
+/* `listen`: of --listen, HOST or HOST:PORT, an IPv6 host in brackets; NULL: the loopback. `before`: the endpoint of last time, "" for
+ * none. Without a port the port of last time is kept. VQ_INVALID with a sentence. */
+enum vq_status vq_listen_of(const char *listen, const char *before, struct vq_listen *ret_listen,
+                            struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Every address of this machine (0.0.0.0, ::) is none that a worker could connect to: the one that it has takes its place. Others
+ * stay. VQ_INVALID with a sentence: it has several, and one has to be named. */
+enum vq_status vq_listen_reachable(const char *endpoint,
+                                   char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+/* The same with this machine's addresses given; none: the loopback's. */
+enum vq_status vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BYTES],
+                              size_t count, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
+                              struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif
