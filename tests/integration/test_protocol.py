@@ -109,7 +109,7 @@ class Leases(Protocol):
         self.vibeq("run", "config.yaml", "--name", "cut", "--quiet", "--set", "judging.truncate=on")
         self.assertEqual(self.results("cut")["cells_missing"], 0)
         page = (self.dir / "runs/cut/results/report.html").read_text()
-        self.assertIn(f"{self.accounting('cut')['failed']['too_long']} requests were too long for their judge", page)
+        self.assertIn(f"{self.accounting('cut')['failed']['too_long']} too long and asked again with both outputs cut evenly", page)
         sent = len(server.requests())
         self.vibeq("run", "config.yaml", "--name", "again", "--quiet", "--set", "judging.truncate=on")
         self.assertEqual(len(server.requests()), sent)
