@@ -464,9 +464,9 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
         if (rate > 0 && isfinite(rate)) {
             vq_rates_set(&a->pools[p].configured, (enum vq_rate)r, rate);
             a->pools[p].by_hand[r] = true;
+            vq_auth_learn_forget_rate(&a->pools[p], (enum vq_rate)r, now_ns);
         }
     }
-    vq_auth_learn_forget(&a->pools[p], now_ns);
     vq_auth_touch(a, &a->pools[p], now_ns);
 }
 
@@ -476,7 +476,10 @@ void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t c
     a->pools[p].concurrency = concurrency;
     a->pools[p].concurrency_by_hand = concurrency != 0;
     a->pools[p].cap = 0;
-    vq_auth_learn_forget(&a->pools[p], now_ns);
+    if (a->pools[p].trial.kind == VQ_AUTH_TRIES_LEVEL) {
+        a->pools[p].trial.kind = VQ_AUTH_TRIES_NOTHING;
+    }
+    vq_auth_level_init(&a->pools[p], now_ns);
     vq_auth_touch(a, &a->pools[p], now_ns);
 }
 
@@ -539,13 +542,18 @@ static void tick_workers(struct vq_authority *a, int64_t now_ns)
     }
 }
 
-/* Tells the others of a pause that some worker's refusals asked for. */
+/* Tells the others of a pause that some worker's refusals asked for, and all how refusals are to be taken. */
 static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
 {
-    for (uint32_t i = 0; p->pause_ns > now_ns && i < p->holders_count; i++) {
+    bool noisy = vq_auth_noisy(p);
+    for (uint32_t i = 0; i < p->holders_count; i++) {
         struct vq_auth_worker *w = a->workers[p->holders[i]];
         struct vq_auth_seat *seat = &w->seats[p->index];
-        if (seat->paused_ns + PAUSE_SLACK_NS < p->pause_ns && seat->told.concurrency != 0) {
+        if (seat->told_noisy != noisy && seat->told.concurrency != 0) {
+            w->due = true;
+        }
+        if (!noisy && p->pause_ns > now_ns && seat->paused_ns + PAUSE_SLACK_NS < p->pause_ns &&
+            seat->told.concurrency != 0) {
             w->due = w->urgent = true;
         }
     }
@@ -661,13 +669,14 @@ static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, u
 {
     *ret_slice = (struct vq_slice){.pool = p->index,
                                    .concurrency = seat->next.concurrency,
+                                   .noisy = vq_auth_noisy(p),
                                    .day_requests_most = VQ_AMOUNT_ANY,
                                    .day_tokens_most = VQ_AMOUNT_ANY};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double rate = seat->next.rate[r];
         vq_rates_set(&ret_slice->rates, (enum vq_rate)r, isfinite(rate) ? rate : 0);
     }
-    if (p->pause_ns > now_ns) {
+    if (p->pause_ns > now_ns && !ret_slice->noisy) { /* there each worker finds out itself */
         ret_slice->pause_ms = (uint32_t)((p->pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS);
         seat->paused_ns = p->pause_ns;
     }
@@ -704,6 +713,7 @@ void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int6
             seat->told_n = w->granted_n;
             slice_more(&seat->held, &seat->told);
         }
+        seat->told_noisy = vq_auth_noisy(p);
         if (seat->next.concurrency != 0 || seat->day_joined) {
             slice_say(p, seat, w->slot, w->granted_n, now_ns, &slices[ret_grant->slices_count]);
             bool quota = p->day_requests != NULL || p->day_tokens != NULL;

@@ -205,6 +205,18 @@ enum vq_limit_source {
     VQ_LIMIT_BY_HAND
 };
 
+enum vq_authority_tries { /* what is lowered as a trial now */
+    VQ_AUTHORITY_TRIES_NOTHING,
+    VQ_AUTHORITY_TRIES_LEVEL,
+    VQ_AUTHORITY_TRIES_RATES
+};
+
+struct vq_authority_why { /* when a limit was learned; 0: never */
+    int64_t at_ns;
+    double refused;    /* in the window before */
+    double per_minute; /* accepted in it */
+};
+
 struct vq_authority_pool_status {
     const char *name;
     enum vq_authority_state state;
@@ -216,6 +228,13 @@ struct vq_authority_pool_status {
     enum vq_limit_source rates_by[VQ_RATE__COUNT];
     uint32_t concurrency;
     enum vq_limit_source concurrency_by;
+    struct vq_rates configured; /* or set by hand; 0: none */
+    uint32_t configured_concurrency;
+    struct vq_authority_why rates_why, level_why; /* of what is learned */
+    enum vq_authority_tries tries;
+    double noise; /* share of calls that are refused at any rate, as far as it is known */
+    bool noisy;   /* refusals come at random: a refused call waits alone */
+    bool workless;
     uint32_t workers;            /* with a slice in force */
     uint32_t in_flight, waiting; /* as workers said last */
     double requests_per_minute, input_per_minute,

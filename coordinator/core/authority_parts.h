@@ -23,6 +23,7 @@
 #define VQ_AUTH_UNANSWERED_NS (500 * VQ_AUTH_MS) /* a GRANT that is not confirmed is sent again */
 #define VQ_AUTH_BUCKETS       60u                /* of what was used over the last window */
 #define VQ_AUTH_KEYS_MAX      256u               /* fingerprints of one pool that are looked at */
+#define VQ_AUTH_SAME          0.04               /* two ceilings that differ by no more are one */
 #define VQ_AUTH_NOBODY        UINT32_MAX
 
 struct
@@ -54,6 +55,7 @@ struct vq_auth_seat {
     struct vq_auth_slice told,
         held;        /* by the last GRANT; the most of all GRANTs that it may go by */
     uint64_t told_n; /* the GRANT that told it; confirmed: held = told */
+    bool told_noisy; /* by the last GRANT */
     bool day_joined;
 };
 
@@ -84,19 +86,60 @@ struct vq_auth_worker {
 
 struct vq_auth_bucket {
     double requests, refused, input, output, answered;
+    double peak; /* the most calls in flight; of a sum: not kept */
 };
 
-struct vq_auth_level {    /* a concurrency that finds itself */
-    double level, old;    /* `old`: before it was cut last */
+struct vq_auth_level { /* a concurrency that finds itself */
+    double level;
     bool fast;            /* slow start: it doubles */
     uint64_t round_ended; /* answers at which the round began */
     int64_t round_ns;
     uint32_t round_peak;       /* the most in flight in this round */
     double refused_at;         /* the level that was refused last; 0: none */
+    double tried;              /* the same when a trial began last */
     uint32_t patience, waited; /* clean rounds to wait before that level is tried again */
     int64_t cut_ns;
-    double cut_accepted;
-    bool cut; /* refusals since may tell whether it was the concurrency */
+};
+
+struct vq_auth_doubt {         /* authority_doubt.c */
+    double noise;              /* share of calls that are refused at any rate; 0: none is known */
+    int64_t noise_ns, fell_ns; /* since when; looked at last */
+    bool again;                /* it is to be tried anew */
+    int64_t
+        since_ns;  /* noise has not explained the refusals of the last window since; 0: it does */
+    uint32_t lone; /* groups of refusals in a row that accepted calls followed soon */
+    bool open;     /* such a group is under way: */
+    int64_t first_ns;
+    double in_flight, answered, refused, accepted;
+    double full; /* accepted in the window when a group was refused as by a full window; 0: never */
+    int64_t full_ns;
+    bool full_twice; /* at the same count: not looked at yet */
+    bool crowded;    /* far more is refused now than noise and chance */
+};
+
+enum vq_auth_tries {
+    VQ_AUTH_TRIES_NOTHING,
+    VQ_AUTH_TRIES_LEVEL,
+    VQ_AUTH_TRIES_RATES
+};
+
+struct vq_auth_trial { /* authority_trial.c */
+    enum vq_auth_tries kind;
+    int64_t from_ns; /* refusals count from then on */
+    bool measures;
+    struct vq_auth_bucket before, seen;
+    double before_peak;
+    struct vq_auth_level level; /* for undoing it */
+    double learned[VQ_RATE__COUNT], ceiling;
+    bool level_cleared, rates_cleared; /* lowering it did not help, in this doubt */
+    int64_t cleared_ns;
+    double cleared_at; /* calls in flight at which the level was cleared: it may be one far above */
+};
+
+struct vq_auth_why { /* of what was learned, for people */
+    int64_t at_ns;
+    double refused;    /* in the window before */
+    double per_minute; /* accepted */
 };
 
 struct vq_auth_pool {
@@ -153,11 +196,16 @@ struct vq_auth_pool {
     struct vq_auth_bucket buckets[VQ_AUTH_BUCKETS], sum;
     uint32_t bucket;
     int64_t bucket_ns, began_ns;
+    struct vq_auth_bucket round; /* of the level */
     struct vq_auth_level find;
-    int64_t cut_ns, clean_ns, grown_ns, slowed_ns, ramp_ns; /* learned rates */
-    double streak;                                          /* refusals since the last answer */
-    int64_t learned_ns;                                     /* since then */
-    double cut_from[VQ_RATE__COUNT], ramp_from[VQ_RATE__COUNT];
+    struct vq_auth_doubt doubt;
+    struct vq_auth_trial trial;
+    double ceiling; /* requests a window, sent: refused above it when that was seen last; 0: none */
+    bool counted;   /* the noise below the ceiling, since the last cut */
+    int64_t clean_ns, over_ns; /* since the last cut; since it is above the ceiling */
+    int64_t grown_ns, slowed_ns, ramp_ns;
+    double ramp_from[VQ_RATE__COUNT];
+    struct vq_auth_why why, level_why;
 
     uint64_t requests, answered, refused, slowed, failed, cost_nano, ended;
     uint64_t input_tokens, cached_tokens, output_tokens;
@@ -246,14 +294,51 @@ void vq_auth_word_left(struct vq_authority *a, struct vq_auth_worker *w, int64_t
                        int64_t now_ns);
 void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
 
-/* authority_learn.c: limits that nobody named */
+/* authority_doubt.c: what was used, and which refusals noise explains */
+void vq_auth_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns);
+void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns);
+/* In the last quarter of a window. */
+struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p);
+/* The most calls in flight in the last window. */
+double vq_auth_peak(const struct vq_auth_pool *p);
+/* Requests of the last window; what was started and is not refused counts. */
+double vq_auth_accepted(const struct vq_auth_pool *p);
+/* Of the rate, with so many requests accepted in the last window; tokens of calls in flight by what others had. Negative: not known. */
+double vq_auth_accepted_of(const struct vq_auth_pool *p, enum vq_rate r, double requests);
+/* More are refused than noise explains. */
+bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered);
+/* ... and more than are refused over the last window. */
+bool vq_auth_unusual(const struct vq_auth_pool *p, double refused, double answered);
+bool vq_auth_noisy(const struct vq_auth_pool *p);
+/* The last window was below the ceiling: what was refused in it is noise. */
+void vq_auth_noise_below(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_noise_is(struct vq_auth_pool *p, double share, int64_t now_ns);
+void vq_auth_doubt_tick(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_level.c: a concurrency that finds its level */
+void vq_auth_level_init(struct vq_auth_pool *p, int64_t now_ns);
+/* Nobody named it. */
+bool vq_auth_level_free(const struct vq_auth_pool *p);
+/* true: it changed */
+bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns);
+/* To a part of what is in flight, of which the share `accepted` was not refused. */
+void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns);
+/* A refusal at the level that is known as refused: it is cut. false: it was another one. */
+bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_level_is(struct vq_auth_pool *p, const struct vq_auth_level *was, int64_t now_ns);
+
+/* authority_trial.c: what is lowered, and whether it helped */
+void vq_auth_trial_step(struct vq_auth_pool *p, int64_t now_ns);
+/* Refusals at the ceiling that is known: the rates are cut. false: it was something else. */
+bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_learn.c: limits that nobody named, or named too high */
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns);
-void vq_auth_learn_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns);
 void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
 /* true: a limit changed */
 bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns);
-void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_learn_forget_rate(struct vq_auth_pool *p, enum vq_rate r, int64_t now_ns);
 
 /* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
 int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);

@@ -103,7 +103,7 @@ static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
     vq_sum_to(&p->slowed, slowed);
     vq_sum_to(&p->failed, failed);
     vq_sum_to(&p->ended, answered + refused + failed);
-    vq_auth_learn_used(p, &used, now_ns);
+    vq_auth_used(p, &used, now_ns);
     bool pauses = report->pause_ms != 0 && (refused + failed != 0 || seat->pause_ms == 0);
     seat->pause_ms = report->pause_ms;
     int64_t until_ns = now_ns + report->pause_ms * VQ_AUTH_MS;
@@ -145,6 +145,18 @@ static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum
     }
 }
 
+#define REQUESTS_LEAST 2.0 /* a minute: a header that says less means something else */
+
+/* A limit below the calls that were accepted is none: it would stall the pool. */
+static bool is_credible(const struct vq_auth_pool *p, enum vq_rate r, double said)
+{
+    if (r == VQ_RATE_REQUESTS) {
+        return said >= REQUESTS_LEAST;
+    }
+    double call = vq_auth_accepted_of(p, r, 1); /* the mean of the last window */
+    return call < 0 || said >= call;
+}
+
 static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_seat *seat,
                         const struct vq_pool_report *report)
 {
@@ -152,7 +164,8 @@ static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct v
         enum vq_rate r = (enum vq_rate)i;
         double said = vq_rates_get(&report->said, r);
         double was = vq_rates_get(&seat->said, r);
-        if (said > 0 && (said < was || said > was)) { /* who says something new is right */
+        if (said > 0 && (said < was || said > was) &&
+            is_credible(p, r, said)) { /* who says something new is right */
             p->dirty = p->dirty || said < p->said[r] || said > p->said[r];
             p->said[r] = said;
         }

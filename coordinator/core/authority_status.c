@@ -107,8 +107,18 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
         .keys_refused = pool->keys_refused,
         .concurrency = pool->level,
         .concurrency_by = pool->level_by,
+        .configured = pool->configured,
+        .configured_concurrency = pool->concurrency,
+        .noise = pool->doubt.noise,
+        .tries = pool->trial.kind == VQ_AUTH_TRIES_LEVEL   ? VQ_AUTHORITY_TRIES_LEVEL
+                 : pool->trial.kind == VQ_AUTH_TRIES_RATES ? VQ_AUTHORITY_TRIES_RATES
+                                                           : VQ_AUTHORITY_TRIES_NOTHING,
+        .rates_why = {pool->why.at_ns, pool->why.refused, pool->why.per_minute},
+        .level_why = {pool->level_why.at_ns, pool->level_why.refused, pool->level_why.per_minute},
         .in_flight = vq_auth_u32(pool->in_flight),
         .waiting = vq_auth_u32(pool->waiting),
+        .workless = pool->workless,
+        .noisy = vq_auth_noisy(pool),
         .requests_per_minute = fmax(pool->sum.requests, 0) / minutes,
         .input_per_minute = fmax(pool->sum.input, 0) / minutes,
         .output_per_minute = fmax(pool->sum.output, 0) / minutes,

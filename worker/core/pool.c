@@ -412,7 +412,8 @@ bool vq_work_pool_affords(const struct vq_work *w, uint32_t index)
 int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct vq_work_need *need)
 {
     const struct vq_work_pool *pool = &w->pools[index];
-    uint32_t limit = pool->failures >= VQ_WORK_FAILURES_MAX ? 1 : pool->limit;
+    bool doubtful = pool->failures >= VQ_WORK_FAILURES_MAX || pool->refusals.row >= VQ_REFUSALS_ROW;
+    uint32_t limit = doubtful ? 1 : pool->limit; /* one call finds out */
     if (!vq_work_pool_usable(w, index) || !slices_stand(w) || pool->in_flight >= limit ||
         !has_room(&w->spend, need->nano) || !has_room(&pool->day_requests, 1) ||
         !has_room(&pool->day_tokens, need->tokens)) {

@@ -22,6 +22,7 @@
 #define WORLD_WORKERS 16
 #define WORLD_QUEUE   128
 #define WORLD_CALLS   1024
+#define WORLD_ROW     4 /* refusals in a row: one call at a time finds out */
 #define WORLD_MS      INT64_C(1000000)
 #define WORLD_STEP    (5 * WORLD_MS)
 
@@ -61,6 +62,8 @@ struct world_use { /* a worker at a pool */
     double rate[VQ_RATE__COUNT], owed[VQ_RATE__COUNT];
     int64_t at_ns, held_ns, paused_ns, cut_ns;
     uint32_t pauses, calls_count;
+    bool noisy;
+    uint32_t row; /* refusals since the last answer */
     struct world_call calls[WORLD_CALLS];
     double next[VQ_RATE__COUNT]; /* what its next request costs */
     bool wants;
@@ -222,6 +225,7 @@ static inline void world_take_grant(struct world *w, struct world_worker *k,
             }
         }
         u->concurrency = s->concurrency;
+        u->noisy = s->noisy;
         u->held_ns = w->now_ns + s->pause_ms * WORLD_MS;
     }
     for (uint32_t p = 0; p < w->pools_count; p++) {
@@ -251,11 +255,15 @@ static inline void world_ended(struct world *w, struct world_worker *k, struct w
         u->report.input_tokens += (uint64_t)c->input;
         u->report.output_tokens += (uint64_t)c->output;
         u->report.said = w->said;
-        u->pauses = 0;
+        u->pauses = u->row = 0;
         return;
     }
+    u->row++;
     u->report.refused++;
     u->report.slowed += c->slowed;
+    if (u->noisy && u->row < WORLD_ROW) {
+        return; /* that call waits, others go on */
+    }
     int64_t pause_ms = c->retry_ms;
     if (pause_ms == 0 && u->cut_ns < w->now_ns - 200 * WORLD_MS) {
         double most = fmin(500 * exp2(u->pauses++), 20000);
@@ -303,8 +311,8 @@ static inline void world_work(struct world *w, struct world_worker *k, int64_t t
         int64_t from_ns = u->held_ns > w->now_ns ? u->held_ns : w->now_ns;
         from_ns = u->paused_ns > from_ns ? u->paused_ns : from_ns;
         int64_t most_ns = to_ns < k->term_ns ? to_ns : k->term_ns;
-        while (u->wants && !k->leaving && u->calls_count < u->concurrency &&
-               u->calls_count < WORLD_CALLS) {
+        uint32_t slots = u->row >= WORLD_ROW && u->concurrency > 1 ? 1 : u->concurrency;
+        while (u->wants && !k->leaving && u->calls_count < slots && u->calls_count < WORLD_CALLS) {
             int64_t at_ns = from_ns > u->at_ns ? from_ns : u->at_ns;
             for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
                 if (u->rate[r] > 0) {

@@ -183,7 +183,7 @@ static void unknown_limits_are_found(void **state)
          {.limit = {[VQ_RATE_REQUESTS] = 600}, .counts_refused = true},
          .used = 0.85,
          .refused = 0.02},
-        {"requests, slow answers", 0, 10000, 3000, REQUESTS(600), .used = 0.85, .refused = 0.02},
+        {"requests, slow answers", 0, 10000, 3000, REQUESTS(600), .used = 0.84, .refused = 0.02},
         {"tokens, retry-after",
          0,
          10000,
