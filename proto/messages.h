@@ -357,7 +357,8 @@ struct vq_spec_judge {
     int64_t seed;
     uint32_t tries_max;
     bool structured, logprobs;
-    uint8_t system_role;   /* enum vq_system_role */
+    uint8_t system_role; /* enum vq_system_role */
+    struct vq_span answer_field;
     const uint32_t *pools; /* indices, at least one */
     uint32_t pools_count;
 };

@@ -199,6 +199,7 @@ struct vq_conf_judge {
     enum vq_system_role system_role;
     int64_t seed;              /* -1: not sent */
     bool structured, logprobs; /* as `judging` says, of judges */
+    char *answer_field;        /* NULL: `content` only */
     struct vq_conf_limits limits;
     uint32_t connect_timeout_ms;    /* 10,000 */
     uint32_t first_byte_timeout_ms; /* 120,000 */

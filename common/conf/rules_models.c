@@ -301,6 +301,14 @@ static enum vq_status check_dialect(const struct vq_rules *r, const struct vq_co
         return vq_rules_broken(r, path_of(place, "max_tokens_field", path),
                                "the dialect %s has one name for it; leave this out", j->dialect);
     }
+    if (j->answer_field != NULL &&
+        (own_fields || strlen(j->answer_field) > VQ_ANSWER_FIELD_BYTES_MAX)) {
+        return vq_rules_broken(r, path_of(place, "answer_field", path),
+                               own_fields
+                                   ? "the dialect %s puts answers into one place; leave this out"
+                                   : "this is too long for the name of a field",
+                               j->dialect);
+    }
     if (strcmp(j->dialect, "anthropic") == 0 && strcmp(place, "embedder") == 0) {
         return vq_rules_broken(r, path_of(place, "dialect", path),
                                "the dialect anthropic has no embeddings");

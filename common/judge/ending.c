@@ -2,6 +2,9 @@
 #include "common/judge/ending.h"
 
 #include "common/judge/label.h"
+#include "common/text/utf8.h"
+
+#include <stdio.h>
 
 static const struct {
     const char *word;
@@ -60,4 +63,25 @@ enum vq_ending vq_ending_of(struct vq_span finish_reason, bool refusal)
         }
     }
     return VQ_ENDING_UNKNOWN;
+}
+
+static const char front[] = "the server ended the answer with \"";
+static const char back[] = "\", which is no ordinary ending (docs/providers.md)";
+
+void vq_ending_explain(struct vq_span word, char *ret_line, size_t cap)
+{
+    word = vq_utf8_cut(word, VQ_ENDING_WORD_BYTES_MAX);
+    (void)snprintf(ret_line, cap, "%s%.*s%s", front, (int)word.bytes,
+                   word.bytes == 0 ? "" : word.at, back);
+}
+
+bool vq_ending_explained(struct vq_span line, struct vq_span *ret_word)
+{
+    size_t f = sizeof(front) - 1, b = sizeof(back) - 1;
+    bool is = line.bytes >= f + b && memcmp(line.at, front, f) == 0 &&
+              memcmp(line.at + line.bytes - b, back, b) == 0;
+    if (is) {
+        *ret_word = vq_span(line.at + f, line.bytes - f - b);
+    }
+    return is;
 }

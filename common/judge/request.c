@@ -127,6 +127,10 @@ static void hash_base(const struct vq_judge *judge, const struct vq_template *te
     if (judge->system_role == VQ_SYSTEM_ROLE_NONE) {
         hash_str(&h, "no-system-1");
     }
+    if (judge->answer_field != NULL && judge->answer_field[0] != '\0') {
+        hash_str(&h, "answer-field-1");
+        hash_str(&h, judge->answer_field);
+    }
     vq_hasher_final(&h, ret_hash);
 }
 

@@ -28,8 +28,9 @@ struct vq_judge {
     int64_t seed; /* -1: not sent */
     bool truncate;
     enum vq_system_role system_role;
-    bool structured; /* verdicts are asked for as JSON by a schema */
-    bool logprobs;   /* the log-probabilities of a verdict's tokens are asked for */
+    bool structured;          /* verdicts are asked for as JSON by a schema */
+    bool logprobs;            /* the log-probabilities of a verdict's tokens are asked for */
+    const char *answer_field; /* of the message: read where `content` is empty; NULL or "": none */
 };
 
 struct vq_axis {

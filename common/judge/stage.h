@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#define VQ_ANSWER_FIELD_BYTES_MAX 63u /* a judge's answer_field */
+
 enum vq_stage_kind {
     VQ_STAGE_RANK = 0, /* sample x judge x vibe x order: a verdict (judge.txt) */
     VQ_STAGE_PREFER =

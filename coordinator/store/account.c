@@ -16,6 +16,7 @@
 #include "common/base/alloc.h"
 #include "proto/pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct stage {
@@ -302,6 +303,35 @@ static void times(struct vq_account *account, const struct vq_call_row *row)
     }
 }
 
+/* Answers that cannot be votes, by why. */
+static void count_odd(struct vq_account *account, const struct vq_call_row *row)
+{
+    struct vq_span word;
+    account->empty += row->end == VQ_END_ANSWER && row->outcome == VQ_OUTCOME_EMPTY;
+    if (row->end != VQ_END_ANSWER || !vq_ending_explained(row->error, &word)) {
+        return;
+    }
+    for (uint32_t i = 0; i < account->endings_count; i++) {
+        if (vq_span_eq(word, vq_span_str(account->endings[i].word))) {
+            account->endings[i].count++;
+            return;
+        }
+    }
+    if (account->endings_count == VQ_ACCOUNT_ENDINGS_MAX || word.bytes > VQ_ENDING_WORD_BYTES_MAX) {
+        account->endings_other++;
+        return;
+    }
+    struct vq_account_ending *ending = &account->endings[account->endings_count++];
+    (void)snprintf(ending->word, sizeof(ending->word), "%.*s", (int)word.bytes, word.at);
+    ending->count = 1;
+}
+
+static int by_word(const void *a, const void *b)
+{
+    const struct vq_account_ending *x = a, *y = b;
+    return strcmp(x->word, y->word);
+}
+
 enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_row *row)
 {
     struct vq_account *account = a->account;
@@ -319,6 +349,7 @@ enum vq_status vq_accountant_row(struct vq_accountant *a, const struct vq_call_r
     struct vq_account_part *part = said == NULL ? &account->all : &said->part;
     bool sent = vq_call_row_sent(row);
     double cost_usd = cost_of(stage, row);
+    count_odd(account, row);
     if (sent) {
         uint64_t *count;
         VQ_TRY(classify(stage, row, part, &count));
@@ -444,6 +475,7 @@ enum vq_status vq_accountant_finish(struct vq_accountant *a, struct vq_account *
         account->priced =
             account->priced && a->stages[i].in.prices != NULL && is_priced(&a->stages[i]);
     }
+    qsort(account->endings, account->endings_count, sizeof(*account->endings), by_word);
     if (account->workers_count > 0) {
         qsort(account->workers, account->workers_count, sizeof(*account->workers), by_name);
     }

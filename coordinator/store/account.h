@@ -6,6 +6,7 @@
 #ifndef VQ_COORDINATOR_STORE_ACCOUNT_H
 #define VQ_COORDINATOR_STORE_ACCOUNT_H
 
+#include "common/judge/ending.h"
 #include "coordinator/store/bill.h"
 #include "coordinator/store/plan.h"
 #include "proto/messages.h"
@@ -82,6 +83,13 @@ struct vq_account_pool {
     struct vq_bill bill;
 };
 
+/* Answers that ended with a word that is no ordinary ending: none of them is a vote. */
+#define VQ_ACCOUNT_ENDINGS_MAX 32u
+struct vq_account_ending {
+    char word[VQ_ENDING_WORD_BYTES_MAX + 1];
+    uint64_t count;
+};
+
 /* One stage, or all of them together. */
 struct vq_account_part {
     uint64_t planned;
@@ -116,6 +124,10 @@ struct vq_account {
     size_t workers_count;
     struct vq_account_pool *pools; /* by name; calls that name none are in none */
     size_t pools_count;
+    uint64_t empty; /* answers without text, or with nothing but thinking */
+    struct vq_account_ending endings[VQ_ACCOUNT_ENDINGS_MAX]; /* by word */
+    uint32_t endings_count;
+    uint64_t endings_other; /* with words beyond that many */
     bool
         priced; /* every judge that answered without naming a pool has a price; of pools the caller knows */
     int64_t first_unix_ms; /* 0: no call */

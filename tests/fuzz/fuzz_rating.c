@@ -15,6 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                                           .seed = bytes};
         struct vq_rating rating;
         vq_rating_read(&reader, answer, vq_span_str("stop"), false, &rating);
+        struct vq_rating cut;
+        vq_rating_read(&reader, answer, vq_span_str("length"), false, &cut);
+        if (reader.policy == VQ_RATING_STRICT && cut.has_value &&
+            (!rating.has_value || cut.value != rating.value)) {
+            abort(); /* a cut answer says what the whole one says, or nothing */
+        }
         bool strict = reader.policy == VQ_RATING_STRICT;
         if (strict && rating.has_value && (rating.value < 0 || rating.value > 5)) {
             abort();

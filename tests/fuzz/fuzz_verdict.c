@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const reasons[] = {"stop", "length", "content_filter", ""};
+    static const char *const reasons[] = {"stop", "length", "content_filter", "abort"};
     static const char plain[] = "\n\nModel: A\n";
     if (size == 0 || size > VQ_ANSWER_BYTES_MAX - sizeof(plain)) {
         return 0;
@@ -20,6 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum vq_outcome said = vq_verdict_ranker(answer, vq_span_str(reason), (data[0] & 4) != 0);
     VQ_ASSERT(vq_outcome_is_answered(said));
     VQ_ASSERT((data[0] & 4) == 0 || said == VQ_OUTCOME_REFUSED);
+
+    VQ_ASSERT((data[0] & 3) != 3 || !vq_outcome_is_vote(said)); /* an unknown ending is no vote */
 
     enum vq_outcome whole = vq_verdict_ranker(answer, vq_span_str("stop"), false);
     enum vq_outcome cut = vq_verdict_ranker(answer, vq_span_str("length"), false);
@@ -39,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(longer + answer.bytes, plain, sizeof(plain) - 1);
     enum vq_outcome last = vq_verdict_ranker(vq_span(longer, answer.bytes + sizeof(plain) - 1),
                                              vq_span_str("stop"), false);
-    VQ_ASSERT(last == VQ_OUTCOME_FIRST || last == VQ_OUTCOME_UNPARSEABLE);
+    VQ_ASSERT(last == VQ_OUTCOME_FIRST || last == VQ_OUTCOME_UNPARSEABLE ||
+              last == VQ_OUTCOME_EMPTY);
     free(longer);
     return 0;
 }

@@ -55,7 +55,8 @@ static void fill_judge(struct vq_work_spec *spec, const struct vq_spec_judge *fr
                                   .truncate = truncate,
                                   .system_role = (enum vq_system_role)from->system_role,
                                   .structured = from->structured,
-                                  .logprobs = from->logprobs};
+                                  .logprobs = from->logprobs,
+                                  .answer_field = keep(spec, from->answer_field, status)};
     to->tries_max = from->tries_max == 0 ? VQ_WORK_TRIES_DEFAULT : from->tries_max;
     to->pools = vq_alloc(from->pools_count, sizeof(*to->pools));
     if (to->pools == NULL) {

@@ -4,6 +4,7 @@
  * that ends at a cache breakpoint: the next call with the same system text and front reads them from the provider's cache. In the
  * error table TYPE and MESSAGE are those of the error, CODE is `details.error_code`.
  * Not its job: what is the same in all dialects (read.c, usage.c). */
+#include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/read.h"
 #include "worker/provider/schema.h"
@@ -157,13 +158,18 @@ static enum vq_status read_message(const struct vq_reading *reading, const json_
         vq_read_bad(reply, "the response has no content: it is not a message");
         return VQ_OK;
     }
-    vq_read_finish(dialect_name, vq_body_get_string(root, "stop_reason"), reply);
+    char ending[VQ_REPLY_NAME_BYTES_MAX] = "";
+    vq_answer_ending(root, "stop_reason", ending, sizeof(ending));
+    vq_read_finish(dialect_name, vq_span_str(ending), reply);
     for (size_t i = 0; i < json_array_size(content); i++) {
         const json_t *block = json_array_get(content, i);
         if (vq_span_eq(vq_body_get_string(block, "type"), vq_span_str("text"))) {
             struct vq_span text = vq_body_get_string(block, "text");
             vq_buf_append(&reply->content, text.at, text.bytes);
         }
+    }
+    if (vq_answer_is_blank(reply)) {
+        vq_answer_elsewhere(root, false, reply);
     }
     return vq_read_answer(reply);
 }

@@ -6,6 +6,7 @@
  * between, or else the reason that is given, or else the numeric code. A RetryInfo says how long to wait where no header does.
  * Thoughts are not part of the answer, but of what is paid for. Embeddings: BASE/models/MODEL:batchEmbedContents, at most 100 texts there.
  * Not its job: what is the same in all dialects (read.c). */
+#include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/embed.h"
 #include "worker/provider/logprobs.h"
@@ -222,8 +223,13 @@ static enum vq_status read_candidate(const struct vq_reading *reading, const jso
     if (blocked.bytes > 0) {
         vq_read_finish(dialect_name, vq_span_str("SAFETY"), reply);
     } else if (json_is_object(candidate)) {
-        vq_read_finish(dialect_name, vq_body_get_string(candidate, "finishReason"), reply);
+        char ending[VQ_REPLY_NAME_BYTES_MAX] = "";
+        vq_answer_ending(candidate, "finishReason", ending, sizeof(ending));
+        vq_read_finish(dialect_name, vq_span_str(ending), reply);
         take_parts(candidate, reply);
+        if (vq_answer_is_blank(reply)) {
+            vq_answer_elsewhere(vq_body_get(candidate, "content"), false, reply);
+        }
         static const struct vq_logprobs_shape shape = {"token", "logProbability", top_of};
         const json_t *result = vq_body_get(candidate, "logprobsResult");
         VQ_TRY(vq_logprobs_take(vq_body_get(result, "chosenCandidates"), result, &shape, reply));

@@ -6,6 +6,7 @@
  * if the text is empty.
  * Not its job: what is the same in all dialects (read.c), embeddings (openai_embed.c), retries, waiting, verdicts. */
 #include "worker/provider/openai.h"
+#include "worker/provider/answer.h"
 #include "worker/provider/dialects.h"
 #include "worker/provider/logprobs.h"
 #include "worker/provider/schema.h"
@@ -103,31 +104,50 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     vq_text_line(reply->error_message, sizeof(reply->error_message), message);
 }
 
-/* The text of a message: a string, null, or a list of parts of which those of type "text" count.
- * False: neither. */
-static bool take_content(const json_t *message, struct vq_reply *reply)
+static void take_parts(const json_t *parts, struct vq_reply *reply)
 {
-    const json_t *content = vq_body_get(message, "content");
-    if (json_is_string(content)) {
-        struct vq_span text = vq_body_get_string(message, "content");
-        vq_buf_append(&reply->content, text.at, text.bytes);
-    } else if (json_is_array(content)) {
-        for (size_t i = 0; i < json_array_size(content); i++) {
-            const json_t *part = json_array_get(content, i);
-            struct vq_span type = vq_body_get_string(part, "type");
-            struct vq_span text = vq_body_get_string(part, "text");
-            struct vq_span refusal = vq_body_get_string(part, "refusal");
-            if (vq_span_eq(type, vq_span_str("text"))) {
-                vq_buf_append(&reply->content, text.at, text.bytes);
-            } else if (vq_span_eq(type, vq_span_str("refusal"))) {
-                reply->refusal = true;
-                vq_buf_append(&reply->content, refusal.at, refusal.bytes);
-            }
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const json_t *part = json_array_get(parts, i);
+        struct vq_span type = vq_body_get_string(part, "type");
+        struct vq_span text = vq_body_get_string(part, "text");
+        struct vq_span refusal = vq_body_get_string(part, "refusal");
+        if (vq_span_eq(type, vq_span_str("text"))) {
+            vq_buf_append(&reply->content, text.at, text.bytes);
+        } else if (vq_span_eq(type, vq_span_str("refusal"))) {
+            reply->refusal = true;
+            vq_buf_append(&reply->content, refusal.at, refusal.bytes);
         }
-    } else {
-        return content == NULL || json_is_null(content);
     }
-    return true;
+}
+
+/* The text in a field of a message: a string, null, or a list of parts of which those of type "text" count. False: neither. */
+static bool take_content(const json_t *message, const char *field, struct vq_reply *reply)
+{
+    const json_t *content = vq_body_get(message, field);
+    if (json_is_string(content)) {
+        struct vq_span text = vq_body_get_string(message, field);
+        vq_buf_append(&reply->content, text.at, text.bytes);
+        return true;
+    }
+    take_parts(content, reply);
+    return json_is_array(content) || content == NULL || json_is_null(content);
+}
+
+/* Where the content is empty: the judge's own field, else a word on where the text is. */
+static void take_elsewhere(const struct vq_reading *reading, const json_t *message,
+                           struct vq_reply *reply)
+{
+    const char *field = reading->response->answer_field;
+    if (!vq_answer_is_blank(reply) || reply->refusal) {
+        return;
+    }
+    if (field != NULL && field[0] != '\0') {
+        vq_buf_clear(&reply->content);
+        (void)take_content(message, field, reply);
+    }
+    if (vq_answer_is_blank(reply)) {
+        vq_answer_elsewhere(message, true, reply);
+    }
 }
 
 static void take_refusal(const json_t *message, struct vq_reply *reply)
@@ -155,7 +175,7 @@ static enum vq_status read_choice(const struct vq_reading *reading, void *ctx, c
     (void)ctx;
     const json_t *choice = json_array_get(vq_body_get(root, "choices"), 0);
     const json_t *message = vq_body_get(choice, "message");
-    vq_read_scalar(choice, "finish_reason", reply->finish_reason, sizeof(reply->finish_reason));
+    vq_answer_ending(choice, "finish_reason", reply->finish_reason, sizeof(reply->finish_reason));
     if (vq_read_has_error(choice) || strcmp(reply->finish_reason, "error") == 0) {
         vq_read_error(reading, choice, reply);
         return VQ_OK;
@@ -164,11 +184,12 @@ static enum vq_status read_choice(const struct vq_reading *reading, void *ctx, c
         vq_read_bad(reply, "the response has no message: it is not a chat completion");
         return VQ_OK;
     }
-    if (!take_content(message, reply)) {
+    if (!take_content(message, "content", reply)) {
         vq_read_bad(reply, "the message's content is neither a text nor a list of parts");
         return VQ_OK;
     }
     take_refusal(message, reply);
+    take_elsewhere(reading, message, reply);
     static const struct vq_logprobs_shape shape = {"token", "logprob", top_of};
     const json_t *tokens = vq_body_get(vq_body_get(choice, "logprobs"), "content");
     VQ_TRY(vq_logprobs_take(tokens, tokens, &shape, reply));

@@ -97,8 +97,9 @@ struct vq_reply {
     char label_logprobs
         [VQ_REPLY_NAME_BYTES_MAX]; /* "A=-0.1 B=-2.4": where the verdict's label stands */
     char error_type[VQ_REPLY_NAME_BYTES_MAX];
-    char error_code[VQ_REPLY_MESSAGE_BYTES_MAX];    /* some providers name several */
-    char error_message[VQ_REPLY_MESSAGE_BYTES_MAX]; /* what to tell a person; empty for an answer */
+    char error_code[VQ_REPLY_MESSAGE_BYTES_MAX]; /* some providers name several */
+    /* What to tell a person. Of an answer: why it is none for a reader of verdicts; empty: it may be one. */
+    char error_message[VQ_REPLY_MESSAGE_BYTES_MAX];
 };
 void vq_reply_init(struct vq_reply *reply);
 void vq_reply_free(struct vq_reply *reply); /* leaves it as after init */
@@ -120,6 +121,7 @@ struct vq_response {
     const struct vq_reply_headers *headers;
     struct vq_span body;
     int64_t now_unix_s;
+    const char *answer_field; /* the judge's; NULL or "": none */
 };
 
 struct vq_provider_header {

@@ -4,6 +4,7 @@
 #include "worker/provider/read.h"
 
 #include "common/base/calendar.h"
+#include "worker/provider/answer.h"
 #include "worker/provider/errors.h"
 #include "worker/provider/scan.h"
 #include "worker/provider/text.h"
@@ -48,6 +49,7 @@ enum vq_status vq_read_answer(struct vq_reply *reply)
     }
     if (reply->content.status == VQ_OK) {
         reply->class = VQ_REPLY_ANSWER;
+        vq_answer_explain(reply);
     }
     return reply->content.status;
 }

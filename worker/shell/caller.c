@@ -65,6 +65,7 @@ struct slot {
     enum vq_call_end end; /* deferred */
     bool late;
     enum vq_pool_state state;
+    char answer_field[VQ_ANSWER_FIELD_BYTES_MAX + 1];
     char error[ERROR_BYTES_MAX];
 };
 
@@ -430,6 +431,9 @@ static struct slot *slot_take(struct vq_caller *caller, const struct vq_work_cal
     slot->prompt_chars = 0;
     slot->started_unix_ms = started_unix_ms;
     slot->error[0] = '\0';
+    const char *field = call->asker->judge->answer_field;
+    (void)snprintf(slot->answer_field, sizeof(slot->answer_field), "%s",
+                   field == NULL ? "" : field);
     return slot;
 }
 
@@ -522,7 +526,8 @@ static enum vq_status read_response(struct vq_caller *caller, const struct slot 
     struct vq_response whole = {.status = response->status,
                                 .headers = &headers,
                                 .body = response->body,
-                                .now_unix_s = vq_clock_unix_ms() / 1000};
+                                .now_unix_s = vq_clock_unix_ms() / 1000,
+                                .answer_field = slot->answer_field};
     enum vq_status status = pool->embeds ? pool->provider->embed_read(&whole, slot->texts, reply)
                                          : pool->provider->read(&whole, reply);
     if (status == VQ_OK && slot->secret != NULL) {
@@ -542,6 +547,8 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
                        shown ? got->error_message : "no answer",
                        got->error_code[0] != '\0' ? " (" : "", got->error_code,
                        got->error_code[0] != '\0' ? ")" : "");
+    } else {
+        (void)snprintf(slot->error, sizeof(slot->error), "%s", got->error_message);
     }
     bool others = got->class == VQ_REPLY_KEY && key_refused(slot);
     int64_t latency_ms = response->total_ns / VQ_NS_PER_MS;

@@ -444,6 +444,8 @@ static struct vq_spec_judge spec_judge(const struct vq_asking *a, uint32_t i)
                                   .system_role = (uint8_t)a->cast->judges[i].system_role,
                                   .structured = j->structured,
                                   .logprobs = j->logprobs,
+                                  .answer_field =
+                                      vq_span_str(j->answer_field == NULL ? "" : j->answer_field),
                                   .pools = a->cast->pools[i],
                                   .pools_count = a->cast->pools_count[i]};
 }

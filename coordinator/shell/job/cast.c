@@ -106,7 +106,8 @@ static enum vq_status cast_role(const struct vq_config *config, const struct vq_
                                             .truncate = cuts,
                                             .system_role = c->system_role,
                                             .structured = c->structured,
-                                            .logprobs = c->logprobs};
+                                            .logprobs = c->logprobs,
+                                            .answer_field = c->answer_field};
     }
     return VQ_OK;
 }

@@ -6,6 +6,8 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/crash.h"
+#include "common/base/hash.h"
+#include "common/judge/ending.h"
 #include "common/text/log.h"
 
 #include <stdlib.h>
@@ -56,6 +58,47 @@ static enum vq_status merge(struct vq_committer *c)
     return VQ_OK;
 }
 
+/* Whether this was not told of the pool yet; more kinds than there is room for are not told. */
+static bool is_new_odd(struct vq_run *run, struct vq_span pool, struct vq_span kind)
+{
+    struct vq_hasher h;
+    struct vq_hash hash;
+    vq_hasher_init(&h, "vq.odd");
+    vq_hasher_field(&h, pool);
+    vq_hasher_field(&h, kind);
+    vq_hasher_final(&h, &hash);
+    for (uint32_t i = 0; i < run->odd_told_count; i++) {
+        if (vq_hash_eq(&run->odd_told[i], &hash)) {
+            return false;
+        }
+    }
+    if (run->odd_told_count == VQ_ODD_TOLD_MAX) {
+        return false;
+    }
+    run->odd_told[run->odd_told_count++] = hash;
+    return true;
+}
+
+/* Answers that cannot be votes, each kind once per pool: people set a key, or ask for more tokens, before they pay for the rest. */
+static void tell_odd(struct vq_run *run, const struct vq_coord_batch *batch)
+{
+    for (size_t i = 0; i < batch->results_count; i++) {
+        const struct vq_result *r = &batch->results[i];
+        struct vq_span word = vq_span_str("");
+        if (r->end != VQ_END_ANSWER || r->error.bytes == 0) {
+            continue;
+        }
+        if ((!vq_ending_explained(r->error, &word) && r->outcome != VQ_OUTCOME_EMPTY) ||
+            !is_new_odd(run, r->pool, word)) {
+            continue;
+        }
+        vq_log(VQ_LOG_WARN, "answer", "pool=%.*s text=%.*s", (int)r->pool.bytes, r->pool.at,
+               (int)r->error.bytes, r->error.at);
+        vq_run_say(run, "Pool %.*s: %.*s. Such an answer is no vote; accounting.json counts them.",
+                   (int)r->pool.bytes, r->pool.at, (int)r->error.bytes, r->error.at);
+    }
+}
+
 static void tell_core(struct vq_run *run)
 {
     struct vq_committer *c = &run->commit;
@@ -69,6 +112,7 @@ static void tell_core(struct vq_run *run)
         settled[i] = (struct vq_settled){.task = c->merged[i].task,
                                          .outcome = (enum vq_outcome)c->merged[i].outcome};
     }
+    tell_odd(run, c->from);
     uint64_t no = c->from->no;
     enum vq_status status =
         vq_coord_repeated(run->coord, no, c->commit.repeated, c->commit.repeated_count);

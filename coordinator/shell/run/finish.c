@@ -177,6 +177,19 @@ static void when(struct vq_json *j, const char *key, int64_t ns)
     }
 }
 
+/* Answers that are no votes for how they ended, or for want of text. */
+static void odd_json(const struct vq_account *a, struct vq_json *j)
+{
+    vq_json_put_u64(j, "empty_answers", a->empty);
+    vq_json_key(j, "ending_words");
+    vq_json_object(j);
+    for (uint32_t i = 0; i < a->endings_count; i++) {
+        vq_json_put_u64(j, a->endings[i].word, a->endings[i].count);
+    }
+    vq_json_object_end(j);
+    vq_json_put_u64(j, "ending_words_other", a->endings_other);
+}
+
 /* What befell the pools in this process. */
 static void incidents_json(const struct vq_run *run, struct vq_json *j)
 {
@@ -243,6 +256,7 @@ static void account_json(const struct vq_run *run, const struct vq_asking *const
     models_json(run, askings, a, j);
     pools_json(a, j);
     notes_json(run, a, j);
+    odd_json(a, j);
     incidents_json(run, j);
     vq_json_key(j, "workers");
     vq_json_object(j);

@@ -76,6 +76,7 @@ struct vq_run;
 struct vq_pool_locks;
 
 /* commit.c */
+#define VQ_ODD_TOLD_MAX 64u
 struct vq_committer {
     bool busy;
     const struct vq_coord_batch *from; /* the core's, until vq_coord_committed */
@@ -233,6 +234,8 @@ struct vq_run {
     char note[1024];         /* what /status says of it */
     bool idle[VQ_POOLS_MAX]; /* pools that it does not speak of */
     bool unserved_told[VQ_POOLS_MAX];
+    struct vq_hash odd_told[VQ_ODD_TOLD_MAX]; /* pools and kinds of answers that are no votes */
+    uint32_t odd_told_count;
     bool clean;
     uint32_t interrupts;
     int interrupt_signum; /* the last one, and when */

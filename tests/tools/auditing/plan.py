@@ -102,6 +102,8 @@ class Judge:
             h.field("logprobs-1")
         if self.system_role in ROLES:
             h.field(ROLES[self.system_role])
+        if c.get("answer_field"):
+            h.field("answer-field-1").field(c["answer_field"])
         return h.done()
 
 

@@ -55,6 +55,22 @@ static void test_other_words_are_unknown(void **state)
     assert_int_equal(vq_ending_of(vq_span("stop\0", 5), false), VQ_ENDING_UNKNOWN);
 }
 
+static void test_an_explanation_names_the_word(void **state)
+{
+    (void)state;
+    char line[256], longer[300];
+    struct vq_span word;
+    vq_ending_explain(vq_span_str("abort"), line, sizeof(line));
+    assert_true(vq_ending_explained(vq_span_str(line), &word));
+    assert_true(vq_span_eq(word, vq_span_str("abort")));
+    memset(longer, 'x', sizeof(longer));
+    vq_ending_explain(vq_span(longer, sizeof(longer)), line, sizeof(line));
+    assert_true(vq_ending_explained(vq_span_str(line), &word));
+    assert_int_equal(word.bytes, VQ_ENDING_WORD_BYTES_MAX);
+    assert_false(vq_ending_explained(vq_span_str("the answer is empty"), &word));
+    assert_false(vq_ending_explained(vq_span("", 0), &word));
+}
+
 static void test_table_of_the_documentation(void **state)
 {
     (void)state;
@@ -88,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_word_and_its_spellings),
         cmocka_unit_test(test_other_words_are_unknown),
+        cmocka_unit_test(test_an_explanation_names_the_word),
         cmocka_unit_test(test_table_of_the_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

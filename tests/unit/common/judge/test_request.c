@@ -115,6 +115,7 @@ static void test_every_input_changes_the_hash(void **state)
     CHANGED(f->judge.send_temperature = false);
     CHANGED(f->judge.max_tokens = 601);
     CHANGED(f->judge.max_tokens_field = "max_completion_tokens");
+    CHANGED(f->judge.answer_field = "reasoning_content");
     CHANGED(f->judge.seed = 0);
     CHANGED(f->judge.seed = 1);
     CHANGED(f->judge.truncate = true);
