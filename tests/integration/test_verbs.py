@@ -155,7 +155,7 @@ class Export(Case):
             for row, one in zip(rows, objects, strict=True):
                 self.assertEqual(list(row), list(one))
                 self.assertEqual({key: value for key, value in row.items() if isinstance(one[key], str)}, {key: value for key, value in one.items() if isinstance(value, str)})
-        self.assertIn("csv or jsonl", self.vibeq("export", "one", "vibes", "--format", "xml", code=USAGE).stderr)
+        self.assertIn("csv, jsonl, latex or md", self.vibeq("export", "one", "vibes", "--format", "xml", code=USAGE).stderr)
         self.assertIn("twice", self.vibeq("export", "one", "vibes", "--format", "csv", "--format", "csv", code=USAGE).stderr)
 
 

@@ -2,6 +2,7 @@
 #include "coordinator/report/plot/plot.h"
 
 #include <cairo.h>
+#include <fontconfig/fontconfig.h>
 #include <math.h>
 
 static void colour(cairo_t *c, uint32_t rgb)
@@ -63,6 +64,8 @@ enum vq_status vq_plot_png(const struct vq_plot *plot, struct vq_buf *out)
     cairo_status_t written = cairo_surface_write_to_png_stream(surface, take, out);
     cairo_destroy(c);
     cairo_surface_destroy(surface);
+    cairo_debug_reset_static_data(); /* both keep fonts to the end of the process, which paints once */
+    FcFini();
     return out->status != VQ_OK                                                 ? out->status
            : painted == CAIRO_STATUS_SUCCESS && written == CAIRO_STATUS_SUCCESS ? VQ_OK
                                                                                 : VQ_NOMEM;
