@@ -63,7 +63,8 @@ const struct vq_verb vq_verbs[] = {
      vq_verb_resume},
     {"status", "Shows what a run is doing, or did last", "[RUN] [options]", "RUN", vq_status_opts,
      "Without a name: the newest run, a running one first.\n"
-     "Exit codes: 0, 2 usage or input error, 5 it runs and nothing was answered for alarm.idle_s.",
+     "Exit codes: 0, 2 usage or input error, 5 it runs and nothing was answered for alarm.idle_s, "
+     "or a judge's first calls all failed the same way.",
      vq_verb_status},
     {"ctl", "Tells a run that goes on something, and prints what it says to that",
      "RUN COMMAND [options]", "RUN", vq_ctl_opts,

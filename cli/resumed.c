@@ -15,6 +15,7 @@ static const char *const may_change[] = {
     "redis",
     "redis.url",
     "judging.tries_max",
+    "judging.brake",
     "judging.prefix_cache",
     "judging.context_check",
     "alarm.idle_s",

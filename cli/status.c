@@ -399,7 +399,9 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
     } else if (status == VQ_OK) {
         print_status(root, name, *ret_running);
     }
-    *ret_alarm = *ret_running && json_is_object(json_object_get(root, "alarm"));
+    const json_t *alarm = json_object_get(root, "alarm");
+    bool brake = strcmp(string(alarm, "kind"), "brake") == 0;
+    *ret_alarm = json_is_object(alarm) && (*ret_running || brake);
     json_decref(root);
     vq_buf_free(&body);
     return status;

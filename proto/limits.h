@@ -11,7 +11,8 @@
 #define VQ_WIRE_SPEC_BYTES_MAX   (8u << 20)  /* an encoded spec */
 #define VQ_WIRE_JUDGES_MAX       4096u
 #define VQ_WIRE_POOLS_MAX        256u
-#define VQ_WIRE_KEYS_MAX         64u /* of one pool */
+#define VQ_WIRE_PARKED_MAX       4096u /* pairs of judge and pool */
+#define VQ_WIRE_KEYS_MAX         64u   /* of one pool */
 #define VQ_WIRE_AXES_MAX         4096u
 #define VQ_WIRE_ASKS_MAX         (2u * VQ_WIRE_AXES_MAX) /* of one lease: all vibes, both orders */
 #define VQ_WIRE_TURNS_MAX        VQ_WIRE_AXES_MAX        /* of one chain */

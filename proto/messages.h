@@ -143,6 +143,7 @@ struct vq_pool_report {
     int64_t
         park_unix_s; /* until then nothing is answered: a quota of a day or a month; 0: no such thing */
     struct vq_amount day_requests, day_tokens;
+    uint32_t params_refused; /* bits of enum vq_param that its model refused */
 };
 
 /* worker -> coordinator: replaces what was said before. */
@@ -271,6 +272,12 @@ struct vq_slice {
     uint32_t pause_ms;                           /* nothing is started for so long */
     uint64_t day_requests_most, day_tokens_most; /* vq_amount.most; UINT64_MAX: no limit */
     bool noisy; /* refusals come at random: a refused call waits alone, the others go on */
+    uint32_t params_refused; /* bits of enum vq_param, of all workers: not sent */
+};
+
+/* A pool that a judge shall not use: its first calls there all failed the same way (coordinator/core/brake.h). */
+struct vq_parked {
+    uint32_t judge, pool;
 };
 
 /* coordinator -> worker; a pool that is not listed has a slice of nothing */
@@ -280,6 +287,8 @@ struct vq_msg_grant {
     uint64_t spend_most; /* nano-dollars, as vq_amount.most; UINT64_MAX: no limit */
     const struct vq_slice *slices;
     uint32_t slices_count;
+    const struct vq_parked *parked; /* all of this stage */
+    uint32_t parked_count;
 };
 
 enum vq_cancel_reason {

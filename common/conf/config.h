@@ -282,7 +282,9 @@ struct vq_conf_judging {
     bool repair;
     bool truncate;
     uint32_t tries_max; /* sends of one call, 6 */
-    bool early_stop;    /* a vibe that fails on the first early_stop_rows is not asked further */
+    uint32_t
+        brake; /* first calls of a judge that fail the same way before its pool is parked, 8; 0: off */
+    bool early_stop; /* a vibe that fails on the first early_stop_rows is not asked further */
     uint32_t early_stop_rows;
     uint32_t vibes_per_call; /* 1; more are asked in one joint call */
     enum vq_invalid invalid;

@@ -212,6 +212,8 @@ static bool out_grant(struct vq_coord *c, struct vq_coord_session *s, struct vq_
     struct vq_msg_grant *grant = &send_of(ret, s, VQ_MSG_GRANT)->u.grant;
     vq_authority_grant(c->params.authority, &s->worker, c->now_ns, c->slices, grant);
     grant->session = s->id;
+    grant->parked = c->parked;
+    grant->parked_count = (uint32_t)c->parked_count;
     return true;
 }
 

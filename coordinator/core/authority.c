@@ -671,7 +671,8 @@ static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, u
                                    .concurrency = seat->next.concurrency,
                                    .noisy = vq_auth_noisy(p),
                                    .day_requests_most = VQ_AMOUNT_ANY,
-                                   .day_tokens_most = VQ_AMOUNT_ANY};
+                                   .day_tokens_most = VQ_AMOUNT_ANY,
+                                   .params_refused = p->params_refused};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         double rate = seat->next.rate[r];
         vq_rates_set(&ret_slice->rates, (enum vq_rate)r, isfinite(rate) ? rate : 0);

@@ -154,6 +154,8 @@ uint64_t vq_authority_advances_missed(const struct vq_authority *a, uint32_t *re
 
 /* ---- what the shell and people say ---- */
 
+/* Parameters that pool p's model refuses, as an earlier process learned: all workers leave them out. */
+void vq_authority_params(struct vq_authority *a, uint32_t p, uint32_t params);
 /* The lock of pool p: ours, or held by `holder` (a sentence for people). */
 void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char *holder,
                        int64_t now_ns);
@@ -243,10 +245,12 @@ struct vq_authority_pool_status {
     uint64_t input_tokens, cached_tokens, output_tokens;  /* likewise; cached ones are input too */
     uint64_t day_requests_spent, day_tokens_spent;
     int64_t day_ends_ns;
-    uint64_t cost_nano;    /* committed in this process */
-    uint64_t organisation; /* 0: none said */
+    uint64_t cost_nano;      /* committed in this process */
+    uint64_t organisation;   /* 0: none said */
+    uint32_t params_refused; /* enum vq_param: by its model; not sent */
 };
 uint32_t vq_authority_pools(const struct vq_authority *a);
+const char *vq_authority_pool_name(const struct vq_authority *a, uint32_t p);
 void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_ns,
                          struct vq_authority_pool_status *ret_status);
 /* Two pools of different accounts and one model whose workers hold a key in common or that answer for one organisation: each pair once. false: none (more). For a warning. */

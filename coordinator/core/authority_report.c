@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/sum.h"
 #include "coordinator/core/authority_parts.h"
+#include "proto/params.h"
 
 #include <string.h>
 
@@ -321,6 +322,19 @@ static void confirm(struct vq_authority *a, struct vq_auth_worker *w, uint64_t n
     }
 }
 
+void vq_authority_params(struct vq_authority *a, uint32_t p, uint32_t params)
+{
+    VQ_ASSERT(p < a->pools_count);
+    struct vq_auth_pool *pool = &a->pools[p];
+    uint32_t known = pool->params_refused | (params & VQ_PARAMS_ALL);
+    for (uint32_t i = 0; known != pool->params_refused && i < a->slots; i++) {
+        if (a->workers[i] != NULL) {
+            a->workers[i]->due = true;
+        }
+    }
+    pool->params_refused = known;
+}
+
 enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
                                    const struct vq_msg_credit *credit, int64_t now_ns)
 {
@@ -350,6 +364,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
         VQ_TRY(seat_open(p, w, report));
         VQ_TRY(vq_auth_keys(a, p, seat, report));
         take_limits(a, p, seat, report);
+        vq_authority_params(a, report->pool, report->params_refused);
         take_text(p, seat, report);
         take_demand(a, p, w, report, now_ns);
         take_counts(p, seat, report, now_ns);

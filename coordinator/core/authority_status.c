@@ -91,6 +91,12 @@ uint32_t vq_authority_pools(const struct vq_authority *a)
     return a->pools_count;
 }
 
+const char *vq_authority_pool_name(const struct vq_authority *a, uint32_t p)
+{
+    VQ_ASSERT(p < a->pools_count);
+    return a->pools[p].name;
+}
+
 void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_ns,
                          struct vq_authority_pool_status *ret_status)
 {
@@ -132,7 +138,8 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
         .output_tokens = pool->output_tokens,
         .day_ends_ns = pool->day_ends_ns,
         .cost_nano = pool->cost_nano,
-        .organisation = pool->organisation};
+        .organisation = pool->organisation,
+        .params_refused = pool->params_refused};
     for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
         vq_rates_set(&ret_status->rates, (enum vq_rate)r,
                      isfinite(pool->limit[r]) ? pool->limit[r] : 0);

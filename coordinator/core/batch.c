@@ -397,10 +397,16 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     return VQ_OK;
 }
 
-static void probe_after(struct vq_coord_lane *lane, const struct vq_result *r)
+/* Whether an answer is of use is known when nothing more comes for its task: with the brake, so long it is a probe. */
+static void probe_after(const struct vq_coord *c, struct vq_coord_lane *lane,
+                        const struct vq_result *r)
 {
+    bool brake = c->params.brake_calls > 0;
+    if (brake && vq_coord_lane_suspect(c, lane)) {
+        return;
+    }
     if (r->end == VQ_END_ANSWER) {
-        lane->answered = true;
+        lane->answered = lane->answered || !brake || r->final;
     } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome) &&
                ++lane->probes_failed >= VQ_COORD_PROBES_MAX) {
         lane->answered = true;
@@ -436,7 +442,8 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
         slot->answered |= r->kind == VQ_CALL_ASK && r->end == VQ_END_ANSWER;
         VQ_TRY(r->final ? slot_after(c, shard, r) : VQ_OK);
     }
-    probe_after(&c->lanes[shard->judge], r);
+    VQ_TRY(vq_coord_brake_see(c, shard, r));
+    probe_after(c, &c->lanes[shard->judge], r);
     VQ_TRY(call_committed(c, call));
     if (shard->state == SHARD_LEASED) {
         vq_coord_lease_check(c, shard);

@@ -62,7 +62,8 @@ static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_jud
         struct vq_coord_lane *lane = &c->lanes[j];
         lane->name = vq_strdup(judges[j].name);
         lane->pools = vq_alloc(judges[j].pools_count, sizeof(*lane->pools));
-        if (lane->name == NULL || lane->pools == NULL) {
+        lane->brakes = vq_alloc(judges[j].pools_count, sizeof(*lane->brakes));
+        if (lane->name == NULL || lane->pools == NULL || lane->brakes == NULL) {
             return VQ_NOMEM;
         }
         lane->pools_count = judges[j].pools_count;
@@ -183,9 +184,11 @@ void vq_coord_destroy(struct vq_coord **coord)
     for (uint32_t j = 0; c->lanes != NULL && j < c->params.grid.judges; j++) {
         vq_free(c->lanes[j].name);
         vq_free(c->lanes[j].pools);
+        vq_free(c->lanes[j].brakes);
     }
     vq_free(c->lanes);
     vq_free(c->twins);
+    vq_free(c->parked);
     vq_coord_queue_free(c);
     vq_coord_waiting_free(c);
     vq_free(c->left);

@@ -22,6 +22,7 @@
 #include "common/judge/alike.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/authority.h"
+#include "coordinator/core/brake.h"
 #include "coordinator/core/task_state.h"
 #include "proto/grid.h"
 #include "proto/messages.h"
@@ -77,6 +78,8 @@ struct vq_coord_params {
         request_bytes_max; /* no request of the stage is larger, but for repairs; 0: VQ_CLAIM_REQUEST_BYTES_MAX */
     uint32_t answer_tokens_max; /* the largest max_tokens of its judges */
     uint32_t worker_lost_max;   /* 0: VQ_COORD_LOST_DEFAULT */
+    uint32_t
+        brake_calls; /* a judge's first calls on a pool: when so many all failed the same way, the pool is parked for it; 0: never */
     struct vq_attempt_caps
         attempts; /* of a task over all its leases in this process; it fails when it would be leased again */
 };
@@ -323,6 +326,7 @@ struct vq_coord_judge_status {
     bool answered;           /* past its probe */
     bool closed;             /* no worker can call it */
     const char *closed_text; /* why; "" */
+    bool braked;             /* its first calls all failed the same way, on every pool of it */
     int64_t
         when_ns; /* before that none of its pools lets a call start: all are parked or pause; INT64_MAX: nobody knows */
 };

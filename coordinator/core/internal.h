@@ -188,10 +188,12 @@ struct vq_coord_lane { /* a judge */
         due_last; /* chains that waited for what they have in common with another one */
     struct vq_coord_link again, ready, hungry;
     uint32_t ready_count, leased_count, lookups;
-    uint64_t open;          /* tasks not terminal */
-    uint64_t live;          /* slots OUT, DONE or SKIPPED */
-    uint32_t answer_tokens; /* the longest answer to a question, not to a repair */
-    bool answered;          /* rule 25: past its probe */
+    uint64_t open;           /* tasks not terminal */
+    uint64_t live;           /* slots OUT, DONE or SKIPPED */
+    uint32_t answer_tokens;  /* the longest answer to a question, not to a repair */
+    bool answered;           /* rule 25: past its probe */
+    struct vq_brake *brakes; /* one a pool; owned */
+    bool braked;             /* all of them are pulled */
     uint32_t probes_failed;
     uint32_t unsettled; /* final results in a row that settled nothing */
     uint64_t
@@ -322,6 +324,8 @@ struct vq_coord {
     struct vq_ask *asks;
     struct vq_span *turns; /* of a chain's LEASE; NULL: no chains */
     struct vq_slice *slices;
+    struct vq_parked *parked; /* pools that a judge shall not use: the brake */
+    size_t parked_count, parked_cap;
     char *text;           /* of the last action */
     uint64_t cancel_task; /* of the last action */
     size_t notes_queued;
@@ -334,9 +338,10 @@ struct vq_coord {
     bool held_by_hand;   /* vq_coord_hold: slices of none, no lease */
     uint32_t requeue;    /* reasons of failed tasks that are to be opened; 0: none are looked for */
     uint64_t requeue_at; /* the next task to look at */
-    int64_t failed_out_ns; /* when a task failed last while somebody else was at it; 0: never */
-    bool stopping;         /* drain or stop */
-    bool stop_said;        /* STOPPED is on its way: once */
+    uint32_t requeue_judge; /* of this judge alone; UINT32_MAX: of all */
+    int64_t failed_out_ns;  /* when a task failed last while somebody else was at it; 0: never */
+    bool stopping;          /* drain or stop */
+    bool stop_said;         /* STOPPED is on its way: once */
     bool stop_now;
     bool stop_dirty; /* calls were out at the end */
     enum vq_coord_stop stop_kind;
@@ -571,8 +576,16 @@ enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard,
 enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
                                     const struct vq_settled *settled, size_t count) VQ_WARN_UNUSED;
 
+/* session.c: the brake */
+enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                  const struct vq_result *r) VQ_WARN_UNUSED;
+/* All that its pools gave so far failed the same way. */
+bool vq_coord_lane_suspect(const struct vq_coord *c, const struct vq_coord_lane *lane);
+
 /* requeue.c */
 enum vq_status vq_coord_requeue_gather(struct vq_coord *c) VQ_WARN_UNUSED; /* the next of them */
+/* Likewise of one judge, when its pools turned out to be the cause. */
+void vq_coord_requeue_judge(struct vq_coord *c, uint32_t judge, uint32_t failures);
 /* The batch that lifts its failure row is committed. Nothing if it is not failed (any more). */
 enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task) VQ_WARN_UNUSED;
 

@@ -452,15 +452,33 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     return lease_say(c, shard);
 }
 
+/* The shard whose turn it is. While all calls of a judge fail alike, one of a row that was not asked yet: that tells more. */
+static struct vq_coord_link *lease_next(const struct vq_coord *c, const struct vq_coord_lane *lane)
+{
+    struct vq_coord_link *first = vq_coord_first(&lane->ready);
+    bool looks = first != NULL && c->params.brake_calls > 0 && vq_coord_lane_suspect(c, lane);
+    for (struct vq_coord_link *at = first; looks && at != &lane->ready; at = at->next) {
+        uint32_t sample = VQ_COORD_OF(at, struct vq_coord_shard, queue)->sample;
+        bool asked = false;
+        for (uint32_t i = 0; i < lane->pools_count; i++) {
+            asked = asked || vq_brake_saw(&lane->brakes[i], sample);
+        }
+        if (!asked) {
+            return at;
+        }
+    }
+    return first;
+}
+
 enum vq_status vq_coord_lease_all(struct vq_coord *c)
 {
     c->lease_turn = (c->lease_turn + 1) % c->params.grid.judges; /* when room is short, to all */
     for (uint32_t j = 0; j < c->params.grid.judges; j++) {
         struct vq_coord_lane *lane = &c->lanes[(c->lease_turn + j) % c->params.grid.judges];
         struct vq_coord_link *link;
-        while (!vq_coord_gather_busy(c) &&
+        while (!vq_coord_gather_busy(c) && !lane->braked &&
                (lane->answered || (lane->live == 0 && !vq_coord_lane_refused(c, lane))) &&
-               (link = vq_coord_first(&lane->ready)) != NULL) {
+               (link = lease_next(c, lane)) != NULL) {
             struct vq_coord_shard *shard = VQ_COORD_OF(link, struct vq_coord_shard, queue);
             struct vq_coord_offer *offer = lease_offer(c, lane, shard);
             if (offer == NULL) {

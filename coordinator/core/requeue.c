@@ -6,9 +6,10 @@
  * Not its job: which ones (the reasons are told), and failure rows (the store's). */
 #include "coordinator/core/internal.h"
 
-static bool wanted(const struct vq_coord *c, uint64_t task, uint32_t failures)
+static bool wanted(const struct vq_coord *c, uint64_t task, uint32_t failures, uint32_t judge)
 {
-    return (vq_outcome_failure_bit((enum vq_outcome)c->outcome[task]) & failures) != 0;
+    bool his = judge == UINT32_MAX || vq_coord_shard_of(c, task) % c->params.grid.judges == judge;
+    return his && (vq_outcome_failure_bit((enum vq_outcome)c->outcome[task]) & failures) != 0;
 }
 
 enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t now_ns,
@@ -21,15 +22,24 @@ enum vq_status vq_coord_requeue(struct vq_coord *c, uint32_t failures, int64_t n
     }
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
     for (uint64_t task = 0; task < tasks; task++) {
-        *ret_tasks += wanted(c, task, failures);
+        *ret_tasks += wanted(c, task, failures, UINT32_MAX);
     }
     if (*ret_tasks > 0) {
         c->requeue |= failures;
+        c->requeue_judge = UINT32_MAX;
         c->requeue_at = 0;
         vq_coord_note(c, VQ_COORD_NOTE_INFO, "%llu failed tasks are asked again, by hand",
                       (unsigned long long)*ret_tasks);
     }
     return VQ_OK;
+}
+
+void vq_coord_requeue_judge(struct vq_coord *c, uint32_t judge, uint32_t failures)
+{
+    bool other = c->requeue != 0 && c->requeue_judge != judge;
+    c->requeue |= failures;
+    c->requeue_judge = other ? UINT32_MAX : judge;
+    c->requeue_at = 0;
 }
 
 /* Another chain asks it, and opens it with its own. */
@@ -43,7 +53,7 @@ enum vq_status vq_coord_requeue_gather(struct vq_coord *c)
     uint64_t tasks = vq_grid_tasks(&c->params.grid);
     c->requeue = c->stopping ? 0 : c->requeue;
     for (; c->requeue != 0 && c->requeue_at < tasks; c->requeue_at++) {
-        if (wanted(c, c->requeue_at, c->requeue) && !is_twin(c, c->requeue_at)) {
+        if (wanted(c, c->requeue_at, c->requeue, c->requeue_judge) && !is_twin(c, c->requeue_at)) {
             bool full;
             VQ_TRY(vq_coord_gather_reopened(c, c->requeue_at, &full));
             if (full) {

@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/core/internal.h"
+#include "proto/limits.h"
 
 #include <stdio.h>
 
@@ -354,12 +355,102 @@ bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane 
 
 static bool lane_closed(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
+    if (lane->braked) {
+        return lane->open > 0;
+    }
     if (lane->open == 0 || lane->ready_count == 0) {
         return false;
     }
     return vq_coord_lane_refused(c, lane) ||
            (lane->offers_open == 0 &&
             (lane->offers_closed > 0 || (lane->offers_no_key > 0 && !c->params.remote)));
+}
+
+/* ---- the brake ---- */
+
+bool vq_coord_lane_suspect(const struct vq_coord *c, const struct vq_coord_lane *lane)
+{
+    bool suspect = false;
+    for (uint32_t i = 0; i < lane->pools_count; i++) {
+        if (lane->brakes[i].answered) {
+            return false;
+        }
+        suspect = suspect || vq_brake_suspects(&lane->brakes[i], c->params.brake_calls);
+    }
+    return suspect;
+}
+
+static const char *brake_way(const struct vq_brake *brake)
+{
+    return brake->end == VQ_END_ANSWER ? vq_outcome_name((enum vq_outcome)brake->outcome)
+                                       : vq_call_end_word((enum vq_call_end)brake->end);
+}
+
+/* "The first 8 calls of judge j on pool p all failed the same way: bad_request, HTTP status 400, TEXT." */
+static void brake_text(struct vq_coord_lane *lane, uint32_t i, const char *pool)
+{
+    const struct vq_brake *brake = &lane->brakes[i];
+    char status[32] = "";
+    bool failed = brake->end != VQ_END_ANSWER;
+    if (failed && brake->http_status > 0) {
+        (void)snprintf(status, sizeof(status), ", HTTP status %u", brake->http_status);
+    }
+    (void)snprintf(lane->closed_text, sizeof(lane->closed_text),
+                   "The first %u calls of judge %.64s on pool %.64s all failed the same way: "
+                   "%s%s%s%s.",
+                   brake->failures, lane->name, pool, brake_way(brake), status,
+                   brake->text[0] != '\0' ? ", " : "", brake->text);
+}
+
+/* The tasks that failed for it are open again: another pool may answer them, or this one when the run goes on. */
+static enum vq_status brake_pulled(struct vq_coord *c, uint32_t judge, uint32_t i, const char *pool,
+                                   const struct vq_result *r)
+{
+    struct vq_coord_lane *lane = &c->lanes[judge];
+    VQ_TRY(vq_grow((void **)&c->parked, &c->parked_cap, c->parked_count + 1, sizeof(*c->parked),
+                   VQ_WIRE_PARKED_MAX));
+    c->parked[c->parked_count++] = (struct vq_parked){.judge = judge, .pool = lane->pools[i]};
+    brake_text(lane, i, pool);
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "%s The pool is parked for this judge", lane->closed_text);
+    lane->braked = true;
+    for (uint32_t n = 0; n < lane->pools_count; n++) {
+        lane->braked = lane->braked && lane->brakes[n].pulled;
+    }
+    uint32_t failure = vq_outcome_failure_bit((enum vq_outcome)r->outcome);
+    if (failure != 0) {
+        vq_coord_requeue_judge(c, judge, failure);
+    }
+    for (size_t n = 0; n < c->sessions_count; n++) {
+        VQ_TRY(vq_coord_grant_say(c, c->sessions[n]));
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                  const struct vq_result *r)
+{
+    struct vq_coord_lane *lane = &c->lanes[shard->judge];
+    struct vq_brake_call call = {.end = (enum vq_call_end)r->end,
+                                 .outcome = (enum vq_outcome)r->outcome,
+                                 .final = r->final,
+                                 .row = shard->sample,
+                                 .http_status = r->http_status,
+                                 .error = r->error};
+    for (uint32_t i = 0; c->params.brake_calls > 0 && i < lane->pools_count; i++) {
+        const char *pool = vq_authority_pool_name(c->params.authority, lane->pools[i]);
+        struct vq_brake *brake = &lane->brakes[i];
+        if (!vq_span_eq(vq_span_str(pool), r->pool)) {
+            continue;
+        }
+        if (vq_brake_see(brake, c->params.brake_calls, &call)) {
+            return brake_pulled(c, shard->judge, i, pool, r);
+        }
+        bool full = false; /* no room: it stays failed */
+        bool failed = r->final && vq_outcome_is_failed(call.outcome);
+        return failed && vq_brake_alike(brake, &call) ? vq_coord_gather_reopened(c, r->task, &full)
+                                                      : VQ_OK;
+    }
+    return VQ_OK;
 }
 
 /* Rule 25: at once when the judge never answered; later the run first finishes what the other judges can do. */
@@ -379,15 +470,22 @@ enum vq_status vq_coord_pools_check(struct vq_coord *c)
         }
         if (closed) {
             closed_open += lane->open;
-            stop = stop == NULL || stop->answered ? lane : stop;
+            stop = stop == NULL || (stop->answered && !stop->braked) ? lane : stop;
         }
     }
     bool nothing_else = closed_open == c->open && c->leases == 0 && vq_coord_gather_empty(c) &&
                         c->in_flight == NULL;
-    if (stop == NULL || (stop->answered && !nothing_else)) {
+    if (stop == NULL || c->requeue != 0 || (stop->answered && !stop->braked && !nothing_else)) {
         return VQ_OK;
     }
     char text[VQ_COORD_TEXT_BYTES_MAX];
+    if (stop->braked) {
+        (void)snprintf(text, sizeof(text),
+                       "%.700s No task failed by it: correct the configuration or the server, then "
+                       "vibeq resume %.128s",
+                       stop->closed_text, c->run_name);
+        return vq_coord_begin_stop(c, VQ_COORD_STOP_POOL, c->now_ns + 2 * c->params.term_ns, text);
+    }
     (void)snprintf(text, sizeof(text),
                    "no worker can call judge %s: %.256s. Nothing failed; put it right, then vibeq "
                    "resume",

@@ -155,7 +155,8 @@ void vq_coord_judge_fill(const struct vq_coord *c, uint32_t judge, int64_t now_n
                                                 .leased_shards = lane->leased_count,
                                                 .answered = lane->answered,
                                                 .closed = lane->closed,
-                                                .closed_text = lane->closed_text};
+                                                .closed_text = lane->closed_text,
+                                                .braked = lane->braked};
     counts_leased(&ret_judge->counts, lane->live);
     if (!vq_authority_when(c->params.authority, lane->pools, lane->pools_count, now_ns,
                            &ret_judge->when_ns)) {

@@ -194,6 +194,14 @@ static void incidents(struct vq_json *j, const struct vq_status_facts *f)
         vq_json_i64(j, f->held_since_unix_ms);
     }
     vq_json_key(j, "alarm");
+    if (f->brake_since_unix_ms != 0) {
+        vq_json_object(j);
+        vq_json_put_str(j, "kind", "brake");
+        vq_json_put_i64(j, "since_unix_ms", f->brake_since_unix_ms);
+        vq_json_put_str(j, "text", f->brake_text);
+        vq_json_object_end(j);
+        return;
+    }
     if (f->alarm_since_unix_ms == 0) {
         vq_json_null(j);
         return;
@@ -349,6 +357,9 @@ void vq_status_metrics(const struct vq_status_facts *f, struct vq_buf *out)
     vq_status_gauge(out, "alarm_idle",
                     "1 while nothing was answered for alarm.idle_s with tasks open.",
                     f->alarm_since_unix_ms != 0);
+    vq_status_gauge(out, "alarm_brake",
+                    "1 when the first calls of a judge all failed the same way.",
+                    f->brake_since_unix_ms != 0);
     if (f->coord == NULL) {
         return;
     }

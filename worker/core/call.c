@@ -36,6 +36,7 @@ static void fill_call(struct vq_work *w, struct vq_work_ask *ask, uint32_t pool,
                                   .task = ask->task,
                                   .judge = lease->judge,
                                   .pool = pool,
+                                  .params_refused = w->pools[pool].params_refused,
                                   .pool_name = vq_span_str(w->spec->pools[pool].name),
                                   .tokens_reserved = need->tokens,
                                   .cost_nano = need->nano,
@@ -248,6 +249,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
     result.fingerprint = reply->fingerprint;
     result.label_logprobs = reply->label_logprobs;
     result.error = reply->error;
+    vq_work_pool_learn(w, flight->pool, reply->params_refused, reply->error);
     struct vq_work_charge charge;
     vq_work_pool_settle(w, flight, reply, &result, &charge);
     struct vq_work_result *entry =

@@ -163,7 +163,7 @@ uint32_t vq_work_chain_pool(const struct vq_work *w, const struct vq_work_ask *a
     uint32_t pool = ask->lease->chain->pool;
     if (pool == 0 || ask->loose || ask->failed_pool == pool ||
         w->spec->judges[ask->lease->judge].pools_count == 1 || !vq_work_pool_usable(w, pool - 1) ||
-        !vq_work_pool_affords(w, pool - 1)) {
+        !vq_work_judge_uses(w, ask->lease->judge, pool - 1) || !vq_work_pool_affords(w, pool - 1)) {
         return UINT32_MAX;
     }
     return pool - 1;

@@ -174,7 +174,8 @@ static void fill_report(const struct vq_work *w, uint32_t p, struct vq_pool_repo
                                 .pause_ms = pause_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)pause_ms,
                                 .park_unix_s = pool->park_unix_s,
                                 .day_requests = pool->day_requests,
-                                .day_tokens = pool->day_tokens};
+                                .day_tokens = pool->day_tokens,
+                                .params_refused = pool->params_refused};
     report->day_requests.unit = 1;
     report->day_tokens.unit = pool->spends.tokens;
 }

@@ -129,7 +129,8 @@ uint32_t vq_work_front_pool(const struct vq_work *w, const struct vq_work_ask *a
     const struct vq_work_front *front = front_of(w, ask);
     bool anywhere = front == NULL || ask->loose || !is_warm(w, front) ||
                     w->spec->judges[ask->lease->judge].pools_count == 1 ||
-                    ask->failed_pool == front->pool + 1 || is_away(w, front->pool);
+                    ask->failed_pool == front->pool + 1 || is_away(w, front->pool) ||
+                    !vq_work_judge_uses(w, ask->lease->judge, front->pool);
     return anywhere ? UINT32_MAX : front->pool;
 }
 

@@ -48,8 +48,38 @@ enum vq_pool_state vq_work_judge_state(const struct vq_work *w, uint32_t judge,
 bool vq_work_judge_usable(const struct vq_work *w, uint32_t judge)
 {
     const struct vq_work_judge *j = &w->spec->judges[judge];
-    for (uint32_t i = 0; i < j->pools_count; i++) {
+    for (uint32_t i = 0; !w->judges[judge].parked && i < j->pools_count; i++) {
         if (vq_work_pool_usable(w, j->pools[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void vq_work_judge_park(struct vq_work *w, uint32_t judge, uint32_t pool)
+{
+    struct vq_work_judge *j = &w->spec->judges[judge];
+    for (uint32_t i = 0; i < j->pools_count; i++) {
+        if (j->pools[i] != pool) {
+            continue;
+        }
+        if (j->pools_count == 1) {
+            w->judges[judge].parked = true;
+        } else {
+            memmove(&j->pools[i], &j->pools[i + 1], (j->pools_count - i - 1) * sizeof(j->pools[0]));
+            j->pools_count--;
+        }
+        vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s is parked for judge %s by the coordinator",
+                     w->spec->pools[pool].name, j->judge.name);
+        return;
+    }
+}
+
+bool vq_work_judge_uses(const struct vq_work *w, uint32_t judge, uint32_t pool)
+{
+    const struct vq_work_judge *j = &w->spec->judges[judge];
+    for (uint32_t i = 0; i < j->pools_count; i++) {
+        if (j->pools[i] == pool) {
             return true;
         }
     }

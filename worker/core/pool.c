@@ -11,6 +11,7 @@
  *
  * Not its job: which ask goes where (judge.c, call.c), finding the limits (the coordinator). */
 #include "common/base/alloc.h"
+#include "proto/params.h"
 #include "worker/core/state.h"
 
 #include <math.h>
@@ -185,6 +186,24 @@ void vq_work_pool_close(struct vq_work *w, uint32_t index, enum vq_pool_state st
     w->credit_due = true;
 }
 
+void vq_work_pool_learn(struct vq_work *w, uint32_t index, uint32_t params, struct vq_span error)
+{
+    struct vq_work_pool *pool = pool_of(w, index);
+    uint32_t fresh = pool == NULL ? 0 : params & VQ_PARAMS_ALL & ~pool->params_refused;
+    for (uint32_t bit = 1; bit <= VQ_PARAMS_ALL; bit <<= 1) {
+        if ((fresh & bit) != 0) {
+            vq_work_note(w, VQ_WORK_NOTE_WARN, "pool %s refuses the parameter %s; %s (%.*s)",
+                         w->spec->pools[index].name, vq_param_word(bit), vq_param_instead(bit),
+                         (int)(error.bytes < 200 ? error.bytes : 200),
+                         error.bytes == 0 ? "" : error.at);
+        }
+    }
+    if (fresh != 0) {
+        pool->params_refused |= fresh;
+        w->credit_due = true;
+    }
+}
+
 /* ---- slices ---- */
 
 static int64_t window_ns(const struct vq_work *w, uint32_t index)
@@ -206,6 +225,7 @@ static void slice_take(struct vq_work *w, uint32_t index, const struct vq_slice 
     pool->held_ns = w->now_ns + VQ_WORK_MS(slice->pause_ms);
     pool->day_requests.most = slice->day_requests_most;
     pool->day_tokens.most = slice->day_tokens_most;
+    pool->params_refused |= slice->params_refused & VQ_PARAMS_ALL;
     for (int r = 0; r < VQ_RATE__COUNT; r++) {
         double rate = vq_rates_get(&slice->rates, (enum vq_rate)r);
         if (pool->limit > 0 && had) {
@@ -294,6 +314,13 @@ void vq_work_on_grant(struct vq_work *w, const struct vq_msg_grant *grant)
             slice_none(&w->pools[p]);
         } else {
             slice_take(w, p, slice);
+        }
+    }
+    for (uint32_t i = 0; i < grant->parked_count; i++) {
+        const struct vq_parked *parked = &grant->parked[i];
+        if (parked->judge < w->spec->judges_count && parked->pool < w->spec->pools_count &&
+            !w->judges[parked->judge].parked) {
+            vq_work_judge_park(w, parked->judge, parked->pool);
         }
     }
     return_stranded(w);

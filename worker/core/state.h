@@ -168,6 +168,7 @@ struct vq_work_pool { /* a pool as this worker may use it */
     uint64_t keys[VQ_WIRE_KEYS_MAX];   /* fingerprints */
     uint32_t keys_count;
     uint64_t organisation;
+    uint32_t params_refused; /* enum vq_param: by its model, as any worker learned */
     /* the slice */
     uint32_t limit; /* calls in flight; 0: nothing is started */
     bool noisy;     /* a refused call waits alone */
@@ -209,6 +210,7 @@ struct vq_work_judging {       /* a judge as this worker works for it */
     uint32_t credited;  /* what the last CREDIT said */
     uint32_t surplus;   /* looks in a row at which it held far more than it wants */
     uint32_t broke;     /* looks in a row at which no pool could afford a call */
+    bool parked;        /* the coordinator has parked the last pool of it */
 };
 
 /* ---- actions to take ---- */
@@ -455,6 +457,8 @@ bool vq_work_slices_renew(struct vq_work *w, int64_t stamp_ns);
 void vq_work_slices_forget(struct vq_work *w);
 void vq_work_pool_close(struct vq_work *w, uint32_t pool, enum vq_pool_state state,
                         struct vq_span text);
+/* Its model refused these parameters: they are left out from now on, and the coordinator hears of it. */
+void vq_work_pool_learn(struct vq_work *w, uint32_t pool, uint32_t params, struct vq_span error);
 /* It said something, or nothing: what all its ends have in common. */
 void vq_work_pool_heard(struct vq_work *w, uint32_t pool, enum vq_call_end end);
 /* Until when the refused call has to wait; now: only as long as its pool. */
@@ -485,6 +489,9 @@ void vq_work_judges_free(struct vq_work_judging *judges, uint32_t count);
 enum vq_pool_state vq_work_judge_state(const struct vq_work *w, uint32_t judge,
                                        const char **ret_text);
 bool vq_work_judge_usable(const struct vq_work *w, uint32_t judge); /* one of its pools is */
+/* The pool is left out for this judge, in this stage; unknown ones are ignored. */
+void vq_work_judge_park(struct vq_work *w, uint32_t judge, uint32_t pool);
+bool vq_work_judge_uses(const struct vq_work *w, uint32_t judge, uint32_t pool);
 /* When the ask may go to this pool, and what it takes there. */
 int64_t vq_work_judge_when(const struct vq_work *w, const struct vq_work_ask *ask, uint32_t pool,
                            struct vq_work_need *ret_need);

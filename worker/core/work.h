@@ -60,11 +60,12 @@ struct vq_work_reply {
     bool
         late; /* end is NETWORK: this process stood still till the call was not to be sent any more; that
                   burns no try and says nothing of the pool */
-    bool slowed;           /* end is RATE: for growing too fast */
-    int64_t park_unix_s;   /* when a quota of a day or a month begins anew; 0: no such thing */
-    struct vq_rates said;  /* limits as the headers gave them; 0: not said */
-    uint32_t cap;          /* calls in flight that a refusal named as the most; 0: none */
-    uint64_t organisation; /* hash of the one that answered; 0: not named */
+    bool slowed;             /* end is RATE: for growing too fast */
+    int64_t park_unix_s;     /* when a quota of a day or a month begins anew; 0: no such thing */
+    struct vq_rates said;    /* limits as the headers gave them; 0: not said */
+    uint32_t cap;            /* calls in flight that a refusal named as the most; 0: none */
+    uint64_t organisation;   /* hash of the one that answered; 0: not named */
+    uint32_t params_refused; /* enum vq_param: end is CLOSED, and it may be asked again without */
     bool refusal;
     uint32_t http_status; /* 0: none */
     uint32_t latency_ms;
@@ -137,7 +138,8 @@ struct vq_work_call {
     struct vq_hash request;
     struct vq_hash repaired; /* kind repair; else zero */
     uint32_t judge;
-    uint32_t pool; /* which is asked */
+    uint32_t pool;           /* which is asked */
+    uint32_t params_refused; /* enum vq_param: not to be sent */
     struct vq_span pool_name;
     uint64_t tokens_reserved, cost_nano; /* what it is thought to take at most */
     uint32_t vibe;

@@ -31,8 +31,7 @@ static bool matches(const struct vq_error_rule *rule, const char *code, const ch
     return false;
 }
 
-/* Whether `dialect` is one of the names in `dialects`. */
-static bool names(const char *dialects, const char *dialect)
+bool vq_error_names(const char *dialects, const char *dialect)
 {
     size_t bytes = strlen(dialect);
     for (const char *at = dialects; *at != '\0';) {
@@ -50,7 +49,7 @@ const struct vq_error_rule *vq_error_decide(const char *dialect, int status, con
 {
     for (size_t i = 0; i < VQ_COUNT(rules); i++) {
         const struct vq_error_rule *rule = &rules[i];
-        bool dialect_fits = names(rule->dialects, dialect);
+        bool dialect_fits = vq_error_names(rule->dialects, dialect);
         bool status_fits = status >= rule->status_min && status <= rule->status_max;
         if (dialect_fits && status_fits && matches(rule, code, type, message)) {
             return rule;

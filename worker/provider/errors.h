@@ -32,6 +32,9 @@ struct vq_error_rule {
 /* The table, in its order. */
 const struct vq_error_rule *vq_error_rules(size_t *ret_count);
 
+/* Whether `dialect` is one of the names in `dialects`, or that is "*". */
+bool vq_error_names(const char *dialects, const char *dialect);
+
 /* The row that decides; the last one matches everything. Strings may be empty, not NULL. */
 const struct vq_error_rule *vq_error_decide(const char *dialect, int status, const char *code,
                                             const char *type, const char *message);

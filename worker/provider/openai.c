@@ -95,13 +95,12 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     const json_t *from = json_is_object(error) ? error : object;
     vq_read_scalar(from, "type", reply->error_type, sizeof(reply->error_type));
     vq_read_scalar(from, "code", reply->error_code, sizeof(reply->error_code));
-    struct vq_span message = vq_body_get_string(from, "message");
-    if (json_is_string(error)) {
-        message = vq_body_get_string(object, "error");
-    } else if (message.bytes == 0) {
-        message = vq_body_get_string(object, "detail");
-    }
-    vq_text_line(reply->error_message, sizeof(reply->error_message), message);
+    vq_read_scalar(from, "param", reply->error_param, sizeof(reply->error_param));
+    const json_t *message = json_is_string(error) ? error : vq_body_get(from, "message");
+    bool none = message == NULL || json_is_null(message) ||
+                (json_is_string(message) && json_string_length(message) == 0);
+    vq_read_text(none ? vq_body_get(object, "detail") : message, reply->error_message,
+                 sizeof(reply->error_message));
 }
 
 static void take_parts(const json_t *parts, struct vq_reply *reply)

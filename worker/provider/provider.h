@@ -97,6 +97,8 @@ struct vq_reply {
     char label_logprobs
         [VQ_REPLY_NAME_BYTES_MAX]; /* "A=-0.1 B=-2.4": where the verdict's label stands */
     char error_type[VQ_REPLY_NAME_BYTES_MAX];
+    char error_param[VQ_REPLY_NAME_BYTES_MAX]; /* which parameter the error is about */
+    uint32_t params_refused; /* enum vq_param: what the error refuses, if the request had it */
     char error_code[VQ_REPLY_MESSAGE_BYTES_MAX]; /* some providers name several */
     /* What to tell a person. Of an answer: why it is none for a reader of verdicts; empty: it may be one. */
     char error_message[VQ_REPLY_MESSAGE_BYTES_MAX];

@@ -6,6 +6,7 @@
 #include "common/base/calendar.h"
 #include "worker/provider/answer.h"
 #include "worker/provider/errors.h"
+#include "worker/provider/params.h"
 #include "worker/provider/scan.h"
 #include "worker/provider/text.h"
 
@@ -24,6 +25,18 @@ void vq_read_scalar(const json_t *object, const char *key, char *ret_line, size_
         vq_text_line(ret_line, cap, vq_body_get_string(object, key));
     } else if (json_is_number(value)) {
         (void)snprintf(ret_line, cap, "%.0f", json_number_value(value));
+    }
+}
+
+void vq_read_text(const json_t *value, char *ret_line, size_t cap)
+{
+    if (json_is_string(value)) {
+        vq_text_line(ret_line, cap, vq_span(json_string_value(value), json_string_length(value)));
+    } else if (json_is_object(value) || json_is_array(value)) {
+        char line[VQ_REPLY_MESSAGE_BYTES_MAX];
+        size_t bytes = json_dumpb(value, line, sizeof(line), JSON_COMPACT);
+        struct vq_span text = vq_span(line, bytes < sizeof(line) ? bytes : sizeof(line));
+        vq_text_line(ret_line, cap, vq_utf8_cut(text, text.bytes));
     }
 }
 
@@ -122,6 +135,10 @@ static void decide(const struct vq_reading *reading, int status, struct vq_reply
     const struct vq_error_rule *rule = vq_error_decide(reading->dialect, status, reply->error_code,
                                                        reply->error_type, reply->error_message);
     reply->class = rule->class;
+    if (rule->class == VQ_REPLY_BAD_REQUEST) {
+        reply->params_refused = vq_params_refused(reading->dialect, reply->error_param,
+                                                  reply->error_code, reply->error_message);
+    }
     if (vq_reply_end(reply) == VQ_END_RATE) {
         reply->cap = vq_scan_cap(reply->error_message);
     }

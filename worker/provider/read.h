@@ -33,6 +33,8 @@ enum vq_status vq_read_answer(struct vq_reply *reply) VQ_WARN_UNUSED;
 
 /* A member that is a string or a number, as a line; otherwise `ret_line` stays. */
 void vq_read_scalar(const json_t *object, const char *key, char *ret_line, size_t cap);
+/* A text, or a list or an object as JSON, cut to fit; anything else: `ret_line` stays. */
+void vq_read_text(const json_t *value, char *ret_line, size_t cap);
 /* An error member that is an object or a text; some servers always send one, null or empty. */
 bool vq_read_has_error(const json_t *object);
 

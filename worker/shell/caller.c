@@ -21,6 +21,7 @@
 #include "common/text/utf8.h"
 #include "proto/limits.h"
 #include "proto/pool.h"
+#include "proto/params.h"
 #include "worker/core/limits.h"
 #include "worker/provider/fold.h"
 
@@ -61,6 +62,8 @@ struct slot {
     int64_t started_unix_ms;
     uint32_t texts; /* of a batch to be embedded */
     uint64_t prompt_chars;
+    uint32_t refused; /* enum vq_param: what the core wants left out */
+    uint32_t params;  /* what the request has that a model may refuse */
     struct vq_buf body;
     enum vq_call_end end; /* deferred */
     bool late;
@@ -179,24 +182,58 @@ static bool url_is_safe(const struct vq_work_endpoint *at)
            (strncasecmp(url, "http://", 7) == 0 && (at->allow_http || vq_http_url_is_local(url)));
 }
 
-/* The judge as this pool is asked. */
-static struct vq_judge judge_at(const struct vq_judge *judge, const struct vq_work_endpoint *at)
+static uint32_t token_field(const struct vq_judge *judge)
+{
+    return strcmp(judge->max_tokens_field, "max_tokens") == 0 ? VQ_PARAM_MAX_TOKENS
+                                                              : VQ_PARAM_MAX_COMPLETION_TOKENS;
+}
+
+/* The judge as this pool is asked, without what its model refused. */
+static struct vq_judge judge_at(const struct vq_judge *judge, const struct vq_work_endpoint *at,
+                                uint32_t refused)
 {
     struct vq_judge sent = *judge;
     sent.model = at->model;
     sent.dialect = at->dialect;
-    sent.send_temperature = judge->send_temperature && !at->refuses_temperature;
-    sent.seed = at->refuses_seed ? -1 : judge->seed;
+    sent.send_temperature = judge->send_temperature && !at->refuses_temperature &&
+                            (refused & VQ_PARAM_TEMPERATURE) == 0;
+    sent.seed = at->refuses_seed || (refused & VQ_PARAM_SEED) != 0 ? -1 : judge->seed;
+    sent.structured = judge->structured && (refused & VQ_PARAM_SCHEMA) == 0;
+    sent.logprobs = judge->logprobs && (refused & VQ_PARAM_LOGPROBS) == 0;
     sent.max_tokens_field =
         at->max_tokens_field[0] != '\0' ? at->max_tokens_field : judge->max_tokens_field;
+    bool other = (refused & token_field(&sent)) != 0;
+    if (other) {
+        sent.max_tokens_field =
+            token_field(&sent) == VQ_PARAM_MAX_TOKENS ? "max_completion_tokens" : "max_tokens";
+    }
+    uint32_t role =
+        judge->system_role == VQ_SYSTEM_ROLE_DEVELOPER ? VQ_PARAM_DEVELOPER : VQ_PARAM_SYSTEM;
+    sent.system_role = (refused & role) != 0 ? VQ_SYSTEM_ROLE_NONE : judge->system_role;
     return sent;
+}
+
+/* What of it a model may refuse. The name of the token limit only once: then it is not the name. */
+static uint32_t params_of(const struct vq_judge *sent, const struct vq_prompt *prompt,
+                          uint32_t refused)
+{
+    uint32_t both = VQ_PARAM_MAX_TOKENS | VQ_PARAM_MAX_COMPLETION_TOKENS;
+    bool verdict = prompt->asks != VQ_PROMPT_ASKS_TEXT;
+    bool system = prompt->system.bytes > 0;
+    bool developer = sent->system_role == VQ_SYSTEM_ROLE_DEVELOPER;
+    return ((refused & both) == 0 ? token_field(sent) : 0) |
+           (sent->send_temperature ? VQ_PARAM_TEMPERATURE : 0) |
+           (sent->seed >= 0 ? VQ_PARAM_SEED : 0) |
+           (sent->structured && verdict ? VQ_PARAM_SCHEMA : 0) |
+           (sent->logprobs && verdict ? VQ_PARAM_LOGPROBS : 0) |
+           (system ? (developer ? VQ_PARAM_DEVELOPER : VQ_PARAM_SYSTEM) : 0);
 }
 
 /* The dialect and the URL; NO_MODEL with a sentence when there is none. */
 static enum vq_pool_state pool_address(struct pool *pool, struct vq_error *err)
 {
     static const struct vq_judge any = {.max_tokens_field = ""};
-    struct vq_judge judge = judge_at(&any, pool->at);
+    struct vq_judge judge = judge_at(&any, pool->at, 0);
     const struct vq_provider *provider = vq_provider_find(pool->at->dialect);
     if (provider == NULL) {
         (void)vq_fail(err, VQ_NOT_FOUND, "this worker does not speak the dialect \"%s\"",
@@ -429,6 +466,8 @@ static struct slot *slot_take(struct vq_caller *caller, const struct vq_work_cal
                      : NULL;
     slot->secret = NULL;
     slot->prompt_chars = 0;
+    slot->refused = call->params_refused;
+    slot->params = 0;
     slot->started_unix_ms = started_unix_ms;
     slot->error[0] = '\0';
     const char *field = call->asker->judge->answer_field;
@@ -551,11 +590,17 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         (void)snprintf(slot->error, sizeof(slot->error), "%s", got->error_message);
     }
     bool others = got->class == VQ_REPLY_KEY && key_refused(slot);
+    uint32_t learned = end == VQ_END_BAD_REQUEST ? got->params_refused & slot->params : 0;
+    if (learned != 0) { /* asked again without it: the pool is fine */
+        end = VQ_END_CLOSED;
+        others = true;
+    }
     int64_t latency_ms = response->total_ns / VQ_NS_PER_MS;
     struct vq_work_reply reply = {
         .call = slot->call,
         .end = end,
         .pool = others ? VQ_POOL_OPEN : vq_reply_pool(got),
+        .params_refused = learned,
         .retry_after_ms = got->retry_after_ms,
         .parks = got->parks,
         .slowed = got->class == VQ_REPLY_SLOW_DOWN,
@@ -665,7 +710,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
                              struct slot *slot)
 {
     struct vq_prompt prompt = {.shared_bytes = 0};
-    struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at);
+    struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at, slot->refused);
     if (vq_stage_talks(call->stage_kind)) {
         VQ_TRY(render_talk(caller, call, &prompt));
         slot->prompt_chars = chars_of(&prompt);
@@ -673,6 +718,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
         prompt.front = !slot->pool->shares                  ? VQ_PROMPT_FRONT_NONE
                        : call->stage_kind == VQ_STAGE_PROBE ? VQ_PROMPT_FRONT_HISTORY
                                                             : VQ_PROMPT_FRONT_ALL;
+        slot->params = params_of(&judge, &prompt, slot->refused);
         return slot->pool->provider->body(&judge, &prompt, &slot->body);
     }
     if (call->kind == VQ_CALL_ASK) {
@@ -695,6 +741,7 @@ static enum vq_status render(struct vq_caller *caller, const struct vq_work_call
     slot->prompt_chars += vq_utf8_count(prompt.system);
     prompt.asks = asks_of(call);
     VQ_TRY(vq_prompt_fold(&judge, NULL, &prompt, &caller->first));
+    slot->params = params_of(&judge, &prompt, slot->refused);
     return slot->pool->provider->body(&judge, &prompt, &slot->body);
 }
 

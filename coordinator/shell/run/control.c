@@ -93,6 +93,7 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
     for (uint32_t p = 0; p < run->job->pools.uses.count; p++) {
         run->idle[p] = vq_limits_idle(run, p);
     }
+    vq_watch_brake(run);
     *ret = (struct vq_status_facts){.run = vq_run_dir_name(run->dir),
                                     .uid_hex = uid,
                                     .state = state_name(run),
@@ -100,6 +101,8 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                     .held_since_unix_ms = run->held ? run->held_since_unix_ms : 0,
                                     .alarm_since_unix_ms = vq_watch_since_unix_ms(run),
                                     .alarm_idle_s = run->job->config->alarm.idle_s,
+                                    .brake_since_unix_ms = run->braked_unix_ms,
+                                    .brake_text = run->brake_text,
                                     .started_unix_ms = run->started_unix_ms,
                                     .now_unix_ms = vq_clock_unix_ms(),
                                     .now_ns = vq_run_now(),

@@ -180,6 +180,7 @@ enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_err
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
         hold(run);
         vq_advances_say(run);
+        vq_learned_open(run);
         status = open_locks(run);
     }
     vq_free(advances);
@@ -328,6 +329,7 @@ void vq_limits_tick(struct vq_run *run)
         vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, now);
     }
     if (now - run->seen_ns >= SEE_NS) {
+        vq_learned_tick(run);
         vq_limits_see(run);
     }
 }

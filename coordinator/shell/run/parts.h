@@ -17,6 +17,7 @@
  *   watch.c     the alarm of a run without progress
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
+ *   learned.c   learned.json: parameters that pools refuse
  *   limits.c    the authority over the pools: made, told of the world, its incidents said
  *   bills.c     what calls say about the bill, while the run is active
  *   finish.c    accounting.json
@@ -230,12 +231,15 @@ struct vq_run {
     bool held; /* paused by hand */
     int64_t held_since_unix_ms;
     struct vq_alarm alarm;
+    int64_t braked_unix_ms; /* when the brake of a judge was seen first; 0: none */
+    char brake_text[VQ_COORD_TEXT_BYTES_MAX];
     int64_t watched_ns;      /* when the alarm was looked at last */
     char note[1024];         /* what /status says of it */
     bool idle[VQ_POOLS_MAX]; /* pools that it does not speak of */
     bool unserved_told[VQ_POOLS_MAX];
     struct vq_hash odd_told[VQ_ODD_TOLD_MAX]; /* pools and kinds of answers that are no votes */
     uint32_t odd_told_count;
+    uint32_t params_known[VQ_POOLS_MAX]; /* that a pool refuses: in learned.json, and told */
     bool clean;
     uint32_t interrupts;
     int interrupt_signum; /* the last one, and when */
@@ -317,6 +321,7 @@ void vq_watch_tick(struct vq_run *run);
 /* Calls that are durable now. */
 void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count);
 void vq_bills_free(struct vq_run *run);
+void vq_watch_brake(struct vq_run *run); /* notes the first judge whose brake is pulled */
 int64_t vq_watch_since_unix_ms(const struct vq_run *run); /* 0: no alarm */
 /* "2026-11-22 04:55:01", local time. */
 void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES]);
@@ -340,6 +345,11 @@ bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out);
 void vq_limits_release(
     struct vq_run *run); /* nothing of this run is out: others may have its pools */
 void vq_limits_close(struct vq_run *run);
+
+/* learned.c */
+void vq_learned_open(
+    struct vq_run *run); /* what an earlier process learned; there is an authority */
+void vq_learned_tick(struct vq_run *run); /* says and writes what is new */
 
 /* advances.c */
 /* Before a GRANT goes out. false: it must not; the run has failed. */

@@ -4,6 +4,7 @@
 #include "common/text/log.h"
 #include "coordinator/shell/run/parts.h"
 
+#include <stdio.h>
 #include <time.h>
 
 void vq_watch_open(struct vq_run *run)
@@ -40,6 +41,20 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
                "Nothing was answered since %s, and tasks are open: look at vibeq status %s, at "
                "workers.log, and at the provider.",
                since, vq_run_dir_name(run->dir));
+}
+
+void vq_watch_brake(struct vq_run *run)
+{
+    for (uint32_t j = 0;
+         run->coord != NULL && run->braked_unix_ms == 0 && j < run->asking->plan.grid.judges; j++) {
+        struct vq_coord_judge_status judge;
+        vq_coord_judge_fill(run->coord, j, vq_run_now(), &judge);
+        if (judge.braked) {
+            run->braked_unix_ms = vq_clock_unix_ms();
+            (void)snprintf(run->brake_text, sizeof(run->brake_text), "%s", judge.closed_text);
+            vq_log(VQ_LOG_WARN, "alarm.brake", "judge=%s text=%s", judge.name, run->brake_text);
+        }
+    }
 }
 
 void vq_watch_tick(struct vq_run *run)

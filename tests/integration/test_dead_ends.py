@@ -1,0 +1,151 @@
+"""Endpoints that will never answer as they are asked: the run finds that out with a few calls, fails no task, says which key to set, and goes on
+when it is set."""
+import json
+import threading
+import unittest
+
+from answering import Endpoint, Server
+from vqtest import DONE, STOPPED, Case, planted
+
+AXES = ("V1", "V2")
+BRAKE = 8
+
+
+class Strict(Endpoint):
+    """Answers by `server.answer(handler, body)`, and counts."""
+
+    def do_POST(self):
+        body = json.loads(self.body())
+        with self.server.lock:
+            self.server.asked.append((self.path, body))
+        self.server.answer(self, body)
+
+    def error(self, message, status=400, **more):
+        self.reply(json.dumps({"error": {"message": message, "type": "invalid_request_error", **more}}).encode(), status)
+
+
+class DeadEnds(Case):
+    def serve(self, answer):
+        server = Server(Strict)
+        server.lock, server.asked, server.answer = threading.Lock(), [], answer
+        self.servers.append(server)
+        return server
+
+    def prepare(self, answer, rows=100, judges=1, **more):
+        planted(self.dir, rows, AXES)
+        server = self.serve(answer)
+        self.config(AXES, judges=judges, url=server.url, **more)
+        return server
+
+
+class Brake(DeadEnds):
+    def test_a_request_that_is_always_refused(self):
+        """400 tasks would be 400 refusals; a few are enough, no task fails, and the same run goes on when the server is put right."""
+        def answer(handler, body):
+            if broken:
+                handler.error(f"the chat template of this model cannot be applied (request req_{len(server.asked)}x)")
+            else:
+                handler.say(body["model"], "Model: A")
+        broken = True
+        server = self.prepare(answer)
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.assertGreaterEqual(len(server.asked), BRAKE)
+        self.assertLessEqual(len(server.asked), 2 * BRAKE)
+        for words in (f"The first {BRAKE} calls of judge offline-a", "all failed the same way", "HTTP status 400", "chat template", "vibeq resume r"):
+            self.assertIn(words, run.stderr)
+        status = self.vibeq("status", "r", "--json", code=5)
+        status = json.loads(status.stdout)
+        self.assertEqual(status["alarm"]["kind"], "brake")
+        self.assertIn("chat template", status["alarm"]["text"])
+        self.assertEqual(status["tasks"]["failed"], 0)
+        broken = False
+        self.vibeq("resume", "r", code=DONE)
+        self.assertEqual(self.results("r")["cells_missing"], 0)
+
+    def test_what_is_paid_and_cannot_be_read(self):
+        server = self.prepare(lambda handler, body: handler.reply(b'{"result": "this is another interface"}'))
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.assertLessEqual(len(server.asked), 2 * BRAKE)
+        self.assertIn("all failed the same way: bad_response", run.stderr)
+
+    def test_answers_without_a_verdict(self):
+        server = self.prepare(lambda handler, body: handler.say(body["model"], f"Thank you, {len(server.asked)} times."))
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.assertLessEqual(len(server.asked), 2 * 2 * BRAKE)  # each is asked for its verdict once more
+        self.assertIn("all failed the same way: unparseable", run.stderr)
+
+    def test_another_pool_goes_on(self):
+        """What the parked pool failed is asked of the other one."""
+        bad = self.serve(lambda handler, body: handler.error("no such field"))
+        good = self.serve(lambda handler, body: handler.say(body["model"], "Model: A"))
+        planted(self.dir, 40, AXES)
+        self.config(AXES, judges=1)
+        text = (self.dir / "config.yaml").read_text().replace("offline: {oracle: truth.jsonl}\n", "")
+        text = text.replace("  - model: offline-a\n", "  - {model: m, identity: one}\n")
+        text += "pools:\n" + "".join(f"  - {{name: {name}, base_url: '{server.url}', identity: one, models: [{{model: m}}]}}\n"
+                                     for name, server in (("bad", bad), ("good", good)))
+        (self.dir / "config.yaml").write_text(text)
+        self.vibeq("run", "config.yaml", "--name", "r", code=DONE)
+        self.assertEqual(self.results("r")["cells_missing"], 0)
+        self.assertLessEqual(len(bad.asked), 4 * BRAKE)
+
+    def test_no_brake_after_an_answer(self):
+        """A server that answers one call and refuses all others fails tasks one by one, as it always did."""
+        def answer(handler, body):
+            with server.lock:
+                first = len(server.asked) == 1
+            if first:
+                handler.say(body["model"], "Model: A")
+            else:
+                handler.error("no such field")
+        server = self.prepare(answer, rows=10)
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=3)
+        self.assertNotIn("all failed the same way", run.stderr)
+
+    def test_off(self):
+        self.prepare(lambda handler, body: handler.error("no such field"), rows=10, judging="{brake: 0}")
+        self.vibeq("run", "config.yaml", "--name", "r", code=3)
+
+
+class Parameters(DeadEnds):
+    @staticmethod
+    def picky(*refused):
+        """Refuses one parameter at a time, as OpenAI's reasoning models do."""
+        def answer(handler, body):
+            for name in refused:
+                if name in body:
+                    handler.error(f"Unsupported parameter: '{name}' is not supported with this model.", param=name, code="unsupported_parameter")
+                    return
+            handler.say(body["model"], "Model: A")
+        return answer
+
+    def refused(self, server, names):
+        return sum(any(name in body for name in names) for _, body in server.asked)
+
+    def test_one_refusal_teaches_all_workers_and_the_next_start(self):
+        names = ("max_tokens", "temperature")
+        server = self.prepare(self.picky(*names), rows=30)
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=DONE)
+        self.assertEqual(self.results("r")["cells_missing"], 0)
+        self.assertLessEqual(self.refused(server, names), 2 * len(names))
+        self.assertTrue(all("max_completion_tokens" in body for _, body in server.asked[-10:]))
+        self.assertEqual(run.stderr.count("refuses the parameter max_tokens"), 1)
+        learned = json.loads((self.dir / "runs/r/learned.json").read_text())
+        self.assertEqual(learned["pools"][0]["params_refused"], sorted(names))
+
+    def test_a_value_that_is_refused_is_no_parameter(self):
+        """Leaving it out would not be what was asked for: the brake stops the run instead."""
+        server = self.prepare(lambda handler, body: handler.error("max_tokens is too large: this model supports at most 100 completion tokens",
+                                                                  param="max_tokens", code="invalid_value"))
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.assertLessEqual(len(server.asked), 2 * BRAKE)
+        self.assertIn("max_tokens is too large", run.stderr)
+
+    def test_a_server_that_refuses_both_names_of_the_limit(self):
+        server = self.prepare(self.picky("max_tokens", "max_completion_tokens"))
+        self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.assertLessEqual(len(server.asked), 2 * BRAKE + 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
