@@ -133,8 +133,7 @@ bool vq_brake_see(struct vq_brake *brake, uint32_t calls, const struct vq_brake_
         begin(brake, call, way);
     }
     count(brake, call->row);
-    brake->pulled =
-        calls > 0 && brake->failures >= calls && brake->rows_count >= VQ_BRAKE_ROWS;
+    brake->pulled = calls > 0 && brake->failures >= calls && brake->rows_count >= VQ_BRAKE_ROWS;
     return brake->pulled;
 }
 

@@ -103,9 +103,9 @@ static void write_all(struct vq_run *run)
     vq_json_array_end(&json);
     vq_json_object_end(&json);
     vq_buf_putc(&out, '\n');
-    enum vq_status status =
-        out.status != VQ_OK ? out.status
-                            : vq_run_dir_write(run->dir, LEARNED_FILE, vq_buf_span(&out), true, &err);
+    enum vq_status status = out.status != VQ_OK ? out.status
+                                                : vq_run_dir_write(run->dir, LEARNED_FILE,
+                                                                   vq_buf_span(&out), true, &err);
     if (status != VQ_OK) {
         vq_log(VQ_LOG_WARN, "learned.unwritten", "why=%s",
                err.text[0] != '\0' ? err.text : vq_status_text(status));

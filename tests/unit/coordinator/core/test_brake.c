@@ -15,11 +15,8 @@
 static struct vq_brake_call failed(enum vq_call_end end, uint32_t status, uint32_t row,
                                    const char *error)
 {
-    return (struct vq_brake_call){.end = end,
-                                  .final = true,
-                                  .row = row,
-                                  .http_status = status,
-                                  .error = vq_span_str(error)};
+    return (struct vq_brake_call){
+        .end = end, .final = true, .row = row, .http_status = status, .error = vq_span_str(error)};
 }
 
 static struct vq_brake_call said(enum vq_outcome outcome, uint32_t row)
