@@ -37,17 +37,30 @@ enum vq_status vq_secret_from_bytes(struct vq_span bytes, struct vq_secret **ret
     return VQ_OK;
 }
 
+/* Without the line ends and blanks around it, which a file, a here-document or a copy brings along, and which no key has. */
+static struct vq_span trimmed(struct vq_span key)
+{
+    while (key.bytes > 0 && strchr(" \t\r\n\v\f", key.at[key.bytes - 1]) != NULL) {
+        key.bytes--;
+    }
+    while (key.bytes > 0 && strchr(" \t\r\n\v\f", key.at[0]) != NULL) {
+        key = vq_span(key.at + 1, key.bytes - 1);
+    }
+    return key;
+}
+
 static enum vq_status load_env(const char *name, struct vq_secret **ret_secret,
                                struct vq_error *err)
 {
     const char *value = getenv(name);
-    if (value == NULL || value[0] == '\0') {
+    struct vq_span key = trimmed(vq_span_str(value == NULL ? "" : value));
+    if (key.bytes == 0) {
         return vq_fail(
             err, VQ_NOT_FOUND,
             "the environment variable %s is not set; set it, or name another with key: env:NAME",
             name);
     }
-    enum vq_status status = vq_secret_from_bytes(vq_span_str(value), ret_secret);
+    enum vq_status status = vq_secret_from_bytes(key, ret_secret);
     if (status == VQ_INVALID) {
         return vq_fail(err, status, "the key in %s is longer than %d bytes", name,
                        VQ_SECRET_BYTES_MAX);
@@ -97,13 +110,11 @@ static enum vq_status load_file(const char *path, struct vq_secret **ret_secret,
     }
     (void)close(fd); /* read only: nothing to lose */
     if (status == VQ_OK) {
-        while (n > 0 && (bytes[n - 1] == '\n' || bytes[n - 1] == '\r')) {
-            n--;
-        }
-        status = vq_secret_from_bytes(vq_span(bytes, n), ret_secret);
+        struct vq_span key = trimmed(vq_span(bytes, n));
+        status = vq_secret_from_bytes(key, ret_secret);
         if (status == VQ_INVALID) {
             (void)vq_fail(err, status, "the key file %s is %s", path,
-                          n == 0 ? "empty" : "longer than a key may be");
+                          key.bytes == 0 ? "empty" : "longer than a key may be");
         }
     }
     sodium_memzero(bytes, sizeof(bytes));

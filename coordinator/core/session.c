@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "coordinator/core/internal.h"
+#include "proto/hint.h"
 #include "proto/limits.h"
 
 #include <stdio.h>
@@ -392,14 +393,17 @@ static void brake_text(struct vq_coord_lane *lane, uint32_t i, const char *pool)
     const struct vq_brake *brake = &lane->brakes[i];
     char status[32] = "";
     bool failed = brake->end != VQ_END_ANSWER;
+    const char *advice = vq_hint_of((enum vq_call_end)brake->end, brake->http_status,
+                                    vq_span_str(failed ? brake->text : brake_way(brake)));
     if (failed && brake->http_status > 0) {
         (void)snprintf(status, sizeof(status), ", HTTP status %u", brake->http_status);
     }
     (void)snprintf(lane->closed_text, sizeof(lane->closed_text),
                    "The first %u calls of judge %.64s on pool %.64s all failed the same way: "
-                   "%s%s%s%s.",
+                   "%s%s%s%s.%s%s%s",
                    brake->failures, lane->name, pool, brake_way(brake), status,
-                   brake->text[0] != '\0' ? ", " : "", brake->text);
+                   brake->text[0] != '\0' ? ", " : "", brake->text, advice == NULL ? "" : " ",
+                   advice == NULL ? "" : advice, advice == NULL ? "" : ".");
 }
 
 /* The tasks that failed for it are open again: another pool may answer them, or this one when the run goes on. */
@@ -486,10 +490,10 @@ enum vq_status vq_coord_pools_check(struct vq_coord *c)
                        stop->closed_text, c->run_name);
         return vq_coord_begin_stop(c, VQ_COORD_STOP_POOL, c->now_ns + 2 * c->params.term_ns, text);
     }
-    (void)snprintf(text, sizeof(text),
-                   "no worker can call judge %s: %.256s. Nothing failed; put it right, then vibeq "
-                   "resume",
-                   stop->name,
-                   stop->closed_text[0] == '\0' ? "no reason given" : stop->closed_text);
+    (void)snprintf(
+        text, sizeof(text),
+        "no worker can call judge %.64s: %.600s. Nothing failed; put it right, then vibeq "
+        "resume",
+        stop->name, stop->closed_text[0] == '\0' ? "no reason given" : stop->closed_text);
     return vq_coord_begin_stop(c, VQ_COORD_STOP_POOL, c->now_ns + 2 * c->params.term_ns, text);
 }

@@ -2,6 +2,7 @@
 when it is set."""
 import json
 import threading
+import time
 import unittest
 
 from answering import Endpoint, Server
@@ -145,6 +146,112 @@ class Parameters(DeadEnds):
         server = self.prepare(self.picky("max_tokens", "max_completion_tokens"))
         self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
         self.assertLessEqual(len(server.asked), 2 * BRAKE + 2)
+
+
+class Streams(DeadEnds):
+    @staticmethod
+    def chunks(model, *texts, usage=True, done=True):
+        parts = [{"id": "x", "object": "chat.completion.chunk", "model": model, "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}}]}
+                 for text in texts]
+        parts += [{"id": "x", "object": "chat.completion.chunk", "model": model, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+        if usage:
+            parts += [{"id": "x", "object": "chat.completion.chunk", "model": model, "choices": [],
+                       "usage": {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}}]
+        return ("".join(f"data: {json.dumps(part)}\n\n" for part in parts) + ("data: [DONE]\n\n" if done else "")).encode()
+
+    def test_a_stream_that_comes_unasked_is_the_answer(self):
+        server = self.prepare(lambda handler, body: handler.reply(self.chunks(body["model"], "Mod", "el: ", "A"), kind="text/event-stream"), rows=10)
+        self.vibeq("run", "config.yaml", "--name", "r", code=DONE)
+        self.assertEqual(self.results("r")["cells_missing"], 0)
+        calls = self.accounting("r")
+        self.assertEqual(calls["tokens_in"], 30 * len(server.asked))
+        self.assertEqual(calls["tokens_out"], 5 * len(server.asked))
+
+    def test_an_error_in_a_stream_is_that_error(self):
+        self.prepare(lambda handler, body: handler.reply(b'data: {"error": {"message": "no such field", "code": 400}}\n\n', kind="text/event-stream"))
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.assertIn("no such field", run.stderr)
+
+
+class Hints(DeadEnds):
+    def stopped(self, answer, *words, **more):
+        server = self.prepare(answer, rows=20, **more)
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED, env={"TEST_KEY": "  sk-0123456789abcdef\r\n"})
+        for word in words:
+            self.assertIn(word, run.stderr)
+        return server, run
+
+    def test_an_address_with_the_path_twice(self):
+        planted(self.dir, 20, AXES)
+        server = self.serve(lambda handler, body: handler.error("Not Found", 404))
+        self.config(AXES, judges=1, url=server.url + "/chat/completions")
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        for word in ("/v1/chat/completions/chat/completions", "`base_url`", "without `/chat/completions`"):
+            self.assertIn(word, run.stderr)
+
+    def test_an_address_without_its_version(self):
+        planted(self.dir, 20, AXES)
+        server = self.serve(lambda handler, body: handler.error("Not Found", 404))
+        self.config(AXES, judges=1, url=server.url.removesuffix("/v1"))
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        for word in (f"{server.url.removesuffix('/v1')}/chat/completions", "/v1"):
+            self.assertIn(word, run.stderr)
+
+    def test_a_model_that_does_not_exist(self):
+        self.stopped(lambda handler, body: handler.error(f"The model `{body['model']}` does not exist", 404, code="model_not_found"),
+                     "model offline-a", "Set `model`")
+
+    def test_a_page_of_a_gateway_is_no_bad_key(self):
+        _, run = self.stopped(lambda handler, body: handler.reply(b"<!DOCTYPE html><html><title>Attention required</title></html>", 403, "text/html"),
+                              "HTML page", "the key is not the cause")
+        self.assertNotIn("may not use this model", run.stderr)
+
+    def test_a_place_that_is_not_served_is_no_bad_key(self):
+        self.stopped(lambda handler, body: handler.error("Country, region, or territory not supported", 403, code="unsupported_country_region_territory"),
+                     "does not serve this place", "`base_url`")
+
+    def test_a_context_that_is_too_short(self):
+        self.stopped(lambda handler, body: handler.error("This model's maximum context length is 100 tokens", code="context_length_exceeded"),
+                     "all failed the same way: too_long", "`judging.truncate: true`")
+
+    def test_a_limit_that_is_too_large(self):
+        self.stopped(lambda handler, body: handler.error("max_tokens is too large: 600. This model supports at most 100 completion tokens"), "`max_tokens`")
+
+    def test_a_first_byte_that_never_comes(self):
+        def answer(handler, body):
+            time.sleep(1)
+            handler.close_connection = True
+        self.prepare(answer, rows=10, judging="{tries_max: 1}", judge={"first_byte_timeout_ms": 200}, attempts="{max: 2, provider: 2, network: 2, lost: 2, bad_response: 2, closed: 2, unknown: 2}")
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=None)
+        self.assertIn("first_byte_timeout_ms", run.stderr)
+
+    def test_a_key_with_blanks_around_it(self):
+        seen = []
+
+        def answer(handler, body):
+            seen.append(handler.headers["Authorization"])
+            handler.say(body["model"], "Model: A")
+        self.prepare(answer, rows=10, judge={"key": "env:TEST_KEY"})
+        self.vibeq("run", "config.yaml", "--name", "r", code=DONE, env={"TEST_KEY": "  sk-0123456789abcdef\r\n"})
+        self.assertEqual(set(seen), {"Bearer sk-0123456789abcdef"})
+
+    def test_a_filter_is_a_refusal(self):
+        server = self.prepare(lambda handler, body: handler.error("The response was filtered", code="content_filter", param="prompt"), rows=10)
+        self.vibeq("run", "config.yaml", "--name", "r", code=3)
+        status = json.loads((self.dir / "runs/r/status.json").read_text())
+        self.assertEqual(status["tasks"]["failed"], 0)
+        self.assertEqual(status["outcomes"], {"refused": len(server.asked)})
+
+    def test_the_most_frequent_failure_is_named_at_the_end(self):
+        def answer(handler, body):
+            if "[S1]" in json.dumps(body):
+                handler.error("no such field: temperature_of_the_day")
+            else:
+                handler.say(body["model"], "Model: A")
+        self.prepare(answer, rows=10)
+        run = self.vibeq("run", "config.yaml", "--name", "r", code=3)
+        self.assertIn("The most frequent failure: ", run.stderr)
+        self.assertIn("no such field", run.stderr)
 
 
 if __name__ == "__main__":

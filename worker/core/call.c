@@ -432,7 +432,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
         until_ns = vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms,
                                         read->parks);
     } else if (result->end == VQ_END_CLOSED && read->closed != VQ_POOL_OPEN) {
-        vq_work_pool_close(w, pool, read->closed, result->error);
+        vq_work_pool_closed_by(w, pool, read->closed, result);
     }
     switch ((enum vq_call_end)result->end) {
     case VQ_END_ANSWER: read_answer(w, ask, result, read->flight); break;

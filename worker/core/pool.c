@@ -11,6 +11,7 @@
  *
  * Not its job: which ask goes where (judge.c, call.c), finding the limits (the coordinator). */
 #include "common/base/alloc.h"
+#include "proto/hint.h"
 #include "proto/params.h"
 #include "worker/core/state.h"
 
@@ -184,6 +185,19 @@ void vq_work_pool_close(struct vq_work *w, uint32_t index, enum vq_pool_state st
     }
     return_stranded(w);
     w->credit_due = true;
+}
+
+void vq_work_pool_closed_by(struct vq_work *w, uint32_t index, enum vq_pool_state state,
+                            const struct vq_result *result)
+{
+    char text[VQ_WORK_TEXT_BYTES_MAX];
+    const char *advice =
+        vq_hint_of((enum vq_call_end)result->end, result->http_status, result->error);
+    int bytes =
+        (int)(result->error.bytes < sizeof(text) / 2 ? result->error.bytes : sizeof(text) / 2);
+    (void)snprintf(text, sizeof(text), "%.*s%s%s", bytes, bytes == 0 ? "" : result->error.at,
+                   advice == NULL ? "" : ". ", advice == NULL ? "" : advice);
+    vq_work_pool_close(w, index, state, vq_span_str(text));
 }
 
 void vq_work_pool_learn(struct vq_work *w, uint32_t index, uint32_t params, struct vq_span error)

@@ -8,6 +8,7 @@
 #include "worker/provider/errors.h"
 #include "worker/provider/params.h"
 #include "worker/provider/scan.h"
+#include "worker/provider/stream.h"
 #include "worker/provider/text.h"
 
 #include "common/text/utf8.h"
@@ -135,6 +136,12 @@ static void decide(const struct vq_reading *reading, int status, struct vq_reply
     const struct vq_error_rule *rule = vq_error_decide(reading->dialect, status, reply->error_code,
                                                        reply->error_type, reply->error_message);
     reply->class = rule->class;
+    if (rule->class == VQ_REPLY_REFUSED) { /* what was said is kept as the answer */
+        reply->refusal = true;
+        (void)snprintf(reply->finish_reason, sizeof(reply->finish_reason), "content_filter");
+        vq_buf_clear(&reply->content);
+        vq_buf_puts(&reply->content, reply->error_message);
+    }
     if (rule->class == VQ_REPLY_BAD_REQUEST) {
         reply->params_refused = vq_params_refused(reading->dialect, reply->error_param,
                                                   reply->error_code, reply->error_message);
@@ -201,7 +208,9 @@ enum vq_status vq_read_response(const struct vq_reading *reading, struct vq_repl
     take_headers(response, reply);
     bool success = response->status >= 200 && response->status <= 299;
     json_t *root = NULL;
-    enum vq_status status = vq_body_load(response->body, reading->values_max, &root);
+    bool streamed = vq_stream_is(response->body);
+    enum vq_status status = streamed ? vq_stream_load(response->body, reading->values_max, &root)
+                                     : vq_body_load(response->body, reading->values_max, &root);
     if (status == VQ_NOMEM) {
         return status;
     }
@@ -211,8 +220,9 @@ enum vq_status vq_read_response(const struct vq_reading *reading, struct vq_repl
     } else if (success && !json_is_object(object)) {
         char what[160];
         (void)snprintf(what, sizeof(what),
-                       "the response is not a JSON object; is this the address of a server that "
-                       "speaks the dialect \"%s\"?",
+                       "the response is %s; is this the address of a server that speaks the "
+                       "dialect \"%s\"?",
+                       streamed ? "an event stream without an answer" : "not a JSON object",
                        reading->dialect);
         vq_read_bad(reply, what);
     } else if (success) {

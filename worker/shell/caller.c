@@ -575,6 +575,18 @@ static enum vq_status read_response(struct vq_caller *caller, const struct slot 
     return status;
 }
 
+/* Which address was asked, and for which model, where that may be what is wrong. */
+static void say_where(struct slot *slot, const struct vq_reply *got)
+{
+    size_t said = strlen(slot->error);
+    bool model = got->class == VQ_REPLY_MODEL;
+    if (model || got->class == VQ_REPLY_BLOCKED || got->class == VQ_REPLY_BAD_RESPONSE) {
+        (void)snprintf(slot->error + said, sizeof(slot->error) - said, " (asked: %.400s%s%.100s)",
+                       slot->pool->url.at, model ? ", model " : "",
+                       model ? slot->pool->at->model : "");
+    }
+}
+
 static void say_reply(struct slot *slot, const struct vq_http_response *response)
 {
     struct vq_caller *caller = slot->caller;
@@ -589,6 +601,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
     } else {
         (void)snprintf(slot->error, sizeof(slot->error), "%s", got->error_message);
     }
+    say_where(slot, got);
     bool others = got->class == VQ_REPLY_KEY && key_refused(slot);
     uint32_t learned = end == VQ_END_BAD_REQUEST ? got->params_refused & slot->params : 0;
     if (learned != 0) { /* asked again without it: the pool is fine */

@@ -197,7 +197,14 @@ static void on_key(void *ctx, const struct vq_work_key *key)
 static void on_reply(void *ctx, const struct vq_work_reply *reply)
 {
     struct check *c = ctx;
-    say(c, reply, &c->calls[index_of(&reply->call)]);
+    struct vq_work_call *call = &c->calls[index_of(&reply->call)];
+    if (reply->params_refused != 0) { /* as a run does: once more without it, one after the other */
+        call->params_refused |= reply->params_refused;
+        enum vq_status status = vq_caller_start(c->caller, call, vq_clock_unix_ms());
+        c->status = c->status == VQ_OK ? status : c->status;
+        return;
+    }
+    say(c, reply, call);
     c->open--;
 }
 

@@ -113,6 +113,9 @@ static void tell_core(struct vq_run *run)
                                          .outcome = (enum vq_outcome)c->merged[i].outcome};
     }
     tell_odd(run, c->from);
+    for (size_t i = 0; i < c->from->results_count; i++) {
+        vq_failures_see(&run->failures, &c->from->results[i]);
+    }
     uint64_t no = c->from->no;
     enum vq_status status =
         vq_coord_repeated(run->coord, no, c->commit.repeated, c->commit.repeated_count);

@@ -32,6 +32,7 @@
 #include "common/text/fmt.h"
 #include "coordinator/core/alarm.h"
 #include "coordinator/core/coord.h"
+#include "coordinator/core/failures.h"
 #include "coordinator/core/incidents.h"
 #include "coordinator/core/limits.h"
 #include "coordinator/shell/job/answers.h"
@@ -231,7 +232,8 @@ struct vq_run {
     bool held; /* paused by hand */
     int64_t held_since_unix_ms;
     struct vq_alarm alarm;
-    int64_t braked_unix_ms; /* when the brake of a judge was seen first; 0: none */
+    struct vq_failures failures; /* of this process's calls */
+    int64_t braked_unix_ms;      /* when the brake of a judge was seen first; 0: none */
     char brake_text[VQ_COORD_TEXT_BYTES_MAX];
     int64_t watched_ns;      /* when the alarm was looked at last */
     char note[1024];         /* what /status says of it */

@@ -213,6 +213,16 @@ static void linger(struct vq_run *run)
     }
 }
 
+/* What failed most often, and what to do about it. */
+static void say_failures(const struct vq_run *run)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    vq_failures_say(&run->failures, text, sizeof(text));
+    if (text[0] != '\0') {
+        fprintf(stderr, "The most frequent failure: %s\n", text);
+    }
+}
+
 static enum vq_run_end stopped_end(struct vq_run *run)
 {
     vq_progress_clear(run);
@@ -222,6 +232,9 @@ static enum vq_run_end stopped_end(struct vq_run *run)
             run->fatal != VQ_OK ? run->err.text
             : asked             ? "stopped"
                                 : run->stop_text);
+    if (run->braked_unix_ms == 0) { /* the brake's sentence says it already */
+        say_failures(run);
+    }
     fprintf(stderr, "Nothing that was paid for is lost. ");
     if (run->options->script != NULL) {
         fprintf(stderr, "The same command goes on.\n");
@@ -258,6 +271,9 @@ static enum vq_run_end finished_end(struct vq_run *run)
         vq_run_fatal(run, status, "all answers are there, but the results could not be written: %s",
                      err.text[0] != '\0' ? err.text : vq_status_text(status));
         return stopped_end(run);
+    }
+    if (missing) {
+        say_failures(run);
     }
     return missing ? VQ_RUN_MISSING : VQ_RUN_DONE;
 }

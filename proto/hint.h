@@ -1,0 +1,21 @@
+/* What to do about a call that failed (hints.def): the key of the configuration to set. */
+#ifndef VQ_PROTO_HINT_H
+#define VQ_PROTO_HINT_H
+
+#include "proto/messages.h"
+
+struct vq_hint {
+    int end; /* enum vq_call_end; -1: all */
+    uint32_t status_min, status_max;
+    const char *text;
+    const char *advice; /* sentences, the last one without its full stop */
+};
+
+/* The table, in its order. */
+const struct vq_hint *vq_hints(size_t *ret_count);
+
+/* The advice of the first row that matches; NULL: none. `error` as it stands in the call's record; of an answer, what was read in it
+ * ("truncated"). */
+const char *vq_hint_of(enum vq_call_end end, uint32_t http_status, struct vq_span error);
+
+#endif
