@@ -240,7 +240,7 @@ class Rubric(Case):
 
     def test_where_all_fail_each_is_asked_once_and_again_when_told(self):
         server = self.offline("--fault", "bad_request=1,sticky=true")
-        self.config(server.url, judges=1, criteria="[refusal]", term_ms=2000)
+        self.config(server.url, judges=1, criteria="[refusal]", term_ms=2000, judging="{brake: 0}")
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
         tasks = self.accounting("r")["planned"]
         self.assertEqual(self.results("r")["statuses"]["failed"], tasks)
