@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-enum { HINT_ANY = -1 };
+enum {
+    HINT_ANY = -1
+};
 
 static const struct vq_hint hints[] = {
 #define VQ_HINT_END_ANY          HINT_ANY

@@ -164,7 +164,7 @@ struct vq_auth_pool {
     int64_t park_unix_s;            /* the same of a park: what was said. 0: never */
     int64_t
         word_ns; /* what a worker said that has left counts until then; 0: nothing of that kind */
-    uint32_t params_refused;   /* enum vq_param: by its model */
+    uint32_t params_refused; /* enum vq_param: by its model */
     int64_t day_ends_ns;
     struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
 

@@ -74,8 +74,8 @@ void vq_failures_say(const struct vq_failures *failures, char *ret_text, size_t 
     const char *advice =
         vq_hint_of((enum vq_call_end)most->end, most->http_status, vq_span_str(most->text));
     (void)snprintf(ret_text, cap, "%llu %s of pool %s failed (%s%s): %s.%s%s%s",
-                   (unsigned long long)most->count, most->count == 1 ? "call" : "calls",
-                   most->pool, vq_call_end_word((enum vq_call_end)most->end), status,
+                   (unsigned long long)most->count, most->count == 1 ? "call" : "calls", most->pool,
+                   vq_call_end_word((enum vq_call_end)most->end), status,
                    most->text[0] == '\0' ? "no text" : most->text, advice == NULL ? "" : " ",
                    advice == NULL ? "" : advice, advice == NULL ? "" : ".");
 }

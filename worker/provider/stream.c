@@ -121,7 +121,8 @@ static enum vq_status merge_usage(struct stream *s, const json_t *usage)
         return VQ_OK;
     }
     s->usage = s->usage == NULL ? json_object() : s->usage;
-    return s->usage == NULL || json_object_update(s->usage, (json_t *)usage) != 0 ? VQ_NOMEM : VQ_OK;
+    return s->usage == NULL || json_object_update(s->usage, (json_t *)usage) != 0 ? VQ_NOMEM
+                                                                                  : VQ_OK;
 }
 
 /* An event of Anthropic's. */
@@ -256,14 +257,13 @@ static json_t *completion(const struct stream *s)
 static json_t *message_of(const struct stream *s)
 {
     json_t *root = json_copy(s->message), *content = json_array(), *block = json_object();
-    bool bad = root == NULL || content == NULL || block == NULL ||
-               json_object_set_new(block, "type", json_string("text")) != 0 ||
-               json_object_set_new(block, "text", text_json(&s->text)) != 0 ||
-               json_array_append(content, block) != 0 ||
-               json_object_set(root, "content", content) != 0 ||
-               json_object_set_new(root, "stop_reason",
-                                   json_string(finish_of(s, "max_tokens"))) != 0 ||
-               (s->usage != NULL && json_object_set(root, "usage", s->usage) != 0);
+    bool bad =
+        root == NULL || content == NULL || block == NULL ||
+        json_object_set_new(block, "type", json_string("text")) != 0 ||
+        json_object_set_new(block, "text", text_json(&s->text)) != 0 ||
+        json_array_append(content, block) != 0 || json_object_set(root, "content", content) != 0 ||
+        json_object_set_new(root, "stop_reason", json_string(finish_of(s, "max_tokens"))) != 0 ||
+        (s->usage != NULL && json_object_set(root, "usage", s->usage) != 0);
     json_decref(content);
     json_decref(block);
     if (bad) {

@@ -20,8 +20,8 @@
 #include "common/text/url.h"
 #include "common/text/utf8.h"
 #include "proto/limits.h"
-#include "proto/pool.h"
 #include "proto/params.h"
+#include "proto/pool.h"
 #include "worker/core/limits.h"
 #include "worker/provider/fold.h"
 

@@ -84,8 +84,7 @@ static void errors_lead_to_the_key_that_helps(void **state)
         {VQ_END_BAD_RESPONSE, 200, "x", "`base_url`"},
     };
     for (size_t i = 0; i < VQ_COUNT(rows); i++) {
-        const char *advice =
-            vq_hint_of(rows[i].end, rows[i].status, vq_span_str(rows[i].error));
+        const char *advice = vq_hint_of(rows[i].end, rows[i].status, vq_span_str(rows[i].error));
         if (advice == NULL || strstr(advice, rows[i].key) == NULL) {
             fail_msg("%s: %s", rows[i].error, advice == NULL ? "nothing" : advice);
         }

@@ -23,8 +23,13 @@ static void read_as(const char *dialect, const char *body, struct vq_reply *repl
 static void what_is_a_stream(void **state)
 {
     (void)state;
-    static const char *const yes[] = {"data: {}",      "data:{}\r\n\r\n",      "\n\ndata: [DONE]",
-                                      ": hello\n\ndata", "event: ping\ndata: {}", "\xef\xbb\xbf" "id: 4\n",
+    static const char *const yes[] = {"data: {}",
+                                      "data:{}\r\n\r\n",
+                                      "\n\ndata: [DONE]",
+                                      ": hello\n\ndata",
+                                      "event: ping\ndata: {}",
+                                      "\xef\xbb\xbf"
+                                      "id: 4\n",
                                       "retry: 10\n"};
     static const char *const no[] = {"", "{\"data\": 1}", "database: x", "<html>data: x", "[]"};
     for (size_t i = 0; i < VQ_COUNT(yes); i++) {
@@ -35,9 +40,10 @@ static void what_is_a_stream(void **state)
     }
 }
 
-#define CHUNK(text) "{\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text "\"}}]}"
-#define END         "{\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}"
-#define USAGE       "{\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}"
+#define CHUNK(text)                                                                                \
+    "{\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text "\"}}]}"
+#define END   "{\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}"
+#define USAGE "{\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}"
 
 static void chunks_are_one_answer(void **state)
 {
@@ -53,7 +59,8 @@ static void chunks_are_one_answer(void **state)
         "\"finish_reason\":\"stop\"}],\ndata: \"usage\":{\"prompt_tokens\":7,"
         "\"completion_tokens\":3}}\n\n",
         "data: {\"model\":\"m\",\"choices\":[{\"message\":{\"content\":\"Model: A\"},"
-        "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\n"};
+        "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}"
+        "\n\n"};
     for (size_t i = 0; i < VQ_COUNT(bodies); i++) {
         struct vq_reply reply;
         read_as("openai", bodies[i], &reply);
@@ -113,7 +120,8 @@ static void errors_and_rubbish(void **state)
 {
     (void)state;
     struct vq_reply reply;
-    read_as("openai", "data: " CHUNK("Mo") "\n\ndata: {\"error\":{\"message\":\"no\",\"code\":429}}\n\n",
+    read_as("openai",
+            "data: " CHUNK("Mo") "\n\ndata: {\"error\":{\"message\":\"no\",\"code\":429}}\n\n",
             &reply);
     assert_int_equal(reply.class, VQ_REPLY_RATE);
     vq_reply_free(&reply);
