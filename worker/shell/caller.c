@@ -18,12 +18,11 @@
 #include "common/base/crash.h"
 #include "common/text/log.h"
 #include "common/text/url.h"
-#include "common/text/utf8.h"
 #include "proto/limits.h"
 #include "proto/params.h"
 #include "proto/pool.h"
 #include "worker/core/limits.h"
-#include "worker/provider/fold.h"
+#include "worker/shell/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,11 +59,7 @@ struct slot {
     struct pool *pool;              /* NULL: none */
     const struct vq_secret *secret; /* NULL: none */
     int64_t started_unix_ms;
-    uint32_t texts; /* of a batch to be embedded */
-    uint64_t prompt_chars;
-    uint32_t refused; /* enum vq_param: what the core wants left out */
-    uint32_t params;  /* what the request has that a model may refuse */
-    struct vq_buf body;
+    struct vq_rendered request;
     enum vq_call_end end; /* deferred */
     bool late;
     enum vq_pool_state state;
@@ -83,11 +78,9 @@ struct vq_caller {
     struct slot *slots_free;
     struct slot *refused, **refused_end;
     struct vq_deferred deferred, keys_deferred;
-    struct vq_buf system, user, first; /* `first`: the first message with the system part in it */
+    struct vq_render rendering;
     void *
         spare; /* memory for reading a response, should there be no other; got before a call is sent */
-    struct vq_span *said; /* of the dialogue that is rendered */
-    size_t said_cap;
     struct vq_reply reply;
     bool closing;
 };
@@ -108,9 +101,7 @@ enum vq_status vq_caller_create(const struct vq_caller_options *options,
     caller->refused_end = &caller->refused;
     caller->deferred = (struct vq_deferred){.fn = refused_reply, .ctx = caller};
     caller->keys_deferred = (struct vq_deferred){.fn = keys_say, .ctx = caller};
-    vq_buf_init(&caller->system, VQ_REQUEST_BODY_BYTES_MAX);
-    vq_buf_init(&caller->user, VQ_REQUEST_BODY_BYTES_MAX);
-    vq_buf_init(&caller->first, VQ_REQUEST_BODY_BYTES_MAX);
+    vq_render_init(&caller->rendering);
     vq_reply_init(&caller->reply);
     const char *told = getenv("SSL_CERT_FILE");
     struct vq_http_options http = {.calls_max = options->calls_max, .ca_file = options->ca_file};
@@ -144,7 +135,7 @@ static void slots_free(struct slot *slot)
 {
     while (slot != NULL) {
         struct slot *next = slot->next;
-        vq_buf_free(&slot->body);
+        vq_buf_free(&slot->request.body);
         vq_free(slot);
         slot = next;
     }
@@ -163,11 +154,8 @@ void vq_caller_destroy(struct vq_caller **caller)
     slots_free(c->refused);
     slots_free(c->slots_free);
     pools_free(c->pools);
-    vq_buf_free(&c->system);
-    vq_buf_free(&c->user);
-    vq_buf_free(&c->first);
+    vq_render_free(&c->rendering);
     vq_free(c->spare);
-    vq_free(c->said);
     vq_reply_free(&c->reply);
     vq_free(c);
     *caller = NULL;
@@ -180,53 +168,6 @@ static bool url_is_safe(const struct vq_work_endpoint *at)
     const char *url = at->base_url;
     return strncasecmp(url, "https://", 8) == 0 ||
            (strncasecmp(url, "http://", 7) == 0 && (at->allow_http || vq_http_url_is_local(url)));
-}
-
-static uint32_t token_field(const struct vq_judge *judge)
-{
-    return strcmp(judge->max_tokens_field, "max_tokens") == 0 ? VQ_PARAM_MAX_TOKENS
-                                                              : VQ_PARAM_MAX_COMPLETION_TOKENS;
-}
-
-/* The judge as this pool is asked, without what its model refused. */
-static struct vq_judge judge_at(const struct vq_judge *judge, const struct vq_work_endpoint *at,
-                                uint32_t refused)
-{
-    struct vq_judge sent = *judge;
-    sent.model = at->model;
-    sent.dialect = at->dialect;
-    sent.send_temperature = judge->send_temperature && !at->refuses_temperature &&
-                            (refused & VQ_PARAM_TEMPERATURE) == 0;
-    sent.seed = at->refuses_seed || (refused & VQ_PARAM_SEED) != 0 ? -1 : judge->seed;
-    sent.structured = judge->structured && (refused & VQ_PARAM_SCHEMA) == 0;
-    sent.logprobs = judge->logprobs && (refused & VQ_PARAM_LOGPROBS) == 0;
-    sent.max_tokens_field =
-        at->max_tokens_field[0] != '\0' ? at->max_tokens_field : judge->max_tokens_field;
-    bool other = (refused & token_field(&sent)) != 0;
-    if (other) {
-        sent.max_tokens_field =
-            token_field(&sent) == VQ_PARAM_MAX_TOKENS ? "max_completion_tokens" : "max_tokens";
-    }
-    uint32_t role =
-        judge->system_role == VQ_SYSTEM_ROLE_DEVELOPER ? VQ_PARAM_DEVELOPER : VQ_PARAM_SYSTEM;
-    sent.system_role = (refused & role) != 0 ? VQ_SYSTEM_ROLE_NONE : judge->system_role;
-    return sent;
-}
-
-/* What of it a model may refuse. The name of the token limit only once: then it is not the name. */
-static uint32_t params_of(const struct vq_judge *sent, const struct vq_prompt *prompt,
-                          uint32_t refused)
-{
-    uint32_t both = VQ_PARAM_MAX_TOKENS | VQ_PARAM_MAX_COMPLETION_TOKENS;
-    bool verdict = prompt->asks != VQ_PROMPT_ASKS_TEXT;
-    bool system = prompt->system.bytes > 0;
-    bool developer = sent->system_role == VQ_SYSTEM_ROLE_DEVELOPER;
-    return ((refused & both) == 0 ? token_field(sent) : 0) |
-           (sent->send_temperature ? VQ_PARAM_TEMPERATURE : 0) |
-           (sent->seed >= 0 ? VQ_PARAM_SEED : 0) |
-           (sent->structured && verdict ? VQ_PARAM_SCHEMA : 0) |
-           (sent->logprobs && verdict ? VQ_PARAM_LOGPROBS : 0) |
-           (system ? (developer ? VQ_PARAM_DEVELOPER : VQ_PARAM_SYSTEM) : 0);
 }
 
 /* The dialect and the URL; NO_MODEL with a sentence when there is none. */
@@ -457,7 +398,7 @@ static struct slot *slot_take(struct vq_caller *caller, const struct vq_work_cal
             return NULL;
         }
         slot->caller = caller;
-        vq_buf_init(&slot->body, VQ_REQUEST_BODY_BYTES_MAX);
+        vq_buf_init(&slot->request.body, VQ_REQUEST_BODY_BYTES_MAX);
     }
     slot->next = NULL;
     slot->call = call->id;
@@ -465,9 +406,8 @@ static struct slot *slot_take(struct vq_caller *caller, const struct vq_work_cal
                      ? &caller->pools->list[call->pool]
                      : NULL;
     slot->secret = NULL;
-    slot->prompt_chars = 0;
-    slot->refused = call->params_refused;
-    slot->params = 0;
+    slot->request.prompt_chars = 0;
+    slot->request.params = 0;
     slot->started_unix_ms = started_unix_ms;
     slot->error[0] = '\0';
     const char *field = call->asker->judge->answer_field;
@@ -479,9 +419,9 @@ static struct slot *slot_take(struct vq_caller *caller, const struct vq_work_cal
 static void slot_give(struct slot *slot)
 {
     struct vq_caller *caller = slot->caller;
-    if (slot->body.cap > KEEP_BYTES) {
-        vq_buf_free(&slot->body);
-        vq_buf_init(&slot->body, VQ_REQUEST_BODY_BYTES_MAX);
+    if (slot->request.body.cap > KEEP_BYTES) {
+        vq_buf_free(&slot->request.body);
+        vq_buf_init(&slot->request.body, VQ_REQUEST_BODY_BYTES_MAX);
     }
     slot->next = caller->slots_free;
     caller->slots_free = slot;
@@ -567,8 +507,9 @@ static enum vq_status read_response(struct vq_caller *caller, const struct slot 
                                 .body = response->body,
                                 .now_unix_s = vq_clock_unix_ms() / 1000,
                                 .answer_field = slot->answer_field};
-    enum vq_status status = pool->embeds ? pool->provider->embed_read(&whole, slot->texts, reply)
-                                         : pool->provider->read(&whole, reply);
+    enum vq_status status = pool->embeds
+                                ? pool->provider->embed_read(&whole, slot->request.texts, reply)
+                                : pool->provider->read(&whole, reply);
     if (status == VQ_OK && slot->secret != NULL) {
         status = vq_secret_expose(slot->secret, hide, reply);
     }
@@ -603,7 +544,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
     }
     say_where(slot, got);
     bool others = got->class == VQ_REPLY_KEY && key_refused(slot);
-    uint32_t learned = end == VQ_END_BAD_REQUEST ? got->params_refused & slot->params : 0;
+    uint32_t learned = end == VQ_END_BAD_REQUEST ? got->params_refused & slot->request.params : 0;
     if (learned != 0) { /* asked again without it: the pool is fine */
         end = VQ_END_CLOSED;
         others = true;
@@ -632,7 +573,7 @@ static void say_reply(struct slot *slot, const struct vq_http_response *response
         .tokens_uncounted = tokens(got->tokens_uncounted),
         .tokens_out = tokens(got->tokens_out),
         .provider_nano = (uint64_t)(got->cost_usd * VQ_NANO_PER_USD),
-        .prompt_chars = slot->prompt_chars,
+        .prompt_chars = slot->request.prompt_chars,
         .answer = vq_buf_span(&got->content),
         .finish_reason = vq_span_str(got->finish_reason),
         .model = vq_span_str(got->model),
@@ -671,93 +612,6 @@ static void call_done(void *ctx, const struct vq_http_response *response)
 
 /* ---- the start of a call ---- */
 
-/* What the answer is to be, where the judge asks for more than text. */
-static enum vq_prompt_asks asks_of(const struct vq_work_call *call)
-{
-    bool verdict = call->kind == VQ_CALL_ASK;
-    return verdict && call->stage_kind == VQ_STAGE_RANK     ? VQ_PROMPT_ASKS_VERDICT
-           : verdict && call->stage_kind == VQ_STAGE_PREFER ? VQ_PROMPT_ASKS_PREFERENCE
-                                                            : VQ_PROMPT_ASKS_TEXT;
-}
-
-/* What was said so far: of a chain queries and answers in turn, of a probe the packed messages; then what is asked. No text is copied. */
-static enum vq_status render_talk(struct vq_caller *caller, const struct vq_work_call *call,
-                                  struct vq_prompt *prompt)
-{
-    bool chat = call->stage_kind == VQ_STAGE_CHAT;
-    struct vq_span rest = call->sample->prompt;
-    struct vq_span text;
-    size_t count = 0;
-    void *said = caller->said;
-    prompt->system = call->sample->a;
-    prompt->user = vq_span_str(call->axis->low);
-    while (vq_chain_unpack(&rest, &text)) {
-        VQ_TRY(vq_grow(&said, &caller->said_cap, count + 2, sizeof(text), SIZE_MAX / sizeof(text)));
-        caller->said = said;
-        if (chat && count == 2 * (size_t)call->turns_count) {
-            prompt->user = text;
-            break;
-        }
-        caller->said[count] = text;
-        count++;
-        if (chat) {
-            caller->said[count] = call->turns[count / 2];
-            count++;
-        }
-    }
-    prompt->history = caller->said;
-    prompt->history_count = count - count % 2;
-    return VQ_OK;
-}
-
-static uint64_t chars_of(const struct vq_prompt *prompt)
-{
-    uint64_t chars = vq_utf8_count(prompt->system) + vq_utf8_count(prompt->user);
-    for (size_t i = 0; i < prompt->history_count; i++) {
-        chars += vq_utf8_count(prompt->history[i]);
-    }
-    return chars;
-}
-
-static enum vq_status render(struct vq_caller *caller, const struct vq_work_call *call,
-                             struct slot *slot)
-{
-    struct vq_prompt prompt = {.shared_bytes = 0};
-    struct vq_judge judge = judge_at(call->asker->judge, slot->pool->at, slot->refused);
-    if (vq_stage_talks(call->stage_kind)) {
-        VQ_TRY(render_talk(caller, call, &prompt));
-        slot->prompt_chars = chars_of(&prompt);
-        VQ_TRY(vq_prompt_fold(&judge, caller->said, &prompt, &caller->first));
-        prompt.front = !slot->pool->shares                  ? VQ_PROMPT_FRONT_NONE
-                       : call->stage_kind == VQ_STAGE_PROBE ? VQ_PROMPT_FRONT_HISTORY
-                                                            : VQ_PROMPT_FRONT_ALL;
-        slot->params = params_of(&judge, &prompt, slot->refused);
-        return slot->pool->provider->body(&judge, &prompt, &slot->body);
-    }
-    if (call->kind == VQ_CALL_ASK) {
-        prompt.shared_bytes = slot->pool->shares
-                                  ? vq_request_shared_bytes(call->asker, call->sample, call->order,
-                                                            call->output_bytes_max)
-                                  : 0;
-        VQ_TRY(vq_request_render(call->asker, call->sample, call->axis, call->order,
-                                 call->output_bytes_max, &caller->system, &caller->user));
-    } else {
-        VQ_TRY(vq_repair_render(call->asker, call->answer, &caller->system, &caller->user));
-    }
-    prompt.user = vq_buf_span(&caller->user);
-    slot->prompt_chars = chars_of(&prompt);
-    if (slot->pool->embeds) {
-        return slot->pool->provider->embed_body(&judge, vq_buf_span(&caller->user), &slot->body,
-                                                &slot->texts);
-    }
-    prompt.system = vq_buf_span(&caller->system);
-    slot->prompt_chars += vq_utf8_count(prompt.system);
-    prompt.asks = asks_of(call);
-    VQ_TRY(vq_prompt_fold(&judge, NULL, &prompt, &caller->first));
-    slot->params = params_of(&judge, &prompt, slot->refused);
-    return slot->pool->provider->body(&judge, &prompt, &slot->body);
-}
-
 /* The dialect's headers and the call id. */
 static uint32_t headers_fill(const struct vq_provider *provider, const char *call_id,
                              struct vq_http_header headers[HEADERS_MAX])
@@ -788,7 +642,7 @@ static enum vq_status send_it(struct slot *slot, struct vq_error *err)
         .secret = slot->secret,
         .secret_header = pool->provider->auth_header,
         .secret_prefix = pool->provider->auth_prefix,
-        .body = vq_buf_span(&slot->body),
+        .body = vq_buf_span(&slot->request.body),
         .connect_ms = pool->at->connect_timeout_ms,
         .first_byte_ms = pool->at->first_byte_timeout_ms,
         .total_ms = pool->at->total_timeout_ms,
@@ -820,7 +674,9 @@ enum vq_status vq_caller_start(struct vq_caller *caller, const struct vq_work_ca
         return VQ_OK;
     }
     struct vq_error err = {""};
-    enum vq_status status = render(caller, call, slot);
+    struct vq_render_for to = {slot->pool->at, slot->pool->provider, slot->pool->embeds,
+                               slot->pool->shares, call->params_refused};
+    enum vq_status status = vq_render_call(&caller->rendering, &to, call, &slot->request);
     if (status == VQ_LIMIT) {
         slot_refuse(slot, VQ_END_TOO_LONG, "the request is over the size limit");
         return VQ_OK;
