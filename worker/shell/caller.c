@@ -174,7 +174,7 @@ static bool url_is_safe(const struct vq_work_endpoint *at)
 static enum vq_pool_state pool_address(struct pool *pool, struct vq_error *err)
 {
     static const struct vq_judge any = {.max_tokens_field = ""};
-    struct vq_judge judge = judge_at(&any, pool->at, 0);
+    struct vq_judge judge = vq_render_judge(&any, pool->at, 0);
     const struct vq_provider *provider = vq_provider_find(pool->at->dialect);
     if (provider == NULL) {
         (void)vq_fail(err, VQ_NOT_FOUND, "this worker does not speak the dialect \"%s\"",

@@ -34,8 +34,7 @@ static uint32_t token_field(const struct vq_judge *judge)
                                                               : VQ_PARAM_MAX_COMPLETION_TOKENS;
 }
 
-/* The judge as this pool is asked, without what its model refused. */
-static struct vq_judge judge_at(const struct vq_judge *judge, const struct vq_work_endpoint *at,
+struct vq_judge vq_render_judge(const struct vq_judge *judge, const struct vq_work_endpoint *at,
                                 uint32_t refused)
 {
     struct vq_judge sent = *judge;
@@ -127,12 +126,12 @@ enum vq_status vq_render_call(struct vq_render *room, const struct vq_render_for
                               const struct vq_work_call *call, struct vq_rendered *out)
 {
     struct vq_prompt prompt = {.shared_bytes = 0};
-    struct vq_judge judge = judge_at(call->asker->judge, to->at, to->refused);
+    struct vq_judge judge = vq_render_judge(call->asker->judge, to->at, to->refused);
     if (vq_stage_talks(call->stage_kind)) {
         VQ_TRY(render_talk(room, call, &prompt));
         out->prompt_chars = chars_of(&prompt);
         VQ_TRY(vq_prompt_fold(&judge, room->said, &prompt, &room->first));
-        prompt.front = !to->shares                  ? VQ_PROMPT_FRONT_NONE
+        prompt.front = !to->shares                          ? VQ_PROMPT_FRONT_NONE
                        : call->stage_kind == VQ_STAGE_PROBE ? VQ_PROMPT_FRONT_HISTORY
                                                             : VQ_PROMPT_FRONT_ALL;
         out->params = params_of(&judge, &prompt, to->refused);
@@ -151,8 +150,7 @@ enum vq_status vq_render_call(struct vq_render *room, const struct vq_render_for
     prompt.user = vq_buf_span(&room->user);
     out->prompt_chars = chars_of(&prompt);
     if (to->embeds) {
-        return to->provider->embed_body(&judge, vq_buf_span(&room->user), &out->body,
-                                                &out->texts);
+        return to->provider->embed_body(&judge, vq_buf_span(&room->user), &out->body, &out->texts);
     }
     prompt.system = vq_buf_span(&room->system);
     out->prompt_chars += vq_utf8_count(prompt.system);

@@ -28,6 +28,9 @@ struct vq_rendered {
     uint32_t params; /* enum vq_param: what the request has that a model may refuse */
 };
 
+/* The judge as this pool is asked, without what its model refused. */
+struct vq_judge vq_render_judge(const struct vq_judge *judge, const struct vq_work_endpoint *at,
+                                uint32_t refused);
 enum vq_status vq_render_call(struct vq_render *room, const struct vq_render_for *to,
                               const struct vq_work_call *call,
                               struct vq_rendered *out) VQ_WARN_UNUSED;
