@@ -39,7 +39,7 @@ class Measure:
         status = json.loads(status.stdout)
         if "tasks" not in status:
             return 0, 1
-        return sum(status["tasks"].get(s, 0) for s in ("answered", "not needed", "failed")), status["tasks_total"]
+        return sum(status["tasks"].get(s, 0) for s in ("answered", "not_needed", "failed")), status["tasks_total"]
 
     def until(self, child, share):
         while child.poll() is None:

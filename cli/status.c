@@ -264,6 +264,23 @@ static uint64_t tasks_out(const json_t *status)
     return leased > calls ? leased : calls;
 }
 
+/* " (2 min to 4 min)"; nothing where nothing is known. */
+static void print_eta_range(const json_t *status)
+{
+    const json_t *low = json_object_get(status, "eta_low_s");
+    const json_t *high = json_object_get(status, "eta_high_s");
+    char from[VQ_FMT_BYTES], to[VQ_FMT_BYTES];
+    if (json_is_number(low) && number(status, "eta_s") > 0) {
+        vq_fmt_duration((int64_t)(json_number_value(low) * 1e9), from);
+        if (json_is_number(high)) {
+            vq_fmt_duration((int64_t)(json_number_value(high) * 1e9), to);
+            printf(" (%s to %s)", from, to);
+        } else {
+            printf(" (at least %s)", from);
+        }
+    }
+}
+
 static void print_status(const json_t *status, const char *run, bool running)
 {
     char when[32];
@@ -288,12 +305,13 @@ static void print_status(const json_t *status, const char *run, bool running)
     print_tasks(status);
     if (running) {
         const json_t *left = json_object_get(status, "eta_s");
-        printf("%s calls, %s tasks out at workers, %s left; Redis %s\n",
+        printf("%s calls, %s tasks out at workers, %s left",
                vq_fmt_rate(number(status, "calls_per_s"), rate),
                vq_fmt_count(tasks_out(status), out),
                json_is_number(left) ? vq_fmt_duration((int64_t)(json_number_value(left) * 1e9), eta)
-                                    : "unknown time",
-               string(status, "redis"));
+                                    : "unknown time");
+        print_eta_range(status);
+        printf("; Redis %s\n", string(status, "redis"));
     }
     print_failures(status);
     if (whole(json_object_get(status, "tasks"), "failed") > 0) {

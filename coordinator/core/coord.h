@@ -303,8 +303,10 @@ struct vq_coord_status {
     uint64_t held_back; /* of them no calls: tasks that a worker with an old lease may be asking */
     uint64_t tokens_in, tokens_out;
     uint32_t sessions;
-    double calls_per_s;       /* results committed, over the last VQ_COORD_RATE_SECONDS */
-    double settled_per_s;     /* tasks, the same window */
+    double calls_per_s; /* results committed, over the last VQ_COORD_RATE_SECONDS */
+    double
+        settled_per_s; /* tasks that calls settled, the same window: those of the store are left out */
+    uint64_t settled_lately;  /* how many that were */
     int64_t wait_until_ns;    /* WAITING: until when */
     uint64_t dropped_session; /* messages of another session */
     uint64_t dropped_unknown; /* of peers without one */

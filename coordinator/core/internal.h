@@ -264,6 +264,7 @@ struct vq_coord_left { /* a worker that is gone, or did not come over from the l
 
 struct vq_coord_rate {
     int64_t second;
+    int64_t first_ns; /* the first result; 0: none yet */
     uint32_t calls[VQ_COORD_RATE_SECONDS + 1], settled[VQ_COORD_RATE_SECONDS + 1];
 };
 
@@ -627,6 +628,8 @@ enum vq_status vq_coord_turn(struct vq_coord *c) VQ_WARN_UNUSED;
 /* tally.c */
 void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from,
                          enum vq_outcome to);
+/* The task that was settled last was settled by the store: it says nothing of how fast calls settle tasks. */
+void vq_coord_tally_stored(struct vq_coord *c);
 void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result);
 
 #endif

@@ -269,6 +269,9 @@ static enum vq_status take_settled(struct vq_coord *c, struct vq_coord_shard *sh
         }
         VQ_TRY(vq_coord_gather_settled(c, task, outcome));
         VQ_TRY(vq_coord_settle(c, shard, task, outcome));
+        if (is_new) {
+            vq_coord_tally_stored(c);
+        }
         bool stored = is_new && outcome != VQ_OUTCOME_NOT_NEEDED;
         c->counts.from_store += stored;
         lane->counts.from_store += stored;

@@ -46,6 +46,12 @@ void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from
     c->rate.settled[rate_cell(c)]++;
 }
 
+void vq_coord_tally_stored(struct vq_coord *c)
+{
+    uint32_t *settled = &c->rate.settled[rate_cell(c)];
+    *settled -= *settled > 0 ? 1 : 0;
+}
+
 void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
 {
     c->counts.calls++;
@@ -71,6 +77,7 @@ void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result)
     vq_sum_to(&c->tally.tokens_in, result->tokens_in);
     vq_sum_to(&c->tally.tokens_out, result->tokens_out);
     c->rate.calls[rate_cell(c)]++;
+    c->rate.first_ns = c->rate.first_ns == 0 ? c->now_ns : c->rate.first_ns;
 }
 
 /* Leased tasks are open ones that somebody holds: the outcome byte does not know. */
@@ -93,12 +100,14 @@ static void rates_fill(const struct vq_coord *c, int64_t now_ns, struct vq_coord
             settled += c->rate.settled[at % (int64_t)RATE_CELLS];
         }
     }
-    double window = (double)(now_ns - c->started_ns) / (double)VQ_NS_PER_S;
+    int64_t from_ns = c->rate.first_ns != 0 ? c->rate.first_ns : c->started_ns;
+    double window = (double)(now_ns - from_ns) / (double)VQ_NS_PER_S;
     double most = VQ_COORD_RATE_SECONDS + (double)(now_ns % VQ_NS_PER_S) / (double)VQ_NS_PER_S;
     window = window > most ? most : window;
     window = window < 1 ? 1 : window;
     s->calls_per_s = (double)calls / window;
     s->settled_per_s = (double)settled / window;
+    s->settled_lately = settled;
 }
 
 static enum vq_coord_stage stage_of(const struct vq_coord *c, int64_t now_ns)

@@ -7,6 +7,9 @@
 
 #include <math.h>
 
+#define RATE_SIGMAS 2.0  /* of the number of tasks that were settled lately */
+#define RATE_DRIFT  0.05 /* how much the rate changes by itself */
+
 const char *vq_status_stage_name(enum vq_coord_stage stage)
 {
     switch (stage) {
@@ -47,6 +50,34 @@ double vq_status_eta_s(const struct vq_coord_status *s)
         return 0;
     }
     return s->settled_per_s > 0 ? (double)left(s) / s->settled_per_s : -1;
+}
+
+/* Tasks that are open and need a call, if the store has of the rest what it had of those that were looked up. */
+static double left_at_least(const struct vq_coord_status *s)
+{
+    double scouted = s->shards == 0 ? 1 : (double)s->scouted_shards / (double)s->shards;
+    double looked_up = scouted * (double)s->tasks;
+    if (looked_up < 1 || s->all.from_store == 0) {
+        return (double)left(s);
+    }
+    double share = fmin((double)s->all.from_store / looked_up, 1);
+    return fmax((double)left(s) - share * ((double)s->tasks - looked_up), 0);
+}
+
+struct vq_status_eta vq_status_eta_range(const struct vq_coord_status *s)
+{
+    if (left(s) == 0) {
+        return (struct vq_status_eta){0, 0};
+    }
+    if (s->settled_per_s <= 0 || s->settled_lately == 0) {
+        return (struct vq_status_eta){-1, -1};
+    }
+    double apart = RATE_SIGMAS / sqrt((double)s->settled_lately) + RATE_DRIFT;
+    struct vq_status_eta range = {left_at_least(s) / (s->settled_per_s * (1 + apart)), -1};
+    if (apart < 1) {
+        range.high_s = (double)left(s) / (s->settled_per_s * (1 - apart));
+    }
+    return range;
 }
 
 static double eta_s(const struct vq_status_facts *f, const struct vq_coord_status *s)
@@ -175,7 +206,11 @@ static void core_part(struct vq_json *j, const struct vq_status_facts *f)
     vq_json_put_real(j, "calls_per_s", s.calls_per_s, 4);
     vq_json_put_real(j, "settled_per_s", s.settled_per_s, 4);
     double eta = eta_s(f, &s);
-    vq_json_put_real(j, "eta_s", eta < 0 ? NAN : eta, 4);
+    struct vq_status_eta range = vq_status_eta_range(&s);
+    bool none = eta < 0; /* nothing may be asked now, or nothing is known */
+    vq_json_put_real(j, "eta_s", none ? NAN : eta, 4);
+    vq_json_put_real(j, "eta_low_s", none || range.low_s < 0 ? NAN : range.low_s, 4);
+    vq_json_put_real(j, "eta_high_s", none || range.high_s < 0 ? NAN : range.high_s, 4);
     vq_json_put_u64(j, "tokens_in", s.tokens_in);
     vq_json_put_u64(j, "tokens_out", s.tokens_out);
     seen(j, f, &s);

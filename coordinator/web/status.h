@@ -51,6 +51,12 @@ struct vq_status_facts {
 
 /* Seconds until the open tasks are settled at the present rate; negative: unknown. */
 double vq_status_eta_s(const struct vq_coord_status *status);
+/* From `low_s` to `high_s`: the rate is known only as well as the tasks tell that were settled lately, and what was not looked up yet
+ * may be in the store like what was. Negative: unknown. */
+struct vq_status_eta {
+    double low_s, high_s;
+};
+struct vq_status_eta vq_status_eta_range(const struct vq_coord_status *status);
 const char *vq_status_stage_name(enum vq_coord_stage stage);
 
 void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status *of);

@@ -6,6 +6,7 @@
 #include "common/text/json.h"
 #include "common/text/utf8.h"
 #include "coordinator/report/html/parts.h"
+#include "coordinator/report/html/plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -150,6 +151,17 @@ static void cut_text(struct vq_json *j, struct vq_span text, size_t bytes_max)
     vq_json_array_end(j);
 }
 
+static void add_answer(struct picker *p, struct vq_span text)
+{
+    struct vq_buf plain;
+    vq_buf_init(&plain, text.bytes);
+    vq_plain_of_markdown(text, &plain);
+    struct vq_span shown = plain.status == VQ_OK ? vq_buf_span(&plain) : text;
+    p->bytes += shown_bytes(shown, VQ_HTML_ANSWER_BYTES_MAX);
+    cut_text(&p->answers, shown, VQ_HTML_ANSWER_BYTES_MAX);
+    vq_buf_free(&plain);
+}
+
 static void add_answers(struct picker *p, uint32_t row, uint32_t rank)
 {
     const struct vq_report_story *story = p->h->story;
@@ -167,8 +179,7 @@ static void add_answers(struct picker *p, uint32_t row, uint32_t rank)
             struct vq_span text = {0};
             if (story->answer(story->answer_ctx, p->rows[row], p->h->order[rank], j, order,
                               &text)) {
-                p->bytes += shown_bytes(text, VQ_HTML_ANSWER_BYTES_MAX);
-                cut_text(&p->answers, text, VQ_HTML_ANSWER_BYTES_MAX);
+                add_answer(p, text);
             } else {
                 vq_json_null(&p->answers);
             }

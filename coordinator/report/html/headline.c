@@ -173,6 +173,35 @@ static void judges_card(struct vq_html *h)
     vq_html_puts(h, "</p></div>\n");
 }
 
+/* Questions that have no answer because their calls failed, retries included. */
+static uint64_t failed_for_good(const struct vq_report_input *r)
+{
+    uint64_t n = 0;
+    for (uint32_t v = 0; v < r->result->vibes; v++) {
+        for (uint32_t j = 0; j < r->result->judges; j++) {
+            n += r->result->vibe[v].judges[j].labels.failed;
+        }
+    }
+    return n;
+}
+
+/* A call that failed and was made again costs nobody an answer: only a question without one is marked. */
+static void failed_calls(struct vq_html *h, const struct vq_report_calls *c)
+{
+    uint64_t lost = h->r != NULL ? failed_for_good(h->r) : 0;
+    if (c->failed > 0) {
+        vq_html_puts(h, ", ");
+        vq_html_count(h, c->failed);
+        vq_html_puts(h, h->r != NULL && lost == 0 ? " failed and were made again" : " failed");
+    }
+    if (lost > 0) {
+        vq_html_puts(h, ", <b class=\"wrong\">");
+        vq_html_count(h, lost);
+        vq_html_puts(h, lost == 1 ? " question failed for good</b>"
+                                  : " questions failed for good</b>");
+    }
+}
+
 void vq_html_calls(struct vq_html *h)
 {
     const struct vq_report_calls *c = h->story->calls;
@@ -196,11 +225,7 @@ void vq_html_calls(struct vq_html *h)
         vq_html_count(h, c->too_long);
         vq_html_puts(h, " too long and asked again with both outputs cut evenly");
     }
-    if (c->failed > 0) {
-        vq_html_puts(h, ", <b class=\"wrong\">");
-        vq_html_count(h, c->failed);
-        vq_html_puts(h, " failed</b>");
-    }
+    failed_calls(h, c);
     vq_html_puts(h, "</p></div>\n");
     vq_html_card(h, "Cost");
     char text[VQ_FMT_BYTES];

@@ -106,8 +106,9 @@ static void proposals(struct vq_html *h)
     if (m->proposals_count == 0) {
         return;
     }
-    vq_html_printf(h, "<details class=\"fold\"><summary>All %u proposals</summary>\n<ul>\n",
-                   m->proposals_count);
+    vq_html_printf(h, "<details class=\"fold\"><summary>%s%u proposal%s</summary>\n<ul>\n",
+                   m->proposals_count == 1 ? "" : "All ", m->proposals_count,
+                   m->proposals_count == 1 ? "" : "s");
     for (uint32_t i = 0; i < m->proposals_count && i < PROPOSALS_MAX; i++) {
         const struct vq_proposal *p = &m->proposals[i];
         vq_html_printf(h, "<li>Iteration %u, batch %u (%u rows): <b><bdi>", p->iteration + 1,

@@ -147,13 +147,31 @@ static void find_offline(struct vq_job *job)
     }
 }
 
+static bool is_offline_name(const char *model)
+{
+    return strncmp(model, "offline-", strlen("offline-")) == 0;
+}
+
+/* Also under another name: a pool that sends `as: offline-a` is vibeq-offline, whatever the judge is called. */
+static bool is_answered_offline(const struct vq_conf_uses *uses, const struct vq_conf_judge *judge)
+{
+    uint32_t pools[VQ_POOLS_MAX];
+    uint32_t count = vq_conf_uses_serve(uses, judge, pools);
+    bool as = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct vq_conf_use *use = &uses->uses[pools[i]];
+        as |= use->account != NULL && is_offline_name(use->sent);
+    }
+    return as || vq_cast_is_offline(judge);
+}
+
 static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
 {
     VQ_TRY(vq_run_pools_create(job->config, &job->pools, err));
     VQ_TRY(vq_cast_all(job->config, &job->pools.uses, job->cast, err));
     uint32_t offline = 0, n = job->config->judges_count;
     for (uint32_t i = 0; i < n; i++) {
-        offline += vq_cast_is_offline(&job->config->judges[i]);
+        offline += is_answered_offline(&job->pools.uses, &job->config->judges[i]);
     }
     find_offline(job);
     job->judge_kind = offline == 0                          ? "model"

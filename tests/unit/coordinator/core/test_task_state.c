@@ -287,7 +287,7 @@ static void outcomes_have_their_states(void **state)
     assert_int_equal(vq_task_event_of(VQ_OUTCOME_TOO_LONG), VQ_TASK_ON_FAIL);
     assert_int_equal(vq_task_event_of(VQ_OUTCOME_NOT_NEEDED), VQ_TASK_ON_NOT_NEED);
     assert_int_equal(vq_task_event_of(VQ_OUTCOME_TRUNCATED), VQ_TASK_ON_ANSWER);
-    assert_string_equal(vq_task_state_name(VQ_TASK_NOT_NEEDED), "not needed");
+    assert_string_equal(vq_task_state_name(VQ_TASK_NOT_NEEDED), "not_needed");
     assert_string_equal(vq_task_state_name(VQ_TASK_STATES), "?");
     assert_string_equal(vq_task_event_text(VQ_TASK_EVENTS), "?");
     assert_string_equal(vq_task_event_text(VQ_TASK_ON_ANSWER), "an answer to it stands");

@@ -8,7 +8,10 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "common/text/file.h"
 
 static struct vq_authority *authority;
 
@@ -167,6 +170,55 @@ static void time_left_is_unknown_or_a_number(void **state)
     assert_true(vq_status_eta_s(&s) == 5);
 }
 
+static void time_left_has_an_interval(void **state)
+{
+    (void)state;
+    struct vq_coord_status s = {.tasks = 1000, .shards = 100, .scouted_shards = 100};
+    s.all.state[VQ_TASK_OPEN] = 400;
+    assert_true(vq_status_eta_range(&s).low_s < 0 && vq_status_eta_range(&s).high_s < 0);
+    s.settled_per_s = 4;
+    s.settled_lately = 4; /* too few to bound it above */
+    struct vq_status_eta few = vq_status_eta_range(&s);
+    assert_true(few.low_s > 0 && few.low_s < 100 && few.high_s < 0);
+    s.settled_lately = 240;
+    struct vq_status_eta many = vq_status_eta_range(&s);
+    assert_true(many.low_s > 75 && many.low_s < 100 && many.high_s > 100 && many.high_s < 130);
+    s.scouted_shards = 50; /* half is not looked up yet, and of the other half the store had 60 % */
+    s.all.from_store = 300;
+    struct vq_status_eta resumed = vq_status_eta_range(&s);
+    assert_true(resumed.low_s < many.low_s / 2);
+    assert_true(resumed.high_s == many.high_s);
+    s.all.state[VQ_TASK_OPEN] = 0;
+    assert_true(vq_status_eta_range(&s).high_s == 0);
+}
+
+/* docs/metrics.md names the states as they are printed. */
+static void the_page_names_the_states(void **state)
+{
+    (void)state;
+    struct vq_coord *c = core();
+    struct vq_status_facts f = facts(c);
+    struct vq_buf out, page;
+    vq_buf_init(&out, 1u << 20);
+    vq_status_metrics(&f, &out);
+    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/metrics.md", 1u << 20, &page, NULL), VQ_OK);
+    const char *row = strstr(page.at, "`vibeq_tasks`");
+    assert_non_null(row);
+    for (int i = 0; i < VQ_TASK_STATES; i++) {
+        const char *name = vq_task_state_name((enum vq_task_states)i);
+        char label[64];
+        (void)snprintf(label, sizeof(label), "state=\"%s\"}", name);
+        assert_non_null(strstr(out.at, label));
+        const char *found = strstr(row, name);
+        assert_true(found != NULL && found < strchr(row, '\n'));
+        assert_null(strchr(name, ' '));
+    }
+    vq_buf_free(&page);
+    vq_buf_free(&out);
+    vq_coord_destroy(&c);
+    vq_authority_destroy(&authority);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +227,8 @@ int main(void)
         cmocka_unit_test(counters_go_on_from_stage_to_stage),
         cmocka_unit_test(metrics_are_in_the_exposition_format),
         cmocka_unit_test(time_left_is_unknown_or_a_number),
+        cmocka_unit_test(time_left_has_an_interval),
+        cmocka_unit_test(the_page_names_the_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
