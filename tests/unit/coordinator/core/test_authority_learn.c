@@ -197,7 +197,7 @@ static void unknown_limits_are_found(void **state)
         {"requests, a minute", 0, 60000, 1000, REQUESTS(1000), .used = 0.85, .refused = 0.02},
         /* weaker than wanted (0.85 and 0.02): a ceiling of tokens in windows of a minute is found late */
         {"tokens, a minute", 0, 60000, 1000, TOKENS(700000), .used = 0.7, .refused = 0.06},
-        {"requests, fast", 0, 10000, 100, REQUESTS(3000), .used = 0.7, .refused = 0.06},
+        {"requests, fast", 0, 10000, 100, REQUESTS(3000), .used = 0.85, .refused = 0.02},
     };
     scenes_of(scenes, VQ_COUNT(scenes));
 }
