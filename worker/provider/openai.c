@@ -98,6 +98,7 @@ static void take_error(const json_t *object, struct vq_reply *reply)
     vq_read_scalar(from, "param", reply->error_param, sizeof(reply->error_param));
     const json_t *message = json_is_string(error) ? error : vq_body_get(from, "message");
     bool none = message == NULL || json_is_null(message) ||
+                vq_body_get(message, "content") != NULL || /* of a choice: it is the answer's */
                 (json_is_string(message) && json_string_length(message) == 0);
     vq_read_text(none ? vq_body_get(object, "detail") : message, reply->error_message,
                  sizeof(reply->error_message));

@@ -13,6 +13,8 @@
 #include "tests/unit/heap.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,6 +43,7 @@ static enum vq_status serve(void *ctx)
         assert_int_equal(answer.status, VQ_NOMEM);
     }
     vq_buf_free(&answer);
+    vq_told_free(&run.told); /* what a run keeps is no leak */
     return status;
 }
 
@@ -61,6 +64,10 @@ static void commands(void **state)
         {"pause", 200, "paused by hand already, since"},
         {"park\nP", 409, "the run is ending"},
     };
+    char runs[] = "/tmp/vq-ctl-XXXXXX";
+    struct vq_error err = {0};
+    assert_non_null(mkdtemp(runs));
+    assert_int_equal(vq_run_dir_create(runs, "r", &run.dir, &err), VQ_OK); /* for told.json */
     run.options = &options;
     run.coord = (struct vq_coord *)&run; /* somebody is there; nobody asks it anything */
     run.held = true;
@@ -75,6 +82,10 @@ static void commands(void **state)
     run.finished = true;
     struct asked late = {"pause", 409, "the run is ending"};
     assert_true(heap_torture(late.body, serve, &late, false) > 0);
+    vq_run_dir_close(&run.dir);
+    char command[64];
+    (void)snprintf(command, sizeof(command), "rm -rf '%s'", runs);
+    assert_int_equal(system(command), 0);
 }
 
 /* A row of a run that knows some pools, by name. */
