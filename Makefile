@@ -11,7 +11,7 @@
 #                ROUNDS of each kind of kill: three hours on two cores, nine seconds a round of all 16 kinds of kill; CHAOS=net or other
 #                names of tests/chaos/run take the place of these
 #   make conformance                           limits held against a server that counts them
-#   make simulation [SEEDS=N]                  the whole cluster in one thread, N seeds
+#   make simulation [SEEDS=N] [START=N]        the whole cluster in one thread, N seeds from START on
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
 #   make coverage, make format                 what the tests reach; the sources as CI wants them
 
@@ -43,11 +43,12 @@ configure:
 
 # Seeds that the tests do not use; its last line are the figures, its exit code the verdict.
 SEEDS ?= 20000
+START ?= 2001
 simulation: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target vibeq-sim vibeq-exhaust >$(BUILD).log || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 	@$(BUILD)/bin/vibeq-exhaust --depth 4 --faults 3 --every 8 --jobs $(JOBS)
-	@$(BUILD)/bin/vibeq-sim --seeds 2001..$$((2000 + $(SEEDS))) --jobs $(JOBS)
+	@$(BUILD)/bin/vibeq-sim --seeds $(START)..$$(($(START) + $(SEEDS) - 1)) --jobs $(JOBS)
 
 broken-builds: deps
 	@tests/broken/run

@@ -22,11 +22,14 @@
 struct export_words {
     struct vq_kept_words kept;
     const char *format;
+    bool raw;
 };
 
 const struct vq_opt vq_export_opts[] = {
     {"format", VQ_OPT_TEXT, offsetof(struct export_words, format), "csv|jsonl|latex|md",
      "csv (default), one JSON object a line, or a table in LaTeX or Markdown"},
+    {"raw", VQ_OPT_FLAG, offsetof(struct export_words, raw), NULL,
+     "CSV with every text as it is, also where a spreadsheet would run it as a formula"},
     {"runs", VQ_OPT_TEXT, offsetof(struct export_words, kept.runs), "DIR",
      "runs folder; default VIBEQ_RUNS, then ./runs"},
     {0},
@@ -36,7 +39,7 @@ const struct vq_opt vq_export_opts[] = {
 
 struct line {
     struct vq_error *err;
-    bool jsonl;
+    bool jsonl, raw;
     struct vq_buf out;
     struct vq_csv csv;
     struct vq_json json;
@@ -45,7 +48,11 @@ struct line {
 static void line_begin(struct line *l)
 {
     vq_buf_clear(&l->out);
-    vq_csv_init(&l->csv, &l->out);
+    if (l->raw) {
+        vq_csv_init(&l->csv, &l->out);
+    } else {
+        vq_csv_init_safe(&l->csv, &l->out);
+    }
     vq_json_init(&l->json, &l->out, 0);
     if (l->jsonl) {
         vq_json_object(&l->json);
@@ -197,12 +204,14 @@ static enum vq_status put_call(void *ctx, const struct vq_call_row *row)
     return line_end(l);
 }
 
-static enum vq_status export_calls(const struct vq_kept *kept, bool jsonl, struct vq_error *err)
+static enum vq_status export_calls(const struct vq_kept *kept, bool jsonl, bool raw,
+                                   struct vq_error *err)
 {
     struct vq_replay replay;
     const struct vq_id *uid = vq_run_dir_uid(kept->run);
     VQ_TRY(vq_replay_walk(kept->job, kept->calls, uid, NULL, &replay, err));
-    struct calls c = {.kept = kept, .replay = &replay, .line = {.err = err, .jsonl = jsonl}};
+    struct calls c = {
+        .kept = kept, .replay = &replay, .line = {.err = err, .jsonl = jsonl, .raw = raw}};
     vq_buf_init(&c.line.out, LINE_BYTES_MAX);
     enum vq_status status = vq_view_begin(kept->calls, &c.view, err);
     if (status == VQ_OK && !jsonl) {
@@ -247,16 +256,28 @@ static enum vq_status put_paper(const struct vq_kept *kept, const struct vq_tabl
     return vq_cli_print(&out, err);
 }
 
-static enum vq_status put_rows(const struct vq_table *table, struct vq_error *err)
+/* The files are written for spreadsheets; here each text is as it was. */
+static enum vq_status put_rows(const struct vq_table *table, bool jsonl, struct vq_error *err)
 {
-    struct line l = {.err = err, .jsonl = true};
+    struct line l = {.err = err, .jsonl = jsonl, .raw = true};
     vq_buf_init(&l.out, LINE_BYTES_MAX);
     enum vq_status status = VQ_OK;
+    if (!jsonl) {
+        line_begin(&l);
+        for (uint32_t c = 0; c < table->columns_count; c++) {
+            vq_csv_span(&l.csv, vq_csv_unsafe(table->columns[c]));
+        }
+        status = line_end(&l);
+    }
     for (uint32_t r = 0; status == VQ_OK && r < table->rows_count; r++) {
         line_begin(&l);
         for (uint32_t c = 0; c < table->columns_count; c++) {
-            struct vq_span cell = vq_table_cell(table, r, c);
-            vq_json_key_span(&l.json, table->columns[c]);
+            struct vq_span cell = vq_csv_unsafe(vq_table_cell(table, r, c));
+            if (!jsonl) {
+                vq_csv_span(&l.csv, cell);
+                continue;
+            }
+            vq_json_key_span(&l.json, vq_csv_unsafe(table->columns[c]));
             if (cell.bytes == 0) {
                 vq_json_null(&l.json);
             } else {
@@ -270,7 +291,7 @@ static enum vq_status put_rows(const struct vq_table *table, struct vq_error *er
 }
 
 static enum vq_status export_file(const struct vq_kept *kept, const char *what, enum form form,
-                                  struct vq_error *err)
+                                  bool raw, struct vq_error *err)
 {
     char file[64], verb[64];
     (void)snprintf(verb, sizeof(verb), "vibeq export RUN %s", what);
@@ -294,14 +315,15 @@ static enum vq_status export_file(const struct vq_kept *kept, const char *what, 
         (void)vq_fail(err, status, "%s has no results yet; vibeq resume %s goes on",
                       vq_run_dir_name(kept->run), vq_run_dir_name(kept->run));
     }
-    if (status == VQ_OK && form == FORM_CSV) {
+    if (status == VQ_OK && form == FORM_CSV && !raw) {
         status = vq_cli_print(&text, err);
     } else if (status == VQ_OK) {
         struct vq_table *table;
         status = vq_table_parse(vq_buf_span(&text), VQ_TABLE_CSV, file, &table, err);
         if (status == VQ_OK) {
-            status =
-                form == FORM_JSONL ? put_rows(table, err) : put_paper(kept, table, what, form, err);
+            bool rows = form == FORM_CSV || form == FORM_JSONL;
+            status = rows ? put_rows(table, form == FORM_JSONL, err)
+                          : put_paper(kept, table, what, form, err);
             vq_table_destroy(&table);
         }
     }
@@ -335,8 +357,8 @@ static enum vq_status export_from(const struct export_words *w, const char *run,
     VQ_TRY(vq_kept_open(&w->kept, run, &kept, err));
     what = what == NULL ? usual_file(&kept) : what;
     enum vq_status status = strcmp(what, "calls") == 0
-                                ? export_calls(&kept, form == FORM_JSONL, err)
-                                : export_file(&kept, what, form, err);
+                                ? export_calls(&kept, form == FORM_JSONL, w->raw, err)
+                                : export_file(&kept, what, form, w->raw, err);
     vq_kept_close(&kept);
     return status;
 }

@@ -51,7 +51,7 @@ static enum vq_status write_undecided(const struct vq_kept *kept, const struct v
     vq_buf_init(&out, UNDECIDED_BYTES_MAX);
     vq_buf_puts(&out, "record,vibe,judge\n");
     struct vq_csv csv;
-    vq_csv_init(&csv, &out);
+    vq_csv_init_safe(&csv, &out);
     for (size_t i = 0; i < replay->undecided_count; i++) {
         const struct vq_undecided *u = &replay->undecided[i];
         vq_csv_i64(&csv, u->record);

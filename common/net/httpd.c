@@ -5,6 +5,7 @@
 #include "common/net/httpd.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/net/loop_private.h"
 
 #include <arpa/inet.h>
@@ -17,12 +18,19 @@
 
 #define LOOK_MS 50
 
+struct seat {
+    int fd;
+    int64_t since_ns; /* it was opened, or its last request was answered */
+    bool token;       /* the request at hand came with the token */
+    bool over;        /* it was told to end */
+};
+
 /* libmicrohttpd waits for edges, and does not see an end that came together with the last bytes: such a connection would stay until it
  * is idle for too long, and few of them fill the server. So every connection is looked at now and then. */
 struct vq_httpd {
     struct vq_loop *loop;
-    struct vq_timer *look;               /* while somebody is connected */
-    int seats[VQ_HTTPD_CONNECTIONS_MAX]; /* descriptors of connections */
+    struct vq_timer *look; /* while somebody is connected */
+    struct seat seats[VQ_HTTPD_CONNECTIONS_MAX];
     uint32_t seats_count;
     bool
         left; /* somebody, in this run: a full server has room again, and looks for who waits only in its next run */
@@ -183,6 +191,43 @@ static enum MHD_Result dispatch(struct vq_httpd *httpd, struct MHD_Connection *c
                  : refuse(connection, 404, "there is nothing here\n");
 }
 
+/* ---- who may stay ---- */
+
+static struct seat *seat_of(struct vq_httpd *httpd, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    for (uint32_t i = 0; info != NULL && i < httpd->seats_count; i++) {
+        if (httpd->seats[i].fd == info->connect_fd) {
+            return &httpd->seats[i];
+        }
+    }
+    return NULL;
+}
+
+static void end_seat(struct seat *seat)
+{
+    seat->over = true;
+    (void)shutdown(seat->fd, SHUT_RDWR); /* fails where there is nothing left to close */
+}
+
+/* Nobody can hold all connections by sending little: when few are left, the one that has been at it for longest without a token gives
+ * way. */
+static void make_room(struct vq_httpd *httpd)
+{
+    struct seat *oldest = NULL;
+    uint32_t here = 0;
+    for (uint32_t i = 0; i < httpd->seats_count; i++) {
+        struct seat *seat = &httpd->seats[i];
+        here += seat->over ? 0 : 1;
+        bool before = oldest == NULL || seat->since_ns < oldest->since_ns;
+        oldest = !seat->over && !seat->token && before ? seat : oldest;
+    }
+    if (oldest != NULL && here > VQ_HTTPD_CONNECTIONS_MAX - VQ_HTTPD_RESERVED) {
+        end_seat(oldest);
+    }
+}
+
 /* ---- libmicrohttpd's callbacks ---- */
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
@@ -198,6 +243,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
         }
         vq_buf_init(&p->body, VQ_HTTPD_REQUEST_BYTES_MAX);
         *state = p;
+        struct vq_httpd *httpd = ctx;
+        struct seat *seat = seat_of(httpd, connection);
+        if (seat != NULL) {
+            seat->token = httpd->options.token != NULL && has_token(httpd, connection);
+        }
         return MHD_YES;
     }
     if (*upload_bytes > 0) {
@@ -217,10 +267,13 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode how)
 {
-    (void)ctx;
-    (void)connection;
     (void)how;
     struct passage *p = *state;
+    struct seat *seat = seat_of(ctx, connection);
+    if (seat != NULL) { /* the next request of the same connection has its own time */
+        seat->since_ns = vq_clock_mono_ns();
+        seat->token = false;
+    }
     if (p != NULL) {
         vq_buf_free(&p->body);
         vq_free(p);
@@ -242,8 +295,10 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
     }
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         if (httpd->seats_count < VQ_HTTPD_CONNECTIONS_MAX) {
-            httpd->seats[httpd->seats_count++] = info->connect_fd;
+            httpd->seats[httpd->seats_count++] =
+                (struct seat){.fd = info->connect_fd, .since_ns = vq_clock_mono_ns()};
         }
+        make_room(httpd);
         if (!vq_timer_is_running(httpd->look)) {
             vq_timer_start(httpd->look, LOOK_MS, LOOK_MS);
         }
@@ -251,7 +306,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
     }
     httpd->left = true;
     for (uint32_t i = 0; i < httpd->seats_count; i++) {
-        if (httpd->seats[i] == info->connect_fd) {
+        if (httpd->seats[i].fd == info->connect_fd) {
             httpd->seats[i] = httpd->seats[--httpd->seats_count];
             break;
         }
@@ -266,8 +321,12 @@ static void on_look(void *ctx)
 {
     struct vq_httpd *httpd = ctx;
     struct pollfd looks[VQ_HTTPD_CONNECTIONS_MAX];
+    int64_t late_ns = vq_clock_mono_ns() - VQ_HTTPD_REQUEST_S * VQ_NS_PER_S;
     for (uint32_t i = 0; i < httpd->seats_count; i++) {
-        looks[i] = (struct pollfd){.fd = httpd->seats[i], .events = POLLRDHUP};
+        looks[i] = (struct pollfd){.fd = httpd->seats[i].fd, .events = POLLRDHUP};
+        if (httpd->seats[i].since_ns < late_ns && !httpd->seats[i].over) {
+            end_seat(&httpd->seats[i]);
+        }
     }
     int ended = poll(looks, httpd->seats_count, 0);
     for (uint32_t i = 0; ended > 0 && i < httpd->seats_count; i++) {

@@ -8,8 +8,11 @@
 #include "common/base/secret.h"
 #include "common/net/loop.h"
 
-#define VQ_HTTPD_CONNECTIONS_MAX    64
-#define VQ_HTTPD_IDLE_S             10
+#define VQ_HTTPD_CONNECTIONS_MAX 64
+#define VQ_HTTPD_IDLE_S          10
+#define VQ_HTTPD_REQUEST_S       20 /* from the first byte of a request to the last one of its answer */
+#define VQ_HTTPD_RESERVED                                                                          \
+    8 /* connections that are free for a request with the token: others give way */
 #define VQ_HTTPD_REQUEST_BYTES_MAX  (64u << 10) /* body of a POST */
 #define VQ_HTTPD_RESPONSE_BYTES_MAX (64u << 20)
 #define VQ_HTTPD_ROUTES_MAX         64

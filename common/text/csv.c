@@ -10,6 +10,73 @@ void vq_csv_init(struct vq_csv *csv, struct vq_buf *out)
     *csv = (struct vq_csv){.out = out};
 }
 
+void vq_csv_init_safe(struct vq_csv *csv, struct vq_buf *out)
+{
+    *csv = (struct vq_csv){.out = out, .safe = true};
+}
+
+/* ---- what a spreadsheet would act on ---- */
+
+static bool is_number(struct vq_span field)
+{
+    size_t at = field.at[0] == '-' || field.at[0] == '+' ? 1 : 0;
+    size_t digits = 0;
+    bool point = false, exponent = false;
+    for (; at < field.bytes; at++) {
+        char c = field.at[at];
+        if (c >= '0' && c <= '9') {
+            digits++;
+        } else if (c == '.' && !point && !exponent) {
+            point = true;
+        } else if ((c == 'e' || c == 'E') && !exponent && digits > 0) {
+            exponent = true;
+            digits = 0;
+            bool sign = at + 1 < field.bytes && memchr("+-", field.at[at + 1], 2) != NULL;
+            at += sign ? 1 : 0;
+        } else {
+            return false;
+        }
+    }
+    return digits > 0;
+}
+
+static bool begins_formula(struct vq_span field)
+{
+    return field.bytes > 0 && memchr("=+-@\t\r", field.at[0], 6) != NULL;
+}
+
+/* A text that begins so already gets one more apostrophe, so that taking one away gives it back. */
+static bool needs_apostrophe(struct vq_span field)
+{
+    size_t at = 0;
+    while (at < field.bytes && field.at[at] == '\'') {
+        at++;
+    }
+    struct vq_span rest = vq_span(field.at + at, field.bytes - at);
+    return begins_formula(rest) && (at > 0 || !is_number(field));
+}
+
+struct vq_span vq_csv_unsafe(struct vq_span field)
+{
+    bool escaped = field.bytes > 0 && field.at[0] == '\'' && needs_apostrophe(field);
+    return escaped ? vq_span(field.at + 1, field.bytes - 1) : field;
+}
+
+static void put_bytes(struct vq_csv *csv, const char *at, size_t bytes)
+{
+    for (size_t i = 0; csv->safe && i < bytes; i++) {
+        unsigned char c = (unsigned char)at[i];
+        if ((c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f) {
+            vq_buf_append(csv->out, at, i);
+            vq_buf_putc(csv->out, ' ');
+            at += i + 1;
+            bytes -= i + 1;
+            i = (size_t)-1;
+        }
+    }
+    vq_buf_append(csv->out, at, bytes);
+}
+
 static bool needs_quotes(struct vq_span field)
 {
     if (field.bytes == 0) {
@@ -41,15 +108,17 @@ static void begin_field(struct vq_csv *csv, bool is_empty)
 void vq_csv_span(struct vq_csv *csv, struct vq_span field)
 {
     begin_field(csv, field.bytes == 0);
+    bool apostrophe = csv->safe && needs_apostrophe(field);
     if (!needs_quotes(field)) {
-        vq_buf_append(csv->out, field.at, field.bytes);
+        vq_buf_puts(csv->out, apostrophe ? "'" : "");
+        put_bytes(csv, field.at, field.bytes);
         return;
     }
-    vq_buf_putc(csv->out, '"');
+    vq_buf_puts(csv->out, apostrophe ? "\"'" : "\"");
     while (field.bytes > 0) {
         const char *quote = memchr(field.at, '"', field.bytes);
         size_t n = quote == NULL ? field.bytes : (size_t)(quote - field.at) + 1;
-        vq_buf_append(csv->out, field.at, n);
+        put_bytes(csv, field.at, n);
         if (quote != NULL) {
             vq_buf_putc(csv->out, '"');
         }

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#define BIDI_COLUMNS    8 /* "<U+202E>" */
 #define COLUMNS_DEFAULT 80
 
 const char *vq_fmt_count(uint64_t n, char ret_text[VQ_FMT_BYTES])
@@ -119,6 +120,10 @@ void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool as
 static void put_plain(struct vq_buf *out, uint32_t point)
 {
     char bytes[VQ_UTF8_BYTES_MAX];
+    if (vq_utf8_is_bidi(point)) {
+        vq_buf_printf(out, "<U+%04X>", point);
+        return;
+    }
     bool control = point < ' ' || (point >= 0x7F && point < 0xA0);
     vq_buf_append(out, bytes, vq_utf8_put(control ? ' ' : point, bytes));
 }
@@ -130,16 +135,36 @@ void vq_fmt_plain(struct vq_buf *out, struct vq_span text)
     }
 }
 
+/* Columns that a code point takes. */
+static size_t width(uint32_t point)
+{
+    return vq_utf8_is_bidi(point) ? BIDI_COLUMNS : 1;
+}
+
+static size_t widths(struct vq_span text)
+{
+    size_t sum = 0;
+    for (size_t pos = 0; pos < text.bytes;) {
+        sum += width(vq_utf8_next(text, &pos));
+    }
+    return sum;
+}
+
 void vq_fmt_pad(struct vq_buf *out, struct vq_span text, uint32_t columns)
 {
-    size_t count = vq_utf8_count(text);
+    size_t count = widths(text);
     size_t keep = count <= columns ? count : columns >= 3 ? columns - 3 : 0;
-    size_t pos = 0;
-    for (size_t i = 0; i < keep; i++) {
-        put_plain(out, vq_utf8_next(text, &pos));
+    size_t pos = 0, used = 0;
+    while (used < keep) {
+        uint32_t point = vq_utf8_next(text, &pos);
+        if (used + width(point) > keep) {
+            break;
+        }
+        used += width(point);
+        put_plain(out, point);
     }
-    size_t used = keep;
-    for (; count > columns && used < columns && used < keep + 3; used++) {
+    size_t dots = used + 3;
+    for (; count > columns && used < columns && used < dots; used++) {
         vq_buf_putc(out, '.');
     }
     for (; used < columns; used++) {

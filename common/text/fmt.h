@@ -23,7 +23,7 @@ const char *vq_fmt_dollars(double usd,
 void vq_fmt_signed_bar(struct vq_buf *out, double value, uint32_t width, bool ascii);
 
 /* Appends somebody else's text as a part of one line: control characters, those of Latin-1 too, become spaces, since a terminal may
- * act on them; bytes that are no UTF-8 become U+FFFD. */
+ * act on them; controls of direction are named, as <U+202E>; bytes that are no UTF-8 become U+FFFD. */
 void vq_fmt_plain(struct vq_buf *out, struct vq_span text);
 
 /* The same, cut or padded with spaces to `columns` code points ("..." as the last one when cut). */

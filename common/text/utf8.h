@@ -24,4 +24,11 @@ size_t vq_utf8_count(struct vq_span text);
 /* The longest prefix of at most bytes_max bytes that does not cut a code point of well-formed text. */
 struct vq_span vq_utf8_cut(struct vq_span text, size_t bytes_max);
 
+/* A control that changes the direction of the text around it: what is shown is not what is stored. */
+static inline bool vq_utf8_is_bidi(uint32_t point)
+{
+    return (point >= 0x202A && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069) ||
+           point == 0x200E || point == 0x200F || point == 0x061C;
+}
+
 #endif

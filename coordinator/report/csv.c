@@ -101,7 +101,7 @@ void vq_report_vibes_csv(const struct vq_report_input *r, struct vq_buf *out)
                                         "cells_missing",
                                         "gate_could_flip"};
     struct vq_csv csv;
-    vq_csv_init(&csv, out);
+    vq_csv_init_safe(&csv, out);
     header(&csv, names, VQ_COUNT(names));
     vq_csv_end_row(&csv);
     uint32_t *order = vq_alloc(r->result->vibes, sizeof(*order));
@@ -153,7 +153,7 @@ void vq_report_scores_csv(const struct vq_report_input *r, uint32_t from, uint32
                                         "vibe_id",         "judge", "verdict_a_first",
                                         "verdict_b_first", "score", "status"};
     struct vq_csv csv;
-    vq_csv_init(&csv, out);
+    vq_csv_init_safe(&csv, out);
     if (from == 0) {
         header(&csv, names, VQ_COUNT(names));
         vq_csv_end_row(&csv);
@@ -250,7 +250,7 @@ void vq_report_rows_csv(const struct vq_report_input *r, uint32_t from, uint32_t
                         struct vq_buf *out)
 {
     struct vq_csv csv;
-    vq_csv_init(&csv, out);
+    vq_csv_init_safe(&csv, out);
     if (from == 0) {
         rows_header(&csv, r);
     }

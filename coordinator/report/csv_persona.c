@@ -70,7 +70,7 @@ void vq_report_persona_ratings_csv(const struct vq_report_persona *r, size_t fro
 {
     const struct vq_persona_study *s = r->study;
     struct vq_csv csv;
-    vq_csv_init(&csv, out);
+    vq_csv_init_safe(&csv, out);
     if (from == 0) {
         header(&csv);
     }

@@ -81,7 +81,7 @@ void vq_rubric_report_csv(const struct vq_rubric_report *r, uint32_t from, uint3
                                         "status", "reasoning"};
     struct vq_csv csv;
     struct vq_buf text;
-    vq_csv_init(&csv, out);
+    vq_csv_init_safe(&csv, out);
     vq_buf_init(&text, VQ_NAME_BYTES_MAX * 2);
     if (from == 0) {
         for (size_t i = 0; i < VQ_COUNT(names); i++) {
@@ -131,7 +131,7 @@ void vq_rubric_report_items_csv(const struct vq_rubric_report *r, uint32_t from,
                                         "kind", "score", "judges", "human"};
     const struct vq_rubric_input *in = vq_rubric_input(r->rubric);
     struct vq_csv csv;
-    vq_csv_init(&csv, out);
+    vq_csv_init_safe(&csv, out);
     for (size_t i = 0; from == 0 && i < VQ_COUNT(names); i++) {
         vq_csv_str(&csv, names[i]);
     }

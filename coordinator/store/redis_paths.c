@@ -182,6 +182,29 @@ enum vq_status vq_redis_paths_make(const char *run_dir, const struct vq_id *uid,
     return write_conf(p, err);
 }
 
+bool vq_redis_paths_gone(const struct vq_redis_paths *paths)
+{
+    struct stat st;
+    return lstat(paths->socket, &st) != 0 && errno == ENOENT;
+}
+
+enum vq_status vq_redis_paths_again(struct vq_redis_paths *paths, struct vq_error *err)
+{
+    const char *name = strrchr(paths->socket, '/') + 1;
+    char folder[VQ_REDIS_SOCKET_BYTES], socket[VQ_REDIS_SOCKET_BYTES];
+    (void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - 1 - paths->socket), paths->socket);
+    struct stat st;
+    if (stat(folder, &st) == 0) {
+        return VQ_OK;
+    }
+    if (make_private(folder, err) == VQ_OK) {
+        return VQ_OK; /* where it was */
+    }
+    VQ_TRY(socket_path(name, socket, err));
+    (void)snprintf(paths->socket, sizeof(paths->socket), "%s", socket);
+    return write_conf(paths, err);
+}
+
 /* ---- the server of another coordinator ---- */
 
 static bool has_open(pid_t pid, const struct stat *file)

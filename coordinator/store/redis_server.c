@@ -130,6 +130,11 @@ static enum vq_status write_pid(struct vq_redis_server *s)
 
 static void start(struct vq_redis_server *s, int lock_fd)
 {
+    if (vq_redis_paths_again(&s->paths, &s->text) != VQ_OK) {
+        retry_later(s);
+        return;
+    }
+    (void)snprintf(s->address.unix_path, sizeof(s->address.unix_path), "%s", s->paths.socket);
     int log_fd = open(s->paths.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     const char *const argv[] = {"redis-server", s->paths.conf, NULL};
     struct vq_child_options options = {.path = s->paths.binary,
@@ -251,6 +256,8 @@ static void tick(void *ctx)
             s->fails = for_ms(s) > STEADY_MS ? 0 : s->fails;
             say_ended(s);
             retry_later(s);
+        } else if (vq_redis_paths_gone(&s->paths)) { /* nobody can connect to it any more */
+            (void)vq_child_kill(s->child, SIGTERM, false);
         }
         break;
     case VQ_REDIS_SERVER_FAILED: vq_timer_stop(s->timer); break;

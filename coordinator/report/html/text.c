@@ -39,6 +39,10 @@ static void put_point(struct vq_buf *out, uint32_t point)
     case '\'': vq_buf_puts(out, "&#39;"); return;
     default: break;
     }
+    if (vq_utf8_is_bidi(point)) {
+        vq_buf_printf(out, "&lt;U+%04X&gt;", point);
+        return;
+    }
     bool control =
         (point < 0x20 && point != '\n' && point != '\t') || (point >= 0x7f && point < 0xa0);
     char bytes[VQ_UTF8_BYTES_MAX];

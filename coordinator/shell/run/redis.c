@@ -226,6 +226,10 @@ static void on_server(void *ctx, enum vq_redis_server_state state, const char *t
     (void)snprintf(r->why, sizeof(r->why), "%s", text);
     vq_log(state == VQ_REDIS_SERVER_FAILED ? VQ_LOG_ERROR : VQ_LOG_INFO, "redis.server",
            "state=%d text=%s", (int)state, text);
+    if (state == VQ_REDIS_SERVER_READY && r->server != NULL) { /* another, where its folder went */
+        (void)snprintf(r->address.unix_path, sizeof(r->address.unix_path), "%s",
+                       vq_redis_server_socket(r->server));
+    }
     if (state == VQ_REDIS_SERVER_FAILED) {
         vq_run_fatal(run, VQ_UNAVAILABLE, "the private Redis server: %s", text);
     } else if (state == VQ_REDIS_SERVER_READY && r->client == NULL) {

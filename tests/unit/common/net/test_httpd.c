@@ -309,6 +309,37 @@ static void test_addresses(void **state)
     }
 }
 
+static int drip(const struct fixture *f)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(vq_httpd_port(f->httpd))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    assert_true(fd >= 0);
+    (void)connect(fd, (struct sockaddr *)&to, sizeof(to));
+    return fd;
+}
+
+/* Whoever sends a byte now and then on every connection there is keeps nobody out. */
+static void test_dripping_connections_give_way(void **state)
+{
+    struct fixture *f = *state;
+    int fds[VQ_HTTPD_CONNECTIONS_MAX + 20];
+    for (size_t i = 0; i < VQ_COUNT(fds); i++) {
+        fds[i] = drip(f);
+        run_for(f->loop, 5);
+        (void)send(fds[i], "GET /status HTTP/1.1\r\nHost: local", 34, MSG_NOSIGNAL);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < VQ_COUNT(fds); i++) {
+            (void)send(fds[i], "x", 1, MSG_NOSIGNAL);
+        }
+        expect(f, "GET /status", AUTH, "HTTP/1.1 200", "path=/status");
+    }
+    for (size_t i = 0; i < VQ_COUNT(fds); i++) {
+        (void)close(fds[i]);
+    }
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -320,6 +351,7 @@ int main(void)
         T(test_large_answers),
         T(test_garbage_and_idle_connections),
         T(test_connections_that_ended_leave),
+        T(test_dripping_connections_give_way),
         T(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,27 @@ static void test_plain_text(void **state)
     vq_buf_free(&out);
 }
 
+/* A control that turns the text around it is named: what is shown is what is stored. */
+static void test_controls_of_direction(void **state)
+{
+    (void)state;
+    struct vq_buf out;
+    vq_buf_init(&out, 1000);
+    vq_fmt_plain(&out, vq_span_str("a\xe2\x80\xae"
+                                   "b\xd8\x9c\xe2\x81\xa6\xe2\x80\x8f"));
+    assert_string_equal(out.at, "a<U+202E>b<U+061C><U+2066><U+200F>");
+    vq_buf_clear(&out);
+    vq_fmt_pad(&out, vq_span_str("a\xe2\x80\xae"), 12);
+    assert_string_equal(out.at, "a<U+202E>   ");
+    vq_buf_clear(&out);
+    vq_fmt_pad(&out,
+               vq_span_str("abc\xe2\x80\xae"
+                           "def"),
+               10);
+    assert_string_equal(out.at, "abc...    ");
+    vq_buf_free(&out);
+}
+
 static void test_terminal_of_a_pipe_has_no_colour(void **state)
 {
     (void)state;
@@ -167,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_bar_and_padding),
         cmocka_unit_test(test_plain_text),
+        cmocka_unit_test(test_controls_of_direction),
         cmocka_unit_test(test_terminal_of_a_pipe_has_no_colour),
         cmocka_unit_test(test_nearest_name),
         cmocka_unit_test(test_interned_names_are_dense),

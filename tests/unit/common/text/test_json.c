@@ -126,6 +126,44 @@ static void test_out_of_room_sticks(void **state)
     vq_buf_free(&out);
 }
 
+/* A spreadsheet runs no text as a formula; what it was can be had back; numbers stay numbers. */
+static void test_csv_for_spreadsheets(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {{"=1+1", "'=1+1"},
+                                           {"+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"},
+                                           {"-2+3", "'-2+3"},
+                                           {"@SUM(A1)", "'@SUM(A1)"},
+                                           {"\t=1", "'\t=1"},
+                                           {"\r=1", "\"'\r=1\""},
+                                           {"'=1", "''=1"},
+                                           {"=a,b", "\"'=a,b\""},
+                                           {"'tis", "'tis"},
+                                           {"-1.5", "-1.5"},
+                                           {"+2e-05", "+2e-05"},
+                                           {"-", "'-"},
+                                           {"-e5", "'-e5"},
+                                           {"a=b", "a=b"},
+                                           {"a\x1b[31m\x7f", "a [31m "},
+                                           {"", "\"\""}};
+    for (size_t i = 0; i < VQ_COUNT(texts); i++) {
+        struct vq_buf out;
+        struct vq_csv csv;
+        vq_buf_init(&out, 1000);
+        vq_csv_init_safe(&csv, &out);
+        vq_csv_str(&csv, texts[i][0]);
+        vq_csv_end_row(&csv);
+        assert_int_equal(out.bytes, strlen(texts[i][1]) + 1);
+        assert_memory_equal(out.at, texts[i][1], strlen(texts[i][1]));
+        if (strchr(texts[i][1], '"') == NULL && strchr(texts[i][0], '\x1b') == NULL) {
+            struct vq_span back = vq_csv_unsafe(vq_span_str(texts[i][1]));
+            assert_int_equal(back.bytes, strlen(texts[i][0]));
+            assert_memory_equal(back.at, texts[i][0], back.bytes);
+        }
+        vq_buf_free(&out);
+    }
+}
+
 static void test_csv_reads_back(void **state)
 {
     (void)state;
@@ -180,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_writer),
         cmocka_unit_test(test_out_of_room_sticks),
         cmocka_unit_test(test_csv_reads_back),
+        cmocka_unit_test(test_csv_for_spreadsheets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,6 +276,36 @@ static void test_socket_path(void **state)
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
 }
 
+/* A logout takes the folder of the socket away: the server is started again with a socket, there or elsewhere. */
+static void test_socket_folder_vanishes(void **state)
+{
+    struct rx *rx = *state;
+    char home[300], folder[320], was[108];
+    (void)snprintf(home, sizeof(home), "%s/home", rx->dir);
+    (void)snprintf(folder, sizeof(folder), "%s/vibeq", home);
+    for (int parent_too = 0; parent_too < 2; parent_too++) {
+        (void)mkdir(home, 0700);
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", home, 1), 0);
+        rx_start(rx, &uid);
+        rx_wait(rx, rx_is_ready, rx);
+        (void)snprintf(was, sizeof(was), "%s", vq_redis_server_socket(rx->server));
+        assert_int_equal(strncmp(was, home, strlen(home)), 0);
+        assert_int_equal(unlink(was), 0);
+        assert_int_equal(rmdir(folder), 0);
+        assert_int_equal(parent_too ? rmdir(home) : 0, 0);
+        rx->last = VQ_REDIS_SERVER_WAITING;
+        rx_wait(rx, rx_is_ready, rx);
+        bool same = strcmp(was, vq_redis_server_socket(rx->server)) == 0;
+        assert_true(same == (parent_too == 0));
+        rx->up = false;
+        rx_connect(rx);
+        assert_string_equal(rx_command(rx, "CONFIG", "GET", "port"), "port 0");
+        vq_redis_destroy(&rx->redis);
+        vq_redis_server_destroy(&rx->server);
+    }
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -285,7 +315,7 @@ int main(void)
         CASE(test_keeps_its_data),     CASE(test_one_a_folder),
         CASE(test_coordinator_killed), CASE(test_old_server_stands_still),
         CASE(test_foreign_lock),       CASE(test_no_binary),
-        CASE(test_socket_path),
+        CASE(test_socket_path),        CASE(test_socket_folder_vanishes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
