@@ -434,8 +434,9 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
                                   const struct vq_result *r)
 {
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
+    bool useful = c->params.any_answer_is_useful && r->end == VQ_END_ANSWER;
     struct vq_brake_call call = {.end = (enum vq_call_end)r->end,
-                                 .outcome = (enum vq_outcome)r->outcome,
+                                 .outcome = useful ? VQ_OUTCOME_TEXT : (enum vq_outcome)r->outcome,
                                  .final = r->final,
                                  .row = shard->sample,
                                  .http_status = r->http_status,

@@ -372,7 +372,7 @@ def json_and_more(peer):
     peer.whole(peer.reply.body + peer.reply.body)
 
 
-@way("C6")
+@way("mended")
 def json_lines(peer):
     """As a stream that nobody asked for."""
     peer.whole(b"data: " + peer.reply.body.strip() + b"\n\ndata: [DONE]\n\n")

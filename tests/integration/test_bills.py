@@ -152,7 +152,7 @@ class Bills(Case):
         done = self.run_at(self.serve(cut), name="off", judging="lazy_swap: false, context_check: off")
         self.assertNotIn("its context is too short", done.stdout + done.stderr)
         server = self.serve(cut)
-        done = self.run_at(server, name="strict", code=MISSING, judging="lazy_swap: false, context_check: strict, truncate: true")
+        done = self.run_at(server, name="strict", code=MISSING, judging="lazy_swap: false, context_check: strict, truncate: true, brake: 0")
         self.assertEqual(len(server.prompts), CALLS)  # none is asked again
         account = self.account("strict")
         self.assertEqual(account["calls"]["failed"]["too_long"], CALLS)

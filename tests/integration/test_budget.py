@@ -129,7 +129,8 @@ class Stops(Budget):
         self.assertGreater(self.paid(), money["spent_usd"], "what was in flight is answered")
         self.assertLessEqual(self.paid(), money["spent_usd"] + money["reserved_usd"] + 1e-9, "and that is all that is spent")
         self.assertIn("budget", (self.dir / "start.out").read_text())
-        self.vibeq("resume", "r", "--quiet")
+        self.vibeq("resume", "r", "--quiet", code=STOPPED)  # the lowered budget is still in force
+        self.vibeq("resume", "r", "--quiet", "--set", "budget.usd=100")
         self.assertEqual(self.results_bytes("r"), self.whole_usd()[1])
 
 
@@ -139,11 +140,15 @@ class Elsewhere(Budget):
     def advances(self):
         return json.loads((self.dir / "runs/r/advances.json").read_text())["advances"]
 
+    def far(self):
+        keys = [word for name, pool in self.pools.items() for key in pool.names(name) for word in ("--allow-env", key)]
+        return self.join("--spool", self.dir / "far", *keys)
+
     def left(self):
         """Coordinator and worker have died, with answers in the worker's spool."""
         child = self.start("run", "config.yaml", "--name", "r", "--workers", 0)
         self.wait_for("the certificate", (self.dir / "runs/r/join.cert").exists)
-        worker = self.join("--spool", self.dir / "far")
+        worker = self.far()
         self.wait_for("answers", lambda: len(self.server.answers()) > 20)
         child.kill()
         child.wait()
@@ -162,7 +167,7 @@ class Elsewhere(Budget):
         ledger = json.loads((self.dir / "runs/r/accounting.json").read_text())["cost_usd"]
         self.assertLess(ledger, self.paid())
         self.assertEqual(len(self.advances()), 1)
-        back = self.join("--spool", self.dir / "far")
+        back = self.far()
         self.vibeq("resume", "r", "--workers", 2, "--quiet", "--set", "budget.usd=100")
         self.assertEqual(back.wait(20), 0)
         self.assertEqual(self.advances(), [], "it said what it had spent, and left in order")

@@ -281,7 +281,7 @@ class Settings(Discover):
     def test_what_is_carried_and_what_is_misclassified(self):
         seen = set()
         for i, keys in enumerate(({}, {"vibecheck__carried": "all"}, {"vibecheck__misclassified": "mm_or_pp"}, {"vibecheck__list_rejected": "off"})):
-            _, said = self.said(r"iteration 2: axes proposed: ", name=f"r{i}", gates__separability="interval", **keys)
+            _, said = self.said(r"iteration 2: axes proposed: ", name=f"r{i}", **keys)
             seen.add(re.search(r"wrong or undecided: (\d+) of 30", said).group(1))
         self.assertGreater(len(seen), 1, "preferences that are predicted wrongly count too")
 

@@ -292,7 +292,8 @@ class Rated(Case):
         self.assertEqual(plain["criteria"], repaired["criteria"])
         always = self.dir / "always.jsonl"
         always.write_text('{"fault": "wrong_format", "contains": "friendly and warm", "variant": "out_of_range"}\n')
-        spoiled = self.run_example("always", "--set", "offline.seed=3", "--set", f"offline.faults={always}", code=vqtest.MISSING)
+        spoiled = self.run_example("always", "--set", "offline.seed=3", "--set", f"offline.faults={always}", "--set", "judging.brake=0",
+                                   code=vqtest.MISSING)
         self.assertEqual(spoiled["criteria"][:2], plain["criteria"][:2])
         for output in spoiled["criteria"][2]["outputs"]:
             self.assertEqual({k: n for k, n in output["statuses"].items() if n}, {"out_of_range": 24})

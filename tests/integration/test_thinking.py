@@ -46,7 +46,7 @@ class Thinking(Case):
     def judged(self, messages, finish="stop", code=MISSING, **judge):
         """Label counts of all cells, accounting, what was printed."""
         planted(self.dir, len(messages), AXES)
-        self.config(AXES, judges=1, url=self.serve(messages, finish), judge={"name": "j", **judge} if judge else {})
+        self.config(AXES, judges=1, url=self.serve(messages, finish), judge={"name": "j", **judge} if judge else {}, judging="{brake: 0}")
         done = self.vibeq("run", "config.yaml", "--name", "r", code=code)
         counts = {}
         for vibe in self.results("r")["vibes"]:

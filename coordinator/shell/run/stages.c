@@ -85,6 +85,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
         .attempts = attempt_caps(run->job->config),
         .brake_calls = run->job->config->judging.brake,
+        .any_answer_is_useful = run->job->config->rating.policy != VQ_RATING_STRICT,
         .orphan_remote_s = run->job->config->orphan_s,
         .wait_ns = wait_left_ns(run, run->hears_ns),
         .remote = remote,
