@@ -267,8 +267,8 @@ static void test_table(void **state)
     vq_buf_clear(&out);
     vq_rubric_report_table(&x.r, &plain, &out);
     vq_buf_putc(&out, '\0');
-    assert_non_null(strstr(out.at, "Calls    1,234 sent, 5 answered from the store, 6 failed; "
-                                   "70,000 tokens in, 8 out; $1.50\n"));
+    assert_non_null(strstr(out.at, "Calls    1,234 sent, 5 answered from the store, 6 failed calls "
+                                   "(retries included); 70,000 tokens in, 8 out; $1.50\n"));
     x.r.judge_kind = "offline-lexical";
     vq_buf_clear(&out);
     vq_rubric_report_table(&x.r, &plain, &out);

@@ -26,7 +26,6 @@ static void marks_go_and_words_stay(void **state)
         {"****", "****"},
         {"*", "*"},
         {"`", "`"},
-        {"*a **b* c**", "a **b c**"},
     };
     for (size_t i = 0; i < VQ_COUNT(pairs); i++) {
         struct vq_buf out;
