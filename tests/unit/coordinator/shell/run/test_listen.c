@@ -54,9 +54,8 @@ static void every_address_is_none_for_a_certificate(void **state)
         assert_string_equal(got, "tcp://192.0.2.1:5000");
         assert_int_equal(vq_listen_pick(any[i], addresses, 0, got, &err), VQ_OK);
         assert_string_equal(got, "tcp://127.0.0.1:5000");
-        assert_int_equal(vq_listen_pick(any[i], addresses, 2, got, &err), VQ_INVALID);
-        assert_non_null(strstr(err.text, "192.0.2.1, 198.51.100.7"));
-        assert_non_null(strstr(err.text, "for example --listen 192.0.2.1"));
+        assert_int_equal(vq_listen_pick(any[i], addresses, 2, got, &err), VQ_OK);
+        assert_string_equal(got, any[i]); /* several: as it was asked for */
     }
     assert_int_equal(vq_listen_pick("tcp://192.0.2.9:5", addresses, 2, got, NULL), VQ_OK);
     assert_string_equal(got, "tcp://192.0.2.9:5");
