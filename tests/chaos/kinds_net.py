@@ -4,6 +4,7 @@ or could not deliver may then be asked again. It is never lost: it comes in late
 
 The hub is the coordinator's host. Workers are on another, with the endpoint on its loopback, each over a link of its own."""
 import os
+import re
 import shutil
 import signal
 import time
@@ -58,7 +59,8 @@ def far_redis(r):
 
 def join(r, k):
     cert = r.dir / f"join-{k}.cert"
-    cert.write_text((r.run_dir / "join.cert").read_text().replace("0.0.0.0", r.links[k].near))
+    text = (r.run_dir / "join.cert").read_text()  # it names the first link; each worker has its own
+    cert.write_text(re.sub(r"tcp://[0-9.]+:", f"tcp://{r.links[k].near}:", text))
     cert.chmod(0o600)
     r.far[k] = r.launch([BIN / "vibeq-worker", "--join", cert, "--name", f"far-{k}", "--spool", r.dir / "spool" / f"far-{k}"], err=f"far-{k}.err")
 

@@ -264,10 +264,13 @@ static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own,
     VQ_TRY(status);
     memcpy(ret_join->server_key, own->keys.public_key, sizeof(ret_join->server_key));
     char reachable[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
-    VQ_TRY(vq_listen_reachable(own->endpoint, reachable, err));
+    size_t addresses = vq_listen_reachable(own->endpoint, reachable);
     if (strcmp(reachable, own->endpoint) != 0) {
-        vq_run_say(run, "Listening on every address of this machine; join.cert names %s.",
-                   reachable);
+        vq_run_say(run, "Listening on every address of this machine; join.cert names %s%s.",
+                   reachable,
+                   addresses > 1 ? ", the first of several: if workers reach another one, name it "
+                                   "with --listen ADDRESS"
+                                 : "");
     }
     (void)snprintf(ret_join->endpoint, sizeof(ret_join->endpoint), "%s", reachable);
     (void)snprintf(ret_join->run_name, sizeof(ret_join->run_name), "%s", vq_run_dir_name(run->dir));

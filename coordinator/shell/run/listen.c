@@ -66,24 +66,16 @@ static const char *port_of_any(const char *endpoint)
     return NULL;
 }
 
-enum vq_status vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BYTES],
-                              size_t count, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
-                              struct vq_error *err)
+void vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BYTES], size_t count,
+                    char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX])
 {
-    (void)err;
     const char *port = port_of_any(endpoint);
     if (port == NULL) {
         (void)snprintf(ret_endpoint, VQ_ZSOCK_ENDPOINT_BYTES_MAX, "%s", endpoint);
-        return VQ_OK;
+    } else {
+        (void)snprintf(ret_endpoint, VQ_ZSOCK_ENDPOINT_BYTES_MAX, "tcp://%s%s",
+                       count > 0 ? addresses[0] : "127.0.0.1", port);
     }
-    if (count >
-        1) { /* which of them workers reach is not known here: the certificate is edited, or --listen names one */
-        (void)snprintf(ret_endpoint, VQ_ZSOCK_ENDPOINT_BYTES_MAX, "%s", endpoint);
-        return VQ_OK;
-    }
-    (void)snprintf(ret_endpoint, VQ_ZSOCK_ENDPOINT_BYTES_MAX, "tcp://%s%s",
-                   count == 1 ? addresses[0] : "127.0.0.1", port);
-    return VQ_OK;
 }
 
 static bool put_address(const struct ifaddrs *of, int family, char *ret_text)
@@ -120,9 +112,7 @@ static size_t addresses_of(const struct ifaddrs *list, int family,
     return count;
 }
 
-enum vq_status vq_listen_reachable(const char *endpoint,
-                                   char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
-                                   struct vq_error *err)
+size_t vq_listen_reachable(const char *endpoint, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX])
 {
     char addresses[VQ_LISTEN_ADDRESSES_MAX][VQ_LISTEN_ADDRESS_BYTES];
     struct ifaddrs *list = NULL;
@@ -134,5 +124,6 @@ enum vq_status vq_listen_reachable(const char *endpoint,
         }
         freeifaddrs(list);
     }
-    return vq_listen_pick(endpoint, addresses, count, ret_endpoint, err);
+    vq_listen_pick(endpoint, addresses, count, ret_endpoint);
+    return count;
 }

@@ -17,14 +17,11 @@ struct vq_listen {
 enum vq_status vq_listen_of(const char *listen, const char *before, struct vq_listen *ret_listen,
                             struct vq_error *err) VQ_WARN_UNUSED;
 
-/* Every address of this machine (0.0.0.0, ::) is none that a worker could connect to: the one that it has takes its place. Others
- * stay. VQ_INVALID with a sentence: it has several, and one has to be named. */
-enum vq_status vq_listen_reachable(const char *endpoint,
-                                   char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
-                                   struct vq_error *err) VQ_WARN_UNUSED;
-/* The same with this machine's addresses given; none: the loopback's. */
-enum vq_status vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BYTES],
-                              size_t count, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX],
-                              struct vq_error *err) VQ_WARN_UNUSED;
+/* A worker cannot connect to "every address" (0.0.0.0, ::): this machine's first address takes its place. Other endpoints stay. Returns
+ * how many addresses there were to choose from; 0 if none was looked for. */
+size_t vq_listen_reachable(const char *endpoint, char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]);
+/* The same with this machine's addresses given; without any it is the loopback's. */
+void vq_listen_pick(const char *endpoint, char (*addresses)[VQ_LISTEN_ADDRESS_BYTES], size_t count,
+                    char ret_endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX]);
 
 #endif

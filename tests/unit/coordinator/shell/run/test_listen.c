@@ -49,17 +49,14 @@ static void every_address_is_none_for_a_certificate(void **state)
     char got[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
     static const char *const any[] = {"tcp://0.0.0.0:5000", "tcp://[::]:5000", "tcp://*:5000"};
     for (size_t i = 0; i < VQ_COUNT(any); i++) {
-        struct vq_error err = {""};
-        assert_int_equal(vq_listen_pick(any[i], addresses, 1, got, &err), VQ_OK);
-        assert_string_equal(got, "tcp://192.0.2.1:5000");
-        assert_int_equal(vq_listen_pick(any[i], addresses, 0, got, &err), VQ_OK);
-        assert_string_equal(got, "tcp://127.0.0.1:5000");
-        assert_int_equal(vq_listen_pick(any[i], addresses, 2, got, &err), VQ_OK);
-        assert_string_equal(got, any[i]); /* several: as it was asked for */
+        for (size_t count = 0; count <= 2; count++) {
+            vq_listen_pick(any[i], addresses, count, got);
+            assert_string_equal(got, count == 0 ? "tcp://127.0.0.1:5000" : "tcp://192.0.2.1:5000");
+        }
     }
-    assert_int_equal(vq_listen_pick("tcp://192.0.2.9:5", addresses, 2, got, NULL), VQ_OK);
+    vq_listen_pick("tcp://192.0.2.9:5", addresses, 2, got);
     assert_string_equal(got, "tcp://192.0.2.9:5");
-    assert_int_equal(vq_listen_reachable("tcp://127.0.0.1:7", got, NULL), VQ_OK);
+    assert_int_equal(vq_listen_reachable("tcp://127.0.0.1:7", got), 0);
     assert_string_equal(got, "tcp://127.0.0.1:7");
 }
 
