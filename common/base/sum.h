@@ -1,4 +1,4 @@
-/* Sums of numbers that others said: they stop at the greatest number, and never begin again at 0. */
+/* Sums of numbers from peers: they stop at the largest number and never wrap to 0. */
 #ifndef VQ_BASE_SUM_H
 #define VQ_BASE_SUM_H
 

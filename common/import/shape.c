@@ -12,7 +12,7 @@
 #define KEY_SHOWN     40
 #define FOUND_BYTES   400
 
-/* One step; `*path` moves behind it. */
+/* One step; `*path` moves past it. */
 static const json_t *step(const json_t *from, const char **path)
 {
     char segment[SEGMENT_BYTES];
@@ -72,7 +72,7 @@ static void put_keys(struct vq_buf *out, const json_t *object)
     }
 }
 
-/* What is at the path, or how far it leads. */
+/* The value at the path, or the part of the path that exists. */
 static void put_found(struct vq_buf *out, const json_t *from, const char *path)
 {
     const json_t *last = from;

@@ -5,10 +5,10 @@
 
 #include "common/base/buf.h"
 
-/* Whether the value ends as one that nothing follows: behind its last word at most a full stop, quotes, brackets and markdown that close, all
+/* Whether the value ends as one that nothing follows: after its last word come at most a full stop, quotes, brackets and markdown that close, all
  * that it opens is closed, and it asks nothing. False without a word. */
 bool vq_cut_is_whole(struct vq_span value);
-/* Whether the line may take back what was said above it: "but B", "Wait, ..". When in doubt it does. */
+/* Whether the line may revoke a value stated above it: "but B", "Wait, ..". If this is unclear, the result is true. */
 bool vq_cut_takes_back(struct vq_span line);
 
 #endif

@@ -178,9 +178,9 @@ struct reading {
     bool cut;           /* the answer was cut */
     struct found found; /* by `Result` */
     struct found other; /* by the other headings, which must agree */
-    bool whole;     /* the last of them ends the answer so far, and no cut behind it changes it */
-    bool begins;    /* the answer begins with the last of them, and nothing below takes it back */
-    bool over;      /* there are lines below it */
+    bool whole;  /* the last of them ends the answer so far, and a cut after it changes nothing */
+    bool begins; /* the answer begins with the last of them, and nothing below takes it back */
+    bool over;   /* there are lines below it */
     unsigned lines; /* with words */
     bool headed;    /* the first of them is a heading */
     const char *result_at;

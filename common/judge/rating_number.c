@@ -16,7 +16,7 @@ static const char *const leading[] = {
 
 struct number {
     int64_t value;
-    bool whole;            /* digits, and behind a point zeros only */
+    bool whole;            /* digits, and after a point zeros only */
     bool negative;         /* a minus is joined to it */
     struct vq_span before; /* the word in front of it; empty: none */
     bool slash;            /* in front of it, blanks apart */
@@ -34,7 +34,7 @@ static bool is_points(struct vq_span word)
     return vq_label_word_is_any(word, words, VQ_COUNT(words));
 }
 
-/* Takes what stands behind a point or comma off *text; false: there is something other than zeros. */
+/* Removes the digits after a point or comma from *text; false: one of them is not zero. */
 static bool take_fraction(struct vq_span *text)
 {
     struct vq_span t = *text;
@@ -63,7 +63,7 @@ static bool has_slash(struct vq_span gap)
     return false;
 }
 
-/* The next word of *text that begins with a digit, which is moved behind it. False: there is none. */
+/* The next word of *text that begins with a digit; *text moves past it. False: there is none. */
 static bool next_number(struct vq_span *text, struct number *ret_number)
 {
     struct vq_span before = {0};
@@ -98,7 +98,7 @@ static bool is_plain(const struct number *n, int64_t value)
     return n->whole && n->value == value;
 }
 
-/* Whether a text behind the rating numbers nothing but the rating again and the scale. */
+/* Whether the only numbers in the text after the rating are the rating again and the scale. */
 static bool is_beside(struct vq_span text, int64_t value)
 {
     struct number n, next;

@@ -91,7 +91,7 @@ struct scan {
     size_t at;
     bool front;       /* nothing but blanks came yet */
     bool ticked;      /* an odd number of backticks came */
-    size_t last_tick; /* behind the last backtick of the line; 0: not looked for yet */
+    size_t last_tick; /* after the last backtick of the line; 0: not looked for yet */
 };
 
 /* Whether what is at s->at stands between backticks of its line. */

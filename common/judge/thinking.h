@@ -15,7 +15,7 @@ struct vq_thinking {
     bool stays_open;        /* the next block is not closed */
     bool closes;            /* it is a closing mark without an opening one */
     size_t block_at;        /* the end of the text: no block follows */
-    size_t block_end;       /* behind its closing mark */
+    size_t block_end;       /* after its closing mark */
     uint64_t unclosed;      /* kinds that are not closed in the rest of the text */
     uint64_t line_unclosed; /* the same for the line that ends at line_searched */
     size_t line_searched;

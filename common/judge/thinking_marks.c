@@ -10,7 +10,7 @@
 #define SPACED_PARTS_MAX 2u  /* with blanks between them, unless its last part is the word */
 #define REST_BYTES_MAX   64u /* attributes */
 #define SUFFIX_BYTES                                                                               \
-    5u /* a longer part that ends in a word of so many letters has it: antthinking */
+    5u /* a part that ends in a word of this many letters or more contains it: antthinking */
 
 static const char *const words[] = {
 #define VQ_THINKING_WORD(word) word,
@@ -151,7 +151,7 @@ static bool is_name(char c)
     return is_alnum(c) || is_blank(c) || memchr("_-:.", c, 4) != NULL;
 }
 
-/* The next part of a name, which is moved behind it: inner, Monologue of innerMonologue. */
+/* The next part of a name; the name moves past it: inner, then Monologue, of innerMonologue. */
 static struct vq_span next_part(struct vq_span *name)
 {
     while (name->bytes > 0 && !is_alnum(name->at[0])) {

@@ -22,7 +22,7 @@ struct seat {
     int fd;
     int64_t since_ns; /* it was opened, or its last request was answered */
     bool token;       /* the request at hand came with the token */
-    bool over;        /* it was told to end */
+    bool over;        /* it was closed by us, and ends in a later step */
 };
 
 /* libmicrohttpd waits for edges, and does not see an end that came together with the last bytes: such a connection would stay until it

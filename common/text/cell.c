@@ -33,7 +33,7 @@ static void put_point(struct reader *r, uint32_t point)
     }
 }
 
-/* `digits` hexadecimal digits at r->at; moves behind them. */
+/* `digits` hexadecimal digits at r->at; moves past them. */
 static bool hex(struct reader *r, size_t digits, uint32_t *ret_value)
 {
     uint32_t value = 0;
@@ -101,7 +101,7 @@ static bool escape(struct reader *r)
     }
 }
 
-/* From the opening quote to behind the closing one. */
+/* From the opening quote to after the closing one. */
 static bool quoted(struct reader *r)
 {
     char quote = r->text.at[r->at++];

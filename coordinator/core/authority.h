@@ -106,7 +106,7 @@ enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *w
                                    int64_t now_ns) VQ_WARN_UNUSED;
 /* The worker was heard: its term counts from here. (Its slices end a term after it was heard last, by themselves.) */
 void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
-/* The worker broke a rule: what it said of limits counts no more. */
+/* The worker broke a rule: the limits that it reported are dropped. */
 void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns);
 enum vq_authority_end {
     VQ_AUTHORITY_LEFT,  /* it said BYE: nothing of it is in flight */
@@ -246,7 +246,7 @@ struct vq_authority_pool_status {
     uint64_t day_requests_spent, day_tokens_spent;
     int64_t day_ends_ns;
     uint64_t cost_nano;      /* committed in this process */
-    uint64_t organisation;   /* 0: none said */
+    uint64_t organisation;   /* 0: none reported */
     uint32_t params_refused; /* enum vq_param: by its model; not sent */
 };
 uint32_t vq_authority_pools(const struct vq_authority *a);

@@ -1,6 +1,6 @@
 /* Which refusals noise explains: the last window of what was used, the known noise of a pool, and the doubt about its limits.
  *
- * Noise is the share of calls that a provider refuses at whatever rate they come. A share of TOLERATED is nobody's concern. More
+ * Noise is the share of calls that a provider refuses at whatever rate they come. A share below TOLERATED changes nothing. More
  * refusals in a window than noise explains (by SIGMAS of a Poisson count) are a doubt; what follows from it is tried (authority_trial.c).
  * Known noise falls with the refusals that are seen, rises only by a trial, and is tried anew after AGAIN_NS.
  *

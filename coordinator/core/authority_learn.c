@@ -1,4 +1,4 @@
-/* Limits that nobody named, or named too high: how what was learned grows again, and "slow down".
+/* Limits that the configuration does not name, or names too high: how a learned limit grows again, and "slow down".
  *
  * What is learned down (authority_trial.c) is probed upward again: near its ceiling it waits a window, then creeps over it; above the
  * ceiling, which was wrong then, or far below it, it grows fast. It ends at the limit that is named.

@@ -1,4 +1,4 @@
-/* A concurrency that nobody named finds its level, where the ceiling is one on calls in flight.
+/* A concurrency that is not configured finds its level, where the provider limits calls in flight.
  *
  * Slow start doubles it in each round of answers in which it was what binds. After a level was refused it grows by parts towards that one and
  * tries it again after more and more clean rounds, so that a small limit is not refused every few calls. The first refusal ends slow start. Later a

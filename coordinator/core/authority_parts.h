@@ -304,7 +304,7 @@ struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p);
 double vq_auth_peak(const struct vq_auth_pool *p);
 /* Requests of the last window; what was started and is not refused counts. */
 double vq_auth_accepted(const struct vq_auth_pool *p);
-/* Of the rate, with so many requests accepted in the last window; tokens of calls in flight by what others had. Negative: not known. */
+/* The rate's use, if this number of requests was accepted in the last window; tokens of calls in flight are estimated by those of others. Negative: not known. */
 double vq_auth_accepted_of(const struct vq_auth_pool *p, enum vq_rate r, double requests);
 /* More are refused than noise explains. */
 bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered);
@@ -333,7 +333,7 @@ void vq_auth_trial_step(struct vq_auth_pool *p, int64_t now_ns);
 /* Refusals at the ceiling that is known: the rates are cut. false: it was something else. */
 bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns);
 
-/* authority_learn.c: limits that nobody named, or named too high */
+/* authority_learn.c: limits that are not configured, or configured too high */
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);

@@ -1,4 +1,4 @@
-/* What a worker said of a pool's limits leaves with it: limits by headers, a cap, a pause that refusals asked for, a park.
+/* A worker's reports about a pool's limits end with the worker: limits by headers, a cap, a pause after refusals, a park.
  *
  * The word of a worker that left counts for VQ_AUTH_WORD_NS more, so that one that is started again does not burst beyond a limit that its
  * provider has named; the new one hears the same from the provider. The word of a worker that broke a rule ends at once. Then what the

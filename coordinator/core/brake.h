@@ -6,7 +6,7 @@
 #include "common/judge/verdict.h"
 #include "proto/messages.h"
 
-#define VQ_BRAKE_ROWS       3u   /* failures of so many different rows are needed */
+#define VQ_BRAKE_ROWS       3u   /* failures of this number of different rows are needed */
 #define VQ_BRAKE_WAY_BYTES  192u /* of an error's text, normalised, that are compared */
 #define VQ_BRAKE_TEXT_BYTES 256u /* of an error's text that are kept for people */
 

@@ -79,7 +79,7 @@ struct vq_coord_params {
     uint32_t answer_tokens_max; /* the largest max_tokens of its judges */
     uint32_t worker_lost_max;   /* 0: VQ_COORD_LOST_DEFAULT */
     uint32_t
-        brake_calls; /* a judge's first calls on a pool: when so many all failed the same way, the pool is parked for it; 0: never */
+        brake_calls; /* a judge's first calls on a pool: if this number of them all failed the same way, the pool is parked for it; 0: never */
     bool
         any_answer_is_useful; /* results read answers by a policy of their own: the brake looks at failed calls alone */
     struct vq_attempt_caps

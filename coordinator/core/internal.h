@@ -592,7 +592,7 @@ enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task) VQ_WARN_UNUS
 
 /* What the session listed was never sent: its holds stay. */
 void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s);
-/* The call is in the list of `s` from here on; NULL: in nobody's. */
+/* The call is in the list of `s` from here on; NULL: in no session's. */
 void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s);
 /* keyless.c */
 /* Keeps which pools the worker has no key for, as its reports say. */

@@ -1,5 +1,5 @@
-/* Draws the warnings from the result and the settings; none hides a number that stands elsewhere. A code never changes its meaning.
- * Not its job: escaping and wrapping, which are those of whoever shows the text. */
+/* Makes the warnings from the result and the settings; a warning never hides a number. A code never changes its meaning.
+ * Not its job: escaping and wrapping, which the writer that shows the text does. */
 #include "coordinator/report/warnings.h"
 
 #include "common/base/alloc.h"

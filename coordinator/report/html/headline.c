@@ -185,7 +185,7 @@ static uint64_t failed_for_good(const struct vq_report_input *r)
     return n;
 }
 
-/* A call that failed and was made again costs nobody an answer: only a question without one is marked. */
+/* A failed call that was retried loses no answer: only questions without an answer are marked. */
 static void failed_calls(struct vq_html *h, const struct vq_report_calls *c)
 {
     uint64_t lost = h->r != NULL ? failed_for_good(h->r) : 0;

@@ -30,7 +30,7 @@ static bool is_same(struct vq_span line, size_t i, size_t k, size_t n)
     return k + n <= line.bytes && memcmp(line.at + i, line.at + k, n) == 0;
 }
 
-/* Where the mark at `i` closes: behind a word, as it opened before one. line.bytes: nowhere. */
+/* The closing mark for the mark at `i`: it comes after a word, as the opening one comes before a word. line.bytes: there is none. */
 static size_t closing(struct vq_span line, size_t i, size_t n)
 {
     bool code = line.at[i] == '`';

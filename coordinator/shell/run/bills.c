@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define CUT_ANSWERS 3u /* said of so many: one odd count is nothing */
+#define CUT_ANSWERS 3u /* answers before it is reported: one odd count means nothing */
 
 struct vq_pool_bill {
     struct vq_bill bill;

@@ -58,7 +58,7 @@ static enum vq_status merge(struct vq_committer *c)
     return VQ_OK;
 }
 
-/* Whether this was not told of the pool yet; more kinds than there is room for are not told. */
+/* Whether this was not reported about the pool before; kinds beyond the room for them are not reported. */
 static bool is_new_odd(struct vq_run *run, struct vq_span pool, struct vq_span kind)
 {
     struct vq_hasher h;

@@ -358,7 +358,7 @@ static void answer_json(bool ok, const char *text, struct vq_buf *answer)
     vq_buf_putc(answer, '\n');
 }
 
-/* A command that was read too late: the person was told by then that its fate is unknown. */
+/* A command that was read too late: `vibeq ctl` has reported by then that its outcome is unknown. */
 static int late(int64_t late_ms, const char *name, struct vq_buf *answer)
 {
     char text[VQ_ERROR_BYTES_MAX];
