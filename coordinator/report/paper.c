@@ -1,11 +1,12 @@
 /* Columns are found by their names, so that further ones in the file do not matter. Pure; owns nothing. Not its job: the numbers. */
 #include "coordinator/report/paper.h"
 
+#include "common/text/csv.h"
 #include "common/text/utf8.h"
+#include "coordinator/report/vibes_file.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define NUMBER_BYTES 64
 
@@ -126,25 +127,6 @@ static void end(struct paper *p)
 
 /* ---- vibes ---- */
 
-static struct vq_span at(const struct vq_table *t, uint32_t row, const char *name)
-{
-    uint32_t column = vq_table_column(t, vq_span_str(name));
-    return column == UINT32_MAX ? vq_span("", 0) : vq_table_cell(t, row, column);
-}
-
-static double number(struct vq_span text)
-{
-    char copy[NUMBER_BYTES];
-    if (text.bytes == 0 || text.bytes >= sizeof(copy)) {
-        return NAN;
-    }
-    memcpy(copy, text.at, text.bytes);
-    copy[text.bytes] = '\0';
-    char *last;
-    double value = strtod(copy, &last);
-    return *last == '\0' ? value : NAN;
-}
-
 /* "+0.49", in LaTeX with a real minus. */
 static void put_number(struct paper *p, double value, bool sign)
 {
@@ -180,14 +162,14 @@ static void number_cell(struct paper *p, double value, bool sign)
 
 static bool is_kept(const struct vq_table *t, uint32_t row)
 {
-    return vq_span_eq(at(t, row, "kept"), vq_span_str("1"));
+    return vq_span_eq(vq_vibes_text(t, row, "kept"), vq_span_str("1"));
 }
 
 /* On test rows; without any, in-sample. */
 static const char *split_of(const struct vq_table *t)
 {
     for (uint32_t row = 0; row < t->rows_count; row++) {
-        if (at(t, row, "sep_test").bytes > 0) {
+        if (vq_vibes_text(t, row, "sep_test").bytes > 0) {
             return "test";
         }
     }
@@ -197,16 +179,16 @@ static const char *split_of(const struct vq_table *t)
 static void vibe_row(struct paper *p, const struct vq_table *t, uint32_t row, bool test)
 {
     const char *dash = p->format == VQ_PAPER_LATEX ? " $\\rightarrow$ " : " \xe2\x86\x92 ";
-    text_cell(p, at(t, row, "name"));
-    text_cell(p, at(t, row, "low"));
+    text_cell(p, vq_vibes_text(t, row, "name"));
+    text_cell(p, vq_vibes_text(t, row, "low"));
     vq_buf_puts(p->out, dash);
-    vq_paper_text(at(t, row, "high"), p->format, p->out);
-    interval_cell(p, number(at(t, row, test ? "sep_test" : "sep_train")),
-                  test ? number(at(t, row, "sep_test_lo")) : NAN,
-                  test ? number(at(t, row, "sep_test_hi")) : NAN);
-    number_cell(p, number(at(t, row, test ? "kappa_test" : "kappa_train")), false);
-    number_cell(p, number(at(t, row, "mm_coefficient")), true);
-    number_cell(p, number(at(t, row, "pp_coefficient")), true);
+    vq_paper_text(vq_vibes_text(t, row, "high"), p->format, p->out);
+    interval_cell(p, vq_vibes_number(t, row, test ? "sep_test" : "sep_train"),
+                  test ? vq_vibes_number(t, row, "sep_test_lo") : NAN,
+                  test ? vq_vibes_number(t, row, "sep_test_hi") : NAN);
+    number_cell(p, vq_vibes_number(t, row, test ? "kappa_test" : "kappa_train"), false);
+    number_cell(p, vq_vibes_number(t, row, "mm_coefficient"), true);
+    number_cell(p, vq_vibes_number(t, row, "pp_coefficient"), true);
     end_row(p);
 }
 
@@ -220,9 +202,9 @@ static void dropped(struct paper *p, const struct vq_table *t)
         vq_buf_puts(p->out, count++ == 0
                                 ? (p->format == VQ_PAPER_LATEX ? "% dropped: " : "\nDropped: ")
                                 : ", ");
-        vq_paper_text(at(t, row, "name"), p->format, p->out);
+        vq_paper_text(vq_vibes_text(t, row, "name"), p->format, p->out);
         vq_buf_puts(p->out, " (");
-        vq_paper_text(at(t, row, "reason"), p->format, p->out);
+        vq_paper_text(vq_vibes_text(t, row, "reason"), p->format, p->out);
         vq_buf_putc(p->out, ')');
     }
     vq_buf_puts(p->out, count > 0 ? "\n" : "");
@@ -266,7 +248,7 @@ void vq_paper_table(const struct vq_table *t, enum vq_paper_format format, struc
     end_header(&p, NULL, t->columns_count);
     for (uint32_t row = 0; row < t->rows_count; row++) {
         for (uint32_t c = 0; c < t->columns_count; c++) {
-            text_cell(&p, vq_table_cell(t, row, c));
+            text_cell(&p, vq_csv_unsafe(vq_table_cell(t, row, c)));
         }
         end_row(&p);
     }

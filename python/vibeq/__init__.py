@@ -101,6 +101,11 @@ def load(name, runs=None):
     return Run(folder)
 
 
+def _unescaped(texts):
+    """Without the apostrophe that vibeq puts before a text which a spreadsheet would run as a formula."""
+    return texts.str.replace(r"^'(?='*[=+\-@\t\r])", "", regex=True)
+
+
 def _typed(column, name, file):
     """A column of texts ("" is missing) in the type that its meaning has."""
     missing = column == ""
@@ -108,7 +113,7 @@ def _typed(column, name, file):
     if name in BOOLEANS:
         return column.map({"1": True, "0": False}).astype("boolean")
     if name in CATEGORIES:
-        return column.mask(missing, pd.NA).astype("category")
+        return _unescaped(column).mask(missing, pd.NA).astype("category")
     if name in INTEGERS and file != "items.csv" or name == "judges":
         kind = "Int8" if name == "score" else "Int64"
         return pd.to_numeric(column.mask(missing, "0")).mask(missing, pd.NA).astype(kind)
@@ -117,7 +122,7 @@ def _typed(column, name, file):
         values = pd.to_numeric(column.mask(missing, "0"), errors="coerce")
         if not values.isna().any():
             return values.astype("Float64").mask(missing, pd.NA)
-    return column.astype("string")
+    return _unescaped(column).astype("string")
 
 
 class Run:
@@ -141,6 +146,7 @@ class Run:
         if name not in self._read:
             raw = pd.read_csv(self._file(name), dtype=str, keep_default_na=False, na_filter=False, encoding="utf-8")
             self._read[name] = pd.DataFrame({c: _typed(raw[c], c, name) for c in raw.columns})
+            self._read[name].columns = _unescaped(self._read[name].columns)
         return self._read[name]
 
     @property

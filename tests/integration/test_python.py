@@ -1,5 +1,6 @@
 """The Python package: installed into a fresh environment without a network, it starts a run, reads it, and keeps N/A apart from what is
 missing. Needs venv, setuptools and pandas of this machine; CI has them."""
+import csv
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,25 @@ class Package(Case):
             print("fine")
         """)
         self.assertEqual(said, "fine\n")
+
+    def test_texts_that_would_be_formulas_come_as_they_were(self):
+        """vibeq writes them for spreadsheets with an apostrophe in front; readers take it off again."""
+        planted(self.dir, 12, ("Warmth",))
+        with open(self.dir / "data.csv", newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        with open(self.dir / "data.csv", "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([[*head, "note"], *([*row, "=1+1"] for row in rows)])
+        said = self.script("""
+            import vibeq
+            run = vibeq.run("data.csv", models=["alpha", "beta"], judge="offline-a", name="r")
+            assert set(run.rows["note"]) == {"=1+1"}, run.rows["note"]
+            print("fine")
+        """)
+        self.assertEqual(said, "fine\n")
+        self.assertIn("'=1+1", (self.dir / "runs/r/results/rows.csv").read_text())
+        self.assertIn('"=1+1"', self.vibeq("export", "r", "rows", "--format", "jsonl").stdout)
+        self.assertNotIn("'=1+1", self.vibeq("export", "r", "rows", "--raw").stdout)
+        self.assertNotIn("'=1+1", self.vibeq("export", "r", "rows", "--format", "md").stdout)
 
     def test_what_goes_wrong_is_raised(self):
         said = self.script("""

@@ -5,22 +5,22 @@
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"
+#include "coordinator/report/vibes_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WIDTH        1000.0
-#define NAMES_WIDTH  220.0
-#define PANEL_WIDTH  230.0
-#define PANEL_GAP    25.0
-#define TOP          92.0
-#define ROW          24.0
-#define BAR          13.0
-#define BOTTOM       62.0
-#define NAME_BYTES   34u
-#define SHAPES_MAX   100000u
-#define NUMBER_BYTES 64
+#define WIDTH       1000.0
+#define NAMES_WIDTH 220.0
+#define PANEL_WIDTH 230.0
+#define PANEL_GAP   25.0
+#define TOP         92.0
+#define ROW         24.0
+#define BAR         13.0
+#define BOTTOM      62.0
+#define NAME_BYTES  34u
+#define SHAPES_MAX  100000u
 
 enum {
     INK = 0x222222,
@@ -49,25 +49,10 @@ struct drawing {
 
 /* ---- the file ---- */
 
-static double value(const struct vq_table *t, uint32_t row, const char *name)
-{
-    uint32_t column = name == NULL ? UINT32_MAX : vq_table_column(t, vq_span_str(name));
-    struct vq_span text = column == UINT32_MAX ? vq_span("", 0) : vq_table_cell(t, row, column);
-    char copy[NUMBER_BYTES];
-    if (text.bytes == 0 || text.bytes >= sizeof(copy)) {
-        return NAN;
-    }
-    memcpy(copy, text.at, text.bytes);
-    copy[text.bytes] = '\0';
-    char *last;
-    double number = strtod(copy, &last);
-    return *last == '\0' && isfinite(number) ? number : NAN;
-}
-
 static bool has_test(const struct drawing *d)
 {
     for (uint32_t i = 0; i < d->rows_count; i++) {
-        if (!isnan(value(d->table, d->rows[i], "sep_test"))) {
+        if (!isnan(vq_vibes_number(d->table, d->rows[i], "sep_test"))) {
             return true;
         }
     }
@@ -78,7 +63,7 @@ static void choose_rows(struct drawing *d)
 {
     for (int all = 0; all < 2 && d->rows_count == 0; all++) {
         for (uint32_t row = 0; row < d->table->rows_count; row++) {
-            if (all == 0 && !(value(d->table, row, "kept") > 0)) {
+            if (all == 0 && !(vq_vibes_number(d->table, row, "kept") > 0)) {
                 continue;
             }
             if (d->rows_count == VQ_PLOT_VIBES_MAX) {
@@ -150,7 +135,7 @@ static double scale_of(const struct drawing *d, const struct panel *p, bool test
     for (uint32_t i = 0; i < d->rows_count; i++) {
         const char *names[] = {test ? p->test : p->train, test ? p->lo : NULL, test ? p->hi : NULL};
         for (size_t k = 0; k < VQ_COUNT(names); k++) {
-            double v = value(d->table, d->rows[i], names[k]);
+            double v = vq_vibes_number(d->table, d->rows[i], names[k]);
             most = isnan(v) ? most : fmax(most, fabs(v));
         }
     }
@@ -175,7 +160,7 @@ static void axis(struct drawing *d, const struct panel *p, double bottom)
 static void bar(struct drawing *d, const struct panel *p, uint32_t i, bool test)
 {
     double y = TOP + ROW * i, middle = y + ROW / 2;
-    double v = value(d->table, d->rows[i], test ? p->test : p->train);
+    double v = vq_vibes_number(d->table, d->rows[i], test ? p->test : p->train);
     if (isnan(v)) {
         text(d, x_of(p, 0) + 4, middle + 4, VQ_PLOT_START, 11, GREY, "n/a");
         return;
@@ -188,8 +173,8 @@ static void bar(struct drawing *d, const struct panel *p, uint32_t i, bool test)
                                   .w = to - from,
                                   .h = BAR,
                                   .colour = colour});
-    double lo = test || p->train == p->test ? value(d->table, d->rows[i], p->lo) : NAN;
-    double hi = test || p->train == p->test ? value(d->table, d->rows[i], p->hi) : NAN;
+    double lo = test || p->train == p->test ? vq_vibes_number(d->table, d->rows[i], p->lo) : NAN;
+    double hi = test || p->train == p->test ? vq_vibes_number(d->table, d->rows[i], p->hi) : NAN;
     if (!isnan(lo) && !isnan(hi)) {
         line(d, x_of(p, lo), middle, x_of(p, hi) - x_of(p, lo), 0, INK, 1.2);
         line(d, x_of(p, lo), middle - 4, 0, 8, INK, 1.2);
@@ -201,10 +186,8 @@ static void bar(struct drawing *d, const struct panel *p, uint32_t i, bool test)
 
 static void names(struct drawing *d)
 {
-    uint32_t column = vq_table_column(d->table, vq_span_str("name"));
     for (uint32_t i = 0; i < d->rows_count; i++) {
-        struct vq_span name =
-            column == UINT32_MAX ? vq_span("", 0) : vq_table_cell(d->table, d->rows[i], column);
+        struct vq_span name = vq_vibes_text(d->table, d->rows[i], "name");
         struct vq_buf plain;
         vq_buf_init(&plain, sizeof(d->plot->title));
         vq_fmt_plain(&plain, vq_utf8_cut(name, NAME_BYTES));
