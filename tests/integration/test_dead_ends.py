@@ -89,8 +89,7 @@ class Brake(DeadEnds):
         self.vibeq("run", "config.yaml", "--name", "r", code=DONE)
         self.assertEqual(self.results("r")["cells_missing"], 0)
         # While the other pool answers, calls go out until the failures are committed: how many is a matter of the machine's speed.
-        planned = json.loads((self.dir / "runs/r/accounting.json").read_text())["planned"]
-        self.assertLess(len(bad.asked), planned // 4)
+        self.assertLess(len(bad.asked), 40 * len(AXES) * 2 // 2, "half of the tasks would be its share")
 
     def test_no_brake_after_an_answer(self):
         """A server that answers one call and refuses all others fails tasks one by one, as it always did."""
