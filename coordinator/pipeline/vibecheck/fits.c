@@ -112,9 +112,11 @@ static enum vq_status firth(struct vq_work *w, enum target target, const struct 
 {
     struct vq_logit_data data = train->data;
     data.weights = weights;
-    struct vq_logit_fit fit;
-    enum vq_status status = vq_logit_fit_firth(&data, &fit, w->err);
-    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes && status == VQ_OK; v++) {
+    struct vq_logit_fit fit = {.status = VQ_LOGIT_NO_ROWS};
+    if (vq_draws(w) > 0) { /* 0 asks for no intervals: between iterations, or by the settings */
+        VQ_TRY(vq_logit_fit_firth(&data, &fit, w->err));
+    }
+    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *vibe = &w->out->vibe[v];
         if (!vibe->kept) {
             continue;
@@ -122,16 +124,14 @@ static enum vq_status firth(struct vq_work *w, enum target target, const struct 
         bool mm = target == TARGET_MM;
         *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = (struct vq_interval){NAN, NAN};
         *(mm ? &vibe->mm_p : &vibe->pp_p) = NAN;
-        if (fit.status == VQ_LOGIT_OK && vq_draws(w) > 0) {
+        if (fit.status == VQ_LOGIT_OK) {
             *(mm ? &vibe->mm_firth : &vibe->pp_firth) = (struct vq_firth_coef){
                 fit.coef[col], {fit.ci95_lo[col], fit.ci95_hi[col]}, fit.p[col]};
         }
         col++;
     }
-    if (status == VQ_OK) {
-        vq_logit_fit_free(&fit);
-    }
-    return status;
+    vq_logit_fit_free(&fit);
+    return VQ_OK;
 }
 
 static enum vq_status judge_intervals(struct vq_work *w, enum target target,
