@@ -12,7 +12,8 @@
 static void cells(void **state)
 {
     (void)state;
-    static const char text[] = "name,mm_coefficient,mm_lo,mm_hi,mm_firth,mm_firth_lo,mm_firth_hi,pp_coefficient,pp_firth,q\n"
+    static const char text[] = "name,mm_coefficient,mm_lo,mm_hi,mm_firth,mm_firth_lo,mm_firth_hi,"
+                               "pp_coefficient,pp_firth,q\n"
                                "'=A1,10.5,,,8.25,2.5,,0.5,,x\n";
     struct vq_table *t = NULL;
     struct vq_error err = {""};
