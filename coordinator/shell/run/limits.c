@@ -348,8 +348,8 @@ void vq_limits_release(struct vq_run *run)
     vq_pool_locks_release(run->locks);
     if (run->job->config->redis_url != NULL &&
         vq_loop_run_until(run->loop, is_heard, run, RELEASE_MS) != VQ_OK) {
-        vq_log(VQ_LOG_INFO, "pool.lock",
-               "text=the shared Redis did not hear that the keys are free");
+        vq_log(VQ_LOG_INFO, "pool.lock", "text=%s",
+               "the shared Redis did not hear that the keys are free");
     }
 }
 
