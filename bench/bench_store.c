@@ -79,7 +79,8 @@ static void set_up(struct bench *b, const char *folder)
     for (uint32_t i = 0; b->samples != NULL && i < SAMPLES; i++) {
         char text[32];
         (void)snprintf(text, sizeof(text), "prompt %u", i);
-        struct vq_sample sample = {vq_span_str(text), vq_span_str("a"), vq_span_str("b")};
+        struct vq_sample sample = {
+            .prompt = vq_span_str(text), .a = vq_span_str("a"), .b = vq_span_str("b")};
         vq_sample_identify(&sample, &b->samples[i]);
     }
     for (int v = 0; v < VIBES; v++) {

@@ -74,8 +74,9 @@ static enum vq_status put_spec(const struct asking *a, struct vq_buf *out)
 static enum vq_status put_frames(const struct asking *a, struct vq_buf *out)
 {
     const struct vq_sample *s = &a->stage->samples[a->task->sample];
-    struct vq_msg sample = {.type = VQ_MSG_SAMPLE,
-                            .u.sample = {.prompt = s->prompt, .a = s->a, .b = s->b}};
+    struct vq_msg sample = {
+        .type = VQ_MSG_SAMPLE,
+        .u.sample = {.prompt = s->prompt, .a = s->a, .b = s->b, .image = s->image}};
     VQ_TRY(put_spec(a, out));
     VQ_TRY(put_frame(out, &sample));
     for (uint32_t i = 0; i < a->stage->cast->count; i++) {

@@ -165,6 +165,7 @@ struct vq_msg_sample {
     struct vq_span prompt;
     struct vq_span a;
     struct vq_span b;
+    struct vq_span image;
 };
 
 struct vq_ask {

@@ -111,6 +111,7 @@ struct vq_conf_data {
     char *prompt;            /* NULL: "question", else "prompt", whichever the data has */
     char *preference;        /* NULL: "preference" if the data has it */
     char *group;             /* NULL: none */
+    char *image;             /* NULL: none */
     bool unwrap_lists;       /* a list of one string is that string */
     uint32_t limit;          /* 0: all; else a seeded sample of so many records */
     double test_share;       /* 0.5; 0: in-sample, flagged */

@@ -22,6 +22,11 @@ static int span_cmp(struct vq_span a, struct vq_span b)
     return a.bytes < b.bytes ? -1 : a.bytes > b.bytes;
 }
 
+static void hash_str(struct vq_hasher *h, const char *text)
+{
+    vq_hasher_field(h, vq_span_str(text));
+}
+
 void vq_sample_identify(const struct vq_sample *sample, struct vq_sample_id *ret_id)
 {
     bool flipped = span_cmp(sample->b, sample->a) < 0;
@@ -30,13 +35,12 @@ void vq_sample_identify(const struct vq_sample *sample, struct vq_sample_id *ret
     vq_hasher_field(&h, sample->prompt);
     vq_hasher_field(&h, flipped ? sample->b : sample->a);
     vq_hasher_field(&h, flipped ? sample->a : sample->b);
+    if (sample->image.bytes > 0) {
+        hash_str(&h, "image-1");
+        vq_hasher_field(&h, sample->image);
+    }
     vq_hasher_final(&h, &ret_id->id);
     ret_id->flipped = flipped;
-}
-
-static void hash_str(struct vq_hasher *h, const char *text)
-{
-    vq_hasher_field(h, vq_span_str(text));
 }
 
 static void hash_axis(struct vq_hasher *h, const struct vq_axis *vibe)
@@ -200,6 +204,7 @@ static void fill_sample(const struct vq_asker *asker, const struct vq_sample *sa
     values[VQ_PLACEHOLDER_PROMPT] = sample->prompt;
     values[VQ_PLACEHOLDER_OUTPUT_A] = first;
     values[VQ_PLACEHOLDER_OUTPUT_B] = second;
+    values[VQ_PLACEHOLDER_IMAGE] = vq_template_image_words(sample->image.bytes > 0);
 }
 
 enum vq_status vq_request_render(const struct vq_asker *asker, const struct vq_sample *sample,

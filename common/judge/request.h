@@ -11,6 +11,9 @@
 #define VQ_SAMPLE_BYTES_MAX     (4u << 20) /* prompt + output A + output B */
 #define VQ_REQUEST_PREFIX_BYTES 8 /* of the sample's id, at the front of its requests' hashes */
 #define VQ_RENDER_BYTES_MAX     (VQ_SAMPLE_BYTES_MAX + 2 * VQ_TEMPLATE_BYTES_MAX) /* one message */
+/* Providers count an image as some hundred to some thousand tokens, whatever bytes it has. Until the answers have shown how many,
+ * an image is taken for text of this length: about 1,600 tokens. */
+#define VQ_IMAGE_TEXT_BYTES 6400u
 
 /* A template: a system and a user text with {{placeholders}}. Built from a file, see template.h. */
 struct vq_template;
@@ -44,7 +47,14 @@ struct vq_sample {
     struct vq_span prompt;
     struct vq_span a;
     struct vq_span b;
+    struct vq_span image; /* judged with the texts: a data: URI, or a URL; empty: none */
 };
+
+/* What an estimate of tokens takes the sample's image for. */
+static inline size_t vq_sample_image_bytes(const struct vq_sample *sample)
+{
+    return sample->image.bytes > 0 ? VQ_IMAGE_TEXT_BYTES : 0;
+}
 
 /* A sample seen without regard to which model is A: `id` is equal for (prompt, a, b) and (prompt,
  * b, a), so that a run with the models swapped asks the same questions. `flipped` is true when b

@@ -33,6 +33,7 @@ static const char *const placeholder_names[VQ_PLACEHOLDER__COUNT] = {
     [VQ_PLACEHOLDER_COUNT] = "count",
     [VQ_PLACEHOLDER_NAME] = "name",
     [VQ_PLACEHOLDER_DESCRIPTION] = "description",
+    [VQ_PLACEHOLDER_IMAGE] = "image",
 };
 
 #define P(name) (1u << VQ_PLACEHOLDER_##name)
@@ -44,8 +45,9 @@ static const struct vq_span as_is = {as_is_text, sizeof(as_is_text) - 1};
 static const struct {
     const char *file;
     const struct vq_span *text;
-    unsigned required; /* bit set of enum vq_placeholder: these and no others */
-    bool is_system;    /* it has a system part only */
+    unsigned
+        required; /* bit set of enum vq_placeholder: these, and no others but {{image}} beside {{output_a}} */
+    bool is_system; /* it has a system part only */
 } kinds[VQ_TEMPLATE__COUNT] = {
     [VQ_TEMPLATE_JUDGE] = {"judge.txt", &vq_embedded_judge,
                            P(PROMPT) | P(OUTPUT_A) | P(OUTPUT_B) | P(VIBE_NAME) | P(VIBE_LOW) |
@@ -78,8 +80,6 @@ static const struct {
     [VQ_TEMPLATE_QUERIES] = {"queries.txt", &vq_embedded_queries, P(COUNT)},
     [VQ_TEMPLATE_AS_IS] = {"(as it is)", &as_is, P(PROMPT) | P(OUTPUT_A)},
 };
-
-#undef P
 
 struct piece {
     struct vq_span literal;
@@ -117,6 +117,12 @@ struct vq_span vq_template_builtin(enum vq_template_kind kind)
 {
     VQ_ASSERT(kind < VQ_TEMPLATE__COUNT);
     return *kinds[kind].text;
+}
+
+struct vq_span vq_template_image_words(bool there_is_one)
+{
+    return vq_span_str(there_is_one ? "(the image at the beginning of this message)"
+                                    : "(no image)");
 }
 
 static enum vq_status fail_at(const struct parse *p, const char *at, enum vq_status status,
@@ -173,11 +179,20 @@ static void push_piece(struct parse *p, struct vq_span literal, enum vq_placehol
     t->pieces[t->pieces_count++] = (struct piece){literal, placeholder};
 }
 
+static unsigned allowed(enum vq_template_kind kind)
+{
+    unsigned required = kinds[kind].required;
+    bool shows = kind != VQ_TEMPLATE_AS_IS && (required & P(OUTPUT_A)) != 0;
+    return shows ? required | P(IMAGE) : required;
+}
+
+#undef P
+
 /* The placeholder whose name is `name`, if this kind of template has it. */
 static enum vq_placeholder placeholder_of(const struct parse *p, struct vq_span name)
 {
     for (unsigned i = 0; i < VQ_PLACEHOLDER__COUNT; i++) {
-        if ((kinds[p->kind].required >> i & 1u) != 0 &&
+        if ((allowed(p->kind) >> i & 1u) != 0 &&
             vq_span_eq(name, vq_span_str(placeholder_names[i]))) {
             return (enum vq_placeholder)i;
         }
@@ -414,6 +429,16 @@ void vq_template_destroy(struct vq_template **template)
         vq_free(t);
         *template = NULL;
     }
+}
+
+bool vq_template_uses(const struct vq_template *template, enum vq_placeholder placeholder)
+{
+    for (size_t i = 0; i < template->pieces_count; i++) {
+        if (template->pieces[i].placeholder == placeholder) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const struct vq_hash *vq_template_hash(const struct vq_template *template)

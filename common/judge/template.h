@@ -62,6 +62,9 @@ enum vq_placeholder {
     VQ_PLACEHOLDER_COUNT,
     VQ_PLACEHOLDER_NAME,
     VQ_PLACEHOLDER_DESCRIPTION,
+    /* In the templates that show outputs, and optional there: words that say where the row's image is. The image itself is sent
+     * before the text. */
+    VQ_PLACEHOLDER_IMAGE,
     VQ_PLACEHOLDER__COUNT
 };
 
@@ -73,6 +76,8 @@ enum vq_template_part {
 
 const char *vq_template_file(enum vq_template_kind kind); /* "judge.txt" */
 struct vq_span vq_template_builtin(enum vq_template_kind kind);
+/* What {{image}} becomes. */
+struct vq_span vq_template_image_words(bool there_is_one);
 
 /* Parses and checks: each placeholder known, each required one present, each part UTF-8, within the
  * limit. Errors name `file`, line and column (counted in bytes). VQ_INVALID, VQ_LIMIT, VQ_NOMEM.
@@ -83,6 +88,7 @@ enum vq_status vq_template_parse(enum vq_template_kind kind, struct vq_span text
 void vq_template_destroy(struct vq_template **template); /* NULL inside is fine */
 /* Of the kind and the two parts as they are sent: line ends and blank lines around a part do not
  * change it. */
+bool vq_template_uses(const struct vq_template *template, enum vq_placeholder placeholder);
 const struct vq_hash *vq_template_hash(const struct vq_template *template);
 struct vq_span
 vq_template_text(const struct vq_template *template); /* the whole file, for SPEC and copies */

@@ -106,7 +106,7 @@ static double prompt_bytes(const struct vq_work *w, const struct vq_work_ask *as
     const struct vq_axis *axis = &w->spec->axes[ask->vibe];
     size_t bytes = sample->prompt.bytes + cut(sample->a.bytes, ask->output_bytes_max) +
                    cut(sample->b.bytes, ask->output_bytes_max) + strlen(axis->name) +
-                   strlen(axis->low) + strlen(axis->high);
+                   strlen(axis->low) + strlen(axis->high) + vq_sample_image_bytes(sample);
     return (double)(bytes + vq_template_text(w->spec->ranker).bytes);
 }
 

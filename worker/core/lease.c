@@ -44,7 +44,7 @@ static struct vq_span copy_to(char **at, struct vq_span text)
 void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
 {
     struct vq_work_key128 key = vq_work_key_u64(msg->sample);
-    size_t bytes = msg->prompt.bytes + msg->a.bytes + msg->b.bytes;
+    size_t bytes = msg->prompt.bytes + msg->a.bytes + msg->b.bytes + msg->image.bytes;
     vq_work_samples_drop_idle(w, VQ_WORK_SAMPLES_IDLE_MAX);
     if (vq_work_table_get(&w->samples, key) != NULL || w->samples_count >= VQ_WORK_SAMPLES_MAX ||
         w->samples_bytes + bytes > VQ_WORK_SAMPLES_BYTES_MAX) {
@@ -60,6 +60,7 @@ void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
     sample->text.prompt = copy_to(&at, msg->prompt);
     sample->text.a = copy_to(&at, msg->a);
     sample->text.b = copy_to(&at, msg->b);
+    sample->text.image = copy_to(&at, msg->image);
     sample->bytes = bytes;
     if (!vq_work_ok(w, vq_work_table_put(&w->samples, key, sample))) {
         vq_free(sample);

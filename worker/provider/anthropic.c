@@ -12,6 +12,7 @@
 #include "worker/provider/url.h"
 #include "worker/provider/usage.h"
 
+#include "common/judge/image.h"
 #include "common/text/json.h"
 
 #define API_VERSION        "2023-06-01"
@@ -64,6 +65,23 @@ static void put_said(struct vq_json *json, const struct vq_prompt *prompt)
     }
 }
 
+static void put_image(struct vq_json *json, struct vq_span image)
+{
+    struct vq_span type, base64;
+    bool held = vq_image_split(image, &type, &base64);
+    vq_json_object(json);
+    vq_json_put_str(json, "type", "image");
+    vq_json_key(json, "source");
+    vq_json_object(json);
+    vq_json_put_str(json, "type", held ? "base64" : "url");
+    if (held) {
+        vq_json_put_span(json, "media_type", type);
+    }
+    vq_json_put_span(json, held ? "data" : "url", held ? base64 : image);
+    vq_json_object_end(json);
+    vq_json_object_end(json);
+}
+
 /* Blank blocks are refused by the API: a text is split only where both parts hold something. */
 static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
 {
@@ -75,6 +93,9 @@ static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
     vq_json_put_str(json, "role", "user");
     vq_json_key(json, "content");
     vq_json_array(json);
+    if (prompt->image.bytes > 0) {
+        put_image(json, prompt->image);
+    }
     if (!is_blank(front) && !is_blank(rest)) {
         put_block(json, front, true);
         put_block(json, rest, false);

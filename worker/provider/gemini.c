@@ -17,6 +17,7 @@
 #include "worker/provider/url.h"
 #include "worker/provider/usage.h"
 
+#include "common/judge/image.h"
 #include "common/text/json.h"
 
 #define TEMPERATURE_DIGITS 9 /* 0.7 is sent as 0.7 */
@@ -55,21 +56,40 @@ static enum vq_status gemini_url(const struct vq_judge *judge, const char *base_
     return join(judge, base_url, ":generateContent", url);
 }
 
-static void put_parts(struct vq_json *json, struct vq_span text)
+/* The API takes bytes, or files that were uploaded to it: no URL of the web. */
+static void put_image(struct vq_json *json, struct vq_span image)
+{
+    struct vq_span type, base64;
+    if (!vq_image_split(image, &type, &base64)) {
+        return;
+    }
+    vq_json_object(json);
+    vq_json_key(json, "inlineData");
+    vq_json_object(json);
+    vq_json_put_span(json, "mimeType", type);
+    vq_json_put_span(json, "data", base64);
+    vq_json_object_end(json);
+    vq_json_object_end(json);
+}
+
+/* An image may be empty, and then is none. */
+static void put_parts(struct vq_json *json, struct vq_span image, struct vq_span text)
 {
     vq_json_key(json, "parts");
     vq_json_array(json);
+    put_image(json, image);
     vq_json_object(json);
     vq_json_put_span(json, "text", text);
     vq_json_object_end(json);
     vq_json_array_end(json);
 }
 
-static void put_content(struct vq_json *json, const char *role, struct vq_span text)
+static void put_content(struct vq_json *json, const char *role, struct vq_span image,
+                        struct vq_span text)
 {
     vq_json_object(json);
     vq_json_put_str(json, "role", role);
-    put_parts(json, text);
+    put_parts(json, image, text);
     vq_json_object_end(json);
 }
 
@@ -83,15 +103,15 @@ static enum vq_status gemini_body(const struct vq_judge *judge, const struct vq_
     if (prompt->system.bytes > 0) {
         vq_json_key(&json, "systemInstruction");
         vq_json_object(&json);
-        put_parts(&json, prompt->system);
+        put_parts(&json, vq_span("", 0), prompt->system);
         vq_json_object_end(&json);
     }
     vq_json_key(&json, "contents");
     vq_json_array(&json);
     for (size_t i = 0; i < prompt->history_count; i++) {
-        put_content(&json, i % 2 == 0 ? "user" : "model", prompt->history[i]);
+        put_content(&json, i % 2 == 0 ? "user" : "model", vq_span("", 0), prompt->history[i]);
     }
-    put_content(&json, "user", prompt->user);
+    put_content(&json, "user", prompt->image, prompt->user);
     vq_json_array_end(&json);
     vq_json_key(&json, "generationConfig");
     vq_json_object(&json);
@@ -279,7 +299,8 @@ static enum vq_status gemini_embed_body(const struct vq_judge *judge, struct vq_
         vq_json_put_span(&json, "model", vq_buf_span(&model));
         vq_json_key(&json, "content");
         vq_json_object(&json);
-        put_parts(&json, vq_span(json_string_value(text), json_string_length(text)));
+        put_parts(&json, vq_span("", 0),
+                  vq_span(json_string_value(text), json_string_length(text)));
         vq_json_object_end(&json);
         vq_json_object_end(&json);
     }

@@ -35,6 +35,32 @@ static void put_message(struct vq_json *json, const char *role, struct vq_span t
     vq_json_object_end(json);
 }
 
+/* With an image the content is a list of parts. */
+static void put_user(struct vq_json *json, const struct vq_prompt *prompt)
+{
+    if (prompt->image.bytes == 0) {
+        put_message(json, "user", prompt->user);
+        return;
+    }
+    vq_json_object(json);
+    vq_json_put_str(json, "role", "user");
+    vq_json_key(json, "content");
+    vq_json_array(json);
+    vq_json_object(json);
+    vq_json_put_str(json, "type", "image_url");
+    vq_json_key(json, "image_url");
+    vq_json_object(json);
+    vq_json_put_span(json, "url", prompt->image);
+    vq_json_object_end(json);
+    vq_json_object_end(json);
+    vq_json_object(json);
+    vq_json_put_str(json, "type", "text");
+    vq_json_put_span(json, "text", prompt->user);
+    vq_json_object_end(json);
+    vq_json_array_end(json);
+    vq_json_object_end(json);
+}
+
 static void put_format(struct vq_json *json, enum vq_prompt_asks asks)
 {
     vq_json_key(json, "response_format");
@@ -67,7 +93,7 @@ enum vq_status vq_openai_body(const struct vq_judge *judge, const struct vq_prom
     for (size_t i = 0; i < prompt->history_count; i++) {
         put_message(&json, i % 2 == 0 ? "user" : "assistant", prompt->history[i]);
     }
-    put_message(&json, "user", prompt->user);
+    put_user(&json, prompt);
     vq_json_array_end(&json);
     vq_json_put_u64(&json, judge->max_tokens_field, judge->max_tokens);
     if (judge->send_temperature) {

@@ -97,7 +97,10 @@ static enum vq_status read_file(struct check *c, struct vq_span rest, struct vq_
     VQ_TRY(next_message(&rest, c->decoder, VQ_MSG_SPEC, &msg, err));
     VQ_TRY(vq_work_spec_create(msg.u.spec.body, &msg.u.spec.hash, &c->spec, err));
     VQ_TRY(next_message(&rest, c->sample_decoder, VQ_MSG_SAMPLE, &msg, err));
-    c->sample = (struct vq_sample){msg.u.sample.prompt, msg.u.sample.a, msg.u.sample.b};
+    c->sample = (struct vq_sample){.prompt = msg.u.sample.prompt,
+                                   .a = msg.u.sample.a,
+                                   .b = msg.u.sample.b,
+                                   .image = msg.u.sample.image};
     while (rest.bytes > 0) {
         VQ_TRY(next_message(&rest, c->decoder, VQ_MSG_LEASE, &msg, err));
         const struct vq_msg_lease *lease = &msg.u.lease;

@@ -152,6 +152,7 @@ enum vq_status vq_render_call(struct vq_render *room, const struct vq_render_for
     if (to->embeds) {
         return to->provider->embed_body(&judge, vq_buf_span(&room->user), &out->body, &out->texts);
     }
+    prompt.image = call->kind == VQ_CALL_ASK ? call->sample->image : vq_span("", 0);
     prompt.system = vq_buf_span(&room->system);
     out->prompt_chars += vq_utf8_count(prompt.system);
     prompt.asks = asks_of(call);

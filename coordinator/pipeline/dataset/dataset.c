@@ -140,6 +140,8 @@ struct pair_key {
     uint32_t a;
     uint32_t b;
     uint32_t file;
+    uint32_t
+        asked; /* with an image: question + 1. What two models say of two pictures may well be the same */
 };
 
 static enum vq_status mark_repeated(struct vq_dataset_build *b, struct pair_key *keys,
@@ -147,6 +149,7 @@ static enum vq_status mark_repeated(struct vq_dataset_build *b, struct pair_key 
 {
     for (uint32_t i = 0; i < b->count; i++) {
         keys[i].file = b->rows[i].file;
+        keys[i].asked = b->rows[i].image.bytes > 0 ? b->rows[i].question + 1 : 0;
         VQ_TRY(vq_intern_add(texts, b->rows[i].a, &keys[i].a));
         VQ_TRY(vq_intern_add(texts, b->rows[i].b, &keys[i].b));
         uint32_t before = pairs->count, id;
@@ -197,7 +200,7 @@ static enum vq_status step_split(struct vq_dataset_build *b)
              "none: all rows train, and test results are in-sample");
     } else {
         note(b->set, "split", before, b->count, "train %u, test %u (%s; %u prompts)",
-             b->count - test, test, how, b->questions.count);
+             b->count - test, test, how, vq_questions_count(&b->questions));
     }
     return VQ_OK;
 }
@@ -309,7 +312,7 @@ static void step_ties(struct vq_dataset_build *b)
 /* Questions and labels of what remains: numbers without gaps, in record order. */
 static enum vq_status renumber_questions(struct vq_dataset_build *b)
 {
-    uint32_t *first = vq_alloc(b->questions.count, sizeof(*first)); /* number + 1 */
+    uint32_t *first = vq_alloc(vq_questions_count(&b->questions), sizeof(*first)); /* number + 1 */
     uint32_t *by_record = vq_alloc((size_t)b->set->records_read[0] + b->set->records_read[1],
                                    sizeof(*by_record)); /* row + 1 */
     if (first == NULL || by_record == NULL) {
@@ -405,6 +408,7 @@ static enum vq_status run_steps(struct vq_dataset_build *b)
     if (b->rows == NULL || b->leaves == NULL) {
         return VQ_NOMEM;
     }
+    VQ_TRY(vq_questions_init(&b->questions, records));
     for (unsigned file = 0; file < files; file++) {
         VQ_TRY(vq_dataset_read_rows(b, file));
     }
@@ -434,7 +438,7 @@ enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
     set->tables[1] = test;
     struct vq_dataset_build build = {.settings = settings, .set = set, .err = err};
     enum vq_status status = run_steps(&build);
-    vq_intern_free(&build.questions);
+    vq_questions_free(&build.questions);
     vq_intern_free(&build.groups);
     vq_free(build.rows);
     vq_free(build.leaves);

@@ -39,9 +39,11 @@ struct vq_data_row {
     struct vq_span prompt; /* all three borrowed from the table */
     struct vq_span a;
     struct vq_span b;
+    struct vq_span
+        image;       /* the cell; whoever loads the image puts it here (common/judge/image.h) */
     uint32_t record; /* number in its file, from 1 */
     uint32_t
-        question; /* equal prompts share a number, dense over both files: the unit of resampling and folds */
+        question; /* equal prompts (with the same image) share a number, dense over both files: the unit of resampling and folds */
     uint32_t group;    /* dense number of the group column's value, or VQ_GROUP_NONE */
     int8_t preference; /* enum vq_preference */
     uint8_t split;     /* enum vq_data_split */
@@ -54,6 +56,7 @@ struct vq_dataset_columns {
     uint32_t model[2];
     uint32_t preference; /* or VQ_COLUMN_NONE */
     uint32_t group;      /* or VQ_COLUMN_NONE */
+    uint32_t image;      /* or VQ_COLUMN_NONE */
 };
 
 /* One step that changed the number of samples, or could have: to be printed as it is. */

@@ -4,6 +4,7 @@
 
 #include "common/text/intern.h"
 #include "coordinator/pipeline/dataset/dataset.h"
+#include "coordinator/pipeline/questions.h"
 
 struct vq_dataset_build {
     const struct vq_dataset_settings *settings;
@@ -11,7 +12,7 @@ struct vq_dataset_build {
     struct vq_error *err;
     struct vq_data_row *rows; /* in file order; those that remain */
     uint32_t count;
-    struct vq_intern questions;
+    struct vq_questions questions;
     struct vq_intern groups;
     bool *leaves; /* by row: scratch of the step at work */
 };

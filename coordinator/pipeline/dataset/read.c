@@ -114,7 +114,8 @@ static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned fil
     } roles[] = {{c->model[0], "model A"},
                  {c->model[1], "model B"},
                  {c->prompt, "the prompts"},
-                 {c->preference, "the preference"}};
+                 {c->preference, "the preference"},
+                 {c->image, "the images"}};
     for (size_t i = 0; i < VQ_COUNT(roles); i++) {
         VQ_TRY(check_flat(b, file, roles[i].column, roles[i].role));
         for (size_t j = i + 1; j < VQ_COUNT(roles); j++) {
@@ -144,7 +145,8 @@ static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned fil
 enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file)
 {
     const struct vq_conf_data *data = b->settings->data;
-    struct vq_dataset_columns c = {.preference = VQ_COLUMN_NONE, .group = VQ_COLUMN_NONE};
+    struct vq_dataset_columns c = {
+        .preference = VQ_COLUMN_NONE, .group = VQ_COLUMN_NONE, .image = VQ_COLUMN_NONE};
     VQ_TRY(need_column(b, file, b->settings->models[0], "the outputs of model A (models[0])",
                        &c.model[0]));
     VQ_TRY(need_column(b, file, b->settings->models[1], "the outputs of model B (models[1])",
@@ -158,6 +160,9 @@ enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file
     }
     if (data->group != NULL) {
         VQ_TRY(need_column(b, file, data->group, "the groups (data.group)", &c.group));
+    }
+    if (data->image != NULL) {
+        VQ_TRY(need_column(b, file, data->image, "the images (data.image)", &c.image));
     }
     VQ_TRY(check_roles(b, file, &c));
     b->set->columns[file] = c;
@@ -274,6 +279,8 @@ static enum vq_status read_row(struct vq_dataset_build *b, unsigned file, uint32
         .prompt = vq_table_cell(table, at, c->prompt),
         .a = vq_table_cell(table, at, c->model[0]),
         .b = vq_table_cell(table, at, c->model[1]),
+        .image = c->image == VQ_COLUMN_NONE ? vq_span("", 0)
+                                            : vq_span_trim(vq_table_cell(table, at, c->image)),
         .record = at + 1,
         .group = VQ_GROUP_NONE,
         .preference = VQ_PREFER_NONE,
@@ -288,7 +295,7 @@ static enum vq_status read_row(struct vq_dataset_build *b, unsigned file, uint32
             vq_dataset_file_name(b, file), (unsigned long long)table->lines[at], row->record,
             vq_fmt_bytes(bytes, is), vq_fmt_bytes(VQ_SAMPLE_BYTES_MAX, most));
     }
-    VQ_TRY(vq_intern_add(&b->questions, row->prompt, &row->question));
+    VQ_TRY(vq_questions_add(&b->questions, row->prompt, row->image, &row->question));
     if (c->group != VQ_COLUMN_NONE) {
         VQ_TRY(vq_intern_add(&b->groups, vq_table_cell(table, at, c->group), &row->group));
     }
@@ -318,7 +325,7 @@ static bool is_blank(struct vq_span text)
 enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
 {
     struct unknown unknown = {.records = 0};
-    uint32_t empty_outputs = 0, empty_prompts = 0;
+    uint32_t empty_outputs = 0, empty_prompts = 0, no_images = 0;
     struct vq_cell_notes notes = {.words = 0};
     enum vq_status status = VQ_OK;
     uint32_t records = b->set->tables[file]->rows_count;
@@ -328,6 +335,7 @@ enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
         uint64_t line = b->set->tables[file]->lines[at];
         empty_outputs += is_blank(row->a) || is_blank(row->b);
         empty_prompts += is_blank(row->prompt);
+        no_images += row->image.bytes == 0;
         vq_cell_notes_prompt(&notes, row->prompt, line);
         vq_cell_notes_output(&notes, row->a, line);
         vq_cell_notes_output(&notes, row->b, line);
@@ -348,6 +356,10 @@ enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
     if (empty_prompts > 0) {
         vq_dataset_warn(b->set, "%s: %u records have an empty prompt",
                         vq_dataset_file_name(b, file), empty_prompts);
+    }
+    if (no_images > 0 && b->set->columns[file].image != VQ_COLUMN_NONE) {
+        vq_dataset_warn(b->set, "%s: %u records have no image; they are judged without one",
+                        vq_dataset_file_name(b, file), no_images);
     }
     warn_of_cells(b, file, &notes);
     return VQ_OK;

@@ -28,7 +28,7 @@ static uint32_t choose_questions(const struct vq_dataset_build *b, const uint32_
                                  const uint32_t *rows_of, uint32_t test_wanted, bool *is_test)
 {
     uint32_t taken = 0;
-    for (uint32_t i = 0; i < b->questions.count; i++) {
+    for (uint32_t i = 0; i < vq_questions_count(&b->questions); i++) {
         uint32_t question = order[i];
         if (rows_of[question] > 0 && rows_of[question] <= test_wanted - taken) {
             is_test[question] = true;
@@ -40,7 +40,7 @@ static uint32_t choose_questions(const struct vq_dataset_build *b, const uint32_
 
 static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_wanted)
 {
-    uint32_t questions = b->questions.count;
+    uint32_t questions = vq_questions_count(&b->questions);
     uint32_t longest = questions > b->count ? questions : b->count;
     uint32_t *order = vq_alloc(longest, sizeof(*order));
     uint32_t *rows_of = vq_alloc(questions, sizeof(*rows_of));
@@ -80,7 +80,7 @@ static enum vq_status split_by_share(struct vq_dataset_build *b, uint32_t test_w
 /* Rows of the data file whose question is in the test file leave, unless hardly any would remain. */
 static enum vq_status split_by_file(struct vq_dataset_build *b)
 {
-    bool *in_test = vq_alloc(b->questions.count, sizeof(*in_test));
+    bool *in_test = vq_alloc(vq_questions_count(&b->questions), sizeof(*in_test));
     if (in_test == NULL) {
         return VQ_NOMEM;
     }

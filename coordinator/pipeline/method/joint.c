@@ -59,6 +59,7 @@ static void fill_values(const struct vq_method *m, uint32_t row, uint32_t order,
     values[VQ_PLACEHOLDER_OUTPUT_A] = order == 0 ? s->a : s->b;
     values[VQ_PLACEHOLDER_OUTPUT_B] = order == 0 ? s->b : s->a;
     values[VQ_PLACEHOLDER_AXES] = list;
+    values[VQ_PLACEHOLDER_IMAGE] = vq_template_image_words(s->image.bytes > 0);
 }
 
 static enum vq_status render(struct vq_method *m, uint64_t prompt,
@@ -68,8 +69,11 @@ static enum vq_status render(struct vq_method *m, uint64_t prompt,
     uint32_t group = (uint32_t)(prompt % j->groups);
     uint32_t order = (uint32_t)(prompt / j->groups % j->orders);
     struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
-    fill_values(m, j->rows[prompt / j->groups / j->orders], order, j->lists[group], values);
-    return vq_prompt_render(m, VQ_TEMPLATE_JUDGE_MANY, values, 0, ret_prompt, err);
+    uint32_t row = j->rows[prompt / j->groups / j->orders];
+    fill_values(m, row, order, j->lists[group], values);
+    VQ_TRY(vq_prompt_render(m, VQ_TEMPLATE_JUDGE_MANY, values, 0, ret_prompt, err));
+    ret_prompt->image = m->in.samples[row].image;
+    return VQ_OK;
 }
 
 /* ---- answers ---- */

@@ -37,6 +37,7 @@ enum vq_role {
 struct vq_stage_prompt {
     struct vq_span system, user;
     uint32_t again;
+    struct vq_span image; /* as of a sample; empty: none */
 };
 
 /* Reads what a finished stage was answered, out of the store: its texts in the order in which they were taken. NULL, no bytes: none.

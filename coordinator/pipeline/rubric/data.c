@@ -10,6 +10,7 @@
 #include "common/text/utf8.h"
 #include "coordinator/pipeline/cell_notes.h"
 #include "coordinator/pipeline/human_label.h"
+#include "coordinator/pipeline/questions.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct build {
     struct vq_rubric_data *data;
     uint32_t prompt, outputs[VQ_RUBRIC_OUTPUTS_MAX];
     uint32_t group; /* or UINT32_MAX */
+    uint32_t image; /* or UINT32_MAX */
     struct vq_error *err;
 };
 
@@ -92,6 +94,10 @@ static enum vq_status find_columns(struct build *b)
     if (c->data.group != NULL) {
         VQ_TRY(need_column(b, c->data.group, "the groups (data.group)", &b->group));
     }
+    b->image = UINT32_MAX;
+    if (c->data.image != NULL) {
+        VQ_TRY(need_column(b, c->data.image, "the images (data.image)", &b->image));
+    }
     for (uint32_t o = 0; o < c->models_count; o++) {
         VQ_TRY(need_column(b, c->models[o], roles[o], &b->outputs[o]));
         if (b->outputs[o] == b->prompt) {
@@ -140,18 +146,20 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
 {
     struct vq_rubric_data *d = b->data;
     struct vq_cell_notes notes = {.words = 0};
-    struct vq_intern prompts;
+    struct vq_questions questions;
     d->rows = vq_alloc(n, sizeof(*d->rows));
     if (d->rows == NULL) {
         return VQ_NOMEM;
     }
     d->rows_count = n;
-    vq_intern_init(&prompts);
-    enum vq_status status = VQ_OK;
+    enum vq_status status = vq_questions_init(&questions, n);
     for (uint32_t i = 0; status == VQ_OK && i < n; i++) {
         struct vq_rubric_row *row = &d->rows[i];
         row->record = rows[i] + 1;
         row->prompt = vq_table_cell(b->table, rows[i], b->prompt);
+        row->image = b->image == UINT32_MAX
+                         ? vq_span("", 0)
+                         : vq_span_trim(vq_table_cell(b->table, rows[i], b->image));
         for (uint32_t o = 0; o < d->outputs_count; o++) {
             row->outputs[o] = vq_table_cell(b->table, rows[i], b->outputs[o]);
             d->blank[o] += row->outputs[o].bytes == 0;
@@ -167,11 +175,10 @@ static enum vq_status fill_rows(struct build *b, const uint32_t *rows, uint32_t 
                              VQ_SAMPLE_BYTES_MAX);
             break;
         }
-        status = vq_intern_add(&prompts, row->prompt, &row->question);
-        d->questions_count =
-            row->question >= d->questions_count ? row->question + 1 : d->questions_count;
+        status = vq_questions_add(&questions, row->prompt, row->image, &row->question);
     }
-    vq_intern_free(&prompts);
+    d->questions_count = vq_questions_count(&questions);
+    vq_questions_free(&questions);
     d->warnings_count =
         vq_cell_notes_say(&notes, &b->table->mended, b->settings->file, "rated", d->warnings);
     return status;

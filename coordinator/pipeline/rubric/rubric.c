@@ -96,8 +96,10 @@ static enum vq_status fill_items(struct vq_rubric *r, struct kind_part *p)
         uint32_t row;
         uint32_t output = output_of(r, p->kind, i, &row);
         const struct vq_rubric_row *from = &in->rows[row];
-        p->items[i] = (struct vq_sample){from->prompt, from->outputs[output],
-                                         pairwise ? from->outputs[1] : vq_span("", 0)};
+        p->items[i] = (struct vq_sample){.prompt = from->prompt,
+                                         .a = from->outputs[output],
+                                         .b = pairwise ? from->outputs[1] : vq_span("", 0),
+                                         .image = from->image};
     }
     return VQ_OK;
 }

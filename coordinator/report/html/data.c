@@ -126,7 +126,8 @@ static bool add_row(struct picker *p, uint32_t sample, double share)
     size_t cells = (size_t)p->vibes * p->h->r->result->judges * 3;
     size_t bytes = 160 + cells + shown_bytes(row->prompt, VQ_HTML_TEXT_BYTES_MAX) +
                    shown_bytes(row->a, VQ_HTML_TEXT_BYTES_MAX) +
-                   shown_bytes(row->b, VQ_HTML_TEXT_BYTES_MAX);
+                   shown_bytes(row->b, VQ_HTML_TEXT_BYTES_MAX) +
+                   (vq_html_shows(row->image) ? row->image.bytes : VQ_HTML_NAME_BYTES_MAX);
     if (p->rows_count == VQ_HTML_ROWS_MAX ||
         (double)(p->bytes + bytes) > share * VQ_HTML_DATA_BYTES_MAX) {
         return false;
@@ -306,6 +307,11 @@ static void write_row(const struct picker *p, struct vq_json *j, uint32_t sample
     vq_json_key(j, "o");
     outcomes_text(p, sample, letters);
     vq_json_span(j, vq_buf_span(letters));
+    if (row->image.bytes > 0) {
+        vq_json_key(j, "i");
+        cut_text(j, vq_html_shows(row->image) ? row->image : vq_html_image_words(row->image),
+                 VQ_HTML_IMAGE_BYTES_MAX);
+    }
     vq_json_key(j, "p");
     cut_text(j, row->prompt, VQ_HTML_TEXT_BYTES_MAX);
     vq_json_key(j, "a");

@@ -47,7 +47,7 @@ void vq_html_head(struct vq_html *h, const struct vq_span *script)
         source_hash(*script, js);
         vq_html_printf(h, "script-src 'sha256-%s'; ", js);
     }
-    vq_html_puts(h, "base-uri 'none'; form-action 'none'\">\n"
+    vq_html_puts(h, "img-src data:; base-uri 'none'; form-action 'none'\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=\"referrer\" content=\"no-referrer\">\n"
                     "<meta name=\"color-scheme\" content=\"light dark\">\n"

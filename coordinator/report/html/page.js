@@ -184,6 +184,14 @@
     return box;
   }
 
+  function image(source) {
+    if (!source.startsWith("data:image/")) return el("p", "sub", source);
+    const node = el("img", "thumb");
+    node.alt = "The image of this row";
+    node.src = source;
+    return node;
+  }
+
   function card(index, state) {
     const row = data.rows[index];
     const node = el("article", "row");
@@ -194,6 +202,7 @@
     if (wrong(row)) head.append(el("span", "wrong", row.mm > -data.tie ? "MM undecided" : "misclassified by MM"));
     if (wrongPreference(row)) head.append(el("span", "wrong", "preference predicted wrong"));
     node.append(head, el("h3", "", "Prompt"));
+    if (row.i) node.append(image(text(row.i)));
     fill(node, row.p, state.needle);
     const pair = el("div", "pair");
     pair.append(side("a", row, state.needle), side("b", row, state.needle));

@@ -34,6 +34,10 @@ void vq_html_printf(struct vq_html *h, const char *fmt, ...)
 void vq_html_span(struct vq_html *h, struct vq_span text, size_t bytes_max);
 void vq_html_text(struct vq_html *h,
                   const char *text); /* at most VQ_HTML_NAME_BYTES_MAX; NULL is "" */
+/* Whether the page shows a row's image itself: it is one, and not too large. */
+bool vq_html_shows(struct vq_span image);
+/* In its place where it does not: the URL, or a word. */
+struct vq_span vq_html_image_words(struct vq_span image);
 /* With a true minus sign; "n/a" for NaN. */
 void vq_html_number(struct vq_html *h, double value, int digits);
 void vq_html_signed(struct vq_html *h, double value, int digits);

@@ -175,6 +175,18 @@ static void differing(struct vq_rubric_page *p, const struct item *item)
     vq_html_puts(&p->h, item->spread > 0 ? "\"" : "");
 }
 
+static void image(struct vq_html *h, struct vq_span image)
+{
+    if (image.bytes == 0) {
+        return;
+    }
+    bool shown = vq_html_shows(image);
+    vq_html_puts(h, shown ? "<img class=\"thumb\" alt=\"The image of this item\" src=\""
+                          : "<p class=\"sub\">");
+    vq_html_span(h, shown ? image : vq_html_image_words(image), VQ_HTML_IMAGE_BYTES_MAX);
+    vq_html_puts(h, shown ? "\">" : "</p>");
+}
+
 static void one(struct vq_rubric_page *p, const struct item *item)
 {
     struct vq_html *h = &p->h;
@@ -187,7 +199,9 @@ static void one(struct vq_rubric_page *p, const struct item *item)
     if (item->spread > 0) {
         vq_html_puts(h, " <span class=\"mark\">ratings differ</span>");
     }
-    vq_html_puts(h, "</summary>\n<h3>Prompt</h3><p class=\"text\">");
+    vq_html_puts(h, "</summary>\n<h3>Prompt</h3>");
+    image(h, row->image);
+    vq_html_puts(h, "<p class=\"text\">");
     vq_html_span(h, row->prompt, VQ_HTML_TEXT_BYTES_MAX);
     vq_html_puts(h, p->in->outputs_count > 1 ? "</p>\n<div class=\"pair\">" : "</p>\n<div>");
     for (uint32_t o = 0; o < p->in->outputs_count; o++) {

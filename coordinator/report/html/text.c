@@ -2,6 +2,7 @@
  * output, a name or an answer goes through vq_html_span or vq_html_json. */
 #include "coordinator/report/html/parts.h"
 
+#include "common/judge/image.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"
 
@@ -76,6 +77,16 @@ static void number(struct vq_html *h, double value, int digits, bool with_sign)
     bool zero = strspn(text, "0.") == strlen(text);
     vq_html_puts(h, zero ? "" : value < 0 ? "\xe2\x88\x92" : with_sign ? "+" : "");
     vq_html_puts(h, text);
+}
+
+bool vq_html_shows(struct vq_span image)
+{
+    return image.bytes > 0 && image.bytes <= VQ_HTML_IMAGE_BYTES_MAX && !vq_image_is_url(image);
+}
+
+struct vq_span vq_html_image_words(struct vq_span image)
+{
+    return vq_image_is_url(image) ? image : vq_span_str("The image is too large for this page.");
 }
 
 void vq_html_number(struct vq_html *h, double value, int digits)

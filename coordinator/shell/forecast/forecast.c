@@ -343,7 +343,8 @@ static enum vq_status row_bytes(const struct walk *w, const struct vq_forecast_s
     for (uint32_t i = from; i < until; i++) {
         const struct vq_sample *sample = &w->job->samples[i];
         weights[i] = 1;
-        texts += (double)(sample->prompt.bytes + sample->a.bytes + sample->b.bytes);
+        texts += (double)(sample->prompt.bytes + sample->a.bytes + sample->b.bytes +
+                          vq_sample_image_bytes(sample));
     }
     double bytes = 0, error = 0;
     enum vq_status status = vq_prompt_bytes(w->job->given, model, weights, &bytes, &error);

@@ -263,7 +263,8 @@ static enum vq_status render(struct rendering *r, const struct sized *s, double 
     VQ_TRY(vq_request_render(&a->askers[r->judge], &a->samples[s->sample], &a->axes[r->axis], 0, 0,
                              &r->system, &r->user));
     r->axis = (r->axis + 1) % a->plan.grid.vibes;
-    *ret_added = (double)(r->system.bytes + r->user.bytes) - (double)s->bytes;
+    size_t bytes = r->system.bytes + r->user.bytes + vq_sample_image_bytes(&a->samples[s->sample]);
+    *ret_added = (double)bytes - (double)s->bytes;
     return VQ_OK;
 }
 

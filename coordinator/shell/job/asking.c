@@ -82,8 +82,10 @@ static enum vq_status take_prompts(struct vq_asking *a, const struct vq_stage *s
     for (uint32_t i = 0; i < stage->prompts_count; i++) {
         const struct vq_stage_prompt *p = &stage->prompts[i];
         size_t bytes = p->again > 0 ? 10 : 0;
-        a->samples[i] = (struct vq_sample){p->user, p->system,
-                                           vq_span(bytes > 0 ? a->texts.at + at : "", bytes)};
+        a->samples[i] = (struct vq_sample){.prompt = p->user,
+                                           .a = p->system,
+                                           .b = vq_span(bytes > 0 ? a->texts.at + at : "", bytes),
+                                           .image = p->image};
         at += bytes;
     }
     return VQ_OK;
@@ -108,8 +110,7 @@ static enum vq_status take_texts(struct vq_asking *a, const struct vq_stage *sta
     }
     for (uint32_t i = 0; a->texts.status == VQ_OK && i < a->plan.grid.samples; i++) {
         size_t from = i == 0 ? 0 : ends[i - 1];
-        a->samples[i] = (struct vq_sample){vq_span(a->texts.at + from, ends[i] - from),
-                                           vq_span("", 0), vq_span("", 0)};
+        a->samples[i] = (struct vq_sample){.prompt = vq_span(a->texts.at + from, ends[i] - from)};
     }
     vq_free(ends);
     a->texts_count = stage->texts_count;
@@ -407,7 +408,7 @@ size_t vq_asking_request_bytes(const struct vq_asking *a)
     size_t texts = 0, axis = 0;
     for (uint32_t i = 0; i < a->plan.grid.samples; i++) {
         const struct vq_sample *s = &a->samples[i];
-        size_t bytes = s->prompt.bytes + s->a.bytes + s->b.bytes;
+        size_t bytes = s->prompt.bytes + s->a.bytes + s->b.bytes + vq_sample_image_bytes(s);
         texts = bytes > texts ? bytes : texts;
     }
     for (uint32_t v = 0; v < a->plan.grid.vibes; v++) {

@@ -58,6 +58,63 @@ static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run
     return vq_dataset_build(&settings, job->tables[0], job->tables[1], &job->dataset, err);
 }
 
+static enum vq_status load_image(struct vq_job *job, unsigned file, uint32_t record,
+                                 struct vq_span *image, struct vq_error *err)
+{
+    const struct vq_conf_data *d = &job->config->data;
+    struct vq_image_from from = {.data_path = file == 0 ? d->path_abs : d->test_path_abs,
+                                 .file = file,
+                                 .line = job->tables[file]->lines[record - 1]};
+    return image->bytes == 0 ? VQ_OK : vq_images_load(&job->images, &from, image, err);
+}
+
+static enum vq_status load_images(struct vq_job *job, const struct vq_run_dir *run,
+                                  struct vq_error *err)
+{
+    if (job->config->data.image == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(run == NULL ? VQ_OK : vq_images_recall(&job->images, run, err));
+    for (uint32_t i = 0; job->dataset != NULL && i < vq_dataset_count(job->dataset); i++) {
+        struct vq_data_row *row = &job->dataset->samples[i];
+        VQ_TRY(load_image(job, row->file, row->record, &row->image, err));
+    }
+    struct vq_rubric_data *rated = job->rubric.data;
+    for (uint32_t i = 0; rated != NULL && i < rated->rows_count; i++) {
+        VQ_TRY(load_image(job, 0, rated->rows[i].record, &rated->rows[i].image, err));
+    }
+    return VQ_OK;
+}
+
+/* Who judges rows, and with them their images. */
+static bool sees_images(enum vq_role role)
+{
+    return role == VQ_ROLE_JUDGE || role == VQ_ROLE_PREFERENCE_JUDGE;
+}
+
+/* Gemini's API fetches nothing from the web. */
+static enum vq_status check_urls(const struct vq_job *job, struct vq_error *err)
+{
+    for (int role = 0; role < VQ_ROLE__COUNT && job->images.urls > 0; role++) {
+        const struct vq_cast *cast = &job->cast[role];
+        for (uint32_t i = 0; sees_images((enum vq_role)role) && i < cast->count; i++) {
+            uint32_t pools[VQ_POOLS_MAX];
+            uint32_t n = vq_conf_uses_serve(&job->pools.uses, &cast->conf[i], pools);
+            for (uint32_t p = 0; p < n; p++) {
+                const struct vq_conf_use *use = &job->pools.uses.uses[pools[p]];
+                if (strcmp(use->dialect, "gemini") == 0) {
+                    return vq_fail(err, VQ_INVALID,
+                                   "the column \"%.80s\" (data.image) holds %u URLs, and \"%.80s\" "
+                                   "is asked in the gemini dialect, which takes no images by URL; "
+                                   "download them, and put their paths into the column",
+                                   job->config->data.image, job->images.urls, cast->conf[i].model);
+                }
+            }
+        }
+    }
+    return VQ_OK;
+}
+
 static enum vq_status load_template(struct vq_job *job, const struct vq_run_dir *run,
                                     enum vq_template_kind kind, struct vq_error *err)
 {
@@ -200,7 +257,8 @@ static enum vq_status fill_rows(struct vq_job *job)
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct vq_data_row *row = &d->samples[i];
-        job->samples[i] = (struct vq_sample){row->prompt, row->a, row->b};
+        job->samples[i] = (struct vq_sample){
+            .prompt = row->prompt, .a = row->a, .b = row->b, .image = row->image};
         if (job->topics != NULL) {
             job->topics[i] = row->group;
         }
@@ -234,6 +292,17 @@ static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
     return status;
 }
 
+static enum vq_status check_image(const struct vq_job *job, const struct vq_template *template,
+                                  enum vq_template_kind kind, struct vq_error *err)
+{
+    if (job->config->data.image != NULL || !vq_template_uses(template, VQ_PLACEHOLDER_IMAGE)) {
+        return VQ_OK;
+    }
+    return vq_fail(err, VQ_INVALID,
+                   "%s: {{image}} is used, and no column has images; name it with data.image",
+                   vq_template_file(kind));
+}
+
 static enum vq_status load_templates(struct vq_job *job, const struct vq_run_dir *run,
                                      struct vq_error *err)
 {
@@ -246,6 +315,7 @@ static enum vq_status load_templates(struct vq_job *job, const struct vq_run_dir
                       (k == VQ_TEMPLATE_JUDGE_MANY && judging->vibes_per_call == 1);
         if (!unused) {
             VQ_TRY(load_template(job, run, (enum vq_template_kind)k, err));
+            VQ_TRY(check_image(job, job->templates[k], (enum vq_template_kind)k, err));
         }
     }
     return vq_template_parse(VQ_TEMPLATE_AS_IS, vq_template_builtin(VQ_TEMPLATE_AS_IS),
@@ -272,16 +342,19 @@ enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion, struct vq_err
 static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
     VQ_TRY(load_data(job, run, err));
+    VQ_TRY(load_images(job, run, err));
     VQ_TRY(load_templates(job, run, err));
     if (job->config->method == VQ_METHOD_PERSONA) {
         return load_cast(job, err);
     }
     if (job->config->method == VQ_METHOD_JUDGE) {
         VQ_TRY(load_cast(job, err));
+        VQ_TRY(check_urls(job, err));
         return vq_job_give(job, 0, err);
     }
     VQ_TRY(load_axes(job));
     VQ_TRY(load_cast(job, err));
+    VQ_TRY(check_urls(job, err));
     VQ_TRY(fill_rows(job));
     return ask_given(job, err);
 }
@@ -433,6 +506,7 @@ void vq_job_destroy(struct vq_job **job)
     vq_rubric_job_free(&j->rubric, j->config);
     vq_persona_job_free(&j->persona);
     vq_dataset_destroy(&j->dataset);
+    vq_images_free(&j->images);
     for (int i = 0; i < 2; i++) {
         vq_table_destroy(&j->tables[i]);
         vq_buf_free(&j->data[i]);
@@ -456,6 +530,7 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
         VQ_TRY(vq_run_dir_keep(run, VQ_JOB_TEST_COPY, vq_buf_span(&job->data[1]),
                                job->config->data.test_path_abs, err));
     }
+    VQ_TRY(vq_images_keep(&job->images, run, err));
     for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
         if (job->templates[k] == NULL) {
             continue;

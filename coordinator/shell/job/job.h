@@ -7,6 +7,7 @@
 #include "coordinator/pipeline/method/method.h"
 #include "coordinator/shell/job/asking.h"
 #include "coordinator/shell/job/cast.h"
+#include "coordinator/shell/job/images.h"
 #include "coordinator/shell/job/persona.h"
 #include "coordinator/shell/job/pools.h"
 #include "coordinator/shell/job/rubric.h"
@@ -26,6 +27,7 @@ struct vq_job {
     struct vq_table *tables[2];
     /* NULL: method judge, whose rows are in `rubric`, or method persona, which has none */
     struct vq_dataset *dataset;
+    struct vq_images images;                           /* empty without data.image */
     struct vq_rubric_job rubric;                       /* empty but for method judge */
     struct vq_persona_job persona;                     /* empty but for method persona */
     struct vq_template *templates[VQ_TEMPLATE__COUNT]; /* [REPAIR] NULL: repair off */

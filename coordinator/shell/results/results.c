@@ -70,7 +70,9 @@ static enum vq_status joint_answer(struct whole *w, const struct vq_cell *cell,
                                 system, user, ret_number)) {
         return VQ_NOT_FOUND;
     }
-    struct vq_sample sample = {vq_buf_span(user), vq_buf_span(system), vq_span("", 0)};
+    struct vq_sample sample = {.prompt = vq_buf_span(user),
+                               .a = vq_buf_span(system),
+                               .image = w->of->job->samples[cell->sample].image};
     struct vq_sample_id id;
     struct vq_asker asker;
     vq_sample_identify(&sample, &id);

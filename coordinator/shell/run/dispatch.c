@@ -90,10 +90,13 @@ static void send_sample(struct vq_run *run, uint64_t peer, uint64_t session, uin
         }
         s = &made;
     }
-    struct vq_msg msg = {
-        .type = VQ_MSG_SAMPLE,
-        .u.sample = {
-            .session = session, .sample = sample, .prompt = s->prompt, .a = s->a, .b = s->b}};
+    struct vq_msg msg = {.type = VQ_MSG_SAMPLE,
+                         .u.sample = {.session = session,
+                                      .sample = sample,
+                                      .prompt = s->prompt,
+                                      .a = s->a,
+                                      .b = s->b,
+                                      .image = s->image}};
     send_msg(run, peer, &msg);
 }
 

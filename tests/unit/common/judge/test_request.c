@@ -72,7 +72,7 @@ static struct vq_hash hash_with(const struct fixture *f, unsigned order, uint32_
 
 static struct vq_sample swapped(struct vq_sample sample)
 {
-    return (struct vq_sample){sample.prompt, sample.b, sample.a};
+    return (struct vq_sample){sample.prompt, sample.b, sample.a, sample.image};
 }
 
 /* What is stored under these hashes was paid for: a change of the bytes that are hashed makes every
@@ -128,6 +128,8 @@ static void test_every_input_changes_the_hash(void **state)
     CHANGED(f->sample.prompt = vq_span_str("Say hello"));
     CHANGED(f->sample.a = vq_span_str("Good day"));
     CHANGED(f->sample.b = vq_span_str("hey"));
+    CHANGED(f->sample.image = vq_span_str("https://x/1.png"));
+    CHANGED(f->sample.image = vq_span_str("https://x/2.png"));
     CHANGED((f->vibe.name = "Formalityc", f->vibe.low = "asual"));
 #undef CHANGED
     *f = base;

@@ -325,6 +325,29 @@ static void test_preset_axes_are_the_ten_of_the_paper(void **state)
     }
 }
 
+static void test_the_place_of_an_image(void **state)
+{
+    (void)state;
+    struct vq_template *plain = parsed(VQ_TEMPLATE_JUDGE, JUDGE_TEXT);
+    struct vq_template *template = parsed(VQ_TEMPLATE_JUDGE, JUDGE_TEXT "see {{image}}");
+    assert_false(vq_template_uses(plain, VQ_PLACEHOLDER_IMAGE));
+    assert_true(vq_template_uses(template, VQ_PLACEHOLDER_IMAGE));
+    const struct vq_span values[VQ_PLACEHOLDER__COUNT] = {[VQ_PLACEHOLDER_IMAGE] =
+                                                              vq_template_image_words(true)};
+    struct vq_buf buf;
+    vq_buf_init(&buf, 1000);
+    assert_int_equal(vq_template_render(template, VQ_TEMPLATE_USER, values, &buf), VQ_OK);
+    assert_string_equal(buf.at, "|||||\nsee (the image at the beginning of this message)");
+    vq_buf_free(&buf);
+    vq_template_destroy(&template);
+    vq_template_destroy(&plain);
+    struct vq_error err;
+    assert_int_equal(vq_template_parse(VQ_TEMPLATE_DISCOVER,
+                                       vq_span_str("@user\n{{rows}}{{image}}\n"), "d.txt",
+                                       &template, &err),
+                     VQ_INVALID);
+}
+
 static void test_the_reference_list_is_there(void **state)
 {
     (void)state;
@@ -345,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_built_in_judge_has_its_sections_in_order),
         cmocka_unit_test(test_values_are_put_in_literally),
         cmocka_unit_test(test_the_reference_list_is_there),
+        cmocka_unit_test(test_the_place_of_an_image),
         cmocka_unit_test(test_system_part_may_be_left_out),
         cmocka_unit_test(test_refusals_name_file_line_and_column),
         cmocka_unit_test(test_a_system_part_alone),

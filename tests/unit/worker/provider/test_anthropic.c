@@ -39,6 +39,26 @@ static void test_body(void **state)
     }
 }
 
+static void test_images(void **state)
+{
+    (void)state;
+    struct vq_judge cold = judge;
+    cold.send_temperature = false;
+    check_body(
+        &cold,
+        (struct vq_prompt){.user = vq_span_str("u"),
+                           .image = vq_span_str("data:image/png;base64,AAAA")},
+        "{\"model\":\"m 1\",\"max_tokens\":60,\"messages\":[{\"role\":\"user\",\"content\":[{"
+        "\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\","
+        "\"data\":\"AAAA\"}},{\"type\":\"text\",\"text\":\"u\"}]}]}");
+    check_body(
+        &cold,
+        (struct vq_prompt){.user = vq_span_str("u"), .image = vq_span_str("https://x/y.png")},
+        "{\"model\":\"m 1\",\"max_tokens\":60,\"messages\":[{\"role\":\"user\",\"content\":[{"
+        "\"type\":\"image\",\"source\":{\"type\":\"url\",\"url\":\"https://x/y.png\"}},{\"type\":"
+        "\"text\",\"text\":\"u\"}]}]}");
+}
+
 static void test_answers(void **state)
 {
     (void)state;
@@ -107,9 +127,9 @@ static void test_what_is_no_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url_and_headers),   cmocka_unit_test(test_body),
-        cmocka_unit_test(test_answers),           cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_what_is_no_answer),
+        cmocka_unit_test(test_url_and_headers), cmocka_unit_test(test_body),
+        cmocka_unit_test(test_images),          cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_usage),           cmocka_unit_test(test_what_is_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,12 @@ static void test_body(void **state)
     check_body(&plain, (struct vq_prompt){.user = vq_span_str("u")},
                "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"u\"}]}],"
                "\"generationConfig\":{\"maxOutputTokens\":60}}");
+    check_body(&plain,
+               (struct vq_prompt){.user = vq_span_str("u"),
+                                  .image = vq_span_str("data:image/webp;base64,AAAA")},
+               "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"inlineData\":{\"mimeType\":"
+               "\"image/webp\",\"data\":\"AAAA\"}},{\"text\":\"u\"}]}],"
+               "\"generationConfig\":{\"maxOutputTokens\":60}}");
 }
 
 static void test_answers(void **state)

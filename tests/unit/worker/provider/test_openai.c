@@ -63,6 +63,22 @@ static void test_url(void **state)
     }
 }
 
+static void test_an_image_comes_before_the_text(void **state)
+{
+    (void)state;
+    struct vq_buf body;
+    vq_buf_init(&body, 1000);
+    struct vq_judge judge = {
+        .model = "m", .max_tokens = 60, .max_tokens_field = "max_tokens", .seed = -1};
+    struct vq_prompt prompt = {.user = vq_span_str("u"),
+                               .image = vq_span_str("data:image/png;base64,AAAA")};
+    assert_int_equal(openai()->body(&judge, &prompt, &body), VQ_OK);
+    assert_non_null(strstr(body.at, "{\"role\":\"user\",\"content\":[{\"type\":\"image_url\","
+                                    "\"image_url\":{\"url\":\"data:image/png;base64,AAAA\"}},{"
+                                    "\"type\":\"text\",\"text\":\"u\"}]}"));
+    vq_buf_free(&body);
+}
+
 static void test_request_body(void **state)
 {
     (void)state;
@@ -412,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_url),
         cmocka_unit_test(test_request_body),
+        cmocka_unit_test(test_an_image_comes_before_the_text),
         cmocka_unit_test(test_a_whole_answer),
         cmocka_unit_test(test_answers_in_all_their_shapes),
         cmocka_unit_test(test_a_nul_in_an_answer_is_kept),
