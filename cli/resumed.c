@@ -1,5 +1,6 @@
-/* Which overrides `vibeq resume` takes. A list of what may change, not of what may not: a key that is new in the configuration is
- * refused until somebody has thought about it. Not its job: changed files (the run folder compares their hashes). */
+/* Which overrides `vibeq resume` takes: always, or as long as the run has no answer. Both are lists of what may change, not of what may not:
+ * a key that is new in the configuration is refused until somebody has thought about it. Not its job: changed files (the run folder compares
+ * their hashes), and whether the run has answers. */
 #include "cli/resumed.h"
 
 #include "common/base/buf.h"
@@ -56,6 +57,14 @@ static const char *const may_change_of_model[] = {
     "total_timeout_ms",
 };
 
+/* What the judges are asked, but neither whom nor about what: it may change while there is no answer that was given to the old question. */
+static const char *const may_change_unanswered[] = {"judging.structured", "judging.repair",
+                                                    "judging.truncate", "judging.logprobs"};
+static const char *const may_change_unanswered_of_model[] = {
+    "dialect",    "api_version",      "identity",    "temperature",  "send_temperature",
+    "max_tokens", "max_tokens_field", "system_role", "answer_field", "seed",
+};
+
 static bool is_one_of(const char *word, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -66,19 +75,35 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
     return false;
 }
 
+/* The part of a model's key behind the model; NULL: it is no key of a model. */
+static const char *of_model(const char *key)
+{
+    for (size_t i = 0; i < VQ_COUNT(models); i++) {
+        size_t n = strlen(models[i]);
+        if (strncmp(key, models[i], n) == 0) {
+            return key + n;
+        }
+    }
+    return NULL;
+}
+
 static bool may_be_otherwise(const char *key)
 {
     if (strncmp(key, "pools[]", 7) ==
         0) { /* what a model's requests count as stands with the model */
         return true;
     }
-    for (size_t i = 0; i < VQ_COUNT(models); i++) {
-        size_t n = strlen(models[i]);
-        if (strncmp(key, models[i], n) == 0) {
-            return is_one_of(key + n, may_change_of_model, VQ_COUNT(may_change_of_model));
-        }
-    }
-    return is_one_of(key, may_change, VQ_COUNT(may_change));
+    const char *part = of_model(key);
+    return part != NULL ? is_one_of(part, may_change_of_model, VQ_COUNT(may_change_of_model))
+                        : is_one_of(key, may_change, VQ_COUNT(may_change));
+}
+
+static bool may_be_otherwise_unanswered(const char *key)
+{
+    const char *part = of_model(key);
+    return part != NULL ? is_one_of(part, may_change_unanswered_of_model,
+                                    VQ_COUNT(may_change_unanswered_of_model))
+                        : is_one_of(key, may_change_unanswered, VQ_COUNT(may_change_unanswered));
 }
 
 /* The key of "judges[0].key=...", its indices left out. False: there is none. */
@@ -104,7 +129,8 @@ enum vq_status vq_resumed_keys_check(const struct vq_opt_list *set, struct vq_er
 {
     for (uint32_t i = 0; i < set->count; i++) {
         char key[KEY_BYTES];
-        if (plain_key(set->items[i], key) && !may_be_otherwise(key)) {
+        if (plain_key(set->items[i], key) && !may_be_otherwise(key) &&
+            !may_be_otherwise_unanswered(key)) {
             return vq_fail(
                 err, VQ_INVALID,
                 "--set %.*s: a run goes on with what it began with; workers, pools, limits, keys, "
@@ -114,6 +140,27 @@ enum vq_status vq_resumed_keys_check(const struct vq_opt_list *set, struct vq_er
         }
     }
     return VQ_OK;
+}
+
+bool vq_resumed_is_asked(const char *assignment)
+{
+    char key[KEY_BYTES];
+    if (!plain_key(assignment, key)) {
+        return false;
+    }
+    const char *part = of_model(key);
+    return may_be_otherwise_unanswered(key) || (part != NULL && strcmp(part, "base_url") == 0);
+}
+
+const char *vq_resumed_asks_otherwise(const struct vq_opt_list *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        char key[KEY_BYTES];
+        if (plain_key(set->items[i], key) && may_be_otherwise_unanswered(key)) {
+            return set->items[i];
+        }
+    }
+    return NULL;
 }
 
 /* Host and path, as the identity of a provider takes them. */

@@ -1,6 +1,7 @@
 /* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not its job: reading the words
  * (run_words.c), the run itself (coordinator/shell). */
 #include "cli/estimate.h"
+#include "cli/reshape.h"
 #include "cli/run_words.h"
 #include "common/base/alloc.h"
 #include "common/text/fmt.h"
@@ -335,6 +336,8 @@ static enum vq_status open_run(const struct vq_run_words *w, const char *runs_di
     VQ_TRY(vq_run_dir_open(runs_dir, name, &run, err));
     char path[VQ_RUN_PATH_BYTES_MAX];
     struct vq_config *config = NULL;
+    struct vq_job *job = NULL;
+    struct vq_error unanswered = {0};
     enum vq_status status = vq_run_dir_check_begun(run, err);
     if (status == VQ_OK) {
         status = vq_run_dir_check_kept(run, err);
@@ -343,15 +346,20 @@ static enum vq_status open_run(const struct vq_run_words *w, const char *runs_di
         status = vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path);
     }
     if (status == VQ_OK) {
-        status = vq_run_words_reload(w, path, &config, err);
+        status = vq_run_words_reload(w, path, &config, &unanswered, err);
     }
     if (status == VQ_OK) {
-        status = vq_job_create(config, run, ret_job, err);
+        status = vq_job_create(config, run, &job, err);
+    }
+    if (status == VQ_OK && unanswered.text[0] != '\0') {
+        status = vq_cli_reshape(run, runs_dir, &w->set, &unanswered, err);
     }
     if (status != VQ_OK) {
+        vq_job_destroy(&job);
         vq_run_dir_close(&run);
         return status;
     }
+    *ret_job = job;
     *ret_run = run;
     return VQ_OK;
 }

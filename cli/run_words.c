@@ -46,7 +46,8 @@ const struct vq_opt vq_run_opts[] = {
 };
 
 const struct vq_opt vq_resume_opts[] = {
-    {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE", "overrides workers, limits, keys, endpoints"},
+    {"set", VQ_OPT_LIST, AT(set), "A.B=VALUE",
+     "overrides workers, limits, keys; without answers also questions"},
     {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
     {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
@@ -292,7 +293,8 @@ enum vq_status vq_run_words_config(const struct vq_run_words *w, const char *wor
 }
 
 enum vq_status vq_run_words_reload(const struct vq_run_words *w, const char *run_yaml,
-                                   struct vq_config **ret_config, struct vq_error *err)
+                                   struct vq_config **ret_config, struct vq_error *ret_unanswered,
+                                   struct vq_error *err)
 {
     VQ_TRY(vq_resumed_keys_check(&w->set, err));
     struct vq_config *was, *now;
@@ -303,12 +305,17 @@ enum vq_status vq_run_words_reload(const struct vq_run_words *w, const char *run
         vq_config_destroy(&was);
         return status;
     }
-    status = vq_resumed_judges_check(was, now, err);
-    vq_config_destroy(&was);
-    if (status != VQ_OK) {
-        vq_config_destroy(&now);
-        return status;
+    struct vq_error unanswered = {0};
+    const char *otherwise = vq_resumed_asks_otherwise(&w->set);
+    if (vq_resumed_judges_check(was, now, &unanswered) == VQ_OK && otherwise != NULL) {
+        (void)vq_fail(
+            &unanswered, VQ_INVALID,
+            "--set %.*s: this run has answers that were given with the old value. Start a "
+            "new run with the new value; stored answers are not bought again",
+            (int)strcspn(otherwise, "="), otherwise);
     }
+    vq_config_destroy(&was);
+    *ret_unanswered = unanswered;
     *ret_config = now;
     return VQ_OK;
 }

@@ -26,9 +26,10 @@ int vq_run_words_parse(const char *verb, const struct vq_opt *opts, int argc, ch
 enum vq_status vq_run_words_config(const struct vq_run_words *words, const char *word,
                                    struct vq_config **ret_config,
                                    struct vq_error *err) VQ_WARN_UNUSED;
-/* That of a run's folder, with what may be overridden. */
+/* That of a run's folder, with what may be overridden. ret_unanswered->text: why the overrides are refused if the run has an answer; empty:
+ * it may have answers. */
 enum vq_status vq_run_words_reload(const struct vq_run_words *words, const char *run_yaml,
-                                   struct vq_config **ret_config,
+                                   struct vq_config **ret_config, struct vq_error *ret_unanswered,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -22,10 +22,10 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def say(self, model, text):
+    def say(self, model, text, finish="stop"):
         """A good answer."""
         self.reply(json.dumps({"id": "x", "object": "chat.completion", "model": model, "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}).encode())
 
     def log_message(self, *_):

@@ -6,7 +6,7 @@ import time
 import unittest
 
 from answering import Endpoint, Server
-from vqtest import DONE, STOPPED, Case, planted
+from vqtest import DONE, STOPPED, USAGE, Case, planted
 
 AXES = ("V1", "V2")
 BRAKE = 8
@@ -107,6 +107,71 @@ class Brake(DeadEnds):
     def test_off(self):
         self.prepare(lambda handler, body: handler.error("no such field"), rows=10, judging="{brake: 0}")
         self.vibeq("run", "config.yaml", "--name", "r", code=3)
+
+
+class Unanswered(DeadEnds):
+    """What judges are asked may change in a run in which nothing was answered: the way out of a dead end."""
+    def short(self, limit):
+        def answer(handler, body):
+            if body["max_tokens"] > limit:
+                handler.error(f"max_tokens is too large: this model supports at most {limit} completion tokens", param="max_tokens", code="invalid_value")
+            else:
+                handler.say(body["model"], "Model: A")
+        return answer
+
+    def test_a_run_without_answers_goes_on_with_another_question(self):
+        server = self.prepare(self.short(100), rows=20)
+        self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.vibeq("resume", "r", "--set", "judges[0].max_tokens=100", "--set", "judging.repair=off", code=DONE)
+        self.assertEqual(self.results("r")["cells_missing"], 0)
+        self.assertEqual({body["max_tokens"] for _, body in server.asked[-20:]}, {100})
+        self.assertIn("max_tokens: 100", (self.dir / "runs/r/run.yaml").read_text(), "the next start asks the same")
+        self.vibeq("verify", "r")
+        asked, before = len(server.asked), self.results_bytes("r")
+        self.vibeq("resume", "r", code=DONE)
+        self.assertEqual(len(server.asked), asked)
+        self.assertEqual(self.results_bytes("r"), before)
+        run = self.vibeq("resume", "r", "--set", "judges[0].max_tokens=90", code=USAGE)
+        for words in ("--set judges[0].max_tokens", "this run has answers", "Start a new run"):
+            self.assertIn(words, run.stderr)
+        self.assertIn("max_tokens: 100", (self.dir / "runs/r/run.yaml").read_text())
+        self.assertEqual(len(server.asked), asked)
+
+    def test_answers_that_do_not_count_and_failures_are_left_behind(self):
+        """Cut answers are stored, and tasks have failed by them; none of that is of the new question."""
+        def answer(handler, body):
+            if body["max_tokens"] < 50:
+                handler.say(body["model"], "The first response is", finish="length")
+            else:
+                handler.say(body["model"], "Model: A")
+        self.prepare(answer, rows=6, judge={"max_tokens": 10}, judging="{brake: 0}")
+        self.vibeq("run", "config.yaml", "--name", "r", code=3)
+        self.vibeq("resume", "r", "--set", "judges[0].max_tokens=50", code=DONE)
+        self.assertEqual(self.results("r")["cells_missing"], 0)
+        self.vibeq("verify", "r")
+
+    def test_another_endpoint(self):
+        dead = self.prepare(lambda handler, body: handler.error("no such field"), rows=10)
+        good = self.serve(lambda handler, body: handler.say(body["model"], "Model: A"))
+        text = (self.dir / "config.yaml").read_text().replace("    identity: the-test\n", "")
+        (self.dir / "config.yaml").write_text(text)
+        self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        self.vibeq("resume", "r", "--set", f"judges[0].base_url={good.url}", code=DONE)
+        run = self.vibeq("resume", "r", "--set", f"judges[0].base_url={dead.url}", code=USAGE)
+        self.assertIn("another endpoint is another provider", run.stderr)
+        self.vibeq("verify", "r")
+
+    def test_a_crash_may_have_left_answers_with_a_worker(self):
+        server = self.prepare(self.short(100), rows=20)
+        hang = threading.Event()
+        inner, server.answer = server.answer, lambda handler, body: (hang.wait(20), inner(handler, body))
+        child = self.start("run", "config.yaml", "--name", "r", "--set", "term_ms=500")
+        self.wait_for("a call", lambda: server.asked)
+        child.kill()
+        child.wait()
+        hang.set()
+        run = self.vibeq("resume", "r", "--set", "judges[0].max_tokens=100", code=USAGE)
+        self.assertIn("not stopped in order", run.stderr)
 
 
 class Parameters(DeadEnds):

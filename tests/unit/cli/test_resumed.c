@@ -48,17 +48,13 @@ static void all_else_is_refused_by_name(void **state)
                                      "judges=[offline-a]",
                                      "judges[0]=offline-a",
                                      "judges[0].model=x",
-                                     "judges[0].identity=x",
-                                     "judges[0].temperature=1",
                                      "proposer=x",
                                      "proposer.model=x",
-                                     "reducer.max_tokens=9",
                                      "preference_judges[0].model=x",
                                      "subjects=[x]",
                                      "subjects[0].model=x",
                                      "subjects[0].role=none",
                                      "subjects[0].line=x",
-                                     "judging.repair=off",
                                      "judging={tries_max: 2}",
                                      "gates.kappa_min=0.9",
                                      "worker=3",
@@ -72,6 +68,33 @@ static void all_else_is_refused_by_name(void **state)
         assert_null(strstr(err.text, no[i])); /* never the value: it may be a key */
         assert_int_equal(keys(no[i], "workers=1", &err), VQ_INVALID);
     }
+}
+
+static const char *otherwise(const char *one, const char *two)
+{
+    struct vq_opt_list set = {.items = {one, two}, .count = two == NULL ? 1 : 2};
+    return vq_resumed_asks_otherwise(&set);
+}
+
+static void the_question_may_change_without_answers(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {
+        "judges[0].identity=x",        "judges[0].temperature=1", "judges[0].max_tokens=9",
+        "judges[0].dialect=azure",     "reducer.max_tokens=9",    "subjects[1].system_role=none",
+        "preference_judges[0].seed=3", "embedder.api_version=x",  "judging.structured=on",
+        "judging.repair=off"};
+    struct vq_error err;
+    for (size_t i = 0; i < VQ_COUNT(shapes); i++) {
+        assert_int_equal(keys("workers=1", shapes[i], &err), VQ_OK);
+        assert_ptr_equal(otherwise("workers=1", shapes[i]), shapes[i]);
+        assert_true(vq_resumed_is_asked(shapes[i]));
+    }
+    assert_null(otherwise("workers=1", "judges[0].base_url=http://localhost:1/v1"));
+    assert_null(otherwise("max_tokens=9", "judges[0]"));
+    assert_true(vq_resumed_is_asked("judges[0].base_url=http://localhost:1/v1"));
+    assert_false(vq_resumed_is_asked("judges[0].concurrency=2"));
+    assert_false(vq_resumed_is_asked("budget.usd=3"));
 }
 
 static enum vq_status moved(const char *yaml, const char *override, struct vq_error *err)
@@ -118,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_answers_do_not_depend_on_may_change),
         cmocka_unit_test(all_else_is_refused_by_name),
+        cmocka_unit_test(the_question_may_change_without_answers),
         cmocka_unit_test(another_endpoint_needs_an_identity),
         cmocka_unit_test(so_does_that_of_a_subject),
     };
