@@ -28,8 +28,8 @@ static void what_is_a_stream(void **state)
                                       "\n\ndata: [DONE]",
                                       ": hello\n\ndata",
                                       "event: ping\ndata: {}",
-                                      "\xef\xbb\xbf"
-                                      "id: 4\n",
+                                      ("\xef\xbb\xbf"
+                                       "id: 4\n"),
                                       "retry: 10\n"};
     static const char *const no[] = {"", "{\"data\": 1}", "database: x", "<html>data: x", "[]"};
     for (size_t i = 0; i < VQ_COUNT(yes); i++) {
