@@ -18,6 +18,11 @@ static enum vq_status take_texts(void *ctx, const struct vq_span *texts, size_t 
     return vq_method_take_texts(ctx, texts, count, err);
 }
 
+static enum vq_status take_cuts(void *ctx, const bool *cuts, size_t count, struct vq_error *err)
+{
+    return vq_method_take_cuts(ctx, cuts, count, err);
+}
+
 static enum vq_status take_vectors(void *ctx, const float *vectors, size_t count, uint32_t dims,
                                    struct vq_error *err)
 {
@@ -35,6 +40,7 @@ struct vq_script vq_method_script(struct vq_method *method)
                                              .take_outcomes = take_outcomes,
                                              .take_texts = take_texts,
                                              .take_vectors = take_vectors,
+                                             .take_cuts = take_cuts,
                                              .notes = notes};
     return (struct vq_script){&ops, method};
 }

@@ -122,6 +122,12 @@ void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object(j);
     write_settings(j, r->config);
     write_iterations(j, m);
+    vq_json_key(j, "cut_answers");
+    vq_json_object(j);
+    vq_json_put_u64(j, "asked_again", m->cut.asked_again);
+    vq_json_put_u64(j, "not_used", m->cut.refused);
+    vq_json_put_u64(j, "used_in_part", m->cut.shortened);
+    vq_json_object_end(j);
     vq_json_put_str(j, "stopped_because", vq_stop_text(m->stop));
     write_provenance(j, r);
     vq_json_object_end(j);

@@ -296,6 +296,14 @@ static void data(struct maker *m)
             vq_fmt_count(r->cells_missing, cells),
             vq_fmt_count(r->rows_dropped_train + r->rows_dropped_test, rows));
     }
+    const struct vq_method_result *method = m->r->method;
+    if (method != NULL && method->cut.refused + method->cut.shortened > 0) {
+        say(m, "list_cut",
+            "Answers of the reducer or the proposer were cut at the token limit, even with 4 times "
+            "the output tokens. Not used: %u; used up to their last whole line: %u. Set a larger "
+            "max_tokens for the reducer or the proposer.",
+            method->cut.refused, method->cut.shortened);
+    }
     if (m->r->config->judging.truncate) {
         say(m, "inputs_may_be_cut",
             "Requests too long for a judge were allowed to be cut (judging.truncate).");

@@ -51,7 +51,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Between:
-    """Stands in front of a server: bodies in `asked`; change(question, text) gives the text that arrives instead of an answer's."""
+    """Stands in front of a server: bodies in `asked`; change(question, text) gives the text that arrives instead of an answer's, or
+    (text, finish_reason)."""
 
     def __init__(self, url, change=None):
         host = url.split("/")[2]
@@ -71,8 +72,10 @@ class Between:
                 answer = response.read()
                 if change is not None and response.status == 200 and self.path.endswith("/chat/completions"):
                     whole = json.loads(answer)
-                    message = whole["choices"][0]["message"]
-                    message["content"] = change(json.loads(body), message["content"])
+                    choice = whole["choices"][0]
+                    said = change(json.loads(body), choice["message"]["content"])
+                    text, choice["finish_reason"] = said if isinstance(said, tuple) else (said, choice["finish_reason"])
+                    choice["message"]["content"] = text
                     answer = json.dumps(whole).encode()
                 self.reply(answer, response.status, response.getheader("Content-Type", "application/json"))
 

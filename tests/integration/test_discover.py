@@ -481,5 +481,49 @@ class Remote(Discover):
         self.assertEqual(self.results_bytes("r"), (self.dir / "other/local/results/results.json").read_bytes())
 
 
+class CutLists(Discover):
+    """Behind a server that ends each answer of the proposer (62) or the reducer (61 tokens) at max_tokens words."""
+    def cut(self, most):
+        def change(question, text):
+            tokens = question["max_tokens"]
+            base = next((n for n in (61, 62) if tokens in (n, 2 * n, 4 * n)), None)
+            if base is None or tokens // base >= most.get(base, 1):
+                return text
+            self.cuts.append(tokens)
+            return text[:len(text) // 2], "length"
+        return change
+
+    def run_cut(self, name="r", **most):
+        self.cuts = []
+        planted_texts(self.dir, 60, PLANTED)
+        proxy = self.between(self.offline().url, self.cut({61: most.get("reducer", 1), 62: most.get("proposer", 1)}))
+        self.discover(url=proxy.url, vibecheck__iterations=1,
+                      proposer=f"{{model: offline-a, base_url: {proxy.url}, identity: p-{name}, max_tokens: 62}}",
+                      reducer=f"{{model: offline-a, base_url: {proxy.url}, identity: r-{name}, max_tokens: 61}}")
+        return self.run_it(name)
+
+    def test_a_cut_list_is_asked_again_and_is_then_whole(self):
+        self.run_cut("whole")
+        whole = [v["name"] for v in self.results("whole")["vibes"]]
+        self.run_cut("again", reducer=4, proposer=2)
+        self.assertEqual(set(self.cuts), {61, 122, 62})
+        results = self.results("again")
+        self.assertEqual([v["name"] for v in results["vibes"]], whole)
+        self.assertGreater(results["discovery"]["cut_answers"]["asked_again"], 0)
+        self.assertNotIn("list_cut", [w["code"] for w in results["warnings"]])
+        self.assertIn("simplify 1, room x4", [s["name"] for s in self.stages("again")])
+
+    def test_a_list_that_stays_cut_is_refused_and_said(self):
+        done = self.run_cut("cut", reducer=9)
+        results = self.results("cut")
+        self.assertEqual(set(self.cuts), {61, 122, 244})
+        self.assertGreater(results["discovery"]["cut_answers"]["not_used"], 0)
+        text = next(w["text"] for w in results["warnings"] if w["code"] == "list_cut")
+        self.assertIn("max_tokens", text)
+        self.assertIn("were cut at the token limit", done.stdout)
+        self.assertIn(text[:40], (self.dir / "runs/cut/results/report.html").read_text())
+        self.vibeq("verify", "cut")
+
+
 if __name__ == "__main__":
     vqtest.main()

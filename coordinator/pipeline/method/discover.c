@@ -160,12 +160,13 @@ static enum vq_status differences_read(struct vq_method *m, struct vq_error *err
     }
     uint32_t n = 0, failed = 0;
     for (uint32_t b = 0; b < r->batches_count; b++) {
-        failed += m->texts[b].at == NULL;
-        if (m->texts[b].at == NULL || vq_axes_none(m->texts[b])) {
+        struct vq_span text = vq_lists_whole(m, b);
+        failed += text.at == NULL;
+        if (text.at == NULL || vq_axes_none(text)) {
             continue;
         }
         struct vq_span values[VQ_PLACEHOLDER__COUNT] = {{0}};
-        values[VQ_PLACEHOLDER_ANSWER] = m->texts[b];
+        values[VQ_PLACEHOLDER_ANSWER] = text;
         VQ_TRY(vq_prompt_render(m, VQ_TEMPLATE_FORMALISE, values, 0, &prompts[n], err));
         r->batch_of[n++] = b;
     }
@@ -218,16 +219,17 @@ static enum vq_status proposals_read(struct vq_method *m, struct vq_error *err)
     struct vq_method_round *r = &m->round;
     uint32_t asked = calls_twice(m) ? r->asked : r->batches_count;
     for (uint32_t i = 0; i < asked; i++) {
-        if (m->texts[i].at == NULL) {
+        struct vq_span text = vq_lists_whole(m, i);
+        if (text.at == NULL) {
             r->failed++;
             continue;
         }
-        if (vq_axes_none(m->texts[i])) {
+        if (vq_axes_none(text)) {
             r->nothing++;
             continue;
         }
         struct vq_axes axes;
-        VQ_TRY(vq_axes_parse(m->texts[i], &axes));
+        VQ_TRY(vq_axes_parse(text, &axes));
         r->unread += axes.count == 0;
         enum vq_status status = add_axes(m, &axes, r->batch_of[i]);
         vq_axes_free(&axes);

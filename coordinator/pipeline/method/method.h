@@ -64,6 +64,7 @@ struct vq_stage {
         again; /* RANK: was asked before, and is again under a number of its own: in the order asked first alone */
     const struct vq_stage_prompt *prompts; /* TEXT: each is asked of every model of the role */
     uint32_t prompts_count;
+    uint32_t room;               /* TEXT: output tokens are doubled so many times */
     const struct vq_span *texts; /* EMBED; call i holds texts i * VQ_EMBED_BATCH_MAX and on */
     uint32_t texts_count;
     const struct vq_sample
@@ -119,6 +120,9 @@ enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_s
  * counts stage->rows and PREFER has one axis. Copies. */
 enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
                                        struct vq_error *err) VQ_WARN_UNUSED;
+/* TEXT, before the texts and in their order: which answers ended at the token limit. Not taken: none did. Copies. */
+enum vq_status vq_method_take_cuts(struct vq_method *m, const bool *cuts, size_t count,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
 /* TEXT: one a prompt and model (prompt * models + model; only judges are several); .at NULL where there is none, .bytes then the
  * enum vq_outcome that says why (0: not known). Copies. */
 enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
@@ -167,6 +171,12 @@ struct vq_retest {    /* of one judge, over the cells that were asked a second t
     uint64_t missing; /* without a vote the second time */
 };
 
+struct vq_cut_texts { /* of the proposer and the reducer, at the token limit */
+    uint32_t asked_again;
+    uint32_t refused;   /* cut in the last try too: not used */
+    uint32_t shortened; /* the same: used up to the last whole line */
+};
+
 struct vq_method_result {       /* all borrowed from the method */
     const struct vq_axis *axes; /* every vibe that was ranked, in the order of ranking */
     const struct vq_provenance *provenance;
@@ -184,6 +194,7 @@ struct vq_method_result {       /* all borrowed from the method */
     const struct vq_iteration *iterations;
     uint32_t iterations_count;
     enum vq_stop stop;
+    struct vq_cut_texts cut;
     const struct vq_retest *retest; /* one a judge; NULL: judging.retest is 0 */
     const char *const *notes;       /* lines for log and report, in order */
     uint32_t notes_count;

@@ -105,6 +105,22 @@ struct vq_method_round {
     bool *dropped;     /* one an axis of `axes` */
 };
 
+/* The texts of the proposer or reducer that are asked for, while some of them are asked again because they were cut. */
+struct vq_method_lists {
+    struct vq_arena memory; /* until the next such texts are asked for */
+    const char *name;
+    enum vq_role role;
+    uint32_t count; /* prompts of the part that asked */
+    uint32_t room;  /* of the stage that is out: 0, 1 ... VQ_LIST_RETRIES */
+    struct vq_span *texts;
+    uint8_t *ends;
+    bool *cut;       /* also: has no answer since it was asked again */
+    uint32_t *asked; /* which prompts are in the stage that is out, then: in the next one */
+    uint32_t asked_count;
+    struct vq_stage_prompt *prompts; /* of those */
+    enum vq_status (*then)(struct vq_method *m, struct vq_error *err);
+};
+
 struct vq_method {
     struct vq_method_input in;
     struct vq_arena memory;         /* lives as long as the method */
@@ -122,7 +138,10 @@ struct vq_method {
     const uint8_t *outcomes; /* the answers to the last stage */
     const struct vq_span *texts;
     const uint8_t *text_ends; /* of texts that there are none of: enum vq_outcome */
-    const float *vectors;     /* NULL: there are none */
+    const bool *text_cuts;    /* which were cut at the token limit; NULL: none, or not known */
+    bool *cuts;               /* taken for the texts that follow; owned */
+    size_t cuts_count;
+    const float *vectors; /* NULL: there are none */
     uint32_t dims;
 
     struct vq_row *rows; /* with the preferences that are used */
@@ -143,6 +162,7 @@ struct vq_method {
     uint32_t misclassified_count;
     struct vq_method_ranking ranking;
     struct vq_method_joint joint;
+    struct vq_method_lists lists;
     struct vq_method_joint_asked *joints; /* all that were asked */
     size_t joints_count, joints_cap;
     struct vq_method_round round;
@@ -182,6 +202,19 @@ enum vq_method_seed {
     VQ_METHOD_SEED__STEP = 16
 };
 void vq_method_rng(const struct vq_method *m, enum vq_method_seed use, struct vq_rng *ret_rng);
+
+/* ---- lists.c: texts of the proposer and the reducer ---- */
+
+#define VQ_LIST_RETRIES 2u /* times that a cut text is asked again, each time with twice the room */
+
+/* `name` lives until vq_lists_ask. */
+void vq_lists_begin(struct vq_method *m, const char *name, enum vq_role role, uint32_t count,
+                    enum vq_status (*then)(struct vq_method *m, struct vq_error *err));
+enum vq_status vq_lists_ask(struct vq_method *m, const struct vq_stage *stage) VQ_WARN_UNUSED;
+/* After m->texts were taken, while the stage's prompts are there. */
+enum vq_status vq_lists_take(struct vq_method *m) VQ_WARN_UNUSED;
+/* Text i without a last line that the cut may have touched. */
+struct vq_span vq_lists_whole(const struct vq_method *m, uint32_t i);
 
 /* ---- walk.c: each goes on with the next part ---- */
 

@@ -90,5 +90,9 @@ enum vq_status vq_prompt_ask(struct vq_method *m, const char *name, enum vq_role
                              .role = role,
                              .prompts = prompts,
                              .prompts_count = count};
-    return vq_method_ask(m, &stage, then);
+    if (role != VQ_ROLE_PROPOSER && role != VQ_ROLE_REDUCER) {
+        return vq_method_ask(m, &stage, then);
+    }
+    vq_lists_begin(m, name, role, count, then);
+    return vq_lists_ask(m, &stage);
 }

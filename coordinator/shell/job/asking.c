@@ -15,6 +15,8 @@
 #include <string.h>
 
 #define TEXTS_BYTES_MAX ((size_t)1 << 30)
+/* A text that was cut is asked again with more output tokens, up to these. */
+#define ROOM_TOKENS_MAX 65536u
 
 /* An embedding is told from a text by its axis, which no template shows. */
 static const struct vq_axis embedding_axis = {"embedding", "", ""};
@@ -310,6 +312,28 @@ const struct vq_template *vq_asking_template(const struct vq_job *job, enum vq_s
     return job->templates[VQ_TEMPLATE_AS_IS];
 }
 
+/* The role's models with room for longer answers; the rest stays the job's. */
+static enum vq_status make_room(struct vq_asking *a, const struct vq_cast *cast, uint32_t doublings)
+{
+    a->roomy = *cast;
+    a->roomy.conf = vq_alloc(cast->count, sizeof(*cast->conf));
+    a->roomy.judges = vq_alloc(cast->count, sizeof(*cast->judges));
+    a->cast = &a->roomy;
+    if (a->roomy.conf == NULL || a->roomy.judges == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < cast->count; i++) {
+        uint32_t tokens = cast->conf[i].max_tokens;
+        for (uint32_t k = 0; k < doublings && tokens <= ROOM_TOKENS_MAX / 2; k++) {
+            tokens *= 2;
+        }
+        a->roomy.conf[i] = cast->conf[i];
+        a->roomy.judges[i] = cast->judges[i];
+        a->roomy.conf[i].max_tokens = a->roomy.judges[i].max_tokens = tokens;
+    }
+    return VQ_OK;
+}
+
 static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
                             const struct vq_stage *stage)
 {
@@ -323,6 +347,7 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->kind = stage->kind;
     a->config = job->config;
     a->cast = &job->cast[stage->role];
+    VQ_TRY(stage->room > 0 ? make_room(a, a->cast, stage->room) : VQ_OK);
     a->pools = &job->pools;
     VQ_ASSERT(a->cast->count > 0);
     a->template = vq_asking_template(job, stage->kind);
@@ -386,6 +411,8 @@ void vq_asking_destroy(struct vq_asking **asking)
     vq_free(a->alike);
     vq_buf_free(&a->texts);
     vq_chain_memo_destroy(&a->plan.memo);
+    vq_free(a->roomy.conf);
+    vq_free(a->roomy.judges);
     if (!a->ids_lent) {
         vq_free(a->ids);
     }

@@ -5,10 +5,10 @@
 
 #include "common/judge/alike.h"
 #include "coordinator/pipeline/method/method.h"
+#include "coordinator/shell/job/cast.h"
 #include "coordinator/store/plan.h"
 
 struct vq_job;
-struct vq_cast;
 struct vq_run_pools;
 
 #define VQ_STAGE_NAME_BYTES 64
@@ -19,6 +19,8 @@ struct vq_asking {
     enum vq_stage_kind kind;
     const struct vq_config *config;
     const struct vq_cast *cast;
+    struct vq_cast
+        roomy; /* `cast` with more output tokens: conf and judges are owned. Empty: it is the job's */
     const struct vq_run_pools *pools;
     const struct vq_template *template; /* of the question */
     const struct vq_template *repair;   /* NULL: none */

@@ -43,6 +43,8 @@ struct walk {
     /* Called before the oracle; true: it has answered. For texts, `to` left empty by a true answer is no answer. */
     bool (*text)(struct walk *w, const struct vq_stage *stage, uint32_t prompt, struct vq_buf *to);
     bool (*judge)(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2]);
+    bool (*cut)(struct walk *w, const struct vq_stage *stage,
+                uint32_t prompt); /* NULL: no text is */
     bool fails_embedding;
     uint32_t model;                          /* which judge the text is asked of */
     const char *nan_vectors, *short_vectors; /* names of stages; NULL: none */
@@ -375,7 +377,16 @@ static inline enum vq_status walk_answer_texts(struct walk *w, const struct vq_s
         }
         texts[p] = vq_buf_span(&answers[p]);
     }
-    enum vq_status status = vq_method_take_texts(w->m, texts, n, err);
+    bool *cuts = calloc(n, sizeof(*cuts));
+    assert_non_null(cuts);
+    for (uint32_t p = 0; w->cut != NULL && p < n; p++) {
+        cuts[p] = w->cut(w, s, p / models);
+    }
+    enum vq_status status = w->cut == NULL ? VQ_OK : vq_method_take_cuts(w->m, cuts, n, err);
+    free(cuts);
+    if (status == VQ_OK) {
+        status = vq_method_take_texts(w->m, texts, n, err);
+    }
     for (uint32_t p = 0; p < n; p++) {
         vq_buf_free(&answers[p]);
     }
