@@ -5,10 +5,14 @@
  * A number's verdict is found behind it on its line ("Property 3: B"), or on the lines below it, up to the next number, where one
  * states it ("Model: B") or is a label and nothing else. What is stated at the front of a line goes before what is found inside one; of
  * several finds of a kind the last one counts. A find that speaks of several labels leaves its number without a verdict.
+ *
+ * Of an answer that was cut only what is stated counts, on a line that is over, or whole at the very end. A number that comes again
+ * begins the list anew; what stands above such a place, or above a line that takes something back, or in a draft, does not count.
  * Not its job: which label a text states (label.c), verdicts on one axis (verdict.c), and what is asked again. */
 #include "common/judge/verdict_many.h"
 
 #include "common/judge/answer_lines.h"
+#include "common/judge/cut.h"
 #include "common/judge/label.h"
 #include "common/judge/thinking.h"
 #include "common/judge/verdict_json.h"
@@ -28,6 +32,9 @@ struct finds {
     uint32_t open;   /* the number whose lines these are, which has no verdict yet; 0: none */
     bool just_begun; /* nothing but the number's own line was seen of them */
     bool no_memory;  /* to read one: nothing of it holds */
+    const char *cut; /* where the answer was cut; NULL: it was not */
+    bool seen[VQ_VERDICTS_MAX]; /* in a cut answer: the list has come to this number, ... */
+    bool draft;                 /* ... and is a draft */
 };
 
 /* "Property 3:" with what surrounds it. */
@@ -215,6 +222,65 @@ static size_t next_mark(const struct finds *finds, struct vq_span text, struct m
 
 /* ---- lines ---- */
 
+/* ---- cut answers ---- */
+
+static void forget(struct finds *finds)
+{
+    memset(finds->stated, 0, sizeof(finds->stated));
+    finds->open = NOT_A_NUMBER;
+}
+
+/* The list has come to this number. */
+static void come_to(struct finds *finds, uint32_t number)
+{
+    if (finds->cut == NULL || number == NOT_A_NUMBER) {
+        return;
+    }
+    if (finds->seen[number - 1]) {
+        forget(finds);
+        memset(finds->seen, 0, sizeof(finds->seen));
+        finds->draft = false;
+    }
+    finds->seen[number - 1] = true;
+}
+
+static bool is_draft(struct vq_span line)
+{
+    for (line = vq_label_skip_punct(line); line.bytes > 0; line = vq_label_skip_punct(line)) {
+        struct vq_span word = vq_label_word(line);
+        if (vq_label_word_is(word, "draft")) {
+            return true;
+        }
+        line = vq_span_after(line, word.bytes);
+    }
+    return false;
+}
+
+/* A line of a cut answer that takes back what was said above it, or says that what follows is a draft. */
+static bool takes_back(struct finds *finds, struct vq_span front)
+{
+    if (finds->cut == NULL || is_analysis_keyword(vq_label_word(front)) ||
+        !vq_cut_takes_back(front)) {
+        return false;
+    }
+    forget(finds);
+    finds->draft = finds->draft || is_draft(front);
+    return true;
+}
+
+/* What is said up to the cut may go on behind it. */
+static enum vq_outcome unless_cut(const struct finds *finds, struct vq_span value,
+                                  enum vq_outcome said)
+{
+    if (finds->cut == NULL) {
+        return said;
+    }
+    bool over = value.at + value.bytes < finds->cut;
+    bool whole = over || (vq_cut_is_whole(value) && vq_label_alone(value) == said);
+    bool asks = memchr(value.at, '?', value.bytes) != NULL;
+    return whole && !asks && !finds->draft && vq_outcome_is_vote(said) ? said : VQ_OUTCOME_NONE;
+}
+
 static void keep(enum vq_outcome *find, enum vq_outcome said)
 {
     if (said != VQ_OUTCOME_NONE) {
@@ -229,7 +295,9 @@ static void read_marks(struct finds *finds, struct mark mark, bool stated)
         struct mark next = {.number = NOT_A_NUMBER};
         size_t end = next_mark(finds, mark.value, &next);
         bool last = end == mark.value.bytes;
-        enum vq_outcome said = read_value(finds, vq_span(mark.value.at, end));
+        struct vq_span value = vq_span(mark.value.at, end);
+        come_to(finds, stated ? mark.number : NOT_A_NUMBER);
+        enum vq_outcome said = unless_cut(finds, value, read_value(finds, value));
         if (mark.number != NOT_A_NUMBER) {
             keep(stated ? &finds->stated[mark.number - 1] : &finds->inside[mark.number - 1], said);
         }
@@ -253,7 +321,7 @@ static void read_below(struct finds *finds, struct vq_span front, struct vq_span
     } else if (finds->just_begun) {
         said = vq_label_alone(line);
     }
-    keep(&finds->stated[finds->open - 1], said);
+    keep(&finds->stated[finds->open - 1], unless_cut(finds, line, said));
     finds->just_begun = false;
 }
 
@@ -261,7 +329,7 @@ static void read_line(struct finds *finds, struct vq_span line)
 {
     struct vq_span front = vq_label_skip_punct(line);
     struct mark mark;
-    if (front.bytes == 0) {
+    if (front.bytes == 0 || takes_back(finds, front)) {
         return;
     }
     bool marked = finds->bare ? bare_mark_at(finds, line, &mark) : mark_at(finds, front, &mark);
@@ -306,29 +374,54 @@ static bool any_found(const struct finds *finds)
     return false;
 }
 
-enum vq_status vq_verdicts_many(struct vq_span answer, uint32_t count,
-                                enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX], uint32_t *ret_votes)
+/* JSON that is whole and the end of the answer. */
+static bool ends_in_json(struct vq_span answer)
 {
-    VQ_ASSERT(count <= VQ_VERDICTS_MAX);
-    struct finds finds = {.count = count};
-    bool found;
-    VQ_TRY(vq_verdicts_json(answer, count, finds.stated, &found));
+    static const char closers[] = " \t\r\n`";
+    while (answer.bytes > 0 && memchr(closers, answer.at[answer.bytes - 1], sizeof(closers) - 1)) {
+        answer.bytes--;
+    }
+    return answer.bytes > 0 && memchr("]}", answer.at[answer.bytes - 1], 2) != NULL;
+}
+
+static enum vq_status read_all(struct vq_span answer, bool cut, uint32_t count,
+                               struct finds *ret_finds)
+{
+    const char *at = cut ? answer.at + answer.bytes : NULL;
+    struct finds finds = {.count = count, .cut = at};
+    bool found = false;
+    if (!cut || ends_in_json(answer)) {
+        VQ_TRY(vq_verdicts_json(answer, count, finds.stated, &found));
+    }
     if (!found) {
         read_lines(&finds, answer);
     }
     if (!any_found(&finds) && !finds.no_memory) {
-        finds = (struct finds){.count = count, .bare = true};
+        finds = (struct finds){.count = count, .bare = true, .cut = at};
         read_lines(&finds, answer);
     }
-    if (finds.no_memory) {
-        return VQ_NOMEM;
+    *ret_finds = finds;
+    return finds.no_memory ? VQ_NOMEM : VQ_OK;
+}
+
+enum vq_status vq_verdicts_many(struct vq_span answer, enum vq_ending ending, uint32_t count,
+                                enum vq_outcome ret_verdicts[VQ_VERDICTS_MAX], uint32_t *ret_votes)
+{
+    VQ_ASSERT(count <= VQ_VERDICTS_MAX);
+    bool cut = ending == VQ_ENDING_CUT;
+    struct finds finds = {.count = count};
+    if (cut || ending == VQ_ENDING_ORDINARY) {
+        VQ_TRY(read_all(answer, cut, count, &finds));
     }
+    enum vq_outcome without = ending == VQ_ENDING_ORDINARY  ? VQ_OUTCOME_UNPARSEABLE
+                              : ending == VQ_ENDING_REFUSED ? VQ_OUTCOME_REFUSED
+                                                            : VQ_OUTCOME_TRUNCATED;
     uint32_t votes = 0;
     for (uint32_t k = 0; k < count; k++) {
-        enum vq_outcome said =
-            finds.stated[k] != VQ_OUTCOME_NONE ? finds.stated[k] : finds.inside[k];
+        bool inside = !cut && finds.stated[k] == VQ_OUTCOME_NONE;
+        enum vq_outcome said = inside ? finds.inside[k] : finds.stated[k];
         bool is_vote = vq_outcome_is_vote(said);
-        ret_verdicts[k] = is_vote ? said : VQ_OUTCOME_UNPARSEABLE;
+        ret_verdicts[k] = is_vote ? said : without;
         votes += is_vote;
     }
     *ret_votes = votes;

@@ -18,9 +18,10 @@ static enum vq_status take_texts(void *ctx, const struct vq_span *texts, size_t 
     return vq_method_take_texts(ctx, texts, count, err);
 }
 
-static enum vq_status take_cuts(void *ctx, const bool *cuts, size_t count, struct vq_error *err)
+static enum vq_status take_endings(void *ctx, const uint8_t *endings, size_t count,
+                                   struct vq_error *err)
 {
-    return vq_method_take_cuts(ctx, cuts, count, err);
+    return vq_method_take_endings(ctx, endings, count, err);
 }
 
 static enum vq_status take_vectors(void *ctx, const float *vectors, size_t count, uint32_t dims,
@@ -40,7 +41,7 @@ struct vq_script vq_method_script(struct vq_method *method)
                                              .take_outcomes = take_outcomes,
                                              .take_texts = take_texts,
                                              .take_vectors = take_vectors,
-                                             .take_cuts = take_cuts,
+                                             .take_endings = take_endings,
                                              .notes = notes};
     return (struct vq_script){&ops, method};
 }

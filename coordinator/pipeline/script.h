@@ -19,8 +19,9 @@ struct vq_script_ops {
     /* CHAT, before take_texts and in the same order: what the turns took. NULL: it is not asked for. */
     enum vq_status (*take_tokens)(void *ctx, const struct vq_turn_tokens *tokens, size_t count,
                                   struct vq_error *err);
-    /* TEXT, before take_texts and in the same order: which answers ended at the token limit. NULL: it is not asked for. */
-    enum vq_status (*take_cuts)(void *ctx, const bool *cuts, size_t count, struct vq_error *err);
+    /* TEXT, before take_texts and in the same order: how the answers ended (enum vq_ending). NULL: it is not asked for. */
+    enum vq_status (*take_endings)(void *ctx, const uint8_t *endings, size_t count,
+                                   struct vq_error *err);
     /* Optional: lends a reader for the next call of `next`, and takes it back (NULL). Who has lent one lends it every time; then what is
      * rated of stored answers is read when it is needed, and not kept (vq_stage.remake) */
     void (*read_by)(void *ctx, const struct vq_reader *reader);

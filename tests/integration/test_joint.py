@@ -4,6 +4,7 @@ import csv
 import json
 
 import vqtest
+from answering import Endpoint, Server
 from vqtest import MISSING, USAGE, Case, planted
 
 AXES = tuple(f"V{i}" for i in range(1, 8))  # groups of 5 and 2
@@ -139,6 +140,29 @@ class Joint(Case):
         self.config(AXES)
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", *N5)
         self.vibeq("replay", "r", "--pair-rule", "lenient")
+
+    def test_a_cut_joint_answer_counts_as_far_as_it_goes(self):
+        """The server cuts after the second of five verdicts, in the middle of the third; a single question it answers."""
+        class Cutting(Endpoint):
+            def do_POST(self):
+                body = json.loads(self.body())
+                joint = "verdicts by number" in body["messages"][-1]["content"]
+                text = "Property 1: A\nProperty 2: A\nAnalysis 3: both\nProperty 3: A or" if joint else "Model: A"
+                self.say(body["model"], text, word[0] if joint else "stop")
+        server = Server(Cutting)
+        self.servers.append(server)
+        word = ["length"]
+        self.config(AXES[:5], url=server.url, judges=1)
+        self.vibeq("run", "config.yaml", "--name", "kept", "--quiet", *N5, "--set", "judging.repair=off", code=MISSING)
+        self.assertEqual(self.results("kept")["cells_missing"], 3 * ROWS)
+        self.vibeq("run", "config.yaml", "--name", "asked", "--quiet", *N5)
+        self.assertEqual(self.results("asked")["cells_missing"], 0)
+        self.assertEqual(self.accounting("asked")["first_sends"], 3 * 2 * ROWS, "joint answers come from the store")
+        word[0] = "abrupt"
+        self.vibeq("run", "config.yaml", "--name", "other", "--quiet", *N5, "--set", "judging.repair=off", "--set", "judges[0].max_tokens=77", code=MISSING)
+        self.assertEqual(self.results("other")["cells_missing"], 5 * ROWS)
+        words = json.loads((self.dir / "runs/other/accounting.json").read_text())["ending_words"]
+        self.assertIn("abrupt", json.dumps(words))
 
     def test_what_joint_calls_cannot_do_is_refused(self):
         self.config(AXES)

@@ -86,6 +86,11 @@ static enum vq_outcome end_of(const struct vq_method *m, size_t text)
     return known ? end : VQ_OUTCOME_UNPARSEABLE;
 }
 
+static enum vq_ending ending_of(const struct vq_method *m, size_t text)
+{
+    return m->text_endings == NULL ? VQ_ENDING_ORDINARY : (enum vq_ending)m->text_endings[text];
+}
+
 static enum vq_status read_answer(struct vq_method *m, uint64_t prompt, uint32_t judge, size_t text)
 {
     struct vq_method_joint *j = &m->joint;
@@ -96,7 +101,7 @@ static enum vq_status read_answer(struct vq_method *m, uint64_t prompt, uint32_t
     enum vq_outcome verdicts[VQ_VERDICTS_MAX];
     uint32_t votes = 0;
     if (m->texts[text].at != NULL) {
-        VQ_TRY(vq_verdicts_many(m->texts[text], count, verdicts, &votes));
+        VQ_TRY(vq_verdicts_many(m->texts[text], ending_of(m, text), count, verdicts, &votes));
     } else {
         for (uint32_t k = 0; k < count; k++) {
             verdicts[k] = end_of(m, text);

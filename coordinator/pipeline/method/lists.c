@@ -2,6 +2,7 @@
  * VQ_LIST_RETRIES times. If the last answer is cut too, the reducer's text counts as no answer, and the proposer's is used up to its last
  * whole line. Invariant: when the part that asked reads its answers, m->texts, m->text_ends and m->text_cuts are those of the prompts that
  * it asked, in their order. Not its job: how many tokens a stage's `room` makes (the shell knows the models). */
+#include "common/judge/ending.h"
 #include "coordinator/pipeline/method/prompts.h"
 
 static enum vq_status lists_read(struct vq_method *m, struct vq_error *err);
@@ -90,7 +91,7 @@ enum vq_status vq_lists_take(struct vq_method *m)
     uint32_t n = 0;
     for (uint32_t i = 0; i < l->asked_count; i++) {
         uint32_t to = l->asked[i];
-        bool cut = m->text_cuts != NULL && m->text_cuts[i];
+        bool cut = m->text_endings != NULL && m->text_endings[i] == VQ_ENDING_CUT;
         VQ_TRY(take_answer(l, to, m->texts[i], m->text_ends[i], cut));
         if (l->cut[to]) {
             struct vq_stage_prompt prompt;

@@ -114,7 +114,7 @@ void vq_method_destroy(struct vq_method **method)
     vq_arena_clear(&m->joint.memory);
     vq_arena_clear(&m->lists.memory);
     vq_free(m->joints);
-    vq_free(m->cuts);
+    vq_free(m->endings);
     vq_free(m->vibes);
     vq_free(m->proposals);
     vq_free(m->notes);
@@ -331,28 +331,29 @@ enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *t
     }
     m->texts = copy;
     m->text_ends = ends;
-    m->text_cuts = m->cuts_count == count ? m->cuts : NULL;
-    m->cuts_count = 0;
+    m->text_endings = m->endings_count == count ? m->endings : NULL;
+    m->endings_count = 0;
+    m->text_cuts = NULL;
     bool lists = m->stage.role == VQ_ROLE_PROPOSER || m->stage.role == VQ_ROLE_REDUCER;
     VQ_TRY(lists ? vq_lists_take(m) : VQ_OK);
     taken(m);
     return VQ_OK;
 }
 
-enum vq_status vq_method_take_cuts(struct vq_method *m, const bool *cuts, size_t count,
-                                   struct vq_error *err)
+enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *endings, size_t count,
+                                      struct vq_error *err)
 {
     if (!m->asking || m->stage.kind != VQ_STAGE_TEXT) {
         return vq_fail(err, VQ_BUG, "endings of texts that were not asked for");
     }
-    vq_free(m->cuts);
-    m->cuts_count = 0;
-    m->cuts = vq_alloc(count, sizeof(*m->cuts));
-    if (m->cuts == NULL) {
+    vq_free(m->endings);
+    m->endings_count = 0;
+    m->endings = vq_alloc(count, 1);
+    if (m->endings == NULL) {
         return VQ_NOMEM;
     }
-    memcpy(m->cuts, cuts, count * sizeof(*cuts));
-    m->cuts_count = count;
+    memcpy(m->endings, endings, count);
+    m->endings_count = count;
     return VQ_OK;
 }
 

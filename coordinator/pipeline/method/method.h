@@ -120,9 +120,9 @@ enum vq_status vq_method_next(struct vq_method *m, const struct vq_stage **ret_s
  * counts stage->rows and PREFER has one axis. Copies. */
 enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outcomes, size_t count,
                                        struct vq_error *err) VQ_WARN_UNUSED;
-/* TEXT, before the texts and in their order: which answers ended at the token limit. Not taken: none did. Copies. */
-enum vq_status vq_method_take_cuts(struct vq_method *m, const bool *cuts, size_t count,
-                                   struct vq_error *err) VQ_WARN_UNUSED;
+/* TEXT, before the texts and in their order: how each answer ended (enum vq_ending). Not taken: all as usual. Copies. */
+enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *endings, size_t count,
+                                      struct vq_error *err) VQ_WARN_UNUSED;
 /* TEXT: one a prompt and model (prompt * models + model; only judges are several); .at NULL where there is none, .bytes then the
  * enum vq_outcome that says why (0: not known). Copies. */
 enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,

@@ -137,10 +137,11 @@ struct vq_method {
 
     const uint8_t *outcomes; /* the answers to the last stage */
     const struct vq_span *texts;
-    const uint8_t *text_ends; /* of texts that there are none of: enum vq_outcome */
-    const bool *text_cuts;    /* which were cut at the token limit; NULL: none, or not known */
-    bool *cuts;               /* taken for the texts that follow; owned */
-    size_t cuts_count;
+    const uint8_t *text_ends;    /* of texts that there are none of: enum vq_outcome */
+    const uint8_t *text_endings; /* how they ended (enum vq_ending); NULL: all as usual */
+    const bool *text_cuts;       /* of lists: which stayed cut at the token limit; else NULL */
+    uint8_t *endings;            /* taken for the texts that follow; owned */
+    size_t endings_count;
     const float *vectors; /* NULL: there are none */
     uint32_t dims;
 

@@ -40,41 +40,41 @@ static size_t texts_count(const struct vq_asking *asking)
     return (size_t)(vq_grid_tasks(&asking->plan.grid) / 2);
 }
 
-/* Whether an answer ended at the token limit, be it a text, empty or thinking alone. */
-static enum vq_status cut_of(const struct of *o, struct vq_view *view, uint64_t task, bool *ret_cut,
-                             struct vq_error *err)
+/* How an answer ended, be it a text, empty or thinking alone. */
+static enum vq_status ending_of(const struct of *o, struct vq_view *view, uint64_t task,
+                                uint8_t *ret_ending, struct vq_error *err)
 {
     uint8_t outcome = o->outcomes[task];
     struct vq_answer answer;
     bool repaired;
-    *ret_cut = false;
+    *ret_ending = VQ_ENDING_ORDINARY;
     if (!vq_outcome_is_answered(outcome) || outcome == VQ_OUTCOME_REFUSED) {
         return VQ_OK;
     }
     enum vq_status status =
         vq_lookup_standing(view, &o->asking->plan, o->run, task, &answer, &repaired, err);
     if (status == VQ_OK) {
-        *ret_cut = vq_ending_of(answer.finish_reason, answer.refusal) == VQ_ENDING_CUT;
+        *ret_ending = (uint8_t)vq_ending_of(answer.finish_reason, answer.refusal);
     }
     return status;
 }
 
-static enum vq_status take_cuts(const struct of *o, struct vq_view *view, size_t count,
-                                struct vq_error *err)
+static enum vq_status take_endings(const struct of *o, struct vq_view *view, size_t count,
+                                   struct vq_error *err)
 {
     const struct vq_script_ops *ops = o->script->ops;
-    if (o->asking->kind != VQ_STAGE_TEXT || ops->take_cuts == NULL) {
+    if (o->asking->kind != VQ_STAGE_TEXT || ops->take_endings == NULL) {
         return VQ_OK;
     }
-    bool *cuts = vq_alloc(count, sizeof(*cuts));
-    enum vq_status status = cuts == NULL ? VQ_NOMEM : VQ_OK;
+    uint8_t *endings = vq_alloc(count, 1);
+    enum vq_status status = endings == NULL ? VQ_NOMEM : VQ_OK;
     for (size_t i = 0; status == VQ_OK && i < count; i++) {
-        status = cut_of(o, view, 2 * i, &cuts[i], err);
+        status = ending_of(o, view, 2 * i, &endings[i], err);
     }
     if (status == VQ_OK) {
-        status = ops->take_cuts(o->script->ctx, cuts, count, err);
+        status = ops->take_endings(o->script->ctx, endings, count, err);
     }
-    vq_free(cuts);
+    vq_free(endings);
     return status;
 }
 
@@ -169,7 +169,7 @@ enum vq_status vq_answers_take(const struct vq_script *script, const struct vq_a
     struct vq_span *texts = NULL;
     enum vq_status status = texts_of(&o, view, &texts, err);
     if (status == VQ_OK) {
-        status = take_cuts(&o, view, texts_count(asking), err);
+        status = take_endings(&o, view, texts_count(asking), err);
     }
     if (status == VQ_OK && asking->kind != VQ_STAGE_EMBED) {
         status = script->ops->take_texts(script->ctx, texts, texts_count(asking), err);

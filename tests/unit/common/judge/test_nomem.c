@@ -52,7 +52,8 @@ static enum vq_status many_verdicts(void *ctx)
     const char *answer = ctx;
     enum vq_outcome verdicts[VQ_VERDICTS_MAX] = {VQ_OUTCOME_BLOCKED};
     uint32_t votes = 77;
-    enum vq_status status = vq_verdicts_many(vq_span_str(answer), 3, verdicts, &votes);
+    enum vq_status status =
+        vq_verdicts_many(vq_span_str(answer), VQ_ENDING_ORDINARY, 3, verdicts, &votes);
     if (status == VQ_OK) {
         assert_int_equal(votes, 3);
         assert_int_equal(verdicts[0], VQ_OUTCOME_FIRST);

@@ -15,24 +15,35 @@
 #define COUNT 5u
 
 /* Verdicts as signs: A B = N ? - for A, B, equal, N/A, unsure, none. */
-static void check(const char *answer, const char *want)
+static void check_ended(const char *answer, enum vq_ending ending, const char *want)
 {
     static const char signs[] = {
-        [VQ_OUTCOME_FIRST] = 'A', [VQ_OUTCOME_SECOND] = 'B', [VQ_OUTCOME_EQUAL] = '=',
-        [VQ_OUTCOME_NA] = 'N',    [VQ_OUTCOME_UNSURE] = '?', [VQ_OUTCOME_UNPARSEABLE] = '-'};
+        [VQ_OUTCOME_FIRST] = 'A',   [VQ_OUTCOME_SECOND] = 'B',   [VQ_OUTCOME_EQUAL] = '=',
+        [VQ_OUTCOME_NA] = 'N',      [VQ_OUTCOME_UNSURE] = '?',   [VQ_OUTCOME_UNPARSEABLE] = '-',
+        [VQ_OUTCOME_REFUSED] = 'r', [VQ_OUTCOME_TRUNCATED] = '.'};
     enum vq_outcome verdicts[VQ_VERDICTS_MAX];
     char got[COUNT + 1] = "";
     uint32_t votes, counted = 0;
-    assert_int_equal(vq_verdicts_many(vq_span_str(answer), COUNT, verdicts, &votes), VQ_OK);
+    assert_int_equal(vq_verdicts_many(vq_span_str(answer), ending, COUNT, verdicts, &votes), VQ_OK);
     for (uint32_t k = 0; k < COUNT; k++) {
-        assert_true(vq_outcome_is_vote(verdicts[k]) || verdicts[k] == VQ_OUTCOME_UNPARSEABLE);
+        assert_true(verdicts[k] < VQ_COUNT(signs) && signs[verdicts[k]] != '\0');
         got[k] = signs[verdicts[k]];
-        counted += got[k] != '-';
+        counted += vq_outcome_is_vote(verdicts[k]);
     }
     if (strcmp(got, want) != 0) {
         fail_msg("%s\nreads as %s, not %s", answer, got, want);
     }
     assert_int_equal(votes, counted);
+}
+
+static void check(const char *answer, const char *want)
+{
+    check_ended(answer, VQ_ENDING_ORDINARY, want);
+}
+
+static void cut(const char *answer, const char *want)
+{
+    check_ended(answer, VQ_ENDING_CUT, want);
 }
 
 static void the_form_that_is_asked_for(void **state)
@@ -129,6 +140,58 @@ static void thoughts_and_numbers_that_are_none(void **state)
     check("Analysis 2: unlike Property 1: B is longer\nProperty 1: A", "A----");
 }
 
+static void a_cut_answer_gives_what_is_over(void **state)
+{
+    (void)state;
+    cut("Analysis 1: x\nProperty 1: A\nAnalysis 2: y\nProperty 2: equal\nAnalysis 3: z", "A=...");
+    cut("Property 1: A\nProperty 2: B", "AB..."); /* the last one is whole */
+    cut("Property 1: A\nProperty 2:", "A....");
+    cut("Property 1: A\nProperty 2: B or", "A....");
+    cut("Property 1: A\nProperty 2: B?", "A....");
+    cut("Property 1: A\nProperty 2: Model", "A....");
+    cut("Property 1: A\nProperty 2: B, as it is\nProperty 3: B, as it", "AB...");
+    cut("Property 1: A\nProperty 2: **B", "A....");
+    cut("Property 1\nModel: A\nProperty 2\nModel: B", "AB...");
+    cut("Property 1\nModel: A\nProperty 2\nModel: B is", "A....");
+    cut("I would say Property 1: A here\nProperty 2: B\n", ".B..."); /* inside a line */
+    cut("Analysis 1: A actually answers.\nProperty 1: A\nAnalysis 2: but", "A....");
+    cut("1. A\n2. B\n3. eq", "AB...");
+    cut("", ".....");
+    cut("<think>Property 1: A\nProperty 2: B\n", ".....");
+    cut("<think>Property 1: A</think>Property 1: B\nProp", "B....");
+}
+
+static void a_cut_answer_that_may_have_changed_its_mind(void **state)
+{
+    (void)state;
+    cut("Property 1: A\nProperty 2: B\nWait, the second text is warmer", ".....");
+    cut("Property 1: A\nBut B is warmer, so\nProperty 2: B\n", ".B...");
+    cut("Draft:\nProperty 1: A\nProperty 2: B\n", ".....");
+    cut("Property 1: A (draft)\nProperty 2: B\n", ".....");
+    cut("Draft:\nProperty 1: A\nProperty 2: B\nFinal:\nProperty 1: B\nProp", "B....");
+    cut("Property 1: A\nProperty 2: B\nProperty 1: A\nProper", "A....");
+    cut("1: A\n2: B\n3: A\n1: B", "B....");
+}
+
+static void cut_json(void **state)
+{
+    (void)state;
+    cut("{\"1\": \"A\", \"2\": \"B\", \"3\": \"A", "AB...");
+    cut("{\"1\": \"A\", \"2\": \"B\"", "AB...");
+    cut("{\"1\": \"A\", \"2\": \"B\"}", "AB...");
+    cut("```json\n{\"1\": \"A\", \"2\": \"B\"}\n```\n", "AB...");
+    cut("{\n  \"1\": \"A\",\n  \"2\": \"eq", "A....");
+    cut("[\"A\", \"B\", \"A\", \"A\"", ".....");
+    cut("{\"1\": \"A\"}\nWait, this was a", ".....");
+}
+
+static void other_endings(void **state)
+{
+    (void)state;
+    check_ended("Property 1: A\nProperty 2: B\n", VQ_ENDING_UNKNOWN, ".....");
+    check_ended("Property 1: A\nProperty 2: B\n", VQ_ENDING_REFUSED, "rrrrr");
+}
+
 /* A long answer takes no longer than its length. */
 static void long_answers(void **state)
 {
@@ -145,9 +208,10 @@ static void long_answers(void **state)
         }
         enum vq_outcome verdicts[VQ_VERDICTS_MAX];
         uint32_t votes;
-        assert_int_equal(
-            vq_verdicts_many(vq_span(text, VQ_ANSWER_BYTES_MAX), VQ_VERDICTS_MAX, verdicts, &votes),
-            VQ_OK);
+        assert_int_equal(vq_verdicts_many(vq_span(text, VQ_ANSWER_BYTES_MAX),
+                                          k % 2 == 0 ? VQ_ENDING_ORDINARY : VQ_ENDING_CUT,
+                                          VQ_VERDICTS_MAX, verdicts, &votes),
+                         VQ_OK);
         assert_true(votes <= VQ_VERDICTS_MAX);
     }
     vq_free(text);
@@ -163,6 +227,10 @@ int main(void)
         cmocka_unit_test(bare_numbers),
         cmocka_unit_test(json),
         cmocka_unit_test(thoughts_and_numbers_that_are_none),
+        cmocka_unit_test(a_cut_answer_gives_what_is_over),
+        cmocka_unit_test(a_cut_answer_that_may_have_changed_its_mind),
+        cmocka_unit_test(cut_json),
+        cmocka_unit_test(other_endings),
         cmocka_unit_test(long_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

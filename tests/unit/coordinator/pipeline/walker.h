@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "common/base/rng.h"
+#include "common/judge/ending.h"
 #include "coordinator/pipeline/method/method.h"
 
 #include <setjmp.h>
@@ -45,6 +46,7 @@ struct walk {
     bool (*judge)(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2]);
     bool (*cut)(struct walk *w, const struct vq_stage *stage,
                 uint32_t prompt); /* NULL: no text is */
+    enum vq_ending ending;        /* of all texts that are not cut */
     bool fails_embedding;
     uint32_t model;                          /* which judge the text is asked of */
     const char *nan_vectors, *short_vectors; /* names of stages; NULL: none */
@@ -377,13 +379,15 @@ static inline enum vq_status walk_answer_texts(struct walk *w, const struct vq_s
         }
         texts[p] = vq_buf_span(&answers[p]);
     }
-    bool *cuts = calloc(n, sizeof(*cuts));
-    assert_non_null(cuts);
-    for (uint32_t p = 0; w->cut != NULL && p < n; p++) {
-        cuts[p] = w->cut(w, s, p / models);
+    uint8_t *endings = calloc(n, 1);
+    assert_non_null(endings);
+    for (uint32_t p = 0; p < n; p++) {
+        bool cut = w->cut != NULL && w->cut(w, s, p / models);
+        endings[p] = (uint8_t)(cut ? VQ_ENDING_CUT : w->ending);
     }
-    enum vq_status status = w->cut == NULL ? VQ_OK : vq_method_take_cuts(w->m, cuts, n, err);
-    free(cuts);
+    bool plain = w->cut == NULL && w->ending == VQ_ENDING_ORDINARY;
+    enum vq_status status = plain ? VQ_OK : vq_method_take_endings(w->m, endings, n, err);
+    free(endings);
     if (status == VQ_OK) {
         status = vq_method_take_texts(w->m, texts, n, err);
     }

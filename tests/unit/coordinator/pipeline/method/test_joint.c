@@ -132,6 +132,39 @@ static void no_answer_at_all_is_asked_alone_or_missing(void **state)
     walk_destroy(w);
 }
 
+static void a_cut_answer_counts_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    struct style style = {.leaves_out = 3};
+    struct walk *w = world(4, &style);
+    w->ending = VQ_ENDING_CUT;
+    w->config.judging.repair = false;
+    const struct vq_method_result *r = walk_run(w);
+    size_t missing = 0, n = (size_t)60 * 2 * 10 * 2;
+    for (size_t t = 0; t < n; t++) {
+        missing += r->outcomes[t] == VQ_OUTCOME_TRUNCATED;
+    }
+    assert_int_equal(missing, n / 5); /* number 3 of 4, 4 and 2 */
+    walk_destroy(w);
+    w = world(4, &style);
+    w->ending = VQ_ENDING_CUT;
+    same(w, world(1, &style));
+}
+
+static void an_unknown_ending_gives_no_verdict(void **state)
+{
+    (void)state;
+    struct style style = {0};
+    struct walk *w = world(4, &style);
+    w->ending = VQ_ENDING_UNKNOWN;
+    w->config.judging.repair = false;
+    const struct vq_method_result *r = walk_run(w);
+    for (size_t t = 0; t < (size_t)60 * 2 * 10 * 2; t++) {
+        assert_int_equal(r->outcomes[t], VQ_OUTCOME_TRUNCATED);
+    }
+    walk_destroy(w);
+}
+
 static void early_stopping_goes_on_with_fewer(void **state)
 {
     (void)state;
@@ -187,6 +220,8 @@ int main(void)
         cmocka_unit_test(preset_vibes_by_every_size_of_group),
         cmocka_unit_test(what_is_left_out_is_asked_alone),
         cmocka_unit_test(no_answer_at_all_is_asked_alone_or_missing),
+        cmocka_unit_test(a_cut_answer_counts_as_far_as_it_goes),
+        cmocka_unit_test(an_unknown_ending_gives_no_verdict),
         cmocka_unit_test(early_stopping_goes_on_with_fewer),
         cmocka_unit_test(discovery_too_with_presets_beside),
         cmocka_unit_test(forward_asks_one_order),
