@@ -20,6 +20,7 @@ static const char *const may_change[] = {
     "judging.prefix_cache",
     "judging.context_check",
     "alarm.idle_s",
+    "alarm.slow_s",
     "attempts.max",
     "attempts.provider",
     "attempts.network",

@@ -220,6 +220,23 @@ static void print_pool_state(const json_t *p)
     printf(",");
 }
 
+static void print_limited(const json_t *pool)
+{
+    const char *text = string(json_object_get(pool, "limited"), "text");
+    char when[32];
+    if (text[0] != '\0') {
+        printf("    ");
+        vq_cli_put_plain(vq_span_str(text));
+        printf("\n");
+    }
+    if (number(pool, "slow_since_unix_ms") > 0) {
+        print_when(number(pool, "slow_since_unix_ms"), when);
+        printf("    slow since %s: under a quarter of the configured rate, and hardly a call is "
+               "refused\n",
+               when);
+    }
+}
+
 /* Where nothing runs, it is no news that no worker has a key. */
 static void print_pool(const json_t *p, bool running)
 {
@@ -243,6 +260,10 @@ static void print_pool(const json_t *p, bool running)
         printf("\n");
     }
     print_limits(p);
+    bool open = strcmp(string(p, "state"), "open") == 0; /* else the state says what limits it */
+    if (running && open) {
+        print_limited(p);
+    }
 }
 
 static void print_pools(const json_t *status, bool running)
@@ -419,7 +440,8 @@ static enum vq_status show(const struct status_words *w, const char *runs_dir, c
     }
     const json_t *alarm = json_object_get(root, "alarm");
     bool brake = strcmp(string(alarm, "kind"), "brake") == 0;
-    *ret_alarm = json_is_object(alarm) && (*ret_running || brake);
+    bool slow = strcmp(string(alarm, "kind"), "slow") == 0; /* it makes progress */
+    *ret_alarm = json_is_object(alarm) && !slow && (*ret_running || brake);
     json_decref(root);
     vq_buf_free(&body);
     return status;

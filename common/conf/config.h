@@ -326,6 +326,7 @@ struct vq_conf_attempts { /* over all leases of a task; 0: no cap */
 
 struct vq_conf_alarm {
     uint32_t idle_s; /* 600; 0: off */
+    uint32_t slow_s; /* 180; 0: off */
 };
 
 struct vq_conf_offline { /* the built-in server, when a judge needs it */

@@ -464,9 +464,9 @@ void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_
         if (rate > 0 && isfinite(rate)) {
             vq_rates_set(&a->pools[p].configured, (enum vq_rate)r, rate);
             a->pools[p].by_hand[r] = true;
-            vq_auth_learn_forget_rate(&a->pools[p], (enum vq_rate)r, now_ns);
         }
     }
+    vq_auth_learn_forget(&a->pools[p], now_ns);
     vq_auth_touch(a, &a->pools[p], now_ns);
 }
 

@@ -167,7 +167,8 @@ void vq_authority_park(struct vq_authority *a, uint32_t p, bool park,
                        int64_t now_ns); /* ctl park */
 /* Whether a judge that pool p serves has anything left to ask: without, nobody needs money or a day's quota for it. At first: yes. */
 void vq_authority_work(struct vq_authority *a, uint32_t p, bool work);
-/* A rate of 0 leaves that one as it is. What was learned is forgotten. Concurrency 0: it finds its level. */
+/* A rate of 0 leaves that one as it is. What refusals taught about any limit of the pool is forgotten: a learned concurrency, or learned tokens,
+ * would hold the pool instead. Concurrency 0: it finds its level. */
 void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_rates *rates,
                             int64_t now_ns);
 void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
@@ -239,6 +240,11 @@ struct vq_authority_pool_status {
     bool workless;
     uint32_t workers;            /* with a slice in force */
     uint32_t in_flight, waiting; /* as workers said last */
+    uint32_t in_flight_most;     /* lately: this second and the one before */
+    bool work_waits;             /* a worker has more to ask here than it may */
+    struct vq_rates lately;      /* used, a minute, over the last quarter of a window */
+    struct vq_rates dealt;       /* what workers may use now, together; 0: not limited */
+    double refused_part;         /* of the calls of the last window */
     double requests_per_minute, input_per_minute,
         output_per_minute;                                /* used, over the last window or minute */
     uint64_t requests, answered, refused, slowed, failed; /* of all workers, this process */

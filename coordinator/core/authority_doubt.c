@@ -51,6 +51,19 @@ static void add(struct vq_auth_bucket *to, const struct vq_auth_bucket *used)
     to->output += used->output;
 }
 
+void vq_auth_used_forgive(struct vq_auth_pool *p)
+{
+    for (uint32_t i = 0; i < VQ_AUTH_BUCKETS; i++) {
+        p->buckets[i].requests -= p->buckets[i].refused; /* what was accepted stays known */
+        p->buckets[i].refused = 0;
+    }
+    p->sum.requests -= p->sum.refused;
+    p->sum.refused = 0;
+    p->doubt.since_ns = 0;
+    p->doubt.full = 0;
+    p->doubt.open = p->doubt.full_twice = p->doubt.crowded = false;
+}
+
 struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p)
 {
     struct vq_auth_bucket sum = {0};

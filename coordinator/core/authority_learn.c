@@ -26,15 +26,21 @@ void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns)
     vq_auth_level_init(p, now_ns);
 }
 
-void vq_auth_learn_forget_rate(struct vq_auth_pool *p, enum vq_rate r, int64_t now_ns)
+void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns)
 {
-    p->learned[r] = p->ramp[r] = 0;
-    p->ceiling = 0;
-    p->grown_ns = p->clean_ns = p->over_ns = now_ns;
-    if (p->trial.kind == VQ_AUTH_TRIES_RATES) {
-        p->trial.kind = VQ_AUTH_TRIES_NOTHING;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        p->learned[r] = p->ramp[r] = 0;
     }
-    p->doubt.since_ns = 0;
+    p->ceiling = 0;
+    p->counted = false;
+    p->grown_ns = p->clean_ns = p->over_ns = now_ns;
+    p->why = (struct vq_auth_why){0};
+    p->trial = (struct vq_auth_trial){.cleared_ns = now_ns};
+    vq_auth_used_forgive(p);
+    if (vq_auth_level_free(p)) {
+        vq_auth_level_init(p, now_ns);
+        (void)vq_auth_level_round(p, now_ns);
+    }
 }
 
 /* The limit that is known without learning, a minute; 0: none. */

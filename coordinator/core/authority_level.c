@@ -50,6 +50,7 @@ static void round_begin(struct vq_auth_pool *p, int64_t now_ns)
 void vq_auth_level_init(struct vq_auth_pool *p, int64_t now_ns)
 {
     p->find = (struct vq_auth_level){.level = LEVEL_START, .fast = true, .cut_ns = INT64_MIN / 2};
+    p->level_why = (struct vq_auth_why){0};
     round_begin(p, now_ns);
 }
 

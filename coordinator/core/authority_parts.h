@@ -298,6 +298,8 @@ void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t n
 /* authority_doubt.c: what was used, and which refusals noise explains */
 void vq_auth_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns);
 void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns);
+/* The refusals of the last window teach nothing more. */
+void vq_auth_used_forgive(struct vq_auth_pool *p);
 /* In the last quarter of a window. */
 struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p);
 /* The most calls in flight in the last window. */
@@ -339,7 +341,8 @@ void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
 /* true: a limit changed */
 bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns);
-void vq_auth_learn_forget_rate(struct vq_auth_pool *p, enum vq_rate r, int64_t now_ns);
+/* A person set a limit: all that refusals taught is forgotten, but not which share of them is noise. */
+void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
 
 /* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
 int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);

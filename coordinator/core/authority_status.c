@@ -97,6 +97,35 @@ const char *vq_authority_pool_name(const struct vq_authority *a, uint32_t p)
     return a->pools[p].name;
 }
 
+/* What was used lately, a minute, and what its workers may use. */
+static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns,
+                   struct vq_authority_pool_status *ret)
+{
+    struct vq_auth_bucket used = vq_auth_used_lately(p);
+    double span = (double)(VQ_AUTH_BUCKETS / 4 - 1) / VQ_AUTH_BUCKETS +
+                  (double)(now_ns - p->bucket_ns) / (double)p->window_ns;
+    double age = (double)(now_ns - p->began_ns) / (double)p->window_ns;
+    double minutes = fmax(fmin(span, age), 1.0 / VQ_AUTH_BUCKETS) * vq_auth_windows(p);
+    ret->lately = (struct vq_rates){.requests = fmax(used.requests, 0) / minutes,
+                                    .input_tokens = fmax(used.input, 0) / minutes,
+                                    .output_tokens = fmax(used.output, 0) / minutes,
+                                    .tokens = fmax(used.input + used.output, 0) / minutes};
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < p->holders_count; i++) {
+            sum += a->workers[p->holders[i]]->seats[p->index].told.rate[r];
+        }
+        vq_rates_set(&ret->dealt, (enum vq_rate)r, isfinite(sum) ? sum : 0);
+    }
+    const struct vq_auth_bucket *before =
+        &p->buckets[(p->bucket + VQ_AUTH_BUCKETS - 1) % VQ_AUTH_BUCKETS];
+    double most = fmax(p->buckets[p->bucket].peak, before->peak);
+    ret->in_flight_most = vq_auth_u32((uint64_t)fmax(most, (double)p->in_flight));
+    ret->work_waits = p->keen != 0;
+    double ended = p->sum.refused + p->sum.answered;
+    ret->refused_part = ended >= 1 ? fmax(p->sum.refused, 0) / ended : 0;
+}
+
 void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_ns,
                          struct vq_authority_pool_status *ret_status)
 {
@@ -145,6 +174,7 @@ void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_n
                      isfinite(pool->limit[r]) ? pool->limit[r] : 0);
         ret_status->rates_by[r] = pool->limit_by[r];
     }
+    lately(a, pool, now_ns, ret_status);
     for (uint32_t i = 0; i < pool->holders_count; i++) {
         const struct vq_auth_seat *seat = &a->workers[pool->holders[i]]->seats[p];
         ret_status->workers += seat->held.concurrency != 0 || seat->next.concurrency != 0;

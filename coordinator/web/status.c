@@ -238,7 +238,7 @@ static void incidents(struct vq_json *j, const struct vq_status_facts *f)
         return;
     }
     if (f->alarm_since_unix_ms == 0) {
-        vq_json_null(j);
+        vq_status_slow_alarm(j, f);
         return;
     }
     vq_json_object(j);

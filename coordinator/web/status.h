@@ -3,6 +3,7 @@
 #define VQ_WEB_STATUS_H
 
 #include "coordinator/core/coord.h"
+#include "coordinator/core/limited.h"
 
 /* Counters of a core, which lives as long as a stage. */
 struct vq_status_totals {
@@ -33,6 +34,7 @@ struct vq_status_facts {
     int64_t
         brake_since_unix_ms; /* a judge's first calls all failed the same way; 0: no such alarm */
     const char *brake_text;  /* which one, and how */
+    const struct vq_slow *slow; /* of each pool; NULL: unknown */
     int64_t started_unix_ms;
     int64_t now_unix_ms;
     int64_t now_ns;    /* the clock of the core's times */
@@ -58,6 +60,10 @@ struct vq_status_eta {
 };
 struct vq_status_eta vq_status_eta_range(const struct vq_coord_status *status);
 const char *vq_status_stage_name(enum vq_coord_stage stage);
+
+/* What limits the pool now, in words, with the local time at which a limit was learned. */
+void vq_status_limited_text(const struct vq_authority_pool_status *s, int64_t now_ns,
+                            int64_t now_unix_ms, char ret_text[VQ_LIMITED_TEXT_BYTES]);
 
 void vq_status_add(struct vq_status_totals *totals, const struct vq_coord_status *of);
 void vq_status_json(const struct vq_status_facts *facts, struct vq_buf *out);

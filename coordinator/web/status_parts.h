@@ -11,6 +11,8 @@ void vq_status_gauge(struct vq_buf *out, const char *name, const char *help, dou
 
 /* status_pools.c; facts->authority is there. */
 void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f);
+/* The value of "alarm": the first pool that is slow, or null. */
+void vq_status_slow_alarm(struct vq_json *j, const struct vq_status_facts *f);
 void vq_status_pool_metrics(const struct vq_status_facts *f, struct vq_buf *out);
 
 #endif

@@ -3,9 +3,11 @@
 
 #include "common/base/clock.h"
 #include "coordinator/core/incidents.h"
+#include "coordinator/core/limited.h"
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const rate_names[VQ_RATE__COUNT] = {
     [VQ_RATE_REQUESTS] = "requests_per_minute",
@@ -59,7 +61,49 @@ static double used(const struct vq_authority_pool_status *s, enum vq_rate rate)
     return 0;
 }
 
-static void pool(struct vq_json *j, const struct vq_status_facts *f,
+void vq_status_limited_text(const struct vq_authority_pool_status *s, int64_t now_ns,
+                            int64_t now_unix_ms, char ret_text[VQ_LIMITED_TEXT_BYTES])
+{
+    struct vq_limited limited = vq_limited_of(s);
+    char clock[16] = "";
+    if (limited.why.at_ns > 0) {
+        int64_t ago_ms = (now_ns - limited.why.at_ns) / VQ_NS_PER_MS;
+        time_t at = (time_t)((now_unix_ms - ago_ms) / 1000);
+        struct tm tm;
+        (void)localtime_r(&at, &tm);
+        (void)strftime(clock, sizeof(clock), "%H:%M", &tm);
+    }
+    vq_limited_text(&limited, s, clock, ret_text, VQ_LIMITED_TEXT_BYTES);
+}
+
+static bool is_slow(const struct vq_status_facts *f, uint32_t p)
+{
+    return f->slow != NULL && f->slow[p].raised;
+}
+
+/* What limits it now, and why. */
+static void put_limited(struct vq_json *j, const struct vq_status_facts *f, uint32_t p,
+                        const struct vq_authority_pool_status *s)
+{
+    struct vq_limited limited = vq_limited_of(s);
+    char text[VQ_LIMITED_TEXT_BYTES];
+    vq_status_limited_text(s, f->now_ns, f->now_unix_ms, text);
+    bool learned = limited.why.at_ns > 0;
+    vq_json_key(j, "limited");
+    vq_json_object(j);
+    vq_json_put_str(j, "by", vq_limited_word(limited.by));
+    vq_json_put_str(j, "source", source_word(limited.source));
+    vq_json_put_real(j, "limit", limited.limit > 0 ? limited.limit : NAN, 6);
+    vq_json_put_real(j, "configured", limited.configured > 0 ? limited.configured : NAN, 6);
+    unix_ms(j, "learned_unix_ms", f, limited.why.at_ns);
+    vq_json_put_real(j, "learned_refusals", learned ? limited.why.refused : NAN, 6);
+    vq_json_put_real(j, "learned_at_per_minute", learned ? limited.why.per_minute : NAN, 6);
+    vq_json_put_str(j, "text", text);
+    vq_json_object_end(j);
+    unix_ms(j, "slow_since_unix_ms", f, is_slow(f, p) ? f->slow[p].since_ns : 0);
+}
+
+static void pool(struct vq_json *j, const struct vq_status_facts *f, uint32_t p,
                  const struct vq_authority_pool_status *s)
 {
     vq_json_object(j);
@@ -79,6 +123,7 @@ static void pool(struct vq_json *j, const struct vq_status_facts *f,
     }
     limit(j, "concurrency", s->concurrency, s->concurrency_by, s->in_flight);
     vq_json_object_end(j);
+    put_limited(j, f, p, s);
     vq_json_put_u64(j, "calls", s->requests);
     vq_json_put_u64(j, "answered", s->answered);
     vq_json_put_u64(j, "refused", s->refused);
@@ -97,6 +142,28 @@ static double usd(uint64_t nano)
     return nano == VQ_AMOUNT_ANY ? NAN : (double)nano / VQ_NANO_PER_USD;
 }
 
+void vq_status_slow_alarm(struct vq_json *j, const struct vq_status_facts *f)
+{
+    uint32_t first = 0, count = f->authority == NULL ? 0 : vq_authority_pools(f->authority);
+    while (first < count && !is_slow(f, first)) {
+        first++;
+    }
+    if (first >= count) {
+        vq_json_null(j);
+        return;
+    }
+    struct vq_authority_pool_status s;
+    vq_authority_status(f->authority, first, f->now_ns, &s);
+    char text[VQ_LIMITED_TEXT_BYTES];
+    vq_status_limited_text(&s, f->now_ns, f->now_unix_ms, text);
+    vq_json_object(j);
+    vq_json_put_str(j, "kind", "slow");
+    unix_ms(j, "since_unix_ms", f, f->slow[first].since_ns);
+    vq_json_put_str(j, "pool", s.name);
+    vq_json_put_str(j, "text", text);
+    vq_json_object_end(j);
+}
+
 void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
 {
     vq_json_key(j, "pools");
@@ -105,7 +172,7 @@ void vq_status_pools(struct vq_json *j, const struct vq_status_facts *f)
         struct vq_authority_pool_status s;
         if (f->idle == NULL || !f->idle[p]) {
             vq_authority_status(f->authority, p, f->now_ns, &s);
-            pool(j, f, &s);
+            pool(j, f, p, &s);
         }
     }
     vq_json_array_end(j);
@@ -143,6 +210,10 @@ void vq_status_pool_metrics(const struct vq_status_facts *f, struct vq_buf *out)
          "A pool's limit in force, by dimension; unknown ones are left out."},
         {"pool_used", "gauge", "What is used of it, over the last window, by dimension."},
         {"pool_calls_total", "counter", "Calls of a pool in this process, by how they ended."},
+        {"pool_limited", "gauge", "1 for what limits a pool now."},
+        {"pool_slow", "gauge",
+         "1 while a pool runs under a quarter of its configured rate for alarm.slow_s, with work "
+         "waiting and hardly a refusal."},
     };
     for (size_t m = 0; m < VQ_COUNT(metrics); m++) {
         vq_status_head(out, metrics[m].name, metrics[m].type, metrics[m].help);
@@ -158,6 +229,11 @@ void vq_status_pool_metrics(const struct vq_status_facts *f, struct vq_buf *out)
                 sample(out, "pool_calls_total", s.name, "end", "answered", (double)s.answered);
                 sample(out, "pool_calls_total", s.name, "end", "refused", (double)s.refused);
                 sample(out, "pool_calls_total", s.name, "end", "failed", (double)s.failed);
+            }
+            if (m == 4) {
+                sample(out, "pool_limited", s.name, "by", vq_limited_word(vq_limited_of(&s).by), 1);
+            } else if (m == 5) {
+                sample(out, "pool_slow", s.name, NULL, NULL, is_slow(f, p));
             }
             for (int r = 0; (m == 1 || m == 2) && r < VQ_RATE__COUNT; r++) {
                 double most = vq_rates_get(&s.rates, (enum vq_rate)r);

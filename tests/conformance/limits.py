@@ -3,17 +3,21 @@
 of eight pools in three dialects; workers are killed and come back all the time. The server's own log is recounted by
 tests/tools/windows.py, which shares no code with either.
 
-    limits.py [--mode right|half|double|unknown|blind|all] [--window-ms 10000] [--units 500] [--seconds 60] [--workers 16]
+    limits.py [--mode right|half|double|unknown|blind|noisy|shared|all] [--window-ms 10000] [--units 500] [--seconds 60] [--workers 16]
 
 right: the configuration names the true limits. half, double: it names half or twice of them. unknown: it names none, headers do.
-blind: nobody names any, refusals carry no hint. Exit code 1 when a figure misses what is promised. Not part of `make test`: a mode
+blind: nobody names any, refusals carry no hint. noisy: the true limits are named, and the server refuses 1 % of all calls at random, stating
+no wait; these refusals meet no limit and are not counted here. shared: the true limits are named, and another client of the same account takes
+30 % of three pools for 20 s, then nothing for 20 s, and so on; what it takes counts as used. Exit code 1 when a figure misses what is promised. Not part of `make test`: a mode
 takes --seconds and a little more."""
 import argparse
+import http.client
 import json
 import os
 import random
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -33,8 +37,10 @@ KEYS = {"rpm": "requests_per_minute", "itpm": "input_tokens_per_minute", "otpm":
 MANY_UNITS, MANY_LEAST = 2000, 0.99 - 0.01  # 99 %, less the jitter that the authority holds back: 1 % of a window
 PROMISE = {  # mode: (windows may be over, least use, most refused, is the first minute left out)
     "right": (False, 0.95, 0.001), "half": (False, 0.0, 0.001), "double": (True, 0.0, 0.02), "unknown": (True, 0.85, 0.02),
-    "blind": (True, 0.85, 0.02),
+    "blind": (True, 0.85, 0.02), "noisy": (False, 0.93, 0.01), "shared": (True, 0.85, 0.02),
 }
+OTHERS_THREADS = 8  # of each pool
+OTHERS, OTHERS_PART, OTHERS_S = ("o1", "o3", "a1"), 0.3, 20  # pools of the other client, its part of each, its seconds on and off
 
 
 class Bench(vqtest.Case):
@@ -116,6 +122,42 @@ def kill_some(bench, child, options, rng):
     return killed
 
 
+class Others:
+    """Another client of the account: a thread for each pool asks at its own pace and does not look at the answers."""
+
+    def __init__(self, url, calls_per_s):
+        self.host, self.gap_s, self.ends = url.split("://", 1)[1].split("/", 1)[0], 1 / calls_per_s, False
+        self.began = time.monotonic()
+        self.threads = [threading.Thread(target=self.ask, args=(pool, i), daemon=True) for pool in OTHERS for i in range(OTHERS_THREADS)]
+        for thread in self.threads:
+            thread.start()
+
+    def ask(self, pool, place):
+        dialect, tail, _, _ = BINDS[pool]
+        key = f"secret-{key_names(pool)[0].lower()}"
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}", "x-api-key": key, "anthropic-version": "2023-06-01"}
+        body = json.dumps({"model": "judge-1", "max_tokens": 20, "messages": [{"role": "user", "content": "Hello"}]})
+        path = tail + ("/messages" if dialect == "anthropic" else "/chat/completions")
+        connection = http.client.HTTPConnection(self.host, timeout=10)
+        due = self.began + place * self.gap_s
+        while not self.ends:
+            wait_s = due - time.monotonic()
+            time.sleep(max(wait_s, 0))
+            due = max(due, time.monotonic() - 1) + OTHERS_THREADS * self.gap_s
+            if int((time.monotonic() - self.began) / OTHERS_S) % 2 == 0:
+                continue
+            try:
+                connection.request("POST", path, body, headers)
+                connection.getresponse().read()
+            except (OSError, http.client.HTTPException):
+                connection.close()
+
+    def stop(self):
+        self.ends = True
+        for thread in self.threads:
+            thread.join()
+
+
 def backlog_end_ms(requests, calls_in_a_window):
     """When no more than one window of work was left."""
     sent = [r["unix_ms"] for r in requests if r["admitted"]]
@@ -131,17 +173,21 @@ def measure(mode, options):
         mean_in, mean_out = calibrate(bench)
         limits = true_limits(options, mean_in, mean_out)
         rate = len(BINDS) * options.units * 1000 / options.window_ms
-        factor = {"right": 1, "half": 0.5, "double": 2, "unknown": 0, "blind": 0}[mode]
+        factor = {"right": 1, "half": 0.5, "double": 2, "unknown": 0, "blind": 0, "noisy": 1, "shared": 1}[mode]
         rows = int(rate * options.seconds * (0.5 if mode == "half" else 1) / (len(AXES) * 2) / 0.95)
         vqtest.planted(bench.dir, rows, AXES)
         texts = server_texts(options, limits, mode == "blind")
         server = bench.offline("--oracle", bench.dir / "truth.jsonl", "--model", "judge-1", "--latency", options.latency,
-                               *[word for text in texts for word in ("--limits", text)])
+                               *[word for text in texts for word in ("--limits", text)],
+                               *(["--fault", "rate_limit=0.01,retry_after=absent"] if mode == "noisy" else []))
         write_config(bench.dir, server.url, limits, factor, options.window_ms, rows)
         began = time.monotonic()
         child = bench.start("run", "config.yaml", "--name", "r", "--workers", options.workers, "--quiet", env=env)
+        others = Others(server.url, OTHERS_PART * options.units * 1000 / options.window_ms) if mode == "shared" else None
         killed = kill_some(bench, child, options, random.Random(options.seed))
         took = time.monotonic() - began
+        if others:
+            others.stop()
         if child.returncode != 0:
             print(bench.logs(), file=sys.stderr)
             raise SystemExit(f"{mode}: the run ended with {child.returncode}")
@@ -150,7 +196,7 @@ def measure(mode, options):
         first = requests[0]["unix_ms"]
         learnt = first + (60000 if mode in ("unknown", "blind") and options.seconds > 90 else 0)
         end = backlog_end_ms(requests, len(BINDS) * options.units)
-        found = windows.judge(log, texts, learnt, end, offered=mode in ("right", "half"))
+        found = windows.judge(log, texts, learnt, end, offered=mode in ("right", "half", "noisy"))
         calls = json.loads((bench.dir / "runs" / "r" / "accounting.json").read_text())["calls"]
         if options.keep:
             Path(options.keep).mkdir(parents=True, exist_ok=True)

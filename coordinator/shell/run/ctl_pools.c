@@ -100,15 +100,13 @@ enum vq_status vq_ctl_do_pool(struct vq_run *run, const char *const *values, str
     uint32_t p = 0;
     VQ_TRY(ready(run, err));
     VQ_TRY(find(run, values[AT_NAME], &p, err));
-    struct vq_authority_pool_status status;
-    vq_authority_status(run->authority, p, vq_run_now(), &status);
     static const enum vq_rate rates_at[] = {[AT_RPM] = VQ_RATE_REQUESTS,
                                             [AT_ITPM] = VQ_RATE_INPUT,
                                             [AT_OTPM] = VQ_RATE_OUTPUT,
                                             [AT_TPM] = VQ_RATE_TOKENS};
-    struct vq_rates rates = status.rates;
+    struct vq_rates rates = {0}; /* the others stay as they are: what is in force may be learned */
     bool paced = false;
-    vq_buf_printf(said, "%s:", status.name);
+    vq_buf_printf(said, "%s:", vq_authority_pool_name(run->authority, p));
     for (int i = AT_RPM; i <= AT_CONCURRENCY; i++) {
         double value;
         if (values[i] == NULL) {

@@ -14,7 +14,7 @@
  *   ctl_once.c  its commands in time and once (its own header)
  *   told.c      what its commands set, as a list (its own header)
  *   told_run.c  keeps that list in the run's folder, and applies it when the run is resumed
- *   watch.c     the alarm of a run without progress
+ *   watch.c     the alarms of a run without progress and of a slow pool
  *   progress.c  the line on the terminal
  *   say.c       a line for the person, and the one fatal reason
  *   learned.c   learned.json: parameters that pools refuse
@@ -232,6 +232,7 @@ struct vq_run {
     bool held; /* paused by hand */
     int64_t held_since_unix_ms;
     struct vq_alarm alarm;
+    struct vq_slow slow[VQ_POOLS_MAX];
     struct vq_failures failures; /* of this process's calls */
     int64_t braked_unix_ms;      /* when the brake of a judge was seen first; 0: none */
     char brake_text[VQ_COORD_TEXT_BYTES_MAX];

@@ -1,5 +1,5 @@
-/* Looks, a few times a second, whether a run still makes progress, and says it once when it does not and once when it does again.
- * What counts is decided in core/alarm.h. Not its job: doing something about it. */
+/* Looks, a few times a second, whether a run still makes progress and whether its pools are slow, and says each once when it begins and once when
+ * it is over. What counts is decided in core/alarm.h and core/limited.h. Not its job: doing something about it. */
 #include "common/base/clock.h"
 #include "common/text/log.h"
 #include "coordinator/shell/run/parts.h"
@@ -57,6 +57,35 @@ void vq_watch_brake(struct vq_run *run)
     }
 }
 
+/* A pool that is slow is reported once, and once when it no longer is. */
+static bool see_slow(struct vq_run *run, int64_t now_ns)
+{
+    int64_t after_ns = (int64_t)run->job->config->alarm.slow_s * VQ_NS_PER_S;
+    bool changed = false;
+    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+        struct vq_authority_pool_status s;
+        vq_authority_status(run->authority, p, now_ns, &s);
+        bool rests = run->held || run->draining || run->stopped || run->finished;
+        s.work_waits = s.work_waits && !rests && !vq_limits_idle(run, p);
+        enum vq_slow_change change = vq_slow_look(&run->slow[p], &s, after_ns, now_ns);
+        changed = changed || change != VQ_SLOW_SAME;
+        if (change == VQ_SLOW_CLEARED) {
+            vq_log(VQ_LOG_INFO, "alarm.over", "kind=slow pool=%s", s.name);
+        } else if (change == VQ_SLOW_RAISED) {
+            char text[VQ_LIMITED_TEXT_BYTES];
+            vq_status_limited_text(&s, now_ns, vq_clock_unix_ms(), text);
+            vq_log(VQ_LOG_WARN, "alarm.slow", "pool=%s slow_s=%u text=%s", s.name,
+                   run->job->config->alarm.slow_s, text);
+            vq_run_say(run,
+                       "Pool %s has run under a quarter of its configured rate for %u s, although "
+                       "hardly a call is refused: %s. vibeq ctl %s pool %s --rpm N sets the rate.",
+                       s.name, run->job->config->alarm.slow_s, text, vq_run_dir_name(run->dir),
+                       s.name);
+        }
+    }
+    return changed;
+}
+
 void vq_watch_tick(struct vq_run *run)
 {
     int64_t now_ns = vq_run_now();
@@ -75,6 +104,8 @@ void vq_watch_tick(struct vq_run *run)
     enum vq_alarm_change change = vq_alarm_look(&run->alarm, &facts, now_ns);
     if (change != VQ_ALARM_SAME) {
         say(run, change);
+    }
+    if (see_slow(run, now_ns) || change != VQ_ALARM_SAME) {
         vq_control_write_status(run);
     }
 }

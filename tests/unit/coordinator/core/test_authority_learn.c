@@ -277,12 +277,61 @@ static void concurrency_finds_its_level(void **state)
     scenes_of(scenes, VQ_COUNT(scenes));
 }
 
+/* A person's rate holds at once: neither a learned concurrency nor learned tokens continue to hold the pool. */
+static void a_persons_rate_ends(const struct provider *before, enum vq_authority_tries learned)
+{
+    static struct world w;
+    struct provider provider;
+    struct scene scene = {.workers = 4,
+                          .window_ms = 10000,
+                          .latency_ms = 300,
+                          .provider = *before,
+                          .configured = {.requests = 600}};
+    set_scene(&w, &scene, &provider);
+    while (w.now_ns < 60000 * WORLD_MS) {
+        world_step(&w);
+    }
+    struct vq_authority_pool_status s;
+    vq_authority_status(w.authority, 0, w.now_ns, &s);
+    bool level = s.concurrency_by == VQ_LIMIT_BY_LEARNING && s.concurrency <= 4;
+    assert_true(learned == VQ_AUTHORITY_TRIES_LEVEL ? level : s.rates.tokens > 0);
+
+    provider.concurrency = 0;
+    provider.limit[VQ_RATE_TOKENS] = 0;
+    vq_authority_set_rates(w.authority, 0, &(struct vq_rates){.requests = 3600}, w.now_ns);
+    int64_t set_ns = w.now_ns;
+    while (w.now_ns < set_ns + 1000 * WORLD_MS) {
+        world_step(&w);
+    }
+    vq_authority_status(w.authority, 0, w.now_ns, &s);
+    assert_int_equal(s.rates_by[VQ_RATE_REQUESTS], VQ_LIMIT_BY_HAND);
+    assert_true(s.rates.requests >= 3600 && !(s.rates.tokens > 0));
+    assert_true(s.concurrency >= 60);
+    assert_int_equal(s.level_why.at_ns, 0);
+    while (w.now_ns < set_ns + 20000 * WORLD_MS) {
+        world_step(&w);
+    }
+    double used = world_used(&w, 0, VQ_RATE_REQUESTS, w.now_ns - 10000 * WORLD_MS, w.now_ns, false);
+    print_message("a person's rate: %.3f used\n", used / 600);
+    assert_true(used >= 0.85 * 600);
+    world_end(&w);
+}
+
+static void a_persons_rate_ends_all_that_was_learned(void **state)
+{
+    (void)state;
+    a_persons_rate_ends(&(struct provider){.concurrency = 2}, VQ_AUTHORITY_TRIES_LEVEL);
+    a_persons_rate_ends(&(struct provider){.limit = {[VQ_RATE_TOKENS] = 60000}},
+                        VQ_AUTHORITY_TRIES_RATES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_limits_are_found),
         cmocka_unit_test(wrong_limits_are_corrected),
         cmocka_unit_test(concurrency_finds_its_level),
+        cmocka_unit_test(a_persons_rate_ends_all_that_was_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

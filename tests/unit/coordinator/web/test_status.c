@@ -44,6 +44,8 @@ static struct vq_coord *core(void)
     return c;
 }
 
+static const struct vq_slow slow[2] = {{0}, {.since_ns = 1, .raised = true}};
+
 static struct vq_status_facts facts(const struct vq_coord *c)
 {
     return (struct vq_status_facts){.run = "r",
@@ -55,6 +57,7 @@ static struct vq_status_facts facts(const struct vq_coord *c)
                                     .coord = c,
                                     .authority = authority,
                                     .stage = "rank",
+                                    .slow = slow,
                                     .judges = c == NULL ? 0 : 2};
 }
 
@@ -76,6 +79,15 @@ static void json_says_what_the_core_says(void **state)
                      24);
     assert_int_equal(json_array_size(json_object_get(root, "judges")), 2);
     assert_string_equal(json_string_value(json_object_get(root, "note")), "a \"note\"");
+    const json_t *pool = json_array_get(json_object_get(root, "pools"), 0);
+    const json_t *limited = json_object_get(pool, "limited");
+    assert_string_equal(json_string_value(json_object_get(limited, "by")), "state");
+    assert_string_equal(json_string_value(json_object_get(limited, "text")),
+                        "limited by its state");
+    assert_true(json_is_null(json_object_get(pool, "slow_since_unix_ms")));
+    const json_t *alarm = json_object_get(root, "alarm");
+    assert_string_equal(json_string_value(json_object_get(alarm, "kind")), "slow");
+    assert_string_equal(json_string_value(json_object_get(alarm, "pool")), "odd \"pool\"\n");
     assert_true(json_is_null(json_object_get(root, "eta_s"))); /* unknown is not 0 */
     assert_int_equal(json_integer_value(json_object_get(root, "peers_refused")), 7);
     assert_int_equal(json_integer_value(json_object_get(root, "frames_dropped")), 5);
