@@ -64,6 +64,11 @@ enum vq_pair_rule {
     VQ_PAIR_LENIENT,
     VQ_PAIR_FORWARD
 };
+enum vq_form {
+    VQ_FORM_CHOOSE,
+    VQ_FORM_CLEAR
+};
+
 enum vq_invalid {
     VQ_INVALID_MISSING,
     VQ_INVALID_DROP_ROW
@@ -288,6 +293,7 @@ struct vq_conf_judging {
     bool early_stop; /* a vibe that fails on the first early_stop_rows is not asked further */
     uint32_t early_stop_rows;
     uint32_t vibes_per_call; /* 1; more are asked in one joint call */
+    enum vq_form form;
     enum vq_invalid invalid;
     double retest; /* share of the cells that is asked once more, for the judges' flip rate */
     enum vq_prefix_cache prefix_cache;

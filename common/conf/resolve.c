@@ -9,6 +9,7 @@
 #include "common/conf/pools.h"
 #include "common/conf/schema.h"
 #include "common/conf/shorthand.h"
+#include "common/conf/thinks.h"
 #include "common/text/intern.h"
 #include "common/text/utf8.h"
 
@@ -162,6 +163,8 @@ static enum vq_status add_paper_defaults(struct vq_node *root)
 
 /* A list of axes is longer than a verdict. */
 #define ROLE_TOKENS_TEXT "2000"
+/* Thinking counts as output: room for it and the answer. */
+#define THINKING_TOKENS_TEXT "8000"
 
 /* A rating comes with a paragraph of reasoning. */
 #define RATING_TOKENS_TEXT "1024"
@@ -262,6 +265,9 @@ static enum vq_status add_judge_defaults(const struct vq_node *root, struct vq_n
     const struct vq_node *model = vq_node_get(judge, "model");
     if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_node_get(judge, "name") == NULL) {
         VQ_TRY(add_scalar(judge, "name", model->text, false));
+    }
+    if (model != NULL && model->kind == VQ_NODE_SCALAR && vq_model_thinks(model->text)) {
+        tokens = THINKING_TOKENS_TEXT;
     }
     if (tokens != NULL && vq_node_get(judge, "max_tokens") == NULL) {
         VQ_TRY(add_scalar(judge, "max_tokens", tokens, true));

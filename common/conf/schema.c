@@ -38,6 +38,7 @@ WORDS(system_role_words, {"system", VQ_SYSTEM_ROLE_SYSTEM}, {"developer", VQ_SYS
 WORDS(prefix_cache_words, {"auto", VQ_PREFIX_AUTO}, {"on", VQ_PREFIX_ON}, {"off", VQ_PREFIX_OFF});
 WORDS(context_check_words, {"warn", VQ_CONTEXT_WARN}, {"strict", VQ_CONTEXT_STRICT},
       {"off", VQ_CONTEXT_OFF});
+WORDS(form_words, {"choose", VQ_FORM_CHOOSE}, {"clear", VQ_FORM_CLEAR});
 WORDS(invalid_words, {"missing", VQ_INVALID_MISSING}, {"drop_row", VQ_INVALID_DROP_ROW});
 WORDS(gate_separability_words, {"point", VQ_GATE_POINT}, {"interval", VQ_GATE_INTERVAL});
 WORDS(gate_preference_words, {"separability", VQ_GATE_SEP_ONLY}, {"or", VQ_GATE_SEP_OR_PREF},
@@ -66,6 +67,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define system_role_words_text       "system|developer|none"
 #define prefix_cache_words_text      "auto|on|off"
 #define context_check_words_text     "warn|strict|off"
+#define form_words_text              "choose|clear"
 #define invalid_words_text           "missing|drop_row"
 #define gate_separability_words_text "point|interval"
 #define gate_preference_words_text   "separability|or|and"

@@ -6,7 +6,9 @@
 #include "common/judge/request.h"
 
 extern const struct vq_span vq_embedded_judge;
+extern const struct vq_span vq_embedded_judge_clear;
 extern const struct vq_span vq_embedded_judge_many;
+extern const struct vq_span vq_embedded_judge_many_clear;
 extern const struct vq_span vq_embedded_likert;
 extern const struct vq_span vq_embedded_binary;
 extern const struct vq_span vq_embedded_pairwise;

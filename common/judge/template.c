@@ -113,6 +113,13 @@ const char *vq_template_file(enum vq_template_kind kind)
     return kinds[kind].file;
 }
 
+struct vq_span vq_template_builtin_clear(enum vq_template_kind kind)
+{
+    return kind == VQ_TEMPLATE_JUDGE        ? vq_embedded_judge_clear
+           : kind == VQ_TEMPLATE_JUDGE_MANY ? vq_embedded_judge_many_clear
+                                            : vq_template_builtin(kind);
+}
+
 struct vq_span vq_template_builtin(enum vq_template_kind kind)
 {
     VQ_ASSERT(kind < VQ_TEMPLATE__COUNT);

@@ -76,6 +76,8 @@ enum vq_template_part {
 
 const char *vq_template_file(enum vq_template_kind kind); /* "judge.txt" */
 struct vq_span vq_template_builtin(enum vq_template_kind kind);
+/* The same under `judging.form: clear`: judge-clear.txt and judge-many-clear.txt in place of the two; every other kind as above. */
+struct vq_span vq_template_builtin_clear(enum vq_template_kind kind);
 /* What {{image}} becomes. */
 struct vq_span vq_template_image_words(bool there_is_one);
 

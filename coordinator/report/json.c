@@ -145,6 +145,7 @@ static void write_settings(struct vq_json *j, const struct vq_report_input *r)
     vq_json_put_str(j, "method", methods[c->method]);
     vq_json_put_u64(j, "seed", c->seed);
     vq_json_put_str(j, "pair_rule", rules[c->judging.pair_rule]);
+    vq_json_put_str(j, "form", c->judging.form == VQ_FORM_CLEAR ? "clear" : "choose");
     vq_json_put_bool(j, "repair", c->judging.repair);
     if (c->judging.structured) {
         vq_json_put_bool(j, "structured", true);

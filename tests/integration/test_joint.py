@@ -4,7 +4,7 @@ import csv
 import json
 
 import vqtest
-from answering import Endpoint, Server
+from answering import Between, Endpoint, Server
 from vqtest import MISSING, USAGE, Case, planted
 
 AXES = tuple(f"V{i}" for i in range(1, 8))  # groups of 5 and 2
@@ -37,6 +37,19 @@ class Joint(Case):
                 r.pop(key, None)
         self.assertEqual(json.dumps(a), json.dumps(b))
         self.assertEqual(self.scores(one), self.scores(other))
+
+    def test_the_form_says_what_judges_are_asked(self):
+        for form, here, there in (("choose", "If you had to choose", "clearly further"), ("clear", "clearly further", "If you had to choose")):
+            for n in ("1", "5"):
+                proxy = Between(self.offline("--oracle", self.dir / "truth.jsonl", name=f"{form}{n}").url)
+                self.servers.append(proxy)
+                self.config(AXES[:2], url=proxy.url)
+                run = f"{form}-{n}"
+                self.vibeq("run", "config.yaml", "--name", run, "--runs", f"runs-{run}", "--set", f"judging.form={form}", "--set", f"judging.vibes_per_call={n}")
+                self.assertTrue(proxy.asked)
+                self.assertTrue(all(here in body and there not in body for body in proxy.asked), run)
+                results = json.loads((self.dir / f"runs-{run}/{run}/results/results.json").read_text())
+                self.assertEqual(results["settings"]["form"], form)
 
     def test_five_a_call_say_what_one_a_call_says(self):
         server = self.offline("--oracle", self.dir / "truth.jsonl")

@@ -94,6 +94,10 @@ static void judging(struct vq_html *h)
             "of %.3g of the others for the estimates that need both. ",
             j->audit_share);
     }
+    vq_html_puts(h, j->form == VQ_FORM_CLEAR
+                        ? "Judges were asked for the output that is clearly further along. "
+                        : "Judges were asked for the output that is further along, be it by "
+                          "little. ");
     if (j->vibes_per_call > 1) {
         vq_html_printf(h, "Up to %u vibes were asked in one call. ", j->vibes_per_call);
     }

@@ -115,6 +115,12 @@ static enum vq_status check_urls(const struct vq_job *job, struct vq_error *err)
     return VQ_OK;
 }
 
+static struct vq_span builtin_of(const struct vq_job *job, enum vq_template_kind kind)
+{
+    return job->config->judging.form == VQ_FORM_CLEAR ? vq_template_builtin_clear(kind)
+                                                      : vq_template_builtin(kind);
+}
+
 static enum vq_status load_template(struct vq_job *job, const struct vq_run_dir *run,
                                     enum vq_template_kind kind, struct vq_error *err)
 {
@@ -123,7 +129,7 @@ static enum vq_status load_template(struct vq_job *job, const struct vq_run_dir 
     vq_buf_init(&text, VQ_TEMPLATE_BYTES_MAX);
     char *path = NULL;
     enum vq_status status = VQ_OK;
-    struct vq_span span = vq_template_builtin(kind);
+    struct vq_span span = builtin_of(job, kind);
     char shown[VQ_RUN_PATH_BYTES_MAX];
     (void)snprintf(shown, sizeof(shown), "the built-in %s", name);
     if (run != NULL) {
@@ -139,7 +145,7 @@ static enum vq_status load_template(struct vq_job *job, const struct vq_run_dir 
         span = vq_buf_span(&text);
         if (status == VQ_NOT_FOUND) { /* a folder may replace some templates only */
             status = VQ_OK;
-            span = vq_template_builtin(kind);
+            span = builtin_of(job, kind);
         }
     }
     if (status == VQ_OK) {

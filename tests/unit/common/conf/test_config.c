@@ -61,6 +61,7 @@ static void test_defaults_are_filled_in(void **state)
     assert_null(j->key);
     assert_true(j->temperature == 0 && j->send_temperature);
     assert_int_equal(j->max_tokens, 600);
+    assert_int_equal(c->judging.form, VQ_FORM_CHOOSE);
     assert_string_equal(j->max_tokens_field, "max_tokens");
     assert_int_equal(j->seed, -1);
     assert_true(j->limits.price_input_usd == -1 && j->limits.price_output_usd == -1);

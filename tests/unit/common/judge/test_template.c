@@ -59,6 +59,51 @@ static void test_built_in_templates_are_the_files_and_parse(void **state)
     }
 }
 
+static bool asks(struct vq_span text, const char *words)
+{
+    return memmem(text.at, text.bytes, words, strlen(words)) != NULL;
+}
+
+/* What the paper's prompts ask (its appendix D), by words of ours. */
+static void test_built_in_prompts_ask_for_what_the_paper_asks(void **state)
+{
+    (void)state;
+    struct vq_span judge = vq_template_builtin(VQ_TEMPLATE_JUDGE);
+    struct vq_span many = vq_template_builtin(VQ_TEMPLATE_JUDGE_MANY);
+    assert_true(asks(judge, "If you had to choose") && !asks(judge, "clearly further"));
+    assert_true(asks(many, "If you had to choose") && !asks(many, "clearly further"));
+    assert_true(asks(vq_template_builtin_clear(VQ_TEMPLATE_JUDGE), "lies clearly further"));
+    assert_true(asks(vq_template_builtin_clear(VQ_TEMPLATE_JUDGE_MANY), "lies clearly further"));
+    assert_true(vq_span_eq(vq_template_builtin_clear(VQ_TEMPLATE_REPAIR),
+                           vq_template_builtin(VQ_TEMPLATE_REPAIR)));
+    assert_true(asks(vq_template_builtin(VQ_TEMPLATE_DISCOVER), "Name every difference"));
+    struct vq_span again = vq_template_builtin(VQ_TEMPLATE_DISCOVER_AGAIN);
+    struct vq_span dedup = vq_template_builtin(VQ_TEMPLATE_DEDUP);
+    assert_true(asks(again, "finer part of a current axis") && !asks(again, "or a part of it"));
+    assert_true(asks(dedup, "finer part of a current one") && !asks(dedup, "or a part of it"));
+    static const enum vq_template_kind reducers[] = {VQ_TEMPLATE_SUMMARISE, VQ_TEMPLATE_SIMPLIFY,
+                                                     VQ_TEMPLATE_REDUCE};
+    for (size_t i = 0; i < VQ_COUNT(reducers); i++) {
+        struct vq_span text = vq_template_builtin(reducers[i]);
+        assert_true(asks(text, "Good: ") && asks(text, "Vague: ") && asks(text, "Merge axes"));
+    }
+}
+
+/* The earlier text of the judge's prompt: answers that were bought with it are found under judging.form: clear. */
+static void test_the_clear_form_is_the_earlier_text(void **state)
+{
+    (void)state;
+    struct vq_template *template = NULL;
+    assert_int_equal(vq_template_parse(VQ_TEMPLATE_JUDGE,
+                                       vq_template_builtin_clear(VQ_TEMPLATE_JUDGE), "t", &template,
+                                       NULL),
+                     VQ_OK);
+    char hex[VQ_HEX_BYTES(8)];
+    vq_hex(vq_template_hash(template)->b, 8, hex);
+    assert_string_equal(hex, "8aaeb09d9af768bf");
+    vq_template_destroy(&template);
+}
+
 /* The offline judge reads these sections, and prefix caches need the sample in front of the
  * axis. */
 static void test_built_in_judge_has_its_sections_in_order(void **state)
@@ -365,6 +410,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_built_in_templates_are_the_files_and_parse),
+        cmocka_unit_test(test_built_in_prompts_ask_for_what_the_paper_asks),
+        cmocka_unit_test(test_the_clear_form_is_the_earlier_text),
         cmocka_unit_test(test_built_in_judge_has_its_sections_in_order),
         cmocka_unit_test(test_values_are_put_in_literally),
         cmocka_unit_test(test_the_reference_list_is_there),
