@@ -192,6 +192,7 @@ void vq_coord_destroy(struct vq_coord **coord)
     vq_coord_queue_free(c);
     vq_coord_waiting_free(c);
     vq_free(c->left);
+    vq_coord_known_free(c);
     vq_free(c->repeated);
     vq_free(c->outcome);
     vq_free(c->run_name);

@@ -79,6 +79,8 @@ struct vq_coord_params {
     uint32_t answer_tokens_max; /* the largest max_tokens of its judges */
     uint32_t worker_lost_max;   /* 0: VQ_COORD_LOST_DEFAULT */
     uint32_t
+        role; /* of its judges: an answer of a judge in another role says nothing of this one */
+    uint32_t
         brake_calls; /* a judge's first calls on a pool: if this number of them all failed the same way, the pool is parked for it; 0: never */
     bool
         any_answer_is_useful; /* results read answers by a policy of their own: the brake looks at failed calls alone */
@@ -93,7 +95,7 @@ void vq_coord_destroy(struct vq_coord **coord);
 
 /* Between two stages: `to`, just made, takes over what `from` still has to wait for (rule 4, and calls of later stages that
  * workers listed when an earlier start had come further), and hears what workers said to `from` since it was FINISHED (their
- * HELLOs), so that none has to ask twice. `from` was made with params.more; destroy it after this, and only when no batch of it
+ * HELLOs), so that none has to ask twice; and it knows which judges were answered before: no brake is pulled for them. `from` was made with params.more; destroy it after this, and only when no batch of it
  * is in flight (spools may have been imported after FINISHED). Answers to its look-ups fall away. What `to` says. */
 enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
                                   int64_t now_ns) VQ_WARN_UNUSED;

@@ -179,6 +179,11 @@ struct vq_coord_twin { /* of a chain: what it asks as another one does */
     uint32_t due;         /* the next one in the lane's list */
 };
 
+struct vq_coord_known { /* a judge that a pool has answered */
+    char *name;
+    uint32_t role, pool;
+};
+
 struct vq_coord_lane { /* a judge */
     char *name;
     uint32_t *pools; /* owned */
@@ -192,6 +197,7 @@ struct vq_coord_lane { /* a judge */
     uint64_t live;           /* slots OUT, DONE or SKIPPED */
     uint32_t answer_tokens;  /* the longest answer to a question, not to a repair */
     bool answered;           /* rule 25: past its probe */
+    bool answered_before;    /* in an earlier stage of this process */
     struct vq_brake *brakes; /* one a pool; owned */
     bool braked;             /* all of them are pulled */
     uint32_t probes_failed;
@@ -327,6 +333,8 @@ struct vq_coord {
     struct vq_slice *slices;
     struct vq_parked *parked; /* pools that a judge shall not use: the brake */
     size_t parked_count, parked_cap;
+    struct vq_coord_known *known; /* judges that were answered in earlier stages; owned */
+    size_t known_count, known_cap;
     char *text;           /* of the last action */
     uint64_t cancel_task; /* of the last action */
     size_t notes_queued;
@@ -438,6 +446,10 @@ void vq_coord_left_settle(struct vq_coord *c);
 /* Workers from elsewhere are gone that may come back with answers; given up, they are not missed any more. */
 bool vq_coord_left_missed(const struct vq_coord *c);
 void vq_coord_left_give_up(struct vq_coord *c);
+/* known.c: which judges were answered by which pool, carried from stage to stage. What `from` knew goes over to `to`. */
+enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *to) VQ_WARN_UNUSED;
+void vq_coord_known_free(struct vq_coord *c);
+
 enum vq_status vq_coord_left_hand_over(const struct vq_coord *from,
                                        struct vq_coord *to) VQ_WARN_UNUSED;
 enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,

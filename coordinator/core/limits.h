@@ -47,6 +47,7 @@
 #define VQ_COORD_BROKE_TERMS                                                                       \
     3 /* ... when some of it is kept for workers that are gone, and may be found yet */
 #define VQ_COORD_LINGER_TERMS   1 /* all settled, calls still out: terms to wait for their results */
+#define VQ_COORD_KNOWN_MAX      4096u /* judges and pools that answered in earlier stages */
 #define VQ_COORD_NOTES_MAX      64u /* notes that wait to be taken; more are counted and dropped */
 #define VQ_COORD_TEXT_BYTES_MAX 1000u
 #define VQ_COORD_RATE_SECONDS   60u /* window of the calls per second in the status */

@@ -351,7 +351,8 @@ enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session 
 /* Local workers have the same keys: when the probe of one was refused, another's would be too. */
 bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane)
 {
-    return !lane->answered && !c->params.remote && lane->offers_closed > 0;
+    return !lane->answered && !lane->answered_before && !c->params.remote &&
+           lane->offers_closed > 0;
 }
 
 static bool lane_closed(const struct vq_coord *c, const struct vq_coord_lane *lane)
@@ -458,6 +459,12 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
     return VQ_OK;
 }
 
+/* It has answered, so that it is worth finishing what the other judges can do. */
+static bool goes_on(const struct vq_coord_lane *lane)
+{
+    return (lane->answered || lane->answered_before) && !lane->braked;
+}
+
 /* Rule 25: at once when the judge never answered; later the run first finishes what the other judges can do. */
 enum vq_status vq_coord_pools_check(struct vq_coord *c)
 {
@@ -475,12 +482,12 @@ enum vq_status vq_coord_pools_check(struct vq_coord *c)
         }
         if (closed) {
             closed_open += lane->open;
-            stop = stop == NULL || (stop->answered && !stop->braked) ? lane : stop;
+            stop = stop == NULL || goes_on(stop) ? lane : stop;
         }
     }
     bool nothing_else = closed_open == c->open && c->leases == 0 && vq_coord_gather_empty(c) &&
                         c->in_flight == NULL;
-    if (stop == NULL || c->requeue != 0 || (stop->answered && !stop->braked && !nothing_else)) {
+    if (stop == NULL || c->requeue != 0 || (goes_on(stop) && !nothing_else)) {
         return VQ_OK;
     }
     char text[VQ_COORD_TEXT_BYTES_MAX];

@@ -61,6 +61,7 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to, in
     /* The term that was waited may have passed while their HELLOs lay here. After a crash they may have calls of this stage. */
     to->unheard_until_ns = now_ns + (until_ns > 0 ? to->params.term_ns : to->params.heartbeat_ns);
     enum vq_status status = vq_coord_left_hand_over(from, to);
+    status = status == VQ_OK ? vq_coord_known_hand_over(from, to) : status;
     for (size_t i = 0; i < from->waiting_count && status == VQ_OK; i++) {
         struct vq_msg msg = {.type = VQ_MSG_HELLO, .u.hello = from->waiting[i].hello};
         status = vq_coord_message(to, from->waiting[i].peer, &msg, now_ns);

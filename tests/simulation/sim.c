@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#define BRAKE_CALLS  4u
 #define STEPS_MAX    UINT64_C(3000000)
 #define TEXT_BYTES   96
 #define FINISH_TERMS 200 /* after the last fault everything must be done within so many terms */
@@ -260,6 +261,7 @@ static void make_params(struct sim *s)
     p->commit_bytes_max = sim_chance(s, 0.2) ? (size_t)sim_between(s, 50, 500) : 0;
     p->worker_lost_max = (uint32_t)sim_between(s, 1, 3);
     p->missed_ns = s->trouble.missed_terms * s->term_ns;
+    p->brake_calls = BRAKE_CALLS; /* a judge that is stopped goes on after the restart */
 }
 
 static void small_make(struct sim *s, const struct sim_small *small)

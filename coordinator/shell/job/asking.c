@@ -345,6 +345,7 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->plan.kind = stage->kind;
     (void)snprintf(a->name, sizeof(a->name), "%s", stage->name);
     a->kind = stage->kind;
+    a->role = (uint32_t)(stage->role == VQ_ROLE_PREFERENCE_JUDGE ? VQ_ROLE_JUDGE : stage->role);
     a->config = job->config;
     a->cast = &job->cast[stage->role];
     VQ_TRY(stage->room > 0 ? make_room(a, a->cast, stage->room) : VQ_OK);

@@ -17,6 +17,7 @@ struct vq_asking {
     uint32_t no;
     char name[VQ_STAGE_NAME_BYTES];
     enum vq_stage_kind kind;
+    uint32_t role; /* enum vq_role; one of all who judge */
     const struct vq_config *config;
     const struct vq_cast *cast;
     struct vq_cast

@@ -84,6 +84,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
         .attempts = attempt_caps(run->job->config),
+        .role = run->asking->role,
         .brake_calls = run->job->config->judging.brake,
         .any_answer_is_useful = run->job->config->rating.policy != VQ_RATING_STRICT,
         .orphan_remote_s = run->job->config->orphan_s,

@@ -1,0 +1,73 @@
+/* Which judges were answered, by which pool, in the stages before this one. Each stage has a core of its own, whose brakes have seen nothing: without
+ * this a judge that answered thousands of questions would count as one that never did. A judge is the same in two stages if it has the
+ * same name in the same role. Invariant: each entry stands once. Not its job: what an answer is (brake.c). */
+#include "common/base/alloc.h"
+#include "coordinator/core/internal.h"
+
+#include <string.h>
+
+static bool knows(const struct vq_coord *c, const char *name, uint32_t role, uint32_t pool)
+{
+    for (size_t i = 0; i < c->known_count; i++) {
+        const struct vq_coord_known *k = &c->known[i];
+        if (k->role == role && k->pool == pool && strcmp(k->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum vq_status learn(struct vq_coord *c, const char *name, uint32_t role, uint32_t pool)
+{
+    if (knows(c, name, role, pool) || c->known_count == VQ_COORD_KNOWN_MAX) {
+        return VQ_OK; /* what has no room is not known, and has a brake */
+    }
+    VQ_TRY(vq_grow((void **)&c->known, &c->known_cap, c->known_count + 1, sizeof(*c->known),
+                   VQ_COORD_KNOWN_MAX));
+    char *copy = vq_strdup(name);
+    if (copy == NULL) {
+        return VQ_NOMEM;
+    }
+    c->known[c->known_count++] = (struct vq_coord_known){copy, role, pool};
+    return VQ_OK;
+}
+
+static void apply(struct vq_coord *c)
+{
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        struct vq_coord_lane *lane = &c->lanes[j];
+        for (uint32_t i = 0; i < lane->pools_count; i++) {
+            bool known = knows(c, lane->name, c->params.role, lane->pools[i]);
+            lane->brakes[i].answered = lane->brakes[i].answered || known;
+            lane->answered_before = lane->answered_before || known;
+        }
+    }
+}
+
+enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *to)
+{
+    VQ_ASSERT(to->known_count == 0);
+    to->known = from->known;
+    to->known_count = from->known_count;
+    to->known_cap = from->known_cap;
+    from->known = NULL;
+    from->known_count = from->known_cap = 0;
+    for (uint32_t j = 0; j < from->params.grid.judges; j++) {
+        const struct vq_coord_lane *lane = &from->lanes[j];
+        for (uint32_t i = 0; i < lane->pools_count; i++) {
+            if (lane->brakes[i].answered) {
+                VQ_TRY(learn(to, lane->name, from->params.role, lane->pools[i]));
+            }
+        }
+    }
+    apply(to);
+    return VQ_OK;
+}
+
+void vq_coord_known_free(struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->known_count; i++) {
+        vq_free(c->known[i].name);
+    }
+    vq_free(c->known);
+}
