@@ -108,6 +108,13 @@ const struct vq_verb vq_verbs[] = {
     {"plot", "Draws a run's vibes: separability, PP coefficient and kappa, as SVG or PNG",
      "RUN [options]", "RUN", vq_plot_opts,
      "The vibes that were kept, with 95 % intervals; where none was kept, all.", vq_verb_plot},
+    {"label", "Writes a sheet on which people judge a run's vibes, and reads it back",
+     "RUN [--rows N] [--output FILE] | RUN --read FILE", "RUN", vq_label_opts,
+     "The sheet is a CSV in random order that names no model: for each line write 1, 2 or equal "
+     "into\n"
+     "the column label. --read keeps the labels in labels.csv of the run and writes its results\n"
+     "anew: how far the judges agree with people, and what people would say of all rows.",
+     vq_verb_label},
     {"compare", "Tells how much of a reference list of vibes a run has found",
      "RUN --gold FILE|hc3 [options]", "RUN", vq_compare_opts,
      "Matches every vibe that the run ranked, kept ones first, with the list; an axis with its "

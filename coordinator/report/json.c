@@ -3,6 +3,7 @@
  * stands in `audit` alone. Not its job: times, costs, calls (accounting.json). */
 #include "common/base/alloc.h"
 #include "coordinator/report/json_method.h"
+#include "coordinator/report/people.h"
 #include "coordinator/report/warnings.h"
 
 #include <math.h>
@@ -308,6 +309,7 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     write_agreement(j, "kappa_mirrored", &m->train, &m->test, 1);
     write_agreement(j, "alpha", &m->train, &m->test, 2);
     write_labels(j, r, m);
+    vq_report_people_json(j, &m->people);
     vq_json_put_u64(j, "rows_missing", m->missing_train + m->missing_test);
     vq_json_put_bool(j, "gate_could_flip", m->gate_could_flip);
     vq_json_key(j, "pref_separability");

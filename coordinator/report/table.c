@@ -1,6 +1,7 @@
 /* The table on the terminal, and the order of vibes in every output. Fits 80 columns; block characters and colour only where the
  * terminal shows them. */
 #include "common/base/alloc.h"
+#include "coordinator/report/people.h"
 #include "coordinator/report/warnings.h"
 
 #include <math.h>
@@ -238,6 +239,7 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
     for (uint32_t i = v->kept_count; i < v->vibes; i++) {
         dropped_row(r, order[i], out);
     }
+    vq_report_people_table(r, order, out);
     vq_buf_putc(out, '\n');
     accuracy("Model matching MM  ", &v->mm, 0.5, out);
     accuracy("Preferences PP     ", &v->pp, v->pp.majority_baseline, out);

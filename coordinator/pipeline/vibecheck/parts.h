@@ -60,4 +60,7 @@ enum vq_status vq_fits_compute(struct vq_work *w) VQ_WARN_UNUSED; /* fits.c: MM 
 enum vq_status
 vq_audit_compute(struct vq_work *w) VQ_WARN_UNUSED; /* audit.c: what needs both orders */
 
+/* people.c: the judges against people, where there are labels. */
+enum vq_status vq_people_compute(struct vq_work *w) VQ_WARN_UNUSED;
+
 #endif

@@ -212,6 +212,9 @@ enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
     if (status == VQ_OK) {
         status = vq_audit_compute(&w);
     }
+    if (status == VQ_OK) {
+        status = vq_people_compute(&w);
+    }
     split_free(&w.train);
     split_free(&w.test);
     if (status != VQ_OK) {

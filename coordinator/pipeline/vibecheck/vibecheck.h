@@ -10,6 +10,7 @@
 #include "common/judge/request.h"
 #include "coordinator/pipeline/vibecheck/scores.h"
 #include "coordinator/stats/logit.h"
+#include "coordinator/stats/powered.h"
 
 struct vq_row {
     uint32_t group;    /* rows of one question share it: the unit of resampling and of folds */
@@ -18,6 +19,8 @@ struct vq_row {
     bool excluded; /* neither train nor test: left out of everything */
     bool shown;    /* the proposer of the vibes has seen it: it is left out of the test on train */
 };
+
+#define VQ_LABEL_NONE 2
 
 struct vq_vibecheck_input {
     const struct vq_config *config;
@@ -29,6 +32,8 @@ struct vq_vibecheck_input {
     const struct vq_axis *axes; /* one a vibe */
     const uint8_t *first_order; /* [sample * judges + judge]: the order that is asked first */
     const bool *stopped_early;  /* one a vibe: early stopping dropped it; NULL: none */
+    /* [sample * vibes + vibe]: what a person says: +1 A is higher, -1 B, 0 equal, VQ_LABEL_NONE. NULL: nobody was asked */
+    const int8_t *people;
     /* Between iterations of the method: */
     bool no_intervals; /* nothing is drawn */
     bool no_final_cap; /* num_final_vibes is not applied */
@@ -68,6 +73,14 @@ struct vq_firth_coef {
     double p;
 };
 
+/* The judges against people, over the split that leads (test, or train without one); all NaN and 0 where nobody was asked. */
+struct vq_people_metrics {
+    double agreement; /* share of labelled rows where the sign of the row's score is the label */
+    struct vq_interval agreement_ci95; /* Wilson; by prompt where prompts repeat */
+    double kappa;                      /* Cohen's, of sign and label */
+    struct vq_powered separability;    /* of people's labels, by judges' scores and the labels */
+};
+
 struct vq_vibe_metrics {
     bool kept;
     enum vq_drop_reason reason;
@@ -93,7 +106,8 @@ struct vq_vibe_metrics {
     double pref_train, pref_test;
     struct vq_interval pref_ci95_train, pref_ci95_test;
     struct vq_judge_metrics *judges; /* one a judge */
-    double mm_coef, pp_coef;         /* NaN when dropped or not fitted */
+    struct vq_people_metrics people;
+    double mm_coef, pp_coef; /* NaN when dropped or not fitted */
     struct vq_interval mm_ci95, pp_ci95;
     double mm_p,
         pp_p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */

@@ -68,6 +68,23 @@ static void sign_flips(struct vq_html *h, const char *what, double p, double q)
     }
 }
 
+static void people(struct vq_html *h, const struct vq_people_metrics *m)
+{
+    if (m->separability.labelled == 0) {
+        return;
+    }
+    fact(h, "Judges agree with people");
+    vq_html_percent(h, m->agreement);
+    vq_html_puts(h, " ");
+    vq_html_interval(h, m->agreement_ci95, 2, false);
+    vq_html_printf(h, " of %zu labelled rows</dd>", m->separability.labelled);
+    fact(h, "Separability of people's labels");
+    vq_html_signed(h, m->separability.mean, 3);
+    vq_html_puts(h, " ");
+    vq_html_interval(h, m->separability.ci95, 3, true);
+    vq_html_puts(h, "</dd>");
+}
+
 static void facts(struct vq_html *h, uint32_t v)
 {
     const struct vq_vibe_metrics *m = &h->r->result->vibe[v];
@@ -98,6 +115,7 @@ static void facts(struct vq_html *h, uint32_t v)
     }
     coefficient(h, "MM coefficient", m->mm_coef, m->mm_ci95, &m->mm_firth, m->mm_mle, m->mm_mle_se);
     coefficient(h, "PP coefficient", m->pp_coef, m->pp_ci95, &m->pp_firth, m->pp_mle, m->pp_mle_se);
+    people(h, &m->people);
     vq_html_puts(h, "</dl>\n");
 }
 

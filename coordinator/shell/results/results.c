@@ -7,6 +7,7 @@
 #include "common/text/file.h"
 #include "coordinator/report/html.h"
 #include "coordinator/report/report.h"
+#include "coordinator/shell/results/people.h"
 #include "coordinator/store/lookup.h"
 
 #include <errno.h>
@@ -207,6 +208,7 @@ static enum vq_status compute_presets(const struct vq_method_result *method,
     in.grid.vibes = method->preset_axes_count;
     in.axes = method->preset_axes;
     in.outcomes = method->preset_outcomes;
+    in.people = NULL;
     in.stopped_early = NULL;
     return vq_vibecheck_compute(&in, ret_presets, err);
 }
@@ -300,7 +302,15 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
                                     .first_order = w->asking->first_order,
                                     .stopped_early = m->stopped_early};
     struct vq_vibecheck *result;
-    VQ_TRY(vq_vibecheck_compute(&in, &result, err));
+    struct vq_label_frame frame = vq_people_frame(w->of->job, m->axes, m->axes_count);
+    int8_t *people;
+    VQ_TRY(vq_people_load(w->of->dir, &frame, &people, err));
+    in.people = people;
+    enum vq_status computed = vq_vibecheck_compute(&in, &result, err);
+    if (computed != VQ_OK) {
+        vq_free(people);
+        return computed;
+    }
     uint32_t n = in.grid.judges;
     struct vq_report_judge *judges = vq_alloc(n, sizeof(*judges));
     enum vq_status status = judges == NULL ? VQ_NOMEM : report(w, &in, result, judges, err);
@@ -308,6 +318,7 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
     vq_result_returned_free(judges, n);
     vq_free(judges);
     vq_vibecheck_destroy(&result);
+    vq_free(people);
     return status;
 }
 

@@ -1,0 +1,15 @@
+/* Private to the results: what people say of the vibes, beside what the judges say. */
+#ifndef VQ_REPORT_PEOPLE_H
+#define VQ_REPORT_PEOPLE_H
+
+#include "common/text/json.h"
+#include "coordinator/report/report.h"
+
+/* Of one vibe: the key "people" with its object; nothing where nobody was asked. */
+void vq_report_people_json(struct vq_json *j, const struct vq_people_metrics *m);
+
+/* A table below that of the vibes; nothing where nobody was asked. `order`: as shown. */
+void vq_report_people_table(const struct vq_report_input *r, const uint32_t *order,
+                            struct vq_buf *out);
+
+#endif
