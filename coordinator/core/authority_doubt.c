@@ -189,6 +189,7 @@ void vq_auth_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int
     add(&p->sum, used);
     p->buckets[p->bucket].peak = fmax(p->buckets[p->bucket].peak, (double)p->in_flight);
     add(&p->round, used);
+    vq_auth_level_used(p, used, now_ns);
     add(&p->trial.seen, used);
     bool was = vq_auth_noisy(p);
     lone(p, used, now_ns);

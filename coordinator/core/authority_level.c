@@ -2,7 +2,8 @@
  *
  * Slow start doubles it in each round of answers in which it was what binds. After a level was refused it grows by parts towards that one and
  * tries it again after more and more clean rounds, so that a small limit is not refused every few calls. The first refusal ends slow start. Later a
- * trial lowers it (authority_trial.c); only refusals at a level that is known as refused lower it at once.
+ * trial lowers it (authority_trial.c); only refusals at a level that is known as refused lower it at once, where more are refused than
+ * at lower levels: else each random refusal would lower it by one, down to 1.
  *
  * A level has a fraction, calls in flight have none: whether it binds is seen against its whole part. */
 #include "coordinator/core/authority_parts.h"
@@ -17,7 +18,12 @@
 #define LEVEL_CUT       0.8
 #define LEVEL_GROW      0.125 /* of the level that was refused, each round, until near it */
 #define LEVEL_REFUSED   3.0   /* in a round, not explained: it does not grow */
-#define SAME_LEVEL      0.9   /* of what a trial found: below that another trial has to find it */
+#define FIRST_LEAST     2.0   /* refusals that end slow start, */
+#define FIRST_SMALL     16.0  /* but above this level only */
+#define CALM_NS         (2 * VQ_AUTH_S)
+#define CALM_MOST       2000.0 /* calls below the refused level that are remembered */
+#define CALM_SIGMAS     3.0
+#define SAME_LEVEL      0.9 /* of what a trial found: below that another trial has to find it */
 #define PATIENCE_MAX    64u
 #define ROUND_NS_MIN    (200 * VQ_AUTH_MS)
 
@@ -110,6 +116,9 @@ void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns)
     find->patience = again ? find->patience * 2 + 1 : 1;
     find->patience = find->patience > PATIENCE_MAX ? PATIENCE_MAX : find->patience;
     find->waited = 0;
+    if (!(find->refused_at > 0)) { /* it was not calm there */
+        p->calm_refused = fmax(p->calm_refused - p->sum.refused, 0);
+    }
     find->refused_at = high;
     bool bound = find->fast && high >= LEVEL_BOUND * floor(find->level);
     find->level =
@@ -124,12 +133,36 @@ void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns)
     p->dirty = true;
 }
 
+void vq_auth_level_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns)
+{
+    struct vq_auth_level *find = &p->find;
+    bool below = !(find->refused_at > 0) || floor(find->level) < find->refused_at - 1;
+    if (!below || now_ns - find->cut_ns < CALM_NS) {
+        return; /* at the level that was refused, or of calls that began there */
+    }
+    p->calm_refused += used->refused;
+    p->calm_ended += used->refused + used->answered;
+    if (p->calm_ended > CALM_MOST) {
+        p->calm_refused /= 2;
+        p->calm_ended /= 2;
+    }
+}
+
+/* As many are refused in a round at lower levels: this level is not to blame. */
+static bool is_calm(const struct vq_auth_pool *p)
+{
+    double share = p->calm_refused / fmax(p->calm_ended, 1);
+    double usual = share * fmax(p->round.refused + p->round.answered, p->find.level);
+    return p->round.refused <= usual + CALM_SIGMAS * sqrt(usual);
+}
+
 bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
 {
     struct vq_auth_level *find = &p->find;
     double peak = fmin(find->level, (double)find->round_peak);
     bool bound = peak >= LEVEL_BOUND * floor(find->level) && find->cut_ns < find->round_ns;
-    if (bound && vq_auth_level_free(p) && !vq_auth_noisy(p) &&
+    bool first = p->round.refused >= FIRST_LEAST || find->level <= FIRST_SMALL;
+    if (bound && first && vq_auth_level_free(p) && !vq_auth_noisy(p) &&
         vq_auth_unexplained(p, p->round.refused, p->round.answered)) {
         double ended = p->round.refused + p->round.answered;
         vq_auth_level_cut(p, p->round.answered / fmax(ended, 1), now_ns);
@@ -138,7 +171,7 @@ bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
     }
     if (peak < SAME_LEVEL * find->tried || !vq_auth_level_free(p) || !(find->refused_at > 0) ||
         peak < find->refused_at - 1 || find->cut_ns >= find->round_ns ||
-        !vq_auth_unusual(p, p->round.refused, p->round.answered)) {
+        !vq_auth_unusual(p, p->round.refused, p->round.answered) || is_calm(p)) {
         return false;
     }
     vq_auth_level_cut(p, 1, now_ns);

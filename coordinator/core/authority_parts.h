@@ -199,6 +199,7 @@ struct vq_auth_pool {
     int64_t bucket_ns, began_ns;
     struct vq_auth_bucket round; /* of the level */
     struct vq_auth_level find;
+    double calm_refused, calm_ended; /* below the level that was refused */
     struct vq_auth_doubt doubt;
     struct vq_auth_trial trial;
     double ceiling; /* requests a window, sent: refused above it when that was seen last; 0: none */
@@ -326,6 +327,8 @@ bool vq_auth_level_free(const struct vq_auth_pool *p);
 bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns);
 /* To a part of what is in flight, of which the share `accepted` was not refused. */
 void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns);
+/* What ended counts as noise below the level that was refused. */
+void vq_auth_level_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns);
 /* A refusal at the level that is known as refused: it is cut. false: it was another one. */
 bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_level_is(struct vq_auth_pool *p, const struct vq_auth_level *was, int64_t now_ns);

@@ -14,7 +14,9 @@
 
 #define MARGIN       0.98 /* of what was accepted */
 #define LASTS        1.25 /* windows */
-#define HELPED       0.25 /* of the refusals before */
+#define BEYOND       0.25 /* of what is sent beyond the accepted: if less is refused, it is no ceiling */
+#define HELPED       0.25  /* of the refusals before */
+#define REST_MOST    0.015 /* refused below a ceiling that is right */
 #define HELPED_MOST  0.8
 #define SURE_HELPED  5.3                /* of the logarithm of likelihoods: wrong once in 200 */
 #define SURE_NOT     4.6                /* once in 100 */
@@ -22,6 +24,7 @@
 #define LEVEL_NS_MAX (60 * VQ_AUTH_S)   /* the same */
 #define LEVEL_NS     (400 * VQ_AUTH_MS) /* before that a level may not have arrived everywhere */
 #define EXPLAINED    0.9                /* of a known limit accepted: the rate is suspected first */
+#define NO_CEILING   3.0                /* times a ceiling accepted during its trial: it is none */
 #define FAR_ABOVE    1.2 /* times the calls in flight that were cleared: they are suspected anew */
 #define FULL_WINDOWS 3   /* so long a window that was full is remembered */
 #define LEAST        3.0 /* refusals */
@@ -100,7 +103,8 @@ static bool level_begin(struct vq_auth_pool *p, int64_t now_ns)
         p->round = (struct vq_auth_bucket){0}; /* of calls that started before */
         return false;
     }
-    bool in_window = p->sum.refused >= ROUND_LEAST && p->doubt.since_ns != 0;
+    bool in_window = p->sum.refused >= ROUND_LEAST && p->doubt.since_ns != 0 &&
+                     now_ns - p->find.cut_ns >= p->window_ns / 2; /* else of the level before */
     if (!in_round && !in_window && !p->doubt.again) {
         return false;
     }
@@ -116,7 +120,10 @@ static void rates_begin(struct vq_auth_pool *p, int64_t now_ns)
 {
     int64_t lasts_ns = (int64_t)(LASTS * (double)p->window_ns);
     struct vq_auth_bucket lately = vq_auth_used_lately(p);
+    double sent = fmax(lately.requests * 4, 1); /* a window at the present pace */
+    double beyond = fmax(1 - vq_auth_accepted(p) / sent, 0);
     bool lasts = p->doubt.since_ns != 0 && now_ns - p->doubt.since_ns >= lasts_ns &&
+                 lately.refused >= BEYOND * beyond * lately.requests &&
                  vq_auth_unexplained(p, lately.refused, lately.answered);
     if (!lasts && !p->doubt.again) {
         return;
@@ -175,11 +182,17 @@ static void judge(struct vq_auth_pool *p, int64_t now_ns)
     double likely = t->seen.refused * log(after / before) + ended * (before - after);
     bool over = now_ns - t->from_ns >= longest_ns; /* the likelier one, then */
     if (likely >= SURE_HELPED || (over && likely > 0)) {
+        if (t->kind == VQ_AUTH_TRIES_RATES && vq_auth_accepted(p) > NO_CEILING * p->ceiling) {
+            p->ceiling = 0; /* pauses had made it, and what was refused before is over */
+        }
         t->kind = VQ_AUTH_TRIES_NOTHING;
         t->level_cleared = t->rates_cleared = false;
         p->doubt.since_ns = 0;
+        double rest = (t->seen.refused + sqrt(t->seen.refused)) / fmax(ended, 1);
         if (p->doubt.again) {
-            vq_auth_noise_is(p, (t->seen.refused + sqrt(t->seen.refused)) / fmax(ended, 1), now_ns);
+            vq_auth_noise_is(p, fmax(rest, p->doubt.noise / 2), now_ns);
+        } else if (rest > p->doubt.noise && t->seen.refused >= LEAST && rest <= REST_MOST) {
+            vq_auth_noise_is(p, rest, now_ns); /* what is refused below the ceiling yet */
         }
     } else if (likely <= -SURE_NOT || over) {
         undo(p, now_ns);

@@ -2,7 +2,7 @@
  * without a stated wait; bursts of refusals; limits that halve or double; other users of the account; limits that are unknown; limits on calls
  * in flight. The authority's core decides, the worker's pace core paces and waits; the time is simulated.
  *
- * VQ_PROVIDER_HOURS, VQ_PROVIDER_SEED, VQ_PROVIDER_ONLY (part of a scene's name), VQ_PROVIDER_SAY (a line each minute) change a run. */
+ * VQ_PROVIDER_HOURS, VQ_PROVIDER_SEED (this one only), VQ_PROVIDER_ONLY (part of a scene's name), VQ_PROVIDER_SAY (a line each minute) change a run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,6 +27,7 @@
 #define CALLS_MAX 512
 #define RING      16384
 #define HALF_HOUR (30 * MINUTE)
+#define SEEDS     3 /* 1 to 10 hold */
 
 enum kind {
     OPEN,
@@ -356,30 +357,32 @@ static bool disturbed(const struct scene *scene)
     return scene->burst > 0 || scene->before > 0 || scene->after > 0;
 }
 
-static void run(const struct scene *scenes, size_t count)
+static bool is_good(const struct scene *scene, uint64_t seed, size_t minutes)
 {
     static struct sim s;
+    begin(&s, scene, seed);
+    play(&s, minutes, setting("VQ_PROVIDER_SAY", "")[0] != '\0');
+    double all = share(&s, 0, minutes), refused = above_noise(&s, minutes);
+    double back = disturbed(scene) ? share(&s, 35, 40) : 1;
+    bool good = all >= scene->least && refused <= (scene->refused > 0 ? scene->refused : 0.01) &&
+                back >= 0.95;
+    print_message("%-50s %.3f of the ideal, %+.4f refused above noise, %.3f after 5 minutes%s\n",
+                  scene->name, all, refused, back, good ? "" : "   MISSED");
+    vq_authority_destroy(&s.authority);
+    return good;
+}
+
+static void run(const struct scene *scenes, size_t count)
+{
     const char *only = setting("VQ_PROVIDER_ONLY", "");
     double hours = strtod(setting("VQ_PROVIDER_HOURS", "1"), NULL);
-    uint64_t seed = strtoull(setting("VQ_PROVIDER_SEED", "1"), NULL, 10);
+    uint64_t only_seed = strtoull(setting("VQ_PROVIDER_SEED", "0"), NULL, 10);
     size_t minutes = (size_t)fmin(fmax(hours * 60, 60), 24 * 60 - 1), missed = 0;
+    uint64_t first = only_seed > 0 ? only_seed : 1, last = only_seed > 0 ? only_seed : SEEDS;
     for (size_t i = 0; i < count; i++) {
-        const struct scene *scene = &scenes[i];
-        if (strstr(scene->name, only) == NULL) {
-            continue;
+        for (uint64_t seed = first; seed <= last && strstr(scenes[i].name, only) != NULL; seed++) {
+            missed += !is_good(&scenes[i], seed, minutes);
         }
-        begin(&s, scene, seed);
-        play(&s, minutes, setting("VQ_PROVIDER_SAY", "")[0] != '\0');
-        double all = share(&s, 0, minutes), refused = above_noise(&s, minutes);
-        double back = disturbed(scene) ? share(&s, 35, 40) : 1;
-        bool good = all >= scene->least &&
-                    refused <= (scene->refused > 0 ? scene->refused : 0.01) &&
-                    back >= 0.95 * (1 - scene->noise);
-        print_message(
-            "%-50s %.3f of the ideal, %+.4f refused above noise, %.3f after 5 minutes%s\n",
-            scene->name, all, refused, back, good ? "" : "   MISSED");
-        missed += !good;
-        vq_authority_destroy(&s.authority);
     }
     assert_int_equal(missed, 0);
 }
@@ -393,7 +396,7 @@ static void run(const struct scene *scenes, size_t count)
         {title ", 1 % stating 1 s", __VA_ARGS__, .noise = 0.01, .asked_ms = 1000, .least = 0.95},  \
         {title ", 5 % at random", __VA_ARGS__, .noise = 0.05, .least = 0.85},                      \
     {                                                                                              \
-        title ", 20 % at random", __VA_ARGS__, .noise = 0.2, .least = 0.65                         \
+        title ", 20 % at random", __VA_ARGS__, .noise = 0.2, .least = 0.7                          \
     }
 
 static void random_refusals_do_not_lower_a_named_limit(void **state)
@@ -408,7 +411,7 @@ static void random_refusals_do_not_lower_a_named_limit(void **state)
         {"named 300, 5 % stating 1 s", SLIDING, 300, 300, 0.05, 1000, .least = 0.85},
         {"named, 5 % stating 1 s", SLIDING, NAMED, .noise = 0.05, .asked_ms = 1000, .least = 0.85},
         {"named, long answers, 1 %", SLIDING, NAMED, .noise = 0.01, .latency_ms = 4000,
-         .least = 0.85},
+         .least = 0.93},
     };
     run(scenes, VQ_COUNT(scenes));
 }
@@ -426,13 +429,13 @@ static void disturbances_pass(void **state)
         {"halves, sliding", SLIDING, NAMED, .after = 0.5, .least = 0.95},
         {"halves, buckets", BUCKET, NAMED, .after = 0.5, .least = 0.95},
         {"halves, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .after = 0.5, .least = 0.95},
-        {"doubles, fixed", FIXED, NAMED, .before = 0.5, .least = 0.9},
-        {"doubles, sliding", SLIDING, NAMED, .before = 0.5, .least = 0.9},
-        {"doubles, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .before = 0.5, .least = 0.9},
-        {"doubles, unknown", SLIDING, LIMIT, .before = 0.5, .least = 0.9},
-        {"others, fixed", FIXED, NAMED, .others = true, .least = 0.85},
-        {"others, sliding", SLIDING, NAMED, .others = true, .least = 0.85},
-        {"others, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .others = true, .least = 0.85},
+        {"doubles, fixed", FIXED, NAMED, .before = 0.5, .least = 0.93},
+        {"doubles, sliding", SLIDING, NAMED, .before = 0.5, .least = 0.93},
+        {"doubles, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .before = 0.5, .least = 0.92},
+        {"doubles, unknown", SLIDING, LIMIT, .before = 0.5, .least = 0.92},
+        {"others, fixed", FIXED, NAMED, .others = true, .least = 0.95},
+        {"others, sliding", SLIDING, NAMED, .others = true, .least = 0.9},
+        {"others, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .others = true, .least = 0.88},
     };
     run(scenes, VQ_COUNT(scenes));
 }
@@ -441,17 +444,18 @@ static void unknown_limits_are_found(void **state)
 {
     (void)state;
     const struct scene scenes[] = {
-        {"unknown, fixed windows", FIXED, LIMIT, .least = 0.95},
+        /* where nobody names a limit, finding it costs refusals: up to 1.4 % of the first hour */
+        {"unknown, fixed windows", FIXED, LIMIT, .least = 0.95, .refused = 0.014},
         {"unknown, sliding windows", SLIDING, LIMIT, .least = 0.95},
-        {"unknown, buckets", BUCKET, LIMIT, .least = 0.95},
+        {"unknown, buckets", BUCKET, LIMIT, .least = 0.95, .refused = 0.014},
         {"unknown, windows of 10 s", SLIDING, LIMIT, .window_s = 10, .least = 0.95},
-        {"unknown, sliding, 1 %", SLIDING, LIMIT, .noise = 0.01, .least = 0.87},
+        {"unknown, sliding, 1 %", SLIDING, LIMIT, .noise = 0.01, .least = 0.94, .refused = 0.014},
         {"twice the truth, sliding", SLIDING, 1800, 3600, .least = 0.95},
-        {"twice the truth, buckets", BUCKET, 1800, 3600, .least = 0.95},
-        {"in flight 24, unknown", OPEN, .concurrency = 24, .least = 0.9},
-        {"in flight 3, unknown", OPEN, .concurrency = 3, .least = 0.5, .refused = 0.025},
-        {"in flight 24, 1 %", OPEN, .concurrency = 24, .noise = 0.01, .least = 0.6},
-        {"in flight 12, named", SLIDING, NAMED, .concurrency = 12, .least = 0.8},
+        {"twice the truth, buckets", BUCKET, 1800, 3600, .least = 0.95, .refused = 0.014},
+        {"in flight 24, unknown", OPEN, .concurrency = 24, .least = 0.93},
+        {"in flight 3, unknown", OPEN, .concurrency = 3, .least = 0.93},
+        {"in flight 24, 1 %", OPEN, .concurrency = 24, .noise = 0.01, .least = 0.8},
+        {"in flight 12, named", SLIDING, NAMED, .concurrency = 12, .least = 0.9},
     };
     run(scenes, VQ_COUNT(scenes));
 }
