@@ -1,5 +1,6 @@
 /* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not its job: reading the words
  * (run_words.c), the run itself (coordinator/shell). */
+#include "cli/dry.h"
 #include "cli/estimate.h"
 #include "cli/reshape.h"
 #include "cli/run_words.h"
@@ -293,7 +294,8 @@ static int run_job(const struct vq_run_words *w, struct vq_job *job)
     }
     enum vq_run_end end = VQ_RUN_DONE;
     if (w->dry_run) {
-        fprintf(stderr, "Dry run: nothing was sent.\n");
+        status = vq_cli_dry_check(w, job, &err);
+        fprintf(stderr, "%s", status == VQ_OK ? "Dry run: nothing was sent.\n" : "");
     } else {
         status = run_told(w, job, forecast, &end, &err);
     }

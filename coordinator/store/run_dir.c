@@ -71,7 +71,7 @@ static enum vq_status make_folders(char *path, struct vq_error *err)
     return VQ_OK;
 }
 
-static const char *wanted_folder(const char *option)
+const char *vq_runs_dir_wanted(const char *option)
 {
     const char *wanted = option != NULL ? option : getenv("VIBEQ_RUNS");
     return wanted == NULL || *wanted == '\0' ? "./runs" : wanted;
@@ -99,7 +99,7 @@ static enum vq_status absolute_folder(const char *path, char **ret_path, struct 
 
 enum vq_status vq_runs_dir(const char *option, char **ret_path, struct vq_error *err)
 {
-    char *path = vq_strdup(wanted_folder(option));
+    char *path = vq_strdup(vq_runs_dir_wanted(option));
     if (path == NULL) {
         return VQ_NOMEM;
     }
@@ -113,7 +113,7 @@ enum vq_status vq_runs_dir(const char *option, char **ret_path, struct vq_error 
 
 enum vq_status vq_runs_dir_find(const char *option, char **ret_path, struct vq_error *err)
 {
-    return absolute_folder(wanted_folder(option), ret_path, err);
+    return absolute_folder(vq_runs_dir_wanted(option), ret_path, err);
 }
 
 static bool name_char(char c)

@@ -19,6 +19,9 @@ struct vq_run_dir; /* an open run: holds the run lock until it is closed */
 enum vq_status vq_runs_dir(const char *option, char **ret_path,
                            struct vq_error *err) VQ_WARN_UNUSED;
 
+/* Its name as wanted, made or not; borrowed. */
+const char *vq_runs_dir_wanted(const char *option);
+
 /* The same, but VQ_NOT_FOUND when it is missing: for looking at runs. */
 enum vq_status vq_runs_dir_find(const char *option, char **ret_path,
                                 struct vq_error *err) VQ_WARN_UNUSED;

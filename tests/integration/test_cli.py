@@ -347,6 +347,31 @@ class Before(CliCase):
 
     REMOTE = ("--models", "alpha,beta", "--judge", "m,n,o", "--base-url", "https://api.invalid/v1", "--key", "env:NO_KEY")
 
+    def test_a_dry_run_refuses_what_the_run_refuses(self):
+        key = self.dir / "open.key"
+        key.write_text(SECRET + "\n")
+        key.chmod(0o644)
+        dry = ("run", "data.csv", *self.REMOTE, "--dry-run")
+        for ref, says in (("env:NOT_THERE", "NOT_THERE"), (f"file:{key}", "open.key")):
+            run = self.vibeq(*dry, "--set", f"judges[0].key={ref}")
+            self.assertRegex(run.stderr, f"warning: no worker of this machine could call m: .*{says}")
+            self.assertNotIn(SECRET, run.stderr)
+        for words, says in ((("--listen", "nowhere.invalid:x"), ["nowhere.invalid:x"]), (("--set", "redis.url=http://x"), ["redis"]),
+                            (("--name", "../x"), ["name"]), (("--runs", "data.csv/x"), ["data.csv/x"])):
+            run = self.vibeq(*dry, *words, code=None)
+            self.assertNotEqual(run.returncode, 0, words)
+            self.assertNotIn("Dry run", run.stderr)
+            self.assertNotIn(SECRET, run.stderr)
+            for word in says:
+                self.assertIn(word, run.stderr)
+        self.vibeq("run", "data.csv", *WORDS, "--name", "taken", "--quiet")
+        run = self.vibeq("run", "data.csv", *WORDS, "--name", "taken", "--dry-run", code=None)
+        self.assertIn("run taken exists", run.stderr)
+        self.vibeq(*dry)
+        self.assertFalse((self.dir / "none").exists())
+        self.vibeq(*dry, "--runs", "none")
+        self.assertFalse((self.dir / "none").exists(), "nothing is made")
+
     def test_many_calls_elsewhere_need_a_yes(self):
         self.refused("run", "data.csv", *self.REMOTE, says=["720 calls", "--yes", "--dry-run"])
 
