@@ -315,6 +315,7 @@ struct vq_conf_gates {
 struct vq_conf_regression {
     enum vq_cv cv;
     enum vq_estimator estimator;
+    bool length;      /* on */
     bool standardise; /* off */
     enum vq_p_values p_values;
     uint32_t bootstrap_draws; /* 1,000 */

@@ -239,7 +239,7 @@ static void write_agreement(struct vq_json *j, const char *key,
 
 static void write_coefficient(struct vq_json *j, const char *key, double coef,
                               struct vq_interval ci, double p, const struct vq_firth_coef *firth,
-                              double mle, double se)
+                              const struct vq_length_coef *held, double mle, double se)
 {
     vq_json_key(j, key);
     if (isnan(coef)) {
@@ -256,6 +256,15 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
         vq_report_key_real(j, "value", firth->value);
         vq_report_key_interval(j, "ci95", firth->ci95);
         vq_report_key_real(j, "p", firth->p);
+        vq_json_object_end(j);
+    }
+    if (!isnan(held->value)) {
+        vq_json_key(j, "length_held");
+        vq_json_object(j);
+        vq_report_key_real(j, "value", held->value);
+        vq_report_key_interval(j, "ci95", held->ci95);
+        vq_report_key_real(j, "p", held->p);
+        vq_json_put_bool(j, "explained_by_length", held->explained);
         vq_json_object_end(j);
     }
     vq_report_key_real(j, "unregularised", mle);
@@ -319,10 +328,10 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     vq_report_key_interval(j, "ci95", m->pref_ci95_test);
     vq_report_key_interval(j, "ci95_train", m->pref_ci95_train);
     vq_json_object_end(j);
-    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, &m->mm_firth, m->mm_mle,
-                      m->mm_mle_se);
-    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_p, &m->pp_firth, m->pp_mle,
-                      m->pp_mle_se);
+    write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, &m->mm_firth,
+                      &m->mm_length, m->mm_mle, m->mm_mle_se);
+    write_coefficient(j, "pp_coefficient", m->pp_coef, m->pp_ci95, m->pp_p, &m->pp_firth,
+                      &m->pp_length, m->pp_mle, m->pp_mle_se);
     vq_json_object_end(j);
 }
 
@@ -340,6 +349,24 @@ static void write_rivals(struct vq_json *j, const struct vq_pp_rivals *rivals)
     vq_report_key_real(j, "difference", rivals->difference);
     vq_report_key_interval(j, "ci95", rivals->difference_ci95);
     vq_report_key_real(j, "p", rivals->difference_p);
+    vq_json_object_end(j);
+}
+
+static void write_length(struct vq_json *j, const struct vq_fit_length *l)
+{
+    if (l->status == VQ_LENGTH_NONE) {
+        return;
+    }
+    vq_json_key(j, "with_length");
+    vq_json_object(j);
+    vq_json_put_str(j, "estimate", l->status == VQ_LENGTH_FIRTH ? "firth" : "as_without");
+    vq_report_key_real(j, "coefficient", l->coef);
+    vq_report_key_interval(j, "ci95", l->ci95);
+    vq_report_key_real(j, "p", l->p);
+    vq_report_key_real(j, "log_ratio_rms", l->rms);
+    vq_report_key_real(j, "C", l->c);
+    vq_report_key_real(j, "accuracy_train", l->accuracy_train);
+    vq_report_key_real(j, "accuracy_test", l->accuracy_test);
     vq_json_object_end(j);
 }
 
@@ -361,6 +388,7 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
         vq_report_key_real(j, "majority_baseline", m->majority_baseline);
         write_rivals(j, &m->rivals);
     }
+    write_length(j, &m->length);
     vq_report_key_real(j, c_key, m->c);
     if (!isnan(m->legacy_accuracy)) {
         vq_report_key_real(j, "legacy_accuracy_in_sample", m->legacy_accuracy);

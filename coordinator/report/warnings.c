@@ -145,6 +145,18 @@ static bool shrinks(const struct vq_report_input *r, const struct vq_vibe_metric
     return v->kept && fabs(strict - other) > AT_RANDOM_APART;
 }
 
+static bool mm_is_length(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
+{
+    (void)r;
+    return v->kept && v->mm_length.explained;
+}
+
+static bool pp_is_length(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
+{
+    (void)r;
+    return v->kept && v->pp_length.explained;
+}
+
 static bool never_scored(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
 {
     (void)r;
@@ -204,6 +216,12 @@ static void vibes(struct maker *m)
     about_vibes(m, "failures_shrink_separability", shrinks,
                 "Failed calls pull separability toward 0 by more than 0.02 (separability at random "
                 "shows how far)");
+    about_vibes(m, "mm_explained_by_length", mm_is_length,
+                "Once the length of the outputs is held fixed, their model matching coefficient is "
+                "not distinguishable from 0");
+    about_vibes(m, "pp_explained_by_length", pp_is_length,
+                "Once the length of the outputs is held fixed, their preference prediction "
+                "coefficient is not distinguishable from 0");
     about_vibes(m, "not_applicable_everywhere", always_na,
                 "Every answer says that the vibe does not apply");
     about_vibes(m, "never_scored", never_scored, "No answer on train could be scored");

@@ -4,6 +4,7 @@
  * how coefficients are estimated (estimate.c), and what PP is compared with (rivals.c). */
 #include "common/base/alloc.h"
 #include "coordinator/pipeline/vibecheck/estimate.h"
+#include "coordinator/pipeline/vibecheck/length.h"
 #include "coordinator/pipeline/vibecheck/rivals.h"
 #include "coordinator/stats/crossval.h"
 #include "coordinator/stats/proportions.h"
@@ -24,7 +25,8 @@ struct design {
     double *x;
     double *y;
     uint32_t *group;
-    double *scale; /* of train's columns; what both splits were divided by */
+    double *length; /* zeros without lengths */
+    double *scale;  /* of train's columns; what both splits were divided by */
 };
 
 static void design_free(struct design *d)
@@ -32,6 +34,7 @@ static void design_free(struct design *d)
     vq_free(d->x);
     vq_free(d->y);
     vq_free(d->group);
+    vq_free(d->length);
     vq_free(d->scale);
 }
 
@@ -43,7 +46,8 @@ static enum vq_status design_fill(const struct vq_work *w, const struct vq_split
     d->x = vq_alloc(s->rows * k, sizeof(*d->x));
     d->y = vq_alloc(s->rows, sizeof(*d->y));
     d->group = vq_alloc(s->rows, sizeof(*d->group));
-    if (d->x == NULL || d->y == NULL || d->group == NULL) {
+    d->length = vq_alloc(s->rows, sizeof(*d->length));
+    if (d->x == NULL || d->y == NULL || d->group == NULL || d->length == NULL) {
         return VQ_NOMEM;
     }
     size_t n = 0;
@@ -53,6 +57,7 @@ static enum vq_status design_fill(const struct vq_work *w, const struct vq_split
         }
         d->y[n] = target == TARGET_MM || s->pref[row] > 0 ? 1.0 : 0.0;
         d->group[n] = s->group[row];
+        d->length[n] = w->in->lengths == NULL ? 0.0 : w->in->lengths[s->sample[row]];
         uint32_t col = 0;
         for (uint32_t v = 0; v < vibes; v++) {
             if (w->out->vibe[v].kept) {
@@ -295,6 +300,11 @@ static enum vq_status fit_designs(struct vq_work *w, enum target target, const s
                      : VQ_OK;
     }
     if (status == VQ_OK) {
+        const struct vq_length_rows rows = {&train->data, train->length, train->group};
+        const struct vq_length_rows rows_test = {&test->data, test->length, test->group};
+        status = vq_length_compute(w, target == TARGET_MM, &rows, &rows_test, m);
+    }
+    if (status == VQ_OK) {
         margins(w, e.coef, train->scale,
                 target == TARGET_MM ? w->out->mm_margin : w->out->pp_margin);
     }
@@ -314,7 +324,8 @@ static enum vq_status fit_target(struct vq_work *w, enum target target, struct v
                                  .legacy_accuracy_sd = NAN,
                                  .legacy_accuracy_ci95 = {NAN, NAN},
                                  .majority_baseline = NAN,
-                                 .rivals = vq_rivals_none()};
+                                 .rivals = vq_rivals_none(),
+                                 .length = vq_length_none()};
     struct design train = {0}, test = {0};
     enum vq_status status = design_fill(w, &w->train, target, &train);
     if (status == VQ_OK) {
@@ -342,6 +353,7 @@ enum vq_status vq_fits_compute(struct vq_work *w)
             m->pp_p = NAN;
         m->mm_ci95 = m->pp_ci95 = (struct vq_interval){NAN, NAN};
         m->mm_firth = m->pp_firth = (struct vq_firth_coef){NAN, {NAN, NAN}, NAN};
+        m->mm_length = m->pp_length = (struct vq_length_coef){NAN, {NAN, NAN}, NAN, false};
     }
     VQ_TRY(fit_target(w, TARGET_MM, &w->out->mm));
     return fit_target(w, TARGET_PP, &w->out->pp);

@@ -34,6 +34,8 @@ struct vq_vibecheck_input {
     const bool *stopped_early;  /* one a vibe: early stopping dropped it; NULL: none */
     /* [sample * vibes + vibe]: what a person says: +1 A is higher, -1 B, 0 equal, VQ_LABEL_NONE. NULL: nobody was asked */
     const int8_t *people;
+    const double
+        *lengths; /* one a sample: log of output A's length over output B's; NULL: no fit has it */
     /* Between iterations of the method: */
     bool no_intervals; /* nothing is drawn */
     bool no_final_cap; /* num_final_vibes is not applied */
@@ -81,6 +83,31 @@ struct vq_people_metrics {
     struct vq_powered separability;    /* of people's labels, by judges' scores and the labels */
 };
 
+/* A coefficient when length is a column beside the vibes; all NaN where there is no such fit. */
+struct vq_length_coef {
+    double value;
+    struct vq_interval ci95;
+    double p;
+    bool explained; /* the interval excludes 0 without length, and holds 0 with it */
+};
+
+enum vq_length_status {
+    VQ_LENGTH_NONE,  /* not fitted: no lengths, or all are alike */
+    VQ_LENGTH_OK,    /* as the fit without it */
+    VQ_LENGTH_FIRTH, /* Firth's estimate: percentile intervals would not hold */
+};
+
+/* Of a fit with length beside the vibes. */
+struct vq_fit_length {
+    enum vq_length_status status;
+    double coef; /* of the log ratio divided by `rms` */
+    struct vq_interval ci95;
+    double p;
+    double rms; /* root mean square of the log ratio over the training rows */
+    double c;   /* NaN under Firth */
+    double accuracy_train, accuracy_test;
+};
+
 struct vq_vibe_metrics {
     bool kept;
     enum vq_drop_reason reason;
@@ -112,6 +139,7 @@ struct vq_vibe_metrics {
     double mm_p,
         pp_p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */
     struct vq_firth_coef mm_firth, pp_firth;
+    struct vq_length_coef mm_length, pp_length;
     double mm_mle, mm_mle_se, pp_mle, pp_mle_se; /* unregularised, where they exist */
 };
 
@@ -160,6 +188,7 @@ struct vq_fit_metrics {
     bool missing_warning;       /* complete-case accuracy differs by more than 0.01 */
     double majority_baseline;   /* PP */
     struct vq_pp_rivals rivals; /* PP */
+    struct vq_fit_length length;
     double coef_abs_max;
     double legacy_accuracy,
         legacy_accuracy_sd; /* in-sample, over the draws; NaN but for that estimator */

@@ -31,7 +31,8 @@ static void both_splits(struct vq_html *h, const char *what, double train, doubl
 }
 
 static void coefficient(struct vq_html *h, const char *what, double value, struct vq_interval ci,
-                        const struct vq_firth_coef *firth, double mle, double se)
+                        const struct vq_firth_coef *firth, const struct vq_length_coef *held,
+                        double mle, double se)
 {
     if (isnan(value)) {
         return;
@@ -46,6 +47,12 @@ static void coefficient(struct vq_html *h, const char *what, double value, struc
         vq_html_puts(h, " ");
         vq_html_interval(h, firth->ci95, 3, true);
         vq_html_printf(h, ", p %.3g", firth->p);
+    }
+    if (!isnan(held->value)) {
+        vq_html_puts(h, "; with length held fixed ");
+        vq_html_signed(h, held->value, 3);
+        vq_html_puts(h, " ");
+        vq_html_interval(h, held->ci95, 3, true);
     }
     if (!isnan(mle)) {
         vq_html_puts(h, "; unregularised ");
@@ -113,8 +120,10 @@ static void facts(struct vq_html *h, uint32_t v)
         both_splits(h, "Kappa, mirrored", m->train.kappa_mirrored, m->test.kappa_mirrored, false);
         both_splits(h, "Krippendorff alpha", m->train.alpha, m->test.alpha, false);
     }
-    coefficient(h, "MM coefficient", m->mm_coef, m->mm_ci95, &m->mm_firth, m->mm_mle, m->mm_mle_se);
-    coefficient(h, "PP coefficient", m->pp_coef, m->pp_ci95, &m->pp_firth, m->pp_mle, m->pp_mle_se);
+    coefficient(h, "MM coefficient", m->mm_coef, m->mm_ci95, &m->mm_firth, &m->mm_length, m->mm_mle,
+                m->mm_mle_se);
+    coefficient(h, "PP coefficient", m->pp_coef, m->pp_ci95, &m->pp_firth, &m->pp_length, m->pp_mle,
+                m->pp_mle_se);
     people(h, &m->people);
     vq_html_puts(h, "</dl>\n");
 }

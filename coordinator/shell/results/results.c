@@ -5,12 +5,14 @@
 #include "common/base/alloc.h"
 #include "common/base/crash.h"
 #include "common/text/file.h"
+#include "common/text/utf8.h"
 #include "coordinator/report/html.h"
 #include "coordinator/report/report.h"
 #include "coordinator/shell/results/people.h"
 #include "coordinator/store/lookup.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -291,6 +293,26 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
     return w->of->json || w->of->silent ? VQ_OK : print_table(w->of, &r, err);
 }
 
+/* One a sample; in characters, and one more each, so that an empty output has a ratio. */
+static enum vq_status lengths(const struct vq_job *job, uint32_t samples, double **ret_lengths)
+{
+    if (!job->config->regression.length) {
+        *ret_lengths = NULL;
+        return VQ_OK;
+    }
+    double *out = vq_alloc(samples, sizeof(*out));
+    if (out == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < samples; i++) {
+        double a = (double)vq_utf8_count(job->samples[i].a) + 1.0;
+        double b = (double)vq_utf8_count(job->samples[i].b) + 1.0;
+        out[i] = log(a / b);
+    }
+    *ret_lengths = out;
+    return VQ_OK;
+}
+
 static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_error *err)
 {
     const struct vq_method_result *m = w->method;
@@ -304,9 +326,18 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
     struct vq_vibecheck *result;
     struct vq_label_frame frame = vq_people_frame(w->of->job, m->axes, m->axes_count);
     int8_t *people;
-    VQ_TRY(vq_people_load(w->of->dir, &frame, &people, err));
+    double *length;
+    VQ_TRY(lengths(w->of->job, in.grid.samples, &length));
+    enum vq_status computed = vq_people_load(w->of->dir, &frame, &people, err);
+    if (computed != VQ_OK) {
+        vq_free(length);
+        return computed;
+    }
     in.people = people;
-    enum vq_status computed = vq_vibecheck_compute(&in, &result, err);
+    in.lengths = length;
+    computed = vq_vibecheck_compute(&in, &result, err);
+    in.lengths = NULL; /* read by nothing after the numbers */
+    vq_free(length);
     if (computed != VQ_OK) {
         vq_free(people);
         return computed;

@@ -77,6 +77,11 @@ static void vibes(void **state)
     expect(w, "not_distinguishable", ": Vibe0, Vibe1.");
     w->config.gates.kappa_min = 0.99;
     expect(w, "low_kappa", "agree less than the gate asks");
+    w->result->vibe[1].mm_length.explained = true;
+    expect(w, "mm_explained_by_length", "model matching coefficient is not distinguishable");
+    expect(w, "pp_explained_by_length", NULL);
+    w->result->vibe[1].pp_length.explained = true;
+    expect(w, "pp_explained_by_length", ": Vibe1.");
     w->result->vibe[1].overlap_unjudged = true;
     expect(w, "overlap_not_judged", "Vibe1");
     w->result->vibe[0].sep_test_at_random = w->result->vibe[0].sep_test + 0.019;
