@@ -168,6 +168,24 @@ static void holds(struct vq_json *j, const struct vq_plan_shown *plan)
     }
 }
 
+static void power(struct vq_json *j, const struct vq_power *p)
+{
+    if (p->units == 0) {
+        return;
+    }
+    vq_json_key(j, "power");
+    vq_json_object(j);
+    vq_json_put_u64(j, "prompts", p->units);
+    vq_json_put_u64(j, "vibes", p->tests);
+    vq_json_key(j, "smallest_separability");
+    vq_json_real(j, p->smallest, 9);
+    vq_json_key(j, "with_half_the_rows");
+    vq_json_real(j, p->smallest_half, 9);
+    vq_json_key(j, "with_twice_the_rows");
+    vq_json_real(j, p->smallest_twice, 9);
+    vq_json_object_end(j);
+}
+
 void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
 {
     const struct vq_forecast *f = plan->forecast;
@@ -188,6 +206,7 @@ void vq_plan_json(const struct vq_plan_shown *plan, struct vq_buf *out)
     dollars(&j, "usd_known", f->all.usd, true);
     stages(&j, f);
     limits(&j, f);
+    power(&j, &f->power);
     holds(&j, plan);
     vq_json_key(&j, "assumed");
     vq_json_array(&j);

@@ -200,6 +200,29 @@ static void holds(const struct vq_plan_shown *plan, struct vq_buf *out)
     }
 }
 
+static const char *smallest(double separability, char ret_text[VQ_FMT_BYTES])
+{
+    if (isnan(separability)) {
+        (void)snprintf(ret_text, VQ_FMT_BYTES, "none");
+    } else {
+        (void)snprintf(ret_text, VQ_FMT_BYTES, "%.2f", separability);
+    }
+    return ret_text;
+}
+
+static void power(const struct vq_power *p, struct vq_buf *out)
+{
+    char now[VQ_FMT_BYTES], half[VQ_FMT_BYTES], twice[VQ_FMT_BYTES], prompts[VQ_FMT_BYTES];
+    if (p->units == 0) {
+        return;
+    }
+    vq_buf_printf(out,
+                  "Power   %s prompts, %u vibes: separability from %s on is told from 0\n"
+                  "        (80 %% power, q 0.05); half the rows: %s, twice: %s\n",
+                  vq_fmt_count(p->units, prompts), p->tests, smallest(p->smallest, now),
+                  smallest(p->smallest_half, half), smallest(p->smallest_twice, twice));
+}
+
 void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *t,
                    struct vq_buf *out)
 {
@@ -218,6 +241,7 @@ void vq_plan_table(const struct vq_plan_shown *plan, const struct vq_terminal *t
     lines(f, t, out);
     limits(f, out);
     sums(plan, out);
+    power(&f->power, out);
     holds(plan, out);
     for (unsigned bit = 0; bit < VQ_ASSUMED_BITS; bit++) {
         if ((f->assumed & 1u << bit) != 0) {

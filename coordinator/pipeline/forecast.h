@@ -7,6 +7,7 @@
 #define VQ_PIPELINE_FORECAST_H
 
 #include "coordinator/pipeline/method/method.h"
+#include "coordinator/stats/power.h"
 
 #define VQ_FORECAST_NAME_BYTES 64
 #define VQ_FORECAST_STAGES_MAX 512u /* stages that are not known yet; config bounds iterations */
@@ -171,6 +172,8 @@ struct vq_forecast {
     struct vq_forecast_pool *pools;
     uint32_t limits_count;
     unsigned assumed; /* enum vq_forecast_assumed */
+    struct vq_power
+        power; /* of the test rows, or of all without a test split; .units 0: no vibes are ranked */
     /* Filled in by vq_forecast_figure. */
     struct vq_forecast_sums all;
     struct vq_range seconds; /* stages one after the other, pools of a stage side by side */

@@ -5,6 +5,7 @@
 #include "coordinator/report/json_method.h"
 #include "coordinator/report/people.h"
 #include "coordinator/report/warnings.h"
+#include "coordinator/stats/power.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -479,6 +480,32 @@ static void write_retest(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object_end(j);
 }
 
+/* What the rows that were used could tell from 0, over the kept vibes. */
+static void write_power(struct vq_json *j, const struct vq_report_input *r)
+{
+    const struct vq_vibecheck *result = r->result;
+    uint32_t *groups = vq_alloc(result->samples, sizeof(*groups));
+    size_t n = 0;
+    for (uint32_t i = 0; groups != NULL && i < result->samples; i++) {
+        if (vq_vibecheck_uses(r->in, result, i, !result->in_sample)) {
+            groups[n++] = r->in->rows[i].group;
+        }
+    }
+    size_t units = groups == NULL ? SIZE_MAX : vq_power_units(groups, n);
+    vq_free(groups);
+    if (units == SIZE_MAX) {
+        j->out->status = VQ_NOMEM;
+        return;
+    }
+    struct vq_power power = vq_power_plan(units, result->kept_count);
+    vq_json_key(j, "power");
+    vq_json_object(j);
+    vq_json_put_u64(j, "prompts", power.units);
+    vq_json_put_u64(j, "vibes", power.tests);
+    vq_report_key_real(j, "smallest_separability", power.smallest);
+    vq_json_object_end(j);
+}
+
 static void write_warnings(struct vq_json *j, const struct vq_report_input *r)
 {
     struct vq_warnings *list = NULL;
@@ -533,6 +560,7 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
         vq_json_put_u64(j, "test", r->result->rows_dropped_test);
         vq_json_object_end(j);
     }
+    write_power(j, r);
     write_warnings(j, r);
     write_audit(j, r);
     write_retest(j, r);

@@ -39,6 +39,10 @@ class PlanCase(Case):
             for interval in (v for v in part.values() if isinstance(v, dict) and "least" in v):
                 self.assertLessEqual(interval["least"], interval["expected"] + 1e-6, part)
                 self.assertLessEqual(interval["expected"], interval["most"] + 1e-6, part)
+        power = plan.get("power")
+        if power is not None and power["with_half_the_rows"] is not None:
+            self.assertGreater(power["with_half_the_rows"], power["smallest_separability"])
+            self.assertLess(power["with_twice_the_rows"], power["smallest_separability"])
         for key in ("calls", "tokens_in", "tokens_out"):
             for end in ("least", "expected", "most"):
                 self.assertAlmostEqual(plan[key][end], sum(s[key][end] for s in plan["stages"]), delta=1 + 1e-6 * plan[key][end])
@@ -339,6 +343,17 @@ class Planted(PlanCase):
             said = self.vibeq("plan", "config.yaml", *words, code=USAGE).stderr
             self.assertIn("vibeq help plan", said, words)
         self.vibeq("plan", "none.yaml", code=USAGE)
+
+    def test_the_plan_says_what_the_rows_can_tell(self):
+        planted(self.dir, 80, AXES)
+        self.config(AXES)
+        plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
+        self.assertEqual(plan["power"]["vibes"], len(AXES))
+        self.assertIn(f"separability from {plan['power']['smallest_separability']:.2f} on", self.vibeq("plan", "config.yaml").stdout)
+        self.vibeq("run", "config.yaml", "--name", "power")
+        reached = self.results("power")["power"]
+        self.assertEqual(reached["prompts"], plan["power"]["prompts"])
+        self.assertLessEqual(reached["smallest_separability"], plan["power"]["smallest_separability"])
 
     def test_the_table_fits(self):
         self.prepare(20)

@@ -526,6 +526,36 @@ static enum vq_status walk_all(struct walk *w)
     return status;
 }
 
+/* The vibes that are tested on the rows that decide: at most the final ones. */
+static enum vq_status fill_power(const struct vq_job *job, struct vq_forecast *f)
+{
+    const struct vq_conf_vibecheck *c = &job->config->vibecheck;
+    if (job->dataset == NULL) {
+        return VQ_OK;
+    }
+    uint32_t vibes = job->config->method == VQ_METHOD_DISCOVER ? c->num_eval_vibes * c->iterations
+                                                               : job->axes_count;
+    vibes = c->num_final_vibes > 0 && c->num_final_vibes < vibes ? c->num_final_vibes : vibes;
+    bool split = job->samples_count > job->dataset->train_count;
+    uint32_t *groups = vq_alloc(job->samples_count, sizeof(*groups));
+    if (groups == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t n = 0;
+    for (uint32_t i = 0; i < job->samples_count; i++) {
+        if (!job->rows[i].excluded && job->rows[i].test == split) {
+            groups[n++] = job->rows[i].group;
+        }
+    }
+    size_t units = vq_power_units(groups, n);
+    vq_free(groups);
+    if (units == SIZE_MAX) {
+        return VQ_NOMEM;
+    }
+    f->power = vq_power_plan(units, vibes > 0 ? vibes : 1);
+    return VQ_OK;
+}
+
 enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls,
                                 struct vq_forecast **ret_forecast, struct vq_error *err)
 {
@@ -537,6 +567,9 @@ enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls
         goto done;
     }
     status = vq_forecast_fill_limits(job, f);
+    if (status == VQ_OK) {
+        status = fill_power(job, f);
+    }
     if (status != VQ_OK) {
         goto done;
     }
