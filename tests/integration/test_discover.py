@@ -371,7 +371,7 @@ class Templates(Discover):
         self.marked()
         # answers that cannot be read make repairs; K makes the reducer shorten
         proxy = self.between(self.offline("--fault", "unparseable=0.2,sticky=true,contains=MARK-judge-END").url)
-        keys = dict(url=proxy.url, prompts="{dir: prompts}", preference="judge", vibecheck__K=2, vibecheck__num_eval_vibes=1, vibecheck__d=8,
+        keys = dict(url=proxy.url, prompts="{dir: prompts}", preference="judge", vibecheck__K=1, vibecheck__num_eval_vibes=1, vibecheck__d=8,
                     vibecheck__question_types="on")
         self.discover(**keys, vibecheck__discovery_calls=2)
         self.run_it("r", "--quiet", code=None)
