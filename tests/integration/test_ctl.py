@@ -177,12 +177,14 @@ class Told(Ctl):
     def test_limits_a_park_and_a_budget_survive_and_set_wins(self):
         self.slow("--latency", "uniform:100ms:200ms", judge={"concurrency": 4, "price_input_usd": 1, "price_output_usd": 1}, budget="{usd: 100}")
         child = self.begin(10)
+        self.server.freeze()  # the run must not be over before all is told
         self.ctl("budget", "40")
         self.ctl("budget", "41")
         self.ctl("pool", "offline-a", "--rpm", "6000", "--concurrency", "3")
         self.ctl("concurrency", "2", "--pool", "offline-b")
         self.ctl("park", "offline-b")
         self.crash(child)
+        self.server.thaw()
         told = [c["words"] for c in json.loads((self.dir / "runs/r/told.json").read_text())["told"]]
         self.assertEqual(told, [["budget", "41"], ["pool", "offline-a", "--rpm", "6000"], ["pool", "offline-a", "--concurrency", "3"],
                                 ["pool", "offline-b", "--concurrency", "2"], ["park", "offline-b"]])
