@@ -3,6 +3,7 @@
  * Not its job: anything that one provider does its own way. */
 #include "worker/provider/provider.h"
 
+#include "common/base/secret.h"
 #include "worker/provider/dialects.h"
 
 #include <stdio.h>
@@ -161,11 +162,8 @@ static void hide_in_line(char *line, struct vq_span key)
     }
 }
 
-void vq_reply_hide(struct vq_reply *reply, struct vq_span key)
+static void hide_everywhere(struct vq_reply *reply, struct vq_span key)
 {
-    if (key.bytes == 0) {
-        return;
-    }
     char *const lines[] = {reply->finish_reason, reply->model,      reply->system_fingerprint,
                            reply->request_id,    reply->error_type, reply->error_code,
                            reply->error_message};
@@ -175,4 +173,79 @@ void vq_reply_hide(struct vq_reply *reply, struct vq_span key)
     if (reply->content.bytes > 0 && key.bytes >= KEY_CONTENT_BYTES) {
         hide_in(reply->content.at, reply->content.bytes, key);
     }
+}
+
+/* How a server may write a key that it repeats. */
+enum form {
+    FORM_PLAIN,
+    FORM_HEX,
+    FORM_HEX_UPPER,
+    FORM_PERCENT, /* all but letters and digits */
+    FORM_PERCENT_UNRESERVED,
+    FORM_UNICODE, /* \u0041 for each byte */
+    FORM_BASE64,
+    FORM_BASE64_URL,
+    FORM__COUNT
+};
+
+#define FORM_BYTES_MAX ((size_t)6 * VQ_SECRET_BYTES_MAX)
+
+static size_t put_base64(struct vq_span key, const char *last_two, char *to)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    size_t n = 0, bits = key.bytes * 8;
+    for (size_t at = 0; at < bits; at += 6) { /* without padding */
+        unsigned hi = (unsigned char)key.at[at / 8];
+        unsigned lo = at / 8 + 1 < key.bytes ? (unsigned char)key.at[at / 8 + 1] : 0;
+        unsigned six = ((hi << 8 | lo) >> (10 - at % 8)) & 63U;
+        to[n++] = six < 62 ? letters[six] : last_two[six - 62];
+    }
+    return n;
+}
+
+static size_t put_form(enum form form, struct vq_span key, char *to)
+{
+    if (form == FORM_BASE64 || form == FORM_BASE64_URL) {
+        return put_base64(key, form == FORM_BASE64 ? "+/" : "-_", to);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < key.bytes; i++) {
+        unsigned c = (unsigned char)key.at[i];
+        bool bare = is_word(key.at[i]) ||
+                    (form == FORM_PERCENT_UNRESERVED && memchr("-._~", key.at[i], 4) != NULL);
+        bool percent = form == FORM_PERCENT || form == FORM_PERCENT_UNRESERVED;
+        if (form == FORM_PLAIN || (percent && bare)) {
+            to[n++] = key.at[i];
+            continue;
+        }
+        char hex[8];
+        int bytes = snprintf(hex, sizeof(hex),
+                             percent                  ? "%%%02X"
+                             : form == FORM_UNICODE   ? "\\u%04x"
+                             : form == FORM_HEX_UPPER ? "%02X"
+                                                      : "%02x",
+                             c);
+        memcpy(to + n, hex, (size_t)bytes);
+        n += (size_t)bytes;
+    }
+    return n;
+}
+
+void vq_reply_hide(struct vq_reply *reply, struct vq_span key)
+{
+    if (key.bytes == 0) {
+        return;
+    }
+    hide_everywhere(reply, key);
+    if (key.bytes < KEY_SHORT_BYTES || key.bytes > VQ_SECRET_BYTES_MAX) {
+        return; /* a short one in another form may be anything */
+    }
+    char text[FORM_BYTES_MAX];
+    for (int form = FORM_PLAIN + 1; form < (int)FORM__COUNT; form++) {
+        size_t bytes = put_form((enum form)form, key, text);
+        if (bytes != key.bytes || memcmp(text, key.at, bytes) != 0) {
+            hide_everywhere(reply, vq_span(text, bytes));
+        }
+    }
+    vq_wipe(text, sizeof(text));
 }

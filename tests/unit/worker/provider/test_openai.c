@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "common/base/alloc.h"
 #include "worker/provider/provider.h"
@@ -394,6 +395,34 @@ static void test_keys_that_come_back_are_hidden(void **state)
     vq_reply_free(&reply);
 }
 
+static void test_keys_that_come_back_in_another_form_are_hidden(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {
+        "c2stLys6c2VjcmV0LTAxMj8/",             /* base64 */
+        "c2stLys6c2VjcmV0LTAxMj8_",             /* base64url */
+        "736b2d2f2b3a7365637265742d3031323f3f", /* hex */
+        "736B2D2F2B3A7365637265742D3031323F3F",
+        "sk-%2F%2B%3Asecret-012%3F%3F", /* in a URL */
+        "sk%2D%2F%2B%3Asecret%2D012%3F%3F",
+        "\\u0073\\u006b\\u002d\\u002f\\u002b\\u003a\\u0073\\u0065\\u0063\\u0072\\u0065\\u0074\\u002"
+        "d\\u0030\\u0031"
+        "\\u0032\\u003f\\u003f",
+    };
+    struct vq_span key = vq_span_str("sk-/+:secret-012??");
+    for (size_t i = 0; i < VQ_COUNT(forms); i++) {
+        struct vq_reply reply;
+        read_body(401, vq_span_str("{\"error\":{\"message\":\"no\"}}"), &reply);
+        (void)snprintf(reply.error_message, sizeof(reply.error_message), "bad key '%s'.", forms[i]);
+        vq_buf_printf(&reply.content, "the key is %s", forms[i]);
+        vq_reply_hide(&reply, key);
+        assert_null(strstr(reply.error_message, forms[i]));
+        assert_null(strstr(reply.content.at, forms[i]));
+        assert_non_null(strstr(reply.error_message, "bad key '****"));
+        vq_reply_free(&reply);
+    }
+}
+
 static void test_no_memory_at_any_allocation(void **state)
 {
     (void)state;
@@ -438,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_odd_usage_counts_as_not_reported),
         cmocka_unit_test(test_a_reply_can_be_used_again),
         cmocka_unit_test(test_keys_that_come_back_are_hidden),
+        cmocka_unit_test(test_keys_that_come_back_in_another_form_are_hidden),
         cmocka_unit_test(test_no_memory_at_any_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
