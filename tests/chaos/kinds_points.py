@@ -33,7 +33,7 @@ def scene(r, name, hit):
     if name.startswith("stage_"):
         more["stages"] = 2
     if name == "spool_cut" or name.startswith("import_"):
-        more.update(workers=1, concurrency=8)
+        more.update(workers=1, concurrency=8, latency="uniform:20ms:60ms")  # the worker must die before the run is over
     r.set_up(**more)
 
 
