@@ -217,7 +217,7 @@ static void power(const struct vq_power *p, struct vq_buf *out)
         return;
     }
     vq_buf_printf(out,
-                  "Power   %s prompts, %u vibes: separability from %s on is told from 0\n"
+                  "Power   %s prompts, %u vibes can show a separability of %s or more\n"
                   "        (80 %% power, q 0.05); half the rows: %s, twice: %s\n",
                   vq_fmt_count(p->units, prompts), p->tests, smallest(p->smallest, now),
                   smallest(p->smallest_half, half), smallest(p->smallest_twice, twice));

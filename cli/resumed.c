@@ -76,7 +76,7 @@ static bool is_one_of(const char *word, const char *const *words, size_t count)
     return false;
 }
 
-/* The part of a model's key behind the model; NULL: it is no key of a model. */
+/* What follows the model in the name of a key; NULL: the key belongs to no model. */
 static const char *of_model(const char *key)
 {
     for (size_t i = 0; i < VQ_COUNT(models); i++) {

@@ -256,7 +256,7 @@ static bool is_draft(struct vq_span line)
     return false;
 }
 
-/* A line of a cut answer that takes back what was said above it, or says that what follows is a draft. */
+/* In a cut answer: whether a line withdraws the verdicts above it, or announces a draft. */
 static bool takes_back(struct finds *finds, struct vq_span front)
 {
     if (finds->cut == NULL || is_analysis_keyword(vq_label_word(front)) ||
@@ -268,7 +268,7 @@ static bool takes_back(struct finds *finds, struct vq_span front)
     return true;
 }
 
-/* What is said up to the cut may go on behind it. */
+/* The last verdict before the cut may be incomplete. */
 static enum vq_outcome unless_cut(const struct finds *finds, struct vq_span value,
                                   enum vq_outcome said)
 {

@@ -1,4 +1,4 @@
-/* Numbers what is asked, 0, 1, 2 ... in the order in which it first appears: a prompt, or a prompt with an image. Rows of one number
+/* Gives each question a number, 0, 1, 2 ... in order of first appearance. A question is a prompt, or a prompt with an image. Rows of one number
  * are the unit of resampling: "describe this picture" about two pictures is two questions. */
 #ifndef VQ_PIPELINE_QUESTIONS_H
 #define VQ_PIPELINE_QUESTIONS_H

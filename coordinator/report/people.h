@@ -5,10 +5,10 @@
 #include "common/text/json.h"
 #include "coordinator/report/report.h"
 
-/* Of one vibe: the key "people" with its object; nothing where nobody was asked. */
+/* Writes the key "people" of one vibe; nothing where it has no labels. */
 void vq_report_people_json(struct vq_json *j, const struct vq_people_metrics *m);
 
-/* A table below that of the vibes; nothing where nobody was asked. `order`: as shown. */
+/* Writes a table of the vibes that people labelled, in `order`; nothing without labels. */
 void vq_report_people_table(const struct vq_report_input *r, const uint32_t *order,
                             struct vq_buf *out);
 

@@ -5,7 +5,7 @@
 #include "coordinator/stats/stats.h"
 
 #define VQ_POWER_LEVEL 0.05 /* of q, over the vibes */
-#define VQ_POWER_SHARE 0.8  /* of runs in which it is told from 0 */
+#define VQ_POWER_SHARE 0.8  /* of runs whose test finds it different from 0 */
 
 /* The chance that the exact two-sided sign test of `units` units at level `alpha` rejects, if each is +1 with chance
  * (1 + separability) / 2 and else -1. */

@@ -349,7 +349,7 @@ class Planted(PlanCase):
         self.config(AXES)
         plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
         self.assertEqual(plan["power"]["vibes"], len(AXES))
-        self.assertIn(f"separability from {plan['power']['smallest_separability']:.2f} on", self.vibeq("plan", "config.yaml").stdout)
+        self.assertIn(f"can show a separability of {plan['power']['smallest_separability']:.2f} or more", self.vibeq("plan", "config.yaml").stdout)
         self.vibeq("run", "config.yaml", "--name", "power")
         reached = self.results("power")["power"]
         self.assertEqual(reached["prompts"], plan["power"]["prompts"])

@@ -64,7 +64,7 @@ struct vq_stage {
         again; /* RANK: was asked before, and is again under a number of its own: in the order asked first alone */
     const struct vq_stage_prompt *prompts; /* TEXT: each is asked of every model of the role */
     uint32_t prompts_count;
-    uint32_t room;               /* TEXT: output tokens are doubled so many times */
+    uint32_t room;               /* TEXT: how often the output tokens are doubled */
     const struct vq_span *texts; /* EMBED; call i holds texts i * VQ_EMBED_BATCH_MAX and on */
     uint32_t texts_count;
     const struct vq_sample

@@ -32,7 +32,7 @@ struct vq_vibecheck_input {
     const struct vq_axis *axes; /* one a vibe */
     const uint8_t *first_order; /* [sample * judges + judge]: the order that is asked first */
     const bool *stopped_early;  /* one a vibe: early stopping dropped it; NULL: none */
-    /* [sample * vibes + vibe]: what a person says: +1 A is higher, -1 B, 0 equal, VQ_LABEL_NONE. NULL: nobody was asked */
+    /* [sample * vibes + vibe]: a person's label: +1 A is higher, -1 B, 0 equal, or VQ_LABEL_NONE. NULL: there are no labels */
     const int8_t *people;
     const double
         *lengths; /* one a sample: log of output A's length over output B's; NULL: no fit has it */
@@ -75,7 +75,7 @@ struct vq_firth_coef {
     double p;
 };
 
-/* The judges against people, over the split that leads (test, or train without one); all NaN and 0 where nobody was asked. */
+/* The judges compared with people, on the test rows, or on train without any. All NaN and 0 where there are no labels. */
 struct vq_people_metrics {
     double agreement; /* share of labelled rows where the sign of the row's score is the label */
     struct vq_interval agreement_ci95; /* Wilson; by prompt where prompts repeat */

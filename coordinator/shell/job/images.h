@@ -18,7 +18,7 @@ struct vq_images { /* zeroed: empty */
     uint32_t urls; /* how many were given as URLs */
 };
 
-/* What an image is called by: the data file it stands in (its path, and its number among the run's), and the line, for sentences. */
+/* Where an image is named: in which data file (its path, its number in the run), and on which line. */
 struct vq_image_from {
     const char *data_path;
     unsigned file;
