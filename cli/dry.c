@@ -1,13 +1,13 @@
-/* The checks of a run's start that need no folder and no connection. A key is read and forgotten: that it can be read is all that is learned.
- * With no local worker keys are the business of other machines. Not its job: data, prompts, prices and budget, which every verb that reads the
+/* The checks of a run's start. A key is read and forgotten: that it can be read is all that is learned. With no local worker, or with --listen,
+ * a worker from elsewhere may have the key, so a missing one is a warning; a run of local workers only would stop. Not its job: data, prompts, prices and budget, which every verb that reads the
  * configuration checks. */
 #include "cli/dry.h"
 
 #include "common/base/alloc.h"
 #include "common/base/secret.h"
-#include "common/net/redis.h"
-#include "coordinator/shell/run/listen.h"
+#include "coordinator/shell/forecast/forecast.h"
 #include "coordinator/shell/run/machine.h"
+#include "coordinator/shell/run/trial.h"
 #include "coordinator/store/run_list.h"
 
 #include <errno.h>
@@ -82,26 +82,54 @@ static enum vq_status check_pool(const struct vq_conf_use *use, struct vq_error 
     return first;
 }
 
-/* A model whose pools have no key here is named: the run would start and stop, or wait for workers from elsewhere. */
-static void say_keys(const struct vq_job *job)
+/* The sentence of the run, as core/session.c has it. */
+static enum vq_status check_model(const struct vq_job *job, const struct vq_cast *cast, uint32_t i,
+                                  struct vq_error *err)
 {
+    struct vq_error why = {0};
+    for (uint32_t k = 0; k < cast->pools_count[i]; k++) {
+        if (check_pool(&job->pools.uses.uses[cast->pools[i][k]], &why) == VQ_OK) {
+            return VQ_OK;
+        }
+    }
+    return vq_fail(err, VQ_UNAVAILABLE, "no worker can call judge %s: %s", cast->conf[i].name,
+                   why.text);
+}
+
+/* Each model without a key here is named. *ret_err: of the first one. */
+static enum vq_status check_keys(const struct vq_job *job, struct vq_error *ret_err)
+{
+    enum vq_status first = VQ_OK;
     for (int role = 0; role < (int)VQ_ROLE__COUNT; role++) {
         const struct vq_cast *cast = &job->cast[role];
         for (uint32_t i = 0; i < cast->count; i++) {
-            enum vq_status status = VQ_OK;
             struct vq_error err = {0};
-            for (uint32_t k = 0; k < cast->pools_count[i]; k++) {
-                status = check_pool(&job->pools.uses.uses[cast->pools[i][k]], &err);
-                if (status == VQ_OK) {
-                    break;
-                }
-            }
+            enum vq_status status = check_model(job, cast, i, &err);
             if (status != VQ_OK) {
-                fprintf(stderr, "  warning: no worker of this machine could call %s: %s\n",
-                        cast->conf[i].name, err.text);
+                fprintf(stderr, "  warning: on this machine %s\n", err.text);
+            }
+            if (status != VQ_OK && first == VQ_OK) {
+                first = status;
+                *ret_err = err;
             }
         }
     }
+    return first;
+}
+
+/* Without a call, no key is needed. */
+static enum vq_status is_all_stored(const struct vq_run_words *w, const struct vq_job *job,
+                                    bool *ret_stored, struct vq_error *err)
+{
+    struct vq_calls *calls = NULL;
+    struct vq_forecast *forecast = NULL;
+    VQ_TRY(vq_cli_open_store(w->runs, &calls, err));
+    enum vq_status status = vq_forecast_make(job, calls, &forecast, err);
+    vq_calls_close(&calls);
+    VQ_TRY(status);
+    *ret_stored = forecast->all.calls.most <= 0;
+    vq_forecast_destroy(&forecast);
+    return VQ_OK;
 }
 
 enum vq_status vq_cli_dry_check(const struct vq_run_words *w, const struct vq_job *job,
@@ -109,15 +137,15 @@ enum vq_status vq_cli_dry_check(const struct vq_run_words *w, const struct vq_jo
 {
     VQ_TRY(check_place(w, job, err));
     VQ_TRY(vq_machine_check(job, job->config->workers, err));
-    struct vq_listen listen;
-    VQ_TRY(vq_listen_of(w->listen, "", &listen, err));
-    if (job->config->redis_url != NULL) {
-        struct vq_redis_address address = {.port = 0};
-        VQ_TRY(vq_redis_address_parse(job->config->redis_url, &address, err));
-        vq_redis_address_destroy(&address);
+    VQ_TRY(vq_trial_start(w->listen, job->config->redis_url, err));
+    struct vq_error keys = {0};
+    enum vq_status status = job->config->workers > 0 ? check_keys(job, &keys) : VQ_OK;
+    if (status == VQ_OK || w->listen != NULL) {
+        return VQ_OK;
     }
-    if (job->config->workers > 0) {
-        say_keys(job);
-    }
-    return VQ_OK;
+    bool stored = false;
+    VQ_TRY(is_all_stored(w, job, &stored, err));
+    return stored ? VQ_OK
+                  : vq_fail(err, status, "the run would stop: %s. Put it right, then start it",
+                            keys.text);
 }

@@ -96,8 +96,7 @@ static enum vq_status read_budget(const char *text, struct vq_plan_shown *plan,
 
 /* ---- the plan ---- */
 
-/* No folder and no store are as good as an empty one. */
-static enum vq_status open_store(const char *runs, struct vq_calls **ret_calls,
+enum vq_status vq_cli_open_store(const char *runs, struct vq_calls **ret_calls,
                                  struct vq_error *err)
 {
     char *runs_dir;
@@ -139,7 +138,7 @@ static int plan_job(const struct plan_words *w, const struct vq_job *job,
     struct vq_error err = {0};
     struct vq_calls *calls = NULL;
     struct vq_forecast *forecast = NULL;
-    enum vq_status status = open_store(w->run.runs, &calls, &err);
+    enum vq_status status = vq_cli_open_store(w->run.runs, &calls, &err);
     if (status == VQ_OK) {
         status = vq_forecast_make(job, calls, &forecast, &err);
     }

@@ -39,7 +39,7 @@ const struct vq_opt vq_run_opts[] = {
     {"workers", VQ_OPT_COUNT, AT(workers), "N", "local worker processes; 0: only remote ones"},
     {"listen", VQ_OPT_TEXT, AT(listen), "ADDR[:PORT]", "let workers of other machines join"},
     {"yes", VQ_OPT_FLAG, AT(yes), NULL, "do not ask before sending"},
-    {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "say what would be sent, and stop"},
+    {"dry-run", VQ_OPT_FLAG, AT(dry_run), NULL, "say what would be sent, try the start, and stop"},
     {"json", VQ_OPT_FLAG, AT(json), NULL, "results.json on standard output instead of the table"},
     {"quiet", VQ_OPT_FLAG, AT(quiet), NULL, "no progress, no notes"},
     {0},

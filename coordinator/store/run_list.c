@@ -272,6 +272,13 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
+enum vq_status vq_folder_remove(const char *path, struct vq_error *err)
+{
+    return nftw(path, remove_one, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0
+               ? VQ_OK
+               : vq_fail(err, VQ_IO, "%s cannot be removed: %s", path, strerror(errno));
+}
+
 /* Under the lock: out of sight, then away. */
 static enum vq_status remove_locked(const char *runs_dir, const char *name, const char *path,
                                     struct vq_error *err)
@@ -284,10 +291,7 @@ static enum vq_status remove_locked(const char *runs_dir, const char *name, cons
     if (rename(path, gone) != 0) {
         return vq_fail(err, VQ_IO, "%s cannot be removed: %s", path, strerror(errno));
     }
-    if (nftw(gone, remove_one, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) {
-        return vq_fail(err, VQ_IO, "%s cannot be removed: %s", gone, strerror(errno));
-    }
-    return VQ_OK;
+    return vq_folder_remove(gone, err);
 }
 
 /* Answers in spools are in no store yet: with the folder they would go, paid as they are. */

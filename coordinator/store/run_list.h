@@ -36,6 +36,9 @@ enum vq_status vq_run_endpoint_read(const char *runs_dir, const char *name,
 enum vq_status vq_run_remove(const char *runs_dir, const char *name, bool force,
                              struct vq_id *ret_uid, struct vq_error *err) VQ_WARN_UNUSED;
 
+/* A folder with everything in it, but nothing on another file system. VQ_IO. */
+enum vq_status vq_folder_remove(const char *path, struct vq_error *err) VQ_WARN_UNUSED;
+
 /* For run_dir.c: VQ_NOT_FOUND with a sentence that names the nearest run. */
 enum vq_status vq_run_unknown(const char *runs_dir, const char *name, struct vq_error *err);
 /* For run_dir.c: reads a file ininto `out`, which is empty, up to its limit. Returns as vq_file_read does. */

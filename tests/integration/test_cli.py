@@ -12,7 +12,8 @@ import threading
 from pathlib import Path
 
 import vqtest
-from vqtest import BIN, ROOT, STOPPED, USAGE, Case, planted
+from test_redis_faults import Redis
+from vqtest import BIN, ROOT, STOPPED, USAGE, Case, kept_port, planted
 
 AXES = ("V1", "V2")
 WORDS = ("--models", "alpha,beta", "--judge", "offline-a")
@@ -348,14 +349,7 @@ class Before(CliCase):
     REMOTE = ("--models", "alpha,beta", "--judge", "m,n,o", "--base-url", "https://api.invalid/v1", "--key", "env:NO_KEY")
 
     def test_a_dry_run_refuses_what_the_run_refuses(self):
-        key = self.dir / "open.key"
-        key.write_text(SECRET + "\n")
-        key.chmod(0o644)
         dry = ("run", "data.csv", *self.REMOTE, "--dry-run")
-        for ref, says in (("env:NOT_THERE", "NOT_THERE"), (f"file:{key}", "open.key")):
-            run = self.vibeq(*dry, "--set", f"judges[0].key={ref}")
-            self.assertRegex(run.stderr, f"warning: no worker of this machine could call m: .*{says}")
-            self.assertNotIn(SECRET, run.stderr)
         for words, says in ((("--listen", "nowhere.invalid:x"), ["nowhere.invalid:x"]), (("--set", "redis.url=http://x"), ["redis"]),
                             (("--name", "../x"), ["name"]), (("--runs", "data.csv/x"), ["data.csv/x"])):
             run = self.vibeq(*dry, *words, code=None)
@@ -367,10 +361,72 @@ class Before(CliCase):
         self.vibeq("run", "data.csv", *WORDS, "--name", "taken", "--quiet")
         run = self.vibeq("run", "data.csv", *WORDS, "--name", "taken", "--dry-run", code=None)
         self.assertIn("run taken exists", run.stderr)
-        self.vibeq(*dry)
+        key = {"NO_KEY": "a key"}
+        self.vibeq(*dry, env=key)
         self.assertFalse((self.dir / "none").exists())
-        self.vibeq(*dry, "--runs", "none")
+        self.vibeq(*dry, "--runs", "none", env=key)
         self.assertFalse((self.dir / "none").exists(), "nothing is made")
+
+    def same_end(self, *words, says, env=None):
+        """The dry run ends as the run does: same code, and the sentence of the run is part of its own."""
+        dry = self.vibeq("run", "data.csv", *words, "--dry-run", code=None, env=env)
+        run = self.vibeq("run", "data.csv", *words, "--yes", "--quiet", code=None, env=env)
+        self.assertNotEqual(dry.returncode, 0, words)
+        self.assertEqual(dry.returncode, run.returncode, (dry.stderr, run.stderr))
+        for said in (dry.stderr, run.stderr):
+            for word in [says] if isinstance(says, str) else says:
+                self.assertIn(word, said)
+            self.assertNotIn(SECRET, said)
+        self.assertNotIn("Dry run: nothing was sent", dry.stderr)
+
+    def test_a_dry_run_says_what_the_run_says_of_keys(self):
+        key = self.dir / "open.key"
+        key.write_text(SECRET + "\n")
+        key.chmod(0o644)
+        for ref, says in (("env:NOT_THERE", "NOT_THERE"), (f"file:{key}", "open.key")):
+            words = (*self.REMOTE, "--limit", "4", "--set", f"judges[0].key={ref}")
+            dry = self.vibeq("run", "data.csv", *words, "--dry-run", code=STOPPED)
+            sentence = re.search(r"the run would stop: (no worker can call judge m: .*)\. Put it right", dry.stderr).group(1)
+            self.assertIn(says, sentence)
+            self.same_end(*words, says=["no worker can call judge m: ", says])
+            far = self.vibeq("run", "data.csv", *words, "--listen", "127.0.0.1:0", "--dry-run")
+            self.assertIn("warning: on this machine " + sentence, far.stderr)
+
+    def test_stored_answers_need_no_key(self):
+        server = self.offline()
+        words = ("--models", "alpha,beta", "--judge", "offline-a", "--base-url", server.url, "--key", "env:NO_KEY", "--limit", "4")
+        self.vibeq("run", "data.csv", *words, "--dry-run", code=STOPPED)
+        self.vibeq("run", "data.csv", *words, "--quiet", env={"NO_KEY": "a key"})
+        self.assertIn("warning: on this machine no worker", self.vibeq("run", "data.csv", *words, "--dry-run").stderr)
+        self.vibeq("run", "data.csv", *words, "--quiet")
+
+    def test_a_dry_run_binds_the_address(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            self.same_end(*WORDS, "--listen", address, says=f"cannot listen on tcp://{address}: the port is taken by another program")
+        self.same_end(*WORDS, "--listen", "192.0.2.1:7", says="cannot listen on tcp://192.0.2.1:7: ")
+        self.vibeq("run", "data.csv", *WORDS, "--listen", address, "--dry-run")
+
+    def test_a_dry_run_asks_redis(self):
+        before = set(Path("/tmp").glob("vibeq-dry-*"))
+        holder, port = kept_port()
+        self.addCleanup(holder.close)
+        self.same_end(*WORDS, "--set", f"redis.url=redis://127.0.0.1:{port}", says="Redis does not answer at the address in redis.url: ")
+        path = self.dir / "redis.sock"
+        Redis(self, path, "--requirepass", "right")
+        self.same_end(*WORDS, "--set", f"redis.url=unix://{path}", says="Redis does not let us in with the password in redis.url: ")
+        Redis(self, self.dir / "open.sock", folder="open")
+        self.vibeq("run", "data.csv", *WORDS, "--set", f"redis.url=unix://{self.dir / 'open.sock'}", "--dry-run")
+        broken = self.dir / "broken"
+        broken.mkdir()
+        (broken / "redis-server").write_text("#!/bin/sh\necho no such option\nexit 1\n")
+        (broken / "redis-server").chmod(0o755)
+        env = {"PATH": f"{broken}:{os.environ['PATH']}"}
+        dry = self.vibeq("run", "data.csv", *WORDS, "--dry-run", code=STOPPED, env=env)
+        self.assertIn("the private Redis server: the server exited with 1: no such option", dry.stderr)
+        self.assertEqual(set(Path("/tmp").glob("vibeq-dry-*")), before, "the folder is removed")
 
     def test_many_calls_elsewhere_need_a_yes(self):
         self.refused("run", "data.csv", *self.REMOTE, says=["720 calls", "--yes", "--dry-run"])
@@ -389,7 +445,7 @@ class Before(CliCase):
 
     def test_prices_are_told(self):
         run = self.vibeq("run", "data.csv", *self.REMOTE, "--dry-run", "--set", "judges[0].price_input_usd=1", "--set",
-                         "judges[0].price_output_usd=2")
+                         "judges[0].price_output_usd=2", env={"NO_KEY": "a key"})
         self.assertRegex(run.stderr, r"about \$\d+\.\d+ for the models with a price")
         self.assertIn("nothing was sent", run.stderr)
         self.assert_no_run()

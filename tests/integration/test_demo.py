@@ -221,7 +221,12 @@ class Demo(Case):
                 else:
                     self.write_data_of(block)
                 (self.dir / "block.yaml").write_text(block)
-                self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE).stderr, block)
+                for key in re.findall(r"file:([\w./-]+)", block):
+                    (self.dir / key).parent.mkdir(parents=True, exist_ok=True)
+                    (self.dir / key).write_text("a key")
+                    (self.dir / key).chmod(0o600)
+                keys = {name: "a key" for name in re.findall(r"env:(\w+)", block)}
+                self.assertIn("nothing was sent", self.vibeq("run", "block.yaml", "--dry-run", code=DONE, env=keys).stderr, block)
 
     def test_the_readme_shows_what_plan_and_ctl_say(self):
         """Its section on pools: the configuration is planned and, against a server of our own, run and told things."""

@@ -21,6 +21,7 @@
  *   limits.c    the authority over the pools: made, told of the world, its incidents said
  *   bills.c     what calls say about the bill, while the run is active
  *   finish.c    accounting.json
+ *   trial.c     what the start needs, tried without a run
  */
 #ifndef VQ_SHELL_PARTS_H
 #define VQ_SHELL_PARTS_H
@@ -287,6 +288,14 @@ enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err) VQ_W
 void vq_run_redis_close(struct vq_run *run);
 void vq_run_redis_tick(struct vq_run *run);
 void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
+/* Whether `why`, of on_down, says that the server is there and does not let us in. */
+bool vq_run_redis_denies(const char *why);
+/* How a start that fails for Redis is said, here and by trial.c: the password is refused, the private server does not start, nothing
+ * answers after waiting (`waited` is what the loop returned). */
+enum vq_status vq_run_redis_denied(const char *why, struct vq_error *err);
+enum vq_status vq_run_redis_failed(const char *why, struct vq_error *err);
+enum vq_status vq_run_redis_silent(bool shared, enum vq_status waited, const char *why,
+                                   struct vq_error *err);
 
 /* stages.c */
 enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;

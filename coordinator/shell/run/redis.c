@@ -167,7 +167,7 @@ static void on_up(void *ctx)
 }
 
 /* The server is there and does not let us in: waiting helps nobody who has just typed the address. */
-static bool refuses_password(const char *why)
+bool vq_run_redis_denies(const char *why)
 {
     static const char *const words[] = {"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH", "ERR invalid"};
     const char *said = strstr(why, VQ_REDIS_REFUSES);
@@ -178,12 +178,30 @@ static bool refuses_password(const char *why)
     return refuses;
 }
 
+enum vq_status vq_run_redis_denied(const char *why, struct vq_error *err)
+{
+    return vq_fail(err, VQ_UNAVAILABLE,
+                   "Redis does not let us in with the password in redis.url: %s", why);
+}
+
+enum vq_status vq_run_redis_failed(const char *why, struct vq_error *err)
+{
+    return vq_fail(err, VQ_UNAVAILABLE, "the private Redis server: %s", why);
+}
+
+enum vq_status vq_run_redis_silent(bool shared, enum vq_status waited, const char *why,
+                                   struct vq_error *err)
+{
+    return vq_fail(err, waited == VQ_OK ? VQ_AGAIN : VQ_UNAVAILABLE, "Redis does not answer%s: %s",
+                   shared ? " at the address in redis.url" : "", why);
+}
+
 static void on_down(void *ctx, const char *why)
 {
     struct vq_run *run = ctx;
-    if (!run->redis.first_done && refuses_password(why)) {
-        vq_run_fatal(run, VQ_UNAVAILABLE,
-                     "Redis does not let us in with the password in redis.url: %s", why);
+    struct vq_error denied = {0};
+    if (!run->redis.first_done && vq_run_redis_denies(why)) {
+        vq_run_fatal(run, vq_run_redis_denied(why, &denied), "%s", denied.text);
     }
     (void)snprintf(run->redis.why, sizeof(run->redis.why), "%s", why);
     vq_log(VQ_LOG_WARN, "redis.down", "why=%s", why);
@@ -231,7 +249,8 @@ static void on_server(void *ctx, enum vq_redis_server_state state, const char *t
                        vq_redis_server_socket(r->server));
     }
     if (state == VQ_REDIS_SERVER_FAILED) {
-        vq_run_fatal(run, VQ_UNAVAILABLE, "the private Redis server: %s", text);
+        struct vq_error failed = {0};
+        vq_run_fatal(run, vq_run_redis_failed(text, &failed), "%s", failed.text);
     } else if (state == VQ_REDIS_SERVER_READY && r->client == NULL) {
         enum vq_status status = connect_client(run, &run->err);
         if (status != VQ_OK) {
@@ -284,8 +303,7 @@ enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
         return vq_fail(err, VQ_AGAIN, "stopped before anything was sent; vibeq resume %s goes on",
                        vq_run_dir_name(run->dir));
     }
-    return vq_fail(err, status == VQ_OK ? VQ_AGAIN : VQ_UNAVAILABLE, "Redis does not answer%s: %s",
-                   url != NULL ? " at the address in redis.url" : "", r->why);
+    return vq_run_redis_silent(url != NULL, status, r->why, err);
 }
 
 static void on_checked(void *ctx, enum vq_status status, const char *text)
