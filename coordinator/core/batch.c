@@ -226,6 +226,12 @@ static enum vq_status results_refused(struct vq_coord *c, struct vq_coord_sessio
     return VQ_OK;
 }
 
+bool vq_coord_wants_repair(const struct vq_coord *c, const struct vq_result *r)
+{
+    return c->params.repairs && r->kind == VQ_CALL_ASK && r->end == VQ_END_ANSWER &&
+           r->outcome == VQ_OUTCOME_UNPARSEABLE;
+}
+
 enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
                                 struct vq_span worker, const struct vq_result *results,
                                 size_t count, size_t *ret_taken)
@@ -253,7 +259,7 @@ enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
             c->tally.late++;
         } else if (r->final) {
             vq_coord_slot_done(c, shard, (uint32_t)(r->task % c->shard_tasks),
-                               (enum vq_outcome)r->outcome);
+                               (enum vq_outcome)r->outcome, vq_coord_wants_repair(c, r));
         }
         if (s != NULL) {
             s->results++;
@@ -331,13 +337,12 @@ static bool asks_again(const struct vq_coord *c, struct vq_coord_lane *lane,
     return true;
 }
 
-/* It came before what it builds on, the answer that it repairs or a chain's turn before it: that found no room or was lost on its way,
- * and is said again. */
+/* Of a chain, it came before the turn that it builds on: that one found no room or was lost on its way, and is sent again. */
 static bool is_ahead(const struct vq_coord *c, const struct vq_coord_shard *shard,
                      const struct vq_result *r)
 {
     uint32_t i = (uint32_t)(r->task % c->shard_tasks);
-    bool ahead = r->kind == VQ_CALL_REPAIR && !shard->slots[i].answered;
+    bool ahead = false;
     for (uint32_t n = 0; c->params.chains && !ahead && n < i; n += 2) {
         ahead = c->outcome[vq_coord_task_at(c, shard, n)] == VQ_OUTCOME_NONE;
     }
@@ -363,6 +368,8 @@ static enum vq_status slot_after(struct vq_coord *c, struct vq_coord_shard *shar
     bool ahead = !settled && is_ahead(c, shard, r);
     if (settled) {
         lane->unsettled = 0;
+    } else if (vq_coord_wants_repair(c, r)) {
+        vq_coord_slot_return(c, shard, i);
     } else if (!ahead && asks_again(c, lane, r)) {
         vq_coord_slot_return(c, shard, i);
     } else if (c->params.chains && (shard->astray > 0 || (!ahead && shard->moved))) {
@@ -402,11 +409,12 @@ static void probe_after(const struct vq_coord *c, struct vq_coord_lane *lane,
                         const struct vq_result *r)
 {
     bool brake = c->params.brake_calls > 0;
+    bool open = vq_coord_wants_repair(c, r) && c->outcome[r->task] == VQ_OUTCOME_NONE;
     if (brake && vq_coord_lane_suspect(c, lane)) {
         return;
     }
     if (r->end == VQ_END_ANSWER) {
-        lane->answered = lane->answered || !brake || r->final;
+        lane->answered = lane->answered || !brake || (r->final && !open);
     } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome) &&
                ++lane->probes_failed >= VQ_COORD_PROBES_MAX) {
         lane->answered = true;
@@ -439,7 +447,6 @@ static enum vq_status result_committed(struct vq_coord *c, const struct vq_resul
     }
     vq_attempts_count(&slot->attempts, (enum vq_call_end)r->end);
     if (vq_coord_lease_current(shard, r->fence)) {
-        slot->answered |= r->kind == VQ_CALL_ASK && r->end == VQ_END_ANSWER;
         VQ_TRY(r->final ? slot_after(c, shard, r) : VQ_OK);
     }
     VQ_TRY(vq_coord_brake_see(c, shard, r));

@@ -177,6 +177,7 @@ void vq_coord_destroy(struct vq_coord **coord)
     table_each(&c->shards, shard_release);
     table_each(&c->calls, call_release);
     table_each(&c->uses, use_release);
+    table_each(&c->alike, vq_coord_alike_free);
     vq_coord_table_free(&c->peers);
     vq_coord_table_free(&c->workers);
     vq_coord_gather_free(&c->gathers[0]);

@@ -53,6 +53,7 @@ struct vq_coord_params {
     struct vq_authority
         *authority;      /* over the pools; borrowed. The same for all stages of the process */
     struct vq_hash spec; /* of the SPEC body that the shell holds */
+    bool repairs;        /* an answer without a verdict gets one repair call */
     uint32_t
         repeat_max; /* a question without a readable answer is put so many times more, as it is: as in the plan of its cell */
     int64_t term_ns;

@@ -59,10 +59,11 @@ struct vq_coord_slot {
     uint32_t repeat;
     uint32_t reserved; /* calls listed or received */
     uint32_t prior_at, prior_bytes;
-    uint8_t state; /* enum slot_state */
+    uint64_t prior_key;           /* of the prior: vq_coord_alike_key */
+    struct vq_coord_alike *alike; /* leased to repair its prior; NULL: it is not */
+    uint8_t state;                /* enum slot_state */
     bool second, lazy;
     bool ask_lazy;  /* as it was leased: only if the first order does not settle */
-    bool answered;  /* what a repair under the present lease is of is in the store */
     bool failing;   /* its failure gathers or is being committed */
     bool wait;      /* no room for its prior: another time */
     bool ahead;     /* of a chain: an answer to it is stored, and what it builds on is open */
@@ -88,8 +89,9 @@ struct vq_coord_shard {
     enum shard_state state;
     uint64_t turn; /* scouted: as which one of its judge */
     int64_t looked_ns;
-    bool scouted;  /* the cursor has passed it */
-    bool dirty;    /* LOOKUP: something changed since it was asked for */
+    uint64_t looked_alike; /* alike_ended when it was looked up last */
+    bool scouted;          /* the cursor has passed it */
+    bool dirty;            /* LOOKUP: something changed since it was asked for */
     bool outdated; /* LOOKUP: a task was opened again since; what it says of failures may be over */
     uint8_t lost;  /* leases lost with their worker while a call of them was out */
     bool unknown;  /* a call of the present lease was sent and never came back */
@@ -295,6 +297,8 @@ struct vq_coord {
         scout_step; /* samples are scouted from the first one on, so many further each time, around and around */
 
     struct vq_coord_table shards, calls, peers, workers, uses;
+    struct vq_coord_table alike; /* texts of which a repair is leased */
+    uint64_t alike_ended;        /* how many of them were leased and are not any more */
     size_t leases;
     uint64_t out;        /* slots OUT of all shards: each may send a result; a chain counts once */
     uint32_t lease_turn; /* the judge that is served first, the next time */
@@ -503,6 +507,17 @@ bool vq_coord_twin_due(struct vq_coord *c, struct vq_coord_lane *lane, uint64_t 
  * is no other. */
 uint64_t vq_coord_twin_next(const struct vq_coord *c, uint64_t shard, uint32_t turn, uint64_t at);
 
+/* alike.c */
+uint64_t vq_coord_alike_key(uint32_t judge, struct vq_span prior);
+/* Whether a repair of the slot's prior is leased, in whatever slot. */
+bool vq_coord_alike_out(const struct vq_coord *c, const struct vq_coord_slot *slot);
+/* The slot is leased. It ends when the slot is free again: then the shards that wait for it are stirred. */
+void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot);
+void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot);
+/* A parked shard waits for the first repair that is out of those that it wants; for none, if there is none. */
+void vq_coord_alike_wait(struct vq_coord *c, struct vq_coord_shard *shard);
+void vq_coord_alike_free(struct vq_coord_node *node);
+
 /* lease.c */
 /* Its holder hears that slot i is settled. */
 enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
@@ -518,9 +533,9 @@ void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, in
 /* Takes a live slot out of its lease: it is open again, or it is settled. */
 void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
 void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
-/* The holder's final result for slot i came, which says `outcome`. */
+/* The holder's final result for slot i came, which says `outcome`. `wants_repair`: the holder skips the second order, and the repair. */
 void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
-                        enum vq_outcome outcome);
+                        enum vq_outcome outcome, bool wants_repair);
 /* Of a leased shard. The lease is over when nothing of it is live; then the shard is stirred (it may be freed). */
 void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
 /* The lease ends with its worker: before its end. */
@@ -561,6 +576,8 @@ enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
 bool vq_coord_calls_orphaned(const struct vq_coord *c);
 
 /* batch.c */
+/* A question's answer without a verdict. Its repair is asked under a lease of its own, if the store has none of its text. */
+bool vq_coord_wants_repair(const struct vq_coord *c, const struct vq_result *r);
 bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);
 bool vq_coord_gather_busy(
     const struct vq_coord *c); /* no room for all that is out: nothing more is leased */

@@ -137,6 +137,7 @@ static void slot_clear(struct vq_coord *c, struct vq_coord_shard *shard, struct 
     slot->state = SLOT_FREE;
     shard->live--;
     c->lanes[shard->judge].live--;
+    vq_coord_alike_end(c, slot);
 }
 
 void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i)
@@ -163,7 +164,7 @@ static void slot_in(struct vq_coord *c, struct vq_coord_shard *shard, struct vq_
 }
 
 void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
-                        enum vq_outcome outcome)
+                        enum vq_outcome outcome, bool wants_repair)
 {
     struct vq_coord_slot *slot = &shard->slots[i];
     if (slot->state != SLOT_OUT) {
@@ -179,7 +180,8 @@ void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32
         return;
     }
     struct vq_coord_slot *other = &shard->slots[i ^ 1u];
-    if (other->state == SLOT_OUT && other->ask_lazy && vq_outcome_settles(outcome)) {
+    bool skips = wants_repair || vq_outcome_settles(outcome);
+    if (other->state == SLOT_OUT && other->ask_lazy && skips) {
         slot_in(c, shard, other, SLOT_SKIPPED);
     }
 }
@@ -357,7 +359,7 @@ static bool slot_fits(const struct vq_coord *c, const struct vq_coord_shard *sha
 {
     const struct vq_coord_slot *slot = &shard->slots[i];
     *ret_lazy = false;
-    if (!vq_coord_slot_free(c, shard, i)) {
+    if (!vq_coord_slot_free(c, shard, i) || vq_coord_alike_out(c, slot)) {
         return false;
     }
     uint32_t first = vq_coord_slot_first(shard, i);
@@ -378,7 +380,7 @@ static uint32_t lease_slots(struct vq_coord *c, struct vq_coord_shard *shard, ui
         if (slot_fits(c, shard, i, &lazy)) {
             shard->slots[i].state = SLOT_OUT;
             shard->slots[i].ask_lazy = lazy;
-            shard->slots[i].answered = shard->slots[i].prior_bytes > 0;
+            vq_coord_alike_begin(c, &shard->slots[i]);
             taken++;
         }
     }
@@ -431,6 +433,7 @@ static enum vq_status lease_grant(struct vq_coord *c, struct vq_coord_lane *lane
     vq_coord_shard_unready(c, shard);
     if (taken == 0) {
         shard->state = SHARD_PARKED;
+        vq_coord_alike_wait(c, shard);
         return VQ_OK;
     }
     struct vq_coord_session *s = offer->session;

@@ -436,9 +436,13 @@ enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shar
 {
     struct vq_coord_lane *lane = &c->lanes[shard->judge];
     bool useful = c->params.any_answer_is_useful && r->end == VQ_END_ANSWER;
+    enum vq_outcome outcome = (enum vq_outcome)r->outcome;
+    if (vq_coord_wants_repair(c, r)) { /* the store may have had its repair */
+        outcome = (enum vq_outcome)c->outcome[r->task];
+    }
     struct vq_brake_call call = {.end = (enum vq_call_end)r->end,
-                                 .outcome = useful ? VQ_OUTCOME_TEXT : (enum vq_outcome)r->outcome,
-                                 .final = r->final,
+                                 .outcome = useful ? VQ_OUTCOME_TEXT : outcome,
+                                 .final = r->final && outcome != VQ_OUTCOME_NONE,
                                  .row = shard->sample,
                                  .http_status = r->http_status,
                                  .error = r->error};

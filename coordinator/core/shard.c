@@ -117,6 +117,7 @@ static enum vq_status look_up(struct vq_coord *c, struct vq_coord_shard *shard)
     priors_clear(c, shard);
     shard->state = SHARD_LOOKUP;
     shard->dirty = shard->outdated = false;
+    shard->looked_alike = c->alike_ended;
     c->lanes[shard->judge].lookups++;
     c->lookups++;
     return VQ_OK;
@@ -180,7 +181,9 @@ enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *s
                                     bool *ret_fresh, bool *ret_wait)
 {
     const struct vq_coord_lane *lane = &c->lanes[shard->judge];
-    *ret_fresh = c->now_ns - shard->looked_ns <= VQ_COORD_LOOKED_NS_MAX;
+    bool repairs = !c->params.chains && shard->priors.bytes > 0;
+    *ret_fresh = c->now_ns - shard->looked_ns <= VQ_COORD_LOOKED_NS_MAX &&
+                 !(repairs && shard->looked_alike != c->alike_ended);
     *ret_wait = false;
     if (*ret_fresh) {
         return VQ_OK;
@@ -330,6 +333,7 @@ static enum vq_status take_open(struct vq_coord *c, struct vq_coord_shard *shard
         }
         slot->prior_at = (uint32_t)shard->priors.bytes;
         slot->prior_bytes = (uint32_t)bytes;
+        slot->prior_key = bytes == 0 ? 0 : vq_coord_alike_key(shard->judge, known[i].prior);
         vq_buf_append(&shard->priors, known[i].prior.at, bytes);
         free_count++;
     }

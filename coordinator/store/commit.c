@@ -1,6 +1,6 @@
 /* One batch into the store, in one write transaction:
  *   1. which call ids the ledger knows already;
- *   2. answers, in key order, the first one wins;
+ *   2. answers, in key order, the first one wins; those of repairs also under the text that they repair;
  *   3. ledger rows, in key order;
  *   4. while the run's epoch is mine: failures of reopened tasks lifted, failure rows of tasks that are
  *      still open, the standing state of each touched cell, and commit n.
@@ -20,6 +20,7 @@
 #include "common/base/crash.h"
 #include "coordinator/store/batch.h"
 #include "coordinator/store/chain.h"
+#include "coordinator/store/repairs.h"
 
 #include <stdlib.h>
 
@@ -328,6 +329,11 @@ static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, stru
         }
         VQ_TRY(put_answer(c, w, r, &mark->used, err));
         c->done.paid_unused += mark->used ? 0 : 1;
+    }
+    for (size_t i = 0; i < c->batch->results_count; i++) {
+        if (!c->marks[i].known) {
+            VQ_TRY(vq_repair_share(w, c->plan, &c->batch->results[i], err));
+        }
     }
     return VQ_OK;
 }

@@ -7,6 +7,7 @@
 #include "coordinator/store/lookup.h"
 
 #include "coordinator/store/chain.h"
+#include "coordinator/store/repairs.h"
 
 enum vq_status vq_cell_answer(const struct vq_view *view, const struct vq_hash *request,
                               struct vq_answer *ret_answer, struct vq_error *err)
@@ -48,9 +49,7 @@ static enum vq_status load_attempt(const struct vq_view *view, const struct vq_p
         VQ_TRY(verdict_of(plan, &answer, &attempt.answer));
     }
     if (status == VQ_OK && repair && attempt.answer == VQ_OUTCOME_UNPARSEABLE) {
-        struct vq_hash again;
-        vq_plan_repair(plan, task, request, answer.answer, &again);
-        status = vq_cell_answer(view, &again, &answer, err);
+        status = vq_repair_answer(view, plan, task, request, answer.answer, &answer, err);
         if (status == VQ_OK) {
             VQ_TRY(verdict_of(plan, &answer, &attempt.repaired));
         }
@@ -310,9 +309,7 @@ enum vq_status vq_lookup_standing(struct vq_view *view, const struct vq_plan *pl
     VQ_TRY(vq_cell_answer(view, &request, &answer, err));
     bool repaired = cell.attempts[task % 2][state.repeat].repaired == state.outcome;
     if (repaired) {
-        struct vq_hash again;
-        vq_plan_repair(plan, task, &request, answer.answer, &again);
-        VQ_TRY(vq_cell_answer(view, &again, &answer, err));
+        VQ_TRY(vq_repair_answer(view, plan, task, &request, answer.answer, &answer, err));
     }
     *ret_repaired = repaired;
     *ret_answer = answer;

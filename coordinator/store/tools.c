@@ -10,6 +10,7 @@
 #include "common/judge/verdict.h"
 #include "common/text/json.h"
 #include "coordinator/store/cell.h"
+#include "coordinator/store/repairs.h"
 
 #include <stdlib.h>
 
@@ -373,7 +374,8 @@ static enum vq_status gc_answer(void *ctx, struct vq_span key, struct vq_span va
     if (status != VQ_OK) {
         return vq_env_bad_value(gc->calls, status, "the answer", key, err);
     }
-    if (answer.created_unix_ms >= gc->gc->answers_before_unix_ms || is_kept(gc, &answer.run) ||
+    if (vq_repair_is_key(key) || answer.created_unix_ms >= gc->gc->answers_before_unix_ms ||
+        is_kept(gc, &answer.run) ||
         (gc->named.count > 0 &&
          bsearch(key.at, gc->named.at, gc->named.count, VQ_HASH_BYTES, cmp_hash) != NULL)) {
         return VQ_OK;
@@ -511,6 +513,9 @@ static enum vq_status export_answer(void *ctx, struct vq_span key, struct vq_spa
         key.bytes == VQ_HASH_BYTES ? vq_record_read_answer(key, value, &answer) : VQ_CORRUPT;
     if (status != VQ_OK) {
         return vq_env_bad_value(export->calls, status, "the answer", key, err);
+    }
+    if (vq_repair_is_key(key)) {
+        return VQ_OK; /* it is there as the answer to the repair that was asked */
     }
     VQ_TRY(answer_json(&export->line, key, &answer));
     return export->write(export->ctx, vq_buf_span(&export->line));

@@ -247,6 +247,7 @@ void sim_stage_enter(struct sim *s, uint32_t n)
     s->params.judges = st->judges;
     s->params.spec = st->spec_hash;
     s->params.repeat_max = s->store.repeat_max;
+    s->params.repairs = s->store.repair;
     memset(st->settled_ns, 0, (size_t)vq_grid_tasks(&st->grid) * sizeof(*st->settled_ns));
     if (s->coord.redis_away) {
         s->store.column_commits = UINT64_MAX; /* rebuilt with the first commit */

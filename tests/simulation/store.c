@@ -111,6 +111,11 @@ static struct vq_attempt attempt_of(const struct sim_store *store, uint64_t task
         store->repair_of(store->ctx, task, request, vq_span(answer->text, answer->bytes), &repair);
         repaired = answer_of(store, &repair);
     }
+    if (answer != NULL && store->repair && repaired == NULL) { /* what an equal text was answered */
+        static const struct vq_hash none;
+        store->repair_of(store->ctx, task, &none, vq_span(answer->text, answer->bytes), &repair);
+        repaired = answer_of(store, &repair);
+    }
     return (struct vq_attempt){
         .failure = failure == NULL ? VQ_OUTCOME_NONE : (enum vq_outcome) * failure,
         .answer = verdict(store, answer),
@@ -297,6 +302,21 @@ void sim_store_record(struct sim_store *store, const struct vq_result *r)
     }
 }
 
+/* The answer to a repair is that to the repair of each equal text. */
+static void share(struct sim_store *store, const struct vq_result *r)
+{
+    static const struct vq_hash none;
+    struct vq_hash key;
+    if (r->kind == VQ_CALL_REPAIR && r->end == VQ_END_ANSWER && store->repair &&
+        is_ours(store, r)) {
+        const struct sim_answer *text = answer_of(store, &r->repaired);
+        const struct sim_answer *stands = answer_of(store, &r->request);
+        store->repair_of(store->ctx, r->task, &none, vq_span(text->text, text->bytes), &key);
+        (void)sim_store_put(store, &key, vq_span(stands->text, stands->bytes),
+                            vq_span_str(stands->finish_reason), stands->refusal);
+    }
+}
+
 void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch *batch)
 {
     for (size_t i = 0; i < batch->results_count; i++) {
@@ -310,6 +330,7 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
         if (is_elsewhere(store, r)) { /* recorded, and that is all */
             continue;
         }
+        share(store, r);
         if (!is_ours(store, r)) { /* a repair of an answer that does not stand settles nothing */
             store->foreign += r->kind == VQ_CALL_ASK && store->chains == NULL;
         } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome)) {

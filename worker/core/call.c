@@ -288,9 +288,9 @@ static void again(struct vq_work *w, struct vq_work_ask *ask, int64_t until_ns)
     }
 }
 
-/* This result settles the task. */
-static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
-                   enum vq_outcome outcome)
+/* Nothing more comes for the task from this lease. */
+static void settle_as(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
+                      enum vq_outcome outcome, bool repaired_elsewhere)
 {
     result->outcome = (uint8_t)outcome;
     result->final = true;
@@ -304,7 +304,11 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     } else {
         w->asks_done++;
         w->judges[ask->lease->judge].asks_done++;
-        vq_work_ask_decide(w, ask, outcome);
+        if (repaired_elsewhere) {
+            vq_work_ask_leave_undecided(w, ask);
+        } else {
+            vq_work_ask_decide(w, ask, outcome);
+        }
     }
     w->credit_due |=
         !held_enough && vq_work_holds_enough(w); /* before more comes than it may hold */
@@ -313,6 +317,14 @@ static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result 
     }
 }
 
+static void settle(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
+                   enum vq_outcome outcome)
+{
+    settle_as(w, ask, result, outcome, false);
+}
+
+/* An answer without a verdict ends the ask under this lease: the coordinator looks for a repair of the same text in the store, and leases
+ * the repair only if there is none. */
 static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_result *result,
                         const struct vq_work_flight *flight)
 {
@@ -322,30 +334,13 @@ static void read_answer(struct vq_work *w, struct vq_work_ask *ask, struct vq_re
         (void)vq_work_ok(w, VQ_NOMEM); /* its spool has the answer */
         return;
     }
-    bool repair = outcome == VQ_OUTCOME_UNPARSEABLE && result->kind == VQ_CALL_ASK &&
-                  result->stage == w->spec->stage && w->spec->repair != NULL;
     result->outcome = (uint8_t)outcome;
-    if (!repair) {
-        result->final = true;
-        if (ask != NULL) {
-            settle(w, ask, result, outcome);
-        }
-        return;
+    result->final = true;
+    if (ask != NULL) {
+        bool repair = outcome == VQ_OUTCOME_UNPARSEABLE && result->kind == VQ_CALL_ASK &&
+                      result->stage == w->spec->stage && w->spec->repair != NULL;
+        settle_as(w, ask, result, outcome, repair && !ask->cancelled);
     }
-    if (ask == NULL) {
-        return; /* whoever gets the task next is given this answer to repair */
-    }
-    ask->answer =
-        vq_strndup(result->answer.bytes == 0 ? "" : result->answer.at, result->answer.bytes);
-    if (ask->answer == NULL) {
-        (void)vq_work_ok(w, VQ_NOMEM);
-        return;
-    }
-    ask->answer_bytes = result->answer.bytes;
-    ask->request = result->request;
-    ask->kind = VQ_CALL_REPAIR;
-    ask->kind_tries = 0;
-    again(w, ask, w->now_ns);
 }
 
 /* Nothing was ever heard of this pool. It is closed when it had as many calls as a task has tries, of this task or of others: a task that

@@ -217,6 +217,18 @@ void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outc
     }
 }
 
+void vq_work_ask_leave_undecided(struct vq_work *w, struct vq_work_ask *ask)
+{
+    if (ask->swapped == 0) {
+        return;
+    }
+    struct vq_work_ask *lazy = &ask->lease->asks[ask->swapped - 1];
+    ask->swapped = 0;
+    if (lazy->state == VQ_WORK_ASK_LAZY) {
+        vq_work_ask_take_out(w, lazy); /* the lease stays: `ask` waits for its ACK */
+    }
+}
+
 static struct vq_work_lease *lease_find(struct vq_work *w, uint64_t shard, struct vq_fence fence)
 {
     struct vq_work_lease *lease = vq_work_table_get(&w->leases_by_shard, vq_work_key_u64(shard));

@@ -117,8 +117,8 @@ void vq_work_outbox_find_pools(struct vq_work *w)
     }
 }
 
-/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so it settles by itself
- * unless a repair is due. How another stage's are read is not known here, and nobody needs it. */
+/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so that nothing more
+ * comes from it. How another stage's are read is not known here, and nobody needs it. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
     while (!vq_work_list_empty(&w->unread)) {
@@ -134,8 +134,7 @@ void vq_work_outbox_read_spooled(struct vq_work *w)
                 return;
             }
             result->outcome = (uint8_t)outcome;
-            result->final = outcome != VQ_OUTCOME_UNPARSEABLE || result->kind == VQ_CALL_REPAIR ||
-                            w->spec->repair == NULL;
+            result->final = true;
         }
         vq_work_outbox_send(w, entry);
         w->flush = true;

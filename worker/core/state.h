@@ -407,6 +407,8 @@ struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_
 void vq_work_ask_close(struct vq_work *w, struct vq_work_ask *ask);
 /* Its answer is known (or that there will be none): the swapped order that waits for it is asked or skipped. */
 void vq_work_ask_decide(struct vq_work *w, struct vq_work_ask *ask, enum vq_outcome outcome);
+/* Its answer has no verdict, and the repair is not asked under this lease: the swapped order that waits for it goes back with it. */
+void vq_work_ask_leave_undecided(struct vq_work *w, struct vq_work_ask *ask);
 /* Gives back a task whose call has ended, and with it all idle ones of its lease; or all idle ones of a judge
  * (UINT32_MAX: of every judge). */
 void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask);

@@ -78,6 +78,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .judges = judges,
         .authority = run->authority,
         .spec = run->spec_hash,
+        .repairs = run->asking->repair != NULL,
         .repeat_max = run->asking->plan.generation,
         .scout_no = run->begun.start_no, /* two runs at once buy little twice */
         .term_ns = term_ns,

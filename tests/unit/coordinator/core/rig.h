@@ -89,9 +89,12 @@ static inline void rig_repair_of(void *ctx, uint64_t task, const struct vq_hash 
 {
     (void)ctx;
     (void)task;
-    (void)answer;
+    static const struct vq_hash text_alone;
     *ret = *of;
     ret->b[9] = 1;
+    if (vq_hash_eq(of, &text_alone)) {
+        vq_hash_of("rig.text", answer, ret);
+    }
 }
 
 static inline int64_t rig_ms(int64_t ms)
@@ -539,7 +542,7 @@ static inline struct vq_result rig_answer(struct rig *r, const struct rig_said *
     rig_request_of(NULL, task, 0, &result.request);
     enum vq_outcome outcome = vq_verdict_ranker(result.answer, result.finish_reason, false);
     result.outcome = (uint8_t)outcome;
-    result.final = outcome != VQ_OUTCOME_UNPARSEABLE || !r->store.repair;
+    result.final = true;
     return result;
 }
 

@@ -223,21 +223,86 @@ static void a_swapped_order_that_was_skipped_but_is_needed_is_open_again(void **
     assert_false(rig_lease(r, 0)->lazy[0]);
 }
 
-static void an_unparseable_answer_is_not_the_end(void **state)
+static struct vq_result repair_of(struct rig *r, const struct rig_said *lease, const char *text,
+                                  const char *says)
 {
-    struct rig *r = *state;
-    rig_start(r);
-    uint64_t session = rig_join(r, 7, 1, 4);
-    struct rig_said lease = *rig_lease(r, 0);
-    rig_say_answer(r, 7, session, &lease, 0, "it was a dark and stormy night");
-    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_NONE);
-    struct vq_result repair = rig_answer(r, &lease, 0, "Model: B");
+    struct vq_result repair = rig_answer(r, lease, lease->tasks[0], says);
     repair.kind = VQ_CALL_REPAIR;
     repair.repaired = repair.request;
-    rig_repair_of(NULL, 0, &repair.repaired, repair.answer, &repair.request);
+    rig_repair_of(NULL, repair.task, &repair.repaired, vq_span_str(text), &repair.request);
+    return repair;
+}
+
+static void an_unparseable_answer_is_repaired_under_a_lease_of_its_own(void **state)
+{
+    struct rig *r = *state;
+    static const char dark[] = "it was a dark and stormy night";
+    rig_end(r);
+    rig_init(r, 1, 1, 1);
+    r->params.repairs = true;
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    rig_say_answer(r, 7, session, rig_lease(r, 0), 0, dark);
+    assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_NONE);
+    struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE);
+    assert_int_equal(lease.tasks[0], 0);
+    assert_int_equal(lease.prior[0], sizeof(dark) - 1);
+    struct vq_result repair = repair_of(r, &lease, dark, "Model: B");
     rig_results(r, 7, session, &repair, 1);
     assert_int_equal(vq_coord_outcome(r->c, 0), VQ_OUTCOME_SECOND);
     assert_int_equal(rig_status(r).all.calls, 2);
+}
+
+/* Each of these rows got the same text. One repair is asked; the others are what it found. */
+static void equal_texts_are_repaired_once(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 4, 1, 1);
+    r->params.repairs = true;
+    r->store.swap = VQ_SWAP_NONE;
+    for (uint64_t task = 0; task < 8; task += 2) {
+        rig_tried(r, task, "who can tell");
+    }
+    rig_start(r);
+    uint64_t session = rig_join(r, 7, 1, 4);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    struct rig_said lease = *rig_lease(r, 0);
+    struct vq_result repair = repair_of(r, &lease, "who can tell", "Model: A");
+    rig_results(r, 7, session, &repair, 1);
+    for (uint64_t task = 0; task < 8; task += 2) {
+        assert_int_equal(vq_coord_outcome(r->c, task), VQ_OUTCOME_FIRST);
+    }
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    assert_int_equal(rig_status(r).all.calls, 1);
+    assert_int_equal(rig_status(r).all.from_store, 3);
+}
+
+/* The worker of the one repair goes: another row asks it then. */
+static void a_repair_that_is_lost_is_asked_for_the_next_row(void **state)
+{
+    struct rig *r = *state;
+    rig_end(r);
+    rig_init(r, 3, 1, 1);
+    r->params.repairs = true;
+    r->store.swap = VQ_SWAP_NONE;
+    for (uint64_t task = 0; task < 6; task += 2) {
+        rig_tried(r, task, "who can tell");
+    }
+    rig_start(r);
+    (void)rig_join(r, 7, 1, 4);
+    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
+    for (int i = 0; i <= 2 * RIG_TERM / RIG_HEARTBEAT; i++) {
+        rig_pass(r, RIG_HEARTBEAT);
+    }
+    uint64_t session = rig_join(r, 8, 2, 4);
+    assert_int_equal(rig_count(r, 8, VQ_MSG_LEASE), 1);
+    struct rig_said lease = *rig_last(r, 8, VQ_MSG_LEASE);
+    struct vq_result repair = repair_of(r, &lease, "who can tell", "Model: A");
+    rig_results(r, 8, session, &repair, 1);
+    for (uint64_t task = 0; task < 6; task += 2) {
+        assert_int_equal(vq_coord_outcome(r->c, task), VQ_OUTCOME_FIRST);
+    }
 }
 
 static void a_final_failure_settles_and_the_swapped_order_is_asked(void **state)
@@ -547,49 +612,7 @@ static struct vq_result unreadable_repair(struct rig *r, const struct rig_said *
     return repair;
 }
 
-/* A repair that cannot be read has its question put once more, but not when what it repairs was lost on its way: that is kept by its
- * worker, and comes. */
-static void a_repair_without_its_answer_is_not_put_once_more(void **state)
-{
-    struct rig *r = *state;
-    rig_end(r);
-    rig_init(r, 2, 1, 1);
-    r->params.repeat_max = 1;
-    r->store.swap = VQ_SWAP_NONE;
-    r->store.repeat_max = 1;
-    rig_start(r);
-    uint64_t session = rig_join(r, 7, 1, 1);
-    struct rig_said lease = *rig_last(r, 7, VQ_MSG_LEASE);
-    struct vq_result lost = rig_answer(r, &lease, lease.tasks[0], "It was a dark night");
-    struct vq_result repair = unreadable_repair(r, &lease);
-    rig_mark(r);
-    rig_results(r, 7, session, &repair, 1);
-    struct rig_said other = *rig_last(r, 7, VQ_MSG_LEASE);
-    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
-    assert_int_not_equal(other.tasks[0], lease.tasks[0]);
-    rig_results(r, 7, session, &lost, 1);
-    rig_mark(r);
-    rig_say_answer(r, 7, session, &other, other.tasks[0], "It was a dark night");
-    repair = unreadable_repair(r, &other);
-    rig_results(r, 7, session, &repair, 1);
-    struct rig_said again = *rig_last(r, 7, VQ_MSG_LEASE); /* at once */
-    assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
-    assert_int_equal(again.tasks[0], other.tasks[0]);
-    assert_int_equal(again.repeat[0], 1);
-    struct vq_result good = rig_answer(r, &again, again.tasks[0], "Model: A");
-    rig_request_of(NULL, again.tasks[0], 1, &good.request);
-    good.repeat = 1;
-    rig_results(r, 7, session, &good, 1);
-    for (int i = 0; i <= RIG_TERM / RIG_HEARTBEAT; i++) { /* what was held for the lost one ends */
-        rig_pass(r, RIG_HEARTBEAT);
-        rig_beat(r, 7, session, NULL);
-    }
-    struct rig_said last = *rig_last(r, 7, VQ_MSG_LEASE);
-    assert_int_equal(last.tasks[0], lease.tasks[0]);
-    assert_int_equal(last.repeat[0], 1);
-}
-
-/* The same where the answer was in the store before the lease. */
+/* A repair that cannot be read has its question put once more. */
 static void a_repair_of_a_kept_answer_is_put_once_more(void **state)
 {
     struct rig *r = *state;
@@ -707,7 +730,9 @@ int main(void)
         T(no_more_is_leased_than_there_is_room_for),
         T(the_store_decides_which_answer_stands),
         T(a_swapped_order_that_was_skipped_but_is_needed_is_open_again),
-        T(an_unparseable_answer_is_not_the_end),
+        T(an_unparseable_answer_is_repaired_under_a_lease_of_its_own),
+        T(equal_texts_are_repaired_once),
+        T(a_repair_that_is_lost_is_asked_for_the_next_row),
         T(a_final_failure_settles_and_the_swapped_order_is_asked),
         T(a_look_up_that_a_commit_overtook_is_asked_again),
         T(a_look_up_told_late_does_not_undo_a_commit),
@@ -722,7 +747,6 @@ int main(void)
         T(answers_of_other_questions_stop_the_run),
         T(what_cannot_be_read_is_put_once_more),
         T(what_fails_is_put_once_more),
-        T(a_repair_without_its_answer_is_not_put_once_more),
         T(a_repair_of_a_kept_answer_is_put_once_more),
         T(a_dead_workers_answers_are_taken_before_its_tasks_are_leased_again),
         T(an_import_of_what_is_known_waits_for_nothing),

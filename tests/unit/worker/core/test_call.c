@@ -50,12 +50,16 @@ static void test_what_ends_at_once_shares_its_writes(void **state)
 {
     (void)state;
     begin(2);
-    struct vq_ask asks[4] = {{.task = 0}, {.task = 1, .vibe = 0, .order = 1}};
+    struct vq_ask asks[2] = {{.task = 0}, {.task = 1, .order = 1}};
     rig_sample(&rig, 0);
     rig_lease_asks(&rig, 0, 1, asks, 2);
+    asks[0].task = 2;
+    asks[1].task = 3;
+    rig_sample(&rig, 1);
+    rig_lease_asks(&rig, 1, 2, asks, 2);
     assert_int_equal(rig.calls_count, 2);
     rig_forget(&rig);
-    for (uint32_t i = 0; i < 2; i++) { /* unparseable: each is followed by a repair call */
+    for (uint32_t i = 0; i < 2; i++) { /* each is followed by the next call */
         struct vq_work_reply reply = {.call = rig.calls[i].id,
                                       .end = VQ_END_ANSWER,
                                       .retry_after_ms = -1,
@@ -215,26 +219,30 @@ static void test_a_call_that_comes_too_late_burns_no_try(void **state)
     assert_int_equal(rig.results[10].r.outcome, VQ_OUTCOME_FIRST);
 }
 
-static void test_an_unparseable_answer_is_repaired_once(void **state)
+static void test_an_unparseable_answer_goes_back_and_a_repair_has_tries_of_its_own(void **state)
 {
     (void)state;
     begin(8);
     one_ask();
-    struct vq_hash ask = rig.calls[0].request;
     rig_answer(&rig, 0, "who knows");
+    rig_wait(&rig, 10);
+    assert_int_equal(rig.calls_count, 0);
+    assert_int_equal(rig.results[0].r.outcome, VQ_OUTCOME_UNPARSEABLE);
+    assert_true(rig.results[0].r.final);
+    rig_ack(&rig, 0, 1);
+    struct vq_ask prior = {.prior = vq_span_str("who knows")};
+    rig_sample(&rig, 0);
+    rig_lease_asks(&rig, 0, 2, &prior, 1);
     assert_int_equal(rig.calls_count, 1);
     assert_int_equal(rig.calls[0].kind, VQ_CALL_REPAIR);
-    assert_true(vq_hash_eq(&rig.calls[0].repaired, &ask));
-    rig_fail(&rig, 0, VQ_END_PROVIDER, -1); /* the repair has tries of its own */
+    rig_fail(&rig, 0, VQ_END_PROVIDER, -1);
     rig_wait(&rig, VQ_WORK_BACKOFF_MS);
     assert_int_equal(rig.calls[0].kind, VQ_CALL_REPAIR);
-    assert_int_equal(rig.calls[0].tries, 3);
+    assert_int_equal(rig.calls[0].tries, 2);
     rig_answer(&rig, 0, "still nobody knows");
     rig_wait(&rig, 10);
     assert_int_equal(rig.calls_count, 0);
     assert_int_equal(rig.results_count, 3);
-    assert_int_equal(rig.results[0].r.outcome, VQ_OUTCOME_UNPARSEABLE);
-    assert_false(rig.results[0].r.final);
     assert_false(rig.results[1].r.final);
     assert_int_equal(rig.results[2].r.outcome, VQ_OUTCOME_UNPARSEABLE);
     assert_true(rig.results[2].r.final);
@@ -384,7 +392,8 @@ int main(void)
         cmocka_unit_test_teardown(test_what_a_retry_does_not_help_settles_at_once, teardown),
         cmocka_unit_test_teardown(test_a_rate_refusal_burns_no_try, teardown),
         cmocka_unit_test_teardown(test_a_call_that_comes_too_late_burns_no_try, teardown),
-        cmocka_unit_test_teardown(test_an_unparseable_answer_is_repaired_once, teardown),
+        cmocka_unit_test_teardown(
+            test_an_unparseable_answer_goes_back_and_a_repair_has_tries_of_its_own, teardown),
         cmocka_unit_test_teardown(test_repair_off, teardown),
         cmocka_unit_test_teardown(test_refused_and_truncated_answers_are_answers, teardown),
         cmocka_unit_test_teardown(test_too_long_is_cut_by_halves_where_the_run_wants_it, teardown),

@@ -150,7 +150,7 @@ static void test_what_an_earlier_spool_held_is_sent_after_hello(void **state)
         enum vq_outcome outcome;
         bool final;
     } want[] = {{VQ_OUTCOME_SECOND, true},
-                {VQ_OUTCOME_UNPARSEABLE, false}, /* a repair is due, by whoever gets the task */
+                {VQ_OUTCOME_UNPARSEABLE, true}, /* its repair is a lease of its own */
                 {VQ_OUTCOME_UNPARSEABLE, true},
                 {VQ_OUTCOME_NONE, false},
                 {VQ_OUTCOME_NONE, false}};
