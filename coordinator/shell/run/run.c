@@ -300,6 +300,9 @@ static enum vq_run_end end(struct vq_run *run)
     if (run->fatal == VQ_OK) {
         goodbye(run);
     }
+    if (run->authority != NULL) {
+        vq_learned_tick(run); /* of a run that was over before the next look */
+    }
     enum vq_status status = vq_finish_accounting(run, &err); /* the report shows it */
     if (status != VQ_OK) {
         vq_run_say(run, "accounting.json is not up to date: %s", err.text);
