@@ -57,11 +57,11 @@ static void put_cut(const struct vq_once *o)
 }
 
 /* What the verdict means for the two models. */
-static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, unsigned order,
-                        const struct vq_once *o)
+static void put_meaning(const struct vq_job *job, enum vq_outcome verdict, uint32_t sample,
+                        unsigned order, const struct vq_once *o)
 {
-    const char *const *models = (const char *const *)job->config->models;
-    const char *first = models[order], *second = models[1 - order];
+    const char *first = vq_job_model(job, job->given, sample, order);
+    const char *second = vq_job_model(job, job->given, sample, 1 - order);
     bool rates = vq_stage_rates(job->given->kind);
     const char *is = rates ? "better" : "higher";
     bool again =
@@ -156,7 +156,7 @@ static void put_judge(const struct vq_job *job, const struct vq_picked *picked, 
     if (verdict != VQ_OUTCOME_NONE) {
         put_answer(o->answer == NULL ? "" : o->answer);
         printf("verdict  %s", vq_outcome_name(verdict));
-        put_meaning(job, verdict, picked->order, o);
+        put_meaning(job, verdict, picked->sample, picked->order, o);
         put_tokens(judge, o);
     } else {
         printf("failed   %s%s%s\n", o->end == NULL ? "nothing was heard of it" : o->end,
@@ -219,7 +219,9 @@ static enum vq_status put_json(const struct vq_job *job, const struct vq_picked 
     vq_json_put_str(j, vq_stage_rates(job->given->kind) ? "criterion" : "vibe",
                     job->given->axes[picked->vibe].name);
     const char *output = vq_job_output(job, job->given, picked->sample);
-    vq_json_put_str(j, "shown_first", output != NULL ? output : job->config->models[picked->order]);
+    vq_json_put_str(j, "shown_first",
+                    output != NULL ? output
+                                   : vq_job_model(job, job->given, picked->sample, picked->order));
     vq_json_put_span(j, "system", vq_buf_span(&system));
     vq_json_put_span(j, "user", vq_buf_span(&user));
     vq_json_key(j, "judges");
@@ -249,7 +251,7 @@ static enum vq_status put_all(const struct vq_job *job, const struct vq_picked *
            (long long)vq_job_record(job, job->given, picked->sample),
            vq_stage_rates(job->given->kind) ? "criterion" : "vibe",
            job->given->axes[picked->vibe].name,
-           output != NULL ? output : job->config->models[picked->order],
+           output != NULL ? output : vq_job_model(job, job->given, picked->sample, picked->order),
            output != NULL ? "" : " first");
     VQ_TRY(vq_pick_show(job, picked));
     for (uint32_t i = 0; i < job->given->plan.grid.judges; i++) {

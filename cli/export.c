@@ -249,6 +249,7 @@ static enum vq_status put_paper(const struct vq_kept *kept, const struct vq_tabl
     struct vq_buf out;
     vq_buf_init(&out, FILE_BYTES_MAX);
     if (strcmp(what, "vibes") == 0) {
+        VQ_TRY(vq_job_needs_two(c, "the table of a paper", err));
         vq_paper_vibes(table, c->models[0], c->models[1], format, &out);
     } else {
         vq_paper_table(table, format, &out);

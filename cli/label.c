@@ -49,6 +49,7 @@ static enum vq_status open_run(struct labelling *l, const char *name)
 {
     VQ_TRY(vq_kept_look(&l->words.kept, name, &l->kept, &l->err));
     VQ_TRY(vq_job_needs_vibes(l->kept.job, "vibeq label", &l->err));
+    VQ_TRY(vq_job_needs_two(l->kept.job->config, "vibeq label", &l->err));
     VQ_TRY(vq_found_read(l->kept.runs_dir, name, &l->found, &l->err));
     uint32_t n = l->found.list.count;
     l->axes = vq_alloc(n, sizeof(*l->axes));

@@ -52,6 +52,12 @@ static enum vq_status make(const struct vq_table *vibes, const json_t *results, 
                            struct vq_buf *out, struct vq_error *err)
 {
     const json_t *models = json_object_get(results, "models");
+    if (json_array_size(models) > 2) {
+        return vq_fail(err, VQ_INVALID,
+                       "vibeq plot draws two models, and this run ranks %zu; its matrix of models "
+                       "and vibes is in report.html",
+                       json_array_size(models));
+    }
     struct vq_plot_words words = {
         .a = text_of(json_array_get(models, 0)),
         .b = text_of(json_array_get(models, 1)),

@@ -218,7 +218,7 @@ static enum vq_status config_from_words(const struct vq_run_words *w, const char
                        "NAME --judge MODEL",
                        data);
     }
-    if (!rates && w->models.count != 2) {
+    if (!rates && w->models.count < 2) {
         return vq_fail(err, VQ_INVALID,
                        "name two output columns, not %u: vibeq run %s --models A,B --judge MODEL "
                        "(a configuration's name ends with .yaml)",

@@ -177,7 +177,8 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
     uint32_t given = models == NULL ? 0 : models->items_count;
     bool persona =
         method != NULL && method->kind == VQ_NODE_SCALAR && strcmp(method->text, "persona") == 0;
-    if (given == 2 || (given == 1 && rates) || persona) { /* of a persona: rules_persona.c */
+    if ((given >= 2 && !rates) || given == 2 || (given == 1 && rates) ||
+        persona) { /* of a persona: rules_persona.c */
         return VQ_OK;
     }
     (void)vq_fail(
@@ -186,7 +187,9 @@ static enum vq_status check_models_given(const struct vq_node *root, const char 
                 "columns to compare"
               : "%s; name the two columns that hold the outputs, for example models: [model_a, "
                 "model_b]",
-        given == 0 ? "missing" : "there must be two");
+        given == 0 ? "missing"
+        : rates    ? "there must be one or two"
+                   : "there must be two");
     vq_conf_prefix_place(root, name, "models", err);
     return VQ_INVALID;
 }

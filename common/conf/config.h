@@ -9,6 +9,7 @@
 
 #define VQ_CONFIG_BYTES_MAX   (4u << 20)
 #define VQ_JUDGES_MAX         16
+#define VQ_MODELS_MAX         16u
 #define VQ_CONF_POOLS_MAX     64
 #define VQ_POOL_MODELS_MAX    64
 #define VQ_POOL_KEYS_MAX      64
@@ -69,6 +70,12 @@ enum vq_form {
     VQ_FORM_CLEAR
 };
 
+enum vq_pairs_design {
+    VQ_PAIRS_ALL,
+    VQ_PAIRS_BASELINE,  /* each model against one of them */
+    VQ_PAIRS_INCOMPLETE /* a balanced share of all pairs on each prompt */
+};
+
 enum vq_invalid {
     VQ_INVALID_MISSING,
     VQ_INVALID_DROP_ROW
@@ -124,6 +131,13 @@ struct vq_conf_data {
     enum vq_ties ties;
     uint32_t num_train_max; /* 0: no cap */
     uint32_t num_test_max;
+};
+
+struct vq_conf_pairs { /* of more than two models */
+    enum vq_pairs_design design;
+    char *baseline;      /* NULL: none */
+    uint32_t per_prompt; /* 0: not given; as `calls` */
+    uint64_t calls;
 };
 
 struct vq_conf_axis {
@@ -347,9 +361,10 @@ struct vq_config {
     char *file; /* where it was read from; "(command line)" otherwise */
     char *name; /* run id; NULL: made from data and time by the CLI */
     struct vq_conf_data data;
-    char *models
-        [2]; /* A, B: column names; NULL for B: method judge on one column; none: method persona */
+    /* Column names: A and B, or up to VQ_MODELS_MAX; the rest NULL. One: method judge on one column; none: method persona */
+    char *models[VQ_MODELS_MAX];
     uint32_t models_count;
+    struct vq_conf_pairs *pairs; /* NULL: every pair of the models */
     enum vq_conf_method method;
     struct vq_conf_axis *vibes;
     uint32_t vibes_count;
@@ -405,5 +420,11 @@ enum vq_status vq_config_parse(const char *yaml, size_t bytes, const char *name_
 enum vq_status vq_config_write(const struct vq_config *config, char **ret_yaml,
                                size_t *ret_bytes) VQ_WARN_UNUSED;
 void vq_config_destroy(struct vq_config **config);
+
+/* More than two models: rows are comparisons of pairs, vibes are rankings. */
+static inline bool vq_config_ranks(const struct vq_config *config)
+{
+    return config->models_count > 2;
+}
 
 #endif

@@ -95,7 +95,7 @@ static enum vq_status check_data(const struct vq_rules *r)
                                        columns[j].column, columns[i].path);
             }
         }
-        for (int m = 0; columns[i].column != NULL && m < 2; m++) {
+        for (uint32_t m = 0; columns[i].column != NULL && m < r->config->models_count; m++) {
             if (r->config->models[m] != NULL &&
                 strcmp(columns[i].column, r->config->models[m]) == 0) {
                 return vq_rules_broken(r, columns[i].path, "the column \"%.80s\" is also a model",
@@ -124,7 +124,7 @@ static enum vq_status check_models(const struct vq_rules *r)
         return vq_rules_broken(r, "models[1]",
                                "both models are \"%.80s\"; name two different columns", models[0]);
     }
-    return VQ_OK;
+    return vq_rules_pairs(r);
 }
 
 static enum vq_status check_vibe(const struct vq_rules *r, uint32_t i)

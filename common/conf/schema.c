@@ -27,6 +27,8 @@ WORDS(misclassified_words, {"mm", VQ_MISCLASSIFIED_MM}, {"mm_or_pp", VQ_MISCLASS
 WORDS(carried_words, {"surviving", VQ_CARRIED_SURVIVING}, {"all", VQ_CARRIED_ALL});
 WORDS(final_order_words, {"lars", VQ_FINAL_LARS}, {"separability", VQ_FINAL_SEPARABILITY},
       {"p_value", VQ_FINAL_P_VALUE});
+WORDS(design_words, {"all", VQ_PAIRS_ALL}, {"baseline", VQ_PAIRS_BASELINE},
+      {"incomplete", VQ_PAIRS_INCOMPLETE});
 WORDS(ties_words, {"keep", VQ_TIES_KEEP}, {"drop_all", VQ_TIES_DROP_ALL});
 WORDS(pair_rule_words, {"strict", VQ_PAIR_STRICT}, {"lenient", VQ_PAIR_LENIENT},
       {"forward", VQ_PAIR_FORWARD});
@@ -59,6 +61,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
 #define misclassified_words_text     "mm|mm_or_pp"
 #define carried_words_text           "surviving|all"
 #define final_order_words_text       "lars|separability|p_value"
+#define design_words_text            "all|baseline|incomplete"
 #define ties_words_text              "keep|drop_all"
 #define pair_rule_words_text         "strict|lenient|forward"
 #define positions_words_text         "both|alternate"
@@ -124,6 +127,7 @@ WORDS(p_values_words, {"bootstrap", VQ_P_VALUES_BOOTSTRAP}, {"wald", VQ_P_VALUES
     static const struct vq_key name##_keys[] = {LIST(OUR){.key = NULL}}
 
 BOTH(data, VQ_KEYS_DATA);
+BOTH(pairs, VQ_KEYS_PAIRS);
 BOTH(vibe, VQ_KEYS_VIBE);
 BOTH(judge, VQ_KEYS_JUDGE);
 BOTH(pool_model, VQ_KEYS_POOL_MODEL);
@@ -244,7 +248,9 @@ static const struct vq_key pool_keys[] = {
 static const cyaml_schema_field_t run_fields[] = {
     VQ_KEYS_RUN(CY) CY_SECTION("data", data, data_fields),
     CYAML_FIELD_SEQUENCE("models", CYAML_FLAG_OPTIONAL, struct vq_config, models, &model_value, 0,
-                         2),
+                         VQ_MODELS_MAX),
+    CYAML_FIELD_MAPPING_PTR("pairs", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
+                            pairs, pairs_fields),
     CYAML_FIELD_SEQUENCE("vibes", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config, vibes,
                          &vibe_value, 0, VQ_VIBES_MAX),
     CYAML_FIELD_SEQUENCE("criteria", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct vq_config,
@@ -296,10 +302,18 @@ static const struct vq_key run_keys[] = {
     VQ_KEYS_RUN(OUR) OUR_SECTION(data, "path"),
     {.key = "models",
      .kind = VQ_KEY_KIND_TEXTS,
-     .items_max = 2,
-     .meaning = "The two columns that hold the outputs: model A, then model B. Of `method: judge` "
-                "one column is enough, unless a criterion is pairwise; `method: persona` has none. "
-                "Required."},
+     .items_max = VQ_MODELS_MAX,
+     .meaning =
+         "The two columns that hold the outputs: model A, then model B. Three to 16 columns "
+         "are compared in pairs and ranked. Of `method: judge` one or two columns, two for a "
+         "pairwise criterion; `method: persona` has none. Required."},
+    {.key = "pairs",
+     .kind = VQ_KEY_KIND_SECTION,
+     .keys = pairs_keys,
+     .scalar_key = "design",
+     .optional = true,
+     .meaning = "Of more than two `models`: which pairs of them are compared on each prompt. Not "
+                "set: all."},
     {.key = "vibes",
      .kind = VQ_KEY_KIND_SECTIONS,
      .keys = vibe_keys,

@@ -121,6 +121,23 @@ static const char *split_name(const struct vq_data_row *row)
     return row->split == VQ_SPLIT_TEST ? "test" : "train";
 }
 
+static const char *const pair_names[] = {"model_a", "model_b"};
+
+/* Of more than two models: which of them the row compares. */
+static void pair(struct vq_csv *csv, const struct vq_report_input *r, const struct vq_data_row *row)
+{
+    for (int side = 0; vq_dataset_ranks(r->dataset) && side < 2; side++) {
+        vq_csv_str(csv, r->config->models[row->model[side]]);
+    }
+}
+
+static void pair_header(struct vq_csv *csv, const struct vq_report_input *r)
+{
+    if (vq_dataset_ranks(r->dataset)) {
+        header(csv, pair_names, VQ_COUNT(pair_names));
+    }
+}
+
 static void score_row(struct vq_csv *csv, const struct vq_report_input *r, uint32_t sample,
                       uint32_t vibe, uint32_t judge)
 {
@@ -133,6 +150,7 @@ static void score_row(struct vq_csv *csv, const struct vq_report_input *r, uint3
     vq_csv_i64(csv, row->record);
     vq_csv_i64(csv, row->file);
     vq_csv_str(csv, split_name(row));
+    pair(csv, r, row);
     vq_csv_i64(csv, vibe + 1);
     vq_csv_str(csv, r->judges[judge].name);
     vq_csv_str(csv, vq_outcome_name(o0));
@@ -149,13 +167,15 @@ static void score_row(struct vq_csv *csv, const struct vq_report_input *r, uint3
 void vq_report_scores_csv(const struct vq_report_input *r, uint32_t from, uint32_t until,
                           struct vq_buf *out)
 {
-    static const char *const names[] = {"record",          "file",  "split",
-                                        "vibe_id",         "judge", "verdict_a_first",
+    static const char *const before[] = {"record", "file", "split"};
+    static const char *const after[] = {"vibe_id",         "judge", "verdict_a_first",
                                         "verdict_b_first", "score", "status"};
     struct vq_csv csv;
     vq_csv_init_safe(&csv, out);
     if (from == 0) {
-        header(&csv, names, VQ_COUNT(names));
+        header(&csv, before, VQ_COUNT(before));
+        pair_header(&csv, r);
+        header(&csv, after, VQ_COUNT(after));
         vq_csv_end_row(&csv);
     }
     for (uint32_t i = from; i < until; i++) {
@@ -167,10 +187,15 @@ void vq_report_scores_csv(const struct vq_report_input *r, uint32_t from, uint32
     }
 }
 
-static bool carried(const struct vq_dataset_columns *c, uint32_t column)
+static bool carried(const struct vq_dataset *d, uint32_t column)
 {
-    return column != c->prompt && column != c->model[0] && column != c->model[1] &&
-           column != c->preference;
+    const struct vq_dataset_columns *c = &d->columns[0];
+    bool model = false;
+    uint32_t models = vq_dataset_ranks(d) ? d->models_count : 2;
+    for (uint32_t m = 0; m < models; m++) {
+        model = model || column == c->model[m];
+    }
+    return column != c->prompt && !model && column != c->preference;
 }
 
 /* A label that judges made; none where no judge has a score for the row. */
@@ -192,8 +217,8 @@ static const char *preference_word(const struct vq_report_input *r, uint32_t sam
 {
     bool judged = r->method != NULL && r->method->preference_outcomes != NULL;
     switch (judged ? judged_preference(r, sample) : r->dataset->samples[sample].preference) {
-    case VQ_PREFER_A: return r->config->models[0];
-    case VQ_PREFER_B: return r->config->models[1];
+    case VQ_PREFER_A: return r->config->models[r->dataset->samples[sample].model[0]];
+    case VQ_PREFER_B: return r->config->models[r->dataset->samples[sample].model[1]];
     case VQ_PREFER_TIE: return "tie";
     default: return "";
     }
@@ -207,6 +232,7 @@ static void data_row(struct vq_csv *csv, const struct vq_report_input *r, uint32
     vq_csv_i64(csv, row->record);
     vq_csv_i64(csv, row->file);
     vq_csv_str(csv, split_name(row));
+    pair(csv, r, row);
     vq_csv_str(csv, preference_word(r, sample));
     for (uint32_t v = 0; v < r->result->vibes; v++) {
         real(csv, r->result->scores->x[(size_t)sample * r->result->vibes + v]);
@@ -216,7 +242,7 @@ static void data_row(struct vq_csv *csv, const struct vq_report_input *r, uint32
     real(csv, isnan(mm) ? NAN : fabs(mm) < VQ_LOGIT_TIE ? 0.5 : mm > 0 ? 1.0 : 0.0);
     real(csv, r->result->pp_margin[sample]);
     for (uint32_t c = 0; c < first->columns_count; c++) {
-        if (!carried(&r->dataset->columns[0], c)) {
+        if (!carried(r->dataset, c)) {
             continue;
         }
         uint32_t at = row->file == 0 ? c : vq_table_column(own, first->columns[c]);
@@ -228,9 +254,11 @@ static void data_row(struct vq_csv *csv, const struct vq_report_input *r, uint32
 
 static void rows_header(struct vq_csv *csv, const struct vq_report_input *r)
 {
-    static const char *const before[] = {"record", "file", "split", "preference"};
+    static const char *const before[] = {"record", "file", "split"};
     static const char *const after[] = {"mm_margin", "mm_correct", "pp_margin"};
     header(csv, before, VQ_COUNT(before));
+    pair_header(csv, r);
+    vq_csv_str(csv, "preference");
     for (uint32_t v = 0; v < r->result->vibes; v++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "x_%u", v + 1);
@@ -239,7 +267,7 @@ static void rows_header(struct vq_csv *csv, const struct vq_report_input *r)
     header(csv, after, VQ_COUNT(after));
     const struct vq_table *first = r->dataset->tables[0];
     for (uint32_t c = 0; c < first->columns_count; c++) {
-        if (carried(&r->dataset->columns[0], c)) {
+        if (carried(r->dataset, c)) {
             vq_csv_span(csv, first->columns[c]);
         }
     }

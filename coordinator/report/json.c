@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "coordinator/report/json_method.h"
 #include "coordinator/report/people.h"
+#include "coordinator/report/ranking.h"
 #include "coordinator/report/warnings.h"
 #include "coordinator/stats/power.h"
 
@@ -372,7 +373,7 @@ static void write_length(struct vq_json *j, const struct vq_fit_length *l)
 }
 
 static void write_fit(struct vq_json *j, const char *key, const char *c_key,
-                      const struct vq_fit_metrics *m, bool pp)
+                      const struct vq_fit_metrics *m, bool pp, bool logit)
 {
     vq_json_key(j, key);
     vq_json_object(j);
@@ -396,7 +397,7 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
         vq_report_key_real(j, "legacy_accuracy_sd", m->legacy_accuracy_sd);
         vq_report_key_interval(j, "legacy_accuracy_ci95", m->legacy_accuracy_ci95);
     }
-    if (m->status == VQ_FIT_OK) {
+    if (m->status == VQ_FIT_OK && logit) {
         vq_json_put_str(j, "unregularised_status", vq_logit_status_name(m->mle_status));
         vq_json_put_str(j, "separation", vq_logit_separation_name(m->mle_separation));
         vq_json_put_str(j, "degenerate", vq_fit_degenerate_name(m->degenerate));
@@ -543,15 +544,17 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
     vq_json_put_u64(j, "format", VQ_REPORT_FORMAT);
     vq_json_key(j, "models");
     vq_json_array(j);
-    vq_json_str(j, r->config->models[0]);
-    vq_json_str(j, r->config->models[1]);
+    for (uint32_t k = 0; k < VQ_MODELS_MAX && r->config->models[k] != NULL; k++) {
+        vq_json_str(j, r->config->models[k]);
+    }
     vq_json_array_end(j);
+    vq_ranking_json_pairs(j, r);
     write_judges(j, r);
     write_data(j, r);
     write_settings(j, r);
     write_vibes(j, r);
-    write_fit(j, "mm", "C_mm", &r->result->mm, false);
-    write_fit(j, "pp", "C_pp", &r->result->pp, true);
+    write_fit(j, "mm", "C_mm", &r->result->mm, false, r->result->ranking == NULL);
+    write_fit(j, "pp", "C_pp", &r->result->pp, true, true);
     vq_json_put_u64(j, "cells_missing", r->result->cells_missing);
     if (r->result->dropped != NULL) {
         vq_json_key(j, "rows_dropped");
@@ -560,7 +563,10 @@ void vq_report_json(const struct vq_report_input *r, struct vq_buf *out)
         vq_json_put_u64(j, "test", r->result->rows_dropped_test);
         vq_json_object_end(j);
     }
-    write_power(j, r);
+    vq_ranking_json(j, r);
+    if (r->result->ranking == NULL) {
+        write_power(j, r);
+    }
     write_warnings(j, r);
     write_audit(j, r);
     write_retest(j, r);

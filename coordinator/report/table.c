@@ -2,6 +2,7 @@
  * terminal shows them. */
 #include "common/base/alloc.h"
 #include "coordinator/report/people.h"
+#include "coordinator/report/ranking.h"
 #include "coordinator/report/warnings.h"
 
 #include <math.h>
@@ -131,7 +132,7 @@ static void accuracy(const char *what, const struct vq_fit_metrics *m, double ba
     switch (m->status) {
     case VQ_FIT_NO_ROWS: vq_buf_puts(out, "not computed: no rows\n"); return;
     case VQ_FIT_NO_LABELS: vq_buf_puts(out, "not computed: no preferences in the data\n"); return;
-    case VQ_FIT_NO_VIBES: vq_buf_puts(out, "0.50: no vibe was kept\n"); return;
+    case VQ_FIT_NO_VIBES: vq_buf_printf(out, "%.2f: no vibe was kept\n", m->accuracy_train); return;
     case VQ_FIT_OK: break;
     }
     if (isnan(m->accuracy_test)) {
@@ -214,6 +215,16 @@ static void legend(const struct vq_vibecheck *v, struct vq_buf *out)
     vq_buf_puts(out, flips ? "! missing answers could move this vibe over its gate\n" : "");
 }
 
+static void table_head(const struct vq_report_input *r, struct vq_buf *out)
+{
+    vq_buf_printf(out, "\nA = %s   B = %s   %u train rows, %u test rows\n", r->config->models[0],
+                  r->config->models[1], r->dataset->train_count, r->dataset->test_count);
+    vq_buf_printf(out, "Bars to the right: A is higher.%s\n\n",
+                  r->result->in_sample ? " In-sample numbers." : " Numbers are of the test split.");
+    vq_buf_printf(out, "  %-24s %*s%8s%8s%8s\n", "vibe", BAR_COLUMNS + 6, "separability", "kappa",
+                  "MM", "PP");
+}
+
 void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *t,
                      struct vq_buf *out)
 {
@@ -224,14 +235,17 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
     }
     vq_report_order(r->result, order);
     const struct vq_vibecheck *v = r->result;
-    vq_buf_printf(out, "\nA = %s   B = %s   %u train rows, %u test rows\n", r->config->models[0],
-                  r->config->models[1], r->dataset->train_count, r->dataset->test_count);
-    vq_buf_printf(out, "Bars to the right: A is higher.%s\n\n",
-                  v->in_sample ? " In-sample numbers." : " Numbers are of the test split.");
-    vq_buf_printf(out, "  %-24s %*s%8s%8s%8s\n", "vibe", BAR_COLUMNS + 6, "separability", "kappa",
-                  "MM", "PP");
+    if (v->ranking != NULL) {
+        vq_ranking_table_head(r, out);
+    } else {
+        table_head(r, out);
+    }
     for (uint32_t i = 0; i < v->kept_count; i++) {
-        kept_row(r, order[i], t, out);
+        if (v->ranking != NULL) {
+            vq_ranking_table_row(r, order[i], t, out);
+        } else {
+            kept_row(r, order[i], t, out);
+        }
     }
     if (v->kept_count < v->vibes) {
         vq_buf_puts(out, "\nDropped:\n");
@@ -241,7 +255,7 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
     }
     vq_report_people_table(r, order, out);
     vq_buf_putc(out, '\n');
-    accuracy("Model matching MM  ", &v->mm, 0.5, out);
+    accuracy("Model matching MM  ", &v->mm, v->ranking != NULL ? v->ranking->mm_chance : 0.5, out);
     accuracy("Preferences PP     ", &v->pp, v->pp.majority_baseline, out);
     retest(r, out);
     legend(v, out);

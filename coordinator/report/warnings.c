@@ -56,7 +56,8 @@ static void same_family(struct maker *m)
 {
     for (uint32_t j = 0; j < m->r->config->judges_count; j++) {
         const char *judge = vq_model_family(m->r->judges[j].model);
-        for (int k = 0; judge != NULL && k < 2; k++) {
+        for (uint32_t k = 0; judge != NULL && k < VQ_MODELS_MAX && m->r->config->models[k] != NULL;
+             k++) {
             const char *model = vq_model_family(m->r->config->models[k]);
             if (model != NULL && strcmp(model, judge) == 0) {
                 say(m, "judge_of_same_family",

@@ -9,6 +9,7 @@
 #include "coordinator/stats/units.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SAME_SIZE 1e-12 /* relative: sizes that differ by less are one size */
 #define AS_FAR    1e-9  /* relative to the sum of sizes: rounding must not part equal sums */
@@ -99,6 +100,80 @@ static void test(double *means, size_t units, uint64_t seed, struct vq_sign_flip
         ret->p = drawn(means, n, far, seed);
         ret->exact = false;
     }
+}
+
+/* ---- vectors ---- */
+
+static double squared_length(const double *sum, size_t cols)
+{
+    double total = 0.0;
+    for (size_t k = 0; k < cols; k++) {
+        total += sum[k] * sum[k];
+    }
+    return total;
+}
+
+static bool is_zero(const double *unit, size_t cols)
+{
+    return !(squared_length(unit, cols) > 0.0);
+}
+
+/* Bit u of the pattern turns unit u. */
+static double turned(struct vq_matrix x, const uint64_t *pattern, double *sum)
+{
+    for (size_t k = 0; k < x.cols; k++) {
+        sum[k] = 0.0;
+    }
+    for (size_t u = 0; u < x.rows; u++) {
+        double sign = (pattern[u / 64] >> u % 64 & 1u) != 0 ? -1.0 : 1.0;
+        for (size_t k = 0; k < x.cols; k++) {
+            sum[k] += sign * x.at[u * x.cols + k];
+        }
+    }
+    return squared_length(sum, x.cols);
+}
+
+static void test_vectors(struct vq_matrix x, uint64_t seed, uint64_t *pattern, double *sum,
+                         struct vq_sign_flip *ret)
+{
+    size_t words = x.rows / 64 + 1;
+    double far = turned(x, pattern, sum) * (1.0 - AS_FAR); /* as they are: no bit is set */
+    ret->exact = x.rows <= VQ_SIGN_FLIP_VECTORS_EXACT_MAX;
+    uint64_t draws = ret->exact ? UINT64_C(1) << (x.rows - 1) : VQ_SIGN_FLIP_DRAWS;
+    uint64_t as_far = ret->exact ? 0 : 1;
+    struct vq_rng rng;
+    vq_rng_seed(&rng, seed);
+    for (uint64_t draw = 0; draw < draws; draw++) {
+        for (size_t w = 0; w < words; w++) {
+            pattern[w] = ret->exact ? draw : vq_rng_u64(&rng);
+        }
+        as_far += turned(x, pattern, sum) >= far;
+    }
+    ret->p = (double)as_far / (double)(ret->exact ? draws : draws + 1);
+}
+
+enum vq_status vq_sign_flip_vectors(struct vq_matrix units, uint64_t seed, struct vq_sign_flip *ret)
+{
+    double *kept = vq_alloc((units.rows + 1) * units.cols, sizeof(*kept));
+    uint64_t *pattern = vq_alloc(units.rows / 64 + 1, sizeof(*pattern));
+    enum vq_status status = kept == NULL || pattern == NULL ? VQ_NOMEM : VQ_OK;
+    if (status == VQ_OK) {
+        *ret = (struct vq_sign_flip){
+            .units = units.rows, .p = units.rows > 0 ? 1.0 : NAN, .exact = true};
+        for (size_t u = 0; u < units.rows; u++) {
+            const double *unit = units.at + u * units.cols;
+            if (!is_zero(unit, units.cols)) {
+                memcpy(kept + ret->nonzero++ * units.cols, unit, units.cols * sizeof(*kept));
+            }
+        }
+        if (ret->nonzero > 0) {
+            test_vectors((struct vq_matrix){kept, ret->nonzero, units.cols}, seed, pattern,
+                         kept + units.rows * units.cols, ret);
+        }
+    }
+    vq_free(kept);
+    vq_free(pattern);
+    return status;
 }
 
 enum vq_status vq_sign_flip_test(const double *at, size_t n, size_t stride, const uint32_t *groups,

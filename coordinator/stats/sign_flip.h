@@ -23,4 +23,11 @@ struct vq_sign_flip {
 enum vq_status vq_sign_flip_test(const double *at, size_t n, size_t stride, const uint32_t *groups,
                                  uint64_t seed, struct vq_sign_flip *ret) VQ_WARN_UNUSED;
 
+#define VQ_SIGN_FLIP_VECTORS_EXACT_MAX 14u
+
+/* The same of vectors: a unit is a row of `units` (its sums, `units.cols` of them, none missing), a flip turns all of it, and the figure is the squared
+ * length of the sum over units. Of two columns that mirror each other it is the test above. */
+enum vq_status vq_sign_flip_vectors(struct vq_matrix units, uint64_t seed,
+                                    struct vq_sign_flip *ret) VQ_WARN_UNUSED;
+
 #endif

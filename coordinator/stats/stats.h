@@ -3,7 +3,7 @@
  * Everything here is pure: double arrays in, structs out; no clock, no files, no log, no randomness but a seed that
  * is passed in. A missing value is NaN. Same input, same bits out, on one CPU type.
  *
- * All of the room is held to the reference numbers in tests/data/stats. No method prints some of it yet: Bradley-Terry, the exact
+ * All of the room is held to the reference numbers in tests/data/stats. No method prints some of it yet: the exact
  * permutation tests of compare.h, clustered errors, Fleiss' kappa. */
 #ifndef VQ_STATS_STATS_H
 #define VQ_STATS_STATS_H

@@ -1,5 +1,6 @@
 /* The steps from records to samples, in this order: the sample of `limit` records a file; rows whose two outputs equal those
- * of an earlier row leave; train and test; rows with (nearly) identical outputs leave; seeded order; caps; ties leave if asked.
+ * of an earlier row leave; train and test (of more than two models the split is of records, which then become a row for each pair, and repeated pairs
+ * leave after that); rows with (nearly) identical outputs leave; seeded order; caps; ties leave if asked.
  * Invariants: every record read is a sample or counted under exactly one exclusion; each step draws from a stream of its
  * own, so that a setting of one step does not change the draws of another. Who owns what: the dataset owns its rows, the
  * tables own all texts. Not its job: reading files, printing. */
@@ -140,6 +141,7 @@ struct pair_key {
     uint32_t a;
     uint32_t b;
     uint32_t file;
+    uint32_t models; /* the pair of more than two: another pair may well have the same texts */
     uint32_t
         asked; /* with an image: question + 1. What two models say of two pictures may well be the same */
 };
@@ -149,6 +151,7 @@ static enum vq_status mark_repeated(struct vq_dataset_build *b, struct pair_key 
 {
     for (uint32_t i = 0; i < b->count; i++) {
         keys[i].file = b->rows[i].file;
+        keys[i].models = b->rows[i].model[0] << 8 | b->rows[i].model[1];
         keys[i].asked = b->rows[i].image.bytes > 0 ? b->rows[i].question + 1 : 0;
         VQ_TRY(vq_intern_add(texts, b->rows[i].a, &keys[i].a));
         VQ_TRY(vq_intern_add(texts, b->rows[i].b, &keys[i].b));
@@ -202,6 +205,15 @@ static enum vq_status step_split(struct vq_dataset_build *b)
         note(b->set, "split", before, b->count, "train %u, test %u (%s; %u prompts)",
              b->count - test, test, how, vq_questions_count(&b->questions));
     }
+    return VQ_OK;
+}
+
+static enum vq_status step_pairs(struct vq_dataset_build *b)
+{
+    uint32_t before = b->count;
+    VQ_TRY(vq_dataset_expand(b));
+    note(b->set, "pairs", before, b->count, "%u pairs of %u models: %u comparisons of %u records",
+         b->set->pairs->count, b->set->models_count, b->count, before);
     return VQ_OK;
 }
 
@@ -314,7 +326,7 @@ static enum vq_status renumber_questions(struct vq_dataset_build *b)
 {
     uint32_t *first = vq_alloc(vq_questions_count(&b->questions), sizeof(*first)); /* number + 1 */
     uint32_t *by_record = vq_alloc((size_t)b->set->records_read[0] + b->set->records_read[1],
-                                   sizeof(*by_record)); /* row + 1 */
+                                   sizeof(*by_record)); /* question + 1 */
     if (first == NULL || by_record == NULL) {
         vq_free(first);
         vq_free(by_record);
@@ -322,18 +334,21 @@ static enum vq_status renumber_questions(struct vq_dataset_build *b)
     }
     for (uint32_t i = 0; i < b->count; i++) {
         const struct vq_data_row *row = &b->rows[i];
-        by_record[(row->file == 1 ? b->set->records_read[0] : 0) + row->record - 1] = i + 1;
+        by_record[(row->file == 1 ? b->set->records_read[0] : 0) + row->record - 1] =
+            row->question + 1;
     }
     uint32_t records = b->set->records_read[0] + b->set->records_read[1];
     for (uint32_t k = 0; k < records; k++) {
         if (by_record[k] == 0) {
             continue;
         }
-        struct vq_data_row *row = &b->rows[by_record[k] - 1];
-        if (first[row->question] == 0) {
-            first[row->question] = ++b->set->questions_count;
+        uint32_t question = by_record[k] - 1;
+        if (first[question] == 0) {
+            first[question] = ++b->set->questions_count;
         }
-        row->question = first[row->question] - 1;
+    }
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->rows[i].question = first[b->rows[i].question] - 1;
     }
     vq_free(first);
     vq_free(by_record);
@@ -418,8 +433,14 @@ static enum vq_status run_steps(struct vq_dataset_build *b)
     }
     note(set, "read", b->count, b->count, "data file %u%s", set->records_read[0], test_note);
     VQ_TRY(step_limit(b));
-    VQ_TRY(step_repeated_pairs(b));
-    VQ_TRY(step_split(b));
+    if (set->models_count > 2) {
+        VQ_TRY(step_split(b));
+        VQ_TRY(step_pairs(b));
+        VQ_TRY(step_repeated_pairs(b));
+    } else {
+        VQ_TRY(step_repeated_pairs(b));
+        VQ_TRY(step_split(b));
+    }
     VQ_TRY(step_near_identical(b));
     VQ_TRY(step_order_and_caps(b));
     step_ties(b);
@@ -433,6 +454,9 @@ enum vq_status vq_dataset_build(const struct vq_dataset_settings *settings,
     struct vq_dataset *set = vq_alloc(1, sizeof(*set));
     if (set == NULL) {
         return vq_fail(err, VQ_NOMEM, "no memory for the data set");
+    }
+    while (set->models_count < VQ_MODELS_MAX && settings->models[set->models_count] != NULL) {
+        set->models_count++;
     }
     set->tables[0] = table;
     set->tables[1] = test;
@@ -460,6 +484,7 @@ void vq_dataset_destroy(struct vq_dataset **dataset)
     }
     vq_free((*dataset)->samples);
     vq_free((*dataset)->groups);
+    vq_free((*dataset)->pairs);
     vq_free(*dataset);
     *dataset = NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "common/conf/config.h"
 #include "common/text/table.h"
+#include "coordinator/pipeline/dataset/pairs.h"
 
 #define VQ_GROUP_NONE             UINT32_MAX
 #define VQ_COLUMN_NONE            UINT32_MAX
@@ -37,7 +38,7 @@ const char *vq_exclusion_text(enum vq_exclusion why); /* for a person */
 
 struct vq_data_row {
     struct vq_span prompt; /* all three borrowed from the table */
-    struct vq_span a;
+    struct vq_span a;      /* of model[0] */
     struct vq_span b;
     struct vq_span
         image;       /* the cell; whoever loads the image puts it here (common/judge/image.h) */
@@ -48,12 +49,13 @@ struct vq_data_row {
     int8_t preference; /* enum vq_preference */
     uint8_t split;     /* enum vq_data_split */
     uint8_t file;      /* 0 the data file, 1 the test file */
+    uint8_t model[2];  /* A and B: numbers of models; 0 and 1 of two, a pair of more */
 };
 
 /* Where a table has what; the columns that are none of these are carried to the per-row results. */
 struct vq_dataset_columns {
     uint32_t prompt;
-    uint32_t model[2];
+    uint32_t model[VQ_MODELS_MAX];
     uint32_t preference; /* or VQ_COLUMN_NONE */
     uint32_t group;      /* or VQ_COLUMN_NONE */
     uint32_t image;      /* or VQ_COLUMN_NONE */
@@ -77,6 +79,8 @@ struct vq_dataset {
     struct vq_span *groups;   /* the group column's values by number */
     uint32_t records_read[2]; /* data file, test file */
     uint32_t excluded[VQ_EXCLUSION__COUNT];
+    uint32_t models_count;
+    struct vq_pairs *pairs;   /* of more than two models: which are compared; else NULL */
     bool has_preference;      /* there is a preference column */
     bool split_by_row;        /* splitting by question would have left a side empty or nearly so */
     uint32_t preferred[2][4]; /* by split, by preference + 1: B, tie, A, none */
@@ -91,8 +95,12 @@ struct vq_dataset {
 /* What the function needs of a configuration. */
 struct vq_dataset_settings {
     const struct vq_conf_data *data;
-    const char *models[2]; /* column names of A and B */
+    /* Column names: A and B, or more; the rest NULL. Of more each record becomes a row for each pair that is compared: the steps until the split count
+     * records, those after it rows */
+    const char *models[VQ_MODELS_MAX];
     uint64_t seed;
+    const struct vq_conf_pairs *pairs; /* of more than two; NULL: all pairs */
+    uint64_t calls_each; /* judge calls of one comparison, for pairs.calls; 0: not known */
 };
 
 /* `test` may be NULL: then the split is by `test_share`. The tables must outlive the dataset. VQ_INVALID: a column that is
@@ -107,6 +115,12 @@ void vq_dataset_destroy(struct vq_dataset **dataset);
 static inline uint32_t vq_dataset_count(const struct vq_dataset *dataset)
 {
     return dataset->train_count + dataset->test_count;
+}
+
+/* Three or more models. */
+static inline bool vq_dataset_ranks(const struct vq_dataset *dataset)
+{
+    return dataset->pairs != NULL;
 }
 
 /* The sample's row in its table, for the columns that are carried along. */

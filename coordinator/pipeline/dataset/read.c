@@ -9,6 +9,7 @@
 #include "common/text/utf8.h"
 #include "coordinator/pipeline/cell_notes.h"
 
+#include <stdio.h>
 #include <strings.h>
 
 #define SHOWN_BYTES    60 /* of a name or label in a sentence */
@@ -108,17 +109,25 @@ static enum vq_status check_flat(const struct vq_dataset_build *b, unsigned file
 static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned file,
                                   const struct vq_dataset_columns *c)
 {
-    const struct {
+    struct {
         uint32_t column;
         const char *role;
-    } roles[] = {{c->model[0], "model A"},
-                 {c->model[1], "model B"},
-                 {c->prompt, "the prompts"},
-                 {c->preference, "the preference"},
-                 {c->image, "the images"}};
-    for (size_t i = 0; i < VQ_COUNT(roles); i++) {
+    } roles[VQ_MODELS_MAX + 3];
+    size_t n = 0;
+    uint32_t models = b->set->models_count;
+    for (uint32_t m = 0; m < models; m++, n++) {
+        roles[n].column = c->model[m];
+        roles[n].role = models > 2 ? "a model" : m == 0 ? "model A" : "model B";
+    }
+    const uint32_t others[] = {c->prompt, c->preference, c->image};
+    static const char *const names[] = {"the prompts", "the preference", "the images"};
+    for (size_t i = 0; i < VQ_COUNT(others); i++, n++) {
+        roles[n].column = others[i];
+        roles[n].role = names[i];
+    }
+    for (size_t i = 0; i < n; i++) {
         VQ_TRY(check_flat(b, file, roles[i].column, roles[i].role));
-        for (size_t j = i + 1; j < VQ_COUNT(roles); j++) {
+        for (size_t j = i + 1; j < n; j++) {
             if (roles[i].column == roles[j].column && roles[i].column != VQ_COLUMN_NONE) {
                 struct vq_span s = shown(b->set->tables[file]->columns[roles[i].column]);
                 return vq_fail(
@@ -130,7 +139,7 @@ static enum vq_status check_roles(const struct vq_dataset_build *b, unsigned fil
             }
         }
     }
-    for (int m = 0; m < 2 && c->preference != VQ_COLUMN_NONE; m++) {
+    for (uint32_t m = 0; m < models && c->preference != VQ_COLUMN_NONE; m++) {
         if (is_tie_word(vq_span_str(b->settings->models[m]))) {
             return vq_fail(
                 b->err, VQ_INVALID,
@@ -147,10 +156,11 @@ enum vq_status vq_dataset_find_columns(struct vq_dataset_build *b, unsigned file
     const struct vq_conf_data *data = b->settings->data;
     struct vq_dataset_columns c = {
         .preference = VQ_COLUMN_NONE, .group = VQ_COLUMN_NONE, .image = VQ_COLUMN_NONE};
-    VQ_TRY(need_column(b, file, b->settings->models[0], "the outputs of model A (models[0])",
-                       &c.model[0]));
-    VQ_TRY(need_column(b, file, b->settings->models[1], "the outputs of model B (models[1])",
-                       &c.model[1]));
+    for (uint32_t m = 0; m < b->set->models_count; m++) {
+        char role[64];
+        (void)snprintf(role, sizeof(role), "the outputs of model %c (models[%u])", 'A' + (int)m, m);
+        VQ_TRY(need_column(b, file, b->settings->models[m], role, &c.model[m]));
+    }
     VQ_TRY(find_prompt(b, file, &c.prompt));
     if (data->preference != NULL) {
         VQ_TRY(need_column(b, file, data->preference, "the preference (data.preference)",
@@ -203,16 +213,20 @@ static enum vq_status count_unknown(struct unknown *u, struct vq_span label, uin
 static void describe_unknown(const struct vq_dataset_build *b, const struct unknown *u, uint32_t id,
                              struct vq_buf *out)
 {
-    const char *const *models = b->settings->models;
-    const struct vq_span known[] = {vq_span_str(models[0]), vq_span_str(models[1]),
-                                    vq_span_str(tie_words[0]), vq_span_str(tie_words[1]),
-                                    vq_span_str(tie_words[2])};
+    struct vq_span known[VQ_MODELS_MAX + VQ_COUNT(tie_words)];
+    uint32_t known_count = b->set->models_count;
+    for (uint32_t m = 0; m < known_count; m++) {
+        known[m] = vq_span_str(b->settings->models[m]);
+    }
+    for (size_t i = 0; i < VQ_COUNT(tie_words); i++) {
+        known[known_count++] = vq_span_str(tie_words[i]);
+    }
     struct vq_span s = shown(u->labels.keys[id]);
     char count[VQ_FMT_BYTES];
     vq_buf_printf(out, "\"%.*s\" in %s record%s from line %llu", (int)s.bytes, s.at,
                   vq_fmt_count(u->counts[id], count), u->counts[id] == 1 ? "" : "s",
                   (unsigned long long)u->lines[id]);
-    uint32_t near = vq_nearest_name(u->labels.keys[id], known, VQ_COUNT(known));
+    uint32_t near = vq_nearest_name(u->labels.keys[id], known, known_count);
     if (near != VQ_INTERN_NONE) {
         struct vq_span n = shown(known[near]);
         vq_buf_printf(out, " (did you mean \"%.*s\"?)", (int)n.bytes, n.at);
@@ -240,34 +254,60 @@ static enum vq_status fail_unknown(const struct vq_dataset_build *b, unsigned fi
     }
     struct vq_span column = shown(b->set->tables[file]->columns[b->set->columns[file].preference]);
     char records[VQ_FMT_BYTES];
+    struct vq_buf models;
+    vq_buf_init(&models, VQ_ERROR_BYTES_MAX);
+    for (uint32_t m = 0; m < b->set->models_count; m++) {
+        vq_buf_printf(&models, "%s\"%.60s\"", m == 0 ? "" : ", ", b->settings->models[m]);
+    }
     enum vq_status status = vq_fail(
         b->err, VQ_INVALID,
-        "%s: %s of the labels in column \"%.*s\" are neither a model (\"%.60s\", \"%.60s\") nor a "
-        "tie (equal, "
-        "tie, N/A): %s",
+        "%s: %s of the labels in column \"%.*s\" are neither a model (%s) nor a tie (equal, tie, "
+        "N/A): %s",
         vq_dataset_file_name(b, file), vq_fmt_count(u->records, records), (int)column.bytes,
-        column.at, b->settings->models[0], b->settings->models[1], list.at == NULL ? "" : list.at);
+        column.at, models.at == NULL ? "" : models.at, list.at == NULL ? "" : list.at);
+    vq_buf_free(&models);
     vq_buf_free(&list);
     return status;
 }
 
+/* Of more than two models the one preferred stands in model[0], as VQ_PREFER_A, until the record becomes rows. */
 static enum vq_status read_label(const struct vq_dataset_build *b, struct vq_span cell,
-                                 uint64_t line, struct unknown *unknown, int8_t *ret_preference)
+                                 uint64_t line, struct unknown *unknown, struct vq_data_row *row)
 {
     struct vq_span label = vq_span_trim(cell);
     if (label.bytes == 0) {
-        *ret_preference = VQ_PREFER_NONE;
+        row->preference = VQ_PREFER_NONE;
         return VQ_OK;
     }
-    for (int m = 0; m < 2; m++) {
+    bool two = b->set->models_count == 2;
+    for (uint32_t m = 0; m < b->set->models_count; m++) {
         struct vq_span model = vq_span_str(b->settings->models[m]);
         if (vq_span_eq(cell, model) || vq_span_eq(label, vq_span_trim(model))) {
-            *ret_preference = m == 0 ? VQ_PREFER_A : VQ_PREFER_B;
+            row->preference = two && m == 1 ? VQ_PREFER_B : VQ_PREFER_A;
+            row->model[0] = two ? 0 : (uint8_t)m;
             return VQ_OK;
         }
     }
-    *ret_preference = VQ_PREFER_TIE;
+    row->preference = VQ_PREFER_TIE;
     return is_tie_word(label) ? VQ_OK : count_unknown(unknown, label, line);
+}
+
+/* Of the prompt and the two longest outputs, which may be compared. */
+static size_t sample_bytes(const struct vq_dataset_build *b, unsigned file, uint32_t at,
+                           const struct vq_data_row *row)
+{
+    size_t longest[2] = {0, 0};
+    for (uint32_t m = 0; m < b->set->models_count; m++) {
+        size_t bytes =
+            vq_table_cell(b->set->tables[file], at, b->set->columns[file].model[m]).bytes;
+        if (bytes > longest[0]) {
+            longest[1] = longest[0];
+            longest[0] = bytes;
+        } else if (bytes > longest[1]) {
+            longest[1] = bytes;
+        }
+    }
+    return row->prompt.bytes + longest[0] + longest[1];
 }
 
 static enum vq_status read_row(struct vq_dataset_build *b, unsigned file, uint32_t at,
@@ -285,8 +325,9 @@ static enum vq_status read_row(struct vq_dataset_build *b, unsigned file, uint32
         .group = VQ_GROUP_NONE,
         .preference = VQ_PREFER_NONE,
         .file = (uint8_t)file,
+        .model = {0, 1},
     };
-    size_t bytes = row->prompt.bytes + row->a.bytes + row->b.bytes;
+    size_t bytes = sample_bytes(b, file, at, row);
     if (bytes > VQ_SAMPLE_BYTES_MAX) {
         char is[VQ_FMT_BYTES], most[VQ_FMT_BYTES];
         return vq_fail(
@@ -300,8 +341,8 @@ static enum vq_status read_row(struct vq_dataset_build *b, unsigned file, uint32
         VQ_TRY(vq_intern_add(&b->groups, vq_table_cell(table, at, c->group), &row->group));
     }
     if (c->preference != VQ_COLUMN_NONE) {
-        VQ_TRY(read_label(b, vq_table_cell(table, at, c->preference), table->lines[at], unknown,
-                          &row->preference));
+        VQ_TRY(
+            read_label(b, vq_table_cell(table, at, c->preference), table->lines[at], unknown, row));
     }
     return VQ_OK;
 }
@@ -333,12 +374,17 @@ enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
         struct vq_data_row *row = &b->rows[b->count];
         status = read_row(b, file, at, &unknown, row);
         uint64_t line = b->set->tables[file]->lines[at];
-        empty_outputs += is_blank(row->a) || is_blank(row->b);
+        bool blank = false;
+        for (uint32_t m = 0; m < b->set->models_count; m++) {
+            struct vq_span output =
+                vq_table_cell(b->set->tables[file], at, b->set->columns[file].model[m]);
+            blank = blank || is_blank(output);
+            vq_cell_notes_output(&notes, output, line);
+        }
+        empty_outputs += blank;
         empty_prompts += is_blank(row->prompt);
         no_images += row->image.bytes == 0;
         vq_cell_notes_prompt(&notes, row->prompt, line);
-        vq_cell_notes_output(&notes, row->a, line);
-        vq_cell_notes_output(&notes, row->b, line);
         b->count++;
     }
     if (status == VQ_OK && unknown.records > 0) {

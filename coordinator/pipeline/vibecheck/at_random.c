@@ -53,7 +53,8 @@ static double of_split(const struct vq_work *w, const struct vq_split *s, uint32
 
 void vq_at_random_compute(struct vq_work *w)
 {
-    bool strict = w->in->config->judging.pair_rule == VQ_PAIR_STRICT;
+    bool strict =
+        w->in->config->judging.pair_rule == VQ_PAIR_STRICT && !vq_config_ranks(w->in->config);
     for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
         struct vq_vibe_metrics *m = &w->out->vibe[v];
         m->sep_train_at_random = strict ? of_split(w, &w->train, v) : NAN;

@@ -5,6 +5,7 @@
 #include "common/base/alloc.h"
 #include "coordinator/pipeline/vibecheck/estimate.h"
 #include "coordinator/pipeline/vibecheck/length.h"
+#include "coordinator/pipeline/vibecheck/ranking.h"
 #include "coordinator/pipeline/vibecheck/rivals.h"
 #include "coordinator/stats/crossval.h"
 #include "coordinator/stats/proportions.h"
@@ -275,7 +276,10 @@ static enum vq_status fit_designs(struct vq_work *w, enum target target, const s
     m->rows_train = train->data.x.rows;
     m->rows_test = test->data.x.rows;
     if (target == TARGET_PP) {
-        m->majority_baseline = majority_baseline(train, w->out->in_sample ? train : test);
+        m->majority_baseline =
+            vq_config_ranks(w->in->config)
+                ? vq_matching_baseline(w, &w->train, w->out->in_sample ? &w->train : &w->test)
+                : majority_baseline(train, w->out->in_sample ? train : test);
     }
     if (m->rows_train == 0) {
         m->status = target == TARGET_PP && w->train.rows > 0 ? VQ_FIT_NO_LABELS : VQ_FIT_NO_ROWS;
@@ -326,6 +330,9 @@ static enum vq_status fit_target(struct vq_work *w, enum target target, struct v
                                  .majority_baseline = NAN,
                                  .rivals = vq_rivals_none(),
                                  .length = vq_length_none()};
+    if (target == TARGET_MM && vq_config_ranks(w->in->config)) {
+        return vq_matching_compute(w);
+    }
     struct design train = {0}, test = {0};
     enum vq_status status = design_fill(w, &w->train, target, &train);
     if (status == VQ_OK) {

@@ -145,7 +145,7 @@ static enum vq_status drop_after(struct vq_work *w, const uint32_t *index, uint3
         return VQ_NOMEM;
     }
     enum vq_status status = VQ_OK;
-    if (by == VQ_FINAL_LARS) {
+    if (by == VQ_FINAL_LARS && !vq_config_ranks(w->in->config)) { /* its target is one model */
         status = lars_order(w, index, n, order);
     } else {
         plain_order(w, index, n, by, order);

@@ -1,7 +1,7 @@
 /* The metrics of every vibe: separability with its interval, test and bounds (the unit of each is the prompt), agreement between judges, preference
  * separability, label counts and position bias. Missing cells stay missing: pairwise for two columns, never 0. */
 #include "common/base/alloc.h"
-#include "coordinator/pipeline/vibecheck/parts.h"
+#include "coordinator/pipeline/vibecheck/ranking.h"
 #include "coordinator/stats/agreement.h"
 #include "coordinator/stats/bootstrap.h"
 #include "coordinator/stats/multiple.h"
@@ -46,7 +46,7 @@ static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *
                 *(test ? &m->pref_ci95_test : &m->pref_ci95_train) = ci;
                 continue;
             }
-            if (m->na_everywhere) {
+            if (m->na_everywhere || vq_config_ranks(w->in->config)) {
                 ci = no_interval;
             } else if (drawn) {
                 status = vq_separability_interval(s->x + v, s->rows, vibes, s->group, ci, &ci);
@@ -150,6 +150,9 @@ static void separability(struct vq_work *w)
 static enum vq_status sign_flips(struct vq_work *w, const struct vq_split *s, double *ret_p)
 {
     uint32_t vibes = w->in->grid.vibes;
+    if (vq_config_ranks(w->in->config)) {
+        return vq_ranking_test(w, s, ret_p);
+    }
     double *column = vq_alloc(s->rows, sizeof(*column));
     enum vq_status status = column == NULL ? VQ_NOMEM : VQ_OK;
     for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
@@ -298,6 +301,7 @@ enum vq_status vq_metrics_test(struct vq_work *w)
 enum vq_status vq_metrics_compute(struct vq_work *w)
 {
     separability(w);
+    vq_ranking_separability(w);
     vq_at_random_compute(w);
     VQ_TRY(adjust_p(w));
     VQ_TRY(split_intervals(w, &w->train, false));

@@ -103,12 +103,12 @@ enum vq_status vq_rivals_compute(struct vq_work *w, const struct vq_logit_data *
 {
     struct vq_pp_rivals rivals = vq_rivals_none();
     double a = share_of_a(train);
-    rivals.one_class = !(a > 0.0 && a < 1.0);
+    rivals.one_class = !(a > 0.0 && a < 1.0) && !vq_config_ranks(w->in->config);
     double *right = vq_alloc(test->x.rows, sizeof(*right));
     enum vq_status status = right == NULL ? VQ_NOMEM : VQ_OK;
     if (status == VQ_OK && test->x.rows > 0 && vq_draws(w) > 0) {
         status = against_chance(w, test, group, pp->coef, right, &rivals);
-        if (status == VQ_OK && !rivals.one_class) {
+        if (status == VQ_OK && !rivals.one_class && !vq_config_ranks(w->in->config)) {
             status = against_identity(w, train, test, group, pp->c, right, &rivals);
         }
     }

@@ -4,7 +4,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "coordinator/pipeline/vibecheck/parts.h"
+#include "coordinator/pipeline/vibecheck/ranking.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -207,6 +207,9 @@ enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
         status = vq_metrics_test(&w);
     }
     if (status == VQ_OK) {
+        status = vq_ranking_compute(&w);
+    }
+    if (status == VQ_OK) {
         status = vq_fits_compute(&w);
     }
     if (status == VQ_OK) {
@@ -239,6 +242,7 @@ void vq_vibecheck_destroy(struct vq_vibecheck **result)
     vq_free(r->mm_margin);
     vq_free(r->pp_margin);
     vq_free(r->audit.judges);
+    vq_ranking_destroy(&r->ranking);
     vq_scores_destroy(&r->scores);
     vq_free(r);
     *result = NULL;

@@ -18,6 +18,9 @@ struct vq_row {
     bool test;
     bool excluded; /* neither train nor test: left out of everything */
     bool shown;    /* the proposer of the vibes has seen it: it is left out of the test on train */
+    /* Of more than two models: A and B, and the record, whose rows hold the same outputs. */
+    uint8_t model[2];
+    uint32_t record;
 };
 
 #define VQ_LABEL_NONE 2
@@ -115,6 +118,8 @@ struct vq_vibe_metrics {
     double overlap;        /* negative: the opposite of the earlier one */
     bool
         overlap_unjudged; /* nearly constant, as is an earlier kept vibe: their overlap cannot be judged */
+    /* Of more than two models half the distance between the highest and the lowest mean score of a model, without an interval; p and q are then those
+     * of "no model differs" */
     double sep_train, sep_test;
     double sep_train_at_random,
         sep_test_at_random; /* at_random.c; NaN where no call failed or the rule has none */
@@ -216,6 +221,7 @@ struct vq_audit {
 
 struct vq_vibecheck {
     uint32_t vibes, judges, samples;
+    struct vq_ranking *ranking; /* of more than two models (ranking.h); else NULL */
     struct vq_scores *scores;
     struct vq_vibe_metrics *vibe; /* one a vibe */
     uint32_t kept_count;

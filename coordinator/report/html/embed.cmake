@@ -1,4 +1,4 @@
-# Turns page.css, page.js and items.js into one C file: cmake -DFROM=dir -DOUT=file -P embed.cmake. Neither may hold what would end its element.
+# Turns page.css, page.js, items.js and rank.js into one C file: cmake -DFROM=dir -DOUT=file -P embed.cmake. Neither may hold what would end its element.
 function(embed symbol file)
     file(READ ${file} text)
     if(text MATCHES "</[sS]|<!--")
@@ -11,7 +11,8 @@ function(embed symbol file)
         "const struct vq_span ${symbol} = {(const char *)${symbol}_bytes, sizeof(${symbol}_bytes)};\n\n")
 endfunction()
 
-file(WRITE ${OUT} "/* Made from page.css, page.js and items.js by embed.cmake. */\n#include \"coordinator/report/html/parts.h\"\n\n")
+file(WRITE ${OUT} "/* Made from page.css, page.js, items.js and rank.js by embed.cmake. */\n#include \"coordinator/report/html/parts.h\"\n\n")
 embed(vq_html_css ${FROM}/page.css)
 embed(vq_html_js ${FROM}/page.js)
 embed(vq_html_items_js ${FROM}/items.js)
+embed(vq_html_rank_js ${FROM}/rank.js)

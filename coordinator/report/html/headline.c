@@ -3,6 +3,7 @@
 #include "coordinator/report/html/parts.h"
 
 #include "common/text/fmt.h"
+#include "coordinator/pipeline/vibecheck/ranking.h"
 #include "coordinator/stats/proportions.h"
 
 #include <math.h>
@@ -258,25 +259,38 @@ static void top(struct vq_html *h)
 {
     vq_html_puts(h, "<main>\n<header class=\"top\"><p class=\"brand\">vibeq report</p>"
                     "<button id=\"theme\" type=\"button\" hidden>Dark</button></header>\n<h1>");
-    vq_html_model(h, 0);
-    vq_html_puts(h, " <span class=\"vs\">and</span> ");
-    vq_html_model(h, 1);
+    bool ranks = h->r->result->ranking != NULL;
+    if (ranks) {
+        vq_html_ranking_title(h);
+    } else {
+        vq_html_model(h, 0);
+        vq_html_puts(h, " <span class=\"vs\">and</span> ");
+        vq_html_model(h, 1);
+    }
     vq_html_puts(h, "</h1>\n");
     banner(h);
-    sentence(h);
+    if (ranks) {
+        vq_html_ranking_sentence(h);
+    } else {
+        sentence(h);
+    }
     vq_html_puts(h, "<nav id=\"contents\" aria-label=\"Contents\" hidden></nav>\n");
 }
 
 void vq_html_headline(struct vq_html *h)
 {
+    const struct vq_ranking *ranking = h->r->result->ranking;
     top(h);
     vq_html_puts(h, "<section id=\"headline\" class=\"cards\" aria-label=\"In numbers\">\n");
     accuracy(h, "Model matching (MM)",
              "How often the vibes tell which model wrote which output. The line marks guessing.",
-             &h->r->result->mm, 0.5);
+             &h->r->result->mm, ranking == NULL ? 0.5 : ranking->mm_chance);
     accuracy(h, "Preference prediction (PP)",
-             "How often they tell which output is preferred. The line marks always naming the "
-             "model that is preferred more often in train.",
+             ranking == NULL
+                 ? "How often they tell which output is preferred. The line marks always naming "
+                   "the model that is preferred more often in train."
+                 : "How often they tell which of two outputs is preferred. The line marks always "
+                   "naming the one of the two whose model is preferred more often in train.",
              &h->r->result->pp, h->r->result->pp.majority_baseline);
     vq_html_card(h, "Rows");
     vq_html_count(h, vq_dataset_count(h->r->dataset));
@@ -285,7 +299,9 @@ void vq_html_headline(struct vq_html *h)
     vq_html_puts(h, " train, ");
     vq_html_count(h, h->r->dataset->test_count);
     vq_html_puts(h, " test</p></div>\n");
-    win_rate(h);
+    if (ranking == NULL) {
+        win_rate(h);
+    }
     judges_card(h);
     vq_html_calls(h);
     vq_html_puts(h, "</section>\n");

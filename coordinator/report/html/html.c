@@ -89,19 +89,27 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
                         .out = out,
                         .order = order,
                         .test = !r->result->in_sample};
-    vq_html_head(&h, &vq_html_js);
-    vq_html_text(&h, r->config->models[0]);
-    vq_html_puts(&h, " and ");
-    vq_html_text(&h, r->config->models[1]);
+    bool ranks = r->result->ranking != NULL;
+    const struct vq_span *script = ranks ? &vq_html_rank_js : &vq_html_js;
+    vq_html_head(&h, script);
+    for (uint32_t k = 0; k < VQ_MODELS_MAX && r->config->models[k] != NULL; k++) {
+        vq_html_puts(&h, k == 0 ? "" : ranks ? ", " : " and ");
+        vq_html_text(&h, r->config->models[k]);
+    }
     vq_html_puts(&h, ": vibes");
     vq_html_head_end(&h);
     static void (*const sections[])(struct vq_html *) = {
         vq_html_headline, vq_html_warnings, vq_html_table,  vq_html_vibes,
         vq_html_rows,     vq_html_judges,   vq_html_values, vq_html_overlap,
         vq_html_presets,  vq_html_story,    vq_html_methods};
-    for (size_t i = 0; i < VQ_COUNT(sections); i++) {
+    static void (*const of_rankings[])(struct vq_html *) = {
+        vq_html_headline, vq_html_warnings, vq_html_ranking, vq_html_story, vq_html_methods};
+    for (size_t i = 0; !ranks && i < VQ_COUNT(sections); i++) {
         sections[i](&h);
     }
-    vq_html_foot(&h, &vq_html_js);
+    for (size_t i = 0; ranks && i < VQ_COUNT(of_rankings); i++) {
+        of_rankings[i](&h);
+    }
+    vq_html_foot(&h, script);
     vq_free(order);
 }

@@ -1,5 +1,6 @@
 /* The methods paragraph: every setting that changes a number, in prose that a paper's appendix could take over. */
 #include "coordinator/report/html/parts.h"
+#include "coordinator/report/ranking.h"
 
 #include <math.h>
 
@@ -148,6 +149,25 @@ static void gates(struct vq_html *h)
         h, ". p is an exact sign test, q corrects it over the vibes (Benjamini-Hochberg).</p>\n");
 }
 
+static void ranking(struct vq_html *h)
+{
+    struct vq_buf design;
+    vq_buf_init(&design, 1u << 12);
+    vq_ranking_design(h->r->config, &design);
+    vq_html_printf(
+        h, "<p><b>Models.</b> %u models were compared in pairs: ", h->r->config->models_count);
+    vq_html_span(h, vq_buf_span(&design), VQ_HTML_NAME_BYTES_MAX);
+    vq_buf_free(&design);
+    vq_html_puts(
+        h,
+        ". A row is a comparison of two of them. Strengths are those of Davidson's model with "
+        "ties (Bradley-Terry where there is none), centred on 0; their intervals are of the "
+        "jackknife over prompts, and ranks of a Holm test of all pairs. Separability is half the "
+        "distance between the highest and the lowest mean score of a model; its p flips the signs "
+        "of whole prompts. Model matching is a multinomial regression that names the model of an "
+        "output from its mean scores against the other outputs of its record.</p>\n");
+}
+
 static void regression(struct vq_html *h)
 {
     static const char *const estimators[] = {
@@ -158,11 +178,16 @@ static void regression(struct vq_html *h)
                                      "the folds of the published code"};
     const struct vq_conf_regression *g = &h->r->config->regression;
     const struct vq_vibecheck *r = h->r->result;
-    vq_html_printf(
-        h,
-        "<p><b>Regression.</b> Model matching and preference prediction are %s without intercept "
-        "on the mirrored rows, fitted on train%s; the regularisation is chosen by %s",
-        estimators[g->estimator], g->standardise ? ", scores standardised" : "", cv[g->cv]);
+    if (r->ranking != NULL) {
+        ranking(h);
+    }
+    vq_html_printf(h,
+                   "<p><b>Regression.</b> %s %s without intercept "
+                   "on the mirrored rows, fitted on train%s; the regularisation is chosen by %s",
+                   r->ranking != NULL ? "Preference prediction is"
+                                      : "Model matching and preference prediction are",
+                   estimators[g->estimator], g->standardise ? ", scores standardised" : "",
+                   cv[g->cv]);
     if (!isnan(r->mm.c)) {
         vq_html_printf(h, " (C %.3g for MM", r->mm.c);
         if (!isnan(r->pp.c)) {

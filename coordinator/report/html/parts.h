@@ -4,10 +4,11 @@
 
 #include "coordinator/report/html.h"
 
-/* page.css, page.js (of vibes) and items.js (of ratings), embedded at build time. */
+/* page.css, page.js (of vibes), items.js (of ratings) and rank.js (of more than two models), embedded at build time. */
 extern const struct vq_span vq_html_css;
 extern const struct vq_span vq_html_js;
 extern const struct vq_span vq_html_items_js;
+extern const struct vq_span vq_html_rank_js;
 
 struct vq_html {
     const struct vq_report_input *r;
@@ -80,6 +81,11 @@ const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint3
 /* A scale from 0 to 1 with an accuracy, its interval and its baseline. */
 void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline);
 void vq_html_drop_reason(struct vq_html *h, uint32_t vibe);
+
+/* ranking.c: more than two models. The names of all, the first sentence, and the matrix with the table of vibes. */
+void vq_html_ranking_title(struct vq_html *h);
+void vq_html_ranking_sentence(struct vq_html *h);
+void vq_html_ranking(struct vq_html *h);
 
 /* data.c: the rows, examples and answers as JSON, escaped. */
 void vq_html_data(struct vq_html *h);

@@ -530,7 +530,7 @@ static enum vq_status walk_all(struct walk *w)
 static enum vq_status fill_power(const struct vq_job *job, struct vq_forecast *f)
 {
     const struct vq_conf_vibecheck *c = &job->config->vibecheck;
-    if (job->dataset == NULL) {
+    if (job->dataset == NULL || vq_config_ranks(job->config)) { /* it is of two models */
         return VQ_OK;
     }
     uint32_t vibes = job->config->method == VQ_METHOD_DISCOVER ? c->num_eval_vibes * c->iterations

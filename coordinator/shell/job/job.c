@@ -40,6 +40,16 @@ static enum vq_status load_table(struct vq_job *job, const struct vq_run_dir *ru
                          &job->tables[which], err);
 }
 
+/* Of one comparison, at most: every judge, every vibe, in the orders that are asked. */
+static uint64_t calls_each(const struct vq_config *c)
+{
+    size_t vibes = c->vibes_count;
+    if (c->method != VQ_METHOD_VIBES) {
+        (void)vq_preset_axes(&vibes);
+    }
+    return (uint64_t)vibes * c->judges_count * (c->judging.pair_rule == VQ_PAIR_FORWARD ? 1 : 2);
+}
+
 static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run,
                                 struct vq_error *err)
 {
@@ -51,10 +61,11 @@ static enum vq_status load_data(struct vq_job *job, const struct vq_run_dir *run
     if (job->config->method == VQ_METHOD_JUDGE) {
         return vq_rubric_job_load(&job->rubric, job->config, job->tables[0], run, err);
     }
-    struct vq_dataset_settings settings = {
-        .data = &job->config->data,
-        .models = {job->config->models[0], job->config->models[1]},
-        .seed = job->config->seed};
+    struct vq_dataset_settings settings = {.data = &job->config->data,
+                                           .seed = job->config->seed,
+                                           .pairs = job->config->pairs,
+                                           .calls_each = calls_each(job->config)};
+    memcpy(settings.models, job->config->models, sizeof(settings.models));
     return vq_dataset_build(&settings, job->tables[0], job->tables[1], &job->dataset, err);
 }
 
@@ -244,6 +255,14 @@ static enum vq_status load_cast(struct vq_job *job, struct vq_error *err)
     return VQ_OK;
 }
 
+/* Of more than two models a proposer sees one pair of them at a time. */
+static uint32_t topic_of(const struct vq_dataset *d, const struct vq_data_row *row)
+{
+    uint32_t pair = row->model[0] * VQ_MODELS_MAX + row->model[1];
+    uint32_t group = d->groups_count > 0 ? row->group : 0;
+    return vq_dataset_ranks(d) ? group * VQ_MODELS_MAX * VQ_MODELS_MAX + pair : group;
+}
+
 static enum vq_status fill_rows(struct vq_job *job)
 {
     const struct vq_dataset *d = job->dataset;
@@ -252,9 +271,10 @@ static enum vq_status fill_rows(struct vq_job *job)
     job->sample_ids = vq_alloc(n, sizeof(*job->sample_ids));
     job->rows = vq_alloc(n, sizeof(*job->rows));
     job->train = vq_alloc(d->train_count, sizeof(*job->train));
-    job->topics = d->groups_count > 0 ? vq_alloc(n, sizeof(*job->topics)) : NULL;
+    bool topics = d->groups_count > 0 || vq_dataset_ranks(d);
+    job->topics = topics ? vq_alloc(n, sizeof(*job->topics)) : NULL;
     if (job->samples == NULL || job->sample_ids == NULL || job->rows == NULL ||
-        job->train == NULL || (d->groups_count > 0 && job->topics == NULL)) {
+        job->train == NULL || (topics && job->topics == NULL)) {
         return VQ_NOMEM;
     }
     job->samples_count = n;
@@ -266,11 +286,14 @@ static enum vq_status fill_rows(struct vq_job *job)
         job->samples[i] = (struct vq_sample){
             .prompt = row->prompt, .a = row->a, .b = row->b, .image = row->image};
         if (job->topics != NULL) {
-            job->topics[i] = row->group;
+            job->topics[i] = topic_of(d, row);
         }
         vq_sample_identify(&job->samples[i], &job->sample_ids[i]);
         bool vote = row->preference == VQ_PREFER_A || row->preference == VQ_PREFER_B;
+        uint32_t before = row->file == 1 ? d->records_read[0] : 0;
         job->rows[i] = (struct vq_row){.group = row->question,
+                                       .record = before + row->record,
+                                       .model = {row->model[0], row->model[1]},
                                        .preference = vote ? row->preference : (int8_t)0,
                                        .test = row->split == VQ_SPLIT_TEST};
     }
@@ -412,6 +435,26 @@ enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb, st
                          "criteria and has none; its numbers are in results.json and report.html, "
                          "its ratings in ratings.csv",
                          verb);
+}
+
+const char *vq_job_model(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample,
+                         uint32_t side)
+{
+    bool ranks = asking->rows != NULL && vq_config_ranks(job->config);
+    return job->config
+        ->models[ranks ? job->dataset->samples[asking->rows[sample]].model[side] : side];
+}
+
+enum vq_status vq_job_needs_two(const struct vq_config *config, const char *verb,
+                                struct vq_error *err)
+{
+    return !vq_config_ranks(config)
+               ? VQ_OK
+               : vq_fail(
+                     err, VQ_INVALID,
+                     "%s is about two models, and this run ranks %u; its rankings are in "
+                     "results.json (ranking.matrix) and report.html, its comparisons in rows.csv",
+                     verb, config->models_count);
 }
 
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)

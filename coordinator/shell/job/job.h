@@ -73,6 +73,12 @@ int64_t vq_job_record(const struct vq_job *job, const struct vq_asking *asking, 
 const char *vq_job_output(const struct vq_job *job, const struct vq_asking *asking,
                           uint32_t sample);
 /* VQ_INVALID, with a sentence for whoever asked `verb` of a run without vibes, or without rows at all; VQ_OK for all others. */
+/* The model whose output is A (side 0) or B (1) of the sample. */
+const char *vq_job_model(const struct vq_job *job, const struct vq_asking *asking, uint32_t sample,
+                         uint32_t side);
+/* VQ_INVALID: the run ranks more than two models. */
+enum vq_status vq_job_needs_two(const struct vq_config *config, const char *verb,
+                                struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb,

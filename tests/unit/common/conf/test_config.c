@@ -310,7 +310,6 @@ static const struct refusal refusals[] = {
     {"models: [a, b]\njudges: [offline-a]\n", NULL, {"data.path", "missing", ""}},
     {"data: d.csv\njudges: [offline-a]\n", NULL, {"models", "missing", ""}},
     {"data: d.csv\nmodels: [a]\njudges: [offline-a]\n", NULL, {"line 2", "must be two", ""}},
-    {"data: d.csv\nmodels: [a, b, c]\njudges: [offline-a]\n", NULL, {"line 2", "at most 2", ""}},
     {"data: d.csv\nmodels: [a, a]\njudges: [offline-a]\n",
      NULL,
      {"line 2", "both models are \"a\"", ""}},

@@ -131,7 +131,12 @@ static void describe_value(struct vq_buf *out, const struct vq_key *key)
     case VQ_KEY_KIND_SECTIONS: vq_buf_printf(out, "list, at most %u", key->items_max); break;
     case VQ_KEY_KIND_TEXT:
     case VQ_KEY_KIND_ENUM: vq_buf_puts(out, "text"); break;
-    case VQ_KEY_KIND_SECTION: vq_buf_puts(out, "map, or a model"); break;
+    case VQ_KEY_KIND_SECTION:
+        vq_buf_printf(out, "map, or a %s",
+                      key->keys[0].key != NULL && strcmp(key->keys[0].key, "design") == 0
+                          ? "design"
+                          : "model");
+        break;
     }
 }
 

@@ -109,6 +109,56 @@ static void test_nothing(void **state)
     assert_near(got.p, 1.0, 0.0, 0.0);
 }
 
+/* Of two columns that mirror each other it is the test of one. */
+static void test_vectors_of_two(void **state)
+{
+    (void)state;
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 3);
+    for (uint32_t n = 0; n <= 12; n++) {
+        double at[12], both[24];
+        for (uint32_t i = 0; i < n; i++) {
+            at[i] = floor(9.0 * vq_rng_unit(&rng)) - 3.0;
+            both[2 * i] = at[i];
+            both[2 * i + 1] = -at[i];
+        }
+        struct vq_sign_flip got;
+        assert_int_equal(vq_sign_flip_vectors((struct vq_matrix){both, n, 2}, 1, &got), VQ_OK);
+        struct vq_sign_flip want = flip(at, n, NULL, 1);
+        assert_near(got.p, want.p, 1e-12, 0.0);
+        assert_int_equal(got.units, want.units);
+        assert_int_equal(got.nonzero, want.nonzero);
+        assert_true(got.exact);
+    }
+}
+
+static void test_level_of_vectors(void **state)
+{
+    (void)state;
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 21);
+    size_t rejected = 0;
+    for (uint64_t round = 0; round < 400; round++) {
+        double at
+            [40 *
+             3]; /* three models, all pairs of each prompt: sums of scores that are not independent */
+        for (size_t u = 0; u < 40; u++) {
+            double s01 = (double)vq_rng_below(&rng, 3) - 1.0,
+                   s02 = (double)vq_rng_below(&rng, 3) - 1.0;
+            double s12 = (double)vq_rng_below(&rng, 3) - 1.0;
+            at[3 * u] = s01 + s02;
+            at[3 * u + 1] = s12 - s01;
+            at[3 * u + 2] = -s02 - s12;
+        }
+        struct vq_sign_flip got;
+        assert_int_equal(vq_sign_flip_vectors((struct vq_matrix){at, 40, 3}, round, &got), VQ_OK);
+        assert_false(got.exact);
+        rejected += got.p <= 0.05;
+    }
+    print_message("  level of vectors, seed 21: %zu of 400 at 0.05\n", rejected);
+    assert_true(rejected >= 8 && rejected <= 34);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +167,8 @@ int main(void)
         cmocka_unit_test(test_drawn),
         cmocka_unit_test(test_level_with_copies),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_vectors_of_two),
+        cmocka_unit_test(test_level_of_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
