@@ -219,10 +219,11 @@ static enum vq_status config_from_words(const struct vq_run_words *w, const char
                        data);
     }
     if (!rates && w->models.count < 2) {
-        return vq_fail(err, VQ_INVALID,
-                       "name two output columns, not %u: vibeq run %s --models A,B --judge MODEL "
-                       "(a configuration's name ends with .yaml)",
-                       w->models.count, data);
+        return vq_fail(
+            err, VQ_INVALID,
+            "name two to 16 output columns, not %u: vibeq run %s --models A,B --judge MODEL "
+            "(a configuration's name ends with .yaml)",
+            w->models.count, data);
     }
     if (w->judges.count == 0) {
         return vq_fail(

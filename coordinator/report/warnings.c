@@ -3,6 +3,7 @@
 #include "coordinator/report/warnings.h"
 
 #include "common/base/alloc.h"
+#include "coordinator/pipeline/vibecheck/ranking.h"
 #include "coordinator/report/family.h"
 
 #include <math.h>
@@ -169,6 +170,29 @@ static bool always_na(const struct vq_report_input *r, const struct vq_vibe_metr
     return v->na_everywhere && r->result->judges > 0;
 }
 
+static enum vq_davidson_status ranking_status(const struct vq_report_input *r,
+                                              const struct vq_vibe_metrics *v)
+{
+    return r->result->ranking == NULL || !v->kept
+               ? VQ_DAVIDSON_OK
+               : r->result->ranking->vibe[v - r->result->vibe].status;
+}
+
+static bool ranking_separated(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
+{
+    return ranking_status(r, v) == VQ_DAVIDSON_SEPARATED;
+}
+
+static bool ranking_has_few(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
+{
+    return ranking_status(r, v) == VQ_DAVIDSON_FEW_CLUSTERS;
+}
+
+static bool ranking_unconnected(const struct vq_report_input *r, const struct vq_vibe_metrics *v)
+{
+    return ranking_status(r, v) == VQ_DAVIDSON_UNCONNECTED;
+}
+
 static void about_vibes(struct maker *m, const char *code, vibe_test test, const char *sentence)
 {
     const struct vq_vibecheck *result = m->r->result;
@@ -226,6 +250,15 @@ static void vibes(struct maker *m)
     about_vibes(m, "not_applicable_everywhere", always_na,
                 "Every answer says that the vibe does not apply");
     about_vibes(m, "never_scored", never_scored, "No answer on train could be scored");
+    about_vibes(
+        m, "ranking_separated", ranking_separated,
+        "The comparisons leave no maximum-likelihood ranking (a model always wins, or never). "
+        "Strengths are shown with half a win more for each side of each pair, without "
+        "intervals");
+    about_vibes(m, "ranking_few_prompts", ranking_has_few,
+                "Fewer than 8 prompts were compared: strengths have no intervals");
+    about_vibes(m, "ranking_not_connected", ranking_unconnected,
+                "Some models were never compared with the others, so there is no ranking");
 }
 
 /* ---- fits ---- */

@@ -278,7 +278,8 @@ class Configuration(CliCase):
         self.refused("run", "config.yaml", "--models", "alpha,beta", says=["go with a data file", "--set"])
         self.refused("run", "data.csv", *WORDS, "--set", "judging.pair_rule=forward", "--set", "judging.lazy_swap=true",
                      says=["lazy_swap", "forward"])
-        self.refused("run", "data.csv", "--models", "alpha,beta,gamma", "--judge", "offline-a", says=["two output columns, not 3"])
+        self.refused("run", "data.csv", "--models", "alpha", "--judge", "offline-a", says=["output columns, not 1"])
+        self.refused("run", "data.csv", "--models", "alpha,beta,gamma", "--judge", "offline-a", says=['no column "gamma"'])
         self.refused("run", "data.csv", "--models", "alpha,beta", says=["--judge"])
         self.refused("run", "data.csv", "--judge", "offline-a", says=["--models"])
         self.refused("run", "data.csv", *WORDS, "--judge", "offline-a", says=["--judge", "already"])
