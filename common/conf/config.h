@@ -286,6 +286,7 @@ struct vq_conf_vibecheck {
     enum vq_final_order final_order;
     bool shuffle_outputs; /* which output is shown as 1 changes by batch */
     bool compare_presets; /* the preset vibes are scored beside the discovered ones */
+    uint32_t repeats;     /* of the first round of discovery, from other seeds; 0: none */
     bool question_types;  /* one more call a kept vibe: the kinds of questions it shows on */
 };
 

@@ -16,6 +16,7 @@ struct list {
     const struct vq_forecast_facts *facts;
     struct vq_forecast_stage *stages;
     uint32_t count;
+    uint32_t repeat; /* of discovery, from 1; 0: the discovery itself */
 };
 
 static const struct vq_range nothing = {0};
@@ -35,9 +36,14 @@ static void name(struct vq_forecast_stage *s, const char *text, const char *end)
     (void)snprintf(s->name, sizeof(s->name), "%s%s", text, end);
 }
 
-static void number(struct vq_forecast_stage *s, const char *text, uint32_t iteration)
+static void number(const struct list *l, struct vq_forecast_stage *s, const char *text,
+                   uint32_t iteration)
 {
-    (void)snprintf(s->name, sizeof(s->name), "%s %u", text, iteration);
+    if (l->repeat > 0) {
+        (void)snprintf(s->name, sizeof(s->name), "again %u: %s %u", l->repeat, text, iteration);
+    } else {
+        (void)snprintf(s->name, sizeof(s->name), "%s %u", text, iteration);
+    }
 }
 
 /* ---- rankings ---- */
@@ -133,7 +139,7 @@ static void add_text(struct list *l, const char *text, uint32_t iteration, enum 
     struct vq_forecast_stage *s =
         add(l, VQ_STAGE_TEXT, role, shape, vq_range_mul(calls, reach(l->facts, iteration)));
     s->items = items;
-    number(s, text, iteration);
+    number(l, s, text, iteration);
 }
 
 static void add_embed(struct list *l, const char *text, uint32_t iteration, struct vq_range texts)
@@ -142,7 +148,7 @@ static void add_embed(struct list *l, const char *text, uint32_t iteration, stru
     struct vq_forecast_stage *s = add(l, VQ_STAGE_EMBED, VQ_ROLE_EMBEDDER, VQ_SHAPE_LIST,
                                       vq_range_mul(calls, reach(l->facts, iteration)));
     s->items = fmin(texts.expected, VQ_EMBED_BATCH_MAX);
-    number(s, text, iteration);
+    number(l, s, text, iteration);
 }
 
 static void add_reduction(struct list *l, uint32_t iteration, struct vq_range proposed)
@@ -180,7 +186,8 @@ static void add_reduction(struct list *l, uint32_t iteration, struct vq_range pr
     }
 }
 
-static struct vq_range add_iteration(struct list *l, uint32_t iteration)
+/* Proposing and reducing of an iteration. */
+static void add_axes(struct list *l, uint32_t iteration)
 {
     const struct vq_forecast_facts *f = l->facts;
     double batches = batches_of(f);
@@ -194,6 +201,12 @@ static struct vq_range add_iteration(struct list *l, uint32_t iteration)
     }
     struct vq_range proposed = {0, batches * AXES_A_BATCH, batches * AXES_MOST};
     add_reduction(l, iteration, proposed);
+}
+
+static struct vq_range add_iteration(struct list *l, uint32_t iteration)
+{
+    const struct vq_forecast_facts *f = l->facts;
+    add_axes(l, iteration);
     char text[VQ_FORECAST_NAME_BYTES];
     (void)snprintf(text, sizeof(text), "rank %u", iteration);
     struct vq_range vibes = vibes_of(f, iteration), share = reach(f, iteration);
@@ -226,6 +239,24 @@ static void add_extras(struct list *l, struct vq_range final)
         struct vq_forecast_stage *s =
             add(l, VQ_STAGE_TEXT, VQ_ROLE_PROPOSER, VQ_SHAPE_EXAMPLES, final);
         name(s, "question types", "");
+    }
+}
+
+/* The first round again and again; its axes are embedded by their ends. */
+static void add_repeats(struct list *l)
+{
+    const struct vq_conf_vibecheck *c = &l->facts->config->vibecheck;
+    for (l->repeat = 1; l->repeat <= c->repeats; l->repeat++) {
+        add_axes(l, 1);
+    }
+    l->repeat = 0;
+    if (c->repeats > 0 && l->facts->embedder) {
+        double most = 2.0 * c->k * (c->repeats + 1.0);
+        struct vq_range calls = groups_of((struct vq_range){0, most / 2, most}, VQ_EMBED_BATCH_MAX);
+        struct vq_forecast_stage *s =
+            add(l, VQ_STAGE_EMBED, VQ_ROLE_EMBEDDER, VQ_SHAPE_LIST, calls);
+        s->items = fmin(most / 2, VQ_EMBED_BATCH_MAX);
+        name(s, "match repeats", "");
     }
 }
 
@@ -268,6 +299,7 @@ uint32_t vq_forecast_stages(const struct vq_forecast_facts *facts,
         cells =
             vq_range_add(vq_range_scale(ranked, facts->train), vq_range_scale(final, facts->test));
         add_extras(&l, final);
+        add_repeats(&l);
     }
     add_retest(&l, cells);
     return l.count;

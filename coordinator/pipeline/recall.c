@@ -32,7 +32,7 @@ static enum vq_status line_of(struct vq_recall *r, const struct vq_axis *axis,
 }
 
 /* Each end is a text of its own: vectors of a whole line hardly know which end is which. */
-static enum vq_status ends_of(struct vq_recall *r, const struct vq_axis *axis,
+enum vq_status vq_recall_ends(struct vq_arena *arena, const struct vq_axis *axis,
                               struct vq_span ret_texts[2])
 {
     const char *const ends[2] = {axis->high, axis->low};
@@ -40,7 +40,7 @@ static enum vq_status ends_of(struct vq_recall *r, const struct vq_axis *axis,
         struct vq_buf buf;
         vq_buf_init(&buf, LINE_BYTES_MAX);
         vq_buf_printf(&buf, "%s: %s", axis->name, ends[end]);
-        VQ_TRY(vq_arena_take(&r->memory, &buf, &ret_texts[end]));
+        VQ_TRY(vq_arena_take(arena, &buf, &ret_texts[end]));
     }
     return VQ_OK;
 }
@@ -55,10 +55,11 @@ static enum vq_status texts_fill(struct vq_recall *r)
         return VQ_NOMEM;
     }
     for (uint32_t i = 0; i < in->found_count; i++) {
-        VQ_TRY(ends_of(r, &in->found[i], texts + 2 * (size_t)i));
+        VQ_TRY(vq_recall_ends(&r->memory, &in->found[i], texts + 2 * (size_t)i));
     }
     for (uint32_t i = 0; i < in->reference_count; i++) {
-        VQ_TRY(ends_of(r, &in->reference[i], texts + 2 * ((size_t)in->found_count + i)));
+        VQ_TRY(vq_recall_ends(&r->memory, &in->reference[i],
+                              texts + 2 * ((size_t)in->found_count + i)));
     }
     r->stage.texts = texts;
     r->stage.texts_count = count;
@@ -226,6 +227,14 @@ static double ends_cosine(const float *high, const float *low, const float *to_h
     return (vq_cosine(high, to_high, dims) + vq_cosine(low, to_low, dims)) / 2;
 }
 
+double vq_recall_similarity(const float *of, const float *to, uint32_t dims, bool *ret_mirrored)
+{
+    double same = ends_cosine(of, of + dims, to, to + dims, dims);
+    double other = ends_cosine(of, of + dims, to + dims, to, dims);
+    *ret_mirrored = other > same;
+    return other > same ? other : same;
+}
+
 static enum vq_status take_vectors(void *ctx, const float *vectors, size_t vectors_count,
                                    uint32_t dims, struct vq_error *err)
 {
@@ -242,12 +251,11 @@ static enum vq_status take_vectors(void *ctx, const float *vectors, size_t vecto
         const float *to = vectors + 2 * ((size_t)in->found_count + i) * dims;
         for (uint32_t v = 0; v < in->found_count; v++) {
             const float *of = vectors + 2 * (size_t)v * dims;
-            double same = ends_cosine(of, of + dims, to, to + dims, dims);
-            double other = ends_cosine(of, of + dims, to + dims, to, dims);
-            double nearer = other > same ? other : same;
-            take_nearer(&r->all[i], v, nearer, other > same, in->threshold);
+            bool mirrored;
+            double nearer = vq_recall_similarity(of, to, dims, &mirrored);
+            take_nearer(&r->all[i], v, nearer, mirrored, in->threshold);
             if (v < in->kept_count) {
-                take_nearer(&r->kept[i], v, nearer, other > same, in->threshold);
+                take_nearer(&r->kept[i], v, nearer, mirrored, in->threshold);
             }
         }
     }

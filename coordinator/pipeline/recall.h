@@ -36,6 +36,13 @@ struct vq_recall_match {
     bool matches;
 };
 
+/* What is embedded of an axis: its high end, then its low end. VQ_NOMEM, VQ_LIMIT. */
+struct vq_arena;
+enum vq_status vq_recall_ends(struct vq_arena *arena, const struct vq_axis *axis,
+                              struct vq_span ret_texts[2]) VQ_WARN_UNUSED;
+/* How near two axes are, either way round, from their vectors (high, then low, `dims` numbers each). */
+double vq_recall_similarity(const float *of, const float *to, uint32_t dims, bool *ret_mirrored);
+
 struct vq_recall;
 /* VQ_INVALID: a list is empty. VQ_LIMIT, VQ_NOMEM. */
 enum vq_status vq_recall_create(const struct vq_recall_input *input, struct vq_recall **ret_recall,

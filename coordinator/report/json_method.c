@@ -2,6 +2,8 @@
  * proposals it stands for. Runs over given vibes have none of it, so that their files are what they were. */
 #include "coordinator/report/json_method.h"
 
+#include "coordinator/pipeline/recall.h"
+
 static const char *model(const struct vq_conf_judge *own, const char *stand_in)
 {
     return own != NULL ? own->model : stand_in;
@@ -112,6 +114,42 @@ static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
     vq_json_array_end(j);
 }
 
+/* Only where it was asked for. */
+static void write_stability(struct vq_json *j, const struct vq_method_result *m)
+{
+    const struct vq_stability *s = m->stability;
+    if (s == NULL) {
+        return;
+    }
+    vq_json_key(j, "stability");
+    vq_json_object(j);
+    vq_json_put_u64(j, "repeats", s->repeats);
+    vq_report_key_real(j, "threshold", VQ_RECALL_THRESHOLD);
+    vq_json_key(j, "axes_found");
+    vq_json_array(j);
+    for (uint32_t k = 0; k < s->repeats; k++) {
+        vq_json_u64(j, s->axes_count[k]);
+    }
+    vq_json_array_end(j);
+    vq_json_key(j, "vibes");
+    vq_json_array(j);
+    for (uint32_t v = 0; v < s->vibes_count && s->matched; v++) {
+        vq_json_object(j);
+        vq_json_put_u64(j, "id", s->vibes[v] + 1);
+        vq_json_put_str(j, "name", m->axes[s->vibes[v]].name);
+        vq_json_put_u64(j, "found_again", s->found[v]);
+        vq_json_key(j, "nearest");
+        vq_json_array(j);
+        for (uint32_t k = 0; k < s->repeats; k++) {
+            vq_json_real(j, s->nearest[v * s->repeats + k], VQ_REPORT_DIGITS);
+        }
+        vq_json_array_end(j);
+        vq_json_object_end(j);
+    }
+    vq_json_array_end(j);
+    vq_json_object_end(j);
+}
+
 void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
 {
     const struct vq_method_result *m = r->method;
@@ -129,6 +167,7 @@ void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
     vq_json_put_u64(j, "used_in_part", m->cut.shortened);
     vq_json_object_end(j);
     vq_json_put_str(j, "stopped_because", vq_stop_text(m->stop));
+    write_stability(j, m);
     write_provenance(j, r);
     vq_json_object_end(j);
 }

@@ -161,6 +161,21 @@ static void retest(const struct vq_report_input *r, struct vq_buf *out)
     }
 }
 
+/* In how many repeats of discovery each final vibe was found again. */
+static void stability(const struct vq_report_input *r, struct vq_buf *out)
+{
+    const struct vq_stability *s = r->method == NULL ? NULL : r->method->stability;
+    if (s == NULL || !s->matched) {
+        return;
+    }
+    vq_buf_printf(out, "Found again in %u repeats of discovery:\n", s->repeats);
+    for (uint32_t v = 0; v < s->vibes_count; v++) {
+        vq_buf_puts(out, "  ");
+        vq_fmt_pad(out, vq_span_str(r->method->axes[s->vibes[v]].name), 32);
+        vq_buf_printf(out, " %u of %u\n", s->found[v], s->repeats);
+    }
+}
+
 static uint32_t column_of(const char *at)
 {
     return ((unsigned char)*at & 0xc0u) == 0x80u ? 0 : 1; /* not a byte inside a character */
@@ -257,6 +272,7 @@ void vq_report_table(const struct vq_report_input *r, const struct vq_terminal *
     vq_buf_putc(out, '\n');
     accuracy("Model matching MM  ", &v->mm, v->ranking != NULL ? v->ranking->mm_chance : 0.5, out);
     accuracy("Preferences PP     ", &v->pp, v->pp.majority_baseline, out);
+    stability(r, out);
     retest(r, out);
     legend(v, out);
     warnings(r, out);

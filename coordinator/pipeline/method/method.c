@@ -107,6 +107,7 @@ void vq_method_destroy(struct vq_method **method)
     if (m == NULL) {
         return;
     }
+    vq_method_destroy(&m->repeat);
     vq_arena_clear(&m->memory);
     vq_arena_clear(&m->round_memory);
     vq_arena_clear(&m->stage_memory);
@@ -312,6 +313,11 @@ enum vq_status vq_method_take_outcomes(struct vq_method *m, const uint8_t *outco
 enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *texts, size_t count,
                                     struct vq_error *err)
 {
+    if (m->repeat != NULL) {
+        VQ_TRY(vq_method_take_texts(m->repeat, texts, count, err));
+        taken(m);
+        return VQ_OK;
+    }
     size_t models = m->stage.role == VQ_ROLE_JUDGE ? m->in.judges_count : 1;
     VQ_TRY(expect(m, m->stage.kind == VQ_STAGE_TEXT, m->stage.prompts_count * models, count, err));
     struct vq_span *copy = vq_arena_alloc(&m->answers_memory, count, sizeof(*copy));
@@ -343,6 +349,9 @@ enum vq_status vq_method_take_texts(struct vq_method *m, const struct vq_span *t
 enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *endings, size_t count,
                                       struct vq_error *err)
 {
+    if (m->repeat != NULL) {
+        return vq_method_take_endings(m->repeat, endings, count, err);
+    }
     if (!m->asking || m->stage.kind != VQ_STAGE_TEXT) {
         return vq_fail(err, VQ_BUG, "endings of texts that were not asked for");
     }
@@ -360,6 +369,11 @@ enum vq_status vq_method_take_endings(struct vq_method *m, const uint8_t *ending
 enum vq_status vq_method_take_vectors(struct vq_method *m, const float *vectors, size_t count,
                                       uint32_t dims, struct vq_error *err)
 {
+    if (m->repeat != NULL) {
+        VQ_TRY(vq_method_take_vectors(m->repeat, vectors, count, dims, err));
+        taken(m);
+        return VQ_OK;
+    }
     size_t want = vectors == NULL ? 0 : m->stage.texts_count;
     VQ_TRY(expect(m, m->stage.kind == VQ_STAGE_EMBED, want, vectors == NULL ? 0 : count, err));
     m->vectors = NULL;

@@ -177,6 +177,19 @@ struct vq_cut_texts { /* of the proposer and the reducer, at the token limit */
     uint32_t shortened; /* the same: used up to the last whole line */
 };
 
+struct vq_stability { /* discovery done again (vibecheck.repeats) */
+    uint32_t repeats, done;
+    uint32_t vibes_count;
+    uint32_t *vibes;       /* the final ones: indices into struct vq_method_result.axes */
+    struct vq_axis **axes; /* one list a repeat, of axes_count[repeat] */
+    uint32_t *axes_count;
+    bool matched; /* false: nobody embeds, and the two below mean nothing */
+    uint32_t
+        *found; /* one a final vibe: in how many repeats an axis says the same, or the opposite */
+    double *
+        nearest; /* [vibe * repeats + repeat]: similarity of the nearest axis; NaN: there is none */
+};
+
 struct vq_method_result {       /* all borrowed from the method */
     const struct vq_axis *axes; /* every vibe that was ranked, in the order of ranking */
     const struct vq_provenance *provenance;
@@ -195,8 +208,9 @@ struct vq_method_result {       /* all borrowed from the method */
     uint32_t iterations_count;
     enum vq_stop stop;
     struct vq_cut_texts cut;
-    const struct vq_retest *retest; /* one a judge; NULL: judging.retest is 0 */
-    const char *const *notes;       /* lines for log and report, in order */
+    const struct vq_stability *stability; /* NULL: vibecheck.repeats is 0, or no vibe was kept */
+    const struct vq_retest *retest;       /* one a judge; NULL: judging.retest is 0 */
+    const char *const *notes;             /* lines for log and report, in order */
     uint32_t notes_count;
     /* compare_presets: the preset vibes, ranked on all rows; NULL otherwise */
     const struct vq_axis *preset_axes;

@@ -11,6 +11,7 @@
  *     numbers.c  the cells as a grid, and the numbers computed from it
  *     iterate.c  the numbers after each iteration, misclassified rows, stop rules
  *     extras.c   preset vibes beside the found ones, question types
+ *     stability.c  the first round again from other seeds, and which vibes it finds again
  *     retest.c   a share of the cells once more
  *     prompts.c  rows, axes and templates as text */
 #ifndef VQ_PIPELINE_METHOD_PARTS_H
@@ -169,6 +170,9 @@ struct vq_method {
     struct vq_method_round round;
     uint32_t *typed; /* the vibes that question types are asked for */
     uint32_t typed_count;
+    bool lists_axes;          /* of a repeat: it ends with its vibes before any is ranked */
+    struct vq_method *repeat; /* under way; owned */
+    struct vq_stability *stability;
     struct vq_method_result result;
 };
 
@@ -241,6 +245,10 @@ enum vq_status vq_presets_begin(struct vq_method *m, struct vq_error *err) VQ_WA
 enum vq_status vq_method_final(struct vq_method *m, uint32_t **ret_vibes, uint32_t *ret_count,
                                struct vq_vibecheck **ret_numbers,
                                struct vq_error *err) VQ_WARN_UNUSED;
+
+/* stability.c; then the last part. */
+enum vq_status vq_stability_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_stability_next(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The last part. */
 enum vq_status vq_retest_begin(struct vq_method *m, struct vq_error *err) VQ_WARN_UNUSED;

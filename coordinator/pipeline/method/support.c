@@ -370,6 +370,9 @@ static enum vq_status vibes_add(struct vq_method *m, struct vq_error *err)
             it->evaluated++;
         }
     }
+    if (m->lists_axes) { /* and ends here */
+        return VQ_OK;
+    }
     VQ_TRY(say_validated(m));
     m->then = it->evaluated > 0 ? vq_iterate_rank : vq_iterate_no_new;
     return VQ_OK;

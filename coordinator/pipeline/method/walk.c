@@ -53,5 +53,5 @@ enum vq_status vq_walk_final(struct vq_method *m, struct vq_error *err)
 
 enum vq_status vq_walk_end(struct vq_method *m, struct vq_error *err)
 {
-    return vq_retest_begin(m, err);
+    return vq_stability_begin(m, err);
 }

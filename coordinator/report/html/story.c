@@ -1,5 +1,6 @@
 /* How the vibes came about: the iterations with what each proposed, added and lost, the notes of the method, the proposals; and the
  * preset vibes beside the others. Of given vibes there are notes only. */
+#include "coordinator/pipeline/recall.h"
 #include "coordinator/report/html/parts.h"
 
 #include <math.h>
@@ -127,6 +128,34 @@ static void proposals(struct vq_html *h)
     vq_html_puts(h, "</details>\n");
 }
 
+static void stability(struct vq_html *h)
+{
+    const struct vq_method_result *m = h->story->method;
+    const struct vq_stability *s = m->stability;
+    if (s == NULL || !s->matched) {
+        return;
+    }
+    vq_html_printf(h,
+                   "<h3 id=\"stability\">Found again</h3>\n<p class=\"sub\">Discovery was done "
+                   "again from %u other seeds. A vibe counts as found again if an axis of a repeat "
+                   "says the same or the opposite (similarity of their ends at least %.1f).</p>\n"
+                   "<div class=\"scroll\"><table class=\"plain\"><thead><tr><th "
+                   "scope=\"col\">vibe</th><th scope=\"col\">found again</th><th "
+                   "scope=\"col\">nearest axis, by repeat</th></tr></thead>\n<tbody>",
+                   s->repeats, VQ_RECALL_THRESHOLD);
+    for (uint32_t v = 0; v < s->vibes_count; v++) {
+        vq_html_puts(h, "<tr><th scope=\"row\"><bdi>");
+        vq_html_text(h, m->axes[s->vibes[v]].name);
+        vq_html_printf(h, "</bdi></th><td>%u of %u</td><td>", s->found[v], s->repeats);
+        for (uint32_t k = 0; k < s->repeats; k++) {
+            vq_html_puts(h, k > 0 ? ", " : "");
+            vq_html_number(h, s->nearest[v * s->repeats + k], 2);
+        }
+        vq_html_puts(h, "</td></tr>\n");
+    }
+    vq_html_puts(h, "</tbody></table></div>\n");
+}
+
 void vq_html_story(struct vq_html *h)
 {
     const struct vq_method_result *m = h->story->method;
@@ -138,6 +167,7 @@ void vq_html_story(struct vq_html *h)
     if (m->iterations_count > 0) {
         iterations(h);
     }
+    stability(h);
     notes(h);
     proposals(h);
     vq_html_puts(h, "</section>\n");
