@@ -438,6 +438,7 @@ enum vq_status vq_coord_turn(struct vq_coord *c)
     if (c->done) {
         return VQ_OK;
     }
+    VQ_TRY(vq_coord_stored_gather(c));
     VQ_TRY(vq_coord_requeue_gather(c));
     VQ_TRY(vq_coord_scout(c));
     if (may_lease(c)) {

@@ -106,6 +106,11 @@ enum vq_status vq_coord_hand_over(struct vq_coord *from, struct vq_coord *to,
 enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code,
                                 int64_t now_ns) VQ_WARN_UNUSED;
 
+/* Of a run that is resumed, before the first event: what the store says of a shard, the outcome of each of its tasks (NONE: open). They are
+ * settled, in no rate. What is not told so is looked up in its turn. */
+enum vq_status vq_coord_stored(struct vq_coord *c, uint64_t shard,
+                               const uint8_t *outcomes) VQ_WARN_UNUSED;
+
 /* ---- events ---- */
 
 /* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a number), never reused within
@@ -300,6 +305,8 @@ struct vq_coord_status {
     uint64_t batches;        /* committed */
     uint64_t received;       /* results gathered or in the commit in flight */
     uint64_t scouted_shards; /* looked up at least once */
+    uint64_t
+        known_shards; /* of which it is known what is stored: these, or those of vq_coord_stored */
     uint64_t shards;
     uint64_t ready_shards, leased_shards;
     uint64_t leases_lost; /* with their worker */

@@ -283,8 +283,11 @@ struct vq_coord {
     int64_t now_ns, started_ns;
     enum vq_status health;
 
-    uint8_t *outcome; /* one byte a task */
-    uint64_t open;    /* tasks not terminal */
+    uint8_t *outcome;       /* one byte a task */
+    uint64_t stored_shards; /* told by vq_coord_stored */
+    uint64_t stored_at,
+        stored_end; /* from here to there the run state has not heard of what vq_coord_stored settled */
+    uint64_t open; /* tasks not terminal */
     struct vq_coord_counts counts;
     uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
     struct vq_coord_rate rate;
@@ -506,6 +509,9 @@ bool vq_coord_twin_due(struct vq_coord *c, struct vq_coord_lane *lane, uint64_t 
 /* The next of the chains that ask turn `turn` where chain `shard` does, after `at` (`shard` itself: the first of them); VQ_TASK_NONE: there
  * is no other. */
 uint64_t vq_coord_twin_next(const struct vq_coord *c, uint64_t shard, uint32_t turn, uint64_t at);
+
+/* stored.c */
+enum vq_status vq_coord_stored_gather(struct vq_coord *c) VQ_WARN_UNUSED;
 
 /* alike.c */
 uint64_t vq_coord_alike_key(uint32_t judge, struct vq_span prior);

@@ -138,6 +138,7 @@ void vq_coord_status_fill(const struct vq_coord *c, int64_t now_ns,
     s->epoch = c->params.epoch;
     s->received = c->received_count;
     s->scouted_shards = c->scouted;
+    s->known_shards = c->scouted > c->stored_shards ? c->scouted : c->stored_shards;
     s->shards = vq_grid_shards(&c->params.grid);
     s->calls_reserved = c->listed_count + c->received_count;
     s->held_back = c->holds_count;

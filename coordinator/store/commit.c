@@ -327,7 +327,9 @@ static enum vq_status put_answers(struct commit_ctx *c, struct vq_write *w, stru
         if (r->end != VQ_END_ANSWER || mark->known) {
             continue;
         }
-        VQ_TRY(put_answer(c, w, r, &mark->used, err));
+        bool known;
+        VQ_TRY(vq_repair_is_known(&w->view, c->plan, r, &known, err));
+        VQ_TRY(known ? VQ_OK : put_answer(c, w, r, &mark->used, err));
         c->done.paid_unused += mark->used ? 0 : 1;
     }
     for (size_t i = 0; i < c->batch->results_count; i++) {

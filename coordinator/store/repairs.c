@@ -1,4 +1,5 @@
-/* Invariants: a key of a text begins with zeros where other keys have their sample; its value says what that of the repair says.
+/* Invariants: a key of a text begins with zeros where other keys have their sample; its value says what that of the first
+ * repair of this text says, and is never replaced. What it settled stays so: a repair that comes later is not put.
  * Not its job: which repairs are leased (core/alike.c). */
 #include "coordinator/store/repairs.h"
 
@@ -31,20 +32,40 @@ enum vq_status vq_repair_answer(const struct vq_view *view, const struct vq_plan
     return status;
 }
 
-/* Whether the store has the answer that `r` repairs, and it is that text. */
-static enum vq_status repairs_stored(const struct vq_view *view, const struct vq_plan *plan,
-                                     const struct vq_result *r, struct vq_answer *ret_answer,
-                                     bool *ret_same, struct vq_error *err)
+/* The key of the text that `r` repairs: of an answered repair of this plan, if the store has that text as the answer. */
+static enum vq_status key_of(const struct vq_view *view, const struct vq_plan *plan,
+                             const struct vq_result *r, struct vq_hash *ret_key, bool *ret_has,
+                             struct vq_error *err)
 {
     struct vq_hash expected;
-    *ret_same = false;
-    enum vq_status status = vq_cell_answer(view, &r->repaired, ret_answer, err);
+    struct vq_answer answer;
+    *ret_has = false;
+    bool repair = r->kind == VQ_CALL_REPAIR && r->end == VQ_END_ANSWER && r->stage == plan->stage &&
+                  vq_plan_has(plan, r->task);
+    if (!repair || plan->askers[vq_grid_cell(&plan->grid, r->task).judge].repair == NULL) {
+        return VQ_OK;
+    }
+    enum vq_status status = vq_cell_answer(view, &r->repaired, &answer, err);
     if (status != VQ_OK) {
         return status == VQ_NOT_FOUND ? VQ_OK : status;
     }
-    vq_plan_repair(plan, r->task, &r->repaired, ret_answer->answer, &expected);
-    *ret_same = vq_hash_eq(&expected, &r->request);
+    vq_plan_repair(plan, r->task, &r->repaired, answer.answer, &expected);
+    *ret_has = vq_hash_eq(&expected, &r->request);
+    vq_repair_key(plan, r->task, answer.answer, ret_key);
     return VQ_OK;
+}
+
+enum vq_status vq_repair_is_known(const struct vq_view *view, const struct vq_plan *plan,
+                                  const struct vq_result *r, bool *ret_known, struct vq_error *err)
+{
+    struct vq_hash key;
+    struct vq_answer answer;
+    bool has;
+    *ret_known = false;
+    VQ_TRY(key_of(view, plan, r, &key, &has, err));
+    enum vq_status status = has ? vq_cell_answer(view, &key, &answer, err) : VQ_NOT_FOUND;
+    *ret_known = status == VQ_OK;
+    return status == VQ_NOT_FOUND ? VQ_OK : status;
 }
 
 enum vq_status vq_repair_share(struct vq_write *w, const struct vq_plan *plan,
@@ -52,22 +73,19 @@ enum vq_status vq_repair_share(struct vq_write *w, const struct vq_plan *plan,
 {
     struct vq_answer answer;
     struct vq_hash key;
-    bool same;
-    bool repair = r->kind == VQ_CALL_REPAIR && r->end == VQ_END_ANSWER && r->stage == plan->stage &&
-                  vq_plan_has(plan, r->task);
-    if (!repair || plan->askers[vq_grid_cell(&plan->grid, r->task).judge].repair == NULL) {
+    bool has;
+    VQ_TRY(key_of(&w->view, plan, r, &key, &has, err));
+    if (!has) {
         return VQ_OK;
     }
-    VQ_TRY(repairs_stored(&w->view, plan, r, &answer, &same, err));
-    if (!same) {
-        return VQ_OK;
+    enum vq_status status = vq_cell_answer(&w->view, &r->request, &answer, err);
+    if (status != VQ_OK) {
+        return status == VQ_NOT_FOUND ? VQ_OK : status; /* an equal text has one */
     }
-    vq_repair_key(plan, r->task, answer.answer, &key);
-    VQ_TRY(vq_cell_answer(&w->view, &r->request, &answer, err));
     struct vq_buf value;
     vq_buf_init(&value, VQ_RECORD_BYTES_MAX);
     vq_record_answer(&value, vq_hash_span(&key), &answer);
-    enum vq_status status = value.status;
+    status = value.status;
     if (status == VQ_OK) {
         status = vq_env_put(w, w->view.calls->answers, vq_hash_span(&key), vq_buf_span(&value),
                             false, err);

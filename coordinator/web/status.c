@@ -55,7 +55,7 @@ double vq_status_eta_s(const struct vq_coord_status *s)
 /* Tasks that are open and need a call, if the store has of the rest what it had of those that were looked up. */
 static double left_at_least(const struct vq_coord_status *s)
 {
-    double scouted = s->shards == 0 ? 1 : (double)s->scouted_shards / (double)s->shards;
+    double scouted = s->shards == 0 ? 1 : (double)s->known_shards / (double)s->shards;
     double looked_up = scouted * (double)s->tasks;
     if (looked_up < 1 || s->all.from_store == 0) {
         return (double)left(s);

@@ -43,6 +43,7 @@ void sim_coord_start(struct sim *s)
         sim_fail(s, "cannot create the coordinator: %s", err.text);
         return;
     }
+    sim_take_stored(s);
     sim_say(s, "coordinator starts, epoch %llu%s", (unsigned long long)co->epoch,
             s->params.wait_ns > 0 ? ", waits one term" : "");
     for (uint32_t i = 0; i < s->workers_count; i++) {
@@ -622,6 +623,7 @@ static void next_stage(struct sim *s, uint32_t n)
     if (vq_coord_create(&s->params, s->now_ns, &co->core, &err) != VQ_OK) {
         sim_fail(s, "cannot create the coordinator of stage %u: %s", n, err.text);
     } else {
+        sim_take_stored(s);
         (void)ok(s, vq_coord_hand_over(before, co->core, s->now_ns), "hand over");
         sim_check_handed_over(s);
     }

@@ -408,7 +408,8 @@ void sim_talks_check_end(struct sim *s); /* of the stage that is looked at */
 /* stages.c */
 void sim_stages_make(struct sim *s);
 void sim_stages_free(struct sim *s);
-void sim_stage_look(struct sim *s, uint32_t n);  /* the store's view becomes that stage's */
+void sim_stage_look(struct sim *s, uint32_t n); /* the store's view becomes that stage's */
+void sim_take_stored(struct sim *s);
 void sim_stage_enter(struct sim *s, uint32_t n); /* it is the next that a core is made for */
 void sim_request_of(const struct sim *s, uint32_t stage, uint64_t task, uint32_t repeat,
                     struct vq_hash *ret_hash);

@@ -100,6 +100,8 @@ bool sim_store_request(const struct sim_store *store, uint64_t task, uint32_t re
 
 /* ---- states ---- */
 
+static const struct vq_hash no_request;
+
 static struct vq_attempt attempt_of(const struct sim_store *store, uint64_t task,
                                     const struct vq_hash *request)
 {
@@ -108,13 +110,13 @@ static struct vq_attempt attempt_of(const struct sim_store *store, uint64_t task
     const struct sim_answer *repaired = NULL;
     const uint64_t *failure = sim_map_get(&store->failures, request);
     if (answer != NULL && store->repair) {
-        store->repair_of(store->ctx, task, request, vq_span(answer->text, answer->bytes), &repair);
+        struct vq_span text = vq_span(answer->text, answer->bytes);
+        store->repair_of(store->ctx, task, request, text, &repair);
         repaired = answer_of(store, &repair);
-    }
-    if (answer != NULL && store->repair && repaired == NULL) { /* what an equal text was answered */
-        static const struct vq_hash none;
-        store->repair_of(store->ctx, task, &none, vq_span(answer->text, answer->bytes), &repair);
-        repaired = answer_of(store, &repair);
+        if (repaired == NULL) { /* what an equal text was answered */
+            store->repair_of(store->ctx, task, &no_request, text, &repair);
+            repaired = answer_of(store, &repair);
+        }
     }
     return (struct vq_attempt){
         .failure = failure == NULL ? VQ_OUTCOME_NONE : (enum vq_outcome) * failure,
@@ -281,6 +283,20 @@ static bool is_ours(const struct sim_store *store, const struct vq_result *r)
     return vq_hash_eq(&repair, &r->request);
 }
 
+/* The key of the text that an answered repair repairs; false: it is none, or not of what is stored. */
+static bool text_key(const struct sim_store *store, const struct vq_result *r,
+                     struct vq_hash *ret_key)
+{
+    bool repair = r->kind == VQ_CALL_REPAIR && r->end == VQ_END_ANSWER && store->repair &&
+                  !is_elsewhere(store, r) && is_ours(store, r);
+    if (repair) {
+        const struct sim_answer *text = answer_of(store, &r->repaired);
+        store->repair_of(store->ctx, r->task, &no_request, vq_span(text->text, text->bytes),
+                         ret_key);
+    }
+    return repair;
+}
+
 void sim_store_record(struct sim_store *store, const struct vq_result *r)
 {
     struct vq_hash key = sim_key_id(&r->call);
@@ -297,23 +313,19 @@ void sim_store_record(struct sim_store *store, const struct vq_result *r)
         row->cost_nano = row->end == VQ_END_UNKNOWN ? r->cost_nano : row->cost_nano;
         row->end = row->end == VQ_END_UNKNOWN ? r->end : row->end;
     }
+    struct vq_hash text;
+    bool shares = text_key(store, r, &text);
+    if (shares && answer_of(store, &text) != NULL) {
+        return; /* an equal text has one */
+    }
     if (r->end == VQ_END_ANSWER) {
         (void)sim_store_put(store, &r->request, r->answer, r->finish_reason, r->refusal);
     }
-}
-
-/* The answer to a repair is that to the repair of each equal text. */
-static void share(struct sim_store *store, const struct vq_result *r)
-{
-    static const struct vq_hash none;
-    struct vq_hash key;
-    if (r->kind == VQ_CALL_REPAIR && r->end == VQ_END_ANSWER && store->repair &&
-        is_ours(store, r)) {
-        const struct sim_answer *text = answer_of(store, &r->repaired);
+    if (shares) {
         const struct sim_answer *stands = answer_of(store, &r->request);
-        store->repair_of(store->ctx, r->task, &none, vq_span(text->text, text->bytes), &key);
-        (void)sim_store_put(store, &key, vq_span(stands->text, stands->bytes),
-                            vq_span_str(stands->finish_reason), stands->refusal);
+        struct vq_span said = vq_span(stands->text, stands->bytes);
+        (void)sim_store_put(store, &text, said, vq_span_str(stands->finish_reason),
+                            stands->refusal);
     }
 }
 
@@ -330,7 +342,6 @@ void sim_store_commit_lmdb(struct sim_store *store, const struct vq_coord_batch 
         if (is_elsewhere(store, r)) { /* recorded, and that is all */
             continue;
         }
-        share(store, r);
         if (!is_ours(store, r)) { /* a repair of an answer that does not stand settles nothing */
             store->foreign += r->kind == VQ_CALL_ASK && store->chains == NULL;
         } else if (r->final && vq_outcome_is_failed((enum vq_outcome)r->outcome)) {

@@ -66,8 +66,10 @@
     15000 /* a server that somebody else starts is there, or it is not */
 /* All is answered, but workers elsewhere may hold answers that came late: for one that went silent the end waits so long once, and a resume
  * is up for so long at least. */
-#define VQ_RUN_MISSED_MS        2000
-#define VQ_RUN_COLLECT_MS       4000
+#define VQ_RUN_MISSED_MS  2000
+#define VQ_RUN_COLLECT_MS 4000
+#define VQ_RUN_STORED_MS                                                                           \
+    10000 /* for what a resumed run has in the store, before its workers are heard */
 #define VQ_RUN_GOODBYE_MS       10000 /* for workers to leave at the end */
 #define VQ_RUN_LINGER_MS        1000  /* from then on, for workers elsewhere to hear it */
 #define VQ_RUN_LINGER_LEAST_MS  200

@@ -43,6 +43,34 @@ static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
     return caps;
 }
 
+/* What the run has in the store is settled before it is asked, so that its progress goes on from where it was. What takes longer than
+ * may be is looked up in its turn. */
+static enum vq_status take_stored(struct vq_run *run, struct vq_error *err)
+{
+    const struct vq_plan *plan = &run->asking->plan;
+    uint64_t shards = vq_grid_shards(&plan->grid), shard = 0;
+    int64_t until_ns = vq_run_now() + VQ_RUN_STORED_MS * VQ_NS_PER_MS;
+    struct vq_view *view = NULL;
+    uint8_t *outcomes = vq_alloc(vq_grid_shard_tasks(&plan->grid), 1);
+    if (outcomes == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    enum vq_status status = vq_view_begin(run->calls, &view, err);
+    for (; status == VQ_OK && shard < shards && vq_run_now() < until_ns; shard++) {
+        status = vq_lookup_outcomes(view, plan, &run->owner.uid, shard, outcomes, err);
+        if (status == VQ_OK) {
+            status = vq_coord_stored(run->coord, shard, outcomes);
+        }
+    }
+    if (view != NULL) {
+        vq_view_end(&view);
+    }
+    vq_free(outcomes);
+    vq_log(VQ_LOG_INFO, "stage.stored", "shards=%llu of=%llu", (unsigned long long)shard,
+           (unsigned long long)shards);
+    return status == VQ_AGAIN ? VQ_OK : status;
+}
+
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 {
     if (run->hears_ns == 0) {
@@ -95,6 +123,9 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .finish_from_ns = collects ? run->started_ns + VQ_RUN_COLLECT_MS * VQ_NS_PER_MS : 0};
     enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
     vq_free(judges);
+    if (status == VQ_OK && !run->begun.first_start) {
+        status = take_stored(run, err);
+    }
     if (status == VQ_OK && run->redis.phase != VQ_PHASE_UP) {
         status = vq_coord_commit_paused(run->coord, true, vq_run_now());
     }

@@ -185,7 +185,7 @@ static void time_left_is_unknown_or_a_number(void **state)
 static void time_left_has_an_interval(void **state)
 {
     (void)state;
-    struct vq_coord_status s = {.tasks = 1000, .shards = 100, .scouted_shards = 100};
+    struct vq_coord_status s = {.tasks = 1000, .shards = 100, .known_shards = 100};
     s.all.state[VQ_TASK_OPEN] = 400;
     assert_true(vq_status_eta_range(&s).low_s < 0 && vq_status_eta_range(&s).high_s < 0);
     s.settled_per_s = 4;
@@ -195,7 +195,7 @@ static void time_left_has_an_interval(void **state)
     s.settled_lately = 240;
     struct vq_status_eta many = vq_status_eta_range(&s);
     assert_true(many.low_s > 75 && many.low_s < 100 && many.high_s > 100 && many.high_s < 130);
-    s.scouted_shards = 50; /* half is not looked up yet, and of the other half the store had 60 % */
+    s.known_shards = 50; /* half is not looked up yet, and of the other half the store had 60 % */
     s.all.from_store = 300;
     struct vq_status_eta resumed = vq_status_eta_range(&s);
     assert_true(resumed.low_s < many.low_s / 2);
