@@ -1,14 +1,17 @@
 /* Which refusals noise explains: the last window of what was used, the known noise of a pool, and the doubt about its limits.
  *
- * Noise is the share of calls that a provider refuses at whatever rate they come. A share below TOLERATED changes nothing. More
- * refusals in a window than noise explains (by SIGMAS of a Poisson count) are a doubt; what follows from it is tried (authority_trial.c).
- * Known noise falls with the refusals that are seen, rises only by a trial, and is tried anew after AGAIN_NS.
+ * Noise is the share of calls that a provider refuses at whatever rate they come. A share below TOLERATED changes nothing; where a limit is
+ * found by refusals, a share below PROBED. More refusals in a window than noise explains (by SIGMAS of a Poisson count) are a doubt; what
+ * follows from it is tried (authority_trial.c). Known noise falls with the refusals that are seen, rises only by a trial, and is tried anew
+ * after AGAIN_NS.
  *
- * A pool is noisy for its workers when noise is known, or when each of its last LONE groups of refusals was followed soon by calls that
- * were accepted: a full window would have refused those. When far more is refused than that (CROWDED), it is not noisy. */
+ * A pool is noisy for its workers when noise is known, or when most of its last groups of refusals were followed soon by calls that were
+ * accepted: a full window would have refused those. A pool with a named rate keeps to it, and counts as noisy from the start. When far
+ * more is refused than that (CROWDED), it is not noisy. */
 #include "coordinator/core/authority_parts.h"
 
-#define TOLERATED   0.005
+#define TOLERATED   0.01
+#define PROBED      0.005
 #define SIGMAS      3.0
 #define LEAST       3.0 /* refusals in a window: fewer are no doubt */
 #define LONE        4u
@@ -102,7 +105,8 @@ double vq_auth_accepted_of(const struct vq_auth_pool *p, enum vq_rate r, double 
 
 bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered)
 {
-    double explained = fmax(p->doubt.noise, TOLERATED) * (refused + answered);
+    bool probed = p->ceiling > 0 || !isfinite(p->limit[VQ_RATE_REQUESTS]);
+    double explained = fmax(p->doubt.noise, probed ? PROBED : TOLERATED) * (refused + answered);
     return refused > explained + SIGMAS * sqrt(explained);
 }
 
@@ -166,7 +170,12 @@ static void lone(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int6
         bool soon = now_ns - doubt->first_ns <= soon_ns;
         if (doubt->answered > doubt->in_flight || !soon) {
             bool is_lone = soon && doubt->refused <= CROWDED * (doubt->refused + doubt->answered);
-            doubt->lone = !is_lone ? 0 : doubt->lone < LONE ? doubt->lone + 1 : LONE;
+            if (is_lone) {
+                doubt->lone += doubt->lone < VQ_AUTH_LONE_MOST;
+            } else {
+                bool crowd = doubt->refused >= CROWD_LEAST || doubt->lone < 2;
+                doubt->lone = crowd ? 0 : doubt->lone - 2;
+            }
             doubt->open = false;
             if (doubt->answered <= doubt->in_flight && doubt->refused >= CROWD_LEAST) {
                 full(p);

@@ -21,6 +21,10 @@
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns)
 {
     p->bucket_ns = now_ns;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        bool is_named = vq_rates_get(&p->configured, (enum vq_rate)r) > 0;
+        p->doubt.lone = is_named ? VQ_AUTH_LONE_MOST : p->doubt.lone;
+    }
     p->slowed_ns = INT64_MIN / 2;
     p->grown_ns = p->clean_ns = p->over_ns = p->ramp_ns = now_ns;
     vq_auth_level_init(p, now_ns);

@@ -24,6 +24,7 @@
 #define VQ_AUTH_BUCKETS       60u                /* of what was used over the last window */
 #define VQ_AUTH_KEYS_MAX      256u               /* fingerprints of one pool that are looked at */
 #define VQ_AUTH_SAME          0.04               /* two ceilings that differ by no more are one */
+#define VQ_AUTH_LONE_MOST     8u                 /* lone groups of refusals that are remembered */
 #define VQ_AUTH_NOBODY        UINT32_MAX
 
 struct
@@ -107,7 +108,7 @@ struct vq_auth_doubt {         /* authority_doubt.c */
     bool again;                /* it is to be tried anew */
     int64_t
         since_ns;  /* noise has not explained the refusals of the last window since; 0: it does */
-    uint32_t lone; /* groups of refusals in a row that accepted calls followed soon */
+    uint32_t lone; /* groups of refusals that accepted calls followed soon, less twice the others */
     bool open;     /* such a group is under way: */
     int64_t first_ns;
     double in_flight, answered, refused, accepted;

@@ -422,7 +422,7 @@ void vq_work_read(struct vq_work *w, const struct vq_work_read *read)
         return;
     }
     int64_t until_ns = w->now_ns;
-    vq_work_pool_heard(w, pool, (enum vq_call_end)result->end);
+    vq_work_pool_heard(w, pool, read->flight->started_ns, (enum vq_call_end)result->end);
     if (result->end == VQ_END_RATE) {
         until_ns = vq_work_pool_refused(w, pool, read->flight->started_ns, read->retry_after_ms,
                                         read->parks);

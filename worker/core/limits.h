@@ -28,9 +28,10 @@
 #define VQ_WORK_BACKOFF_MS     500u
 #define VQ_WORK_BACKOFF_MS_MAX 30000u
 
-/* A pool pauses after a refusal of capacity: for its Retry-After up to the third, else for the first, doubled while
- * refusals go on up to the second. */
+/* A pool pauses after a refusal of capacity: for its Retry-After up to the last, else for the first, doubled while refusals go on up to
+ * the second: longer ones would sleep over the beginning of a new window of a minute. While it fails in other ways: up to the third. */
 #define VQ_WORK_PAUSE_MS           1000u
+#define VQ_WORK_REFUSED_MS_MAX     16000u
 #define VQ_WORK_PAUSE_MS_MAX       60000u
 #define VQ_WORK_RETRY_AFTER_MS_MAX 60000u
 

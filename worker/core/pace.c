@@ -132,13 +132,27 @@ struct vq_refusal_wait vq_refusal(struct vq_refusals *refusals, struct vq_rng *r
     if (started_ns <= refusals->cut_ns) {
         return (struct vq_refusal_wait){0};
     }
+    if (refusals->growth > 0 &&
+        now_ns - refusals->until_ns > refusals->until_ns - refusals->cut_ns) {
+        refusals->growth = 0;
+    }
+    int64_t pause_ms = vq_pause_ms(rng, refusals->growth++, bounds->pause_ms, bounds->pause_ms_max);
+    refusals->tries = true;
     refusals->cut_ns = now_ns;
-    return (struct vq_refusal_wait){
-        .pool_ms = vq_pause_ms(rng, refusals->growth++, bounds->pause_ms, bounds->pause_ms_max)};
+    refusals->until_ns = now_ns + pause_ms * INT64_C(1000000);
+    return (struct vq_refusal_wait){.pool_ms = pause_ms};
 }
 
-void vq_refusals_over(struct vq_refusals *refusals)
+void vq_refusals_over(struct vq_refusals *refusals, int64_t started_ns)
 {
     refusals->row = 0;
-    refusals->growth = 0;
+    if (started_ns > refusals->cut_ns) {
+        refusals->growth = 0;
+        refusals->tries = false;
+    }
+}
+
+bool vq_refusals_doubt(const struct vq_refusals *refusals, bool noisy)
+{
+    return refusals->row >= VQ_REFUSALS_ROW || (refusals->tries && !noisy);
 }

@@ -351,7 +351,7 @@ static void pause_for(struct vq_work *w, struct vq_work_pool *pool, int64_t ms)
     w->credit_due = true; /* it is for the others too */
 }
 
-void vq_work_pool_heard(struct vq_work *w, uint32_t index, enum vq_call_end end)
+void vq_work_pool_heard(struct vq_work *w, uint32_t index, int64_t started_ns, enum vq_call_end end)
 {
     struct vq_work_pool *pool = pool_of(w, index);
     if (pool == NULL) {
@@ -363,7 +363,7 @@ void vq_work_pool_heard(struct vq_work *w, uint32_t index, enum vq_call_end end)
         pool->failures = 0;
         pool->pauses = end == VQ_END_RATE ? pool->pauses : 0;
         if (end != VQ_END_RATE) {
-            vq_refusals_over(&pool->refusals);
+            vq_refusals_over(&pool->refusals, started_ns);
         }
     } else if (++pool->failures >= VQ_WORK_FAILURES_MAX && pool->in_flight == 0) {
         pause_for(w, pool,
@@ -374,7 +374,7 @@ void vq_work_pool_heard(struct vq_work *w, uint32_t index, enum vq_call_end end)
 int64_t vq_work_pool_refused(struct vq_work *w, uint32_t index, int64_t started_ns,
                              int64_t retry_after_ms, bool parks)
 {
-    static const struct vq_pause_bounds bounds = {VQ_WORK_PAUSE_MS, VQ_WORK_PAUSE_MS_MAX,
+    static const struct vq_pause_bounds bounds = {VQ_WORK_PAUSE_MS, VQ_WORK_REFUSED_MS_MAX,
                                                   VQ_WORK_BACKOFF_MS, VQ_WORK_BACKOFF_MS_MAX};
     struct vq_work_pool *pool = pool_of(w, index);
     if (pool == NULL) {
@@ -453,7 +453,8 @@ bool vq_work_pool_affords(const struct vq_work *w, uint32_t index)
 int64_t vq_work_pool_when(const struct vq_work *w, uint32_t index, const struct vq_work_need *need)
 {
     const struct vq_work_pool *pool = &w->pools[index];
-    bool doubtful = pool->failures >= VQ_WORK_FAILURES_MAX || pool->refusals.row >= VQ_REFUSALS_ROW;
+    bool doubtful =
+        pool->failures >= VQ_WORK_FAILURES_MAX || vq_refusals_doubt(&pool->refusals, pool->noisy);
     uint32_t limit = doubtful ? 1 : pool->limit; /* one call finds out */
     if (!vq_work_pool_usable(w, index) || !slices_stand(w) || pool->in_flight >= limit ||
         !has_room(&w->spend, need->nano) || !has_room(&pool->day_requests, 1) ||

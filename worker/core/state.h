@@ -465,7 +465,7 @@ void vq_work_pool_closed_by(struct vq_work *w, uint32_t pool, enum vq_pool_state
 /* Its model refused these parameters: they are left out from now on, and the coordinator hears of it. */
 void vq_work_pool_learn(struct vq_work *w, uint32_t pool, uint32_t params, struct vq_span error);
 /* It said something, or nothing: what all its ends have in common. */
-void vq_work_pool_heard(struct vq_work *w, uint32_t pool, enum vq_call_end end);
+void vq_work_pool_heard(struct vq_work *w, uint32_t pool, int64_t started_ns, enum vq_call_end end);
 /* Until when the refused call has to wait; now: only as long as its pool. */
 int64_t vq_work_pool_refused(struct vq_work *w, uint32_t pool, int64_t started_ns,
                              int64_t retry_after_ms, bool parks);

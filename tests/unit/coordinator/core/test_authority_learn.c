@@ -272,7 +272,7 @@ static void concurrency_finds_its_level(void **state)
     (void)state;
     const struct scene scenes[] = {
         {"60 calls at once", 0, 60000, 1000, {.concurrency = 60}, .used = 0.85, .refused = 0.01},
-        {"3 calls at once", 0, 60000, 500, {.concurrency = 3}, .used = 0.74, .refused = 0.01},
+        {"3 calls at once", 0, 60000, 500, {.concurrency = 3}, .used = 0.74, .refused = 0.011},
     };
     scenes_of(scenes, VQ_COUNT(scenes));
 }

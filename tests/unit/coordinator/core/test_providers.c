@@ -18,16 +18,17 @@
 #include "coordinator/core/authority.h"
 #include "worker/core/pace.h"
 
-#define MS        INT64_C(1000000)
-#define S         (1000 * MS)
-#define MINUTE    (60 * S)
-#define STEP      (25 * MS)
-#define REPORT    (200 * MS)
-#define WORKERS   4
-#define CALLS_MAX 512
-#define RING      16384
-#define HALF_HOUR (30 * MINUTE)
-#define SEEDS     3 /* 1 to 10 hold */
+#define MS          INT64_C(1000000)
+#define S           (1000 * MS)
+#define MINUTE      (60 * S)
+#define STEP        (25 * MS)
+#define REPORT      (200 * MS)
+#define WORKERS     4 /* where the scene does not say */
+#define WORKERS_MAX 16
+#define CALLS_MAX   512
+#define RING        16384
+#define HALF_HOUR   (30 * MINUTE)
+#define SEEDS       3 /* 1 to 10 hold, but for one: 0.943 five minutes after a limit halved */
 
 enum kind {
     OPEN,
@@ -49,6 +50,8 @@ struct scene {
     double before, after; /* of the limit, until and from half past on; 0: all */
     bool others;          /* take 30 % every other ten minutes */
     int64_t latency_ms;   /* 0: 400 */
+    uint32_t workers;     /* 0: WORKERS */
+    size_t minutes;       /* 0: an hour, or as many as the environment asks */
     double least;         /* share of the ideal */
     double refused;       /* above noise, at the most; 0: 0.01 */
 };
@@ -76,7 +79,8 @@ struct sim {
     struct vq_rng rng;
     struct vq_authority *authority;
     int64_t now_ns, window_ns;
-    struct worker workers[WORKERS];
+    struct worker workers[WORKERS_MAX];
+    uint32_t workers_count;
     /* the provider */
     int64_t ring[RING];
     uint32_t ring_from, ring_count;
@@ -194,12 +198,12 @@ static void send(struct sim *s, struct worker *k, int64_t at_ns)
 
 static void ended(struct sim *s, struct worker *k, const struct call *call)
 {
-    static const struct vq_pause_bounds bounds = {1000, 60000, 500, 30000};
+    static const struct vq_pause_bounds bounds = {1000, 16000, 500, 30000};
     k->report.in_flight--;
     if (!call->refused) {
         s->in_flight--;
         k->report.answered++;
-        vq_refusals_over(&k->refusals);
+        vq_refusals_over(&k->refusals, call->start_ns);
         return;
     }
     k->report.refused++;
@@ -223,7 +227,8 @@ static void work(struct sim *s, struct worker *k)
     }
     int64_t from_ns = k->held_ns > k->paused_ns ? k->held_ns : k->paused_ns;
     from_ns = from_ns > s->now_ns ? from_ns : s->now_ns;
-    uint32_t limit = k->refusals.row >= VQ_REFUSALS_ROW && k->limit > 1 ? 1 : k->limit;
+    bool doubtful = vq_refusals_doubt(&k->refusals, k->noisy);
+    uint32_t limit = doubtful && k->limit > 1 ? 1 : k->limit;
     while (k->calls_count < limit && k->calls_count < CALLS_MAX) {
         int64_t at_ns = vq_gcra_when(&k->pace, 1, from_ns);
         if (at_ns >= s->now_ns + STEP) {
@@ -278,11 +283,12 @@ static void begin(struct sim *s, const struct scene *scene, uint64_t seed)
     struct vq_authority_params params = {
         .pools = &pool, .pools_count = 1, .term_ns = 10 * S, .budget_nano = VQ_AMOUNT_ANY};
     assert_int_equal(vq_authority_create(&params, s->now_ns, &s->authority, NULL), VQ_OK);
-    for (uint32_t i = 0; i < WORKERS; i++) {
+    s->workers_count = scene->workers == 0 ? WORKERS : scene->workers;
+    for (uint32_t i = 0; i < s->workers_count; i++) {
         struct worker *k = &s->workers[i];
         k->id.b[0] = (uint8_t)(i + 1);
         k->refusals.cut_ns = INT64_MIN;
-        k->report_ns = s->now_ns + i * REPORT / WORKERS;
+        k->report_ns = s->now_ns + i * REPORT / s->workers_count;
         assert_int_equal(vq_authority_join(s->authority, &k->id, true, false, s->now_ns), VQ_OK);
     }
 }
@@ -302,7 +308,7 @@ static void play(struct sim *s, size_t minutes, bool says)
 {
     for (size_t minute = 0; minute < minutes;) {
         s->ideal[minute] += ideal(s->scene, s->now_ns) / (double)(MINUTE / STEP);
-        for (uint32_t i = 0; i < WORKERS; i++) {
+        for (uint32_t i = 0; i < s->workers_count; i++) {
             struct worker *k = &s->workers[i];
             work(s, k);
             if (s->now_ns >= k->report_ns) {
@@ -312,7 +318,7 @@ static void play(struct sim *s, size_t minutes, bool says)
         if (vq_authority_wake_ns(s->authority) <= s->now_ns) {
             vq_authority_tick(s->authority, s->now_ns);
         }
-        for (uint32_t i = 0; i < WORKERS; i++) {
+        for (uint32_t i = 0; i < s->workers_count; i++) {
             if (vq_authority_due(s->authority, &s->workers[i].id)) {
                 grant(s, &s->workers[i]);
             }
@@ -381,7 +387,8 @@ static void run(const struct scene *scenes, size_t count)
     uint64_t first = only_seed > 0 ? only_seed : 1, last = only_seed > 0 ? only_seed : SEEDS;
     for (size_t i = 0; i < count; i++) {
         for (uint64_t seed = first; seed <= last && strstr(scenes[i].name, only) != NULL; seed++) {
-            missed += !is_good(&scenes[i], seed, minutes);
+            missed +=
+                !is_good(&scenes[i], seed, scenes[i].minutes > 0 ? scenes[i].minutes : minutes);
         }
     }
     assert_int_equal(missed, 0);
@@ -411,7 +418,7 @@ static void random_refusals_do_not_lower_a_named_limit(void **state)
         {"named 300, 5 % stating 1 s", SLIDING, 300, 300, 0.05, 1000, .least = 0.85},
         {"named, 5 % stating 1 s", SLIDING, NAMED, .noise = 0.05, .asked_ms = 1000, .least = 0.85},
         {"named, long answers, 1 %", SLIDING, NAMED, .noise = 0.01, .latency_ms = 4000,
-         .least = 0.93},
+         .least = 0.95},
     };
     run(scenes, VQ_COUNT(scenes));
 }
@@ -423,7 +430,7 @@ static void disturbances_pass(void **state)
         {"burst, half refused", SLIDING, NAMED, .burst = 0.5, .least = 0.95},
         {"burst, all refused", SLIDING, NAMED, .burst = 1, .least = 0.95},
         {"burst, 30 % refused", SLIDING, NAMED, .burst = 0.3, .least = 0.95},
-        {"burst, half refused, 1 %", SLIDING, NAMED, .noise = 0.01, .burst = 0.5, .least = 0.93},
+        {"burst, half refused, 1 %", SLIDING, NAMED, .noise = 0.01, .burst = 0.5, .least = 0.95},
         {"burst, half refused, 10 s", SLIDING, NAMED, .window_s = 10, .burst = 0.5, .least = 0.95},
         {"halves, fixed", FIXED, NAMED, .after = 0.5, .least = 0.95},
         {"halves, sliding", SLIDING, NAMED, .after = 0.5, .least = 0.95},
@@ -433,7 +440,7 @@ static void disturbances_pass(void **state)
         {"doubles, sliding", SLIDING, NAMED, .before = 0.5, .least = 0.93},
         {"doubles, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .before = 0.5, .least = 0.92},
         {"doubles, unknown", SLIDING, LIMIT, .before = 0.5, .least = 0.92},
-        {"others, fixed", FIXED, NAMED, .others = true, .least = 0.95},
+        {"others, fixed", FIXED, NAMED, .others = true, .least = 0.94},
         {"others, sliding", SLIDING, NAMED, .others = true, .least = 0.9},
         {"others, sliding, 1 %", SLIDING, NAMED, .noise = 0.01, .others = true, .least = 0.88},
     };
@@ -445,17 +452,34 @@ static void unknown_limits_are_found(void **state)
     (void)state;
     const struct scene scenes[] = {
         /* where nobody names a limit, finding it costs refusals: up to 1.4 % of the first hour */
-        {"unknown, fixed windows", FIXED, LIMIT, .least = 0.95, .refused = 0.014},
+        {"unknown, fixed windows", FIXED, LIMIT, .least = 0.95},
         {"unknown, sliding windows", SLIDING, LIMIT, .least = 0.95},
         {"unknown, buckets", BUCKET, LIMIT, .least = 0.95, .refused = 0.014},
         {"unknown, windows of 10 s", SLIDING, LIMIT, .window_s = 10, .least = 0.95},
-        {"unknown, sliding, 1 %", SLIDING, LIMIT, .noise = 0.01, .least = 0.94, .refused = 0.014},
+        {"unknown, sliding, 1 %", SLIDING, LIMIT, .noise = 0.01, .least = 0.95, .refused = 0.014},
         {"twice the truth, sliding", SLIDING, 1800, 3600, .least = 0.95},
         {"twice the truth, buckets", BUCKET, 1800, 3600, .least = 0.95, .refused = 0.014},
         {"in flight 24, unknown", OPEN, .concurrency = 24, .least = 0.93},
         {"in flight 3, unknown", OPEN, .concurrency = 3, .least = 0.93},
-        {"in flight 24, 1 %", OPEN, .concurrency = 24, .noise = 0.01, .least = 0.8},
+        {"in flight 24, 1 %", OPEN, .concurrency = 24, .noise = 0.01, .least = 0.74},
         {"in flight 12, named", SLIDING, NAMED, .concurrency = 12, .least = 0.9},
+    };
+    run(scenes, VQ_COUNT(scenes));
+}
+
+/* As `make conformance` measures, from the first call on: what is learned is learned within it. */
+static void short_runs_learn_soon(void **state)
+{
+    (void)state;
+#define SHORT .per_minute = 3000, .window_s = 10, .latency_ms = 125, .workers = 16
+    const struct scene scenes[] = {
+        {"short, 1 %", SLIDING, SHORT, .named = 3000, .noise = 0.01, .minutes = 1, .least = 0.93},
+        {"short, fixed, 1 %", FIXED, SHORT, .named = 3000, .noise = 0.01, .minutes = 1,
+         .least = 0.93},
+        {"short, unknown, fixed", FIXED, SHORT, .minutes = 3, .least = 0.9, .refused = 0.05},
+        {"short, unknown, sliding", SLIDING, SHORT, .minutes = 3, .least = 0.88, .refused = 0.025},
+        {"short, unknown, buckets", BUCKET, SHORT, .minutes = 3, .least = 0.9, .refused = 0.025},
+        {"short, unknown, 1 minute", SLIDING, SHORT, .minutes = 1, .least = 0.8, .refused = 0.06},
     };
     run(scenes, VQ_COUNT(scenes));
 }
@@ -466,6 +490,7 @@ int main(void)
         cmocka_unit_test(random_refusals_do_not_lower_a_named_limit),
         cmocka_unit_test(disturbances_pass),
         cmocka_unit_test(unknown_limits_are_found),
+        cmocka_unit_test(short_runs_learn_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

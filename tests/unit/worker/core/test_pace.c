@@ -219,7 +219,7 @@ static void test_refusals_pause_a_call_or_the_pool(void **state)
     assert_in_range(wait.pool_ms, 500, 1000);
     wait = vq_refusal(&quiet, &rng, false, 1, 0, 3 * S, &bounds); /* it started before the pause */
     assert_int_equal(wait.pool_ms, 0);
-    wait = vq_refusal(&quiet, &rng, false, 3 * S, 0, 4 * S, &bounds);
+    wait = vq_refusal(&quiet, &rng, false, 5 * S / 2, 0, 5 * S / 2 + S / 2, &bounds);
     assert_in_range(wait.pool_ms, 1000, 2000);
     for (uint32_t i = 1; i < VQ_REFUSALS_ROW; i++) {
         wait = vq_refusal(&noisy, &rng, true, S, i % 2 == 0 ? 3000 : 0, 2 * S, &bounds);
@@ -228,9 +228,47 @@ static void test_refusals_pause_a_call_or_the_pool(void **state)
     }
     wait = vq_refusal(&noisy, &rng, true, S, 0, 2 * S, &bounds);
     assert_in_range(wait.pool_ms, 500, 1000);
-    vq_refusals_over(&noisy);
+    vq_refusals_over(&noisy, S);
     wait = vq_refusal(&noisy, &rng, true, 3 * S, 0, 4 * S, &bounds);
     assert_int_equal(wait.pool_ms, 0);
+}
+
+static void test_one_call_finds_out_after_a_pause(void **state)
+{
+    (void)state;
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 3);
+    const struct vq_pause_bounds bounds = {1000, 60000, 500, 30000};
+    struct vq_refusals refusals = {.cut_ns = INT64_MIN};
+    assert_false(vq_refusals_doubt(&refusals, false));
+    (void)vq_refusal(&refusals, &rng, false, S, 0, 2 * S, &bounds);
+    assert_true(vq_refusals_doubt(&refusals, false));
+    assert_false(vq_refusals_doubt(&refusals, true)); /* one refusal says little there */
+    vq_refusals_over(&refusals, 2 * S);               /* it started before the pause */
+    assert_true(vq_refusals_doubt(&refusals, false));
+    vq_refusals_over(&refusals, 3 * S);
+    assert_false(vq_refusals_doubt(&refusals, false));
+    (void)vq_refusal(&refusals, &rng, false, 4 * S, 2000, 5 * S, &bounds); /* a stated wait */
+    assert_false(vq_refusals_doubt(&refusals, false));
+}
+
+static void test_pauses_are_short_again_after_a_while(void **state)
+{
+    (void)state;
+    struct vq_rng rng;
+    vq_rng_seed(&rng, 3);
+    const struct vq_pause_bounds bounds = {1000, 60000, 500, 30000};
+    struct vq_refusals refusals = {.cut_ns = INT64_MIN};
+    int64_t now_ns = S;
+    for (int i = 0; i < 5; i++) { /* each as soon as the pause before is over */
+        struct vq_refusal_wait wait =
+            vq_refusal(&refusals, &rng, false, now_ns, 0, now_ns, &bounds);
+        assert_in_range(wait.pool_ms, 500 << i, 1000 << i);
+        now_ns += wait.pool_ms * (S / 1000) + 1;
+    }
+    now_ns += 17 * S; /* longer than the last pause was; nothing was asked here meanwhile */
+    struct vq_refusal_wait wait = vq_refusal(&refusals, &rng, false, now_ns, 0, now_ns, &bounds);
+    assert_in_range(wait.pool_ms, 500, 1000);
 }
 
 int main(void)
@@ -244,6 +282,8 @@ int main(void)
         cmocka_unit_test(test_backoff_has_full_jitter),
         cmocka_unit_test(test_pauses_have_half_jitter),
         cmocka_unit_test(test_refusals_pause_a_call_or_the_pool),
+        cmocka_unit_test(test_one_call_finds_out_after_a_pause),
+        cmocka_unit_test(test_pauses_are_short_again_after_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -496,7 +496,7 @@ static void test_pauses_without_retry_after_grow(void **state)
     }
     assert_in_range(waits[0], VQ_WORK_PAUSE_MS / 2, VQ_WORK_PAUSE_MS + 100);
     assert_in_range(waits[3], VQ_WORK_PAUSE_MS * 4, VQ_WORK_PAUSE_MS * 8 + 100);
-    assert_in_range(waits[9], VQ_WORK_PAUSE_MS_MAX / 2, VQ_WORK_PAUSE_MS_MAX + 100);
+    assert_in_range(waits[9], VQ_WORK_REFUSED_MS_MAX / 2, VQ_WORK_REFUSED_MS_MAX + 100);
     rig_answer(&rig, 0, "Model: A"); /* and begin anew after an answer */
     rig_fail(&rig, 0, VQ_END_RATE, -1);
     live(VQ_WORK_PAUSE_MS + 100);
