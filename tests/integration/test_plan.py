@@ -7,7 +7,7 @@ import json
 
 import vqtest
 from test_datasets import FOLDER, LIMIT, REQUIRED
-from vqtest import DONE, MISSING, ROOT, USAGE, Case, add_rates, planted
+from vqtest import DONE, MISSING, ROOT, STOPPED, USAGE, Case, add_rates, planted
 
 NO = 3
 AXES = ("V1", "V2", "V3", "V4")
@@ -175,10 +175,12 @@ class Planted(PlanCase):
         plan = self.plan("config.yaml")
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
         calls = self.accounting("r")
-        self.assertGreater(calls["repairs"], 50)
-        self.near(calls["repairs"], plan["repairs"], "repairs", share=0.25)
-        self.near(calls["tokens_in"], plan["tokens_in"], "tokens in")
-        self.near(self.whole_accounting("r")["cost_usd"], plan["usd"], "dollars")
+        # The texts that this server cannot shape are all alike, so they are repaired once and found in the store afterwards: the plan, which takes each for a
+        # text of its own, learned how many there are and holds as a bound.
+        self.assertGreater(plan["repairs"]["expected"], 50)
+        self.inside(calls["repairs"], plan["repairs"], "repairs")
+        self.inside(calls["tokens_in"], plan["tokens_in"], "tokens in")
+        self.inside(self.whole_accounting("r")["cost_usd"], plan["usd"], "dollars")
 
     def test_a_store_knows_what_a_configuration_does_not(self):
         """Without any answer output is anything up to max_tokens, and the plan says what it assumes."""
@@ -219,7 +221,7 @@ class Planted(PlanCase):
         server = self.offline()
         words = ("--model", "alpha", "--model", "beta", "--prompt", "question", "--preference", "preference", "--judge", "m",
                  "--base-url", server.url, "--key", "env:NOT_SET_HERE", "--limit", "10")
-        run = self.vibeq("run", "data.csv", *words, "--dry-run").stderr
+        run = self.vibeq("run", "data.csv", *words, "--dry-run", code=STOPPED).stderr  # no worker could call: it says so, and what it would ask
         plan = self.plan("data.csv", *words)
         self.assertIn(f"At most {plan['calls']['most']} calls", run)
         self.assertEqual(server.requests(), [])
