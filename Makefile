@@ -10,6 +10,7 @@
 #                PAIRS rounds of two crash points each, three stampedes of 500 workers, DIALOGUES rounds of each kind with dialogues, and
 #                ROUNDS of each kind of kill: three hours on two cores, nine seconds a round of all 16 kinds of kill; CHAOS=net or other
 #                names of tests/chaos/run take the place of these
+#   make night [TASKS=22000]                   an operator's night: three pools, refusals, two workers elsewhere, kills, a resume
 #   make conformance                           limits held against a server that counts them
 #   make simulation [SEEDS=N] [START=N]        the whole cluster in one thread, N seeds from START on
 #   make broken-builds                         deliberate defects, each caught by the test that claims to
@@ -22,7 +23,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # minutes, of eighteen that they last.
 WAITING ?= 3
 
-.PHONY: help coverage all deps configure build demo demo-persona test simulation broken-builds bench audit chaos chaos-long conformance install uninstall clean format
+.PHONY: help coverage all deps configure build demo demo-persona test simulation broken-builds bench audit chaos chaos-long night conformance install uninstall clean format
 
 all: build
 
@@ -92,6 +93,9 @@ chaos-long: build
 audit:
 	@[ -n "$(RUN)" ] || { echo "usage: make audit RUN=ID [LOG=FILE]"; exit 2; }
 	@tests/tools/audit "$${VIBEQ_RUNS:-runs}/$(RUN)" $(if $(LOG),--log "$(LOG)")
+
+night: build
+	cd tests/integration && VQ_BIN_DIR=$(abspath $(BUILD))/bin VQ_NIGHT_TASKS=$(or $(TASKS),22000) python3 test_night.py
 
 conformance: deps build
 	VQ_BIN_DIR=$(BUILD)/bin tests/conformance/limits.py $(CONFORMANCE)

@@ -1,0 +1,105 @@
+"""An operator's night: three pools, 1 % of the calls refused at random, two workers that join with keys of their own, a worker and the
+coordinator killed, a resume. Everything that the operator reads is right, and it ends about when `vibeq plan` said.
+
+VQ_NIGHT_TASKS=22000 is the whole night (make night); CI runs a small one."""
+import collections
+import json
+import os
+import signal
+import threading
+import time
+
+import vqtest
+from pooling import AXES, Pool, Pools
+from vqtest import DONE
+
+TASKS = int(os.environ.get("VQ_NIGHT_TASKS", "1800"))
+RPM = {"a": 600, "b": 720, "c": 480}
+# A start, two terms, the slices of a killed worker and the end take as long in a short night; CI runs other tests beside it.
+SLACK_S = 30 if "VQ_NIGHT_TASKS" in os.environ else 60
+
+
+class Night(Pools):
+    samples = TASKS // (2 * len(AXES))
+
+    def watch(self):
+        """What `vibeq status` says, as (epoch, done, status)."""
+        while not self.over_now:
+            got = self.vibeq("status", "r", "--json", code=None)
+            try:
+                status = json.loads(got.stdout)
+                tasks = status["tasks"]
+            except (ValueError, KeyError):
+                status = None
+            if status is not None:
+                self.seen.append((status.get("epoch"), sum(tasks[s] for s in ("answered", "not_needed", "failed")), status))
+            time.sleep(0.5)
+
+    def worker(self, name):
+        keys = [word for pool in self.pools for key in self.pools[pool].names(pool) for word in ("--key", f"{pool}=env:{key}")]
+        return self.join("--name", name, "--spool", self.dir / name, *keys)
+
+    def settled_at(self, share):
+        return lambda: self.seen and self.seen[-1][1] >= share * self.samples * 2 * len(AXES)
+
+    def test_a_night(self):
+        self.pools = {name: Pool(f"rpm={rpm}", rpm=rpm) for name, rpm in RPM.items()}
+        self.serve(self.pools, "--fault", "rate_limit=0.01", latency="400ms")
+        self.told(self.pools)
+        plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)["seconds"]
+        self.seen, self.over_now = [], False
+        watcher = threading.Thread(target=self.watch)
+        limit = 300 + 3 * plan["most"]
+        began = time.monotonic()
+        child = self.start("run", "config.yaml", "--name", "r", "--workers", 0, "--listen", "127.0.0.1:0", "--quiet")
+        self.wait_for("the certificate", lambda: (self.dir / "runs/r/join.cert").exists())
+        workers = [self.worker("one"), self.worker("two")]
+        watcher.start()
+        try:
+            self.wait_for("a quarter", self.settled_at(0.25), limit)
+            workers[0].send_signal(signal.SIGKILL)
+            workers[0].wait()
+            workers[0] = self.worker("one")
+            self.wait_for("half of it", self.settled_at(0.5), limit)
+            child.kill()
+            child.wait()
+            child = self.start("resume", "r", "--workers", 0, "--listen", "127.0.0.1", "--quiet")
+            self.wait_exit(child, DONE, limit)
+            took = time.monotonic() - began
+        finally:
+            self.over_now = True
+            watcher.join()
+        self.look(plan, took)
+
+    def look(self, plan, took):
+        calls = self.accounting("r")
+        answers = [line for line in self.server.answers() if line.get("status", 200) == 200]
+        asked = {line["n"]: line for line in self.server.requests()}
+        bought = collections.Counter(asked[line["n"]]["hash"] for line in answers if line["n"] in asked)
+        twice = sum(count - 1 for count in bought.values())
+        result = json.loads(self.results_bytes("r"))
+        figures = {"tasks": calls["planned"], "requests": len(asked), "answers": len(answers), "twice": twice, "unknown": calls["unknown"],
+                   "plan_s": plan["expected"], "took_s": round(took, 1), "ratio": round(took / plan["expected"], 3)}
+        print(json.dumps(figures), flush=True)
+        # every task is settled once, and only what a kill can lose was bought twice
+        self.assertEqual(result["cells_missing"], 0)
+        self.assertEqual(calls["planned"], calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"])
+        self.assertLessEqual(twice, calls["unknown"])
+        # the bill is the server's
+        self.assertLessEqual(calls["answered"], len(answers))
+        self.assertLessEqual(len(answers), calls["answered"] + calls["unknown"])
+        self.assertEqual(calls["failed"]["rate"] + calls["unknown"] + calls["answered"], calls["sent"], calls)
+        # progress never goes back
+        done = [one[1] for one in self.seen]
+        self.assertEqual(done, sorted(done))
+        # no limit was learned down, and each pool was used
+        for name, rpm in RPM.items():
+            last = [p for one in self.seen for p in one[2].get("pools", []) if p["name"] == name and "limits" in p][-1]
+            self.assertEqual(last["limits"]["requests_per_minute"]["limit"], rpm, last)
+            self.assertGreater(last["answered"], 0)
+        self.vibeq("verify", "r", timeout=300)
+        self.assertLessEqual(took - SLACK_S, 1.15 * plan["expected"], figures)
+
+
+if __name__ == "__main__":
+    vqtest.main()
