@@ -152,6 +152,27 @@ static void models(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     }
 }
 
+/* Of a pairwise criterion, by one judge or by all. */
+static void length_controlled(struct vq_json *j, const struct vq_rubric_report *r,
+                              uint32_t criterion, uint32_t judge)
+{
+    const struct vq_length_controlled *all = r->numbers->criteria[criterion].length_controlled;
+    if (all == NULL) {
+        return;
+    }
+    const struct vq_length_controlled *lc = &all[judge];
+    vq_json_key(j, "length_controlled");
+    vq_json_object(j);
+    vq_json_put_str(j, "status", vq_length_controlled_name(lc->status));
+    vq_json_put_u64(j, "rows", lc->rows);
+    vq_report_key_real(j, "win_rate", lc->win_rate);
+    vq_report_key_interval(j, "ci95", lc->ci95);
+    vq_report_key_real(j, "length_coefficient", lc->coef);
+    vq_report_key_interval(j, "length_coefficient_ci95", lc->coef_ci95);
+    vq_report_key_real(j, "length_sd_characters", lc->sd);
+    vq_json_object_end(j);
+}
+
 static void output(struct vq_json *j, const struct vq_rubric_report *r, uint32_t criterion,
                    uint32_t o)
 {
@@ -159,12 +180,14 @@ static void output(struct vq_json *j, const struct vq_rubric_report *r, uint32_t
     vq_json_object(j);
     models(j, r, criterion, o);
     share(j, r, criterion, vq_rubric_share_of(n, criterion, o, n->judges), n->units_repeat);
+    length_controlled(j, r, criterion, n->judges);
     vq_json_key(j, "judges");
     vq_json_array(j);
     for (uint32_t k = 0; k < n->judges; k++) {
         vq_json_object(j);
         vq_json_put_str(j, "name", r->judges[k].name);
         share(j, r, criterion, vq_rubric_share_of(n, criterion, o, k), n->units_repeat);
+        length_controlled(j, r, criterion, k);
         vq_json_object_end(j);
     }
     vq_json_array_end(j);

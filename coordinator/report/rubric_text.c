@@ -222,6 +222,22 @@ static void difference_row(const struct vq_rubric_difference *d, struct vq_buf *
     vq_buf_printf(out, "%7llu\n", (unsigned long long)d->rows);
 }
 
+/* Under the win rate: that with both outputs equally long, or why there is none. */
+static void length_row(const struct vq_length_controlled *lc, struct vq_buf *out)
+{
+    vq_fmt_pad(out, vq_span_str(""), NAME_COLUMNS);
+    vq_buf_putc(out, ' ');
+    vq_fmt_pad(out, vq_span_str("  at equal length"), NAME_COLUMNS);
+    vq_buf_puts(out, " wins");
+    number(out, lc->win_rate, 6, 2);
+    interval(out, lc->ci95);
+    vq_buf_printf(out, "%7zu", lc->rows);
+    if (lc->status != VQ_LENGTH_CONTROLLED_OK) {
+        vq_buf_printf(out, "  %s", vq_length_controlled_name(lc->status));
+    }
+    vq_buf_putc(out, '\n');
+}
+
 /* The criterion over the rows of each value of data.group. */
 static void group_rows(const struct vq_rubric_report *r, uint32_t c, struct vq_buf *out)
 {
@@ -306,6 +322,10 @@ void vq_rubric_report_table(const struct vq_rubric_report *r, const struct vq_te
     for (uint32_t c = 0; c < in->criteria_count; c++) {
         for (uint32_t o = 0; o < vq_rubric_rated_outputs(in, c); o++) {
             output_row(r, c, o, t, out);
+        }
+        const struct vq_length_controlled *lc = r->numbers->criteria[c].length_controlled;
+        if (lc != NULL) {
+            length_row(&lc[r->numbers->judges], out);
         }
         if (vq_rubric_rated_outputs(in, c) == 2) {
             difference_row(&r->numbers->criteria[c].difference, out);

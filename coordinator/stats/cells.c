@@ -14,20 +14,13 @@ const char *vq_cells_status_name(enum vq_cells_status status)
     return status <= VQ_CELLS_NONE ? names[status] : "?";
 }
 
-/* Of Student's t, above which 2.5 % lie: from I_x(df/2, 1/2) with x = df / (df + t^2). */
-static double student_975(double df)
-{
-    double x = vq_beta_quantile(0.5 * df, 0.5, 0.05);
-    return sqrt(df * (1 - x) / x);
-}
-
 static struct vq_interval student(const double *present, size_t n, double mean)
 {
     double squares = 0, count = (double)n;
     for (size_t i = 0; i < n; i++) {
         squares += (present[i] - mean) * (present[i] - mean);
     }
-    double half = student_975(count - 1) * sqrt(squares / (count - 1) / count);
+    double half = vq_student_975(count - 1) * sqrt(squares / (count - 1) / count);
     return (struct vq_interval){mean - half, mean + half};
 }
 

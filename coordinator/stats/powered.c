@@ -54,12 +54,6 @@ static double best_weight(const struct two *t)
     return weight < 0 ? 0 : weight > 1 ? 1 : weight;
 }
 
-static double student_975(double df)
-{
-    double x = vq_beta_quantile(df / 2, 0.5, 0.05);
-    return sqrt(df * (1 / x - 1));
-}
-
 /* ret_sum holds a value a unit. */
 static void influences(const struct two *t, const uint32_t *unit, double weight, double *ret_sum,
                        bool *ret_labelled)
@@ -99,7 +93,7 @@ static enum vq_status interval(const struct two *t, const uint32_t *groups, stru
         if (labelled >= VQ_POWERED_LABELLED_MIN) {
             double n = (double)labelled;
             variance = variance * n / (n - 1) + PSEUDO_LABELS / (n * n);
-            double half = student_975(n - 1) * sqrt(variance);
+            double half = vq_student_975(n - 1) * sqrt(variance);
             ret->ci95 = (struct vq_interval){fmax(-1, ret->mean - half), fmin(1, ret->mean + half)};
         }
     }

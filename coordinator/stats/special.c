@@ -245,6 +245,13 @@ double vq_student_two_sided(double t, double df)
     return beta_regularised(0.5 * df, 0.5, df / whole, t * t / whole);
 }
 
+/* From I_x(df/2, 1/2) with x = df / (df + t^2). */
+double vq_student_975(double df)
+{
+    double x = vq_beta_quantile(0.5 * df, 0.5, 0.05);
+    return sqrt(df * (1 - x) / x);
+}
+
 double vq_logistic(double eta)
 {
     double e = exp(-fabs(eta));

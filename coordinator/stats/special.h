@@ -12,6 +12,7 @@ double vq_chi_square_upper(double x, double df);
 double vq_beta_lower(double a, double b, double x); /* regularised I_x(a, b), a, b > 0 */
 double vq_beta_quantile(double a, double b, double p);
 double vq_student_two_sided(double t, double df); /* P(|T| >= |t|) */
+double vq_student_975(double df);                 /* of Student's t, above which 2.5 % lie */
 double vq_logistic(double eta);                   /* 1 / (1 + exp(-eta)) without overflow */
 double vq_log1pexp(double eta);                   /* log(1 + exp(eta)) without overflow */
 

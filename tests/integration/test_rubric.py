@@ -169,6 +169,10 @@ class Rubric(Case):
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
         general = self.criterion("r", "general")
         self.assertEqual(general["outputs"][0]["win_rate"], 0.5)
+        controlled = general["outputs"][0]["length_controlled"]
+        self.assertEqual(controlled["rows"], general["outputs"][0]["rated"])
+        self.assertEqual((controlled["status"], controlled["win_rate"]), ("lengths_alike", None), "beta is much longer in every row")
+        self.assertIn("no length-controlled win rate (lengths_alike)", (self.dir / "runs/r/results/report.html").read_text())
         self.assertEqual(general["outputs"][0]["counts"], {"lost": 0, "tied": ROWS, "won": 0})
         self.assertEqual((general["positions"][0]["first_rate"], general["positions"][0]["same_position"]), (1, ROWS))
 

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
+#include "common/text/utf8.h"
 #include "coordinator/stats/bootstrap.h"
 #include "coordinator/stats/proportions.h"
 
@@ -339,6 +340,42 @@ static enum vq_status fill_means(struct work *w)
     return VQ_OK;
 }
 
+/* ---- length ---- */
+
+/* Characters of the first output less those of the second. */
+static void length_differences(const struct work *w, double *ret)
+{
+    for (uint32_t row = 0; row < w->what->rows_count; row++) {
+        const struct vq_span *outputs = w->what->rows[row].outputs;
+        ret[row] = (double)vq_utf8_count(outputs[0]) - (double)vq_utf8_count(outputs[1]);
+    }
+}
+
+static enum vq_status fill_length_controlled(struct work *w)
+{
+    uint32_t rows = w->what->rows_count;
+    if (!w->pairwise) {
+        return VQ_OK;
+    }
+    double *wins = vq_alloc(rows, sizeof(*wins)), *difference = vq_alloc(rows, sizeof(*difference));
+    w->to->length_controlled = vq_alloc(w->cols, sizeof(*w->to->length_controlled));
+    bool room = wins != NULL && difference != NULL && w->to->length_controlled != NULL;
+    enum vq_status status = room ? VQ_OK : VQ_NOMEM;
+    if (room) {
+        length_differences(w, difference);
+    }
+    for (size_t c = 0; status == VQ_OK && c < w->cols; c++) {
+        for (uint32_t row = 0; row < rows; row++) {
+            wins[row] = w->scores[row * w->cols + c];
+        }
+        status = vq_length_controlled(wins, difference, rows, w->units,
+                                      &w->to->length_controlled[c], w->err);
+    }
+    vq_free(wins);
+    vq_free(difference);
+    return status;
+}
+
 /* ---- groups ---- */
 
 /* Their rows: scores by all judges and their difference, and units. `seen` has a unit's last group, plus 1. */
@@ -524,6 +561,9 @@ static enum vq_status compute_criterion(struct work *w)
         status = fill_means(w);
     }
     if (status == VQ_OK) {
+        status = fill_length_controlled(w);
+    }
+    if (status == VQ_OK) {
         status = fill_groups(w);
     }
     if (status == VQ_OK) {
@@ -585,6 +625,7 @@ void vq_rubric_numbers_destroy(struct vq_rubric_numbers **numbers)
         vq_free(n->criteria[c].group_differences);
         vq_free(n->criteria[c].pairs);
         vq_free(n->criteria[c].positions);
+        vq_free(n->criteria[c].length_controlled);
     }
     vq_free(n->criteria);
     vq_free(n);

@@ -9,6 +9,7 @@
 
 #include "common/judge/verdict.h"
 #include "coordinator/pipeline/rubric/rubric.h"
+#include "coordinator/stats/length_controlled.h"
 #include "coordinator/stats/ratings.h"
 
 #define VQ_RUBRIC_UNITS_MIN 6u /* fewer units give no interval */
@@ -86,6 +87,8 @@ struct vq_rubric_criterion {
     struct vq_rubric_pair *pairs;
     uint32_t pairs_count;
     struct vq_rubric_position *positions; /* one a judge; NULL: not pairwise */
+    /* Win rates if both outputs were equally long, by judge, then by all judges; lengths in characters. NULL: not pairwise. */
+    struct vq_length_controlled *length_controlled;
 };
 
 struct vq_rubric_numbers {

@@ -316,6 +316,34 @@ static void groups(struct vq_rubric_page *p, uint32_t c)
 
 /* ---- a criterion whole ---- */
 
+/* The win rate with both outputs equally long, in a sentence. */
+static void at_equal_length(struct vq_rubric_page *p, uint32_t c)
+{
+    struct vq_html *h = &p->h;
+    const struct vq_length_controlled *lc = p->r->numbers->criteria[c].length_controlled;
+    if (lc == NULL) {
+        return;
+    }
+    lc += p->r->numbers->judges;
+    vq_html_puts(h, "<p class=\"length-controlled\">");
+    if (isnan(lc->win_rate)) {
+        vq_html_printf(h, "There is no length-controlled win rate (%s).</p>\n",
+                       vq_length_controlled_name(lc->status));
+        return;
+    }
+    vq_html_puts(h, "Length-controlled win rate: if both outputs were equally long, ");
+    vq_rubric_page_output(p, 0);
+    vq_html_puts(h, " would win <span class=\"value\">");
+    vq_html_number(h, lc->win_rate, 2);
+    vq_html_puts(h, "</span> of the rows <span class=\"ci95\">");
+    vq_html_interval(h, lc->ci95, 2, false);
+    vq_html_puts(h, "</span>. The coefficient of length is ");
+    vq_html_number(h, lc->coef, 2);
+    vq_html_puts(h, " <span class=\"ci95\">");
+    vq_html_interval(h, lc->coef_ci95, 2, true);
+    vq_html_puts(h, "</span>; above 0, judges favour the longer output.</p>\n");
+}
+
 static void criterion(struct vq_rubric_page *p, uint32_t c)
 {
     struct vq_html *h = &p->h;
@@ -348,6 +376,7 @@ static void criterion(struct vq_rubric_page *p, uint32_t c)
         }
     }
     vq_html_puts(h, "</tbody></table></div>\n");
+    at_equal_length(p, c);
     if (outputs == 2) {
         difference(p, c);
     }
