@@ -31,7 +31,8 @@ class Night(Pools):
                 tasks = status["tasks"]
             except (ValueError, KeyError):
                 status = None
-            if status is not None:
+            stale = self.dead and status is not None and status.get("epoch") == self.seen[0][0]  # the killed one's status.json, up to 5 s old
+            if status is not None and not stale:
                 self.seen.append((status.get("epoch"), sum(tasks[s] for s in ("answered", "not_needed", "failed")), status))
             time.sleep(0.5)
 
@@ -47,7 +48,7 @@ class Night(Pools):
         self.serve(self.pools, "--fault", "rate_limit=0.01", latency="400ms")
         self.told(self.pools)
         plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)["seconds"]
-        self.seen, self.over_now = [], False
+        self.seen, self.over_now, self.dead = [], False, False
         watcher = threading.Thread(target=self.watch)
         limit = 300 + 3 * plan["most"]
         began = time.monotonic()
@@ -61,6 +62,7 @@ class Night(Pools):
             workers[0].wait()
             workers[0] = self.worker("one")
             self.wait_for("half of it", self.settled_at(0.5), limit)
+            self.dead = True
             child.kill()
             child.wait()
             child = self.start("resume", "r", "--workers", 0, "--listen", "127.0.0.1", "--quiet")
