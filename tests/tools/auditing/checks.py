@@ -7,7 +7,8 @@ import collections
 
 from auditing import records, verdict
 from auditing.disturbed import Disturbed
-from auditing.plan import RETEST_REPEAT, Cell, Hasher, repair_request, template_hash, PREFERENCE
+from auditing.plan import (PREFERENCE, RETEST_REPEAT, Cell, Hasher, is_shared_repair, repair_request, shared_repair,
+                           template_hash)
 from auditing.records import CLOCKS_AGREE_MS
 from auditing.store import OUTCOMES
 from auditing.talks import BESIDE, Talks, sent
@@ -185,7 +186,10 @@ class Audit(Talks):
         said = self.outcome_of(request)
         if said != UNPARSEABLE or cell.repair_base is None:
             return said
-        again = repair_request(cell.repair_base, request, self.store.answers[request]["answer"])
+        text = self.store.answers[request]["answer"]
+        again = repair_request(cell.repair_base, request, text)
+        if again not in self.store.answers:
+            again = shared_repair(cell.repair_base, text)
         if again not in self.store.answers:
             return OPEN
         repaired = self.outcome_of(again)
@@ -341,6 +345,8 @@ class Audit(Talks):
             if row is None:
                 self.unexpected.add(answer["call"])
                 self.bad("I2 answers", f"the answer of call {answer['call']} stands in the store, and the ledger has no such call")
+            elif is_shared_repair(request):
+                self._check_shared(row, answer)
             elif row["request"] != request or row["end"] != "answer" or not row["used"]:
                 self.bad("I2 answers", f"call {answer['call']} gave the standing answer, and its ledger row says otherwise "
                                        f"({row['end']}, {'used' if row['used'] else 'not used'}, request {row['request'].hex()[:16]})")
@@ -362,6 +368,11 @@ class Audit(Talks):
                 if first and first["recorded"] > row["recorded"]:
                     self.bad("I2 answers", f"call {row['call']} was recorded before {first['call']}, whose answer stands")
         self._check_failures()
+
+    def _check_shared(self, row, answer):
+        own = self.store.answers.get(row["request"])
+        if not row["repair"] or own is None or (own["call"], own["answer"]) != (row["call"], answer["answer"]):
+            self.bad("I2 answers", f"an answer that texts share is said to be of call {row['call']}, which is no repair, or was answered otherwise")
 
     def _said_by_endpoint(self, request, answer):
         clean = self.endpoint.clean(answer["call"]) if self.endpoint else None

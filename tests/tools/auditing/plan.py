@@ -133,6 +133,18 @@ def repair_request(base, of, answer):
     return of[:8] + Hasher("vq.repair").bytes(base).bytes(of).field(answer).done()[8:]
 
 
+NO_REQUEST = bytes(32)
+
+
+def shared_repair(base, answer):
+    """Equal texts are repaired once: under this key the store has the answer to the first repair of `answer`."""
+    return repair_request(base, NO_REQUEST, answer)
+
+
+def is_shared_repair(request):
+    return request[:8] == NO_REQUEST[:8]
+
+
 # ---- data ----
 
 def read_table(path, name, form):
