@@ -24,6 +24,7 @@ class Night(Pools):
 
     def watch(self):
         """What `vibeq status` says, as (epoch, done, status)."""
+        written = 0
         while not self.over_now:
             got = self.vibeq("status", "r", "--json", code=None)
             try:
@@ -31,8 +32,9 @@ class Night(Pools):
                 tasks = status["tasks"]
             except (ValueError, KeyError):
                 status = None
-            stale = self.dead and status is not None and status.get("epoch") == self.seen[0][0]  # the killed one's status.json, up to 5 s old
-            if status is not None and not stale:
+            # of a coordinator that is killed or just over, status.json is shown, which may be 5 s old
+            if status is not None and status["written_unix_ms"] >= written:
+                written = status["written_unix_ms"]
                 self.seen.append((status.get("epoch"), sum(tasks[s] for s in ("answered", "not_needed", "failed")), status))
             time.sleep(0.5)
 
@@ -48,7 +50,7 @@ class Night(Pools):
         self.serve(self.pools, "--fault", "rate_limit=0.01", latency="400ms")
         self.told(self.pools)
         plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)["seconds"]
-        self.seen, self.over_now, self.dead = [], False, False
+        self.seen, self.over_now = [], False
         watcher = threading.Thread(target=self.watch)
         limit = 300 + 3 * plan["most"]
         began = time.monotonic()
@@ -62,7 +64,6 @@ class Night(Pools):
             workers[0].wait()
             workers[0] = self.worker("one")
             self.wait_for("half of it", self.settled_at(0.5), limit)
-            self.dead = True
             child.kill()
             child.wait()
             child = self.start("resume", "r", "--workers", 0, "--listen", "127.0.0.1", "--quiet")
