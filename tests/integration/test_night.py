@@ -1,5 +1,5 @@
 """An operator's night: three pools, 1 % of the calls refused at random, two workers that join with keys of their own, a worker and the
-coordinator killed, a resume. Everything that the operator reads is right, and it ends about when `vibeq plan` said.
+coordinator killed, a resume. Everything that the operator reads is right; a whole night ends about when `vibeq plan` said.
 
 VQ_NIGHT_TASKS=22000 is the whole night (make night); CI runs a small one."""
 import collections
@@ -15,8 +15,7 @@ from vqtest import DONE
 
 TASKS = int(os.environ.get("VQ_NIGHT_TASKS", "1800"))
 RPM = {"a": 600, "b": 720, "c": 480}
-# A start, two terms, the slices of a killed worker and the end take as long in a short night; CI runs other tests beside it.
-SLACK_S = 30 if "VQ_NIGHT_TASKS" in os.environ else 60
+WHOLE = "VQ_NIGHT_TASKS" in os.environ  # else its time is printed only: what starts and kills cost is as long in a short night
 
 
 class Night(Pools):
@@ -101,7 +100,8 @@ class Night(Pools):
             self.assertEqual(last["limits"]["requests_per_minute"]["limit"], rpm, last)
             self.assertGreater(last["answered"], 0)
         self.vibeq("verify", "r", timeout=300)
-        self.assertLessEqual(took - SLACK_S, 1.15 * plan["expected"], figures)
+        if WHOLE:
+            self.assertLessEqual(took, 1.15 * plan["expected"], figures)
 
 
 if __name__ == "__main__":
