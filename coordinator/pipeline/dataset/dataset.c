@@ -151,7 +151,7 @@ static enum vq_status mark_repeated(struct vq_dataset_build *b, struct pair_key 
 {
     for (uint32_t i = 0; i < b->count; i++) {
         keys[i].file = b->rows[i].file;
-        keys[i].models = b->rows[i].model[0] << 8 | b->rows[i].model[1];
+        keys[i].models = (uint32_t)b->rows[i].model[0] << 8 | b->rows[i].model[1];
         keys[i].asked = b->rows[i].image.bytes > 0 ? b->rows[i].question + 1 : 0;
         VQ_TRY(vq_intern_add(texts, b->rows[i].a, &keys[i].a));
         VQ_TRY(vq_intern_add(texts, b->rows[i].b, &keys[i].b));
