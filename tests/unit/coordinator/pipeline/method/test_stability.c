@@ -25,8 +25,8 @@ static bool fewer_each_time(struct walk *w, const struct vq_stage *stage, uint32
         return true;
     }
     static const char *const texts[] = {
-        "- Feature 0: Low: l0; High: h0\n- Feature 1: Low: l1; High: h1\n- Feature 2: Low: l2; "
-        "High: h2\n",
+        ("- Feature 0: Low: l0; High: h0\n- Feature 1: Low: l1; High: h1\n- Feature 2: Low: l2; "
+         "High: h2\n"),
         "- Feature 1: Low: l1; High: h1\n- Feature 0: Low: l0; High: h0\n",
         "- Feature 0: Low: l0; High: h0\n- Feature 9: Low: l9; High: h9\n",
         "No differences found."};
