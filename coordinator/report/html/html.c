@@ -90,7 +90,7 @@ void vq_report_html(const struct vq_report_input *r, const struct vq_report_stor
                         .order = order,
                         .test = !r->result->in_sample};
     bool ranks = r->result->ranking != NULL;
-    const struct vq_span *script = ranks ? &vq_html_rank_js : &vq_html_js;
+    const struct vq_span *script = ranks ? &vq_html_frame_js : &vq_html_js;
     vq_html_head(&h, script);
     for (uint32_t k = 0; k < VQ_MODELS_MAX && r->config->models[k] != NULL; k++) {
         vq_html_puts(&h, k == 0 ? "" : ranks ? ", " : " and ");

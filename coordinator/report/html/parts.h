@@ -4,11 +4,11 @@
 
 #include "coordinator/report/html.h"
 
-/* page.css, page.js (of vibes), items.js (of ratings) and rank.js (of more than two models), embedded at build time. */
+/* Embedded at build time: the style, and the scripts of vibes (frame.js, page.js), of ratings (items.js) and of more than two models (frame.js). */
 extern const struct vq_span vq_html_css;
 extern const struct vq_span vq_html_js;
 extern const struct vq_span vq_html_items_js;
-extern const struct vq_span vq_html_rank_js;
+extern const struct vq_span vq_html_frame_js;
 
 struct vq_html {
     const struct vq_report_input *r;
@@ -80,6 +80,8 @@ double vq_html_separability(const struct vq_html *h, uint32_t vibe, struct vq_in
 const struct vq_agreement_pair *vq_html_agreement(const struct vq_html *h, uint32_t vibe);
 /* A scale from 0 to 1 with an accuracy, its interval and its baseline. */
 void vq_html_scale(struct vq_html *h, double value, struct vq_interval ci, double baseline);
+/* A fold of the dropped vibes, each as `item` writes it; nothing if none was dropped. `rank`: its place in h->order. */
+void vq_html_dropped(struct vq_html *h, void (*item)(struct vq_html *h, uint32_t rank));
 void vq_html_drop_reason(struct vq_html *h, uint32_t vibe);
 
 /* ranking.c: more than two models. The names of all, the first sentence, and the matrix with the table of vibes. */

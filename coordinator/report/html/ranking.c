@@ -155,23 +155,13 @@ static void vibe_row(struct vq_html *h, uint32_t rank)
     vq_html_puts(h, "</tr>\n");
 }
 
-static void dropped(struct vq_html *h)
+static void dropped_item(struct vq_html *h, uint32_t rank)
 {
-    const struct vq_vibecheck *r = h->r->result;
-    if (r->kept_count == r->vibes) {
-        return;
-    }
-    vq_html_printf(h,
-                   "<details class=\"fold\" id=\"dropped\"><summary>%u dropped</summary>\n<ul>\n",
-                   r->vibes - r->kept_count);
-    for (uint32_t i = r->kept_count; i < r->vibes; i++) {
-        vq_html_printf(h, "<li id=\"v%u\">", h->order[i] + 1);
-        vibe_name(h, h->order[i]);
-        vq_html_puts(h, ": ");
-        vq_html_drop_reason(h, h->order[i]);
-        vq_html_puts(h, "</li>\n");
-    }
-    vq_html_puts(h, "</ul></details>\n");
+    vq_html_printf(h, "<li id=\"v%u\">", h->order[rank] + 1);
+    vibe_name(h, h->order[rank]);
+    vq_html_puts(h, ": ");
+    vq_html_drop_reason(h, h->order[rank]);
+    vq_html_puts(h, "</li>\n");
 }
 
 void vq_html_ranking(struct vq_html *h)
@@ -207,6 +197,6 @@ void vq_html_ranking(struct vq_html *h)
         }
         vq_html_puts(h, "</tbody></table>\n");
     }
-    dropped(h);
+    vq_html_dropped(h, dropped_item);
     vq_html_puts(h, "</section>\n");
 }

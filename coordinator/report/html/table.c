@@ -135,7 +135,7 @@ void vq_html_drop_reason(struct vq_html *h, uint32_t v)
     }
 }
 
-static void dropped(struct vq_html *h)
+void vq_html_dropped(struct vq_html *h, void (*item)(struct vq_html *h, uint32_t rank))
 {
     const struct vq_vibecheck *r = h->r->result;
     if (r->kept_count == r->vibes) {
@@ -145,15 +145,19 @@ static void dropped(struct vq_html *h)
                    "<details class=\"fold\" id=\"dropped\"><summary>%u dropped</summary>\n<ul>\n",
                    r->vibes - r->kept_count);
     for (uint32_t i = r->kept_count; i < r->vibes; i++) {
-        uint32_t v = h->order[i];
-        vq_html_puts(h, "<li>");
-        vq_html_vibe(h, i);
-        vq_html_puts(h, ": ");
-        vq_html_drop_reason(h, v);
-        poles(h, v);
-        vq_html_puts(h, "</li>\n");
+        item(h, i);
     }
     vq_html_puts(h, "</ul></details>\n");
+}
+
+static void dropped_item(struct vq_html *h, uint32_t rank)
+{
+    vq_html_puts(h, "<li>");
+    vq_html_vibe(h, rank);
+    vq_html_puts(h, ": ");
+    vq_html_drop_reason(h, h->order[rank]);
+    poles(h, h->order[rank]);
+    vq_html_puts(h, "</li>\n");
 }
 
 void vq_html_table(struct vq_html *h)
@@ -181,6 +185,6 @@ void vq_html_table(struct vq_html *h)
         }
         vq_html_puts(h, "</tbody></table>\n");
     }
-    dropped(h);
+    vq_html_dropped(h, dropped_item);
     vq_html_puts(h, "</section>\n");
 }
