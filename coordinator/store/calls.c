@@ -411,6 +411,23 @@ enum vq_status vq_env_meta(struct vq_write *write, const struct vq_id *uid, vq_m
     return meta_put(write, uid, &meta, err);
 }
 
+static enum vq_status raise_commit(void *ctx, bool exists, struct vq_run_meta *meta,
+                                   struct vq_error *err)
+{
+    (void)ctx;
+    if (!exists) {
+        return vq_fail(err, VQ_NOT_FOUND, "the run never started on this store");
+    }
+    meta->commit_n++;
+    return VQ_OK;
+}
+
+enum vq_status vq_env_raise_commit(struct vq_write *write, const struct vq_id *uid,
+                                   struct vq_error *err)
+{
+    return vq_env_meta(write, uid, raise_commit, NULL, err);
+}
+
 struct begin_ctx {
     const struct vq_id *uid;
     const struct vq_id *nonce;

@@ -109,24 +109,13 @@ static enum vq_status lift_row(void *ctx, const struct vq_hash *request,
     return VQ_OK;
 }
 
-static enum vq_status raise_n(void *ctx, bool exists, struct vq_run_meta *meta,
-                              struct vq_error *err)
-{
-    (void)ctx;
-    if (!exists) {
-        return vq_fail(err, VQ_NOT_FOUND, "the run never started on this store");
-    }
-    meta->commit_n++;
-    return VQ_OK;
-}
-
 static enum vq_status lift_write(void *ctx, struct vq_write *write, struct vq_error *err)
 {
     struct lift *lift = ctx;
     for (size_t i = 0; i < lift->count; i++) {
         VQ_TRY(vq_failure_lift(write, lift->run, &lift->requests[i], lift->unix_ms, err));
     }
-    return vq_env_meta(write, lift->run, raise_n, NULL, err);
+    return vq_env_raise_commit(write, lift->run, err);
 }
 
 enum vq_status vq_failures_lift(struct vq_calls *calls, const struct vq_id *run, uint32_t failures,

@@ -24,20 +24,9 @@ static enum vq_status find(struct vq_calls *calls, const struct vq_id *run, bool
     return status;
 }
 
-static enum vq_status raise_n(void *ctx, bool exists, struct vq_run_meta *meta,
-                              struct vq_error *err)
-{
-    (void)ctx;
-    if (!exists) {
-        return vq_fail(err, VQ_NOT_FOUND, "the run never started on this store");
-    }
-    meta->commit_n++;
-    return VQ_OK;
-}
-
 static enum vq_status raise_write(void *ctx, struct vq_write *write, struct vq_error *err)
 {
-    return vq_env_meta(write, ctx, raise_n, NULL, err);
+    return vq_env_raise_commit(write, ctx, err);
 }
 
 enum vq_status vq_unanswered_reset(struct vq_calls *calls, const struct vq_id *run, int64_t unix_ms,
