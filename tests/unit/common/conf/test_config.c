@@ -1,37 +1,19 @@
 /* Configurations: defaults, shorthand, overrides, every kind of refusal with its place, and the way out and in again. */
 #include "common/base/alloc.h"
-#include "common/conf/config.h"
 #include "common/text/file.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/common/conf/parsing.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define MINIMAL "data: data.csv\nmodels: [a, b]\njudges: [offline-a, offline-b]\n"
 
-static enum vq_status parse(const char *yaml, const char *const *overrides, size_t n,
-                            struct vq_config **ret_config, struct vq_error *err)
+static enum vq_status parse_with(const char *yaml, const char *const *overrides, size_t n,
+                                 struct vq_config **ret_config, struct vq_error *err)
 {
     return vq_config_parse(yaml, strlen(yaml), "run.yaml", "/base", overrides, n, ret_config, err);
-}
-
-static struct vq_config *must_parse(const char *yaml)
-{
-    struct vq_config *config = NULL;
-    struct vq_error err = {.text = ""};
-    if (parse(yaml, NULL, 0, &config, &err) != VQ_OK) {
-        fail_msg("%s", err.text);
-    }
-    return config;
 }
 
 static void test_defaults_are_filled_in(void **state)
@@ -212,7 +194,7 @@ static void test_overrides(void **state)
     };
     struct vq_config *c = NULL;
     struct vq_error err;
-    assert_int_equal(parse(MINIMAL, overrides, VQ_COUNT(overrides), &c, &err), VQ_OK);
+    assert_int_equal(parse_with(MINIMAL, overrides, VQ_COUNT(overrides), &c, &err), VQ_OK);
     assert_string_equal(c->data.path, "data.csv");
     assert_string_equal(c->data.prompt, "the prompt");
     assert_int_equal(c->judges_count, 3);
@@ -230,7 +212,7 @@ static void test_overrides(void **state)
 
     const char *const from_nothing[] = {"data.path=/d.jsonl", "models[0]=a", "models[1]=b",
                                         "judges[0].model=offline-a"};
-    assert_int_equal(parse("", from_nothing, 4, &c, &err), VQ_OK);
+    assert_int_equal(parse_with("", from_nothing, 4, &c, &err), VQ_OK);
     assert_string_equal(c->data.path_abs, "/d.jsonl");
     vq_config_destroy(&c);
 }
@@ -440,7 +422,7 @@ static void test_refusals(void **state)
         const struct refusal *r = &refusals[i];
         struct vq_config *c = NULL;
         struct vq_error err = {.text = ""};
-        enum vq_status status = parse(r->yaml, &r->override, r->override != NULL, &c, &err);
+        enum vq_status status = parse_with(r->yaml, &r->override, r->override != NULL, &c, &err);
         if (status != VQ_INVALID) {
             fail_msg("case %zu: status %s", i, vq_status_name(status));
         }
@@ -490,7 +472,7 @@ static void test_endpoints(void **state)
                        cases[i].url);
         struct vq_config *c = NULL;
         struct vq_error err = {.text = ""};
-        enum vq_status status = parse(yaml, NULL, 0, &c, &err);
+        enum vq_status status = parse(yaml, &c, &err);
         if (status != (cases[i].good ? VQ_OK : VQ_INVALID)) {
             fail_msg("%s: %s", cases[i].url, err.text);
         }
@@ -513,7 +495,7 @@ static void test_dialects(void **state)
         (void)snprintf(yaml, sizeof(yaml), "data: d\nmodels: [a, b]\njudges: [%s]\n", good[i]);
         struct vq_config *c = NULL;
         struct vq_error err = {.text = ""};
-        if (parse(yaml, NULL, 0, &c, &err) != VQ_OK) {
+        if (parse(yaml, &c, &err) != VQ_OK) {
             fail_msg("%s: %s", good[i], err.text);
         }
         assert_true(i > 0 || strcmp(c->judges[0].api_version, "2024-10-21") == 0);
@@ -534,7 +516,7 @@ static void test_what_may_be_a_key_is_never_repeated(void **state)
     for (size_t i = 0; i < VQ_COUNT(secrets); i++) {
         struct vq_config *c = NULL;
         struct vq_error err = {.text = ""};
-        assert_int_equal(parse(secrets[i], NULL, 0, &c, &err), VQ_INVALID);
+        assert_int_equal(parse(secrets[i], &c, &err), VQ_INVALID);
         assert_true(err.text[0] != '\0');
         assert_null(strstr(err.text, "CANARY"));
     }
@@ -543,7 +525,7 @@ static void test_what_may_be_a_key_is_never_repeated(void **state)
     for (size_t i = 0; i < VQ_COUNT(overrides); i++) {
         struct vq_config *c = NULL;
         struct vq_error err = {.text = ""};
-        assert_int_equal(parse(MINIMAL, &overrides[i], 1, &c, &err), VQ_INVALID);
+        assert_int_equal(parse_with(MINIMAL, &overrides[i], 1, &c, &err), VQ_INVALID);
         assert_null(strstr(err.text, "CANARY"));
     }
 }
@@ -554,15 +536,15 @@ static void test_prices_and_timeouts(void **state)
     struct vq_config *c = NULL;
     struct vq_error err;
     const char *price = "judges[0].price_input_usd=0.15";
-    assert_int_equal(parse(MINIMAL, &price, 1, &c, &err), VQ_INVALID);
+    assert_int_equal(parse_with(MINIMAL, &price, 1, &c, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "price_output_usd"));
     const char *both[] = {price, "judges[0].price_output_usd=0"};
-    assert_int_equal(parse(MINIMAL, both, 2, &c, &err), VQ_OK);
+    assert_int_equal(parse_with(MINIMAL, both, 2, &c, &err), VQ_OK);
     assert_true(c->judges[0].limits.price_input_usd == 0.15 &&
                 c->judges[0].limits.price_output_usd == 0);
     vq_config_destroy(&c);
     const char *timeout = "judges[0].total_timeout_ms=1000";
-    assert_int_equal(parse(MINIMAL, &timeout, 1, &c, &err), VQ_INVALID);
+    assert_int_equal(parse_with(MINIMAL, &timeout, 1, &c, &err), VQ_INVALID);
     assert_non_null(strstr(err.text, "total_timeout_ms"));
 }
 
@@ -634,7 +616,7 @@ static void test_every_allocation_may_fail(void **state)
         assert_true(n < 100000);
         vq_alloc_fail_at(n);
         struct vq_error err = {.text = ""};
-        enum vq_status status = parse(rich, NULL, 0, &c, &err);
+        enum vq_status status = parse(rich, &c, &err);
         vq_alloc_fail_at(0);
         done = status == VQ_OK;
         if (!done) {

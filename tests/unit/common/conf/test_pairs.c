@@ -1,32 +1,9 @@
 /* Configurations of more than two models: what may be left out, and every refusal with its place and what to do. */
 #include "common/base/alloc.h"
-#include "common/conf/config.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
+#include "tests/unit/common/conf/parsing.h"
 
 #define HEAD  "data: d.csv\njudges: [offline-a]\n"
 #define THREE HEAD "models: [a, b, c]\n"
-
-static enum vq_status parse(const char *yaml, struct vq_config **ret_config, struct vq_error *err)
-{
-    return vq_config_parse(yaml, strlen(yaml), "run.yaml", "/base", NULL, 0, ret_config, err);
-}
-
-static struct vq_config *must_parse(const char *yaml)
-{
-    struct vq_config *config = NULL;
-    struct vq_error err = {.text = ""};
-    if (parse(yaml, &config, &err) != VQ_OK) {
-        fail_msg("%s", err.text);
-    }
-    return config;
-}
 
 static void what_may_be_left_out(void **state)
 {

@@ -253,18 +253,24 @@ static void an_unparseable_answer_is_repaired_under_a_lease_of_its_own(void **st
     assert_int_equal(rig_status(r).all.calls, 2);
 }
 
-/* Each of these rows got the same text. One repair is asked; the others are what it found. */
+/* Each of `rows` rows got the same text without a verdict. */
+static void start_with_equal_texts(struct rig *r, uint32_t rows)
+{
+    rig_end(r);
+    rig_init(r, rows, 1, 1);
+    r->params.repairs = true;
+    r->store.swap = VQ_SWAP_NONE;
+    for (uint64_t row = 0; row < rows; row++) {
+        rig_tried(r, 2 * row, "who can tell");
+    }
+    rig_start(r);
+}
+
+/* One repair is asked; the others take its answer from the store. */
 static void equal_texts_are_repaired_once(void **state)
 {
     struct rig *r = *state;
-    rig_end(r);
-    rig_init(r, 4, 1, 1);
-    r->params.repairs = true;
-    r->store.swap = VQ_SWAP_NONE;
-    for (uint64_t task = 0; task < 8; task += 2) {
-        rig_tried(r, task, "who can tell");
-    }
-    rig_start(r);
+    start_with_equal_texts(r, 4);
     uint64_t session = rig_join(r, 7, 1, 4);
     assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
     struct rig_said lease = *rig_lease(r, 0);
@@ -282,14 +288,7 @@ static void equal_texts_are_repaired_once(void **state)
 static void a_repair_that_is_lost_is_asked_for_the_next_row(void **state)
 {
     struct rig *r = *state;
-    rig_end(r);
-    rig_init(r, 3, 1, 1);
-    r->params.repairs = true;
-    r->store.swap = VQ_SWAP_NONE;
-    for (uint64_t task = 0; task < 6; task += 2) {
-        rig_tried(r, task, "who can tell");
-    }
-    rig_start(r);
+    start_with_equal_texts(r, 3);
     (void)rig_join(r, 7, 1, 4);
     assert_int_equal(rig_count(r, 7, VQ_MSG_LEASE), 1);
     for (int i = 0; i <= 2 * RIG_TERM / RIG_HEARTBEAT; i++) {

@@ -1,5 +1,5 @@
-/* Davidson's model: reference numbers made by other ways, planted strengths whose intervals hold them as often as they say, sets of ranks, and what is said
- * where no estimate exists. */
+/* Davidson's model: reference numbers from another implementation, how often intervals and sets of ranks hold planted strengths, and the
+ * status where no estimate exists. */
 #include "fixtures.h"
 
 #include "common/base/rng.h"

@@ -47,7 +47,7 @@ enum {
     COLS = 2
 };
 
-/* Rows and, behind them, their negatives of the other class. */
+/* ROWS rows, then the negative of each of them in the other class. */
 static void draw(double x[2 * ROWS * COLS], double y[ROWS], uint32_t classes[2 * ROWS])
 {
     struct vq_rng rng;
