@@ -1,7 +1,7 @@
 /* What the store has of a run that is resumed, taken over before anything is leased: progress goes on from where it was, and no rate counts it.
  *
- * Invariants: a task settles here as it would by a look-up, and the run state hears of it with a batch; a batch has room for so many, so
- * that a cursor walks over the outcomes.
+ * Invariants: a task settles here as it would after a look-up. The next batches carry these tasks to the run state; one batch has room for
+ * VQ_COORD_BATCH_SETTLED_MAX of them, so a cursor walks over the outcomes.
  * Not its job: reading the store. */
 #include "coordinator/core/internal.h"
 

@@ -117,8 +117,9 @@ void vq_work_outbox_find_pools(struct vq_work *w)
     }
 }
 
-/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so that nothing more
- * comes from it. How another stage's are read is not known here, and nobody needs it. */
+/* What an earlier process of this spool noted is read as a fresh answer is; its lease is gone, so no more calls
+ * follow from it. An answer of another stage is reported without a verdict: this worker does not know that stage's form, and the
+ * coordinator stores the answer all the same. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
     while (!vq_work_list_empty(&w->unread)) {

@@ -39,14 +39,14 @@ int64_t vq_backoff_ms(struct vq_rng *rng, uint32_t tries, uint32_t base_ms, uint
 /* Half jitter, for a whole pool: uniform in [d/2, d], d = min(max, base * 2^growth). Never 0 with a base. */
 int64_t vq_pause_ms(struct vq_rng *rng, uint32_t growth, uint32_t base_ms, uint32_t max_ms);
 
-/* What the refusals of a pool ask for. By default a refusal pauses the whole pool. Where it states no wait, one call finds out after the pause
- * whether calls are taken again. A noisy pool refuses calls at random: there only the refused call waits, and the pool pauses after VQ_REFUSALS_ROW
- * refusals in a row. */
+/* What the refusals of a pool ask for. By default a refusal pauses the whole pool. If it stated no wait, one call finds out after
+ * the pause whether the provider takes calls again. A noisy pool refuses calls at random: there only the refused call waits, and
+ * the pool pauses after VQ_REFUSALS_ROW refusals in a row. */
 #define VQ_REFUSALS_ROW 4u
 struct vq_refusals {
     int64_t cut_ns; /* refusals of calls that started before do not lengthen the next pause */
-    int64_t
-        until_ns; /* the last pause ended; once as long again has passed without a refusal, the next one is short */
+    /* The end of the last pause. After as long again without a refusal the next pause is short. */
+    int64_t until_ns;
     uint32_t growth; /* of the pause */
     uint32_t row;    /* refusals since the last other end */
     bool tries;      /* the pool paused, and no call that started since has ended otherwise */

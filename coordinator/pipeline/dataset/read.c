@@ -270,7 +270,8 @@ static enum vq_status fail_unknown(const struct vq_dataset_build *b, unsigned fi
     return status;
 }
 
-/* Of more than two models the one preferred stands in model[0], as VQ_PREFER_A, until the record becomes rows. */
+/* With more than two models: the record's preference is VQ_PREFER_A, and model[0] names the preferred model. Expansion into rows then gives
+ * each row its own preference. */
 static enum vq_status read_label(const struct vq_dataset_build *b, struct vq_span cell,
                                  uint64_t line, struct unknown *unknown, struct vq_data_row *row)
 {

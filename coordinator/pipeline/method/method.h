@@ -183,7 +183,7 @@ struct vq_stability { /* discovery done again (vibecheck.repeats) */
     uint32_t *vibes;       /* the final ones: indices into struct vq_method_result.axes */
     struct vq_axis **axes; /* one list a repeat, of axes_count[repeat] */
     uint32_t *axes_count;
-    bool matched; /* false: nobody embeds, and the two below mean nothing */
+    bool matched; /* false: no embedder is configured; the two below are not set */
     uint32_t
         *found; /* one a final vibe: in how many repeats an axis says the same, or the opposite */
     double *

@@ -146,8 +146,8 @@ enum vq_status vq_stability_next(struct vq_method *m, struct vq_error *err)
     }
     m->then = vq_retest_begin;
     return m->in.embedder ? match_ask(m)
-                          : vq_method_note(m, "repeats: nobody embeds, so that the axes of the "
-                                              "repeats are not matched with the vibes");
+                          : vq_method_note(m, "repeats: no embedder is configured, so vibeq cannot "
+                                              "match the axes of the repeats with the vibes");
 }
 
 enum vq_status vq_stability_begin(struct vq_method *m, struct vq_error *err)
