@@ -239,6 +239,13 @@ static void write_agreement(struct vq_json *j, const char *key,
     vq_json_object_end(j);
 }
 
+static void write_estimate(struct vq_json *j, const char *key, double value, struct vq_interval ci,
+                           double p)
+{
+    vq_report_key_estimate(j, key, value, "ci95", ci);
+    vq_report_key_real(j, "p", p);
+}
+
 static void write_coefficient(struct vq_json *j, const char *key, double coef,
                               struct vq_interval ci, double p, const struct vq_firth_coef *firth,
                               const struct vq_length_coef *held, double mle, double se)
@@ -249,23 +256,17 @@ static void write_coefficient(struct vq_json *j, const char *key, double coef,
         return;
     }
     vq_json_object(j);
-    vq_report_key_real(j, "value", coef);
-    vq_report_key_interval(j, "ci95", ci);
-    vq_report_key_real(j, "p", p);
+    write_estimate(j, "value", coef, ci, p);
     if (!isnan(firth->value)) {
         vq_json_key(j, "firth");
         vq_json_object(j);
-        vq_report_key_real(j, "value", firth->value);
-        vq_report_key_interval(j, "ci95", firth->ci95);
-        vq_report_key_real(j, "p", firth->p);
+        write_estimate(j, "value", firth->value, firth->ci95, firth->p);
         vq_json_object_end(j);
     }
     if (!isnan(held->value)) {
         vq_json_key(j, "length_held");
         vq_json_object(j);
-        vq_report_key_real(j, "value", held->value);
-        vq_report_key_interval(j, "ci95", held->ci95);
-        vq_report_key_real(j, "p", held->p);
+        write_estimate(j, "value", held->value, held->ci95, held->p);
         vq_json_put_bool(j, "explained_by_length", held->explained);
         vq_json_object_end(j);
     }
@@ -279,8 +280,7 @@ static void write_separability(struct vq_json *j, const struct vq_vibe_metrics *
     vq_json_key(j, "separability");
     vq_json_object(j);
     vq_report_key_real(j, "train", m->sep_train);
-    vq_report_key_real(j, "test", m->sep_test);
-    vq_report_key_interval(j, "ci95", m->sep_ci95_test);
+    vq_report_key_estimate(j, "test", m->sep_test, "ci95", m->sep_ci95_test);
     vq_report_key_interval(j, "ci95_train", m->sep_ci95_train);
     vq_report_key_real(j, "p", m->p);
     vq_report_key_real(j, "q", m->q);
@@ -326,8 +326,7 @@ static void write_vibe(struct vq_json *j, const struct vq_report_input *r, uint3
     vq_json_key(j, "pref_separability");
     vq_json_object(j);
     vq_report_key_real(j, "train", m->pref_train);
-    vq_report_key_real(j, "test", m->pref_test);
-    vq_report_key_interval(j, "ci95", m->pref_ci95_test);
+    vq_report_key_estimate(j, "test", m->pref_test, "ci95", m->pref_ci95_test);
     vq_report_key_interval(j, "ci95_train", m->pref_ci95_train);
     vq_json_object_end(j);
     write_coefficient(j, "mm_coefficient", m->mm_coef, m->mm_ci95, m->mm_p, &m->mm_firth,
@@ -348,9 +347,8 @@ static void write_rivals(struct vq_json *j, const struct vq_pp_rivals *rivals)
     vq_json_object(j);
     vq_report_key_real(j, "accuracy_identity_and_vibes", rivals->identity_accuracy);
     vq_report_key_real(j, "accuracy_identity", rivals->identity_baseline);
-    vq_report_key_real(j, "difference", rivals->difference);
-    vq_report_key_interval(j, "ci95", rivals->difference_ci95);
-    vq_report_key_real(j, "p", rivals->difference_p);
+    write_estimate(j, "difference", rivals->difference, rivals->difference_ci95,
+                   rivals->difference_p);
     vq_json_object_end(j);
 }
 
@@ -362,9 +360,7 @@ static void write_length(struct vq_json *j, const struct vq_fit_length *l)
     vq_json_key(j, "with_length");
     vq_json_object(j);
     vq_json_put_str(j, "estimate", l->status == VQ_LENGTH_FIRTH ? "firth" : "as_without");
-    vq_report_key_real(j, "coefficient", l->coef);
-    vq_report_key_interval(j, "ci95", l->ci95);
-    vq_report_key_real(j, "p", l->p);
+    write_estimate(j, "coefficient", l->coef, l->ci95, l->p);
     vq_report_key_real(j, "log_ratio_rms", l->rms);
     vq_report_key_real(j, "C", l->c);
     vq_report_key_real(j, "accuracy_train", l->accuracy_train);
@@ -381,8 +377,8 @@ static void write_fit(struct vq_json *j, const char *key, const char *c_key,
     vq_json_put_u64(j, "rows_train", m->rows_train);
     vq_json_put_u64(j, "rows_test", m->rows_test);
     vq_report_key_real(j, "accuracy_train", m->accuracy_train);
-    vq_report_key_real(j, "accuracy_test", m->accuracy_test);
-    vq_report_key_interval(j, "accuracy_test_ci95", m->accuracy_test_ci95);
+    vq_report_key_estimate(j, "accuracy_test", m->accuracy_test, "accuracy_test_ci95",
+                           m->accuracy_test_ci95);
     vq_report_key_real(j, "accuracy_train_complete", m->accuracy_train_complete);
     vq_report_key_real(j, "accuracy_test_complete", m->accuracy_test_complete);
     vq_json_put_u64(j, "cells_imputed", m->cells_imputed_train + m->cells_imputed_test);

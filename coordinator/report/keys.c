@@ -16,6 +16,13 @@ void vq_report_key_interval(struct vq_json *j, const char *key, struct vq_interv
     vq_json_array_end(j);
 }
 
+void vq_report_key_estimate(struct vq_json *j, const char *key, double value, const char *ci_key,
+                            struct vq_interval ci)
+{
+    vq_report_key_real(j, key, value);
+    vq_report_key_interval(j, ci_key, ci);
+}
+
 void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash)
 {
     char hex[VQ_HEX_BYTES(VQ_HASH_BYTES)];

@@ -15,6 +15,10 @@ static inline void vq_report_key_real(struct vq_json *j, const char *key, double
 /* [lo, hi]; null where there is none. */
 void vq_report_key_interval(struct vq_json *j, const char *key, struct vq_interval ci);
 
+/* An estimate under `key`, and its interval under `ci_key`. */
+void vq_report_key_estimate(struct vq_json *j, const char *key, double value, const char *ci_key,
+                            struct vq_interval ci);
+
 /* In hex; NULL: null. */
 void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash);
 

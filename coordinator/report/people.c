@@ -20,14 +20,11 @@ void vq_report_people_json(struct vq_json *j, const struct vq_people_metrics *m)
     vq_json_key(j, "people");
     vq_json_object(j);
     vq_json_put_u64(j, "rows", s->labelled);
-    vq_report_key_real(j, "agreement", m->agreement);
-    vq_report_key_interval(j, "agreement_ci95", m->agreement_ci95);
+    vq_report_key_estimate(j, "agreement", m->agreement, "agreement_ci95", m->agreement_ci95);
     vq_report_key_real(j, "kappa", m->kappa);
     vq_report_key_real(j, "separability_of_judges", s->judge);
-    vq_report_key_real(j, "separability", s->mean);
-    vq_report_key_interval(j, "ci95", s->ci95);
-    vq_report_key_real(j, "win_rate", win(s->mean));
-    vq_report_key_interval(j, "win_rate_ci95",
+    vq_report_key_estimate(j, "separability", s->mean, "ci95", s->ci95);
+    vq_report_key_estimate(j, "win_rate", win(s->mean), "win_rate_ci95",
                            (struct vq_interval){win(s->ci95.lo), win(s->ci95.hi)});
     vq_report_key_real(j, "weight_of_judges", s->weight);
     vq_json_object_end(j);

@@ -84,8 +84,7 @@ static void write_cell(struct vq_json *j, const struct vq_report_input *r, uint3
     vq_json_put_u64(j, "rank", m->place.rank);
     vq_json_put_u64(j, "rank_from", m->place.rank_from);
     vq_json_put_u64(j, "rank_to", m->place.rank_to);
-    vq_report_key_real(j, "strength", m->strength);
-    vq_report_key_interval(j, "strength_ci95", m->place.ci95);
+    vq_report_key_estimate(j, "strength", m->strength, "strength_ci95", m->place.ci95);
     vq_report_key_real(j, "score", m->score);
     vq_json_put_u64(j, "comparisons", m->comparisons);
     vq_report_key_real(j, "mm_coefficient", m->mm_coef);

@@ -165,10 +165,9 @@ static void length_controlled(struct vq_json *j, const struct vq_rubric_report *
     vq_json_object(j);
     vq_json_put_str(j, "status", vq_length_controlled_name(lc->status));
     vq_json_put_u64(j, "rows", lc->rows);
-    vq_report_key_real(j, "win_rate", lc->win_rate);
-    vq_report_key_interval(j, "ci95", lc->ci95);
-    vq_report_key_real(j, "length_coefficient", lc->coef);
-    vq_report_key_interval(j, "length_coefficient_ci95", lc->coef_ci95);
+    vq_report_key_estimate(j, "win_rate", lc->win_rate, "ci95", lc->ci95);
+    vq_report_key_estimate(j, "length_coefficient", lc->coef, "length_coefficient_ci95",
+                           lc->coef_ci95);
     vq_report_key_real(j, "length_sd_characters", lc->sd);
     vq_json_object_end(j);
 }
@@ -203,8 +202,7 @@ static void difference(struct vq_json *j, const struct vq_rubric_report *r, uint
     vq_json_key(j, "difference"); /* first of the models minus second */
     vq_json_object(j);
     vq_json_put_u64(j, "rows", d->rows);
-    vq_report_key_real(j, "mean", d->mean);
-    vq_report_key_interval(j, "ci95", d->ci95);
+    vq_report_key_estimate(j, "mean", d->mean, "ci95", d->ci95);
     vq_json_object_end(j);
 }
 

@@ -32,6 +32,7 @@ struct firth {
     double *inverse;
     double *block; /* the information of the free parameters, factored */
     double *step;
+    double *last; /* the step before */
     double *trial;
     double *eta;
     size_t held; /* a parameter that steps leave alone, or NOTHING_HELD */
@@ -116,6 +117,19 @@ static bool solve_step(struct firth *firth)
     return true;
 }
 
+/* The step goes back, and hardly less far, where the last one came from. The information is that of the likelihood alone; with one or two rows the
+ * penalty bends as much again, and whole steps would go from one side of the maximum to the other for ever. */
+static bool turns_back(const struct firth *firth)
+{
+    double along = 0.0, now = 0.0, before = 0.0;
+    for (size_t j = 0; j < firth->params; j++) {
+        along += firth->step[j] * firth->last[j];
+        now += firth->step[j] * firth->step[j];
+        before += firth->last[j] * firth->last[j];
+    }
+    return along < 0.0 && now > 0.25 * before;
+}
+
 /* One step from beta, whose value is *value. True when it was too small to matter. */
 static bool advance(struct firth *firth, double *value, bool *ret_failed)
 {
@@ -130,7 +144,8 @@ static bool advance(struct firth *firth, double *value, bool *ret_failed)
     for (size_t j = 0; j < params; j++) {
         size = fmax(size, fabs(step[j]) / (1.0 + fabs(firth->beta[j])));
     }
-    double length = size > STEP_LONGEST ? STEP_LONGEST / size : 1.0;
+    double length = size > STEP_LONGEST ? STEP_LONGEST / size : turns_back(firth) ? 0.5 : 1.0;
+    memcpy(firth->last, step, params * sizeof(double));
     for (int halving = 0; halving < HALVINGS_MAX; halving++, length *= 0.5) {
         for (size_t j = 0; j < params; j++) {
             firth->trial[j] = firth->beta[j] + length * step[j];
@@ -150,6 +165,7 @@ static bool advance(struct firth *firth, double *value, bool *ret_failed)
 static bool climb(struct firth *firth, double *ret_value, int *ret_iterations)
 {
     double value = measure(firth, firth->beta);
+    memset(firth->last, 0, firth->params * sizeof(double));
     bool failed = isnan(value);
     bool done = false;
     while (!failed && !done && *ret_iterations < STEPS_MAX) {
@@ -256,7 +272,7 @@ static enum vq_status run(const struct vq_logit_data *data, struct vq_logit_fit 
     VQ_TRY(vq_design_init(&design, data, data->weights, NULL, data->x.cols));
     size_t params = design.params;
     enum vq_status status = VQ_NOMEM;
-    double *work = vq_alloc(3 * params * params + 4 * params, sizeof(double));
+    double *work = vq_alloc(3 * params * params + 5 * params, sizeof(double));
     double *eta = vq_alloc(data->x.rows, sizeof(double));
     if (work == NULL || eta == NULL) {
         goto cleanup;
@@ -272,6 +288,7 @@ static enum vq_status run(const struct vq_logit_data *data, struct vq_logit_fit 
         .score = vectors + params,
         .trial = vectors + 2 * params,
         .step = vectors + 3 * params,
+        .last = vectors + 4 * params,
         .eta = eta,
         .held = NOTHING_HELD,
     };

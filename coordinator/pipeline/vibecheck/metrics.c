@@ -25,14 +25,23 @@ static enum vq_status bootstrap(struct vq_work *w, const struct vq_split *s, con
 
 static const struct vq_interval no_interval = {NAN, NAN};
 
+/* Of the mean score, or of the mean of score times preference. Means that hardly vary have no percentiles to speak of. */
+static enum vq_status interval_of(const struct vq_split *s, uint32_t vibes, uint32_t vibe,
+                                  bool pref, struct vq_interval percentile, double *column,
+                                  struct vq_interval *ret)
+{
+    for (size_t row = 0; row < s->rows; row++) {
+        column[row] = s->x[row * vibes + vibe] * (pref ? s->pref[row] : 1.0);
+    }
+    return vq_separability_interval(column, s->rows, 1, s->group, percentile, ret);
+}
+
 static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *s, bool test)
 {
     uint32_t vibes = w->in->grid.vibes;
     struct vq_bootstrap_mean *means = vq_alloc(vibes, sizeof(*means));
-    if (means == NULL) {
-        return VQ_NOMEM;
-    }
-    enum vq_status status = VQ_OK;
+    double *column = vq_alloc(s->rows, sizeof(*column));
+    enum vq_status status = means == NULL || column == NULL ? VQ_NOMEM : VQ_OK;
     bool drawn = s->rows > 0 && vq_draws(w) > 0;
     for (int pref = 0; pref < 2 && status == VQ_OK; pref++) {
         if (drawn) {
@@ -41,20 +50,18 @@ static enum vq_status split_intervals(struct vq_work *w, const struct vq_split *
         }
         for (uint32_t v = 0; v < vibes && status == VQ_OK; v++) {
             struct vq_vibe_metrics *m = &w->out->vibe[v];
-            struct vq_interval ci = drawn ? means[v].percentile : no_interval;
-            if (pref) {
-                *(test ? &m->pref_ci95_test : &m->pref_ci95_train) = ci;
-                continue;
+            struct vq_interval ci = no_interval;
+            bool wanted = drawn && !m->na_everywhere && (pref || !vq_config_ranks(w->in->config));
+            if (wanted) {
+                status = interval_of(s, vibes, v, pref, means[v].percentile, column, &ci);
             }
-            if (m->na_everywhere || vq_config_ranks(w->in->config)) {
-                ci = no_interval;
-            } else if (drawn) {
-                status = vq_separability_interval(s->x + v, s->rows, vibes, s->group, ci, &ci);
-            }
-            *(test ? &m->sep_ci95_test : &m->sep_ci95_train) = ci;
+            *(pref   ? (test ? &m->pref_ci95_test : &m->pref_ci95_train)
+              : test ? &m->sep_ci95_test
+                     : &m->sep_ci95_train) = ci;
         }
     }
     vq_free(means);
+    vq_free(column);
     return status;
 }
 
@@ -138,8 +145,8 @@ static void separability(struct vq_work *w)
         m->sep_test = m->na_everywhere ? NAN : test.mean;
         m->missing_train = train.missing - rows_not_asked(w, &w->train, v);
         m->missing_test = test.missing - rows_not_asked(w, &w->test, v);
-        m->pref_train = train.pref_mean;
-        m->pref_test = test.pref_mean;
+        m->pref_train = m->na_everywhere ? NAN : train.pref_mean;
+        m->pref_test = m->na_everywhere ? NAN : test.pref_mean;
         train.missing = judge_bounds(w, v, &train.bounds);
         m->bounds = train.bounds;
         m->gate_could_flip = vq_separability_gate_could_flip(&train, min);

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "coordinator/stats/bootstrap.h"
+#include "coordinator/stats/separability.h"
 #include "coordinator/stats/sign_flip.h"
 
 #include <math.h>
@@ -93,8 +94,7 @@ static enum vq_status against_identity(struct vq_work *w, const struct vq_logit_
     struct vq_bootstrap_mean drawn;
     VQ_TRY(
         vq_bootstrap_means((struct vq_matrix){right, n, 1}, NULL, group, &options, &drawn, w->err));
-    ret->difference_ci95 = drawn.percentile;
-    return VQ_OK;
+    return vq_separability_interval(right, n, 1, group, drawn.percentile, &ret->difference_ci95);
 }
 
 enum vq_status vq_rivals_compute(struct vq_work *w, const struct vq_logit_data *train,

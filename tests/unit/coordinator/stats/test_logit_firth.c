@@ -115,12 +115,71 @@ static void test_copies_at_part_of_the_weight(void **state)
     vq_logit_fit_free(&b);
 }
 
+/* One row, or many that count as one: the penalty is as strong as the likelihood. log s(b) + log(s(b) s(-b)) / 2 has its top at log 3. */
+static void test_one_row(void **state)
+{
+    (void)state;
+    double x[60], y[60], weights[60];
+    for (int i = 0; i < 60; i++) {
+        x[i] = i % 10 == 0 ? -1.0 : 1.0;
+        y[i] = 1.0;
+        weights[i] = 1.0 / 60.0;
+    }
+    struct vq_logit_data one = {.x = {x + 1, 1, 1}, .y = y, .mirrored = true};
+    struct vq_logit_data many = {.x = {x, 60, 1}, .y = y, .weights = weights, .mirrored = true};
+    struct vq_logit_fit a, b;
+    assert_int_equal(vq_logit_fit_firth(&one, &a, NULL), VQ_OK);
+    assert_int_equal(vq_logit_fit_firth(&many, &b, NULL), VQ_OK);
+    assert_int_equal(a.status, VQ_LOGIT_OK);
+    assert_int_equal(b.status, VQ_LOGIT_OK);
+    assert_near(a.coef[0], log(3), 1e-9, 0.0);
+    assert_near(b.coef[0], log(1.4 / 0.6), 1e-9, 0.0);
+    assert_true(a.ci95_lo[0] < 0 && b.ci95_lo[0] < 0 && b.ci95_hi[0] > b.coef[0]);
+    vq_logit_fit_free(&a);
+    vq_logit_fit_free(&b);
+}
+
+/* One column of +1 and -1, as a vibe's scores are: the profile interval's coverage over all outcomes, weighted by their chances. No simulation. */
+static void test_coverage_of_small_samples(void **state)
+{
+    (void)state;
+    static const int sizes[] = {5, 8, 12, 30};
+    static const double shares[] = {0.5, 0.7, 0.8, 0.9, 0.95};
+    for (size_t s = 0; s < VQ_COUNT(sizes); s++) {
+        int n = sizes[s];
+        double covered[VQ_COUNT(shares)] = {0};
+        for (int up = 0; up <= n; up++) {
+            double x[30], y[30];
+            for (int i = 0; i < n; i++) {
+                x[i] = i < up ? 1.0 : -1.0;
+                y[i] = 1.0;
+            }
+            struct vq_logit_data data = {.x = {x, (size_t)n, 1}, .y = y, .mirrored = true};
+            struct vq_logit_fit fit;
+            assert_int_equal(vq_logit_fit_firth(&data, &fit, NULL), VQ_OK);
+            for (size_t k = 0; k < VQ_COUNT(shares); k++) {
+                double truth = log(shares[k] / (1 - shares[k]));
+                double chance = exp(lgamma(n + 1) - lgamma(up + 1) - lgamma(n - up + 1) +
+                                    up * log(shares[k]) + (n - up) * log(1 - shares[k]));
+                covered[k] += fit.ci95_lo[0] <= truth && truth <= fit.ci95_hi[0] ? chance : 0.0;
+            }
+            vq_logit_fit_free(&fit);
+        }
+        for (size_t k = 0; k < VQ_COUNT(shares); k++) {
+            print_message("  %d rows, P(+1) = %.2f: %.3f\n", n, shares[k], covered[k]);
+            assert_true(covered[k] >= 0.90);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_scores_equal),
         cmocka_unit_test(test_profile_over_an_intercept),
         cmocka_unit_test(test_copies_at_part_of_the_weight),
+        cmocka_unit_test(test_one_row),
+        cmocka_unit_test(test_coverage_of_small_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,6 +199,118 @@ static void null_data_keep_nothing(void **state)
     assert_true(kept <= 5); /* mean 2 at most; more than 5 with a chance of 1 in 70 */
 }
 
+#define SHOWN_BEST 5u
+
+/* A proposer that names what differs most in the rows that it is shown, whatever is true of all rows. */
+static bool names_what_it_sees(struct walk *w, const struct vq_stage *stage, uint32_t prompt,
+                               struct vq_buf *to)
+{
+    static const char asked[] = "question ";
+    if (!walk_wants(stage, prompt, "axes")) {
+        return false;
+    }
+    int sum[WALK_FEATURES] = {0};
+    for (const char *at = stage->prompts[prompt].user.at; (at = strstr(at, asked)) != NULL; at++) {
+        unsigned row;
+        for (unsigned f = 0;
+             f < WALK_FEATURES && sscanf(at + strlen(asked), "%u", &row) == 1 && row < ROWS; f++) {
+            sum[f] += walk_truth(w, f, row);
+        }
+    }
+    for (unsigned k = 0; k < SHOWN_BEST; k++) {
+        unsigned best = 0;
+        for (unsigned f = 1; f < WALK_FEATURES; f++) {
+            best = abs(sum[f]) > abs(sum[best]) ? f : best;
+        }
+        vq_buf_printf(to, "- Feature %u: Low: l; High: h\n", best);
+        sum[best] = 0;
+    }
+    return true;
+}
+
+/* The share of null runs with any q of at most 0.05 on test. The point gate keeps what looks different on train, and a batch is all 40 rows that are
+ * shown, so that the proposer selects as hard as it can. */
+static void null_data_are_null_on_test(void **state)
+{
+    (void)state;
+    uint32_t runs = 200, found = 0, on_train = 0, kept = 0;
+    for (uint64_t seed = 3001; seed < 3001 + runs; seed++) {
+        struct walk *w = world(seed);
+        w->text = names_what_it_sees;
+        w->config.vibecheck.d = w->config.vibecheck.batch = 40;
+        for (unsigned f = 0; f < WALK_FEATURES; f++) {
+            w->share[f] = w->plain[f] = 0;
+        }
+        (void)walk_run(w);
+        struct vq_vibecheck *n = walk_numbers(w);
+        bool test = false, train = false;
+        for (uint32_t v = 0; v < n->vibes; v++) {
+            test |= n->vibe[v].q_test <= 0.05;
+            train |= n->vibe[v].q <= 0.05;
+        }
+        found += test;
+        on_train += train;
+        kept += n->kept_count;
+        vq_vibecheck_destroy(&n);
+        walk_destroy(w);
+    }
+    print_message(
+        "  null data, seeds 3001 to 3200: %u runs of %u with a test q of at most 0.05, %u with a "
+        "train q; %u vibes kept\n",
+        found, runs, on_train, kept);
+    assert_true(kept > runs); /* there was something to be wrong about */
+    assert_true(found <= runs * 7 / 100);
+    assert_true(on_train <= runs * 7 / 100); /* without the rows shown */
+}
+
+/* The opposite of feature 0, under names and ends of its own. */
+static bool mirrors(struct walk *w, const char *axis, uint32_t row, uint32_t judge, uint8_t both[2])
+{
+    if (strncmp(axis, "Reserve", 7) != 0 && strncmp(axis, "Unfeature", 9) != 0) {
+        return false;
+    }
+    bool errs = walk_draw(w, axis, row, judge) < 0.01;
+    walk_say(errs ? walk_truth(w, 0, row) : -walk_truth(w, 0, row), both);
+    return true;
+}
+
+/* Two features that are +1 in nine rows of ten, planted independently, and two that say the opposite of the first. */
+static void independent_vibes_stay_and_mirror_images_go(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"Feature 0: Low: cold; High: warm",
+                                        "Feature 1: Low: long; High: short",
+                                        "Unfeature 0: Low: warm; High: cold",
+                                        "Reserve: Low: speaks as a friend; High: keeps a distance"};
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct walk *w = world(500 + seed);
+        memset(w->proposes, 0, sizeof(w->proposes));
+        for (size_t i = 0; i < VQ_COUNT(lines); i++) {
+            w->proposes[i] = lines[(i + seed) % VQ_COUNT(lines)]; /* also with the opposite first */
+        }
+        w->config.gates.overlap = VQ_CONF_OVERLAP_PEARSON;
+        w->judge = mirrors;
+        w->error = 0.01;
+        w->share[0] = w->share[1] = 0.8;
+        w->plain[0] = w->plain[1] = 0;
+        const struct vq_method_result *r = walk_run(w);
+        assert_int_equal(r->axes_count, VQ_COUNT(lines));
+        struct vq_vibecheck *n = walk_numbers(w);
+        uint32_t alike = 0;
+        for (uint32_t v = 0; v < n->vibes; v++) {
+            const struct vq_vibe_metrics *m = &n->vibe[v];
+            bool own = strcmp(r->axes[v].name, "Feature 1") == 0;
+            assert_int_equal(m->reason, m->kept ? VQ_DROP_NONE : VQ_DROP_OVERLAP);
+            assert_true(!own || m->kept);
+            assert_true(m->kept || strcmp(r->axes[m->overlap_with].name, "Feature 1") != 0);
+            alike += !own && m->kept;
+        }
+        assert_int_equal(alike, 1); /* one of the three that say the same */
+        vq_vibecheck_destroy(&n);
+        walk_destroy(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +320,8 @@ int main(void)
         cmocka_unit_test(the_second_round_finds_what_the_first_left),
         cmocka_unit_test(preference_may_say_what_is_wrong),
         cmocka_unit_test(null_data_keep_nothing),
+        cmocka_unit_test(null_data_are_null_on_test),
+        cmocka_unit_test(independent_vibes_stay_and_mirror_images_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  * missing, and each warning comes when it should and only then. */
 #include "world.h"
 
+#include "coordinator/report/warnings.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -227,6 +229,75 @@ static void warnings_are_a_section(void **state)
     world_destroy(w);
 }
 
+/* The text without what a page writes for a few of its characters, and a terminal between its lines. */
+static char *plain(const char *text)
+{
+    static const char *const marks[][2] = {{"&#39;", "'"}, {"&quot;", "\""}, {"&lt;", "<"},
+                                           {"&gt;", ">"},  {"&amp;", "&"},   {"\n  ", " "}};
+    char *to = vq_alloc(strlen(text) + 1, 1);
+    assert_non_null(to);
+    for (size_t n = 0; *text != '\0'; n++) {
+        size_t k = 0;
+        while (k < VQ_COUNT(marks) && strncmp(text, marks[k][0], strlen(marks[k][0])) != 0) {
+            k++;
+        }
+        to[n] = k < VQ_COUNT(marks) ? marks[k][1][0] : *text;
+        text += k < VQ_COUNT(marks) ? strlen(marks[k][0]) : 1;
+    }
+    return to;
+}
+
+/* The n-th warning stands as the n-th one in results.json, on the terminal and on the page; there are no others. */
+static void one_list_in_three_places(void **state)
+{
+    (void)state;
+    struct world *w = world_create(40, 1, 3, "text");
+    w->r.judge_kind = "offline-lexical";
+    w->config.judging.truncate = true;
+    w->result->cells_missing = 5;
+    w->result->vibe[0].gate_could_flip = w->result->vibe[1].overlap_unjudged = true;
+    w->result->pp.degenerate = VQ_FIT_SEPARATED;
+    w->result->mm.coef_abs_max = 30;
+    struct vq_warnings *list = NULL;
+    assert_int_equal(vq_warnings_create(&w->r, &list), VQ_OK);
+    assert_true(list->count >= 7);
+    struct vq_buf json, table;
+    vq_buf_init(&json, 1u << 24);
+    vq_buf_init(&table, 1u << 20);
+    vq_report_json(&w->r, &json);
+    struct vq_terminal terminal = {0};
+    vq_report_table(&w->r, &terminal, &table);
+    char *page = world_page(w, NULL);
+    const char *from = strstr(page, "<section id=\"warnings\">");
+    assert_non_null(from);
+    *strstr(from, "</section>") = '\0';
+    char *in_page = plain(from), *in_table = plain(table.at);
+    const char *at_json = strstr(json.at, "\n  \"warnings\": ["), *at_table = in_table;
+    const char *at_page = in_page;
+    assert_non_null(at_json);
+    char sought[VQ_WARNING_BYTES_MAX + 64];
+    for (uint32_t i = 0; i < list->count; i++) {
+        (void)snprintf(sought, sizeof(sought), "\"code\": \"%s\"", list->at[i].code);
+        assert_non_null(at_json = strstr(at_json, sought));
+        (void)snprintf(sought, sizeof(sought), "\"text\": \"%s\"", list->at[i].text);
+        assert_non_null(at_json = strstr(at_json, sought));
+        (void)snprintf(sought, sizeof(sought), "warning: %s", list->at[i].text);
+        assert_non_null(at_table = strstr(at_table, sought));
+        (void)snprintf(sought, sizeof(sought), "<li>%s</li>", list->at[i].text);
+        assert_non_null(at_page = strstr(at_page, sought));
+    }
+    assert_int_equal(count_of(json.at, "\"code\": "), list->count);
+    assert_int_equal(count_of(table.at, "warning: "), list->count);
+    assert_int_equal(count_of(in_page, "<li>"), list->count);
+    vq_warnings_destroy(&list);
+    vq_buf_free(&json);
+    vq_buf_free(&table);
+    vq_free(page);
+    vq_free(in_page);
+    vq_free(in_table);
+    world_destroy(w);
+}
+
 static void the_story_is_told(void **state)
 {
     (void)state;
@@ -356,6 +427,7 @@ int main(void)
         cmocka_unit_test(many_vibes_are_bounded),
         cmocka_unit_test(values_of_a_column_are_shown_most_rows_first),
         cmocka_unit_test(warnings_are_a_section),
+        cmocka_unit_test(one_list_in_three_places),
         cmocka_unit_test(the_story_is_told),
         cmocka_unit_test(the_offline_judge_is_named_at_the_top),
         cmocka_unit_test(nothing_kept_is_a_page_too),
