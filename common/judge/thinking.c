@@ -249,7 +249,8 @@ static bool is_blank_until(const struct vq_thinking *t, size_t end)
     return true;
 }
 
-struct vq_span vq_thinking_rest(struct vq_span text)
+/* As vq_thinking_rest; *ret_plain: that is the whole text, and no block is in it. */
+static struct vq_span find_rest(struct vq_span text, bool *ret_plain)
 {
     static const char byte_order_mark[] = "\xEF\xBB\xBF";
     size_t n = sizeof(byte_order_mark) - 1;
@@ -258,11 +259,13 @@ struct vq_span vq_thinking_rest(struct vq_span text)
     }
     struct vq_thinking t = {.text = text};
     size_t from = 0;
+    *ret_plain = false;
     while (t.at < text.bytes) {
         find_block(&t);
         if (t.stays_open) {
             return vq_span(text.at + text.bytes, 0);
         }
+        *ret_plain = t.at == 0 && t.block_at == text.bytes;
         if (t.closes ||
             (t.at == from && t.block_end > t.block_at && is_blank_until(&t, t.block_at))) {
             from = t.block_end;
@@ -272,10 +275,20 @@ struct vq_span vq_thinking_rest(struct vq_span text)
     return vq_span_after(text, from);
 }
 
+struct vq_span vq_thinking_rest(struct vq_span text)
+{
+    bool plain;
+    return find_rest(text, &plain);
+}
+
 void vq_thinking_begin(struct vq_span answer, struct vq_thinking *ret_lines)
 {
-    struct vq_span text = answer.bytes == 0 ? vq_span_str("") : vq_thinking_rest(answer);
+    bool plain = false;
+    struct vq_span text = answer.bytes == 0 ? vq_span_str("") : find_rest(answer, &plain);
     *ret_lines = (struct vq_thinking){.text = text};
+    if (plain) { /* the search is not repeated */
+        (void)take_block(ret_lines, text.bytes, text.bytes, false, false);
+    }
 }
 
 bool vq_thinking_next_line(struct vq_thinking *t, struct vq_span *ret_line)

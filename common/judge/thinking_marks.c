@@ -66,8 +66,7 @@ static size_t skip_blanks(struct vq_span text, size_t at)
     return at;
 }
 
-/* Bytes of the text that are the mark; 0: it does not begin with it. */
-static size_t match(struct vq_span text, const char *mark)
+static size_t match_all(struct vq_span text, const char *mark)
 {
     size_t at = 0;
     for (const char *p = mark; *p != '\0'; p++) {
@@ -92,6 +91,13 @@ static size_t match(struct vq_span text, const char *mark)
         at++;
     }
     return at;
+}
+
+/* Bytes of the text that are the mark; 0: it does not begin with it, which the first byte mostly says, without its case. */
+static inline size_t match(struct vq_span text, const char *mark)
+{
+    bool may = text.bytes > 0 && ((text.at[0] ^ mark[0]) & ~0x20) == 0;
+    return may ? match_all(text, mark) : 0;
 }
 
 bool vq_thinking_may_begin(char c)

@@ -357,9 +357,6 @@ static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reas
     if (ending == VQ_ENDING_REFUSED || ending == VQ_ENDING_UNKNOWN) {
         return ending == VQ_ENDING_REFUSED ? VQ_OUTCOME_REFUSED : VQ_OUTCOME_TRUNCATED;
     }
-    if (ending == VQ_ENDING_ORDINARY && vq_thinking_is_all(answer)) {
-        return VQ_OUTCOME_EMPTY;
-    }
     struct finds finds = {.preference = preference};
     enum vq_outcome whole;
     if (vq_verdict_json(answer, preference, &whole) != VQ_OK) {
@@ -376,7 +373,9 @@ static enum vq_outcome verdict(struct vq_span answer, struct vq_span finish_reas
         return read_cut(&finds, answer, said);
     }
     said = said != VQ_OUTCOME_NONE ? said : finds.alone;
-    return said != VQ_OUTCOME_NONE ? said : VQ_OUTCOME_UNPARSEABLE;
+    return said != VQ_OUTCOME_NONE      ? said
+           : vq_thinking_is_all(answer) ? VQ_OUTCOME_EMPTY
+                                        : VQ_OUTCOME_UNPARSEABLE;
 }
 
 enum vq_outcome vq_verdict_ranker(struct vq_span answer, struct vq_span finish_reason, bool refusal)

@@ -181,6 +181,16 @@ enum vq_status vq_verdicts_json(struct vq_span answer, uint32_t count,
     return VQ_OK;
 }
 
+bool vq_verdict_ends_in_json(struct vq_span answer)
+{
+    static const char closers[] = " \t\r\n`";
+    while (answer.bytes > 0 &&
+           memchr(closers, answer.at[answer.bytes - 1], sizeof(closers) - 1) != NULL) {
+        answer.bytes--;
+    }
+    return answer.bytes > 0 && memchr("]}", answer.at[answer.bytes - 1], 2) != NULL;
+}
+
 /* What is left when blanks at both ends and a fence around it are taken off. */
 static struct vq_span bare(struct vq_span text)
 {
@@ -206,7 +216,10 @@ static struct vq_span bare(struct vq_span text)
 
 enum vq_status vq_verdict_json(struct vq_span answer, bool preference, enum vq_outcome *ret_outcome)
 {
-    struct vq_span text = bare(vq_thinking_rest(answer.bytes == 0 ? vq_span_str("") : answer));
+    struct vq_span text = vq_span_str("");
+    if (vq_verdict_ends_in_json(answer)) { /* most answers are prose: they are not searched */
+        text = bare(vq_thinking_rest(answer));
+    }
     if (text.bytes < 2 || text.at[0] != '{' || text.at[text.bytes - 1] != '}') {
         *ret_outcome = VQ_OUTCOME_NONE;
         return VQ_OK;

@@ -17,4 +17,7 @@ enum vq_status vq_verdicts_json(struct vq_span answer, uint32_t count,
 enum vq_status vq_verdict_json(struct vq_span answer, bool preference,
                                enum vq_outcome *ret_outcome) VQ_WARN_UNUSED;
 
+/* Whether the text ends as JSON does: with a bracket, blanks and a fence apart. */
+bool vq_verdict_ends_in_json(struct vq_span answer);
+
 #endif

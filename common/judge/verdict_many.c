@@ -374,23 +374,13 @@ static bool any_found(const struct finds *finds)
     return false;
 }
 
-/* JSON that is whole and the end of the answer. */
-static bool ends_in_json(struct vq_span answer)
-{
-    static const char closers[] = " \t\r\n`";
-    while (answer.bytes > 0 && memchr(closers, answer.at[answer.bytes - 1], sizeof(closers) - 1)) {
-        answer.bytes--;
-    }
-    return answer.bytes > 0 && memchr("]}", answer.at[answer.bytes - 1], 2) != NULL;
-}
-
 static enum vq_status read_all(struct vq_span answer, bool cut, uint32_t count,
                                struct finds *ret_finds)
 {
     const char *at = cut ? answer.at + answer.bytes : NULL;
     struct finds finds = {.count = count, .cut = at};
     bool found = false;
-    if (!cut || ends_in_json(answer)) {
+    if (!cut || vq_verdict_ends_in_json(answer)) {
         VQ_TRY(vq_verdicts_json(answer, count, finds.stated, &found));
     }
     if (!found) {

@@ -43,18 +43,23 @@ static size_t measure(const unsigned char *at, size_t left, size_t *ret_need)
     return n;
 }
 
+static bool eight_are_ascii(const unsigned char *at, size_t left)
+{
+    uint64_t eight = UINT64_MAX;
+    if (left >= sizeof(eight)) {
+        memcpy(&eight, at, sizeof(eight));
+    }
+    return (eight & UINT64_C(0x8080808080808080)) == 0;
+}
+
 size_t vq_utf8_valid_bytes(struct vq_span text)
 {
     const unsigned char *at = (const unsigned char *)text.at;
     size_t pos = 0;
     while (pos < text.bytes) {
-        uint64_t eight;
-        if (text.bytes - pos >= sizeof(eight)) {
-            memcpy(&eight, at + pos, sizeof(eight));
-            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
-                pos += sizeof(eight);
-                continue;
-            }
+        if (eight_are_ascii(at + pos, text.bytes - pos)) {
+            pos += 8;
+            continue;
         }
         size_t need;
         size_t n = measure(at + pos, text.bytes - pos, &need);
@@ -108,8 +113,14 @@ size_t vq_utf8_put(uint32_t point, char ret_bytes[VQ_UTF8_BYTES_MAX])
 size_t vq_utf8_count(struct vq_span text)
 {
     size_t count = 0;
-    for (size_t pos = 0; pos < text.bytes; count++) {
-        (void)vq_utf8_next(text, &pos);
+    for (size_t pos = 0; pos < text.bytes;) {
+        if (eight_are_ascii((const unsigned char *)text.at + pos, text.bytes - pos)) {
+            pos += 8;
+            count += 8;
+        } else {
+            (void)vq_utf8_next(text, &pos);
+            count++;
+        }
     }
     return count;
 }

@@ -36,17 +36,18 @@ static void test_bad_sequences(void **state)
         size_t valid; /* bytes before the first bad one */
         size_t points;
     } cases[] = {
-        {"abcdefghijk\xff", 11, 12},    /* behind the eight-byte step */
-        {"\x80", 0, 1},                 /* a continuation alone */
-        {"\xc0\xaf", 0, 2},             /* overlong */
-        {"\xe0\x80\xaf", 0, 3},         /* overlong */
-        {"\xf0\x80\x80\xaf", 0, 4},     /* overlong */
-        {"\xed\xa0\x80", 0, 3},         /* a surrogate */
-        {"\xf4\x90\x80\x80", 0, 4},     /* above U+10FFFF */
-        {"\xf5\x80\x80\x80", 0, 4},     /* no such lead */
-        {"a\xe2\x82", 1, 2},            /* cut at the end */
-        {"a\xe2\x82z", 1, 3},           /* cut in the middle: the rest is read on */
-        {"\xc3\xa9\xe2\x28\xa1", 2, 4}, /* good, then bad, '(', bad */
+        {"abcdefghijk\xff", 11, 12},              /* behind the eight-byte step */
+        {"\x80", 0, 1},                           /* a continuation alone */
+        {"\xc0\xaf", 0, 2},                       /* overlong */
+        {"\xe0\x80\xaf", 0, 3},                   /* overlong */
+        {"\xf0\x80\x80\xaf", 0, 4},               /* overlong */
+        {"\xed\xa0\x80", 0, 3},                   /* a surrogate */
+        {"\xf4\x90\x80\x80", 0, 4},               /* above U+10FFFF */
+        {"\xf5\x80\x80\x80", 0, 4},               /* no such lead */
+        {"a\xe2\x82", 1, 2},                      /* cut at the end */
+        {"a\xe2\x82z", 1, 3},                     /* cut in the middle: the rest is read on */
+        {"1234567\xc3\xa9 12345678\xe2", 18, 18}, /* across eight bytes, and after them */
+        {"\xc3\xa9\xe2\x28\xa1", 2, 4},           /* good, then bad, '(', bad */
     };
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct vq_span text = vq_span_str(cases[i].text);
