@@ -65,7 +65,9 @@ const char *vq_forecast_assumed_text(unsigned bit)
         "such a call is stored",
         "a call is taken to last 1 s and 1 s more for each 50 tokens of its answer: no call of "
         "that model is stored",
-        "two first answers in five are taken to settle their score: none is stored",
+        "one first answer in twenty is taken to settle its score, which saves the second order "
+        "(the "
+        "interval goes from all to none): none is stored",
         "one answer in a hundred is taken to need a repair, at most ten: none is stored",
         "after an iteration of discovery another one is taken to follow in one case of two, with "
         "half as many new vibes; three vibes in five are taken to pass the gates",

@@ -175,18 +175,29 @@ class Planted(PlanCase):
         plan = self.plan("config.yaml")
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
         calls = self.accounting("r")
-        # The texts that this server cannot shape are all alike, so they are repaired once and found in the store afterwards: the plan, which takes each for a
-        # text of its own, learned how many there are and holds as a bound.
-        self.assertGreater(plan["repairs"]["expected"], 50)
+        # The texts that this server cannot shape are all alike: one repair of each judge answers all of them, and the plan has learned it.
+        self.assertLess(plan["repairs"]["expected"], 20)
+        self.assertGreater(plan["repairs"]["most"], 50)
         self.inside(calls["repairs"], plan["repairs"], "repairs")
         self.inside(calls["tokens_in"], plan["tokens_in"], "tokens in")
         self.inside(self.whole_accounting("r")["cost_usd"], plan["usd"], "dollars")
+
+    def test_equal_texts_that_wait_for_their_repair_are_repaired_once(self):
+        self.prepare(60)
+        server = self.offline("--oracle", self.dir / "truth.jsonl", "--fault", "wrong_format=0.3")
+        self.config(AXES, url=server.url)
+        self.vibeq("run", "config.yaml", "--name", "first", "--quiet", "--set", "judging.repair=off", code=MISSING)
+        plan = self.plan("config.yaml")
+        self.assertGreater(plan["repairs"]["most"], 50)
+        self.assertLess(plan["repairs"]["expected"], 5)
+        self.vibeq("run", "config.yaml", "--name", "r", "--quiet", code=MISSING)
+        self.inside(self.accounting("r")["repairs"], plan["repairs"], "repairs")
 
     def test_a_store_knows_what_a_configuration_does_not(self):
         """Without any answer output is anything up to max_tokens, and the plan says what it assumes."""
         self.prepare(40)
         plan = self.plan("config.yaml")
-        self.assertTrue(any("two first answers in five" in text for text in plan["assumed"]), plan["assumed"])
+        self.assertTrue(any("one first answer in twenty" in text for text in plan["assumed"]), plan["assumed"])
         self.assertTrue(any("one token for 4 bytes" in text for text in plan["assumed"]), plan["assumed"])
         self.vibeq("run", "config.yaml", "--name", "r", "--quiet")
         account = self.whole_accounting("r")

@@ -167,7 +167,9 @@ static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
     l->from_store = (double)k->from_store;
     l->calls = (struct vq_range){certain, certain + maybe * (1 - settled), certain + maybe};
     l->saved = (struct vq_range){saved, saved + maybe * settled, saved + maybe};
-    l->repairs = vq_range_add(vq_range_of((double)k->repairs), repairs_of(w, l, l->calls));
+    double texts = (double)k->repairs_texts;
+    struct vq_range unread = {texts, texts, (double)k->repairs};
+    l->repairs = vq_range_add(unread, repairs_of(w, l, l->calls));
     struct vq_range bytes, heard = {0};
     if (!vq_stage_talks(stage->kind)) {
         VQ_TRY(known_bytes(known, judge, 1 - settled, &bytes));

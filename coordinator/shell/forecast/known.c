@@ -6,6 +6,7 @@
 #include "common/base/rng.h"
 #include "common/judge/chain.h"
 #include "coordinator/store/lookup.h"
+#include "coordinator/store/repairs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define STRATA           16u
 #define RENDERED         16u /* of each stratum */
 #define PRIORS_BYTES_MAX ((size_t)64 << 20)
+#define TEXTS_MAX        ((size_t)1 << 20) /* to be repaired, that are compared; each further one counts */
 
 static const struct vq_id nobody; /* no run: nobody's failures count */
 
@@ -22,6 +24,11 @@ static const struct vq_id nobody; /* no run: nobody's failures count */
 struct reservoir {
     uint64_t tasks[READ_MAX];
     uint64_t seen;
+};
+
+struct unread { /* an answer without a verdict */
+    uint32_t judge;
+    struct vq_hash key; /* of its text */
 };
 
 struct reading {
@@ -32,6 +39,8 @@ struct reading {
     struct reservoir *stored;
     struct vq_rng rng;
     struct vq_buf priors;
+    struct unread *texts; /* to be repaired */
+    size_t texts_count, texts_cap;
     struct vq_learning *learning;
     enum vq_role role;
 };
@@ -55,9 +64,42 @@ static double probe_bytes(const struct vq_asking *a, uint64_t task)
     return (double)(prefix->a.bytes + prefix->prompt.bytes + strlen(a->axes[cell.vibe].low));
 }
 
+/* Equal texts of one judge are repaired once. */
+static enum vq_status count_repair(struct reading *r, uint64_t task, struct vq_span text,
+                                   struct vq_known_judge *to)
+{
+    to->repairs++;
+    if (r->texts_count == TEXTS_MAX) {
+        to->repairs_texts++;
+        return VQ_OK;
+    }
+    VQ_TRY(vq_grow((void **)&r->texts, &r->texts_cap, r->texts_count + 1, sizeof(*r->texts),
+                   TEXTS_MAX));
+    struct unread *t = &r->texts[r->texts_count++];
+    t->judge = vq_grid_cell(&r->asking->plan.grid, task).judge;
+    vq_repair_key(&r->asking->plan, task, text, &t->key);
+    return VQ_OK;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct unread *x = a, *y = b;
+    return x->judge != y->judge ? (x->judge > y->judge) - (x->judge < y->judge)
+                                : memcmp(x->key.b, y->key.b, sizeof(x->key.b));
+}
+
+static void count_texts(struct reading *r)
+{
+    qsort(r->texts, r->texts_count, sizeof(*r->texts), by_text);
+    for (size_t i = 0; i < r->texts_count; i++) {
+        bool first = i == 0 || by_text(&r->texts[i - 1], &r->texts[i]) != 0;
+        r->known->judges[r->texts[i].judge].repairs_texts += first;
+    }
+}
+
 /* `other`: the same cell's other order. */
-static void count_task(struct reading *r, uint64_t shard, uint64_t task, const struct vq_known *k,
-                       const struct vq_known *other)
+static enum vq_status count_task(struct reading *r, uint64_t shard, uint64_t task,
+                                 const struct vq_known *k, const struct vq_known *other)
 {
     const struct vq_plan *plan = &r->asking->plan;
     uint32_t judge = (uint32_t)(shard % plan->grid.judges);
@@ -67,7 +109,7 @@ static void count_task(struct reading *r, uint64_t shard, uint64_t task, const s
     r->known->outcomes[task] = (uint8_t)k->outcome;
     r->known->open += k->outcome == VQ_OUTCOME_NONE;
     if (!vq_plan_asks(plan, task)) {
-        return;
+        return VQ_OK;
     }
     to->planned++;
     if (k->outcome == VQ_OUTCOME_NOT_NEEDED) {
@@ -79,7 +121,7 @@ static void count_task(struct reading *r, uint64_t shard, uint64_t task, const s
         learned->settled += !k->second && vq_outcome_settles(k->outcome);
     } else if (k->prior.bytes > 0) {
         to->from_store++;
-        to->repairs++;
+        return count_repair(r, task, k->prior, to);
     } else if (k->lazy && other->outcome == VQ_OUTCOME_NONE) {
         to->maybe++;
         r->known->maybe[shard]++;
@@ -88,6 +130,7 @@ static void count_task(struct reading *r, uint64_t shard, uint64_t task, const s
         r->known->certain[shard]++;
         to->talk_bytes += r->asking->kind == VQ_STAGE_PROBE ? probe_bytes(r->asking, task) : 0;
     }
+    return VQ_OK;
 }
 
 /* What the turns of a dialogue are sent with: all that was said before. */
@@ -120,19 +163,40 @@ static enum vq_status count_all(struct reading *r, struct vq_error *err)
         vq_buf_clear(&r->priors);
         VQ_TRY(vq_lookup_shard(r->view, plan, &nobody, shard, r->tasks, &r->priors, err));
         for (uint32_t i = 0; i < tasks; i++) {
-            count_task(r, shard, shard * tasks + i, &r->tasks[i], &r->tasks[i ^ 1u]);
+            VQ_TRY(count_task(r, shard, shard * tasks + i, &r->tasks[i], &r->tasks[i ^ 1u]));
         }
         if (vq_stage_chains(r->asking->kind)) {
             count_chain(r, shard);
         }
     }
+    count_texts(r);
     return VQ_OK;
 }
 
 /* ---- reading stored answers ---- */
 
+/* The calls that repaired answers of one judge, of those that are read. */
+struct repairs {
+    struct vq_id calls[READ_MAX];
+    uint32_t count;
+};
+
+static uint32_t met_once(const struct repairs *repairs)
+{
+    uint32_t once = 0;
+    for (uint32_t i = 0; i < repairs->count; i++) {
+        uint32_t equal = 0;
+        for (uint32_t k = 0; k < repairs->count; k++) {
+            equal += vq_id_eq(&repairs->calls[i], &repairs->calls[k]);
+        }
+        once += equal == 1;
+    }
+    return once;
+}
+
 static enum vq_status learn_answer(struct reading *r, uint32_t judge, uint64_t task,
-                                   struct vq_buf *system, struct vq_buf *user, struct vq_error *err)
+                                   struct vq_buf *system, struct vq_buf *user,
+                                   struct repairs *repairs, struct vq_error *err)
 {
     const struct vq_asking *a = r->asking;
     struct vq_learned *to = vq_learn_at(r->learning, (struct vq_learn_of){r->role, judge, a->kind});
@@ -140,8 +204,10 @@ static enum vq_status learn_answer(struct reading *r, uint32_t judge, uint64_t t
     bool repaired;
     VQ_TRY(vq_lookup_standing(r->view, &a->plan, &nobody, task, &answer, &repaired, err));
     to->looked++;
-    to->unreadable += repaired || r->known->outcomes[task] == VQ_OUTCOME_UNPARSEABLE ||
-                      r->known->outcomes[task] == VQ_OUTCOME_EMPTY;
+    if (repaired) {
+        to->unreadable++;
+        repairs->calls[repairs->count++] = answer.call;
+    }
     if (repaired || answer.tokens_in == 0) { /* of the repair; or no usage was told */
         return VQ_OK;
     }
@@ -173,9 +239,12 @@ static enum vq_status learn_all(struct reading *r, struct vq_error *err)
     for (uint32_t j = 0; j < r->asking->plan.grid.judges; j++) {
         const struct reservoir *stored = &r->stored[j];
         uint64_t n = stored->seen < READ_MAX ? stored->seen : READ_MAX;
+        struct repairs repairs = {.count = 0};
         for (uint64_t i = 0; i < n && status == VQ_OK; i++) {
-            status = learn_answer(r, j, stored->tasks[i], &system, &user, err);
+            status = learn_answer(r, j, stored->tasks[i], &system, &user, &repairs, err);
         }
+        struct vq_learn_of of = {r->role, j, r->asking->kind};
+        vq_learn_at(r->learning, of)->own_repair += met_once(&repairs);
     }
     vq_buf_free(&system);
     vq_buf_free(&user);
@@ -214,6 +283,7 @@ enum vq_status vq_known_stage_read(const struct vq_asking *asking, enum vq_role 
     }
     vq_buf_free(&r.priors);
     vq_free(r.tasks);
+    vq_free(r.texts);
     vq_free(r.stored);
     if (status != VQ_OK) {
         vq_known_stage_free(&known);

@@ -127,6 +127,7 @@ static void add_answers(struct vq_learned *to, const struct vq_learned *from)
     to->settled += from->settled;
     to->looked += from->looked;
     to->unreadable += from->unreadable;
+    to->own_repair += from->own_repair;
     to->answers += from->answers;
     to->bytes += from->bytes;
     to->tokens_in += from->tokens_in;
@@ -274,12 +275,15 @@ static struct vq_range share_of(double share, double n)
     return (struct vq_range){0, share, fmin(1, share + error)};
 }
 
+/* Equal texts are repaired once, so that a text which was met before costs nothing. The chance that the next one is new is the share
+ * of those that were met once (Good-Turing). */
 struct vq_range vq_learn_repaired(struct vq_learning *l, struct vq_learn_of of)
 {
     struct vq_learned k = nearest(l, of, count_looked, false);
     const struct vq_learned *own = vq_learn_at(l, of);
     if (k.looked >= ENOUGH) {
-        return share_of(k.unreadable / k.looked, k.looked);
+        struct vq_range any = share_of(k.unreadable / k.looked, k.looked);
+        return (struct vq_range){0, k.own_repair / k.looked, any.most};
     }
     if (own->asks >= ENOUGH) {
         return share_of(fmin(1, own->repairs / own->asks), own->asks);

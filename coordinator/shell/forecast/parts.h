@@ -12,7 +12,8 @@
  * calls of that model in the store. */
 struct vq_learned {
     double firsts, settled;    /* first orders that are answered; that settle the score */
-    double looked, unreadable; /* answers looked at; that held no verdict at first */
+    double looked, unreadable; /* answers looked at; that were repaired */
+    double own_repair;         /* of these, by a call that repaired no other one of them */
     double answers, bytes, tokens_in, tokens_cached, out, out_sq; /* of rendered ones */
     double calls, latency_ms, call_out, call_out_sq;
     double votes, settling, asks, repairs;
@@ -57,10 +58,11 @@ const uint32_t *vq_forecast_serving(const struct vq_job *job, enum vq_role role,
 struct vq_known_judge { /* tasks of one judge */
     uint64_t planned;
     uint64_t from_store;
-    uint64_t saved;   /* not needed: the other order is stored and settles */
-    uint64_t certain; /* will be asked */
-    uint64_t maybe;   /* will be asked unless the first order settles */
-    uint64_t repairs; /* a stored answer without a verdict, to be repaired */
+    uint64_t saved;         /* not needed: the other order is stored and settles */
+    uint64_t certain;       /* will be asked */
+    uint64_t maybe;         /* will be asked unless the first order settles */
+    uint64_t repairs;       /* a stored answer without a verdict, to be repaired */
+    uint64_t repairs_texts; /* their different texts: each is repaired once */
     /* Of dialogues and probes, sums over the certain ones: bytes of what is sent, history and all; and of the answers in that history
      * those that are not there yet */
     double talk_bytes, unheard;
