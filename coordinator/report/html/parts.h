@@ -39,6 +39,8 @@ void vq_html_text(struct vq_html *h,
 bool vq_html_shows(struct vq_span image);
 /* In its place where it does not: the URL, or a word. */
 struct vq_span vq_html_image_words(struct vq_span image);
+/* What a judge wrote, as a paragraph: without the marks of Markdown, escaped, cut at VQ_HTML_ANSWER_BYTES_MAX. */
+void vq_html_answer(struct vq_html *h, struct vq_span text);
 /* With a true minus sign; "n/a" for NaN. */
 void vq_html_number(struct vq_html *h, double value, int digits);
 void vq_html_signed(struct vq_html *h, double value, int digits);

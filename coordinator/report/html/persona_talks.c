@@ -191,9 +191,7 @@ void vq_persona_page_rating(struct vq_persona_page *p, size_t thing, uint32_t ju
     vq_html_puts(h, "</h4>");
     if (with_reasoning && p->of->reasoning != NULL &&
         p->of->reasoning(p->of->ctx, thing, judge, &text)) {
-        vq_html_puts(h, "<p class=\"text\">");
-        vq_html_span(h, text, VQ_HTML_ANSWER_BYTES_MAX);
-        vq_html_puts(h, "</p>");
+        vq_html_answer(h, text);
     }
     vq_html_puts(h, "</div>\n");
 }

@@ -137,9 +137,7 @@ static void rating(struct vq_rubric_page *p, const struct vq_rubric_place *at)
     }
     vq_html_puts(h, "</h4>");
     if (p->r->reasoning != NULL && p->r->reasoning(p->r->reasoning_ctx, at, &text)) {
-        vq_html_puts(h, "<p class=\"text\">");
-        vq_html_span(h, text, VQ_HTML_ANSWER_BYTES_MAX);
-        vq_html_puts(h, "</p>");
+        vq_html_answer(h, text);
     }
     vq_html_puts(h, "</div>\n");
 }

@@ -5,6 +5,7 @@
 #include "common/judge/image.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"
+#include "coordinator/report/html/plain.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -59,6 +60,17 @@ void vq_html_span(struct vq_html *h, struct vq_span text, size_t bytes_max)
     if (shown.bytes < text.bytes) {
         vq_buf_puts(h->out, "\xe2\x80\xa6");
     }
+}
+
+void vq_html_answer(struct vq_html *h, struct vq_span text)
+{
+    struct vq_buf plain;
+    vq_buf_init(&plain, text.bytes);
+    vq_plain_of_markdown(text, &plain);
+    vq_html_puts(h, "<p class=\"text\">");
+    vq_html_span(h, plain.status == VQ_OK ? vq_buf_span(&plain) : text, VQ_HTML_ANSWER_BYTES_MAX);
+    vq_html_puts(h, "</p>");
+    vq_buf_free(&plain);
 }
 
 void vq_html_text(struct vq_html *h, const char *text)

@@ -1,5 +1,7 @@
-/* Makers of models, by words of their names. */
+/* Families of models, by their names. */
 #include "coordinator/report/family.h"
+
+#include "common/base/status.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,21 +9,77 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
-static void words_tell(void **state)
+static void names_tell(void **state)
 {
     (void)state;
-    assert_string_equal(vq_model_family("gpt-4o"), "OpenAI");
-    assert_string_equal(vq_model_family("ChatGPT_answer"), "OpenAI");
-    assert_string_equal(vq_model_family("anthropic/claude-3"), "Anthropic");
-    assert_string_equal(vq_model_family("o3"), "OpenAI");
-    assert_null(vq_model_family("egpt")); /* not at the beginning of a word */
-    assert_null(vq_model_family("o3x"));
-    assert_null(vq_model_family(""));
+    static const char *const names[][2] = {
+        {"gpt-4o", "OpenAI"},
+        {"gpt4o", "OpenAI"},
+        {"ChatGPT_answer", "OpenAI"},
+        {"openai/o3", "OpenAI"},
+        {"openai", "OpenAI"},
+        {"anthropic/claude-3", "Anthropic"},
+        {"us.anthropic.claude-sonnet-4-v1:0", "Anthropic"},
+        {"meta-llama/Llama-3.1-70B-Instruct", "Llama"},
+        {"Meta-Llama-3", "Llama"},
+        {"meta.llama3-70b-instruct-v1:0", "Llama"},
+        {"llama3", "Llama"},
+        {"llama", "Llama"},
+        {"mistralai/Mixtral-8x7B", "Mistral"},
+        {"command_xlarge_beta", "Cohere"},
+        {"google/gemini-2.5-flash", "Google"},
+        {"deepseek-ai/DeepSeek-V3", "DeepSeek"},
+    };
+    for (size_t i = 0; i < VQ_COUNT(names); i++) {
+        const char *family = vq_model_family(names[i][0]);
+        if (family == NULL || strcmp(family, names[i][1]) != 0) {
+            fail_msg("%s: %s", names[i][0], family == NULL ? "(none)" : family);
+        }
+    }
+}
+
+/* What others made of a family, what mentions it, and other words that begin so. */
+static void a_name_that_only_mentions_a_family_is_of_none(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "",
+        "/",
+        "vicuna-13b",
+        "not_llama",
+        "the llama",
+        "NousResearch/Hermes-3-Llama-3.1-8B",
+        "deepseek-ai/DeepSeek-R1-Distill-Llama-70B",
+        "llama_vs_gpt",
+        "llama.cpp",
+        "llamafile",
+        "ollama",
+        "EleutherAI/gpt-j-6b",
+        "gpt-neox-20b",
+        "gpt4all",
+        "meta-llama/vicuna",
+        "palmer",
+        "claudette",
+        "egpt",
+        "o3x",
+        "o3mini",
+        "meta",
+    };
+    for (size_t i = 0; i < VQ_COUNT(names); i++) {
+        const char *family = vq_model_family(names[i]);
+        if (family != NULL) {
+            fail_msg("%s: %s", names[i], family);
+        }
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_tell)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_tell),
+        cmocka_unit_test(a_name_that_only_mentions_a_family_is_of_none),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

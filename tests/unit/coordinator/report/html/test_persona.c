@@ -71,7 +71,7 @@ static bool reasoning(void *ctx, size_t thing, uint32_t judge, struct vq_span *r
     struct told *t = ctx;
     assert_true(thing < t->w->count && judge < 2);
     t->reasons++;
-    *ret_text = vq_span_str("because " EVIL);
+    *ret_text = vq_span_str("because **" EVIL "**");
     return judge == 0;
 }
 

@@ -12,7 +12,7 @@ static bool evil_reasoning(void *ctx, const struct vq_rubric_place *place, struc
 {
     (void)ctx;
     (void)place;
-    *ret_text = vq_span_str("because " EVIL);
+    *ret_text = vq_span_str("because **" EVIL "**");
     return true;
 }
 
