@@ -60,7 +60,7 @@ static enum vq_status open_run(struct labelling *l, const char *name)
         const struct vq_conf_axis *axis = &l->found.list.axes[v];
         l->axes[v] = (struct vq_axis){axis->name, axis->low, axis->high};
     }
-    l->frame = vq_people_frame(l->kept.job, l->axes, n);
+    l->frame = vq_job_label_frame(l->kept.job, l->axes, n);
     return VQ_OK;
 }
 
@@ -135,8 +135,9 @@ static enum vq_status read_sheet(struct labelling *l, int8_t *people,
 static enum vq_status keep_labels(struct labelling *l, struct vq_label_counts_read *counts)
 {
     int8_t *people;
-    VQ_TRY(vq_people_load(l->kept.run, &l->frame, &people, &l->err));
-    people = people == NULL ? vq_people_alloc(&l->frame) : people;
+    uint32_t others;
+    VQ_TRY(vq_people_load(l->kept.job, l->kept.run, &l->frame, &people, &others, &l->err));
+    people = people == NULL ? vq_human_cells(&l->frame) : people;
     if (people == NULL) {
         return vq_fail(&l->err, VQ_NOMEM, "no memory for the labels");
     }

@@ -65,11 +65,29 @@ static enum vq_status check_run(const struct vq_rules *r)
     return VQ_OK;
 }
 
+static enum vq_status check_human(const struct vq_rules *r)
+{
+    const struct vq_config *c = r->config;
+    if (c->human == NULL) {
+        return VQ_OK;
+    }
+    if (vq_rules_is_blank(c->human)) {
+        return vq_rules_broken(r, "human", "empty; name a file, or leave the key out");
+    }
+    const char *why =
+        c->method == VQ_METHOD_PERSONA ? "method: persona has no vibes; name it as dialogues.human"
+        : c->method == VQ_METHOD_JUDGE
+            ? "method: judge has no vibes; name a column as the criterion's human"
+        : vq_config_ranks(c) ? "its labels are about two models; leave it out, or name two models"
+                             : NULL;
+    return why == NULL ? VQ_OK : vq_rules_broken(r, "human", "%s", why);
+}
+
 static enum vq_status check_data(const struct vq_rules *r)
 {
     const struct vq_conf_data *d = &r->config->data;
     if (r->config->method == VQ_METHOD_PERSONA) { /* rules_persona.c */
-        return VQ_OK;
+        return check_human(r);
     }
     if (vq_rules_is_blank(d->path)) {
         return vq_rules_broken(r, "data.path",
@@ -83,6 +101,7 @@ static enum vq_status check_data(const struct vq_rules *r)
                                "only data.path can be standard input; save the test rows in a file "
                                "and name it");
     }
+    VQ_TRY(check_human(r));
     const struct {
         const char *path;
         const char *column;

@@ -133,6 +133,7 @@ struct reading {
     const char *name;
     uint32_t item, record, file, vibe, label; /* columns, or VQ_COLUMN_NONE */
     uint32_t *by_record[2];                   /* sample + 1 by record; 0: none */
+    bool *seen;                               /* [sample * axes_count + axis]: of this table */
     struct vq_error *err;
 };
 
@@ -257,6 +258,20 @@ static enum vq_status label_of(const struct reading *r, uint32_t row, uint32_t s
     return VQ_OK;
 }
 
+/* People who differ are no label; who of them is right is not for us to say. */
+static enum vq_status put_label(const struct reading *r, uint32_t row, size_t cell, int8_t label,
+                                int8_t *people)
+{
+    if (r->seen[cell] && people[cell] != label) {
+        return refuse(r, row, "label", vq_table_cell(r->table, row, r->label),
+                      "differs from an earlier line about the same record and vibe; leave one line "
+                      "for each");
+    }
+    r->seen[cell] = true;
+    people[cell] = label;
+    return VQ_OK;
+}
+
 static enum vq_status read_line(const struct reading *r, uint32_t row, int8_t *people,
                                 struct vq_label_counts_read *counts)
 {
@@ -268,16 +283,16 @@ static enum vq_status read_line(const struct reading *r, uint32_t row, int8_t *p
     }
     VQ_TRY(place_of(r, row, &place));
     enum vq_status status = axis_of(r, row, &axis);
-    if (status != VQ_OK) {
-        return r->f->other_vibes ? VQ_OK : status;
+    bool other = status != VQ_OK && r->f->other_vibes;
+    if (status != VQ_OK && !other) {
+        return status;
     }
-    int8_t label = 0;
+    int8_t label = 0; /* of another vibe, too, it must be one: the vibe may be found later */
     VQ_TRY(label_of(r, row, place == 0 ? 0 : place - 1, axis, cell, &label));
-    counts->labels++;
-    if (place > 0) { /* else a record that the run left out */
-        people[(size_t)(place - 1) * r->f->axes_count + axis] = label;
-    }
-    return VQ_OK;
+    *(other ? &counts->others : &counts->labels) += 1;
+    return place == 0 || other /* a record that the run left out */
+               ? VQ_OK
+               : put_label(r, row, (size_t)(place - 1) * r->f->axes_count + axis, label, people);
 }
 
 enum vq_status vq_labels_read(const struct vq_label_frame *frame, const struct vq_table *table,
@@ -287,11 +302,13 @@ enum vq_status vq_labels_read(const struct vq_label_frame *frame, const struct v
     struct reading r = {.f = frame, .table = table, .name = name, .err = err};
     *ret_counts = (struct vq_label_counts_read){0};
     VQ_TRY(find_columns(&r));
-    enum vq_status status = index_records(&r);
+    r.seen = vq_alloc((size_t)vq_dataset_count(frame->dataset) * frame->axes_count, sizeof(bool));
+    enum vq_status status = r.seen == NULL ? VQ_NOMEM : index_records(&r);
     for (uint32_t row = 0; status == VQ_OK && row < table->rows_count; row++) {
         status = read_line(&r, row, people, ret_counts);
     }
     vq_free(r.by_record[0]);
     vq_free(r.by_record[1]);
+    vq_free(r.seen);
     return status;
 }

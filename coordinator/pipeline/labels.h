@@ -18,6 +18,7 @@ struct vq_label_frame {
 
 struct vq_label_counts_read {
     uint32_t labels, empty; /* lines with a label; lines without one */
+    uint32_t others;        /* lines whose label was left out: its vibe is none of the frame's */
 };
 
 /* Which model's output the sheet shows first: true, B's. */
@@ -30,8 +31,8 @@ enum vq_status vq_label_sheet(const struct vq_label_frame *frame, const bool *wa
                               struct vq_buf *out) VQ_WARN_UNUSED;
 
 /* Reads a sheet, or a table with the columns record (or item), vibe and label; `file` too where there is a test file ("test" or empty).
- * A label of a sheet is 1, 2 or equal; of a file with records it is A, B, equal or a model's name. Labels that are read again replace what was
- * there. `people`: [sample * axes_count + axis], VQ_LABEL_NONE or a label, as of struct vq_vibecheck_input. VQ_INVALID: err names line and column. */
+ * A label of a sheet is 1, 2 or equal; of a file with records it is A, B, equal or a model's name. Labels replace what was in `people`; two lines of one
+ * table that differ about one record and vibe are refused. `people`: [sample * axes_count + axis], VQ_LABEL_NONE or a label, as of struct vq_vibecheck_input. VQ_INVALID: err names line and column. */
 enum vq_status vq_labels_read(const struct vq_label_frame *frame, const struct vq_table *table,
                               const char *name, int8_t *people,
                               struct vq_label_counts_read *ret_counts,

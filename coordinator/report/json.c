@@ -95,6 +95,9 @@ static void write_data(struct vq_json *j, const struct vq_report_input *r)
     vq_json_object_end(j);
     vq_json_put_str(j, "sha256", r->data_hash[0]);
     vq_json_put_str(j, "test_sha256", r->data_hash[1][0] == '\0' ? NULL : r->data_hash[1]);
+    if (r->human_hash != NULL) {
+        vq_json_put_str(j, "human_sha256", r->human_hash);
+    }
     vq_json_key(j, "warnings");
     vq_json_array(j);
     for (uint32_t i = 0; i < d->warnings_count; i++) {

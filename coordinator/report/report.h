@@ -44,7 +44,9 @@ struct vq_report_input {
     const char *judge_kind; /* "model", "offline-lexical", "offline-oracle", "mixed" */
     const struct vq_hash *judge_template;
     const struct vq_hash *repair_template; /* NULL: repair off */
-    char data_hash[2][65]; /* hex of each data file's SHA-256; "" without a test file */
+    char data_hash[2][65];  /* hex of each data file's SHA-256; "" without a test file */
+    const char *human_hash; /* of the file of people's labels; NULL: the configuration names none */
+    uint32_t labels_of_others; /* of them, those of vibes that the run does not have */
 };
 
 /* Appends; failures stick in out->status. */

@@ -348,6 +348,12 @@ static void data(struct maker *m)
             vq_fmt_count(r->cells_missing, cells),
             vq_fmt_count(r->rows_dropped_train + r->rows_dropped_test, rows));
     }
+    if (m->r->labels_of_others > 0) {
+        say(m, "labels_of_other_vibes",
+            "People's labels in the file of `human` that name a vibe which this run does not have: "
+            "%s. They are not used.",
+            vq_fmt_count(m->r->labels_of_others, cells));
+    }
     const struct vq_method_result *method = m->r->method;
     if (method != NULL && method->cut.refused + method->cut.shortened > 0) {
         say(m, "list_cut",

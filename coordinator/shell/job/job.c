@@ -368,6 +368,25 @@ enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion, struct vq_err
     return status;
 }
 
+struct vq_label_frame vq_job_label_frame(const struct vq_job *job, const struct vq_axis *axes,
+                                         uint32_t axes_count)
+{
+    return (struct vq_label_frame){.dataset = job->dataset,
+                                   .axes = axes,
+                                   .axes_count = axes_count,
+                                   .models = {job->config->models[0], job->config->models[1]},
+                                   .seed = job->config->seed};
+}
+
+/* The names of vibes that are yet to be discovered cannot be checked. */
+static enum vq_status load_human(struct vq_job *job, const struct vq_run_dir *run,
+                                 struct vq_error *err)
+{
+    struct vq_label_frame frame = vq_job_label_frame(job, job->axes, job->axes_count);
+    frame.other_vibes = job->config->method == VQ_METHOD_DISCOVER;
+    return vq_human_load(&job->human, job->config, &frame, run, err);
+}
+
 static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, struct vq_error *err)
 {
     VQ_TRY(load_data(job, run, err));
@@ -382,6 +401,7 @@ static enum vq_status build(struct vq_job *job, const struct vq_run_dir *run, st
         return vq_job_give(job, 0, err);
     }
     VQ_TRY(load_axes(job));
+    VQ_TRY(load_human(job, run, err));
     VQ_TRY(load_cast(job, err));
     VQ_TRY(check_urls(job, err));
     VQ_TRY(fill_rows(job));
@@ -489,6 +509,7 @@ static enum vq_status make(struct vq_config *take_config, struct vq_job **ret_jo
     job->config = take_config;
     vq_buf_init(&job->data[0], 0);
     vq_buf_init(&job->data[1], 0);
+    vq_buf_init(&job->human.bytes, 0);
     *ret_job = job;
     return VQ_OK;
 }
@@ -556,6 +577,7 @@ void vq_job_destroy(struct vq_job **job)
     vq_persona_job_free(&j->persona);
     vq_dataset_destroy(&j->dataset);
     vq_images_free(&j->images);
+    vq_human_free(&j->human);
     for (int i = 0; i < 2; i++) {
         vq_table_destroy(&j->tables[i]);
         vq_buf_free(&j->data[i]);
@@ -580,6 +602,7 @@ enum vq_status vq_job_keep(const struct vq_job *job, const struct vq_run_dir *ru
                                job->config->data.test_path_abs, err));
     }
     VQ_TRY(vq_images_keep(&job->images, run, err));
+    VQ_TRY(vq_human_keep(&job->human, job->config, run, err));
     for (int k = 0; k < (int)VQ_TEMPLATE_FILES; k++) {
         if (job->templates[k] == NULL) {
             continue;

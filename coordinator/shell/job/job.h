@@ -7,6 +7,7 @@
 #include "coordinator/pipeline/method/method.h"
 #include "coordinator/shell/job/asking.h"
 #include "coordinator/shell/job/cast.h"
+#include "coordinator/shell/job/human.h"
 #include "coordinator/shell/job/images.h"
 #include "coordinator/shell/job/persona.h"
 #include "coordinator/shell/job/pools.h"
@@ -42,6 +43,7 @@ struct vq_job {
     uint32_t generation; /* of --retry-failed */
     bool needs_offline;  /* a model of the built-in server */
     const char *judge_kind;
+    struct vq_human_job human;
     struct vq_axis *axes; /* given by the configuration; the presets where they are discovered */
     uint32_t axes_count;
     /* For verbs that show a prompt: all samples on the given axes; of method judge a stage of one kind of criteria (vq_job_give). NULL: method persona, whose prompts are made of answers */
@@ -83,6 +85,10 @@ enum vq_status vq_job_needs_vibes(const struct vq_job *job, const char *verb,
                                   struct vq_error *err) VQ_WARN_UNUSED;
 enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb,
                                  struct vq_error *err) VQ_WARN_UNUSED;
+
+/* People's labels of this job's samples on these axes, which are borrowed. */
+struct vq_label_frame vq_job_label_frame(const struct vq_job *job, const struct vq_axis *axes,
+                                         uint32_t axes_count);
 
 /* What the method walks on; not of method judge or persona. Borrows from the job. */
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input);

@@ -6,15 +6,12 @@
 #include "coordinator/shell/job/job.h"
 
 #define VQ_PEOPLE_FILE      "labels.csv" /* in the run's folder */
-#define VQ_PEOPLE_BYTES_MAX ((size_t)256 << 20)
+#define VQ_PEOPLE_BYTES_MAX VQ_HUMAN_BYTES_MAX
 
-struct vq_label_frame vq_people_frame(const struct vq_job *job, const struct vq_axis *axes,
-                                      uint32_t axes_count);
 /* *ret_people: as in struct vq_vibecheck_input, to be freed; NULL where the run has no labels. A label of a vibe that is none of `axes` is
- * left out. VQ_INVALID with file and line. */
-enum vq_status vq_people_load(const struct vq_run_dir *run, const struct vq_label_frame *frame,
-                              int8_t **ret_people, struct vq_error *err) VQ_WARN_UNUSED;
-/* All of them VQ_LABEL_NONE; NULL without memory. */
-int8_t *vq_people_alloc(const struct vq_label_frame *frame) VQ_WARN_UNUSED;
+ * left out; *ret_others counts those that the configuration gives. VQ_INVALID with file and line. */
+enum vq_status vq_people_load(const struct vq_job *job, const struct vq_run_dir *run,
+                              const struct vq_label_frame *frame, int8_t **ret_people,
+                              uint32_t *ret_others, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

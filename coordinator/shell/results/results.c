@@ -24,6 +24,7 @@ struct whole {
     struct vq_asking *asking;
     struct vq_view *view;
     struct vq_buf joint[VQ_TEMPLATE_PART__COUNT]; /* a joint prompt that is looked for */
+    uint32_t labels_of_others;                    /* people's, of vibes that are not in the run */
 };
 
 static enum vq_status open_whole(struct whole *w, struct vq_error *err)
@@ -284,7 +285,9 @@ static enum vq_status report(struct whole *w, const struct vq_vibecheck_input *i
                                                                    : VQ_TEMPLATE_JUDGE]),
         .repair_template = job->templates[VQ_TEMPLATE_REPAIR] == NULL
                                ? NULL
-                               : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR])};
+                               : vq_template_hash(job->templates[VQ_TEMPLATE_REPAIR]),
+        .human_hash = job->config->human == NULL ? NULL : job->human.sha256,
+        .labels_of_others = w->labels_of_others};
     memcpy(r.data_hash, job->data_sha256, sizeof(r.data_hash));
     if (w->of->differs == NULL) {
         VQ_TRY(write_page(w, &r, err));
@@ -324,11 +327,12 @@ static enum vq_status results(struct whole *w, bool *ret_missing, struct vq_erro
                                     .first_order = w->asking->first_order,
                                     .stopped_early = m->stopped_early};
     struct vq_vibecheck *result;
-    struct vq_label_frame frame = vq_people_frame(w->of->job, m->axes, m->axes_count);
+    struct vq_label_frame frame = vq_job_label_frame(w->of->job, m->axes, m->axes_count);
     int8_t *people;
     double *length;
     VQ_TRY(lengths(w->of->job, in.grid.samples, &length));
-    enum vq_status computed = vq_people_load(w->of->dir, &frame, &people, err);
+    enum vq_status computed =
+        vq_people_load(w->of->job, w->of->dir, &frame, &people, &w->labels_of_others, err);
     if (computed != VQ_OK) {
         vq_free(length);
         return computed;

@@ -677,6 +677,34 @@ static void test_a_relative_folder_is_made_absolute(void **state)
     vq_config_destroy(&c);
 }
 
+static void test_people_s_labels(void **state)
+{
+    (void)state;
+    struct vq_config *c =
+        must_parse("data: d\nmodels: [a, b]\njudges: [offline-a]\nhuman: labels.csv\n");
+    assert_int_equal(c->human[0], '/'); /* from the folder of the configuration */
+    assert_string_equal(strrchr(c->human, '/'), "/labels.csv");
+    vq_config_destroy(&c);
+    static const char *const cases[][2] = {
+        {"data: d\nmodels: [a, b]\njudges: [offline-a]\nhuman: ' '\n", "human: empty"},
+        {"data: d\nmodels: [a, b, c]\njudges: [offline-a]\nhuman: l.csv\n",
+         "human: its labels are about two models"},
+        {"data: d\nmodels: [a]\nmethod: judge\ncriteria: [refusal]\njudges: [offline-a]\nhuman: "
+         "l.csv\n",
+         "as the criterion's human"},
+        {"method: persona\nsubjects: [offline-subject]\ndialogues: p.yaml\njudges: "
+         "[offline-a]\nhuman: l.csv\n",
+         "as dialogues.human"},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_error err = {.text = ""};
+        assert_int_equal(parse(cases[i][0], &c, &err), VQ_INVALID);
+        if (strstr(err.text, cases[i][1]) == NULL) {
+            fail_msg("case %zu: %s", i, err.text);
+        }
+    }
+}
+
 /* Every example on the page loads. */
 static void test_the_pages_examples_load(void **state)
 {
@@ -716,6 +744,7 @@ int main(void)
         cmocka_unit_test(test_every_allocation_may_fail),
         cmocka_unit_test(test_load_takes_paths_from_the_files_folder),
         cmocka_unit_test(test_a_relative_folder_is_made_absolute),
+        cmocka_unit_test(test_people_s_labels),
         cmocka_unit_test(test_the_pages_examples_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,6 +169,8 @@ static void test_refusals_name_the_line(void **state)
         {"record,vibe,label\n1,warmth,1\n", "column \"label\": \"1\" is no label; write A, B"},
         {"record,file,vibe,label\n1,train,warmth,A\n", "column \"file\": \"train\""},
         {"record,file,vibe,label\n1,test,warmth,A\n", "is no record of the data"},
+        {"record,vibe,label\n1,warmth,A\n2,warmth,A\n1,warmth,equal\n",
+         "line 4, column \"label\": \"equal\" differs from an earlier line"},
         {"item,vibe,label\n0.1,warmth,A\n", "write 1 (the first output is higher)"},
         {"item,vibe,label\n7,warmth,1\n", "column \"item\": \"7\" is no item"},
         {"item,vibe,label\n0.99999999999,warmth,1\n", "is no record of the data"},
@@ -180,7 +182,12 @@ static void test_refusals_name_the_line(void **state)
         }
     }
     f->frame.other_vibes = true;
-    assert_int_equal(read_text(f, "record,vibe,label\n1,warm,A\n"), VQ_OK);
+    assert_int_equal(read_text(f, "record,vibe,label\n1,warm,A\n1,warmth,B\n1,warmth,mb\n"), VQ_OK);
+    assert_int_equal(f->counts.others, 1);
+    assert_int_equal(f->counts.labels, 2); /* one label, said twice */
+    assert_int_equal(label_of(f, 1, 0), -1);
+    assert_int_equal(read_text(f, "record,vibe,label\n1,warm,perhaps\n"), VQ_INVALID);
+    assert_non_null(strstr(f->err.text, "\"perhaps\" is no label"));
 }
 
 int main(void)
