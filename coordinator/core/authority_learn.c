@@ -18,13 +18,19 @@
 #define RAMP_NS         (900 * VQ_AUTH_S)
 #define RAMP_FORGET     4.0 /* times where it began, with no limit known: it no longer matters */
 
+bool vq_auth_is_named(const struct vq_auth_pool *p)
+{
+    bool is = false;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        is = is || vq_rates_get(&p->configured, (enum vq_rate)r) > 0;
+    }
+    return is;
+}
+
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns)
 {
     p->bucket_ns = now_ns;
-    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
-        bool is_named = vq_rates_get(&p->configured, (enum vq_rate)r) > 0;
-        p->doubt.lone = is_named ? VQ_AUTH_LONE_MOST : p->doubt.lone;
-    }
+    p->doubt.lone = vq_auth_is_named(p) ? VQ_AUTH_LONE_MOST : 0;
     p->slowed_ns = INT64_MIN / 2;
     p->grown_ns = p->clean_ns = p->over_ns = p->ramp_ns = now_ns;
     vq_auth_level_init(p, now_ns);

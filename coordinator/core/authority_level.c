@@ -162,6 +162,9 @@ bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
     double peak = fmin(find->level, (double)find->round_peak);
     bool bound = peak >= LEVEL_BOUND * floor(find->level) && find->cut_ns < find->round_ns;
     bool first = p->round.refused >= FIRST_LEAST || find->level <= FIRST_SMALL;
+    if (find->level <= 1) {
+        return false; /* it cannot be lower: a trial finds out whether it is to blame at all */
+    }
     if (bound && first && vq_auth_level_free(p) && !vq_auth_noisy(p) &&
         vq_auth_unexplained(p, p->round.refused, p->round.answered)) {
         double ended = p->round.refused + p->round.answered;

@@ -340,6 +340,8 @@ void vq_auth_trial_step(struct vq_auth_pool *p, int64_t now_ns);
 bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns);
 
 /* authority_learn.c: limits that are not configured, or configured too high */
+/* The configuration names a limit of a rate. */
+bool vq_auth_is_named(const struct vq_auth_pool *p);
 void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
 void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);

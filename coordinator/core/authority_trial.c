@@ -2,7 +2,7 @@
  *
  * A doubt has two suspects: the calls in flight, where their limit is not named, and the rates. One after the other is lowered as a trial:
  * the level to a part of what was in flight, at once; the rates to a little less than what was accepted in the last window, once the doubt has
- * lasted for a window and a quarter (a burst of refusals is over by then). When the provider has had time to forget what was sent before
+ * lasted for a window and a quarter, or two where few calls are refused at a rate that is named (a burst of refusals is over by then). When the provider has had time to forget what was sent before
  * (for rates: a window) the refusals are counted and compared with those before by Wald's sequential test: either they are as many, or
  * a quarter (what noise explains, where that is more). Fewer: what was lowered stays, and its ceiling is known. As many: it is undone at once.
  * When no suspect is left, the share of calls that are refused is noise.
@@ -14,6 +14,8 @@
 
 #define MARGIN       0.98 /* of what was accepted */
 #define LASTS        1.25 /* windows */
+#define LASTS_NAMED  2.0  /* of a named rate, with few refusals: another client may be gone then */
+#define MANY         0.3  /* of the calls refused */
 #define BEYOND       0.25 /* of what is sent beyond the accepted: if less is refused, it is no ceiling */
 #define HELPED       0.25  /* of the refusals before */
 #define REST_MOST    0.015 /* refused below a ceiling that is right */
@@ -118,8 +120,10 @@ static bool level_begin(struct vq_auth_pool *p, int64_t now_ns)
 
 static void rates_begin(struct vq_auth_pool *p, int64_t now_ns)
 {
-    int64_t lasts_ns = (int64_t)(LASTS * (double)p->window_ns);
     struct vq_auth_bucket lately = vq_auth_used_lately(p);
+    bool few = lately.refused < MANY * (lately.refused + lately.answered);
+    double windows = few && vq_auth_is_named(p) ? LASTS_NAMED : LASTS;
+    int64_t lasts_ns = (int64_t)(windows * (double)p->window_ns);
     double sent = fmax(lately.requests * 4, 1); /* a window at the present pace */
     double beyond = fmax(1 - vq_auth_accepted(p) / sent, 0);
     bool lasts = p->doubt.since_ns != 0 && now_ns - p->doubt.since_ns >= lasts_ns &&
