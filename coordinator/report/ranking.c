@@ -87,7 +87,7 @@ static void write_cell(struct vq_json *j, const struct vq_report_input *r, uint3
     vq_report_key_estimate(j, "strength", m->strength, "strength_ci95", m->place.ci95);
     vq_report_key_real(j, "score", m->score);
     vq_json_put_u64(j, "comparisons", m->comparisons);
-    vq_report_key_real(j, "mm_coefficient", m->mm_coef);
+    vq_report_key_estimate(j, "mm_coefficient", m->mm_coef, "mm_coefficient_ci95", m->mm_ci95);
     vq_json_object_end(j);
 }
 
@@ -131,6 +131,10 @@ void vq_ranking_json(struct vq_json *j, const struct vq_report_input *r)
     vq_json_put_u64(j, "outputs_train", ranking->mm_outputs_train);
     vq_json_put_u64(j, "outputs_test", ranking->mm_outputs_test);
     vq_report_key_real(j, "chance", ranking->mm_chance);
+    if (r->result->mm.status == VQ_FIT_OK) {
+        vq_json_put_str(j, "degenerate", vq_fit_degenerate_name(r->result->mm.degenerate));
+        vq_json_put_u64(j, "prompts_train", r->result->mm.prompts_train);
+    }
     vq_json_object_end(j);
     vq_json_object_end(j);
 }

@@ -265,15 +265,20 @@ static void vibes(struct maker *m)
 
 static void degenerate(struct maker *m, const char *what, const struct vq_fit_metrics *fit)
 {
-    static const char *const codes[] = {NULL, "fit_separated", "fit_c_at_edge", "fit_few_prompts"};
+    static const char *const codes[] = {NULL, "fit_separated", "fit_c_at_edge", "fit_few_prompts",
+                                        "fit_too_large"};
     static const char *const reasons[] = {
         NULL, "the vibes separate the training rows, so no maximum-likelihood estimate exists",
-        "C is at the end of the values that were tried", "there are fewer than 8 training prompts"};
+        "C is at the end of the values that were tried", "there are fewer than 8 training prompts",
+        "there are too many coefficients or rows to look for separation"};
     if (fit->status == VQ_FIT_OK && fit->degenerate != VQ_FIT_SOUND) {
-        say(m, codes[fit->degenerate],
-            "%s: %s. Its coefficients have no percentile interval and no p; Firth's estimates with "
-            "their profile intervals are shown instead.",
-            what, reasons[fit->degenerate]);
+        say(m, codes[fit->degenerate], "%s: %s. Its coefficients have no %s.", what,
+            reasons[fit->degenerate],
+            m->r->result->ranking != NULL && fit == &m->r->result->mm
+                ? "intervals"
+                : "percentile interval and no p; Firth's estimates with their profile intervals "
+                  "are "
+                  "shown instead");
     }
 }
 

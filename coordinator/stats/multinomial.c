@@ -105,30 +105,36 @@ static void add_hessian(const struct vq_multinomial_data *d, double c, const dou
     }
 }
 
+void vq_multinomial_add_row(const struct vq_multinomial_data *d, double weight, const double *coef,
+                            size_t row, double *gradient, double *hessian)
+{
+    size_t cols = d->x.cols;
+    double p[VQ_MULTINOMIAL_CLASSES_MAX];
+    predictors(d, coef, row, p);
+    (void)normalise(p, d->classes);
+    for (uint32_t a = 0; a < d->classes; a++) {
+        double miss = p[a] - (a == d->y[row] ? 1.0 : 0.0);
+        for (size_t k = 0; k < cols; k++) {
+            double x = d->x.at[row * cols + k];
+            gradient[a * cols + k] += isnan(x) ? 0.0 : weight * miss * x;
+        }
+    }
+    add_hessian(d, weight, p, row, hessian);
+}
+
 static void expand(const struct vq_multinomial_data *d, double c, const double *coef,
                    double *gradient, double *hessian)
 {
-    size_t cols = d->x.cols, params = d->classes * cols;
-    double p[VQ_MULTINOMIAL_CLASSES_MAX];
+    size_t params = d->classes * d->x.cols;
     memset(hessian, 0, params * params * sizeof(*hessian));
     for (size_t k = 0; k < params; k++) {
         gradient[k] = coef[k];
         hessian[k * params + k] = 1.0;
     }
     for (size_t row = 0; row < d->x.rows; row++) {
-        if (!counts(d, row)) {
-            continue;
+        if (counts(d, row)) {
+            vq_multinomial_add_row(d, c, coef, row, gradient, hessian);
         }
-        predictors(d, coef, row, p);
-        (void)normalise(p, d->classes);
-        for (uint32_t a = 0; a < d->classes; a++) {
-            double miss = p[a] - (a == d->y[row] ? 1.0 : 0.0);
-            for (size_t k = 0; k < cols; k++) {
-                double x = d->x.at[row * cols + k];
-                gradient[a * cols + k] += isnan(x) ? 0.0 : c * miss * x;
-            }
-        }
-        add_hessian(d, c, p, row, hessian);
     }
 }
 

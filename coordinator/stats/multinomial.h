@@ -35,4 +35,24 @@ double vq_multinomial_loss(const struct vq_multinomial_data *data, const double 
 /* 1 if the row's class is the likeliest, 1/n if n classes are equally likely and it is one of them, else 0. */
 double vq_multinomial_right(const struct vq_multinomial_data *data, const double *coef, size_t row);
 
+/* Adds weight * loss of a row: its gradient to `gradient` and its Hessian to the lower triangle of `hessian`, both over classes x cols. */
+void vq_multinomial_add_row(const struct vq_multinomial_data *data, double weight,
+                            const double *coef, size_t row, double *gradient, double *hessian);
+
+/* ---- multinomial_errors.c: of all rows; `left_out` is not looked at ---- */
+
+/* Whether the next two are within reach: at most VQ_MULTINOMIAL_CI_PARAMS_MAX coefficients, and not too many rows of them. */
+#define VQ_MULTINOMIAL_CI_PARAMS_MAX ((size_t)256)
+#define VQ_MULTINOMIAL_CI_CELLS_MAX  ((size_t)1 << 24)
+bool vq_multinomial_is_small(const struct vq_multinomial_data *data);
+
+/* 95 % intervals of the coefficients at their minimum, C held fixed, by the one-step jackknife over groups with Student's quantile of one degree less than
+ * groups; NaN ends with fewer than two groups. `ret` holds classes x cols. VQ_OK, VQ_NOMEM. */
+enum vq_status vq_multinomial_intervals(const struct vq_multinomial_data *data, double c,
+                                        const double *coef, const uint32_t *groups,
+                                        struct vq_interval *ret) VQ_WARN_UNUSED;
+/* Whether no maximum-likelihood estimate exists (or rounding kept that from being decided). VQ_OK, VQ_NOMEM. */
+enum vq_status vq_multinomial_separated(const struct vq_multinomial_data *data,
+                                        bool *ret_separated) VQ_WARN_UNUSED;
+
 #endif

@@ -27,6 +27,7 @@ CONSTANTS = [
     ("coordinator/stats/length_controlled.h", "VQ_LENGTH_CONTROLLED_UNITS_MIN", "{:.0f}", "`few_prompts` (fewer than {}: no interval)"),
     ("coordinator/stats/power.h", "VQ_POWER_LEVEL", "{:.2f}", "the exact sign test of n prompts at level {} / V"),
     ("coordinator/stats/power.h", "VQ_POWER_SHARE", "{:.1f}", "rejects with chance {}, for V vibes"),
+    ("coordinator/stats/multinomial.h", "VQ_MULTINOMIAL_CI_PARAMS_MAX", "{:.0f}", "`too_large` means more than {} coefficients"),
     ("coordinator/report/warnings.c", "COEF_ABS_MAX", "{:.0f}", "or a coefficient is above {}."),
     ("coordinator/report/warnings.c", "ROWS_PER_VIBE_MIN", "{:.0f}", "There are fewer than {} training rows per kept vibe"),
     ("coordinator/report/warnings.c", "AT_RANDOM_APART", "{:.2f}", "| The estimate at random differs by more than {}."),

@@ -4,7 +4,9 @@
 #include "coordinator/pipeline/vibecheck/ranking.h"
 
 #include "common/base/alloc.h"
+#include "coordinator/stats/crossval.h"
 #include "coordinator/stats/multinomial.h"
+#include "coordinator/stats/power.h"
 #include "coordinator/stats/proportions.h"
 
 #include <math.h>
@@ -134,6 +136,56 @@ static void margins(struct vq_work *w, const double *coef)
     }
 }
 
+/* As of two models (fits.c), but without Firth's estimate: a degenerate fit has no intervals. */
+static enum vq_status judge_fit(struct vq_work *w, const struct outputs *train)
+{
+    struct vq_fit_metrics *m = &w->out->mm;
+    size_t prompts = vq_power_units(train->group, train->data.x.rows);
+    if (prompts == SIZE_MAX) {
+        return VQ_NOMEM;
+    }
+    m->prompts_train = prompts;
+    if (!vq_multinomial_is_small(&train->data)) {
+        m->degenerate = VQ_FIT_TOO_LARGE;
+        return VQ_OK;
+    }
+    bool separated;
+    VQ_TRY(vq_multinomial_separated(&train->data, &separated));
+    bool edge = m->c < VQ_CROSSVAL_C_MIN * 1.001 || m->c > VQ_CROSSVAL_C_MAX * 0.999;
+    m->degenerate = separated                      ? VQ_FIT_SEPARATED
+                    : prompts < VQ_FIT_PROMPTS_MIN ? VQ_FIT_FEW_PROMPTS
+                    : edge                         ? VQ_FIT_C_AT_EDGE
+                                                   : VQ_FIT_SOUND;
+    return VQ_OK;
+}
+
+static enum vq_status intervals(struct vq_work *w, const struct outputs *train, const double *coef)
+{
+    size_t k = w->out->kept_count, params = k * train->data.classes;
+    if (vq_draws(w) == 0) { /* between iterations, or by the settings */
+        return VQ_OK;
+    }
+    VQ_TRY(judge_fit(w, train));
+    if (w->out->mm.degenerate != VQ_FIT_SOUND) {
+        return VQ_OK;
+    }
+    struct vq_interval *ci = vq_alloc(params, sizeof(*ci));
+    enum vq_status status =
+        ci == NULL ? VQ_NOMEM
+                   : vq_multinomial_intervals(&train->data, w->out->mm.c, coef, train->group, ci);
+    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes && status == VQ_OK; v++) {
+        if (!w->out->vibe[v].kept) {
+            continue;
+        }
+        for (uint32_t model = 0; model < w->out->ranking->models; model++) {
+            w->out->ranking->vibe[v].model[model].mm_ci95 = ci[model * k + col];
+        }
+        col++;
+    }
+    vq_free(ci);
+    return status;
+}
+
 static void coefficients(struct vq_work *w, const double *coef)
 {
     struct vq_ranking *r = w->out->ranking;
@@ -160,7 +212,7 @@ static enum vq_status fit(struct vq_work *w, const struct outputs *train,
     VQ_TRY(accuracy(test, coef, &m->accuracy_test, &m->accuracy_test_ci95));
     coefficients(w, coef);
     margins(w, coef);
-    return VQ_OK;
+    return intervals(w, train, coef);
 }
 
 static enum vq_status compute(struct vq_work *w, const struct outputs *train,

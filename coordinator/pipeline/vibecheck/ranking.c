@@ -165,7 +165,8 @@ static enum vq_status rank_vibe(struct vq_work *w, const struct vq_split *s, uin
                                                   .score = score_of(&means, k),
                                                   .strength = strength[k],
                                                   .place = places[k],
-                                                  .mm_coef = NAN};
+                                                  .mm_coef = NAN,
+                                                  .mm_ci95 = {NAN, NAN}};
     }
     return VQ_OK;
 }

@@ -41,6 +41,7 @@ const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate)
     case VQ_FIT_SEPARATED: return "separated";
     case VQ_FIT_C_AT_EDGE: return "c_at_edge";
     case VQ_FIT_FEW_PROMPTS: return "few_prompts";
+    case VQ_FIT_TOO_LARGE: return "too_large";
     }
     return "?";
 }

@@ -162,6 +162,7 @@ enum vq_fit_degenerate {
     VQ_FIT_SEPARATED, /* no maximum-likelihood estimate exists: the coefficients are the penalty's */
     VQ_FIT_C_AT_EDGE,   /* C is the least or the largest that was tried */
     VQ_FIT_FEW_PROMPTS, /* fewer than VQ_FIT_PROMPTS_MIN in train */
+    VQ_FIT_TOO_LARGE, /* of more than two models: too many coefficients or rows to look for separation */
 };
 #define VQ_FIT_PROMPTS_MIN 8u
 const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate);

@@ -146,7 +146,10 @@ static void gates(struct vq_html *h)
         vq_html_printf(h, "; at most %u vibes are kept", final);
     }
     vq_html_puts(
-        h, ". p is an exact sign test, q corrects it over the vibes (Benjamini-Hochberg).</p>\n");
+        h,
+        ". p is that of sign flips of the prompts' mean scores, on train without the rows that the "
+        "proposer was shown; q corrects it (Benjamini-Hochberg), on train over all vibes and on "
+        "test over the kept ones.</p>\n");
 }
 
 static void ranking(struct vq_html *h)
@@ -165,7 +168,10 @@ static void ranking(struct vq_html *h)
         "jackknife over prompts, and ranks of a Holm test of all pairs. Separability is half the "
         "distance between the highest and the lowest mean score of a model; its p flips the signs "
         "of whole prompts. Model matching is a multinomial regression that names the model of an "
-        "output from its mean scores against the other outputs of its record.</p>\n");
+        "output from its mean scores against the other outputs of its record. Its coefficients and "
+        "their "
+        "jackknife intervals are in results.json; no second fit holds length fixed, and a "
+        "degenerate fit has no intervals.</p>\n");
 }
 
 static void regression(struct vq_html *h)
@@ -199,8 +205,11 @@ static void regression(struct vq_html *h)
     vq_html_count(h, r->mm.cells_imputed_train + r->mm.cells_imputed_test);
     vq_html_printf(
         h,
-        " cells were so. Intervals: Wilson for accuracies, %u bootstrap draws over prompts for the "
-        "rest, coefficients with C held fixed. They cover the choice of prompts, not that "
+        " cells were so. Intervals: Wilson for accuracies (by prompt if prompts repeat) and for "
+        "scores "
+        "that hardly vary, the profile likelihood for Firth's estimates, %u bootstrap draws over "
+        "prompts "
+        "for the rest, coefficients with C held fixed. They cover the choice of prompts, not that "
         "of judges or of vibes.</p>\n",
         g->bootstrap_draws);
 }
@@ -231,7 +240,8 @@ static void roles(struct vq_html *h)
 /* What of the way from one iteration to the next, and to the final vibes, can be set. */
 static void iteration_rules(struct vq_html *h)
 {
-    static const char *const orders[] = {"a lasso path", "|separability|", "the sign test's p"};
+    static const char *const orders[] = {"a lasso path", "|separability|",
+                                         "the p of the sign flips"};
     const struct vq_conf_vibecheck *v = &h->r->config->vibecheck;
     vq_html_printf(h, " The proposer was shown the %s vibes%s%s.",
                    v->carried == VQ_CARRIED_ALL ? "validated" : "surviving",

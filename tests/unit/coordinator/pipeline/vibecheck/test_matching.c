@@ -26,6 +26,48 @@ static void planted_models_are_named(void **state)
     planted_destroy(w);
 }
 
+static void coefficients_have_intervals_by_prompt(void **state)
+{
+    (void)state;
+    const double strength[6] = {0.4, 0, -0.4, -0.4, 0.4, 0};
+    struct planted *w = ranked_create(3, 160, 1, 2, strength, 24);
+    w->config.gates.separability_min = 0;
+    struct vq_vibecheck *r = planted_compute(w);
+    assert_int_equal(r->mm.degenerate, VQ_FIT_SOUND);
+    assert_int_equal(r->mm.prompts_train, 80);
+    for (uint32_t v = 0; v < 2; v++) {
+        for (uint32_t k = 0; k < 3; k++) {
+            const struct vq_ranking_model *m = &r->ranking->vibe[v].model[k];
+            assert_true(m->mm_ci95.lo < m->mm_coef && m->mm_coef < m->mm_ci95.hi);
+        }
+    }
+    assert_true(r->ranking->vibe[0].model[0].mm_ci95.lo > 0);
+    assert_true(r->ranking->vibe[0].model[2].mm_ci95.hi < 0);
+    vq_vibecheck_destroy(&r);
+    w->config.regression.bootstrap_draws = 0; /* no intervals are wanted */
+    r = planted_compute(w);
+    assert_true(isnan(r->ranking->vibe[0].model[0].mm_ci95.lo));
+    vq_vibecheck_destroy(&r);
+    planted_destroy(w);
+}
+
+static void degenerate_fits_have_none(void **state)
+{
+    (void)state;
+    const double far[3] = {90, 0, -90}, near[3] = {0.4, 0, -0.4};
+    static const enum vq_fit_degenerate want[] = {VQ_FIT_SEPARATED, VQ_FIT_FEW_PROMPTS};
+    for (size_t i = 0; i < VQ_COUNT(want); i++) {
+        struct planted *w = ranked_create(3, i == 0 ? 40 : 14, 1, 1, i == 0 ? far : near, 25);
+        w->config.gates.separability_min = 0;
+        struct vq_vibecheck *r = planted_compute(w);
+        assert_int_equal(r->mm.degenerate, want[i]);
+        assert_true(isfinite(r->ranking->vibe[0].model[0].mm_coef));
+        assert_true(isnan(r->ranking->vibe[0].model[0].mm_ci95.lo));
+        vq_vibecheck_destroy(&r);
+        planted_destroy(w);
+    }
+}
+
 static void equal_models_are_guessed(void **state)
 {
     (void)state;
@@ -74,6 +116,8 @@ int main(void)
     vq_stats_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(planted_models_are_named),
+        cmocka_unit_test(coefficients_have_intervals_by_prompt),
+        cmocka_unit_test(degenerate_fits_have_none),
         cmocka_unit_test(equal_models_are_guessed),
         cmocka_unit_test(preferences),
     };

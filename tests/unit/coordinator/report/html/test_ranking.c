@@ -97,10 +97,13 @@ static void the_matrix_in_results_json(void **state)
         assert_int_equal(json_integer_value(json_object_get(cell, "rank")), ranks[i]);
         assert_int_equal(json_array_size(json_object_get(cell, "strength_ci95")), 2);
         assert_true(json_is_real(json_object_get(cell, "mm_coefficient")));
+        assert_int_equal(json_array_size(json_object_get(cell, "mm_coefficient_ci95")), 2);
     }
     assert_string_equal(json_string_value(json_object_get(
                             json_array_get(json_object_get(ranking, "vibes"), 0), "status")),
                         "ok");
+    const json_t *fit = json_object_get(ranking, "multinomial");
+    assert_string_equal(json_string_value(json_object_get(fit, "degenerate")), "no");
     assert_null(json_object_get(json_object_get(root, "mm"), "separation"));
     json_decref(root);
     vq_buf_free(&out);
@@ -189,10 +192,16 @@ static void warnings_of_rankings(void **state)
     struct vq_warnings *list;
     assert_int_equal(vq_warnings_create(&s.r, &list), VQ_OK);
     bool found = false;
+    uint32_t fits = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         found |= strcmp(list->at[i].code, "ranking_separated") == 0 && list->at[i].vibes_count == 2;
+        bool fit = strcmp(list->at[i].code, "fit_separated") == 0;
+        assert_true(!fit ||
+                    strstr(list->at[i].text, "Its coefficients have no intervals.") != NULL);
+        fits += fit;
     }
     assert_true(found);
+    assert_int_equal(fits, 1); /* of model matching; there are no preferences */
     vq_warnings_destroy(&list);
     hide(&s);
 }
