@@ -3,6 +3,7 @@
 #include "cli/kept.h"
 #include "cli/verbs.h"
 #include "common/text/file.h"
+#include "common/text/fmt.h"
 #include "coordinator/shell/results/chats.h"
 
 #include <stdio.h>
@@ -77,9 +78,9 @@ static enum vq_status write_all(const struct chat *c, int *ret_code, struct vq_e
     if (c->words->json) {
         status = print_dialogues(c, err);
     } else {
-        (void)printf("%u dialogues, %u of them ended early: %s/" VQ_CHATS_DIALOGUES "\n",
-                     c->chats.count * c->kept.job->cast[VQ_ROLE_JUDGE].count, ended,
-                     vq_run_dir_path(c->kept.run));
+        uint32_t led = c->chats.count * c->kept.job->cast[VQ_ROLE_JUDGE].count;
+        (void)printf("%u dialogue%s, %u of them ended early: %s/" VQ_CHATS_DIALOGUES "\n", led,
+                     vq_fmt_plural(led), ended, vq_run_dir_path(c->kept.run));
     }
     *ret_code = ended > 0 ? VQ_EXIT_MISSING : VQ_EXIT_DONE;
     return status;

@@ -163,7 +163,7 @@ static void print_people(const struct dead *d, const char *run, bool all)
         return;
     }
     printf("%s: %s dead letter%s\n", run, vq_fmt_count(d->list.count, n),
-           d->list.count == 1 ? "" : "s");
+           vq_fmt_plural(d->list.count));
     for (size_t i = 0; i < d->groups_count; i++) {
         const struct group *g = &d->groups[i];
         printf("  %-12s %-16s %-12s %s\n", stage_name(d, g->stage),

@@ -11,11 +11,6 @@ static const char *orders(const struct vq_job *job)
     return job->given->plan.swap == VQ_SWAP_NONE ? "" : " x 2 orders";
 }
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static uint64_t calls_of(const struct vq_forecast *f, enum vq_role role)
 {
     double calls = 0;
@@ -52,9 +47,9 @@ static void say_discovery(const struct vq_job *job, const struct vq_forecast *f)
         }
     }
     const struct vq_conf_vibecheck *v = &job->config->vibecheck;
-    uint32_t train = job->dataset->train_count;
-    fprintf(stderr, "; up to %u iteration%s of %u rows\n", v->iterations, plural(v->iterations),
-            v->d < train ? v->d : train);
+    uint32_t train = job->dataset->train_count, rows = v->d < train ? v->d : train;
+    fprintf(stderr, "; up to %u iteration%s of %u row%s\n", v->iterations,
+            vq_fmt_plural(v->iterations), rows, vq_fmt_plural(rows));
 }
 
 static void say_preferences(const struct vq_job *job, const struct vq_forecast *f)
@@ -62,9 +57,9 @@ static void say_preferences(const struct vq_job *job, const struct vq_forecast *
     char n[VQ_FMT_BYTES];
     if (calls_of(f, VQ_ROLE_PREFERENCE_JUDGE) > 0) {
         uint32_t judges = job->cast[VQ_ROLE_PREFERENCE_JUDGE].count;
-        fprintf(stderr, "  %-10s %9s calls: %u rows x %u judge%s x 2 orders\n", "labels",
-                vq_fmt_count(calls_of(f, VQ_ROLE_PREFERENCE_JUDGE), n), job->samples_count, judges,
-                plural(judges));
+        fprintf(stderr, "  %-10s %9s calls: %u row%s x %u judge%s x 2 orders\n", "labels",
+                vq_fmt_count(calls_of(f, VQ_ROLE_PREFERENCE_JUDGE), n), job->samples_count,
+                vq_fmt_plural(job->samples_count), judges, vq_fmt_plural(judges));
     }
 }
 
@@ -75,7 +70,8 @@ static void say_ranking(const struct vq_job *job, const struct vq_forecast *f)
     char n[VQ_FMT_BYTES];
     fprintf(stderr, "  %-10s %9s calls: ", "ranking", vq_fmt_count(calls_of(f, VQ_ROLE_JUDGE), n));
     if (job->config->method != VQ_METHOD_DISCOVER) {
-        fprintf(stderr, "%u rows x %u vibes", g->samples, g->vibes);
+        fprintf(stderr, "%u row%s x %u vibe%s", g->samples, vq_fmt_plural(g->samples), g->vibes,
+                vq_fmt_plural(g->vibes));
     } else {
         uint32_t train = job->dataset->train_count;
         uint32_t most = (v->num_eval_vibes == 0 ? v->k : v->num_eval_vibes) * v->iterations;
@@ -84,7 +80,7 @@ static void say_ranking(const struct vq_job *job, const struct vq_forecast *f)
         fprintf(stderr, "%u train rows x %u vibes, %u test rows x %u%s", train, most,
                 job->samples_count - train, final, v->compare_presets ? ", the presets" : "");
     }
-    fprintf(stderr, "; %u judge%s%s", g->judges, plural(g->judges), orders(job));
+    fprintf(stderr, "; %u judge%s%s", g->judges, vq_fmt_plural(g->judges), orders(job));
     uint32_t a_call = job->config->judging.vibes_per_call;
     if (a_call > 1) {
         fprintf(stderr, ", %u vibes a call", a_call);
@@ -103,18 +99,19 @@ static void say_rating(const struct vq_job *job, const struct vq_forecast *f)
     }
     uint32_t single = of_kind[VQ_RATING_LIKERT] + of_kind[VQ_RATING_BINARY];
     uint32_t pairs = of_kind[VQ_RATING_PAIRWISE];
-    fprintf(stderr, "  %-10s %9s calls: %u rows", "rating",
-            vq_fmt_count(calls_of(f, VQ_ROLE_JUDGE), n), d->rows_count);
+    fprintf(stderr, "  %-10s %9s calls: %u row%s", "rating",
+            vq_fmt_count(calls_of(f, VQ_ROLE_JUDGE), n), d->rows_count,
+            vq_fmt_plural(d->rows_count));
     if (single > 0) {
-        fprintf(stderr, " x %u output%s x %u criteri%s", d->outputs_count, plural(d->outputs_count),
-                single, single == 1 ? "on" : "a");
+        fprintf(stderr, " x %u output%s x %u criteri%s", d->outputs_count,
+                vq_fmt_plural(d->outputs_count), single, vq_fmt_form(single, "on", "a"));
     }
     if (pairs > 0) {
         fprintf(stderr, "%s x %u pairwise criteri%s%s", single > 0 ? ", rows" : "", pairs,
-                pairs == 1 ? "on" : "a",
+                vq_fmt_form(pairs, "on", "a"),
                 c->rating.positions == VQ_POSITIONS_BOTH ? " x 2 orders" : "");
     }
-    fprintf(stderr, "; %u judge%s", judges, plural(judges));
+    fprintf(stderr, "; %u judge%s", judges, vq_fmt_plural(judges));
     if (c->rating.repeats > 1) {
         fprintf(stderr, ", %u times each", c->rating.repeats);
     }
@@ -136,7 +133,7 @@ static void say_evaluation(const struct vq_job *job)
     fprintf(stderr, "  %-10s %9s calls: behind their beginnings\n", "probes",
             vq_fmt_count(n.generated.planned - n.turns.planned, calls));
     fprintf(stderr, "  %-10s %9s calls: %u judge%s\n", "rating", vq_fmt_count(rated, calls), judges,
-            plural(judges));
+            vq_fmt_plural(judges));
 }
 
 void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *f)

@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/pack/data_file.h"
 #include "common/text/file.h"
+#include "common/text/fmt.h"
 #include "coordinator/shell/results/people.h"
 
 #include <stdio.h>
@@ -176,9 +177,10 @@ static int read_back(struct labelling *l, char *name)
         return vq_cli_fail(status, &l->err);
     }
     (void)fprintf(stderr,
-                  "%u labels were read, %u lines have none. %s/" VQ_PEOPLE_FILE
+                  "%u label%s read, %u line%s none. %s/" VQ_PEOPLE_FILE
                   " holds all labels of the run.\n",
-                  counts.labels, counts.empty, name);
+                  counts.labels, vq_fmt_form(counts.labels, " was", "s were"), counts.empty,
+                  vq_fmt_form(counts.empty, " has", "s have"), name);
     char runs_word[] = "--runs";
     char *again[] = {name, runs_word, (char *)(uintptr_t)l->words.kept.runs};
     return vq_verb_report(l->words.kept.runs == NULL ? 1 : 3, again);

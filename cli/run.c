@@ -44,14 +44,16 @@ static void say_rows(const struct vq_job *job)
 {
     const struct vq_rubric_data *d = job->rubric.data;
     char n[VQ_FMT_BYTES];
-    fprintf(stderr, "%s: %s records\n", job->config->data.path, vq_fmt_count(d->records, n));
+    fprintf(stderr, "%s: %s record%s\n", job->config->data.path, vq_fmt_count(d->records, n),
+            vq_fmt_plural(d->records));
     if (d->rows_count < d->records) {
         fprintf(stderr, "  %-28s %6u -> %u\n", "limit", d->records, d->rows_count);
     }
     for (uint32_t o = 0; o < d->outputs_count; o++) {
         if (d->blank[o] > 0) {
-            fprintf(stderr, "  warning: %s is empty in %u rows, which are not rated\n",
-                    job->config->models[o], d->blank[o]);
+            fprintf(stderr, "  warning: %s is empty in %u row%s not rated\n",
+                    job->config->models[o], d->blank[o],
+                    vq_fmt_form(d->blank[o], ", which is", "s, which are"));
         }
     }
     for (uint32_t i = 0; i < d->warnings_count; i++) {
@@ -80,9 +82,9 @@ static void say_dialogues(const struct vq_job *job)
     const struct vq_persona_job *p = &job->persona;
     const struct vq_persona_design *d = &p->plan->design;
     fprintf(stderr, "%s: %u persona%s%s, %u dialogue%s of %u rounds\n",
-            job->config->dialogues->personas, d->personas, d->personas == 1 ? "" : "s",
+            job->config->dialogues->personas, d->personas, vq_fmt_plural(d->personas),
             d->baseline ? " and the baseline" : "", p->plan->chains_count,
-            p->plan->chains_count == 1 ? "" : "s", d->rounds);
+            vq_fmt_plural(p->plan->chains_count), d->rounds);
     for (uint32_t i = 0; i < d->sets_count; i++) {
         fprintf(stderr, "  %-28s %6u items, asked at %u points of a dialogue\n", p->set_names[i],
                 d->sets[i].items_count, d->checkpoints);
@@ -113,8 +115,9 @@ static void say_data(const struct vq_job *job)
     }
     const struct vq_dataset *d = job->dataset;
     char n[VQ_FMT_BYTES];
-    fprintf(stderr, "%s: %s records\n", job->config->data.path,
-            vq_fmt_count((uint64_t)d->records_read[0] + d->records_read[1], n));
+    uint64_t records = (uint64_t)d->records_read[0] + d->records_read[1];
+    fprintf(stderr, "%s: %s record%s\n", job->config->data.path, vq_fmt_count(records, n),
+            vq_fmt_plural(records));
     for (uint32_t i = 0; i < d->steps_count; i++) {
         const struct vq_dataset_step *s = &d->steps[i];
         fprintf(stderr, "  %-28s %6u -> %u%s%s\n", s->name, s->before, s->after,

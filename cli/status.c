@@ -127,8 +127,9 @@ static void print_workers(const json_t *status)
         print_padded(string(w, "name"), 12);
         printf(" on ");
         print_padded(string(w, "host"), 16);
-        printf(" holds %s tasks of %llu samples%s\n", vq_fmt_count(whole(w, "tasks_held"), tasks),
-               (unsigned long long)whole(w, "leases"),
+        printf(" holds %s task%s of %llu sample%s%s\n", vq_fmt_count(whole(w, "tasks_held"), tasks),
+               vq_fmt_plural(whole(w, "tasks_held")), (unsigned long long)whole(w, "leases"),
+               vq_fmt_plural(whole(w, "leases")),
                json_is_true(json_object_get(w, "draining")) ? ", draining" : "");
         if (string(w, "keys")[0] != '\0') {
             printf("    ");
@@ -247,9 +248,10 @@ static void print_pool(const json_t *p, bool running)
     if (news) {
         print_pool_state(p);
     }
-    printf(" %s calls, %llu in flight, %llu waiting, %s tokens in",
-           vq_fmt_count(whole(p, "calls"), calls), (unsigned long long)whole(p, "in_flight"),
-           (unsigned long long)whole(p, "waiting"), vq_fmt_count(tokens_in, in));
+    printf(" %s call%s, %llu in flight, %llu waiting, %s token%s in",
+           vq_fmt_count(whole(p, "calls"), calls), vq_fmt_plural(whole(p, "calls")),
+           (unsigned long long)whole(p, "in_flight"), (unsigned long long)whole(p, "waiting"),
+           vq_fmt_count(tokens_in, in), vq_fmt_plural(tokens_in));
     if (cached > 0) {
         printf(" (%.0f %% from a cache)", 100 * (double)cached / (double)tokens_in);
     }
@@ -321,14 +323,15 @@ static void print_status(const json_t *status, const char *run, bool running)
         return;
     }
     char total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], out[VQ_FMT_BYTES], eta[VQ_FMT_BYTES];
-    printf("%s %s: %s tasks: ", running ? "stage" : "last stage", string(status, "stage"),
-           vq_fmt_count(whole(status, "tasks_total"), total));
+    printf("%s %s: %s task%s: ", running ? "stage" : "last stage", string(status, "stage"),
+           vq_fmt_count(whole(status, "tasks_total"), total),
+           vq_fmt_plural(whole(status, "tasks_total")));
     print_tasks(status);
     if (running) {
         const json_t *left = json_object_get(status, "eta_s");
-        printf("%s calls, %s tasks out at workers, %s left",
+        printf("%s calls, %s task%s out at workers, %s left",
                vq_fmt_rate(number(status, "calls_per_s"), rate),
-               vq_fmt_count(tasks_out(status), out),
+               vq_fmt_count(tasks_out(status), out), vq_fmt_plural(tasks_out(status)),
                json_is_number(left) ? vq_fmt_duration((int64_t)(json_number_value(left) * 1e9), eta)
                                     : "unknown time");
         print_eta_range(status);

@@ -74,12 +74,13 @@ static void print_people(const struct vq_verify *v, const struct vq_job *job, co
     char a[VQ_FMT_BYTES], b[VQ_FMT_BYTES], c[VQ_FMT_BYTES], d[VQ_FMT_BYTES], e[VQ_FMT_BYTES];
     print_list("", &v->wrong);
     print_list("note: ", &v->notes);
-    printf("%s: %s tasks: %s answered, %s not needed, %s failed, %s open", run,
-           vq_fmt_count(v->planned, a), vq_fmt_count(v->answered, b),
+    printf("%s: %s task%s: %s answered, %s not needed, %s failed, %s open", run,
+           vq_fmt_count(v->planned, a), vq_fmt_plural(v->planned), vq_fmt_count(v->answered, b),
            vq_fmt_count(v->not_needed, c), vq_fmt_count(v->failed, d), vq_fmt_count(v->open, e));
-    printf(" · %s calls: %s answered, %s paid but unused, %s unknown",
-           vq_fmt_count(v->store.calls, a), vq_fmt_count(v->store.answered, b),
-           vq_fmt_count(v->store.paid_unused, c), vq_fmt_count(v->store.unknown, d));
+    printf(" · %s call%s: %s answered, %s paid but unused, %s unknown",
+           vq_fmt_count(v->store.calls, a), vq_fmt_plural(v->store.calls),
+           vq_fmt_count(v->store.answered, b), vq_fmt_count(v->store.paid_unused, c),
+           vq_fmt_count(v->store.unknown, d));
     if (v->spooled > 0) {
         printf(", %s in spools", vq_fmt_count(v->spooled, e));
     }

@@ -17,6 +17,16 @@ const char *vq_fmt_rate(double per_second,
                         char ret_text[VQ_FMT_BYTES]); /* "0.25/s", "3.1/s", "1,250/s" */
 const char *vq_fmt_dollars(double usd,
                            char ret_text[VQ_FMT_BYTES]); /* "$0.0012", "$3.40", "$1,250.00" */
+/* The form of a word after the number n. */
+static inline const char *vq_fmt_form(uint64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+/* What a noun after the number ends with. */
+static inline const char *vq_fmt_plural(uint64_t n)
+{
+    return vq_fmt_form(n, "", "s");
+}
 
 /* A bar of `width` cells with its zero in the middle: value in [-1, 1], negative to the left. Block characters, or
  * '#' and '-' when `ascii`. Appends exactly `width` columns. */

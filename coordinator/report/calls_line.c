@@ -13,10 +13,11 @@ void vq_report_calls_line(const struct vq_report_calls *c, struct vq_buf *out)
     vq_buf_printf(out, "Calls    %s sent, %s answered from the store", vq_fmt_count(c->sent, sent),
                   vq_fmt_count(c->from_store, store));
     if (c->failed > 0) {
-        vq_buf_printf(out, ", %s failed calls (retries included)", vq_fmt_count(c->failed, sent));
+        vq_buf_printf(out, ", %s failed call%s (retries included)", vq_fmt_count(c->failed, sent),
+                      vq_fmt_plural(c->failed));
     }
-    vq_buf_printf(out, "; %s tokens in, %s out; %s\n", vq_fmt_count(c->tokens_in, in),
-                  vq_fmt_count(c->tokens_out, got),
+    vq_buf_printf(out, "; %s token%s in, %s out; %s\n", vq_fmt_count(c->tokens_in, in),
+                  vq_fmt_plural(c->tokens_in), vq_fmt_count(c->tokens_out, got),
                   c->priced ? vq_fmt_dollars(c->cost_usd, cost) : "no prices set");
     vq_buf_puts(out, c->notes);
 }

@@ -84,9 +84,9 @@ void vq_report_persona_table(const struct vq_report_persona *r, const struct vq_
                              struct vq_buf *out)
 {
     const struct vq_persona_design *d = &r->study->plan->design;
-    vq_buf_printf(out, "%u model%s, %u persona%s%s, %u rounds\n\n", d->models,
-                  d->models == 1 ? "" : "s", d->personas, d->personas == 1 ? "" : "s",
-                  d->baseline ? " and the baseline" : "", d->rounds);
+    vq_buf_printf(out, "%u model%s, %u persona%s%s, %u round%s\n\n", d->models,
+                  vq_fmt_plural(d->models), d->personas, vq_fmt_plural(d->personas),
+                  d->baseline ? " and the baseline" : "", d->rounds, vq_fmt_plural(d->rounds));
     vq_buf_printf(out, "%s%-24s %-8s%9s%9s%9s  %-16s%9s%9s%s\n", vq_color(t, VQ_COLOR_BOLD),
                   "measure", "dialogue", "first", "last", "change", "95 % interval", "baseline",
                   "slope", vq_color(t, VQ_COLOR_RESET));
@@ -101,9 +101,9 @@ void vq_report_persona_table(const struct vq_report_persona *r, const struct vq_
     vq_buf_puts(out, r->calls == NULL ? "" : "\n");
     vq_report_calls_line(r->calls, out);
     if (r->numbers->cells < VQ_CELLS_MIN) {
-        vq_buf_printf(out,
-                      "\nNo intervals: %u cells (a model with a persona each), and they need %u.\n",
-                      r->numbers->cells, VQ_CELLS_MIN);
+        vq_buf_printf(
+            out, "\nNo intervals: %u cell%s (a model with a persona each), and they need %u.\n",
+            r->numbers->cells, vq_fmt_plural(r->numbers->cells), VQ_CELLS_MIN);
     }
     if (strcmp(r->judge_kind, "model") != 0) {
         vq_buf_printf(out,

@@ -146,8 +146,9 @@ void vq_ranking_table_head(const struct vq_report_input *r, struct vq_buf *out)
     const struct vq_dataset *d = r->dataset;
     vq_buf_printf(out, "\n%u models, ", r->config->models_count);
     vq_ranking_design(r->config, out);
-    vq_buf_printf(out, ": %u train and %u test comparisons of %u prompts\n", d->train_count,
-                  d->test_count, d->questions_count);
+    vq_buf_printf(out, ": %u train and %u test comparison%s of %u prompt%s\n", d->train_count,
+                  d->test_count, vq_fmt_plural(d->test_count), d->questions_count,
+                  vq_fmt_plural(d->questions_count));
     vq_buf_printf(out,
                   "Models from high to low, with their log strength. > apart beyond chance, ~ "
                   "not.%s\n\n",

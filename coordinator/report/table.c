@@ -152,8 +152,9 @@ static void retest(const struct vq_report_input *r, struct vq_buf *out)
     const struct vq_retest *t = r->method == NULL ? NULL : r->method->retest;
     for (uint32_t i = 0; t != NULL && i < r->config->judges_count; i++) {
         char cells[VQ_FMT_BYTES], flips[VQ_FMT_BYTES];
-        vq_buf_printf(out, "Asked again: %s changed %s of %s answers", r->judges[i].name,
-                      vq_fmt_count(t[i].flips, flips), vq_fmt_count(t[i].cells, cells));
+        vq_buf_printf(out, "Asked again: %s changed %s of %s answer%s", r->judges[i].name,
+                      vq_fmt_count(t[i].flips, flips), vq_fmt_count(t[i].cells, cells),
+                      vq_fmt_plural(t[i].cells));
         if (t[i].cells > 0) {
             vq_buf_printf(out, " (%.1f %%)", 100.0 * (double)t[i].flips / (double)t[i].cells);
         }
@@ -168,7 +169,8 @@ static void stability(const struct vq_report_input *r, struct vq_buf *out)
     if (s == NULL || !s->matched) {
         return;
     }
-    vq_buf_printf(out, "Found again in %u repeats of discovery:\n", s->repeats);
+    vq_buf_printf(out, "Found again in %u repeat%s of discovery:\n", s->repeats,
+                  vq_fmt_plural(s->repeats));
     for (uint32_t v = 0; v < s->vibes_count; v++) {
         vq_buf_puts(out, "  ");
         vq_fmt_pad(out, vq_span_str(r->method->axes[s->vibes[v]].name), 32);

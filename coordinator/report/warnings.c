@@ -342,15 +342,16 @@ static void data(struct maker *m)
         say(m, "data", "%s.", d->warnings[i]);
     }
     char cells[VQ_FMT_BYTES], rows[VQ_FMT_BYTES];
+    const char *are = vq_fmt_form(r->cells_missing, " is", "s are");
     if (r->cells_missing > 0 && r->dropped == NULL) {
-        say(m, "missing_scores",
-            "%s judge scores are missing. They are left out, not counted as 0.",
-            vq_fmt_count(r->cells_missing, cells));
+        say(m, "missing_scores", "%s judge score%s missing. %s left out, not counted as 0.",
+            vq_fmt_count(r->cells_missing, cells), are,
+            vq_fmt_form(r->cells_missing, "It is", "They are"));
     } else if (r->cells_missing > 0) {
         say(m, "missing_scores",
-            "%s judge scores are missing. Rows left out of all numbers for it (judging.invalid): "
+            "%s judge score%s missing. Rows left out of all numbers for it (judging.invalid): "
             "%s.",
-            vq_fmt_count(r->cells_missing, cells),
+            vq_fmt_count(r->cells_missing, cells), are,
             vq_fmt_count(r->rows_dropped_train + r->rows_dropped_test, rows));
     }
     if (m->r->labels_of_others > 0) {

@@ -84,10 +84,12 @@ static bool usage_note(const struct vq_bill *b, const char *name, struct vq_buf 
     if (b->unreported == 0) {
         return false;
     }
-    vq_buf_printf(out,
-                  "%s: the provider reports no usage (%s of %s answers). vibeq charges what it had "
-                  "reserved for these calls, an upper bound.",
-                  name, vq_fmt_count(b->unreported, some), vq_fmt_count(b->answers, all));
+    vq_buf_printf(
+        out,
+        "%s: the provider reports no usage (%s of %s answer%s). vibeq charges what it had "
+        "reserved for these calls, an upper bound.",
+        name, vq_fmt_count(b->unreported, some), vq_fmt_count(b->answers, all),
+        vq_fmt_plural(b->answers));
     return true;
 }
 
@@ -143,8 +145,9 @@ static bool cost_note(const struct vq_bill *b, const char *name, struct vq_buf *
     if (b->charged == 0 || fabs(b->provider_usd - b->own_usd) <= COST_OFF * larger) {
         return false;
     }
-    vq_buf_printf(out, "%s: the provider charges %s for %s calls; ", name,
-                  dollars(b->provider_usd, theirs), vq_fmt_count(b->charged, calls));
+    vq_buf_printf(out, "%s: the provider charges %s for %s call%s; ", name,
+                  dollars(b->provider_usd, theirs), vq_fmt_count(b->charged, calls),
+                  vq_fmt_plural(b->charged));
     if (b->own_usd > 0) {
         vq_buf_printf(out,
                       "by its prices vibeq makes it %s. Compare price_input_usd, price_cached_usd "

@@ -209,7 +209,7 @@ class Spools(Case):
             status = self.vibeq("status", "r", "--json", code=None)
             return status.returncode == 0 and '"local-1"' in status.stdout
         self.wait_for("the orphan", is_back)
-        self.wait_for("its tasks", lambda: re.search(r"calls, [1-9]\d* tasks out at workers,", self.vibeq("status", "r").stdout))
+        self.wait_for("its tasks", lambda: re.search(r"calls, [1-9]\d* tasks? out at workers,", self.vibeq("status", "r").stdout))
         before = len(server.requests())
         self.wait_for("its calls", lambda: len(server.requests()) > before + 30)
         for pid in self.processes_of(spool, "vibeq-worker"):

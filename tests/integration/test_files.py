@@ -81,7 +81,7 @@ class Files(Case):
         (self.dir / "data.jsonl").write_text(self.jsonl(rows), encoding="utf-8")
         said = self.dry("data.jsonl")
         self.assertIn("13 values are NaN or Infinity, which JSON does not have (the first in line 1); they are read as empty", said)
-        self.assertIn("1 characters are half of a surrogate pair (the first in line 5); they are read as U+FFFD", said)
+        self.assertIn("1 character is half of a surrogate pair (the first in line 5); it is read as U+FFFD", said)
         self.vibeq("run", "data.jsonl", *JUDGES, "--name", "r", "--quiet")
         self.assertEqual(len([w for w in self.results("r")["data"]["warnings"] if "NaN" in w or "U+FFFD" in w]), 2)
 
@@ -91,11 +91,11 @@ class Files(Case):
         self.csv(rows)
         said = self.dry("data.csv")
         self.assertIn('3 outputs are a word for a missing value ("nan" first, in line 3); they are judged as they are', said)
-        self.assertIn("1 records have an empty output", said)
+        self.assertIn("1 record has an empty output", said)
         self.vibeq("run", "data.csv", "--models", "alpha", "--criteria", "refusal", "--judge", "offline-a", "--name", "r", "--quiet")
         r = self.results("r")
         self.assertEqual(r["data"]["without_output"], [1])
-        self.assertIn('1 outputs are a word for a missing value ("nan" first', r["data"]["warnings"][0])
+        self.assertIn('1 output is a word for a missing value ("nan" first', r["data"]["warnings"][0])
 
     def test_lists_of_one_text(self):
         rows = self.rows()

@@ -143,7 +143,7 @@ class Images(Case):
         self.data(["pics/0.gif", "", "pics/2.gif", "pics/3.gif"])
         self.settings()
         run = self.vibeq("run", "config.yaml", "--name", "r", "--yes")
-        self.assertIn("1 records have no image", run.stdout + run.stderr)
+        self.assertIn("1 record has no image", run.stdout + run.stderr)
         self.assertEqual(sum(image is None for _, image in self.server.seen), 4)
 
     def test_a_template_names_the_image_and_needs_the_column(self):

@@ -224,7 +224,7 @@ static void describe_unknown(const struct vq_dataset_build *b, const struct unkn
     struct vq_span s = shown(u->labels.keys[id]);
     char count[VQ_FMT_BYTES];
     vq_buf_printf(out, "\"%.*s\" in %s record%s from line %llu", (int)s.bytes, s.at,
-                  vq_fmt_count(u->counts[id], count), u->counts[id] == 1 ? "" : "s",
+                  vq_fmt_count(u->counts[id], count), vq_fmt_plural(u->counts[id]),
                   (unsigned long long)u->lines[id]);
     uint32_t near = vq_nearest_name(u->labels.keys[id], known, known_count);
     if (near != VQ_INTERN_NONE) {
@@ -348,6 +348,11 @@ static enum vq_status read_row(struct vq_dataset_build *b, unsigned file, uint32
     return VQ_OK;
 }
 
+static const char *have(uint64_t n)
+{
+    return vq_fmt_form(n, " has", "s have");
+}
+
 static void warn_of_cells(const struct vq_dataset_build *b, unsigned file,
                           const struct vq_cell_notes *notes)
 {
@@ -397,16 +402,19 @@ enum vq_status vq_dataset_read_rows(struct vq_dataset_build *b, unsigned file)
     VQ_TRY(status);
     b->set->records_read[file] = records;
     if (empty_outputs > 0) {
-        vq_dataset_warn(b->set, "%s: %u records have an empty output; they are judged as they are",
-                        vq_dataset_file_name(b, file), empty_outputs);
+        vq_dataset_warn(
+            b->set, "%s: %u record%s an empty output; %s", vq_dataset_file_name(b, file),
+            empty_outputs, have(empty_outputs),
+            vq_fmt_form(empty_outputs, "it is judged as it is", "they are judged as they are"));
     }
     if (empty_prompts > 0) {
-        vq_dataset_warn(b->set, "%s: %u records have an empty prompt",
-                        vq_dataset_file_name(b, file), empty_prompts);
+        vq_dataset_warn(b->set, "%s: %u record%s an empty prompt", vq_dataset_file_name(b, file),
+                        empty_prompts, have(empty_prompts));
     }
     if (no_images > 0 && b->set->columns[file].image != VQ_COLUMN_NONE) {
-        vq_dataset_warn(b->set, "%s: %u records have no image; they are judged without one",
-                        vq_dataset_file_name(b, file), no_images);
+        vq_dataset_warn(b->set, "%s: %u record%s no image; %s judged without one",
+                        vq_dataset_file_name(b, file), no_images, have(no_images),
+                        vq_fmt_form(no_images, "it is", "they are"));
     }
     warn_of_cells(b, file, &notes);
     return VQ_OK;

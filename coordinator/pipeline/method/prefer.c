@@ -2,6 +2,8 @@
  * mean; 0 is a tie. A row without any score stays unlabelled: a failure is no vote. */
 #include "coordinator/pipeline/method/parts.h"
 
+#include "common/text/fmt.h"
+
 /* The sum of the scores, as good as their mean for a sign. False: no judge has one. */
 static bool row_sum(const struct vq_method *m, uint32_t i, int *ret_sum)
 {
@@ -66,7 +68,7 @@ static enum vq_status labels_read(struct vq_method *m, struct vq_error *err)
                           "preference labels by %u judge%s: A in %u rows, B in %u, ties %u, "
                           "without an answer %u",
                           m->in.preference_judges_count,
-                          m->in.preference_judges_count == 1 ? "" : "s", a, b, ties, missing));
+                          vq_fmt_plural(m->in.preference_judges_count), a, b, ties, missing));
     if (drop && ties > 0) {
         drop_excluded(m);
         VQ_TRY(

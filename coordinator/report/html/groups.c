@@ -106,7 +106,7 @@ static void judge_facts(struct vq_html *h, uint32_t j)
         vq_html_percent(h, (double)retest[j].flips / (double)retest[j].cells);
         vq_html_puts(h, " of ");
         vq_html_count(h, retest[j].cells);
-        vq_html_puts(h, " answers");
+        vq_html_printf(h, " answer%s", vq_fmt_plural(retest[j].cells));
     }
     vq_html_puts(h, ".</li>\n");
 }

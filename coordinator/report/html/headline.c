@@ -198,8 +198,7 @@ static void failed_calls(struct vq_html *h, const struct vq_report_calls *c)
     if (lost > 0) {
         vq_html_puts(h, ", <b class=\"wrong\">");
         vq_html_count(h, lost);
-        vq_html_puts(h, lost == 1 ? " question failed for good</b>"
-                                  : " questions failed for good</b>");
+        vq_html_printf(h, " question%s failed for good</b>", vq_fmt_plural(lost));
     }
 }
 
@@ -234,7 +233,7 @@ void vq_html_calls(struct vq_html *h)
                               : "<span class=\"na\">no prices set</span>");
     vq_html_puts(h, "</p><p>");
     vq_html_count(h, c->tokens_in);
-    vq_html_puts(h, " tokens in");
+    vq_html_printf(h, " token%s in", vq_fmt_plural(c->tokens_in));
     if (c->tokens_cached > 0) {
         vq_html_puts(h, " (");
         vq_html_count(h, c->tokens_cached);

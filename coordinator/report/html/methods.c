@@ -30,7 +30,9 @@ static void data(struct vq_html *h)
     const struct vq_config *c = h->r->config;
     vq_html_puts(h, "<p><b>Data.</b> ");
     vq_html_count(h, (uint64_t)d->records_read[0] + d->records_read[1]);
-    vq_html_puts(h, " records were read, ");
+    vq_html_printf(
+        h, " record%s read, ",
+        vq_fmt_form((uint64_t)d->records_read[0] + d->records_read[1], " was", "s were"));
     vq_html_count(h, vq_dataset_count(d));
     vq_html_puts(h, " used");
     for (int why = 0; why < VQ_EXCLUSION__COUNT; why++) {
@@ -42,7 +44,7 @@ static void data(struct vq_html *h)
     }
     vq_html_puts(h, ". They hold ");
     vq_html_count(h, d->questions_count);
-    vq_html_puts(h, " different prompts. ");
+    vq_html_printf(h, " different prompt%s. ", vq_fmt_plural(d->questions_count));
     if (d->tables[1] != NULL) {
         vq_html_puts(h, "The test rows come from a file of their own. ");
     } else if (d->test_count > 0) {
@@ -108,8 +110,9 @@ static void judging(struct vq_html *h)
                                 : "Requests too long for a judge count as failed. ");
     if (j->early_stop) {
         vq_html_printf(
-            h, "A vibe that failed its gates on the first %u training rows was not asked further. ",
-            j->early_stop_rows);
+            h,
+            "A vibe that failed its gates on the first %u training row%s was not asked further. ",
+            j->early_stop_rows, vq_fmt_plural(j->early_stop_rows));
     }
     if (j->retest > 0) {
         vq_html_printf(
@@ -267,11 +270,11 @@ static void discovery(struct vq_html *h)
         return;
     }
     vq_html_printf(h,
-                   "Discovered in at most %u iterations: a proposer saw %u training rows, %u a "
+                   "Discovered in at most %u iteration%s: a proposer saw %u training row%s, %u a "
                    "call, in %u call%s a "
                    "batch; its axes were clustered ",
-                   v->iterations, v->d, v->batch, v->discovery_calls,
-                   v->discovery_calls > 1 ? "s" : "");
+                   v->iterations, vq_fmt_plural(v->iterations), v->d, vq_fmt_plural(v->d), v->batch,
+                   v->discovery_calls, vq_fmt_plural(v->discovery_calls));
     if (v->clustering == VQ_CLUSTERING_AUTO) {
         vq_html_printf(h, "from %u axes on", v->cluster_threshold);
     } else {

@@ -33,8 +33,11 @@ static void warnings(struct vq_persona_page *p)
     if (missing > 0) {
         vq_html_puts(h, "<li>");
         vq_html_count(h, missing);
-        vq_html_puts(h, " ratings are missing. They are in no mean and no rate, and counted by "
-                        "reason beside each.</li>\n");
+        vq_html_printf(h,
+                       " rating%s missing. %s in no mean and no rate, and counted by reason beside "
+                       "each.</li>\n",
+                       vq_fmt_form(missing, " is", "s are"),
+                       vq_fmt_form(missing, "It is", "They are"));
     }
     if (n->cells < VQ_CELLS_MIN) {
         vq_html_printf(h,
@@ -61,10 +64,9 @@ static void top(struct vq_persona_page *p)
     }
     vq_html_printf(
         h, "<p class=\"lede\">%u dialogue%s of %u rounds%s: %u model%s, %u persona%s%s.</p>\n",
-        plan->chains_count, plan->chains_count == 1 ? "" : "s", d->rounds,
-        d->shuffled ? ", in two orders each" : "", d->models, d->models == 1 ? "" : "s",
-        d->personas, d->personas == 1 ? "" : "s",
-        d->baseline ? " and the baseline without one" : "");
+        plan->chains_count, vq_fmt_plural(plan->chains_count), d->rounds,
+        d->shuffled ? ", in two orders each" : "", d->models, vq_fmt_plural(d->models), d->personas,
+        vq_fmt_plural(d->personas), d->baseline ? " and the baseline without one" : "");
     warnings(p);
     vq_html_puts(h, "<p class=\"key\"><b class=\"persona\">Blue</b>: the model with a persona. "
                     "<b class=\"baseline\">Orange, dashed</b>: the same model without one. Bars "

@@ -333,7 +333,7 @@ void vq_persona_page_measure(struct vq_persona_page *p, uint32_t measure)
             vq_html_printf(h,
                            "<p class=\"hint\">No intervals: %u cell%s can have a value, and an "
                            "interval takes %u.</p>\n",
-                           m->cells, m->cells == 1 ? "" : "s", VQ_CELLS_MIN);
+                           m->cells, vq_fmt_plural(m->cells), VQ_CELLS_MIN);
         }
         vq_persona_page_points(p, m);
         vq_persona_page_models(p, m);

@@ -91,9 +91,9 @@ static void of_set(struct vq_persona_page *p, const struct place *at, uint32_t r
         return;
     }
     vq_html_printf(h, "<details class=\"fold\"><summary>Asked after %u round%s: <bdi>", rounds,
-                   rounds == 1 ? "" : "s");
+                   vq_fmt_plural(rounds));
     vq_html_text(h, p->r->sets[at->set]);
-    vq_html_printf(h, "</bdi>, %u question%s</summary>\n", asked, asked == 1 ? "" : "s");
+    vq_html_printf(h, "</bdi>, %u question%s</summary>\n", asked, vq_fmt_plural(asked));
     for (uint32_t c = 0;
          shown < asked && shown < VQ_HTML_PROBES_MAX && h->out->bytes < at->bytes_max; c++) {
         if (vq_persona_asks(plan, set, at->prefix, c)) {

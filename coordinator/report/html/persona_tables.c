@@ -140,7 +140,8 @@ void vq_persona_page_statuses(struct vq_persona_page *p, const struct vq_persona
     if (sum.one_order > 0) {
         vq_html_puts(h, " ");
         vq_html_count(h, sum.one_order);
-        vq_html_puts(h, " positions have a value in one of two orders, which stands for both.");
+        vq_html_printf(h, " position%s a value in one of two orders, which stands for both.",
+                       vq_fmt_form(sum.one_order, " has", "s have"));
     }
     vq_html_puts(h, "</p>\n");
 }

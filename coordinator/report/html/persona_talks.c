@@ -211,12 +211,14 @@ static void ratings(struct vq_persona_page *p, const struct vq_persona_index *x,
     if (shown > VQ_HTML_REASONS_MAX) {
         vq_html_puts(&p->h, "<p class=\"hint\">The reasoning of ");
         vq_html_count(&p->h, shown - VQ_HTML_REASONS_MAX);
-        vq_html_puts(&p->h, " further ratings is left out.</p>\n");
+        vq_html_printf(&p->h, " further rating%s is left out.</p>\n",
+                       vq_fmt_plural(shown - VQ_HTML_REASONS_MAX));
     }
     if (all > shown) {
         vq_html_puts(&p->h, "<p class=\"hint\">And ");
         vq_html_count(&p->h, all - shown);
-        vq_html_puts(&p->h, " more ratings, in <code>ratings.csv</code>.</p>\n");
+        vq_html_printf(&p->h, " more rating%s, in <code>ratings.csv</code>.</p>\n",
+                       vq_fmt_plural(all - shown));
     }
     vq_html_puts(&p->h, "</div>\n");
 }

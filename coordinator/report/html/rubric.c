@@ -79,8 +79,11 @@ static void warnings(struct vq_rubric_page *p)
     if (n->missing > 0) {
         vq_html_puts(h, "<li>");
         vq_html_count(h, n->missing);
-        vq_html_puts(h, " questions have no rating. They are left out of every mean and rate, "
-                        "and counted by reason beside it.</li>\n");
+        vq_html_printf(h,
+                       " question%s no rating. %s left out of every mean and rate, and counted by "
+                       "reason beside it.</li>\n",
+                       vq_fmt_form(n->missing, " has", "s have"),
+                       vq_fmt_form(n->missing, "It is", "They are"));
     }
     for (uint32_t o = 0; o < p->in->outputs_count; o++) {
         if (p->r->data->blank[o] > 0) {
@@ -88,7 +91,8 @@ static void warnings(struct vq_rubric_page *p)
             vq_rubric_page_output(p, o);
             vq_html_puts(h, " is empty in ");
             vq_html_count(h, p->r->data->blank[o]);
-            vq_html_puts(h, " rows, which were not rated.</li>\n");
+            vq_html_printf(h, " row%s not rated.</li>\n",
+                           vq_fmt_form(p->r->data->blank[o], ", which was", "s, which were"));
         }
     }
     for (uint32_t i = 0; i < p->r->data->warnings_count; i++) {
@@ -122,10 +126,11 @@ static void top(struct vq_rubric_page *p)
     }
     vq_html_puts(h, "<p class=\"lede\">");
     vq_html_count(h, p->in->rows_count);
-    vq_html_printf(h, " rows, %u output%s each, rated by %u criteri%s and %u judge%s",
-                   p->in->outputs_count, p->in->outputs_count == 1 ? "" : "s",
-                   p->in->criteria_count, p->in->criteria_count == 1 ? "on" : "a",
-                   p->in->judges_count, p->in->judges_count == 1 ? "" : "s");
+    vq_html_printf(h, " row%s, %u output%s each, rated by %u criteri%s and %u judge%s",
+                   vq_fmt_plural(p->in->rows_count), p->in->outputs_count,
+                   vq_fmt_plural(p->in->outputs_count), p->in->criteria_count,
+                   vq_fmt_form(p->in->criteria_count, "on", "a"), p->in->judges_count,
+                   vq_fmt_plural(p->in->judges_count));
     if (p->in->rating.repeats > 1) {
         vq_html_printf(h, ", %u times each", p->in->rating.repeats);
     }

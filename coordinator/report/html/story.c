@@ -96,7 +96,8 @@ static void notes(struct vq_html *h)
     }
     vq_html_puts(h, "</ol>");
     if (m->notes_count > NOTES_MAX) {
-        vq_html_printf(h, "<p>and %u more lines in the log.</p>", m->notes_count - NOTES_MAX);
+        vq_html_printf(h, "<p>and %u more line%s in the log.</p>", m->notes_count - NOTES_MAX,
+                       vq_fmt_plural(m->notes_count - NOTES_MAX));
     }
     vq_html_puts(h, "</details>\n");
 }
@@ -109,11 +110,11 @@ static void proposals(struct vq_html *h)
     }
     vq_html_printf(h, "<details class=\"fold\"><summary>%s%u proposal%s</summary>\n<ul>\n",
                    m->proposals_count == 1 ? "" : "All ", m->proposals_count,
-                   m->proposals_count == 1 ? "" : "s");
+                   vq_fmt_plural(m->proposals_count));
     for (uint32_t i = 0; i < m->proposals_count && i < PROPOSALS_MAX; i++) {
         const struct vq_proposal *p = &m->proposals[i];
-        vq_html_printf(h, "<li>Iteration %u, batch %u (%u rows): <b><bdi>", p->iteration + 1,
-                       p->batch + 1, p->rows_count);
+        vq_html_printf(h, "<li>Iteration %u, batch %u (%u row%s): <b><bdi>", p->iteration + 1,
+                       p->batch + 1, p->rows_count, vq_fmt_plural(p->rows_count));
         vq_html_text(h, p->axis.name);
         vq_html_puts(h, "</bdi></b> <span class=\"poles\"><bdi>");
         vq_html_text(h, p->axis.low);
@@ -135,14 +136,15 @@ static void stability(struct vq_html *h)
     if (s == NULL || !s->matched) {
         return;
     }
-    vq_html_printf(h,
-                   "<h3 id=\"stability\">Found again</h3>\n<p class=\"sub\">Discovery was done "
-                   "again from %u other seeds. A vibe counts as found again if an axis of a repeat "
-                   "says the same or the opposite (similarity of their ends at least %.1f).</p>\n"
-                   "<div class=\"scroll\"><table class=\"plain\"><thead><tr><th "
-                   "scope=\"col\">vibe</th><th scope=\"col\">found again</th><th "
-                   "scope=\"col\">nearest axis, by repeat</th></tr></thead>\n<tbody>",
-                   s->repeats, VQ_RECALL_THRESHOLD);
+    vq_html_printf(
+        h,
+        "<h3 id=\"stability\">Found again</h3>\n<p class=\"sub\">Discovery was done "
+        "again from %u other seed%s. A vibe counts as found again if an axis of a repeat "
+        "says the same or the opposite (similarity of their ends at least %.1f).</p>\n"
+        "<div class=\"scroll\"><table class=\"plain\"><thead><tr><th "
+        "scope=\"col\">vibe</th><th scope=\"col\">found again</th><th "
+        "scope=\"col\">nearest axis, by repeat</th></tr></thead>\n<tbody>",
+        s->repeats, vq_fmt_plural(s->repeats), VQ_RECALL_THRESHOLD);
     for (uint32_t v = 0; v < s->vibes_count; v++) {
         vq_html_puts(h, "<tr><th scope=\"row\"><bdi>");
         vq_html_text(h, m->axes[s->vibes[v]].name);

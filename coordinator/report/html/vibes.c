@@ -168,7 +168,7 @@ static void provenance(struct vq_html *h, uint32_t v)
     if (p->proposals_count > 0) {
         vq_html_printf(h, "<p>Found in iteration %u; %u proposal%s behind it, from batches",
                        p->iteration + 1, p->proposals_count,
-                       p->proposals_count == 1 ? " stands" : "s stand");
+                       vq_fmt_form(p->proposals_count, " stands", "s stand"));
         for (uint32_t i = 0; i < p->proposals_count && i < 12; i++) {
             const struct vq_proposal *from = &m->proposals[p->proposals[i]];
             vq_html_printf(h, "%s %u.%u", i > 0 ? "," : "", from->iteration + 1, from->batch + 1);

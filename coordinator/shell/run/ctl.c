@@ -4,6 +4,7 @@
 #include "coordinator/shell/run/ctl.h"
 
 #include "common/base/clock.h"
+#include "common/text/fmt.h"
 #include "common/text/json.h"
 #include "common/text/log.h"
 #include "coordinator/shell/run/ctl_pools.h"
@@ -126,7 +127,7 @@ static enum vq_status do_requeue(struct vq_run *run, const char *const *values, 
         return VQ_OK;
     }
     vq_buf_printf(said, "%llu failed task%s of stage %s %s asked again:", (unsigned long long)tasks,
-                  tasks == 1 ? "" : "s", run->asking->name, tasks == 1 ? "is" : "are");
+                  vq_fmt_plural(tasks), run->asking->name, tasks == 1 ? "is" : "are");
     const char *comma = "";
     for (int o = VQ_OUTCOME_ERROR; o <= VQ_OUTCOME_WORKER_LOST; o++) {
         if ((vq_outcome_failure_bit((enum vq_outcome)o) & failures) != 0 && s.all.outcome[o] > 0) {

@@ -3,6 +3,7 @@
 #include "coordinator/shell/run/parts.h"
 
 #include "common/base/clock.h"
+#include "common/text/fmt.h"
 #include "common/text/log.h"
 #include "coordinator/web/status.h"
 
@@ -91,12 +92,13 @@ static void compose(struct vq_run *run, struct vq_buf *line)
         vq_buf_printf(line, ", %s left",
                       vq_fmt_duration((int64_t)(eta_s * (double)VQ_NS_PER_S), eta));
     }
-    vq_buf_printf(line, ", %u worker%s", s.sessions, s.sessions == 1 ? "" : "s");
+    vq_buf_printf(line, ", %u worker%s", s.sessions, vq_fmt_plural(s.sessions));
     if (s.all.from_store > 0) {
         vq_buf_printf(line, ", %s from the store", vq_fmt_count(s.all.from_store, stored));
     }
     if (failures(&s.all) > 0) {
-        vq_buf_printf(line, ", %s calls failed", vq_fmt_count(failures(&s.all), failed));
+        vq_buf_printf(line, ", %s call%s failed", vq_fmt_count(failures(&s.all), failed),
+                      vq_fmt_plural(failures(&s.all)));
     }
 }
 

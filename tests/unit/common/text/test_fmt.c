@@ -182,10 +182,21 @@ static void test_url_parts(void **state)
     assert_int_equal(vq_url_parse("http:///v1", &url, &err), VQ_INVALID);
 }
 
+static void test_forms_after_a_number(void **state)
+{
+    (void)state;
+    assert_string_equal(vq_fmt_plural(1), "");
+    assert_string_equal(vq_fmt_plural(0), "s");
+    assert_string_equal(vq_fmt_plural(UINT64_MAX), "s");
+    assert_string_equal(vq_fmt_form(1, " is", "s are"), " is");
+    assert_string_equal(vq_fmt_form(2, " is", "s are"), "s are");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_forms_after_a_number),
         cmocka_unit_test(test_bar_and_padding),
         cmocka_unit_test(test_plain_text),
         cmocka_unit_test(test_controls_of_direction),

@@ -31,7 +31,7 @@ static void test_counts_and_sentences(void **state)
     assert_string_equal(texts[0], "d: 2 outputs are a word for a missing value (\"NaN\" first, in "
                                   "line 3); they are judged as they are. Leave such records out "
                                   "of the file");
-    assert_non_null(strstr(texts[1], "1 cells are lists of one text (the first in line 5)"));
+    assert_non_null(strstr(texts[1], "1 cell is a list of one text (the first in line 5)"));
     assert_non_null(strstr(texts[1], "data.unwrap_lists: true"));
     assert_non_null(strstr(texts[2], "4 cells"));
     assert_non_null(strstr(texts[3], "1,200 values are NaN or Infinity"));

@@ -57,6 +57,11 @@ static void judges(void **state)
     expect(w, "judge_of_same_family", NULL);
     w->config.models[1] = gpt;
     expect(w, "judge_of_same_family", "of one family (OpenAI)");
+    static char not_llama[] = "not_llama";
+    w->judges[0].model = "meta-llama/Llama-3.1-70B-Instruct";
+    expect(w, "judge_of_same_family", "and Meta-Llama-3 are of one family (Llama)");
+    w->config.models[0] = not_llama;
+    expect(w, "judge_of_same_family", NULL);
     w->r.judge_kind = "offline-lexical";
     expect(w, "offline_judge", "plumbing");
     world_destroy(w);
@@ -127,6 +132,8 @@ static void data(void **state)
 {
     (void)state;
     struct world *w = sound();
+    w->result->cells_missing = 1;
+    expect(w, "missing_scores", "1 judge score is missing. It is left out, not counted as 0.");
     w->result->cells_missing = 3;
     expect(w, "missing_scores", "3 judge scores are missing");
     w->config.judging.truncate = true;

@@ -101,8 +101,8 @@ static void test_dollars_of_the_provider(void **state)
                            "charges $40.40 for 20 calls; by its prices vibeq makes it $20.00"));
     bill = (struct vq_bill){0};
     add((struct vq_bill_call){.provider_nano = 30000}, 1);
-    assert_non_null(strstr(note(VQ_BILL_COST, false),
-                           "charges $3e-05 for 1 calls; vibeq has no prices for it"));
+    assert_non_null(
+        strstr(note(VQ_BILL_COST, false), "charges $3e-05 for 1 call; vibeq has no prices for it"));
 }
 
 static void test_models_are_told_apart(void **state)

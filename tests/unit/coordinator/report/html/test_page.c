@@ -359,6 +359,60 @@ static void the_story_is_told(void **state)
     world_destroy(w);
 }
 
+/* A call that was made again lost nothing: it is no warning. A question without an answer is one. */
+static void retried_calls_are_not_marked(void **state)
+{
+    (void)state;
+    struct world *w = world_create(60, 1, 2, "text");
+    const struct vq_report_calls calls = {.planned = 4000, .sent = 2592, .failed = 592};
+    const struct vq_report_story story = {.calls = &calls};
+    char *page = world_page(w, &story);
+    assert_non_null(strstr(page, ", 592 failed and were made again</p>"));
+    assert_null(strstr(page, "<b class=\"wrong\">592"));
+    assert_null(strstr(page, "failed for good"));
+    vq_free(page);
+    w->result->vibe[0].judges[0].labels.failed = 1;
+    page = world_page(w, &story);
+    assert_non_null(
+        strstr(page, ", 592 failed, <b class=\"wrong\">1 question failed for good</b></p>"));
+    vq_free(page);
+    w->result->vibe[1].judges[0].labels.failed = 2;
+    page = world_page(w, &story);
+    assert_non_null(strstr(page, "<b class=\"wrong\">3 questions failed for good</b></p>"));
+    vq_free(page);
+    world_destroy(w);
+}
+
+static void one_is_no_plural(void **state)
+{
+    (void)state;
+    struct world *w = world_create(60, 1, 2, "text");
+    static const uint32_t from[] = {0};
+    const struct vq_provenance provenance[2] = {
+        {.iteration = 0, .proposals_count = 1, .proposals = from}};
+    const struct vq_proposal proposal = {.axis = {"n", "l", "h"}, .rows_count = 1};
+    const struct vq_iteration iteration = {.rows_shown = 1, .proposed = 1, .added = 1};
+    const struct vq_method_result method = {.rows = w->rows,
+                                            .preference_source = "data",
+                                            .provenance = provenance,
+                                            .proposals = &proposal,
+                                            .proposals_count = 1,
+                                            .iterations = &iteration,
+                                            .iterations_count = 1};
+    const struct vq_report_calls calls = {.planned = 1, .sent = 1, .tokens_in = 1};
+    const struct vq_report_story story = {.method = &method, .calls = &calls};
+    char *page = world_page(w, &story);
+    static const char *const told[] = {"<summary>1 proposal</summary>", "batch 1 (1 row)",
+                                       "1 proposal stands behind it", "1 token in"};
+    for (size_t i = 0; i < VQ_COUNT(told); i++) {
+        if (strstr(page, told[i]) == NULL) {
+            fail_msg("missing: %s", told[i]);
+        }
+    }
+    vq_free(page);
+    world_destroy(w);
+}
+
 static void the_offline_judge_is_named_at_the_top(void **state)
 {
     (void)state;
@@ -429,6 +483,8 @@ int main(void)
         cmocka_unit_test(warnings_are_a_section),
         cmocka_unit_test(one_list_in_three_places),
         cmocka_unit_test(the_story_is_told),
+        cmocka_unit_test(retried_calls_are_not_marked),
+        cmocka_unit_test(one_is_no_plural),
         cmocka_unit_test(the_offline_judge_is_named_at_the_top),
         cmocka_unit_test(nothing_kept_is_a_page_too),
         cmocka_unit_test(running_out_of_memory_or_room_is_said),

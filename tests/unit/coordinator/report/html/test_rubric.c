@@ -108,7 +108,7 @@ static void test_pairs_and_what_is_missing(void **state)
          "criteria: [{name: P, kind: pairwise, rubric: r}]\n",
          "prompt,x,y\np0,a,b\np1,a,b\np2,a,\n", pairs, &out);
     assert_non_null(strstr(out.at, "4 questions have no rating"));
-    assert_non_null(strstr(out.at, "is empty in 1 rows"));
+    assert_non_null(strstr(out.at, "is empty in 1 row, which was not rated"));
     assert_non_null(strstr(out.at, "3 different prompts; intervals need 6"));
     assert_non_null(strstr(out.at, "<h2>Positions</h2>"));
     assert_non_null(strstr(out.at, "<b class=\"wrong\">missing</b>"));

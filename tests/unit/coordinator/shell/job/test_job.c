@@ -227,6 +227,26 @@ static void workers_are_told_references_never_keys(void **state)
     vq_job_destroy(&job);
 }
 
+/* vibeq-offline behind a pool that calls it otherwise is no model either. */
+static void an_offline_model_under_another_name_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *as, *kind;
+    } rows[] = {{"offline-a", "offline-lexical"}, {"small-2", "model"}};
+    for (size_t i = 0; i < VQ_COUNT(rows); i++) {
+        char yaml[512];
+        (void)snprintf(yaml, sizeof(yaml),
+                       "judges: [{model: gpt-small, identity: one}]\npools:\n"
+                       "  - {name: p, base_url: 'http://127.0.0.1:9/v1', identity: one, models: "
+                       "[{model: gpt-small, as: %s}]}\n",
+                       rows[i].as);
+        struct vq_job *job = made(yaml);
+        assert_string_equal(job->judge_kind, rows[i].kind);
+        vq_job_destroy(&job);
+    }
+}
+
 static void prices_make_dollars(void **state)
 {
     (void)state;
@@ -303,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_criterion_of_a_file_says_its_kind),
         cmocka_unit_test(a_provider_is_its_host_and_path),
         cmocka_unit_test(workers_are_told_references_never_keys),
+        cmocka_unit_test(an_offline_model_under_another_name_is_known),
         cmocka_unit_test(prices_make_dollars),
         cmocka_unit_test(a_missing_column_is_named),
         cmocka_unit_test(a_bare_job_reads_no_data),
