@@ -52,6 +52,9 @@ char *vq_buf_reserve(struct vq_buf *buf, size_t n)
         buf->status = VQ_LIMIT;
         return NULL;
     }
+    if (buf->bytes + n < buf->cap) { /* mostly */
+        return buf->at + buf->bytes;
+    }
     void *at = buf->at;
     enum vq_status status = vq_grow(&at, &buf->cap, buf->bytes + n + 1, 1, buf->bytes_max + 1);
     if (status != VQ_OK) {

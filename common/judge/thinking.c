@@ -210,12 +210,22 @@ static bool take_mark(struct vq_thinking *t, struct scan *s, const struct vq_thi
     return mark->opens != VQ_THINKING_PAIR && take_block(t, s->at, t->text.bytes, false, true);
 }
 
+/* Whether the byte is passed over wherever it stands inside a line. */
+static bool is_plain(char c)
+{
+    return !is_break(c) && c != '`' && !vq_thinking_may_begin(c);
+}
+
 /* Finds the next block at or after t->at. */
 static void find_block(struct vq_thinking *t)
 {
     struct scan s = {.at = t->at, .front = true};
     while (s.at < t->text.bytes) {
         char c = t->text.at[s.at];
+        if (!s.front && is_plain(c)) {
+            s.at++;
+            continue;
+        }
         struct vq_thinking_mark mark;
         if (is_break(c)) {
             s = (struct scan){.at = s.at + 1, .front = true};

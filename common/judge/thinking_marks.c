@@ -100,23 +100,6 @@ static inline size_t match(struct vq_span text, const char *mark)
     return may ? match_all(text, mark) : 0;
 }
 
-bool vq_thinking_may_begin(char c)
-{
-    switch (c) {
-    case '<':
-    case '[':
-    case '{':
-    case '&':
-    case '#':
-    case '\xE2':
-    case 'H':
-    case 'h':
-    case 'A':
-    case 'a': return true;
-    default: return false;
-    }
-}
-
 /* ---- pairs ---- */
 
 /* Rows with the same closing mark are of one kind. */

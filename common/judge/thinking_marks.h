@@ -20,7 +20,22 @@ struct vq_thinking_mark {
 };
 
 /* Whether a mark may begin with this byte. */
-bool vq_thinking_may_begin(char c);
+static inline bool vq_thinking_may_begin(char c)
+{
+    switch (c) {
+    case '<':
+    case '[':
+    case '{':
+    case '&':
+    case '#':
+    case '\xE2':
+    case 'H':
+    case 'h':
+    case 'A':
+    case 'a': return true;
+    default: return false;
+    }
+}
 /* The mark at the front of `text`. False: there is none. Looks at a bounded number of bytes. */
 bool vq_thinking_mark_at(struct vq_span text, struct vq_thinking_mark *ret_mark);
 

@@ -1,5 +1,5 @@
 /* One HTTP call: its options, what libcurl reports of it, and what its end is called.
- * Invariants: the key is in libcurl's header list and nowhere else of ours, and that list is
+ * Invariants: the key is in the text of the header list and nowhere else of ours, and that text is
  * wiped; nothing is received beyond the caps; a request is sent at most once: libcurl would send
  * it again when a kept-alive connection breaks before the answer, and the first may have been
  * carried out and paid, so a second send is refused. libcurl's own low-speed check is not used:
@@ -235,6 +235,7 @@ static bool set_constant_options(struct vq_http_call *call, const char *ca_file,
     SET(CURLOPT_BUFFERSIZE, IO_BUFFER_BYTES);
     SET(CURLOPT_UPLOAD_BUFFERSIZE, IO_BUFFER_BYTES);
     SET(CURLOPT_ERRORBUFFER, call->error);
+    SET(CURLOPT_HTTPHEADER, call->head);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, call);
     SET(CURLOPT_WRITEFUNCTION, on_body);
@@ -262,6 +263,7 @@ enum vq_status vq_http_call_create(struct vq_http *http, struct vq_loop *loop, c
     call->http = http;
     call->cancel = (struct vq_deferred){.fn = on_cancel, .ctx = call};
     vq_buf_init(&call->kept_text, VQ_HTTP_KEPT_BYTES_MAX);
+    vq_buf_init(&call->head_text, VQ_COUNT(call->head) * LINE_BYTES_MAX);
     call->easy = curl_easy_init();
     if (call->easy == NULL || !set_constant_options(call, ca_file, share) ||
         vq_timer_create(loop, on_timer, call, &call->timer) != VQ_OK) {
@@ -272,13 +274,13 @@ enum vq_status vq_http_call_create(struct vq_http *http, struct vq_loop *loop, c
     return VQ_OK;
 }
 
-static void free_headers(struct vq_http_call *call)
+static void wipe_headers(struct vq_http_call *call)
 {
-    for (struct curl_slist *h = call->headers; h != NULL; h = h->next) {
-        vq_wipe(h->data, strlen(h->data));
+    if (call->head_text.bytes > 0) {
+        vq_wipe(call->head_text.at, call->head_text.bytes);
     }
-    curl_slist_free_all(call->headers);
-    call->headers = NULL;
+    vq_buf_clear(&call->head_text);
+    call->head_count = 0;
 }
 
 void vq_http_call_destroy(struct vq_http_call **call)
@@ -289,7 +291,8 @@ void vq_http_call_destroy(struct vq_http_call **call)
     }
     vq_timer_destroy(&self->timer);
     curl_easy_cleanup(self->easy);
-    free_headers(self);
+    wipe_headers(self);
+    vq_buf_free(&self->head_text);
     curl_slist_free_all(self->forgets);
     vq_buf_free(&self->body);
     vq_buf_free(&self->kept_text);
@@ -319,34 +322,27 @@ static bool is_header_name(struct vq_span name)
     return name.bytes > 0;
 }
 
-static enum vq_status add_line(struct vq_http_call *call, const char *line)
-{
-    struct curl_slist *longer = curl_slist_append(call->headers, line);
-    if (longer == NULL) {
-        return VQ_NOMEM;
-    }
-    call->headers = longer;
-    return VQ_OK;
-}
-
-/* `prefix` and `value` one behind the other. */
+/* One more line; `prefix` and `value` one behind the other. The text moves before anything of the line is in it, and never after the key,
+ * which is the last. */
 static enum vq_status add_header(struct vq_http_call *call, struct vq_span name,
                                  struct vq_span prefix, struct vq_span value)
 {
-    char line[LINE_BYTES_MAX];
-    size_t need = name.bytes + prefix.bytes + value.bytes + 3;
-    if (need > sizeof(line) || !is_header_name(name) || !is_clean(prefix) || !is_clean(value)) {
+    struct vq_buf *text = &call->head_text;
+    size_t most = name.bytes + prefix.bytes + value.bytes + sizeof(": ");
+    if (most > LINE_BYTES_MAX || !is_header_name(name) || !is_clean(prefix) || !is_clean(value)) {
         return VQ_INVALID;
     }
-    if (prefix.bytes + value.bytes == 0) { /* libcurl's way to send an empty one */
-        (void)snprintf(line, sizeof(line), "%.*s;", (int)name.bytes, name.at);
-    } else {
-        (void)snprintf(line, sizeof(line), "%.*s: %.*s%.*s", (int)name.bytes, name.at,
-                       (int)prefix.bytes, prefix.at, (int)value.bytes, value.at);
+    if (vq_buf_reserve(text, most) == NULL) {
+        return text->status;
     }
-    enum vq_status status = add_line(call, line);
-    vq_wipe(line, need);
-    return status;
+    bool empty = prefix.bytes + value.bytes == 0; /* libcurl's way to send an empty one */
+    vq_buf_append(text, name.at, name.bytes);
+    vq_buf_puts(text, empty ? ";" : ": ");
+    vq_buf_append(text, prefix.at, prefix.bytes);
+    vq_buf_append(text, value.at, value.bytes);
+    vq_buf_putc(text, '\0');
+    call->head_count++;
+    return text->status;
 }
 
 struct secret_use {
@@ -363,18 +359,35 @@ static enum vq_status add_secret(void *ctx, struct vq_span key)
                       vq_span_str(prefix == NULL ? "Bearer " : prefix), key);
 }
 
+/* libcurl's list of the lines, now that they stay where they are. */
+static void link_headers(struct vq_http_call *call)
+{
+    char *line = call->head_text.at;
+    for (uint32_t i = 0; i < call->head_count; i++) {
+        bool last = i + 1 == call->head_count;
+        call->head[i] = (struct curl_slist){line, last ? NULL : &call->head[i + 1]};
+        line += last ? 0 : strlen(line) + 1;
+    }
+}
+
 static enum vq_status make_headers(struct vq_http_call *call, const struct vq_http_request *request)
 {
     if (request->headers_count > VQ_HTTP_HEADERS_MAX) {
         return VQ_INVALID;
     }
-    VQ_TRY(add_line(call, "Expect:")); /* no pause before a long body */
+    static const char no_pause[] = "Expect:"; /* before a long body */
+    vq_buf_append(&call->head_text, no_pause, sizeof(no_pause));
+    call->head_count = 1;
     for (uint32_t i = 0; i < request->headers_count; i++) {
         VQ_TRY(
             add_header(call, request->headers[i].name, vq_span("", 0), request->headers[i].value));
     }
     struct secret_use use = {call, request};
-    return request->secret == NULL ? VQ_OK : vq_secret_expose(request->secret, add_secret, &use);
+    if (request->secret != NULL) {
+        VQ_TRY(vq_secret_expose(request->secret, add_secret, &use));
+    }
+    link_headers(call);
+    return call->head_text.status;
 }
 
 static bool is_local_host(const char *host)
@@ -447,16 +460,15 @@ bool vq_http_url_is_local(const char *url)
 static enum vq_status check_url(const struct vq_http_request *request, struct vq_http_seen *seen,
                                 struct vq_error *err)
 {
-    struct vq_http_seen found = *seen;
-    bool known = strcmp(request->url, seen->url) == 0 && request->url[0] != '\0';
-    if (!known && look_at_url(request->url, &found) != VQ_OK) {
+    bool known = seen->n > 0 && strcmp(request->url, seen->url) == 0;
+    if (!known && look_at_url(request->url, seen) != VQ_OK) {
         return vq_fail(err, VQ_INVALID, "not an http or https address without user and password");
     }
-    if (!found.https && !found.local && !request->allow_http) {
+    seen->n += known ? 0 : 1;
+    if (!seen->https && !seen->local && !request->allow_http) {
         return vq_fail(err, VQ_INVALID, "%.200s: plain http is only for this machine; use https",
                        request->url);
     }
-    *seen = found;
     return VQ_OK;
 }
 
@@ -466,16 +478,19 @@ static long ms_or(uint32_t ms, uint32_t otherwise)
 }
 
 static bool set_request_options(struct vq_http_call *call, const struct vq_http_request *r,
-                                bool https, bool local)
+                                const struct vq_http_seen *seen)
 {
     CURL *e = call->easy;
     CURLcode c = CURLE_OK;
 #define SET(option, value) c = c != CURLE_OK ? c : curl_easy_setopt(e, option, value)
-    SET(CURLOPT_URL, r->url);
-    SET(CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
-    SET(CURLOPT_PIPEWAIT, https ? 1L : 0L);
-    SET(CURLOPT_PROXY, local ? "" : NULL);
-    SET(CURLOPT_HTTPHEADER, call->headers);
+    if (call->url_n != seen->n) { /* else they stand: libcurl copies them each time */
+        call->url_n = 0;
+        SET(CURLOPT_URL, r->url);
+        SET(CURLOPT_PROTOCOLS_STR, seen->https ? "https" : "http");
+        SET(CURLOPT_PIPEWAIT, seen->https ? 1L : 0L);
+        SET(CURLOPT_PROXY, seen->local ? "" : NULL);
+        call->url_n = c == CURLE_OK ? seen->n : 0;
+    }
     SET(CURLOPT_CONNECTTIMEOUT_MS, ms_or(r->connect_ms, VQ_HTTP_CONNECT_MS));
     SET(CURLOPT_TIMEOUT_MS, ms_or(r->total_ms, VQ_HTTP_TOTAL_MS));
     if (r->method == VQ_HTTP_GET) {
@@ -495,11 +510,11 @@ enum vq_status vq_http_call_prepare(struct vq_http_call *call,
 {
     VQ_TRY(check_url(request, seen, err));
     enum vq_status status = make_headers(call, request);
-    if (status == VQ_OK && !set_request_options(call, request, seen->https, seen->local)) {
+    if (status == VQ_OK && !set_request_options(call, request, seen)) {
         status = VQ_NOMEM;
     }
     if (status != VQ_OK) {
-        free_headers(call);
+        wipe_headers(call);
         return vq_fail(err, status, "a call cannot be made: %s",
                        status == VQ_INVALID ? "a header with line ends, or too many or too long"
                                             : "no memory");
@@ -594,7 +609,7 @@ static int64_t since(const struct vq_http_call *call, int64_t at_ns)
 static void make_clean(struct vq_http_call *call)
 {
     vq_timer_stop(call->timer);
-    free_headers(call);
+    wipe_headers(call);
     if (call->forgets != NULL) {
         (void)curl_easy_setopt(call->easy, CURLOPT_RESOLVE, NULL);
         curl_slist_free_all(call->forgets);

@@ -44,7 +44,11 @@ struct vq_http_call {
     struct vq_http_call *next; /* in flight, or free */
     struct vq_http_call *prev;
     CURL *easy;
-    struct curl_slist *headers; /* holds the key: wiped when freed */
+    uint64_t url_n; /* of struct vq_http_seen: what the easy handle is set to */
+    /* The request's headers, as libcurl's list: its text is in head_text, which holds the key and is wiped after the call. */
+    struct curl_slist head[VQ_HTTP_HEADERS_MAX + 2];
+    uint32_t head_count;
+    struct vq_buf head_text;
     struct curl_slist *forgets; /* an address; NULL: none */
     struct vq_timer *timer; /* first byte, then slowness; when the first comes it stays as it is */
     struct vq_deferred cancel;
@@ -73,6 +77,7 @@ struct vq_http_call {
 
 /* What the last URL was found to be: a worker's calls go to a few. */
 struct vq_http_seen {
+    uint64_t n; /* another one for each that is looked at; 0: none was */
     char url[VQ_HTTP_URL_BYTES_MAX + 1];
     char host[VQ_HTTP_HOST_BYTES_MAX]; /* and port; "": needs no lookup */
     bool https, local;

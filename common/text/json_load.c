@@ -2,7 +2,8 @@
  *
  * When an allocation fails while jansson 2.14 reads, it may leak, say that the text is bad, or write behind its token buffer, which
  * it takes to have grown. So none fails for it: the reading is left on the spot (longjmp), and all that it had taken is given back
- * here. That needs every block known while a reading goes on: each has a link in front, which is in use only so long.
+ * here. That needs every block known while a reading goes on: each has a link in front, which is in use only so long. Blocks in a room
+ * need none of this: they go with it.
  *
  * Invariant: a block in a list belongs to the one reading that this thread is in. Not its job: bounds, and what a value means. */
 #include "common/text/json_load.h"
@@ -14,19 +15,43 @@
 
 struct block {
     struct block *next;
-    struct block **at; /* what points to it; NULL: in no list */
+    struct block **at; /* what points to it; NULL: in no list; &in_room: not on the heap */
 };
+
+static struct block *in_room;
 
 _Static_assert(sizeof(struct block) % _Alignof(max_align_t) == 0, "what follows is aligned");
 
 static _Thread_local struct {
     bool reads;
+    struct vq_json_room *room; /* NULL: none */
     struct block *first;
     jmp_buf out;
 } reading;
 
+/* NULL: there is no room, or not for so much. */
+static struct block *take_in_room(size_t bytes)
+{
+    struct vq_json_room *room = reading.reads ? reading.room : NULL;
+    if (room == NULL || bytes > sizeof(room->bytes)) {
+        return NULL;
+    }
+    struct block *block = (struct block *)(void *)(room->bytes + room->used);
+    size_t blocks = 1 + (bytes + sizeof(*block) - 1) / sizeof(*block); /* the next is aligned */
+    if (blocks * sizeof(*block) > sizeof(room->bytes) - room->used) {
+        return NULL;
+    }
+    room->used += blocks * sizeof(*block);
+    *block = (struct block){.at = &in_room};
+    return block;
+}
+
 static void *take(size_t bytes)
 {
+    struct block *roomed = take_in_room(bytes);
+    if (roomed != NULL) {
+        return roomed + 1;
+    }
     struct block *block = bytes > SIZE_MAX / 2 ? NULL : vq_realloc(NULL, 1, sizeof(*block) + bytes);
     if (block == NULL) {
         if (reading.reads) {
@@ -49,6 +74,9 @@ static void *take(size_t bytes)
 static void give_back(void *at)
 {
     struct block *block = at == NULL ? NULL : (struct block *)at - 1;
+    if (block != NULL && block->at == &in_room) {
+        return;
+    }
     if (block != NULL && block->at != NULL) {
         *block->at = block->next;
         if (block->next != NULL) {
@@ -64,11 +92,12 @@ __attribute__((constructor)) static void hook(void)
     json_set_alloc_funcs(take, give_back);
 }
 
-enum vq_status vq_json_load(struct vq_span text, size_t flags, struct json_t **ret_value,
-                            struct json_error_t *error)
+enum vq_status vq_json_load_in(struct vq_json_room *room, struct vq_span text, size_t flags,
+                               struct json_t **ret_value, struct json_error_t *error)
 {
     VQ_ASSERT(!reading.reads);
     reading.first = NULL;
+    reading.room = room;
     if (setjmp(reading.out) != 0) {
         reading.reads = false;
         while (reading.first != NULL) {
@@ -88,6 +117,12 @@ enum vq_status vq_json_load(struct vq_span text, size_t flags, struct json_t **r
     }
     *ret_value = value;
     return VQ_OK;
+}
+
+enum vq_status vq_json_load(struct vq_span text, size_t flags, struct json_t **ret_value,
+                            struct json_error_t *error)
+{
+    return vq_json_load_in(NULL, text, flags, ret_value, error);
 }
 
 static int append(const char *bytes, size_t n, void *data)

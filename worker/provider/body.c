@@ -5,7 +5,6 @@
 #include "worker/provider/body.h"
 
 #include "common/text/json.h"
-#include "common/text/json_load.h"
 #include "common/text/utf8.h"
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -113,19 +112,21 @@ static enum vq_status mend(struct vq_span body, struct vq_buf *out)
     return out->status;
 }
 
-static enum vq_status parse(struct vq_span body, json_t **ret_root)
+static enum vq_status parse(struct vq_span body, struct vq_json_room *room, json_t **ret_root)
 {
-    return vq_json_load(body, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES,
-                        ret_root, NULL);
+    return vq_json_load_in(room, body,
+                           JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES,
+                           ret_root, NULL);
 }
 
-enum vq_status vq_body_load(struct vq_span body, size_t values_max, json_t **ret_root)
+enum vq_status vq_body_load(struct vq_span body, size_t values_max, struct vq_json_room *room,
+                            json_t **ret_root)
 {
     if (body.bytes == 0) {
         return VQ_INVALID;
     }
     VQ_TRY(check_bounds(body, values_max));
-    enum vq_status status = parse(body, ret_root);
+    enum vq_status status = parse(body, room, ret_root);
     if (status != VQ_INVALID) {
         return status;
     }
@@ -136,7 +137,7 @@ enum vq_status vq_body_load(struct vq_span body, size_t values_max, json_t **ret
         status = check_bounds(vq_buf_span(&mended), values_max);
     }
     if (status == VQ_OK) {
-        status = parse(vq_buf_span(&mended), ret_root);
+        status = parse(vq_buf_span(&mended), room, ret_root);
     }
     vq_buf_free(&mended);
     return status;

@@ -8,7 +8,7 @@
 enum vq_status vq_embed_texts(struct vq_span texts, json_t **ret_texts)
 {
     json_t *root = NULL;
-    enum vq_status status = vq_body_load(texts, VQ_BODY_VALUES_MAX, &root);
+    enum vq_status status = vq_body_load(texts, VQ_BODY_VALUES_MAX, NULL, &root);
     if (status != VQ_OK) {
         return status == VQ_NOMEM ? VQ_NOMEM : VQ_INVALID;
     }

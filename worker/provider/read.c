@@ -207,10 +207,13 @@ enum vq_status vq_read_response(const struct vq_reading *reading, struct vq_repl
     vq_reply_free(reply);
     take_headers(response, reply);
     bool success = response->status >= 200 && response->status <= 299;
+    struct vq_json_room room;
+    room.used = 0;
     json_t *root = NULL;
     bool streamed = vq_stream_is(response->body);
-    enum vq_status status = streamed ? vq_stream_load(response->body, reading->values_max, &root)
-                                     : vq_body_load(response->body, reading->values_max, &root);
+    enum vq_status status = streamed
+                                ? vq_stream_load(response->body, reading->values_max, &root)
+                                : vq_body_load(response->body, reading->values_max, &room, &root);
     if (status == VQ_NOMEM) {
         return status;
     }

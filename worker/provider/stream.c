@@ -47,15 +47,15 @@ static bool field(struct vq_span line, const char *name, struct vq_span *ret_val
 bool vq_stream_is(struct vq_span body)
 {
     static const char *const names[] = {"data", "event", "id", "retry", ""};
-    struct vq_span line = {NULL, 0}, value;
+    struct vq_span value;
     if (body.bytes >= 3 && memcmp(body.at, "\xef\xbb\xbf", 3) == 0) {
         body = vq_span(body.at + 3, body.bytes - 3);
     }
-    while (body.bytes > 0 && line.bytes == 0) {
-        line = line_next(&body);
+    while (body.bytes > 0 && (body.at[0] == '\n' || body.at[0] == '\r')) {
+        body = vq_span(body.at + 1, body.bytes - 1);
     }
     for (size_t i = 0; i < VQ_COUNT(names); i++) {
-        if (field(line, names[i], &value)) {
+        if (field(body, names[i], &value)) {
             return true;
         }
     }
@@ -158,7 +158,7 @@ static enum vq_status take_data(struct stream *s)
         return VQ_OK;
     }
     json_t *event = NULL;
-    enum vq_status status = vq_body_load(data, s->values_max, &event);
+    enum vq_status status = vq_body_load(data, s->values_max, NULL, &event);
     vq_buf_clear(&s->event);
     if (status != VQ_OK) {
         return status;
@@ -188,7 +188,8 @@ static enum vq_status take_all(struct stream *s, struct vq_span body)
         } else if (field(line, "data", &value)) {
             if (s->event.bytes > 0) { /* servers that leave out the empty line between two */
                 json_t *whole = NULL;
-                enum vq_status status = vq_body_load(vq_buf_span(&s->event), s->values_max, &whole);
+                enum vq_status status =
+                    vq_body_load(vq_buf_span(&s->event), s->values_max, NULL, &whole);
                 json_decref(whole);
                 if (status == VQ_OK) {
                     VQ_TRY(take_data(s));

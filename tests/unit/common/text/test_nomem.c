@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/alloc.h"
 #include "common/text/file.h"
 #include "common/text/intern.h"
 #include "common/text/json_load.h"
@@ -94,6 +95,44 @@ static void json(void **state)
     }
 }
 
+/* Values in a room, until it is full; what does not fit is on the heap, where it may fail. */
+static enum vq_status load_in_room(void *ctx)
+{
+    struct vq_json_room room;
+    room.used = 0;
+    enum vq_status status = VQ_OK;
+    for (int i = 0; i < 100 && status == VQ_OK; i++) {
+        json_t *value = NULL;
+        status = vq_json_load_in(&room, vq_span_str(ctx), 0, &value, NULL);
+        if (status == VQ_OK) {
+            assert_int_equal(json_array_size(json_object_get(value, "a")), 2);
+            assert_string_equal(json_string_value(json_object_get(value, "b")), "text");
+            json_decref(value);
+        }
+        if (status == VQ_OK) {
+            status = vq_json_load_in(&room, vq_span_str("[1"), 0, &value, NULL);
+            assert_int_not_equal(status, VQ_OK);
+            status = status == VQ_INVALID ? VQ_OK : status;
+        }
+    }
+    return status;
+}
+
+static void values_in_a_room(void **state)
+{
+    (void)state;
+    static char text[] = "{\"a\":[1,{\"c\":2.5}],\"b\":\"text\"}";
+    struct vq_json_room room;
+    room.used = 0;
+    json_t *value = NULL;
+    uint64_t before = vq_alloc_count();
+    assert_int_equal(vq_json_load_in(&room, vq_span_str(text), 0, &value, NULL), VQ_OK);
+    assert_int_equal(vq_alloc_count(), before);
+    assert_string_equal(json_string_value(json_object_get(value, "b")), "text");
+    json_decref(value);
+    assert_true(heap_torture("room", load_in_room, text, false) > 30);
+}
+
 static void a_dump_that_has_no_room(void **state)
 {
     (void)state;
@@ -168,11 +207,9 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table),
-        cmocka_unit_test(json),
-        cmocka_unit_test(a_dump_that_has_no_room),
-        cmocka_unit_test(a_file),
-        cmocka_unit_test(names),
+        cmocka_unit_test(a_table),          cmocka_unit_test(json),
+        cmocka_unit_test(values_in_a_room), cmocka_unit_test(a_dump_that_has_no_room),
+        cmocka_unit_test(a_file),           cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "common/base/alloc.h"
+#include "tests/unit/worker/crowd.h"
 #include "worker/provider/provider.h"
 
 #include <string.h>
@@ -430,7 +431,10 @@ static void test_no_memory_at_any_allocation(void **state)
                                "[{\"type\":\"text\",\"text\":\"Model: A\"}]}}]}";
     struct vq_reply_headers headers;
     vq_reply_headers_init(&headers);
-    struct vq_response response = {.status = 200, .headers = &headers, .body = vq_span_str(body)};
+    struct vq_buf crowded;
+    crowd(vq_span_str(body), &crowded);
+    struct vq_response response = {
+        .status = 200, .headers = &headers, .body = vq_buf_span(&crowded)};
     bool ok = false;
     unsigned refused = 0;
     for (uint64_t n = 1; !ok && n < 500; n++) {
@@ -447,6 +451,7 @@ static void test_no_memory_at_any_allocation(void **state)
         refused += status == VQ_NOMEM;
         vq_reply_free(&reply);
     }
+    vq_buf_free(&crowded);
     assert_true(ok);
     assert_true(refused > 20);
 }

@@ -17,7 +17,7 @@ static void take(const char *body, struct vq_reply *reply)
 {
     json_t *root = NULL;
     vq_reply_init(reply);
-    assert_int_equal(vq_body_load(vq_span_str(body), VQ_BODY_VALUES_MAX, &root), VQ_OK);
+    assert_int_equal(vq_body_load(vq_span_str(body), VQ_BODY_VALUES_MAX, NULL, &root), VQ_OK);
     vq_usage_take(root, reply);
     json_decref(root);
 }
