@@ -108,11 +108,12 @@ static enum vq_status write_out(const struct import_words *w, struct vq_span tex
                                          w->output);
 }
 
-static void say_count(uint64_t count, const char *text, const char *name)
+static void say_count(uint64_t count, const char *noun, const char *text, const char *name)
 {
     char n[VQ_FMT_BYTES];
     if (count > 0) {
-        fprintf(stderr, "  %s %s%s\n", vq_fmt_count(count, n), text, name);
+        fprintf(stderr, "  %s%s%s%s%s\n", vq_fmt_count(count, n), noun,
+                noun[0] == '\0' ? "" : vq_fmt_plural(count), text, name);
     }
 }
 
@@ -121,18 +122,26 @@ static void say(const struct import_words *w, const struct vq_import_set *set,
 {
     char n[VQ_FMT_BYTES];
     const char *to = w->output == NULL ? "-" : w->output;
-    fprintf(stderr, "%s: %s rows, %s (A) and %s (B)\n",
-            strcmp(to, "-") == 0 ? "standard output" : to, vq_fmt_count(p->rows, n), p->names[0],
-            p->names[1]);
+    fprintf(stderr, "%s: %s row%s, %s (A) and %s (B)\n",
+            strcmp(to, "-") == 0 ? "standard output" : to, vq_fmt_count(p->rows, n),
+            vq_fmt_plural(p->rows), p->names[0], p->names[1]);
     for (int side = 0; side < 2; side++) {
-        say_count(p->only[side], "left out: they are answered only by ", p->names[side]);
-        say_count(p->repeated[side], "left out: their key came before, in the answers of ",
+        say_count(p->only[side], "", " left out: answered only by ", p->names[side]);
+        say_count(p->repeated[side], "", " left out: the key came before, in the answers of ",
                   p->names[side]);
-        say_count(p->empty[side], "outputs are empty, of ", p->names[side]);
+        say_count(p->empty[side], " output",
+                  vq_fmt_form(p->empty[side], " is empty, of ", " are empty, of "), p->names[side]);
     }
-    say_count(p->other_prompt, "rows have another prompt in B; that of A is taken", "");
-    say_count(p->without_prompt, "rows have no prompt", "");
-    say_count(set->more_turns, "answers have further turns; the first is taken", "");
+    say_count(p->other_prompt, " row",
+              vq_fmt_form(p->other_prompt, " has another prompt in B; that of A is taken",
+                          " have another prompt in B; that of A is taken"),
+              "");
+    say_count(p->without_prompt, " row",
+              vq_fmt_form(p->without_prompt, " has no prompt", " have no prompt"), "");
+    say_count(set->more_turns, " answer",
+              vq_fmt_form(set->more_turns, " has further turns; the first is taken",
+                          " have further turns; the first is taken"),
+              "");
     if (strcmp(to, "-") != 0) {
         fprintf(stderr, "Next: vibeq run %s --models '%s,%s' --judge MODEL\n", to, p->names[0],
                 p->names[1]);

@@ -137,6 +137,14 @@ bool vq_brake_see(struct vq_brake *brake, uint32_t calls, const struct vq_brake_
     return brake->pulled;
 }
 
+void vq_brake_recall(struct vq_brake *brake, uint32_t calls, const struct vq_brake_call *call)
+{
+    (void)vq_brake_see(brake, 0, call);
+    if (calls > 0 && brake->failures >= calls) {
+        brake->failures = calls - 1;
+    }
+}
+
 bool vq_brake_suspects(const struct vq_brake *brake, uint32_t calls)
 {
     return !brake->answered && !brake->pulled && brake->failures > 0 &&

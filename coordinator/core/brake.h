@@ -39,6 +39,10 @@ void vq_brake_normalise(struct vq_span text, char ret_way[VQ_BRAKE_WAY_BYTES]);
 /* A call of this judge on this pool. true: it is the one that pulls the brake; so at most once. `calls` failures are needed; 0: never. */
 bool vq_brake_see(struct vq_brake *brake, uint32_t calls, const struct vq_brake_call *call);
 
+/* A call of an earlier process of the run. It counts as any, but never pulls the brake: the run was started again to find out whether that has been put right,
+ * which the next call tells. */
+void vq_brake_recall(struct vq_brake *brake, uint32_t calls, const struct vq_brake_call *call);
+
 /* The row is one of those that failed so far, of the first VQ_BRAKE_ROWS. */
 bool vq_brake_saw(const struct vq_brake *brake, uint32_t row);
 

@@ -111,6 +111,19 @@ enum vq_status vq_coord_no_more(struct vq_coord *c, enum vq_bye_code code,
 enum vq_status vq_coord_stored(struct vq_coord *c, uint64_t shard,
                                const uint8_t *outcomes) VQ_WARN_UNUSED;
 
+struct vq_coord_past_call { /* of this stage, by an earlier process of the run */
+    uint64_t task;
+    enum vq_call_kind kind;
+    enum vq_call_end end;
+    enum vq_outcome outcome;
+    bool final;
+    uint32_t http_status;
+    struct vq_span pool, error;
+};
+/* Of a run that is resumed, before the first event: a brake counts on from the calls that the ledger has. Whether more of them can tell
+ * anything: not once each judge was answered by each of its pools. */
+bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call);
+
 /* ---- events ---- */
 
 /* A decoded message of `peer`: the shell's handle of one connection (a routing id mapped to a number), never reused within

@@ -1,5 +1,6 @@
-/* Which judges were answered, by which pool, in the stages before this one. Each stage has a core of its own, whose brakes have seen nothing: without
- * this a judge that answered thousands of questions would count as one that never did. A judge is the same in two stages if it has the
+/* Which judges were answered, by which pool, in the stages before this one, and in this one by an earlier process. Each stage and each process has a core
+ * of its own, whose brakes have seen nothing: without this a judge that answered thousands of questions would count as one that never did, and each
+ * resume would pay for the failures that pull the brake. A judge is the same in two stages if it has the
  * same name in the same role. Invariant: each entry stands once. Not its job: what an answer is (brake.c). */
 #include "common/base/alloc.h"
 #include "coordinator/core/internal.h"
@@ -62,6 +63,42 @@ enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *
     }
     apply(to);
     return VQ_OK;
+}
+
+static void recall(struct vq_coord *c, struct vq_coord_lane *lane,
+                   const struct vq_coord_past_call *past)
+{
+    bool useful = c->params.any_answer_is_useful && past->end == VQ_END_ANSWER;
+    bool repaired = c->params.repairs && past->kind == VQ_CALL_ASK && past->end == VQ_END_ANSWER &&
+                    past->outcome == VQ_OUTCOME_UNPARSEABLE;
+    struct vq_brake_call call = {.end = past->end,
+                                 .outcome = useful ? VQ_OUTCOME_TEXT : past->outcome,
+                                 .final = past->final && !repaired,
+                                 .row = vq_grid_cell(&c->params.grid, past->task).sample,
+                                 .http_status = past->http_status,
+                                 .error = past->error};
+    for (uint32_t i = 0; i < lane->pools_count; i++) {
+        const char *pool = vq_authority_pool_name(c->params.authority, lane->pools[i]);
+        if (vq_span_eq(vq_span_str(pool), past->pool)) {
+            vq_brake_recall(&lane->brakes[i], c->params.brake_calls, &call);
+            lane->answered_before = lane->answered_before || lane->brakes[i].answered;
+        }
+    }
+}
+
+bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call)
+{
+    if (call->task < vq_grid_tasks(&c->params.grid)) {
+        recall(c, &c->lanes[vq_grid_cell(&c->params.grid, call->task).judge], call);
+    }
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        for (uint32_t i = 0; i < c->lanes[j].pools_count; i++) {
+            if (!c->lanes[j].brakes[i].answered) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 void vq_coord_known_free(struct vq_coord *c)

@@ -63,6 +63,41 @@ class Brake(DeadEnds):
         self.vibeq("resume", "r", code=DONE)
         self.assertEqual(self.results("r")["cells_missing"], 0)
 
+    def test_a_resume_pays_for_one_more_failure_only(self):
+        """The brake counts on from the ledger: the next call tells whether the server was put right. After a crash too."""
+        def answer(handler, body):
+            if broken:
+                handler.error(f"the chat template of this model cannot be applied (request req_{len(server.asked)}x)")
+            else:
+                handler.say(body["model"], "Model: A")
+        broken = True
+        server = self.prepare(answer, term_ms=1000)
+        self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)
+        for _ in range(3):
+            before = len(server.asked)
+            run = self.vibeq("resume", "r", code=STOPPED)
+            self.assertEqual(len(server.asked) - before, 1)
+            self.assertIn("all failed the same way", run.stderr)
+        broken = False
+        self.vibeq("resume", "r", code=DONE)
+        self.assertEqual(self.results("r")["cells_missing"], 0)
+        self.vibeq("verify", "r")
+
+    def test_a_judge_that_answered_has_no_brake_after_a_resume(self):
+        """Rows that this server always refuses fail, and a resume that asks them again ends as the run did."""
+        def answer(handler, body):
+            text = json.dumps(body)
+            if any(f"[S{row}]" in text for row in range(6)):
+                handler.error("no such field")
+            else:
+                handler.say(body["model"], "Model: A")
+        server = self.prepare(answer, rows=30)
+        self.vibeq("run", "config.yaml", "--name", "r", code=3)
+        before = len(server.asked)
+        run = self.vibeq("resume", "r", "--retry-failed", code=3)
+        self.assertGreater(len(server.asked) - before, BRAKE)
+        self.assertNotIn("all failed the same way", run.stderr)
+
     def test_what_is_paid_and_cannot_be_read(self):
         server = self.prepare(lambda handler, body: handler.reply(b'{"result": "this is another interface"}'))
         run = self.vibeq("run", "config.yaml", "--name", "r", code=STOPPED)

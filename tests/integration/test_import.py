@@ -37,11 +37,11 @@ class Import(Case):
 
     def test_what_is_left_out_is_counted(self):
         said = self.imported("arena-hard", *self.files("arena-hard")).stderr
-        self.assertIn("1 left out: they are answered only by alpha", said)
-        self.assertIn("1 left out: they are answered only by beta", said)
-        self.assertIn("1 left out: their key came before, in the answers of beta", said)
-        self.assertIn("1 answers have further turns; the first is taken", said)
-        self.assertIn("1 outputs are empty, of own:beta", self.imported("promptfoo", *self.files("promptfoo")).stderr)
+        self.assertIn("1 left out: answered only by alpha", said)
+        self.assertIn("1 left out: answered only by beta", said)
+        self.assertIn("1 left out: the key came before, in the answers of beta", said)
+        self.assertIn("1 answer has further turns; the first is taken", said)
+        self.assertIn("1 output is empty, of own:beta", self.imported("promptfoo", *self.files("promptfoo")).stderr)
 
     def test_models_are_chosen_and_named(self):
         three = (SAMPLES / "alpaca-eval.json").read_text().rstrip().rstrip("]") + ', {"instruction": "Name a river.", "output": "x", "generator": "c"}]'

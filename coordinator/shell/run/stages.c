@@ -9,6 +9,7 @@
 #include "common/text/log.h"
 #include "coordinator/shell/job/answers.h"
 #include "coordinator/stats/stats.h"
+#include "coordinator/store/ledger.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +72,48 @@ static enum vq_status take_stored(struct vq_run *run, struct vq_error *err)
     return status == VQ_AGAIN ? VQ_OK : status;
 }
 
+struct recall {
+    struct vq_run *run;
+    int64_t until_ns;
+};
+
+static enum vq_status recall_row(void *ctx, const struct vq_call_row *row)
+{
+    const struct recall *r = ctx;
+    if (vq_run_now() > r->until_ns) {
+        return VQ_AGAIN;
+    }
+    if (row->stage != r->run->asking->no) {
+        return VQ_OK;
+    }
+    struct vq_coord_past_call call = {.task = row->task,
+                                      .kind = (enum vq_call_kind)row->kind,
+                                      .end = (enum vq_call_end)row->end,
+                                      .outcome = (enum vq_outcome)row->outcome,
+                                      .final = row->final,
+                                      .http_status = row->http_status,
+                                      .pool = row->pool,
+                                      .error = row->error};
+    return vq_coord_recall(r->run->coord, &call) ? VQ_OK : VQ_AGAIN;
+}
+
+/* How judges answered in earlier processes: of the first stage that has something to ask, which is where the last one stopped. */
+static enum vq_status take_calls(struct vq_run *run, struct vq_error *err)
+{
+    struct vq_coord_status s;
+    vq_coord_status_fill(run->coord, vq_run_now(), &s);
+    if (run->recalled || s.all.state[VQ_TASK_OPEN] == 0) {
+        return VQ_OK;
+    }
+    run->recalled = true;
+    struct recall r = {run, vq_run_now() + VQ_RUN_STORED_MS * VQ_NS_PER_MS};
+    struct vq_view *view = NULL;
+    VQ_TRY(vq_view_begin(run->calls, &view, err));
+    enum vq_status status = vq_ledger_scan(view, &run->owner.uid, recall_row, &r, err);
+    vq_view_end(&view);
+    return status == VQ_AGAIN ? VQ_OK : status;
+}
+
 enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
 {
     if (run->hears_ns == 0) {
@@ -125,6 +168,9 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
     vq_free(judges);
     if (status == VQ_OK && !run->begun.first_start) {
         status = take_stored(run, err);
+    }
+    if (status == VQ_OK && !run->begun.first_start) {
+        status = take_calls(run, err);
     }
     if (status == VQ_OK && run->redis.phase != VQ_PHASE_UP) {
         status = vq_coord_commit_paused(run->coord, true, vq_run_now());

@@ -143,6 +143,45 @@ static void two_ways_are_no_single_cause(void **state)
     assert_int_equal(n, CALLS);
 }
 
+/* Of an earlier process: one more failure of the same way pulls the brake, an answer or another way begins anew. */
+static void what_is_recalled_does_not_pull_it_but_counts(void **state)
+{
+    (void)state;
+    struct vq_brake_call x = failed(VQ_END_BAD_REQUEST, 400, 0, "x");
+    for (uint32_t before = 0; before <= 20; before++) {
+        struct vq_brake b = {0};
+        for (x.row = 0; x.row < before; x.row++) {
+            vq_brake_recall(&b, CALLS, &x);
+            assert_false(b.pulled);
+            assert_true(vq_brake_suspects(&b, CALLS));
+        }
+        uint32_t more = 0;
+        do {
+            more++;
+            x.row++;
+        } while (!see(&b, x));
+        assert_int_equal(more, before < CALLS ? CALLS - before : 1);
+        assert_int_equal(b.failures, CALLS);
+    }
+    struct vq_brake b = {0}, other;
+    for (x.row = 0; x.row < 20; x.row++) {
+        vq_brake_recall(&b, CALLS, &x);
+    }
+    other = b;
+    assert_false(see(&other, failed(VQ_END_BAD_REQUEST, 400, 1, "y")));
+    assert_int_equal(other.failures, 1);
+    assert_false(see(&b, said(VQ_OUTCOME_EQUAL, 1)));
+    assert_true(b.answered);
+    b = (struct vq_brake){0};
+    struct vq_brake_call answer = said(VQ_OUTCOME_FIRST, 0);
+    vq_brake_recall(&b, CALLS, &answer);
+    vq_brake_recall(&b, CALLS, &x);
+    assert_true(b.answered && b.failures == 0);
+    b = (struct vq_brake){0};
+    vq_brake_recall(&b, 0, &x); /* off */
+    assert_false(b.pulled || vq_brake_suspects(&b, 0));
+}
+
 static void off(void **state)
 {
     (void)state;
@@ -187,6 +226,7 @@ int main(void)
         cmocka_unit_test(one_answer_is_enough_for_ever),
         cmocka_unit_test(one_row_says_little_of_the_others),
         cmocka_unit_test(two_ways_are_no_single_cause),
+        cmocka_unit_test(what_is_recalled_does_not_pull_it_but_counts),
         cmocka_unit_test(off),
         cmocka_unit_test(texts_are_compared_without_what_differs),
     };

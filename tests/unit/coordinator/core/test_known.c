@@ -78,11 +78,56 @@ static void an_answer_counts_in_all_later_stages(void **state)
     assert_int_equal(r->c->known_count, 1);
 }
 
+/* A resume: the ledger has what an earlier process was answered. */
+static void a_brake_counts_on_from_the_ledger(void **state)
+{
+    struct rig *r = *state;
+    r->pool[0].name = "pool";
+    r->params.brake_calls = 4;
+    r->params.repairs = true;
+    rig_start(r);
+    struct vq_coord_past_call call = {.end = VQ_END_BAD_REQUEST,
+                                      .outcome = VQ_OUTCOME_ERROR,
+                                      .http_status = 400,
+                                      .final = true,
+                                      .pool = vq_span_str("pool")};
+    struct vq_brake *brake = &r->c->lanes[0].brakes[0];
+    call.task = UINT64_MAX; /* of no task of this stage */
+    assert_true(vq_coord_recall(r->c, &call));
+    call.task = 0;
+    call.pool = vq_span_str("another");
+    assert_true(vq_coord_recall(r->c, &call));
+    assert_int_equal(brake->failures, 0);
+    call.pool = vq_span_str("pool");
+    for (uint64_t row = 0; row < 6; row++) {
+        call.task = row * vq_grid_shard_tasks(&r->params.grid) * r->params.grid.judges;
+        assert_true(vq_coord_recall(r->c, &call));
+    }
+    assert_int_equal(brake->failures, 3);
+    assert_false(r->c->lanes[0].braked || r->c->lanes[0].answered_before);
+    bool pulled;
+    failed(r, 7, &pulled);
+    assert_true(pulled);
+    *brake = (struct vq_brake){0};
+    call.task = 0;
+    call.end = VQ_END_ANSWER;
+    call.outcome = VQ_OUTCOME_UNPARSEABLE; /* its repair tells */
+    assert_true(vq_coord_recall(r->c, &call));
+    assert_int_equal(brake->failures, 0);
+    call.kind = VQ_CALL_REPAIR;
+    assert_true(vq_coord_recall(r->c, &call));
+    assert_int_equal(brake->failures, 1);
+    call.outcome = VQ_OUTCOME_FIRST;
+    (void)vq_coord_recall(r->c, &call);
+    assert_true(brake->answered && r->c->lanes[0].answered_before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_answer_counts_in_all_later_stages, rig_setup,
                                         rig_teardown),
+        cmocka_unit_test_setup_teardown(a_brake_counts_on_from_the_ledger, rig_setup, rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
