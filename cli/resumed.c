@@ -34,8 +34,10 @@ static const char *const may_change[] = {
 };
 
 /* Models, wherever they stand; "[]" stands for any index. */
-static const char *const models[] = {
-    "judges[].", "preference_judges[].", "subjects[].", "proposer.", "reducer.", "embedder."};
+static const char *const models[] = {"judges[].",   "preference_judges[].",
+                                     "subjects[].", "repeat_proposers[].",
+                                     "proposer.",   "reducer.",
+                                     "embedder."};
 static const char *const may_change_of_model[] = {
     "base_url",
     "allow_http",
@@ -214,6 +216,8 @@ enum vq_status vq_resumed_judges_check(const struct vq_config *was, const struct
         check_list("judges", was->judges, was->judges_count, now->judges, now->judges_count, err));
     VQ_TRY(check_list("preference_judges", was->preference_judges, was->preference_judges_count,
                       now->preference_judges, now->preference_judges_count, err));
+    VQ_TRY(check_list("repeat_proposers", was->repeat_proposers, was->repeat_proposers_count,
+                      now->repeat_proposers, now->repeat_proposers_count, err));
     for (uint32_t i = 0; i < was->subjects_count && i < now->subjects_count; i++) {
         VQ_TRY(check_one("subjects", i, &was->subjects[i].judge, &now->subjects[i].judge, err));
     }

@@ -145,6 +145,9 @@ static enum vq_status resolve_paths_in(struct vq_config *c, const char *name, co
     for (uint32_t i = 0; i < c->preference_judges_count; i++) {
         VQ_TRY(absolute_key(base_dir, &c->preference_judges[i].key));
     }
+    for (uint32_t i = 0; i < c->repeat_proposers_count; i++) {
+        VQ_TRY(absolute_key(base_dir, &c->repeat_proposers[i].key));
+    }
     VQ_TRY(resolve_persona(c, base_dir));
     struct vq_conf_judge *const roles[] = {c->proposer, c->reducer, c->embedder};
     for (size_t i = 0; i < VQ_COUNT(roles); i++) {

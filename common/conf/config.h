@@ -7,20 +7,21 @@
 #include "common/judge/rating.h"
 #include "common/judge/stage.h"
 
-#define VQ_CONFIG_BYTES_MAX   (4u << 20)
-#define VQ_JUDGES_MAX         16
-#define VQ_MODELS_MAX         16u
-#define VQ_CONF_POOLS_MAX     64
-#define VQ_POOL_MODELS_MAX    64
-#define VQ_POOL_KEYS_MAX      64
-#define VQ_VIBES_MAX          1000
-#define VQ_VIBES_PER_CALL_MAX 20u
-#define VQ_CRITERIA_MAX       100
-#define VQ_SUBJECTS_MAX       64
-#define VQ_PROBES_MAX         32
-#define VQ_PROBE_TRAIT        "trait" /* a probe's criterion: that of the item's trait */
-#define VQ_NAME_BYTES_MAX     256
-#define VQ_AXIS_BYTES_MAX     4096
+#define VQ_CONFIG_BYTES_MAX     (4u << 20)
+#define VQ_JUDGES_MAX           16
+#define VQ_MODELS_MAX           16u
+#define VQ_REPEAT_PROPOSERS_MAX (VQ_JUDGES_MAX - 1) /* the proposer is one of its role, too */
+#define VQ_CONF_POOLS_MAX       64
+#define VQ_POOL_MODELS_MAX      64
+#define VQ_POOL_KEYS_MAX        64
+#define VQ_VIBES_MAX            1000
+#define VQ_VIBES_PER_CALL_MAX   20u
+#define VQ_CRITERIA_MAX         100
+#define VQ_SUBJECTS_MAX         64
+#define VQ_PROBES_MAX           32
+#define VQ_PROBE_TRAIT          "trait" /* a probe's criterion: that of the item's trait */
+#define VQ_NAME_BYTES_MAX       256
+#define VQ_AXIS_BYTES_MAX       4096
 #define VQ_PROPERTY_LOW                                                                            \
     "Shows nothing of this, or hardly anything." /* of a vibe given as a property */
 #define VQ_EMBEDDER_NONE     "none"              /* the embedder's model when there is to be none */
@@ -385,7 +386,9 @@ struct vq_config {
     enum vq_preference_source preference;
     struct vq_conf_judge *preference_judges; /* none: `judges` */
     uint32_t preference_judges_count;
-    struct vq_conf_judge *proposer; /* NULL: the first judge */
+    struct vq_conf_judge *proposer;         /* NULL: the first judge */
+    struct vq_conf_judge *repeat_proposers; /* of vibecheck.repeats, in turn; none: the proposer */
+    uint32_t repeat_proposers_count;
     struct vq_conf_judge *reducer;  /* NULL: the proposer */
     struct vq_conf_judge *embedder; /* NULL: the built-in one; model "none": no embedding */
     struct vq_conf_vibecheck vibecheck;

@@ -158,6 +158,9 @@ static enum vq_status add_all(const struct vq_config *config, struct vq_conf_use
     for (uint32_t i = 0; i < config->preference_judges_count; i++) {
         VQ_TRY(add_own(uses, &config->preference_judges[i], err));
     }
+    for (uint32_t i = 0; i < config->repeat_proposers_count; i++) {
+        VQ_TRY(add_own(uses, &config->repeat_proposers[i], err));
+    }
     const struct vq_conf_judge *const roles[] = {config->proposer, config->reducer};
     for (size_t i = 0; i < VQ_COUNT(roles); i++) {
         if (roles[i] != NULL) {

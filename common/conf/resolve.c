@@ -345,6 +345,10 @@ static enum vq_status add_dependent_defaults(struct vq_node *root)
                                                             : NULL));
         }
     }
+    const struct vq_node *again = vq_node_get(root, "repeat_proposers");
+    for (uint32_t i = 0; again != NULL && i < again->items_count; i++) {
+        VQ_TRY(add_judge_defaults(root, again->items[i], ROLE_TOKENS_TEXT));
+    }
     static const char *const roles[] = {"proposer", "reducer", "embedder"};
     for (size_t k = 0; k < VQ_COUNT(roles); k++) {
         VQ_TRY(add_judge_defaults(root, vq_node_get(root, roles[k]), ROLE_TOKENS_TEXT));

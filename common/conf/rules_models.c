@@ -404,6 +404,13 @@ static enum vq_status check_roles(const struct vq_rules *r)
     if (c->proposer != NULL) {
         VQ_TRY(check_role(r, c->proposer, "proposer"));
     }
+    VQ_TRY(check_list(r, c->repeat_proposers, c->repeat_proposers_count, "repeat_proposers"));
+    bool repeats = c->method == VQ_METHOD_DISCOVER && c->vibecheck.repeats > 0;
+    if (c->repeat_proposers_count > 0 && !repeats) {
+        return vq_rules_broken(r, "repeat_proposers",
+                               "only for repeats of discovery; set vibecheck.repeats with method: "
+                               "discover, or leave the list out");
+    }
     if (c->reducer != NULL) {
         VQ_TRY(check_role(r, c->reducer, "reducer"));
     }

@@ -270,6 +270,9 @@ static const cyaml_schema_field_t run_fields[] = {
     CYAML_FIELD_SEQUENCE("preference_judges", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
                          struct vq_config, preference_judges, &judge_value, 0, VQ_JUDGES_MAX),
     CY_ROLE(proposer),
+    CYAML_FIELD_SEQUENCE("repeat_proposers", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+                         struct vq_config, repeat_proposers, &judge_value, 0,
+                         VQ_REPEAT_PROPOSERS_MAX),
     CY_ROLE(reducer),
     CY_ROLE(embedder),
     CY_SECTION("vibecheck", vibecheck, vibecheck_fields),
@@ -373,6 +376,15 @@ static const struct vq_key run_keys[] = {
      .meaning = "Who labels rows under `preference: judge`, written like `judges`. Not set: the "
                 "judges."},
     OUR_ROLE(proposer, "Who proposes axes, written like a judge. Not set: the first judge."),
+    {.key = "repeat_proposers",
+     .kind = VQ_KEY_KIND_SECTIONS,
+     .keys = judge_keys,
+     .scalar_key = "model",
+     .items_max = VQ_REPEAT_PROPOSERS_MAX,
+     .meaning = "Who proposes axes in the repeats of discovery (`vibecheck.repeats`), written like "
+                "`judges`: "
+                "the first repeat asks the first of them, and after the last one the first follows "
+                "again. Not set: the proposer."},
     OUR_ROLE(reducer, "Who merges and shortens lists of axes. Not set: the proposer."),
     OUR_ROLE(embedder, "Who turns axes into vectors. Not set: the built-in `offline-embed`; "
                        "`none`: nobody, and all axes are one group."),

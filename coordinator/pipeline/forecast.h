@@ -50,6 +50,7 @@ struct vq_forecast_stage {
     char name[VQ_FORECAST_NAME_BYTES]; /* as the method will call it */
     enum vq_stage_kind kind;
     enum vq_role role;
+    uint32_t proposer; /* of a proposer's stage: which one is asked */
     enum vq_forecast_shape shape;
     double items; /* axes in a LIST, or asked in one joint call; BYTES: how many; 1 otherwise */
     struct vq_range cells;  /* of each model of the role: first askings */

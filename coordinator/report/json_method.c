@@ -115,7 +115,8 @@ static void write_provenance(struct vq_json *j, const struct vq_report_input *r)
 }
 
 /* Only where it was asked for. */
-static void write_stability(struct vq_json *j, const struct vq_method_result *m)
+static void write_stability(struct vq_json *j, const struct vq_config *c,
+                            const struct vq_method_result *m)
 {
     const struct vq_stability *s = m->stability;
     if (s == NULL) {
@@ -125,6 +126,14 @@ static void write_stability(struct vq_json *j, const struct vq_method_result *m)
     vq_json_object(j);
     vq_json_put_u64(j, "repeats", s->repeats);
     vq_report_key_real(j, "threshold", VQ_RECALL_THRESHOLD);
+    if (c->repeat_proposers_count > 0) {
+        vq_json_key(j, "proposers");
+        vq_json_array(j);
+        for (uint32_t k = 1; k <= s->repeats; k++) {
+            vq_json_str(j, c->repeat_proposers[vq_method_proposer(c, k) - 1].model);
+        }
+        vq_json_array_end(j);
+    }
     vq_json_key(j, "axes_found");
     vq_json_array(j);
     for (uint32_t k = 0; k < s->repeats; k++) {
@@ -167,7 +176,7 @@ void vq_report_json_method(struct vq_json *j, const struct vq_report_input *r)
     vq_json_put_u64(j, "used_in_part", m->cut.shortened);
     vq_json_object_end(j);
     vq_json_put_str(j, "stopped_because", vq_stop_text(m->stop));
-    write_stability(j, m);
+    write_stability(j, r->config, m);
     write_provenance(j, r);
     vq_json_object_end(j);
 }

@@ -3,14 +3,14 @@ verify finds do not change; plan counts the calls."""
 import json
 
 import vqtest
-from vqtest import ROOT, Case
+from vqtest import ROOT, USAGE, Case
 
 
 class Stability(Case):
-    def configure(self, repeats):
+    def configure(self, repeats, more="", judges="offline-a, offline-b"):
         (self.dir / "again.yaml").write_text("\n".join((
-            f"data: {{path: {ROOT / 'examples/friendly-vs-terse.csv'}, limit: 80}}", "models: [friendly, terse]", "method: discover", "judges: [offline-a, offline-b]",
-            f"vibecheck: {{d: 20, batch: 5, iterations: 1, repeats: {repeats}}}")) + "\n")
+            f"data: {{path: {ROOT / 'examples/friendly-vs-terse.csv'}, limit: 80}}", "models: [friendly, terse]", "method: discover", f"judges: [{judges}]",
+            f"vibecheck: {{d: 20, batch: 5, iterations: 1, repeats: {repeats}}}", more)) + "\n")
 
     def test_repeats(self):
         self.configure(0)
@@ -38,6 +38,22 @@ class Stability(Case):
         before = (self.dir / "other/two/results/results.json").read_bytes()
         self.vibeq("replay", "two", "--runs", "other")
         self.assertEqual((self.dir / "other/two/replay/results.json").read_bytes(), before)
+
+    def test_other_proposers(self):
+        self.configure(3, "repeat_proposers: [offline-b, {model: offline-a, name: again}]", judges="offline-a")
+        plan = json.loads(self.vibeq("plan", "again.yaml", "--json").stdout)
+        asked = {stage["name"]: [judge["name"] for judge in stage["judges"]] for stage in plan["stages"] if "discover" in stage["name"]}
+        want = {"discover 1": ["offline-a"], "again 1: discover 1": ["offline-b"], "again 2: discover 1": ["again"], "again 3: discover 1": ["offline-b"]}
+        self.assertEqual(asked, want)
+        self.vibeq("run", "again.yaml", "--name", "r", "--quiet")
+        accounting = json.loads((self.dir / "runs/r/accounting.json").read_text())
+        self.assertLessEqual(accounting["calls"]["first_sends"], plan["calls"]["most"])
+        answered = {name: accounting["models"][name]["answered"] for name in ("offline-b", "again")}
+        self.assertEqual(answered, {"offline-b": 8, "again": 4}, "they propose from 20 rows, 5 a call, and do nothing else")
+        self.assertEqual(self.results("r")["discovery"]["stability"]["proposers"], ["offline-b", "offline-a", "offline-b"])
+        self.assertIn("Proposers of the repeats, in turn", (self.dir / "runs/r/results/report.html").read_text())
+        self.vibeq("verify", "r")
+        self.assertIn("repeat_proposers", self.vibeq("resume", "r", "--set", "repeat_proposers[0].model=offline-a", code=USAGE).stderr)
 
 
 if __name__ == "__main__":

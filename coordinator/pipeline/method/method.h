@@ -65,6 +65,7 @@ struct vq_stage {
     const struct vq_stage_prompt *prompts; /* TEXT: each is asked of every model of the role */
     uint32_t prompts_count;
     uint32_t room;               /* TEXT: how often the output tokens are doubled */
+    uint32_t proposer;           /* of that role: which of its models is asked, it alone */
     const struct vq_span *texts; /* EMBED; call i holds texts i * VQ_EMBED_BATCH_MAX and on */
     uint32_t texts_count;
     const struct vq_sample
@@ -84,6 +85,13 @@ struct vq_stage {
     uint32_t repeat;  /* the same question put so many times before is not this one: 0, 1, 2 ... */
     uint32_t retries; /* a question without a readable answer is put so many times more, as it is */
 };
+
+/* Which of the role's models proposes: 0 in the discovery itself (repeat 0), and in repeat 1, 2 ... those of repeat_proposers in turn. */
+static inline uint32_t vq_method_proposer(const struct vq_config *config, uint32_t repeat)
+{
+    uint32_t n = config->repeat_proposers_count;
+    return repeat == 0 || n == 0 ? 0 : 1 + (repeat - 1) % n;
+}
 
 /* Borrowed, and unchanged while the method lives; rows[].preference is the data's. */
 struct vq_method_input {

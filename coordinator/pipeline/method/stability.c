@@ -79,6 +79,7 @@ static enum vq_status repeat_step(struct vq_method *m, struct vq_error *err)
         vq_arena_printf(&m->stage_memory, "again %u: %s", m->stability->done + 1, stage->name);
     struct vq_stage own = *stage;
     own.name = name;
+    own.proposer = vq_method_proposer(m->in.config, m->stability->done + 1);
     return name == NULL ? VQ_NOMEM : vq_method_ask(m, &own, repeat_step);
 }
 

@@ -129,6 +129,18 @@ static void proposals(struct vq_html *h)
     vq_html_puts(h, "</details>\n");
 }
 
+/* Of the repeats, where they are not the run's. */
+static void proposers(struct vq_html *h)
+{
+    const struct vq_config *c = h->r->config;
+    for (uint32_t i = 0; i < c->repeat_proposers_count; i++) {
+        vq_html_puts(h, i == 0 ? " Proposers of the repeats, in turn: <bdi>" : ", <bdi>");
+        vq_html_text(h, c->repeat_proposers[i].model);
+        vq_html_puts(h, "</bdi>");
+    }
+    vq_html_puts(h, c->repeat_proposers_count > 0 ? "." : "");
+}
+
 static void stability(struct vq_html *h)
 {
     const struct vq_method_result *m = h->story->method;
@@ -140,11 +152,12 @@ static void stability(struct vq_html *h)
         h,
         "<h3 id=\"stability\">Found again</h3>\n<p class=\"sub\">Discovery was done "
         "again from %u other seed%s. A vibe counts as found again if an axis of a repeat "
-        "says the same or the opposite (similarity of their ends at least %.1f).</p>\n"
-        "<div class=\"scroll\"><table class=\"plain\"><thead><tr><th "
-        "scope=\"col\">vibe</th><th scope=\"col\">found again</th><th "
-        "scope=\"col\">nearest axis, by repeat</th></tr></thead>\n<tbody>",
+        "says the same or the opposite (similarity of their ends at least %.1f).",
         s->repeats, vq_fmt_plural(s->repeats), VQ_RECALL_THRESHOLD);
+    proposers(h);
+    vq_html_puts(h, "</p>\n<div class=\"scroll\"><table class=\"plain\"><thead><tr><th "
+                    "scope=\"col\">vibe</th><th scope=\"col\">found again</th><th "
+                    "scope=\"col\">nearest axis, by repeat</th></tr></thead>\n<tbody>");
     for (uint32_t v = 0; v < s->vibes_count; v++) {
         vq_html_puts(h, "<tr><th scope=\"row\"><bdi>");
         vq_html_text(h, m->axes[s->vibes[v]].name);

@@ -155,7 +155,7 @@ static uint32_t open_turns(const struct vq_known_stage *known, uint32_t judge)
 static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
                                  const struct vq_known_stage *known, uint32_t judge)
 {
-    struct vq_learn_of of = {stage->role, judge, stage->kind};
+    struct vq_learn_of of = {stage->role, known->asking->first_model + judge, stage->kind};
     const struct vq_known_judge *k = &known->judges[judge];
     struct vq_forecast_line *l;
     VQ_TRY(new_line(w, stage->name, of, &l));
@@ -438,7 +438,9 @@ static struct vq_range heard_of(struct walk *w, const struct vq_forecast_stage *
 
 static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_stage *s)
 {
-    for (uint32_t m = 0; m < w->job->cast[s->role].count; m++) {
+    bool one = s->role == VQ_ROLE_PROPOSER; /* of several, one a stage */
+    uint32_t end = one ? s->proposer + 1 : w->job->cast[s->role].count;
+    for (uint32_t m = one ? s->proposer : 0; m < end; m++) {
         struct vq_learn_of of = {s->role, m, s->kind};
         struct vq_forecast_line *l;
         VQ_TRY(new_line(w, s->name, of, &l));

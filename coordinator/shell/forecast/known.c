@@ -105,7 +105,8 @@ static enum vq_status count_task(struct reading *r, uint64_t shard, uint64_t tas
     uint32_t judge = (uint32_t)(shard % plan->grid.judges);
     struct vq_known_judge *to = &r->known->judges[judge];
     struct vq_learned *learned =
-        vq_learn_at(r->learning, (struct vq_learn_of){r->role, judge, r->asking->kind});
+        vq_learn_at(r->learning,
+                    (struct vq_learn_of){r->role, r->asking->first_model + judge, r->asking->kind});
     r->known->outcomes[task] = (uint8_t)k->outcome;
     r->known->open += k->outcome == VQ_OUTCOME_NONE;
     if (!vq_plan_asks(plan, task)) {
@@ -199,7 +200,8 @@ static enum vq_status learn_answer(struct reading *r, uint32_t judge, uint64_t t
                                    struct repairs *repairs, struct vq_error *err)
 {
     const struct vq_asking *a = r->asking;
-    struct vq_learned *to = vq_learn_at(r->learning, (struct vq_learn_of){r->role, judge, a->kind});
+    struct vq_learned *to =
+        vq_learn_at(r->learning, (struct vq_learn_of){r->role, a->first_model + judge, a->kind});
     struct vq_answer answer;
     bool repaired;
     VQ_TRY(vq_lookup_standing(r->view, &a->plan, &nobody, task, &answer, &repaired, err));
@@ -243,7 +245,7 @@ static enum vq_status learn_all(struct reading *r, struct vq_error *err)
         for (uint64_t i = 0; i < n && status == VQ_OK; i++) {
             status = learn_answer(r, j, stored->tasks[i], &system, &user, &repairs, err);
         }
-        struct vq_learn_of of = {r->role, j, r->asking->kind};
+        struct vq_learn_of of = {r->role, r->asking->first_model + j, r->asking->kind};
         vq_learn_at(r->learning, of)->own_repair += met_once(&repairs);
     }
     vq_buf_free(&system);

@@ -312,23 +312,28 @@ const struct vq_template *vq_asking_template(const struct vq_job *job, enum vq_s
     return job->templates[VQ_TEMPLATE_AS_IS];
 }
 
-/* The role's models with room for longer answers; the rest stays the job's. */
-static enum vq_status make_room(struct vq_asking *a, const struct vq_cast *cast, uint32_t doublings)
+/* `count` of the role's models from the first of the asking on, with room for longer answers; the rest stays the job's. */
+static enum vq_status make_room(struct vq_asking *a, const struct vq_cast *cast, uint32_t count,
+                                uint32_t doublings)
 {
-    a->roomy = *cast;
-    a->roomy.conf = vq_alloc(cast->count, sizeof(*cast->conf));
-    a->roomy.judges = vq_alloc(cast->count, sizeof(*cast->judges));
+    uint32_t first = a->first_model;
+    a->roomy = (struct vq_cast){.conf = vq_alloc(count, sizeof(*cast->conf)),
+                                .judges = vq_alloc(count, sizeof(*cast->judges)),
+                                .identities = cast->identities + first,
+                                .pools = cast->pools + first,
+                                .pools_count = cast->pools_count + first,
+                                .count = count};
     a->cast = &a->roomy;
     if (a->roomy.conf == NULL || a->roomy.judges == NULL) {
         return VQ_NOMEM;
     }
-    for (uint32_t i = 0; i < cast->count; i++) {
-        uint32_t tokens = cast->conf[i].max_tokens;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t tokens = cast->conf[first + i].max_tokens;
         for (uint32_t k = 0; k < doublings && tokens <= ROOM_TOKENS_MAX / 2; k++) {
             tokens *= 2;
         }
-        a->roomy.conf[i] = cast->conf[i];
-        a->roomy.judges[i] = cast->judges[i];
+        a->roomy.conf[i] = cast->conf[first + i];
+        a->roomy.judges[i] = cast->judges[first + i];
         a->roomy.conf[i].max_tokens = a->roomy.judges[i].max_tokens = tokens;
     }
     return VQ_OK;
@@ -348,7 +353,10 @@ static enum vq_status build(struct vq_asking *a, const struct vq_job *job,
     a->role = (uint32_t)(stage->role == VQ_ROLE_PREFERENCE_JUDGE ? VQ_ROLE_JUDGE : stage->role);
     a->config = job->config;
     a->cast = &job->cast[stage->role];
-    VQ_TRY(stage->room > 0 ? make_room(a, a->cast, stage->room) : VQ_OK);
+    bool one = stage->role == VQ_ROLE_PROPOSER && a->cast->count > 1; /* of several, one a stage */
+    a->first_model = one ? stage->proposer : 0;
+    VQ_TRY(stage->room > 0 || one ? make_room(a, a->cast, one ? 1 : a->cast->count, stage->room)
+                                  : VQ_OK);
     a->pools = &job->pools;
     VQ_ASSERT(a->cast->count > 0);
     a->template = vq_asking_template(job, stage->kind);

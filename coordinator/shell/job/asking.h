@@ -20,8 +20,9 @@ struct vq_asking {
     uint32_t role; /* enum vq_role; one of all who judge */
     const struct vq_config *config;
     const struct vq_cast *cast;
+    uint32_t first_model; /* of the role's models: the one that `cast` begins with */
     struct vq_cast
-        roomy; /* `cast` with more output tokens: conf and judges are owned. Empty: it is the job's */
+        roomy; /* `cast` with more output tokens, or one of its models: conf and judges are owned. Empty: it is the job's */
     const struct vq_run_pools *pools;
     const struct vq_template *template; /* of the question */
     const struct vq_template *repair;   /* NULL: none */

@@ -127,7 +127,12 @@ static enum vq_status cast_discovery(const struct vq_config *config,
                                      struct vq_cast cast[VQ_ROLE__COUNT], struct vq_error *err)
 {
     struct vq_conf_judge proposer = config->proposer != NULL ? *config->proposer : stand_in(config);
-    VQ_TRY(cast_role(config, uses, &proposer, 1, false, &cast[VQ_ROLE_PROPOSER], err));
+    struct vq_conf_judge proposers[VQ_JUDGES_MAX] = {proposer};
+    uint32_t again = config->repeat_proposers_count;
+    for (uint32_t i = 0; i < again; i++) {
+        proposers[i + 1] = config->repeat_proposers[i];
+    }
+    VQ_TRY(cast_role(config, uses, proposers, again + 1, false, &cast[VQ_ROLE_PROPOSER], err));
     VQ_TRY(cast_role(config, uses, config->reducer != NULL ? config->reducer : &proposer, 1, false,
                      &cast[VQ_ROLE_REDUCER], err));
     if (config->embedder != NULL && strcmp(config->embedder->model, VQ_EMBEDDER_NONE) == 0) {

@@ -705,6 +705,38 @@ static void test_people_s_labels(void **state)
     }
 }
 
+static void test_proposers_of_repeats(void **state)
+{
+    (void)state;
+    struct vq_config *c =
+        must_parse("data: d\nmodels: [a, b]\nmethod: discover\njudges: [offline-a]\n"
+                   "vibecheck: {repeats: 3}\nrepeat_proposers: [offline-b, {model: m, base_url: "
+                   "'https://h/v1', key: 'file:k'}]\n");
+    assert_int_equal(c->repeat_proposers_count, 2);
+    assert_string_equal(c->repeat_proposers[0].name, "offline-b");
+    assert_int_equal(c->repeat_proposers[1].max_tokens, 2000);
+    assert_int_equal(c->repeat_proposers[1].key[5], '/');
+    vq_config_destroy(&c);
+    static const char *const cases[][2] = {
+        {"data: d\nmodels: [a, b]\nmethod: discover\njudges: [offline-a]\nrepeat_proposers: "
+         "offline-b\n",
+         "set vibecheck.repeats"},
+        {"data: d\nmodels: [a, b]\nmethod: preset\njudges: [offline-a]\nvibecheck: {repeats: "
+         "2}\nrepeat_proposers: offline-b\n",
+         "only for repeats of discovery"},
+        {"data: d\nmodels: [a, b]\nmethod: discover\njudges: [offline-a]\nvibecheck: {repeats: "
+         "2}\nrepeat_proposers: [offline-b, offline-b]\n",
+         "repeat_proposers[1]"},
+    };
+    for (size_t i = 0; i < VQ_COUNT(cases); i++) {
+        struct vq_error err = {.text = ""};
+        assert_int_equal(parse(cases[i][0], &c, &err), VQ_INVALID);
+        if (strstr(err.text, cases[i][1]) == NULL) {
+            fail_msg("case %zu: %s", i, err.text);
+        }
+    }
+}
+
 /* Every example on the page loads. */
 static void test_the_pages_examples_load(void **state)
 {
@@ -745,6 +777,7 @@ int main(void)
         cmocka_unit_test(test_load_takes_paths_from_the_files_folder),
         cmocka_unit_test(test_a_relative_folder_is_made_absolute),
         cmocka_unit_test(test_people_s_labels),
+        cmocka_unit_test(test_proposers_of_repeats),
         cmocka_unit_test(test_the_pages_examples_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

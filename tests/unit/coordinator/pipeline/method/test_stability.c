@@ -3,8 +3,9 @@
 #include "tests/unit/coordinator/pipeline/walker.h"
 
 struct told {
-    char first[2][4096]; /* the first prompt of the discovery, and of the first repeat */
-    bool silent;         /* repeats get no answer */
+    char first[2][4096];  /* the first prompt of the discovery, and of the first repeat */
+    bool silent;          /* repeats get no answer */
+    uint32_t proposer[4]; /* who was asked for axes, by repeat */
 };
 
 static bool fewer_each_time(struct walk *w, const struct vq_stage *stage, uint32_t prompt,
@@ -16,6 +17,7 @@ static bool fewer_each_time(struct walk *w, const struct vq_stage *stage, uint32
     }
     unsigned repeat = 0;
     (void)sscanf(stage->name, "again %u:", &repeat);
+    t->proposer[repeat] = stage->proposer;
     if (prompt == 0 && repeat < 2) {
         struct vq_span user = stage->prompts[0].user;
         (void)snprintf(t->first[repeat], sizeof(t->first[repeat]), "%.*s", (int)user.bytes,
@@ -95,6 +97,23 @@ static void the_vibes_stay_what_they_were(void **state)
     walk_destroy(some);
 }
 
+/* With two proposers of the repeats the third repeat asks the first of them again; the discovery itself asks its own. */
+static void proposers_take_turns(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n <= 2; n++) {
+        struct told t = {0};
+        struct walk *w = world(&t, 3);
+        w->config.repeat_proposers_count = n; /* their names are the shell's */
+        (void)walk_run(w);
+        for (uint32_t repeat = 0; repeat <= 3; repeat++) {
+            uint32_t want = repeat == 0 || n == 0 ? 0 : n == 1 ? 1 : 2 - repeat % 2;
+            assert_int_equal(t.proposer[repeat], want);
+        }
+        walk_destroy(w);
+    }
+}
+
 static void repeats_without_an_answer(void **state)
 {
     (void)state;
@@ -130,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_found_again_is_counted),
         cmocka_unit_test(the_vibes_stay_what_they_were),
+        cmocka_unit_test(proposers_take_turns),
         cmocka_unit_test(repeats_without_an_answer),
         cmocka_unit_test(nobody_embeds),
     };
