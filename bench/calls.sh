@@ -1,7 +1,7 @@
 #!/bin/sh
 # Calls a second and CPU microseconds a call of one worker's path (core, rendering, HTTP, reading, verdict, spool) against a
-# server that answers at once, beside a bare loop on libcurl and beside wrk, interleaved. Last line: the smallest ratio of
-# the worker's calls a second to the bare loop's.
+# server that answers at once, beside a bare loop on libcurl that sends the same requests, and beside wrk, interleaved. Last
+# line: the smallest ratio of the worker's calls a second to the bare loop's.
 # usage: bench/calls.sh BIN_DIR [SECONDS] [ROUNDS]
 set -eu
 bin=${1:?usage: bench/calls.sh BIN_DIR [SECONDS] [ROUNDS]}
@@ -20,7 +20,7 @@ url="http://127.0.0.1:$(cat "$dir/port")/v1"
 # a body of the size that the worker sends
 {
     printf '{"model":"bench","messages":[{"role":"user","content":"'
-    head -c 2700 /dev/zero | tr '\0' 'w'
+    head -c 2755 /dev/zero | tr '\0' 'w'
     printf '"}],"max_tokens":200}'
 } >"$dir/body"
 cat >"$dir/post.lua" <<LUA
@@ -33,7 +33,7 @@ have_wrk=$(command -v wrk || true)
 worst=
 printf '%9s %7s | %9s %8s | %9s %8s | %9s %8s | %9s\n' in_flight round bare/s us/call worker/s us/call no-spool us/call wrk/s
 for n in 64 256 1024; do
-    bares=0 workers=0
+    bares=0 workers=0 bare_us=0 worker_us=0
     r=1
     while [ "$r" -le "$rounds" ]; do
         bare=$("$bin/calls-bare" "$url/chat/completions" "$n" "$seconds" "$dir/body")
@@ -54,10 +54,13 @@ for n in 64 256 1024; do
         printf '%9s %7s | %9s %8s | %9s %8s | %9s %8s | %9s\n' "$n" "$r" "$1" "$2" "$4" "$5" "$7" "$8" "$wrk_rate"
         bares=$((bares + $1))
         workers=$((workers + $4))
+        bare_us=$(awk -v a="$bare_us" -v b="$2" 'BEGIN { print a + b }')
+        worker_us=$(awk -v a="$worker_us" -v b="$5" 'BEGIN { print a + b }')
         r=$((r + 1))
     done
     ratio=$(awk -v w="$workers" -v b="$bares" 'BEGIN { printf "%.2f", w / b }')
-    echo "$n in flight: ratio $ratio"
+    cpu=$(awk -v w="$worker_us" -v b="$bare_us" 'BEGIN { printf "%.2f", b / w }')
+    echo "$n in flight: ratio $ratio (by CPU a call: $cpu)"
     worst=$(awk -v a="${worst:-99}" -v b="$ratio" 'BEGIN { print (b < a ? b : a) }')
 done
 echo "ratio $worst"

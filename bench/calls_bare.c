@@ -1,4 +1,5 @@
-/* The bare loop that bench/calls compares with: libcurl multi handles of 64 calls on one epoll, nothing read, nothing kept.
+/* The bare loop that bench/calls compares with: libcurl multi handles of 64 calls on one epoll, nothing read, nothing kept. Its requests
+ * have the worker's headers: libcurl writes a head byte by byte, and 100 bytes more of it cost a fifth of all instructions.
  * usage: calls-bare URL IN_FLIGHT SECONDS BODY_FILE */
 #include <curl/curl.h>
 #include <stdio.h>
@@ -93,6 +94,8 @@ static CURL *easy_make(struct multi *m, const char *url, struct curl_slist *head
     (void)curl_easy_setopt(easy, CURLOPT_URL, url);
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "vibeq/" VIBEQ_VERSION);
+    (void)curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, swallow);
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
@@ -144,6 +147,8 @@ int main(int argc, char **argv)
     (void)curl_global_init(CURL_GLOBAL_ALL);
     epoll_fd = epoll_create1(0);
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    headers = curl_slist_append(headers, "Accept: application/json");
+    headers = curl_slist_append(headers, "X-Client-Request-Id: 00000000000000000000000000000001");
     headers = curl_slist_append(headers, "Expect:");
     struct multi *multis = calloc((size_t)count, sizeof(*multis));
     CURL **easies = calloc((size_t)calls, sizeof(CURL *));

@@ -148,8 +148,8 @@ static size_t find_close(struct vq_span text, uint32_t kind, bool on_line, size_
     size_t from = *at;
     for (; *at < text.bytes && !(on_line && is_break(text.at[*at])); (*at)++) {
         struct vq_thinking_mark mark;
-        if (vq_thinking_may_begin(text.at[*at]) &&
-            vq_thinking_mark_at(vq_span_after(text, *at), &mark) && mark.closes &&
+        struct vq_span rest = vq_span_after(text, *at);
+        if (vq_thinking_may_begin(rest) && vq_thinking_mark_at(rest, &mark) && mark.closes &&
             mark.kind == kind) {
             size_t end = *at + mark.bytes;
             bool code =
@@ -211,9 +211,9 @@ static bool take_mark(struct vq_thinking *t, struct scan *s, const struct vq_thi
 }
 
 /* Whether the byte is passed over wherever it stands inside a line. */
-static bool is_plain(char c)
+static bool is_plain(struct vq_span text)
 {
-    return !is_break(c) && c != '`' && !vq_thinking_may_begin(c);
+    return !is_break(text.at[0]) && text.at[0] != '`' && !vq_thinking_may_begin(text);
 }
 
 /* Finds the next block at or after t->at. */
@@ -222,7 +222,8 @@ static void find_block(struct vq_thinking *t)
     struct scan s = {.at = t->at, .front = true};
     while (s.at < t->text.bytes) {
         char c = t->text.at[s.at];
-        if (!s.front && is_plain(c)) {
+        struct vq_span rest = vq_span_after(t->text, s.at);
+        if (!s.front && is_plain(rest)) {
             s.at++;
             continue;
         }
@@ -234,8 +235,7 @@ static void find_block(struct vq_thinking *t)
         size_t code = s.front ? skip_fence(t, s.at) : s.at;
         if (code > s.at) {
             s.at = code;
-        } else if (vq_thinking_may_begin(c) &&
-                   vq_thinking_mark_at(vq_span_after(t->text, s.at), &mark)) {
+        } else if (vq_thinking_mark_at(rest, &mark)) {
             if (take_mark(t, &s, &mark)) {
                 return;
             }

@@ -231,7 +231,7 @@ static bool tag_in(struct vq_span text, size_t row, struct vq_thinking_mark *mar
 bool vq_thinking_mark_at(struct vq_span text, struct vq_thinking_mark *ret_mark)
 {
     struct vq_thinking_mark mark;
-    if (text.bytes == 0 || !vq_thinking_may_begin(text.at[0])) {
+    if (text.bytes == 0 || !vq_thinking_may_begin(text)) {
         return false;
     }
     if (pair_at(text, &mark)) {

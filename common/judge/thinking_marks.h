@@ -19,20 +19,21 @@ struct vq_thinking_mark {
     enum vq_thinking_opens opens;
 };
 
-/* Whether a mark may begin with this byte. */
-static inline bool vq_thinking_may_begin(char c)
+/* Whether a mark may begin here, by the first byte, and of a word by its first two. The text is not empty. */
+static inline bool vq_thinking_may_begin(struct vq_span text)
 {
-    switch (c) {
+    char second = text.bytes > 1 ? (char)(text.at[1] | 0x20) : '\0';
+    switch (text.at[0]) {
     case '<':
     case '[':
     case '{':
     case '&':
     case '#':
-    case '\xE2':
+    case '\xE2': return true;
     case 'H':
-    case 'h':
+    case 'h': return second == 'e';
     case 'A':
-    case 'a': return true;
+    case 'a': return second == 'n' || second == 's';
     default: return false;
     }
 }

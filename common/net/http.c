@@ -121,7 +121,6 @@ void vq_http_call_end(struct vq_http_call *call, enum vq_transport transport, co
         http->first_room = m->index < http->first_room ? m->index : http->first_room;
     }
     vq_http_name_leave(call, transport);
-    vq_timer_stop(call->timer);
     vq_deferred_cancel(http->loop, &call->cancel);
     http->calls--;
     if (call->prev != NULL) {
@@ -395,7 +394,6 @@ enum vq_status vq_http_start(struct vq_http *http, const struct vq_http_request 
     }
     if (status != VQ_OK) {
         vq_http_name_leave(call, VQ_TRANSPORT_CANCELLED);
-        vq_timer_stop(call->timer);
         give_back(http, call);
         return vq_fail(err, status, "libcurl takes no other call");
     }

@@ -156,8 +156,8 @@ static int on_close(void *ctx, curl_socket_t fd)
 
 /* ---- our deadlines ---- */
 
-/* When the next deadline is; 0: there is none. The timer may fire before it: most calls end between their first byte and
- * the timer, and it is not set anew for them. */
+/* When the next deadline is; 0: there is none. The timer may fire before it: most calls end long before the timer, which is neither
+ * stopped nor set anew for them and the calls that follow with the same handle. What it means is decided when it fires. */
 static int64_t deadline_ns(const struct vq_http_call *call)
 {
     if (call->first_byte_ns == 0) {
@@ -176,6 +176,10 @@ static void timer_set(struct vq_http_call *call, int64_t now_ns)
     if (call->slow_bytes > 0 && due_ns > now_ns + slow_ns) {
         due_ns = now_ns + slow_ns;
     }
+    if (vq_timer_is_running(call->timer) && call->timer_ns <= due_ns) {
+        return;
+    }
+    call->timer_ns = due_ns;
     int64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
     vq_timer_start(call->timer, (uint64_t)((wait_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS), 0);
 }
@@ -184,6 +188,9 @@ static void on_timer(void *ctx)
 {
     struct vq_http_call *call = ctx;
     int64_t now_ns = vq_clock_mono_ns();
+    if (call->multi == NULL && !call->waits) {
+        return; /* of a call that ended */
+    }
     if (call->first_byte_ns != 0 && call->slow_from_ns == 0) {
         call->slow_from_ns = call->first_byte_ns;
     }
@@ -608,7 +615,6 @@ static int64_t since(const struct vq_http_call *call, int64_t at_ns)
 
 static void make_clean(struct vq_http_call *call)
 {
-    vq_timer_stop(call->timer);
     wipe_headers(call);
     if (call->forgets != NULL) {
         (void)curl_easy_setopt(call->easy, CURLOPT_RESOLVE, NULL);

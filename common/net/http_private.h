@@ -50,7 +50,8 @@ struct vq_http_call {
     uint32_t head_count;
     struct vq_buf head_text;
     struct curl_slist *forgets; /* an address; NULL: none */
-    struct vq_timer *timer; /* first byte, then slowness; when the first comes it stays as it is */
+    struct vq_timer *timer;     /* first byte, then slowness; it outlives its call: on_timer */
+    int64_t timer_ns;           /* when it fires, while it runs */
     struct vq_deferred cancel;
     void (*done)(void *ctx, const struct vq_http_response *response);
     void *ctx;

@@ -274,20 +274,22 @@ void vq_json_put_real(struct vq_json *json, const char *key, double value, int d
     vq_json_real(json, value, digits);
 }
 
+/* Where the quote is that ends the string, or the end of the text or after it. */
+static size_t string_end(struct vq_span text, size_t at)
+{
+    while (at < text.bytes && text.at[at] != '"') {
+        at += text.at[at] == '\\' ? 2 : 1;
+    }
+    return at;
+}
+
 bool vq_json_exceeds(struct vq_span text, size_t depth_max, size_t values_max)
 {
     size_t depth = 0, values = 0;
-    bool in_string = false;
     for (size_t i = 0; i < text.bytes; i++) {
         char c = text.at[i];
-        if (in_string) {
-            if (c == '\\') {
-                i++;
-            } else if (c == '"') {
-                in_string = false;
-            }
-        } else if (c == '"') {
-            in_string = true;
+        if (c == '"') {
+            i = string_end(text, i + 1);
         } else if (c == '[' || c == '{') {
             depth++;
             values++;
