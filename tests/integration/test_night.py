@@ -15,6 +15,7 @@ from vqtest import DONE
 
 TASKS = int(os.environ.get("VQ_NIGHT_TASKS", "1800"))
 RPM = {"a": 600, "b": 720, "c": 480}
+USD = {"a": (1.0, 0.25, 4.0), "b": (2.0, 0.5, 8.0), "c": (3.0, 0.75, 12.0)}  # of a million tokens: input, cached input, output
 WHOLE = "VQ_NIGHT_TASKS" in os.environ  # else its time is printed only: what starts and kills cost is as long in a short night
 
 
@@ -45,7 +46,7 @@ class Night(Pools):
         return lambda: self.seen and self.seen[-1][1] >= share * self.samples * 2 * len(AXES)
 
     def test_a_night(self):
-        self.pools = {name: Pool(f"rpm={rpm}", rpm=rpm) for name, rpm in RPM.items()}
+        self.pools = {name: Pool(f"rpm={rpm}", rpm=rpm, **dict(zip(("usd_in", "usd_cached", "usd_out"), USD[name]))) for name, rpm in RPM.items()}
         self.serve(self.pools, "--fault", "rate_limit=0.01", latency="400ms")
         self.told(self.pools)
         plan = json.loads(self.vibeq("plan", "config.yaml", "--json").stdout)
@@ -73,6 +74,30 @@ class Night(Pools):
             watcher.join()
         self.look(plan, took)
 
+    def bill(self, calls, asked):
+        """Each call is billed as the server billed it: pool, tokens and dollars. Only what a kill lost is not known."""
+        billed = {}
+        for line in self.server.answers():
+            if line.get("paid"):
+                request = asked[line["n"]]
+                pool, cached, tokens_in = request["pool"].split("/")[0], request["cached_tokens"], line["prompt_tokens"]
+                usd_in, usd_cached, usd_out = USD[pool]
+                usd = ((tokens_in - cached) * usd_in + cached * usd_cached + line["completion_tokens"] * usd_out) / 1e6
+                billed[request["call"]] = (pool, tokens_in, cached, line["completion_tokens"], round(usd, 9))
+        ledger = [json.loads(line) for line in self.vibeq("export", "r", "calls", "--format", "jsonl").stdout.splitlines()]
+        charged = {row["call"]: (row["pool"], row["tokens_in"], row["tokens_cached"], row["tokens_out"], round(row["cost_usd"], 9))
+                   for row in ledger if row["end"] == "answer"}
+        unknown = {row["call"] for row in ledger if row["end"] == "unknown"}
+        self.assertEqual(len(charged), calls["answered"])
+        self.assertEqual({call: billed.get(call) for call in charged}, charged)
+        self.assertEqual(set(billed) - set(charged) - unknown, set(), "what the server billed and no row knows")
+        self.assertEqual(sum(row["cost_usd"] for row in ledger if row["end"] not in ("answer", "unknown")), 0, "refused calls cost nothing")
+        sums = [sum(row[i] for row in charged.values()) for i in range(1, 5)]
+        self.assertEqual(sums[:3], [calls["tokens_in"], calls["tokens_cached"], calls["tokens_out"]])
+        self.assertAlmostEqual(sums[3] + sum(row["cost_usd"] for row in ledger if row["end"] == "unknown"),
+                               json.loads((self.dir / "runs/r/accounting.json").read_text())["cost_usd"], places=6)
+        return {"usd": round(sums[3], 6), "billed_usd": round(sum(bill[4] for call, bill in billed.items() if call in charged), 6)}
+
     def look(self, plan, took):
         calls = self.accounting("r")
         answers = [line for line in self.server.answers() if line.get("status", 200) == 200]
@@ -83,6 +108,7 @@ class Night(Pools):
         planned, seconds = plan["calls"]["expected"] + plan["repairs"]["expected"], plan["seconds"]["expected"]
         figures = {"tasks": calls["planned"], "requests_planned": round(planned), "requests": len(asked), "answers": len(answers), "twice": twice,
                    "unknown": calls["unknown"], "planned_s": round(seconds, 1), "took_s": round(took, 1), "ratio": round(took / seconds, 3)}
+        figures.update(self.bill(calls, asked))
         print(json.dumps(figures), flush=True)
         # what the run asks is planned; refused calls, and what a kill lost, are asked again
         self.assertAlmostEqual(calls["first_sends"] + calls["repairs"], planned, delta=0.05 * planned, msg=figures)
@@ -91,7 +117,6 @@ class Night(Pools):
         self.assertEqual(result["cells_missing"], 0)
         self.assertEqual(calls["planned"], calls["first_sends"] + calls["from_store"] + calls["saved_by_lazy_swap"])
         self.assertLessEqual(twice, calls["unknown"])
-        # the bill is the server's
         self.assertLessEqual(calls["answered"], len(answers))
         self.assertLessEqual(len(answers), calls["answered"] + calls["unknown"])
         self.assertEqual(calls["failed"]["rate"] + calls["unknown"] + calls["answered"], calls["sent"], calls)
