@@ -7,10 +7,10 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/rng.h"
-#include "coordinator/stats/bootstrap.h"
-#include "coordinator/stats/cluster.h"
-#include "coordinator/stats/crossval.h"
-#include "coordinator/stats/lars.h"
+#include "methods/stats/cluster/cluster.h"
+#include "methods/stats/intervals/bootstrap.h"
+#include "methods/stats/logit/crossval.h"
+#include "methods/stats/logit/lars.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include "common/base/clock.h"
 #include "common/base/rng.h"
 #include "common/judge/template.h"
-#include "coordinator/store/commit.h"
-#include "coordinator/store/lookup.h"
+#include "coordinator/store/calls/commit.h"
+#include "coordinator/store/calls/lookup.h"
 
 #include <ftw.h>
 #include <lmdb.h>

@@ -10,8 +10,8 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "coordinator/shell/run/parts.h"
-#include "coordinator/store/batch.h"
+#include "coordinator/run/parts.h"
+#include "coordinator/store/calls/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -267,7 +267,7 @@ static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_m
     char runs[4096];
     (void)snprintf(runs, sizeof(runs), "%s/runs", dir);
     struct vq_run_dir *run = NULL;
-    struct first_stage first = {.of = vq_method_script(method)};
+    struct first_stage first = {.of = vq_vibecheck_script(method)};
     struct vq_script script = {&first_ops, &first};
     struct vq_run_options options = {.runs_dir = runs, .quiet = true, .script = &script};
     enum vq_run_end end = VQ_RUN_FAILED;

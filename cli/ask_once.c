@@ -5,8 +5,8 @@
 
 #include "common/base/alloc.h"
 #include "common/text/json_load.h"
-#include "coordinator/shell/job/cast.h"
-#include "coordinator/shell/run/programs.h"
+#include "coordinator/run/programs.h"
+#include "methods/grid/role_models.h"
 #include "proto/wire.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define WAIT_MS_MAX      UINT64_C(3660000)
 
 struct asking {
-    const struct vq_asking *stage;
+    const struct vq_stage_grid *stage;
     const struct vq_once_task *task;
     struct vq_once *once;
     struct vq_loop *loop;
@@ -37,7 +37,7 @@ static bool asks_offline(const struct asking *a)
 {
     bool asks = false;
     for (uint32_t i = 0; i < a->stage->cast->count; i++) {
-        asks |= a->once[i].wanted && vq_cast_is_offline(&a->stage->cast->conf[i]);
+        asks |= a->once[i].wanted && vq_role_models_is_offline(&a->stage->cast->conf[i]);
     }
     return asks;
 }
@@ -64,7 +64,7 @@ static enum vq_status put_spec(const struct asking *a, struct vq_buf *out)
 {
     struct vq_buf body;
     struct vq_msg msg = {.type = VQ_MSG_SPEC};
-    VQ_TRY(vq_asking_spec(a->stage, a->offline_url, &body, &msg.u.spec.hash));
+    VQ_TRY(vq_stage_grid_spec(a->stage, a->offline_url, &body, &msg.u.spec.hash));
     msg.u.spec.body = vq_buf_span(&body);
     enum vq_status status = put_frame(out, &msg);
     vq_buf_free(&body);
@@ -149,7 +149,7 @@ static bool has_ended(void *ctx)
     return ((const struct asking *)ctx)->ended;
 }
 
-static uint32_t wait_ms(const struct vq_cast *cast)
+static uint32_t wait_ms(const struct vq_role_models *cast)
 {
     uint64_t longest = 0;
     for (uint32_t i = 0; i < cast->count; i++) {

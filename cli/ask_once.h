@@ -2,11 +2,11 @@
 #ifndef VQ_CLI_ASK_ONCE_H
 #define VQ_CLI_ASK_ONCE_H
 
-#include "coordinator/shell/job/asking.h"
+#include "methods/grid/stage_grid.h"
 
 /* Which task of a stage that was made ready: its judges are asked about this sample, vibe and order. Borrowed. */
 struct vq_once_task {
-    const struct vq_asking *asking;
+    const struct vq_stage_grid *asking;
     uint32_t sample, vibe;
     unsigned order;
 };

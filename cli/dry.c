@@ -5,10 +5,10 @@
 
 #include "common/base/alloc.h"
 #include "common/base/secret.h"
-#include "coordinator/shell/forecast/forecast.h"
-#include "coordinator/shell/run/machine.h"
-#include "coordinator/shell/run/trial.h"
-#include "coordinator/store/run_list.h"
+#include "coordinator/run/machine.h"
+#include "coordinator/run/trial.h"
+#include "coordinator/store/rundir/run_list.h"
+#include "methods/plan/files/forecast.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -83,8 +83,8 @@ static enum vq_status check_pool(const struct vq_conf_use *use, struct vq_error 
 }
 
 /* The sentence of the run, as core/session.c has it. */
-static enum vq_status check_model(const struct vq_job *job, const struct vq_cast *cast, uint32_t i,
-                                  struct vq_error *err)
+static enum vq_status check_model(const struct vq_job *job, const struct vq_role_models *cast,
+                                  uint32_t i, struct vq_error *err)
 {
     struct vq_error why = {0};
     for (uint32_t k = 0; k < cast->pools_count[i]; k++) {
@@ -101,7 +101,7 @@ static enum vq_status check_keys(const struct vq_job *job, struct vq_error *ret_
 {
     enum vq_status first = VQ_OK;
     for (int role = 0; role < (int)VQ_ROLE__COUNT; role++) {
-        const struct vq_cast *cast = &job->cast[role];
+        const struct vq_role_models *cast = &job->cast[role];
         for (uint32_t i = 0; i < cast->count; i++) {
             struct vq_error err = {0};
             enum vq_status status = check_model(job, cast, i, &err);

@@ -3,7 +3,7 @@
 #define VQ_CLI_DRY_H
 
 #include "cli/run_words.h"
-#include "coordinator/shell/job/job.h"
+#include "methods/files/job.h"
 
 /* The run's name and folder, open files, the address of --listen, Redis and API keys, in this order. Nothing stays, and nothing is sent to
  * a provider. Not looked at: whether endpoints answer. Statuses and sentences are those of the run. */

@@ -3,7 +3,7 @@
 #define VQ_CLI_ENDPOINT_H
 
 #include "common/base/buf.h"
-#include "coordinator/store/run_dir.h"
+#include "coordinator/store/rundir/run_dir.h"
 
 #define VQ_ENDPOINT_BYTES_MAX (16u << 20) /* of an answer */
 

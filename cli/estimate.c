@@ -1,5 +1,5 @@
 /* The lines before a run: the most calls by what they are for, then tokens and dollars as expected. `vibeq plan` tells more of the
- * same forecast. Not its job: the numbers (coordinator/shell/forecast/forecast.c). */
+ * same forecast. Not its job: the numbers (methods/plan/files/forecast.c). */
 #include "cli/estimate.h"
 
 #include "common/text/fmt.h"

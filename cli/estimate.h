@@ -2,7 +2,7 @@
 #ifndef VQ_CLI_ESTIMATE_H
 #define VQ_CLI_ESTIMATE_H
 
-#include "coordinator/shell/forecast/forecast.h"
+#include "methods/plan/files/forecast.h"
 
 /* On standard error: who is asked how often at most, and what that comes to. */
 void vq_cli_say_estimate(const struct vq_job *job, const struct vq_forecast *forecast);

@@ -95,7 +95,7 @@ enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind k
 {
     struct vq_buf parts[VQ_TEMPLATE_PART__COUNT];
     enum vq_status status = render(job->templates[kind], count, parts);
-    struct vq_asking *asking = NULL;
+    struct vq_stage_grid *asking = NULL;
     if (status == VQ_OK) {
         struct vq_stage_prompt prompt = {.system = vq_buf_span(&parts[VQ_TEMPLATE_SYSTEM]),
                                          .user = vq_buf_span(&parts[VQ_TEMPLATE_USER])};
@@ -104,14 +104,14 @@ enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind k
                                  .role = VQ_ROLE_PROPOSER,
                                  .prompts = &prompt,
                                  .prompts_count = 1};
-        status = vq_asking_create(job, &stage, &asking, err);
+        status = vq_stage_grid_create(job, &stage, &asking, err);
     }
     if (status == VQ_OK) {
         struct vq_once_task task = {.asking = asking};
         once->wanted = true;
         status = vq_ask_once(&task, once, err);
     }
-    vq_asking_destroy(&asking);
+    vq_stage_grid_destroy(&asking);
     for (int part = 0; part < VQ_TEMPLATE_PART__COUNT; part++) {
         vq_buf_free(&parts[part]);
     }

@@ -4,7 +4,7 @@
 
 #include "cli/ask_once.h"
 #include "cli/opts.h"
-#include "coordinator/shell/job/job.h"
+#include "methods/files/job.h"
 
 /* Who is asked: a model with its address, or the proposer (else the first judge) of a configuration. */
 struct vq_generate_words {

@@ -2,7 +2,7 @@
 #include "cli/manual.h"
 #include "cli/verbs.h"
 #include "common/base/process.h"
-#include "coordinator/stats/stats.h"
+#include "methods/stats/stats.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define VQ_CLI_PLAN_SHOW_H
 
 #include "common/text/fmt.h"
-#include "coordinator/shell/forecast/forecast.h"
+#include "methods/plan/files/forecast.h"
 
 #include <time.h>
 

@@ -1,13 +1,13 @@
 /* What judges are asked is part of each request's hash, so it is kept in run.yaml and not applied to one start only: a later start would look for
  * answers under the old hashes. The store is changed first: a process that ends in between leaves a run that begins anew with its old question.
- * Not its job: which keys these are (resumed.c), and what counts as an answer (coordinator/store/unanswered.c). */
+ * Not its job: which keys these are (resumed.c), and what counts as an answer (coordinator/store/calls/unanswered.c). */
 #include "cli/reshape.h"
 
-#include "cli/resumed.h"
+#include "cli/resume_overrides.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/conf/config.h"
-#include "coordinator/store/unanswered.h"
+#include "coordinator/store/calls/unanswered.h"
 
 static enum vq_status check_store(const struct vq_run_dir *run, const char *runs_dir,
                                   const struct vq_error *refusal, struct vq_error *err)
@@ -33,7 +33,7 @@ static enum vq_status keep(const struct vq_run_dir *run, const struct vq_opt_lis
 {
     struct vq_opt_list asked = {.count = 0};
     for (uint32_t i = 0; i < set->count; i++) {
-        if (vq_resumed_is_asked(set->items[i])) {
+        if (vq_resume_overrides_changes_requests(set->items[i])) {
             asked.items[asked.count++] = set->items[i];
         }
     }

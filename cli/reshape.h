@@ -3,7 +3,7 @@
 #define VQ_CLI_RESHAPE_H
 
 #include "cli/opts.h"
-#include "coordinator/store/run_dir.h"
+#include "coordinator/store/rundir/run_dir.h"
 
 /* Keeps in run.yaml what `set` changes of the judges' questions, so that every later command reads the same. `refusal`: why not, if the run
  * has an answer; VQ_INVALID then. Call it with the run locked and before it starts. */

@@ -1,12 +1,12 @@
 /* Options in, a configuration out. Invariant: an option never goes around the configuration: it becomes a line or an override of
  * it, so that kinds and ranges are checked in one place; a sentence about such a line names the option. A key is only ever a
- * reference, and never repeated. Not its job: files and columns (coordinator/shell/job/job.c). */
+ * reference, and never repeated. Not its job: files and columns (methods/files/job.c). */
 #include "cli/run_words.h"
 
-#include "cli/resumed.h"
+#include "cli/resume_overrides.h"
 #include "common/text/json.h"
 #include "common/text/table.h"
-#include "coordinator/shell/run/ctl.h"
+#include "coordinator/run/ctl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,7 +297,7 @@ enum vq_status vq_run_words_reload(const struct vq_run_words *w, const char *run
                                    struct vq_config **ret_config, struct vq_error *ret_unanswered,
                                    struct vq_error *err)
 {
-    VQ_TRY(vq_resumed_keys_check(&w->set, err));
+    VQ_TRY(vq_resume_overrides_keys_check(&w->set, err));
     struct vq_config *was, *now;
     VQ_TRY(vq_config_load(run_yaml, NULL, 0, &was, err));
     enum vq_status status = vq_config_load(run_yaml, w->set.items, w->set.count, &now, err);
@@ -307,8 +307,8 @@ enum vq_status vq_run_words_reload(const struct vq_run_words *w, const char *run
         return status;
     }
     struct vq_error unanswered = {0};
-    const char *otherwise = vq_resumed_asks_otherwise(&w->set);
-    if (vq_resumed_judges_check(was, now, &unanswered) == VQ_OK && otherwise != NULL) {
+    const char *otherwise = vq_resume_overrides_before_answers(&w->set);
+    if (vq_resume_overrides_judges_check(was, now, &unanswered) == VQ_OK && otherwise != NULL) {
         (void)vq_fail(
             &unanswered, VQ_INVALID,
             "--set %.*s: this run has answers that were given with the old value. Start a "

@@ -3,8 +3,8 @@
 #define VQ_CLI_VERBS_H
 
 #include "cli/opts.h"
-#include "coordinator/shell/run/run.h"
-#include "coordinator/store/calls.h"
+#include "coordinator/run/run.h"
+#include "coordinator/store/calls/calls.h"
 
 int vq_verb_init(int argc, char **argv);
 int vq_verb_import(int argc, char **argv);

@@ -283,10 +283,11 @@ static const struct {
 };
 
 /* Faults of the written body. */
-static void spoil_body(struct vq_reply *reply, enum vq_fault fault, const char *variant)
+static void spoil_body(struct vq_offline_reply *reply, enum vq_fault fault, const char *variant)
 {
     if (fault == VQ_FAULT_ERROR_200) {
-        vq_reply_error(reply, 200, "The upstream model failed.", "server_error", "upstream_error");
+        vq_offline_reply_error(reply, 200, "The upstream model failed.", "server_error",
+                               "upstream_error");
         return;
     }
     if (fault != VQ_FAULT_BAD_JSON) {
@@ -326,7 +327,7 @@ static enum vq_fault fault_of_part(enum vq_fault fault)
 
 static void write_reply(const struct vq_answerer *answerer, const struct vq_chat_request *request,
                         const struct vq_answer_context *context, struct draft *draft,
-                        struct vq_reply *reply)
+                        struct vq_offline_reply *reply)
 {
     enum vq_fault fault = context->fault;
     fault = fault == VQ_FAULT_NONE ? fault_of_failure(draft->failure) : fault;
@@ -375,8 +376,8 @@ static void write_reply(const struct vq_answerer *answerer, const struct vq_chat
 
 enum vq_status vq_answer_make(const struct vq_answerer *answerer,
                               const struct vq_chat_request *request,
-                              const struct vq_answer_context *context, struct vq_reply *reply,
-                              struct vq_error *err)
+                              const struct vq_answer_context *context,
+                              struct vq_offline_reply *reply, struct vq_error *err)
 {
     struct draft draft = {.opinion = VQ_OPINION_NA};
     vq_buf_init(&draft.analysis, CONTENT_BYTES_MAX);

@@ -29,7 +29,7 @@ struct vq_answer_context {
  * not know the question; the sentence is for the client. */
 enum vq_status vq_answer_make(const struct vq_answerer *answerer,
                               const struct vq_chat_request *request,
-                              const struct vq_answer_context *context, struct vq_reply *reply,
-                              struct vq_error *err) VQ_WARN_UNUSED;
+                              const struct vq_answer_context *context,
+                              struct vq_offline_reply *reply, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -236,7 +236,7 @@ static const char *read_request(const json_t *root, struct embed_request *reques
 }
 
 static enum vq_status write_gemini(const struct embed_request *request, float *vector,
-                                   struct vq_reply *reply)
+                                   struct vq_offline_reply *reply)
 {
     uint64_t bytes = 0;
     vq_buf_puts(&reply->body, "{\"embeddings\":[");
@@ -256,7 +256,7 @@ static enum vq_status write_gemini(const struct embed_request *request, float *v
 }
 
 static enum vq_status write_answer(const struct embed_request *request, const char *model,
-                                   struct vq_reply *reply)
+                                   struct vq_offline_reply *reply)
 {
     float *vector = vq_alloc(request->dimensions, sizeof(*vector));
     if (vector == NULL) {
@@ -292,7 +292,7 @@ static enum vq_status write_answer(const struct embed_request *request, const ch
 
 enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body,
                                bool (*knows_model)(const void *, const char *), const void *context,
-                               struct vq_reply *reply, char *ret_model)
+                               struct vq_offline_reply *reply, char *ret_model)
 {
     json_t *root = NULL;
     enum vq_status status = vq_json_load(body, 0, &root, NULL);
@@ -310,10 +310,11 @@ enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body
     }
     status = VQ_OK;
     if (problem != NULL) {
-        vq_reply_error(reply, 400, problem, "invalid_request_error", "invalid_value");
+        vq_offline_reply_error(reply, 400, problem, "invalid_request_error", "invalid_value");
     } else if (strcmp(model, VQ_EMBED_MODEL) != 0 && !knows_model(context, model)) {
-        vq_reply_error(reply, 404, "The model does not exist; this server has offline-embed.",
-                       "invalid_request_error", "model_not_found");
+        vq_offline_reply_error(reply, 404,
+                               "The model does not exist; this server has offline-embed.",
+                               "invalid_request_error", "model_not_found");
     } else {
         status = write_answer(&request, model, reply);
     }

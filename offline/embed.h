@@ -20,6 +20,6 @@ void vq_embed_text(struct vq_span text, size_t dimensions, float *ret_vector);
  * asked into ret_model (VQ_CHAT_MODEL_BYTES). */
 enum vq_status vq_embed_answer(const struct vq_route *route, struct vq_span body,
                                bool (*knows_model)(const void *, const char *), const void *context,
-                               struct vq_reply *reply, char *ret_model) VQ_WARN_UNUSED;
+                               struct vq_offline_reply *reply, char *ret_model) VQ_WARN_UNUSED;
 
 #endif

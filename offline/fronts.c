@@ -13,7 +13,7 @@ uint64_t vq_fronts_find(const struct vq_fronts *fronts, const struct vq_chat_req
 {
     for (size_t i = request->fronts_n; i > 0; i--) { /* the longest first */
         uint64_t hash = hash_of(request->fronts[i - 1].hash, account);
-        const struct vq_kept_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
+        const struct vq_open_run_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
         if (kept->hash == hash && kept->ready_ns <= now_ns) {
             return request->fronts[i - 1].tokens;
         }
@@ -26,8 +26,8 @@ void vq_fronts_keep(struct vq_fronts *fronts, const struct vq_chat_request *requ
 {
     for (size_t i = 0; i < request->fronts_n; i++) {
         uint64_t hash = hash_of(request->fronts[i].hash, account);
-        struct vq_kept_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
+        struct vq_open_run_front *kept = &fronts->kept[(hash >> 20) % VQ_FRONTS_KEPT];
         bool sooner = kept->hash == hash && kept->ready_ns < ready_ns;
-        *kept = (struct vq_kept_front){hash, sooner ? kept->ready_ns : ready_ns};
+        *kept = (struct vq_open_run_front){hash, sooner ? kept->ready_ns : ready_ns};
     }
 }

@@ -8,7 +8,7 @@
 #define VQ_FRONTS_KEPT 65536u
 
 struct vq_fronts {
-    struct vq_kept_front {
+    struct vq_open_run_front {
         uint64_t hash; /* 0: none */
         int64_t ready_ns;
     } kept[VQ_FRONTS_KEPT];

@@ -30,7 +30,7 @@ static bool has_habit(enum vq_fault fault)
 /* Retry-After as the rule wants it: nothing said = one second where a provider would say so;
  * "absent"; "right" (until the rule ends); "date:S"; "ms:N" (retry-after-ms); any other text as it
  * is. */
-static void add_retry_after(struct vq_reply *reply, const struct vq_fault_rule *rule,
+static void add_retry_after(struct vq_offline_reply *reply, const struct vq_fault_rule *rule,
                             int64_t since_start_ms, int64_t unix_ms)
 {
     const char *want = rule->retry_after;
@@ -42,15 +42,15 @@ static void add_retry_after(struct vq_reply *reply, const struct vq_fault_rule *
     }
     if (strcmp(want, "right") == 0) {
         int64_t left_ms = rule->until_ms > since_start_ms ? rule->until_ms - since_start_ms : 1000;
-        vq_reply_header(reply, "Retry-After", "%" PRId64, (left_ms + 999) / 1000);
+        vq_offline_reply_header(reply, "Retry-After", "%" PRId64, (left_ms + 999) / 1000);
     } else if (strncmp(want, "date:", 5) == 0) {
         char date[64];
         http_date(unix_ms / 1000 + strtoll(want + 5, NULL, 10), date, sizeof(date));
-        vq_reply_header(reply, "Retry-After", "%s", date);
+        vq_offline_reply_header(reply, "Retry-After", "%s", date);
     } else if (strncmp(want, "ms:", 3) == 0) {
-        vq_reply_header(reply, "retry-after-ms", "%s", want + 3);
+        vq_offline_reply_header(reply, "retry-after-ms", "%s", want + 3);
     } else {
-        vq_reply_header(reply, "Retry-After", "%s", want);
+        vq_offline_reply_header(reply, "Retry-After", "%s", want);
     }
 }
 
@@ -95,7 +95,7 @@ static enum vq_limit_kind kind_of_fault(enum vq_fault fault)
 }
 
 /* What Gemini says of it in the details. */
-static void set_quota(struct vq_reply *reply, enum vq_limit_kind kind, uint64_t value)
+static void set_quota(struct vq_offline_reply *reply, enum vq_limit_kind kind, uint64_t value)
 {
     reply->error_quota = limit_rows[row_of_limit(kind)].quota;
     reply->error_quota_value = value;
@@ -104,7 +104,7 @@ static void set_quota(struct vq_reply *reply, enum vq_limit_kind kind, uint64_t 
     }
 }
 
-void vq_refusal_of_rule(struct vq_reply *reply, const struct vq_fault_rule *rule,
+void vq_refusal_of_rule(struct vq_offline_reply *reply, const struct vq_fault_rule *rule,
                         int64_t since_start_ms, int64_t unix_ms)
 {
     const struct vq_fault_info *info = vq_fault_info(rule->fault);
@@ -117,7 +117,7 @@ void vq_refusal_of_rule(struct vq_reply *reply, const struct vq_fault_rule *rule
                        rule->bytes == 0 ? 1 : rule->bytes);
     }
     set_quota(reply, kind_of_fault(rule->fault), 0);
-    vq_reply_error(reply, info->status, message, info->type, info->code);
+    vq_offline_reply_error(reply, info->status, message, info->type, info->code);
     reply->fault = rule->fault;
     if (rule->fault == VQ_FAULT_BAD_GATEWAY) {
         vq_buf_clear(&reply->body);
@@ -125,8 +125,9 @@ void vq_refusal_of_rule(struct vq_reply *reply, const struct vq_fault_rule *rule
         reply->content_type = "text/html";
     }
     if (rule->fault == VQ_FAULT_REDIRECT) {
-        vq_reply_header(reply, "Location", "%s",
-                        rule->variant[0] != '\0' ? rule->variant : "http://127.0.0.2:9/elsewhere");
+        vq_offline_reply_header(reply, "Location", "%s",
+                                rule->variant[0] != '\0' ? rule->variant
+                                                         : "http://127.0.0.2:9/elsewhere");
     }
     add_retry_after(reply, rule, since_start_ms, unix_ms);
 }
@@ -145,7 +146,7 @@ static void write_reset(char *to, size_t bytes, int64_t ns)
 }
 
 /* Anthropic's headers: a reset is a date. */
-static void add_anthropic_limit(struct vq_reply *reply, const char *kind, uint64_t limit,
+static void add_anthropic_limit(struct vq_offline_reply *reply, const char *kind, uint64_t limit,
                                 uint64_t left, int64_t reset_ns)
 {
     char name[64];
@@ -156,28 +157,28 @@ static void add_anthropic_limit(struct vq_reply *reply, const char *kind, uint64
         (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
     }
     (void)snprintf(name, sizeof(name), "anthropic-ratelimit-%s-limit", kind);
-    vq_reply_header(reply, name, "%" PRIu64, limit);
+    vq_offline_reply_header(reply, name, "%" PRIu64, limit);
     (void)snprintf(name, sizeof(name), "anthropic-ratelimit-%s-remaining", kind);
-    vq_reply_header(reply, name, "%" PRIu64, left);
+    vq_offline_reply_header(reply, name, "%" PRIu64, left);
     (void)snprintf(name, sizeof(name), "anthropic-ratelimit-%s-reset", kind);
-    vq_reply_header(reply, name, "%s", date);
+    vq_offline_reply_header(reply, name, "%s", date);
 }
 
-static void add_openai_limit(struct vq_reply *reply, const char *kind, uint64_t limit,
+static void add_openai_limit(struct vq_offline_reply *reply, const char *kind, uint64_t limit,
                              uint64_t left, int64_t reset_ns)
 {
     char name[64];
     char reset[32];
     write_reset(reset, sizeof(reset), reset_ns);
     (void)snprintf(name, sizeof(name), "x-ratelimit-limit-%s", kind);
-    vq_reply_header(reply, name, "%" PRIu64, limit);
+    vq_offline_reply_header(reply, name, "%" PRIu64, limit);
     (void)snprintf(name, sizeof(name), "x-ratelimit-remaining-%s", kind);
-    vq_reply_header(reply, name, "%" PRIu64, left);
+    vq_offline_reply_header(reply, name, "%" PRIu64, left);
     (void)snprintf(name, sizeof(name), "x-ratelimit-reset-%s", kind);
-    vq_reply_header(reply, name, "%s", reset);
+    vq_offline_reply_header(reply, name, "%s", reset);
 }
 
-void vq_refusal_add_limits(struct vq_reply *reply, const struct vq_limits *limits,
+void vq_refusal_add_limits(struct vq_offline_reply *reply, const struct vq_limits *limits,
                            const struct vq_admission *admission)
 {
     static const struct {
@@ -245,20 +246,21 @@ static void write_text(char *to, size_t bytes, const struct vq_limits *limits,
 }
 
 /* retry-after as each dialect says it; Gemini says it in the body. */
-static void add_hint(struct vq_reply *reply, int64_t hint_ns)
+static void add_hint(struct vq_offline_reply *reply, int64_t hint_ns)
 {
     if (reply->dialect == VQ_DIALECT_GEMINI) {
         return;
     }
     if (reply->dialect != VQ_DIALECT_ANTHROPIC) {
-        vq_reply_header(reply, "retry-after-ms", "%" PRId64,
-                        (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS);
+        vq_offline_reply_header(reply, "retry-after-ms", "%" PRId64,
+                                (hint_ns + VQ_NS_PER_MS - 1) / VQ_NS_PER_MS);
     }
-    vq_reply_header(reply, reply->dialect == VQ_DIALECT_ANTHROPIC ? "retry-after" : "Retry-After",
-                    "%" PRId64, (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
+    vq_offline_reply_header(reply,
+                            reply->dialect == VQ_DIALECT_ANTHROPIC ? "retry-after" : "Retry-After",
+                            "%" PRId64, (hint_ns + VQ_NS_PER_S - 1) / VQ_NS_PER_S);
 }
 
-void vq_refusal_of_limit(struct vq_reply *reply, const struct vq_limits *limits,
+void vq_refusal_of_limit(struct vq_offline_reply *reply, const struct vq_limits *limits,
                          const struct vq_admission *admission, const char *model,
                          const char *organisation)
 {
@@ -275,7 +277,7 @@ void vq_refusal_of_limit(struct vq_reply *reply, const struct vq_limits *limits,
     if (limits->hint_percent < 0) {
         reply->error_wait_ms = -1;
     }
-    vq_reply_error(reply, info->status, text, info->type, info->code);
+    vq_offline_reply_error(reply, info->status, text, info->type, info->code);
     reply->delay_ns = 0;
     reply->verdict = NULL;
     reply->prompt_tokens = 0;

@@ -5,27 +5,27 @@
 
 #include <stdio.h>
 
-void vq_reply_init(struct vq_reply *reply)
+void vq_offline_reply_init(struct vq_offline_reply *reply)
 {
-    *reply = (struct vq_reply){.error_wait_ms = -1,
-                               .error_quota = VQ_DIALECT_QUOTA_REQUESTS,
-                               .status = 200,
-                               .content_type = "application/json",
-                               .outcome = "ok"};
+    *reply = (struct vq_offline_reply){.error_wait_ms = -1,
+                                       .error_quota = VQ_DIALECT_QUOTA_REQUESTS,
+                                       .status = 200,
+                                       .content_type = "application/json",
+                                       .outcome = "ok"};
     vq_buf_init(&reply->body, VQ_REPLY_BYTES_MAX);
 }
 
-void vq_reply_free(struct vq_reply *reply)
+void vq_offline_reply_free(struct vq_offline_reply *reply)
 {
     vq_buf_free(&reply->body);
 }
 
-void vq_reply_header(struct vq_reply *reply, const char *name, const char *fmt, ...)
+void vq_offline_reply_header(struct vq_offline_reply *reply, const char *name, const char *fmt, ...)
 {
     if (reply->headers_n == VQ_REPLY_HEADERS_MAX) {
         return;
     }
-    struct vq_reply_header *header = &reply->headers[reply->headers_n++];
+    struct vq_offline_reply_header *header = &reply->headers[reply->headers_n++];
     (void)snprintf(header->name, sizeof(header->name), "%s", name);
     va_list args;
     va_start(args, fmt);
@@ -33,8 +33,8 @@ void vq_reply_header(struct vq_reply *reply, const char *name, const char *fmt, 
     va_end(args);
 }
 
-void vq_reply_error(struct vq_reply *reply, unsigned status, const char *message, const char *type,
-                    const char *code)
+void vq_offline_reply_error(struct vq_offline_reply *reply, unsigned status, const char *message,
+                            const char *type, const char *code)
 {
     reply->status = status;
     reply->outcome = "error";

@@ -10,12 +10,12 @@
 #define VQ_REPLY_HEADERS_MAX 20
 #define VQ_REPLY_BYTES_MAX   (64u << 20)
 
-struct vq_reply_header {
+struct vq_offline_reply_header {
     char name[64];
     char value[112];
 };
 
-struct vq_reply {
+struct vq_offline_reply {
     enum vq_dialect dialect;    /* of errors */
     int64_t error_wait_ms;      /* for errors that say in the body how long to wait; -1 */
     const char *error_quota;    /* the quota that a 429 of Gemini names; NULL: none */
@@ -24,7 +24,7 @@ struct vq_reply {
     unsigned status;
     const char *content_type; /* static text */
     struct vq_buf body;       /* owned */
-    struct vq_reply_header headers[VQ_REPLY_HEADERS_MAX];
+    struct vq_offline_reply_header headers[VQ_REPLY_HEADERS_MAX];
     size_t headers_n;
 
     enum vq_fault fault;
@@ -43,13 +43,13 @@ struct vq_reply {
     uint64_t counted_out;       /* output tokens that the limits were charged with, in the end */
 };
 
-void vq_reply_init(struct vq_reply *reply);
-void vq_reply_free(struct vq_reply *reply);
+void vq_offline_reply_init(struct vq_offline_reply *reply);
+void vq_offline_reply_free(struct vq_offline_reply *reply);
 /* Headers beyond the limit are dropped: the set is our own and fits. */
-void vq_reply_header(struct vq_reply *reply, const char *name, const char *fmt, ...)
+void vq_offline_reply_header(struct vq_offline_reply *reply, const char *name, const char *fmt, ...)
     VQ_PRINTF(3, 4);
 /* An error as OpenAI calls it, as body in the reply's dialect, which may change the status too. */
-void vq_reply_error(struct vq_reply *reply, unsigned status, const char *message, const char *type,
-                    const char *code);
+void vq_offline_reply_error(struct vq_offline_reply *reply, unsigned status, const char *message,
+                            const char *type, const char *code);
 
 #endif

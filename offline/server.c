@@ -47,7 +47,7 @@ struct exchange {
     struct vq_buf body;
     bool too_large;
     int64_t taken_ns;
-    struct vq_reply reply;
+    struct vq_offline_reply reply;
     bool has_reply;
     bool is_answered; /* the log has the answer's line */
     bool is_sent;     /* a spoiled answer was played to its end, and was whole */
@@ -303,7 +303,7 @@ static void complete_request(void *cls, struct MHD_Connection *connection, void 
         if (status != VQ_OK) {
             fail(server, status);
         }
-        vq_reply_free(&x->reply);
+        vq_offline_reply_free(&x->reply);
     }
     vq_deadlines_remove(&server->deadlines, &x->deadline);
     vq_wire_free(&x->wire);

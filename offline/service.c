@@ -218,7 +218,7 @@ static void log_admission(struct vq_json *line, const struct passage *p)
 }
 
 static void log_request(struct vq_service *service, const struct passage *p,
-                        const struct vq_reply *reply)
+                        const struct vq_offline_reply *reply)
 {
     char hash[VQ_HEX_BYTES(VQ_HASH_BYTES)];
     vq_hex(p->hash.b, sizeof(p->hash.b), hash);
@@ -244,7 +244,7 @@ static void log_request(struct vq_service *service, const struct passage *p,
 }
 
 /* Gives the reply's share of a pool back; what it was charged with in the end stays in the reply. */
-static void end_hold(struct vq_reply *reply)
+static void end_hold(struct vq_offline_reply *reply)
 {
     if (reply->hold.is_held) {
         reply->counted_out = reply->hold.settled_out;
@@ -252,7 +252,7 @@ static void end_hold(struct vq_reply *reply)
     }
 }
 
-enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *reply,
+enum vq_status vq_service_answered(struct vq_service *service, struct vq_offline_reply *reply,
                                    int64_t taken_ns, int64_t now_ns, struct vq_error *err)
 {
     end_hold(reply);
@@ -275,8 +275,8 @@ enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *
     return vq_call_log_flush(&service->log, err);
 }
 
-enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *reply, const char *why,
-                               int64_t now_ns, struct vq_error *err)
+enum vq_status vq_service_over(struct vq_service *service, struct vq_offline_reply *reply,
+                               const char *why, int64_t now_ns, struct vq_error *err)
 {
     end_hold(reply);
     if (reply->n == 0 || why == NULL) {
@@ -290,7 +290,7 @@ enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *repl
 }
 
 /* Whose limits the call meets, and what the account is called. */
-static void find_pool(struct vq_service *service, struct passage *p, struct vq_reply *reply)
+static void find_pool(struct vq_service *service, struct passage *p, struct vq_offline_reply *reply)
 {
     p->pool = vq_pools_find(&service->config.pools, p->key, p->model);
     vq_pool_label(p->pool, p->key, p->model, p->label);
@@ -299,9 +299,9 @@ static void find_pool(struct vq_service *service, struct passage *p, struct vq_r
         (void)snprintf(p->organisation, sizeof(p->organisation), "org-%s", owner);
         bool is_anthropic = p->route.dialect == VQ_DIALECT_ANTHROPIC;
         if (p->route.dialect != VQ_DIALECT_GEMINI) {
-            vq_reply_header(reply,
-                            is_anthropic ? "anthropic-organization-id" : "openai-organization",
-                            "%s", p->organisation);
+            vq_offline_reply_header(
+                reply, is_anthropic ? "anthropic-organization-id" : "openai-organization", "%s",
+                p->organisation);
         }
     }
 }
@@ -314,7 +314,8 @@ static uint64_t account_of(const struct passage *p)
 }
 
 /* What the limits are asked for: the reply is made already, so that its tokens are known. */
-static struct vq_limit_call limit_call_of(const struct passage *p, const struct vq_reply *reply)
+static struct vq_limit_call limit_call_of(const struct passage *p,
+                                          const struct vq_offline_reply *reply)
 {
     uint64_t cached = p->is_parsed ? p->chat.cached_tokens : 0;
     uint64_t most = p->is_parsed && p->chat.tokens_max > 0 ? p->chat.tokens_max : OUTPUT_ASSUMED;
@@ -332,7 +333,8 @@ static struct vq_limit_call limit_call_of(const struct passage *p, const struct 
 }
 
 /* False when a limit refused the call, which is what the reply then says. */
-static enum vq_status ask_limiter(struct passage *p, struct vq_reply *reply, bool *ret_admitted)
+static enum vq_status ask_limiter(struct passage *p, struct vq_offline_reply *reply,
+                                  bool *ret_admitted)
 {
     *ret_admitted = true;
     if (p->pool->limiter == NULL) {
@@ -370,7 +372,7 @@ static int64_t delay_of(const struct vq_service *service, const struct passage *
 }
 
 /* Counts a call that a fault made fail, where the limits want that. */
-static enum vq_status count_failed(struct passage *p, struct vq_reply *reply)
+static enum vq_status count_failed(struct passage *p, struct vq_offline_reply *reply)
 {
     if (p->pool->limiter == NULL || !p->pool->limits.count_failed) {
         return VQ_OK;
@@ -386,7 +388,7 @@ static enum vq_status count_failed(struct passage *p, struct vq_reply *reply)
 
 /* Looks for a fault. True when it is an error, which the reply then is. */
 static enum vq_status meet_fault(struct vq_service *service, struct passage *p,
-                                 struct vq_reply *reply, bool *ret_is_error)
+                                 struct vq_offline_reply *reply, bool *ret_is_error)
 {
     int64_t since_start_ms = (p->now_ns - service->start_ns) / VQ_NS_PER_MS;
     struct vq_fault_query query = {.model = p->model,
@@ -407,7 +409,8 @@ static enum vq_status meet_fault(struct vq_service *service, struct passage *p,
 }
 
 /* Marks a reply that was made as spoiled, and adds the time that making it takes. */
-static void spoil(const struct vq_service *service, const struct passage *p, struct vq_reply *reply)
+static void spoil(const struct vq_service *service, const struct passage *p,
+                  struct vq_offline_reply *reply)
 {
     reply->delay_ns += delay_of(service, p);
     if (p->rule != NULL) {
@@ -428,7 +431,7 @@ static void look_into_cache(const struct vq_service *service, struct passage *p)
 }
 
 static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
-                                  enum vq_judge_kind kind, struct vq_reply *reply)
+                                  enum vq_judge_kind kind, struct vq_offline_reply *reply)
 {
     bool spoils_text =
         p->rule != NULL && vq_fault_info(p->rule->fault)->stage == VQ_FAULT_STAGE_TEXT;
@@ -444,7 +447,7 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
     look_into_cache(service, p);
     enum vq_status status = vq_answer_make(&service->answerer, &p->chat, &context, reply, &why);
     if (status == VQ_NOT_FOUND) {
-        vq_reply_error(reply, 400, why.text, "invalid_request_error", "oracle_no_truth");
+        vq_offline_reply_error(reply, 400, why.text, "invalid_request_error", "oracle_no_truth");
         return VQ_OK;
     }
     VQ_TRY(status);
@@ -460,7 +463,7 @@ static enum vq_status answer_chat(struct vq_service *service, struct passage *p,
 }
 
 static enum vq_status after_parsing(struct vq_service *service, struct passage *p,
-                                    struct vq_reply *reply)
+                                    struct vq_offline_reply *reply)
 {
     bool is_error = false;
     VQ_TRY(meet_fault(service, p, reply, &is_error));
@@ -472,20 +475,20 @@ static enum vq_status after_parsing(struct vq_service *service, struct passage *
         char message[256];
         (void)snprintf(message, sizeof(message), "The model `%s` does not exist on this server.",
                        p->model);
-        vq_reply_error(reply, 404, message, "invalid_request_error", "model_not_found");
+        vq_offline_reply_error(reply, 404, message, "invalid_request_error", "model_not_found");
         return VQ_OK;
     }
     return answer_chat(service, p, kind, reply);
 }
 
-static void refuse_key(struct vq_reply *reply)
+static void refuse_key(struct vq_offline_reply *reply)
 {
-    vq_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
-                   "invalid_api_key");
+    vq_offline_reply_error(reply, 401, "Incorrect API key provided.", "invalid_request_error",
+                           "invalid_api_key");
 }
 
 static enum vq_status take_chat(struct vq_service *service, struct passage *p,
-                                struct vq_reply *reply)
+                                struct vq_offline_reply *reply)
 {
     struct vq_error why = {0};
     enum vq_status parsed =
@@ -504,12 +507,12 @@ static enum vq_status take_chat(struct vq_service *service, struct passage *p,
         return VQ_OK;
     }
     if (p->call->too_large) {
-        vq_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
-                       "request_too_large");
+        vq_offline_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
+                               "request_too_large");
         return VQ_OK;
     }
     if (!p->is_parsed) {
-        vq_reply_error(reply, 400, why.text, "invalid_request_error", "invalid_value");
+        vq_offline_reply_error(reply, 400, why.text, "invalid_request_error", "invalid_value");
         return VQ_OK;
     }
     return after_parsing(service, p, reply);
@@ -523,14 +526,14 @@ static bool knows_model(const void *context, const char *model)
 
 /* Faults of the wire and errors meet embeddings too; faults of an answer's text do not. */
 static enum vq_status take_embeddings(struct vq_service *service, struct passage *p,
-                                      struct vq_reply *reply)
+                                      struct vq_offline_reply *reply)
 {
     enum vq_status status = VQ_OK;
     if (!may_enter(service, p->key)) {
         refuse_key(reply);
     } else if (p->call->too_large) {
-        vq_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
-                       "request_too_large");
+        vq_offline_reply_error(reply, 413, "The body is too large.", "invalid_request_error",
+                               "request_too_large");
     } else {
         status = vq_embed_answer(&p->route, p->call->body, knows_model, service, reply, p->model);
     }
@@ -555,7 +558,7 @@ static enum vq_status take_embeddings(struct vq_service *service, struct passage
     return VQ_OK;
 }
 
-static void list_models(const struct vq_service *service, struct vq_reply *reply)
+static void list_models(const struct vq_service *service, struct vq_offline_reply *reply)
 {
     struct vq_json json;
     vq_json_init(&json, &reply->body, 0);
@@ -596,7 +599,7 @@ static void list_models(const struct vq_service *service, struct vq_reply *reply
 
 static enum vq_status take_post(struct vq_service *service, const struct vq_call *call,
                                 const struct vq_route *route, int64_t now_ns,
-                                struct vq_reply *reply)
+                                struct vq_offline_reply *reply)
 {
     struct passage p = {
         .call = call, .route = *route, .now_ns = now_ns, .unix_ms = vq_clock_unix_ms()};
@@ -605,8 +608,9 @@ static enum vq_status take_post(struct vq_service *service, const struct vq_call
     vq_hash_of("offline-body", call->body, &p.hash);
     p.nth_try = vq_tries_count(&service->tries, &p.hash);
     VQ_TRY(print_key(service, route, call->authorization, p.key));
-    vq_reply_header(reply, route->dialect == VQ_DIALECT_ANTHROPIC ? "request-id" : "x-request-id",
-                    "req-%" PRIu64, reply->n);
+    vq_offline_reply_header(reply,
+                            route->dialect == VQ_DIALECT_ANTHROPIC ? "request-id" : "x-request-id",
+                            "req-%" PRIu64, reply->n);
     enum vq_status status = route->kind == VQ_ROUTE_CHAT ? take_chat(service, &p, reply)
                                                          : take_embeddings(service, &p, reply);
     if (status == VQ_OK) {
@@ -619,9 +623,10 @@ static enum vq_status take_post(struct vq_service *service, const struct vq_call
 }
 
 enum vq_status vq_service_take(struct vq_service *service, const struct vq_call *call,
-                               int64_t now_ns, struct vq_reply *ret_reply, struct vq_error *err)
+                               int64_t now_ns, struct vq_offline_reply *ret_reply,
+                               struct vq_error *err)
 {
-    vq_reply_init(ret_reply);
+    vq_offline_reply_init(ret_reply);
     bool is_get = strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0;
     struct vq_route route;
     vq_route_of(call->path, &route);
@@ -640,11 +645,12 @@ enum vq_status vq_service_take(struct vq_service *service, const struct vq_call 
     } else {
         bool known = is_post_path || strcmp(call->path, "/v1/models") == 0 ||
                      strcmp(call->path, "/healthz") == 0;
-        vq_reply_error(ret_reply, known ? 405 : 404, "There is nothing at this path or method.",
-                       "invalid_request_error", "unknown_url");
+        vq_offline_reply_error(ret_reply, known ? 405 : 404,
+                               "There is nothing at this path or method.", "invalid_request_error",
+                               "unknown_url");
     }
     if (status != VQ_OK) {
-        vq_reply_free(ret_reply);
+        vq_offline_reply_free(ret_reply);
         vq_error_prefix(err, "cannot answer a call (%s)", vq_status_text(status));
     }
     return status;

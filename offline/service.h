@@ -62,18 +62,19 @@ struct vq_call {
  * vq_service_answered. Fails only for our own reasons (no memory, no log); then the
  * server stops. */
 enum vq_status vq_service_take(struct vq_service *service, const struct vq_call *call,
-                               int64_t now_ns, struct vq_reply *ret_reply,
+                               int64_t now_ns, struct vq_offline_reply *ret_reply,
                                struct vq_error *err) VQ_WARN_UNUSED;
 
 /* Just before the first byte of the reply is sent: ends the call for its pool's limits and writes the
  * answer's line, `taken_ns` being when the request came. */
-enum vq_status vq_service_answered(struct vq_service *service, struct vq_reply *reply,
+enum vq_status vq_service_answered(struct vq_service *service, struct vq_offline_reply *reply,
                                    int64_t taken_ns, int64_t now_ns,
                                    struct vq_error *err) VQ_WARN_UNUSED;
 
 /* The request is over. `why` is NULL when all its bytes went out, else says what kept them
  * ("client", "fault", "stopped") and is logged as a line of its own. */
-enum vq_status vq_service_over(struct vq_service *service, struct vq_reply *reply, const char *why,
-                               int64_t now_ns, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_service_over(struct vq_service *service, struct vq_offline_reply *reply,
+                               const char *why, int64_t now_ns,
+                               struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

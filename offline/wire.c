@@ -30,8 +30,8 @@ enum length {
     LENGTH_FILLED
 };
 
-static void write_head(const struct vq_reply *reply, enum length length, uint64_t body_bytes,
-                       struct vq_buf *out)
+static void write_head(const struct vq_offline_reply *reply, enum length length,
+                       uint64_t body_bytes, struct vq_buf *out)
 {
     vq_buf_printf(out, "HTTP/1.1 %u OK\r\nContent-Type: %s\r\n", reply->status,
                   reply->content_type);
@@ -71,7 +71,7 @@ static void fill(struct vq_wire *wire, const char *text)
     }
 }
 
-static void plan_huge(const struct vq_reply *reply, struct vq_wire *wire)
+static void plan_huge(const struct vq_offline_reply *reply, struct vq_wire *wire)
 {
     static const char head[] = "{\"object\":\"chat.completion\",\"choices\":[{\"index\":0,"
                                "\"finish_reason\":\"stop\",\"message\":{\"role\":\"assistant\","
@@ -86,7 +86,7 @@ static void plan_huge(const struct vq_reply *reply, struct vq_wire *wire)
     vq_buf_puts(&wire->tail, tail);
 }
 
-static void plan_garbage(const struct vq_reply *reply, struct vq_wire *wire)
+static void plan_garbage(const struct vq_offline_reply *reply, struct vq_wire *wire)
 {
     uint64_t state = reply->n * UINT64_C(0x9e3779b97f4a7c15) + 1;
     for (size_t i = 0; i < GARBAGE_BYTES; i++) {
@@ -97,14 +97,14 @@ static void plan_garbage(const struct vq_reply *reply, struct vq_wire *wire)
     }
 }
 
-static void plan_endless_headers(const struct vq_reply *reply, struct vq_wire *wire)
+static void plan_endless_headers(const struct vq_offline_reply *reply, struct vq_wire *wire)
 {
     write_head(reply, LENGTH_NONE, 0, &wire->bytes);
     fill(wire, filler_header);
     wire->filler_left = reply->fault_bytes > 0 ? reply->fault_bytes : BODY_BYTES_HUGE;
 }
 
-static void plan_bad_chunk(const struct vq_reply *reply, struct vq_wire *wire)
+static void plan_bad_chunk(const struct vq_offline_reply *reply, struct vq_wire *wire)
 {
     write_head(reply, LENGTH_NONE, 0, &wire->bytes);
     vq_buf_printf(&wire->bytes, "\r\n%zx\r\n", reply->body.bytes);
@@ -114,8 +114,8 @@ static void plan_bad_chunk(const struct vq_reply *reply, struct vq_wire *wire)
 
 /* Head and body with the given length header, then `kept` in percent: of the head (below 100), or
  * of head and body. */
-static void plan_plain(const struct vq_reply *reply, struct vq_wire *wire, enum length length,
-                       unsigned head_percent, unsigned body_percent)
+static void plan_plain(const struct vq_offline_reply *reply, struct vq_wire *wire,
+                       enum length length, unsigned head_percent, unsigned body_percent)
 {
     write_head(reply, length, reply->body.bytes, &wire->bytes);
     if (head_percent < 100) {
@@ -126,7 +126,7 @@ static void plan_plain(const struct vq_reply *reply, struct vq_wire *wire, enum 
     vq_buf_append(&wire->bytes, reply->body.at, reply->body.bytes * body_percent / 100);
 }
 
-enum vq_status vq_wire_plan(const struct vq_reply *reply, struct vq_wire *ret_wire)
+enum vq_status vq_wire_plan(const struct vq_offline_reply *reply, struct vq_wire *ret_wire)
 {
     struct vq_wire *wire = ret_wire;
     *wire = (struct vq_wire){.end = VQ_WIRE_CLOSE};

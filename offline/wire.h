@@ -26,7 +26,8 @@ struct vq_wire {
 };
 
 /* Only for faults of stage WIRE. VQ_NOMEM, VQ_LIMIT. */
-enum vq_status vq_wire_plan(const struct vq_reply *reply, struct vq_wire *ret_wire) VQ_WARN_UNUSED;
+enum vq_status vq_wire_plan(const struct vq_offline_reply *reply,
+                            struct vq_wire *ret_wire) VQ_WARN_UNUSED;
 void vq_wire_free(struct vq_wire *wire);
 
 enum vq_wire_state {

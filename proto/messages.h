@@ -264,7 +264,7 @@ struct vq_msg_ack {
     uint32_t calls_count;
 };
 
-/* What one worker may use of a pool (coordinator/core/authority.h). It is in force from this GRANT to the next, while the
+/* What one worker may use of a pool (coordinator/pools/authority.h). It is in force from this GRANT to the next, while the
  * worker's term lasts. Rates begin empty: the first request waits until the rate has earned it. */
 struct vq_slice {
     uint32_t pool;
@@ -276,7 +276,7 @@ struct vq_slice {
     uint32_t params_refused; /* bits of enum vq_param, of all workers: not sent */
 };
 
-/* A pool that a judge shall not use: its first calls there all failed the same way (coordinator/core/brake.h). */
+/* A pool that a judge shall not use: its first calls there all failed the same way (coordinator/queue/brake.h). */
 struct vq_parked {
     uint32_t judge, pool;
 };

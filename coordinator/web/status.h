@@ -1,9 +1,9 @@
 /* What a run is doing, as JSON for people's tools and as Prometheus text. Pure text: the shell fills in the numbers. */
-#ifndef VQ_WEB_STATUS_H
-#define VQ_WEB_STATUS_H
+#ifndef VQ_COORDINATOR_WEB_STATUS_H
+#define VQ_COORDINATOR_WEB_STATUS_H
 
-#include "coordinator/core/coord.h"
-#include "coordinator/core/limited.h"
+#include "coordinator/pools/limited.h"
+#include "coordinator/queue/coord.h"
 
 /* Counters of a core, which lives as long as a stage. */
 struct vq_status_totals {

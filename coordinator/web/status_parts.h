@@ -1,6 +1,6 @@
 /* What the files of the status share. Private to this room. */
-#ifndef VQ_WEB_STATUS_PARTS_H
-#define VQ_WEB_STATUS_PARTS_H
+#ifndef VQ_COORDINATOR_WEB_STATUS_PARTS_H
+#define VQ_COORDINATOR_WEB_STATUS_PARTS_H
 
 #include "common/text/json.h"
 #include "coordinator/web/status.h"

@@ -2,8 +2,8 @@
 #include "coordinator/web/status_parts.h"
 
 #include "common/base/clock.h"
-#include "coordinator/core/incidents.h"
-#include "coordinator/core/limited.h"
+#include "coordinator/pools/incidents.h"
+#include "coordinator/pools/limited.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,7 @@ static enum vq_status read_batch(const struct vq_part *part, struct batch *ret_b
         return VQ_NOMEM;
     }
     struct vq_span rows = vq_wanted_section(part->request->text, "rows", true);
-    struct vq_row row;
+    struct vq_wanted_row row;
     for (size_t at = 0; batch.n < VQ_ROWS_MAX && vq_row_next(rows, &at, &row);) {
         if (row.has_outputs) {
             for (size_t side = 0; side < 2; side++) {

@@ -107,7 +107,7 @@ struct tally {
 };
 
 static bool shows(const struct vq_part *part, const struct vq_axis_reading *axis,
-                  const struct vq_row *row)
+                  const struct vq_wanted_row *row)
 {
     if (!row->has_outputs) {
         return true;
@@ -122,7 +122,7 @@ static void count(const struct vq_part *part, const struct vq_axis_reading *axis
                   struct tally *tally)
 {
     struct vq_span rows = vq_wanted_section(part->request->text, "rows", true);
-    struct vq_row row;
+    struct vq_wanted_row row;
     size_t n = 0;
     for (size_t at = 0; n < VQ_ROWS_MAX && vq_row_next(rows, &at, &row); n++) {
         bool here = shows(part, axis, &row);

@@ -109,7 +109,7 @@ enum part {
 
 /* The texts of one row: each begins after its first opening tag behind the start of the one before,
  * and ends at its last closing tag before the next begins. */
-static void read_row(struct vq_span row, struct vq_row *ret_row)
+static void read_row(struct vq_span row, struct vq_wanted_row *ret_row)
 {
     static const char *const tags[PART__COUNT] = {"prompt", "output_1", "output_2"};
     struct vq_span parts[PART__COUNT] = {{0}};
@@ -143,12 +143,12 @@ static void read_row(struct vq_span row, struct vq_row *ret_row)
         size_t end = to == NOWHERE ? row.bytes : to;
         parts[open] = vq_span_trim(vq_span(row.at + from, end - from));
     }
-    *ret_row = (struct vq_row){.prompt = parts[PART_PROMPT],
-                               .outputs = {parts[PART_OUTPUT_1], parts[PART_OUTPUT_2]},
-                               .has_outputs = found[PART_OUTPUT_1] && found[PART_OUTPUT_2]};
+    *ret_row = (struct vq_wanted_row){.prompt = parts[PART_PROMPT],
+                                      .outputs = {parts[PART_OUTPUT_1], parts[PART_OUTPUT_2]},
+                                      .has_outputs = found[PART_OUTPUT_1] && found[PART_OUTPUT_2]};
 }
 
-bool vq_row_next(struct vq_span rows, size_t *at, struct vq_row *ret_row)
+bool vq_row_next(struct vq_span rows, size_t *at, struct vq_wanted_row *ret_row)
 {
     size_t from = NOWHERE;
     size_t end = rows.bytes;

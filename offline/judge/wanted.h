@@ -27,7 +27,7 @@ bool vq_wanted_is_rating(enum vq_wanted wanted);
  * tag in such a text does no harm. */
 struct vq_span vq_wanted_section(struct vq_span text, const char *tag, bool first);
 
-struct vq_row {
+struct vq_wanted_row {
     struct vq_span prompt;
     struct vq_span outputs[2];
     bool has_outputs;
@@ -37,6 +37,6 @@ struct vq_row {
 
 /* Reads the next <row> of the section "rows" at *at (0 at first) and moves it; false at the end. A
  * tag inside a row's text spoils at most this row. */
-bool vq_row_next(struct vq_span rows, size_t *at, struct vq_row *ret_row);
+bool vq_row_next(struct vq_span rows, size_t *at, struct vq_wanted_row *ret_row);
 
 #endif

@@ -38,7 +38,7 @@ static const char ordinary_text[] =
 struct judging {
     struct vq_lexical *lexical;
     const struct vq_rating_request *request;
-    struct vq_rubric rubric;
+    struct vq_rated_rubric rubric;
     struct vq_character character;
     struct vq_buf *reason;
     uint64_t draws[2]; /* of everything, whatever the order of the responses */
@@ -49,7 +49,7 @@ static void draw(struct judging *j)
     struct vq_hasher h;
     struct vq_hash hash;
     struct vq_hash of[2];
-    const struct vq_rubric *r = &j->rubric;
+    const struct vq_rated_rubric *r = &j->rubric;
     for (size_t i = 0; i < VQ_COUNT(of); i++) {
         vq_hash_of("offline-response", r->responses[i], &of[i]);
     }

@@ -53,7 +53,7 @@ static struct vq_span section(struct vq_span text, size_t from, size_t to, const
     return vq_span_trim(vq_span(text.at + begin, end - begin));
 }
 
-static void read_prompt(struct vq_rubric *rubric)
+static void read_prompt(struct vq_rated_rubric *rubric)
 {
     struct vq_span p = rubric->prompt;
     size_t unused;
@@ -67,9 +67,10 @@ static void read_prompt(struct vq_rubric *rubric)
     }
 }
 
-enum vq_status vq_rubric_find(struct vq_span text, bool is_pairwise, struct vq_rubric *ret_rubric)
+enum vq_status vq_rubric_find(struct vq_span text, bool is_pairwise,
+                              struct vq_rated_rubric *ret_rubric)
 {
-    struct vq_rubric rubric = {0};
+    struct vq_rated_rubric rubric = {0};
     const char *first = is_pairwise ? "response_a" : "response";
     size_t after = 0;
     size_t unused;

@@ -5,7 +5,7 @@
 
 #include "common/base/buf.h"
 
-struct vq_rubric {
+struct vq_rated_rubric {
     struct vq_span prompt;
     struct vq_span responses[2]; /* the second only of a comparison */
     struct vq_span criterion;
@@ -19,7 +19,7 @@ struct vq_rubric {
 /* A tag inside somebody's text does no harm as long as the real one stands on a line of its own: the responses end at their last
  * closing tags, the criterion is the last one. VQ_NOT_FOUND without a response, or without a criterion. */
 enum vq_status vq_rubric_find(struct vq_span text, bool is_pairwise,
-                              struct vq_rubric *ret_rubric) VQ_WARN_UNUSED;
+                              struct vq_rated_rubric *ret_rubric) VQ_WARN_UNUSED;
 
 /* What stands behind "VALUE:" at the start of a line of the rubric ("5:", "Yes:"); empty when there is no such line. */
 struct vq_span vq_rubric_line(struct vq_span rubric, const char *value);

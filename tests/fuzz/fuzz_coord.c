@@ -4,7 +4,7 @@
  * ledger, and no fence is given twice (I5). */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "coordinator/core/coord.h"
+#include "coordinator/queue/coord.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/simulation/store.h"
 

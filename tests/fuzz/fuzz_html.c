@@ -3,7 +3,7 @@
  * nothing that the HTML parser looks for, and is no longer than was said. */
 #include "common/text/json.h"
 #include "common/text/utf8.h"
-#include "coordinator/report/html/parts.h"
+#include "methods/report/html/parts.h"
 
 #include <stdlib.h>
 

@@ -11,34 +11,34 @@ TEXT = " ".join(PAGE.split())
 
 # (source, its constant, how the page writes the value, a phrase of the page with {} for it)
 CONSTANTS = [
-    ("coordinator/stats/sign_flip.h", "VQ_SIGN_FLIP_EXACT_MAX", "{:.0f}", "all patterns for at most {} prompts with a mean that is not 0"),
-    ("coordinator/stats/sign_flip.h", "VQ_SIGN_FLIP_DRAWS", "{:,.0f}", "else {} seeded patterns and p"),
-    ("coordinator/stats/sign_flip.h", "VQ_SIGN_FLIP_VECTORS_EXACT_MAX", "{:.0f}", "all patterns for at most {} prompts, else"),
-    ("coordinator/stats/separability.h", "VQ_VARIED_UNITS", "{:.0f}", "If fewer than {} prompts differ from the most common value"),
-    ("coordinator/stats/separability.h", "VQ_VARIED_CELLS", "{:.0f}", "in which fewer than {} rows differ from the most common value"),
-    ("coordinator/stats/crossval.h", "VQ_CROSSVAL_GRID", "{:.0f}", "C is chosen from {} values"),
-    ("coordinator/stats/crossval.h", "VQ_CROSSVAL_FOLDS", "{:.0f}", "held-out log-loss over {} folds of prompts, the smallest C on ties"),
-    ("coordinator/stats/crossval.h", "VQ_CROSSVAL_FOLDS", "{:.0f}", "C by mean held-out log-loss over {} folds of prompts. With two models"),
-    ("coordinator/stats/bootstrap.h", "VQ_BOOTSTRAP_DRAWS", "{:,.0f}", "percentile bootstrap over prompts ({} draws"),
-    ("coordinator/pipeline/vibecheck/vibecheck.h", "VQ_FIT_PROMPTS_MIN", "{:.0f}", "fewer than {} training prompts (`few_prompts`)"),
-    ("coordinator/stats/davidson.h", "VQ_DAVIDSON_CLUSTERS_MIN", "{:.0f}", "| `few_prompts` | Fewer than {} prompts: strengths alone"),
-    ("coordinator/stats/powered.h", "VQ_POWERED_LABELLED_MIN", "{:.0f}", "Fewer than {} labelled prompts have no interval"),
-    ("coordinator/stats/powered.c", "PSEUDO_LABELS", "{:.0f}", "vibeq adds {} / m^2 to the variance"),
-    ("coordinator/stats/length_controlled.h", "VQ_LENGTH_CONTROLLED_UNITS_MIN", "{:.0f}", "`few_prompts` (fewer than {}: no interval)"),
-    ("coordinator/stats/power.h", "VQ_POWER_LEVEL", "{:.2f}", "the exact sign test of n prompts at level {} / V"),
-    ("coordinator/stats/power.h", "VQ_POWER_SHARE", "{:.1f}", "rejects with chance {}, for V vibes"),
-    ("coordinator/stats/multinomial.h", "VQ_MULTINOMIAL_CI_PARAMS_MAX", "{:.0f}", "`too_large` means more than {} coefficients"),
-    ("coordinator/report/warnings.c", "COEF_ABS_MAX", "{:.0f}", "or a coefficient is above {}."),
-    ("coordinator/report/warnings.c", "ROWS_PER_VIBE_MIN", "{:.0f}", "There are fewer than {} training rows per kept vibe"),
-    ("coordinator/report/warnings.c", "AT_RANDOM_APART", "{:.2f}", "| The estimate at random differs by more than {}."),
-    ("coordinator/report/warnings.c", "PP_LEVEL", "{:.2f}", "PP's accuracy is not above 0.5, or its p is above {};"),
-    ("coordinator/pipeline/vibecheck/fits.c", "COMPLETE_CASE_WARNING", "{:.2f}", "over complete rows an accuracy differs by more than {};"),
-    ("coordinator/pipeline/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on (`--threshold`) they count as one"),
-    ("coordinator/pipeline/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on the vibe was *found again*"),
-    ("coordinator/pipeline/method/prompts.h", "VQ_ROW_TEXT_BYTES_MAX", "{:,.0f}", "Texts over {} bytes are cut"),
-    ("coordinator/pipeline/method/reduce.c", "GROUP_AXES_MAX", "{:.0f}", "of at most {} drawn axes"),
-    ("coordinator/pipeline/method/reduce.c", "REDUCE_TRIES", "{:.0f}", "more than `K`, at most {} times, shortened"),
-    ("coordinator/shell/job/asking.c", "ROOM_TOKENS_MAX", "{:,.0f}", "output tokens (at most {})"),
+    ("methods/stats/intervals/sign_flip.h", "VQ_SIGN_FLIP_EXACT_MAX", "{:.0f}", "all patterns for at most {} prompts with a mean that is not 0"),
+    ("methods/stats/intervals/sign_flip.h", "VQ_SIGN_FLIP_DRAWS", "{:,.0f}", "else {} seeded patterns and p"),
+    ("methods/stats/intervals/sign_flip.h", "VQ_SIGN_FLIP_VECTORS_EXACT_MAX", "{:.0f}", "all patterns for at most {} prompts, else"),
+    ("methods/stats/intervals/separability.h", "VQ_VARIED_UNITS", "{:.0f}", "If fewer than {} prompts differ from the most common value"),
+    ("methods/stats/intervals/separability.h", "VQ_VARIED_CELLS", "{:.0f}", "in which fewer than {} rows differ from the most common value"),
+    ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_GRID", "{:.0f}", "C is chosen from {} values"),
+    ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_FOLDS", "{:.0f}", "held-out log-loss over {} folds of prompts, the smallest C on ties"),
+    ("methods/stats/logit/crossval.h", "VQ_CROSSVAL_FOLDS", "{:.0f}", "C by mean held-out log-loss over {} folds of prompts. With two models"),
+    ("methods/stats/intervals/bootstrap.h", "VQ_BOOTSTRAP_DRAWS", "{:,.0f}", "percentile bootstrap over prompts ({} draws"),
+    ("methods/vibecheck/numbers/vibecheck.h", "VQ_FIT_PROMPTS_MIN", "{:.0f}", "fewer than {} training prompts (`few_prompts`)"),
+    ("methods/stats/ranking/davidson.h", "VQ_DAVIDSON_CLUSTERS_MIN", "{:.0f}", "| `few_prompts` | Fewer than {} prompts: strengths alone"),
+    ("methods/stats/intervals/powered.h", "VQ_POWERED_LABELLED_MIN", "{:.0f}", "Fewer than {} labelled prompts have no interval"),
+    ("methods/stats/intervals/powered.c", "PSEUDO_LABELS", "{:.0f}", "vibeq adds {} / m^2 to the variance"),
+    ("methods/stats/logit/length_controlled.h", "VQ_LENGTH_CONTROLLED_UNITS_MIN", "{:.0f}", "`few_prompts` (fewer than {}: no interval)"),
+    ("methods/stats/intervals/power.h", "VQ_POWER_LEVEL", "{:.2f}", "the exact sign test of n prompts at level {} / V"),
+    ("methods/stats/intervals/power.h", "VQ_POWER_SHARE", "{:.1f}", "rejects with chance {}, for V vibes"),
+    ("methods/stats/logit/multinomial.h", "VQ_MULTINOMIAL_CI_PARAMS_MAX", "{:.0f}", "`too_large` means more than {} coefficients"),
+    ("methods/report/warnings.c", "COEF_ABS_MAX", "{:.0f}", "or a coefficient is above {}."),
+    ("methods/report/warnings.c", "ROWS_PER_VIBE_MIN", "{:.0f}", "There are fewer than {} training rows per kept vibe"),
+    ("methods/report/warnings.c", "AT_RANDOM_APART", "{:.2f}", "| The estimate at random differs by more than {}."),
+    ("methods/report/warnings.c", "PP_LEVEL", "{:.2f}", "PP's accuracy is not above 0.5, or its p is above {};"),
+    ("methods/vibecheck/numbers/fits.c", "COMPLETE_CASE_WARNING", "{:.2f}", "over complete rows an accuracy differs by more than {};"),
+    ("methods/vibecheck/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on (`--threshold`) they count as one"),
+    ("methods/vibecheck/recall.h", "VQ_RECALL_THRESHOLD", "{:.1f}", "from {} on the vibe was *found again*"),
+    ("methods/vibecheck/steps/prompts.h", "VQ_ROW_TEXT_BYTES_MAX", "{:,.0f}", "Texts over {} bytes are cut"),
+    ("methods/vibecheck/steps/reduce.c", "GROUP_AXES_MAX", "{:.0f}", "of at most {} drawn axes"),
+    ("methods/vibecheck/steps/reduce.c", "REDUCE_TRIES", "{:.0f}", "more than `K`, at most {} times, shortened"),
+    ("methods/grid/stage_grid.c", "ROOM_TOKENS_MAX", "{:,.0f}", "output tokens (at most {})"),
 ]
 WORDS = {"3": "three", "5": "five", "10": "ten"}
 
@@ -76,7 +76,7 @@ class MethodPage(unittest.TestCase):
             self.holds(phrase, default)
 
     def test_every_warning_is_on_the_page_and_no_other(self):
-        code = source("coordinator/report/warnings.c")
+        code = source("methods/report/warnings.c")
         made = set(re.findall(r'\b(?:say|about_vibes)\(\s*m, "(\w+)"', code))
         made |= set(re.findall(r'"(fit_\w+)"', code))
         self.assertGreater(len(made), 25)
@@ -85,8 +85,8 @@ class MethodPage(unittest.TestCase):
         self.assertEqual(made, told)
 
     def test_every_status_is_on_the_page(self):
-        for path, array in (("coordinator/stats/davidson.c", "vq_davidson_status_name"), ("coordinator/stats/length_controlled.c", "vq_length_controlled_name"),
-                            ("coordinator/pipeline/vibecheck/vibecheck.c", "vq_fit_degenerate_name")):
+        for path, array in (("methods/stats/ranking/davidson.c", "vq_davidson_status_name"), ("methods/stats/logit/length_controlled.c", "vq_length_controlled_name"),
+                            ("methods/vibecheck/numbers/vibecheck.c", "vq_fit_degenerate_name")):
             body = source(path).split(array)[1].split("\n}")[0]
             for word in re.findall(r'"(\w+)"', body):
                 if word not in ("no",):

@@ -2,7 +2,7 @@
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"
-#include "coordinator/core/limits.h"
+#include "coordinator/queue/limits.h"
 
 /* A fence decides who may start calls: none starts under a fence after the task was leased under a later one. */
 static void check_fence(struct sim *s, uint32_t worker, const struct vq_work_call *call)

@@ -21,7 +21,7 @@
 #include "common/base/rng.h"
 #include "common/judge/chain.h"
 #include "common/judge/template.h"
-#include "coordinator/core/coord.h"
+#include "coordinator/queue/coord.h"
 #include "proto/wire.h"
 #include "tests/simulation/map.h"
 #include "tests/simulation/store.h"

@@ -5,7 +5,7 @@
 #define VQ_SIM_STORE_H
 
 #include "common/judge/chain.h"
-#include "coordinator/core/coord.h"
+#include "coordinator/queue/coord.h"
 #include "tests/simulation/map.h"
 
 #define SIM_REPEATS_MAX 4

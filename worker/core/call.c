@@ -86,7 +86,7 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
         vq_free(flight);
         return;
     }
-    vq_work_list_push(&w->flights, &flight->link);
+    vq_list_push(&w->flights, &flight->link);
     w->flights_count++;
     w->calls_started++;
     vq_work_ask_unqueue(w, ask);
@@ -148,7 +148,7 @@ int64_t vq_work_calls_wake(const struct vq_work *w)
     for (uint32_t j = 0; vq_work_may_start(w) && j < w->spec->judges_count; j++) {
         const struct vq_work_node *node = vq_work_heap_peek(&w->judges[j].ready);
         if (node != NULL) {
-            const struct vq_work_ask *ask = VQ_WORK_ITEM(node, const struct vq_work_ask, node);
+            const struct vq_work_ask *ask = VQ_CONTAINER_OF(node, const struct vq_work_ask, node);
             uint32_t pool;
             struct vq_work_need need;
             int64_t when;
@@ -224,7 +224,7 @@ void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
         return;
     }
     vq_work_table_remove(&w->flights_by_id, key);
-    vq_work_list_remove(&flight->link);
+    vq_unlink(&flight->link);
     w->flights_count--;
     w->calls_ended++;
     vq_work_heard_cut(w, flight, reply);

@@ -141,7 +141,7 @@ static void expect_ready(struct vq_work *w)
         const struct vq_work_node *node =
             vq_work_heap_peek(i < judges ? &w->judges[i].ready : &w->pools[i - judges].followers);
         if (node != NULL) {
-            vq_work_judge_expect(w, VQ_WORK_ITEM(node, const struct vq_work_ask, node));
+            vq_work_judge_expect(w, VQ_CONTAINER_OF(node, const struct vq_work_ask, node));
         }
     }
 }

@@ -180,7 +180,7 @@ int64_t vq_work_fronts_wake(const struct vq_work *w)
         if (node == NULL) {
             continue;
         }
-        const struct vq_work_ask *ask = VQ_WORK_ITEM(node, const struct vq_work_ask, node);
+        const struct vq_work_ask *ask = VQ_CONTAINER_OF(node, const struct vq_work_ask, node);
         struct vq_work_need need;
         int64_t when = vq_work_judge_when(w, ask, p, &need);
         int64_t loose = loose_ns(w, ask);

@@ -12,7 +12,7 @@
 
 static void sample_free(struct vq_work *w, struct vq_work_sample *sample)
 {
-    vq_work_list_remove(&sample->link);
+    vq_unlink(&sample->link);
     vq_work_table_remove(&w->samples, vq_work_key_u64(sample->index));
     w->samples_count--;
     w->samples_bytes -= sample->bytes;
@@ -22,8 +22,8 @@ static void sample_free(struct vq_work *w, struct vq_work_sample *sample)
 void vq_work_samples_drop_idle(struct vq_work *w, uint32_t keep)
 {
     uint32_t idle = 0;
-    for (struct vq_work_link *at = w->idle.prev; at != &w->idle;) {
-        struct vq_work_sample *sample = VQ_WORK_ITEM(at, struct vq_work_sample, link);
+    for (struct vq_link *at = w->idle.prev; at != &w->idle;) {
+        struct vq_work_sample *sample = VQ_CONTAINER_OF(at, struct vq_work_sample, link);
         at = at->prev;
         if (++idle > keep) {
             sample_free(w, sample);
@@ -67,7 +67,7 @@ void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
         return;
     }
     vq_sample_identify(&sample->text, &sample->id);
-    vq_work_list_push(&w->idle, &sample->link);
+    vq_list_push(&w->idle, &sample->link);
     w->samples_count++;
     w->samples_bytes += bytes;
 }
@@ -125,7 +125,7 @@ struct vq_work_ask *vq_work_queue_first(struct vq_work *w, const struct vq_work_
         if (node == NULL) {
             return NULL;
         }
-        struct vq_work_ask *ask = VQ_WORK_ITEM(node, struct vq_work_ask, node);
+        struct vq_work_ask *ask = VQ_CONTAINER_OF(node, struct vq_work_ask, node);
         if (ask->lease->until_ns > w->now_ns) {
             return ask;
         }
@@ -149,13 +149,13 @@ void vq_work_delayed_pump(struct vq_work *w)
         if (node == NULL || node->first > w->now_ns) {
             return;
         }
-        vq_work_ask_ready(w, VQ_WORK_ITEM(node, struct vq_work_ask, node));
+        vq_work_ask_ready(w, VQ_CONTAINER_OF(node, struct vq_work_ask, node));
     }
 }
 
 static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
 {
-    vq_work_list_remove(&lease->link);
+    vq_unlink(&lease->link);
     vq_work_table_remove(&w->leases_by_shard, vq_work_key_u64(lease->shard));
     w->leases_count--;
     vq_work_chain_free(w, lease);
@@ -259,7 +259,7 @@ static struct vq_work_cancel *returned(struct vq_work *w, uint32_t stage, uint64
         (void)vq_work_ok(w, VQ_NOMEM);
         return NULL;
     }
-    vq_work_list_init(&cancel->link);
+    vq_list_init(&cancel->link);
     cancel->stage = stage;
     cancel->shard = shard;
     cancel->fence = fence;
@@ -319,8 +319,8 @@ void vq_work_ask_return(struct vq_work *w, struct vq_work_ask *ask)
 
 void vq_work_return_all(struct vq_work *w, uint32_t judge)
 {
-    for (struct vq_work_link *at = w->leases.next; at != &w->leases;) {
-        struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
+    for (struct vq_link *at = w->leases.next; at != &w->leases;) {
+        struct vq_work_lease *lease = VQ_CONTAINER_OF(at, struct vq_work_lease, link);
         at = at->next;
         if (judge == UINT32_MAX || lease->judge == judge) {
             lease_return(w, lease);
@@ -331,8 +331,8 @@ void vq_work_return_all(struct vq_work *w, uint32_t judge)
 void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep)
 {
     const struct vq_work_judging *at = &w->judges[judge];
-    for (struct vq_work_link *link = w->leases.prev; link != &w->leases;) { /* the newest first */
-        struct vq_work_lease *lease = VQ_WORK_ITEM(link, struct vq_work_lease, link);
+    for (struct vq_link *link = w->leases.prev; link != &w->leases;) { /* the newest first */
+        struct vq_work_lease *lease = VQ_CONTAINER_OF(link, struct vq_work_lease, link);
         link = link->prev;
         if (at->asks_open - at->asks_done <= keep) {
             return;
@@ -345,8 +345,8 @@ void vq_work_return_surplus(struct vq_work *w, uint32_t judge, uint32_t keep)
 
 bool vq_work_leases_ask(const struct vq_work *w)
 {
-    for (const struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
-        const struct vq_work_lease *lease = VQ_WORK_ITEM(at, const struct vq_work_lease, link);
+    for (const struct vq_link *at = w->leases.next; at != &w->leases; at = at->next) {
+        const struct vq_work_lease *lease = VQ_CONTAINER_OF(at, const struct vq_work_lease, link);
         for (uint32_t i = 0; i < lease->asks_count; i++) {
             if (is_idle(&lease->asks[i]) || lease->asks[i].state == VQ_WORK_ASK_CALLING) {
                 return true;
@@ -516,7 +516,7 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
         struct vq_work_sample *sample = held->sample;
         vq_work_lease_drop(w, held);
         if (--sample->leases == 0) {
-            vq_work_list_push(&w->idle, &sample->link);
+            vq_list_push(&w->idle, &sample->link);
         }
     }
     const char *why = refuse(w, msg);
@@ -535,10 +535,10 @@ void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
         return;
     }
     vq_work_slices_forget(w); /* room for this is the new coordinator's to give */
-    vq_work_list_push(&w->leases, &lease->link);
+    vq_list_push(&w->leases, &lease->link);
     w->leases_count++;
     if (lease->sample->leases++ == 0) {
-        vq_work_list_remove(&lease->sample->link); /* not idle any more */
+        vq_unlink(&lease->sample->link); /* not idle any more */
     }
     lease->open = lease->asks_count;
     uint32_t counted = lease->chain == NULL ? lease->asks_count : 1;

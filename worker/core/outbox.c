@@ -71,7 +71,7 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
         vq_free(entry);
         return NULL;
     }
-    vq_work_list_push(&w->unread, &entry->link);
+    vq_list_push(&w->unread, &entry->link);
     w->results_count++;
     w->results_bytes += entry->bytes;
     return entry;
@@ -82,8 +82,8 @@ void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry)
     VQ_ASSERT(entry->place == VQ_WORK_RESULT_UNREAD);
     entry->place = VQ_WORK_RESULT_UNSENT;
     entry->at_ns = w->now_ns;
-    vq_work_list_remove(&entry->link);
-    vq_work_list_push(&w->unsent, &entry->link);
+    vq_unlink(&entry->link);
+    vq_list_push(&w->unsent, &entry->link);
     w->unsent_count++;
     w->unsent_bytes += entry->bytes;
 }
@@ -103,10 +103,10 @@ void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result)
 /* The pools of what an earlier process of this spool did are known now. */
 void vq_work_outbox_find_pools(struct vq_work *w)
 {
-    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
-        for (struct vq_work_link *at = lists[i]->next; at != lists[i]; at = at->next) {
-            struct vq_work_result *entry = VQ_WORK_ITEM(at, struct vq_work_result, link);
+        for (struct vq_link *at = lists[i]->next; at != lists[i]; at = at->next) {
+            struct vq_work_result *entry = VQ_CONTAINER_OF(at, struct vq_work_result, link);
             uint32_t pool = vq_work_pool_find(w, entry->result.pool);
             if (entry->pool == UINT32_MAX && pool != UINT32_MAX) {
                 struct vq_work_charge day = {0, entry->charge.requests, entry->charge.tokens};
@@ -122,8 +122,8 @@ void vq_work_outbox_find_pools(struct vq_work *w)
  * coordinator stores the answer all the same. */
 void vq_work_outbox_read_spooled(struct vq_work *w)
 {
-    while (!vq_work_list_empty(&w->unread)) {
-        struct vq_work_result *entry = VQ_WORK_ITEM(w->unread.next, struct vq_work_result, link);
+    while (!vq_list_empty(&w->unread)) {
+        struct vq_work_result *entry = VQ_CONTAINER_OF(w->unread.next, struct vq_work_result, link);
         struct vq_result *result = &entry->result;
         result->outcome = VQ_OUTCOME_NONE;
         result->final = false;
@@ -145,7 +145,7 @@ void vq_work_outbox_read_spooled(struct vq_work *w)
 static void entry_forget(struct vq_work *w, struct vq_work_result *entry)
 {
     vq_work_table_remove(&w->results_by_id, vq_work_key_id(&entry->result.call));
-    vq_work_list_remove(&entry->link);
+    vq_unlink(&entry->link);
     w->results_count--;
     w->results_bytes -= entry->bytes;
     if (entry->place == VQ_WORK_RESULT_UNSENT) {
@@ -155,9 +155,9 @@ static void entry_forget(struct vq_work *w, struct vq_work_result *entry)
     vq_free(entry);
 }
 
-static struct vq_work_result *first(const struct vq_work_link *list)
+static struct vq_work_result *first(const struct vq_link *list)
 {
-    return vq_work_list_empty(list) ? NULL : VQ_WORK_ITEM(list->next, struct vq_work_result, link);
+    return vq_list_empty(list) ? NULL : VQ_CONTAINER_OF(list->next, struct vq_work_result, link);
 }
 
 static void unsend(struct vq_work *w, struct vq_work_result *entry)
@@ -171,8 +171,8 @@ static void unsend(struct vq_work *w, struct vq_work_result *entry)
 static void resend_first(struct vq_work *w)
 {
     struct vq_work_result *entry = first(&w->sent);
-    vq_work_list_remove(&entry->link);
-    vq_work_list_push(&w->unsent, &entry->link);
+    vq_unlink(&entry->link);
+    vq_list_push(&w->unsent, &entry->link);
     unsend(w, entry);
 }
 
@@ -219,10 +219,10 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
 
 void vq_work_outbox_session(struct vq_work *w)
 {
-    for (struct vq_work_link *at = w->sent.next; at != &w->sent; at = at->next) {
-        unsend(w, VQ_WORK_ITEM(at, struct vq_work_result, link));
+    for (struct vq_link *at = w->sent.next; at != &w->sent; at = at->next) {
+        unsend(w, VQ_CONTAINER_OF(at, struct vq_work_result, link));
     }
-    vq_work_list_prepend(&w->unsent, &w->sent);
+    vq_list_prepend(&w->unsent, &w->sent);
     w->flush = true;
 }
 
@@ -283,14 +283,14 @@ bool vq_work_outbox_fill(struct vq_work *w, struct vq_msg_results *ret_results)
     uint32_t count = 0;
     size_t bytes = 0;
     while (w->unsent_count > 0 && count < VQ_WORK_BATCH_RESULTS) {
-        struct vq_work_result *entry = VQ_WORK_ITEM(w->unsent.next, struct vq_work_result, link);
+        struct vq_work_result *entry = VQ_CONTAINER_OF(w->unsent.next, struct vq_work_result, link);
         if (count > 0 && bytes + entry->bytes > VQ_WORK_BATCH_BYTES) {
             break;
         }
         bytes += entry->bytes;
         results[count++] = entry->result;
-        vq_work_list_remove(&entry->link);
-        vq_work_list_push(&w->sent, &entry->link);
+        vq_unlink(&entry->link);
+        vq_list_push(&w->sent, &entry->link);
         entry->place = VQ_WORK_RESULT_SENT;
         entry->at_ns = w->now_ns;
         entry->sent_no = ++w->sent_n;
@@ -310,10 +310,10 @@ bool vq_work_outbox_full(const struct vq_work *w)
 
 void vq_work_outbox_free(struct vq_work *w)
 {
-    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
-        while (!vq_work_list_empty(lists[i])) {
-            entry_forget(w, VQ_WORK_ITEM(lists[i]->next, struct vq_work_result, link));
+        while (!vq_list_empty(lists[i])) {
+            entry_forget(w, VQ_CONTAINER_OF(lists[i]->next, struct vq_work_result, link));
         }
     }
     vq_work_table_free(&w->results_by_id);

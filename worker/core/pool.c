@@ -64,14 +64,14 @@ static uint32_t moved(const uint32_t *now, uint32_t count, uint32_t pool)
 
 static void calls_carry_over(struct vq_work *w, const uint32_t *now, uint32_t count)
 {
-    for (struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
-        struct vq_work_flight *flight = VQ_WORK_ITEM(at, struct vq_work_flight, link);
+    for (struct vq_link *at = w->flights.next; at != &w->flights; at = at->next) {
+        struct vq_work_flight *flight = VQ_CONTAINER_OF(at, struct vq_work_flight, link);
         flight->pool = moved(now, count, flight->pool);
     }
-    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
-        for (struct vq_work_link *at = lists[i]->next; at != lists[i]; at = at->next) {
-            struct vq_work_result *entry = VQ_WORK_ITEM(at, struct vq_work_result, link);
+        for (struct vq_link *at = lists[i]->next; at != lists[i]; at = at->next) {
+            struct vq_work_result *entry = VQ_CONTAINER_OF(at, struct vq_work_result, link);
             entry->pool = moved(now, count, entry->pool);
         }
     }
@@ -609,8 +609,9 @@ static bool uses_pool(const struct vq_work_judge *judge, uint32_t index)
 static double answers_most(const struct vq_work *w, uint32_t index)
 {
     double most = 0;
-    for (const struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
-        const struct vq_work_flight *flight = VQ_WORK_ITEM(at, const struct vq_work_flight, link);
+    for (const struct vq_link *at = w->flights.next; at != &w->flights; at = at->next) {
+        const struct vq_work_flight *flight =
+            VQ_CONTAINER_OF(at, const struct vq_work_flight, link);
         most = flight->pool == index ? fmax(most, flight->need.rates.output_tokens) : most;
     }
     for (uint32_t j = 0; j < w->spec->judges_count; j++) {

@@ -109,8 +109,8 @@ static void take_terms(struct vq_work *w, const struct vq_msg_welcome *welcome)
 
 static void drop_leases(struct vq_work *w)
 {
-    while (!vq_work_list_empty(&w->leases)) {
-        vq_work_lease_drop(w, VQ_WORK_ITEM(w->leases.next, struct vq_work_lease, link));
+    while (!vq_list_empty(&w->leases)) {
+        vq_work_lease_drop(w, VQ_CONTAINER_OF(w->leases.next, struct vq_work_lease, link));
     }
 }
 
@@ -156,9 +156,10 @@ void vq_work_on_welcome(struct vq_work *w, const struct vq_msg_welcome *welcome)
         heartbeat(w, VQ_WORK_ITEM_HEARTBEAT); /* its echo renews them */
     }
     vq_work_outbox_session(w);
-    while (!vq_work_list_empty(&w->returned)) {
-        struct vq_work_cancel *cancel = VQ_WORK_ITEM(w->returned.next, struct vq_work_cancel, link);
-        vq_work_list_remove(&cancel->link);
+    while (!vq_list_empty(&w->returned)) {
+        struct vq_work_cancel *cancel =
+            VQ_CONTAINER_OF(w->returned.next, struct vq_work_cancel, link);
+        vq_unlink(&cancel->link);
         vq_work_queue(w, (struct vq_work_item){.type = VQ_WORK_ITEM_CANCEL, .u.cancel = cancel});
     }
     w->credit_due = true;
@@ -220,8 +221,8 @@ void vq_work_on_echo(struct vq_work *w, const struct vq_msg_held *echo)
     if (vq_work_slices_renew(w, echo->stamp_ns) && w->granted_n > 0) {
         say_hello(w, false); /* that the coordinator knows that they are gone */
     }
-    for (struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
-        struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
+    for (struct vq_link *at = w->leases.next; at != &w->leases; at = at->next) {
+        struct vq_work_lease *lease = VQ_CONTAINER_OF(at, struct vq_work_lease, link);
         if (lease->listed_ns != 0 && lease->listed_ns <= echo->stamp_ns) {
             vq_work_lease_renew(w, lease, echo->stamp_ns + w->term_ns);
         }

@@ -11,11 +11,11 @@
 #ifndef VQ_WORKER_STATE_H
 #define VQ_WORKER_STATE_H
 
+#include "common/base/list.h"
 #include "common/base/rng.h"
 #include "proto/pool.h"
 #include "worker/core/heap.h"
 #include "worker/core/limits.h"
-#include "worker/core/link.h"
 #include "worker/core/pace.h"
 #include "worker/core/table.h"
 #include "worker/core/work.h"
@@ -61,7 +61,7 @@ struct vq_work_ask {
 };
 
 struct vq_work_sample {
-    struct vq_work_link link; /* in `idle` when no lease needs it */
+    struct vq_link link; /* in `idle` when no lease needs it */
     uint64_t index;
     struct vq_sample text;
     struct vq_sample_id id;
@@ -98,7 +98,7 @@ struct vq_work_chain {     /* a dialogue as far as it has come here */
 };
 
 struct vq_work_lease {
-    struct vq_work_link link; /* in `leases`, in order of arrival */
+    struct vq_link link; /* in `leases`, in order of arrival */
     uint64_t shard, seq;
     struct vq_fence fence;
     int64_t until_ns;  /* end of its term */
@@ -130,7 +130,7 @@ struct vq_work_charge {
 };
 
 struct vq_work_flight { /* a call in flight */
-    struct vq_work_link link;
+    struct vq_link link;
     struct vq_work_call call; /* its pointers are good only while its action is taken */
     int64_t started_ns;
     struct vq_work_need need; /* reserved */
@@ -146,7 +146,7 @@ enum vq_work_result_place {
 };
 
 struct vq_work_result { /* a result without an ACK */
-    struct vq_work_link link;
+    struct vq_link link;
     struct vq_result result;
     struct vq_work_charge charge;
     uint32_t pool; /* as of a flight */
@@ -245,7 +245,7 @@ struct vq_work_read {
 
 struct
     vq_work_cancel { /* tasks given back; owned by its item, or by `returned` until there is a session */
-    struct vq_work_link link;
+    struct vq_link link;
     uint32_t stage;
     uint64_t shard;
     struct vq_fence fence;
@@ -322,26 +322,26 @@ struct vq_work {
     struct vq_amount spend;
 
     /* leases */
-    struct vq_work_link leases;
-    struct vq_work_link returned; /* tasks given back that nobody was told of yet */
+    struct vq_link leases;
+    struct vq_link returned; /* tasks given back that nobody was told of yet */
     struct vq_work_table leases_by_shard;
     uint32_t leases_count, asks_open, asks_done;
     uint64_t lease_seq;
     struct vq_work_heap delayed; /* asks by time */
     struct vq_work_table samples;
-    struct vq_work_link idle;
+    struct vq_link idle;
     uint32_t samples_count;
     uint64_t samples_bytes;
 
     /* calls */
-    struct vq_work_link flights;
+    struct vq_link flights;
     struct vq_work_table flights_by_id;
     uint32_t flights_count;
     uint64_t call_n;
     uint64_t calls_started, calls_ended;
 
     /* results without an ACK */
-    struct vq_work_link unread, unsent, sent; /* sent: in the order of sending */
+    struct vq_link unread, unsent, sent; /* sent: in the order of sending */
     struct vq_work_table results_by_id;
     uint32_t results_count, unsent_count;
     uint64_t results_bytes, unsent_bytes;

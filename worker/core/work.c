@@ -109,10 +109,10 @@ enum vq_status vq_work_create(const struct vq_work_options *options, struct vq_w
     if (w == NULL) {
         return VQ_NOMEM;
     }
-    struct vq_work_link *lists[] = {&w->leases, &w->returned, &w->idle, &w->flights,
-                                    &w->unread, &w->unsent,   &w->sent};
+    struct vq_link *lists[] = {&w->leases, &w->returned, &w->idle, &w->flights,
+                               &w->unread, &w->unsent,   &w->sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
-        vq_work_list_init(lists[i]);
+        vq_list_init(lists[i]);
     }
     take_options(w, options);
     if (w->name == NULL || w->host == NULL || w->software == NULL || w->notes == NULL) {
@@ -132,13 +132,14 @@ void vq_work_destroy(struct vq_work **work)
     for (size_t i = w->items_head; i < w->items_count; i++) {
         item_free(&w->items[i]);
     }
-    while (!vq_work_list_empty(&w->leases)) {
-        vq_work_lease_drop(w, VQ_WORK_ITEM(w->leases.next, struct vq_work_lease, link));
+    while (!vq_list_empty(&w->leases)) {
+        vq_work_lease_drop(w, VQ_CONTAINER_OF(w->leases.next, struct vq_work_lease, link));
     }
     vq_work_samples_drop_idle(w, 0);
-    while (!vq_work_list_empty(&w->flights)) {
-        struct vq_work_flight *flight = VQ_WORK_ITEM(w->flights.next, struct vq_work_flight, link);
-        vq_work_list_remove(&flight->link);
+    while (!vq_list_empty(&w->flights)) {
+        struct vq_work_flight *flight =
+            VQ_CONTAINER_OF(w->flights.next, struct vq_work_flight, link);
+        vq_unlink(&flight->link);
         vq_free(flight);
     }
     vq_work_outbox_free(w);
@@ -150,9 +151,10 @@ void vq_work_destroy(struct vq_work **work)
     vq_work_table_free(&w->samples);
     vq_work_table_free(&w->flights_by_id);
     vq_free(w->cancel_out);
-    while (!vq_work_list_empty(&w->returned)) {
-        struct vq_work_cancel *cancel = VQ_WORK_ITEM(w->returned.next, struct vq_work_cancel, link);
-        vq_work_list_remove(&cancel->link);
+    while (!vq_list_empty(&w->returned)) {
+        struct vq_work_cancel *cancel =
+            VQ_CONTAINER_OF(w->returned.next, struct vq_work_cancel, link);
+        vq_unlink(&cancel->link);
         vq_free(cancel);
     }
     vq_free(w->items);
@@ -266,21 +268,22 @@ static bool give_held(struct vq_work *w, enum vq_msg_type type, struct vq_msg *m
     struct vq_msg_held *held = &msg->u.held;
     *held = (struct vq_msg_held){
         .session = w->session, .stamp_ns = vq_work_stamp(w), .leases = leases, .calls = calls};
-    for (struct vq_work_link *at = w->leases.next; at != &w->leases; at = at->next) {
-        struct vq_work_lease *lease = VQ_WORK_ITEM(at, struct vq_work_lease, link);
+    for (struct vq_link *at = w->leases.next; at != &w->leases; at = at->next) {
+        struct vq_work_lease *lease = VQ_CONTAINER_OF(at, struct vq_work_lease, link);
         lease->listed_ns = lease->listed_ns == 0 ? held->stamp_ns : lease->listed_ns;
         ((struct vq_held_lease *)leases)[held->leases_count++] = (struct vq_held_lease){
             .stage = w->spec->stage, .shard = lease->shard, .fence = lease->fence};
     }
-    for (struct vq_work_link *at = w->flights.next; at != &w->flights; at = at->next) {
-        const struct vq_work_call *call = &VQ_WORK_ITEM(at, struct vq_work_flight, link)->call;
+    for (struct vq_link *at = w->flights.next; at != &w->flights; at = at->next) {
+        const struct vq_work_call *call = &VQ_CONTAINER_OF(at, struct vq_work_flight, link)->call;
         ((struct vq_held_call *)calls)[held->calls_count++] =
             (struct vq_held_call){call->id, call->task, call->stage};
     }
-    struct vq_work_link *lists[] = {&w->unread, &w->unsent, &w->sent};
+    struct vq_link *lists[] = {&w->unread, &w->unsent, &w->sent};
     for (size_t i = 0; i < VQ_COUNT(lists); i++) {
-        for (struct vq_work_link *at = lists[i]->next; at != lists[i]; at = at->next) {
-            const struct vq_result *result = &VQ_WORK_ITEM(at, struct vq_work_result, link)->result;
+        for (struct vq_link *at = lists[i]->next; at != lists[i]; at = at->next) {
+            const struct vq_result *result =
+                &VQ_CONTAINER_OF(at, struct vq_work_result, link)->result;
             ((struct vq_held_call *)calls)[held->calls_count++] =
                 (struct vq_held_call){result->call, result->task, result->stage};
         }
@@ -358,7 +361,7 @@ static bool give_message(struct vq_work *w, struct vq_work_item *item, struct vq
     }
     if (w->link != VQ_WORK_LINK_OPEN) {
         if (item->type == VQ_WORK_ITEM_CANCEL) {
-            vq_work_list_push(&w->returned, &item->u.cancel->link);
+            vq_list_push(&w->returned, &item->u.cancel->link);
         }
         return false;
     }

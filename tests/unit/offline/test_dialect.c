@@ -53,8 +53,8 @@ static struct vq_service *create(struct vq_service_config *config)
     return service;
 }
 
-static struct vq_reply post(struct vq_service *service, const char *path, const char *key,
-                            const char *body)
+static struct vq_offline_reply post(struct vq_service *service, const char *path, const char *key,
+                                    const char *body)
 {
     struct vq_call call = {.method = "POST",
                            .path = path,
@@ -62,7 +62,7 @@ static struct vq_reply post(struct vq_service *service, const char *path, const 
                            .api_version = "1",
                            .client_id = "call-1",
                            .body = vq_span_str(body)};
-    struct vq_reply reply;
+    struct vq_offline_reply reply;
     assert_int_equal(vq_service_take(service, &call, VQ_NS_PER_S, &reply, NULL), VQ_OK);
     assert_int_equal(vq_service_over(service, &reply, NULL, VQ_NS_PER_S, NULL), VQ_OK);
     return reply;
@@ -128,7 +128,7 @@ static void test_the_same_answer_in_every_shape(void **state)
     char wanted[512] = "";
     uint64_t tokens = 0;
     for (size_t i = 0; i < VQ_COUNT(shapes); i++) {
-        struct vq_reply reply =
+        struct vq_offline_reply reply =
             post(service, shapes[i].path, key_for(shapes[i].path), shapes[i].body);
         assert_int_equal(reply.status, 200);
         json_t *root = json_loadb(reply.body.at, reply.body.bytes, 0, NULL);
@@ -142,12 +142,12 @@ static void test_the_same_answer_in_every_shape(void **state)
         assert_string_equal(text, wanted);
         assert_int_equal(reply.prompt_tokens, tokens);
         json_decref(root);
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
     }
     vq_service_destroy(&service);
 }
 
-static const char *error_type(const struct vq_reply *reply, char *to, size_t cap)
+static const char *error_type(const struct vq_offline_reply *reply, char *to, size_t cap)
 {
     json_t *root = json_loadb(reply->body.at, reply->body.bytes, 0, NULL);
     const json_t *error = json_object_get(root, "error");
@@ -182,16 +182,17 @@ static void test_errors(void **state)
         struct vq_service *service = create(&config);
         for (int d = 0; d < 2; d++) {
             char type[64];
-            struct vq_reply reply = post(service, shapes[2 + d].path, "k", shapes[2 + d].body);
+            struct vq_offline_reply reply =
+                post(service, shapes[2 + d].path, "k", shapes[2 + d].body);
             assert_int_equal(reply.status, cases[i].status[d]);
             assert_string_equal(error_type(&reply, type, sizeof(type)), cases[i].type[d]);
-            vq_reply_free(&reply);
+            vq_offline_reply_free(&reply);
         }
         vq_service_destroy(&service);
     }
 }
 
-static json_int_t usage(const struct vq_reply *reply, const char *member)
+static json_int_t usage(const struct vq_offline_reply *reply, const char *member)
 {
     json_t *root = json_loadb(reply->body.at, reply->body.bytes, 0, NULL);
     json_int_t n = json_integer_value(json_object_get(json_object_get(root, "usage"), member));
@@ -221,17 +222,17 @@ static void test_cache(void **state)
     };
 #undef ASK
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
-        struct vq_reply reply = post(service, "/v1/messages", "k", cases[i].body);
+        struct vq_offline_reply reply = post(service, "/v1/messages", "k", cases[i].body);
         assert_int_equal(reply.status, 200);
         assert_int_equal(usage(&reply, "input_tokens"), cases[i].plain);
         assert_int_equal(usage(&reply, "cache_creation_input_tokens"), cases[i].written);
         assert_int_equal(usage(&reply, "cache_read_input_tokens"), cases[i].read);
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
     }
     vq_service_destroy(&service);
 }
 
-static bool has_header(const struct vq_reply *reply, const char *name)
+static bool has_header(const struct vq_offline_reply *reply, const char *name)
 {
     for (size_t i = 0; i < reply->headers_n; i++) {
         if (strcmp(reply->headers[i].name, name) == 0) {
@@ -248,8 +249,8 @@ static void test_limits(void **state)
         struct vq_service_config config = {0};
         assert_int_equal(vq_pools_add(&config.pools, "rpm=1", NULL), VQ_OK);
         struct vq_service *service = create(&config);
-        struct vq_reply first = post(service, shapes[2 + d].path, "k", shapes[2 + d].body);
-        struct vq_reply second = post(service, shapes[2 + d].path, "k", shapes[2 + d].body);
+        struct vq_offline_reply first = post(service, shapes[2 + d].path, "k", shapes[2 + d].body);
+        struct vq_offline_reply second = post(service, shapes[2 + d].path, "k", shapes[2 + d].body);
         assert_int_equal(first.status, 200);
         assert_int_equal(second.status, 429);
         bool anthropic = d == 0;
@@ -259,8 +260,8 @@ static void test_limits(void **state)
         assert_false(has_header(&second, "x-ratelimit-limit-requests"));
         assert_int_equal(memmem(second.body.at, second.body.bytes, "retryDelay", 10) != NULL,
                          !anthropic);
-        vq_reply_free(&first);
-        vq_reply_free(&second);
+        vq_offline_reply_free(&first);
+        vq_offline_reply_free(&second);
         vq_service_destroy(&service);
     }
 }
@@ -274,20 +275,20 @@ static void test_what_is_refused(void **state)
                                          "{\"contents\":[{}],\"messages\":[{}],\"model\":\"m\"}"};
     for (size_t i = 0; i < VQ_COUNT(shapes); i++) {
         for (size_t k = 0; k < VQ_COUNT(bodies); k++) {
-            struct vq_reply reply =
+            struct vq_offline_reply reply =
                 post(service, shapes[i].path, key_for(shapes[i].path), bodies[k]);
             assert_int_equal(reply.status, 400);
-            vq_reply_free(&reply);
+            vq_offline_reply_free(&reply);
         }
-        struct vq_reply reply = post(service, shapes[i].path, NULL, shapes[i].body);
+        struct vq_offline_reply reply = post(service, shapes[i].path, NULL, shapes[i].body);
         assert_true(reply.status == 401 || reply.status == 400);
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
     }
     struct vq_call call = {.method = "POST", .path = shapes[1].path, .body = vq_span_str("{}")};
-    struct vq_reply reply;
+    struct vq_offline_reply reply;
     assert_int_equal(vq_service_take(service, &call, 0, &reply, NULL), VQ_OK);
     assert_int_equal(reply.status, 404); /* no api-version */
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     vq_service_destroy(&service);
 }
 

@@ -80,8 +80,8 @@ static json_t *ask_at(const char *path, const char *body, int status)
     struct vq_route route;
     vq_route_of(path, &route);
     assert_int_equal(route.kind, VQ_ROUTE_EMBED);
-    struct vq_reply reply;
-    vq_reply_init(&reply);
+    struct vq_offline_reply reply;
+    vq_offline_reply_init(&reply);
     char model[VQ_CHAT_MODEL_BYTES];
     reply.dialect = route.dialect;
     assert_int_equal(vq_embed_answer(&route, vq_span_str(body), knows_nothing, NULL, &reply, model),
@@ -89,7 +89,7 @@ static json_t *ask_at(const char *path, const char *body, int status)
     assert_int_equal(reply.status, status);
     json_t *root = json_loadb(reply.body.at, reply.body.bytes, 0, NULL);
     assert_non_null(root);
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     return root;
 }
 

@@ -61,27 +61,27 @@ static struct vq_service *create(const char *limits, const char *fault)
     return service;
 }
 
-static struct vq_reply take(struct vq_service *service, int dialect, int64_t now_ns)
+static struct vq_offline_reply take(struct vq_service *service, int dialect, int64_t now_ns)
 {
     struct vq_call call = {.method = "POST",
                            .path = shapes[dialect].path,
                            .authorization = shapes[dialect].key,
                            .api_version = "1",
                            .body = vq_span_str(shapes[dialect].body)};
-    struct vq_reply reply;
+    struct vq_offline_reply reply;
     assert_int_equal(vq_service_take(service, &call, now_ns, &reply, NULL), VQ_OK);
     return reply;
 }
 
-static struct vq_reply ask(struct vq_service *service, int dialect, int64_t now_ns)
+static struct vq_offline_reply ask(struct vq_service *service, int dialect, int64_t now_ns)
 {
-    struct vq_reply reply = take(service, dialect, now_ns);
+    struct vq_offline_reply reply = take(service, dialect, now_ns);
     assert_int_equal(vq_service_answered(service, &reply, now_ns, now_ns, NULL), VQ_OK);
     assert_int_equal(vq_service_over(service, &reply, NULL, now_ns, NULL), VQ_OK);
     return reply;
 }
 
-static const char *header(const struct vq_reply *reply, const char *name)
+static const char *header(const struct vq_offline_reply *reply, const char *name)
 {
     for (size_t i = 0; i < reply->headers_n; i++) {
         if (strcmp(reply->headers[i].name, name) == 0) {
@@ -91,7 +91,7 @@ static const char *header(const struct vq_reply *reply, const char *name)
     return NULL;
 }
 
-static void expect_header(const struct vq_reply *reply, const char *name, const char *value)
+static void expect_header(const struct vq_offline_reply *reply, const char *name, const char *value)
 {
     const char *found = header(reply, name);
     if (value == NULL ? found != NULL : found == NULL || strcmp(found, value) != 0) {
@@ -110,7 +110,7 @@ static void test_headers_of_what_is_left(void **state)
         bool plain = d == OPENAI || d == AZURE;
         bool anthropic = d == ANTHROPIC;
         for (int i = 1; i <= 2; i++) {
-            struct vq_reply reply = ask(service, d, VQ_NS_PER_S);
+            struct vq_offline_reply reply = ask(service, d, VQ_NS_PER_S);
             assert_int_equal(reply.status, 200);
             expect_header(&reply, "openai-organization", plain ? "org-acme" : NULL);
             expect_header(&reply, "anthropic-organization-id", anthropic ? "org-acme" : NULL);
@@ -142,7 +142,7 @@ static void test_headers_of_what_is_left(void **state)
                 assert_int_equal(reset[10], 'T');
                 assert_int_equal(reset[19], 'Z');
             }
-            vq_reply_free(&reply);
+            vq_offline_reply_free(&reply);
         }
         vq_service_destroy(&service);
     }
@@ -226,7 +226,7 @@ static const struct refusal refusals[] = {
      NULL},
 };
 
-static void check_refusal(const struct refusal *row, int d, struct vq_reply *reply)
+static void check_refusal(const struct refusal *row, int d, struct vq_offline_reply *reply)
 {
     assert_int_equal(reply->status, row->status[d]);
     assert_false(reply->paid);
@@ -281,12 +281,12 @@ static void test_every_refusal_in_every_dialect(void **state)
         for (int d = 0; d < DIALECTS; d++) {
             struct vq_service *service = create(refusals[i].limits, NULL);
             bool never = strstr(refusals[i].contains[d], "too large") != NULL;
-            struct vq_reply first = ask(service, d, VQ_NS_PER_S);
+            struct vq_offline_reply first = ask(service, d, VQ_NS_PER_S);
             assert_int_equal(first.status, never ? 429 : 200);
-            vq_reply_free(&first);
-            struct vq_reply second = ask(service, d, VQ_NS_PER_S);
+            vq_offline_reply_free(&first);
+            struct vq_offline_reply second = ask(service, d, VQ_NS_PER_S);
             check_refusal(&refusals[i], d, &second);
-            vq_reply_free(&second);
+            vq_offline_reply_free(&second);
             json_t *row = last_line("request");
             assert_string_equal(json_string_value(json_object_get(row, "refused_by")),
                                 refusals[i].refused_by);
@@ -306,30 +306,30 @@ static void test_concurrency(void **state)
     (void)state;
     for (int d = 0; d < DIALECTS; d++) {
         struct vq_service *service = create("p:concurrency=1", NULL);
-        struct vq_reply first = take(service, d, VQ_NS_PER_S);
-        struct vq_reply second = ask(service, d, VQ_NS_PER_S);
+        struct vq_offline_reply first = take(service, d, VQ_NS_PER_S);
+        struct vq_offline_reply second = ask(service, d, VQ_NS_PER_S);
         assert_int_equal(first.status, 200);
         assert_int_equal(second.status, 429);
         assert_non_null(strstr(second.body.at, "limit of 1."));
         assert_null(strstr(second.body.at, "QuotaFailure"));
         assert_null(header(&second, "Retry-After"));
-        vq_reply_free(&second);
+        vq_offline_reply_free(&second);
         assert_int_equal(vq_service_answered(service, &first, 0, 0, NULL), VQ_OK);
         second = ask(service, d, VQ_NS_PER_S);
         assert_int_equal(second.status, 200);
-        vq_reply_free(&second);
+        vq_offline_reply_free(&second);
         assert_int_equal(vq_service_over(service, &first, "client", 0, NULL), VQ_OK);
         second = ask(service, d, VQ_NS_PER_S);
         assert_int_equal(second.status, 200);
-        vq_reply_free(&second);
-        vq_reply_free(&first);
+        vq_offline_reply_free(&second);
+        vq_offline_reply_free(&first);
         /* One whose client went away before it was answered is over too. */
         first = take(service, d, VQ_NS_PER_S);
         assert_int_equal(vq_service_over(service, &first, "client", 0, NULL), VQ_OK);
         second = ask(service, d, VQ_NS_PER_S);
         assert_int_equal(second.status, 200);
-        vq_reply_free(&first);
-        vq_reply_free(&second);
+        vq_offline_reply_free(&first);
+        vq_offline_reply_free(&second);
         vq_service_destroy(&service);
     }
 }
@@ -355,7 +355,7 @@ static void test_hints_can_be_absent_or_wrong(void **state)
         for (int d = 0; d < DIALECTS; d++) {
             struct vq_service *service = create(cases[i].limits, NULL);
             for (int n = 0; n < 2; n++) {
-                struct vq_reply reply = ask(service, d, VQ_NS_PER_S);
+                struct vq_offline_reply reply = ask(service, d, VQ_NS_PER_S);
                 assert_int_equal(reply.status, n == 0 ? 200 : 429);
                 bool plain = d == OPENAI || d == AZURE;
                 assert_int_equal(header(&reply, "x-ratelimit-limit-requests") != NULL,
@@ -369,7 +369,7 @@ static void test_hints_can_be_absent_or_wrong(void **state)
                     assert_int_equal(delay != NULL, cases[i].delay != NULL);
                     assert_true(delay == NULL || strstr(delay, cases[i].delay) != NULL);
                 }
-                vq_reply_free(&reply);
+                vq_offline_reply_free(&reply);
             }
             vq_service_destroy(&service);
         }
@@ -394,12 +394,12 @@ static void test_ways_of_counting(void **state)
             .path = "/v1/chat/completions",
             .body = vq_span_str("{\"model\":\"offline-a\",\"max_tokens\":500,\"messages\":[{"
                                 "\"role\":\"user\",\"content\":\"" TEXT "\"}]}")};
-        struct vq_reply reply;
+        struct vq_offline_reply reply;
         assert_int_equal(vq_service_take(service, &call, 0, &reply, NULL), VQ_OK);
         assert_int_equal(vq_service_answered(service, &reply, 0, 0, NULL), VQ_OK);
         assert_in_range(reply.completion_tokens, 10, 100);
         json_int_t actual = (json_int_t)reply.completion_tokens;
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
         json_t *request = last_line("request");
         json_t *answer = last_line("answer");
         assert_int_equal(number(request, "asked_out"),
@@ -443,13 +443,13 @@ static void test_faults_of_limits(void **state)
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         for (int d = 0; d < DIALECTS; d++) {
             struct vq_service *service = create("p:rpm=10", cases[i].fault);
-            struct vq_reply reply = ask(service, d, VQ_NS_PER_S);
+            struct vq_offline_reply reply = ask(service, d, VQ_NS_PER_S);
             if (reply.status != cases[i].status[d] ||
                 strstr(reply.body.at, cases[i].contains[d]) == NULL) {
                 fail_msg("%s, %s: %u %s", cases[i].fault, shapes[d].name, reply.status,
                          reply.body.at);
             }
-            vq_reply_free(&reply);
+            vq_offline_reply_free(&reply);
             vq_service_destroy(&service);
         }
     }
@@ -463,10 +463,10 @@ static void test_calls_that_fail_can_count(void **state)
             create(counts == 1 ? "rpm=2,count_failed=1" : "rpm=2", "overloaded=1,nth=1");
         static const unsigned statuses[2][4] = {{529, 200, 200, 429}, {529, 200, 429, 429}};
         for (int i = 0; i < 4; i++) {
-            struct vq_reply reply = ask(service, OPENAI, VQ_NS_PER_S);
+            struct vq_offline_reply reply = ask(service, OPENAI, VQ_NS_PER_S);
             assert_int_equal(reply.status, statuses[counts][i]);
             assert_false(reply.hold.is_held);
-            vq_reply_free(&reply);
+            vq_offline_reply_free(&reply);
             json_t *row = last_line("request");
             const char *by = json_string_value(json_object_get(row, "refused_by"));
             const json_t *admitted = json_object_get(row, "admitted");
@@ -483,19 +483,19 @@ static void test_slow_answers_are_good_answers(void **state)
 {
     (void)state;
     struct vq_service *service = create("p:rpm=2", "slow=1,delay_ms=60000,after_ms=900");
-    struct vq_reply reply = ask(service, OPENAI, 800 * VQ_NS_PER_MS);
+    struct vq_offline_reply reply = ask(service, OPENAI, 800 * VQ_NS_PER_MS);
     assert_int_equal(reply.delay_ns, 0);
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     reply = ask(service, OPENAI, VQ_NS_PER_S);
     assert_int_equal(reply.status, 200);
     assert_true(reply.paid);
     assert_int_equal(reply.delay_ns, 60 * VQ_NS_PER_S);
     assert_string_equal(reply.outcome, "truncated"); /* by max_tokens */
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     reply = ask(service, OPENAI, VQ_NS_PER_S);
     assert_int_equal(reply.status, 429);
     assert_int_equal(reply.delay_ns, 0); /* a refusal does not wait */
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     struct vq_call embed = {.method = "POST",
                             .path = "/v1/embeddings",
                             .body = vq_span_str("{\"model\":\"offline-embed\",\"input\":\"x\"}")};
@@ -503,7 +503,7 @@ static void test_slow_answers_are_good_answers(void **state)
     assert_int_equal(reply.delay_ns, 60 * VQ_NS_PER_S);
     assert_true(reply.hold.is_held); /* embeddings meet limits too */
     assert_int_equal(vq_service_over(service, &reply, NULL, 0, NULL), VQ_OK);
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     vq_service_destroy(&service);
 }
 
@@ -522,11 +522,11 @@ static void test_cached_tokens_are_free(void **state)
     } calls[] = {{200, 9}, {200, 1}, {200, 1}};
     for (size_t i = 0; i < VQ_COUNT(calls); i++) {
         struct vq_call call = {.method = "POST", .path = "/v1/messages", .body = vq_span_str(body)};
-        struct vq_reply reply;
+        struct vq_offline_reply reply;
         assert_int_equal(vq_service_take(service, &call, VQ_NS_PER_S, &reply, NULL), VQ_OK);
         assert_int_equal(reply.status, calls[i].status);
         assert_int_equal(vq_service_answered(service, &reply, 0, 0, NULL), VQ_OK);
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
         json_t *row = last_line("request");
         assert_int_equal(number(row, "asked_in"), calls[i].asked_in);
         json_decref(row);
@@ -535,10 +535,10 @@ static void test_cached_tokens_are_free(void **state)
     service = create("itpm=8", NULL);
     for (int i = 0; i < 2; i++) {
         struct vq_call call = {.method = "POST", .path = "/v1/messages", .body = vq_span_str(body)};
-        struct vq_reply reply;
+        struct vq_offline_reply reply;
         assert_int_equal(vq_service_take(service, &call, VQ_NS_PER_S, &reply, NULL), VQ_OK);
         assert_int_equal(reply.status, 429); /* twice: the first has not filled the cache */
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
     }
     vq_service_destroy(&service);
 }

@@ -44,15 +44,15 @@ static struct vq_service *create_with_fault(const char *option)
     "{\"model\":\"offline-a\",\"messages\":[{\"role\":\"system\",\"content\":\"Judge.\"},"         \
     "{\"role\":\"user\",\"content\":\"" QUESTION "\"}]}"
 
-static struct vq_reply post(struct vq_service *service, const char *path, const char *key,
-                            const char *body)
+static struct vq_offline_reply post(struct vq_service *service, const char *path, const char *key,
+                                    const char *body)
 {
     struct vq_call call = {.method = "POST",
                            .path = path,
                            .authorization = key,
                            .client_id = "call-1",
                            .body = vq_span_str(body)};
-    struct vq_reply reply;
+    struct vq_offline_reply reply;
     struct vq_error err = {0};
     if (vq_service_take(service, &call, VQ_NS_PER_S, &reply, &err) != VQ_OK) {
         fail_msg("%s", err.text);
@@ -62,16 +62,16 @@ static struct vq_reply post(struct vq_service *service, const char *path, const 
     return reply;
 }
 
-static struct vq_reply chat(struct vq_service *service, const char *body)
+static struct vq_offline_reply chat(struct vq_service *service, const char *body)
 {
     return post(service, "/v1/chat/completions", "Bearer sk-canary", body);
 }
 
-static json_t *parse(struct vq_reply *reply)
+static json_t *parse(struct vq_offline_reply *reply)
 {
     json_t *root = json_loadb(reply->body.at, reply->body.bytes, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(root);
-    vq_reply_free(reply);
+    vq_offline_reply_free(reply);
     return root;
 }
 
@@ -93,7 +93,7 @@ static void answers_in_the_shape_of_the_api(void **state)
 {
     (void)state;
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
-    struct vq_reply reply = chat(service, BODY);
+    struct vq_offline_reply reply = chat(service, BODY);
     assert_int_equal(reply.status, 200);
     assert_true(reply.paid);
     assert_string_equal(reply.verdict, "A");
@@ -120,7 +120,7 @@ static void reads_parts_json_formats_and_ties(void **state)
 {
     (void)state;
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
-    struct vq_reply reply = chat(
+    struct vq_offline_reply reply = chat(
         service,
         "{\"model\":\"offline-a\",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{"
         "\"schema\":{\"properties\":{\"why\":{\"type\":\"string\"},\"pick\":{\"enum\":[\"A\",\"B\"]"
@@ -140,14 +140,14 @@ static void reads_parts_json_formats_and_ties(void **state)
              "B, tie}\"},"
              "{\"role\":\"user\",\"content\":\"Prompt: x\\nOutput A: same\\nOutput B: same\"}]}");
     assert_string_equal(reply.verdict, "tie");
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
 
     reply =
         chat(service,
              "{\"model\":\"offline-a\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello?\"}]}");
     assert_int_equal(reply.status, 200);
     assert_null(reply.verdict);
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     vq_service_destroy(&service);
 }
 
@@ -168,9 +168,9 @@ static void repairs_state_the_decision_that_was_stated(void **state)
                        "{\"model\":\"offline-a\",\"messages\":[{\"role\":\"user\",\"content\":\"<"
                        "answer>\\n%s\\n</answer>\"}]}",
                        cases[i].answer);
-        struct vq_reply reply = chat(service, body);
+        struct vq_offline_reply reply = chat(service, body);
         assert_string_equal(reply.verdict, cases[i].verdict);
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
     }
     vq_service_destroy(&service);
 }
@@ -207,7 +207,7 @@ static void refuses_what_a_provider_would(void **state)
         {"/v1/models", "Bearer k", "", 405, "unknown_url"},
     };
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
-        struct vq_reply reply = post(service, cases[i].path, cases[i].key, cases[i].body);
+        struct vq_offline_reply reply = post(service, cases[i].path, cases[i].key, cases[i].body);
         assert_int_equal(reply.status, cases[i].status);
         assert_false(reply.paid);
         json_t *root = parse(&reply);
@@ -236,7 +236,7 @@ static void spoiled_texts_look_as_said(void **state)
     };
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct vq_service *service = create_with_fault(cases[i].fault);
-        struct vq_reply reply = chat(service, BODY);
+        struct vq_offline_reply reply = chat(service, BODY);
         assert_int_equal(reply.status, 200);
         assert_true(reply.paid);
         assert_null(reply.verdict);
@@ -249,9 +249,9 @@ static void spoiled_texts_look_as_said(void **state)
         vq_service_destroy(&service);
     }
     struct vq_service *service = create_with_fault("bad_json=1");
-    struct vq_reply reply = chat(service, BODY);
+    struct vq_offline_reply reply = chat(service, BODY);
     assert_null(json_loadb(reply.body.at, reply.body.bytes, 0, NULL));
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     vq_service_destroy(&service);
     service = create_with_fault("error_200=1");
     reply = chat(service, BODY);
@@ -275,7 +275,7 @@ static void spoiled_texts_look_as_said(void **state)
 static json_t *answer_of(const char *fault, const char *body, const char *outcome)
 {
     struct vq_service *service = create_with_fault(fault);
-    struct vq_reply reply = chat(service, body);
+    struct vq_offline_reply reply = chat(service, body);
     assert_int_equal(reply.status, 200);
     assert_string_equal(reply.outcome, outcome);
     assert_null(reply.verdict);
@@ -344,7 +344,7 @@ static void joint_questions_are_answered_by_number(void **state)
     };
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct vq_service *service = create_with_fault(cases[i].fault);
-        struct vq_reply reply = chat(service, JOINT);
+        struct vq_offline_reply reply = chat(service, JOINT);
         assert_int_equal(reply.status, 200);
         json_t *root = parse(&reply);
         const char *content = text_at(root, "message", "content");
@@ -382,8 +382,8 @@ static void the_log_names_the_kinds(void **state)
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         assert_int_equal(truncate(log_path, 0), 0);
         struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
-        struct vq_reply reply = post(service, cases[i].path, NULL, cases[i].body);
-        vq_reply_free(&reply);
+        struct vq_offline_reply reply = post(service, cases[i].path, NULL, cases[i].body);
+        vq_offline_reply_free(&reply);
         vq_service_destroy(&service);
         char line[4096] = {0};
         FILE *file = fopen(log_path, "r");
@@ -404,7 +404,7 @@ static void an_oracle_leaves_discovery_to_the_words(void **state)
     assert_int_equal(write(fd, truth, sizeof(truth) - 1), sizeof(truth) - 1);
     (void)close(fd);
     struct vq_service *service = create(&(struct vq_service_config){.oracle_path = path});
-    struct vq_reply reply = chat(service, DISCOVERY);
+    struct vq_offline_reply reply = chat(service, DISCOVERY);
     assert_int_equal(reply.status, 200);
     json_t *root = parse(&reply);
     assert_non_null(strstr(text_at(root, "message", "content"), "High:"));
@@ -418,8 +418,9 @@ static void a_token_limit_truncates(void **state)
 {
     (void)state;
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
-    struct vq_reply reply = chat(service, "{\"model\":\"offline-a\",\"max_tokens\":3,\"messages\":["
-                                          "{\"role\":\"user\",\"content\":\"" QUESTION "\"}]}");
+    struct vq_offline_reply reply =
+        chat(service, "{\"model\":\"offline-a\",\"max_tokens\":3,\"messages\":["
+                      "{\"role\":\"user\",\"content\":\"" QUESTION "\"}]}");
     assert_int_equal(reply.completion_tokens, 3);
     assert_string_equal(reply.outcome, "truncated");
     json_t *root = parse(&reply);
@@ -429,7 +430,7 @@ static void a_token_limit_truncates(void **state)
     vq_service_destroy(&service);
 }
 
-static const char *header(const struct vq_reply *reply, const char *name)
+static const char *header(const struct vq_offline_reply *reply, const char *name)
 {
     for (size_t i = 0; i < reply->headers_n; i++) {
         if (strcmp(reply->headers[i].name, name) == 0) {
@@ -459,7 +460,7 @@ static void retry_after_has_every_form(void **state)
     };
     for (size_t i = 0; i < VQ_COUNT(cases); i++) {
         struct vq_service *service = create_with_fault(cases[i].fault);
-        struct vq_reply reply = chat(service, BODY);
+        struct vq_offline_reply reply = chat(service, BODY);
         const char *value = header(&reply, cases[i].name);
         if (cases[i].value == NULL) {
             assert_null(value);
@@ -467,16 +468,16 @@ static void retry_after_has_every_form(void **state)
             assert_non_null(value);
             assert_string_equal(value, cases[i].value);
         }
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
         vq_service_destroy(&service);
     }
     struct vq_service *service = create_with_fault("rate_limit=1,retry_after=date:60");
-    struct vq_reply reply = chat(service, BODY);
+    struct vq_offline_reply reply = chat(service, BODY);
     const char *date = header(&reply, "Retry-After");
     assert_non_null(date);
     assert_int_equal(strlen(date), strlen("Sun, 06 Nov 1994 08:49:37 GMT"));
     assert_string_equal(date + strlen(date) - 4, " GMT");
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     vq_service_destroy(&service);
 }
 
@@ -488,20 +489,20 @@ static void the_rate_limit_tells_what_is_left(void **state)
     assert_int_equal(vq_pools_add(&config.pools, "rpm=12,window_ms=10000", &err), VQ_OK);
     struct vq_service *service = create(&config);
     for (int i = 1; i >= 0; i--) {
-        struct vq_reply reply = chat(service, BODY);
+        struct vq_offline_reply reply = chat(service, BODY);
         assert_int_equal(reply.status, 200);
         assert_string_equal(header(&reply, "x-ratelimit-remaining-requests"), i == 1 ? "1" : "0");
         assert_string_equal(header(&reply, "x-ratelimit-reset-requests"), "10.000s");
-        vq_reply_free(&reply);
+        vq_offline_reply_free(&reply);
     }
-    struct vq_reply reply = chat(service, BODY);
+    struct vq_offline_reply reply = chat(service, BODY);
     assert_int_equal(reply.status, 429);
     assert_string_equal(header(&reply, "Retry-After"), "10");
     assert_string_equal(header(&reply, "retry-after-ms"), "10000");
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     reply = post(service, "/v1/chat/completions", "Bearer another", BODY);
     assert_int_equal(reply.status, 200); /* a pool of its own */
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     vq_service_destroy(&service);
 }
 
@@ -511,7 +512,7 @@ static void models_are_listed_and_added(void **state)
     struct vq_service *service =
         create(&(struct vq_service_config){.models = {"house-model"}, .models_n = 1});
     struct vq_call call = {.method = "GET", .path = "/v1/models"};
-    struct vq_reply reply;
+    struct vq_offline_reply reply;
     assert_int_equal(vq_service_take(service, &call, 0, &reply, NULL), VQ_OK);
     json_t *root = parse(&reply);
     assert_int_equal(json_array_size(json_object_get(root, "data")), 5);
@@ -521,7 +522,7 @@ static void models_are_listed_and_added(void **state)
              "{\"model\":\"house-model\",\"messages\":[{\"role\":\"user\",\"content\":\"" QUESTION
              "\"}]}");
     assert_int_equal(reply.status, 200);
-    vq_reply_free(&reply);
+    vq_offline_reply_free(&reply);
     vq_service_destroy(&service);
 }
 
@@ -532,8 +533,8 @@ static void the_log_has_two_lines_a_call_and_no_key(void **state)
     assert_int_equal(truncate(log_path, 0), 0);
     struct vq_service *service = create(&(struct vq_service_config){.seed = 1});
     for (int i = 0; i < 3; i++) {
-        struct vq_reply reply = chat(service, BODY);
-        vq_reply_free(&reply);
+        struct vq_offline_reply reply = chat(service, BODY);
+        vq_offline_reply_free(&reply);
     }
     vq_service_destroy(&service);
     FILE *file = fopen(log_path, "r");

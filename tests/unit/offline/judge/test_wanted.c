@@ -94,7 +94,7 @@ static void rows_hold_a_prompt_and_two_outputs(void **state)
 {
     (void)state;
     struct vq_span rows = vq_span_str(ROW("p1", "a1\n\na1", "b1") ROW("p2", "", "b2"));
-    struct vq_row row;
+    struct vq_wanted_row row;
     size_t at = 0;
     assert_true(vq_row_next(rows, &at, &row));
     assert_span(row.prompt, "p1");
@@ -128,9 +128,9 @@ static void a_tag_in_a_row_spoils_only_this_row(void **state)
         char text[1024];
         (void)snprintf(text, sizeof(text), "%s%s%s", ROW("p1", "a1", "b1"), middles[i],
                        ROW("p3", "a3", "b3"));
-        struct vq_row first;
-        struct vq_row last = {.has_outputs = false};
-        struct vq_row row;
+        struct vq_wanted_row first;
+        struct vq_wanted_row last = {.has_outputs = false};
+        struct vq_wanted_row row;
         size_t at = 0;
         assert_true(vq_row_next(vq_span_str(text), &at, &first));
         assert_span(first.outputs[0], "a1");
@@ -147,7 +147,7 @@ static void a_line_that_looks_like_an_end_stays_text(void **state)
 {
     (void)state;
     struct vq_span rows = vq_span_str(ROW("p", "a\n</output_1>\nstill a", "b\n</row>\nstill b"));
-    struct vq_row row;
+    struct vq_wanted_row row;
     size_t at = 0;
     assert_true(vq_row_next(rows, &at, &row));
     assert_span(row.outputs[0], "a\n</output_1>\nstill a");

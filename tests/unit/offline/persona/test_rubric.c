@@ -16,7 +16,7 @@ static bool is(struct vq_span span, const char *text)
 static void test_one_response(void **state)
 {
     (void)state;
-    struct vq_rubric r;
+    struct vq_rated_rubric r;
     assert_int_equal(
         vq_rubric_find(
             vq_span_str("<prompt>\n<role>\nAda\n</role>\n<role_description>\nYou sail.\n"
@@ -43,7 +43,7 @@ static void test_two_responses_and_a_plain_prompt(void **state)
         "<prompt>\nWhere?\n</prompt>\n<response_a>\nHere.\n</response_a>\n"
         "<response_b>\nThere.\n</response_b>\n<criterion>\nbest\n</criterion>\n"
         "<rubric>\nr\n</rubric>";
-    struct vq_rubric r;
+    struct vq_rated_rubric r;
     assert_int_equal(vq_rubric_find(vq_span_str(text), true, &r), VQ_OK);
     assert_true(is(r.query, "Where?"));
     assert_true(is(r.responses[0], "Here."));
@@ -55,7 +55,7 @@ static void test_two_responses_and_a_plain_prompt(void **state)
 static void test_tags_inside_texts(void **state)
 {
     (void)state;
-    struct vq_rubric r;
+    struct vq_rated_rubric r;
     assert_int_equal(
         vq_rubric_find(
             vq_span_str(
@@ -74,7 +74,7 @@ static void test_tags_inside_texts(void **state)
 static void test_what_is_missing(void **state)
 {
     (void)state;
-    struct vq_rubric r;
+    struct vq_rated_rubric r;
     assert_int_equal(vq_rubric_find(vq_span_str("<response>\nx\n</response>"), false, &r),
                      VQ_NOT_FOUND);
     assert_int_equal(vq_rubric_find(vq_span_str("<criterion>\nx\n</criterion>"), false, &r),

@@ -1,0 +1,209 @@
+/* `vibeq label RUN`: a sheet for people, and their verdicts back. The sheet is blind: it names no model. Not its job: the numbers, which
+ * the results are written anew with. */
+#include "cli/open_run.h"
+#include "cli/results_reader.h"
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "common/pack/data_file.h"
+#include "common/text/file.h"
+#include "common/text/fmt.h"
+#include "methods/vibecheck/files/people.h"
+
+#include <stdio.h>
+
+#define SHEET_BYTES_MAX ((size_t)1 << 30)
+#define ROWS_DEFAULT    50u
+
+struct label_words {
+    struct vq_open_run_words kept;
+    const char *read, *output;
+    struct vq_opt_count rows;
+    bool all, force;
+};
+
+#define AT(field) offsetof(struct label_words, field)
+
+const struct vq_opt vq_label_opts[] = {
+    {"rows", VQ_OPT_COUNT, AT(rows), "N",
+     "so many rows, drawn at random, each for every vibe; default 50"},
+    {"all", VQ_OPT_FLAG, AT(all), NULL, "also the vibes that were dropped"},
+    {"output", VQ_OPT_TEXT, AT(output), "FILE",
+     "where the sheet goes, also as -o FILE; default: standard output"},
+    {"force", VQ_OPT_FLAG, AT(force), NULL, "replaces the file of --output"},
+    {"read", VQ_OPT_TEXT, AT(read), "FILE",
+     "reads a sheet that was filled in, or a CSV with the columns record, vibe and label (A, B, "
+     "equal), and writes the results anew"},
+    {"runs", VQ_OPT_TEXT, AT(kept.runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {0},
+};
+
+struct labelling {
+    struct label_words words;
+    struct vq_open_run kept;
+    struct vq_results_reader found;
+    struct vq_axis *axes;
+    struct vq_label_frame frame;
+    struct vq_error err;
+};
+
+static enum vq_status open_run(struct labelling *l, const char *name)
+{
+    VQ_TRY(vq_open_run_look(&l->words.kept, name, &l->kept, &l->err));
+    VQ_TRY(vq_job_needs_vibes(l->kept.job, "vibeq label", &l->err));
+    VQ_TRY(vq_job_needs_two(l->kept.job->config, "vibeq label", &l->err));
+    VQ_TRY(vq_results_reader_read(l->kept.runs_dir, name, &l->found, &l->err));
+    uint32_t n = l->found.list.count;
+    l->axes = vq_alloc(n, sizeof(*l->axes));
+    if (l->axes == NULL) {
+        return vq_fail(&l->err, VQ_NOMEM, "out of memory");
+    }
+    for (uint32_t v = 0; v < n; v++) {
+        const struct vq_conf_axis *axis = &l->found.list.axes[v];
+        l->axes[v] = (struct vq_axis){axis->name, axis->low, axis->high};
+    }
+    l->frame = vq_job_label_frame(l->kept.job, l->axes, n);
+    return VQ_OK;
+}
+
+/* ---- the sheet ---- */
+
+static enum vq_status put_sheet(const struct labelling *l, struct vq_span bytes,
+                                struct vq_error *err)
+{
+    const char *path = l->words.output;
+    if (path == NULL || strcmp(path, "-") == 0) {
+        return vq_cli_write(bytes, err);
+    }
+    enum vq_status status = l->words.force ? vq_file_replace(path, bytes, 0644, err)
+                                           : vq_file_create(path, bytes, 0666, err);
+    return status != VQ_EXISTS ? status
+                               : vq_fail(err, status,
+                                         "%s is there already and is left as it is; --force "
+                                         "replaces it, --output FILE writes another",
+                                         path);
+}
+
+/* Of the split that the results lead with. */
+static enum vq_status write_sheet(struct labelling *l)
+{
+    const struct vq_dataset *d = l->frame.dataset;
+    uint32_t n = vq_dataset_count(d), kept = l->found.kept_count;
+    uint32_t count = l->words.all || kept == 0 ? l->frame.axes_count : kept;
+    bool *wanted = vq_alloc(n, sizeof(*wanted));
+    uint32_t *axes = vq_alloc(count, sizeof(*axes));
+    struct vq_buf out;
+    vq_buf_init(&out, SHEET_BYTES_MAX);
+    enum vq_status status = wanted == NULL || axes == NULL ? VQ_NOMEM : VQ_OK;
+    if (status == VQ_OK) {
+        for (uint32_t i = 0; i < n; i++) {
+            wanted[i] = d->test_count == 0 || d->samples[i].split == VQ_SPLIT_TEST;
+        }
+        for (uint32_t v = 0; v < count; v++) {
+            axes[v] = v; /* kept ones come first */
+        }
+        uint64_t most = l->words.rows.given ? l->words.rows.value : ROWS_DEFAULT;
+        uint32_t rows = most > n ? n : (uint32_t)most;
+        status = vq_label_sheet(&l->frame, wanted, rows, axes, count, &out);
+    }
+    status = status == VQ_OK ? put_sheet(l, vq_buf_span(&out), &l->err)
+                             : vq_fail(&l->err, status, "no memory for the sheet");
+    vq_buf_free(&out);
+    vq_free(wanted);
+    vq_free(axes);
+    return status;
+}
+
+/* ---- back ---- */
+
+static enum vq_status read_sheet(struct labelling *l, int8_t *people,
+                                 struct vq_label_counts_read *counts)
+{
+    struct vq_buf bytes;
+    struct vq_table *table = NULL;
+    const char *path = l->words.read;
+    enum vq_status status = vq_data_read(path, VQ_PEOPLE_BYTES_MAX, &bytes, &l->err);
+    if (status == VQ_OK) {
+        status = vq_data_table(vq_buf_span(&bytes), path, "auto", NULL, &table, &l->err);
+    }
+    if (status == VQ_OK) {
+        status = vq_labels_read(&l->frame, table, path, people, counts, &l->err);
+    }
+    vq_table_destroy(&table);
+    vq_buf_free(&bytes);
+    return status;
+}
+
+static enum vq_status keep_labels(struct labelling *l, struct vq_label_counts_read *counts)
+{
+    int8_t *people;
+    uint32_t others;
+    VQ_TRY(vq_people_load(l->kept.job, l->kept.run, &l->frame, &people, &others, &l->err));
+    people = people == NULL ? vq_human_cells(&l->frame) : people;
+    if (people == NULL) {
+        return vq_fail(&l->err, VQ_NOMEM, "no memory for the labels");
+    }
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_PEOPLE_BYTES_MAX);
+    enum vq_status status = read_sheet(l, people, counts);
+    if (status == VQ_OK && counts->labels == 0) {
+        status = vq_fail(&l->err, VQ_INVALID, "%s has no label yet: its column label is empty",
+                         l->words.read);
+    }
+    if (status == VQ_OK) {
+        vq_labels_write(&l->frame, people, &out);
+        status = out.status;
+    }
+    if (status == VQ_OK) {
+        status = vq_run_dir_write(l->kept.run, VQ_PEOPLE_FILE, vq_buf_span(&out), true, &l->err);
+    }
+    vq_buf_free(&out);
+    vq_free(people);
+    return status;
+}
+
+static void close_run(struct labelling *l)
+{
+    vq_free(l->axes);
+    vq_results_reader_free(&l->found);
+    vq_open_run_close(&l->kept);
+}
+
+static int read_back(struct labelling *l, char *name)
+{
+    struct vq_label_counts_read counts = {0};
+    enum vq_status status = keep_labels(l, &counts);
+    close_run(l);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &l->err);
+    }
+    (void)fprintf(stderr,
+                  "%u label%s read, %u line%s none. %s/" VQ_PEOPLE_FILE
+                  " holds all labels of the run.\n",
+                  counts.labels, vq_fmt_form(counts.labels, " was", "s were"), counts.empty,
+                  vq_fmt_form(counts.empty, " has", "s have"), name);
+    char runs_word[] = "--runs";
+    char *again[] = {name, runs_word, (char *)(uintptr_t)l->words.kept.runs};
+    return vq_verb_report(l->words.kept.runs == NULL ? 1 : 3, again);
+}
+
+int vq_verb_label(int argc, char **argv)
+{
+    struct labelling l = {.axes = NULL};
+    int words;
+    vq_opts_output(argc, argv);
+    if (vq_opts_parse(vq_label_opts, argc, argv, &l.words, &words, &l.err) != VQ_OK) {
+        return vq_cli_usage("label", "%s", l.err.text);
+    }
+    if (words != 1) {
+        return vq_cli_usage("label", "name one run; vibeq list shows them");
+    }
+    enum vq_status status = open_run(&l, argv[0]);
+    if (status == VQ_OK && l.words.read != NULL) {
+        return read_back(&l, argv[0]);
+    }
+    if (status == VQ_OK) {
+        status = write_sheet(&l);
+    }
+    close_run(&l);
+    return status == VQ_OK ? VQ_EXIT_DONE : vq_cli_fail(status, &l.err);
+}

@@ -1,0 +1,197 @@
+/* `vibeq plan`: what a run would send, what it costs and how long it takes, and whether a budget and a deadline hold. Sends nothing;
+ * a store that is there is opened for reading. Not its job: the figures (methods/plan/forecast.c), and how they look
+ * (plan_table.c, plan_json.c). */
+#include "cli/plan_show.h"
+#include "cli/run_words.h"
+#include "common/base/alloc.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PLAN_BYTES_MAX ((size_t)64 << 20)
+
+struct plan_words {
+    struct vq_run_words run; /* the first: its options are read into it */
+    const char *deadline, *budget;
+};
+
+#define AT(field)  offsetof(struct plan_words, field)
+#define RUN(field) offsetof(struct plan_words, run.field)
+
+const struct vq_opt vq_plan_opts[] = {
+    {"deadline", VQ_OPT_TEXT, AT(deadline), "HH:MM", "when it shall be done; tomorrow if past"},
+    {"budget", VQ_OPT_TEXT, AT(budget), "USD", "what it may cost; default budget.usd"},
+    {"set", VQ_OPT_LIST, RUN(set), "A.B=VALUE",
+     "overrides a key of the configuration (repeatable)"},
+    {"models", VQ_OPT_SPLIT, RUN(models), "A,B", "the two columns with the models' outputs"},
+    {"model", VQ_OPT_LIST, RUN(models), "A", "one of them, for names with commas (twice)"},
+    {"judge", VQ_OPT_LIST, RUN(judges), "MODEL[,..]", "judging models, as of vibeq run"},
+    {"prompt", VQ_OPT_TEXT, RUN(prompt), "COLUMN", "prompt column; default question, then prompt"},
+    {"preference", VQ_OPT_TEXT, RUN(preference), "COLUMN", "which model is preferred, if known"},
+    {"criteria", VQ_OPT_SPLIT, RUN(criteria), "NAME[,..]",
+     "rate the outputs by built-in criteria (method: judge)"},
+    {"discover", VQ_OPT_FLAG, RUN(discover), NULL, "find the vibes in the data (method: discover)"},
+    {"proposer", VQ_OPT_TEXT, RUN(proposer), "MODEL", "who proposes vibes"},
+    {"base-url", VQ_OPT_TEXT, RUN(base_url), "URL",
+     "OpenAI-compatible endpoint; default OPENAI_BASE_URL"},
+    {"key", VQ_OPT_TEXT, RUN(key), "env:NAME", "or file:PATH; as of vibeq run, and not read"},
+    {"limit", VQ_OPT_COUNT, RUN(limit), "N", "a seeded sample of N records"},
+    {"runs", VQ_OPT_TEXT, RUN(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"json", VQ_OPT_FLAG, RUN(json), NULL, "JSON on standard output instead of the table"},
+    {0},
+};
+
+/* ---- words ---- */
+
+static bool two_digits(const char *text, int most, int *ret_value)
+{
+    if (!isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1])) {
+        return false;
+    }
+    *ret_value = (text[0] - '0') * 10 + text[1] - '0';
+    return *ret_value <= most;
+}
+
+static enum vq_status read_deadline(const char *text, struct vq_plan_shown *plan,
+                                    struct vq_error *err)
+{
+    int hour, minute;
+    if (strlen(text) != 5 || text[2] != ':' || !two_digits(text, 23, &hour) ||
+        !two_digits(text + 3, 59, &minute)) {
+        return vq_fail(err, VQ_INVALID, "--deadline: '%.20s' is no time of day such as 07:00",
+                       text);
+    }
+    struct tm tm;
+    (void)localtime_r(&plan->now, &tm);
+    tm.tm_hour = hour;
+    tm.tm_min = minute;
+    tm.tm_sec = 0;
+    tm.tm_isdst = -1;
+    plan->deadline = mktime(&tm);
+    if (plan->deadline <= plan->now) {
+        tm.tm_mday++;
+        tm.tm_hour = hour;
+        tm.tm_min = minute;
+        tm.tm_isdst = -1;
+        plan->deadline = mktime(&tm);
+    }
+    plan->has_deadline = true;
+    return VQ_OK;
+}
+
+static enum vq_status read_budget(const char *text, struct vq_plan_shown *plan,
+                                  struct vq_error *err)
+{
+    char *end;
+    plan->budget_usd = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(plan->budget_usd) || plan->budget_usd < 0) {
+        return vq_fail(err, VQ_INVALID, "--budget: '%.20s' is no number of dollars", text);
+    }
+    plan->has_budget = true;
+    return VQ_OK;
+}
+
+/* ---- the plan ---- */
+
+enum vq_status vq_cli_open_store(const char *runs, struct vq_calls **ret_calls,
+                                 struct vq_error *err)
+{
+    char *runs_dir;
+    struct vq_error none;
+    enum vq_status status = vq_runs_dir_find(runs, &runs_dir, &none);
+    if (status == VQ_OK) {
+        struct vq_calls_options options = {.read_only = true};
+        status = vq_calls_open(runs_dir, &options, ret_calls, &none);
+        vq_free(runs_dir);
+    }
+    return status == VQ_OK || status == VQ_NOT_FOUND ? VQ_OK
+                                                     : vq_fail(err, status, "%s", none.text);
+}
+
+static int show(const struct vq_plan_shown *plan, bool json)
+{
+    struct vq_buf out;
+    struct vq_terminal terminal;
+    vq_buf_init(&out, PLAN_BYTES_MAX);
+    vq_terminal_of(STDOUT_FILENO, &terminal);
+    if (json) {
+        vq_plan_json(plan, &out);
+    } else {
+        vq_plan_table(plan, &terminal, &out);
+    }
+    struct vq_error err = {0};
+    enum vq_status status = vq_cli_print(&out, &err);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    bool money = !plan->has_budget || plan->budget.verdict <= VQ_HOLDS_LIKELY;
+    bool time_holds = !plan->has_deadline || plan->by_deadline.verdict <= VQ_HOLDS_LIKELY;
+    return money && time_holds ? VQ_EXIT_DONE : VQ_EXIT_NO;
+}
+
+static int plan_job(const struct plan_words *w, const struct vq_job *job,
+                    struct vq_plan_shown *plan)
+{
+    struct vq_error err = {0};
+    struct vq_calls *calls = NULL;
+    struct vq_forecast *forecast = NULL;
+    enum vq_status status = vq_cli_open_store(w->run.runs, &calls, &err);
+    if (status == VQ_OK) {
+        status = vq_forecast_make(job, calls, &forecast, &err);
+    }
+    plan->has_store = calls != NULL;
+    vq_calls_close(&calls);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    if (!plan->has_budget && job->config->budget_usd > 0) {
+        plan->has_budget = true;
+        plan->budget_usd = job->config->budget_usd;
+    }
+    plan->job = job;
+    plan->forecast = forecast;
+    if (plan->has_budget) {
+        plan->budget = vq_forecast_budget(forecast, plan->budget_usd);
+    }
+    if (plan->has_deadline) {
+        plan->by_deadline = vq_forecast_deadline(forecast, difftime(plan->deadline, plan->now));
+    }
+    int code = show(plan, w->run.json);
+    vq_forecast_destroy(&forecast);
+    return code;
+}
+
+int vq_verb_plan(int argc, char **argv)
+{
+    struct plan_words w = {.deadline = NULL};
+    struct vq_plan_shown plan = {.now = time(NULL)};
+    struct vq_error err = {0};
+    int words;
+    int code = vq_run_words_parse("plan", vq_plan_opts, argc, argv, &w.run, &words);
+    if (code != VQ_EXIT_DONE) {
+        return code;
+    }
+    if (words != 1) {
+        return vq_cli_usage("plan", words == 0 ? "name a configuration or a data file"
+                                               : "one configuration or data file at a time");
+    }
+    if ((w.deadline != NULL && read_deadline(w.deadline, &plan, &err) != VQ_OK) ||
+        (w.budget != NULL && read_budget(w.budget, &plan, &err) != VQ_OK)) {
+        return vq_cli_usage("plan", "%s", err.text);
+    }
+    struct vq_config *config;
+    struct vq_job *job;
+    enum vq_status status = vq_run_words_config(&w.run, argv[0], &config, &err);
+    if (status == VQ_OK) {
+        status = vq_job_create(config, NULL, &job, &err);
+    }
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    code = plan_job(&w, job, &plan);
+    vq_job_destroy(&job);
+    return code;
+}

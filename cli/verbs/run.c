@@ -1,0 +1,408 @@
+/* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not its job: reading the words
+ * (run_words.c), the run itself (coordinator/shell). */
+#include "cli/dry.h"
+#include "cli/estimate.h"
+#include "cli/reshape.h"
+#include "cli/run_words.h"
+#include "common/base/alloc.h"
+#include "common/text/fmt.h"
+#include "coordinator/run/ctl.h"
+#include "coordinator/run/machine.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASK_ABOVE_CALLS 500
+
+/* ---- what is said before anything is sent ---- */
+
+/* Some built-in criteria are about a character, which the prompt has to name. */
+static void say_characters(const struct vq_job *job)
+{
+    static const char *const about[] = {"knowledge", "style", "in_character", "role_specific"};
+    const struct vq_rubric_data *d = job->rubric.data;
+    uint32_t without = 0;
+    for (uint32_t i = 0; i < d->rows_count; i++) {
+        struct vq_span prompt = d->rows[i].prompt;
+        without += prompt.bytes == 0 || memmem(prompt.at, prompt.bytes, "<role>", 6) == NULL;
+    }
+    for (uint32_t i = 0; without > 0 && i < job->config->criteria_count; i++) {
+        const struct vq_conf_criterion *c = &job->config->criteria[i];
+        for (size_t k = 0; k < VQ_COUNT(about); k++) {
+            if (c->file == NULL && c->rubric == NULL && strcmp(c->name, about[k]) == 0) {
+                fprintf(stderr,
+                        "  warning: %s is about a character, and %u of %u prompts name none "
+                        "(<role>); docs/judge.md says how\n",
+                        c->name, without, d->rows_count);
+            }
+        }
+    }
+}
+
+static void say_rows(const struct vq_job *job)
+{
+    const struct vq_rubric_data *d = job->rubric.data;
+    char n[VQ_FMT_BYTES];
+    fprintf(stderr, "%s: %s record%s\n", job->config->data.path, vq_fmt_count(d->records, n),
+            vq_fmt_plural(d->records));
+    if (d->rows_count < d->records) {
+        fprintf(stderr, "  %-28s %6u -> %u\n", "limit", d->records, d->rows_count);
+    }
+    for (uint32_t o = 0; o < d->outputs_count; o++) {
+        if (d->blank[o] > 0) {
+            fprintf(stderr, "  warning: %s is empty in %u row%s not rated\n",
+                    job->config->models[o], d->blank[o],
+                    vq_fmt_form(d->blank[o], ", which is", "s, which are"));
+        }
+    }
+    for (uint32_t i = 0; i < d->warnings_count; i++) {
+        fprintf(stderr, "  warning: %s\n", d->warnings[i]);
+    }
+    say_characters(job);
+    for (uint32_t i = 0; i < job->config->judges_count && job->config->rating.repeats > 1; i++) {
+        const struct vq_conf_judge *judge = &job->config->judges[i];
+        if (judge->send_temperature && judge->temperature <= 0) {
+            fprintf(stderr,
+                    "  note: %s is asked %u times at temperature 0, and may say the same each "
+                    "time\n",
+                    judge->name, job->config->rating.repeats);
+        }
+    }
+    for (uint32_t i = 0; i < job->config->criteria_count; i++) {
+        if (job->config->criteria[i].human_count > 0) {
+            fprintf(stderr, "  %s: %u labels by people\n", job->config->criteria[i].name,
+                    d->labelled[i]);
+        }
+    }
+}
+
+static void say_dialogues(const struct vq_job *job)
+{
+    const struct vq_persona_job *p = &job->persona;
+    const struct vq_persona_design *d = &p->plan->design;
+    fprintf(stderr, "%s: %u persona%s%s, %u dialogue%s of %u rounds\n",
+            job->config->dialogues->personas, d->personas, vq_fmt_plural(d->personas),
+            d->baseline ? " and the baseline" : "", p->plan->chains_count,
+            vq_fmt_plural(p->plan->chains_count), d->rounds);
+    for (uint32_t i = 0; i < d->sets_count; i++) {
+        fprintf(stderr, "  %-28s %6u items, asked at %u points of a dialogue\n", p->set_names[i],
+                d->sets[i].items_count, d->checkpoints);
+        if (p->bound[i].passed_over > 0) {
+            fprintf(stderr, "  warning: %u items of %s belong to nobody here\n",
+                    p->bound[i].passed_over, p->set_names[i]);
+        }
+    }
+    if (p->human_passed_over > 0) {
+        fprintf(stderr, "  warning: %zu lines of %s have no label, or of nothing here\n",
+                p->human_passed_over, job->config->dialogues->human);
+    }
+    if (p->measured_passed_over > 0) {
+        fprintf(stderr, "  warning: %zu lines of %s belong to nothing here\n",
+                p->measured_passed_over, job->config->dialogues->measured);
+    }
+}
+
+static void say_data(const struct vq_job *job)
+{
+    if (job->persona.plan != NULL) {
+        say_dialogues(job);
+        return;
+    }
+    if (job->dataset == NULL) {
+        say_rows(job);
+        return;
+    }
+    const struct vq_dataset *d = job->dataset;
+    char n[VQ_FMT_BYTES];
+    uint64_t records = (uint64_t)d->records_read[0] + d->records_read[1];
+    fprintf(stderr, "%s: %s record%s\n", job->config->data.path, vq_fmt_count(records, n),
+            vq_fmt_plural(records));
+    for (uint32_t i = 0; i < d->steps_count; i++) {
+        const struct vq_dataset_step *s = &d->steps[i];
+        fprintf(stderr, "  %-28s %6u -> %u%s%s\n", s->name, s->before, s->after,
+                s->note[0] == '\0' ? "" : "  ", s->note);
+    }
+    for (uint32_t i = 0; i < d->warnings_count; i++) {
+        fprintf(stderr, "  warning: %s\n", d->warnings[i]);
+    }
+}
+
+static bool must_confirm(const struct vq_run_words *w, const struct vq_job *job,
+                         const struct vq_forecast *f)
+{
+    return !w->yes && vq_forecast_is_remote(job, f) && f->all.calls.most > ASK_ABOVE_CALLS;
+}
+
+static enum vq_status confirm(const struct vq_forecast *f, struct vq_error *err)
+{
+    if (!isatty(STDIN_FILENO)) {
+        return vq_fail(
+            err, VQ_DENIED,
+            "this may send %llu calls to an endpoint that is not on this machine; say --yes "
+            "to go ahead, or --dry-run to only look",
+            (unsigned long long)f->all.calls.most);
+    }
+    fprintf(stderr, "Send them? [y/N] ");
+    char answer[16];
+    bool said = fgets(answer, sizeof(answer), stdin) != NULL;
+    if (!said) {
+        fprintf(stderr, "\n"); /* the terminal's own line end did not come */
+    }
+    if (!said || (answer[0] != 'y' && answer[0] != 'Y')) {
+        return vq_fail(err, VQ_DENIED, "nothing was sent");
+    }
+    return VQ_OK;
+}
+
+/* ---- the run's name ---- */
+
+static void stem(const char *path, char ret_stem[64])
+{
+    const char *slash = strrchr(path, '/');
+    const char *from = slash == NULL ? path : slash + 1;
+    size_t n = strcspn(from, ".");
+    size_t at = 0;
+    for (size_t i = 0; i < n && at < 40; i++) {
+        char c = from[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    ((c == '-' || c == '_') && at > 0);
+        if (fine) {
+            ret_stem[at++] = c;
+        }
+    }
+    ret_stem[at] = '\0';
+    if (at == 0) {
+        (void)snprintf(ret_stem, 64, "run");
+    }
+}
+
+static enum vq_status create_run(const struct vq_run_words *w, const struct vq_job *job,
+                                 const char *runs_dir, struct vq_run_dir **ret_run,
+                                 struct vq_error *err)
+{
+    const char *name = w->name != NULL ? w->name : job->config->name;
+    if (name != NULL) {
+        return vq_run_dir_create(runs_dir, name, ret_run, err);
+    }
+    char made[128], base[64], when[32];
+    time_t now = time(NULL);
+    struct tm tm;
+    (void)localtime_r(&now, &tm);
+    (void)strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+    stem(job->persona.plan != NULL ? job->config->dialogues->personas : job->config->data.path,
+         base);
+    enum vq_status status = VQ_EXISTS;
+    for (int i = 1; status == VQ_EXISTS && i < 100; i++) {
+        (void)snprintf(made, sizeof(made), i == 1 ? "%s-%s" : "%s-%s-%d", base, when, i);
+        status = vq_run_dir_create(runs_dir, made, ret_run, err);
+    }
+    return status;
+}
+
+/* ---- the verbs ---- */
+
+int vq_cli_exit_of(enum vq_run_end end)
+{
+    switch (end) {
+    case VQ_RUN_DONE: return VQ_EXIT_DONE;
+    case VQ_RUN_MISSING: return VQ_EXIT_MISSING;
+    case VQ_RUN_STOPPED: return VQ_EXIT_STOPPED;
+    case VQ_RUN_FAILED: return VQ_EXIT_INTERNAL;
+    }
+    return VQ_EXIT_INTERNAL;
+}
+
+static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job,
+                                struct vq_run_dir *run, const char *runs_dir, bool resumed,
+                                enum vq_run_end *ret_end, struct vq_error *err)
+{
+    struct vq_run_options options = {.runs_dir = runs_dir,
+                                     .listen = w->listen,
+                                     .workers = job->config->workers,
+                                     .resumed = resumed,
+                                     .retry_failed = w->retry_failed,
+                                     .failures = w->class == NULL ? 0 : vq_ctl_failures(w->class),
+                                     .set = w->set.items,
+                                     .set_count = w->set.count,
+                                     .quiet = w->quiet,
+                                     .json = w->json};
+    return vq_run_carry_out(&options, job, run, ret_end, err);
+}
+
+/* Everything that can be refused without a folder is refused before there is one. */
+static enum vq_status check_before(const struct vq_run_words *w, const struct vq_job *job,
+                                   const struct vq_forecast *forecast, struct vq_error *err)
+{
+    const char *name = w->name != NULL ? w->name : job->config->name;
+    if (name != NULL) {
+        VQ_TRY(vq_run_name_check(name, err));
+    }
+    VQ_TRY(vq_machine_check(job, job->config->workers, err));
+    return must_confirm(w, job, forecast) ? confirm(forecast, err) : VQ_OK;
+}
+
+/* A new run in its folder. When it is refused at its start nothing was sent, and no folder is left behind. */
+static enum vq_status run_new(const struct vq_run_words *w, struct vq_job *job,
+                              const char *runs_dir, enum vq_run_end *ret_end, struct vq_error *err)
+{
+    struct vq_run_dir *run = NULL;
+    VQ_TRY(create_run(w, job, runs_dir, &run, err));
+    char name[VQ_RUN_NAME_BYTES_MAX + 1];
+    (void)snprintf(name, sizeof(name), "%s", vq_run_dir_name(run));
+    enum vq_status status = vq_job_keep(job, run, err);
+    if (status == VQ_OK) {
+        if (!w->quiet) {
+            fprintf(stderr, "Run %s\n", name);
+        }
+        status = carry_out(w, job, run, runs_dir, false, ret_end, err);
+    }
+    vq_run_dir_close(&run);
+    if (status != VQ_OK && vq_status_class(status) == VQ_CLASS_REFUSE) {
+        struct vq_error ignored;
+        struct vq_run_info info;
+        if (vq_cli_remove_run(runs_dir, name, true, &ignored) != VQ_OK &&
+            vq_run_info_read(runs_dir, name, &info, &ignored) == VQ_OK) {
+            fprintf(stderr, "vibeq: the folder of %s is left behind\n", name);
+        }
+    }
+    return status;
+}
+
+static enum vq_status run_told(const struct vq_run_words *w, struct vq_job *job,
+                               const struct vq_forecast *forecast, enum vq_run_end *ret_end,
+                               struct vq_error *err)
+{
+    char *runs_dir = NULL;
+    VQ_TRY(check_before(w, job, forecast, err));
+    VQ_TRY(vq_runs_dir(w->runs, &runs_dir, err));
+    enum vq_status status = run_new(w, job, runs_dir, ret_end, err);
+    vq_free(runs_dir);
+    return status;
+}
+
+static int run_job(const struct vq_run_words *w, struct vq_job *job)
+{
+    struct vq_error err = {0};
+    struct vq_forecast *forecast;
+    enum vq_status status = vq_forecast_make(job, NULL, &forecast, &err);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    if (!w->quiet || w->dry_run) {
+        say_data(job);
+    }
+    if (!w->quiet || w->dry_run || must_confirm(w, job, forecast)) {
+        vq_cli_say_estimate(job, forecast);
+    }
+    enum vq_run_end end = VQ_RUN_DONE;
+    if (w->dry_run) {
+        status = vq_cli_dry_check(w, job, &err);
+        fprintf(stderr, "%s", status == VQ_OK ? "Dry run: nothing was sent.\n" : "");
+    } else {
+        status = run_told(w, job, forecast, &end, &err);
+    }
+    vq_forecast_destroy(&forecast);
+    return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
+}
+
+int vq_verb_run(int argc, char **argv)
+{
+    struct vq_run_words w = {.yes = false};
+    struct vq_error err = {0};
+    int words;
+    int code = vq_run_words_parse("run", vq_run_opts, argc, argv, &w, &words);
+    if (code != VQ_EXIT_DONE) {
+        return code;
+    }
+    if (words != 1) {
+        return vq_cli_usage("run", words == 0 ? "name a configuration or a data file"
+                                              : "one configuration or data file at a time");
+    }
+    struct vq_config *config;
+    enum vq_status status = vq_run_words_config(&w, argv[0], &config, &err);
+    struct vq_job *job;
+    if (status == VQ_OK) {
+        status = vq_job_create(config, NULL, &job, &err);
+    }
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    code = run_job(&w, job);
+    vq_job_destroy(&job);
+    return code;
+}
+
+static enum vq_status open_run(const struct vq_run_words *w, const char *runs_dir, const char *name,
+                               struct vq_run_dir **ret_run, struct vq_job **ret_job,
+                               struct vq_error *err)
+{
+    struct vq_run_dir *run;
+    VQ_TRY(vq_run_dir_open(runs_dir, name, &run, err));
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    struct vq_config *config = NULL;
+    struct vq_job *job = NULL;
+    struct vq_error unanswered = {0};
+    enum vq_status status = vq_run_dir_check_begun(run, err);
+    if (status == VQ_OK) {
+        status = vq_run_dir_check_kept(run, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_run_dir_join(run, VQ_RUN_BEGUN_FILE, path);
+    }
+    if (status == VQ_OK) {
+        status = vq_run_words_reload(w, path, &config, &unanswered, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_job_create(config, run, &job, err);
+    }
+    if (status == VQ_OK && unanswered.text[0] != '\0') {
+        status = vq_cli_reshape(run, runs_dir, &w->set, &unanswered, err);
+    }
+    if (status != VQ_OK) {
+        vq_job_destroy(&job);
+        vq_run_dir_close(&run);
+        return status;
+    }
+    *ret_job = job;
+    *ret_run = run;
+    return VQ_OK;
+}
+
+int vq_verb_resume(int argc, char **argv)
+{
+    struct vq_run_words w = {.yes = false};
+    struct vq_error err = {0};
+    int words;
+    int code = vq_run_words_parse("resume", vq_resume_opts, argc, argv, &w, &words);
+    if (code != VQ_EXIT_DONE) {
+        return code;
+    }
+    if (words != 1) {
+        return vq_cli_usage("resume", "name one run; vibeq list shows them");
+    }
+    if (w.class != NULL && !w.retry_failed) {
+        return vq_cli_usage("resume", "--class goes with --retry-failed");
+    }
+    if (vq_ctl_failures_check(w.class, &err) != VQ_OK) {
+        return vq_cli_usage("resume", "%s", err.text);
+    }
+    char *runs_dir = NULL;
+    struct vq_run_dir *run = NULL;
+    struct vq_job *job = NULL;
+    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
+    if (status == VQ_OK) {
+        status = open_run(&w, runs_dir, argv[0], &run, &job, &err);
+    }
+    if (status == VQ_OK) {
+        status = vq_machine_check(job, job->config->workers, &err);
+    }
+    enum vq_run_end end = VQ_RUN_FAILED;
+    if (status == VQ_OK) {
+        status = carry_out(&w, job, run, runs_dir, true, &end, &err);
+    }
+    vq_job_destroy(&job);
+    vq_run_dir_close(&run);
+    vq_free(runs_dir);
+    return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
+}

@@ -1,0 +1,486 @@
+/* `vibeq status`: asks a running coordinator over its loopback address, else prints what it wrote last. Reads neither Redis nor
+ * the store. */
+#include "cli/endpoint.h"
+#include "cli/verbs.h"
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/secret.h"
+#include "common/text/fmt.h"
+#include "common/text/json_load.h"
+#include "coordinator/store/rundir/run_dir.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WATCH_MS 1000
+
+struct status_words {
+    const char *runs;
+    bool json, watch;
+};
+
+#define AT(field) offsetof(struct status_words, field)
+
+const struct vq_opt vq_status_opts[] = {
+    {"runs", VQ_OPT_TEXT, AT(runs), "DIR", "runs folder; default VIBEQ_RUNS, then ./runs"},
+    {"json", VQ_OPT_FLAG, AT(json), NULL, "the whole status as JSON"},
+    {"watch", VQ_OPT_FLAG, AT(watch), NULL, "again every second, until the run ends"},
+    {0},
+};
+
+/* ---- for people ---- */
+
+static double number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static uint64_t whole(const json_t *object, const char *key)
+{
+    double value = number(object, key);
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text == NULL ? "" : text;
+}
+
+/* The names of /status for people. */
+static void print_word(const char *key)
+{
+    static const char *const words[][2] = {
+        {"open", "to do"}, {"leased", "out at workers"}, {"from_store", "of them from the store"}};
+    for (size_t i = 0; i < VQ_COUNT(words); i++) {
+        if (strcmp(key, words[i][0]) == 0) {
+            key = words[i][1];
+        }
+    }
+    for (; *key != '\0'; key++) {
+        (void)putchar(*key == '_' ? ' ' : *key);
+    }
+}
+
+/* "12 answered, 3 not needed": what there is any of; false when there is nothing. */
+static bool print_counts(const char *before, const json_t *of, const char *const *left_out)
+{
+    const char *key;
+    json_t *value;
+    bool any = false;
+    json_object_foreach((json_t *)of, key, value)
+    {
+        char n[VQ_FMT_BYTES];
+        uint64_t count = (uint64_t)json_integer_value(value);
+        bool shown = count > 0;
+        for (size_t i = 0; left_out[i] != NULL; i++) {
+            shown = shown && strcmp(key, left_out[i]) != 0;
+        }
+        if (shown) {
+            printf("%s%s ", any ? ", " : before, vq_fmt_count(count, n));
+            print_word(key);
+            any = true;
+        }
+    }
+    if (any) {
+        printf("\n");
+    }
+    return any;
+}
+
+static void print_tasks(const json_t *of)
+{
+    static const char *const left_out[] = {NULL};
+    if (!print_counts("", json_object_get(of, "tasks"), left_out)) {
+        printf("none\n");
+    }
+}
+
+static void print_failures(const json_t *of)
+{
+    static const char *const left_out[] = {"ended", "answer", NULL};
+    (void)print_counts("calls without an answer: ", json_object_get(of, "calls"), left_out);
+}
+
+/* What a worker calls itself is its own affair, and a terminal acts on some characters. */
+static void print_padded(const char *text, size_t columns)
+{
+    vq_cli_put_plain(vq_span_str(text));
+    for (size_t at = strlen(text); at < columns; at++) {
+        (void)putchar(' ');
+    }
+}
+
+static void print_workers(const json_t *status)
+{
+    const json_t *workers = json_object_get(status, "workers");
+    size_t i;
+    json_t *w;
+    json_array_foreach(workers, i, w)
+    {
+        char tasks[VQ_FMT_BYTES];
+        printf("  worker ");
+        print_padded(string(w, "name"), 12);
+        printf(" on ");
+        print_padded(string(w, "host"), 16);
+        printf(" holds %s task%s of %llu sample%s%s\n", vq_fmt_count(whole(w, "tasks_held"), tasks),
+               vq_fmt_plural(whole(w, "tasks_held")), (unsigned long long)whole(w, "leases"),
+               vq_fmt_plural(whole(w, "leases")),
+               json_is_true(json_object_get(w, "draining")) ? ", draining" : "");
+        if (string(w, "keys")[0] != '\0') {
+            printf("    ");
+            vq_cli_put_plain(vq_span_str(string(w, "keys")));
+            printf("\n");
+        }
+    }
+}
+
+static void print_judges(const json_t *status)
+{
+    const json_t *judges = json_object_get(status, "judges");
+    size_t i;
+    json_t *j;
+    json_array_foreach(judges, i, j)
+    {
+        printf("  judge %s: ", string(j, "name"));
+        print_tasks(j);
+        if (string(j, "closed")[0] != '\0') {
+            printf("    closed: ");
+            vq_cli_put_plain(vq_span_str(string(j, "closed")));
+            printf("\n");
+        }
+    }
+}
+
+static void print_when(double unix_ms, char ret_text[32])
+{
+    time_t when = (time_t)(unix_ms / 1000);
+    struct tm tm;
+    (void)localtime_r(&when, &tm);
+    (void)strftime(ret_text, 32, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+/* "552 of 600 requests a minute (by config)", for what is limited. */
+static void print_limits(const json_t *pool)
+{
+    static const struct {
+        const char *key, *what;
+    } limits[] = {{"requests_per_minute", "requests"},
+                  {"input_tokens_per_minute", "input tokens"},
+                  {"output_tokens_per_minute", "output tokens"},
+                  {"tokens_per_minute", "tokens"}};
+    bool first = true;
+    for (size_t i = 0; i < VQ_COUNT(limits); i++) {
+        const json_t *l = json_object_get(json_object_get(pool, "limits"), limits[i].key);
+        if (!json_is_number(json_object_get(l, "limit"))) {
+            continue;
+        }
+        char used[VQ_FMT_BYTES], most[VQ_FMT_BYTES];
+        printf("%s%s of %s %s a minute (%s)", first ? "    " : ", ",
+               vq_fmt_count((uint64_t)number(l, "used"), used),
+               vq_fmt_count((uint64_t)number(l, "limit"), most), limits[i].what, string(l, "by"));
+        first = false;
+    }
+    if (!first) {
+        printf("\n");
+    }
+}
+
+static void print_money(const json_t *status, bool running)
+{
+    const json_t *money = json_object_get(status, "money");
+    double spent = number(money, "spent_usd"), budget = number(money, "budget_usd");
+    if (spent > 0 || budget > 0) {
+        printf("  spent $%.4f", spent);
+        if (budget > 0) {
+            printf(" of $%.4f", budget);
+        }
+        if (budget > 0 && running) {
+            printf(", $%.4f more may be under way", number(money, "reserved_usd"));
+        }
+        printf("\n");
+    }
+}
+
+static void print_pool_state(const json_t *p)
+{
+    char when[32];
+    printf(" %s", string(p, "state"));
+    if (strcmp(string(p, "state"), "open") != 0) {
+        print_when(number(p, "since_unix_ms"), when);
+        printf(" since %s", when);
+        if (number(p, "until_unix_ms") > 0) {
+            print_when(number(p, "until_unix_ms"), when);
+            printf(" until %s", when);
+        }
+    }
+    printf(",");
+}
+
+static void print_limited(const json_t *pool)
+{
+    const char *text = string(json_object_get(pool, "limited"), "text");
+    char when[32];
+    if (text[0] != '\0') {
+        printf("    ");
+        vq_cli_put_plain(vq_span_str(text));
+        printf("\n");
+    }
+    if (number(pool, "slow_since_unix_ms") > 0) {
+        print_when(number(pool, "slow_since_unix_ms"), when);
+        printf("    slow since %s: under a quarter of the configured rate, and hardly a call is "
+               "refused\n",
+               when);
+    }
+}
+
+/* Where nothing runs, it is no news that no worker has a key. */
+static void print_pool(const json_t *p, bool running)
+{
+    char calls[VQ_FMT_BYTES], in[VQ_FMT_BYTES], out[VQ_FMT_BYTES];
+    uint64_t tokens_in = whole(p, "tokens_in"), cached = whole(p, "tokens_cached");
+    bool news = running || strcmp(string(p, "state"), "unserved") != 0;
+    printf("  pool %s:", string(p, "name"));
+    if (news) {
+        print_pool_state(p);
+    }
+    printf(" %s call%s, %llu in flight, %llu waiting, %s token%s in",
+           vq_fmt_count(whole(p, "calls"), calls), vq_fmt_plural(whole(p, "calls")),
+           (unsigned long long)whole(p, "in_flight"), (unsigned long long)whole(p, "waiting"),
+           vq_fmt_count(tokens_in, in), vq_fmt_plural(tokens_in));
+    if (cached > 0) {
+        printf(" (%.0f %% from a cache)", 100 * (double)cached / (double)tokens_in);
+    }
+    printf(", %s out\n", vq_fmt_count(whole(p, "tokens_out"), out));
+    if (news && string(p, "text")[0] != '\0') {
+        printf("    ");
+        vq_cli_put_plain(vq_span_str(string(p, "text")));
+        printf("\n");
+    }
+    print_limits(p);
+    bool open = strcmp(string(p, "state"), "open") == 0; /* else the state says what limits it */
+    if (running && open) {
+        print_limited(p);
+    }
+}
+
+static void print_pools(const json_t *status, bool running)
+{
+    size_t i;
+    json_t *p;
+    json_array_foreach(json_object_get(status, "pools"), i, p)
+    {
+        print_pool(p, running);
+    }
+    print_money(status, running);
+}
+
+/* Leased, or after a restart still asked by a worker whose lease was the last coordinator's. */
+static uint64_t tasks_out(const json_t *status)
+{
+    uint64_t leased = whole(json_object_get(status, "tasks"), "leased");
+    uint64_t calls = whole(status, "calls_out");
+    return leased > calls ? leased : calls;
+}
+
+/* " (2 min to 4 min)"; nothing where nothing is known. */
+static void print_eta_range(const json_t *status)
+{
+    const json_t *low = json_object_get(status, "eta_low_s");
+    const json_t *high = json_object_get(status, "eta_high_s");
+    char from[VQ_FMT_BYTES], to[VQ_FMT_BYTES];
+    if (json_is_number(low) && number(status, "eta_s") > 0) {
+        vq_fmt_duration((int64_t)(json_number_value(low) * 1e9), from);
+        if (json_is_number(high)) {
+            vq_fmt_duration((int64_t)(json_number_value(high) * 1e9), to);
+            printf(" (%s to %s)", from, to);
+        } else {
+            printf(" (at least %s)", from);
+        }
+    }
+}
+
+static void print_status(const json_t *status, const char *run, bool running)
+{
+    char when[32];
+    print_when(number(status, "written_unix_ms"), when);
+    const char *state = string(status, "state");
+    if (running) {
+        printf("%s: %s\n", run, state);
+    } else if (strcmp(state, "finished") == 0) {
+        printf("%s: finished at %s\n", run, when);
+    } else {
+        printf("%s: not running since %s; vibeq resume %s\n", run, when, run);
+    }
+    if (string(status, "note")[0] != '\0') {
+        printf("%s\n", string(status, "note"));
+    }
+    if (json_object_get(status, "tasks") == NULL) {
+        return;
+    }
+    char total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], out[VQ_FMT_BYTES], eta[VQ_FMT_BYTES];
+    printf("%s %s: %s task%s: ", running ? "stage" : "last stage", string(status, "stage"),
+           vq_fmt_count(whole(status, "tasks_total"), total),
+           vq_fmt_plural(whole(status, "tasks_total")));
+    print_tasks(status);
+    if (running) {
+        const json_t *left = json_object_get(status, "eta_s");
+        printf("%s calls, %s task%s out at workers, %s left",
+               vq_fmt_rate(number(status, "calls_per_s"), rate),
+               vq_fmt_count(tasks_out(status), out), vq_fmt_plural(tasks_out(status)),
+               json_is_number(left) ? vq_fmt_duration((int64_t)(json_number_value(left) * 1e9), eta)
+                                    : "unknown time");
+        print_eta_range(status);
+        printf("; Redis %s\n", string(status, "redis"));
+    }
+    print_failures(status);
+    if (whole(json_object_get(status, "tasks"), "failed") > 0) {
+        printf("what failed, and why: vibeq dead %s\n", run);
+    }
+    print_judges(status);
+    print_pools(status, running);
+    if (running) {
+        print_workers(status);
+    }
+}
+
+/* ---- the verb ---- */
+
+/* The newest run, a running one before others. */
+static enum vq_status newest(const char *runs_dir, char ret_name[VQ_RUN_NAME_BYTES_MAX + 1],
+                             struct vq_error *err)
+{
+    struct vq_run_info *runs;
+    size_t count;
+    VQ_TRY(vq_runs_list(runs_dir, &runs, &count, err));
+    const struct vq_run_info *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct vq_run_info *r = &runs[i];
+        if (best == NULL || r->running > best->running ||
+            (r->running == best->running && r->changed_unix_ms > best->changed_unix_ms)) {
+            best = r;
+        }
+    }
+    enum vq_status status = VQ_OK;
+    if (best == NULL) {
+        status = vq_fail(err, VQ_NOT_FOUND, "there is no run in %s", runs_dir);
+    } else {
+        memcpy(ret_name, best->name, sizeof(best->name));
+    }
+    vq_free(runs);
+    return status;
+}
+
+static enum vq_status fetch(const char *runs_dir, const char *name, struct vq_buf *out,
+                            bool *ret_running, struct vq_error *err)
+{
+    struct vq_run_info info;
+    VQ_TRY(vq_run_info_read(runs_dir, name, &info, err));
+    *ret_running = info.running;
+    struct vq_endpoint endpoint;
+    if (info.running && vq_run_endpoint_read(runs_dir, name, &endpoint, err) == VQ_OK) {
+        int http = 0;
+        bool sent;
+        enum vq_status status =
+            vq_endpoint_ask(&endpoint, "/status", vq_span(NULL, 0), out, &http, &sent, err);
+        vq_wipe(&endpoint, sizeof(endpoint));
+        if (status == VQ_OK && http == 200) {
+            return VQ_OK;
+        }
+        vq_buf_clear(out);
+    }
+    if (!info.has_status) {
+        return vq_fail(
+            err, VQ_NOT_FOUND,
+            info.running
+                ? "%s is just starting"
+                : "%s never came to ask anything; vibeq resume %s begins, or says why it cannot",
+            name, name);
+    }
+    return vq_run_file_read(runs_dir, name, "status.json", out, err);
+}
+
+/* What a coordinator wrote that was killed afterwards says that it runs; the rest is as it was then. */
+static enum vq_status print_json(struct vq_span body, const char *state, bool running,
+                                 struct vq_error *err)
+{
+    char was[64];
+    bool gone = !running && strcmp(state, "finished") != 0 && strcmp(state, "stopped") != 0;
+    (void)snprintf(was, sizeof(was), "\"state\": \"%s\"", state);
+    const char *at = gone ? memmem(body.at, body.bytes, was, strlen(was)) : NULL;
+    if (at == NULL) {
+        return vq_cli_write(body, err);
+    }
+    size_t before = (size_t)(at - body.at), until = before + strlen(was);
+    VQ_TRY(vq_cli_write(vq_span(body.at, before), err));
+    VQ_TRY(vq_cli_write(vq_span_str("\"state\": \"stopped\""), err));
+    return vq_cli_write(vq_span(body.at + until, body.bytes - until), err);
+}
+
+static enum vq_status show(const struct status_words *w, const char *runs_dir, const char *name,
+                           bool *ret_running, bool *ret_alarm, struct vq_error *err)
+{
+    struct vq_buf body;
+    vq_buf_init(&body, VQ_ENDPOINT_BYTES_MAX);
+    enum vq_status status = fetch(runs_dir, name, &body, ret_running, err);
+    json_error_t bad;
+    json_t *root = NULL;
+    if (status == VQ_OK) {
+        status = vq_json_load(vq_buf_span(&body), 0, &root, &bad);
+        if (status == VQ_INVALID) {
+            status =
+                vq_fail(err, VQ_CORRUPT, "the status of %s cannot be read: %s", name, bad.text);
+        }
+    }
+    if (status == VQ_OK && w->json) {
+        status = print_json(vq_buf_span(&body), string(root, "state"), *ret_running, err);
+    } else if (status == VQ_OK) {
+        print_status(root, name, *ret_running);
+    }
+    const json_t *alarm = json_object_get(root, "alarm");
+    bool brake = strcmp(string(alarm, "kind"), "brake") == 0;
+    bool slow = strcmp(string(alarm, "kind"), "slow") == 0; /* it makes progress */
+    *ret_alarm = json_is_object(alarm) && !slow && (*ret_running || brake);
+    json_decref(root);
+    vq_buf_free(&body);
+    return status;
+}
+
+int vq_verb_status(int argc, char **argv)
+{
+    struct status_words w = {0};
+    struct vq_error err = {0};
+    int words;
+    if (vq_opts_parse(vq_status_opts, argc, argv, &w, &words, &err) != VQ_OK || words > 1) {
+        return vq_cli_usage("status", "%s", words > 1 ? "one run at a time" : err.text);
+    }
+    char *runs_dir = NULL;
+    char found[VQ_RUN_NAME_BYTES_MAX + 1];
+    const char *name = words == 1 ? argv[0] : found;
+    enum vq_status status = vq_runs_dir_find(w.runs, &runs_dir, &err);
+    if (status == VQ_OK && words == 0) {
+        status = newest(runs_dir, found, &err);
+    }
+    bool running = true, alarm = false;
+    bool tty = isatty(STDOUT_FILENO) != 0;
+    while (status == VQ_OK) {
+        if (w.watch && tty && !w.json) {
+            printf("\033[H\033[J");
+        }
+        status = show(&w, runs_dir, name, &running, &alarm, &err);
+        if (!w.watch || !running || status != VQ_OK) {
+            break;
+        }
+        (void)fflush(stdout); /* vq_cli_end looks */
+        (void)usleep(WATCH_MS * 1000);
+    }
+    vq_free(runs_dir);
+    if (status != VQ_OK) {
+        return vq_cli_fail(status, &err);
+    }
+    return alarm ? VQ_EXIT_NO_PROGRESS : VQ_EXIT_DONE;
+}

@@ -1,0 +1,70 @@
+/* Doubly linked lists through a member of the items. An item is in at most one list per link; a link that is all zero is in none. */
+#ifndef VQ_COMMON_BASE_LIST_H
+#define VQ_COMMON_BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The struct that `link` (a pointer, never NULL) is the member of. */
+#define VQ_CONTAINER_OF(link, type, member)                                                        \
+    ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+/* A list is a ring through its head; an unlinked node points to nothing. */
+struct vq_link {
+    struct vq_link *next, *prev;
+};
+
+static inline void vq_list_init(struct vq_link *head)
+{
+    head->next = head->prev = head;
+}
+
+static inline bool vq_linked(const struct vq_link *link)
+{
+    return link->next != NULL;
+}
+
+static inline bool vq_list_empty(const struct vq_link *head)
+{
+    return head->next == head;
+}
+
+static inline void vq_unlink(struct vq_link *link)
+{
+    if (link->next != NULL) {
+        link->next->prev = link->prev;
+        link->prev->next = link->next;
+        link->next = link->prev = NULL;
+    }
+}
+
+/* Takes it out of wherever it is and puts it last; or, with a link of a list, before that one. */
+static inline void vq_list_push(struct vq_link *head, struct vq_link *link)
+{
+    vq_unlink(link);
+    link->prev = head->prev;
+    link->next = head;
+    head->prev->next = link;
+    head->prev = link;
+}
+
+/* Moves all of `from` to the front of `to`, in order. */
+static inline void vq_list_prepend(struct vq_link *to, struct vq_link *from)
+{
+    if (vq_list_empty(from)) {
+        return;
+    }
+    from->prev->next = to->next;
+    to->next->prev = from->prev;
+    to->next = from->next;
+    from->next->prev = to;
+    vq_list_init(from);
+}
+
+/* NULL when empty. */
+static inline struct vq_link *vq_list_first(const struct vq_link *head)
+{
+    return head->next == head ? NULL : head->next;
+}
+
+#endif

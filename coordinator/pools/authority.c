@@ -1,0 +1,724 @@
+/* The events of the authority and the GRANTs that come of them.
+ *
+ * Owns the workers (a slot each, found by id) and the pools. A worker's slot is used again when nothing of it counts any more: at once
+ * when it left or was silent, a term later when its process ended. Its seats, one for each pool, come with its first report.
+ *
+ * An event costs O(pools it names); dealing out costs O(those who could have a slice of the pool), at most every VQ_AUTH_DEAL_NS unless
+ * something came back that others wait for.
+ *
+ * Not its job: who holds how much (authority_split.c), unknown limits (authority_learn.c), what is shown (authority_status.c). */
+#include "common/base/alloc.h"
+#include "common/base/sum.h"
+#include "coordinator/pools/authority_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define JITTER         0.01 /* of a window, when nobody says */
+#define DAY_NS         (24 * 3600 * VQ_AUTH_S)
+#define CLOCK_JUMP_NS  (2 * VQ_AUTH_S) /* a wall clock that was set, not one that was read late */
+#define PAUSE_SLACK_NS (50 * VQ_AUTH_MS)
+
+/* ---- making ---- */
+
+static enum vq_status pool_fill(struct vq_auth_pool *p, const struct vq_authority_pool *from,
+                                uint32_t index, int64_t jitter_ns, int64_t now_ns)
+{
+    p->index = index;
+    p->account = from->account;
+    p->name = vq_strdup(from->name);
+    p->model = from->model == NULL ? NULL : vq_strdup(from->model);
+    p->text = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    p->closed_why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    p->key_why = vq_alloc(VQ_AUTHORITY_TEXT_BYTES, 1);
+    if (p->name == NULL || p->text == NULL || p->closed_why == NULL || p->key_why == NULL ||
+        (from->model != NULL && p->model == NULL)) {
+        return VQ_NOMEM;
+    }
+    p->share = from->share > 0 ? from->share : 1;
+    p->configured = from->rates;
+    p->concurrency = from->concurrency;
+    p->window_ns = (from->window_ms == 0 ? VQ_AUTH_WINDOW_MS : from->window_ms) * VQ_AUTH_MS;
+    p->jitter_ns = jitter_ns != 0 ? jitter_ns : (int64_t)((double)p->window_ns * JITTER);
+    p->locked = from->locked;
+    p->past_unknown = from->locked;
+    p->day_ends_ns = from->day_ends_ns;
+    p->priced = from->priced;
+    p->input_nano = from->input_nano;
+    p->output_nano = from->output_nano;
+    p->state = VQ_AUTHORITY_NOBODY;
+    p->since_ns = p->deal_ns = p->peak_ns = p->began_ns = now_ns;
+    p->moved_ns = now_ns;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        p->limit[r] = 0;
+    }
+    if (from->day_requests != 0) {
+        VQ_TRY(vq_purse_create(from->day_requests, from->day_requests_spent, &p->day_requests));
+    }
+    if (from->day_tokens != 0) {
+        VQ_TRY(vq_purse_create(from->day_tokens, from->day_tokens_spent, &p->day_tokens));
+    }
+    vq_auth_learn_init(p, now_ns);
+    vq_auth_limits(p);
+    p->fell = false;
+    return VQ_OK;
+}
+
+static enum vq_status check(const struct vq_authority_params *params, struct vq_error *err)
+{
+    VQ_ASSERT(params->advances_count <= VQ_AUTHORITY_ADVANCES_MAX + VQ_AUTHORITY_WORKERS_MAX);
+    if (params->pools_count > VQ_AUTHORITY_POOLS_MAX || params->term_ns <= 0 ||
+        params->jitter_ns < 0) {
+        return vq_fail(err, VQ_INVALID, "a run has at most %u pools, and a term above 0",
+                       VQ_AUTHORITY_POOLS_MAX);
+    }
+    for (uint32_t i = 0; i < params->pools_count; i++) {
+        const struct vq_authority_pool *pool = &params->pools[i];
+        bool bad = pool->name == NULL || !(pool->share >= 0 && pool->share <= 1);
+        for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+            double rate = vq_rates_get(&pool->rates, (enum vq_rate)r);
+            bad = bad || !isfinite(rate) || rate < 0;
+        }
+        if (bad) {
+            return vq_fail(err, VQ_INVALID, "pool %s: its limits are not numbers of 0 or more",
+                           pool->name == NULL ? "?" : pool->name);
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_authority_create(const struct vq_authority_params *params, int64_t now_ns,
+                                   struct vq_authority **ret_authority, struct vq_error *err)
+{
+    VQ_TRY(check(params, err));
+    enum vq_status status = VQ_NOMEM;
+    struct vq_authority *a = vq_alloc(1, sizeof(*a));
+    if (a == NULL) {
+        return VQ_NOMEM;
+    }
+    a->pools = vq_alloc(params->pools_count, sizeof(*a->pools));
+    a->pairs_told = vq_alloc((size_t)params->pools_count * params->pools_count / 8 + 1, 1);
+    if (a->pools == NULL || a->pairs_told == NULL) {
+        goto out;
+    }
+    a->pools_count = params->pools_count;
+    a->term_ns = params->term_ns;
+    a->wait_until_ns = a->wait_ns = params->wait_until_ns;
+    vq_authority_asks(a, 0, 0);
+    a->now_ns = a->tick_ns = a->wake_ns = now_ns;
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        status = pool_fill(&a->pools[i], &params->pools[i], i, params->jitter_ns, now_ns);
+        if (status != VQ_OK) {
+            goto out;
+        }
+        a->pools[i].past_unknown |= params->wait_until_ns > now_ns;
+    }
+    status = vq_purse_create(params->budget_nano, params->spent_nano, &a->spend);
+    if (status == VQ_OK) {
+        status = vq_auth_owed_begin(a, params);
+    }
+    if (status == VQ_OK) {
+        *ret_authority = a;
+        return VQ_OK;
+    }
+out:
+    vq_authority_destroy(&a);
+    return status;
+}
+
+static void worker_free(struct vq_authority *a, struct vq_auth_worker *w)
+{
+    a->workers[w->slot] = NULL;
+    vq_index_remove(&a->ids, &w->node);
+    vq_free(w->seats);
+    vq_free(w);
+}
+
+void vq_authority_destroy(struct vq_authority **authority)
+{
+    struct vq_authority *a = *authority;
+    if (a == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < a->slots; i++) {
+        if (a->workers[i] != NULL) {
+            worker_free(a, a->workers[i]);
+        }
+    }
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        struct vq_auth_pool *p = &a->pools[i];
+        vq_free(p->name);
+        vq_free(p->model);
+        vq_free(p->holder);
+        vq_free(p->text);
+        vq_free(p->closed_why);
+        vq_free(p->key_why);
+        vq_free(p->members);
+        vq_free(p->holders);
+        vq_free(p->keys);
+        vq_purse_destroy(&p->day_requests);
+        vq_purse_destroy(&p->day_tokens);
+    }
+    vq_purse_destroy(&a->spend);
+    vq_index_free(&a->ids);
+    vq_free(a->pools);
+    vq_free(a->pairs_told);
+    vq_free(a->owed);
+    vq_free(a);
+    *authority = NULL;
+}
+
+/* ---- workers ---- */
+
+static uint64_t id_hash(const struct vq_id *id)
+{
+    uint64_t half[2];
+    memcpy(half, id->b, sizeof(half));
+    return vq_index_mix(half[0] ^ vq_index_mix(half[1]));
+}
+
+struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct vq_id *id)
+{
+    struct vq_index_node *node = vq_index_find(&a->ids, id_hash(id));
+    for (; node != NULL; node = vq_index_again(node)) {
+        struct vq_auth_worker *w = VQ_CONTAINER_OF(node, struct vq_auth_worker, node);
+        if (vq_id_eq(&w->id, id)) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
+void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_ns)
+{
+    p->dirty = true;
+    if (when_ns < p->deal_ns) {
+        int64_t soonest_ns = p->dealt_ns + VQ_AUTH_DEAL_SOON_NS;
+        p->deal_ns = when_ns > soonest_ns ? when_ns : soonest_ns;
+    }
+    a->wake_ns = p->deal_ns < a->wake_ns ? p->deal_ns : a->wake_ns;
+}
+
+static void deal_all(struct vq_authority *a, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        vq_auth_deal(a, &a->pools[i], now_ns);
+        vq_auth_state(a, &a->pools[i], now_ns);
+    }
+}
+
+enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *worker, bool noted,
+                                 bool remote, int64_t now_ns)
+{
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
+    if (w != NULL) {
+        if (w->state == VQ_AUTH_HERE) {
+            vq_authority_heard(a, worker, now_ns);
+            w->due = w->urgent = w->granted_n != 0; /* the last one may be lost */
+            w->spend_joined = false;
+            for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+                w->seats[i].day_joined = false;
+            }
+        }
+        return VQ_OK;
+    }
+    uint32_t slot = 0;
+    while (slot < a->slots && a->workers[slot] != NULL) {
+        slot++;
+    }
+    if (slot == VQ_AUTHORITY_WORKERS_MAX) {
+        return VQ_LIMIT;
+    }
+    VQ_TRY(vq_auth_owed_room(a, (size_t)a->slots + 1));
+    w = vq_alloc(1, sizeof(*w));
+    if (w == NULL) {
+        return VQ_NOMEM;
+    }
+    *w = (struct vq_auth_worker){
+        .id = *worker, .slot = slot, .noted = noted, .remote = remote, .heard_ns = now_ns};
+    enum vq_status status = vq_index_add(&a->ids, &w->node, id_hash(worker));
+    if (status != VQ_OK) {
+        vq_free(w);
+        return status;
+    }
+    a->workers[slot] = w;
+    a->slots = slot == a->slots ? slot + 1 : a->slots;
+    return VQ_OK;
+}
+
+static void purses_silent(struct vq_authority *a, const struct vq_auth_worker *w)
+{
+    vq_purse_silent(a->spend, w->slot);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        if (a->pools[i].day_requests != NULL) {
+            vq_purse_silent(a->pools[i].day_requests, w->slot);
+        }
+        if (a->pools[i].day_tokens != NULL) {
+            vq_purse_silent(a->pools[i].day_tokens, w->slot);
+        }
+    }
+}
+
+/* Its term is over: whatever it had has ended there by itself. */
+static void lapse(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_ns)
+{
+    if (!w->lapsed && now_ns - w->heard_ns >= a->term_ns) {
+        w->lapsed = true;
+        purses_silent(a, w);
+        vq_auth_void(a, w, false, now_ns);
+    }
+}
+
+void vq_authority_heard(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
+{
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return;
+    }
+    lapse(a, w, now_ns);
+    w->heard_ns = now_ns;
+    if (w->lapsed) {
+        w->lapsed = false;
+        w->due = true;
+        for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+            if (w->seats[i].member != VQ_AUTH_NOBODY) {
+                vq_auth_touch(a, &a->pools[i], now_ns);
+            }
+        }
+    }
+}
+
+static void purses_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled)
+{
+    vq_auth_owed_leave(a, w, settled);
+    enum vq_purse_end how = settled ? VQ_PURSE_SETTLED : w->noted ? VQ_PURSE_LEFT : VQ_PURSE_LOST;
+    vq_purse_leave(a->spend, w->slot, how);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        if (a->pools[i].day_requests != NULL) {
+            vq_purse_leave(a->pools[i].day_requests, w->slot, how);
+        }
+        if (a->pools[i].day_tokens != NULL) {
+            vq_purse_leave(a->pools[i].day_tokens, w->slot, how);
+        }
+        w->seats[i].day_joined = false;
+    }
+    w->spend_joined = false;
+}
+
+static void gone(struct vq_authority *a, struct vq_auth_worker *w, int64_t now_ns)
+{
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        if (w->seats[i].known) {
+            if (w->seats[i].listed) {
+                vq_auth_touch(a, &a->pools[i], now_ns);
+            }
+            vq_auth_forget(a, &a->pools[i], w);
+            a->pools[i].seats_known--;
+        }
+    }
+    worker_free(a, w);
+}
+
+/* What it has at its providers: it goes by slices of an earlier process until they end, unless it has said that it goes by a GRANT. */
+static bool has_unreported_grant(const struct vq_authority *a, const struct vq_auth_worker *w)
+{
+    return w->seats == NULL || (w->confirmed_n == 0 && w->said_ns < a->wait_ns);
+}
+
+void vq_authority_leave(struct vq_authority *a, const struct vq_id *worker,
+                        enum vq_authority_end how, int64_t now_ns)
+{
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return;
+    }
+    purses_leave(a, w, how == VQ_AUTHORITY_LEFT);
+    vq_auth_word_left(a, w, VQ_AUTH_WORD_NS, now_ns);
+    vq_auth_void(a, w, how == VQ_AUTHORITY_ENDED, now_ns);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        struct vq_auth_seat *seat = &w->seats[i];
+        if (seat->known) {
+            vq_auth_member(a, &a->pools[i], w, false);
+            a->pools[i].keyed -= seat->state != VQ_POOL_NO_KEY;
+            a->pools[i].waiting -= seat->waiting;
+        }
+    }
+    if (how == VQ_AUTHORITY_ENDED && has_unreported_grant(a, w)) {
+        a->unsaid_ns = now_ns + a->term_ns;
+    }
+    if (how != VQ_AUTHORITY_ENDED || w->seats == NULL) {
+        gone(a, w, now_ns);
+        return;
+    }
+    w->state = VQ_AUTH_OVER;
+    w->over_ns = now_ns + a->term_ns;
+}
+
+void vq_authority_over(struct vq_authority *a, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < a->slots; i++) {
+        if (a->workers[i] != NULL && a->workers[i]->state == VQ_AUTH_HERE) {
+            struct vq_id worker = a->workers[i]->id;
+            vq_authority_leave(a, &worker, VQ_AUTHORITY_LEFT, now_ns);
+        }
+    }
+}
+
+/* ---- what is durable ---- */
+
+void vq_authority_committed(struct vq_authority *a, const struct vq_result *result, int64_t now_ns)
+{
+    (void)now_ns;
+    if (result->cost_nano != 0) {
+        vq_purse_committed(a->spend, result->cost_nano);
+    }
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        struct vq_auth_pool *p = &a->pools[i];
+        if (strlen(p->name) != result->pool.bytes ||
+            memcmp(p->name, result->pool.at, result->pool.bytes) != 0) {
+            continue;
+        }
+        vq_sum_to(&p->cost_nano, result->cost_nano);
+        if (p->day_requests != NULL) {
+            vq_purse_committed(p->day_requests, vq_result_requests(result));
+        }
+        if (p->day_tokens != NULL) {
+            vq_purse_committed(p->day_tokens, vq_result_tokens(result));
+        }
+        return;
+    }
+}
+
+void vq_authority_settle_left(struct vq_authority *a)
+{
+    vq_purse_settle_left(a->spend);
+    vq_auth_owed_settle(a);
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        if (a->pools[i].day_requests != NULL) {
+            vq_purse_settle_left(a->pools[i].day_requests);
+        }
+        if (a->pools[i].day_tokens != NULL) {
+            vq_purse_settle_left(a->pools[i].day_tokens);
+        }
+    }
+}
+
+/* ---- what the shell and people say ---- */
+
+void vq_authority_lock(struct vq_authority *a, uint32_t p, bool ours, const char *holder,
+                       int64_t now_ns)
+{
+    struct vq_auth_pool *pool = &a->pools[p];
+    VQ_ASSERT(pool->locked);
+    pool->ours = ours;
+    vq_free(pool->holder);
+    pool->holder = ours ? NULL : vq_strdup(holder); /* without memory: no name */
+    vq_auth_deal(a, pool, now_ns);
+    vq_auth_state(a, pool, now_ns);
+}
+
+static void deal_and_tell(struct vq_authority *a, int64_t now_ns)
+{
+    deal_all(a, now_ns);
+    for (uint32_t i = 0; i < a->slots;
+         i++) { /* also who has not said yet that it goes by its last GRANT */
+        struct vq_auth_worker *w = a->workers[i];
+        if (w != NULL) {
+            w->urgent = w->urgent || w->due;
+        }
+    }
+}
+
+void vq_authority_hold(struct vq_authority *a, bool hold, int64_t now_ns)
+{
+    a->hold = hold;
+    deal_and_tell(a, now_ns);
+}
+
+void vq_authority_unread(struct vq_authority *a, bool unread, int64_t now_ns)
+{
+    a->unread = unread;
+    deal_and_tell(a, now_ns);
+}
+
+void vq_authority_park(struct vq_authority *a, uint32_t p, bool park, int64_t now_ns)
+{
+    a->pools[p].parked_by_hand = park;
+    if (!park) {
+        a->pools[p].park_ns = a->pools[p].park_unix_s = 0;
+    }
+    vq_auth_deal(a, &a->pools[p], now_ns);
+    vq_auth_state(a, &a->pools[p], now_ns);
+}
+
+void vq_authority_work(struct vq_authority *a, uint32_t p, bool work)
+{
+    a->pools[p].workless = !work;
+}
+
+void vq_authority_set_rates(struct vq_authority *a, uint32_t p, const struct vq_rates *rates,
+                            int64_t now_ns)
+{
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double rate = vq_rates_get(rates, (enum vq_rate)r);
+        if (rate > 0 && isfinite(rate)) {
+            vq_rates_set(&a->pools[p].configured, (enum vq_rate)r, rate);
+            a->pools[p].by_hand[r] = true;
+        }
+    }
+    vq_auth_learn_forget(&a->pools[p], now_ns);
+    vq_auth_touch(a, &a->pools[p], now_ns);
+}
+
+void vq_authority_set_concurrency(struct vq_authority *a, uint32_t p, uint32_t concurrency,
+                                  int64_t now_ns)
+{
+    a->pools[p].concurrency = concurrency;
+    a->pools[p].concurrency_by_hand = concurrency != 0;
+    a->pools[p].cap = 0;
+    if (a->pools[p].trial.kind == VQ_AUTH_TRIES_LEVEL) {
+        a->pools[p].trial.kind = VQ_AUTH_TRIES_NOTHING;
+    }
+    vq_auth_level_init(&a->pools[p], now_ns);
+    vq_auth_touch(a, &a->pools[p], now_ns);
+}
+
+void vq_authority_set_budget(struct vq_authority *a, uint64_t budget_nano, int64_t now_ns)
+{
+    vq_purse_set_limit(a->spend, budget_nano);
+    a->wake_ns = now_ns;
+}
+
+void vq_authority_clock(struct vq_authority *a, int64_t unix_s, int64_t mono_ns)
+{
+    int64_t jump_ns = a->clocked ? vq_auth_mono_of(a, unix_s) - mono_ns : 0;
+    a->clock_unix_s = unix_s;
+    a->clock_ns = mono_ns;
+    a->clocked = true;
+    if (jump_ns > CLOCK_JUMP_NS || jump_ns < -CLOCK_JUMP_NS) {
+        for (uint32_t i = 0; i < a->pools_count; i++) {
+            struct vq_auth_pool *p = &a->pools[i];
+            p->park_ns = p->park_unix_s != 0 ? vq_auth_mono_of(a, p->park_unix_s) : 0;
+            p->dirty = true;
+        }
+    }
+}
+
+/* ---- what comes of it ---- */
+
+static bool purses_due(const struct vq_authority *a, const struct vq_auth_worker *w)
+{
+    bool due = w->spend_joined && vq_purse_due(a->spend, w->slot);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count && !due; i++) {
+        const struct vq_auth_pool *p = &a->pools[i];
+        due = w->seats[i].day_joined &&
+              ((p->day_requests != NULL && vq_purse_due(p->day_requests, w->slot)) ||
+               (p->day_tokens != NULL && vq_purse_due(p->day_tokens, w->slot)));
+    }
+    return due;
+}
+
+static void tick_workers(struct vq_authority *a, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < a->slots; i++) {
+        struct vq_auth_worker *w = a->workers[i];
+        if (w == NULL) {
+            continue;
+        }
+        if (w->state == VQ_AUTH_OVER) {
+            if (now_ns >= w->over_ns) {
+                gone(a, w, now_ns);
+            }
+            continue;
+        }
+        lapse(a, w, now_ns);
+        w->due = w->due || purses_due(a, w);
+        if (w->granted_n > w->confirmed_n && now_ns - w->granted_ns >= VQ_AUTH_UNANSWERED_NS) {
+            w->due = w->urgent = true;
+        }
+    }
+    while (a->slots > 0 && a->workers[a->slots - 1] == NULL) {
+        a->slots--;
+    }
+}
+
+/* Tells the others of a pause that some worker's refusals asked for, and all how refusals are to be taken. */
+static void tell_pause(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
+{
+    bool noisy = vq_auth_noisy(p);
+    for (uint32_t i = 0; i < p->holders_count; i++) {
+        struct vq_auth_worker *w = a->workers[p->holders[i]];
+        struct vq_auth_seat *seat = &w->seats[p->index];
+        if (seat->told_noisy != noisy && seat->told.concurrency != 0) {
+            w->due = true;
+        }
+        if (!noisy && p->pause_ns > now_ns && seat->paused_ns + PAUSE_SLACK_NS < p->pause_ns &&
+            seat->told.concurrency != 0) {
+            w->due = w->urgent = true;
+        }
+    }
+}
+
+static void tick_pool(struct vq_authority *a, struct vq_auth_pool *p, bool slow, int64_t now_ns)
+{
+    if (p->day_ends_ns != 0 && now_ns >= p->day_ends_ns) {
+        int64_t days = (now_ns - p->day_ends_ns) / DAY_NS + 1;
+        p->day_ends_ns += days * DAY_NS;
+        if (p->day_requests != NULL) {
+            vq_purse_begin_anew(p->day_requests);
+        }
+        if (p->day_tokens != NULL) {
+            vq_purse_begin_anew(p->day_tokens);
+        }
+    }
+    vq_auth_word_tick(a, p, now_ns);
+    if (slow) {
+        bool changed = vq_auth_learn_tick(p, now_ns);
+        bool peaked = p->peak_before > p->peak || p->peak > p->holders_count;
+        p->dirty = p->dirty || changed || peaked || p->hungry != 0 || p->in_flight != 0 ||
+                   (p->members_count != 0 && p->holders_count == 0) ||
+                   !vq_auth_startable(a, p, now_ns);
+    }
+    tell_pause(a, p, now_ns);
+    if (p->dirty && now_ns >= p->deal_ns) {
+        vq_auth_deal(a, p, now_ns);
+    }
+    if (slow) {
+        vq_auth_state(a, p, now_ns);
+    }
+    if (p->dirty && p->deal_ns < a->wake_ns) {
+        a->wake_ns = p->deal_ns;
+    }
+}
+
+/* The wait after a start goes on for who was heard in it, and has not said yet (a killed one never will) all that an earlier process let
+ * it start: for a term more, at most. */
+static int64_t wait_ends(const struct vq_authority *a)
+{
+    int64_t until_ns = a->wait_ns > a->unsaid_ns ? a->wait_ns : a->unsaid_ns;
+    for (uint32_t i = 0; i < a->slots; i++) {
+        const struct vq_auth_worker *w = a->workers[i];
+        if (w != NULL && w->state == VQ_AUTH_HERE && has_unreported_grant(a, w) &&
+            w->heard_ns + a->term_ns > until_ns) {
+            until_ns = w->heard_ns + a->term_ns;
+        }
+    }
+    int64_t most_ns = a->wait_ns + a->term_ns;
+    return until_ns < most_ns ? until_ns : most_ns;
+}
+
+/* Whose slices of an earlier process have ended: the answer to a GRANT is what is left of them. */
+static void ask_unsaid(struct vq_authority *a)
+{
+    for (uint32_t i = 0; i < a->slots; i++) {
+        struct vq_auth_worker *w = a->workers[i];
+        if (w != NULL && w->state == VQ_AUTH_HERE && has_unreported_grant(a, w)) {
+            w->due = w->urgent = true;
+        }
+    }
+}
+
+void vq_authority_tick(struct vq_authority *a, int64_t now_ns)
+{
+    bool slow = now_ns - a->tick_ns >= VQ_AUTH_TICK_NS;
+    a->now_ns = now_ns;
+    if (!a->waited && a->wait_ns > 0) {
+        if (!a->asked && now_ns >= a->wait_ns) {
+            a->asked = true;
+            ask_unsaid(a);
+        }
+        a->wait_until_ns = wait_ends(a);
+    }
+    if (!a->waited && now_ns >= a->wait_until_ns) {
+        a->waited = true;
+        deal_all(a, now_ns);
+    }
+    if (slow) {
+        a->tick_ns = now_ns;
+        tick_workers(a, now_ns);
+    }
+    a->wake_ns = a->tick_ns + VQ_AUTH_TICK_NS;
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        tick_pool(a, &a->pools[i], slow, now_ns);
+    }
+}
+
+int64_t vq_authority_wake_ns(const struct vq_authority *a)
+{
+    return a->wake_ns;
+}
+
+bool vq_authority_due(const struct vq_authority *a, const struct vq_id *worker)
+{
+    const struct vq_auth_worker *w = vq_auth_find(a, worker);
+    return w != NULL && w->state == VQ_AUTH_HERE && !w->lapsed && w->seats != NULL && w->due &&
+           (w->urgent || w->granted_n == w->confirmed_n);
+}
+
+static void slice_more(struct vq_auth_slice *most, const struct vq_auth_slice *other)
+{
+    most->concurrency =
+        other->concurrency > most->concurrency ? other->concurrency : most->concurrency;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        most->rate[r] = fmax(most->rate[r], other->rate[r]);
+    }
+}
+
+static void slice_say(const struct vq_auth_pool *p, struct vq_auth_seat *seat, uint32_t slot,
+                      uint64_t n, int64_t now_ns, struct vq_slice *ret_slice)
+{
+    *ret_slice = (struct vq_slice){.pool = p->index,
+                                   .concurrency = seat->next.concurrency,
+                                   .noisy = vq_auth_noisy(p),
+                                   .day_requests_most = VQ_AMOUNT_ANY,
+                                   .day_tokens_most = VQ_AMOUNT_ANY,
+                                   .params_refused = p->params_refused};
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double rate = seat->next.rate[r];
+        vq_rates_set(&ret_slice->rates, (enum vq_rate)r, isfinite(rate) ? rate : 0);
+    }
+    if (p->pause_ns > now_ns && !ret_slice->noisy) { /* there each worker finds out itself */
+        ret_slice->pause_ms = (uint32_t)((p->pause_ns - now_ns + VQ_AUTH_MS - 1) / VQ_AUTH_MS);
+        seat->paused_ns = p->pause_ns;
+    }
+    if (p->day_requests != NULL) {
+        ret_slice->day_requests_most = vq_purse_grant(p->day_requests, slot, n);
+    }
+    if (p->day_tokens != NULL) {
+        ret_slice->day_tokens_most = vq_purse_grant(p->day_tokens, slot, n);
+    }
+}
+
+void vq_authority_grant(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns,
+                        struct vq_slice *slices, struct vq_msg_grant *ret_grant)
+{
+    *ret_grant = (struct vq_msg_grant){.slices = slices};
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return;
+    }
+    w->granted_n++;
+    w->granted_ns = now_ns;
+    w->due = w->urgent = false;
+    ret_grant->n = w->granted_n;
+    ret_grant->spend_most = w->spend_joined ? vq_purse_grant(a->spend, w->slot, w->granted_n) : 0;
+    vq_auth_granted(a, w);
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        struct vq_auth_pool *p = &a->pools[i];
+        struct vq_auth_seat *seat = &w->seats[i];
+        if (!seat->known) {
+            continue;
+        }
+        if (vq_auth_differs(&seat->next, &seat->told)) {
+            seat->told = seat->next;
+            seat->told_n = w->granted_n;
+            slice_more(&seat->held, &seat->told);
+        }
+        seat->told_noisy = vq_auth_noisy(p);
+        if (seat->next.concurrency != 0 || seat->day_joined) {
+            slice_say(p, seat, w->slot, w->granted_n, now_ns, &slices[ret_grant->slices_count]);
+            bool quota = p->day_requests != NULL || p->day_tokens != NULL;
+            ret_grant->slices_count += seat->next.concurrency != 0 || quota;
+        }
+    }
+}

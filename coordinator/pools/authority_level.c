@@ -1,0 +1,189 @@
+/* A concurrency that is not configured finds its level, where the provider limits calls in flight.
+ *
+ * Slow start doubles it in each round of answers in which it was what binds. After a level was refused it grows by parts towards that one and
+ * tries it again after more and more clean rounds, so that a small limit is not refused every few calls. The first refusal ends slow start. Later a
+ * trial lowers it (authority_trial.c); only refusals at a level that is known as refused lower it at once, where more are refused than
+ * at lower levels: else each random refusal would lower it by one, down to 1.
+ *
+ * A level has a fraction, calls in flight have none: whether it binds is seen against its whole part. */
+#include "coordinator/pools/authority_parts.h"
+
+#define LEVEL_START     4.0
+#define LEVEL_CAP       256.0 /* where no rate is known */
+#define LEVEL_START_S   2.0   /* where one is known: so many seconds of it at the start, */
+#define LEVEL_CAP_S     60.0  /* and so many at the most */
+#define LEVEL_MAX       65536.0
+#define LEVEL_BOUND     0.7 /* of it in flight: it is what binds */
+#define LEVEL_CUT_FIRST 0.5
+#define LEVEL_CUT       0.8
+#define LEVEL_GROW      0.125 /* of the level that was refused, each round, until near it */
+#define LEVEL_REFUSED   3.0   /* in a round, not explained: it does not grow */
+#define FIRST_LEAST     2.0   /* refusals that end slow start, */
+#define FIRST_SMALL     16.0  /* but above this level only */
+#define CALM_NS         (2 * VQ_AUTH_S)
+#define CALM_MOST       2000.0 /* calls below the refused level that are remembered */
+#define CALM_SIGMAS     3.0
+#define SAME_LEVEL      0.9 /* of what a trial found: below that another trial has to find it */
+#define PATIENCE_MAX    64u
+#define ROUND_NS_MIN    (200 * VQ_AUTH_MS)
+
+/* A known limit of requests (or of tokens, by the largest request), each second; 0: none. */
+static double known_per_s(const struct vq_auth_pool *p)
+{
+    double least = INFINITY;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double unit = r == VQ_RATE_REQUESTS ? 1 : p->unit[r];
+        if (isfinite(p->limit[r]) && unit > 0) {
+            least = fmin(least, p->limit[r] / unit / 60);
+        }
+    }
+    return isfinite(least) ? least : 0;
+}
+
+static double level_cap(const struct vq_auth_pool *p)
+{
+    return fmin(fmax(LEVEL_CAP, known_per_s(p) * LEVEL_CAP_S), LEVEL_MAX);
+}
+
+static void round_begin(struct vq_auth_pool *p, int64_t now_ns)
+{
+    p->find.round_ended = p->ended;
+    p->find.round_ns = now_ns;
+    p->find.round_peak = vq_auth_u32(p->in_flight);
+    p->round = (struct vq_auth_bucket){0};
+}
+
+void vq_auth_level_init(struct vq_auth_pool *p, int64_t now_ns)
+{
+    p->find = (struct vq_auth_level){.level = LEVEL_START, .fast = true, .cut_ns = INT64_MIN / 2};
+    p->level_why = (struct vq_auth_why){0};
+    round_begin(p, now_ns);
+}
+
+bool vq_auth_level_free(const struct vq_auth_pool *p)
+{
+    return p->concurrency == 0 && p->cap == 0;
+}
+
+static void level_grow(struct vq_auth_pool *p)
+{
+    struct vq_auth_level *find = &p->find;
+    if (find->fast) {
+        find->level *= 2;
+    } else if (!(find->refused_at > 0)) {
+        find->level += fmax(1, find->level * LEVEL_GROW);
+    } else if (find->level + 1 < find->refused_at) {
+        double most = fmax(find->refused_at - 1, find->level);
+        find->level = fmin(find->level + fmax(1, find->refused_at * LEVEL_GROW), most);
+    } else if (++find->waited > find->patience) { /* try the refused level again, and beyond */
+        find->level = floor(find->level) + 1;
+        find->waited = 0;
+        if (find->level > find->refused_at) {
+            find->refused_at = 0;
+            find->patience = 0;
+        }
+    }
+    find->level = fmin(find->level, level_cap(p));
+}
+
+bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns)
+{
+    struct vq_auth_level *find = &p->find;
+    double was = find->level;
+    bool tried = p->trial.kind == VQ_AUTH_TRIES_LEVEL;
+    if (find->fast && !tried) {
+        find->level = fmax(find->level, fmin(known_per_s(p) * LEVEL_START_S, level_cap(p)));
+    }
+    if ((double)(p->ended - find->round_ended) >= find->level &&
+        now_ns - find->round_ns >= ROUND_NS_MIN) {
+        bool bound = find->round_peak >= LEVEL_BOUND * floor(find->level);
+        bool refused = p->round.refused >= LEVEL_REFUSED &&
+                       vq_auth_unexplained(p, p->round.refused, p->round.answered);
+        if (bound && !tried && !refused && find->cut_ns < find->round_ns) {
+            level_grow(p);
+        }
+        round_begin(p, now_ns);
+    }
+    return (uint32_t)was != (uint32_t)find->level;
+}
+
+void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns)
+{
+    struct vq_auth_level *find = &p->find;
+    double peak = vq_auth_peak(p); /* pauses may have made it less since */
+    double high = fmin(find->level, fmax(peak, 1));
+    bool again = find->refused_at > 0 && high >= find->refused_at - 1;
+    find->patience = again ? find->patience * 2 + 1 : 1;
+    find->patience = find->patience > PATIENCE_MAX ? PATIENCE_MAX : find->patience;
+    find->waited = 0;
+    if (!(find->refused_at > 0)) { /* it was not calm there */
+        p->calm_refused = fmax(p->calm_refused - p->sum.refused, 0);
+    }
+    find->refused_at = high;
+    bool bound = find->fast && high >= LEVEL_BOUND * floor(find->level);
+    find->level =
+        fmax(high * fmax(accepted, LEVEL_CUT_FIRST) * (bound ? LEVEL_CUT_FIRST : LEVEL_CUT), 1);
+    find->fast = false;
+    find->cut_ns = now_ns;
+    double minutes =
+        vq_auth_windows(p) * fmin((double)(now_ns - p->began_ns) / (double)p->window_ns, 1);
+    p->level_why =
+        (struct vq_auth_why){now_ns, p->sum.refused, vq_auth_accepted(p) / fmax(minutes, 1.0 / 60)};
+    round_begin(p, now_ns - 1);
+    p->dirty = true;
+}
+
+void vq_auth_level_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns)
+{
+    struct vq_auth_level *find = &p->find;
+    bool below = !(find->refused_at > 0) || floor(find->level) < find->refused_at - 1;
+    if (!below || now_ns - find->cut_ns < CALM_NS) {
+        return; /* at the level that was refused, or of calls that began there */
+    }
+    p->calm_refused += used->refused;
+    p->calm_ended += used->refused + used->answered;
+    if (p->calm_ended > CALM_MOST) {
+        p->calm_refused /= 2;
+        p->calm_ended /= 2;
+    }
+}
+
+/* As many are refused in a round at lower levels: this level is not to blame. */
+static bool is_calm(const struct vq_auth_pool *p)
+{
+    double share = p->calm_refused / fmax(p->calm_ended, 1);
+    double usual = share * fmax(p->round.refused + p->round.answered, p->find.level);
+    return p->round.refused <= usual + CALM_SIGMAS * sqrt(usual);
+}
+
+bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns)
+{
+    struct vq_auth_level *find = &p->find;
+    double peak = fmin(find->level, (double)find->round_peak);
+    bool bound = peak >= LEVEL_BOUND * floor(find->level) && find->cut_ns < find->round_ns;
+    bool first = p->round.refused >= FIRST_LEAST || find->level <= FIRST_SMALL;
+    if (find->level <= 1) {
+        return false; /* it cannot be lower: a trial finds out whether it is to blame at all */
+    }
+    if (bound && first && vq_auth_level_free(p) && !vq_auth_noisy(p) &&
+        vq_auth_unexplained(p, p->round.refused, p->round.answered)) {
+        double ended = p->round.refused + p->round.answered;
+        vq_auth_level_cut(p, p->round.answered / fmax(ended, 1), now_ns);
+        find->tried = find->refused_at;
+        return true;
+    }
+    if (peak < SAME_LEVEL * find->tried || !vq_auth_level_free(p) || !(find->refused_at > 0) ||
+        peak < find->refused_at - 1 || find->cut_ns >= find->round_ns ||
+        !vq_auth_unusual(p, p->round.refused, p->round.answered) || is_calm(p)) {
+        return false;
+    }
+    vq_auth_level_cut(p, 1, now_ns);
+    return true;
+}
+
+void vq_auth_level_is(struct vq_auth_pool *p, const struct vq_auth_level *was, int64_t now_ns)
+{
+    p->find = *was;
+    round_begin(p, now_ns);
+    p->dirty = true;
+}

@@ -1,0 +1,373 @@
+/* What the parts of the authority share: its state and the steps between them. Private to authority*.c. */
+#ifndef VQ_COORDINATOR_POOLS_AUTHORITY_PARTS_H
+#define VQ_COORDINATOR_POOLS_AUTHORITY_PARTS_H
+
+#include "common/base/index.h"
+#include "coordinator/pools/authority.h"
+#include "coordinator/pools/purse.h"
+
+#include <math.h>
+
+#define VQ_AUTH_S         INT64_C(1000000000)
+#define VQ_AUTH_MS        INT64_C(1000000)
+#define VQ_AUTH_WINDOW_MS 60000u
+#define VQ_AUTH_TICK_NS   (100 * VQ_AUTH_MS)
+#define VQ_AUTH_DEAL_NS   (200 * VQ_AUTH_MS) /* a pool is dealt anew that often while things change */
+#define VQ_AUTH_DEAL_SOON_NS                                                                       \
+    (5 * VQ_AUTH_MS)              /* ... when something came back that others wait for */
+#define VQ_AUTH_IDLE_NS VQ_AUTH_S /* a holder that wants nothing for so long gives way */
+#define VQ_AUTH_STUCK_NS                                                                           \
+    (3 * VQ_AUTH_S) /* ... that starts nothing, whatever it says, once others wait */
+#define VQ_AUTH_KEEN                                                                               \
+    2u /* a worker that could take work says that 1 waits, though it may have none */
+#define VQ_AUTH_UNANSWERED_NS (500 * VQ_AUTH_MS) /* a GRANT that is not confirmed is sent again */
+#define VQ_AUTH_BUCKETS       60u                /* of what was used over the last window */
+#define VQ_AUTH_KEYS_MAX      256u               /* fingerprints of one pool that are looked at */
+#define VQ_AUTH_SAME          0.04               /* two ceilings that differ by no more are one */
+#define VQ_AUTH_LONE_MOST     8u                 /* lone groups of refusals that are remembered */
+#define VQ_AUTH_NOBODY        UINT32_MAX
+
+struct
+    vq_auth_slice { /* concurrency 0: nothing, and all rates 0; a rate of INFINITY: not limited */
+    double rate[VQ_RATE__COUNT]; /* a minute */
+    uint32_t concurrency;
+};
+
+/* One worker at one pool. */
+struct vq_auth_seat {
+    bool known;  /* reported */
+    bool holder; /* chosen to have a slice */
+    bool listed; /* stands in the pool's list of holders: chosen, or something of it is in force */
+    uint8_t state;
+    uint32_t member; /* its place in the pool's list of members */
+    uint32_t in_flight, waiting, cap, pause_ms;
+    uint32_t left; /* calls of a process that has ended, at their provider yet */
+    uint64_t requests, answered, refused, slowed, failed;
+    uint64_t input_tokens, cached_tokens, output_tokens;
+    struct vq_rates said, unit;
+    int64_t park_unix_s;
+    uint64_t keys_mix, organisation;
+    uint64_t keys_had;
+    double weight;             /* of its part; follows its demand */
+    int64_t used_ns;           /* when it last had a call here, or was chosen */
+    int64_t paused_ns;         /* the pause that it knows of ends */
+    int64_t asked_ns;          /* the pause that its own refusals asked for ends */
+    struct vq_auth_slice next; /* what it may be told; counts as in force already */
+    struct vq_auth_slice told,
+        held;        /* by the last GRANT; the most of all GRANTs that it may go by */
+    uint64_t told_n; /* the GRANT that told it; confirmed: held = told */
+    bool told_noisy; /* by the last GRANT */
+    bool day_joined;
+};
+
+enum vq_auth_worker_state {
+    VQ_AUTH_HERE,
+    VQ_AUTH_OVER /* its process has ended; what it had in flight may still be at its provider */
+};
+
+struct vq_auth_worker {
+    struct vq_index_node node;
+    struct vq_id id;
+    uint32_t slot;
+    enum vq_auth_worker_state state;
+    int64_t heard_ns;
+    bool noted; /* it has a spool */
+    bool remote;
+    uint64_t kept_nano; /* remote: listed last as its advance */
+    bool lapsed;        /* a term of silence: it has nothing, until it is heard again */
+    int64_t over_ns;    /* VQ_AUTH_OVER: until then */
+    uint64_t granted_n, confirmed_n;
+    int64_t granted_ns, said_ns; /* said_ns: its last report */
+    bool due, urgent;            /* urgent: even though its last GRANT is not confirmed */
+    bool spend_joined;
+    uint32_t holds;             /* pools it is chosen for */
+    uint32_t open;              /* pools where it could work */
+    struct vq_auth_seat *seats; /* of every pool; NULL before its first report */
+};
+
+struct vq_auth_bucket {
+    double requests, refused, input, output, answered;
+    double peak; /* the most calls in flight; of a sum: not kept */
+};
+
+struct vq_auth_level { /* a concurrency that finds itself */
+    double level;
+    bool fast;            /* slow start: it doubles */
+    uint64_t round_ended; /* answers at which the round began */
+    int64_t round_ns;
+    uint32_t round_peak;       /* the most in flight in this round */
+    double refused_at;         /* the level that was refused last; 0: none */
+    double tried;              /* the same when a trial began last */
+    uint32_t patience, waited; /* clean rounds to wait before that level is tried again */
+    int64_t cut_ns;
+};
+
+struct vq_auth_doubt {         /* authority_doubt.c */
+    double noise;              /* share of calls that are refused at any rate; 0: none is known */
+    int64_t noise_ns, fell_ns; /* since when; looked at last */
+    bool again;                /* it is to be tried anew */
+    int64_t
+        since_ns;  /* noise has not explained the refusals of the last window since; 0: it does */
+    uint32_t lone; /* groups of refusals that accepted calls followed soon, less twice the others */
+    bool open;     /* such a group is under way: */
+    int64_t first_ns;
+    double in_flight, answered, refused, accepted;
+    double full; /* accepted in the window when a group was refused as by a full window; 0: never */
+    int64_t full_ns;
+    bool full_twice; /* at the same count: not looked at yet */
+    bool crowded;    /* far more is refused now than noise and chance */
+};
+
+enum vq_auth_tries {
+    VQ_AUTH_TRIES_NOTHING,
+    VQ_AUTH_TRIES_LEVEL,
+    VQ_AUTH_TRIES_RATES
+};
+
+struct vq_auth_trial { /* authority_trial.c */
+    enum vq_auth_tries kind;
+    int64_t from_ns; /* refusals count from then on */
+    bool measures;
+    struct vq_auth_bucket before, seen;
+    double before_peak;
+    struct vq_auth_level level; /* for undoing it */
+    double learned[VQ_RATE__COUNT], ceiling;
+    bool level_cleared, rates_cleared; /* lowering it did not help, in this doubt */
+    int64_t cleared_ns;
+    double cleared_at; /* calls in flight at which the level was cleared: it may be one far above */
+};
+
+struct vq_auth_why { /* of what was learned, for people */
+    int64_t at_ns;
+    double refused;    /* in the window before */
+    double per_minute; /* accepted */
+};
+
+struct vq_auth_pool {
+    char *name, *model, *holder; /* holder: who has the lock, for people; NULL */
+    uint32_t index;
+    const void *account; /* never looked into */
+    double share;
+    struct vq_rates configured;
+    bool by_hand[VQ_RATE__COUNT], concurrency_by_hand;
+    uint32_t concurrency; /* configured */
+    uint32_t cap;
+    int64_t window_ns, jitter_ns;
+    double said[VQ_RATE__COUNT], learned[VQ_RATE__COUNT], ramp[VQ_RATE__COUNT];
+    double unit[VQ_RATE__COUNT],
+        unit_now[VQ_RATE__COUNT]; /* the largest of this window and the last one; of this one */
+    struct vq_rates unit_gone, unit_gone_before; /* of workers that left the pool in them */
+    bool locked, ours, parked_by_hand;
+    bool workless; /* nothing is left to ask here */
+    bool priced;
+    double input_nano, output_nano; /* nano-dollars a token */
+    int64_t pause_ns, park_ns;      /* until */
+    int64_t park_unix_s;            /* the same of a park: what was said. 0: never */
+    int64_t
+        word_ns; /* what a worker said that has left counts until then; 0: nothing of that kind */
+    uint32_t params_refused; /* enum vq_param: by its model */
+    int64_t day_ends_ns;
+    struct vq_purse *day_requests, *day_tokens; /* NULL: no quota */
+
+    uint32_t *members; /* workers that reported it open: slots */
+    size_t members_cap;
+    uint32_t members_count;
+    uint32_t *holders;
+    size_t holders_cap;
+    uint32_t holders_count;
+    uint32_t seats_known, keyed; /* workers that reported it; with a key */
+    uint32_t hungry,
+        keen; /* members with something waiting; with more than one, see VQ_AUTH_KEEN */
+    uint64_t in_flight, waiting;
+    uint32_t peak, peak_before; /* slices in force together, in this window and the one before */
+    int64_t peak_ns;
+    bool past_unknown; /* others had it before: another run, an earlier process */
+    int64_t moved_ns;
+
+    double limit[VQ_RATE__COUNT]; /* in force, a minute; INFINITY: none */
+    enum vq_limit_source limit_by[VQ_RATE__COUNT];
+    uint32_t level; /* concurrency in force */
+    enum vq_limit_source level_by;
+    bool fell;   /* a limit, and more slices than it bears are in force yet */
+    bool single; /* one request a window */
+    bool too_large;
+
+    bool dirty;
+    int64_t deal_ns, dealt_ns;
+
+    struct vq_auth_bucket buckets[VQ_AUTH_BUCKETS], sum;
+    uint32_t bucket;
+    int64_t bucket_ns, began_ns;
+    struct vq_auth_bucket round; /* of the level */
+    struct vq_auth_level find;
+    double calm_refused, calm_ended; /* below the level that was refused */
+    struct vq_auth_doubt doubt;
+    struct vq_auth_trial trial;
+    double ceiling; /* requests a window, sent: refused above it when that was seen last; 0: none */
+    bool counted;   /* the noise below the ceiling, since the last cut */
+    int64_t clean_ns, over_ns; /* since the last cut; since it is above the ceiling */
+    int64_t grown_ns, slowed_ns, ramp_ns;
+    double ramp_from[VQ_RATE__COUNT];
+    struct vq_auth_why why, level_why;
+
+    uint64_t requests, answered, refused, slowed, failed, cost_nano, ended;
+    uint64_t input_tokens, cached_tokens, output_tokens;
+    uint64_t *keys;
+    size_t keys_cap;
+    uint32_t keys_count, keys_told;
+    char *closed_why, *key_why; /* as the worker said last; of a key: of one among several */
+    uint32_t keys_refused;
+    uint64_t
+        keys_lost; /* bit k: keys[k] was refused; so with a seat's keys_had: it is good there */
+    uint64_t organisation;
+    enum vq_authority_state state;
+    int64_t since_ns, until_ns;
+    char *text;
+};
+
+/* What a worker that is not here may have spent, or may have had left to spend. */
+struct vq_auth_owed {
+    struct vq_advance advance;
+    bool earlier; /* of an earlier process, and not heard of since; else: it has gone ... */
+    bool noted;   /* ... with a spool: over when all that gone workers left is settled */
+};
+
+struct vq_authority {
+    struct vq_auth_pool *pools;
+    uint32_t pools_count;
+    int64_t term_ns, wait_until_ns, now_ns, tick_ns, wake_ns;
+    int64_t wait_ns; /* as it was said at the start; wait_until_ns may become later (wait_ends) */
+    int64_t
+        unsaid_ns; /* as long as calls may be at providers of processes that ended before they reported */
+    bool asked; /* wait_ns is over: who had not said what is left of slices of an earlier process */
+    bool waited; /* wait_until_ns is over */
+    bool hold, unread;
+    double input_most, output_most; /* tokens of one call */
+    struct vq_purse *spend;
+    struct vq_auth_worker *workers[VQ_AUTHORITY_WORKERS_MAX];
+    uint32_t slots;    /* used ones are below */
+    uint32_t able;     /* workers that could work anywhere */
+    uint32_t workable; /* pools that have members */
+    struct vq_index ids;
+    int64_t clock_unix_s, clock_ns;
+    bool clocked;
+    bool accounts_changed;
+    uint8_t *pairs_told; /* bits */
+    struct vq_auth_owed *owed;
+    size_t owed_cap;
+    uint32_t owed_count;
+    enum vq_advances_due advances;
+};
+
+static inline double vq_auth_windows(const struct vq_auth_pool *p) /* a minute's -> a window's */
+{
+    return (double)p->window_ns / (60.0 * (double)VQ_AUTH_S);
+}
+
+/* Sums of what many workers say. */
+static inline uint32_t vq_auth_u32(uint64_t sum)
+{
+    return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+}
+
+/* authority.c */
+struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct vq_id *id);
+/* The pool shall be dealt anew, at when_ns or as soon after it as is meet. */
+void vq_auth_touch(struct vq_authority *a, struct vq_auth_pool *p, int64_t when_ns);
+
+/* authority_split.c: who holds what */
+void vq_auth_limits(struct vq_auth_pool *p);
+/* May anything be started at all (locks, parks, holds, the wait after a start). */
+bool vq_auth_startable(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_deal(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
+/* Nothing of it is in force any more, but for its calls in flight when `flights` says so. */
+void vq_auth_void(struct vq_authority *a, struct vq_auth_worker *w, bool flights, int64_t now_ns);
+/* It may have a slice of the pool, or may not any more. There is room in the lists since its first report. */
+void vq_auth_member(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w,
+                    bool member);
+/* Takes it into the pool's list of those with something in force, when it has. */
+void vq_auth_list(struct vq_auth_pool *p, struct vq_auth_worker *w);
+/* Out of all lists of the pool. */
+void vq_auth_forget(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w);
+bool vq_auth_differs(const struct vq_auth_slice *a, const struct vq_auth_slice *b);
+
+/* authority_word.c: what `w` said of limits counts for `kept_ns` more */
+#define VQ_AUTH_WORD_NS (60 * VQ_AUTH_S)
+void vq_auth_word_left(struct vq_authority *a, struct vq_auth_worker *w, int64_t kept_ns,
+                       int64_t now_ns);
+void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_doubt.c: what was used, and which refusals noise explains */
+void vq_auth_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns);
+void vq_auth_used_turn(struct vq_auth_pool *p, int64_t now_ns);
+/* The refusals of the last window teach nothing more. */
+void vq_auth_used_forgive(struct vq_auth_pool *p);
+/* In the last quarter of a window. */
+struct vq_auth_bucket vq_auth_used_lately(const struct vq_auth_pool *p);
+/* The most calls in flight in the last window. */
+double vq_auth_peak(const struct vq_auth_pool *p);
+/* Requests of the last window; what was started and is not refused counts. */
+double vq_auth_accepted(const struct vq_auth_pool *p);
+/* The rate's use, if this number of requests was accepted in the last window; tokens of calls in flight are estimated by those of others. Negative: not known. */
+double vq_auth_accepted_of(const struct vq_auth_pool *p, enum vq_rate r, double requests);
+/* More are refused than noise explains. */
+bool vq_auth_unexplained(const struct vq_auth_pool *p, double refused, double answered);
+/* ... and more than are refused over the last window. */
+bool vq_auth_unusual(const struct vq_auth_pool *p, double refused, double answered);
+bool vq_auth_noisy(const struct vq_auth_pool *p);
+/* The last window was below the ceiling: what was refused in it is noise. */
+void vq_auth_noise_below(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_noise_is(struct vq_auth_pool *p, double share, int64_t now_ns);
+void vq_auth_doubt_tick(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_level.c: a concurrency that finds its level */
+void vq_auth_level_init(struct vq_auth_pool *p, int64_t now_ns);
+/* Nobody named it. */
+bool vq_auth_level_free(const struct vq_auth_pool *p);
+/* true: it changed */
+bool vq_auth_level_round(struct vq_auth_pool *p, int64_t now_ns);
+/* To a part of what is in flight, of which the share `accepted` was not refused. */
+void vq_auth_level_cut(struct vq_auth_pool *p, double accepted, int64_t now_ns);
+/* What ended counts as noise below the level that was refused. */
+void vq_auth_level_used(struct vq_auth_pool *p, const struct vq_auth_bucket *used, int64_t now_ns);
+/* A refusal at the level that is known as refused: it is cut. false: it was another one. */
+bool vq_auth_level_refused(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_level_is(struct vq_auth_pool *p, const struct vq_auth_level *was, int64_t now_ns);
+
+/* authority_trial.c: what is lowered, and whether it helped */
+void vq_auth_trial_step(struct vq_auth_pool *p, int64_t now_ns);
+/* Refusals at the ceiling that is known: the rates are cut. false: it was something else. */
+bool vq_auth_rates_refused(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_learn.c: limits that are not configured, or configured too high */
+/* The configuration names a limit of a rate. */
+bool vq_auth_is_named(const struct vq_auth_pool *p);
+void vq_auth_learn_init(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_learn_refused(struct vq_auth_pool *p, int64_t now_ns);
+void vq_auth_learn_slowed(struct vq_auth_pool *p, int64_t now_ns);
+/* true: a limit changed */
+bool vq_auth_learn_tick(struct vq_auth_pool *p, int64_t now_ns);
+/* A person set a limit: all that refusals taught is forgotten, but not which share of them is noise. */
+void vq_auth_learn_forget(struct vq_auth_pool *p, int64_t now_ns);
+
+/* authority_report.c: the monotonic time at which the wall clock says `unix_s` */
+int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s);
+
+/* authority_advance.c: what a crash must not forget. Room for so many more: each worker that is here may leave something. VQ_NOMEM,
+ * VQ_LIMIT */
+enum vq_status vq_auth_owed_room(struct vq_authority *a, size_t more) VQ_WARN_UNUSED;
+enum vq_status vq_auth_owed_begin(struct vq_authority *a,
+                                  const struct vq_authority_params *params) VQ_WARN_UNUSED;
+/* Before it leaves its purse. */
+void vq_auth_owed_leave(struct vq_authority *a, struct vq_auth_worker *w, bool settled);
+void vq_auth_owed_settle(struct vq_authority *a);
+void vq_auth_granted(struct vq_authority *a, const struct vq_auth_worker *w);
+
+/* authority_status.c */
+void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns);
+/* VQ_NOMEM */
+enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_pool *p,
+                            struct vq_auth_seat *seat,
+                            const struct vq_pool_report *report) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,382 @@
+/* What workers say: counts, demand, limits by headers, keys, what they spent, and that they go by a GRANT.
+ *
+ * Counts rise over a worker's process; what rose since its last report is added up. Demand decides who is a member (could have a slice) and
+ * who is hungry. A pause counts only when refusals asked for it anew: what a GRANT told never comes back as a pause of its own.
+ *
+ * Not its job: what follows for slices (authority_split.c) and for limits (authority_learn.c). */
+#include "common/base/alloc.h"
+#include "common/base/sum.h"
+#include "coordinator/pools/authority_parts.h"
+#include "proto/params.h"
+
+#include <string.h>
+
+#define AHEAD_CALLS     4.0 /* of what is in flight and waiting, so much is wanted of a purse */
+#define AHEAD_CALLS_MIN 16.0
+#define FAR_S           (INT64_C(10) * 366 * 24 * 3600) /* no clock reading is further off */
+
+static enum vq_status seats_make(struct vq_authority *a, struct vq_auth_worker *w)
+{
+    if (w->seats != NULL || a->pools_count == 0) {
+        return VQ_OK;
+    }
+    w->seats = vq_alloc(a->pools_count, sizeof(*w->seats));
+    if (w->seats == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        w->seats[i].member = VQ_AUTH_NOBODY;
+        w->seats[i].weight = 1;
+    }
+    return VQ_OK;
+}
+
+/* The first report of a pool: counts begin with what it says, so that a process which outlived a coordinator is not counted twice. */
+static enum vq_status seat_open(struct vq_auth_pool *p, struct vq_auth_worker *w,
+                                const struct vq_pool_report *report)
+{
+    struct vq_auth_seat *seat = &w->seats[p->index];
+    if (!seat->known) {
+        size_t need = (size_t)p->seats_known + 1;
+        VQ_TRY(vq_grow((void **)&p->members, &p->members_cap, need, sizeof(*p->members),
+                       VQ_AUTHORITY_WORKERS_MAX));
+        VQ_TRY(vq_grow((void **)&p->holders, &p->holders_cap, need, sizeof(*p->holders),
+                       VQ_AUTHORITY_WORKERS_MAX));
+    }
+    if (!seat->day_joined) {
+        if (p->day_requests != NULL) {
+            VQ_TRY(vq_purse_join(p->day_requests, w->slot, &report->day_requests));
+        }
+        if (p->day_tokens != NULL) {
+            enum vq_status status = vq_purse_join(p->day_tokens, w->slot, &report->day_tokens);
+            if (status != VQ_OK) {
+                if (p->day_requests != NULL) {
+                    vq_purse_leave(p->day_requests, w->slot, VQ_PURSE_SETTLED);
+                }
+                return status;
+            }
+        }
+        seat->day_joined = true;
+    }
+    if (!seat->known) {
+        seat->known = true;
+        seat->state = VQ_POOL_NO_KEY;
+        seat->requests = report->requests;
+        seat->answered = report->answered;
+        seat->refused = report->refused;
+        seat->slowed = report->slowed;
+        seat->failed = report->failed;
+        seat->input_tokens = report->input_tokens;
+        seat->cached_tokens = report->cached_tokens;
+        seat->output_tokens = report->output_tokens;
+        p->seats_known++;
+    }
+    return VQ_OK;
+}
+
+static uint64_t rise(uint64_t *was, uint64_t is)
+{
+    uint64_t by = is > *was ? is - *was : 0;
+    *was = is > *was ? is : *was;
+    return by;
+}
+
+static void take_counts(struct vq_auth_pool *p, struct vq_auth_seat *seat,
+                        const struct vq_pool_report *report, int64_t now_ns)
+{
+    uint64_t requests = rise(&seat->requests, report->requests);
+    uint64_t answered = rise(&seat->answered, report->answered);
+    uint64_t refused = rise(&seat->refused, report->refused);
+    uint64_t slowed = rise(&seat->slowed, report->slowed);
+    uint64_t failed = rise(&seat->failed, report->failed);
+    struct vq_auth_bucket used = {.requests = (double)requests,
+                                  .refused = (double)refused,
+                                  .answered = (double)answered,
+                                  .input = (double)rise(&seat->input_tokens, report->input_tokens),
+                                  .output =
+                                      (double)rise(&seat->output_tokens, report->output_tokens)};
+    vq_sum_to(&p->input_tokens, (uint64_t)used.input);
+    vq_sum_to(&p->cached_tokens, rise(&seat->cached_tokens, report->cached_tokens));
+    vq_sum_to(&p->output_tokens, (uint64_t)used.output);
+    vq_sum_to(&p->requests, requests);
+    vq_sum_to(&p->answered, answered);
+    vq_sum_to(&p->refused, refused);
+    vq_sum_to(&p->slowed, slowed);
+    vq_sum_to(&p->failed, failed);
+    vq_sum_to(&p->ended, answered + refused + failed);
+    vq_auth_used(p, &used, now_ns);
+    bool pauses = report->pause_ms != 0 && (refused + failed != 0 || seat->pause_ms == 0);
+    seat->pause_ms = report->pause_ms;
+    int64_t until_ns = now_ns + report->pause_ms * VQ_AUTH_MS;
+    seat->paused_ns = pauses && until_ns > seat->paused_ns ? until_ns : seat->paused_ns;
+    if (pauses &&
+        until_ns > p->pause_ns) { /* only what its own refusals asked: no pause feeds itself */
+        p->pause_ns = until_ns;
+    }
+    seat->asked_ns = pauses && until_ns > seat->asked_ns ? until_ns : seat->asked_ns;
+    if (slowed != 0) {
+        vq_auth_learn_slowed(p, now_ns);
+    }
+    bool rate = report->cap == 0 && report->park_unix_s == 0; /* else they said what it was */
+    if (refused > slowed && rate) {
+        vq_auth_learn_refused(p, now_ns);
+    }
+}
+
+int64_t vq_auth_mono_of(const struct vq_authority *a, int64_t unix_s)
+{
+    int64_t off_s = unix_s > a->clock_unix_s + FAR_S   ? FAR_S
+                    : unix_s < a->clock_unix_s - FAR_S ? -FAR_S
+                                                       : unix_s - a->clock_unix_s;
+    return a->clock_ns + off_s * VQ_AUTH_S;
+}
+
+/* A worker's largest one is smaller now, and it speaks of what it sent in the last window too: those of the others and of who left in
+ * that time are what remains. */
+static void unit_fell(const struct vq_authority *a, struct vq_auth_pool *p, enum vq_rate r)
+{
+    double most = fmax(vq_rates_get(&p->unit_gone, r), vq_rates_get(&p->unit_gone_before, r));
+    for (uint32_t i = 0; i < p->members_count; i++) {
+        const struct vq_auth_seat *seat = &a->workers[p->members[i]]->seats[p->index];
+        most = fmax(most, vq_rates_get(&seat->unit, r));
+    }
+    if (most > 0 && most < p->unit[r]) {
+        p->unit[r] = p->unit_now[r] = most;
+        p->dirty = true;
+    }
+}
+
+#define REQUESTS_LEAST 2.0 /* a minute: a header that says less means something else */
+
+/* A limit below the calls that were accepted is none: it would stall the pool. */
+static bool is_credible(const struct vq_auth_pool *p, enum vq_rate r, double said)
+{
+    if (r == VQ_RATE_REQUESTS) {
+        return said >= REQUESTS_LEAST;
+    }
+    double call = vq_auth_accepted_of(p, r, 1); /* the mean of the last window */
+    return call < 0 || said >= call;
+}
+
+static void take_limits(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_seat *seat,
+                        const struct vq_pool_report *report)
+{
+    for (unsigned i = 0; i < VQ_RATE__COUNT; i++) {
+        enum vq_rate r = (enum vq_rate)i;
+        double said = vq_rates_get(&report->said, r);
+        double was = vq_rates_get(&seat->said, r);
+        if (said > 0 && (said < was || said > was) &&
+            is_credible(p, r, said)) { /* who says something new is right */
+            p->dirty = p->dirty || said < p->said[r] || said > p->said[r];
+            p->said[r] = said;
+        }
+        double unit = vq_rates_get(&report->unit, r);
+        double unit_was = vq_rates_get(&seat->unit, r);
+        vq_rates_set(&seat->unit, r, unit);
+        if (r != VQ_RATE_REQUESTS && unit > p->unit_now[r]) {
+            p->unit_now[r] = unit;
+            p->dirty = p->dirty || unit > p->unit[r];
+            p->unit[r] = fmax(p->unit[r], unit);
+        } else if (r != VQ_RATE_REQUESTS && unit < unit_was && unit_was >= p->unit[r]) {
+            unit_fell(a, p, r);
+        }
+    }
+    seat->said = report->said;
+    if (report->cap != 0 && report->cap != seat->cap && report->cap != p->cap) {
+        p->cap = report->cap;
+        p->dirty = true;
+    }
+    seat->cap = report->cap;
+    if (report->park_unix_s != seat->park_unix_s && report->park_unix_s != 0 && a->clocked) {
+        if (p->park_unix_s < report->park_unix_s) {
+            p->park_unix_s = report->park_unix_s;
+            p->park_ns = vq_auth_mono_of(a, p->park_unix_s);
+        }
+        p->dirty = true;
+        seat->park_unix_s = report->park_unix_s;
+    }
+    if (report->park_unix_s == 0) {
+        seat->park_unix_s = 0;
+    }
+}
+
+static void copy_text(char *to, struct vq_span text)
+{
+    size_t bytes = text.bytes < VQ_AUTHORITY_TEXT_BYTES ? text.bytes : VQ_AUTHORITY_TEXT_BYTES - 1;
+    if (bytes > 0) {
+        memcpy(to, text.at, bytes);
+    }
+    to[bytes] = '\0';
+}
+
+static uint64_t known_keys(const struct vq_auth_pool *p, const struct vq_pool_report *report)
+{
+    uint64_t known = 0;
+    for (uint32_t k = 0; k < p->keys_count && k < 64; k++) {
+        for (uint32_t i = 0; i < report->keys_count; i++) {
+            known |= report->keys[i] == p->keys[k] ? UINT64_C(1) << k : 0;
+        }
+    }
+    return known;
+}
+
+/* Why it is closed; or which key it does without now: each is counted once, whoever finds out. */
+static void take_text(struct vq_auth_pool *p, struct vq_auth_seat *seat,
+                      const struct vq_pool_report *report)
+{
+    uint64_t has = known_keys(p, report);
+    uint64_t lost = seat->keys_had & ~has & ~p->keys_lost;
+    seat->keys_had = has;
+    if (report->state == VQ_POOL_OPEN && lost != 0) {
+        p->keys_lost |= lost;
+        p->keys_refused++;
+        copy_text(p->key_why, report->text);
+    } else if (report->state != VQ_POOL_OPEN && report->state != VQ_POOL_NO_KEY) {
+        copy_text(p->closed_why, report->text);
+    }
+}
+
+static void take_demand(struct vq_authority *a, struct vq_auth_pool *p, struct vq_auth_worker *w,
+                        const struct vq_pool_report *report, int64_t now_ns)
+{
+    struct vq_auth_seat *seat = &w->seats[p->index];
+    bool was = seat->waiting != 0, is = report->waiting != 0;
+    bool was_keen = seat->waiting >= VQ_AUTH_KEEN, is_keen = report->waiting >= VQ_AUTH_KEEN;
+    p->in_flight += report->in_flight;
+    p->in_flight -= seat->in_flight;
+    p->waiting += report->waiting;
+    p->waiting -= seat->waiting;
+    if (seat->member != VQ_AUTH_NOBODY) {
+        p->hungry += is;
+        p->hungry -= was;
+        p->keen += is_keen;
+        p->keen -= was_keen;
+    }
+    bool fewer = report->in_flight < seat->in_flight && seat->in_flight > seat->next.concurrency;
+    seat->in_flight = report->in_flight;
+    seat->waiting = report->waiting;
+    if (report->in_flight != 0 || report->requests > seat->requests) {
+        seat->used_ns = now_ns;
+    }
+    p->keyed += report->state != VQ_POOL_NO_KEY;
+    p->keyed -= seat->state != VQ_POOL_NO_KEY;
+    seat->state = report->state;
+    vq_auth_member(a, p, w, report->state == VQ_POOL_OPEN);
+    vq_auth_list(p, w);
+    if (p->find.round_peak < p->in_flight) {
+        p->find.round_peak = vq_auth_u32(p->in_flight);
+    }
+    bool other = was != is || was_keen != is_keen;
+    if (other || (fewer && p->dirty)) {
+        vq_auth_touch(a, p, fewer ? now_ns : p->deal_ns);
+    }
+}
+
+static uint64_t whole(double value)
+{
+    return value >= 9e18 ? UINT64_C(9000000000000000000) : value <= 0 ? 0 : (uint64_t)ceil(value);
+}
+
+/* What it may soon want to start: nothing without a slice, so that money and quotas follow the slices, and nothing where no work is
+ * left: the last piece would lie there, and who could use it would have none. */
+static double calls_ahead(const struct vq_auth_pool *p, const struct vq_auth_seat *seat,
+                          const struct vq_pool_report *report)
+{
+    if (!seat->holder || p->workless) {
+        return 0;
+    }
+    double now = (double)report->in_flight + (double)report->waiting;
+    return now < VQ_AUTH_KEEN ? now : fmax(AHEAD_CALLS * now, AHEAD_CALLS_MIN);
+}
+
+static void take_day(struct vq_auth_pool *p, struct vq_auth_worker *w,
+                     const struct vq_pool_report *report, uint64_t granted_n)
+{
+    double calls = calls_ahead(p, &w->seats[p->index], report);
+    if (p->day_requests != NULL) {
+        vq_purse_report(p->day_requests, w->slot, &report->day_requests, granted_n, whole(calls),
+                        1);
+        w->due = w->due || vq_purse_due(p->day_requests, w->slot);
+    }
+    if (p->day_tokens != NULL) {
+        double unit = fmax((double)report->day_tokens.unit, 1);
+        vq_purse_report(p->day_tokens, w->slot, &report->day_tokens, granted_n, whole(calls * unit),
+                        whole(unit));
+        w->due = w->due || vq_purse_due(p->day_tokens, w->slot);
+    }
+}
+
+/* It goes by GRANTs up to n: what was lowered before is out of force. */
+static void confirm(struct vq_authority *a, struct vq_auth_worker *w, uint64_t n, int64_t now_ns)
+{
+    if (n <= w->confirmed_n || n > w->granted_n) {
+        return;
+    }
+    w->confirmed_n = n;
+    for (uint32_t i = 0; i < a->pools_count; i++) {
+        struct vq_auth_seat *seat = &w->seats[i];
+        if (seat->told_n != 0 && seat->told_n <= n && vq_auth_differs(&seat->held, &seat->told)) {
+            seat->held = seat->told;
+            vq_auth_touch(a, &a->pools[i], a->pools[i].dirty ? now_ns : a->pools[i].deal_ns);
+        }
+    }
+}
+
+void vq_authority_params(struct vq_authority *a, uint32_t p, uint32_t params)
+{
+    VQ_ASSERT(p < a->pools_count);
+    struct vq_auth_pool *pool = &a->pools[p];
+    uint32_t known = pool->params_refused | (params & VQ_PARAMS_ALL);
+    for (uint32_t i = 0; known != pool->params_refused && i < a->slots; i++) {
+        if (a->workers[i] != NULL) {
+            a->workers[i]->due = true;
+        }
+    }
+    pool->params_refused = known;
+}
+
+enum vq_status vq_authority_report(struct vq_authority *a, const struct vq_id *worker,
+                                   const struct vq_msg_credit *credit, int64_t now_ns)
+{
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
+    if (w == NULL || w->state != VQ_AUTH_HERE) {
+        return VQ_OK;
+    }
+    VQ_TRY(seats_make(a, w));
+    vq_authority_heard(a, worker, now_ns);
+    w->said_ns = now_ns;
+    if (!w->spend_joined) {
+        VQ_TRY(vq_purse_join(a->spend, w->slot, &credit->spend));
+        w->spend_joined = true;
+        vq_authority_succeeded(a, worker); /* itself: it says what it spent */
+    }
+    if (w->seats != NULL) {
+        confirm(a, w, credit->granted_n, now_ns);
+    }
+    double ahead = 0;
+    for (uint32_t i = 0; i < credit->reports_count; i++) {
+        const struct vq_pool_report *report = &credit->reports[i];
+        if (report->pool >= a->pools_count) {
+            continue;
+        }
+        struct vq_auth_pool *p = &a->pools[report->pool];
+        struct vq_auth_seat *seat = &w->seats[report->pool];
+        VQ_TRY(seat_open(p, w, report));
+        VQ_TRY(vq_auth_keys(a, p, seat, report));
+        take_limits(a, p, seat, report);
+        vq_authority_params(a, report->pool, report->params_refused);
+        take_text(p, seat, report);
+        take_demand(a, p, w, report, now_ns);
+        take_counts(p, seat, report, now_ns);
+        take_day(p, w, report, credit->granted_n);
+        ahead += calls_ahead(p, seat, report);
+        if (p->dirty && now_ns >= p->deal_ns) {
+            vq_auth_deal(a, p, now_ns);
+        }
+    }
+    uint64_t unit = credit->spend.unit > 1 ? credit->spend.unit : 1;
+    vq_purse_report(a->spend, w->slot, &credit->spend, credit->granted_n,
+                    whole(ahead * (double)unit), unit);
+    w->due = w->due || vq_purse_due(a->spend, w->slot);
+    return VQ_OK;
+}

@@ -1,0 +1,300 @@
+/* What the authority shows: the state of each pool in words, money, which pools may be one account, whom to lock.
+ *
+ * The state of a pool is derived, here alone; its text lives in the pool and changes with the next event. */
+#include "common/base/alloc.h"
+#include "coordinator/pools/authority_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- states ---- */
+
+static bool quota_used(const struct vq_auth_pool *p)
+{
+    return (p->day_requests != NULL && vq_purse_empty(p->day_requests)) ||
+           (p->day_tokens != NULL && vq_purse_empty(p->day_tokens));
+}
+
+static enum vq_authority_state state_of(const struct vq_authority *a, const struct vq_auth_pool *p,
+                                        int64_t now_ns, int64_t *ret_until_ns)
+{
+    *ret_until_ns = 0;
+    if (a->hold || p->parked_by_hand) {
+        return VQ_AUTHORITY_HELD;
+    }
+    if (p->locked && !p->ours && (p->holder != NULL || p->keyed != 0)) {
+        /* whoever has no key cannot be in anybody's way */
+        return p->holder != NULL ? VQ_AUTHORITY_LOCKED : VQ_AUTHORITY_PAUSED;
+    }
+    if (a->unread) {
+        return VQ_AUTHORITY_PAUSED;
+    }
+    if (p->keyed == 0) {
+        return VQ_AUTHORITY_NOBODY;
+    }
+    if (p->members_count == 0) {
+        return VQ_AUTHORITY_CLOSED;
+    }
+    if (p->park_ns > now_ns) {
+        *ret_until_ns = p->park_ns;
+        return VQ_AUTHORITY_PARKED;
+    }
+    if (quota_used(p)) {
+        *ret_until_ns = p->day_ends_ns;
+        return VQ_AUTHORITY_PARKED;
+    }
+    if (p->pause_ns > now_ns) {
+        *ret_until_ns = p->pause_ns;
+        return VQ_AUTHORITY_PAUSED;
+    }
+    if (now_ns < a->wait_until_ns) {
+        *ret_until_ns = a->wait_until_ns;
+        return VQ_AUTHORITY_PAUSED;
+    }
+    return VQ_AUTHORITY_OPEN;
+}
+
+static const char *why(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns)
+{
+    switch (p->state) {
+    case VQ_AUTHORITY_HELD: return a->hold ? "the run is paused by hand" : "parked by hand";
+    case VQ_AUTHORITY_LOCKED: return p->holder;
+    case VQ_AUTHORITY_NOBODY: return "no worker has a key for it";
+    case VQ_AUTHORITY_CLOSED:
+        return p->closed_why[0] != '\0' ? p->closed_why
+                                        : "closed on every worker that has a key for it";
+    case VQ_AUTHORITY_PARKED: return quota_used(p) ? "the day's quota is used" : "a quota is used";
+    case VQ_AUTHORITY_PAUSED:
+        return p->locked && !p->ours       ? "its key is being locked"
+               : a->unread                 ? "what an earlier process left is being read"
+               : now_ns < a->wait_until_ns ? "slices of an earlier process may be in force yet"
+                                           : "a refusal asked to wait";
+    case VQ_AUTHORITY_OPEN: break;
+    }
+    return p->too_large ? "a single request is larger than the limit" : "";
+}
+
+void vq_auth_state(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
+{
+    int64_t until_ns = 0;
+    enum vq_authority_state state = state_of(a, p, now_ns, &until_ns);
+    if (state != p->state) {
+        p->state = state;
+        p->since_ns = now_ns;
+    }
+    p->until_ns = until_ns;
+    (void)snprintf(p->text, VQ_AUTHORITY_TEXT_BYTES, "%s", why(a, p, now_ns));
+}
+
+uint32_t vq_authority_pools(const struct vq_authority *a)
+{
+    return a->pools_count;
+}
+
+const char *vq_authority_pool_name(const struct vq_authority *a, uint32_t p)
+{
+    VQ_ASSERT(p < a->pools_count);
+    return a->pools[p].name;
+}
+
+/* What was used lately, a minute, and what its workers may use. */
+static void lately(const struct vq_authority *a, const struct vq_auth_pool *p, int64_t now_ns,
+                   struct vq_authority_pool_status *ret)
+{
+    struct vq_auth_bucket used = vq_auth_used_lately(p);
+    double span = (double)(VQ_AUTH_BUCKETS / 4 - 1) / VQ_AUTH_BUCKETS +
+                  (double)(now_ns - p->bucket_ns) / (double)p->window_ns;
+    double age = (double)(now_ns - p->began_ns) / (double)p->window_ns;
+    double minutes = fmax(fmin(span, age), 1.0 / VQ_AUTH_BUCKETS) * vq_auth_windows(p);
+    ret->lately = (struct vq_rates){.requests = fmax(used.requests, 0) / minutes,
+                                    .input_tokens = fmax(used.input, 0) / minutes,
+                                    .output_tokens = fmax(used.output, 0) / minutes,
+                                    .tokens = fmax(used.input + used.output, 0) / minutes};
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < p->holders_count; i++) {
+            sum += a->workers[p->holders[i]]->seats[p->index].told.rate[r];
+        }
+        vq_rates_set(&ret->dealt, (enum vq_rate)r, isfinite(sum) ? sum : 0);
+    }
+    const struct vq_auth_bucket *before =
+        &p->buckets[(p->bucket + VQ_AUTH_BUCKETS - 1) % VQ_AUTH_BUCKETS];
+    double most = fmax(p->buckets[p->bucket].peak, before->peak);
+    ret->in_flight_most = vq_auth_u32((uint64_t)fmax(most, (double)p->in_flight));
+    ret->work_waits = p->keen != 0;
+    double ended = p->sum.refused + p->sum.answered;
+    ret->refused_part = ended >= 1 ? fmax(p->sum.refused, 0) / ended : 0;
+}
+
+void vq_authority_status(const struct vq_authority *a, uint32_t p, int64_t now_ns,
+                         struct vq_authority_pool_status *ret_status)
+{
+    const struct vq_auth_pool *pool = &a->pools[p];
+    double windows = fmin((double)(now_ns - pool->began_ns) / (double)pool->window_ns, 1);
+    double minutes = fmax(windows, 1.0 / VQ_AUTH_BUCKETS) * vq_auth_windows(pool);
+    *ret_status = (struct vq_authority_pool_status){
+        .name = pool->name,
+        .state = pool->state,
+        .since_ns = pool->since_ns,
+        .until_ns = pool->until_ns,
+        .text = pool->text,
+        .key_text = pool->key_why,
+        .keys_refused = pool->keys_refused,
+        .concurrency = pool->level,
+        .concurrency_by = pool->level_by,
+        .configured = pool->configured,
+        .configured_concurrency = pool->concurrency,
+        .noise = pool->doubt.noise,
+        .tries = pool->trial.kind == VQ_AUTH_TRIES_LEVEL   ? VQ_AUTHORITY_TRIES_LEVEL
+                 : pool->trial.kind == VQ_AUTH_TRIES_RATES ? VQ_AUTHORITY_TRIES_RATES
+                                                           : VQ_AUTHORITY_TRIES_NOTHING,
+        .rates_why = {pool->why.at_ns, pool->why.refused, pool->why.per_minute},
+        .level_why = {pool->level_why.at_ns, pool->level_why.refused, pool->level_why.per_minute},
+        .in_flight = vq_auth_u32(pool->in_flight),
+        .waiting = vq_auth_u32(pool->waiting),
+        .workless = pool->workless,
+        .noisy = vq_auth_noisy(pool),
+        .requests_per_minute = fmax(pool->sum.requests, 0) / minutes,
+        .input_per_minute = fmax(pool->sum.input, 0) / minutes,
+        .output_per_minute = fmax(pool->sum.output, 0) / minutes,
+        .requests = pool->requests,
+        .answered = pool->answered,
+        .refused = pool->refused,
+        .slowed = pool->slowed,
+        .failed = pool->failed,
+        .input_tokens = pool->input_tokens,
+        .cached_tokens = pool->cached_tokens,
+        .output_tokens = pool->output_tokens,
+        .day_ends_ns = pool->day_ends_ns,
+        .cost_nano = pool->cost_nano,
+        .organisation = pool->organisation,
+        .params_refused = pool->params_refused};
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        vq_rates_set(&ret_status->rates, (enum vq_rate)r,
+                     isfinite(pool->limit[r]) ? pool->limit[r] : 0);
+        ret_status->rates_by[r] = pool->limit_by[r];
+    }
+    lately(a, pool, now_ns, ret_status);
+    for (uint32_t i = 0; i < pool->holders_count; i++) {
+        const struct vq_auth_seat *seat = &a->workers[pool->holders[i]]->seats[p];
+        ret_status->workers += seat->held.concurrency != 0 || seat->next.concurrency != 0;
+    }
+    if (pool->day_requests != NULL) {
+        ret_status->day_requests_spent = vq_purse_spent(pool->day_requests);
+    }
+    if (pool->day_tokens != NULL) {
+        ret_status->day_tokens_spent = vq_purse_spent(pool->day_tokens);
+    }
+}
+
+void vq_authority_money(const struct vq_authority *a, struct vq_authority_money *ret_money)
+{
+    *ret_money = (struct vq_authority_money){.budget_nano = vq_purse_limit(a->spend),
+                                             .spent_nano = vq_purse_spent(a->spend),
+                                             .out_nano = vq_purse_out(a->spend),
+                                             .empty = vq_purse_empty(a->spend)};
+}
+
+bool vq_authority_when(const struct vq_authority *a, const uint32_t *pools, uint32_t count,
+                       int64_t now_ns, int64_t *ret_when_ns)
+{
+    bool any = false;
+    int64_t first_ns = INT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t until_ns = 0;
+        enum vq_authority_state state = state_of(a, &a->pools[pools[i]], now_ns, &until_ns);
+        if (state == VQ_AUTHORITY_CLOSED || state == VQ_AUTHORITY_NOBODY) {
+            continue;
+        }
+        any = true;
+        int64_t at_ns = state == VQ_AUTHORITY_OPEN ? now_ns : until_ns != 0 ? until_ns : INT64_MAX;
+        first_ns = at_ns < first_ns ? at_ns : first_ns;
+    }
+    if (any) {
+        *ret_when_ns = first_ns;
+    }
+    return any;
+}
+
+/* ---- keys and accounts ---- */
+
+static bool has_key(const struct vq_auth_pool *p, uint64_t key)
+{
+    for (uint32_t i = 0; i < p->keys_count; i++) {
+        if (p->keys[i] == key) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum vq_status vq_auth_keys(struct vq_authority *a, struct vq_auth_pool *p,
+                            struct vq_auth_seat *seat, const struct vq_pool_report *report)
+{
+    uint64_t mix = report->keys_count;
+    for (uint32_t i = 0; i < report->keys_count; i++) {
+        mix = vq_index_mix(mix ^ report->keys[i]);
+    }
+    if (report->organisation != 0 && report->organisation != seat->organisation) {
+        a->accounts_changed = a->accounts_changed || report->organisation != p->organisation;
+        p->organisation = seat->organisation = report->organisation;
+    }
+    if (mix == seat->keys_mix) {
+        return VQ_OK;
+    }
+    for (uint32_t i = 0; i < report->keys_count && p->keys_count < VQ_AUTH_KEYS_MAX; i++) {
+        if (has_key(p, report->keys[i])) {
+            continue;
+        }
+        VQ_TRY(vq_grow((void **)&p->keys, &p->keys_cap, (size_t)p->keys_count + 1, sizeof(*p->keys),
+                       VQ_AUTH_KEYS_MAX));
+        p->keys[p->keys_count++] = report->keys[i];
+        a->accounts_changed = true;
+    }
+    seat->keys_mix = mix;
+    return VQ_OK;
+}
+
+static bool one_account(const struct vq_auth_pool *p, const struct vq_auth_pool *q)
+{
+    bool model = p->model == NULL || q->model == NULL || strcmp(p->model, q->model) == 0;
+    if (!model || (p->account != NULL && p->account == q->account)) {
+        return false;
+    }
+    bool common = p->organisation != 0 && p->organisation == q->organisation;
+    for (uint32_t i = 0; i < p->keys_count && !common; i++) {
+        common = has_key(q, p->keys[i]);
+    }
+    return common;
+}
+
+bool vq_authority_same_account(struct vq_authority *a, uint32_t *ret_p, uint32_t *ret_q)
+{
+    for (uint32_t p = 0; a->accounts_changed && p < a->pools_count; p++) {
+        for (uint32_t q = p + 1; q < a->pools_count; q++) {
+            uint32_t bit = p * a->pools_count + q;
+            uint8_t mask = (uint8_t)(1u << (bit % 8));
+            if ((a->pairs_told[bit / 8] & mask) == 0 && one_account(&a->pools[p], &a->pools[q])) {
+                a->pairs_told[bit / 8] |= mask;
+                *ret_p = p;
+                *ret_q = q;
+                return true;
+            }
+        }
+    }
+    a->accounts_changed = false;
+    return false;
+}
+
+bool vq_authority_new_key(struct vq_authority *a, uint32_t *ret_p, uint64_t *ret_fingerprint)
+{
+    for (uint32_t p = 0; p < a->pools_count; p++) {
+        struct vq_auth_pool *pool = &a->pools[p];
+        if (pool->keys_told < pool->keys_count) {
+            *ret_p = p;
+            *ret_fingerprint = pool->keys[pool->keys_told++];
+            return true;
+        }
+    }
+    return false;
+}

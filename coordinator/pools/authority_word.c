@@ -1,0 +1,90 @@
+/* A worker's reports about a pool's limits end with the worker: limits by headers, a cap, a pause after refusals, a park.
+ *
+ * The word of a worker that left counts for VQ_AUTH_WORD_NS more, so that one that is started again does not burst beyond a limit that its
+ * provider has named; the new one hears the same from the provider. The word of a worker that broke a rule ends at once. Then what the
+ * workers say that are here counts.
+ *
+ * Not its job: what a person said (authority.c) and what refusals taught (authority_learn.c). */
+#include "coordinator/pools/authority_parts.h"
+
+static bool has_word(const struct vq_auth_seat *seat, int64_t now_ns)
+{
+    bool said = false;
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        said = said || vq_rates_get(&seat->said, (enum vq_rate)r) > 0;
+    }
+    return said || seat->cap != 0 || seat->park_unix_s != 0 || seat->asked_ns > now_ns;
+}
+
+void vq_auth_word_left(struct vq_authority *a, struct vq_auth_worker *w, int64_t kept_ns,
+                       int64_t now_ns)
+{
+    for (uint32_t i = 0; w->seats != NULL && i < a->pools_count; i++) {
+        struct vq_auth_seat *seat = &w->seats[i];
+        if (!seat->known || !has_word(seat, now_ns)) {
+            continue;
+        }
+        seat->said = (struct vq_rates){0};
+        seat->cap = 0;
+        seat->park_unix_s = seat->asked_ns = 0;
+        int64_t until_ns = now_ns + kept_ns;
+        struct vq_auth_pool *p = &a->pools[i];
+        p->word_ns = p->word_ns == 0 || until_ns < p->word_ns ? until_ns : p->word_ns;
+    }
+}
+
+void vq_authority_unsay(struct vq_authority *a, const struct vq_id *worker, int64_t now_ns)
+{
+    struct vq_auth_worker *w = vq_auth_find(a, worker);
+    if (w != NULL) {
+        vq_auth_word_left(a, w, 0, now_ns);
+    }
+}
+
+/* A rate stays as it is where a worker that is here says the same; else the least that is said counts. */
+static void rates_anew(const struct vq_authority *a, struct vq_auth_pool *p)
+{
+    for (unsigned r = 0; r < VQ_RATE__COUNT; r++) {
+        double least = 0;
+        bool same = false;
+        for (uint32_t i = 0; i < a->slots; i++) {
+            const struct vq_auth_worker *w = a->workers[i];
+            double said = w == NULL || w->seats == NULL
+                              ? 0
+                              : vq_rates_get(&w->seats[p->index].said, (enum vq_rate)r);
+            same = same || !(said < p->said[r] || said > p->said[r]);
+            least = said > 0 && (least <= 0 || said < least) ? said : least;
+        }
+        p->said[r] = same ? p->said[r] : least;
+    }
+}
+
+void vq_auth_word_tick(struct vq_authority *a, struct vq_auth_pool *p, int64_t now_ns)
+{
+    if (p->word_ns == 0 || now_ns < p->word_ns) {
+        return;
+    }
+    p->word_ns = 0;
+    rates_anew(a, p);
+    uint32_t cap = 0;
+    bool same = false;
+    int64_t park_unix_s = 0, pause_ns = 0;
+    for (uint32_t i = 0; i < a->slots; i++) {
+        const struct vq_auth_worker *w = a->workers[i];
+        if (w == NULL || w->seats == NULL) {
+            continue;
+        }
+        const struct vq_auth_seat *seat = &w->seats[p->index];
+        same = same || seat->cap == p->cap;
+        cap = seat->cap != 0 && (cap == 0 || seat->cap < cap) ? seat->cap : cap;
+        park_unix_s = seat->park_unix_s > park_unix_s ? seat->park_unix_s : park_unix_s;
+        pause_ns = seat->asked_ns > pause_ns ? seat->asked_ns : pause_ns;
+    }
+    p->cap = same ? p->cap : cap;
+    if (park_unix_s < p->park_unix_s) {
+        p->park_unix_s = park_unix_s;
+        p->park_ns = park_unix_s == 0 ? 0 : vq_auth_mono_of(a, park_unix_s);
+    }
+    p->pause_ns = pause_ns < p->pause_ns ? pause_ns : p->pause_ns;
+    vq_auth_touch(a, p, now_ns);
+}

@@ -1,0 +1,354 @@
+/* The queue of actions. What is to be said waits as a small entry and becomes a message only when it is taken, from the state
+ * as it is then: a LEASE whose tasks were settled meanwhile shrinks or falls away, ACKs of one session share a message.
+ *
+ * Invariants: entries come out in the order they went in, so that a SAMPLE goes before its LEASE and an ACK that closes a
+ * lease before the next SAMPLE; an entry for a session that has ended falls away; texts live until the next one is taken.
+ * Not its job: deciding what to say. */
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "coordinator/queue/internal.h"
+
+#include <stdio.h>
+
+#define QUEUE_MIN 64u
+
+/* ---- in ---- */
+
+static enum vq_status queue_grow(struct vq_coord_queue *q)
+{
+    size_t cap = q->cap == 0 ? QUEUE_MIN : q->cap * 2;
+    if (cap > VQ_COORD_ACTIONS_MAX) {
+        return VQ_LIMIT;
+    }
+    struct vq_coord_entry *ring = vq_alloc(cap, sizeof(*ring));
+    if (ring == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < q->count; i++) {
+        ring[i] = q->ring[(q->head + i) & (q->cap - 1)];
+    }
+    vq_free(q->ring);
+    *q = (struct vq_coord_queue){.ring = ring, .cap = cap, .head = 0, .count = q->count};
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_say(struct vq_coord *c, struct vq_coord_entry entry)
+{
+    struct vq_coord_queue *q = &c->queue;
+    if (q->count == q->cap) {
+        enum vq_status status = queue_grow(q);
+        if (status != VQ_OK) {
+            vq_free(entry.text);
+            return status;
+        }
+    }
+    q->ring[(q->head + q->count) & (q->cap - 1)] = entry;
+    q->count++;
+    return VQ_OK;
+}
+
+void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const char *fmt, ...)
+{
+    char text[VQ_COORD_TEXT_BYTES_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    char *copy = c->notes_queued < VQ_COORD_NOTES_MAX ? vq_strdup(text) : NULL;
+    if (copy == NULL ||
+        vq_coord_say(c, (struct vq_coord_entry){
+                            .kind = ENTRY_NOTE, .code = (uint8_t)level, .text = copy}) != VQ_OK) {
+        c->tally.notes_dropped++;
+        return;
+    }
+    c->notes_queued++;
+}
+
+enum vq_status vq_coord_bye(struct vq_coord *c, uint64_t peer, uint64_t session,
+                            enum vq_bye_code code, const char *text)
+{
+    char *copy = vq_strdup(text);
+    if (copy == NULL) {
+        return VQ_NOMEM;
+    }
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_BYE,
+                                                   .code = (uint8_t)code,
+                                                   .peer = peer,
+                                                   .session = session,
+                                                   .text = copy});
+}
+
+enum vq_status vq_coord_ack(struct vq_coord *c, struct vq_coord_session *s,
+                            const struct vq_id *call)
+{
+    VQ_TRY(vq_grow((void **)&s->acks, &s->acks_cap, s->acks_count + 1, sizeof(*s->acks),
+                   VQ_COORD_CALLS_MAX));
+    s->acks[s->acks_count++] = *call;
+    if (s->acks_count % VQ_COORD_ACK_CALLS_MAX != 1) {
+        return VQ_OK; /* goes with the message that is waiting */
+    }
+    return vq_coord_say(
+        c, (struct vq_coord_entry){.kind = ENTRY_ACK, .peer = s->peer, .session = s->id});
+}
+
+void vq_coord_queue_free(struct vq_coord *c)
+{
+    struct vq_coord_queue *q = &c->queue;
+    for (size_t i = 0; i < q->count; i++) {
+        vq_free(q->ring[(q->head + i) & (q->cap - 1)].text);
+    }
+    vq_free(q->ring);
+    vq_free(c->text);
+    vq_free(c->ack_ids);
+    vq_free(c->asks);
+    vq_free(c->turns);
+    vq_free(c->slices);
+}
+
+/* ---- out: each fills *ret and returns true, or false when there is nothing left to say ---- */
+
+static struct vq_msg *send_of(struct vq_coord_action *ret, const struct vq_coord_session *s,
+                              enum vq_msg_type type)
+{
+    ret->type = VQ_COORD_SEND;
+    ret->u.send.peer = s->peer;
+    ret->u.send.session = s->id;
+    ret->u.send.msg = (struct vq_msg){.type = type};
+    return &ret->u.send.msg;
+}
+
+static bool out_welcome(const struct vq_coord *c, const struct vq_coord_session *s,
+                        struct vq_coord_action *ret)
+{
+    const struct vq_coord_params *p = &c->params;
+    send_of(ret, s, VQ_MSG_WELCOME)->u.welcome = (struct vq_msg_welcome){
+        .session = s->id,
+        .epoch = p->epoch,
+        .run = p->run,
+        .run_name = vq_span_str(c->run_name),
+        .stamp_ns = s->hello_stamp_ns,
+        .spec = p->spec,
+        .term_ms = (uint32_t)(p->term_ns / VQ_NS_PER_MS),
+        .heartbeat_ms = (uint32_t)(p->heartbeat_ns / VQ_NS_PER_MS),
+        .orphan_s = s->local >= 0 ? p->orphan_s : p->orphan_remote_s,
+    };
+    return true;
+}
+
+/* The answers of a chain to the turns before the first one that goes out. */
+static uint32_t fill_turns(struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t vibe)
+{
+    for (uint32_t n = 0; n < vibe; n++) {
+        const struct vq_coord_slot *slot = &shard->slots[2 * n];
+        c->turns[n] = vq_span(slot->prior_bytes > 0 ? shard->priors.at + slot->prior_at : NULL,
+                              slot->prior_bytes);
+    }
+    return vibe;
+}
+
+static bool out_lease(struct vq_coord *c, const struct vq_coord_session *s,
+                      const struct vq_coord_entry *entry, struct vq_coord_action *ret)
+{
+    struct vq_coord_shard *shard = vq_coord_shard_find(c, entry->a);
+    if (!vq_coord_lease_current(shard, entry->fence)) {
+        return false;
+    }
+    VQ_ASSERT(shard->holder == s);
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < c->shard_tasks; n++) {
+        uint32_t i = shard->slots[n & ~1u].second ? n ^ 1u : n;
+        const struct vq_coord_slot *slot = &shard->slots[i];
+        if (slot->state != SLOT_OUT) {
+            continue;
+        }
+        uint32_t first = vq_coord_slot_first(shard, i);
+        c->asks[count++] = (struct vq_ask){
+            .task = vq_coord_task_at(c, shard, i),
+            .vibe = i / 2,
+            .repeat = slot->repeat,
+            .order = (uint8_t)(i % 2),
+            .lazy = slot->ask_lazy && shard->slots[first].state == SLOT_OUT,
+            .prior = vq_span(slot->prior_bytes > 0 ? shard->priors.at + slot->prior_at : NULL,
+                             slot->prior_bytes),
+        };
+    }
+    if (count == 0) {
+        return false;
+    }
+    uint32_t turns = c->params.chains ? fill_turns(c, shard, c->asks[0].vibe) : 0;
+    vq_coord_lease_renew(shard, s->stamp_ns);
+    send_of(ret, s, VQ_MSG_LEASE)->u.lease = (struct vq_msg_lease){
+        .session = s->id,
+        .stage = c->params.stage,
+        .shard = shard->no,
+        .fence = shard->fence,
+        .stamp_ns = s->stamp_ns,
+        .sample = shard->sample,
+        .judge = shard->judge,
+        .answer_tokens = c->lanes[shard->judge].answer_tokens,
+        .asks = c->asks,
+        .asks_count = count,
+        .turns = c->turns,
+        .turns_count = turns,
+    };
+    return true;
+}
+
+static bool out_ack(struct vq_coord *c, struct vq_coord_session *s, struct vq_coord_action *ret)
+{
+    size_t count = s->acks_count < VQ_COORD_ACK_CALLS_MAX ? s->acks_count : VQ_COORD_ACK_CALLS_MAX;
+    VQ_ASSERT(count > 0);
+    memcpy(c->ack_ids, s->acks, count * sizeof(*s->acks));
+    s->acks_count -= count;
+    memmove(s->acks, s->acks + count, s->acks_count * sizeof(*s->acks));
+    send_of(ret, s, VQ_MSG_ACK)->u.ack =
+        (struct vq_msg_ack){.session = s->id, .calls = c->ack_ids, .calls_count = (uint32_t)count};
+    return true;
+}
+
+static bool out_grant(struct vq_coord *c, struct vq_coord_session *s, struct vq_coord_action *ret)
+{
+    s->granting = false;
+    struct vq_msg_grant *grant = &send_of(ret, s, VQ_MSG_GRANT)->u.grant;
+    vq_authority_grant(c->params.authority, &s->worker, c->now_ns, c->slices, grant);
+    grant->session = s->id;
+    grant->parked = c->parked;
+    grant->parked_count = (uint32_t)c->parked_count;
+    return true;
+}
+
+static bool out_cancel(struct vq_coord *c, const struct vq_coord_session *s,
+                       const struct vq_coord_entry *entry, struct vq_coord_action *ret)
+{
+    c->cancel_task = entry->b;
+    send_of(ret, s, VQ_MSG_CANCEL)->u.cancel = (struct vq_msg_cancel){
+        .session = s->id,
+        .stage = entry->stage,
+        .shard = entry->a,
+        .fence = entry->fence,
+        .reason = entry->code,
+        .tasks = entry->b == VQ_COORD_ALL ? NULL : &c->cancel_task,
+        .tasks_count = entry->b == VQ_COORD_ALL ? 0 : 1,
+    };
+    return true;
+}
+
+/* Entries that belong to a session. */
+static bool out_session(struct vq_coord *c, struct vq_coord_session *s,
+                        const struct vq_coord_entry *entry, struct vq_coord_action *ret)
+{
+    switch ((enum vq_coord_entry_kind)entry->kind) {
+    case ENTRY_WELCOME: return out_welcome(c, s, ret);
+    case ENTRY_SPEC:
+        ret->type = VQ_COORD_SPEC;
+        ret->u.send.peer = s->peer;
+        ret->u.send.session = s->id;
+        return true;
+    case ENTRY_ECHO:
+        send_of(ret, s, VQ_MSG_HEARTBEAT)->u.held =
+            (struct vq_msg_held){.session = s->id, .stamp_ns = (int64_t)entry->a};
+        return true;
+    case ENTRY_SAMPLE:
+        ret->type = VQ_COORD_SAMPLE;
+        ret->u.sample.peer = s->peer;
+        ret->u.sample.session = s->id;
+        ret->u.sample.sample = (uint32_t)entry->a;
+        return true;
+    case ENTRY_LEASE: return out_lease(c, s, entry, ret);
+    case ENTRY_ACK: return out_ack(c, s, ret);
+    case ENTRY_GRANT: return out_grant(c, s, ret);
+    case ENTRY_CANCEL: return out_cancel(c, s, entry, ret);
+    case ENTRY_DRAIN: send_of(ret, s, VQ_MSG_DRAIN)->u.drain.session = s->id; return true;
+    case ENTRY_BYE:
+    case ENTRY_CLOSE:
+    case ENTRY_LOOKUP:
+    case ENTRY_NOTE:
+    case ENTRY_FINISHED:
+    case ENTRY_STOPPED:
+    default: return false;
+    }
+}
+
+static bool out_entry(struct vq_coord *c, const struct vq_coord_entry *entry,
+                      struct vq_coord_action *ret)
+{
+    struct vq_coord_session *s;
+    switch ((int)entry->kind) {
+    case ENTRY_BYE:
+        ret->type = VQ_COORD_SEND;
+        ret->u.send.peer = entry->peer;
+        ret->u.send.session = entry->session;
+        ret->u.send.msg = (struct vq_msg){.type = VQ_MSG_BYE,
+                                          .u.bye = {.session = entry->session,
+                                                    .code = entry->code,
+                                                    .text = vq_span_str(entry->text)}};
+        return true;
+    case ENTRY_CLOSE:
+        ret->type = VQ_COORD_CLOSE;
+        ret->u.send.peer = entry->peer;
+        ret->u.send.session = entry->session;
+        return true;
+    case ENTRY_LOOKUP:
+        ret->type = VQ_COORD_LOOKUP;
+        ret->u.shard = entry->a;
+        return true;
+    case ENTRY_NOTE:
+        c->notes_queued--;
+        ret->type = VQ_COORD_NOTE;
+        ret->u.note.level = (enum vq_coord_note_level)entry->code;
+        ret->u.note.text = entry->text;
+        return true;
+    case ENTRY_FINISHED: ret->type = VQ_COORD_FINISHED; return true;
+    case ENTRY_STOPPED:
+        ret->type = VQ_COORD_STOPPED;
+        ret->u.stopped.kind = c->stop_kind;
+        ret->u.stopped.clean = entry->a != 0;
+        ret->u.stopped.text = c->stop_text;
+        return true;
+    default:
+        s = vq_coord_session_get(c, entry->peer, entry->session);
+        return s != NULL && out_session(c, s, entry, ret);
+    }
+}
+
+static bool next_entry(struct vq_coord *c, struct vq_coord_action *ret_action)
+{
+    struct vq_coord_queue *q = &c->queue;
+    while (q->count > 0) {
+        struct vq_coord_entry entry = q->ring[q->head];
+        q->head = (q->head + 1) & (q->cap - 1);
+        q->count--;
+        vq_free(c->text);
+        c->text = entry.text;
+        if (out_entry(c, &entry, ret_action)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vq_coord_next(struct vq_coord *c, int64_t now_ns, struct vq_coord_action *ret_action)
+{
+    vq_coord_enter(c, now_ns);
+    if (next_entry(c, ret_action)) {
+        return true;
+    }
+    if (c->health == VQ_OK) {
+        c->health = vq_coord_turn(c);
+    }
+    if (next_entry(c, ret_action)) {
+        return true;
+    }
+    const struct vq_coord_batch *batch = vq_coord_gather_commit(c); /* after the end: of spools */
+    if (batch == NULL) {
+        return false;
+    }
+    ret_action->type = VQ_COORD_COMMIT;
+    ret_action->u.batch = batch;
+    return true;
+}
+
+enum vq_status vq_coord_health(const struct vq_coord *c)
+{
+    return c->health;
+}

@@ -1,0 +1,83 @@
+/* Repairs of equal texts by one judge. Their prompts are equal, so that one is asked and the others find its answer in the store.
+ *
+ * Invariants: of each text one repair is leased at a time; a shard that waits for it is PARKED, and is looked up again when that slot is free.
+ * What was looked up before another repair ended is looked up again before it is leased: that one may have had its text.
+ * Without memory a repair is leased as if no other one had its text.
+ * Not its job: the store's answer to a text (coordinator/store/calls/repairs.c). */
+#include "common/base/alloc.h"
+#include "coordinator/queue/internal.h"
+
+struct vq_coord_alike {
+    struct vq_index_node by_text;
+    struct vq_link waiting; /* shards */
+};
+
+uint64_t vq_coord_alike_key(uint32_t judge, struct vq_span prior)
+{
+    struct vq_hash hash;
+    struct vq_hasher h;
+    vq_hasher_init(&h, "vq.alike");
+    vq_hasher_u64(&h, judge);
+    vq_hasher_field(&h, prior);
+    vq_hasher_final(&h, &hash);
+    return vq_hash_u64(&hash);
+}
+
+static struct vq_coord_alike *find(const struct vq_coord *c, const struct vq_coord_slot *slot)
+{
+    struct vq_index_node *node =
+        slot->prior_bytes == 0 ? NULL : vq_index_find(&c->alike, slot->prior_key);
+    return node == NULL ? NULL : VQ_CONTAINER_OF(node, struct vq_coord_alike, by_text);
+}
+
+bool vq_coord_alike_out(const struct vq_coord *c, const struct vq_coord_slot *slot)
+{
+    return !c->params.chains && find(c, slot) != NULL;
+}
+
+void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot)
+{
+    if (c->params.chains || slot->prior_bytes == 0) {
+        return;
+    }
+    struct vq_coord_alike *alike = vq_alloc(1, sizeof(*alike));
+    if (alike == NULL || vq_index_add(&c->alike, &alike->by_text, slot->prior_key) != VQ_OK) {
+        vq_free(alike);
+        return;
+    }
+    vq_list_init(&alike->waiting);
+    slot->alike = alike;
+}
+
+void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot)
+{
+    struct vq_coord_alike *alike = slot->alike;
+    struct vq_link *link;
+    if (alike == NULL) {
+        return;
+    }
+    slot->alike = NULL;
+    c->alike_ended++;
+    vq_index_remove(&c->alike, &alike->by_text);
+    while ((link = vq_list_first(&alike->waiting)) != NULL) {
+        vq_unlink(link);
+        vq_coord_shard_stir(c, VQ_CONTAINER_OF(link, struct vq_coord_shard, queue));
+    }
+    vq_free(alike);
+}
+
+void vq_coord_alike_wait(struct vq_coord *c, struct vq_coord_shard *shard)
+{
+    for (uint32_t i = 0; !c->params.chains && i < c->shard_tasks; i++) {
+        struct vq_coord_alike *alike = find(c, &shard->slots[i]);
+        if (alike != NULL && vq_coord_slot_free(c, shard, i)) {
+            vq_list_push(&alike->waiting, &shard->queue);
+            return;
+        }
+    }
+}
+
+void vq_coord_alike_free(struct vq_index_node *node)
+{
+    vq_free(VQ_CONTAINER_OF(node, struct vq_coord_alike, by_text));
+}

@@ -1,0 +1,35 @@
+/* How often a task was sent without an answer, and whether that is enough. Pure. */
+#ifndef VQ_COORDINATOR_QUEUE_ATTEMPTS_H
+#define VQ_COORDINATOR_QUEUE_ATTEMPTS_H
+
+#include "common/base/buf.h"
+#include "common/judge/verdict.h"
+#include "proto/messages.h"
+
+enum vq_attempt_class {
+#define VQ_ATTEMPT(name, key, end, outcome) VQ_ATTEMPT_##name,
+#include "coordinator/queue/attempts.def"
+#undef VQ_ATTEMPT
+    VQ_ATTEMPT__COUNT
+};
+
+struct vq_attempts { /* of one task; they stop at 255 */
+    uint8_t of[VQ_ATTEMPT__COUNT];
+};
+
+struct vq_attempt_caps { /* 0: none */
+    uint32_t all;
+    uint32_t of[VQ_ATTEMPT__COUNT];
+};
+
+const char *vq_attempt_name(enum vq_attempt_class attempt); /* "provider" */
+/* A call ended so. Answers, refusals of capacity and what fails at once change nothing. */
+void vq_attempts_count(struct vq_attempts *attempts, enum vq_call_end end);
+/* NONE: it may be sent again. Else as what it fails: by the first class that has reached its cap, or, at the cap of all together, by
+ * the class with the most. */
+enum vq_outcome vq_attempts_over(const struct vq_attempts *attempts,
+                                 const struct vq_attempt_caps *caps);
+/* "provider 12, lost 3" */
+void vq_attempts_text(const struct vq_attempts *attempts, struct vq_buf *out);
+
+#endif

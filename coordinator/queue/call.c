@@ -1,0 +1,355 @@
+/* Calls (rules 3, 5 and 10): a call that a worker lists as sent and not ACKed, or whose result was received and not committed,
+ * reserves its task; a committed one is remembered for a while, so that its repeat is ACKed at once. A listed one that never
+ * comes back is committed as unknown; that is not remembered, since its answer may still come and is worth more.
+ *
+ * Invariants: a call is in the table exactly while it is in one of the three states; listed ones are in `listed`, oldest
+ * first, and in their session's list; committed ones in `recent`, at most VQ_COORD_RECENT_CALLS. slot.reserved and
+ * shard.calls count the listed and received ones. Not its job: what a result says. */
+#include "common/base/alloc.h"
+#include "coordinator/queue/internal.h"
+
+static uint64_t id_hash(const struct vq_id *id)
+{
+    uint64_t half[2];
+    memcpy(half, id->b, sizeof(half));
+    return vq_index_mix(half[0] ^ vq_index_mix(half[1]));
+}
+
+struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id)
+{
+    struct vq_index_node *node = vq_index_find(&c->calls, id_hash(id));
+    for (; node != NULL; node = vq_index_again(node)) {
+        struct vq_coord_call *call = VQ_CONTAINER_OF(node, struct vq_coord_call, by_id);
+        if (vq_id_eq(&call->id, id)) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+bool vq_coord_call_nobodys(const struct vq_id *id)
+{
+    uint64_t half;
+    memcpy(&half, id->b, sizeof(half));
+    return half == UINT64_MAX;
+}
+
+/* A hold is nobody's call (vq_coord_call_hold). */
+static bool is_hold(const struct vq_coord_call *call)
+{
+    return vq_coord_call_nobodys(&call->id);
+}
+
+static struct vq_coord_slot *slot_of(const struct vq_coord *c, const struct vq_coord_call *call)
+{
+    return &call->shard->slots[call->task % c->shard_tasks];
+}
+
+void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s)
+{
+    if (call->lister != NULL) {
+        call->lister->calls_count--;
+    }
+    vq_unlink(&call->mine);
+    call->lister = s;
+    if (s != NULL) {
+        vq_list_push(&s->calls, &call->mine);
+        s->calls_count++;
+    }
+}
+
+/* A new call, reserving its task, in no list yet. */
+static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, uint64_t task,
+                                  struct vq_coord_call **ret_call)
+{
+    if (c->listed_count + c->received_count >= VQ_COORD_CALLS_MAX) {
+        return VQ_LIMIT;
+    }
+    struct vq_coord_call *call = vq_alloc(1, sizeof(*call));
+    if (call == NULL) {
+        return VQ_NOMEM;
+    }
+    struct vq_coord_shard *shard = NULL;
+    enum vq_status status =
+        task == VQ_TASK_NONE ? VQ_OK : vq_coord_shard_get(c, vq_coord_shard_of(c, task), &shard);
+    if (status == VQ_OK) {
+        status = vq_index_add(&c->calls, &call->by_id, id_hash(id));
+        if (status != VQ_OK && shard != NULL) {
+            vq_coord_shard_stir(c, shard);
+        }
+    }
+    if (status != VQ_OK) {
+        vq_free(call);
+        return status;
+    }
+    call->id = *id;
+    call->task = task;
+    call->shard = shard;
+    if (shard != NULL) {
+        shard->calls++;
+        slot_of(c, call)->reserved++;
+    }
+    *ret_call = call;
+    return VQ_OK;
+}
+
+/* The task is no longer reserved by this call. The shard may be freed. */
+static void call_release(struct vq_coord *c, struct vq_coord_call *call)
+{
+    if (call->shard != NULL) {
+        slot_of(c, call)->reserved--;
+        call->shard->calls--;
+    }
+    call->shard = NULL;
+    vq_coord_call_give(call, NULL);
+    vq_unlink(&call->order);
+    if (call->state == CALL_LISTED) {
+        c->listed_count--;
+        c->holds_count -= is_hold(call);
+    } else {
+        c->received_count--;
+    }
+}
+
+enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
+                                  const struct vq_held_call *held)
+{
+    struct vq_coord_call *call = vq_coord_call_find(c, &held->call);
+    if (call == NULL) {
+        VQ_TRY(call_create(c, &held->call, held->task, &call));
+        call->state = CALL_LISTED;
+        c->listed_count++;
+    } else if (call->state == CALL_COMMITTED) {
+        return vq_coord_ack(c, s, &call->id); /* the ACK was lost, or is on its way */
+    } else if (call->state == CALL_RECEIVED) {
+        /* Given up, and its worker is back: it may be in flight yet when that is committed. */
+        return call->given_up ? vq_coord_call_hold(c, s, call->task) : VQ_OK;
+    }
+    call->listed_ns = c->now_ns;
+    vq_list_push(&c->listed, &call->order);
+    vq_coord_call_give(call, s);
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s, uint64_t task)
+{
+    struct vq_id id;
+    memset(id.b, 0xff, sizeof(id.b)); /* no worker's: those are random, and refused if not */
+    memcpy(id.b + sizeof(id.b) - sizeof(task), &task, sizeof(task));
+    struct vq_coord_call *call = vq_coord_call_find(c, &id);
+    if (call == NULL) {
+        VQ_TRY(call_create(c, &id, task, &call));
+        call->state = CALL_LISTED;
+        c->listed_count++;
+        c->holds_count++;
+    }
+    call->listed_ns = c->now_ns;
+    vq_list_push(&c->listed, &call->order);
+    vq_coord_call_give(call, s);
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
+                                     const struct vq_result *result, bool *ret_new)
+{
+    struct vq_coord_call *call = vq_coord_call_find(c, &result->call);
+    uint64_t task = vq_coord_result_here(c, result) ? result->task : VQ_TASK_NONE;
+    *ret_new = false;
+    if (call != NULL && call->state == CALL_RECEIVED && call->given_up &&
+        result->end != VQ_END_UNKNOWN && call->task == task) { /* it came after all */
+        call->given_up = false;
+        call->gathered++;
+        call->peer = s == NULL ? 0 : s->peer;
+        call->session = s == NULL ? 0 : s->id;
+        *ret_new = true;
+        return VQ_OK;
+    }
+    if (call != NULL && call->state != CALL_LISTED) {
+        c->tally.repeated++;
+        if (s != NULL && call->state == CALL_COMMITTED) {
+            return vq_coord_ack(c, s, &call->id);
+        }
+        if (s != NULL) {
+            call->peer = s->peer;
+            call->session = s->id;
+        }
+        return VQ_OK;
+    }
+    if (call != NULL && call->task != task) { /* it was listed under another task */
+        vq_coord_call_drop(c, call);
+        call = NULL;
+    }
+    if (call == NULL) {
+        VQ_TRY(call_create(c, &result->call, task, &call));
+    } else {
+        vq_coord_call_give(call, NULL);
+        vq_unlink(&call->order);
+        c->listed_count--;
+    }
+    call->state = CALL_RECEIVED;
+    call->gathered = 1;
+    if (result->end == VQ_END_UNKNOWN) {
+        vq_coord_clean_later(c); /* its process has ended, and the provider may be at work on it */
+        if (call->shard != NULL) {
+            call->shard->unknown = true;
+        }
+    }
+    call->peer = s == NULL ? 0 : s->peer;
+    call->session = s == NULL ? 0 : s->id;
+    c->received_count++;
+    *ret_new = true;
+    return VQ_OK;
+}
+
+/* From reserved to remembered, or forgotten when it was given up. The caller stirs the shard. */
+bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call)
+{
+    VQ_ASSERT(call->state == CALL_RECEIVED && call->gathered > 0);
+    if (--call->gathered > 0) {
+        return false;
+    }
+    call_release(c, call);
+    if (call->given_up) {
+        vq_index_remove(&c->calls, &call->by_id);
+        vq_free(call);
+        return true;
+    }
+    call->state = CALL_COMMITTED;
+    vq_list_push(&c->recent, &call->order);
+    c->recent_count++;
+    if (c->recent_count > VQ_COORD_RECENT_CALLS) {
+        vq_coord_call_drop(c,
+                           VQ_CONTAINER_OF(vq_list_first(&c->recent), struct vq_coord_call, order));
+    }
+    return true;
+}
+
+/* Forgets it; a task that was reserved by nothing else may be leased again. The shard may be freed. */
+void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call)
+{
+    struct vq_coord_shard *shard = call->shard;
+    if (call->state == CALL_COMMITTED) {
+        vq_unlink(&call->order);
+        c->recent_count--;
+    } else {
+        call_release(c, call);
+    }
+    vq_index_remove(&c->calls, &call->by_id);
+    vq_free(call);
+    if (shard != NULL) {
+        vq_coord_shard_stir(c, shard);
+    }
+}
+
+/* ---- never returned ---- */
+
+/* A listed call will not come back: into the ledger as unknown with the next batch; a hold just ends. *ret_done is false when
+ * the batch has no room. The shard may be freed. */
+static enum vq_status give_up(struct vq_coord *c, struct vq_coord_call *call, bool *ret_done)
+{
+    *ret_done = true;
+    if (is_hold(call)) {
+        vq_coord_call_drop(c, call);
+        return VQ_OK;
+    }
+    /* it may have been answered, and paid for: it is taken for as dear as any */
+    const struct vq_coord_session *s = call->lister;
+    uint64_t each = s == NULL || s->calls_listed == 0 ? 0 : s->spend.open / s->calls_listed;
+    uint64_t most = vq_authority_call_most(c->params.authority);
+    each = each < most ? each : most; /* it may have listed fewer calls than it has */
+    struct vq_result result = {.call = call->id,
+                               .stage = c->params.stage,
+                               .shard = call->shard->no,
+                               .task = call->task,
+                               .judge = call->shard->judge,
+                               .repeat = slot_of(c, call)->repeat,
+                               .cost_nano = each > c->cost_most_nano ? each : c->cost_most_nano,
+                               .tokens_reserved = c->reserved_most,
+                               .end = VQ_END_UNKNOWN};
+    if (vq_coord_gather_full(c, &result)) {
+        *ret_done = false;
+        return VQ_OK;
+    }
+    struct vq_span name;
+    VQ_TRY(vq_coord_gather_name(c, vq_span_str(call->lister == NULL ? "lost" : call->lister->name),
+                                &name));
+    VQ_TRY(vq_coord_gather_result(c, &result, name));
+    vq_coord_call_give(call, NULL);
+    vq_unlink(&call->order);
+    c->listed_count--;
+    c->received_count++;
+    call->state = CALL_RECEIVED;
+    call->given_up = true;
+    call->gathered = 1;
+    call->peer = call->session = 0;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *s)
+{
+    struct vq_link *link;
+    bool done = true;
+    while (done && (link = vq_list_first(&s->calls)) != NULL) {
+        VQ_TRY(give_up(c, VQ_CONTAINER_OF(link, struct vq_coord_call, mine), &done));
+    }
+    return VQ_OK; /* those without room are nobody's now, and expire */
+}
+
+void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s)
+{
+    struct vq_link *link = s->calls.next;
+    while (link != &s->calls) {
+        struct vq_coord_call *call = VQ_CONTAINER_OF(link, struct vq_coord_call, mine);
+        link = link->next;
+        if (!is_hold(call)) {
+            vq_coord_call_drop(c, call);
+        }
+    }
+}
+
+enum vq_status vq_coord_calls_end(struct vq_coord *c)
+{
+    struct vq_link *link = c->listed.next;
+    bool done = true;
+    while (done && link != &c->listed) {
+        struct vq_coord_call *call = VQ_CONTAINER_OF(link, struct vq_coord_call, order);
+        link = link->next;
+        if (call->lister == NULL || !call->lister->has_spool) {
+            VQ_TRY(give_up(c, call, &done));
+        }
+    }
+    return VQ_OK;
+}
+
+bool vq_coord_calls_orphaned(const struct vq_coord *c)
+{
+    for (const struct vq_link *link = c->listed.next; link != &c->listed; link = link->next) {
+        const struct vq_coord_call *call = VQ_CONTAINER_OF(link, const struct vq_coord_call, order);
+        if (call->lister == NULL && !is_hold(call)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum vq_status vq_coord_calls_expire(struct vq_coord *c)
+{
+    struct vq_link *link;
+    bool done = true;
+    while (done && (link = vq_list_first(&c->listed)) != NULL) {
+        struct vq_coord_call *call = VQ_CONTAINER_OF(link, struct vq_coord_call, order);
+        const struct vq_coord_session *lister = call->lister;
+        if (c->now_ns - call->listed_ns < c->params.term_ns) {
+            return VQ_OK;
+        }
+        if (lister != NULL && lister->listed_ns <= call->listed_ns &&
+            c->now_ns - lister->heard_ns < c->params.term_ns) {
+            call->listed_ns =
+                lister->heard_ns; /* it speaks, and has not said since what it holds */
+            vq_list_push(&c->listed, &call->order);
+            continue;
+        }
+        VQ_TRY(give_up(c, call, &done));
+    }
+    return VQ_OK;
+}

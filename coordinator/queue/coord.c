@@ -1,0 +1,621 @@
+/* The coordinator's core: made, told, asked when to wake. Every event enters here, moves the clock and is handed to the file
+ * that knows; timers are ordered lists; the turn (scout, leases, the end) runs when the queue of actions is empty, so that
+ * all events of one loop turn are seen first.
+ *
+ * Invariants: the clock never goes back; a gap of more than a heartbeat between two events is a pause of our own loop, after
+ * which nothing is leased for a term (rule 4); FINISHED or STOPPED is said once, and nothing after it but BYE. */
+#include "coordinator/queue/coord.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "coordinator/queue/internal.h"
+#include "proto/claim.h"
+
+#include <stdio.h>
+
+/* ---- create, destroy ---- */
+
+static enum vq_status params_check(const struct vq_coord_params *p, struct vq_error *err)
+{
+    const struct vq_grid *g = &p->grid;
+    if (g->samples == 0 || g->judges == 0 || g->vibes == 0) {
+        return vq_fail(err, VQ_INVALID, "a stage without samples, judges or vibes has no tasks");
+    }
+    if (g->judges > VQ_COORD_JUDGES_MAX || g->vibes > VQ_COORD_VIBES_MAX ||
+        vq_grid_tasks(g) > VQ_COORD_TASKS_MAX) {
+        return vq_fail(
+            err, VQ_LIMIT,
+            "the stage has %u judges, %u vibes and %llu tasks; the limits are %u, %u, %llu",
+            g->judges, g->vibes, (unsigned long long)vq_grid_tasks(g), VQ_COORD_JUDGES_MAX,
+            VQ_COORD_VIBES_MAX, (unsigned long long)VQ_COORD_TASKS_MAX);
+    }
+    if (p->authority == NULL) {
+        return vq_fail(err, VQ_INVALID, "a stage needs the authority over its pools");
+    }
+    for (uint32_t j = 0; j < g->judges; j++) {
+        if (p->judges[j].pools_count == 0 || p->judges[j].pools_count > VQ_COORD_POOLS_MAX) {
+            return vq_fail(err, VQ_INVALID, "judge %u has %u pools; it needs 1 to %u", j,
+                           p->judges[j].pools_count, VQ_COORD_POOLS_MAX);
+        }
+        for (uint32_t i = 0; i < p->judges[j].pools_count; i++) {
+            if (p->judges[j].pools[i] >= vq_authority_pools(p->authority)) {
+                return vq_fail(err, VQ_INVALID, "judge %u has a pool %u that does not exist", j,
+                               p->judges[j].pools[i]);
+            }
+        }
+    }
+    if (p->heartbeat_ns <= 0 || p->term_ns < 3 * p->heartbeat_ns) {
+        return vq_fail(err, VQ_INVALID, "a lease's term must be at least three heartbeats");
+    }
+    return VQ_OK;
+}
+
+static enum vq_status lanes_create(struct vq_coord *c, const struct vq_coord_judge *judges)
+{
+    const struct vq_grid *g = &c->params.grid;
+    c->lanes = vq_alloc(g->judges, sizeof(*c->lanes));
+    c->slices = vq_alloc(VQ_AUTHORITY_POOLS_MAX, sizeof(*c->slices));
+    if (c->lanes == NULL || c->slices == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t j = 0; j < g->judges; j++) {
+        struct vq_coord_lane *lane = &c->lanes[j];
+        lane->name = vq_strdup(judges[j].name);
+        lane->pools = vq_alloc(judges[j].pools_count, sizeof(*lane->pools));
+        lane->brakes = vq_alloc(judges[j].pools_count, sizeof(*lane->brakes));
+        if (lane->name == NULL || lane->pools == NULL || lane->brakes == NULL) {
+            return VQ_NOMEM;
+        }
+        lane->pools_count = judges[j].pools_count;
+        memcpy(lane->pools, judges[j].pools, lane->pools_count * sizeof(*lane->pools));
+        vq_list_init(&lane->again);
+        vq_list_init(&lane->ready);
+        vq_list_init(&lane->hungry);
+        lane->open = (uint64_t)g->samples * c->shard_tasks;
+        lane->counts.state[VQ_TASK_OPEN] = lane->counts.outcome[VQ_OUTCOME_NONE] = lane->open;
+    }
+    return VQ_OK;
+}
+
+static void defaults(struct vq_coord_params *p)
+{
+    p->ready_shards_max = p->ready_shards_max == 0 ? VQ_COORD_READY_DEFAULT : p->ready_shards_max;
+    p->commit_results_max =
+        p->commit_results_max == 0 ? VQ_COORD_BATCH_RESULTS_DEFAULT : p->commit_results_max;
+    p->commit_bytes_max =
+        p->commit_bytes_max == 0 ? VQ_COORD_BATCH_BYTES_DEFAULT : p->commit_bytes_max;
+    p->worker_lost_max = p->worker_lost_max == 0 ? VQ_COORD_LOST_DEFAULT : p->worker_lost_max;
+    p->worker_lost_max = p->worker_lost_max > UINT8_MAX ? UINT8_MAX : p->worker_lost_max;
+    p->judges = NULL; /* copied into the lanes */
+    p->run_name = NULL;
+    p->alike = NULL;
+}
+
+enum vq_status vq_coord_create(const struct vq_coord_params *params, int64_t now_ns,
+                               struct vq_coord **ret_coord, struct vq_error *err)
+{
+    VQ_TRY(params_check(params, err));
+    struct vq_coord *c = vq_alloc(1, sizeof(*c));
+    if (c == NULL) {
+        return vq_fail(err, VQ_NOMEM, "no memory for the coordinator");
+    }
+    c->params = *params;
+    defaults(&c->params);
+    c->now_ns = c->started_ns = now_ns;
+    c->wait_until_ns = params->wait_ns > 0 ? now_ns + params->wait_ns : 0;
+    c->session_n = c->fence_n = (uint64_t)params->stage << VQ_COORD_STAGE_BITS;
+    c->shard_tasks = vq_grid_shard_tasks(&params->grid);
+    vq_coord_scout_init(c);
+    c->open = vq_grid_tasks(&params->grid);
+    c->counts.state[VQ_TASK_OPEN] = c->counts.outcome[VQ_OUTCOME_NONE] = c->open;
+    c->gather = &c->gathers[0];
+    c->batch_n = 1;
+    struct vq_link *heads[] = {&c->listed, &c->recent, &c->heard};
+    for (size_t i = 0; i < VQ_COUNT(heads); i++) {
+        vq_list_init(heads[i]);
+    }
+    c->run_name = vq_strdup(params->run_name);
+    c->outcome = vq_alloc((size_t)c->open, 1);
+    c->asks = vq_alloc(c->shard_tasks, sizeof(*c->asks));
+    c->ack_ids = vq_alloc(VQ_COORD_ACK_CALLS_MAX, sizeof(*c->ack_ids));
+    c->turns = params->chains ? vq_alloc(params->grid.vibes, sizeof(*c->turns)) : NULL;
+    if (c->run_name == NULL || c->outcome == NULL || c->asks == NULL || c->ack_ids == NULL ||
+        (params->chains && c->turns == NULL) || lanes_create(c, params->judges) != VQ_OK ||
+        vq_coord_shared_turns_create(c, params->alike) != VQ_OK) {
+        vq_coord_destroy(&c);
+        return vq_fail(err, VQ_NOMEM, "no memory for a stage of %llu tasks",
+                       (unsigned long long)vq_grid_tasks(&params->grid));
+    }
+    double bytes = (double)params->request_bytes_max;
+    vq_authority_asks(params->authority, bytes > 0 ? bytes : VQ_CLAIM_REQUEST_BYTES_MAX,
+                      (double)params->answer_tokens_max);
+    vq_coord_work_say(c);
+    *ret_coord = c;
+    return VQ_OK;
+}
+
+/* Every node of a table, through its chains. */
+static void table_each(struct vq_index *table, void (*release)(struct vq_index_node *))
+{
+    for (size_t i = 0; i < table->buckets_count; i++) {
+        struct vq_index_node *node = table->buckets[i];
+        while (node != NULL) {
+            struct vq_index_node *next = node->next;
+            release(node);
+            node = next;
+        }
+    }
+    vq_index_free(table);
+}
+
+static void shard_release(struct vq_index_node *node)
+{
+    vq_coord_shard_free(VQ_CONTAINER_OF(node, struct vq_coord_shard, by_no));
+}
+
+static void call_release(struct vq_index_node *node)
+{
+    vq_free(VQ_CONTAINER_OF(node, struct vq_coord_call, by_id));
+}
+
+static void use_release(struct vq_index_node *node)
+{
+    vq_free(VQ_CONTAINER_OF(node, struct vq_coord_use, by_sample));
+}
+
+void vq_coord_destroy(struct vq_coord **coord)
+{
+    struct vq_coord *c = *coord;
+    if (c == NULL) {
+        return;
+    }
+    *coord = NULL;
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        vq_coord_session_free(c->sessions[i], c->params.grid.judges);
+    }
+    vq_free(c->sessions);
+    table_each(&c->shards, shard_release);
+    table_each(&c->calls, call_release);
+    table_each(&c->uses, use_release);
+    table_each(&c->alike, vq_coord_alike_free);
+    vq_index_free(&c->peers);
+    vq_index_free(&c->workers);
+    vq_coord_gather_free(&c->gathers[0]);
+    vq_coord_gather_free(&c->gathers[1]);
+    for (uint32_t j = 0; c->lanes != NULL && j < c->params.grid.judges; j++) {
+        vq_free(c->lanes[j].name);
+        vq_free(c->lanes[j].pools);
+        vq_free(c->lanes[j].brakes);
+    }
+    vq_free(c->lanes);
+    vq_free(c->twins);
+    vq_free(c->parked);
+    vq_coord_queue_free(c);
+    vq_coord_waiting_free(c);
+    vq_free(c->left);
+    vq_coord_known_free(c);
+    vq_free(c->repeated);
+    vq_free(c->outcome);
+    vq_free(c->run_name);
+    vq_free(c);
+}
+
+/* ---- time ---- */
+
+/* Nobody could be heard while we paused: what they said meanwhile is still on its way. */
+static void sessions_spare(struct vq_coord *c, int64_t now_ns)
+{
+    int64_t floor_ns = now_ns - c->params.term_ns + c->params.heartbeat_ns;
+    for (struct vq_link *link = c->heard.next; link != &c->heard; link = link->next) {
+        struct vq_coord_session *s = VQ_CONTAINER_OF(link, struct vq_coord_session, order);
+        if (s->heard_ns >= floor_ns) {
+            break;
+        }
+        s->heard_ns = floor_ns;
+        vq_authority_heard(c->params.authority, &s->worker, floor_ns);
+    }
+}
+
+void vq_coord_enter(struct vq_coord *c, int64_t now_ns)
+{
+    if (now_ns <= c->now_ns) {
+        return;
+    }
+    bool waits = c->wait_until_ns > c->now_ns || c->later_until_ns > c->now_ns;
+    if (now_ns - c->now_ns > c->params.heartbeat_ns && (!c->done || waits)) {
+        c->tally.pauses++;
+        int64_t until_ns = now_ns + c->params.term_ns;
+        c->wait_until_ns = until_ns > c->wait_until_ns ? until_ns : c->wait_until_ns;
+        sessions_spare(c, now_ns);
+    }
+    c->now_ns = now_ns;
+}
+
+static enum vq_status sessions_expire(struct vq_coord *c)
+{
+    struct vq_link *link;
+    while ((link = vq_list_first(&c->heard)) != NULL) {
+        struct vq_coord_session *s = VQ_CONTAINER_OF(link, struct vq_coord_session, order);
+        if (c->now_ns - s->heard_ns < c->params.term_ns) {
+            break;
+        }
+        vq_coord_note(c, VQ_COORD_NOTE_WARN,
+                      "worker %s was silent for a whole term: its %u leases end", s->name,
+                      s->leases_count);
+        VQ_TRY(vq_coord_gone(c, s, VQ_AUTHORITY_SILENT, false));
+        VQ_TRY(vq_coord_session_end(c, s, !s->deaf));
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_tick(struct vq_coord *c, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    if (c->done) {
+        vq_authority_tick(c->params.authority, c->now_ns);
+        return VQ_OK;
+    }
+    VQ_TRY(vq_coord_calls_expire(c)); /* while it is known whose they are */
+    VQ_TRY(sessions_expire(c));
+    vq_coord_left_settle(c);
+    vq_coord_work_say(c);
+    vq_authority_tick(c->params.authority, c->now_ns);
+    c->grants_check = true;
+    return vq_coord_money_tick(c);
+}
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+int64_t vq_coord_wake_ns(const struct vq_coord *c)
+{
+    if (c->done) {
+        return INT64_MAX;
+    }
+    int64_t wake_ns =
+        earlier(c->now_ns + c->params.heartbeat_ns / 2, vq_authority_wake_ns(c->params.authority));
+    const struct vq_link *link;
+    if ((link = vq_list_first(&c->heard)) != NULL) {
+        wake_ns =
+            earlier(wake_ns, VQ_CONTAINER_OF(link, const struct vq_coord_session, order)->heard_ns +
+                                 c->params.term_ns);
+    }
+    if (vq_coord_waits_until(c) > c->now_ns) {
+        wake_ns = earlier(wake_ns, vq_coord_waits_until(c));
+    }
+    if (c->unheard_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->unheard_until_ns);
+    }
+    if (c->stopping && c->stop_deadline_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->stop_deadline_ns);
+    }
+    if (c->linger_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->linger_until_ns);
+    }
+    if (c->missed_until_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->missed_until_ns);
+    }
+    if (c->params.finish_from_ns > c->now_ns) {
+        wake_ns = earlier(wake_ns, c->params.finish_from_ns);
+    }
+    return wake_ns;
+}
+
+/* ---- the turn ---- */
+
+/* Workers that came back while nobody could answer them: their lists are on the way. */
+static bool lists_to_come(const struct vq_coord *c)
+{
+    for (size_t i = 0; c->now_ns < c->unheard_until_ns && i < c->sessions_count; i++) {
+        if (!c->sessions[i]->held && !c->sessions[i]->deaf) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t vq_coord_waits_until(const struct vq_coord *c)
+{
+    return c->wait_until_ns > c->later_until_ns ? c->wait_until_ns : c->later_until_ns;
+}
+
+bool vq_coord_goes_on(const struct vq_coord *c)
+{
+    return !c->stopping && !c->paused && !c->held_by_hand && c->now_ns >= vq_coord_waits_until(c) &&
+           !lists_to_come(c);
+}
+
+static bool may_lease(const struct vq_coord *c)
+{
+    return vq_coord_goes_on(c) && !vq_coord_gather_busy(c);
+}
+
+static enum vq_status say_end(struct vq_coord *c, enum vq_bye_code code, const char *text)
+{
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        VQ_TRY(vq_coord_bye(c, c->sessions[i]->peer, c->sessions[i]->id, code, text));
+    }
+    c->done = true;
+    return VQ_OK;
+}
+
+static bool nothing_gathers(const struct vq_coord *c)
+{
+    return vq_coord_gather_empty(c) && c->in_flight == NULL;
+}
+
+/* Nothing is open any more, but what was paid for may be on its way from workers that could not be heard: the sessions stay for a
+ * moment, so that it is taken. */
+static bool late_ones_to_come(struct vq_coord *c)
+{
+    if (c->stopping) {
+        return false;
+    }
+    if (c->now_ns < c->params.finish_from_ns) {
+        return true;
+    }
+    if (c->params.missed_ns == 0 || !vq_coord_left_missed(c)) {
+        return false;
+    }
+    if (c->missed_until_ns == 0) {
+        c->missed_until_ns = c->now_ns + c->params.missed_ns;
+    }
+    if (c->now_ns >= c->missed_until_ns) {
+        vq_coord_left_give_up(c);
+        return false;
+    }
+    return true;
+}
+
+static enum vq_status finish_check(struct vq_coord *c)
+{
+    if (c->open > 0 || c->requeue != 0 || !nothing_gathers(c) || late_ones_to_come(c)) {
+        return VQ_OK;
+    }
+    if (c->listed_count > 0 &&
+        !c->stopping) { /* late answers are still coming: recorded, if soon */
+        if (c->linger_until_ns == 0) {
+            c->linger_until_ns = c->now_ns + VQ_COORD_LINGER_TERMS * c->params.term_ns;
+        }
+        if (c->now_ns < c->linger_until_ns) {
+            return VQ_OK;
+        }
+    }
+    if (c->listed_count > 0) { /* who stops before the next stage leaves them out */
+        vq_coord_clean_later(c);
+    }
+    VQ_TRY(vq_coord_calls_end(c));
+    if (!nothing_gathers(c)) {
+        return VQ_OK;
+    }
+    if (c->params.more) {
+        VQ_TRY(say_end(c, VQ_BYE_STAGE, "the stage is over"));
+    } else {
+        VQ_TRY(say_end(c, VQ_BYE_DONE, "the run is finished"));
+    }
+    c->finished = true;
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_FINISHED});
+}
+
+void vq_coord_clean_later(struct vq_coord *c)
+{
+    c->gone_until_ns = c->now_ns + c->params.term_ns;
+}
+
+bool vq_coord_clean(const struct vq_coord *c)
+{
+    return !c->stop_dirty && c->leases == 0 && c->listed_count + c->received_count == 0 &&
+           c->now_ns >= c->wait_until_ns && /* before that, who knows what is out */
+           c->now_ns >= c->later_until_ns && c->now_ns >= c->gone_until_ns;
+}
+
+static enum vq_status stopped_say(struct vq_coord *c)
+{
+    bool clean = vq_coord_clean(c);
+    c->stop_said = true;
+    VQ_TRY(say_end(c, VQ_BYE_STOPPED, c->stop_text));
+    return vq_coord_say(c, (struct vq_coord_entry){.kind = ENTRY_STOPPED, .a = clean});
+}
+
+static enum vq_status stop_check(struct vq_coord *c)
+{
+    if (c->done || !c->stopping || !nothing_gathers(c)) {
+        return VQ_OK;
+    }
+    bool out = c->leases > 0 || c->listed_count > 0;
+    if (out && !c->stop_now && c->now_ns < c->stop_deadline_ns) {
+        return VQ_OK;
+    }
+    c->stop_dirty |= c->listed_count > 0; /* counted as unknown below, and perhaps still going on */
+    VQ_TRY(vq_coord_calls_end(c));
+    return nothing_gathers(c) ? stopped_say(c) : VQ_OK;
+}
+
+enum vq_status vq_coord_turn(struct vq_coord *c)
+{
+    if (c->done) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_coord_stored_gather(c));
+    VQ_TRY(vq_coord_requeue_gather(c));
+    VQ_TRY(vq_coord_scout(c));
+    if (may_lease(c)) {
+        VQ_TRY(vq_coord_lease_all(c));
+    }
+    if (!c->stopping) {
+        VQ_TRY(vq_coord_pools_check(c));
+    }
+    VQ_TRY(vq_coord_grants_say(c));
+    VQ_TRY(finish_check(c));
+    return stop_check(c);
+}
+
+enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
+                                   const char *text)
+{
+    if (c->stopping || c->done) {
+        return VQ_OK;
+    }
+    c->stopping = true;
+    c->stop_kind = kind;
+    c->stop_deadline_ns = deadline_ns;
+    (void)snprintf(c->stop_text, sizeof(c->stop_text), "%s", text);
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        VQ_TRY(vq_coord_drain_say(c, c->sessions[i]));
+    }
+    return VQ_OK;
+}
+
+/* ---- events ---- */
+
+enum vq_status vq_coord_message(struct vq_coord *c, uint64_t peer, const struct vq_msg *msg,
+                                int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_take_message(c, peer, msg);
+}
+
+enum vq_status vq_coord_looked_up(struct vq_coord *c, uint64_t shard, const struct vq_known *known,
+                                  int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_take_lookup(c, shard, known);
+}
+
+enum vq_status vq_coord_import(struct vq_coord *c, struct vq_span worker,
+                               const struct vq_result *results, size_t count, int64_t now_ns,
+                               size_t *ret_taken)
+{
+    vq_coord_enter(c, now_ns);
+    for (size_t n = 0; n < count; n++) {
+        if (!vq_coord_result_valid(c, &results[n])) {
+            return VQ_INVALID;
+        }
+    }
+    VQ_TRY(vq_coord_results(c, NULL, worker, results, count, ret_taken));
+    if (*ret_taken >
+        0) { /* what was known already is in no later batch than the last one there is */
+        c->imported_no = vq_coord_gather_empty(c) ? c->batch_n - 1 : c->batch_n;
+    }
+    return VQ_OK;
+}
+
+uint64_t vq_coord_imported_no(const struct vq_coord *c)
+{
+    return c->imported_no;
+}
+
+enum vq_status vq_coord_repeated(struct vq_coord *c, uint64_t no, const size_t *results,
+                                 size_t count)
+{
+    const struct vq_coord_gather *g = c->in_flight;
+    if (g == NULL || g->batch.no != no) {
+        return VQ_BUG;
+    }
+    vq_free(c->repeated);
+    c->repeated = count == 0 ? NULL : vq_alloc(g->results_count, sizeof(*c->repeated));
+    if (count > 0 && c->repeated == NULL) {
+        return VQ_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        VQ_ASSERT(results[i] < g->results_count);
+        c->repeated[results[i]] = true;
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_committed(struct vq_coord *c, uint64_t no, const struct vq_settled *settled,
+                                  size_t count, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_take_commit(c, no, settled, count);
+}
+
+enum vq_status vq_coord_commit_paused(struct vq_coord *c, bool paused, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    c->paused = paused;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_hold(struct vq_coord *c, bool held, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    if (c->held_by_hand == held) {
+        return VQ_OK;
+    }
+    c->held_by_hand = held;
+    vq_authority_hold(c->params.authority, held, c->now_ns); /* which outlives the stage */
+    if (c->done) {
+        return VQ_OK;
+    }
+    vq_coord_note(c, VQ_COORD_NOTE_INFO, held ? "paused by hand" : "goes on by hand");
+    c->grants_check = true;
+    return vq_coord_grants_say(c);
+}
+
+enum vq_status vq_coord_commit_failed(struct vq_coord *c, const char *why, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    if (c->stop_said) {
+        return VQ_OK;
+    }
+    c->stopping = true; /* also behind the end of a stage: the next one waits for what came late */
+    c->stop_kind = VQ_COORD_STOP_STORE;
+    (void)snprintf(c->stop_text, sizeof(c->stop_text), "%s", why);
+    return stopped_say(c);
+}
+
+static enum vq_status session_gone(struct vq_coord *c, struct vq_coord_session *s)
+{
+    if (c->done) { /* the next stage's core shall not miss it */
+        return vq_coord_gone(c, s, VQ_AUTHORITY_ENDED, false);
+    }
+    vq_coord_note(c, VQ_COORD_NOTE_WARN, "the process of worker %s has ended", s->name);
+    VQ_TRY(vq_coord_calls_lost(c, s));
+    VQ_TRY(vq_coord_gone(c, s, VQ_AUTHORITY_ENDED, false));
+    return vq_coord_session_end(c, s, true);
+}
+
+enum vq_status vq_coord_local_ended(struct vq_coord *c, int64_t local, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    for (size_t i = c->sessions_count; i > 0; i--) { /* an end moves the last one here */
+        if (c->sessions[i - 1]->local == local) {
+            VQ_TRY(session_gone(c, c->sessions[i - 1]));
+        }
+    }
+    vq_coord_left_ended(c, local);
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_drain(struct vq_coord *c, int64_t deadline_ns, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    return vq_coord_begin_stop(c, VQ_COORD_STOP_DRAINED, deadline_ns,
+                               "stopped; vibeq resume goes on");
+}
+
+enum vq_status vq_coord_stop(struct vq_coord *c, int64_t now_ns)
+{
+    vq_coord_enter(c, now_ns);
+    VQ_TRY(
+        vq_coord_begin_stop(c, VQ_COORD_STOP_NOW, now_ns, "stopped at once; vibeq resume goes on"));
+    c->stop_now = true;
+    return VQ_OK;
+}
+
+/* ---- looking in ---- */
+
+enum vq_outcome vq_coord_outcome(const struct vq_coord *c, uint64_t task)
+{
+    VQ_ASSERT(task < vq_grid_tasks(&c->params.grid));
+    return (enum vq_outcome)c->outcome[task];
+}
+
+const uint64_t (*vq_coord_moves(const struct vq_coord *c))[VQ_TASK_EVENTS]
+{
+    return c->moves;
+}

@@ -1,0 +1,35 @@
+/* The failures of a run by their kind, so that the end can name the most frequent one. Pure: (state, a call that ended) -> counts. */
+#ifndef VQ_COORDINATOR_QUEUE_FAILURES_H
+#define VQ_COORDINATOR_QUEUE_FAILURES_H
+
+#include "coordinator/queue/brake.h"
+
+#define VQ_FAILURES_KINDS_MAX  32u /* kinds that are told apart; further ones are counted together */
+#define VQ_FAILURES_POOL_BYTES 64u
+
+struct vq_failure {
+    uint64_t count;
+    uint8_t end;
+    uint32_t http_status;
+    char pool[VQ_FAILURES_POOL_BYTES];
+    char way[VQ_BRAKE_WAY_BYTES];   /* the text, normalised */
+    char text[VQ_BRAKE_TEXT_BYTES]; /* of the first one */
+};
+
+/* All zero: none yet. */
+struct vq_failures {
+    struct vq_failure kinds[VQ_FAILURES_KINDS_MAX];
+    uint32_t count;
+    uint64_t others;
+};
+
+/* Answers, refusals of capacity and what was never known are no failures. */
+void vq_failures_see(struct vq_failures *failures, const struct vq_result *result);
+
+/* The most frequent kind, of equals the one that was seen first; NULL: none. */
+const struct vq_failure *vq_failures_most(const struct vq_failures *failures);
+
+/* "27 calls of pool P failed with HTTP status 400: TEXT. HINT." Empty when there is none. */
+void vq_failures_say(const struct vq_failures *failures, char *ret_text, size_t cap);
+
+#endif

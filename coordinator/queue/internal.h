@@ -1,0 +1,671 @@
+/* What the files of the coordinator's core share: its state and the functions between them. Private to the core.
+ *
+ *     coord.c    create, destroy, the public events, timers
+ *     message.c  a peer's message -> the right function; what breaks a rule
+ *     session.c  sessions, credit, judges that nobody can call
+ *     pools.c    the authority over the pools: who is here or gone, GRANTs, the budget
+ *     shard.c    shards in memory, the scout, look-ups, what is ready
+ *     twins.c    turns that several chains ask alike
+ *     lease.c    leases: who gets a shard, renewal, the end
+ *     call.c     calls: reserved, received, committed
+ *     batch.c    what gathers for the next commit; what a commit settles
+ *     requeue.c  failed tasks that a person wants asked again
+ *     action.c   the queue of actions and the messages they carry
+ *     tally.c    counts and the status
+ *     wait.c     HELLOs between two stages
+ *
+ * Ownership: a session owns its leases' and calls' links, not the shards and calls; the tables own shards, calls, sessions.
+ * A shard lives while it is looked up, ready, leased, or while a call of it is reserved. */
+#ifndef VQ_COORDINATOR_QUEUE_INTERNAL_H
+#define VQ_COORDINATOR_QUEUE_INTERNAL_H
+
+#include "common/base/index.h"
+#include "coordinator/queue/coord.h"
+#include "coordinator/queue/limits.h"
+
+/* ---- calls (rule 5): a call keeps its task from being leased until it is committed, or a term after it was last listed ---- */
+
+enum call_state {
+    CALL_LISTED,    /* by HELD or HEARTBEAT: sent, not ACKed */
+    CALL_RECEIVED,  /* its result gathers or is in the commit in flight */
+    CALL_COMMITTED, /* only remembered, so that a repeat is ACKed at once */
+};
+
+struct vq_coord_call {
+    struct vq_index_node by_id;
+    struct vq_link order;            /* listed: by listed_ns; committed: by age */
+    struct vq_link mine;             /* listed: in its lister's list */
+    struct vq_coord_session *lister; /* NULL: its session has ended */
+    struct vq_id id;
+    uint64_t task;                /* VQ_TASK_NONE: of another stage, which reserves nothing here */
+    struct vq_coord_shard *shard; /* not when committed, not of another stage */
+    uint64_t peer, session;       /* received: whom to ACK; 0: nobody */
+    int64_t listed_ns;
+    enum call_state state;
+    uint8_t gathered; /* received: how many of its results are not committed yet */
+    bool given_up;    /* received: nothing but that it never came back */
+};
+
+/* ---- shards ---- */
+
+enum slot_state {
+    SLOT_FREE,
+    SLOT_OUT,     /* its holder may start calls of it */
+    SLOT_DONE,    /* its holder's final result was received, not committed yet */
+    SLOT_SKIPPED, /* its holder skips it: its own answer to the first order settled the score */
+};
+
+struct vq_coord_slot {
+    uint32_t repeat;
+    uint32_t reserved; /* calls listed or received */
+    uint32_t prior_at, prior_bytes;
+    uint64_t prior_key;           /* of the prior: vq_coord_alike_key */
+    struct vq_coord_alike *alike; /* leased to repair its prior; NULL: it is not */
+    uint8_t state;                /* enum slot_state */
+    bool second, lazy;
+    bool ask_lazy;  /* as it was leased: only if the first order does not settle */
+    bool failing;   /* its failure gathers or is being committed */
+    bool wait;      /* no room for its prior: another time */
+    bool ahead;     /* of a chain: an answer to it is stored, and what it builds on is open */
+    bool cancelled; /* somebody else's answer settled it under the present lease */
+    struct vq_attempts
+        attempts; /* committed; a shard with open tasks stays in memory once it was scouted */
+};
+
+enum shard_state {
+    SHARD_IDLE,   /* the scout was not here yet, or all is settled: kept for its calls */
+    SHARD_AGAIN,  /* waits for a look-up */
+    SHARD_LOOKUP, /* being looked up */
+    SHARD_READY,  /* waits for a worker */
+    SHARD_PARKED, /* all that is open is reserved */
+    SHARD_LEASED,
+};
+
+struct vq_coord_shard {
+    struct vq_index_node by_no;
+    struct vq_link queue; /* AGAIN, READY: of its judge */
+    uint64_t no;
+    uint32_t sample, judge;
+    enum shard_state state;
+    uint64_t turn; /* scouted: as which one of its judge */
+    int64_t looked_ns;
+    uint64_t looked_alike; /* alike_ended when it was looked up last */
+    bool scouted;          /* the cursor has passed it */
+    bool dirty;            /* LOOKUP: something changed since it was asked for */
+    bool outdated; /* LOOKUP: a task was opened again since; what it says of failures may be over */
+    uint8_t lost;  /* leases lost with their worker while a call of them was out */
+    bool unknown;  /* a call of the present lease was sent and never came back */
+    bool moved;    /* a task of the present lease was settled */
+    bool ahead;    /* of some slot */
+    bool cut;      /* one of them by somebody else's answer: its holder may not have heard of it */
+    uint32_t open; /* tasks not terminal */
+    uint32_t calls; /* listed or received */
+    struct vq_coord_slot *slots;
+    struct vq_buf priors;
+    /* LEASED */
+    struct vq_coord_session *holder;
+    struct vq_fence fence;
+    int64_t
+        stamp_ns; /* in its holder's clock: of the last message that listed it, or that its LEASE echoes */
+    struct vq_link of_holder;
+    bool limbo;    /* of a replaced session: ends unless the new one's HELD lists it */
+    uint32_t live; /* slots OUT, DONE or SKIPPED */
+    uint32_t out;  /* slots OUT */
+    uint32_t
+        astray; /* of a chain: the slot + 1 from which its holder goes on otherwise than what stands; 0: it does not */
+};
+
+struct vq_coord_use { /* a sample in a session */
+    struct vq_index_node by_sample;
+    struct vq_coord_session *session;
+    uint32_t sample;
+    uint32_t leases;
+    bool sent;
+};
+
+/* ---- sessions ---- */
+
+struct vq_coord_offer {    /* what a worker says of one judge */
+    struct vq_link hungry; /* in its judge's list while it can take a lease */
+    uint32_t credit, held;
+    uint8_t state; /* enum vq_pool_state: open while one of the judge's pools is */
+    bool said;
+    char *text; /* owned; NULL: none */
+    uint32_t judge;
+    struct vq_coord_session *session;
+};
+
+struct vq_coord_session {
+    struct vq_index_node by_peer, by_worker;
+    struct vq_link order; /* by heard_ns, oldest first */
+    uint64_t id, peer;
+    uint32_t index; /* in c->sessions */
+    struct vq_id worker;
+    struct vq_id before; /* whose spool it has taken over; all zero: nobody's */
+    char *name, *host, *software;
+    char *keyless; /* pools that it has no key for, and why; NULL: none */
+    uint64_t pid;
+    int64_t local;
+    int64_t hello_stamp_ns, stamp_ns;
+    int64_t heard_ns;
+    bool has_spool;
+    bool held; /* it has said what it holds: may be leased to */
+    bool draining;
+    bool deaf;  /* broke a rule: what it says is dropped until it says HELLO */
+    bool stale; /* silent for some heartbeats: nothing new is leased to it */
+    uint64_t
+        fence_from; /* leases up to this one that it lists and that are not current are of the time before it */
+    uint64_t
+        cut_n; /* the last one of this session's that ended before its worker could know; 0: none */
+    struct vq_link leases; /* shards, by their stamps */
+    uint32_t leases_count;
+    struct vq_link calls; /* listed */
+    uint32_t calls_listed;
+    uint32_t calls_count; /* in its list of calls */
+    int64_t listed_ns;    /* when it last said what it holds */
+    uint64_t results;
+    uint64_t heartbeats;
+    struct vq_amount spend;      /* nano-dollars, as it said last; so with the next two */
+    uint32_t in_flight, waiting; /* on all pools */
+    bool reported;               /* since it said HELLO: before that, who knows what it goes by */
+    bool granting;               /* a GRANT waits to be taken */
+    bool gone;                   /* the authority knows */
+    struct vq_id *acks;
+    size_t acks_count, acks_cap;
+    struct vq_coord_offer *offers; /* one a judge */
+};
+
+struct vq_coord_shared_turn { /* of a chain: what it asks as another one does */
+    uint32_t of, turns;
+    uint32_t first, next; /* the chains that are `of` this one; the next of those of its own */
+    uint32_t due;         /* the next one in the lane's list */
+};
+
+struct vq_coord_known { /* a judge that a pool has answered */
+    char *name;
+    uint32_t role, pool;
+};
+
+struct vq_coord_lane { /* a judge */
+    char *name;
+    uint32_t *pools; /* owned */
+    uint32_t pools_count;
+    uint32_t cursor; /* how many samples the scout has passed */
+    uint32_t due_first,
+        due_last; /* chains that waited for what they have in common with another one */
+    struct vq_link again, ready, hungry;
+    uint32_t ready_count, leased_count, lookups;
+    uint64_t open;           /* tasks not terminal */
+    uint64_t live;           /* slots OUT, DONE or SKIPPED */
+    uint32_t answer_tokens;  /* the longest answer to a question, not to a repair */
+    bool answered;           /* rule 25: past its probe */
+    bool answered_before;    /* in an earlier stage of this process */
+    struct vq_brake *brakes; /* one a pool; owned */
+    bool braked;             /* all of them are pulled */
+    uint32_t probes_failed;
+    uint32_t unsettled; /* final results in a row that settled nothing */
+    uint64_t
+        put_again; /* unreadable answers and failures after which the question is put once more */
+    uint32_t offers_open, offers_closed,
+        offers_no_key; /* sessions that said so; no_key is not in closed */
+    bool closed;
+    char closed_text[VQ_COORD_TEXT_BYTES_MAX];
+    struct vq_coord_counts counts;
+};
+
+/* ---- batches ---- */
+
+struct vq_coord_chunk {
+    struct vq_coord_chunk *next;
+    size_t bytes, cap;
+    char at[];
+};
+
+struct vq_coord_gather {
+    struct vq_coord_batch batch; /* as the shell sees it; made when it is committed */
+    struct vq_result *results;
+    struct vq_span *workers;
+    size_t results_count, results_cap, workers_cap;
+    struct vq_coord_failure *failures;
+    size_t failures_count, failures_cap;
+    struct vq_settled *settled;
+    size_t settled_count, settled_cap;
+    uint64_t *reopened;
+    size_t reopened_count, reopened_cap;
+    struct vq_coord_chunk *chunks; /* bytes of the results' spans */
+    struct vq_coord_chunk *spares; /* empty ones */
+    uint32_t spares_count;
+    size_t bytes;
+};
+
+/* ---- actions ---- */
+
+struct vq_coord_entry {
+    uint8_t kind;
+    uint8_t code;
+    uint64_t peer, session;
+    uint64_t a; /* shard, sample, task or stamp, by kind */
+    uint64_t b;
+    struct vq_fence fence;
+    uint32_t stage; /* CANCEL */
+    char *text;     /* owned; NULL: none */
+};
+
+struct vq_coord_queue {
+    struct vq_coord_entry *ring; /* a power of two */
+    size_t cap, head, count;
+};
+
+struct vq_coord_waiting { /* a HELLO for the next stage */
+    uint64_t peer;
+    struct vq_msg_hello hello;
+    char *texts; /* owned; of its spans */
+};
+
+struct vq_coord_left { /* a worker that is gone, or did not come over from the last stage */
+    struct vq_id worker;
+    int64_t local;   /* k; -1: remote */
+    uint64_t no;     /* all it left is in batches up to this one; 0: who knows */
+    int64_t from_ns; /* and that is known for sure from then on */
+    bool waited;     /* a stage's end has waited for it already */
+};
+
+struct vq_coord_rate {
+    int64_t second;
+    int64_t first_ns; /* the first result; 0: none yet */
+    uint32_t calls[VQ_COORD_RATE_SECONDS + 1], settled[VQ_COORD_RATE_SECONDS + 1];
+};
+
+struct vq_coord {
+    struct vq_coord_params params;
+    char *run_name;
+    uint32_t shard_tasks;
+    int64_t now_ns, started_ns;
+    enum vq_status health;
+
+    uint8_t *outcome;       /* one byte a task */
+    uint64_t stored_shards; /* told by vq_coord_stored */
+    uint64_t stored_at,
+        stored_end; /* from here to there the run state has not heard of what vq_coord_stored settled */
+    uint64_t open; /* tasks not terminal */
+    struct vq_coord_counts counts;
+    uint64_t moves[VQ_TASK_STATES][VQ_TASK_EVENTS];
+    struct vq_coord_rate rate;
+
+    struct vq_coord_lane *lanes;
+    struct vq_coord_shared_turn *twins; /* by shard; NULL: no two chains begin alike */
+    uint32_t lookups;                   /* out */
+    uint64_t scouted;
+    uint32_t scout_first,
+        scout_step; /* samples are scouted from the first one on, so many further each time, around and around */
+
+    struct vq_index shards, calls, peers, workers, uses;
+    struct vq_index alike; /* texts of which a repair is leased */
+    uint64_t alike_ended;  /* how many of them were leased and are not any more */
+    size_t leases;
+    uint64_t out;        /* slots OUT of all shards: each may send a result; a chain counts once */
+    uint32_t lease_turn; /* the judge that is served first, the next time */
+    struct vq_link listed; /* calls by when they were listed last */
+    struct vq_link recent; /* committed calls, oldest first */
+    size_t listed_count, received_count, recent_count;
+    size_t holds_count; /* of the listed ones: vq_coord_call_hold */
+    uint64_t fence_n, session_n;
+
+    struct vq_coord_session **sessions;
+    size_t sessions_count, sessions_cap;
+    struct vq_link heard; /* sessions by when they were heard last */
+
+    bool grants_check; /* somebody may be due a GRANT */
+    struct vq_coord_left *left;
+    size_t left_count, left_cap;
+    bool left_lost; /* more than we remember */
+    bool left_any;  /* what gone workers left is not settled yet, though they may all be back */
+    uint64_t cost_most_nano,
+        reserved_most; /* the most that one call cost, and reserved in tokens, so far */
+    int64_t
+        gone_until_ns; /* calls of a worker whose process has ended, of other stages, or of leases that ended before their holder could
+                          know may be in flight, or begin, until then */
+    int64_t broke_ns;  /* since then the budget is all that is waited for; 0: it is not */
+
+    struct vq_coord_gather gathers[2], *gather, *in_flight; /* in_flight: NULL or the other one */
+    bool *repeated;   /* of each result in flight: the ledger had it; NULL: none */
+    uint64_t batch_n; /* the number that `gather` will have */
+    uint64_t imported_no;
+    bool paused;
+
+    struct vq_coord_queue queue;
+    struct vq_id *ack_ids;
+    struct vq_ask *asks;
+    struct vq_span *turns; /* of a chain's LEASE; NULL: no chains */
+    struct vq_slice *slices;
+    struct vq_parked *parked; /* pools that a judge shall not use: the brake */
+    size_t parked_count, parked_cap;
+    struct vq_coord_known *known; /* judges that were answered in earlier stages; owned */
+    size_t known_count, known_cap;
+    char *text;           /* of the last action */
+    uint64_t cancel_task; /* of the last action */
+    size_t notes_queued;
+
+    int64_t wait_until_ns; /* rule 4 */
+    int64_t
+        unheard_until_ns; /* of sessions that were handed over, what they hold is heard first (hand_over) */
+    int64_t
+        later_until_ns; /* a worker listed calls of a later stage: that one waits so long, and this one */
+    bool held_by_hand;   /* vq_coord_hold: slices of none, no lease */
+    uint32_t requeue;    /* reasons of failed tasks that are to be opened; 0: none are looked for */
+    uint64_t requeue_at; /* the next task to look at */
+    uint32_t requeue_judge; /* of this judge alone; UINT32_MAX: of all */
+    int64_t failed_out_ns;  /* when a task failed last while somebody else was at it; 0: never */
+    bool stopping;          /* drain or stop */
+    bool stop_said;         /* STOPPED is on its way: once */
+    bool stop_now;
+    bool stop_dirty; /* calls were out at the end */
+    enum vq_coord_stop stop_kind;
+    char stop_text[VQ_COORD_TEXT_BYTES_MAX];
+    int64_t stop_deadline_ns;
+    int64_t missed_until_ns; /* all is settled, somebody is missed; 0: not yet */
+    int64_t linger_until_ns; /* all is settled; 0: not yet */
+    bool done, finished;
+    struct vq_coord_waiting *waiting; /* since FINISHED; one a peer */
+    size_t waiting_count, waiting_cap;
+
+    struct vq_coord_status
+        tally; /* the plain counters of the status; filled up by vq_coord_status_fill */
+};
+
+static inline uint64_t vq_coord_shard_of(const struct vq_coord *c, uint64_t task)
+{
+    return task / c->shard_tasks;
+}
+
+/* What a whole shard takes of credit. */
+static inline uint32_t vq_coord_shard_credit(const struct vq_coord *c)
+{
+    return c->params.chains ? 1 : c->shard_tasks;
+}
+
+static inline uint64_t vq_coord_task_at(const struct vq_coord *c,
+                                        const struct vq_coord_shard *shard, uint32_t slot)
+{
+    return shard->no * c->shard_tasks + slot;
+}
+
+/* action.c */
+enum vq_coord_entry_kind {
+    ENTRY_WELCOME,
+    ENTRY_SPEC,
+    ENTRY_ECHO,   /* a: stamp */
+    ENTRY_SAMPLE, /* a: sample */
+    ENTRY_LEASE,  /* a: shard, fence */
+    ENTRY_ACK,
+    ENTRY_GRANT,
+    ENTRY_CANCEL, /* code: reason, a: shard, fence, b: task or VQ_COORD_ALL */
+    ENTRY_DRAIN,
+    ENTRY_BYE, /* code, text */
+    ENTRY_CLOSE,
+    ENTRY_LOOKUP, /* a: shard */
+    ENTRY_NOTE,   /* code: level, text */
+    ENTRY_FINISHED,
+    ENTRY_STOPPED, /* a: clean */
+};
+#define VQ_COORD_ALL UINT64_MAX
+enum vq_status vq_coord_say(struct vq_coord *c, struct vq_coord_entry entry) VQ_WARN_UNUSED;
+/* A line for the log; dropped and counted when too many wait. */
+void vq_coord_note(struct vq_coord *c, enum vq_coord_note_level level, const char *fmt, ...)
+    VQ_PRINTF(3, 4);
+enum vq_status vq_coord_bye(struct vq_coord *c, uint64_t peer, uint64_t session,
+                            enum vq_bye_code code, const char *text) VQ_WARN_UNUSED;
+enum vq_status vq_coord_ack(struct vq_coord *c, struct vq_coord_session *s,
+                            const struct vq_id *call) VQ_WARN_UNUSED;
+void vq_coord_queue_free(struct vq_coord *c);
+
+/* session.c */
+/* By connection; NULL: none. */
+struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer);
+/* The session only if it is still this one. */
+struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t peer, uint64_t id);
+enum vq_status vq_coord_hello(struct vq_coord *c, uint64_t peer,
+                              const struct vq_msg_hello *hello) VQ_WARN_UNUSED;
+enum vq_status vq_coord_credit(struct vq_coord *c, struct vq_coord_session *s,
+                               const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
+void vq_coord_heard(struct vq_coord *c, struct vq_coord_session *s);
+void vq_coord_hungry_update(struct vq_coord *c, struct vq_coord_offer *offer);
+void vq_coord_hungry_all(struct vq_coord *c, struct vq_coord_session *s);
+enum vq_status vq_coord_drain_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+/* Ends the session and its leases; `lost`: with its worker (rule 6). Its listed calls stay reserved. The authority was told before
+ * (vq_coord_gone). */
+enum vq_status vq_coord_session_end(struct vq_coord *c, struct vq_coord_session *s,
+                                    bool lost) VQ_WARN_UNUSED;
+void vq_coord_session_free(struct vq_coord_session *s, uint32_t judges);
+/* Stops the run when a judge that is needed cannot be called by anybody. */
+enum vq_status vq_coord_pools_check(struct vq_coord *c) VQ_WARN_UNUSED;
+bool vq_coord_lane_refused(const struct vq_coord *c, const struct vq_coord_lane *lane);
+
+/* pools.c */
+enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s) VQ_WARN_UNUSED;
+/* `settled`: all that it received was ACKed. ENDED: its spool was imported. */
+enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
+                             enum vq_authority_end how, bool settled) VQ_WARN_UNUSED;
+/* The process of local worker k has ended, its spool was imported: also of those whose session is over. */
+void vq_coord_left_ended(struct vq_coord *c, int64_t local);
+/* Tells the authority when all is committed that gone workers left. */
+void vq_coord_left_settle(struct vq_coord *c);
+/* Workers from elsewhere are gone that may come back with answers; given up, they are not missed any more. */
+bool vq_coord_left_missed(const struct vq_coord *c);
+void vq_coord_left_give_up(struct vq_coord *c);
+/* known.c: which judges were answered by which pool, carried from stage to stage. What `from` knew goes over to `to`. */
+enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *to) VQ_WARN_UNUSED;
+void vq_coord_known_free(struct vq_coord *c);
+
+enum vq_status vq_coord_left_hand_over(const struct vq_coord *from,
+                                       struct vq_coord *to) VQ_WARN_UNUSED;
+enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
+/* A GRANT for this one; for all that are due one. */
+enum vq_status vq_coord_grant_say(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+enum vq_status vq_coord_grants_say(struct vq_coord *c) VQ_WARN_UNUSED;
+/* Tells the authority which pools have anything left to ask. */
+void vq_coord_work_say(struct vq_coord *c);
+/* Stops the run when its budget is spent. */
+enum vq_status vq_coord_money_tick(struct vq_coord *c) VQ_WARN_UNUSED;
+
+/* shard.c */
+struct vq_coord_shard *vq_coord_shard_find(const struct vq_coord *c, uint64_t no);
+enum vq_status vq_coord_shard_get(struct vq_coord *c, uint64_t no,
+                                  struct vq_coord_shard **ret_shard) VQ_WARN_UNUSED;
+/* Something about a shard that is not leased changed: look it up again, park it or let it go. It may be freed. */
+void vq_coord_shard_stir(struct vq_coord *c, struct vq_coord_shard *shard);
+void vq_coord_shard_unready(struct vq_coord *c, struct vq_coord_shard *shard);
+void vq_coord_shard_free(struct vq_coord_shard *shard);
+enum vq_status vq_coord_scout(struct vq_coord *c) VQ_WARN_UNUSED;
+void vq_coord_scout_init(struct vq_coord *c);
+/* Whether a ready shard was looked up so recently that it can be leased. If not it is looked up again, unless that is under
+ * way for as many tasks as there is `room` for: another run may have bought its answers meanwhile (rule 16). */
+enum vq_status vq_coord_shard_fresh(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t room,
+                                    bool *ret_fresh, bool *ret_wait) VQ_WARN_UNUSED;
+/* VQ_BUG: nobody asked. */
+enum vq_status vq_coord_take_lookup(struct vq_coord *c, uint64_t no,
+                                    const struct vq_known *known) VQ_WARN_UNUSED;
+bool vq_coord_slot_free(const struct vq_coord *c, const struct vq_coord_shard *shard, uint32_t i);
+/* Of a chain: the slot of its first open turn; false: all is settled, or a call of it may be under way. */
+bool vq_coord_chain_free(const struct vq_coord *c, const struct vq_coord_shard *shard,
+                         uint32_t *ret_first);
+/* The slot asked first of the same cell; itself if it is that. */
+uint32_t vq_coord_slot_first(const struct vq_coord_shard *shard, uint32_t i);
+
+/* twins.c */
+/* `alike`: by shard, or NULL. */
+enum vq_status vq_coord_shared_turns_create(struct vq_coord *c,
+                                            const struct vq_chain_alike *alike) VQ_WARN_UNUSED;
+/* So many of its first turns are asked in other chains. */
+uint32_t vq_coord_shared_turn_list(const struct vq_coord *c, uint64_t shard);
+/* They are not settled there. */
+bool vq_coord_shared_turn_waits(const struct vq_coord *c, uint64_t shard);
+/* The task is settled: who waited for it is looked up, now or when the scout has room. */
+void vq_coord_shared_turns_settled(struct vq_coord *c, uint64_t task);
+bool vq_coord_shared_turns_due(const struct vq_coord_lane *lane);
+/* Takes one of those, that is not in memory or was not scouted; false: there is none. */
+bool vq_coord_shared_turn_due(struct vq_coord *c, struct vq_coord_lane *lane, uint64_t *ret_shard);
+/* The next of the chains that ask turn `turn` where chain `shard` does, after `at` (`shard` itself: the first of them); VQ_TASK_NONE: there
+ * is no other. */
+uint64_t vq_coord_shared_turn_next(const struct vq_coord *c, uint64_t shard, uint32_t turn,
+                                   uint64_t at);
+
+/* stored.c */
+enum vq_status vq_coord_stored_gather(struct vq_coord *c) VQ_WARN_UNUSED;
+
+/* alike.c */
+uint64_t vq_coord_alike_key(uint32_t judge, struct vq_span prior);
+/* Whether a repair of the slot's prior is leased, in whatever slot. */
+bool vq_coord_alike_out(const struct vq_coord *c, const struct vq_coord_slot *slot);
+/* The slot is leased. It ends when the slot is free again: then the shards that wait for it are stirred. */
+void vq_coord_alike_begin(struct vq_coord *c, struct vq_coord_slot *slot);
+void vq_coord_alike_end(struct vq_coord *c, struct vq_coord_slot *slot);
+/* A parked shard waits for the first repair that is out of those that it wants; for none, if there is none. */
+void vq_coord_alike_wait(struct vq_coord *c, struct vq_coord_shard *shard);
+void vq_coord_alike_free(struct vq_index_node *node);
+
+/* lease.c */
+/* Its holder hears that slot i is settled. */
+enum vq_status vq_coord_say_settled(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                    uint32_t i) VQ_WARN_UNUSED;
+/* The same of all that somebody else's answer settled, with each list that renews the lease: nothing says that a CANCEL was heard. */
+enum vq_status vq_coord_lease_remind(struct vq_coord *c,
+                                     struct vq_coord_shard *shard) VQ_WARN_UNUSED;
+enum vq_status vq_coord_lease_all(struct vq_coord *c) VQ_WARN_UNUSED;
+bool vq_coord_lease_current(const struct vq_coord_shard *shard, struct vq_fence fence);
+void vq_coord_lease_renew(struct vq_coord_shard *shard, int64_t stamp_ns);
+/* Ends the leases that their holder, by a list with this stamp, does not have any more (rule 2). */
+void vq_coord_leases_unlisted(struct vq_coord *c, struct vq_coord_session *s, int64_t stamp_ns);
+/* Takes a live slot out of its lease: it is open again, or it is settled. */
+void vq_coord_slot_settled(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
+void vq_coord_slot_return(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i);
+/* The holder's final result for slot i came, which says `outcome`. `wants_repair`: the holder skips the second order, and the repair. */
+void vq_coord_slot_done(struct vq_coord *c, struct vq_coord_shard *shard, uint32_t i,
+                        enum vq_outcome outcome, bool wants_repair);
+/* Of a leased shard. The lease is over when nothing of it is live; then the shard is stirred (it may be freed). */
+void vq_coord_lease_check(struct vq_coord *c, struct vq_coord_shard *shard);
+/* The lease ends with its worker: before its end. */
+enum vq_status vq_coord_lease_lost(struct vq_coord *c, struct vq_coord_shard *shard) VQ_WARN_UNUSED;
+/* A chain's holder goes on from an answer to slot i that does not stand, or asks for one that is not needed. It is told, and gives back
+ * what it does not ask: until then it may start what follows, and has the lease. */
+enum vq_status vq_coord_lease_astray(struct vq_coord *c, struct vq_coord_shard *shard,
+                                     uint32_t i) VQ_WARN_UNUSED;
+/* Ends the lease with all that is live in it. The shard may be freed. */
+void vq_coord_lease_end(struct vq_coord *c, struct vq_coord_shard *shard);
+enum vq_status vq_coord_returned(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_cancel *cancel) VQ_WARN_UNUSED;
+/* Moves a replaced session's leases and calls to the new one, in limbo. */
+enum vq_status vq_coord_lease_move(struct vq_coord *c, struct vq_coord_session *from,
+                                   struct vq_coord_session *to) VQ_WARN_UNUSED;
+
+/* call.c */
+/* The id is of a kind that vq_coord_call_hold gives: no worker's. */
+bool vq_coord_call_nobodys(const struct vq_id *id);
+struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id);
+enum vq_status vq_coord_call_list(struct vq_coord *c, struct vq_coord_session *s,
+                                  const struct vq_held_call *held) VQ_WARN_UNUSED;
+/* Keeps a task from being leased for a term, as if `s` (nullable) listed a call of it now. */
+enum vq_status vq_coord_call_hold(struct vq_coord *c, struct vq_coord_session *s,
+                                  uint64_t task) VQ_WARN_UNUSED;
+/* *ret_new is false when the result is known already (then it is ACKed if it is committed). */
+enum vq_status vq_coord_call_receive(struct vq_coord *c, struct vq_coord_session *s,
+                                     const struct vq_result *result, bool *ret_new) VQ_WARN_UNUSED;
+/* One result of it is committed. false: another one still gathers. */
+bool vq_coord_call_commit(struct vq_coord *c, struct vq_coord_call *call);
+void vq_coord_call_drop(struct vq_coord *c, struct vq_coord_call *call);
+/* Of `s`, whose process has ended: what it listed and never returned is unknown (rule 10). */
+enum vq_status vq_coord_calls_lost(struct vq_coord *c, struct vq_coord_session *s) VQ_WARN_UNUSED;
+/* Before the end: the same of all calls that nobody keeps in a spool for the next start. */
+enum vq_status vq_coord_calls_end(struct vq_coord *c) VQ_WARN_UNUSED;
+enum vq_status vq_coord_calls_expire(struct vq_coord *c) VQ_WARN_UNUSED;
+/* Somebody listed a call and is gone, and it is not given up yet. */
+bool vq_coord_calls_orphaned(const struct vq_coord *c);
+
+/* batch.c */
+/* A question's answer without a verdict. Its repair is asked under a lease of its own, if the store has none of its text. */
+bool vq_coord_wants_repair(const struct vq_coord *c, const struct vq_result *r);
+bool vq_coord_gather_full(const struct vq_coord *c, const struct vq_result *next);
+bool vq_coord_gather_busy(
+    const struct vq_coord *c); /* no room for all that is out: nothing more is leased */
+bool vq_coord_gather_empty(const struct vq_coord *c);
+enum vq_status vq_coord_gather_result(struct vq_coord *c, const struct vq_result *result,
+                                      struct vq_span worker) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_name(struct vq_coord *c, struct vq_span name,
+                                    struct vq_span *ret_copy) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_failure(struct vq_coord *c, uint64_t task, uint32_t repeat,
+                                       enum vq_outcome outcome) VQ_WARN_UNUSED;
+enum vq_status vq_coord_gather_settled(struct vq_coord *c, uint64_t task,
+                                       enum vq_outcome outcome) VQ_WARN_UNUSED;
+/* *ret_full: no room in this batch. */
+enum vq_status vq_coord_gather_reopened(struct vq_coord *c, uint64_t task,
+                                        bool *ret_full) VQ_WARN_UNUSED;
+const struct vq_coord_batch *vq_coord_gather_commit(struct vq_coord *c); /* NULL: nothing to do */
+void vq_coord_gather_free(struct vq_coord_gather *gather);
+/* Results of a session (NULL: imported). Takes as many as there is room for. */
+enum vq_status vq_coord_results(struct vq_coord *c, struct vq_coord_session *s,
+                                struct vq_span worker, const struct vq_result *results,
+                                size_t count, size_t *ret_taken) VQ_WARN_UNUSED;
+/* A task's state as the store says it. VQ_BUG: the table refuses it. */
+enum vq_status vq_coord_settle(struct vq_coord *c, struct vq_coord_shard *shard, uint64_t task,
+                               enum vq_outcome outcome) VQ_WARN_UNUSED;
+
+enum vq_status vq_coord_take_commit(struct vq_coord *c, uint64_t no,
+                                    const struct vq_settled *settled, size_t count) VQ_WARN_UNUSED;
+
+/* session.c: the brake */
+enum vq_status vq_coord_brake_see(struct vq_coord *c, const struct vq_coord_shard *shard,
+                                  const struct vq_result *r) VQ_WARN_UNUSED;
+/* All that its pools gave so far failed the same way. */
+bool vq_coord_lane_suspect(const struct vq_coord *c, const struct vq_coord_lane *lane);
+
+/* requeue.c */
+enum vq_status vq_coord_requeue_gather(struct vq_coord *c) VQ_WARN_UNUSED; /* the next of them */
+/* Likewise of one judge, when its pools turned out to be the cause. */
+void vq_coord_requeue_judge(struct vq_coord *c, uint32_t judge, uint32_t failures);
+/* The batch that lifts its failure row is committed. Nothing if it is not failed (any more). */
+enum vq_status vq_coord_reopened(struct vq_coord *c, uint64_t task) VQ_WARN_UNUSED;
+
+/* What the session listed was never sent: its holds stay. */
+void vq_coord_calls_forget(struct vq_coord *c, struct vq_coord_session *s);
+/* The call is in the list of `s` from here on; NULL: in no session's. */
+void vq_coord_call_give(struct vq_coord_call *call, struct vq_coord_session *s);
+/* keyless.c */
+/* Keeps which pools the worker has no key for, as its reports say. */
+enum vq_status vq_coord_keyless(struct vq_coord *c, struct vq_coord_session *s,
+                                const struct vq_msg_credit *credit) VQ_WARN_UNUSED;
+
+/* message.c */
+enum vq_status vq_coord_broke(struct vq_coord *c, struct vq_coord_session *s,
+                              const char *what) VQ_WARN_UNUSED;
+/* It names a task of this stage's grid. */
+bool vq_coord_result_here(const struct vq_coord *c, const struct vq_result *r);
+bool vq_coord_result_valid(const struct vq_coord *c, const struct vq_result *result);
+
+enum vq_status vq_coord_take_message(struct vq_coord *c, uint64_t peer,
+                                     const struct vq_msg *msg) VQ_WARN_UNUSED;
+
+/* wait.c */
+enum vq_status vq_coord_wait(struct vq_coord *c, uint64_t peer,
+                             const struct vq_msg_hello *hello) VQ_WARN_UNUSED;
+void vq_coord_waiting_free(struct vq_coord *c);
+
+/* coord.c */
+void vq_coord_enter(struct vq_coord *c, int64_t now_ns);
+/* Rule 4, and while calls of a later stage are listed: what they ask may be asked in this one too. */
+int64_t vq_coord_waits_until(const struct vq_coord *c);
+/* Calls may be in flight, or begin, that nobody here can know of before a term has passed: who stops until then does not stop cleanly. */
+void vq_coord_clean_later(struct vq_coord *c);
+bool vq_coord_goes_on(const struct vq_coord *c); /* nothing but work and limits stands in the way */
+enum vq_status vq_coord_begin_stop(struct vq_coord *c, enum vq_coord_stop kind, int64_t deadline_ns,
+                                   const char *text) VQ_WARN_UNUSED;
+enum vq_status vq_coord_turn(struct vq_coord *c) VQ_WARN_UNUSED;
+
+/* tally.c */
+void vq_coord_tally_move(struct vq_coord *c, uint64_t task, enum vq_outcome from,
+                         enum vq_outcome to);
+/* The task that was settled last was settled by the store: it says nothing of how fast calls settle tasks. */
+void vq_coord_tally_stored(struct vq_coord *c);
+void vq_coord_tally_result(struct vq_coord *c, const struct vq_result *result);
+
+#endif

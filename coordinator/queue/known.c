@@ -1,0 +1,110 @@
+/* Which judges were answered, by which pool, in the stages before this one, and in this one by an earlier process. Each stage and each process has a core
+ * of its own, whose brakes have seen nothing: without this a judge that answered thousands of questions would count as one that never did, and each
+ * resume would pay for the failures that pull the brake. A judge is the same in two stages if it has the
+ * same name in the same role. Invariant: each entry stands once. Not its job: what an answer is (brake.c). */
+#include "common/base/alloc.h"
+#include "coordinator/queue/internal.h"
+
+#include <string.h>
+
+static bool knows(const struct vq_coord *c, const char *name, uint32_t role, uint32_t pool)
+{
+    for (size_t i = 0; i < c->known_count; i++) {
+        const struct vq_coord_known *k = &c->known[i];
+        if (k->role == role && k->pool == pool && strcmp(k->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum vq_status learn(struct vq_coord *c, const char *name, uint32_t role, uint32_t pool)
+{
+    if (knows(c, name, role, pool) || c->known_count == VQ_COORD_KNOWN_MAX) {
+        return VQ_OK; /* what has no room is not known, and has a brake */
+    }
+    VQ_TRY(vq_grow((void **)&c->known, &c->known_cap, c->known_count + 1, sizeof(*c->known),
+                   VQ_COORD_KNOWN_MAX));
+    char *copy = vq_strdup(name);
+    if (copy == NULL) {
+        return VQ_NOMEM;
+    }
+    c->known[c->known_count++] = (struct vq_coord_known){copy, role, pool};
+    return VQ_OK;
+}
+
+static void apply(struct vq_coord *c)
+{
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        struct vq_coord_lane *lane = &c->lanes[j];
+        for (uint32_t i = 0; i < lane->pools_count; i++) {
+            bool known = knows(c, lane->name, c->params.role, lane->pools[i]);
+            lane->brakes[i].answered = lane->brakes[i].answered || known;
+            lane->answered_before = lane->answered_before || known;
+        }
+    }
+}
+
+enum vq_status vq_coord_known_hand_over(struct vq_coord *from, struct vq_coord *to)
+{
+    VQ_ASSERT(to->known_count == 0);
+    to->known = from->known;
+    to->known_count = from->known_count;
+    to->known_cap = from->known_cap;
+    from->known = NULL;
+    from->known_count = from->known_cap = 0;
+    for (uint32_t j = 0; j < from->params.grid.judges; j++) {
+        const struct vq_coord_lane *lane = &from->lanes[j];
+        for (uint32_t i = 0; i < lane->pools_count; i++) {
+            if (lane->brakes[i].answered) {
+                VQ_TRY(learn(to, lane->name, from->params.role, lane->pools[i]));
+            }
+        }
+    }
+    apply(to);
+    return VQ_OK;
+}
+
+static void recall(struct vq_coord *c, struct vq_coord_lane *lane,
+                   const struct vq_coord_past_call *past)
+{
+    bool useful = c->params.any_answer_is_useful && past->end == VQ_END_ANSWER;
+    bool repaired = c->params.repairs && past->kind == VQ_CALL_ASK && past->end == VQ_END_ANSWER &&
+                    past->outcome == VQ_OUTCOME_UNPARSEABLE;
+    struct vq_brake_call call = {.end = past->end,
+                                 .outcome = useful ? VQ_OUTCOME_TEXT : past->outcome,
+                                 .final = past->final && !repaired,
+                                 .row = vq_grid_cell(&c->params.grid, past->task).sample,
+                                 .http_status = past->http_status,
+                                 .error = past->error};
+    for (uint32_t i = 0; i < lane->pools_count; i++) {
+        const char *pool = vq_authority_pool_name(c->params.authority, lane->pools[i]);
+        if (vq_span_eq(vq_span_str(pool), past->pool)) {
+            vq_brake_recall(&lane->brakes[i], c->params.brake_calls, &call);
+            lane->answered_before = lane->answered_before || lane->brakes[i].answered;
+        }
+    }
+}
+
+bool vq_coord_recall(struct vq_coord *c, const struct vq_coord_past_call *call)
+{
+    if (call->task < vq_grid_tasks(&c->params.grid)) {
+        recall(c, &c->lanes[vq_grid_cell(&c->params.grid, call->task).judge], call);
+    }
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        for (uint32_t i = 0; i < c->lanes[j].pools_count; i++) {
+            if (!c->lanes[j].brakes[i].answered) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void vq_coord_known_free(struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->known_count; i++) {
+        vq_free(c->known[i].name);
+    }
+    vq_free(c->known);
+}

@@ -1,0 +1,329 @@
+/* Between this stage's sessions and the authority over the pools (authority.h): who is here, who has gone and what became of what
+ * they left, who is told new slices, and the budget's end. The authority outlives the core: what was told to it stands.
+ *
+ * Invariants: a worker that was told of as here is told of as gone once, or hears the next stage's core; that all is settled which
+ * gone workers left is said only when each of them is accounted for: its process has ended and its spool was read, or it has none and
+ * what it listed is given up, and all of that is committed; or it is back. A GRANT waits once a session, and is made when it is
+ * taken. Not its job: how limits are split (the authority), spools (the shell). */
+#include "common/base/alloc.h"
+#include "coordinator/queue/internal.h"
+
+#include <stdio.h>
+
+/* ---- who is gone ---- */
+
+static struct vq_coord_left *left_find(const struct vq_coord *c, const struct vq_id *worker)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        if (vq_id_eq(&c->left[i].worker, worker)) {
+            return &c->left[i];
+        }
+    }
+    return NULL;
+}
+
+/* Too many to remember: what they left stays counted as spent. */
+static enum vq_status left_add(struct vq_coord *c, const struct vq_coord_left *left)
+{
+    struct vq_coord_left *known = left_find(c, &left->worker);
+    if (known != NULL) {
+        *known = *left;
+        return VQ_OK;
+    }
+    c->left_lost |= c->left_count >= VQ_COORD_LEFT_MAX;
+    if (c->left_lost) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_grow((void **)&c->left, &c->left_cap, c->left_count + 1, sizeof(*c->left),
+                   VQ_COORD_LEFT_MAX));
+    c->left[c->left_count++] = *left;
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_joined(struct vq_coord *c, const struct vq_coord_session *s)
+{
+    c->grants_check = true;
+    return vq_authority_join(c->params.authority, &s->worker, s->has_spool, s->local < 0,
+                             c->now_ns);
+}
+
+/* Whether its spool is known to be with another process, which has said what was in it. */
+static bool succeeded(const struct vq_coord *c, const struct vq_coord_session *s)
+{
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        const struct vq_coord_session *other = c->sessions[i];
+        if (other->reported && vq_id_eq(&other->before, &s->worker)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum vq_status vq_coord_gone(struct vq_coord *c, struct vq_coord_session *s,
+                             enum vq_authority_end how, bool settled)
+{
+    if (s->gone) {
+        return VQ_OK;
+    }
+    s->gone = true;
+    if (how != VQ_AUTHORITY_LEFT) { /* providers may be at work yet on what it sent */
+        vq_coord_clean_later(c);
+    }
+    c->left_any = true;
+    c->grants_check = true;
+    vq_authority_leave(c->params.authority, &s->worker, how, c->now_ns);
+    bool known = settled || how == VQ_AUTHORITY_ENDED || !s->has_spool || succeeded(c, s);
+    struct vq_coord_left left = {
+        .worker = s->worker, .local = s->local, .no = known ? c->batch_n : 0};
+    return left_add(c, &left);
+}
+
+static void left_end(struct vq_coord *c, struct vq_coord_left *left)
+{
+    vq_authority_leave(c->params.authority, &left->worker, VQ_AUTHORITY_ENDED, c->now_ns);
+    left->no = c->batch_n;
+    c->left_any = true;
+    c->grants_check = true;
+}
+
+void vq_coord_left_ended(struct vq_coord *c, int64_t local)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        struct vq_coord_left *left = &c->left[i];
+        if (left->local == local && left->no == 0) {
+            left_end(c, left);
+        }
+    }
+}
+
+/* Something that batch `no` or an earlier one takes is not committed yet. */
+static bool outstanding(const struct vq_coord *c, uint64_t no)
+{
+    return (c->batch_n <= no && !vq_coord_gather_empty(c)) ||
+           (c->in_flight != NULL && c->in_flight->batch.no <= no);
+}
+
+static bool left_settled(const struct vq_coord *c, const struct vq_coord_left *left)
+{
+    return left->no != 0 && c->now_ns >= left->from_ns && !outstanding(c, left->no);
+}
+
+void vq_coord_left_settle(struct vq_coord *c)
+{
+    if (!c->left_any || c->left_lost) {
+        return;
+    }
+    for (size_t i = 0; i < c->left_count; i++) {
+        if (!left_settled(c, &c->left[i])) {
+            return;
+        }
+    }
+    if (vq_coord_calls_orphaned(c)) {
+        return;
+    }
+    c->left_count = 0;
+    c->left_any = false;
+    c->grants_check = true;
+    vq_authority_settle_left(c->params.authority);
+}
+
+bool vq_coord_left_missed(const struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        const struct vq_coord_left *left = &c->left[i];
+        if (left->no == 0 && left->local < 0 && !left->waited) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void vq_coord_left_give_up(struct vq_coord *c)
+{
+    for (size_t i = 0; i < c->left_count; i++) {
+        c->left[i].waited = true;
+    }
+}
+
+/* Who had a session and did not come over yet is missed until it does, or is known to be gone. */
+enum vq_status vq_coord_left_hand_over(const struct vq_coord *from, struct vq_coord *to)
+{
+    to->left_lost |= from->left_lost;
+    bool out =
+        from->listed_count > from->holds_count; /* and nobody here reserves anything for it */
+    to->gone_until_ns = out ? to->now_ns + to->params.term_ns : from->gone_until_ns;
+    to->left_any |= from->left_any;
+    int64_t from_ns = to->now_ns + to->params.term_ns;
+    for (size_t i = 0; i < from->left_count; i++) {
+        struct vq_coord_left left = from->left[i];
+        left.from_ns = left.no != 0 && outstanding(from, left.no) ? from_ns : left.from_ns;
+        left.no = left.no == 0 ? 0 : to->batch_n;
+        VQ_TRY(left_add(to, &left));
+    }
+    for (size_t i = 0; i < from->sessions_count; i++) {
+        const struct vq_coord_session *s = from->sessions[i];
+        struct vq_coord_left left = {.worker = s->worker,
+                                     .local = s->local,
+                                     .no = s->has_spool ? 0 : to->batch_n,
+                                     .from_ns = from_ns};
+        if (!s->gone) {
+            VQ_TRY(left_add(to, &left));
+        }
+    }
+    return VQ_OK;
+}
+
+/* ---- what they say, what they are told ---- */
+
+enum vq_status vq_coord_reported(struct vq_coord *c, struct vq_coord_session *s,
+                                 const struct vq_msg_credit *credit)
+{
+    bool first = !s->reported;
+    const struct vq_id *both[] = {&s->worker, &s->before};
+    for (size_t i = 0; first && i < VQ_COUNT(both); i++) {
+        struct vq_coord_left *left = left_find(c, both[i]);
+        if (left != NULL) { /* back, or what it had is here: what it had left is said */
+            left->no = c->batch_n;
+        }
+    }
+    s->reported = true;
+    s->spend = credit->spend;
+    s->in_flight = s->waiting = 0;
+    for (uint32_t n = 0; n < credit->reports_count; n++) {
+        s->in_flight += credit->reports[n].in_flight;
+        s->waiting += credit->reports[n].waiting;
+    }
+    c->grants_check = true;
+    VQ_TRY(vq_coord_keyless(c, s, credit));
+    VQ_TRY(vq_authority_report(c->params.authority, &s->worker, credit, c->now_ns));
+    if (first) {
+        vq_authority_succeeded(c->params.authority, &s->before);
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_coord_grant_say(struct vq_coord *c, struct vq_coord_session *s)
+{
+    if (s->granting || !s->held || s->deaf) {
+        return VQ_OK;
+    }
+    s->granting = true;
+    return vq_coord_say(
+        c, (struct vq_coord_entry){.kind = ENTRY_GRANT, .peer = s->peer, .session = s->id});
+}
+
+enum vq_status vq_coord_grants_say(struct vq_coord *c)
+{
+    if (!c->grants_check) {
+        return VQ_OK;
+    }
+    c->grants_check = false;
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        struct vq_coord_session *s = c->sessions[i];
+        if (s->reported && vq_authority_due(c->params.authority, &s->worker)) {
+            VQ_TRY(vq_coord_grant_say(c, s));
+        }
+    }
+    return VQ_OK;
+}
+
+/* ---- the budget ---- */
+
+void vq_coord_work_say(struct vq_coord *c)
+{
+    for (uint32_t p = 0; p < vq_authority_pools(c->params.authority); p++) {
+        vq_authority_work(c->params.authority, p, false);
+    }
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        const struct vq_coord_lane *lane = &c->lanes[j];
+        for (uint32_t i = 0; lane->open > 0 && i < lane->pools_count; i++) {
+            vq_authority_work(c->params.authority, lane->pools[i], true);
+        }
+    }
+}
+
+/* Nothing that may yet change what was spent is known to be out, and there is work that waits for a call. */
+static bool waits_for_money(const struct vq_coord *c)
+{
+    if (c->open == 0 || c->lookups > 0 || !vq_coord_goes_on(c) || !vq_coord_gather_empty(c) ||
+        c->in_flight != NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        if (c->sessions[i]->in_flight > 0) {
+            return false;
+        }
+    }
+    bool work = c->leases > 0;
+    for (uint32_t j = 0; j < c->params.grid.judges && !work; j++) {
+        work = c->lanes[j].ready_count > 0;
+    }
+    return work;
+}
+
+/* A judge that has work could be asked, as far as its pools are concerned. */
+static bool may_be_asked(const struct vq_coord *c)
+{
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        const struct vq_coord_lane *lane = &c->lanes[j];
+        int64_t when_ns;
+        if ((lane->ready_count > 0 || lane->leased_count > 0) &&
+            vq_authority_when(c->params.authority, lane->pools, lane->pools_count, c->now_ns,
+                              &when_ns) &&
+            when_ns <= c->now_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For how long nothing may have been in flight before the run is out of money; 0: it is not. Some of the budget may be kept for
+ * workers of which nobody knows what they spent, and the rest lie in pieces that are too small for a call. */
+static int64_t broke_after(const struct vq_coord *c, const struct vq_authority_money *money)
+{
+    if (money->empty) {
+        return VQ_COORD_BROKE_HEARTBEATS * c->params.heartbeat_ns;
+    }
+    uint64_t taken = money->spent_nano + money->out_nano;
+    uint64_t left = taken < money->budget_nano ? money->budget_nano - taken : 0;
+    uint64_t unit = 0;
+    bool starve = true;
+    for (size_t i = 0; i < c->sessions_count; i++) {
+        const struct vq_amount *spend = &c->sessions[i]->spend;
+        bool room = spend->most >= spend->used && spend->most - spend->used >= spend->unit;
+        starve = starve && (spend->unit == 0 || !room);
+        unit = spend->unit > unit ? spend->unit : unit;
+    }
+    if (left >= unit || !may_be_asked(c)) {
+        return 0;
+    }
+    return (starve ? VQ_COORD_BROKE_TERMS : 3 * VQ_COORD_BROKE_TERMS) * c->params.term_ns;
+}
+
+/* What workers said of calls in flight is a little old, judges that cost nothing may go on, and what gone workers left may be
+ * found: it must last. */
+enum vq_status vq_coord_money_tick(struct vq_coord *c)
+{
+    struct vq_authority_money money;
+    vq_authority_money(c->params.authority, &money);
+    int64_t wait_ns = money.budget_nano == VQ_AMOUNT_ANY ? 0 : broke_after(c, &money);
+    if (wait_ns == 0 || !waits_for_money(c)) {
+        c->broke_ns = 0;
+        return VQ_OK;
+    }
+    c->broke_ns = c->broke_ns == 0 ? c->now_ns : c->broke_ns;
+    if (c->now_ns - c->broke_ns < wait_ns) {
+        return VQ_OK;
+    }
+    char text[VQ_COORD_TEXT_BYTES_MAX];
+    (void)snprintf(
+        text, sizeof(text),
+        "the budget of $%.4f allows no further call: $%.4f are spent%s. Nothing failed; vibeq "
+        "resume %.128s --set budget.usd=N goes on with more",
+        (double)money.budget_nano / VQ_NANO_PER_USD, (double)money.spent_nano / VQ_NANO_PER_USD,
+        money.out_nano > 0
+            ? " and the rest is too little for a call, or kept for calls whose end is not known"
+            : "",
+        c->run_name);
+    return vq_coord_begin_stop(c, VQ_COORD_STOP_BUDGET, c->now_ns + 2 * c->params.term_ns, text);
+}

@@ -1,0 +1,130 @@
+/* Turns that several chains ask alike (common/judge/alike.h). Such a turn is asked in the first of them alone; the others are looked up and
+ * leased when it is settled, and find there what it found. So no request of a stage is ever out twice.
+ *
+ * Invariants: a chain whose turns in common are not settled in the chain that asks them is not scouted, or parked; whatever settles or opens
+ * such a turn passes here. Equal requests have equal answers and equal failure rows, so that a twin's outcome is never another one.
+ * Not its job: which chains begin alike. */
+#include "common/base/alloc.h"
+#include "coordinator/queue/internal.h"
+
+#define NONE UINT32_MAX
+#define LAST (UINT32_MAX - 1)
+
+enum vq_status vq_coord_shared_turns_create(struct vq_coord *c, const struct vq_chain_alike *alike)
+{
+    uint64_t shards = vq_grid_shards(&c->params.grid);
+    for (uint32_t j = 0; j < c->params.grid.judges; j++) {
+        c->lanes[j].due_first = c->lanes[j].due_last = LAST;
+    }
+    if (alike == NULL) {
+        return VQ_OK;
+    }
+    c->twins = vq_alloc((size_t)shards, sizeof(*c->twins));
+    if (c->twins == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint64_t no = 0; no < shards; no++) {
+        uint32_t turns = alike[no].turns;
+        turns = turns < c->params.grid.vibes ? turns : c->params.grid.vibes;
+        c->twins[no] = (struct vq_coord_shared_turn){
+            .of = alike[no].of, .turns = turns, .first = NONE, .next = NONE, .due = NONE};
+    }
+    for (uint64_t no = 0; no < shards; no++) {
+        struct vq_coord_shared_turn *twin = &c->twins[no];
+        if (twin->turns > 0) {
+            VQ_ASSERT(twin->of < no);
+            twin->next = c->twins[twin->of].first;
+            c->twins[twin->of].first = (uint32_t)no;
+        }
+    }
+    return VQ_OK;
+}
+
+uint32_t vq_coord_shared_turn_list(const struct vq_coord *c, uint64_t no)
+{
+    return c->twins == NULL ? 0 : c->twins[no].turns;
+}
+
+bool vq_coord_shared_turn_waits(const struct vq_coord *c, uint64_t no)
+{
+    if (vq_coord_shared_turn_list(c, no) == 0) {
+        return false;
+    }
+    uint64_t last = c->twins[no].of * (uint64_t)c->shard_tasks + 2 * (c->twins[no].turns - 1);
+    return c->outcome[last] == VQ_OUTCOME_NONE;
+}
+
+/* It is to be looked at: at once if it is in memory, else when the scout has room. */
+static void make_due(struct vq_coord *c, uint64_t no)
+{
+    struct vq_coord_shard *shard = vq_coord_shard_find(c, no);
+    struct vq_coord_lane *lane = &c->lanes[no % c->params.grid.judges];
+    if (shard != NULL && shard->scouted) {
+        vq_coord_shard_stir(c, shard);
+        return;
+    }
+    if (c->twins[no].due != NONE) {
+        return;
+    }
+    c->twins[no].due = LAST;
+    if (lane->due_first == LAST) {
+        lane->due_first = (uint32_t)no;
+    } else {
+        c->twins[lane->due_last].due = (uint32_t)no;
+    }
+    lane->due_last = (uint32_t)no;
+}
+
+void vq_coord_shared_turns_settled(struct vq_coord *c, uint64_t task)
+{
+    if (c->twins == NULL) {
+        return;
+    }
+    uint32_t turn = (uint32_t)(task % c->shard_tasks / 2);
+    uint32_t no = c->twins[vq_coord_shard_of(c, task)].first;
+    for (; no != NONE; no = c->twins[no].next) {
+        if (c->twins[no].turns == turn + 1) {
+            make_due(c, no);
+        }
+    }
+}
+
+bool vq_coord_shared_turn_due(struct vq_coord *c, struct vq_coord_lane *lane, uint64_t *ret_no)
+{
+    if (lane->due_first == LAST) {
+        return false;
+    }
+    *ret_no = lane->due_first;
+    struct vq_coord_shared_turn *twin = &c->twins[lane->due_first];
+    lane->due_first = twin->due;
+    twin->due = NONE;
+    return true;
+}
+
+bool vq_coord_shared_turns_due(const struct vq_coord_lane *lane)
+{
+    return lane->due_first != LAST;
+}
+
+/* In the tree of those that are `of` it: down, else on, else up and on. Only those that have the turn in common lead further down. */
+uint64_t vq_coord_shared_turn_next(const struct vq_coord *c, uint64_t no, uint32_t turn,
+                                   uint64_t at)
+{
+    if (c->twins == NULL) {
+        return VQ_TASK_NONE;
+    }
+    uint32_t next = c->twins[at].first;
+    for (;;) {
+        while (next != NONE && c->twins[next].turns <= turn) {
+            next = c->twins[next].next;
+        }
+        if (next != NONE) {
+            return next;
+        }
+        if (at == no) {
+            return VQ_TASK_NONE;
+        }
+        next = c->twins[at].next;
+        at = c->twins[at].of;
+    }
+}

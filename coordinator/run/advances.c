@@ -1,0 +1,84 @@
+/* Keeps what workers on other machines were granted of the budget in the run's folder, so that what they spend is within it whoever
+ * crashes when. Invariant: a GRANT goes out after the list that covers it is durable. Only with a budget; a worker asks for a new list when
+ * it was granted more than half as much again as the last one said, so that lists are few. Not its job: what counts (the authority). */
+#include "coordinator/run/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/text/log.h"
+#include "coordinator/store/rundir/advances.h"
+
+#define LESS_NS VQ_NS_PER_S /* what is over may stand so long */
+
+static void keep(struct vq_run *run)
+{
+    uint32_t max = vq_authority_advances_count(run->authority);
+    struct vq_advance *advances = vq_alloc(max, sizeof(*advances));
+    if (advances == NULL) {
+        vq_run_fatal(run, VQ_NOMEM, "out of memory while keeping what workers were granted");
+        return;
+    }
+    uint32_t count = vq_authority_advances(run->authority, advances, max);
+    struct vq_error err = {0};
+    enum vq_status status = vq_advances_write(run->dir, advances, count, &err);
+    vq_free(advances);
+    run->advances_ns = vq_run_now();
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "cannot keep what workers on other machines were granted: %s",
+                     err.text);
+    }
+}
+
+bool vq_advances_cover(struct vq_run *run)
+{
+    if (vq_authority_advances_due(run->authority) == VQ_ADVANCES_MORE) {
+        keep(run);
+    }
+    return run->fatal == VQ_OK;
+}
+
+void vq_advances_tick(struct vq_run *run)
+{
+    if (vq_authority_advances_due(run->authority) != VQ_ADVANCES_KEPT &&
+        vq_run_now() - run->advances_ns >= LESS_NS) {
+        keep(run);
+    }
+}
+
+/* All tasks are settled: whether nobody lists a call all the same. */
+static bool nothing_out(const struct vq_run *run)
+{
+    struct vq_coord_status status;
+    vq_coord_status_fill(run->coord, vq_run_now(), &status);
+    return run->finished && status.calls_reserved == 0;
+}
+
+void vq_advances_end(struct vq_run *run)
+{
+    if (run->authority == NULL || run->coord == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    if (run->stopped ? run->clean : nothing_out(run)) {
+        vq_authority_over(run->authority, vq_run_now());
+    }
+    if (vq_authority_advances_due(run->authority) != VQ_ADVANCES_KEPT) {
+        keep(run);
+    }
+}
+
+void vq_advances_say(struct vq_run *run)
+{
+    uint32_t workers = 0;
+    uint64_t nano = vq_authority_advances_missed(run->authority, &workers);
+    if (workers == 0 || run->job->config->budget_usd <= 0) {
+        return;
+    }
+    double usd = (double)nano / VQ_NANO_PER_USD;
+    vq_log(VQ_LOG_WARN, "budget.advances", "workers=%u usd=%.9f", workers, usd);
+    vq_run_message(
+        run,
+        "Up to $%.4f of the budget may be spent already, by workers on other machines that "
+        "have not been heard since this run was left (%u of them). It is kept back until "
+        "they, or others with their spools, are here.",
+        usd, workers);
+}

@@ -1,0 +1,77 @@
+/* Says once per pool, while the run is active, that a provider reports no usage or that a server does not read whole prompts: a person can
+ * stop the run before more is paid. The sentences at the end of a run come from the ledger (finish.c). */
+#include "coordinator/run/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/text/log.h"
+#include "coordinator/store/calls/bill.h"
+
+#include <string.h>
+
+#define CUT_ANSWERS 3u /* answers before it is reported: one odd count means nothing */
+
+struct vq_pool_bill {
+    struct vq_bill bill;
+    bool told[VQ_BILL_NOTES];
+};
+
+static uint32_t pool_of(const struct vq_run *run, struct vq_span name)
+{
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    for (uint32_t i = 0; i < uses->count; i++) {
+        if (vq_span_eq(vq_span_str(uses->uses[i].name), name)) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void tell(struct vq_run *run, struct vq_pool_bill *b, enum vq_bill_note note,
+                 const char *name)
+{
+    enum vq_context_check check = run->job->config->judging.context_check;
+    char bytes[VQ_ERROR_BYTES_MAX];
+    struct vq_buf text;
+    vq_buf_init(&text, sizeof(bytes) - 1);
+    if (!b->told[note] && vq_bill_note(&b->bill, note, name, check == VQ_CONTEXT_STRICT, &text)) {
+        b->told[note] = true;
+        if (text.status == VQ_OK) {
+            vq_log(VQ_LOG_WARN, "pool.bill", "pool=%s text=%s", name, text.at);
+            vq_run_message(run, "%s", text.at);
+        }
+    }
+    vq_buf_free(&text);
+}
+
+void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count)
+{
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    if (run->bills == NULL && (run->bills = vq_alloc(uses->count, sizeof(*run->bills))) == NULL) {
+        return; /* nothing depends on it */
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct vq_result *r = &results[i];
+        uint32_t p = pool_of(run, r->pool);
+        if (p == UINT32_MAX) {
+            continue;
+        }
+        struct vq_pool_bill *b = &run->bills[p];
+        bool cut = r->end == VQ_END_TOO_LONG && r->tokens_in > 0;
+        struct vq_bill_call call = {.answered = r->end == VQ_END_ANSWER || cut,
+                                    .unreported = r->unreported,
+                                    .tokens_in = r->tokens_in,
+                                    .prompt_chars = r->prompt_chars};
+        vq_bill_add(&b->bill, &call);
+        tell(run, b, VQ_BILL_USAGE, uses->uses[p].name);
+        if ((b->bill.cut == 0 || b->bill.cut >= CUT_ANSWERS) &&
+            run->job->config->judging.context_check != VQ_CONTEXT_OFF) {
+            tell(run, b, VQ_BILL_CUT, uses->uses[p].name);
+        }
+    }
+}
+
+void vq_bills_free(struct vq_run *run)
+{
+    vq_free(run->bills);
+    run->bills = NULL;
+}

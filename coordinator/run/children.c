@@ -1,0 +1,508 @@
+/* Local workers and the built-in server. Workers outlive this process on purpose: after a kill of the coordinator they finish
+ * what they hold, keep it in their spool, and come back to the resumed run. When one ends before the run does, its spool is
+ * read first, then the core is told, then another takes its place. The built-in server dies with this process. */
+#include "coordinator/run/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/crash.h"
+#include "common/text/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RESTART_FIRST_MS UINT64_C(200)
+#define RESTART_MAX_MS   UINT64_C(10000)
+#define UNREAD_MS        20
+#define HELD_MS          500 /* its worker lives, or is just ending */
+#define STRAYS_EVERY_MS  2000
+#define STRAYS_FIRST_MS  UINT64_C(5) /* workers wait until they are read: a moment */
+
+static void spawn_worker(struct vq_local_worker *w);
+
+static enum vq_status open_log(struct vq_run *run, const char *file, int *ret_fd,
+                               struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, file, path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot open %s: %s", path,
+                       strerror(errno));
+    }
+    *ret_fd = fd;
+    return VQ_OK;
+}
+
+/* A spool that is damaged in its middle stops the start: going on would ask again for what it holds. What is wrong with others
+ * (another run's) is said when they are read. */
+static enum vq_status look_at_spools(struct vq_run *run, struct vq_error *err)
+{
+    uint32_t k = 0;
+    enum vq_status status = VQ_OK;
+    while (status != VQ_NOT_FOUND) {
+        struct vq_spool_import *import = NULL;
+        status = vq_spool_import_next(vq_run_dir_path(run->dir), &run->owner.uid, &k, &import, err);
+        vq_spool_import_abandon(&import);
+        if (status == VQ_CORRUPT || status == VQ_NOMEM) {
+            return status;
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
+{
+    vq_program_path("vibeq-worker", run->worker_path);
+    VQ_TRY(open_log(run, "workers.log", &run->workers_log_fd, err));
+    char spool[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "spool", spool));
+    if (mkdir(spool, 0700) != 0 && errno != EEXIST) {
+        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot make %s: %s", spool,
+                       strerror(errno));
+    }
+    VQ_TRY(look_at_spools(run, err));
+    if (run->job->needs_offline) {
+        VQ_TRY(open_log(run, "offline.err", &run->offline_log_fd, err));
+    }
+    return VQ_OK;
+}
+
+/* ---- the built-in server ---- */
+
+static void offline_exited(void *ctx, struct vq_child_exit how)
+{
+    struct vq_run *run = ctx;
+    run->offline_died = true;
+    if (!run->done && !run->finished && !run->stopped) {
+        vq_log(VQ_LOG_ERROR, "offline.exited", "code=%d signal=%d", how.code, how.signal);
+        vq_run_fatal(
+            run, VQ_UNAVAILABLE,
+            "the built-in server ended (code %d, signal %d); see offline.err in the run's folder",
+            how.code, how.signal);
+    }
+}
+
+enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err)
+{
+    char log[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "offline.log", log));
+    struct vq_program_offline options = {.conf = &run->job->config->offline,
+                                         .log = log,
+                                         .hint = "; see offline.err in the run's folder",
+                                         .stderr_fd = run->offline_log_fd,
+                                         .exited = offline_exited,
+                                         .ctx = run};
+    return vq_program_offline_start(run->loop, &options, &run->offline, run->offline_url, err);
+}
+
+/* ---- spools ---- */
+
+/* Offers the next results of an import; true when the core has them all. */
+static bool offer(struct vq_run *run, struct vq_spool_import *import, size_t *taken)
+{
+    size_t total = vq_spool_import_results(import);
+    char name[32];
+    (void)snprintf(name, sizeof(name), "local-%u", vq_spool_import_k(import));
+    while (*taken < total && run->fatal == VQ_OK) {
+        size_t got = 0;
+        enum vq_status status =
+            vq_coord_import(run->coord, vq_span_str(name), vq_spool_import_at(import, *taken), 1,
+                            vq_run_now(), &got);
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "the coordinator's core gave up on a spool: %s",
+                         vq_status_text(status));
+            return false;
+        }
+        VQ_CRASH_POINT(import_offered);
+        if (got == 0) {
+            return false; /* the batch is full: on with it after the next commit */
+        }
+        *taken += got;
+    }
+    return *taken == total;
+}
+
+static bool committed(const struct vq_run *run, uint64_t no)
+{
+    struct vq_coord_status status;
+    vq_coord_status_fill(run->coord, vq_run_now(), &status);
+    return status.batches >= no;
+}
+
+static void finish_import(struct vq_run *run, struct vq_spool_import **import)
+{
+    struct vq_error err = {0};
+    uint64_t torn = vq_spool_import_torn_bytes(*import);
+    vq_log(torn > 0 ? VQ_LOG_WARN : VQ_LOG_INFO, "spool.imported",
+           "k=%u results=%zu unknown=%zu torn_bytes=%llu", vq_spool_import_k(*import),
+           vq_spool_import_results(*import), vq_spool_import_unknown(*import),
+           (unsigned long long)torn);
+    run->seen.spools++;
+    run->seen.spool_results += vq_spool_import_results(*import);
+    run->seen.spool_unknown += vq_spool_import_unknown(*import);
+    run->seen.spools_torn += torn > 0 ? 1 : 0;
+    if (torn > 0) {
+        vq_run_message(
+            run,
+            "The spool of local worker %u ended in %llu bytes of a record that is not whole "
+            "(a write was cut short); the %zu calls before it are in.",
+            vq_spool_import_k(*import), (unsigned long long)torn, vq_spool_import_results(*import));
+    }
+    if (vq_spool_import_finish(import, &err) != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "spool.kept", "why=%s", err.text);
+    }
+}
+
+static void local_ended(struct vq_run *run, uint32_t k)
+{
+    enum vq_status status = vq_coord_local_ended(run->coord, k, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+}
+
+/* Workers of an earlier coordinator, and any from elsewhere, may still be in a session. */
+static bool nobody_works(const struct vq_run *run)
+{
+    struct vq_coord_worker_status session;
+    bool none = run->options->listen == NULL && !vq_coord_worker_fill(run->coord, 0, &session);
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        none &= run->workers[k].given_up;
+    }
+    return none;
+}
+
+static void give_up_worker(struct vq_local_worker *w)
+{
+    struct vq_run *run = w->run;
+    w->given_up = true;
+    if (!w->spool_damaged) {
+        vq_run_message(
+            run,
+            "Local worker %u ended %u times in a row without a result (code %d, signal %d) "
+            "and is not started again; see %s/workers.log",
+            w->k, w->restarts + 1, w->how.code, w->how.signal, vq_run_dir_path(run->dir));
+    }
+    if (nobody_works(run)) {
+        vq_run_fatal(run, VQ_UNAVAILABLE,
+                     "no local worker is left: each ended again and again without a result, or its "
+                     "spool is damaged; %s/workers.log says why",
+                     vq_run_dir_path(run->dir));
+    }
+}
+
+static void restart_later(struct vq_local_worker *w)
+{
+    if (w->spool_damaged || w->restarts >= VQ_RUN_WORKER_RESTARTS_MAX) {
+        give_up_worker(w);
+        return;
+    }
+    uint64_t pause = RESTART_FIRST_MS << (w->restarts < 6 ? w->restarts : 6);
+    w->restarts++;
+    vq_timer_start(w->restart, pause > RESTART_MAX_MS ? RESTART_MAX_MS : pause, 0);
+}
+
+/* One dead worker's spool: all its results into batches, those committed, then the spool goes and the core hears of the end. */
+static void go_on_with_worker(struct vq_local_worker *w)
+{
+    struct vq_run *run = w->run;
+    if (!w->importing || run->coord == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    if (vq_committer_is_dead(run)) { /* its spool is for the resumed run */
+        vq_spool_import_abandon(&w->import);
+        w->importing = false;
+        return;
+    }
+    if (w->import != NULL) {
+        if (!offer(run, w->import, &w->imported) ||
+            !committed(run, vq_coord_imported_no(run->coord))) {
+            return;
+        }
+        finish_import(run, &w->import);
+    }
+    w->importing = false;
+    local_ended(run, w->k);
+    vq_loop_again(run->loop);
+    if (run->finished || run->stopped || run->draining || run->done) {
+        return;
+    }
+    restart_later(w);
+}
+
+static void worker_reap(void *ctx)
+{
+    struct vq_local_worker *w = ctx;
+    struct vq_run *run = w->run;
+    vq_child_destroy(&w->child);
+    struct vq_error err = {0};
+    w->importing = true;
+    w->imported = 0;
+    enum vq_status status =
+        vq_spool_import_one(vq_run_dir_path(run->dir), &run->owner.uid, w->k, &w->import, &err);
+    if (status != VQ_OK && status != VQ_NOT_FOUND) {
+        vq_run_message(run, "The spool of local worker %u is left alone: %s", w->k, err.text);
+        w->spool_damaged = status == VQ_CORRUPT; /* no worker would begin on it */
+    }
+    if (w->import != NULL && vq_spool_import_results(w->import) > 0) {
+        w->restarts = 0;
+    }
+    go_on_with_worker(w);
+}
+
+static void worker_exited(void *ctx, struct vq_child_exit how)
+{
+    struct vq_local_worker *w = ctx;
+    struct vq_run *run = w->run;
+    bool expected = run->finished || run->stopped || run->draining || run->done;
+    vq_log(expected ? VQ_LOG_INFO : VQ_LOG_WARN, "worker.exited", "k=%u code=%d signal=%d", w->k,
+           how.code, how.signal);
+    w->how = how;
+    if (!expected && how.code > 0 && w->restarts < 2) {
+        vq_run_message(
+            run, "Local worker %u ended with code %d and is started again; see %s/workers.log",
+            w->k, how.code, vq_run_dir_path(run->dir));
+    }
+    vq_loop_defer(run->loop, &w->reap); /* not from its own callback */
+}
+
+/* A spool that a worker holds which outlived the last coordinator: that worker comes back by itself, no second one for it. */
+static bool spool_is_held(const struct vq_run *run, uint32_t k)
+{
+    char file[64], path[VQ_RUN_PATH_BYTES_MAX];
+    (void)snprintf(file, sizeof(file), "spool/%u/lock", k);
+    if (vq_run_dir_join(run->dir, file, path) != VQ_OK) {
+        return false;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    bool held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    (void)close(fd);
+    return held;
+}
+
+/* What an earlier worker left there comes in first: until then its importer has the lock, and a worker would end at once. */
+static bool spool_is_unread(const struct vq_run *run, uint32_t k)
+{
+    return !run->strays_read &&
+           (run->import_k <= k || (run->import != NULL && vq_spool_import_k(run->import) == k));
+}
+
+static void spawn_worker(struct vq_local_worker *w)
+{
+    struct vq_run *run = w->run;
+    if (!run->strays_read && !run->begun.first_start) { /* its spool may be locked by ourselves */
+        vq_timer_start(w->restart, STRAYS_FIRST_MS, 0);
+        return;
+    }
+    if (spool_is_held(run, w->k)) {
+        vq_timer_start(w->restart, HELD_MS, 0);
+        return;
+    }
+    if (spool_is_unread(run, w->k)) {
+        vq_timer_start(w->restart, UNREAD_MS, 0);
+        return;
+    }
+    char file[64], spool[VQ_RUN_PATH_BYTES_MAX], k[16], name[32];
+    (void)snprintf(file, sizeof(file), "spool/%u", w->k);
+    (void)snprintf(k, sizeof(k), "%u", w->k);
+    (void)snprintf(name, sizeof(name), "local-%u", w->k);
+    struct vq_error err = {0};
+    enum vq_status status = vq_run_dir_join(run->dir, file, spool);
+    const char *argv[] = {"vibeq-worker", "--join", run->join_path, "--spool", spool,
+                          "--local",      k,        "--name",       name,      NULL};
+    struct vq_child_options options = {.path = run->worker_path,
+                                       .argv = argv,
+                                       .env_all = true,
+                                       .stderr_fd = run->workers_log_fd,
+                                       .own_fate = true,
+                                       .exited = worker_exited,
+                                       .ctx = w};
+    if (status == VQ_OK) {
+        status = vq_child_spawn(run->loop, &options, &w->child, &err);
+    }
+    if (status == VQ_OK) {
+        return;
+    }
+    if (w->restarts == 0) {
+        vq_run_fatal(run, status, "cannot start local worker %u: %s", w->k, err.text);
+        return;
+    }
+    /* it could be started before: the machine lacks something for a while, descriptors or processes */
+    vq_log(VQ_LOG_WARN, "worker.not_started", "k=%u why=%s", w->k, err.text);
+    restart_later(w);
+}
+
+static void worker_restart(void *ctx)
+{
+    struct vq_local_worker *w = ctx;
+    if (w->run->fatal == VQ_OK && !w->run->finished && !w->run->stopped && !w->run->draining) {
+        spawn_worker(w);
+    }
+}
+
+enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err)
+{
+    uint32_t n = run->options->workers;
+    if (run->begun.first_start) { /* nobody was before us: what is there is our own workers' */
+        run->strays_read = true;
+        run->import_k = VQ_SPOOLS_MAX;
+    }
+    run->workers = vq_alloc(n, sizeof(*run->workers));
+    if (run->workers == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    run->workers_count = n;
+    for (uint32_t k = 0; k < n; k++) {
+        struct vq_local_worker *w = &run->workers[k];
+        w->run = run;
+        w->k = k;
+        w->reap = (struct vq_deferred){.fn = worker_reap, .ctx = w};
+        VQ_TRY(vq_timer_create(run->loop, worker_restart, w, &w->restart));
+        spawn_worker(w);
+        if (run->fatal != VQ_OK) {
+            *err = run->err;
+            return run->fatal;
+        }
+    }
+    return VQ_OK;
+}
+
+/* Spools of workers that an earlier coordinator started: all that are free at the start and at the end; in between those for
+ * which no worker is started here, since theirs may have outlived that coordinator and ended only now. */
+static void go_on_with_strays(struct vq_run *run)
+{
+    if (run->import == NULL) {
+        if (run->import_k >= VQ_SPOOLS_MAX) {
+            if (run->done || vq_run_now() < run->strays_ns) {
+                return;
+            }
+            run->import_k = run->workers_count;
+        }
+        run->strays_ns = vq_run_now() + STRAYS_EVERY_MS * VQ_NS_PER_MS;
+        struct vq_error err = {0};
+        enum vq_status status = vq_spool_import_next(vq_run_dir_path(run->dir), &run->owner.uid,
+                                                     &run->import_k, &run->import, &err);
+        if (status == VQ_NOT_FOUND) {
+            run->import_k = VQ_SPOOLS_MAX;
+            run->strays_read = true;
+        } else if (status != VQ_OK) {
+            vq_run_message(run, "A spool is left alone: %s", err.text);
+        }
+        run->imported = 0;
+        if (run->import == NULL) {
+            return;
+        }
+    }
+    if (offer(run, run->import, &run->imported) &&
+        committed(run, vq_coord_imported_no(run->coord))) {
+        uint32_t k = vq_spool_import_k(run->import);
+        finish_import(run, &run->import);
+        if (k >= run->workers_count) {
+            local_ended(run, k);
+        }
+        vq_loop_again(run->loop);
+    }
+}
+
+void vq_children_strays_again(struct vq_run *run)
+{
+    run->import_k = run->import == NULL ? 0 : run->import_k;
+}
+
+/* While they live: a worker that says good-bye takes its session with it. */
+static void look_who_works(struct vq_run *run)
+{
+    struct vq_coord_worker_status session;
+    for (uint32_t i = 0; vq_coord_worker_fill(run->coord, i, &session); i++) {
+        if (session.results > 0 && session.local >= 0 &&
+            session.local < (int64_t)run->workers_count) {
+            run->workers[session.local].restarts = 0;
+        }
+    }
+}
+
+void vq_children_tick(struct vq_run *run)
+{
+    if (run->coord == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    look_who_works(run);
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        go_on_with_worker(&run->workers[k]);
+    }
+    go_on_with_strays(run);
+}
+
+bool vq_children_quiet(const struct vq_run *run)
+{
+    bool reading = run->import != NULL;
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        reading |= run->workers[k].importing;
+    }
+    return !reading;
+}
+
+bool vq_children_gone(struct vq_run *run)
+{
+    bool strays = run->import != NULL || run->import_k < VQ_SPOOLS_MAX;
+    if (run->done && strays && run->fatal == VQ_OK && !vq_committer_is_dead(run)) {
+        return false;
+    }
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        const struct vq_local_worker *w = &run->workers[k];
+        if (w->child != NULL || w->importing) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void vq_children_stop(struct vq_run *run, int signum)
+{
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        struct vq_local_worker *w = &run->workers[k];
+        vq_timer_stop(w->restart);
+        if (w->child != NULL) {
+            (void)vq_child_kill(w->child, signum, true); /* it may just have ended */
+        }
+    }
+}
+
+/* Where this process cannot go on, calls in flight are not killed with it: each worker finishes its own, without beginning others,
+ * and keeps the answers in its spool, from where the resumed run has them. */
+void vq_children_close(struct vq_run *run)
+{
+    bool leave = run->fatal != VQ_OK && run->interrupts < 2;
+    for (uint32_t k = 0; k < run->workers_count; k++) {
+        struct vq_local_worker *w = &run->workers[k];
+        vq_deferred_cancel(run->loop, &w->reap);
+        vq_timer_destroy(&w->restart);
+        if (leave && w->child != NULL) {
+            (void)vq_child_kill(w->child, SIGTERM, true); /* it may just have ended */
+            vq_child_leave(&w->child);
+        }
+        vq_child_destroy(&w->child);
+        vq_spool_import_abandon(&w->import);
+    }
+    vq_free(run->workers);
+    run->workers = NULL;
+    run->workers_count = 0;
+    vq_spool_import_abandon(&run->import);
+    vq_child_destroy(&run->offline);
+    if (run->workers_log_fd > 0) {
+        (void)close(run->workers_log_fd);
+    }
+    if (run->offline_log_fd > 0) {
+        (void)close(run->offline_log_fd);
+    }
+}

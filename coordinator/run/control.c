@@ -1,0 +1,212 @@
+/* How others look in: endpoint.json with an address and a token, /status and /metrics on the loopback, and status.json every few
+ * seconds for when this process is gone; and how a person tells the run something: POST /ctl (ctl.c). */
+#include "coordinator/run/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/text/log.h"
+#include "coordinator/run/ctl.h"
+#include "coordinator/web/status.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define STATUS_BYTES_MAX (16u << 20)
+
+static const char *state_name(const struct vq_run *run)
+{
+    if (run->stopped || run->fatal != VQ_OK) {
+        return "stopped";
+    }
+    if (run->finished) {
+        return "finished";
+    }
+    if (run->coord == NULL) {
+        return "starting";
+    }
+    if (run->alarm.raised) {
+        return "stalled";
+    }
+    struct vq_coord_status status;
+    vq_coord_status_fill(run->coord, vq_run_now(), &status);
+    return vq_status_stage_name(status.stage);
+}
+
+static const char *note(struct vq_run *run)
+{
+    if (run->stopped) {
+        return run->stop_text;
+    }
+    if (run->fatal != VQ_OK) {
+        return run->err.text;
+    }
+    char since[VQ_RUN_WHEN_BYTES];
+    run->note[0] = '\0';
+    if (run->redis.phase != VQ_PHASE_UP) {
+        if (run->redis.why[0] != '\0') {
+            (void)snprintf(run->note, sizeof(run->note),
+                           "Redis is away (%s); the run waits, nothing is lost", run->redis.why);
+        }
+        return run->note;
+    }
+    if (run->held) {
+        vq_watch_when(run->held_since_unix_ms, since);
+        (void)snprintf(run->note, sizeof(run->note), "paused by hand since %s; vibeq ctl %s resume",
+                       since, vq_run_dir_name(run->dir));
+        return run->note;
+    }
+    struct vq_buf stopped;
+    vq_buf_init(&stopped, 3 * sizeof(run->note) / 4);
+    bool all = run->coord != NULL && vq_limits_stopped(run, &stopped);
+    if (run->alarm.raised) {
+        vq_watch_when(vq_watch_since_unix_ms(run), since);
+        (void)snprintf(run->note, sizeof(run->note), "nothing was answered since %s%s%s", since,
+                       all ? "; no pool to ask: " : "", all ? stopped.at : "");
+    } else if (all) {
+        struct vq_authority_money money;
+        vq_authority_money(run->authority, &money);
+        char spent[64] = "";
+        if (money.spent_nano > 0) {
+            (void)snprintf(spent, sizeof(spent), "; $%.4f spent so far",
+                           (double)money.spent_nano / VQ_NANO_PER_USD);
+        }
+        (void)snprintf(run->note, sizeof(run->note), "no pool to ask: %s%s", stopped.at, spent);
+    }
+    vq_buf_free(&stopped);
+    return run->note;
+}
+
+/* The rate of the last minute tells nothing of a run that may ask nobody now. */
+static bool stands(struct vq_run *run)
+{
+    struct vq_buf stopped;
+    vq_buf_init(&stopped, sizeof(run->note));
+    bool all = run->coord != NULL && vq_limits_stopped(run, &stopped);
+    vq_buf_free(&stopped);
+    return all || run->held || run->redis.phase != VQ_PHASE_UP;
+}
+
+static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
+                  struct vq_status_facts *ret)
+{
+    vq_hex(run->owner.uid.b, VQ_ID_BYTES, uid);
+    for (uint32_t p = 0; p < run->job->pools.uses.count; p++) {
+        run->idle[p] = vq_limits_idle(run, p);
+    }
+    vq_watch_brake(run);
+    *ret = (struct vq_status_facts){.run = vq_run_dir_name(run->dir),
+                                    .uid_hex = uid,
+                                    .state = state_name(run),
+                                    .note = note(run),
+                                    .held_since_unix_ms = run->held ? run->held_since_unix_ms : 0,
+                                    .alarm_since_unix_ms = vq_watch_since_unix_ms(run),
+                                    .alarm_idle_s = run->job->config->alarm.idle_s,
+                                    .brake_since_unix_ms = run->braked_unix_ms,
+                                    .brake_text = run->brake_text,
+                                    .slow = run->slow,
+                                    .started_unix_ms = run->started_unix_ms,
+                                    .now_unix_ms = vq_clock_unix_ms(),
+                                    .now_ns = vq_run_now(),
+                                    .redis = run->redis.phase == VQ_PHASE_UP        ? "up"
+                                             : run->redis.phase == VQ_PHASE_SYNCING ? "syncing"
+                                                                                    : "away",
+                                    .coord = run->coord,
+                                    .authority = run->authority,
+                                    .stands = stands(run),
+                                    .idle = run->idle,
+                                    .before = run->before,
+                                    .seen = run->seen,
+                                    .stage = run->asking->name,
+                                    .stage_no = run->asking->no,
+                                    .judges = run->asking->plan.grid.judges};
+}
+
+static void on_status(void *ctx, const struct vq_httpd_request *request,
+                      struct vq_httpd_response *response)
+{
+    (void)request;
+    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    struct vq_status_facts f;
+    facts(ctx, uid, &f);
+    response->content_type = "application/json";
+    vq_status_json(&f, response->body);
+}
+
+static void on_metrics(void *ctx, const struct vq_httpd_request *request,
+                       struct vq_httpd_response *response)
+{
+    (void)request;
+    struct vq_run *run = ctx;
+    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    struct vq_status_facts f;
+    facts(run, uid, &f);
+    f.loop_busy_ns_max = vq_loop_stats_take(run->loop).busy_ns_max;
+    response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    vq_status_metrics(&f, response->body);
+}
+
+static void on_ctl(void *ctx, const struct vq_httpd_request *request,
+                   struct vq_httpd_response *response)
+{
+    response->content_type = "application/json";
+    response->status = vq_ctl_serve(ctx, request->body, response->body);
+}
+
+static const struct vq_httpd_route routes[] = {
+    {.method = VQ_HTTPD_GET, .path = "/status", .handle = on_status},
+    {.method = VQ_HTTPD_POST, .path = "/ctl", .handle = on_ctl},
+    {.method = VQ_HTTPD_GET, .path = "/metrics", .open = true, .handle = on_metrics},
+};
+
+enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err)
+{
+    uint8_t random[32];
+    struct vq_endpoint endpoint = {.pid = (uint64_t)getpid()};
+    vq_random_bytes(random, sizeof(random));
+    vq_hex(random, sizeof(random), endpoint.token);
+    enum vq_status status = vq_secret_from_bytes(vq_span_str(endpoint.token), &run->token);
+    if (status == VQ_OK) {
+        struct vq_httpd_options options = {
+            .token = run->token, .routes = routes, .routes_count = VQ_COUNT(routes), .ctx = run};
+        status = vq_httpd_create(run->loop, &options, &run->httpd, err);
+    }
+    if (status == VQ_OK) {
+        (void)snprintf(endpoint.address, sizeof(endpoint.address), "http://127.0.0.1:%u",
+                       vq_httpd_port(run->httpd));
+        status = vq_run_dir_write_endpoint(run->dir, &endpoint, err);
+    }
+    vq_wipe(endpoint.token, sizeof(endpoint.token));
+    vq_wipe(random, sizeof(random));
+    return status;
+}
+
+void vq_control_close(struct vq_run *run)
+{
+    if (run->httpd != NULL) {
+        vq_run_dir_remove_endpoint(run->dir);
+    }
+    vq_httpd_destroy(&run->httpd);
+    vq_secret_destroy(&run->token);
+    vq_ctl_once_free(&run->ctl_once);
+}
+
+void vq_control_write_status(struct vq_run *run)
+{
+    if (run->options->script != NULL) { /* what is asked beside the run is no state of it */
+        return;
+    }
+    char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    struct vq_status_facts f;
+    facts(run, uid, &f);
+    struct vq_buf out;
+    struct vq_error err = {0};
+    vq_buf_init(&out, STATUS_BYTES_MAX);
+    vq_status_json(&f, &out);
+    enum vq_status status = out.status != VQ_OK ? out.status
+                                                : vq_run_dir_write(run->dir, "status.json",
+                                                                   vq_buf_span(&out), false, &err);
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "status.unwritten", "why=%s", err.text);
+    }
+    vq_buf_free(&out);
+}

@@ -1,0 +1,44 @@
+/* A command of `vibeq ctl` is carried out once and in time. The front end puts a stamp before the words: an id and a deadline. A
+ * command that is read after its deadline is dropped, because the person was told by then that its fate is unknown; one whose id
+ * was carried out before gets the same reply again. Pure. */
+#ifndef VQ_COORDINATOR_RUN_CTL_ONCE_H
+#define VQ_COORDINATOR_RUN_CTL_ONCE_H
+
+#include "common/base/buf.h"
+
+#define VQ_CTL_DEADLINE_MS                                                                         \
+    4000u /* from the start of `vibeq ctl`, which waits a second longer for the reply */
+#define VQ_CTL_REMEMBERED_MAX 64u /* replies that are kept */
+#define VQ_CTL_ID_BYTES       16u
+#define VQ_CTL_STAMP_BYTES    64u /* room for a stamp's text */
+
+struct vq_ctl_stamp {
+    char id[2 * VQ_CTL_ID_BYTES + 1]; /* hex; "": the command has no stamp */
+    int64_t deadline_unix_ms;
+};
+
+struct vq_ctl_reply {
+    char id[2 * VQ_CTL_ID_BYTES + 1];
+    int http;
+    char *text; /* owned */
+};
+
+/* All zero: nothing is remembered. */
+struct vq_ctl_once {
+    struct vq_ctl_reply replies[VQ_CTL_REMEMBERED_MAX];
+    uint64_t count; /* of all that were remembered; the oldest makes room */
+};
+
+/* "@ID DEADLINE\n" */
+void vq_ctl_stamp_put(const struct vq_ctl_stamp *stamp, struct vq_buf *out);
+/* Takes a stamp off the front of `body`; without one *ret_stamp has no id. VQ_INVALID with a sentence: what begins like one is none. */
+enum vq_status vq_ctl_stamp_take(struct vq_span *body, struct vq_ctl_stamp *ret_stamp,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+
+/* The reply that this id got; NULL: none, or forgotten. Borrowed until the next call. */
+const struct vq_ctl_reply *vq_ctl_once_find(const struct vq_ctl_once *once, const char *id);
+/* Keeps a reply; without an id or memory nothing is kept. */
+void vq_ctl_once_keep(struct vq_ctl_once *once, const char *id, int http, const char *text);
+void vq_ctl_once_free(struct vq_ctl_once *once);
+
+#endif

@@ -1,0 +1,368 @@
+/* Frames from workers into the core, the core's actions out again. Each action is carried out in the order it was given. Not its
+ * job: deciding anything; a frame that cannot be decoded is answered with BYE and counted. */
+#include "coordinator/run/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/crash.h"
+#include "common/text/log.h"
+#include "coordinator/run/listen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void send_msg(struct vq_run *run, uint64_t peer, const struct vq_msg *msg)
+{
+    vq_buf_clear(&run->frame);
+    enum vq_status status = vq_msg_encode(msg, &run->frame);
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "cannot encode %s: %s", vq_msg_name(msg->type),
+                     vq_status_text(status));
+        return;
+    }
+    VQ_CRASH_POINT_OF(send, vq_msg_name(msg->type));
+    status = vq_router_send(run->router, peer, vq_buf_span(&run->frame));
+    VQ_CRASH_POINT_OF(sent, vq_msg_name(msg->type));
+    if (status == VQ_NOMEM) {
+        vq_run_fatal(run, status, "out of memory while sending");
+    } else if (status != VQ_OK) {
+        /* Gone, or it does not read: its silence ends its leases. */
+        vq_log(VQ_LOG_DEBUG, "send.dropped", "type=%s peer=%llu status=%s", vq_msg_name(msg->type),
+               (unsigned long long)peer, vq_status_name(status));
+    }
+}
+
+static void say_bye(struct vq_run *run, uint64_t peer, enum vq_bye_code code, const char *text)
+{
+    struct vq_msg bye = {.type = VQ_MSG_BYE,
+                         .u.bye = {.code = (uint8_t)code, .text = vq_span_str(text)}};
+    send_msg(run, peer, &bye);
+}
+
+static void on_frame(void *ctx, uint64_t peer, struct vq_span frame)
+{
+    struct vq_run *run = ctx;
+    if (run->coord == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    struct vq_msg msg;
+    struct vq_error err = {0};
+    enum vq_status status = vq_msg_decode(run->decoder, frame, VQ_TO_COORDINATOR, &msg, &err);
+    if (status == VQ_NOMEM) {
+        vq_run_fatal(run, status, "out of memory while reading a message");
+        return;
+    }
+    if (status != VQ_OK) {
+        run->seen.unreadable++;
+        vq_log(VQ_LOG_WARN, "message.refused", "peer=%llu why=%s", (unsigned long long)peer,
+               err.text);
+        say_bye(run, peer, status == VQ_VERSION ? VQ_BYE_VERSION : VQ_BYE_PROTOCOL, err.text);
+        return;
+    }
+    VQ_CRASH_POINT_OF(got, vq_msg_name(msg.type));
+    status = vq_coord_message(run->coord, peer, &msg, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up on a %s: %s",
+                     vq_msg_name(msg.type), vq_status_text(status));
+    }
+}
+
+static void send_spec(struct vq_run *run, uint64_t peer, uint64_t session)
+{
+    struct vq_msg msg = {.type = VQ_MSG_SPEC,
+                         .u.spec = {.session = session,
+                                    .hash = run->spec_hash,
+                                    .body = vq_buf_span(&run->spec_body)}};
+    send_msg(run, peer, &msg);
+}
+
+static void send_sample(struct vq_run *run, uint64_t peer, uint64_t session, uint32_t sample)
+{
+    const struct vq_sample *s = &run->asking->samples[sample];
+    struct vq_sample made;
+    if (run->asking->remake != NULL) {
+        struct vq_error err = {0};
+        enum vq_status status =
+            run->asking->remake(run->asking->remake_ctx, sample, &run->answers.reader, &made, &err);
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "%s", err.text);
+            return;
+        }
+        s = &made;
+    }
+    struct vq_msg msg = {.type = VQ_MSG_SAMPLE,
+                         .u.sample = {.session = session,
+                                      .sample = sample,
+                                      .prompt = s->prompt,
+                                      .a = s->a,
+                                      .b = s->b,
+                                      .image = s->image}};
+    send_msg(run, peer, &msg);
+}
+
+static void queue_lookup(struct vq_run *run, uint64_t shard)
+{
+    VQ_ASSERT(run->shards_count < VQ_COORD_LOOKUPS_MAX);
+    uint32_t at = (run->shards_head + run->shards_count++) % VQ_COORD_LOOKUPS_MAX;
+    run->shards_waiting[at] = shard;
+}
+
+static void answer_lookup(struct vq_run *run, struct vq_view *view)
+{
+    uint64_t shard = run->shards_waiting[run->shards_head];
+    struct vq_error err = {0};
+    vq_buf_clear(&run->priors);
+    enum vq_status status = vq_lookup_shard(view, &run->asking->plan, &run->owner.uid, shard,
+                                            run->known, &run->priors, &err);
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "cannot look up what is stored: %s", err.text);
+        return;
+    }
+    run->shards_head = (run->shards_head + 1) % VQ_COORD_LOOKUPS_MAX;
+    run->shards_count--;
+    status = vq_coord_looked_up(run->coord, shard, run->known, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up on a look-up: %s",
+                     vq_status_text(status));
+    }
+}
+
+/* One snapshot for all that waits. A map that is being resized lets them wait for the next turn. */
+static bool answer_lookups(struct vq_run *run)
+{
+    if (run->shards_count == 0 || run->fatal != VQ_OK) {
+        return false;
+    }
+    struct vq_view *view;
+    struct vq_error err = {0};
+    enum vq_status status = vq_view_begin(run->calls, &view, &err);
+    if (status == VQ_AGAIN) {
+        vq_loop_again(run->loop);
+        return false;
+    }
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "cannot read the call store: %s", err.text);
+        return false;
+    }
+    while (run->shards_count > 0 && run->fatal == VQ_OK) {
+        answer_lookup(run, view);
+    }
+    vq_view_end(&view);
+    return true;
+}
+
+static void note(enum vq_coord_note_level level, const char *text)
+{
+    vq_log(level == VQ_COORD_NOTE_WARN ? VQ_LOG_WARN : VQ_LOG_INFO, "core", "text=%s", text);
+}
+
+/* How long a start takes until work goes out: bench/resume.py reads it. */
+static void first_lease(struct vq_run *run)
+{
+    run->leased = true;
+    vq_log(VQ_LOG_INFO, "lease.first", "epoch=%llu after_ms=%lld",
+           (unsigned long long)run->owner.epoch,
+           (long long)((vq_run_now() - run->started_ns) / VQ_NS_PER_MS));
+}
+
+static void carry_out(struct vq_run *run, const struct vq_coord_action *a)
+{
+    switch (a->type) {
+    case VQ_COORD_SEND:
+        if (a->u.send.msg.type == VQ_MSG_GRANT && !vq_advances_cover(run)) {
+            break;
+        }
+        send_msg(run, a->u.send.peer, &a->u.send.msg);
+        if (a->u.send.msg.type == VQ_MSG_LEASE && !run->leased) {
+            first_lease(run);
+        }
+        break;
+    case VQ_COORD_SPEC: send_spec(run, a->u.send.peer, a->u.send.session); break;
+    case VQ_COORD_SAMPLE:
+        send_sample(run, a->u.sample.peer, a->u.sample.session, a->u.sample.sample);
+        break;
+    case VQ_COORD_LOOKUP: queue_lookup(run, a->u.shard); break;
+    case VQ_COORD_COMMIT: vq_committer_start(run, a->u.batch); break;
+    case VQ_COORD_CLOSE:
+        vq_log(VQ_LOG_INFO, "session.closed", "peer=%llu", (unsigned long long)a->u.send.peer);
+        break;
+    case VQ_COORD_NOTE: note(a->u.note.level, a->u.note.text); break;
+    case VQ_COORD_FINISHED:
+        run->stage_over = true;
+        vq_limits_see(run); /* the workers are still here */
+        break;
+    case VQ_COORD_STOPPED:
+        run->stopped = true;
+        run->stop_kind = a->u.stopped.kind;
+        run->clean = a->u.stopped.clean;
+        (void)snprintf(run->stop_text, sizeof(run->stop_text), "%s", a->u.stopped.text);
+        break;
+    }
+}
+
+/* All that the core wants done; false: not now. Where samples are made of stored answers, one snapshot serves them all. */
+static bool carry_out_all(struct vq_run *run)
+{
+    struct vq_coord_action action;
+    struct vq_error err = {0};
+    if (run->asking->remake != NULL) {
+        enum vq_status status = vq_answers_begin(&run->answered, &run->answers, &err);
+        if (status == VQ_AGAIN) {
+            vq_loop_again(run->loop);
+            return false;
+        }
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "cannot read the call store: %s", err.text);
+            return false;
+        }
+    }
+    while (run->fatal == VQ_OK && vq_coord_next(run->coord, vq_run_now(), &action)) {
+        carry_out(run, &action);
+    }
+    vq_answers_end(&run->answers);
+    return true;
+}
+
+void vq_dispatch_pump(struct vq_run *run)
+{
+    if (run->coord == NULL) {
+        return;
+    }
+    for (uint32_t rounds = 0; run->fatal == VQ_OK; rounds++) {
+        if (!carry_out_all(run)) {
+            break;
+        }
+        if (rounds >= VQ_RUN_LOOKUPS_PER_TURN) { /* sockets and timers have their turn */
+            vq_loop_again(run->loop);
+            break;
+        }
+        if (!answer_lookups(run)) {
+            break;
+        }
+    }
+    enum vq_status status = vq_coord_health(run->coord);
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+}
+
+/* The coordinator's own certificate: key pair and address, made once and used again by resume. */
+static enum vq_status own_cert(struct vq_run *run, struct vq_cert *ret_cert, struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "coordinator.cert", path));
+    *ret_cert = (struct vq_cert){0};
+    enum vq_status status = vq_cert_read(path, ret_cert, err);
+    return status == VQ_NOT_FOUND ? vq_keypair_create(&ret_cert->keys) : status;
+}
+
+static enum vq_status join_cert(struct vq_run *run, const struct vq_cert *own,
+                                struct vq_cert *ret_join, struct vq_error *err)
+{
+    *ret_join = (struct vq_cert){0};
+    enum vq_status status = vq_cert_read(run->join_path, ret_join, err);
+    if (status == VQ_NOT_FOUND) {
+        status = vq_keypair_create(&ret_join->keys);
+    }
+    VQ_TRY(status);
+    memcpy(ret_join->server_key, own->keys.public_key, sizeof(ret_join->server_key));
+    char reachable[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    size_t addresses = vq_listen_reachable(own->endpoint, reachable);
+    if (strcmp(reachable, own->endpoint) != 0) {
+        vq_run_message(
+            run, "Listening on every address of this machine; join.cert names %s%s.", reachable,
+            addresses > 1 ? ", the first of several: if workers reach another one, name it "
+                            "with --listen ADDRESS"
+                          : "");
+    }
+    (void)snprintf(ret_join->endpoint, sizeof(ret_join->endpoint), "%s", reachable);
+    (void)snprintf(ret_join->run_name, sizeof(ret_join->run_name), "%s", vq_run_dir_name(run->dir));
+    vq_hex(run->owner.uid.b, VQ_ID_BYTES, ret_join->run_uid);
+    return VQ_OK;
+}
+
+/* The address of last time, so that workers that wait for this run find it again; where its port was not asked for, another free one
+ * will do when that one is taken. */
+static enum vq_status bind_router(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
+{
+    struct vq_listen listen;
+    VQ_TRY(vq_listen_of(run->options->listen, own->endpoint, &listen, err));
+    enum vq_status status = vq_router_bind(run->router, listen.endpoint, run->endpoint, err);
+    if (status == VQ_EXISTS && listen.other[0] != '\0') {
+        VQ_TRY(vq_router_bind(run->router, listen.other, run->endpoint, err));
+        if (run->options->listen != NULL || run->options->workers == 0) {
+            vq_run_message(run,
+                           "%s, the address of last time, is taken by another program. Workers "
+                           "elsewhere need the new join.cert: it names %s.",
+                           listen.endpoint, run->endpoint);
+        }
+        status = VQ_OK;
+    }
+    VQ_TRY(status);
+    (void)snprintf(own->endpoint, sizeof(own->endpoint), "%s", run->endpoint);
+    return VQ_OK;
+}
+
+static enum vq_status open_with(struct vq_run *run, struct vq_cert *own, struct vq_error *err)
+{
+    struct vq_router_options options = {.keys = &own->keys, .on_message = on_frame, .ctx = run};
+    VQ_TRY(vq_router_create(run->loop, &options, &run->router, err));
+    VQ_TRY(bind_router(run, own, err));
+    struct vq_cert join;
+    enum vq_status status = join_cert(run, own, &join, err);
+    if (status == VQ_OK) {
+        status = vq_router_allow(run->router, join.keys.public_key);
+    }
+    if (status == VQ_OK) {
+        status = vq_cert_write(run->join_path, &join, err);
+    }
+    vq_cert_destroy(&join);
+    VQ_TRY(status);
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "coordinator.cert", path));
+    return vq_cert_write(path, own, err);
+}
+
+/* The first one, and then the count. */
+static void tell(struct vq_door *door, uint64_t count, const char *event, const char *why)
+{
+    int64_t now_ns = vq_run_now();
+    if (count == door->told ||
+        (door->told > 0 && now_ns - door->told_ns < VQ_RUN_DOOR_TELL_MS * VQ_NS_PER_MS)) {
+        return;
+    }
+    *door = (struct vq_door){.told = count, .told_ns = now_ns};
+    vq_log(VQ_LOG_WARN, event, "count=%llu why=%s", (unsigned long long)count, why);
+}
+
+void vq_dispatch_watch(struct vq_run *run)
+{
+    struct vq_zsock_stats s = vq_router_stats(run->router);
+    run->seen.peers_refused = s.peers_refused;
+    run->seen.frames_dropped = s.frames_dropped;
+    tell(&run->refused, s.peers_refused, "peers.refused", "a key that nobody approved");
+    tell(&run->dropped, s.frames_dropped, "frames.dropped",
+         "of a peer that named itself, or to one that is gone");
+}
+
+enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err)
+{
+    vq_buf_init(&run->frame, VQ_FRAME_BYTES_MAX);
+    vq_buf_init(&run->priors, VQ_COORD_PRIOR_BYTES_MAX * 4);
+    VQ_TRY(vq_decoder_create(&run->decoder));
+    VQ_TRY(vq_run_dir_join(run->dir, "join.cert", run->join_path));
+    struct vq_cert own;
+    VQ_TRY(own_cert(run, &own, err));
+    enum vq_status status = open_with(run, &own, err);
+    vq_cert_destroy(&own);
+    return status;
+}
+
+void vq_dispatch_close(struct vq_run *run)
+{
+    vq_router_destroy(&run->router);
+    vq_decoder_destroy(&run->decoder);
+    vq_free(run->known);
+    vq_buf_free(&run->frame);
+    vq_buf_free(&run->priors);
+}

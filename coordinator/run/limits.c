@@ -1,0 +1,362 @@
+/* The run's authority over its pools: made of the configuration and of what the ledger says was spent, told the wall clock, days and
+ * locks, and what befalls its pools is said once each, in the log and to the person. Not its job: slices (the core asks for them). */
+#include "coordinator/run/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/calendar.h"
+#include "common/base/clock.h"
+#include "common/text/log.h"
+#include "coordinator/run/pool_lock.h"
+#include "coordinator/store/calls/ledger.h"
+#include "coordinator/store/rundir/advances.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define RELEASE_MS  1000 /* for a shared Redis to hear that keys are free */
+#define CLOCK_NS    VQ_NS_PER_S
+#define UNSERVED_NS (5 * VQ_NS_PER_S) /* workers come one by one */
+#define DAY_S       INT64_C(86400)
+#define JITTER_NS   (100 * VQ_NS_PER_MS) /* how unevenly a connection carries what was sent evenly */
+#define SEE_NS      (200 * VQ_NS_PER_MS)
+#define STOPPED_MAX 3u /* pools that a line names */
+
+/* When the day of a pool's quotas ends. */
+static int64_t day_end_unix_s(const struct vq_conf_use *use, int64_t now_unix_s)
+{
+    return strcmp(use->dialect, "gemini") == 0 ? vq_calendar_pacific_midnight(now_unix_s)
+                                               : vq_calendar_next_day(now_unix_s);
+}
+
+/* What was spent before this process: of the run's money, and of each quota's day. */
+static enum vq_status look_back(struct vq_run *run, struct vq_authority_pool *pools,
+                                const struct vq_ledger_day *begun, uint64_t *ret_cost_nano,
+                                struct vq_error *err)
+{
+    uint32_t count = run->job->pools.uses.count;
+    struct vq_ledger_day *days = vq_alloc(count, sizeof(*days));
+    struct vq_view *view = NULL;
+    enum vq_status status = days == NULL ? VQ_NOMEM : vq_view_begin(run->calls, &view, err);
+    if (status == VQ_OK) {
+        memcpy(days, begun, count * sizeof(*days));
+        status = vq_ledger_spent(view, &run->owner.uid, days, count, ret_cost_nano, err);
+        vq_view_end(&view);
+    }
+    for (uint32_t i = 0; status == VQ_OK && i < count; i++) {
+        pools[i].day_requests_spent = days[i].requests;
+        pools[i].day_tokens_spent = days[i].tokens;
+    }
+    vq_free(days);
+    return status;
+}
+
+static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_params *params,
+                                 struct vq_authority_pool *pools, struct vq_ledger_day *days,
+                                 struct vq_error *err)
+{
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    int64_t now_unix_s = vq_clock_unix_ms() / 1000;
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const struct vq_conf_use *use = &uses->uses[i];
+        vq_run_pools_limits(use, &pools[i]);
+        int64_t end_s = day_end_unix_s(use, now_unix_s);
+        pools[i].day_ends_ns = vq_run_now() + (end_s - now_unix_s) * VQ_NS_PER_S;
+        bool has_quota = pools[i].day_requests > 0 || pools[i].day_tokens > 0;
+        days[i] = (struct vq_ledger_day){
+            .pool = use->name, .since_unix_ms = has_quota ? (end_s - DAY_S) * 1000 : INT64_MAX};
+        pools[i].locked = use->base_url != NULL; /* the built-in server is this run's own */
+        if (use->base_url == NULL && pools[i].concurrency == 0) {
+            pools[i].concurrency = VQ_MACHINE_CONCURRENCY; /* the built-in server has one thread */
+        }
+    }
+    return look_back(run, pools, days, &params->spent_nano, err);
+}
+
+/* ---- locks ---- */
+
+static void on_lock(void *ctx, uint32_t pool, bool ours, const char *sentence)
+{
+    struct vq_run *run = ctx;
+    vq_authority_lock(run->authority, pool, ours, sentence, vq_run_now());
+}
+
+static enum vq_status want_lock(struct vq_run *run, uint32_t p, uint64_t fingerprint)
+{
+    const struct vq_run_pools *pools = &run->job->pools;
+    return vq_pool_locks_want(run->locks, p, pools->identities[p], fingerprint,
+                              pools->uses.uses[p].limits.share);
+}
+
+/* Those that need no key are locked by their provider alone, now; the others when a worker says which key it has. */
+static enum vq_status open_locks(struct vq_run *run)
+{
+    struct vq_buf dir;
+    vq_buf_init(&dir, VQ_RUN_PATH_BYTES_MAX);
+    vq_buf_printf(&dir, "%s/pools", run->options->runs_dir);
+    struct vq_pool_locks_options options = {
+        .dir = dir.at,
+        .run_name = vq_run_dir_name(run->dir),
+        .run = run->owner.uid,
+        .nonce = run->owner.nonce,
+        .term_ms = run->job->config->term_ms,
+        .redis = run->job->config->redis_url != NULL ? run->redis.client : NULL,
+        .changed = on_lock,
+        .ctx = run};
+    enum vq_status status =
+        dir.status == VQ_OK ? vq_pool_locks_create(&options, &run->locks) : VQ_NOMEM;
+    vq_buf_free(&dir);
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    for (uint32_t p = 0; status == VQ_OK && p < uses->count; p++) {
+        if (uses->uses[p].base_url != NULL && uses->uses[p].keys_count == 0) {
+            status = want_lock(run, p, 0);
+        }
+    }
+    if (status == VQ_OK) {
+        vq_pool_locks_tick(run->locks, vq_run_now());
+    }
+    return status;
+}
+
+static void see_keys(struct vq_run *run)
+{
+    uint32_t p = 0;
+    uint64_t fingerprint = 0;
+    while (vq_authority_new_key(run->authority, &p, &fingerprint)) {
+        enum vq_status status =
+            run->job->pools.uses.uses[p].base_url == NULL ? VQ_OK : want_lock(run, p, fingerprint);
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "cannot lock the pools: %s", vq_status_text(status));
+            return;
+        }
+    }
+    vq_pool_locks_tick(run->locks, vq_run_now());
+}
+
+/* ---- the authority ---- */
+
+/* Nothing is granted while a person says so, and while what an earlier process left in spools is not in the store yet: it may have
+ * cost what would be spent again. */
+static void hold(struct vq_run *run)
+{
+    bool left = !run->begun.first_start && !run->begun.was_clean && !run->strays_read;
+    if (run->held != run->limits_held) {
+        run->limits_held = run->held;
+        vq_authority_hold(run->authority, run->held, vq_run_now());
+    }
+    if (left != run->limits_unread) {
+        run->limits_unread = left;
+        vq_authority_unread(run->authority, left, vq_run_now());
+    }
+}
+
+enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_error *err)
+{
+    uint32_t count = run->job->pools.uses.count;
+    struct vq_authority_pool *pools = vq_alloc(count, sizeof(*pools));
+    struct vq_ledger_day *days = vq_alloc(count, sizeof(*days));
+    double budget = run->job->config->budget_usd;
+    struct vq_advance *advances = NULL;
+    struct vq_authority_params params = {
+        .pools = pools,
+        .pools_count = count,
+        .term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS,
+        .jitter_ns = JITTER_NS,
+        .budget_nano = budget > 0 ? (uint64_t)(budget * VQ_NANO_PER_USD) : VQ_AMOUNT_ANY,
+        .wait_until_ns = vq_run_now() + wait_ns};
+    enum vq_status status =
+        pools == NULL || days == NULL ? VQ_NOMEM : fill_pools(run, &params, pools, days, err);
+    if (status == VQ_OK) {
+        status = vq_advances_read(run->dir, &advances, &params.advances_count, err);
+        params.advances = advances;
+    }
+    if (status == VQ_OK) {
+        status = vq_incidents_create(count, &run->incidents);
+    }
+    if (status == VQ_OK) {
+        status = vq_authority_create(&params, vq_run_now(), &run->authority, err);
+    }
+    if (status == VQ_OK) {
+        run->clock_ns = vq_run_now();
+        vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, run->clock_ns);
+        hold(run);
+        vq_advances_say(run);
+        vq_learned_open(run);
+        status = open_locks(run);
+    }
+    vq_free(advances);
+    vq_free(pools);
+    vq_free(days);
+    return status;
+}
+
+/* "at 09:00", or "at 09:00 on 2026-11-23"; empty when nobody knows. */
+static void say_until(int64_t until_ns, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    int64_t left_ms = (until_ns - vq_run_now()) / VQ_NS_PER_MS;
+    if (until_ns <= 0 || left_ms < 0) {
+        return;
+    }
+    /* a day ends at a whole second, which this shall not miss by a hair */
+    time_t at = (time_t)((vq_clock_unix_ms() + left_ms + 500) / 1000);
+    struct tm tm;
+    if (localtime_r(&at, &tm) != NULL) {
+        (void)strftime(
+            text, bytes,
+            left_ms < 12 * 3600 * INT64_C(1000) ? " until %H:%M" : " until %H:%M on %Y-%m-%d", &tm);
+    }
+}
+
+static void say_incident(struct vq_run *run, const struct vq_incident *i, const char *name)
+{
+    char until[64];
+    say_until(i->until_ns, until, sizeof(until));
+    const char *word = vq_incident_word(i);
+    if (i->over_ns == 0 || i->key) {
+        vq_log(VQ_LOG_WARN, "pool", "name=%s state=%s text=%s", name, word, i->text);
+        vq_run_message(run, "Pool %s is %s%s%s%s.", name, word, until,
+                       i->text[0] == '\0' ? "" : ": ", i->text);
+        return;
+    }
+    char took[VQ_FMT_BYTES];
+    vq_fmt_duration(i->over_ns - i->since_ns, took);
+    vq_log(VQ_LOG_INFO, "pool", "name=%s state=%s over=true took_ms=%lld", name, word,
+           (long long)((i->over_ns - i->since_ns) / VQ_NS_PER_MS));
+    vq_run_message(run, "Pool %s is no longer %s, after %s.", name, word, took);
+}
+
+/* The built-in server is a pool of every configuration; where no judge needs it, it does not run. */
+bool vq_limits_idle(const struct vq_run *run, uint32_t p)
+{
+    return run->offline == NULL && run->job->pools.uses.uses[p].base_url == NULL;
+}
+
+/* Told once: a key that is missing everywhere costs a part of the speed and fails nothing, so nobody would look for it. */
+static void see_unserved(struct vq_run *run, int64_t now)
+{
+    bool served = false;
+    struct vq_authority_pool_status s;
+    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+        vq_authority_status(run->authority, p, now, &s);
+        served = served || s.state == VQ_AUTHORITY_OPEN;
+    }
+    for (uint32_t p = 0; served && p < vq_authority_pools(run->authority); p++) {
+        vq_authority_status(run->authority, p, now, &s);
+        if (s.state != VQ_AUTHORITY_NOBODY || now - s.since_ns < UNSERVED_NS ||
+            run->unserved_told[p] || vq_limits_idle(run, p)) {
+            continue;
+        }
+        run->unserved_told[p] = true;
+        vq_log(VQ_LOG_WARN, "pool", "name=%s state=unserved text=%s", s.name, s.text);
+        vq_run_message(
+            run,
+            "Pool %s is asked nothing: no worker has a key for it. Set what its `keys` name "
+            "where the workers run, and start them again; other pools go on meanwhile.",
+            s.name);
+    }
+}
+
+void vq_limits_see(struct vq_run *run)
+{
+    int64_t now = vq_run_now();
+    run->seen_ns = now;
+    see_unserved(run, now);
+    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+        if (vq_limits_idle(run, p)) {
+            continue;
+        }
+        struct vq_authority_pool_status status;
+        vq_authority_status(run->authority, p, now, &status);
+        const struct vq_incident *incident;
+        while ((incident = vq_incidents_see(run->incidents, p, &status, now)) != NULL) {
+            say_incident(run, incident, status.name);
+        }
+    }
+    uint32_t p, q;
+    while (vq_authority_same_account(run->authority, &p, &q)) {
+        const struct vq_conf_use *uses = run->job->pools.uses.uses;
+        vq_log(VQ_LOG_WARN, "pool.same_account", "a=%s b=%s", uses[p].name, uses[q].name);
+        vq_run_message(
+            run,
+            "Pools %s and %s seem to be one account: they share a key or an organisation, so "
+            "the provider counts both against one limit. Make them one pool with both keys.",
+            uses[p].name, uses[q].name);
+    }
+}
+
+static bool is_stopped(enum vq_authority_state state)
+{
+    return state != VQ_AUTHORITY_OPEN && state != VQ_AUTHORITY_PAUSED;
+}
+
+/* What stands still, each with its reason; and whether nothing else is left. */
+bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out)
+{
+    bool all = true;
+    uint32_t count = 0;
+    for (uint32_t p = 0; run->authority != NULL && p < vq_authority_pools(run->authority); p++) {
+        struct vq_authority_pool_status s;
+        vq_authority_status(run->authority, p, vq_run_now(), &s);
+        if (vq_limits_idle(run, p) || s.state == VQ_AUTHORITY_NOBODY) {
+            continue;
+        }
+        if (!is_stopped(s.state)) {
+            all = false;
+        } else if (count++ < STOPPED_MAX) {
+            char since[VQ_RUN_WHEN_BYTES], until[64];
+            vq_watch_when(vq_clock_unix_ms() + (s.since_ns - vq_run_now()) / VQ_NS_PER_MS, since);
+            say_until(s.until_ns, until, sizeof(until));
+            vq_buf_printf(out, "%spool %s %s since %s%s", count == 1 ? "" : ", ", s.name,
+                          vq_authority_state_word(s.state), since, until);
+        }
+    }
+    if (count > STOPPED_MAX) {
+        vq_buf_printf(out, " and %u more", count - STOPPED_MAX);
+    }
+    return all && count > 0;
+}
+
+void vq_limits_tick(struct vq_run *run)
+{
+    int64_t now = vq_run_now();
+    if (run->authority == NULL || run->fatal != VQ_OK) {
+        return;
+    }
+    hold(run);
+    see_keys(run);
+    vq_advances_tick(run);
+    if (now - run->clock_ns >= CLOCK_NS) {
+        run->clock_ns = now;
+        vq_authority_clock(run->authority, vq_clock_unix_ms() / 1000, now);
+    }
+    if (now - run->seen_ns >= SEE_NS) {
+        vq_learned_tick(run);
+        vq_limits_see(run);
+    }
+}
+
+static bool is_heard(void *ctx)
+{
+    const struct vq_run *run = ctx;
+    return !vq_redis_is_up(run->redis.client) || vq_redis_stats(run->redis.client).pending == 0;
+}
+
+void vq_limits_release(struct vq_run *run)
+{
+    if (run->locks == NULL) {
+        return;
+    }
+    vq_pool_locks_release(run->locks);
+    if (run->job->config->redis_url != NULL &&
+        vq_loop_run_until(run->loop, is_heard, run, RELEASE_MS) != VQ_OK) {
+        vq_log(VQ_LOG_INFO, "pool.lock", "text=%s",
+               "the shared Redis did not hear that the keys are free");
+    }
+}
+
+void vq_limits_close(struct vq_run *run)
+{
+    vq_pool_locks_destroy(&run->locks);
+    vq_authority_destroy(&run->authority);
+    vq_incidents_destroy(&run->incidents);
+}

@@ -1,0 +1,42 @@
+/* What a run says: a line for the person who watches, the log, and the one reason why it cannot go on. The first reason is kept; it
+ * ends the loop. Not its job: the progress line, or deciding what is fatal. */
+#include "common/base/clock.h"
+#include "common/text/log.h"
+#include "coordinator/run/parts.h"
+
+#include <stdio.h>
+
+int64_t vq_run_now(void)
+{
+    return vq_clock_mono_ns();
+}
+
+void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...)
+{
+    if (run->fatal != VQ_OK) {
+        return; /* the first reason is the reason */
+    }
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(run->err.text, sizeof(run->err.text), fmt, args);
+    va_end(args);
+    run->fatal = status;
+    vq_log(VQ_LOG_ERROR, "run.fatal", "status=%s why=%s", vq_status_name(status), run->err.text);
+    if (run->loop != NULL) {
+        vq_loop_stop(run->loop);
+    }
+}
+
+void vq_run_message(struct vq_run *run, const char *fmt, ...)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    vq_log(VQ_LOG_INFO, "said", "text=%s", text);
+    vq_progress_clear(run);
+    if (!run->options->quiet) {
+        fprintf(stderr, "%s\n", text);
+    }
+}

@@ -1,0 +1,380 @@
+/* Private to this room: one run's parts, and who does what. Data flows one way: frames -> core -> actions -> commit -> actions.
+ *
+ *   run.c       start and stop, in order; the loop's turn
+ *   begin.c     the start in the call store
+ *   stages.c    from stage to stage of the method
+ *   dispatch.c  frames in, the core's actions out
+ *   listen.c    where workers connect to (its own header)
+ *   commit.c    the commit point: store, then Redis, then the core hears of it
+ *   redis.c     the private server, the connection, falling behind and rebuilding
+ *   children.c  local workers and the built-in server
+ *   programs.c  where our programs are, starting the built-in server (its own header: `vibeq check` uses it too)
+ *   control.c   endpoint.json, /status, /metrics, /ctl, status.json
+ *   ctl.c       what a person may tell a run that goes on (its own header: `vibeq ctl` uses the table too)
+ *   ctl_once.c  its commands in time and once (its own header)
+ *   told.c      what its commands set, as a list (its own header)
+ *   told_run.c  keeps that list in the run's folder, and applies it when the run is resumed
+ *   watch.c     the alarms of a run without progress and of a slow pool
+ *   progress.c  the line on the terminal
+ *   say.c       a line for the person, and the one fatal reason
+ *   learned.c   learned.json: parameters that pools refuse
+ *   limits.c    the authority over the pools: made, told of the world, its incidents said
+ *   bills.c     what calls say about the bill, while the run is active
+ *   finish.c    accounting.json
+ *   trial.c     what the start needs, tried without a run
+ */
+#ifndef VQ_COORDINATOR_RUN_PARTS_H
+#define VQ_COORDINATOR_RUN_PARTS_H
+
+#include "common/net/child.h"
+#include "common/net/httpd.h"
+#include "common/net/redis.h"
+#include "common/net/zsock.h"
+#include "common/text/fmt.h"
+#include "coordinator/pools/incidents.h"
+#include "coordinator/queue/alarm.h"
+#include "coordinator/queue/coord.h"
+#include "coordinator/queue/failures.h"
+#include "coordinator/queue/limits.h"
+#include "coordinator/run/ctl_once.h"
+#include "coordinator/run/machine.h"
+#include "coordinator/run/programs.h"
+#include "coordinator/run/run.h"
+#include "coordinator/run/told.h"
+#include "coordinator/store/calls/commit.h"
+#include "coordinator/store/calls/lookup.h"
+#include "coordinator/store/rundir/spool_import.h"
+#include "coordinator/store/state/redis_server.h"
+#include "coordinator/store/state/run_state.h"
+#include "coordinator/web/status.h"
+#include "methods/files/method_script.h"
+#include "methods/files/results.h"
+#include "methods/grid/answers.h"
+#include "proto/wire.h"
+
+#define VQ_RUN_HEARTBEAT_SHARE     6     /* heartbeats in a term */
+#define VQ_RUN_SAME_SIGNAL_MS      500   /* timeout(1) tells a group and its leader: one request */
+#define VQ_RUN_DRAIN_MS            30000 /* Ctrl-C: calls in flight get so long */
+#define VQ_RUN_TICK_MS             50
+#define VQ_RUN_STATUS_MS           5000  /* status.json */
+#define VQ_RUN_WATCH_MS            250   /* looks for progress */
+#define VQ_RUN_DOOR_TELL_MS        60000 /* who was refused at the door is told at most so often */
+#define VQ_RUN_LOCAL_ORPHAN_S      60
+#define VQ_RUN_WORKER_RESTARTS_MAX 10 /* of one local worker, without a result in between */
+#define VQ_RUN_REDIS_WAIT_MS       135000
+#define VQ_RUN_SHARED_REDIS_WAIT_MS                                                                \
+    15000 /* a server that somebody else starts is there, or it is not */
+/* All is answered, but workers elsewhere may hold answers that came late: for one that went silent the end waits so long once, and a resume
+ * is up for so long at least. */
+#define VQ_RUN_MISSED_MS  2000
+#define VQ_RUN_COLLECT_MS 4000
+#define VQ_RUN_STORED_MS                                                                           \
+    10000 /* for what a resumed run has in the store, before its workers are heard */
+#define VQ_RUN_GOODBYE_MS       10000 /* for workers to leave at the end */
+#define VQ_RUN_LINGER_MS        1000  /* from then on, for workers elsewhere to hear it */
+#define VQ_RUN_LINGER_LEAST_MS  200
+#define VQ_RUN_LOOKUPS_PER_TURN 64
+#define VQ_STAGES_MAX           4096 /* of a run */
+#define VQ_RUN_WHEN_BYTES       32
+
+struct vq_run;
+struct vq_pool_locks;
+
+/* commit.c */
+#define VQ_ODD_TOLD_MAX 64u
+struct vq_committer {
+    bool busy;
+    const struct vq_coord_batch *from; /* the core's, until vq_coord_committed */
+    struct vq_batch *batch;
+    struct vq_commit commit;
+    bool stored; /* the store has it; Redis may not */
+    enum vq_status status;
+    struct vq_error err;
+    struct vq_standing *merged; /* commit.standing + what look-ups found */
+    size_t merged_count;
+    bool lock_warned;
+};
+
+/* redis.c */
+enum vq_redis_phase {
+    VQ_PHASE_DOWN,    /* no connection */
+    VQ_PHASE_SYNCING, /* comparing, wiping, filling */
+    VQ_PHASE_UP,      /* what Redis holds is what the store says */
+};
+
+struct vq_run_redis {
+    struct vq_redis_server *server; /* NULL: a shared one */
+    struct vq_redis_address address;
+    struct vq_redis *client;
+    struct vq_run_state *state;
+    enum vq_redis_phase phase;
+    uint64_t n;      /* commits that the store holds */
+    bool first_done; /* compared with the store at least once in this process */
+    bool was_level;  /* with the store, in this stage */
+    bool told;       /* that it is away */
+    bool checking;   /* whether the run is still ours */
+    int64_t checked_ns;
+    uint64_t fill_at; /* next task of a rebuild */
+    int64_t down_since_ns;
+    uint64_t restarts;
+    char why[256];
+};
+
+/* children.c */
+struct vq_local_worker {
+    struct vq_run *run;
+    uint32_t k;
+    struct vq_child *child;
+    struct vq_timer *restart;
+    struct vq_deferred reap;
+    struct vq_spool_import *import; /* of the process that ended */
+    size_t imported;                /* results of it that the core has taken */
+    bool importing;
+    uint32_t restarts;        /* in a row, without a result */
+    struct vq_child_exit how; /* it ended last */
+    bool spool_damaged;
+    bool given_up; /* not started again */
+};
+
+/* stages.c */
+enum vq_column {
+    VQ_COLUMN_UNREAD,
+    VQ_COLUMN_READING,
+    VQ_COLUMN_READ,
+};
+
+struct vq_past_stage { /* what accounting needs of a stage that is over */
+    struct vq_stage_grid *asking;
+    uint8_t *outcomes;
+};
+
+struct vq_door { /* what was told of a count of the router's */
+    uint64_t told;
+    int64_t told_ns;
+};
+
+struct vq_run {
+    const struct vq_run_options *options;
+    struct vq_job *job;
+    struct vq_method_script course; /* closed: options->script is carried out */
+    struct vq_script script;
+    struct vq_stage_grid *asking; /* the stage that is asked now */
+    struct vq_past_stage *past;
+    uint32_t past_count;
+    size_t past_cap;
+    struct vq_answered answered; /* the past stages, to read */
+    struct vq_stage_reader
+        answers; /* open while actions are carried out that may send such texts */
+    struct vq_status_totals before; /* of the stages that are over */
+    struct vq_status_seen seen;
+    uint32_t notes_said; /* of the method */
+    bool stage_over;     /* the core has finished its stage */
+    enum vq_column column;
+    uint8_t *outcomes; /* of the stage that is over, as Redis gave them */
+    struct vq_run_dir *dir;
+    struct vq_calls *calls;
+    struct vq_run_begun begun;
+    bool recalled; /* the calls of earlier processes are told to a core */
+    struct vq_owner owner;
+    struct vq_loop *loop;
+    struct vq_authority *authority; /* over all stages */
+    struct vq_incidents *incidents;
+    struct vq_pool_bill *bills; /* a pool each; NULL until the first call */
+    struct vq_pool_locks *locks;
+    bool limits_held, limits_unread; /* as the authority was told */
+    int64_t clock_ns;                /* when the authority was told the time of day */
+    int64_t seen_ns;                 /* when pools were looked at for incidents */
+    int64_t advances_ns;             /* when the list of advances was written */
+    struct vq_coord *coord;
+    struct vq_router *router;
+    struct vq_door refused, dropped;
+    struct vq_decoder *decoder;
+    struct vq_buf frame;
+    struct vq_buf spec_body;
+    struct vq_hash spec_hash;
+    struct vq_committer commit;
+    struct vq_run_redis redis;
+
+    struct vq_child *offline;
+    int offline_log_fd;
+    char offline_url[VQ_PROGRAM_URL_BYTES_MAX];
+    bool offline_died;
+    struct vq_local_worker *workers;
+    uint32_t workers_count;
+    char worker_path[VQ_RUN_PATH_BYTES_MAX];
+    char join_path[VQ_RUN_PATH_BYTES_MAX];
+    int workers_log_fd;
+    struct vq_spool_import *import; /* of a spool found at the start or the end */
+    size_t imported;
+    uint32_t import_k;
+    uint64_t import_no; /* the batch that holds its last result */
+    int64_t strays_ns;  /* when to look again */
+    bool strays_read;   /* what was there at the start is in the store */
+
+    struct vq_httpd *httpd;
+    struct vq_ctl_once ctl_once;
+    struct vq_told told;
+    struct vq_secret *token;
+    char endpoint[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    struct vq_timer *tick, *status_timer, *progress_timer;
+    struct vq_signal *sigint, *sigterm, *sighup;
+    struct vq_terminal terminal;
+    bool had_terminal; /* standard error or standard output was one at the start */
+    bool terminal_gone;
+    int64_t started_ns;
+    int64_t hears_ns; /* from here on workers are heard: there is a core, and Redis was up */
+    int64_t goodbye_ns;
+    int64_t started_unix_ms;
+    uint64_t shards_waiting[VQ_COORD_LOOKUPS_MAX]; /* LOOKUPs not answered yet, a ring */
+    uint32_t shards_head, shards_count;
+    struct vq_known *known;
+    struct vq_buf priors;
+
+    bool progress_open; /* a line without its end stands on the terminal */
+    bool leased;        /* a LEASE went out */
+    bool finished;      /* the last stage is over */
+    bool stopped, draining, done;
+    bool held; /* paused by hand */
+    int64_t held_since_unix_ms;
+    struct vq_alarm alarm;
+    struct vq_slow slow[VQ_POOLS_MAX];
+    struct vq_failures failures; /* of this process's calls */
+    int64_t braked_unix_ms;      /* when the brake of a judge was seen first; 0: none */
+    char brake_text[VQ_COORD_TEXT_BYTES_MAX];
+    int64_t watched_ns;      /* when the alarm was looked at last */
+    char note[1024];         /* what /status says of it */
+    bool idle[VQ_POOLS_MAX]; /* pools that it does not speak of */
+    bool unserved_told[VQ_POOLS_MAX];
+    struct vq_hash odd_told[VQ_ODD_TOLD_MAX]; /* pools and kinds of answers that are no votes */
+    uint32_t odd_told_count;
+    uint32_t params_known[VQ_POOLS_MAX]; /* that a pool refuses: in learned.json, and told */
+    bool clean;
+    uint32_t interrupts;
+    int interrupt_signum; /* the last one, and when */
+    int64_t interrupt_ns;
+    int64_t drain_until_ns; /* draining: then it stops */
+    enum vq_coord_stop stop_kind;
+    char stop_text[VQ_ERROR_BYTES_MAX];
+    enum vq_status fatal; /* not OK: the process cannot go on */
+    struct vq_error err;
+};
+
+/* say.c */
+int64_t vq_run_now(void);
+void vq_run_fatal(struct vq_run *run, enum vq_status status, const char *fmt, ...) VQ_PRINTF(3, 4);
+void vq_run_message(struct vq_run *run, const char *fmt, ...)
+    VQ_PRINTF(2, 3); /* a line for the person */
+
+/* begin.c */
+enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* dispatch.c */
+enum vq_status vq_dispatch_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_dispatch_close(struct vq_run *run);
+void vq_dispatch_watch(struct vq_run *run); /* who was refused, and what was dropped */
+void vq_dispatch_pump(struct vq_run *run); /* carries out the core's actions until there are none */
+
+/* commit.c */
+void vq_committer_start(struct vq_run *run, const struct vq_coord_batch *batch);
+void vq_committer_redis_ready(
+    struct vq_run *run); /* Redis is level with the store: apply what waits */
+void vq_committer_watch(struct vq_run *run);
+/* Asked to stop while a commit waits for Redis: the core stops without it; what is not in the store is in a spool. Does nothing
+ * while the store is being written. */
+void vq_committer_give_up(struct vq_run *run, const char *why);
+bool vq_committer_is_dead(const struct vq_run *run); /* one failed: nothing is committed any more */
+void vq_committer_free(struct vq_run *run);
+
+/* redis.c */
+enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+/* The columns of run->asking take the place of the last stage's. */
+enum vq_status vq_run_redis_stage(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_run_redis_close(struct vq_run *run);
+void vq_run_redis_tick(struct vq_run *run);
+void vq_run_redis_lost(struct vq_run *run, enum vq_status status, const char *text);
+/* Whether `why`, of on_down, says that the server is there and does not let us in. */
+bool vq_run_redis_denies(const char *why);
+/* How a start that fails for Redis is said, here and by trial.c: the password is refused, the private server does not start, nothing
+ * answers after waiting (`waited` is what the loop returned). */
+enum vq_status vq_run_redis_denied(const char *why, struct vq_error *err);
+enum vq_status vq_run_redis_failed(const char *why, struct vq_error *err);
+enum vq_status vq_run_redis_silent(bool shared, enum vq_status waited, const char *why,
+                                   struct vq_error *err);
+
+/* stages.c */
+enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_stages_turn(struct vq_run *run); /* the next stage, when this one is over */
+void vq_stages_stop(struct vq_run *run); /* run->stage_over: there is nothing to drain */
+void vq_stages_close(struct vq_run *run);
+
+/* children.c */
+enum vq_status vq_children_open(struct vq_run *run,
+                                struct vq_error *err) VQ_WARN_UNUSED; /* paths, logs */
+enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_children_workers(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_children_tick(struct vq_run *run);        /* goes on with imports */
+bool vq_children_quiet(const struct vq_run *run); /* no spool is being read */
+bool vq_children_gone(struct vq_run *run); /* every local worker has ended and its spool is in */
+void vq_children_strays_again(struct vq_run *run); /* looks once more for spools of nobody */
+void vq_children_stop(struct vq_run *run, int signum);
+void vq_children_close(struct vq_run *run);
+
+/* control.c */
+enum vq_status vq_control_open(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+void vq_control_close(struct vq_run *run);
+void vq_control_write_status(struct vq_run *run);
+
+/* told_run.c */
+/* A command was carried out: it is in the run's folder before its reply. What cannot be kept is added to the reply. */
+void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said);
+void vq_told_apply(struct vq_run *run); /* of a run that is resumed: when its core is there */
+
+/* watch.c */
+void vq_watch_open(struct vq_run *run);
+void vq_watch_tick(struct vq_run *run);
+
+/* Calls that are durable now. */
+void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count);
+void vq_bills_free(struct vq_run *run);
+void vq_watch_brake(struct vq_run *run); /* notes the first judge whose brake is pulled */
+int64_t vq_watch_since_unix_ms(const struct vq_run *run); /* 0: no alarm */
+/* "2026-11-22 04:55:01", local time. */
+void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES]);
+
+/* progress.c */
+void vq_progress_line(struct vq_run *run);
+void vq_progress_clear(struct vq_run *run);
+void vq_progress_gone(struct vq_run *run); /* the terminal was closed: logged once */
+void vq_progress_look(struct vq_run *run); /* whether it was, without a signal */
+
+/* limits.c */
+/* wait_ns: for so long workers of an earlier process may go by what they were granted. */
+enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns,
+                              struct vq_error *err) VQ_WARN_UNUSED;
+void vq_limits_tick(struct vq_run *run);
+/* Says what befell the pools since it looked last; so does a tick. */
+void vq_limits_see(struct vq_run *run);
+bool vq_limits_idle(const struct vq_run *run, uint32_t pool); /* nobody needs it */
+/* Writes which pools are parked, closed, held or another run's; true: all are. */
+bool vq_limits_stopped(struct vq_run *run, struct vq_buf *out);
+void vq_limits_release(
+    struct vq_run *run); /* nothing of this run is out: others may have its pools */
+void vq_limits_close(struct vq_run *run);
+
+/* learned.c */
+void vq_learned_open(
+    struct vq_run *run); /* what an earlier process learned; there is an authority */
+void vq_learned_tick(struct vq_run *run); /* says and writes what is new */
+
+/* advances.c */
+/* Before a GRANT goes out. false: it must not; the run has failed. */
+bool vq_advances_cover(struct vq_run *run);
+void vq_advances_tick(struct vq_run *run);
+void vq_advances_end(struct vq_run *run);
+void vq_advances_say(struct vq_run *run); /* to the person: what is missed from the time before */
+
+/* finish.c */
+enum vq_status vq_finish_accounting(struct vq_run *run, struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,124 @@
+/* The line that a person watches: redrawn in place on a terminal, a line each ten seconds elsewhere. Everything on standard error;
+ * standard output is for results. */
+#include "coordinator/run/parts.h"
+
+#include "common/base/clock.h"
+#include "common/text/fmt.h"
+#include "common/text/log.h"
+#include "coordinator/web/status.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void vq_progress_gone(struct vq_run *run)
+{
+    if (!run->terminal_gone) {
+        vq_log(VQ_LOG_INFO, "terminal.gone", "note=%s",
+               "the terminal was closed; the run continues and writes its results");
+    }
+    run->terminal_gone = true;
+    run->terminal.is_tty = run->progress_open = false;
+}
+
+/* A process of another session gets no signal when its terminal closes. */
+void vq_progress_look(struct vq_run *run)
+{
+    if (run->had_terminal &&
+        (vq_terminal_is_gone(STDOUT_FILENO) || vq_terminal_is_gone(STDERR_FILENO))) {
+        vq_progress_gone(run);
+    }
+}
+
+void vq_progress_clear(struct vq_run *run)
+{
+    if (run->progress_open) {
+        fputs("\r\033[K", stderr);
+        run->progress_open = false;
+    }
+}
+
+static uint64_t failures(const struct vq_coord_counts *c)
+{
+    uint64_t n = 0;
+    for (int end = 0; end < VQ_END__COUNT; end++) {
+        n += end == VQ_END_ANSWER ? 0 : c->ends[end];
+    }
+    return n;
+}
+
+static void compose(struct vq_run *run, struct vq_buf *line)
+{
+    struct vq_coord_status s;
+    vq_coord_status_fill(run->coord, vq_run_now(), &s);
+    char done[VQ_FMT_BYTES], total[VQ_FMT_BYTES], rate[VQ_FMT_BYTES], eta[VQ_FMT_BYTES],
+        stored[VQ_FMT_BYTES], failed[VQ_FMT_BYTES];
+    uint64_t settled = s.tasks - s.all.state[VQ_TASK_OPEN] - s.all.state[VQ_TASK_LEASED];
+    if (run->asking->no > 0 || run->job->config->method == VQ_METHOD_DISCOVER ||
+        run->job->config->method == VQ_METHOD_JUDGE ||
+        run->job->config->method == VQ_METHOD_PERSONA) {
+        vq_buf_printf(line, "%s: ", run->asking->name);
+    }
+    vq_buf_printf(line, "%s/%s answers (%d %%)", vq_fmt_count(settled, done),
+                  vq_fmt_count(s.tasks, total),
+                  s.tasks == 0 ? 100 : (int)(100.0 * (double)settled / (double)s.tasks));
+    if (s.stage == VQ_COORD_WAITING) {
+        vq_buf_puts(line, ", waiting out the terms of an earlier start");
+    } else if (s.stage == VQ_COORD_PAUSED) {
+        vq_buf_puts(line, ", paused");
+    } else if (s.stage == VQ_COORD_HELD) {
+        char since[VQ_RUN_WHEN_BYTES];
+        vq_watch_when(run->held_since_unix_ms, since);
+        vq_buf_printf(line, ", paused by hand since %s", since);
+    } else if (s.stage == VQ_COORD_DRAINING) {
+        vq_buf_puts(line, ", draining");
+    }
+    struct vq_buf stopped;
+    vq_buf_init(&stopped, 2048);
+    bool all = vq_limits_stopped(run, &stopped);
+    if (stopped.bytes > 0 && !run->held) {
+        vq_buf_printf(line, ", %s%s", all ? "NO POOL TO ASK: " : "", stopped.at);
+    }
+    vq_buf_free(&stopped);
+    if (run->alarm.raised) {
+        char since[VQ_RUN_WHEN_BYTES];
+        vq_watch_when(vq_watch_since_unix_ms(run), since);
+        vq_buf_printf(line, ", NOTHING ANSWERED since %s", since);
+    }
+    if (s.calls_per_s > 0) {
+        vq_buf_printf(line, ", %s calls", vq_fmt_rate(s.calls_per_s, rate));
+    }
+    double eta_s = vq_status_eta_s(&s);
+    if (eta_s > 0 && !all && !run->held && s.stage != VQ_COORD_PAUSED) {
+        vq_buf_printf(line, ", %s left",
+                      vq_fmt_duration((int64_t)(eta_s * (double)VQ_NS_PER_S), eta));
+    }
+    vq_buf_printf(line, ", %u worker%s", s.sessions, vq_fmt_plural(s.sessions));
+    if (s.all.from_store > 0) {
+        vq_buf_printf(line, ", %s from the store", vq_fmt_count(s.all.from_store, stored));
+    }
+    if (failures(&s.all) > 0) {
+        vq_buf_printf(line, ", %s call%s failed", vq_fmt_count(failures(&s.all), failed),
+                      vq_fmt_plural(failures(&s.all)));
+    }
+}
+
+void vq_progress_line(struct vq_run *run)
+{
+    vq_progress_look(run);
+    if (run->options->quiet || run->coord == NULL ||
+        (run->terminal_gone && vq_terminal_is_gone(STDERR_FILENO))) {
+        return;
+    }
+    struct vq_buf line;
+    vq_buf_init(&line, 4096);
+    compose(run, &line);
+    if (line.status == VQ_OK && run->terminal.is_tty) {
+        uint32_t columns = run->terminal.columns > 1 ? run->terminal.columns - 1 : 79;
+        fprintf(stderr, "\r\033[K%.*s", (int)columns, line.at);
+        run->progress_open = true;
+    } else if (line.status == VQ_OK) {
+        fprintf(stderr, "%s\n", line.at);
+    }
+    fflush(stderr);
+    vq_buf_free(&line);
+}

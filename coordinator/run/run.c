@@ -1,0 +1,379 @@
+/* A run from the first lock to the last file, in one order: store, loop, built-in server, socket, Redis, core, control, workers;
+ * then the loop's turns; then the goodbye and the results. Whatever fails on the way, everything opened so far is closed and
+ * nothing that was paid for is lost: it is in the store or in a spool. */
+#include "coordinator/run/run.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/crash.h"
+#include "common/net/signals.h"
+#include "common/text/log.h"
+#include "coordinator/run/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- signals, timers, the turn ---- */
+
+static void on_interrupt(void *ctx, int signum)
+{
+    struct vq_run *run = ctx;
+    int64_t last_ns = run->interrupt_ns;
+    run->interrupt_ns = vq_run_now();
+    if (signum == run->interrupt_signum &&
+        run->interrupt_ns - last_ns < VQ_RUN_SAME_SIGNAL_MS * VQ_NS_PER_MS) {
+        return;
+    }
+    run->interrupt_signum = signum;
+    run->interrupts++;
+    vq_log(VQ_LOG_INFO, "signal", "number=%d count=%u", signum, run->interrupts);
+    if (run->coord == NULL || run->finished || run->stopped) {
+        return;
+    }
+    int64_t now = vq_run_now();
+    enum vq_status status;
+    if (run->interrupts == 1) {
+        vq_run_message(run,
+                       "Finishing the calls in flight; once more stops now. Nothing is lost either "
+                       "way.");
+        run->draining = true;
+        run->drain_until_ns = now + VQ_RUN_DRAIN_MS * VQ_NS_PER_MS;
+        status = vq_coord_drain(run->coord, run->drain_until_ns, now);
+    } else {
+        status = vq_coord_stop(run->coord, now);
+    }
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+    vq_loop_again(run->loop);
+}
+
+static void on_hangup(void *ctx, int signum)
+{
+    (void)signum;
+    vq_progress_gone(ctx);
+}
+
+/* The core stops when what it has received is committed. Redis may be away for good: then it stops without. */
+static void stop_without_redis(struct vq_run *run)
+{
+    bool due = run->interrupts > 1 || (run->draining && vq_run_now() >= run->drain_until_ns);
+    if (!due || run->redis.phase == VQ_PHASE_UP || run->finished || run->stopped ||
+        run->fatal != VQ_OK || run->coord == NULL) {
+        return;
+    }
+    if (run->stage_over) {
+        vq_stages_stop(run);
+        vq_loop_again(run->loop);
+    } else {
+        vq_committer_give_up(run, "stopped while Redis was away");
+    }
+}
+
+static void on_tick(void *ctx)
+{
+    struct vq_run *run = ctx;
+    if (run->coord != NULL && run->fatal == VQ_OK) {
+        enum vq_status status = vq_coord_tick(run->coord, vq_run_now());
+        if (status != VQ_OK) {
+            vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+        }
+    }
+    vq_limits_tick(run);
+    vq_run_redis_tick(run);
+    stop_without_redis(run);
+    vq_committer_watch(run);
+    vq_children_tick(run);
+    vq_dispatch_watch(run);
+    vq_watch_tick(run);
+}
+
+static void on_status_timer(void *ctx)
+{
+    vq_control_write_status(ctx);
+}
+
+static void on_progress_timer(void *ctx)
+{
+    vq_progress_line(ctx);
+}
+
+static void on_turn(void *ctx)
+{
+    struct vq_run *run = ctx;
+    vq_dispatch_pump(run);
+    vq_stages_turn(run);
+    if ((run->finished || run->stopped) && !run->done) {
+        vq_loop_stop(run->loop);
+    }
+}
+
+/* ---- opening, in order ---- */
+
+static enum vq_status open_loop(struct vq_run *run, struct vq_error *err)
+{
+    VQ_TRY(vq_loop_create(&run->loop, err));
+    (void)vq_loop_raise_files();
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a full disk */
+    VQ_TRY(vq_signal_create(run->loop, SIGINT, on_interrupt, run, &run->sigint));
+    VQ_TRY(vq_signal_create(run->loop, SIGTERM, on_interrupt, run, &run->sigterm));
+    VQ_TRY(vq_signal_create(run->loop, SIGHUP, on_hangup, run, &run->sighup));
+    VQ_TRY(vq_timer_create(run->loop, on_tick, run, &run->tick));
+    VQ_TRY(vq_timer_create(run->loop, on_status_timer, run, &run->status_timer));
+    return vq_timer_create(run->loop, on_progress_timer, run, &run->progress_timer);
+}
+
+static enum vq_status open_log(struct vq_run *run, int *ret_fd, struct vq_error *err)
+{
+    char path[VQ_RUN_PATH_BYTES_MAX];
+    VQ_TRY(vq_run_dir_join(run->dir, "log", path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return vq_fail(err, errno == ENOSPC ? VQ_FULL : VQ_IO, "cannot open %s: %s", path,
+                       strerror(errno));
+    }
+    vq_log_to(fd, VQ_LOG_INFO, VQ_LOG_JSON);
+    *ret_fd = fd;
+    return VQ_OK;
+}
+
+static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
+{
+    VQ_TRY(open_loop(run, err));
+    run->owner.uid = *vq_run_dir_uid(run->dir);
+    VQ_TRY(vq_dispatch_open(run, err)); /* first: an address that is refused leaves no call store */
+    VQ_TRY(vq_run_begin_store(run, err));
+    VQ_TRY(vq_children_open(run, err));
+    if (run->job->needs_offline) {
+        VQ_TRY(vq_children_offline(run, err));
+    }
+    VQ_TRY(vq_stages_open(run, err));
+    VQ_TRY(vq_run_redis_open(run, err));
+    VQ_TRY(vq_stages_open_core(run, err));
+    vq_told_apply(run);
+    VQ_TRY(vq_control_open(run, err));
+    VQ_TRY(vq_children_workers(run, err));
+    vq_watch_open(run);
+    vq_loop_on_turn(run->loop, on_turn, run);
+    vq_timer_start(run->tick, VQ_RUN_TICK_MS, VQ_RUN_TICK_MS);
+    vq_timer_start(run->status_timer, 0, VQ_RUN_STATUS_MS);
+    uint64_t progress_ms = run->terminal.is_tty ? 250 : 10000;
+    vq_timer_start(run->progress_timer, progress_ms, progress_ms);
+    return VQ_OK;
+}
+
+/* ---- the end ---- */
+
+static bool workers_left(void *ctx)
+{
+    struct vq_run *run = ctx;
+    bool committing = run->commit.busy && run->commit.from != NULL;
+    return (vq_children_gone(run) && !committing) || run->fatal != VQ_OK;
+}
+
+/* The core has said BYE. Local workers get a moment to leave by themselves; what their spools still hold is committed. */
+static void goodbye(struct vq_run *run)
+{
+    run->done = true;
+    vq_children_strays_again(run);
+    vq_children_stop(run, run->interrupts > 1 ? SIGKILL : SIGTERM);
+    enum vq_status status = vq_loop_run_until(run->loop, workers_left, run, VQ_RUN_GOODBYE_MS);
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "workers.linger", "status=%s", vq_status_name(status));
+    }
+    run->goodbye_ns = vq_run_now();
+}
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+/* Workers elsewhere may still be reading their ACKs and the BYE: a closed connection takes with it what was not read, and they
+ * would wait for a coordinator that does not come back. Who speaks meanwhile is told BYE again. */
+static void linger(struct vq_run *run)
+{
+    bool remote = run->options->listen != NULL || run->options->workers == 0;
+    int64_t left_ms = VQ_RUN_LINGER_MS - (vq_run_now() - run->goodbye_ns) / VQ_NS_PER_MS;
+    if (!remote || run->fatal != VQ_OK || run->interrupts > 1) {
+        return;
+    }
+    if (left_ms < VQ_RUN_LINGER_LEAST_MS) { /* the results took their time, and nobody was heard */
+        left_ms = VQ_RUN_LINGER_LEAST_MS;
+    }
+    enum vq_status status = vq_loop_run_until(run->loop, never, NULL, (uint32_t)left_ms);
+    if (status != VQ_TIMEOUT) {
+        vq_log(VQ_LOG_WARN, "linger.cut", "status=%s", vq_status_name(status));
+    }
+}
+
+/* What failed most often, and what to do about it. */
+static void say_failures(const struct vq_run *run)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    vq_failures_say(&run->failures, text, sizeof(text));
+    if (text[0] != '\0') {
+        fprintf(stderr, "The most frequent failure: %s\n", text);
+    }
+}
+
+static enum vq_run_end stopped_end(struct vq_run *run)
+{
+    vq_progress_clear(run);
+    const char *name = vq_run_dir_name(run->dir);
+    bool asked = run->stop_kind == VQ_COORD_STOP_DRAINED || run->stop_kind == VQ_COORD_STOP_NOW;
+    fprintf(stderr, "vibeq: %s\n",
+            run->fatal != VQ_OK ? run->err.text
+            : asked             ? "stopped"
+                                : run->stop_text);
+    if (run->braked_unix_ms == 0) { /* the brake's sentence says it already */
+        say_failures(run);
+    }
+    fprintf(stderr, "Nothing that was paid for is lost. ");
+    if (run->options->script != NULL) {
+        fprintf(stderr, "The same command goes on.\n");
+    } else {
+        fprintf(stderr, "Go on with: vibeq resume %s\n", name);
+    }
+    bool ours = run->fatal != VQ_OK && run->fatal != VQ_FULL && run->fatal != VQ_STALE &&
+                vq_status_class(run->fatal) != VQ_CLASS_RETRY;
+    return ours ? VQ_RUN_FAILED : VQ_RUN_STOPPED;
+}
+
+static enum vq_run_end finished_end(struct vq_run *run)
+{
+    bool missing = false;
+    struct vq_error err = {0};
+    vq_progress_line(run);
+    vq_progress_look(run);
+    vq_progress_clear(run);
+    if (run->options->script != NULL) { /* the script's caller has its answers */
+        return VQ_RUN_DONE;
+    }
+    struct vq_results results = {.job = run->job,
+                                 .course = &run->course,
+                                 .calls = run->calls,
+                                 .run = &run->owner.uid,
+                                 .dir = run->dir,
+                                 .folder = run->options->folder != NULL ? run->options->folder
+                                                                        : "results",
+                                 .own_account = run->options->folder != NULL,
+                                 .json = run->options->json};
+    enum vq_status status = vq_results_write(&results, &missing, &err);
+    if (status != VQ_OK) {
+        run->fatal = VQ_OK;
+        vq_run_fatal(run, status, "all answers are there, but the results could not be written: %s",
+                     err.text[0] != '\0' ? err.text : vq_status_text(status));
+        return stopped_end(run);
+    }
+    if (missing) {
+        say_failures(run);
+    }
+    return missing ? VQ_RUN_MISSING : VQ_RUN_DONE;
+}
+
+static void end_clean(struct vq_run *run)
+{
+    struct vq_error err = {0};
+    bool clean = run->fatal == VQ_OK && (run->finished || (run->stopped && run->clean)) &&
+                 vq_children_gone(run);
+    if (clean && vq_calls_end_run(run->calls, &run->owner.uid, run->owner.epoch, vq_clock_unix_ms(),
+                                  &err) != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "run.not_clean", "why=%s", err.text);
+    }
+    if (clean) {
+        vq_limits_release(run);
+    }
+}
+
+static enum vq_run_end end(struct vq_run *run)
+{
+    enum vq_run_end how;
+    struct vq_error err = {0};
+    VQ_CRASH_POINT(goodbye_before);
+    if (run->fatal == VQ_OK) {
+        goodbye(run);
+    }
+    if (run->authority != NULL) {
+        vq_learned_tick(run); /* of a run that was over before the next look */
+    }
+    enum vq_status status = vq_finish_accounting(run, &err); /* the report shows it */
+    if (status != VQ_OK) {
+        vq_run_message(run, "accounting.json is not up to date: %s", err.text);
+    }
+    if (run->fatal == VQ_OK && run->finished) {
+        how = finished_end(run);
+    } else {
+        how = stopped_end(run);
+    }
+    end_clean(run);
+    vq_advances_end(run);
+    vq_control_write_status(run);
+    linger(run);
+    return how;
+}
+
+static void close_all(struct vq_run *run)
+{
+    vq_control_close(run);
+    vq_children_close(run);
+    vq_dispatch_close(run);
+    vq_run_redis_close(run);
+    vq_timer_destroy(&run->tick);
+    vq_timer_destroy(&run->status_timer);
+    vq_timer_destroy(&run->progress_timer);
+    vq_signal_destroy(&run->sigint);
+    vq_signal_destroy(&run->sigterm);
+    vq_signal_destroy(&run->sighup);
+    (void)signal(SIGHUP, SIG_IGN); /* what is left to do takes a moment, and the run is over */
+    vq_loop_destroy(&run->loop);   /* waits for a commit in the thread pool */
+    vq_coord_destroy(&run->coord);
+    vq_limits_close(run);
+    vq_committer_free(run);
+    vq_bills_free(run);
+    vq_stages_close(run);
+    vq_told_free(&run->told);
+    vq_buf_free(&run->spec_body);
+    vq_calls_close(&run->calls);
+}
+
+enum vq_status vq_run_carry_out(const struct vq_run_options *options, struct vq_job *job,
+                                struct vq_run_dir *dir, enum vq_run_end *ret_end,
+                                struct vq_error *err)
+{
+    struct vq_run *run = vq_alloc(1, sizeof(*run));
+    if (run == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    run->options = options;
+    run->job = job;
+    run->dir = dir;
+    run->started_ns = vq_run_now();
+    run->started_unix_ms = vq_clock_unix_ms();
+    vq_terminal_of(STDERR_FILENO, &run->terminal);
+    run->had_terminal = run->terminal.is_tty || isatty(STDOUT_FILENO) == 1;
+    int log_fd = -1;
+    enum vq_status status = open_log(run, &log_fd, err);
+    if (status == VQ_OK) {
+        status = open_all(run, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_loop_run(run->loop);
+        *ret_end = end(run);
+    } else if (err != NULL && err->text[0] == '\0') {
+        (void)vq_fail(err, status, "cannot start the run: %s", vq_status_text(status));
+    }
+    close_all(run);
+    vq_log_to(STDERR_FILENO, VQ_LOG_INFO, VQ_LOG_AUTO);
+    if (log_fd >= 0) {
+        (void)close(log_fd);
+    }
+    vq_free(run);
+    return status;
+}

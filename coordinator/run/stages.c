@@ -1,0 +1,412 @@
+/* The walk through the stages of a script (the method): a stage is made ready (asking.h), a core of its own asks it, its finished column is read out
+ * of Redis, the answers go to the script, and it names the next one. Between two stages nothing is in flight here: every
+ * batch is committed, every spool that was being read is in. Invariant: run->coord always belongs to run->asking. */
+#include "coordinator/run/parts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/crash.h"
+#include "common/text/log.h"
+#include "coordinator/store/calls/ledger.h"
+#include "methods/grid/answers.h"
+#include "methods/stats/stats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a stage begins ---- */
+
+/* Of the term after `from_ns`. */
+static int64_t wait_left_ns(const struct vq_run *run, int64_t from_ns)
+{
+    if (run->begun.first_start || run->begun.was_clean) {
+        return 0;
+    }
+    int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    int64_t left_ns = from_ns + term_ns - vq_run_now();
+    return left_ns > 0 ? left_ns : 0;
+}
+
+/* Attempts over all leases; what one lease may send is never cut short. */
+static struct vq_attempt_caps attempt_caps(const struct vq_config *config)
+{
+    const struct vq_conf_attempts *a = &config->attempts;
+    const uint32_t of[VQ_ATTEMPT__COUNT] = {
+#define VQ_ATTEMPT(name, key, end, outcome) [VQ_ATTEMPT_##name] = a->key,
+#include "coordinator/queue/attempts.def"
+#undef VQ_ATTEMPT
+    };
+    uint32_t least = 2 * config->judging.tries_max;
+    struct vq_attempt_caps caps = {.all = a->max == 0 || a->max > least ? a->max : least};
+    for (int i = 0; i < VQ_ATTEMPT__COUNT; i++) {
+        caps.of[i] = of[i] == 0 || of[i] > least ? of[i] : least;
+    }
+    return caps;
+}
+
+/* What the run has in the store is settled before it is asked, so that its progress goes on from where it was. What takes longer than
+ * may be is looked up in its turn. */
+static enum vq_status take_stored(struct vq_run *run, struct vq_error *err)
+{
+    const struct vq_plan *plan = &run->asking->plan;
+    uint64_t shards = vq_grid_shards(&plan->grid), shard = 0;
+    int64_t until_ns = vq_run_now() + VQ_RUN_STORED_MS * VQ_NS_PER_MS;
+    struct vq_view *view = NULL;
+    uint8_t *outcomes = vq_alloc(vq_grid_shard_tasks(&plan->grid), 1);
+    if (outcomes == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    enum vq_status status = vq_view_begin(run->calls, &view, err);
+    for (; status == VQ_OK && shard < shards && vq_run_now() < until_ns; shard++) {
+        status = vq_lookup_outcomes(view, plan, &run->owner.uid, shard, outcomes, err);
+        if (status == VQ_OK) {
+            status = vq_coord_stored(run->coord, shard, outcomes);
+        }
+    }
+    if (view != NULL) {
+        vq_view_end(&view);
+    }
+    vq_free(outcomes);
+    vq_log(VQ_LOG_INFO, "stage.stored", "shards=%llu of=%llu", (unsigned long long)shard,
+           (unsigned long long)shards);
+    return status == VQ_AGAIN ? VQ_OK : status;
+}
+
+struct recall {
+    struct vq_run *run;
+    int64_t until_ns;
+};
+
+static enum vq_status recall_row(void *ctx, const struct vq_call_row *row)
+{
+    const struct recall *r = ctx;
+    if (vq_run_now() > r->until_ns) {
+        return VQ_AGAIN;
+    }
+    if (row->stage != r->run->asking->no) {
+        return VQ_OK;
+    }
+    struct vq_coord_past_call call = {.task = row->task,
+                                      .kind = (enum vq_call_kind)row->kind,
+                                      .end = (enum vq_call_end)row->end,
+                                      .outcome = (enum vq_outcome)row->outcome,
+                                      .final = row->final,
+                                      .http_status = row->http_status,
+                                      .pool = row->pool,
+                                      .error = row->error};
+    return vq_coord_recall(r->run->coord, &call) ? VQ_OK : VQ_AGAIN;
+}
+
+/* How judges answered in earlier processes: of the first stage that has something to ask, which is where the last one stopped. */
+static enum vq_status take_calls(struct vq_run *run, struct vq_error *err)
+{
+    struct vq_coord_status s;
+    vq_coord_status_fill(run->coord, vq_run_now(), &s);
+    if (run->recalled || s.all.state[VQ_TASK_OPEN] == 0) {
+        return VQ_OK;
+    }
+    run->recalled = true;
+    struct recall r = {run, vq_run_now() + VQ_RUN_STORED_MS * VQ_NS_PER_MS};
+    struct vq_view *view = NULL;
+    VQ_TRY(vq_view_begin(run->calls, &view, err));
+    enum vq_status status = vq_ledger_scan(view, &run->owner.uid, recall_row, &r, err);
+    vq_view_end(&view);
+    return status == VQ_AGAIN ? VQ_OK : status;
+}
+
+enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
+{
+    if (run->hears_ns == 0) {
+        run->hears_ns = vq_run_now();
+    }
+    if (run->authority == NULL) {
+        VQ_TRY(vq_limits_open(run, wait_left_ns(run, run->started_ns), err));
+    }
+    const struct vq_role_models *cast = run->asking->cast;
+    struct vq_coord_judge *judges = vq_alloc(cast->count, sizeof(*judges));
+    if (judges == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < cast->count; i++) {
+        judges[i] = (struct vq_coord_judge){.name = cast->conf[i].name,
+                                            .pools = cast->pools[i],
+                                            .pools_count = cast->pools_count[i]};
+    }
+    int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    bool remote = run->options->listen != NULL || run->options->workers == 0;
+    bool collects = remote && !run->begun.first_start;
+    struct vq_coord_params params = {
+        .run = run->owner.uid,
+        .run_name = vq_run_dir_name(run->dir),
+        .epoch = run->owner.epoch,
+        .stage = run->asking->no,
+        .more = true, /* the method alone knows, and only after this stage */
+        .grid = run->asking->plan.grid,
+        .chains = vq_stage_chains(run->asking->kind),
+        .alike = run->asking->alike,
+        .request_bytes_max = vq_stage_grid_request_bytes(run->asking),
+        .answer_tokens_max = vq_stage_grid_answer_tokens(run->asking),
+        .judges = judges,
+        .authority = run->authority,
+        .spec = run->spec_hash,
+        .repairs = run->asking->repair != NULL,
+        .repeat_max = run->asking->plan.generation,
+        .scout_no = run->begun.start_no, /* two runs at once buy little twice */
+        .term_ns = term_ns,
+        .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
+        .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
+        .attempts = attempt_caps(run->job->config),
+        .role = run->asking->role,
+        .brake_calls = run->job->config->judging.brake,
+        .any_answer_is_useful = run->job->config->rating.policy != VQ_RATING_STRICT,
+        .orphan_remote_s = run->job->config->orphan_s,
+        .wait_ns = wait_left_ns(run, run->hears_ns),
+        .remote = remote,
+        .missed_ns = remote ? VQ_RUN_MISSED_MS * VQ_NS_PER_MS : 0,
+        .finish_from_ns = collects ? run->started_ns + VQ_RUN_COLLECT_MS * VQ_NS_PER_MS : 0};
+    enum vq_status status = vq_coord_create(&params, vq_run_now(), &run->coord, err);
+    vq_free(judges);
+    if (status == VQ_OK && !run->begun.first_start) {
+        status = take_stored(run, err);
+    }
+    if (status == VQ_OK && !run->begun.first_start) {
+        status = take_calls(run, err);
+    }
+    if (status == VQ_OK && run->redis.phase != VQ_PHASE_UP) {
+        status = vq_coord_commit_paused(run->coord, true, vq_run_now());
+    }
+    return status;
+}
+
+/* What the method wants next, made ready; *ret_more false when it wants nothing. */
+static enum vq_status next_asking(struct vq_run *run, bool *ret_more, struct vq_error *err)
+{
+    const struct vq_stage *stage;
+    VQ_TRY(vq_answers_next(&run->script, &run->answered, &stage, err));
+    *ret_more = stage != NULL;
+    if (stage == NULL) {
+        return VQ_OK;
+    }
+    VQ_TRY(vq_stage_grid_create(run->job, stage, &run->asking, err));
+    vq_buf_free(&run->spec_body);
+    VQ_TRY(vq_stage_grid_spec(run->asking, run->offline_url, &run->spec_body, &run->spec_hash));
+    vq_free(run->known);
+    run->known = vq_alloc(vq_grid_shard_tasks(&run->asking->plan.grid), sizeof(*run->known));
+    if (run->known == NULL) {
+        return vq_fail(err, VQ_NOMEM, "out of memory");
+    }
+    vq_log(VQ_LOG_INFO, "stage", "no=%u name=%s tasks=%llu", run->asking->no, run->asking->name,
+           (unsigned long long)vq_grid_tasks(&run->asking->plan.grid));
+    return VQ_OK;
+}
+
+static void say_notes(struct vq_run *run)
+{
+    const char *const *notes;
+    uint32_t count = run->script.ops->notes(run->script.ctx, &notes);
+    for (; run->notes_said < count; run->notes_said++) {
+        vq_run_message(run, "%s", notes[run->notes_said]);
+    }
+}
+
+static const struct vq_stage_grid *past_stage(const void *of, uint32_t no)
+{
+    const struct vq_run *run = of;
+    for (uint32_t i = run->past_count; i > 0; i--) {
+        if (run->past[i - 1].asking->no == no) {
+            return run->past[i - 1].asking;
+        }
+    }
+    return NULL;
+}
+
+enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
+{
+    run->answered = (struct vq_answered){
+        .stage = past_stage, .of = run, .calls = run->calls, .run = &run->owner.uid};
+    vq_stats_init();
+    run->job->generation = run->begun.now.generation;
+    if (run->options->script != NULL) {
+        run->script = *run->options->script;
+    } else {
+        VQ_TRY(vq_method_script_open(run->job, &run->course, err));
+        run->script = run->course.script;
+    }
+    bool more;
+    VQ_TRY(next_asking(run, &more, err));
+    say_notes(run);
+    VQ_ASSERT(more);
+    return VQ_OK;
+}
+
+/* ---- a stage ends ---- */
+
+static bool is_quiet(const struct vq_run *run)
+{
+    bool idle = run->stage_over && !run->commit.busy && run->shards_count == 0 &&
+                run->redis.phase == VQ_PHASE_UP && vq_children_quiet(run);
+    if (!idle) {
+        return false;
+    }
+    struct vq_coord_status status;
+    vq_coord_status_fill(run->coord, vq_run_now(), &status);
+    return status.received == 0;
+}
+
+static void on_column(void *ctx, enum vq_status status, const uint8_t *outcomes, uint64_t tasks,
+                      const char *text)
+{
+    struct vq_run *run = ctx;
+    run->column = VQ_COLUMN_UNREAD;
+    if (run->fatal != VQ_OK) {
+        return;
+    }
+    if (status != VQ_OK) { /* it comes back, and is read again */
+        vq_run_redis_lost(run, status, text);
+        return;
+    }
+    run->outcomes = vq_alloc(tasks, 1);
+    if (run->outcomes == NULL) {
+        vq_run_fatal(run, VQ_NOMEM, "out of memory after a stage");
+        return;
+    }
+    memcpy(run->outcomes, outcomes, tasks);
+    run->column = VQ_COLUMN_READ;
+    VQ_CRASH_POINT(stage_read);
+    vq_loop_again(run->loop);
+}
+
+/* Redis says what stands; that it says the same as the core is our own check. */
+static bool column_agrees(struct vq_run *run)
+{
+    uint64_t tasks = vq_grid_tasks(&run->asking->plan.grid);
+    for (uint64_t t = 0; t < tasks; t++) {
+        if (run->outcomes[t] != (uint8_t)vq_coord_outcome(run->coord, t)) {
+            vq_run_fatal(run, VQ_CORRUPT,
+                         "Redis and the coordinator disagree about task %llu of stage %s; resume "
+                         "rebuilds it",
+                         (unsigned long long)t, run->asking->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What accounting needs of it later. */
+static enum vq_status keep_past(struct vq_run *run)
+{
+    VQ_TRY(vq_grow((void **)&run->past, &run->past_cap, run->past_count + 1, sizeof(*run->past),
+                   VQ_STAGES_MAX));
+    run->past[run->past_count++] =
+        (struct vq_past_stage){.asking = run->asking, .outcomes = run->outcomes};
+    run->asking = NULL;
+    run->outcomes = NULL;
+    return VQ_OK;
+}
+
+void vq_stages_stop(struct vq_run *run)
+{
+    run->stopped = true;
+    run->clean = vq_coord_clean(run->coord);
+    run->stop_kind = VQ_COORD_STOP_DRAINED;
+    (void)snprintf(run->stop_text, sizeof(run->stop_text), "stopped");
+    enum vq_status status = vq_coord_no_more(run->coord, VQ_BYE_STOPPED, vq_run_now());
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "the coordinator's core gave up: %s", vq_status_text(status));
+    }
+}
+
+static enum vq_status finish(struct vq_run *run)
+{
+    run->finished = true;
+    return vq_coord_no_more(run->coord, VQ_BYE_DONE, vq_run_now());
+}
+
+/* The next stage's core in the place of the last one's, whose workers it takes over. */
+static enum vq_status change_core(struct vq_run *run, struct vq_error *err)
+{
+    struct vq_coord *over = run->coord;
+    struct vq_coord_status last;
+    vq_coord_status_fill(over, vq_run_now(), &last);
+    run->coord = NULL;
+    run->stage_over = false;
+    VQ_CRASH_POINT(stage_hand_over_before);
+    enum vq_status status = vq_run_redis_stage(run, err);
+    if (status == VQ_OK) {
+        status = vq_stages_open_core(run, err);
+    }
+    if (status == VQ_OK) {
+        status = vq_coord_hand_over(over, run->coord, vq_run_now());
+    }
+    VQ_CRASH_POINT(stage_handed_over);
+    if (run->coord == NULL) { /* the end still asks both what came of it */
+        run->coord = over;
+        vq_stage_grid_destroy(&run->asking);
+        run->asking = run->past[run->past_count - 1].asking;
+        return status;
+    }
+    vq_status_add(&run->before, &last);
+    vq_coord_destroy(&over);
+    return status;
+}
+
+/* The answers to the script, and what it wants next. Where nothing follows, run->asking stays that of the last core. */
+static enum vq_status step(struct vq_run *run, struct vq_error *err)
+{
+    VQ_TRY(vq_answers_take(&run->script, run->asking, run->outcomes, run->calls, &run->owner.uid,
+                           err));
+    struct vq_stage_grid *over = run->asking;
+    VQ_TRY(keep_past(run));
+    bool more = false;
+    enum vq_status status = run->interrupts > 0 ? VQ_OK : next_asking(run, &more, err);
+    say_notes(run);
+    if (status != VQ_OK || !more) {
+        vq_stage_grid_destroy(&run->asking);
+        run->asking = over;
+        VQ_TRY(status);
+        if (run->interrupts > 0) {
+            vq_stages_stop(run);
+            return VQ_OK;
+        }
+        return finish(run);
+    }
+    vq_stage_grid_retire(over);
+    return change_core(run, err);
+}
+
+void vq_stages_turn(struct vq_run *run)
+{
+    if (run->finished || run->stopped || run->fatal != VQ_OK || !is_quiet(run)) {
+        return;
+    }
+    if (run->column == VQ_COLUMN_UNREAD) {
+        run->column = VQ_COLUMN_READING;
+        vq_run_state_read(run->redis.state, run->redis.n, on_column, run);
+        return;
+    }
+    if (run->column == VQ_COLUMN_READING || !column_agrees(run)) {
+        return;
+    }
+    run->column = VQ_COLUMN_UNREAD;
+    struct vq_error err = {0};
+    enum vq_status status = step(run, &err);
+    if (status != VQ_OK) {
+        vq_run_fatal(run, status, "%s", err.text[0] != '\0' ? err.text : vq_status_text(status));
+    }
+    vq_loop_again(run->loop);
+}
+
+void vq_stages_close(struct vq_run *run)
+{
+    bool kept = run->past_count > 0 && run->past[run->past_count - 1].asking == run->asking;
+    if (!kept) {
+        vq_stage_grid_destroy(&run->asking);
+    }
+    for (uint32_t i = 0; i < run->past_count; i++) {
+        vq_stage_grid_destroy(&run->past[i].asking);
+        vq_free(run->past[i].outcomes);
+    }
+    vq_free(run->past);
+    vq_free(run->outcomes);
+    vq_method_script_close(&run->course);
+}

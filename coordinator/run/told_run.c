@@ -1,0 +1,145 @@
+/* What was told survives this process: RUN/told.json is written before `vibeq ctl` gets its reply, and applied when the run is resumed.
+ * --set of that resume wins, since it was said later. What cannot be kept or applied is printed at once. */
+#include "coordinator/run/parts.h"
+
+#include "common/base/clock.h"
+#include "common/text/log.h"
+
+#include <stdio.h>
+
+static enum vq_status write_told(struct vq_run *run, struct vq_error *err)
+{
+    struct vq_buf out;
+    vq_buf_init(&out, VQ_TOLD_BYTES_MAX);
+    vq_told_write(&run->told, &out);
+    enum vq_status status = out.status != VQ_OK ? out.status
+                                                : vq_run_dir_write(run->dir, VQ_TOLD_FILE,
+                                                                   vq_buf_span(&out), true, err);
+    vq_buf_free(&out);
+    return status;
+}
+
+void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said)
+{
+    struct vq_error err = {0};
+    if (run->options->script != NULL || strcmp(asked->command->name, "requeue") == 0) {
+        return;
+    }
+    enum vq_status status = vq_told_add(&run->told, asked, vq_clock_unix_ms());
+    if (status == VQ_OK) {
+        status = write_told(run, &err);
+    }
+    if (status != VQ_OK) {
+        vq_log(VQ_LOG_WARN, "told.unwritten", "status=%s why=%s", vq_status_name(status), err.text);
+        vq_buf_printf(said,
+                      ". It is lost if this process ends, because " VQ_TOLD_FILE
+                      " cannot be written: %.200s",
+                      err.text[0] != '\0' ? err.text : vq_status_text(status));
+    }
+}
+
+/* The pool that a command is about; count: none of this run. */
+static uint32_t pool_of(const struct vq_run *run, const struct vq_told_command *c)
+{
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    uint32_t p = 0;
+    while (p < uses->count &&
+           (c->words_count < 2 || strcmp(uses->uses[p].name, c->words[1]) != 0)) {
+        p++;
+    }
+    return p;
+}
+
+static bool is_overridden(const struct vq_run *run, const struct vq_told_command *c)
+{
+    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    uint32_t p = pool_of(run, c);
+    const struct vq_conf_pool *account = p < uses->count ? uses->uses[p].account : NULL;
+    uint32_t no = account == NULL ? 0 : (uint32_t)(account - run->job->config->pools);
+    for (uint32_t i = 0; i < run->options->set_count; i++) {
+        if (vq_told_is_overridden(c, run->options->set[i], account == NULL, no)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name(const struct vq_told_command *c, struct vq_buf *out)
+{
+    for (uint32_t i = 0; i < c->words_count; i++) {
+        vq_buf_printf(out, "%s%s", i == 0 ? "" : " ", c->words[i]);
+    }
+}
+
+/* A run that stands still because of an earlier word must not look broken: also said under --quiet. */
+static void say_pause(struct vq_run *run, int64_t at_unix_ms)
+{
+    char when[VQ_RUN_WHEN_BYTES];
+    run->held_since_unix_ms = at_unix_ms;
+    vq_watch_when(at_unix_ms, when);
+    if (run->options->quiet) {
+        fprintf(stderr, "vibeq: %s is paused by hand since %s; vibeq ctl %s resume\n",
+                vq_run_dir_name(run->dir), when, vq_run_dir_name(run->dir));
+    }
+}
+
+/* false: it is not in force, and not kept. */
+static bool apply(struct vq_run *run, const struct vq_told_command *c)
+{
+    struct vq_ctl_asked asked;
+    struct vq_error err = {0};
+    struct vq_buf words, said;
+    vq_buf_init(&words, VQ_ERROR_BYTES_MAX);
+    vq_buf_init(&said, VQ_ERROR_BYTES_MAX);
+    name(c, &words);
+    const char *text = words.status == VQ_OK ? words.at : c->words[0];
+    bool kept = false;
+    if (is_overridden(run, c)) {
+        vq_run_message(run, "vibeq ctl %s of an earlier process is not applied: --set wins.", text);
+    } else if (vq_ctl_parse((const char *const *)c->words, c->words_count, &asked, &err) != VQ_OK ||
+               asked.command->carry_out(run, asked.values, &said, &err) != VQ_OK) {
+        vq_run_message(run, "vibeq ctl %s of an earlier process cannot be applied: %s", text,
+                       err.text);
+    } else {
+        kept = true;
+        vq_run_message(run, "vibeq ctl %s of an earlier process is in force: %s.", text,
+                       said.status == VQ_OK ? said.at : "applied");
+        if (strcmp(c->words[0], "pause") == 0) {
+            say_pause(run, c->at_unix_ms);
+        }
+    }
+    vq_buf_free(&words);
+    vq_buf_free(&said);
+    return kept;
+}
+
+void vq_told_apply(struct vq_run *run)
+{
+    struct vq_buf text;
+    struct vq_error err = {0};
+    if (!run->options->resumed || run->options->script != NULL) {
+        return;
+    }
+    vq_buf_init(&text, VQ_TOLD_BYTES_MAX);
+    enum vq_status status = vq_run_dir_read(run->dir, VQ_TOLD_FILE, &text, &err);
+    if (status == VQ_OK) {
+        status = vq_told_read(vq_buf_span(&text), &run->told, &err);
+    }
+    vq_buf_free(&text);
+    if (status != VQ_OK && status != VQ_NOT_FOUND) {
+        vq_run_message(run, "What vibeq ctl set earlier is not in force: " VQ_TOLD_FILE ": %s",
+                       err.text[0] != '\0' ? err.text : vq_status_text(status));
+        return;
+    }
+    size_t before = run->told.count;
+    for (size_t i = 0; i < run->told.count && run->fatal == VQ_OK;) {
+        if (apply(run, &run->told.commands[i])) {
+            i++;
+        } else {
+            vq_told_remove(&run->told, i);
+        }
+    }
+    if (run->told.count != before && write_told(run, &err) != VQ_OK) {
+        vq_run_message(run, VQ_TOLD_FILE " cannot be written: %s", err.text);
+    }
+}

@@ -1,0 +1,111 @@
+/* Looks, a few times a second, whether a run still makes progress and whether its pools are slow, and says each once when it begins and once when
+ * it is over. What counts is decided in core/alarm.h and core/limited.h. Not its job: doing something about it. */
+#include "common/base/clock.h"
+#include "common/text/log.h"
+#include "coordinator/run/parts.h"
+
+#include <stdio.h>
+#include <time.h>
+
+void vq_watch_open(struct vq_run *run)
+{
+    int64_t idle_ns = (int64_t)run->job->config->alarm.idle_s * VQ_NS_PER_S;
+    vq_alarm_init(&run->alarm, idle_ns, vq_run_now());
+}
+
+void vq_watch_when(int64_t unix_ms, char ret_text[VQ_RUN_WHEN_BYTES])
+{
+    time_t when = (time_t)(unix_ms / 1000);
+    struct tm tm;
+    (void)localtime_r(&when, &tm);
+    (void)strftime(ret_text, VQ_RUN_WHEN_BYTES, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+int64_t vq_watch_since_unix_ms(const struct vq_run *run)
+{
+    int64_t quiet_ns = vq_run_now() - run->alarm.quiet_since_ns;
+    return run->alarm.raised ? vq_clock_unix_ms() - quiet_ns / VQ_NS_PER_MS : 0;
+}
+
+static void say(struct vq_run *run, enum vq_alarm_change change)
+{
+    if (change == VQ_ALARM_CLEARED) {
+        vq_log(VQ_LOG_INFO, "alarm.over", "kind=idle");
+        vq_run_message(run, "The run makes progress again.");
+        return;
+    }
+    char since[VQ_RUN_WHEN_BYTES];
+    vq_watch_when(vq_watch_since_unix_ms(run), since);
+    vq_log(VQ_LOG_WARN, "alarm.idle", "since=%s idle_s=%u", since, run->job->config->alarm.idle_s);
+    vq_run_message(run,
+                   "Nothing was answered since %s, and tasks are open: look at vibeq status %s, at "
+                   "workers.log, and at the provider.",
+                   since, vq_run_dir_name(run->dir));
+}
+
+void vq_watch_brake(struct vq_run *run)
+{
+    for (uint32_t j = 0;
+         run->coord != NULL && run->braked_unix_ms == 0 && j < run->asking->plan.grid.judges; j++) {
+        struct vq_coord_judge_status judge;
+        vq_coord_judge_fill(run->coord, j, vq_run_now(), &judge);
+        if (judge.braked) {
+            run->braked_unix_ms = vq_clock_unix_ms();
+            (void)snprintf(run->brake_text, sizeof(run->brake_text), "%s", judge.closed_text);
+            vq_log(VQ_LOG_WARN, "alarm.brake", "judge=%s text=%s", judge.name, run->brake_text);
+        }
+    }
+}
+
+/* A pool that is slow is reported once, and once when it no longer is. */
+static bool see_slow(struct vq_run *run, int64_t now_ns)
+{
+    int64_t after_ns = (int64_t)run->job->config->alarm.slow_s * VQ_NS_PER_S;
+    bool changed = false;
+    for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
+        struct vq_authority_pool_status s;
+        vq_authority_status(run->authority, p, now_ns, &s);
+        bool rests = run->held || run->draining || run->stopped || run->finished;
+        s.work_waits = s.work_waits && !rests && !vq_limits_idle(run, p);
+        enum vq_slow_change change = vq_slow_look(&run->slow[p], &s, after_ns, now_ns);
+        changed = changed || change != VQ_SLOW_SAME;
+        if (change == VQ_SLOW_CLEARED) {
+            vq_log(VQ_LOG_INFO, "alarm.over", "kind=slow pool=%s", s.name);
+        } else if (change == VQ_SLOW_RAISED) {
+            char text[VQ_LIMITED_TEXT_BYTES];
+            vq_status_limited_text(&s, now_ns, vq_clock_unix_ms(), text);
+            vq_log(VQ_LOG_WARN, "alarm.slow", "pool=%s slow_s=%u text=%s", s.name,
+                   run->job->config->alarm.slow_s, text);
+            vq_run_message(
+                run,
+                "Pool %s has run under a quarter of its configured rate for %u s, although "
+                "hardly a call is refused: %s. vibeq ctl %s pool %s --rpm N sets the rate.",
+                s.name, run->job->config->alarm.slow_s, text, vq_run_dir_name(run->dir), s.name);
+        }
+    }
+    return changed;
+}
+
+void vq_watch_tick(struct vq_run *run)
+{
+    int64_t now_ns = vq_run_now();
+    if (run->coord == NULL || now_ns - run->watched_ns < VQ_RUN_WATCH_MS * VQ_NS_PER_MS) {
+        return;
+    }
+    run->watched_ns = now_ns;
+    struct vq_coord_status s;
+    vq_coord_status_fill(run->coord, now_ns, &s);
+    struct vq_status_totals t = run->before;
+    vq_status_add(&t, &s);
+    struct vq_alarm_facts facts = {.answers = t.answers + t.from_store,
+                                   .open = s.all.state[VQ_TASK_OPEN] + s.all.state[VQ_TASK_LEASED],
+                                   .rests =
+                                       run->held || run->draining || run->stopped || run->finished};
+    enum vq_alarm_change change = vq_alarm_look(&run->alarm, &facts, now_ns);
+    if (change != VQ_ALARM_SAME) {
+        say(run, change);
+    }
+    if (see_slow(run, now_ns) || change != VQ_ALARM_SAME) {
+        vq_control_write_status(run);
+    }
+}

@@ -1,0 +1,237 @@
+/* Walks a run's rows of the ledger and looks up what each of them says of others.
+ *
+ * Invariant: what is wrong with one row is said, and the next one is looked at; only a store that cannot be read ends the walk.
+ * Not its job: tasks (they need a plan), answers of other runs, the rest of the file (`vibeq store check`). */
+#include "coordinator/store/calls/check_run.h"
+#include "common/base/sum.h"
+
+#include "common/judge/stage.h"
+#include "coordinator/store/calls/cell.h"
+#include "coordinator/store/calls/failures.h"
+
+#include <stdio.h>
+
+struct check {
+    struct vq_view *view;
+    const struct vq_id *run;
+    struct vq_run_meta meta;
+    vq_check_say_fn say;
+    void *ctx;
+    struct vq_check_run found;
+    struct vq_error *err;
+};
+
+static void VQ_PRINTF(2, 3) say(const struct check *c, const char *fmt, ...)
+{
+    char text[VQ_ERROR_BYTES_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    c->say(c->ctx, text);
+}
+
+/* Damage is said and counted; what else went wrong with reading is the caller's. */
+static enum vq_status told(struct check *c, enum vq_status status, const struct vq_error *why)
+{
+    if (status == VQ_CORRUPT || status == VQ_VERSION) {
+        c->found.damaged++;
+        say(c, "store: %s", why->text);
+        return VQ_OK;
+    }
+    return status == VQ_OK ? VQ_OK : vq_fail(c->err, status, "%s", why->text);
+}
+
+static void hex_of(const struct vq_id *id, char ret_hex[VQ_HEX_BYTES(VQ_ID_BYTES)])
+{
+    vq_hex(id->b, VQ_ID_BYTES, ret_hex);
+}
+
+/* ---- calls ---- */
+
+static void count_call(struct vq_check_run *f, const struct vq_call_row *row)
+{
+    bool answered = row->end == VQ_END_ANSWER;
+    f->calls++;
+    f->answered += answered ? 1 : 0;
+    f->paid_unused += answered && !row->used ? 1 : 0;
+    f->unknown += row->end == VQ_END_UNKNOWN ? 1 : 0;
+    if (row->stage >= VQ_STAGE_BESIDE) {
+        return;
+    }
+    vq_sum_to(&f->paid_nano, answered ? row->cost_nano : 0);
+    vq_sum_to(&f->paid_unused_nano, answered && !row->used ? row->cost_nano : 0);
+    vq_sum_to(&f->unknown_nano, answered ? 0 : row->cost_nano);
+}
+
+static enum vq_status check_answer_of(struct check *c, const struct vq_call_row *row)
+{
+    struct vq_error why = {0};
+    struct vq_answer answer;
+    char call[VQ_HEX_BYTES(VQ_ID_BYTES)], other[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    hex_of(&row->call, call);
+    enum vq_status status = vq_cell_answer(c->view, &row->request, &answer, &why);
+    if (status == VQ_NOT_FOUND) {
+        say(c, "answers: call %s was answered, and no answer to its question is stored", call);
+        return VQ_OK;
+    }
+    if (status != VQ_OK) {
+        return told(c, status, &why);
+    }
+    if (vq_id_eq(&answer.call, &row->call) != row->used) {
+        hex_of(&answer.call, other);
+        say(c, "answers: call %s is recorded as %s, and the answer that stands is of call %s", call,
+            row->used ? "used" : "paid but unused", other);
+    }
+    return VQ_OK;
+}
+
+static enum vq_status check_call(struct check *c, const struct vq_call_row *row)
+{
+    char call[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    count_call(&c->found, row);
+    if (row->fence.epoch > c->meta.epoch) {
+        hex_of(&row->call, call);
+        say(c, "ledger: call %s is of epoch %llu, and the run is at %llu", call,
+            (unsigned long long)row->fence.epoch, (unsigned long long)c->meta.epoch);
+    }
+    return row->end == VQ_END_ANSWER ? check_answer_of(c, row) : VQ_OK;
+}
+
+/* The ledger's row of a call. VQ_NOT_FOUND; damage is left to the walk, which comes by it. */
+static enum vq_status call_row(const struct vq_view *view, const struct vq_id *run,
+                               const struct vq_id *call, struct vq_call_row *ret_row,
+                               struct vq_error *err)
+{
+    struct vq_ledger_key key = vq_ledger_key_call(run, call);
+    struct vq_span k = vq_ledger_key_span(&key);
+    struct vq_span value;
+    VQ_TRY(vq_env_get(view, view->calls->ledger, k, &value, err));
+    return vq_record_read_call(k, value, ret_row);
+}
+
+static enum vq_status check_failure(struct check *c, const struct vq_failure_row *failure)
+{
+    static const struct vq_id none;
+    struct vq_call_row row;
+    char call[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    if (failure->outcome == VQ_OUTCOME_NONE || vq_id_eq(&failure->call, &none)) {
+        return VQ_OK;
+    }
+    enum vq_status status = call_row(c->view, c->run, &failure->call, &row, c->err);
+    hex_of(&failure->call, call);
+    if (status == VQ_NOT_FOUND) {
+        say(c, "failures: a task failed by call %s, which the ledger does not have", call);
+    } else if (status == VQ_OK && (row.end == VQ_END_ANSWER || row.end == VQ_END_UNKNOWN)) {
+        say(c, "failures: a task failed by call %s, which the ledger has as %s", call,
+            vq_call_end_word((enum vq_call_end)row.end));
+    }
+    return status == VQ_NOT_FOUND || status == VQ_CORRUPT || status == VQ_VERSION ? VQ_OK : status;
+}
+
+/* ---- the walk ---- */
+
+static enum vq_status check_row(struct check *c, struct vq_span key, enum vq_record_kind kind,
+                                struct vq_span value)
+{
+    struct vq_error why = {0};
+    struct vq_call_row call;
+    struct vq_failure_row failure;
+    enum vq_status status = VQ_OK;
+    if (kind == VQ_RECORD_CALL) {
+        status = vq_record_read_call(key, value, &call);
+    } else if (kind == VQ_RECORD_FAILURE) {
+        status = vq_record_read_failure(key, value, &failure);
+    }
+    if (status != VQ_OK) {
+        (void)vq_env_bad_value(c->view->calls, status, "the ledger row", key, &why);
+        return told(c, status, &why);
+    }
+    c->found.rows++;
+    return kind == VQ_RECORD_CALL      ? check_call(c, &call)
+           : kind == VQ_RECORD_FAILURE ? check_failure(c, &failure)
+                                       : VQ_OK;
+}
+
+static enum vq_status walk(struct check *c, MDB_cursor *cursor)
+{
+    MDB_val k = {.mv_size = VQ_ID_BYTES, .mv_data = (void *)(uintptr_t)c->run->b};
+    MDB_val v;
+    int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+    for (; rc == 0; rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) {
+        struct vq_span key = vq_env_span(k);
+        enum vq_record_kind kind;
+        struct vq_id of;
+        if (key.bytes < VQ_ID_BYTES || memcmp(key.at, c->run->b, VQ_ID_BYTES) != 0) {
+            return VQ_OK;
+        }
+        if (vq_ledger_key_read(key, &kind, &of) != VQ_OK) {
+            c->found.damaged++;
+            say(c, "store: a row of the run has a key that is none of ours");
+            continue;
+        }
+        VQ_TRY(check_row(c, key, kind, vq_env_span(v)));
+    }
+    return rc == MDB_NOTFOUND ? VQ_OK
+                              : vq_env_status(c->view->calls, rc, "reading the ledger", c->err);
+}
+
+static enum vq_status read_meta(struct check *c)
+{
+    struct vq_error why = {0};
+    enum vq_status status = vq_env_meta_get(c->view, c->run, &c->meta, &why);
+    if (status == VQ_NOT_FOUND) {
+        say(c, "store: the run's own row is missing");
+    } else if (status != VQ_OK) {
+        VQ_TRY(told(c, status, &why));
+    }
+    if (status != VQ_OK) {
+        c->meta = (struct vq_run_meta){.epoch = UINT64_MAX};
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_check_run(struct vq_view *view, const struct vq_id *run, vq_check_say_fn fn,
+                            void *ctx, struct vq_check_run *ret_check, struct vq_error *err)
+{
+    struct check c = {.view = view, .run = run, .say = fn, .ctx = ctx, .err = err};
+    MDB_cursor *cursor;
+    VQ_TRY(read_meta(&c));
+    int rc = mdb_cursor_open(view->txn, view->calls->ledger, &cursor);
+    if (rc != 0) {
+        return vq_env_status(view->calls, rc, "reading the ledger", err);
+    }
+    enum vq_status status = walk(&c, cursor);
+    mdb_cursor_close(cursor);
+    if (status == VQ_OK && c.found.calls > 0 && c.meta.epoch != UINT64_MAX &&
+        c.meta.commit_n == 0) {
+        say(&c, "ledger: %llu calls are recorded, and no commit was counted",
+            (unsigned long long)c.found.calls);
+    }
+    if (status == VQ_OK) {
+        *ret_check = c.found;
+    }
+    return status;
+}
+
+enum vq_status vq_check_standing(const struct vq_view *view, const struct vq_id *run,
+                                 const struct vq_answer *answer, vq_check_say_fn fn, void *ctx,
+                                 struct vq_error *err)
+{
+    const struct check c = {.say = fn, .ctx = ctx};
+    struct vq_call_row row;
+    char call[VQ_HEX_BYTES(VQ_ID_BYTES)];
+    if (!vq_id_eq(&answer->run, run)) {
+        return VQ_OK;
+    }
+    enum vq_status status = call_row(view, run, &answer->call, &row, err);
+    hex_of(&answer->call, call);
+    if (status == VQ_NOT_FOUND) {
+        say(&c, "ledger: the answer of call %s stands, and the ledger does not have the call",
+            call);
+    } else if (status == VQ_OK && row.end != VQ_END_ANSWER) {
+        say(&c, "ledger: the answer of call %s stands, and the ledger has the call as %s", call,
+            vq_call_end_word((enum vq_call_end)row.end));
+    }
+    return status == VQ_NOT_FOUND || status == VQ_CORRUPT || status == VQ_VERSION ? VQ_OK : status;
+}

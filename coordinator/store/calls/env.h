@@ -1,0 +1,90 @@
+/* Private to the store: LMDB's transactions. Includes lmdb.h, so no public header includes this. */
+#ifndef VQ_COORDINATOR_STORE_CALLS_ENV_H
+#define VQ_COORDINATOR_STORE_CALLS_ENV_H
+
+#include "coordinator/store/calls/calls.h"
+
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define VQ_STORE_MAP_BYTES     (UINT64_C(4) << 30)
+#define VQ_STORE_MAP_BYTES_MAX (UINT64_C(1) << 46)
+#define VQ_STORE_RESERVE_BYTES (UINT64_C(32) << 20)
+#define VQ_STORE_ROOM_BYTES    (UINT64_C(1) << 20) /* for the pages of a small transaction */
+#define VQ_STORE_LOOK_BYTES                                                                        \
+    (UINT64_C(1) << 30)       /* a larger file's values are not all read at its opening */
+#define VQ_STORE_TRIES_MAX 64 /* of a transaction over resized maps */
+
+struct vq_calls {
+    MDB_env *env;
+    MDB_dbi main; /* what holds for the store as a whole */
+    MDB_dbi answers;
+    MDB_dbi ledger;
+    char *path;
+    size_t page_bytes;
+    size_t reserve_bytes;
+    /* Shared: a transaction is open in this process. Exclusive: the map is being resized. */
+    pthread_rwlock_t map;
+    _Atomic int64_t waiting_since_ns; /* 0: nobody waits for the writer lock */
+    _Atomic bool broken;              /* a write failed: the file is left alone */
+};
+
+struct vq_view {
+    struct vq_calls *calls;
+    MDB_txn *txn;
+};
+
+/* The status of an LMDB return code, with a sentence that begins with the file. MDB_NOTFOUND is
+ * VQ_NOT_FOUND. */
+enum vq_status vq_env_status(const struct vq_calls *calls, int rc, const char *doing,
+                             struct vq_error *err);
+
+/* One write transaction. `run` may be called again from the start (a resized map): it changes
+ * nothing but through `write`, or sets it anew. It returns VQ_OK to commit; else nothing is
+ * written. */
+struct vq_write {
+    struct vq_view view; /* reads what this transaction wrote, too */
+    bool full;           /* the map is full: grown, then again */
+};
+typedef enum vq_status (*vq_write_fn)(void *ctx, struct vq_write *write, struct vq_error *err);
+/* `bytes`: about what will be written, for reserving space. */
+enum vq_status vq_env_write(struct vq_calls *calls, uint64_t bytes, vq_write_fn run, void *ctx,
+                            struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Values stay valid until the next put of the transaction, or the view's end. VQ_NOT_FOUND
+ * without a sentence. */
+enum vq_status vq_env_get(const struct vq_view *view, MDB_dbi table, struct vq_span key,
+                          struct vq_span *ret_value, struct vq_error *err) VQ_WARN_UNUSED;
+/* Whether any key of the table begins so. */
+enum vq_status vq_env_has_prefix(const struct vq_view *view, MDB_dbi table, struct vq_span prefix,
+                                 bool *ret_has, struct vq_error *err) VQ_WARN_UNUSED;
+/* VQ_EXISTS without a sentence: there was one and `replace` is false. */
+enum vq_status vq_env_put(struct vq_write *write, MDB_dbi table, struct vq_span key,
+                          struct vq_span value, bool replace, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* A run's meta row. VQ_NOT_FOUND without a sentence. In calls.c. */
+enum vq_status vq_env_meta_get(const struct vq_view *view, const struct vq_id *uid,
+                               struct vq_run_meta *ret_meta, struct vq_error *err) VQ_WARN_UNUSED;
+
+/* Reads a run's meta row, lets `change` change it and writes it back. `exists` is false for a
+ * run without one, whose *meta is zero. What `change` returns other than VQ_OK is returned, and
+ * nothing is written. In calls.c. */
+typedef enum vq_status (*vq_meta_fn)(void *ctx, bool exists, struct vq_run_meta *meta,
+                                     struct vq_error *err);
+enum vq_status vq_env_meta(struct vq_write *write, const struct vq_id *uid, vq_meta_fn change,
+                           void *ctx, struct vq_error *err) VQ_WARN_UNUSED;
+/* Raises the run's commit number by one: what is in the store is newer than any state that Redis has. VQ_NOT_FOUND. In calls.c. */
+enum vq_status vq_env_raise_commit(struct vq_write *write, const struct vq_id *uid,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+/* A failed decoding, as a sentence with the file and the key. */
+enum vq_status vq_env_bad_value(const struct vq_calls *calls, enum vq_status status,
+                                const char *what, struct vq_span key, struct vq_error *err);
+
+static inline struct vq_span vq_env_span(MDB_val value)
+{
+    return vq_span(value.mv_data, value.mv_size);
+}
+
+#endif

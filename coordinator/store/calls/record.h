@@ -1,0 +1,66 @@
+/* The bytes of the store's values. Each value is a head of 8 bytes (version, kind, two zeros,
+ * CRC-32C over key, head and body) and a body of little-endian numbers and length-prefixed
+ * texts. docs/store.md has the layout. Pure. */
+#ifndef VQ_COORDINATOR_STORE_CALLS_RECORD_H
+#define VQ_COORDINATOR_STORE_CALLS_RECORD_H
+
+#include "coordinator/store/calls/account.h"
+#include "coordinator/store/calls/calls.h"
+#include "coordinator/store/calls/failures.h"
+#include "coordinator/store/calls/lookup.h"
+
+#define VQ_RECORD_VERSION 1
+/* Of ledger rows of calls. 1: before there were stages, read as stage 0. 2: before there were pools, read as none and no cost.
+ * 3: without the provider's own cost and the prompt's length, read as 0. */
+#define VQ_RECORD_CALL_VERSION    4
+#define VQ_RECORD_META_VERSION    2 /* of meta rows. 1: did not say when a run ended, read as 0 */
+#define VQ_RECORD_FAILURE_VERSION 2 /* 1: before they could be lifted */
+#define VQ_RECORD_HEAD_BYTES      8
+#define VQ_RECORD_NAME_BYTES      256 /* of finish_reason, model, fingerprint, error as stored: cut */
+#define VQ_RECORD_BYTES_MAX       (VQ_ANSWER_BYTES_MAX + 4096)
+
+enum vq_record_kind {
+    VQ_RECORD_ANSWER = 'A',
+    VQ_RECORD_CALL = 'C',
+    VQ_RECORD_FAILURE = 'F',
+    VQ_RECORD_META = 'M',
+};
+
+/* Keys of the ledger: run uid, kind, and the call id or request hash (nothing for META). */
+#define VQ_LEDGER_KEY_BYTES_MAX (VQ_ID_BYTES + 1 + VQ_HASH_BYTES)
+struct vq_ledger_key {
+    uint8_t b[VQ_LEDGER_KEY_BYTES_MAX];
+    size_t bytes;
+};
+struct vq_ledger_key vq_ledger_key_call(const struct vq_id *run, const struct vq_id *call);
+struct vq_ledger_key vq_ledger_key_failure(const struct vq_id *run, const struct vq_hash *request);
+struct vq_ledger_key vq_ledger_key_meta(const struct vq_id *run);
+/* Whether a value, of whatever kind and version, is the one that was written under this key. */
+bool vq_record_is_whole(struct vq_span key, struct vq_span value);
+/* Takes a key of the ledger apart; *ret_run and what its kind has. VQ_CORRUPT: no key of ours. */
+enum vq_status vq_ledger_key_read(struct vq_span key, enum vq_record_kind *ret_kind,
+                                  struct vq_id *ret_run) VQ_WARN_UNUSED;
+
+/* Encoders clear `out` first; out->status tells at the end. The key goes into the checksum. */
+void vq_record_answer(struct vq_buf *out, struct vq_span key, const struct vq_answer *answer);
+void vq_record_call(struct vq_buf *out, struct vq_span key, const struct vq_call_row *row);
+void vq_record_failure(struct vq_buf *out, struct vq_span key, const struct vq_failure_row *row);
+void vq_record_meta(struct vq_buf *out, struct vq_span key, const struct vq_run_meta *meta);
+
+/* Decoders check everything; spans of the result point into `value`. VQ_CORRUPT; VQ_VERSION:
+ * written by a later vibeq. */
+enum vq_status vq_record_read_answer(struct vq_span key, struct vq_span value,
+                                     struct vq_answer *ret_answer) VQ_WARN_UNUSED;
+enum vq_status vq_record_read_call(struct vq_span key, struct vq_span value,
+                                   struct vq_call_row *ret_row) VQ_WARN_UNUSED;
+enum vq_status vq_record_read_failure(struct vq_span key, struct vq_span value,
+                                      struct vq_failure_row *ret_row) VQ_WARN_UNUSED;
+enum vq_status vq_record_read_meta(struct vq_span key, struct vq_span value,
+                                   struct vq_run_meta *ret_meta) VQ_WARN_UNUSED;
+
+/* CRC-32C (Castagnoli), continued from `crc`; 0 begins. */
+uint32_t vq_crc32c(uint32_t crc, const void *bytes, size_t n);
+uint32_t vq_crc32c_plain(uint32_t crc, const void *bytes,
+                         size_t n); /* without the processor's help */
+
+#endif

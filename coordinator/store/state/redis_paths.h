@@ -1,0 +1,37 @@
+/* Private to the store: where a private Redis server's binary, socket and files are. */
+#ifndef VQ_COORDINATOR_STORE_STATE_REDIS_PATHS_H
+#define VQ_COORDINATOR_STORE_STATE_REDIS_PATHS_H
+
+#include "proto/id.h"
+
+#include <sys/types.h>
+
+#define VQ_REDIS_PATH_BYTES   4096
+#define VQ_REDIS_SOCKET_BYTES 108 /* of sockaddr_un, with its NUL */
+
+struct vq_redis_paths {
+    char binary[VQ_REDIS_PATH_BYTES];
+    char dir[VQ_REDIS_PATH_BYTES]; /* RUN_DIR/redis, absolute */
+    char conf[VQ_REDIS_PATH_BYTES];
+    char log[VQ_REDIS_PATH_BYTES];
+    char lock[VQ_REDIS_PATH_BYTES];
+    char pid[VQ_REDIS_PATH_BYTES];
+    char socket[VQ_REDIS_SOCKET_BYTES];
+};
+
+/* Finds or makes all of it and writes redis.conf. Statuses of vq_redis_server_create. */
+enum vq_status vq_redis_paths_make(const char *run_dir, const struct vq_id *uid,
+                                   struct vq_redis_paths *ret_paths,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+/* The process of the pid file, if it is one that has the lock file open; 0 otherwise. */
+pid_t vq_redis_paths_holder(const struct vq_redis_paths *paths);
+
+/* Its socket was removed: a logout or a cleaner took the folder away. */
+bool vq_redis_paths_gone(const struct vq_redis_paths *paths);
+/* Makes the socket's folder where it is missing; where that cannot be, `paths` has another place for the socket, which is in the
+ * configuration. */
+enum vq_status vq_redis_paths_again(struct vq_redis_paths *paths,
+                                    struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,26 @@
+/* Gives each question a number, 0, 1, 2 ... in order of first appearance. A question is a prompt, or a prompt with an image. Rows of one number
+ * are the unit of resampling: "describe this picture" about two pictures is two questions. */
+#ifndef VQ_METHODS_DATA_QUESTIONS_H
+#define VQ_METHODS_DATA_QUESTIONS_H
+
+#include "common/text/intern.h"
+
+struct vq_questions { /* zeroed: empty, and no row may be added */
+    struct vq_intern prompts, images, pairs;
+    uint32_t *
+        numbers; /* what the keys of `pairs` point to: prompt and image of a row, by their own numbers */
+    size_t rows, rows_max;
+};
+
+/* Texts are borrowed, and must outlive it. VQ_NOMEM. */
+enum vq_status vq_questions_init(struct vq_questions *questions, size_t rows_max) VQ_WARN_UNUSED;
+/* `image` may be empty: none. At most rows_max times. VQ_NOMEM, VQ_LIMIT. */
+enum vq_status vq_questions_add(struct vq_questions *questions, struct vq_span prompt,
+                                struct vq_span image, uint32_t *ret_number) VQ_WARN_UNUSED;
+static inline uint32_t vq_questions_count(const struct vq_questions *questions)
+{
+    return questions->pairs.count;
+}
+void vq_questions_free(struct vq_questions *questions);
+
+#endif

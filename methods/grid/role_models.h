@@ -1,0 +1,33 @@
+/* Who plays which role in a run: for each role the models, as the configuration gives them and as requests are hashed. A role that
+ * the configuration leaves out is played by another model. */
+#ifndef VQ_METHODS_GRID_ROLE_MODELS_H
+#define VQ_METHODS_GRID_ROLE_MODELS_H
+
+#include "common/conf/pools.h"
+#include "common/judge/request.h"
+#include "methods/vibecheck/method.h"
+
+struct vq_role_models {
+    struct vq_conf_judge *conf; /* borrowed texts */
+    struct vq_judge *judges;
+    char **identities; /* owned */
+    uint32_t **pools;  /* owned; of each model: which pools may answer, by index */
+    uint32_t *pools_count;
+    uint32_t count;
+};
+
+/* The models of every role in which `config` may ask; `uses`: its pools. Roles that it never asks are empty. Identities of the built-in server read
+ * its oracle and fault files: VQ_NOT_FOUND, VQ_IO with a sentence. VQ_NOMEM. */
+enum vq_status vq_role_models_all(const struct vq_config *config, const struct vq_conf_uses *uses,
+                                  struct vq_role_models ret_cast[VQ_ROLE__COUNT],
+                                  struct vq_error *err) VQ_WARN_UNUSED;
+/* The roles of discovery, where the run's own method has no use for them: for scripts beside it. */
+enum vq_status vq_role_models_rest(const struct vq_config *config, const struct vq_conf_uses *uses,
+                                   struct vq_role_models cast[VQ_ROLE__COUNT],
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+void vq_role_models_free(struct vq_role_models cast[VQ_ROLE__COUNT]);
+
+/* Served by the built-in server. */
+bool vq_role_models_is_offline(const struct vq_conf_judge *conf);
+
+#endif

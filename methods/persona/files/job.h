@@ -1,0 +1,58 @@
+/* What a job of method: persona knows before anything is sent: personas, queries, items, criteria, and the plan of all of it. Private to
+ * the job, and to whoever shows it. */
+#ifndef VQ_METHODS_PERSONA_FILES_JOB_H
+#define VQ_METHODS_PERSONA_FILES_JOB_H
+
+#include "methods/persona/human.h"
+#include "methods/persona/persona.h"
+#include "methods/rubric/files/job.h"
+
+#define VQ_PERSONA_INPUTS_MAX (6u + VQ_PROBES_MAX)
+
+struct vq_persona_source { /* a file that the configuration names */
+    char copy[32];         /* its name among the run's inputs */
+    const char *path;      /* borrowed */
+    struct vq_buf text;
+};
+
+struct vq_persona_job {
+    struct vq_persona_source sources[VQ_PERSONA_INPUTS_MAX];
+    uint32_t sources_count;
+    struct vq_personas_file personas;
+    struct vq_queries_file queries[VQ_PERSONA_KINDS]; /* by script; cut to the rounds */
+    struct vq_items_file items[VQ_PROBES_MAX];
+    struct vq_persona_bound bound[VQ_PROBES_MAX];
+    struct vq_persona_set sets[VQ_PROBES_MAX];
+    struct vq_persona_probe probes[VQ_PROBES_MAX];
+    /* The configuration with every criterion that is used, built-in ones too; borrows from it but for the list */
+    struct vq_config asked;
+    uint32_t given_criteria; /* of that list: the configuration's own */
+    struct vq_rubric_job criteria;
+    struct vq_persona_rubric *rubrics;
+    uint32_t rubrics_count, turn_rubrics;
+    struct vq_persona_plan *plan; /* NULL: no such job */
+    const char **model_names, **persona_names, **set_names;
+    struct vq_persona_labels *labels; /* one a persona */
+    struct vq_persona_subject *subjects;
+    struct vq_persona_measured *measured;
+    size_t measured_count, measured_passed_over;
+    struct vq_persona_human *human;
+    size_t human_count, human_passed_over;
+};
+
+/* As vq_rubric_job_load. Sentences name file, line and what to do. The caller frees what is in *job also after a failure. */
+enum vq_status vq_persona_job_load(struct vq_persona_job *job, const struct vq_config *config,
+                                   const struct vq_run_dir *run,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+/* Copies of all files, and of the criteria. */
+enum vq_status vq_persona_job_keep(const struct vq_persona_job *job, const struct vq_run_dir *run,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+void vq_persona_job_free(struct vq_persona_job *job);
+
+/* The persona borrows from job, configuration and template. */
+enum vq_status vq_persona_job_make(const struct vq_persona_job *job, const struct vq_config *config,
+                                   const struct vq_template *template, uint32_t judges,
+                                   struct vq_persona **ret_persona,
+                                   struct vq_error *err) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,50 @@
+/* Private to this folder: lines of a file that say who, in which dialogue and when, by the names that results have. */
+#ifndef VQ_METHODS_PERSONA_LINES_H
+#define VQ_METHODS_PERSONA_LINES_H
+
+#include "common/text/table.h"
+#include "methods/persona/items.h"
+
+#define VQ_PERSONA_LINES_WORD_BYTES 512
+#define VQ_PERSONA_LINES_WORDS_MAX  3
+
+/* A column by any of its names, the first one in sentences. */
+struct vq_persona_lines_column {
+    const char *names[VQ_PERSONA_LINES_WORDS_MAX];
+    bool optional;
+};
+
+struct vq_persona_lines {
+    struct vq_table *table; /* owned */
+    const char *name;       /* of the file */
+    const struct vq_persona_plan *plan;
+    const struct vq_persona_names *names;
+    const uint32_t *columns; /* what vq_persona_lines_open found; UINT32_MAX: not there */
+    struct vq_error *err;
+};
+
+/* CSV, or JSON lines where `name` ends so. `l` has plan, names and err; ret_columns has `count`. VQ_INVALID: with a sentence; VQ_LIMIT, VQ_NOMEM. On
+ * VQ_OK the caller destroys l->table. */
+enum vq_status vq_persona_lines_open(struct vq_persona_lines *l, struct vq_span text,
+                                     const char *name,
+                                     const struct vq_persona_lines_column *columns, uint32_t count,
+                                     uint32_t *ret_columns) VQ_WARN_UNUSED;
+
+/* A cell without blanks around it, cut where no name or number is as long; "" where the column is not there. */
+const char *vq_persona_lines_word(const struct vq_persona_lines *l, uint32_t row, uint32_t column,
+                                  char text[VQ_PERSONA_LINES_WORD_BYTES]);
+/* Not negative. */
+enum vq_status vq_persona_lines_number(const struct vq_persona_lines *l, uint32_t row,
+                                       uint32_t column, const char *what,
+                                       double *ret_value) VQ_WARN_UNUSED;
+
+/* Numbers of the plan, or VQ_PERSONA_NONE. */
+uint32_t vq_persona_lines_find(const char *name, const char *const *names, uint32_t count);
+uint32_t vq_persona_lines_model(const struct vq_persona_lines *l, uint32_t row, uint32_t column);
+/* `baseline`, `empty` or nothing is the baseline. */
+uint32_t vq_persona_lines_persona(const struct vq_persona_lines *l, uint32_t row, uint32_t column);
+/* directed or interview, goal or instructions. */
+uint32_t vq_persona_lines_script(const struct vq_persona_lines *l, uint32_t row, uint32_t column);
+uint32_t vq_persona_lines_checkpoint(const struct vq_persona_lines *l, double round);
+
+#endif

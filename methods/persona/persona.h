@@ -1,0 +1,128 @@
+/* A persona evaluation as a script of stages: the dialogues; every turn rated; then, set by set, what is asked behind the beginnings of
+ * dialogues, and these answers rated. What is rated is built from the answers before, so the same answers give the same stages. A
+ * turn or answer that is missing leaves a hole: nothing is asked about it, and its ratings are missing as blocked.
+ *
+ * What is asked twice in one stage (two kinds of dialogues before their first round, equal answers) is left for a stage of its own
+ * behind it, which the store answers: so the calls that are sent are the same in every run. */
+#ifndef VQ_METHODS_PERSONA_PERSONA_H
+#define VQ_METHODS_PERSONA_PERSONA_H
+
+#include "common/conf/config.h"
+#include "common/conf/queries_file.h"
+#include "common/judge/criteria.h"
+#include "methods/persona/items.h"
+#include "methods/plan/forecast.h"
+#include "methods/script.h"
+
+#define VQ_PERSONA_RUBRICS_MAX 256u
+
+struct vq_persona_rubric {
+    struct vq_persona_criterion study; /* as results call it */
+    const struct vq_criterion *text;   /* as the judge sees it */
+};
+
+/* A data set; its number is that of the plan's set. */
+struct vq_persona_probe {
+    const char *name;
+    const struct vq_items_file *file;
+    const struct vq_persona_bound *bound;
+    uint32_t first_rubric,
+        rubrics; /* none: answers are only asked for; VQ_TRAITS: by the item's trait */
+};
+
+/* Borrowed, and unchanged while the persona lives. */
+struct vq_persona_input {
+    const struct vq_persona_plan *plan;
+    const struct vq_conf_subject *subjects; /* one a model of the plan */
+    const struct vq_conf_persona *personas;
+    const struct vq_queries_file *queries; /* one a script of the plan */
+    const struct vq_template *template;    /* of VQ_TEMPLATE_PERSONA */
+    const struct vq_persona_rubric *rubrics;
+    uint32_t rubrics_count;
+    uint32_t turn_rubrics; /* the first of them rate turns */
+    const struct vq_persona_probe *probes;
+    uint32_t judges_count;
+    uint32_t retries; /* of a question to a judge without a readable answer */
+};
+
+struct vq_persona;
+/* VQ_OK, VQ_NOMEM. */
+enum vq_status vq_persona_create(const struct vq_persona_input *input,
+                                 struct vq_persona **ret_persona,
+                                 struct vq_error *err) VQ_WARN_UNUSED;
+void vq_persona_destroy(struct vq_persona **persona);
+struct vq_script vq_persona_script(struct vq_persona *persona);
+const struct vq_persona_input *vq_persona_input(const struct vq_persona *persona);
+
+/* ---- what was asked so far ---- */
+
+/* The stage of a part of the ratings, once it was named: without its items, with their ids. It lives as long as the persona. */
+uint32_t vq_persona_parts_count(const struct vq_persona *persona);
+const struct vq_stage *vq_persona_part(const struct vq_persona *persona, uint32_t part);
+/* enum vq_outcome by task of it; NULL before it was answered. */
+const uint8_t *vq_persona_outcomes(const struct vq_persona *persona, uint32_t part);
+
+/* Everything that is rated, in the order of the parts; the places say where. */
+struct vq_persona_place {
+    uint32_t part, item;
+    uint16_t axis;
+    uint8_t order;
+    bool blocked; /* there is nothing to rate */
+};
+size_t vq_persona_rated_count(const struct vq_persona *persona);
+const struct vq_persona_rated *vq_persona_rated(const struct vq_persona *persona);
+const struct vq_persona_place *vq_persona_places(const struct vq_persona *persona);
+
+/* A dialogue of the plan, as far as it came; the spans live as long as the persona. */
+struct vq_persona_talk {
+    struct vq_span system; /* no bytes: none */
+    const struct vq_span *queries, *answers;
+    uint32_t turns; /* answered */
+    enum vq_outcome
+        why; /* NONE: it came to its end; else what the first turn without an answer ended as */
+};
+void vq_persona_talk(const struct vq_persona *persona, uint32_t chain,
+                     struct vq_persona_talk *ret_talk);
+
+/* How long a dialogue was before each round, in tokens of its model: by how much the prompt of that round's turn is longer than the first
+ * one's; behind the last turn, its prompt and answer less the first prompt. design.rounds + 1 of them; NaN: the provider did not
+ * tell, or the dialogue had ended. */
+void vq_persona_tokens(const struct vq_persona *persona, uint32_t chain, double *ret_tokens);
+
+/* The beginning of a dialogue as what is asked behind it is found by; its messages are packed into `out`, which was cleared. False: the
+ * dialogue ended before. Failures stick in out->status. */
+bool vq_persona_beginning(const struct vq_persona *persona, uint32_t prefix, struct vq_buf *out,
+                          struct vq_sample *ret_sample);
+/* What is asked in a column of a data set. */
+const char *vq_persona_question(const struct vq_persona_probe *probe, uint32_t column);
+/* The column behind the last one that a stage asks which begins at `from`. */
+uint32_t vq_persona_piece(const struct vq_persona_probe *probe, uint32_t columns, uint32_t from);
+
+/* ---- what it will ask ---- */
+
+/* Its stages by the plan's counts, of each model of their role; prompts by mean sizes and the answers in them, history and all.
+ * `ret_stages` has room for VQ_FORECAST_STAGES_MAX; how many there are. */
+uint32_t vq_persona_forecast(const struct vq_persona_input *in,
+                             struct vq_forecast_stage *ret_stages);
+/* How the stage that rates a data set is called. */
+void vq_persona_part_name(const char *set, bool pairwise, enum vq_persona_reference reference,
+                          char ret_name[VQ_FORECAST_NAME_BYTES]);
+enum vq_stage_kind vq_persona_stage_kind(enum vq_rating_kind kind);
+
+/* ---- texts ---- */
+
+/* Appends; failures stick in out->status. What a model is sent as system part; `persona` NULL: the baseline. */
+enum vq_status vq_persona_system(const struct vq_template *template,
+                                 const struct vq_conf_subject *subject,
+                                 const struct vq_conf_persona *persona,
+                                 struct vq_buf *out) VQ_WARN_UNUSED;
+/* What a judge is told of what was asked; `persona` NULL: the query alone. */
+void vq_persona_asked(const struct vq_conf_persona *persona, struct vq_span query,
+                      struct vq_buf *out);
+/* An answer as it is judged: without thinking, and blanks and underscores at its end. */
+void vq_persona_said(struct vq_span answer, struct vq_buf *out);
+/* The text of a query of a script's list, as the plan numbers them. */
+const char *vq_persona_query(const struct vq_persona_script *script,
+                             const struct vq_queries_file *file, uint32_t query);
+
+#endif

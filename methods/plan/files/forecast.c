@@ -1,0 +1,611 @@
+/* The method walked as far as its questions are known, each stage turned into lines of a forecast, and lines for what the method may
+ * come to after that. A stage that waits for answers ends the walk, unless what follows does not depend on them: a ranking does not
+ * depend on labels, nor do the parts of a ranking in joint calls and the presets beside given vibes on verdicts.
+ *
+ * Reads the store, writes nothing. Not its job: arithmetic (methods/plan/forecast.c). */
+#include "methods/plan/files/forecast.h"
+
+#include "common/base/alloc.h"
+#include "methods/files/method_script.h"
+#include "methods/grid/answers.h"
+#include "methods/plan/files/parts.h"
+#include "methods/stats/stats.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_MAX         ((size_t)1 << 20)
+#define ITERATIONS_MAX    32u
+#define REPAIR_TOKENS     20.0
+#define AXIS_BYTES        150.0
+#define LIST_PROMPT_BYTES 1200.0 /* around what is listed */
+#define BATCH_ROW_BYTES   6000.0 /* a text of a row, as the proposer sees it: cut here */
+#define EXAMPLE_BYTES     1000.0
+#define EXAMPLES          50.0
+#define BYTES_A_TOKEN     VQ_ASSUMED_BYTES_A_TOKEN
+
+static const struct vq_id nobody;
+
+struct walk {
+    const struct vq_job *job;
+    struct vq_calls *calls;
+    struct vq_forecast *f;
+    size_t lines_cap;
+    struct vq_learning *learning;
+    struct vq_script script;
+    const struct vq_persona *persona; /* NULL: another method */
+    struct vq_forecast_facts facts;
+    uint32_t evaluated[ITERATIONS_MAX];
+    struct vq_forecast_stage *stages; /* that the method may come to */
+    uint32_t stages_count;
+    uint32_t stages_at;             /* those before it are known or passed over */
+    uint32_t stage_no;              /* of the next one */
+    double batch_bytes;             /* of a prompt to the proposer; 0: none seen */
+    char open[VQ_STAGE_NAME_BYTES]; /* the last known stage that waits for answers; "" none */
+    enum vq_stage_kind open_kind;
+    struct vq_error *err;
+};
+
+/* ---- lines ---- */
+
+static enum vq_status new_line(struct walk *w, const char *stage, struct vq_learn_of of,
+                               struct vq_forecast_line **ret_line)
+{
+    void *lines = w->f->lines;
+    VQ_TRY(vq_grow(&lines, &w->lines_cap, w->f->lines_count + 1u, sizeof(*w->f->lines), LINES_MAX));
+    w->f->lines = lines;
+    struct vq_forecast_line *l = &w->f->lines[w->f->lines_count++];
+    const struct vq_role_models *cast = &w->job->cast[of.role];
+    uint32_t pools_count;
+    *l = (struct vq_forecast_line){.stage_no = w->stage_no,
+                                   .kind = of.kind,
+                                   .role = of.role,
+                                   .model = of.model,
+                                   .judge = cast->judges[of.model].name,
+                                   .called = cast->judges[of.model].model,
+                                   .pools =
+                                       vq_forecast_serving(w->job, of.role, of.model, &pools_count),
+                                   .cached_share = vq_learn_cached(w->learning, of)};
+    l->pools_count = pools_count;
+    (void)snprintf(l->stage, sizeof(l->stage), "%s", stage);
+    *ret_line = l;
+    return VQ_OK;
+}
+
+/* What its calls are made of; `heard`: tokens in each of answers that are still to come; `items`: verdicts in an answer. */
+static void fill_tokens(struct walk *w, struct vq_forecast_line *l, struct vq_range bytes,
+                        struct vq_range heard, double items)
+{
+    struct vq_learn_of of = {l->role, l->model, l->kind};
+    if (l->calls.most + l->repairs.most <= 0) { /* nothing needs to be assumed */
+        return;
+    }
+    struct vq_range ratio = vq_learn_tokens_a_byte(w->learning, of);
+    l->in_each = vq_range_add(vq_range_mul(bytes, ratio), heard);
+    l->out_each = vq_learn_output(w->learning, of, items);
+    l->latency_s = vq_learn_latency_s(w->learning, of, l->out_each);
+    double most = l->out_each.most; /* a repair asks for the verdict alone */
+    l->repair_out_each = (struct vq_range){fmin(5, most), fmin(REPAIR_TOKENS, most), most};
+    const struct vq_template *repair = w->job->templates[VQ_TEMPLATE_REPAIR];
+    if (repair != NULL) {
+        double fixed = (double)vq_template_text(repair).bytes;
+        struct vq_range shown =
+            vq_range_add(vq_range_of(fixed), vq_range_scale(l->out_each, BYTES_A_TOKEN));
+        l->repair_in_each = vq_range_mul(shown, ratio);
+    }
+}
+
+/* Of askings that may come without a verdict: a repair at most for each. */
+static struct vq_range repairs_of(struct walk *w, const struct vq_forecast_line *l,
+                                  struct vq_range calls)
+{
+    bool verdict = l->kind == VQ_STAGE_RANK || l->kind == VQ_STAGE_PREFER;
+    if (!verdict || w->job->templates[VQ_TEMPLATE_REPAIR] == NULL || calls.most <= 0) {
+        return (struct vq_range){0};
+    }
+    return vq_range_mul(
+        calls, vq_learn_repaired(w->learning, (struct vq_learn_of){l->role, l->model, l->kind}));
+}
+
+/* ---- known stages ---- */
+
+static enum vq_status known_bytes(const struct vq_known_stage *known, uint32_t judge, double maybe,
+                                  struct vq_range *ret_bytes)
+{
+    const struct vq_grid *g = &known->asking->plan.grid;
+    float *weights = vq_alloc(g->samples, sizeof(*weights));
+    if (weights == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < g->samples; i++) {
+        size_t shard = (size_t)i * g->judges + judge;
+        weights[i] = (float)(known->certain[shard] + maybe * known->maybe[shard]);
+    }
+    double bytes = 0, error = 0;
+    enum vq_status status = vq_prompt_bytes(known->asking, judge, weights, &bytes, &error);
+    vq_free(weights);
+    *ret_bytes = (struct vq_range){fmax(0, bytes - 2 * error), bytes, bytes + 2 * error};
+    return status;
+}
+
+/* Verdicts asked for in one call of a stage of this name: several in a joint one. */
+static double items_of(const struct walk *w, enum vq_stage_kind kind, enum vq_role role,
+                       uint32_t axes)
+{
+    uint32_t a_call = w->job->config->judging.vibes_per_call;
+    bool joint = kind == VQ_STAGE_TEXT && role == VQ_ROLE_JUDGE;
+    return !joint ? 1 : axes < a_call ? axes : a_call;
+}
+
+/* Turns that follow each other. */
+static uint32_t open_turns(const struct vq_known_stage *known, uint32_t judge)
+{
+    const struct vq_grid *g = &known->asking->plan.grid;
+    uint32_t most = 0;
+    for (uint32_t i = 0; vq_stage_chains(known->asking->kind) && i < g->samples; i++) {
+        uint32_t open = known->certain[(size_t)i * g->judges + judge];
+        most = open > most ? open : most;
+    }
+    return most;
+}
+
+static enum vq_status known_line(struct walk *w, const struct vq_stage *stage,
+                                 const struct vq_known_stage *known, uint32_t judge)
+{
+    struct vq_learn_of of = {stage->role, known->asking->first_model + judge, stage->kind};
+    const struct vq_known_judge *k = &known->judges[judge];
+    struct vq_forecast_line *l;
+    VQ_TRY(new_line(w, stage->name, of, &l));
+    double settled = k->maybe == 0 ? 0 : vq_learn_settled(w->learning, of);
+    double certain = (double)k->certain, maybe = (double)k->maybe, saved = (double)k->saved;
+    l->known = true;
+    l->turns = open_turns(known, judge);
+    l->planned = vq_range_of((double)k->planned);
+    l->from_store = (double)k->from_store;
+    l->calls = (struct vq_range){certain, certain + maybe * (1 - settled), certain + maybe};
+    l->saved = (struct vq_range){saved, saved + maybe * settled, saved + maybe};
+    double texts = (double)k->repairs_texts;
+    struct vq_range unread = {texts, texts, (double)k->repairs};
+    l->repairs = vq_range_add(unread, repairs_of(w, l, l->calls));
+    struct vq_range bytes, heard = {0};
+    if (!vq_stage_talks(stage->kind)) {
+        VQ_TRY(known_bytes(known, judge, 1 - settled, &bytes));
+    } else if (certain > 0) {
+        bytes = vq_range_of(k->talk_bytes / certain);
+        heard = vq_range_scale(vq_learn_output(w->learning, of, 1), k->unheard / certain);
+    } else {
+        bytes = vq_range_of(0);
+    }
+    fill_tokens(w, l, bytes, heard, items_of(w, stage->kind, stage->role, w->facts.axes));
+    bool fewer = w->open[0] != '\0' && w->open_kind == VQ_STAGE_PREFER &&
+                 w->job->config->data.ties == VQ_TIES_DROP_ALL;
+    if (fewer) { /* rows that are judged ties will not be asked about */
+        l->planned.least = l->from_store;
+        l->calls.least = l->saved.least = l->repairs.least = 0;
+        w->learning->assumed |= VQ_ASSUMED_TIES;
+    }
+    return VQ_OK;
+}
+
+/* The number in a stage's name: its iteration. 0: none. */
+static uint32_t iteration_of(const char *name)
+{
+    const char *at = name;
+    while (*at != '\0' && !isdigit((unsigned char)*at)) {
+        at++;
+    }
+    return (uint32_t)strtoul(at, NULL, 10);
+}
+
+/* What a known stage tells about those that follow. */
+static void note_stage(struct walk *w, const struct vq_stage *stage)
+{
+    uint32_t iteration = iteration_of(stage->name);
+    if (iteration > w->facts.iteration) {
+        w->facts.iteration = iteration;
+    }
+    bool ranks = strncmp(stage->name, "rank ", 5) == 0 && stage->kind == VQ_STAGE_RANK &&
+                 strstr(stage->name, "one by one") == NULL;
+    if (ranks && iteration > 0 && iteration <= ITERATIONS_MAX &&
+        iteration > w->facts.evaluated_count) {
+        w->evaluated[iteration - 1] = stage->axes_count;
+        w->facts.evaluated_count = iteration;
+    }
+    bool batches = stage->kind == VQ_STAGE_TEXT && stage->role == VQ_ROLE_PROPOSER &&
+                   w->batch_bytes <= 0 && stage->prompts_count > 0;
+    for (uint32_t i = 0; batches && i < stage->prompts_count; i++) {
+        const struct vq_stage_prompt *p = &stage->prompts[i];
+        w->batch_bytes += (double)(p->system.bytes + p->user.bytes) / stage->prompts_count;
+    }
+}
+
+/* Answers that are not there, so that the next part of a joint ranking can be seen. */
+static enum vq_status take_nothing(struct walk *w, const struct vq_stage_grid *asking)
+{
+    size_t n = (size_t)asking->plan.grid.samples * asking->plan.grid.judges;
+    struct vq_span *texts = vq_alloc(n, sizeof(*texts));
+    if (texts == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = w->script.ops->take_texts(w->script.ctx, texts, n, w->err);
+    vq_free(texts);
+    return status;
+}
+
+static enum vq_status known_lines(struct walk *w, const struct vq_stage *stage,
+                                  const struct vq_stage_grid *asking, struct vq_known_stage *known)
+{
+    struct vq_view *view = NULL;
+    if (w->calls != NULL) {
+        VQ_TRY(vq_view_begin(w->calls, &view, w->err));
+    }
+    enum vq_status status =
+        vq_known_stage_read(asking, stage->role, view, w->learning, known, w->err);
+    if (view != NULL) {
+        vq_view_end(&view);
+    }
+    for (uint32_t j = 0; status == VQ_OK && j < asking->plan.grid.judges; j++) {
+        status = known_line(w, stage, known, j);
+    }
+    w->stage_no++;
+    return status;
+}
+
+/* Whether the method can be led on without the answers that are open. */
+static bool leads_on(const struct walk *w, const struct vq_stage *stage)
+{
+    const struct vq_config *c = w->job->config;
+    if (stage->kind == VQ_STAGE_PREFER || vq_stage_rates(stage->kind)) {
+        return true;
+    }
+    if (stage->kind == VQ_STAGE_TEXT) {
+        return stage->role == VQ_ROLE_JUDGE;
+    }
+    return stage->kind == VQ_STAGE_RANK && strcmp(stage->name, "rank") == 0 &&
+           c->method == VQ_METHOD_VIBES && c->vibecheck.compare_presets && !c->judging.early_stop;
+}
+
+static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage, bool *ret_on)
+{
+    struct vq_stage_grid *asking;
+    struct vq_known_stage known = {.asking = NULL};
+    VQ_TRY(vq_stage_grid_create(w->job, stage, &asking, w->err));
+    note_stage(w, stage);
+    enum vq_status status = known_lines(w, stage, asking, &known);
+    *ret_on = status == VQ_OK && (known.open == 0 || leads_on(w, stage));
+    if (status == VQ_OK && known.open > 0) {
+        (void)snprintf(w->open, sizeof(w->open), "%s", stage->name);
+        w->open_kind = stage->kind;
+    }
+    bool verdicts = vq_stage_shows_outputs(stage->kind);
+    if (*ret_on && w->calls == NULL && !verdicts) {
+        status = take_nothing(w, asking);
+    } else if (*ret_on) {
+        status = vq_answers_take(&w->script, asking, known.outcomes, w->calls, &nobody, w->err);
+    }
+    vq_known_stage_free(&known);
+    vq_stage_grid_destroy(&asking);
+    return status;
+}
+
+/* Whether a stage that comes after open ones is what it will be with their answers. */
+static bool is_certain(const struct walk *w, const struct vq_stage *stage)
+{
+    if (w->open[0] == '\0' || w->open_kind == VQ_STAGE_PREFER || vq_stage_rates(w->open_kind)) {
+        return true;
+    }
+    if (w->open_kind == VQ_STAGE_TEXT) {
+        return strcmp(stage->name, w->open) == 0;
+    }
+    return strcmp(stage->name, "presets") == 0;
+}
+
+static void pass_over(struct walk *w, const char *name)
+{
+    for (uint32_t i = w->stages_at; i < w->stages_count; i++) {
+        if (strcmp(w->stages[i].name, name) == 0) {
+            w->stages_at = i + 1;
+            return;
+        }
+    }
+}
+
+static enum vq_status walk_known(struct walk *w, bool *ret_ended)
+{
+    bool on = true;
+    while (on) {
+        const struct vq_stage *stage;
+        VQ_TRY(w->script.ops->next(w->script.ctx, &stage, w->err));
+        *ret_ended = stage == NULL && w->open[0] == '\0';
+        if (stage == NULL || !is_certain(w, stage)) {
+            return VQ_OK;
+        }
+        pass_over(w, stage->name);
+        VQ_TRY(walk_stage(w, stage, &on));
+    }
+    return VQ_OK;
+}
+
+/* ---- stages that are not known yet ---- */
+
+static enum vq_status row_bytes(const struct walk *w, const struct vq_forecast_stage *s,
+                                uint32_t model, struct vq_range *ret_bytes)
+{
+    uint32_t n = w->job->samples_count, train = w->facts.train;
+    uint32_t from = s->shape == VQ_SHAPE_TEST ? train : 0;
+    uint32_t until = s->shape == VQ_SHAPE_TRAIN ? train : n;
+    float *weights = vq_alloc(n, sizeof(*weights));
+    if (weights == NULL) {
+        return VQ_NOMEM;
+    }
+    double texts = 0;
+    for (uint32_t i = from; i < until; i++) {
+        const struct vq_sample *sample = &w->job->samples[i];
+        weights[i] = 1;
+        texts += (double)(sample->prompt.bytes + sample->a.bytes + sample->b.bytes +
+                          vq_sample_image_bytes(sample));
+    }
+    double bytes = 0, error = 0;
+    enum vq_status status = vq_prompt_bytes(w->job->given, model, weights, &bytes, &error);
+    vq_free(weights);
+    if (s->kind == VQ_STAGE_TEXT && until > from) { /* several axes in one prompt */
+        bytes = texts / (until - from) + s->items * AXIS_BYTES +
+                (double)vq_template_text(w->job->templates[VQ_TEMPLATE_JUDGE_MANY]).bytes;
+    }
+    *ret_bytes = (struct vq_range){bytes * 0.95, bytes, bytes * 1.05}; /* other vibes */
+    return status;
+}
+
+/* Of a whole row, each text cut. */
+static double mean_row_bytes(const struct walk *w, double cut)
+{
+    double total = 0;
+    for (uint32_t i = 0; i < w->job->samples_count; i++) {
+        const struct vq_sample *s = &w->job->samples[i];
+        total += fmin(cut, (double)s->prompt.bytes) + fmin(cut, (double)s->a.bytes) +
+                 fmin(cut, (double)s->b.bytes);
+    }
+    return w->job->samples_count > 0 ? total / w->job->samples_count : 0;
+}
+
+/* What stands around the criterion and what is rated. */
+static double rating_bytes(const struct vq_job *job, enum vq_stage_kind kind)
+{
+    return vq_stage_rates(kind) ? (double)vq_template_text(vq_stage_grid_template(job, kind)).bytes
+                                : 0;
+}
+
+static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,
+                              struct vq_learn_of of, struct vq_range *ret_bytes)
+{
+    double bytes = LIST_PROMPT_BYTES;
+    switch (s->shape) {
+    case VQ_SHAPE_TRAIN:
+    case VQ_SHAPE_TEST:
+    case VQ_SHAPE_ALL: return row_bytes(w, s, of.model, ret_bytes);
+    case VQ_SHAPE_BATCH:
+        bytes = w->batch_bytes > 0 ? w->batch_bytes
+                                   : LIST_PROMPT_BYTES + w->job->config->vibecheck.batch *
+                                                             mean_row_bytes(w, BATCH_ROW_BYTES);
+        break;
+    case VQ_SHAPE_ANSWER:
+        bytes += vq_learn_output(w->learning, of, 1).expected * BYTES_A_TOKEN;
+        break;
+    case VQ_SHAPE_LIST: bytes += s->items * AXIS_BYTES; break;
+    case VQ_SHAPE_BYTES:
+        bytes = s->items + rating_bytes(w->job, s->kind);
+        *ret_bytes = (struct vq_range){bytes * 0.9, bytes, bytes * 1.1}; /* a mean of many */
+        return VQ_OK;
+    case VQ_SHAPE_EXAMPLES: bytes += EXAMPLES * mean_row_bytes(w, EXAMPLE_BYTES); break;
+    }
+    *ret_bytes = (struct vq_range){bytes / 2, bytes, bytes * 2};
+    return VQ_OK;
+}
+
+/* Second orders are saved where the first one settles and no audit asks them all the same. */
+static void fill_swaps(struct walk *w, const struct vq_forecast_stage *s, struct vq_learn_of of,
+                       struct vq_forecast_line *l)
+{
+    const struct vq_conf_judging *judging = &w->job->config->judging;
+    l->planned = vq_range_add(s->cells, s->swaps);
+    l->calls = l->planned;
+    if (!judging->lazy_swap || s->swaps.most <= 0) {
+        return;
+    }
+    double audit = s->kind == VQ_STAGE_RANK ? judging->audit_share : 0;
+    double saved = vq_learn_settled(w->learning, of) * (1 - audit);
+    l->calls.least = s->cells.least + s->swaps.least * audit;
+    l->calls.expected = s->cells.expected + s->swaps.expected * (1 - saved);
+    l->saved = (struct vq_range){0, s->swaps.expected * saved, s->swaps.most * (1 - audit)};
+}
+
+/* Answers of subjects in a prompt: of its own model behind a dialogue, of all of them before a judge. */
+static struct vq_range heard_of(struct walk *w, const struct vq_forecast_stage *s, uint32_t model)
+{
+    struct vq_range sum = {0};
+    bool own = s->role == VQ_ROLE_SUBJECT;
+    uint32_t subjects = w->job->cast[VQ_ROLE_SUBJECT].count;
+    for (uint32_t i = 0; s->answers > 0 && i < subjects; i++) {
+        struct vq_learn_of of = {VQ_ROLE_SUBJECT, i, VQ_STAGE_CHAT};
+        if (!own || i == model) {
+            sum = vq_range_add(sum, vq_learn_output(w->learning, of, 1));
+        }
+    }
+    return vq_range_scale(sum, s->answers / (own || subjects == 0 ? 1 : subjects));
+}
+
+static enum vq_status unknown_stage(struct walk *w, const struct vq_forecast_stage *s)
+{
+    bool one = s->role == VQ_ROLE_PROPOSER; /* of several, one a stage */
+    uint32_t end = one ? s->proposer + 1 : w->job->cast[s->role].count;
+    for (uint32_t m = one ? s->proposer : 0; m < end; m++) {
+        struct vq_learn_of of = {s->role, m, s->kind};
+        struct vq_forecast_line *l;
+        VQ_TRY(new_line(w, s->name, of, &l));
+        fill_swaps(w, s, of, l);
+        l->repairs = vq_range_add(s->unread, repairs_of(w, l, l->calls));
+        struct vq_range bytes;
+        VQ_TRY(size_of(w, s, of, &bytes));
+        fill_tokens(w, l, bytes, heard_of(w, s, m), s->kind == VQ_STAGE_TEXT ? s->items : 1);
+        if (s->unread.most > 0) { /* these are whole questions once more */
+            l->repair_in_each = l->in_each;
+            l->repair_out_each = l->out_each;
+        }
+    }
+    w->stage_no++;
+    return VQ_OK;
+}
+
+static enum vq_status walk_unknown(struct walk *w)
+{
+    const struct vq_config *c = w->job->config;
+    if (w->persona == NULL) { /* more is known by now */
+        w->stages_count = vq_forecast_stages(&w->facts, w->stages);
+    }
+    for (uint32_t i = w->stages_at; i < w->stages_count; i++) {
+        const struct vq_forecast_stage *s = &w->stages[i];
+        if (s->cells.most + s->unread.most <= 0 || w->job->cast[s->role].count == 0) {
+            continue;
+        }
+        bool ranks = s->kind == VQ_STAGE_RANK && strncmp(s->name, "rank", 4) == 0;
+        if (c->judging.early_stop && ranks) {
+            w->learning->assumed |= VQ_ASSUMED_EARLY_STOP;
+        }
+        if (c->method == VQ_METHOD_DISCOVER && !vq_range_is_exact(s->cells)) {
+            w->learning->assumed |= VQ_ASSUMED_DISCOVERY;
+        }
+        VQ_TRY(unknown_stage(w, s));
+    }
+    return VQ_OK;
+}
+
+/* ---- outside ---- */
+
+/* What the call-count model goes by; a run of method judge is known whole. */
+static void fill_facts(struct walk *w)
+{
+    struct vq_method_input input;
+    if (w->persona != NULL) {
+        w->stages_count = vq_persona_forecast(vq_persona_input(w->persona), w->stages);
+        return;
+    }
+    if (w->job->dataset == NULL) {
+        return;
+    }
+    vq_job_method_input(w->job, &input);
+    w->facts = (struct vq_forecast_facts){
+        .config = w->job->config,
+        .train = w->job->dataset->train_count,
+        .test = w->job->samples_count - w->job->dataset->train_count,
+        .axes = w->job->axes_count,
+        .labels = w->job->config->preference == VQ_PREFERENCE_JUDGE && !input.has_preferences,
+        .embedder = input.embedder,
+        .iteration = 1,
+        .evaluated = w->evaluated};
+    w->stages_count = vq_forecast_stages(&w->facts, w->stages);
+}
+
+static enum vq_status walk_all(struct walk *w)
+{
+    struct vq_method_script course;
+    bool ended = false;
+    vq_stats_init();
+    VQ_TRY(vq_method_script_open(w->job, &course, w->err));
+    w->script = course.script;
+    w->persona = course.persona;
+    fill_facts(w);
+    enum vq_status status = VQ_OK;
+    if (w->calls != NULL) {
+        status = vq_learn_ledger(w->learning, w->calls, w->err);
+    }
+    if (status == VQ_OK) {
+        status = walk_known(w, &ended);
+    }
+    if (status == VQ_OK && !ended && (course.method != NULL || course.persona != NULL)) {
+        status = walk_unknown(w);
+    }
+    vq_method_script_close(&course);
+    return status;
+}
+
+/* The vibes that are tested on the rows that decide: at most the final ones. */
+static enum vq_status fill_power(const struct vq_job *job, struct vq_forecast *f)
+{
+    const struct vq_conf_vibecheck *c = &job->config->vibecheck;
+    if (job->dataset == NULL || vq_config_ranks(job->config)) { /* it is of two models */
+        return VQ_OK;
+    }
+    uint32_t vibes = job->config->method == VQ_METHOD_DISCOVER ? c->num_eval_vibes * c->iterations
+                                                               : job->axes_count;
+    vibes = c->num_final_vibes > 0 && c->num_final_vibes < vibes ? c->num_final_vibes : vibes;
+    bool split = job->samples_count > job->dataset->train_count;
+    uint32_t *groups = vq_alloc(job->samples_count, sizeof(*groups));
+    if (groups == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t n = 0;
+    for (uint32_t i = 0; i < job->samples_count; i++) {
+        if (!job->rows[i].excluded && job->rows[i].test == split) {
+            groups[n++] = job->rows[i].group;
+        }
+    }
+    size_t units = vq_power_units(groups, n);
+    vq_free(groups);
+    if (units == SIZE_MAX) {
+        return VQ_NOMEM;
+    }
+    f->power = vq_power_plan(units, vibes > 0 ? vibes : 1);
+    return VQ_OK;
+}
+
+enum vq_status vq_forecast_make(const struct vq_job *job, struct vq_calls *calls,
+                                struct vq_forecast **ret_forecast, struct vq_error *err)
+{
+    struct vq_forecast *f = vq_alloc(1, sizeof(*f));
+    struct vq_learning *learning = vq_alloc(1, sizeof(*learning));
+    struct vq_forecast_stage *stages = vq_alloc(VQ_FORECAST_STAGES_MAX, sizeof(*stages));
+    enum vq_status status = VQ_NOMEM;
+    if (f == NULL || learning == NULL || stages == NULL) {
+        goto done;
+    }
+    status = vq_forecast_fill_limits(job, f);
+    if (status == VQ_OK) {
+        status = fill_power(job, f);
+    }
+    if (status != VQ_OK) {
+        goto done;
+    }
+    learning->job = job;
+    struct walk w = {
+        .job = job, .calls = calls, .f = f, .learning = learning, .stages = stages, .err = err};
+    status = walk_all(&w);
+    if (status == VQ_OK) {
+        f->assumed = learning->assumed;
+        vq_forecast_figure(f);
+    }
+done:
+    vq_free(learning);
+    vq_free(stages);
+    if (status != VQ_OK) {
+        vq_forecast_destroy(&f);
+        return status;
+    }
+    *ret_forecast = f;
+    return VQ_OK;
+}
+
+void vq_forecast_destroy(struct vq_forecast **forecast)
+{
+    struct vq_forecast *f = *forecast;
+    if (f == NULL) {
+        return;
+    }
+    vq_free(f->lines);
+    vq_free(f->limits);
+    vq_free(f->pools);
+    vq_free(f);
+    *forecast = NULL;
+}

@@ -1,0 +1,299 @@
+/* What earlier calls tell of later ones: tokens a byte, length of answers, latency, how many first answers settle a score. Answers
+ * to the run's own questions come first, then any call of that model in the ledger, then a stated assumption.
+ * Not its job: which answers are read (known.c). */
+#include "methods/plan/files/parts.h"
+
+#include "coordinator/store/calls/ledger.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#define LEDGER_ROWS_MAX UINT64_C(100000)
+#define ENOUGH          5.0 /* of what is learned from */
+
+static const struct vq_role_models *cast_of(const struct vq_learning *l, struct vq_learn_of of)
+{
+    return &l->job->cast[of.role];
+}
+
+struct vq_learned *vq_learn_at(struct vq_learning *l, struct vq_learn_of of)
+{
+    return &l->by[of.role][of.model][of.kind];
+}
+
+/* ---- the ledger ---- */
+
+/* Providers call a model by its name, or by that and a date or a version. */
+static bool is_called(struct vq_span returned, const char *model)
+{
+    size_t n = strlen(model);
+    if (returned.bytes < n || memcmp(returned.at, model, n) != 0) {
+        return false;
+    }
+    return returned.bytes == n || returned.at[n] == '@' || returned.at[n] == ':' ||
+           (returned.at[n] == '-' && returned.bytes > n + 1 &&
+            isdigit((unsigned char)returned.at[n + 1]));
+}
+
+/* By the name that it has for judges, or one that a pool of it has. */
+static bool is_answer_of(const struct vq_learning *l, const struct vq_role_models *cast,
+                         uint32_t model, struct vq_span returned)
+{
+    bool is = is_called(returned, cast->judges[model].model);
+    for (uint32_t i = 0; !is && i < cast->pools_count[model]; i++) {
+        is = is_called(returned, l->job->pools.uses.uses[cast->pools[model][i]].sent);
+    }
+    return is;
+}
+
+static void learn_row(struct vq_learned *to, const struct vq_call_row *row)
+{
+    double out = (double)row->tokens_out;
+    if (row->kind == VQ_CALL_REPAIR) {
+        to->repairs++;
+        return;
+    }
+    to->asks++;
+    to->calls++;
+    to->latency_ms += row->latency_ms;
+    to->call_out += out;
+    to->call_out_sq += out * out;
+    to->votes += vq_outcome_is_vote((enum vq_outcome)row->outcome);
+    to->settling += vq_outcome_settles((enum vq_outcome)row->outcome);
+}
+
+/* An answer says itself of which kind its stage was; one without a verdict was asked for one. */
+static bool is_of_kind(const struct vq_call_row *row, enum vq_stage_kind kind)
+{
+    bool text = row->outcome == VQ_OUTCOME_TEXT;
+    switch (kind) {
+    case VQ_STAGE_RANK:
+    case VQ_STAGE_PREFER:
+    case VQ_STAGE_LIKERT:
+    case VQ_STAGE_BINARY:
+    case VQ_STAGE_PAIRWISE: return !text;
+    case VQ_STAGE_TEXT:
+    case VQ_STAGE_CHAT:
+    case VQ_STAGE_PROBE: return text && row->tokens_out > 0;
+    case VQ_STAGE_EMBED: return text && row->tokens_out == 0;
+    case VQ_STAGE__COUNT: break;
+    }
+    return false;
+}
+
+static enum vq_status ledger_row(void *ctx, const struct vq_call_row *row)
+{
+    struct vq_learning *l = ctx;
+    if (row->end != VQ_END_ANSWER) {
+        return VQ_OK;
+    }
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
+        const struct vq_role_models *cast = &l->job->cast[role];
+        for (uint32_t m = 0; m < cast->count; m++) {
+            bool is = is_answer_of(l, cast, m, row->model);
+            for (int kind = 0; is && kind < VQ_STAGE__COUNT; kind++) {
+                if (is_of_kind(row, (enum vq_stage_kind)kind)) {
+                    learn_row(&l->by[role][m][kind], row);
+                }
+            }
+        }
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_learn_ledger(struct vq_learning *l, struct vq_calls *calls, struct vq_error *err)
+{
+    struct vq_view *view;
+    VQ_TRY(vq_view_begin(calls, &view, err));
+    enum vq_status status = vq_ledger_scan_any(view, LEDGER_ROWS_MAX, ledger_row, l, err);
+    vq_view_end(&view);
+    return status;
+}
+
+/* ---- what is known of a model ---- */
+
+/* The same model in any role, and what it was asked for: its own kind first, then the like, then anything. */
+static bool is_like(enum vq_stage_kind a, enum vq_stage_kind b)
+{
+    bool verdict_a = a == VQ_STAGE_RANK || a == VQ_STAGE_PREFER;
+    bool verdict_b = b == VQ_STAGE_RANK || b == VQ_STAGE_PREFER;
+    return a == b || (verdict_a && verdict_b);
+}
+
+static void add_answers(struct vq_learned *to, const struct vq_learned *from)
+{
+    to->firsts += from->firsts;
+    to->settled += from->settled;
+    to->looked += from->looked;
+    to->unreadable += from->unreadable;
+    to->own_repair += from->own_repair;
+    to->answers += from->answers;
+    to->bytes += from->bytes;
+    to->tokens_in += from->tokens_in;
+    to->tokens_cached += from->tokens_cached;
+    to->out += from->out;
+    to->out_sq += from->out_sq;
+}
+
+static struct vq_learned sum_of(const struct vq_learning *l, struct vq_learn_of of, bool any_kind)
+{
+    const struct vq_judge *own = &cast_of(l, of)->judges[of.model];
+    struct vq_learned sum = {0};
+    for (int role = 0; role < VQ_ROLE__COUNT; role++) {
+        const struct vq_role_models *cast = &l->job->cast[role];
+        for (uint32_t m = 0; m < cast->count; m++) {
+            if (strcmp(cast->judges[m].model, own->model) != 0 ||
+                strcmp(cast->judges[m].identity, own->identity) != 0) {
+                continue;
+            }
+            for (int kind = 0; kind < VQ_STAGE__COUNT; kind++) {
+                if (any_kind || is_like(of.kind, (enum vq_stage_kind)kind)) {
+                    add_answers(&sum, &l->by[role][m][kind]);
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+/* How much there is to learn from, of one thing. */
+typedef double (*count_fn)(const struct vq_learned *k);
+
+static double count_answers(const struct vq_learned *k)
+{
+    return k->answers;
+}
+
+static double count_firsts(const struct vq_learned *k)
+{
+    return k->firsts;
+}
+
+static double count_looked(const struct vq_learned *k)
+{
+    return k->looked;
+}
+
+/* What there is enough of, from near to far. */
+static struct vq_learned nearest(const struct vq_learning *l, struct vq_learn_of of, count_fn count,
+                                 bool any_kind)
+{
+    struct vq_learned learned = l->by[of.role][of.model][of.kind];
+    if (count(&learned) < ENOUGH) {
+        learned = sum_of(l, of, false);
+    }
+    if (any_kind && count(&learned) < ENOUGH) {
+        learned = sum_of(l, of, true);
+    }
+    return learned;
+}
+
+struct vq_range vq_learn_tokens_a_byte(struct vq_learning *l, struct vq_learn_of of)
+{
+    struct vq_learned k = nearest(l, of, count_answers, true);
+    if (k.bytes > 0 && k.tokens_in > 0) {
+        double ratio = k.tokens_in / k.bytes;
+        return (struct vq_range){ratio * 0.98, ratio, ratio * 1.02};
+    }
+    l->assumed |= VQ_ASSUMED_TOKENS;
+    return (struct vq_range){1 / (VQ_ASSUMED_BYTES_A_TOKEN + 1), 1 / VQ_ASSUMED_BYTES_A_TOKEN,
+                             1 / (VQ_ASSUMED_BYTES_A_TOKEN - 1)};
+}
+
+/* A mean with two standard errors, and no surer than 3 %. */
+static struct vq_range mean_of(double n, double sum, double sum_sq, double most)
+{
+    double mean = sum / n;
+    double deviation = sqrt(fmax(0, sum_sq / n - mean * mean));
+    double error = fmax(2 * deviation / sqrt(n), 0.03 * mean);
+    return (struct vq_range){fmax(0, mean - error), fmin(mean, most),
+                             fmin(fmax(mean, mean + error), fmax(mean, most))};
+}
+
+struct vq_range vq_learn_output(struct vq_learning *l, struct vq_learn_of of, double items)
+{
+    if (of.kind == VQ_STAGE_EMBED) {
+        return (struct vq_range){0};
+    }
+    double most = cast_of(l, of)->judges[of.model].max_tokens;
+    struct vq_learned k = nearest(l, of, count_answers, false);
+    const struct vq_learned *own = vq_learn_at(l, of);
+    if (k.answers >= ENOUGH) {
+        return mean_of(k.answers, k.out, k.out_sq, most);
+    }
+    if (own->calls >= ENOUGH) {
+        return mean_of(own->calls, own->call_out, own->call_out_sq, most);
+    }
+    uint32_t a_call = l->job->config->judging.vibes_per_call;
+    const struct vq_learned *joint_of = &l->by[of.role][of.model][VQ_STAGE_TEXT];
+    if (of.kind == VQ_STAGE_RANK && a_call > 1 && joint_of->answers >= ENOUGH) {
+        struct vq_range all = mean_of(joint_of->answers, joint_of->out, joint_of->out_sq, most);
+        return (struct vq_range){all.least / a_call, all.expected / a_call, all.most};
+    }
+    l->assumed |= VQ_ASSUMED_OUTPUT;
+    bool joint = of.kind == VQ_STAGE_TEXT && of.role == VQ_ROLE_JUDGE;
+    bool text = vq_stage_talks(of.kind) || (of.kind == VQ_STAGE_TEXT && !joint);
+    double guess = text ? VQ_ASSUMED_TEXT_TOKENS : VQ_ASSUMED_VERDICT_TOKENS * items;
+    return (struct vq_range){fmin(5, most), fmin(guess, most), most};
+}
+
+struct vq_range vq_learn_latency_s(struct vq_learning *l, struct vq_learn_of of,
+                                   struct vq_range output)
+{
+    const struct vq_learned *k = vq_learn_at(l, of);
+    if (k->calls >= ENOUGH) {
+        double mean = k->latency_ms / k->calls / 1000;
+        return (struct vq_range){mean * 0.7, mean, mean * 1.5};
+    }
+    if (vq_role_models_is_offline(&cast_of(l, of)->conf[of.model])) {
+        return (struct vq_range){0.002, 0.01, 0.05};
+    }
+    l->assumed |= VQ_ASSUMED_LATENCY;
+    double expected = 1 + output.expected / 50;
+    return (struct vq_range){expected / 3, expected, expected * 3};
+}
+
+double vq_learn_settled(struct vq_learning *l, struct vq_learn_of of)
+{
+    struct vq_learned k = nearest(l, of, count_firsts, false);
+    const struct vq_learned *own = vq_learn_at(l, of);
+    if (k.firsts >= ENOUGH) {
+        return k.settled / k.firsts;
+    }
+    if (own->votes >= ENOUGH) { /* second orders are among them, so that this is a little low */
+        return own->settling / own->votes;
+    }
+    l->assumed |= VQ_ASSUMED_SETTLED;
+    return VQ_ASSUMED_SETTLED_SHARE;
+}
+
+/* A share of n, with three standard errors to the upper side, and never sure that there is none. */
+static struct vq_range share_of(double share, double n)
+{
+    double error = 3 * sqrt(share * (1 - share) / n) + 3 / n;
+    return (struct vq_range){0, share, fmin(1, share + error)};
+}
+
+/* Equal texts are repaired once, so that a text which was met before costs nothing. The chance that the next one is new is the share
+ * of those that were met once (Good-Turing). */
+struct vq_range vq_learn_repaired(struct vq_learning *l, struct vq_learn_of of)
+{
+    struct vq_learned k = nearest(l, of, count_looked, false);
+    const struct vq_learned *own = vq_learn_at(l, of);
+    if (k.looked >= ENOUGH) {
+        struct vq_range any = share_of(k.unreadable / k.looked, k.looked);
+        return (struct vq_range){0, k.own_repair / k.looked, any.most};
+    }
+    if (own->asks >= ENOUGH) {
+        return share_of(fmin(1, own->repairs / own->asks), own->asks);
+    }
+    l->assumed |= VQ_ASSUMED_REPAIRS;
+    return (struct vq_range){0, VQ_ASSUMED_REPAIR_SHARE, VQ_ASSUMED_REPAIR_SHARE_MOST};
+}
+
+double vq_learn_cached(const struct vq_learning *l, struct vq_learn_of of)
+{
+    struct vq_learned k = nearest(l, of, count_answers, false);
+    return k.tokens_in > 0 ? fmin(1, k.tokens_cached / k.tokens_in) : 0;
+}

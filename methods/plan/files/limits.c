@@ -1,0 +1,58 @@
+/* What calls are limited by and cost: the pools of the configuration, of which several may answer for a model and one may answer for
+ * several, each with its share taken off. What a day's quota has lost already is not looked at.
+ * Not its job: what follows from it (methods/plan/forecast.c). */
+#include "common/base/alloc.h"
+#include "common/net/http.h"
+#include "methods/plan/files/forecast.h"
+#include "methods/plan/files/parts.h"
+
+static struct vq_forecast_limits limits_of(const struct vq_conf_use *use)
+{
+    const struct vq_conf_limits *l = &use->limits;
+    return (struct vq_forecast_limits){
+        .name = use->name,
+        .requests_per_minute = l->requests_per_minute * l->share,
+        .input_tokens_per_minute = l->input_tokens_per_minute * l->share,
+        .output_tokens_per_minute = l->output_tokens_per_minute * l->share,
+        .tokens_per_minute = l->tokens_per_minute * l->share,
+        .requests_per_day = (double)l->requests_per_day * l->share,
+        .tokens_per_day = (double)l->tokens_per_day * l->share,
+        .concurrency = l->concurrency * l->share,
+        .price_input_usd = l->price_input_usd,
+        .price_cached_usd = l->price_cached_usd,
+        .price_output_usd = l->price_output_usd};
+}
+
+enum vq_status vq_forecast_fill_limits(const struct vq_job *job, struct vq_forecast *f)
+{
+    const struct vq_conf_uses *uses = &job->pools.uses;
+    f->limits = vq_alloc(uses->count, sizeof(*f->limits));
+    f->pools = vq_alloc(uses->count, sizeof(*f->pools));
+    if (f->limits == NULL || f->pools == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < uses->count; i++) {
+        f->limits[f->limits_count++] = limits_of(&uses->uses[i]);
+    }
+    return VQ_OK;
+}
+
+const uint32_t *vq_forecast_serving(const struct vq_job *job, enum vq_role role, uint32_t model,
+                                    uint32_t *ret_count)
+{
+    *ret_count = job->cast[role].pools_count[model];
+    return job->cast[role].pools[model];
+}
+
+bool vq_forecast_is_remote(const struct vq_job *job, const struct vq_forecast *f)
+{
+    bool remote = false;
+    for (uint32_t i = 0; i < f->lines_count; i++) {
+        const struct vq_forecast_line *l = &f->lines[i];
+        for (uint32_t k = 0; k < l->pools_count; k++) {
+            const char *url = job->pools.uses.uses[l->pools[k]].base_url;
+            remote |= url != NULL && !vq_http_url_is_local(url);
+        }
+    }
+    return remote;
+}

@@ -1,0 +1,484 @@
+/* Arithmetic of a forecast: what a line's calls come to in tokens and dollars, how long a stage takes when its calls are shared out
+ * over the pools that may answer and the last one decides, and how far a sum of money or time goes. Owns nothing.
+ * Not its job: counting calls that are not known (forecast_calls.c), and where tokens, latencies and limits come from (the shell). */
+#include "methods/plan/forecast.h"
+
+#include <math.h>
+#include <string.h>
+
+struct vq_range vq_range_of(double exact)
+{
+    return (struct vq_range){exact, exact, exact};
+}
+
+struct vq_range vq_range_add(struct vq_range a, struct vq_range b)
+{
+    return (struct vq_range){a.least + b.least, a.expected + b.expected, a.most + b.most};
+}
+
+struct vq_range vq_range_mul(struct vq_range a, struct vq_range b)
+{
+    return (struct vq_range){a.least * b.least, a.expected * b.expected, a.most * b.most};
+}
+
+struct vq_range vq_range_scale(struct vq_range a, double by)
+{
+    return (struct vq_range){a.least * by, a.expected * by, a.most * by};
+}
+
+bool vq_range_is_exact(struct vq_range a)
+{
+    return a.most - a.least < 0.5;
+}
+
+/* ---- words ---- */
+
+const char *vq_forecast_bound_word(enum vq_forecast_bound bound)
+{
+    static const char *const words[VQ_BOUND__COUNT] = {[VQ_BOUND_NONE] = "nothing",
+                                                       [VQ_BOUND_REQUESTS] = "requests_per_minute",
+                                                       [VQ_BOUND_INPUT] = "input_tokens_per_minute",
+                                                       [VQ_BOUND_OUTPUT] =
+                                                           "output_tokens_per_minute",
+                                                       [VQ_BOUND_TOKENS] = "tokens_per_minute",
+                                                       [VQ_BOUND_CONCURRENCY] = "concurrency",
+                                                       [VQ_BOUND_DAY] = "day_quota"};
+    return bound < VQ_BOUND__COUNT ? words[bound] : "?";
+}
+
+const char *vq_forecast_verdict_word(enum vq_forecast_verdict verdict)
+{
+    switch (verdict) {
+    case VQ_HOLDS_SURELY: return "yes";
+    case VQ_HOLDS_LIKELY: return "likely";
+    case VQ_HOLDS_NOT: return "no";
+    case VQ_HOLDS_UNKNOWN: return "unknown";
+    }
+    return "?";
+}
+
+const char *vq_forecast_assumed_text(unsigned bit)
+{
+    static const char *const texts[VQ_ASSUMED_BITS] = {
+        "input is taken as one token for 4 bytes (3 to 5): no answer of such a call is stored",
+        "verdicts are taken as 120 tokens and other texts as 400, at most max_tokens: no answer of "
+        "such a call is stored",
+        "a call is taken to last 1 s and 1 s more for each 50 tokens of its answer: no call of "
+        "that model is stored",
+        "one first answer in twenty is taken to settle its score, which saves the second order "
+        "(the "
+        "interval goes from all to none): none is stored",
+        "one answer in a hundred is taken to need a repair, at most ten: none is stored",
+        "after an iteration of discovery another one is taken to follow in one case of two, with "
+        "half as many new vibes; three vibes in five are taken to pass the gates",
+        "one vibe in four is taken to be stopped early",
+        "rows that are judged ties will be left out, which makes later stages smaller",
+        "16 calls are taken to be in flight at a time in a pool for which neither concurrency nor "
+        "a "
+        "limit per minute is set; the run finds out how many its provider takes",
+    };
+    return bit < VQ_ASSUMED_BITS ? texts[bit] : "?";
+}
+
+/* The run raises a concurrency that is not set until such a limit is reached. */
+static bool names_a_rate(const struct vq_forecast_limits *l)
+{
+    return l->requests_per_minute > 0 || l->input_tokens_per_minute > 0 ||
+           l->output_tokens_per_minute > 0 || l->tokens_per_minute > 0;
+}
+
+bool vq_forecast_bound_assumed(const struct vq_forecast_limits *l, enum vq_forecast_bound bound)
+{
+    return bound == VQ_BOUND_CONCURRENCY && !(l->concurrency > 0);
+}
+
+double vq_forecast_bound_value(const struct vq_forecast_limits *l, enum vq_forecast_bound bound)
+{
+    switch (bound) {
+    case VQ_BOUND_REQUESTS: return l->requests_per_minute;
+    case VQ_BOUND_INPUT: return l->input_tokens_per_minute;
+    case VQ_BOUND_OUTPUT: return l->output_tokens_per_minute;
+    case VQ_BOUND_TOKENS: return l->tokens_per_minute;
+    case VQ_BOUND_CONCURRENCY:
+        return l->concurrency > 0 ? l->concurrency : names_a_rate(l) ? 0 : VQ_ASSUMED_CONCURRENCY;
+    case VQ_BOUND_DAY: return l->requests_per_day > 0 ? l->requests_per_day : l->tokens_per_day;
+    case VQ_BOUND_NONE:
+    case VQ_BOUND__COUNT: break;
+    }
+    return 0;
+}
+
+/* ---- time ---- */
+
+/* The least, the expected and the most are reckoned one after the other. */
+enum which {
+    LEAST,
+    EXPECTED,
+    MOST,
+    WHICH__COUNT
+};
+
+static double pick(struct vq_range r, enum which which)
+{
+    return which == LEAST ? r.least : which == EXPECTED ? r.expected : r.most;
+}
+
+static void put(struct vq_range *r, enum which which, double value)
+{
+    *(which == LEAST ? &r->least : which == EXPECTED ? &r->expected : &r->most) = value;
+}
+
+static double calls_of(const struct vq_forecast_line *l, enum which which)
+{
+    return pick(l->calls, which) + pick(l->repairs, which);
+}
+
+/* For how long one call of the line keeps the pool from others, by the limit that it uses up most of. */
+static double call_seconds(const struct vq_forecast_line *l,
+                           const struct vq_forecast_limits *limits, enum which which,
+                           enum vq_forecast_bound *ret_bound)
+{
+    double calls = calls_of(l, which);
+    double in = calls > 0 ? pick(l->tokens_in, which) / calls : 0;
+    double out = calls > 0 ? pick(l->tokens_out, which) / calls : 0;
+    const double uses[VQ_BOUND__COUNT] = {[VQ_BOUND_REQUESTS] = 60,
+                                          [VQ_BOUND_INPUT] = 60 * in,
+                                          [VQ_BOUND_OUTPUT] = 60 * out,
+                                          [VQ_BOUND_TOKENS] = 60 * (in + out),
+                                          [VQ_BOUND_CONCURRENCY] = pick(l->latency_s, which)};
+    double longest = 0;
+    *ret_bound = VQ_BOUND_NONE;
+    for (int b = VQ_BOUND_REQUESTS; b <= (int)VQ_BOUND_CONCURRENCY; b++) {
+        double there_is = vq_forecast_bound_value(limits, (enum vq_forecast_bound)b);
+        double seconds = there_is > 0 ? uses[b] / there_is : 0;
+        if (seconds > longest) {
+            longest = seconds;
+            *ret_bound = (enum vq_forecast_bound)b;
+        }
+    }
+    return longest;
+}
+
+/* The calls of a stage shared out over its pools, so that all that may answer are done at the same time. */
+struct shares {
+    double calls[VQ_JUDGES_MAX][VQ_FORECAST_POOLS_MAX];
+    double busy_s[VQ_FORECAST_POOLS_MAX];
+};
+
+#define ROUNDS     40 /* of levelling, at most; models of a stage mostly share all pools or none */
+#define BISECTIONS 60
+#define LEVEL      1e-6 /* share of a line's calls that may still move */
+
+/* Where the line's pools are all busy up to one level, above what others keep them busy. */
+static double find_level(const struct vq_forecast_line *l, const struct shares *s,
+                         const double *each, double calls)
+{
+    double low = 0, high = 0;
+    for (uint32_t i = 0; i < l->pools_count; i++) {
+        high = fmax(high, s->busy_s[l->pools[i]] + calls * each[i]);
+    }
+    for (int k = 0; k < BISECTIONS; k++) {
+        double level = (low + high) / 2, fits = 0;
+        for (uint32_t i = 0; i < l->pools_count; i++) {
+            double room = fmax(0, level - s->busy_s[l->pools[i]]);
+            fits += each[i] > 0 ? room / each[i] : calls;
+        }
+        *(fits < calls ? &low : &high) = level;
+    }
+    return high;
+}
+
+/* The line's calls anew, with the others where they are. Whether that moved any. */
+static bool level_line(const struct vq_forecast *f, const struct vq_forecast_line *l, uint32_t row,
+                       enum which which, struct shares *s)
+{
+    double each[VQ_FORECAST_POOLS_MAX];
+    double calls = calls_of(l, which), given = 0;
+    bool moved = false;
+    for (uint32_t i = 0; i < l->pools_count; i++) {
+        uint32_t p = l->pools[i];
+        enum vq_forecast_bound bound;
+        each[i] = call_seconds(l, &f->limits[p], which, &bound);
+        s->busy_s[p] = fmax(0, s->busy_s[p] - s->calls[row][p] * each[i]);
+    }
+    double level = l->pools_count > 1 ? find_level(l, s, each, calls) : INFINITY;
+    for (uint32_t i = 0; i < l->pools_count; i++) {
+        uint32_t p = l->pools[i];
+        double room = fmax(0, level - s->busy_s[p]);
+        double part = fmin(each[i] > 0 ? room / each[i] : calls, calls - given);
+        moved = moved || fabs(part - s->calls[row][p]) > LEVEL * calls;
+        s->calls[row][p] = part;
+        given += part;
+        s->busy_s[p] += part * each[i];
+    }
+    return moved;
+}
+
+static void share_out(const struct vq_forecast *f, uint32_t first, uint32_t end, enum which which,
+                      struct shares *s)
+{
+    memset(s, 0, sizeof(*s));
+    bool moved = true;
+    for (int round = 0; moved && round < ROUNDS; round++) {
+        moved = false;
+        for (uint32_t i = first; i < end; i++) {
+            moved |= level_line(f, &f->lines[i], i - first, which, s);
+        }
+    }
+}
+
+/* The longest of its pools, or of its dialogues, whose turns follow each other. */
+static double longest(const struct vq_forecast *f, uint32_t first, uint32_t end, enum which which,
+                      const struct shares *s)
+{
+    double seconds = 0;
+    for (uint32_t p = 0; p < f->limits_count; p++) {
+        seconds = fmax(seconds, s->busy_s[p]);
+    }
+    for (uint32_t i = first; i < end; i++) {
+        seconds = fmax(seconds, f->lines[i].turns * pick(f->lines[i].latency_s, which));
+    }
+    return seconds;
+}
+
+static uint32_t stage_end(const struct vq_forecast *f, uint32_t first)
+{
+    uint32_t end = first;
+    while (end < f->lines_count && end - first < VQ_JUDGES_MAX &&
+           f->lines[end].stage_no == f->lines[first].stage_no) {
+        end++;
+    }
+    return end;
+}
+
+static struct vq_range stage_seconds(const struct vq_forecast *f, uint32_t first, uint32_t end)
+{
+    struct vq_range seconds = {0};
+    struct shares s;
+    for (int which = 0; which < (int)WHICH__COUNT; which++) {
+        share_out(f, first, end, (enum which)which, &s);
+        put(&seconds, (enum which)which, longest(f, first, end, (enum which)which, &s));
+    }
+    return seconds;
+}
+
+/* ---- tokens and money ---- */
+
+static bool has_price(const struct vq_forecast_limits *limits)
+{
+    return limits->price_input_usd >= 0 && limits->price_output_usd >= 0;
+}
+
+/* Of a call as expected, the least, or the most. */
+static double call_usd(const struct vq_forecast_line *l, const struct vq_forecast_limits *limits,
+                       enum which which)
+{
+    double calls = calls_of(l, which);
+    if (calls <= 0 || !has_price(limits)) {
+        return 0;
+    }
+    double cached =
+        limits->price_cached_usd >= 0 ? limits->price_cached_usd : limits->price_input_usd;
+    double input = limits->price_input_usd + (cached - limits->price_input_usd) * l->cached_share;
+    double usd = pick(l->tokens_in, which) * input;
+    return (usd + pick(l->tokens_out, which) * limits->price_output_usd) / 1e6 / calls;
+}
+
+static void figure_money(const struct vq_forecast *f, struct vq_forecast_line *l, uint32_t row,
+                         const struct shares *s)
+{
+    double cheapest = INFINITY, dearest = 0, expected = 0;
+    bool asks = l->calls.most + l->repairs.most > 0;
+    l->priced = true;
+    for (uint32_t i = 0; i < l->pools_count; i++) {
+        const struct vq_forecast_limits *limits = &f->limits[l->pools[i]];
+        l->priced = l->priced && (has_price(limits) || !asks);
+        cheapest = fmin(cheapest, call_usd(l, limits, LEAST));
+        dearest = fmax(dearest, call_usd(l, limits, MOST));
+        expected += s->calls[row][l->pools[i]] * call_usd(l, limits, EXPECTED);
+    }
+    l->usd =
+        (struct vq_range){calls_of(l, LEAST) * cheapest, expected, calls_of(l, MOST) * dearest};
+}
+
+static void figure_tokens(struct vq_forecast_line *l)
+{
+    l->tokens_in = vq_range_add(vq_range_mul(l->calls, l->in_each),
+                                vq_range_mul(l->repairs, l->repair_in_each));
+    l->tokens_out = vq_range_add(vq_range_mul(l->calls, l->out_each),
+                                 vq_range_mul(l->repairs, l->repair_out_each));
+}
+
+static void sums_add(struct vq_forecast_sums *to, const struct vq_forecast_line *l)
+{
+    to->planned = vq_range_add(to->planned, l->planned);
+    to->calls = vq_range_add(to->calls, l->calls);
+    to->repairs = vq_range_add(to->repairs, l->repairs);
+    to->saved = vq_range_add(to->saved, l->saved);
+    to->tokens_in = vq_range_add(to->tokens_in, l->tokens_in);
+    to->tokens_out = vq_range_add(to->tokens_out, l->tokens_out);
+    to->usd = vq_range_add(to->usd, l->usd);
+    to->from_store += l->from_store;
+    to->priced = to->priced && l->priced;
+}
+
+struct vq_forecast_sums vq_forecast_stage_sums(const struct vq_forecast *f, uint32_t first,
+                                               struct vq_range *ret_seconds, uint32_t *ret_next)
+{
+    uint32_t end = stage_end(f, first);
+    struct vq_forecast_sums sums = {.priced = true};
+    for (uint32_t i = first; i < end; i++) {
+        sums_add(&sums, &f->lines[i]);
+    }
+    *ret_seconds = stage_seconds(f, first, end);
+    *ret_next = end;
+    return sums;
+}
+
+/* ---- all of it ---- */
+
+/* What a stage's shares come to for the pools; `by_bound` is [pool][bound]. */
+static void figure_pools(struct vq_forecast *f, uint32_t first, uint32_t end, enum which which,
+                         const struct shares *s, double (*by_bound)[VQ_BOUND__COUNT])
+{
+    for (uint32_t p = 0; p < f->limits_count; p++) {
+        struct vq_forecast_pool *pool = &f->pools[p];
+        put(&pool->seconds, which, pick(pool->seconds, which) + s->busy_s[p]);
+        for (uint32_t i = first; i < end; i++) {
+            const struct vq_forecast_line *l = &f->lines[i];
+            double calls = s->calls[i - first][p], all = calls_of(l, which);
+            if (calls <= 0 || all <= 0) {
+                continue;
+            }
+            enum vq_forecast_bound bound;
+            double seconds = calls * call_seconds(l, &f->limits[p], which, &bound);
+            double tokens = pick(l->tokens_in, which) + pick(l->tokens_out, which);
+            put(&pool->calls, which, pick(pool->calls, which) + calls);
+            put(&pool->tokens, which, pick(pool->tokens, which) + tokens * calls / all);
+            by_bound[p][bound] += which == EXPECTED ? seconds : 0;
+        }
+    }
+}
+
+static void figure_stage(struct vq_forecast *f, uint32_t first, uint32_t end,
+                         double (*by_bound)[VQ_BOUND__COUNT])
+{
+    struct shares s;
+    for (int k = 0; k < (int)WHICH__COUNT; k++) {
+        enum which which = (enum which)k;
+        share_out(f, first, end, which, &s);
+        put(&f->seconds, which, pick(f->seconds, which) + longest(f, first, end, which, &s));
+        figure_pools(f, first, end, which, &s, by_bound);
+        for (uint32_t i = first; which == EXPECTED && i < end; i++) {
+            figure_money(f, &f->lines[i], i - first, &s);
+        }
+    }
+    for (uint32_t i = first; i < end; i++) {
+        struct vq_forecast_line *l = &f->lines[i];
+        l->seconds = stage_seconds(f, i, i + 1);
+        double best = INFINITY;
+        for (uint32_t k = 0; calls_of(l, EXPECTED) > 0 && k < l->pools_count; k++) {
+            enum vq_forecast_bound bound;
+            double each = call_seconds(l, &f->limits[l->pools[k]], EXPECTED, &bound);
+            l->bound = each < best ? bound : l->bound;
+            best = fmin(best, each);
+        }
+        sums_add(&f->all, l);
+    }
+}
+
+/* Full days that a pool has to wait for its quota. */
+static double days_over(double need, double quota)
+{
+    return quota > 0 && need > quota ? ceil(need / quota) - 1 : 0;
+}
+
+static void figure_days(struct vq_forecast *f, uint32_t p)
+{
+    const struct vq_forecast_limits *l = &f->limits[p];
+    struct vq_forecast_pool *pool = &f->pools[p];
+    for (int k = 0; k < (int)WHICH__COUNT; k++) {
+        enum which which = (enum which)k;
+        double days = fmax(days_over(pick(pool->calls, which), l->requests_per_day),
+                           days_over(pick(pool->tokens, which), l->tokens_per_day));
+        double seconds = fmax(0, days - (which == LEAST ? 1 : 0)) * 86400;
+        if (seconds > pick(pool->seconds, which)) {
+            put(&pool->seconds, which, seconds);
+            pool->bound = which == EXPECTED ? VQ_BOUND_DAY : pool->bound;
+        }
+        put(&f->seconds, which, fmax(pick(f->seconds, which), seconds));
+    }
+}
+
+void vq_forecast_figure(struct vq_forecast *f)
+{
+    double by_bound[VQ_FORECAST_POOLS_MAX][VQ_BOUND__COUNT] = {{0}};
+    VQ_ASSERT(f->limits_count <= VQ_FORECAST_POOLS_MAX);
+    f->all = (struct vq_forecast_sums){.priced = true};
+    f->seconds = (struct vq_range){0};
+    memset(f->pools, 0, f->limits_count * sizeof(*f->pools));
+    for (uint32_t i = 0; i < f->lines_count; i++) {
+        figure_tokens(&f->lines[i]);
+        for (uint32_t k = 0; k < f->lines[i].pools_count; k++) {
+            f->pools[f->lines[i].pools[k]].serves = true;
+        }
+    }
+    for (uint32_t first = 0; first < f->lines_count; first = stage_end(f, first)) {
+        figure_stage(f, first, stage_end(f, first), by_bound);
+    }
+    for (uint32_t p = 0; p < f->limits_count; p++) {
+        for (int b = 0; b < (int)VQ_BOUND__COUNT; b++) {
+            bool more = by_bound[p][b] > by_bound[p][f->pools[p].bound];
+            f->pools[p].bound = more ? (enum vq_forecast_bound)b : f->pools[p].bound;
+        }
+        if (vq_forecast_bound_assumed(&f->limits[p], f->pools[p].bound)) {
+            f->assumed |= VQ_ASSUMED_FLIGHT;
+        }
+        figure_days(f, p);
+    }
+}
+
+/* ---- what there is ---- */
+
+/* Stages in order, each using up its expected part, until nothing is left. */
+static struct vq_forecast_bounded go_with(const struct vq_forecast *f, bool money, double there_is)
+{
+    struct vq_range need = money ? f->all.usd : f->seconds;
+    struct vq_forecast_bounded b = {.verdict = need.most <= there_is       ? VQ_HOLDS_SURELY
+                                               : need.expected <= there_is ? VQ_HOLDS_LIKELY
+                                                                           : VQ_HOLDS_NOT,
+                                    .reached = 1,
+                                    .factor = there_is > 0 ? need.expected / there_is : INFINITY};
+    if (b.verdict != VQ_HOLDS_NOT) {
+        return b;
+    }
+    double calls = 0, left = there_is > 0 ? there_is : 0;
+    for (uint32_t first = 0, next; first < f->lines_count; first = next) {
+        struct vq_range seconds;
+        struct vq_forecast_sums sums = vq_forecast_stage_sums(f, first, &seconds, &next);
+        double part = money ? sums.usd.expected : seconds.expected;
+        if (part > left) {
+            calls += sums.calls.expected * left / part;
+            b.stage = f->lines[first].stage;
+            break;
+        }
+        calls += sums.calls.expected;
+        left -= part;
+    }
+    b.reached = f->all.calls.expected > 0 ? calls / f->all.calls.expected : 1;
+    return b;
+}
+
+struct vq_forecast_bounded vq_forecast_budget(const struct vq_forecast *f, double usd)
+{
+    struct vq_forecast_bounded b = go_with(f, true, usd);
+    if (!f->all.priced && b.verdict != VQ_HOLDS_NOT) {
+        b.verdict = VQ_HOLDS_UNKNOWN;
+    }
+    return b;
+}
+
+struct vq_forecast_bounded vq_forecast_deadline(const struct vq_forecast *f, double seconds)
+{
+    return go_with(f, false, seconds);
+}

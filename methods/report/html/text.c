@@ -1,0 +1,245 @@
+/* The page's writer: escaping, cutting, numbers, bars, and JSON that may stand inside a script element. Every byte of a prompt, an
+ * output, a name or an answer goes through vq_html_span or vq_html_json. */
+#include "methods/report/html/parts.h"
+
+#include "common/judge/image.h"
+#include "common/text/fmt.h"
+#include "common/text/utf8.h"
+#include "methods/report/html/plain.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define BAR_HALF   60.0
+#define BAR_HEIGHT 18
+#define LINE_MAX   1024
+
+void vq_html_puts(struct vq_html *h, const char *markup)
+{
+    vq_buf_puts(h->out, markup);
+}
+
+void vq_html_printf(struct vq_html *h, const char *fmt, ...)
+{
+    char line[LINE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    VQ_ASSERT(n >= 0 && n < LINE_MAX);
+    vq_buf_puts(h->out, line);
+}
+
+static void put_point(struct vq_buf *out, uint32_t point)
+{
+    switch (point) {
+    case '&': vq_buf_puts(out, "&amp;"); return;
+    case '<': vq_buf_puts(out, "&lt;"); return;
+    case '>': vq_buf_puts(out, "&gt;"); return;
+    case '"': vq_buf_puts(out, "&quot;"); return;
+    case '\'': vq_buf_puts(out, "&#39;"); return;
+    default: break;
+    }
+    if (vq_utf8_is_bidi(point)) {
+        vq_buf_printf(out, "&lt;U+%04X&gt;", point);
+        return;
+    }
+    bool control =
+        (point < 0x20 && point != '\n' && point != '\t') || (point >= 0x7f && point < 0xa0);
+    char bytes[VQ_UTF8_BYTES_MAX];
+    vq_buf_append(out, bytes, vq_utf8_put(control ? VQ_UTF8_REPLACEMENT : point, bytes));
+}
+
+void vq_html_span(struct vq_html *h, struct vq_span text, size_t bytes_max)
+{
+    struct vq_span shown = vq_utf8_cut(text, bytes_max);
+    for (size_t at = 0; at < shown.bytes;) {
+        put_point(h->out, vq_utf8_next(shown, &at));
+    }
+    if (shown.bytes < text.bytes) {
+        vq_buf_puts(h->out, "\xe2\x80\xa6");
+    }
+}
+
+void vq_html_answer(struct vq_html *h, struct vq_span text)
+{
+    struct vq_buf plain;
+    vq_buf_init(&plain, text.bytes);
+    vq_plain_of_markdown(text, &plain);
+    vq_html_puts(h, "<p class=\"text\">");
+    vq_html_span(h, plain.status == VQ_OK ? vq_buf_span(&plain) : text, VQ_HTML_ANSWER_BYTES_MAX);
+    vq_html_puts(h, "</p>");
+    vq_buf_free(&plain);
+}
+
+void vq_html_text(struct vq_html *h, const char *text)
+{
+    vq_html_span(h, vq_span_str(text), VQ_HTML_NAME_BYTES_MAX);
+}
+
+static void number(struct vq_html *h, double value, int digits, bool with_sign)
+{
+    if (isnan(value)) {
+        vq_html_puts(h, "<span class=\"na\">n/a</span>");
+        return;
+    }
+    char text[64];
+    (void)snprintf(text, sizeof(text), "%.*f", digits, fabs(value));
+    bool zero = strspn(text, "0.") == strlen(text);
+    vq_html_puts(h, zero ? "" : value < 0 ? "\xe2\x88\x92" : with_sign ? "+" : "");
+    vq_html_puts(h, text);
+}
+
+bool vq_html_shows(struct vq_span image)
+{
+    return image.bytes > 0 && image.bytes <= VQ_HTML_IMAGE_BYTES_MAX && !vq_image_is_url(image);
+}
+
+struct vq_span vq_html_image_words(struct vq_span image)
+{
+    return vq_image_is_url(image) ? image : vq_span_str("The image is too large for this page.");
+}
+
+void vq_html_number(struct vq_html *h, double value, int digits)
+{
+    number(h, value, digits, false);
+}
+
+void vq_html_signed(struct vq_html *h, double value, int digits)
+{
+    number(h, value, digits, true);
+}
+
+void vq_html_interval(struct vq_html *h, struct vq_interval ci, int digits, bool with_sign)
+{
+    if (isnan(ci.lo) || isnan(ci.hi)) {
+        vq_html_puts(h, "<span class=\"na\">no interval</span>");
+        return;
+    }
+    vq_html_puts(h, "[");
+    number(h, ci.lo, digits, with_sign);
+    vq_html_puts(h, ", ");
+    number(h, ci.hi, digits, with_sign);
+    vq_html_puts(h, "]");
+}
+
+void vq_html_count(struct vq_html *h, uint64_t n)
+{
+    char text[VQ_FMT_BYTES];
+    vq_html_puts(h, vq_fmt_count(n, text));
+}
+
+void vq_html_percent(struct vq_html *h, double share)
+{
+    if (isnan(share)) {
+        vq_html_puts(h, "<span class=\"na\">n/a</span>");
+        return;
+    }
+    vq_html_printf(h, "%.1f\xe2\x80\xaf%%", share * 100);
+}
+
+void vq_html_model(struct vq_html *h, int model)
+{
+    vq_html_printf(h, "<span class=\"model %c\"><b>%c</b> <bdi>", model == 0 ? 'a' : 'b',
+                   model == 0 ? 'A' : 'B');
+    vq_html_text(h, h->r->config->models[model]);
+    vq_html_puts(h, "</bdi></span>");
+}
+
+void vq_html_vibe(struct vq_html *h, uint32_t rank)
+{
+    uint32_t v = h->order[rank];
+    bool linked = rank < VQ_HTML_VIBES_MAX;
+    if (linked) {
+        vq_html_printf(h, "<a href=\"#v%u\">", v + 1);
+    }
+    vq_html_puts(h, "<bdi>");
+    vq_html_text(h, h->r->in->axes[v].name);
+    vq_html_puts(h, linked ? "</bdi></a>" : "</bdi>");
+}
+
+static double clamp(double value, double full)
+{
+    double share = full > 0 ? value / full : 0;
+    return share < -1 ? -1 : share > 1 ? 1 : share;
+}
+
+void vq_html_bar(struct vq_html *h, double value, struct vq_interval ci, double full,
+                 const char *kind)
+{
+    vq_html_printf(h, "<svg class=\"bar %s\" viewBox=\"-62 0 124 %d\" aria-hidden=\"true\">", kind,
+                   BAR_HEIGHT);
+    vq_html_printf(h,
+                   "<rect class=\"track\" x=\"-60\" y=\"4\" width=\"120\" height=\"%d\" rx=\"2\"/>",
+                   BAR_HEIGHT - 8);
+    if (!isnan(value)) {
+        double end = clamp(value, full) * BAR_HALF;
+        vq_html_printf(h, "<rect class=\"%s\" x=\"%.2f\" y=\"4\" width=\"%.2f\" height=\"%d\"/>",
+                       value < 0 ? "neg" : "pos", end < 0 ? end : 0, fabs(end), BAR_HEIGHT - 8);
+    }
+    vq_html_printf(h, "<line class=\"zero\" x1=\"0\" x2=\"0\" y1=\"1\" y2=\"%d\"/>",
+                   BAR_HEIGHT - 1);
+    if (!isnan(ci.lo) && !isnan(ci.hi)) {
+        double lo = clamp(ci.lo, full) * BAR_HALF;
+        double hi = clamp(ci.hi, full) * BAR_HALF;
+        vq_html_printf(h, "<path class=\"ci\" d=\"M%.2f 9H%.2fM%.2f 6V12M%.2f 6V12\"/>", lo, hi, lo,
+                       hi);
+    }
+    vq_html_puts(h, "</svg>");
+}
+
+void vq_html_heat(struct vq_html *h, double value)
+{
+    int step = isnan(value) ? 0 : (int)(fmin(fabs(value), 1) * 10 + 0.5);
+    vq_html_printf(h, "class=\"heat %s h%d", value < 0 ? "neg" : "pos", step);
+}
+
+static const char *script_escape(struct vq_span json, size_t at, size_t *ret_bytes)
+{
+    *ret_bytes = 1;
+    switch (json.at[at]) {
+    case '<': return "\\u003c";
+    case '>': return "\\u003e";
+    case '&': return "\\u0026";
+    default: break;
+    }
+    if (json.bytes - at >= 3 && memcmp(json.at + at, "\xe2\x80", 2) == 0) {
+        *ret_bytes = 3;
+        if (json.at[at + 2] == '\xa8') {
+            return "\\u2028";
+        }
+        if (json.at[at + 2] == '\xa9') {
+            return "\\u2029";
+        }
+        *ret_bytes = 1;
+    }
+    return NULL;
+}
+
+void vq_html_json(struct vq_buf *out, struct vq_span json)
+{
+    size_t from = 0;
+    for (size_t at = 0; at < json.bytes;) {
+        size_t n;
+        const char *escape = script_escape(json, at, &n);
+        if (escape != NULL) {
+            vq_buf_append(out, json.at + from, at - from);
+            vq_buf_puts(out, escape);
+            from = at + n;
+        }
+        at += n;
+    }
+    vq_buf_append(out, json.at + from, json.bytes - from);
+}
+
+size_t vq_html_json_bytes(struct vq_span text)
+{
+    size_t n = 2;
+    for (size_t i = 0; i < text.bytes; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        bool six = c < 0x20 || c == 0x7f || c == '<' || c == '>' || c == '&';
+        n += six ? 6 : c >= 0x80 ? 3 : c == '"' || c == '\\' ? 2 : 1;
+    }
+    return n;
+}

@@ -1,0 +1,25 @@
+/* Private to the results: a key and its value in one, of the kinds that vq_json_put_* has not. Numbers have VQ_REPORT_DIGITS digits. */
+#ifndef VQ_METHODS_REPORT_KEYS_H
+#define VQ_METHODS_REPORT_KEYS_H
+
+#include "common/base/hash.h"
+#include "common/text/json.h"
+#include "methods/report/report.h"
+#include "methods/stats/stats.h"
+
+static inline void vq_report_key_real(struct vq_json *j, const char *key, double value)
+{
+    vq_json_put_real(j, key, value, VQ_REPORT_DIGITS);
+}
+
+/* [lo, hi]; null where there is none. */
+void vq_report_key_interval(struct vq_json *j, const char *key, struct vq_interval ci);
+
+/* An estimate under `key`, and its interval under `ci_key`. */
+void vq_report_key_estimate(struct vq_json *j, const char *key, double value, const char *ci_key,
+                            struct vq_interval ci);
+
+/* In hex; NULL: null. */
+void vq_report_key_hash(struct vq_json *j, const char *key, const struct vq_hash *hash);
+
+#endif

@@ -1,0 +1,62 @@
+/* From a data file's table to what a rubric run rates: prompts, outputs, and what people said of them. Pure: the same table and settings
+ * give the same rows everywhere. */
+#ifndef VQ_METHODS_RUBRIC_DATA_H
+#define VQ_METHODS_RUBRIC_DATA_H
+
+#include "common/conf/config.h"
+#include "common/judge/criteria.h"
+#include "common/text/table.h"
+#include "methods/data/cell_notes.h"
+
+#define VQ_RUBRIC_OUTPUTS_MAX 2u
+#define VQ_RUBRIC_GROUPS_MAX  1000u /* values of data.group: more are no topics */
+
+struct vq_rubric_row {
+    struct vq_span prompt;
+    struct vq_span outputs[VQ_RUBRIC_OUTPUTS_MAX]; /* as in the file; no bytes: there is none */
+    struct vq_span
+        image;         /* the cell; whoever loads the image puts it here (common/judge/image.h) */
+    uint32_t record;   /* of the file, from 1 */
+    uint32_t question; /* rows of one prompt share it: the unit of resampling */
+    uint32_t group;    /* of data.group; 0 without one */
+};
+
+struct vq_rubric_settings { /* borrowed */
+    const struct vq_config *config;
+    const struct vq_criterion *criteria; /* config's, with their kinds */
+    const char *file;                    /* for sentences */
+};
+
+struct vq_rubric_data {
+    struct vq_rubric_row *rows; /* in the file's order; texts belong to the table */
+    uint32_t rows_count;
+    uint32_t outputs_count;
+    uint32_t questions_count;
+    struct vq_span *
+        groups; /* the values of data.group, most rows first, equal ones as they first appear; texts belong to the table */
+    uint32_t groups_count;                 /* 0: there is no data.group */
+    uint32_t records;                      /* of the file, before data.limit */
+    uint32_t blank[VQ_RUBRIC_OUTPUTS_MAX]; /* rows without that output */
+    char warnings[VQ_CELL_NOTES_MAX]
+                 [VQ_CELL_NOTE_BYTES_MAX]; /* of cells that are not as texts are */
+    uint32_t warnings_count;
+    /* [(criterion * outputs + output) * rows + row]: 1 to 5; 1 yes, 0 no; of a pairwise criterion (output 0) 1 for the first of the
+     * models, -1 for the second, 0 for a tie. NaN: unlabelled. */
+    double *human;
+    uint32_t *labelled; /* [criterion]: how many labels there are */
+};
+
+/* VQ_INVALID: a column is not there, a label is none, with the line and what may stand there, or data.group has too many values. VQ_NOMEM. The caller destroys
+ * *ret_data. */
+enum vq_status vq_rubric_data_create(const struct vq_rubric_settings *settings,
+                                     const struct vq_table *table, struct vq_rubric_data **ret_data,
+                                     struct vq_error *err) VQ_WARN_UNUSED;
+void vq_rubric_data_destroy(struct vq_rubric_data **data);
+
+static inline double vq_rubric_human(const struct vq_rubric_data *d, uint32_t criterion,
+                                     uint32_t output, uint32_t row)
+{
+    return d->human[((size_t)criterion * d->outputs_count + output) * d->rows_count + row];
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* Step-up and step-down adjustments over the ascending p-values. Owns its index for the length of a call. */
+#include "methods/stats/intervals/multiple.h"
+
+#include "common/base/alloc.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct ranked_p {
+    double p;
+    size_t at;
+};
+
+static int compare_p(const void *left, const void *right)
+{
+    const struct ranked_p *a = left;
+    const struct ranked_p *b = right;
+    if (a->p != b->p) {
+        return a->p > b->p ? 1 : -1;
+    }
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* What the p of rank i (from 1) of m is multiplied by; `harmonic` is 1 + 1/2 + ... + 1/m. */
+static double factor_of(enum vq_multiple_method method, size_t i, size_t m, double harmonic)
+{
+    double n = (double)m;
+    switch (method) {
+    case VQ_MULTIPLE_BH: return n / (double)i;
+    case VQ_MULTIPLE_BY: return harmonic * n / (double)i;
+    case VQ_MULTIPLE_HOLM: /* as Hochberg */
+    case VQ_MULTIPLE_HOCHBERG: return (double)(m - i + 1);
+    case VQ_MULTIPLE_BONFERRONI: return n;
+    }
+    VQ_ASSERT(false);
+}
+
+/* `ranks` ascending; results into ranks[].p, made monotone from the side the method asks for. */
+static void adjust_ranked(enum vq_multiple_method method, struct ranked_p *ranks, size_t m)
+{
+    double harmonic = 0.0;
+    for (size_t i = 1; i <= m; i++) {
+        harmonic += 1.0 / (double)i;
+    }
+    for (size_t i = 0; i < m; i++) {
+        ranks[i].p = fmin(1.0, ranks[i].p * factor_of(method, i + 1, m, harmonic));
+    }
+    if (method == VQ_MULTIPLE_HOLM) {
+        for (size_t i = 1; i < m; i++) {
+            ranks[i].p = fmax(ranks[i].p, ranks[i - 1].p);
+        }
+    } else if (method != VQ_MULTIPLE_BONFERRONI) {
+        for (size_t i = m; i-- > 1;) {
+            ranks[i - 1].p = fmin(ranks[i - 1].p, ranks[i].p);
+        }
+    }
+}
+
+enum vq_status vq_multiple_adjust(enum vq_multiple_method method, const double *p, size_t n,
+                                  double *ret_adjusted)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] < 0.0 || p[i] > 1.0) {
+            return VQ_INVALID;
+        }
+    }
+    struct ranked_p *ranks = vq_alloc(n, sizeof(*ranks));
+    if (ranks == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(p[i])) {
+            ranks[m++] = (struct ranked_p){p[i], i};
+        }
+        ret_adjusted[i] = p[i];
+    }
+    if (m > 1) {
+        qsort(ranks, m, sizeof(*ranks), compare_p);
+    }
+    adjust_ranked(method, ranks, m);
+    for (size_t i = 0; i < m; i++) {
+        ret_adjusted[ranks[i].at] = ranks[i].p;
+    }
+    vq_free(ranks);
+    return VQ_OK;
+}

@@ -1,0 +1,20 @@
+/* Adjusted p-values for many tests. */
+#ifndef VQ_METHODS_STATS_INTERVALS_MULTIPLE_H
+#define VQ_METHODS_STATS_INTERVALS_MULTIPLE_H
+
+#include "methods/stats/stats.h"
+
+enum vq_multiple_method {
+    VQ_MULTIPLE_BH, /* Benjamini and Hochberg 1995 */
+    VQ_MULTIPLE_BY, /* Benjamini and Yekutieli 2001 */
+    VQ_MULTIPLE_HOLM,
+    VQ_MULTIPLE_BONFERRONI,
+    VQ_MULTIPLE_HOCHBERG,
+};
+
+/* Adjusted values in input order into ret_adjusted (n values, may be p itself). NaN (no test) stays NaN and is not
+ * counted among the tests. VQ_OK, VQ_INVALID (a p outside of [0, 1]), VQ_NOMEM. */
+enum vq_status vq_multiple_adjust(enum vq_multiple_method method, const double *p, size_t n,
+                                  double *ret_adjusted) VQ_WARN_UNUSED;
+
+#endif

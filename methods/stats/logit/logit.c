@@ -1,0 +1,296 @@
+/* The common ground of the logistic fits (checks, allocation, aliasing) and the penalised ones. Maximum likelihood is in
+ * logit_mle.c, Firth in logit_firth.c, the figures of a prediction in logit_score.c.
+ *
+ * A fit is allocated whole at its start and freed whole on failure, so that a caller never sees half of one. */
+#include "methods/stats/logit/logit.h"
+
+#include "common/base/alloc.h"
+#include "methods/stats/linalg.h"
+#include "methods/stats/logit/logit_parts.h"
+#include "methods/stats/logit/newton.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ALIAS_TOLERANCE 1e-11 /* of a column's squared norm */
+#define NULL_PART       1e-8  /* a smaller coefficient in a null combination is rounding */
+
+static const char *const STATUS_NAMES[] = {
+    [VQ_LOGIT_OK] = "ok",
+    [VQ_LOGIT_RANK_DEFICIENT] = "rank_deficient",
+    [VQ_LOGIT_SEPARATED] = "separated",
+    [VQ_LOGIT_SEPARATED_AND_RANK_DEFICIENT] = "separated_and_rank_deficient",
+    [VQ_LOGIT_SINGLE_CLASS] = "single_class",
+    [VQ_LOGIT_NO_ROWS] = "no_rows",
+    [VQ_LOGIT_NOT_CONVERGED] = "not_converged",
+};
+
+const char *vq_logit_status_name(enum vq_logit_status status)
+{
+    VQ_ASSERT((size_t)status < VQ_COUNT(STATUS_NAMES));
+    return STATUS_NAMES[status];
+}
+
+const char *vq_logit_separation_name(enum vq_logit_separation separation)
+{
+    switch (separation) {
+    case VQ_LOGIT_OVERLAP: return "overlap";
+    case VQ_LOGIT_QUASI_COMPLETE: return "quasi-complete";
+    case VQ_LOGIT_COMPLETE: return "complete";
+    }
+    VQ_ASSERT(false);
+}
+
+enum vq_status vq_logit_check(const struct vq_logit_data *data, struct vq_error *err)
+{
+    VQ_TRY(vq_stats_check(data->x, true, err));
+    if (data->intercept && data->mirrored) {
+        return vq_fail(err, VQ_INVALID, "mirrored rows have no intercept: do not ask for one");
+    }
+    for (size_t row = 0; row < data->x.rows; row++) {
+        double weight = data->weights == NULL ? 1.0 : data->weights[row];
+        if (!(weight >= 0.0) || isinf(weight)) {
+            return vq_fail(err, VQ_INVALID, "the weight of row %zu is not a number of 0 or more",
+                           row);
+        }
+        if (weight > 0.0 && data->y[row] != 0.0 && data->y[row] != 1.0) {
+            return vq_fail(err, VQ_INVALID, "y of row %zu is %g; it must be 0 or 1", row,
+                           data->y[row]);
+        }
+    }
+    return VQ_OK;
+}
+
+static double *nan_array(size_t n)
+{
+    double *array = vq_alloc(n, sizeof(double));
+    for (size_t i = 0; array != NULL && i < n; i++) {
+        array[i] = NAN;
+    }
+    return array;
+}
+
+static bool allocate(struct vq_logit_fit *fit)
+{
+    size_t params = fit->cols + 1;
+    double **arrays[] = {&fit->coef,    &fit->se,      &fit->z,          &fit->p,
+                         &fit->ci95_lo, &fit->ci95_hi, &fit->limit_coef, &fit->limit_se};
+    bool whole = true;
+    for (size_t i = 0; i < VQ_COUNT(arrays); i++) {
+        *arrays[i] = nan_array(fit->cols);
+        whole = whole && *arrays[i] != NULL;
+    }
+    fit->cov = nan_array(params * params);
+    fit->aliased = vq_alloc(fit->cols, sizeof(bool));
+    fit->diverging = vq_alloc(fit->cols, sizeof(bool));
+    return whole && fit->cov != NULL && fit->aliased != NULL && fit->diverging != NULL;
+}
+
+static void count_rows(const struct vq_logit_data *data, struct vq_logit_fit *fit)
+{
+    size_t of_class[2] = {0, 0};
+    for (size_t row = 0; row < data->x.rows; row++) {
+        if (data->weights != NULL && data->weights[row] <= 0.0) {
+            continue;
+        }
+        of_class[data->y[row] > 0.5 ? 1 : 0]++;
+        for (size_t col = 0; col < data->x.cols; col++) {
+            fit->cells_imputed += isnan(data->x.at[row * data->x.cols + col]) ? 1 : 0;
+        }
+    }
+    if (of_class[0] + of_class[1] == 0) {
+        fit->status = VQ_LOGIT_NO_ROWS;
+    } else if (data->intercept && (of_class[0] == 0 || of_class[1] == 0)) {
+        fit->status = VQ_LOGIT_SINGLE_CLASS;
+    }
+}
+
+enum vq_status vq_logit_fit_begin(const struct vq_logit_data *data, struct vq_logit_fit *fit,
+                                  struct vq_error *err)
+{
+    VQ_TRY(vq_logit_check(data, err));
+    *fit = (struct vq_logit_fit){
+        .status = VQ_LOGIT_OK,
+        .cols = data->x.cols,
+        .intercept = NAN,
+        .se_intercept = NAN,
+        .z_intercept = NAN,
+        .p_intercept = NAN,
+        .loglik = NAN,
+        .loglik_null = NAN,
+        .mcfadden_r2 = NAN,
+        .lr_stat = NAN,
+        .lr_p = NAN,
+        .objective = NAN,
+        .limit_intercept = NAN,
+        .loglik_supremum = NAN,
+    };
+    if (!allocate(fit)) {
+        vq_logit_fit_free(fit);
+        return VQ_NOMEM;
+    }
+    count_rows(data, fit);
+    return VQ_OK;
+}
+
+void vq_logit_fit_free(struct vq_logit_fit *fit)
+{
+    double **arrays[] = {&fit->coef,    &fit->se,      &fit->z,          &fit->p,       &fit->cov,
+                         &fit->ci95_lo, &fit->ci95_hi, &fit->limit_coef, &fit->limit_se};
+    for (size_t i = 0; i < VQ_COUNT(arrays); i++) {
+        vq_free(*arrays[i]);
+        *arrays[i] = NULL;
+    }
+    vq_free(fit->aliased);
+    vq_free(fit->diverging);
+    fit->aliased = NULL;
+    fit->diverging = NULL;
+}
+
+/* Parameter `bad` is a combination of earlier kept ones; marks those that have a part in it. */
+static void mark_null(const double *gram, size_t params, const bool *bad, size_t at, double *work,
+                      bool *ret_touched)
+{
+    double *part = work + params * params;
+    size_t kept = 0;
+    for (size_t i = 0; i < params; i++) {
+        if (bad[i]) {
+            continue;
+        }
+        size_t column = 0;
+        for (size_t j = 0; j < i; j++) {
+            if (!bad[j]) {
+                work[kept * params + column++] = gram[i * params + j];
+            }
+        }
+        work[kept * params + column] = gram[i * params + i];
+        part[kept++] = i <= at ? gram[at * params + i] : gram[i * params + at];
+    }
+    for (size_t i = 0; i < kept; i++) {
+        memmove(work + i * kept, work + i * params, (i + 1) * sizeof(double));
+    }
+    ret_touched[at] = true;
+    if (!vq_linalg_cholesky(work, kept)) {
+        memset(ret_touched, true, params * sizeof(bool));
+        return;
+    }
+    vq_linalg_solve(work, kept, part);
+    double norm = sqrt(gram[at * params + at]);
+    for (size_t i = 0, l = 0; i < params; i++) {
+        if (!bad[i]) {
+            double share = fabs(part[l++]) * sqrt(gram[i * params + i]);
+            ret_touched[i] = ret_touched[i] || share > NULL_PART * norm;
+        }
+    }
+}
+
+enum vq_status vq_logit_alias(const struct vq_logit_data *data, const double *weights,
+                              const size_t *among, size_t among_count, bool *aliased,
+                              size_t *columns, size_t *ret_count, bool *null_touches,
+                              bool *ret_null_intercept)
+{
+    struct vq_design design;
+    VQ_TRY(vq_design_init(&design, data, weights, among, among_count));
+    size_t params = design.params;
+    size_t first = data->intercept ? 1 : 0;
+    enum vq_status status = VQ_NOMEM;
+    double *gram = vq_alloc(2 * params * params + params, sizeof(double));
+    bool *bad = vq_alloc(2 * params, sizeof(bool));
+    if (gram == NULL || bad == NULL) {
+        goto cleanup;
+    }
+    double *work = gram + params * params;
+    vq_design_gram(&design, gram);
+    vq_linalg_alias(gram, params, ALIAS_TOLERANCE, work, bad);
+    bool *touched = bad + params;
+    size_t count = 0;
+    for (size_t i = first; i < params; i++) {
+        size_t col = among == NULL ? i - first : among[i - first];
+        aliased[col] = bad[i];
+        if (!bad[i]) {
+            columns[count++] = col;
+        }
+    }
+    for (size_t i = 0; null_touches != NULL && i < params; i++) {
+        if (bad[i]) {
+            mark_null(gram, params, bad, i, work, touched);
+        }
+    }
+    for (size_t i = first; null_touches != NULL && i < params; i++) {
+        null_touches[among == NULL ? i - first : among[i - first]] = touched[i];
+    }
+    if (ret_null_intercept != NULL) {
+        *ret_null_intercept = data->intercept && touched[0];
+    }
+    *ret_count = count;
+    status = VQ_OK;
+cleanup:
+    vq_free(gram);
+    vq_free(bad);
+    vq_design_free(&design);
+    return status;
+}
+
+static enum vq_status fit_penalised(const struct vq_logit_data *data, double c, double l1_ratio,
+                                    struct vq_logit_fit *fit)
+{
+    struct vq_design design;
+    VQ_TRY(vq_design_init(&design, data, data->weights, NULL, data->x.cols));
+    struct vq_newton_goal goal = {
+        .c = data->mirrored ? 2.0 * c : c,
+        .l1 = l1_ratio,
+        .l2 = 1.0 - l1_ratio,
+        .steps_max = VQ_NEWTON_STEPS_MAX,
+    };
+    struct vq_newton_result result;
+    size_t first = data->intercept ? 1 : 0;
+    enum vq_status status = VQ_NOMEM;
+    double *beta = vq_alloc(design.params, sizeof(double));
+    if (beta == NULL) {
+        goto cleanup;
+    }
+    status = vq_newton_minimise(&design, &goal, beta, &result);
+    if (status != VQ_OK) {
+        goto cleanup;
+    }
+    fit->iterations = result.steps;
+    if (!result.converged) {
+        fit->status = VQ_LOGIT_NOT_CONVERGED;
+        goto cleanup;
+    }
+    fit->intercept = data->intercept ? beta[0] : 0.0;
+    memcpy(fit->coef, beta + first, data->x.cols * sizeof(double));
+    fit->loglik = -result.loss;
+    fit->objective = result.objective;
+cleanup:
+    vq_free(beta);
+    vq_design_free(&design);
+    return status;
+}
+
+enum vq_status vq_logit_fit_elasticnet(const struct vq_logit_data *data, double c, double l1_ratio,
+                                       struct vq_logit_fit *ret_fit, struct vq_error *err)
+{
+    if (!(c > 0.0) || isinf(c) || !(l1_ratio >= 0.0) || !(l1_ratio <= 1.0)) {
+        return vq_fail(err, VQ_INVALID,
+                       "C must be a positive number (is %g) and the l1 ratio in [0, 1] (is %g)", c,
+                       l1_ratio);
+    }
+    struct vq_logit_fit fit;
+    VQ_TRY(vq_logit_fit_begin(data, &fit, err));
+    if (fit.status == VQ_LOGIT_OK) {
+        enum vq_status status = fit_penalised(data, c, l1_ratio, &fit);
+        if (status != VQ_OK) {
+            vq_logit_fit_free(&fit);
+            return status;
+        }
+    }
+    *ret_fit = fit;
+    return VQ_OK;
+}
+
+enum vq_status vq_logit_fit_l2(const struct vq_logit_data *data, double c,
+                               struct vq_logit_fit *ret_fit, struct vq_error *err)
+{
+    return vq_logit_fit_elasticnet(data, c, 0.0, ret_fit, err);
+}

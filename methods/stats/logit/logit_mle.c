@@ -1,0 +1,276 @@
+/* Maximum likelihood with proof: a fit is `ok` only where the rows are shown to overlap.
+ *
+ * Order: drop aliased columns as R does; Newton; at its end the multipliers weight * P(wrong class) are, corrected by
+ * the tiny gradient that is left, a positive combination of the rows that sums to nothing, which proves overlap
+ * (separation.c tells why). Where that fails the rows are examined exactly. Under separation nothing is printed but the
+ * limits that exist: the rows that go to certainty are taken out, the rest is fitted, and a coefficient has a limit
+ * when the rest can estimate it.
+ *
+ * Owns its work space for the length of a call. */
+#include "common/base/alloc.h"
+#include "methods/stats/linalg.h"
+#include "methods/stats/logit/logit.h"
+#include "methods/stats/logit/logit_parts.h"
+#include "methods/stats/logit/newton.h"
+#include "methods/stats/logit/separation.h"
+#include "methods/stats/special.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FIRST_STEPS      40   /* before the rows are examined */
+#define MULTIPLIER_FLOOR 1e-8 /* P(wrong class) below it proves nothing */
+
+struct mle {
+    const struct vq_logit_data *data;
+    struct vq_logit_fit *fit;
+    size_t *columns; /* kept */
+    size_t count;
+    size_t *limit_columns;
+    bool *limit_aliased;
+    bool *null_touches;
+    double *beta;
+    double *gradient;
+    double *hessian;
+    double *weights_left;
+    double *product;
+};
+
+static size_t first_of(const struct vq_logit_data *data)
+{
+    return data->intercept ? 1 : 0;
+}
+
+/* True when the end point of Newton proves that the rows overlap. Uses mle->hessian as work space. */
+static bool proves_overlap(struct mle *mle, struct vq_design *design)
+{
+    vq_design_gram(design, mle->hessian);
+    if (!vq_linalg_cholesky(mle->hessian, design->params)) {
+        return false;
+    }
+    (void)vq_design_loss(design, mle->beta, mle->gradient, NULL);
+    vq_linalg_solve(mle->hessian, design->params, mle->gradient);
+    vq_design_apply(design, mle->gradient, mle->product);
+    double *eta = mle->weights_left; /* not in use yet */
+    vq_design_apply(design, mle->beta, eta);
+    for (size_t row = 0; row < design->x.rows; row++) {
+        double weight = vq_design_weight(design, row);
+        if (weight <= 0.0) {
+            continue;
+        }
+        double wrong = vq_logistic(design->y[row] > 0.5 ? -eta[row] : eta[row]);
+        if (wrong < MULTIPLIER_FLOOR || weight * wrong <= 4.0 * fabs(mle->product[row])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static double null_loglik(const struct vq_logit_data *data)
+{
+    double of_class[2] = {0.0, 0.0};
+    for (size_t row = 0; row < data->x.rows; row++) {
+        double weight = data->weights == NULL ? 1.0 : data->weights[row];
+        if (weight > 0.0) {
+            of_class[data->y[row] > 0.5 ? 1 : 0] += weight;
+        }
+    }
+    double all = of_class[0] + of_class[1];
+    if (!data->intercept) {
+        return -all * log(2.0);
+    }
+    return of_class[0] * log(of_class[0] / all) + of_class[1] * log(of_class[1] / all);
+}
+
+/* Covariance at beta into mle->hessian. */
+static bool covariance(struct mle *mle, struct vq_design *design)
+{
+    (void)vq_design_loss(design, mle->beta, NULL, mle->hessian);
+    return vq_linalg_cholesky(mle->hessian, design->params) &&
+           vq_linalg_inverse(mle->hessian, design->params);
+}
+
+static void fill_estimates(struct mle *mle, struct vq_design *design, double loss)
+{
+    struct vq_logit_fit *fit = mle->fit;
+    const struct vq_logit_data *data = mle->data;
+    size_t params = design->params;
+    size_t first = first_of(data);
+    fit->rank = params;
+    fit->intercept = data->intercept ? mle->beta[0] : 0.0;
+    memcpy(fit->cov, mle->hessian, params * params * sizeof(double));
+    if (data->intercept) {
+        fit->se_intercept = sqrt(fit->cov[0]);
+        fit->z_intercept = fit->intercept / fit->se_intercept;
+        fit->p_intercept = vq_normal_two_sided(fit->z_intercept);
+    }
+    for (size_t i = first; i < params; i++) {
+        size_t col = mle->columns[i - first];
+        double se = sqrt(fit->cov[i * params + i]);
+        fit->coef[col] = mle->beta[i];
+        fit->se[col] = se;
+        fit->z[col] = mle->beta[i] / se;
+        fit->p[col] = vq_normal_two_sided(fit->z[col]);
+        fit->ci95_lo[col] = mle->beta[i] - VQ_NORMAL_975 * se;
+        fit->ci95_hi[col] = mle->beta[i] + VQ_NORMAL_975 * se;
+    }
+    fit->loglik = -loss;
+    fit->objective = loss;
+    fit->loglik_null = null_loglik(data);
+    fit->mcfadden_r2 = 1.0 - fit->loglik / fit->loglik_null;
+    fit->lr_stat = fmax(0.0, 2.0 * (fit->loglik - fit->loglik_null));
+    fit->lr_p = params > first ? vq_chi_square_upper(fit->lr_stat, (double)(params - first)) : NAN;
+}
+
+/* The limits that the rows left over give. Failure to converge leaves them NaN. */
+static enum vq_status fill_limits(struct mle *mle)
+{
+    const struct vq_logit_data *data = mle->data;
+    struct vq_logit_fit *fit = mle->fit;
+    size_t first = first_of(data);
+    size_t count;
+    bool intercept_touched;
+    VQ_TRY(vq_logit_alias(data, mle->weights_left, mle->columns, mle->count, mle->limit_aliased,
+                          mle->limit_columns, &count, mle->null_touches, &intercept_touched));
+    struct vq_design design;
+    VQ_TRY(vq_design_init(&design, data, mle->weights_left, mle->limit_columns, count));
+    memset(mle->beta, 0, design.params * sizeof(double));
+    struct vq_newton_goal goal = {.c = 1.0, .steps_max = VQ_NEWTON_STEPS_MAX};
+    struct vq_newton_result result;
+    enum vq_status status = vq_newton_minimise(&design, &goal, mle->beta, &result);
+    if (status == VQ_OK && result.converged && covariance(mle, &design)) {
+        fit->loglik_supremum = -result.loss;
+        if (!data->intercept || !intercept_touched) {
+            fit->limit_intercept = data->intercept ? mle->beta[0] : 0.0;
+        }
+        for (size_t i = first; i < design.params; i++) {
+            size_t col = mle->limit_columns[i - first];
+            if (!mle->null_touches[col]) {
+                fit->limit_coef[col] = mle->beta[i];
+                fit->limit_se[col] = sqrt(mle->hessian[i * design.params + i]);
+            }
+        }
+    }
+    for (size_t j = 0; j < mle->count; j++) {
+        fit->diverging[mle->columns[j]] = mle->null_touches[mle->columns[j]];
+    }
+    vq_design_free(&design);
+    return status;
+}
+
+/* The rows could not be proved to overlap: examine them. Sets fit->separation and, under separation, the limits. */
+static enum vq_status examine(struct mle *mle, bool *ret_overlap)
+{
+    const struct vq_logit_data *data = mle->data;
+    for (size_t row = 0; row < data->x.rows; row++) {
+        mle->weights_left[row] = data->weights == NULL ? 1.0 : data->weights[row];
+    }
+    struct vq_design design;
+    VQ_TRY(vq_design_init(&design, data, mle->weights_left, mle->columns, mle->count));
+    size_t separated;
+    size_t left;
+    bool decided;
+    enum vq_status status =
+        vq_separation_peel(&design, mle->weights_left, &separated, &left, &decided);
+    vq_design_free(&design);
+    if (status != VQ_OK) {
+        return status;
+    }
+    *ret_overlap = separated == 0;
+    if (*ret_overlap) {
+        return VQ_OK; /* or undecided: then Newton has the last word */
+    }
+    mle->fit->separation = left == 0 ? VQ_LOGIT_COMPLETE : VQ_LOGIT_QUASI_COMPLETE;
+    if (left == 0) {
+        mle->fit->loglik_supremum = 0.0;
+        for (size_t j = 0; j < mle->count; j++) {
+            mle->fit->diverging[mle->columns[j]] = true;
+        }
+        return VQ_OK;
+    }
+    return fill_limits(mle);
+}
+
+static enum vq_status run(struct mle *mle)
+{
+    const struct vq_logit_data *data = mle->data;
+    struct vq_logit_fit *fit = mle->fit;
+    VQ_TRY(vq_logit_alias(data, data->weights, NULL, data->x.cols, fit->aliased, mle->columns,
+                          &mle->count, NULL, NULL));
+    bool deficient = mle->count < data->x.cols;
+    struct vq_design design;
+    VQ_TRY(vq_design_init(&design, data, data->weights, mle->columns, mle->count));
+    fit->rank = design.params;
+    struct vq_newton_goal goal = {.c = 1.0, .steps_max = FIRST_STEPS};
+    struct vq_newton_result result;
+    enum vq_status status = vq_newton_minimise(&design, &goal, mle->beta, &result);
+    if (status != VQ_OK) {
+        goto cleanup;
+    }
+    fit->iterations = result.steps;
+    if (!result.converged || !proves_overlap(mle, &design)) {
+        bool overlap;
+        status = examine(mle, &overlap);
+        if (status != VQ_OK) {
+            goto cleanup;
+        }
+        if (!overlap) {
+            fit->status = deficient ? VQ_LOGIT_SEPARATED_AND_RANK_DEFICIENT : VQ_LOGIT_SEPARATED;
+            goto cleanup;
+        }
+        goal.steps_max = VQ_NEWTON_STEPS_MAX;
+        status = vq_newton_minimise(&design, &goal, mle->beta, &result);
+        if (status != VQ_OK) {
+            goto cleanup;
+        }
+        fit->iterations += result.steps;
+    }
+    if (!result.converged || !covariance(mle, &design)) {
+        fit->status = VQ_LOGIT_NOT_CONVERGED;
+        goto cleanup;
+    }
+    fit->status = deficient ? VQ_LOGIT_RANK_DEFICIENT : VQ_LOGIT_OK;
+    fill_estimates(mle, &design, result.loss);
+cleanup:
+    vq_design_free(&design);
+    return status;
+}
+
+enum vq_status vq_logit_fit_mle(const struct vq_logit_data *data, struct vq_logit_fit *ret_fit,
+                                struct vq_error *err)
+{
+    struct vq_logit_fit fit;
+    VQ_TRY(vq_logit_fit_begin(data, &fit, err));
+    size_t params = data->x.cols + 1;
+    struct mle mle = {.data = data, .fit = &fit};
+    mle.columns = vq_alloc(params, sizeof(size_t));
+    mle.limit_columns = vq_alloc(params, sizeof(size_t));
+    mle.limit_aliased = vq_alloc(params, sizeof(bool));
+    mle.null_touches = vq_alloc(params, sizeof(bool));
+    mle.beta = vq_alloc(params, sizeof(double));
+    mle.gradient = vq_alloc(params, sizeof(double));
+    mle.hessian = vq_alloc(params * params, sizeof(double));
+    mle.weights_left = vq_alloc(data->x.rows, sizeof(double));
+    mle.product = vq_alloc(data->x.rows, sizeof(double));
+    enum vq_status status = VQ_NOMEM;
+    if (mle.columns != NULL && mle.limit_columns != NULL && mle.limit_aliased != NULL &&
+        mle.null_touches != NULL && mle.beta != NULL && mle.gradient != NULL &&
+        mle.hessian != NULL && mle.weights_left != NULL && mle.product != NULL) {
+        status = fit.status == VQ_LOGIT_OK ? run(&mle) : VQ_OK;
+    }
+    vq_free(mle.columns);
+    vq_free(mle.limit_columns);
+    vq_free(mle.limit_aliased);
+    vq_free(mle.null_touches);
+    vq_free(mle.beta);
+    vq_free(mle.gradient);
+    vq_free(mle.hessian);
+    vq_free(mle.weights_left);
+    vq_free(mle.product);
+    if (status != VQ_OK) {
+        vq_logit_fit_free(&fit);
+        return status;
+    }
+    *ret_fit = fit;
+    return VQ_OK;
+}

@@ -1,0 +1,327 @@
+/* Separation in logistic regression (Albert and Anderson 1984), decided exactly but for rounding, without a general
+ * linear programme.
+ *
+ * Let a_i be row i with the sign of its class. A direction b with a_i.b >= 0 everywhere and > 0 somewhere exists
+ * (separation) unless positive multipliers of the rows sum to nothing: sum_i l_i a_i = 0, all l_i > 0 (Stiemke). With
+ * l_i = 1 + m_i, m_i >= 0, that is a non-negative least squares problem: bring r = sum_i (1 + m_i) a_i as near to 0 as
+ * possible. If r = 0, the multipliers prove overlap. If not, the optimality conditions a_i.r >= 0 and m_i (a_i.r) = 0 give
+ * sum_i a_i.r = r.r > 0: r itself is the direction. The active-set method (Lawson and Hanson 1974) holds at most as many
+ * active rows as there are parameters, and its objective falls at every step, so it cannot cycle.
+ *
+ * Rows with a_i.r > 0 go to certainty; they are taken out, and the rest is asked again, until it overlaps (Geyer 2009).
+ *
+ * Owns its work space for the length of a call. Not its job: what is estimated from the rows that are left. */
+#include "methods/stats/logit/separation.h"
+
+#include "common/base/alloc.h"
+#include "methods/stats/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RESIDUAL_TINY 1e-10 /* relative to the sum of the rows: nothing is left */
+#define ANGLE_TINY    1e-9  /* a_i.r below it, relative to |a_i| |r|, is 0 */
+
+struct peel {
+    struct vq_design *design;
+    size_t params;
+    double *scale;    /* largest |z_j|: the problem is solved in scaled columns */
+    double *norm;     /* per row: |a_i| in scaled columns */
+    double *product;  /* per row: a_i.r */
+    uint8_t *barred;  /* rows that are active, or that rounding refused since the last progress */
+    size_t active;    /* active rows */
+    size_t *row;      /* active: row number */
+    double *vector;   /* active: a_i, params values each */
+    double *multiple; /* active: m_i */
+    double *solution;
+    double *equations;
+    double *base;      /* sum of a_i */
+    double *residual;  /* r */
+    double *direction; /* r in unscaled columns */
+};
+
+static double sign_of(const struct peel *peel, size_t row)
+{
+    return peel->design->y[row] > 0.5 ? 1.0 : -1.0;
+}
+
+static void peel_free(struct peel *peel)
+{
+    vq_free(peel->scale);
+    vq_free(peel->norm);
+    vq_free(peel->product);
+    vq_free(peel->barred);
+    vq_free(peel->row);
+    vq_free(peel->vector);
+    vq_free(peel->equations);
+}
+
+static enum vq_status peel_init(struct peel *peel, struct vq_design *design)
+{
+    size_t params = design->params;
+    *peel = (struct peel){.design = design, .params = params};
+    peel->scale = vq_alloc(6 * params + 6, sizeof(double));
+    peel->norm = vq_alloc(design->x.rows, sizeof(double));
+    peel->product = vq_alloc(design->x.rows, sizeof(double));
+    peel->barred = vq_alloc(design->x.rows, sizeof(uint8_t));
+    peel->row = vq_alloc(params + 1, sizeof(size_t));
+    peel->vector = vq_alloc((params + 1) * params, sizeof(double));
+    peel->equations = vq_alloc((params + 1) * params, sizeof(double));
+    if (peel->scale == NULL || peel->norm == NULL || peel->product == NULL ||
+        peel->barred == NULL || peel->row == NULL || peel->vector == NULL ||
+        peel->equations == NULL) {
+        peel_free(peel);
+        return VQ_NOMEM;
+    }
+    peel->multiple = peel->scale + params;
+    peel->solution = peel->multiple + params + 1;
+    peel->base = peel->solution + params + 1;
+    peel->residual = peel->base + params;
+    peel->direction = peel->residual + params;
+    return VQ_OK;
+}
+
+static double norm_of(const double *v, size_t n)
+{
+    double sum = 0.0;
+    for (size_t j = 0; j < n; j++) {
+        sum += v[j] * v[j];
+    }
+    return sqrt(sum);
+}
+
+/* Column scales, row norms and the sum of the rows that are there now; no row is active. */
+static void peel_start(struct peel *peel)
+{
+    struct vq_design *design = peel->design;
+    size_t params = peel->params;
+    memset(peel->scale, 0, params * sizeof(double));
+    memset(peel->base, 0, params * sizeof(double));
+    memset(peel->barred, 0, design->x.rows);
+    peel->active = 0;
+    for (size_t cursor = 0; vq_design_next(design, &cursor);) {
+        for (size_t i = 0; i < design->in_block; i++) {
+            for (size_t j = 0; j < params; j++) {
+                peel->scale[j] = fmax(peel->scale[j], fabs(design->z[i * params + j]));
+            }
+        }
+    }
+    for (size_t j = 0; j < params; j++) {
+        peel->scale[j] = peel->scale[j] > 0.0 ? peel->scale[j] : 1.0;
+    }
+    for (size_t cursor = 0; vq_design_next(design, &cursor);) {
+        for (size_t i = 0; i < design->in_block; i++) {
+            double *z = design->z + i * params;
+            size_t row = design->row_of[i];
+            for (size_t j = 0; j < params; j++) {
+                z[j] *= sign_of(peel, row) / peel->scale[j];
+                peel->base[j] += z[j];
+            }
+            peel->norm[row] = norm_of(z, params);
+        }
+    }
+}
+
+/* r from the active rows, and a_i.r of every row. */
+static void peel_measure(struct peel *peel)
+{
+    size_t params = peel->params;
+    memcpy(peel->residual, peel->base, params * sizeof(double));
+    for (size_t p = 0; p < peel->active; p++) {
+        for (size_t j = 0; j < params; j++) {
+            peel->residual[j] += peel->multiple[p] * peel->vector[p * params + j];
+        }
+    }
+    for (size_t j = 0; j < params; j++) {
+        peel->direction[j] = peel->residual[j] / peel->scale[j];
+    }
+    vq_design_apply(peel->design, peel->direction, peel->product);
+    for (size_t row = 0; row < peel->design->x.rows; row++) {
+        if (vq_design_weight(peel->design, row) > 0.0) {
+            peel->product[row] *= sign_of(peel, row);
+        }
+    }
+}
+
+/* The row that r offends most, relative to its norm; false when it offends none. */
+static bool most_offended(const struct peel *peel, size_t *ret_row)
+{
+    double worst = -ANGLE_TINY * norm_of(peel->residual, peel->params);
+    bool found = false;
+    for (size_t row = 0; row < peel->design->x.rows; row++) {
+        if (vq_design_weight(peel->design, row) <= 0.0 || peel->barred[row] != 0 ||
+            peel->norm[row] <= 0.0) {
+            continue;
+        }
+        double cosine = peel->product[row] / peel->norm[row];
+        if (cosine < worst) {
+            worst = cosine;
+            *ret_row = row;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void drop_active(struct peel *peel, size_t p)
+{
+    size_t last = --peel->active;
+    peel->barred[peel->row[p]] = 0;
+    if (p != last) {
+        peel->row[p] = peel->row[last];
+        peel->multiple[p] = peel->multiple[last];
+        memcpy(peel->vector + p * peel->params, peel->vector + last * peel->params,
+               peel->params * sizeof(double));
+    }
+}
+
+static void push_active(struct peel *peel, size_t row)
+{
+    size_t params = peel->params;
+    double *vector = peel->vector + peel->active * params;
+    const struct vq_design *design = peel->design;
+    const double *cells = design->x.at + row * design->x.cols;
+    size_t j = 0;
+    if (design->intercept) {
+        vector[j++] = 1.0;
+    }
+    for (size_t l = 0; l < design->columns_count; l++) {
+        double cell = cells[design->columns == NULL ? l : design->columns[l]];
+        vector[j++] = isnan(cell) ? 0.0 : cell;
+    }
+    for (j = 0; j < params; j++) {
+        vector[j] *= sign_of(peel, row) / peel->scale[j];
+    }
+    peel->row[peel->active] = row;
+    peel->multiple[peel->active] = 0.0;
+    peel->barred[row] = 1;
+    peel->active++;
+}
+
+/* Multipliers of the active rows that bring r nearest to 0, their signs left free. */
+static bool solve_active(struct peel *peel)
+{
+    size_t params = peel->params;
+    for (size_t p = 0; p < peel->active; p++) {
+        for (size_t j = 0; j < params; j++) {
+            peel->equations[j * peel->active + p] = peel->vector[p * params + j];
+        }
+    }
+    for (size_t j = 0; j < params; j++) {
+        peel->solution[j] = -peel->base[j];
+    }
+    return vq_linalg_least_squares(peel->equations, params, peel->active, peel->solution);
+}
+
+/* Lawson and Hanson's inner loop: walk to the free solution, dropping rows whose multiplier would pass 0. */
+static bool settle(struct peel *peel)
+{
+    while (peel->active > 0) {
+        if (!solve_active(peel)) {
+            return false;
+        }
+        double length = 1.0;
+        for (size_t p = 0; p < peel->active; p++) {
+            if (peel->solution[p] <= 0.0) {
+                length = fmin(length, peel->multiple[p] / (peel->multiple[p] - peel->solution[p]));
+            }
+        }
+        bool dropped = false;
+        for (size_t p = peel->active; p-- > 0;) {
+            double to = peel->multiple[p] + length * (peel->solution[p] - peel->multiple[p]);
+            peel->multiple[p] = to;
+            if (peel->solution[p] <= 0.0 && to <= 1e-14 * (1.0 + fabs(peel->solution[p]))) {
+                /* Index p of `solution` is not read again in this pass: the loop runs downwards. */
+                drop_active(peel, p);
+                dropped = true;
+            }
+        }
+        if (!dropped) {
+            return true;
+        }
+    }
+    return true;
+}
+
+/* One direction for the rows that are there; `ret_found` false means they overlap. False when rounding won. */
+static bool find_direction(struct peel *peel, bool *ret_found)
+{
+    size_t steps_max = 1000 + 60 * peel->params;
+    double nothing = RESIDUAL_TINY * (1.0 + norm_of(peel->base, peel->params));
+    double best = INFINITY;
+    for (size_t step = 0; step < steps_max; step++) {
+        peel_measure(peel);
+        double length = norm_of(peel->residual, peel->params);
+        *ret_found = length > nothing;
+        if (!*ret_found) {
+            return true;
+        }
+        if (length < best) {
+            best = length;
+            memset(peel->barred, 0, peel->design->x.rows);
+            for (size_t p = 0; p < peel->active; p++) {
+                peel->barred[peel->row[p]] = 1;
+            }
+        }
+        size_t row;
+        if (!most_offended(peel, &row)) {
+            return true;
+        }
+        if (peel->active == peel->params) {
+            return false;
+        }
+        push_active(peel, row);
+        if (!settle(peel)) {
+            return false;
+        }
+        peel->barred[row] =
+            1; /* also when it was dropped again at once: do not offer it without progress */
+    }
+    return false;
+}
+
+/* Takes out the rows that the direction tells apart. */
+static size_t take_out(struct peel *peel, double *weights)
+{
+    double length = norm_of(peel->residual, peel->params);
+    size_t taken = 0;
+    for (size_t row = 0; row < peel->design->x.rows; row++) {
+        if (weights[row] > 0.0 && peel->product[row] > ANGLE_TINY * length * peel->norm[row]) {
+            weights[row] = 0.0;
+            taken++;
+        }
+    }
+    return taken;
+}
+
+enum vq_status vq_separation_peel(struct vq_design *design, double *weights, size_t *ret_separated,
+                                  size_t *ret_left, bool *ret_decided)
+{
+    VQ_ASSERT(design->weights == weights);
+    struct peel peel;
+    VQ_TRY(peel_init(&peel, design));
+    size_t separated = 0;
+    bool decided = true;
+    for (;;) {
+        peel_start(&peel);
+        bool found = false;
+        decided = find_direction(&peel, &found);
+        if (!decided || !found) {
+            break;
+        }
+        size_t taken = take_out(&peel, weights);
+        separated += taken;
+        if (taken == 0) {
+            break;
+        }
+    }
+    size_t left = 0;
+    for (size_t row = 0; row < design->x.rows; row++) {
+        left += weights[row] > 0.0 ? 1 : 0;
+    }
+    peel_free(&peel);
+    *ret_separated = separated;
+    *ret_left = left;
+    *ret_decided = decided;
+    return VQ_OK;
+}

@@ -1,0 +1,138 @@
+/* One estimate: C chosen on the training rows, the penalised fit at it, its bootstrap interval, and p-values by bootstrap
+ * or, approximately, by Wald; or all of it from the legacy bootstrap. Owns nothing after the call but what it returns.
+ * Not its job: which rows and columns take part, and what is predicted. */
+#include "methods/vibecheck/numbers/estimate.h"
+
+#include "common/base/alloc.h"
+#include "methods/stats/intervals/bootstrap.h"
+#include "methods/stats/logit/crossval.h"
+#include "methods/stats/logit/legacy.h"
+
+#include <math.h>
+#include <string.h>
+
+static double l1_ratio(enum vq_estimator estimator)
+{
+    switch (estimator) {
+    case VQ_ESTIMATOR_L2_CV: return 0.0;
+    case VQ_ESTIMATOR_ELASTICNET: return 0.5;
+    case VQ_ESTIMATOR_LASSO: return 1.0;
+    case VQ_ESTIMATOR_LEGACY_BOOTSTRAP: return VQ_LEGACY_L1_RATIO;
+    }
+    return 0.0;
+}
+
+static enum vq_crossval_mode crossval_mode(enum vq_cv cv)
+{
+    switch (cv) {
+    case VQ_CV_LOG_LOSS: return VQ_CROSSVAL_LOG_LOSS;
+    case VQ_CV_PAPER: return VQ_CROSSVAL_PAPER;
+    case VQ_CV_SKLEARN_FOLDS: return VQ_CROSSVAL_SKLEARN_FOLDS;
+    }
+    return VQ_CROSSVAL_LOG_LOSS;
+}
+
+static struct vq_bootstrap_options draws(const struct vq_vibecheck_work *w)
+{
+    return (struct vq_bootstrap_options){.draws = w->in->config->regression.bootstrap_draws,
+                                         .level = 0.95,
+                                         .seed = vq_seed(w, VQ_SEED_COEF)};
+}
+
+static enum vq_status choose_c(struct vq_vibecheck_work *w, const struct vq_logit_data *train,
+                               const uint32_t *groups, double *ret_c)
+{
+    const struct vq_conf_regression *r = &w->in->config->regression;
+    struct vq_crossval_options options = {.mode = crossval_mode(r->cv),
+                                          .l1_ratio = l1_ratio(r->estimator),
+                                          .seed = vq_seed(w, VQ_SEED_FOLDS)};
+    struct vq_crossval cv;
+    VQ_TRY(vq_crossval_choose_c(train, groups, &options, &cv, w->err));
+    *ret_c = cv.c;
+    return VQ_OK;
+}
+
+static enum vq_status fit(struct vq_vibecheck_work *w, const struct vq_logit_data *train, double c,
+                          double *ret_coef)
+{
+    double ratio = l1_ratio(w->in->config->regression.estimator);
+    struct vq_logit_fit at_c;
+    VQ_TRY(ratio > 0 ? vq_logit_fit_elasticnet(train, c, ratio, &at_c, w->err)
+                     : vq_logit_fit_l2(train, c, &at_c, w->err));
+    memcpy(ret_coef, at_c.coef, train->x.cols * sizeof(*ret_coef));
+    vq_logit_fit_free(&at_c);
+    return VQ_OK;
+}
+
+static enum vq_status penalised(struct vq_vibecheck_work *w, const struct vq_logit_data *train,
+                                const uint32_t *groups, struct vq_estimate *e)
+{
+    const struct vq_conf_regression *r = &w->in->config->regression;
+    VQ_TRY(choose_c(w, train, groups, &e->c));
+    VQ_TRY(fit(w, train, e->c, e->coef));
+    if (vq_draws(w) > 0) {
+        struct vq_bootstrap_options options = draws(w);
+        VQ_TRY(vq_bootstrap_coefficients(train, e->c, l1_ratio(r->estimator), groups, &options,
+                                         e->ci95, NULL, e->p, w->err));
+    }
+    return r->p_values == VQ_P_VALUES_WALD ? vq_logit_wald(train, 0.0, e->coef, NULL, e->p, w->err)
+                                           : VQ_OK;
+}
+
+static enum vq_status legacy(struct vq_vibecheck_work *w, const struct vq_logit_data *train,
+                             struct vq_estimate *e)
+{
+    struct vq_bootstrap_options options = draws(w);
+    struct vq_legacy all = {.coef = vq_alloc(train->x.cols, sizeof(*all.coef))};
+    if (all.coef == NULL) {
+        return VQ_NOMEM;
+    }
+    enum vq_status status = vq_legacy_bootstrap(train, &options, &all, w->err);
+    if (status == VQ_OK) {
+        e->c = VQ_LEGACY_C;
+        for (size_t col = 0; col < train->x.cols; col++) {
+            e->coef[col] = all.coef[col].mean;
+            e->ci95[col] = all.coef[col].percentile;
+            e->p[col] = all.coef[col].p;
+        }
+        e->accuracy = all.accuracy_mean;
+        e->accuracy_sd = all.accuracy_sd;
+        e->accuracy_ci95 = all.accuracy_percentile;
+    }
+    vq_free(all.coef);
+    return status;
+}
+
+enum vq_status vq_estimate_make(struct vq_vibecheck_work *w, const struct vq_logit_data *train,
+                                const uint32_t *groups, struct vq_estimate *ret_estimate)
+{
+    size_t k = train->x.cols;
+    struct vq_estimate e = {.accuracy = NAN, .accuracy_sd = NAN, .accuracy_ci95 = {NAN, NAN}};
+    e.coef = vq_alloc(k, sizeof(*e.coef));
+    e.ci95 = vq_alloc(k, sizeof(*e.ci95));
+    e.p = vq_alloc(k, sizeof(*e.p));
+    enum vq_status status = VQ_NOMEM;
+    if (e.coef != NULL && e.ci95 != NULL && e.p != NULL) {
+        for (size_t col = 0; col < k; col++) {
+            e.ci95[col] = (struct vq_interval){NAN, NAN};
+            e.p[col] = NAN;
+        }
+        status = w->in->config->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP
+                     ? legacy(w, train, &e)
+                     : penalised(w, train, groups, &e);
+    }
+    if (status != VQ_OK) {
+        vq_estimate_free(&e);
+        return status;
+    }
+    *ret_estimate = e;
+    return VQ_OK;
+}
+
+void vq_estimate_free(struct vq_estimate *estimate)
+{
+    vq_free(estimate->coef);
+    vq_free(estimate->ci95);
+    vq_free(estimate->p);
+    *estimate = (struct vq_estimate){0};
+}

@@ -1,0 +1,371 @@
+/* Model matching and preference prediction: the mirrored logistic regression without intercept on the kept vibes' row
+ * scores of train, judged on test. A missing cell contributes 0 (no evidence) and is counted; complete-case accuracies
+ * stand beside. Where percentile intervals would not hold, Firth's estimate with its profile interval takes their place. Not its job:
+ * how coefficients are estimated (estimate.c), and what PP is compared with (rivals.c). */
+#include "common/base/alloc.h"
+#include "methods/stats/intervals/proportions.h"
+#include "methods/stats/intervals/units.h"
+#include "methods/stats/logit/crossval.h"
+#include "methods/vibecheck/numbers/estimate.h"
+#include "methods/vibecheck/numbers/length.h"
+#include "methods/vibecheck/numbers/ranking.h"
+#include "methods/vibecheck/numbers/rivals.h"
+
+#include <math.h>
+
+#define COMPLETE_CASE_WARNING 0.01
+
+enum target {
+    TARGET_MM,
+    TARGET_PP
+};
+
+/* The rows of one split that a fit uses, over the kept vibes. */
+struct design {
+    struct vq_logit_data data;
+    double *x;
+    double *y;
+    uint32_t *group;
+    double *length; /* zeros without lengths */
+    double *scale;  /* of train's columns; what both splits were divided by */
+};
+
+static void design_free(struct design *d)
+{
+    vq_free(d->x);
+    vq_free(d->y);
+    vq_free(d->group);
+    vq_free(d->length);
+    vq_free(d->scale);
+}
+
+static enum vq_status design_fill(const struct vq_vibecheck_work *w, const struct vq_split *s,
+                                  enum target target, struct design *d)
+{
+    uint32_t vibes = w->in->grid.vibes;
+    uint32_t k = w->out->kept_count;
+    d->x = vq_alloc(s->rows * k, sizeof(*d->x));
+    d->y = vq_alloc(s->rows, sizeof(*d->y));
+    d->group = vq_alloc(s->rows, sizeof(*d->group));
+    d->length = vq_alloc(s->rows, sizeof(*d->length));
+    if (d->x == NULL || d->y == NULL || d->group == NULL || d->length == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t n = 0;
+    for (size_t row = 0; row < s->rows; row++) {
+        if (target == TARGET_PP && isnan(s->pref[row])) {
+            continue;
+        }
+        d->y[n] = target == TARGET_MM || s->pref[row] > 0 ? 1.0 : 0.0;
+        d->group[n] = s->group[row];
+        d->length[n] = w->in->lengths == NULL ? 0.0 : w->in->lengths[s->sample[row]];
+        uint32_t col = 0;
+        for (uint32_t v = 0; v < vibes; v++) {
+            if (w->out->vibe[v].kept) {
+                d->x[n * k + col++] = s->x[row * vibes + v];
+            }
+        }
+        n++;
+    }
+    d->data = (struct vq_logit_data){.x = {d->x, n, k}, .y = d->y, .mirrored = true};
+    return VQ_OK;
+}
+
+/* Scales of 1 unless the scores are to be standardised. Mirrored columns have mean 0: there is nothing to subtract. */
+static enum vq_status standardise(const struct vq_vibecheck_work *w, struct design *train,
+                                  struct design *test)
+{
+    uint32_t k = w->out->kept_count;
+    train->scale = vq_alloc(k, sizeof(*train->scale));
+    if (train->scale == NULL) {
+        return VQ_NOMEM;
+    }
+    const struct vq_conf_regression *r = &w->in->config->regression;
+    if (!r->standardise && r->estimator != VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
+        for (uint32_t col = 0; col < k; col++) {
+            train->scale[col] = 1.0;
+        }
+        return VQ_OK;
+    }
+    vq_stats_root_mean_square(train->data.x, train->scale);
+    struct design *both[] = {train, test};
+    for (size_t d = 0; d < VQ_COUNT(both); d++) {
+        for (size_t row = 0; row < both[d]->data.x.rows; row++) {
+            for (uint32_t col = 0; col < k; col++) {
+                both[d]->x[row * k + col] /= train->scale[col];
+            }
+        }
+    }
+    return VQ_OK;
+}
+
+static enum vq_fit_degenerate degenerate(const struct vq_fit_metrics *m)
+{
+    if (m->mle_separation != VQ_LOGIT_OVERLAP) {
+        return VQ_FIT_SEPARATED;
+    }
+    if (m->prompts_train < VQ_FIT_PROMPTS_MIN) {
+        return VQ_FIT_FEW_PROMPTS;
+    }
+    bool edge = m->c < VQ_CROSSVAL_C_MIN * 1.001 || m->c > VQ_CROSSVAL_C_MAX * 0.999;
+    return edge ? VQ_FIT_C_AT_EDGE : VQ_FIT_SOUND;
+}
+
+/* In place of percentile intervals and their p, which are taken away. Firth's intervals know nothing of rows that repeat: with
+ * `weights` each prompt counts once, however many rows it has. */
+static enum vq_status firth(struct vq_vibecheck_work *w, enum target target,
+                            const struct design *train, const double *weights)
+{
+    struct vq_logit_data data = train->data;
+    data.weights = weights;
+    struct vq_logit_fit fit = {.status = VQ_LOGIT_NO_ROWS};
+    if (vq_draws(w) > 0) { /* 0 asks for no intervals: between iterations, or by the settings */
+        VQ_TRY(vq_logit_fit_firth(&data, &fit, w->err));
+    }
+    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes; v++) {
+        struct vq_vibe_metrics *vibe = &w->out->vibe[v];
+        if (!vibe->kept) {
+            continue;
+        }
+        bool mm = target == TARGET_MM;
+        *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = (struct vq_interval){NAN, NAN};
+        *(mm ? &vibe->mm_p : &vibe->pp_p) = NAN;
+        if (fit.status == VQ_LOGIT_OK) {
+            *(mm ? &vibe->mm_firth : &vibe->pp_firth) = (struct vq_firth_coef){
+                fit.coef[col], {fit.ci95_lo[col], fit.ci95_hi[col]}, fit.p[col]};
+        }
+        col++;
+    }
+    vq_logit_fit_free(&fit);
+    return VQ_OK;
+}
+
+static enum vq_status judge_intervals(struct vq_vibecheck_work *w, enum target target,
+                                      const struct design *train, struct vq_fit_metrics *m)
+{
+    if (w->in->config->regression.estimator == VQ_ESTIMATOR_LEGACY_BOOTSTRAP) {
+        return VQ_OK; /* its figures are shown as that script printed them */
+    }
+    double *weights = vq_alloc(train->data.x.rows, sizeof(*weights));
+    if (weights == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t prompts;
+    enum vq_status status = vq_unit_weights(train->group, train->data.x.rows, weights, &prompts);
+    if (status == VQ_OK) {
+        m->prompts_train = prompts;
+        m->degenerate = degenerate(m);
+        status = m->degenerate == VQ_FIT_SOUND ? VQ_OK : firth(w, target, train, weights);
+    }
+    vq_free(weights);
+    return status;
+}
+
+/* Coefficients, their intervals and the unregularised fit into the kept vibes. */
+static enum vq_status coefficients(struct vq_vibecheck_work *w, enum target target,
+                                   const struct design *train, const struct vq_estimate *e,
+                                   struct vq_fit_metrics *m)
+{
+    struct vq_logit_fit mle;
+    VQ_TRY(vq_logit_fit_mle(&train->data, &mle, w->err));
+    bool mm = target == TARGET_MM;
+    for (uint32_t v = 0, col = 0; v < w->in->grid.vibes; v++) {
+        struct vq_vibe_metrics *vibe = &w->out->vibe[v];
+        if (!vibe->kept) {
+            continue;
+        }
+        *(mm ? &vibe->mm_coef : &vibe->pp_coef) = e->coef[col];
+        *(mm ? &vibe->mm_ci95 : &vibe->pp_ci95) = e->ci95[col];
+        *(mm ? &vibe->mm_p : &vibe->pp_p) = e->p[col];
+        *(mm ? &vibe->mm_mle : &vibe->pp_mle) = mle.coef[col];
+        *(mm ? &vibe->mm_mle_se : &vibe->pp_mle_se) = mle.se[col];
+        m->coef_abs_max = fmax(m->coef_abs_max, fabs(e->coef[col]));
+        col++;
+    }
+    m->mle_status = mle.status;
+    m->mle_separation = mle.separation;
+    vq_logit_fit_free(&mle);
+    m->c = e->c;
+    m->legacy_accuracy = e->accuracy;
+    m->legacy_accuracy_sd = e->accuracy_sd;
+    m->legacy_accuracy_ci95 = e->accuracy_ci95;
+    return judge_intervals(w, target, train, m);
+}
+
+/* 1 where the sign of the predictor is right, 1/2 at a tie. */
+static enum vq_status accuracy_interval(const struct vq_vibecheck_work *w,
+                                        const struct design *test, const double *coef,
+                                        struct vq_fit_metrics *m)
+{
+    double n = (double)m->rows_test;
+    m->accuracy_test_ci95 =
+        vq_proportion_interval(VQ_PROPORTION_WILSON, m->accuracy_test * n, n, 0.95);
+    if (!w->out->questions_repeat || m->rows_test == 0) {
+        return VQ_OK;
+    }
+    double *right = vq_alloc(m->rows_test, sizeof(*right));
+    if (right == NULL) {
+        return VQ_NOMEM;
+    }
+    vq_rivals_right(&test->data, 0.0, coef, right);
+    enum vq_status status =
+        vq_proportion_clustered(right, m->rows_test, test->group, 0.95, &m->accuracy_test_ci95);
+    vq_free(right);
+    return status;
+}
+
+static bool differs(double a, double b)
+{
+    return fabs(a - b) > COMPLETE_CASE_WARNING; /* false when either is NaN */
+}
+
+static enum vq_status accuracies(struct vq_vibecheck_work *w, const struct design *train,
+                                 const struct design *test, const double *coef,
+                                 struct vq_fit_metrics *m)
+{
+    struct vq_logit_score s;
+    VQ_TRY(vq_logit_score(&train->data, 0.0, coef, &s, w->err));
+    m->accuracy_train = s.accuracy_ties_half;
+    m->accuracy_train_complete = s.complete_accuracy_ties_half;
+    m->cells_imputed_train = s.cells_imputed;
+    VQ_TRY(vq_logit_score(&test->data, 0.0, coef, &s, w->err));
+    m->accuracy_test = s.accuracy_ties_half;
+    m->accuracy_test_complete = s.complete_accuracy_ties_half;
+    m->cells_imputed_test = s.cells_imputed;
+    m->missing_warning = differs(m->accuracy_train, m->accuracy_train_complete) ||
+                         differs(m->accuracy_test, m->accuracy_test_complete);
+    return accuracy_interval(w, test, coef, m);
+}
+
+/* The margin of every row, of both splits, labelled or not; excluded ones have none. */
+static void margins(struct vq_vibecheck_work *w, const double *coef, const double *scale,
+                    double *ret_margin)
+{
+    uint32_t vibes = w->in->grid.vibes;
+    for (uint32_t i = 0; i < w->in->grid.samples; i++) {
+        if (w->in->rows[i].excluded) {
+            continue;
+        }
+        double sum = 0.0;
+        for (uint32_t v = 0, col = 0; v < vibes; v++) {
+            if (w->out->vibe[v].kept) {
+                double x = w->out->scores->x[(size_t)i * vibes + v];
+                sum += isnan(x) ? 0.0 : x / scale[col] * coef[col];
+                col++;
+            }
+        }
+        ret_margin[i] = sum;
+    }
+}
+
+/* Test accuracy of always choosing the model that train prefers more often; a tie on train chooses A. In-sample, `test` is train. */
+static double majority_baseline(const struct design *train, const struct design *test)
+{
+    double a = 0, right = 0;
+    for (size_t i = 0; i < train->data.x.rows; i++) {
+        a += train->y[i];
+    }
+    double choice = a * 2 >= (double)train->data.x.rows ? 1.0 : 0.0;
+    for (size_t i = 0; i < test->data.x.rows; i++) {
+        right += test->y[i] == choice;
+    }
+    return test->data.x.rows == 0 ? NAN : right / (double)test->data.x.rows;
+}
+
+static enum vq_status fit_designs(struct vq_vibecheck_work *w, enum target target,
+                                  const struct design *train, const struct design *test,
+                                  struct vq_fit_metrics *m)
+{
+    m->rows_train = train->data.x.rows;
+    m->rows_test = test->data.x.rows;
+    if (target == TARGET_PP) {
+        m->majority_baseline =
+            vq_config_ranks(w->in->config)
+                ? vq_matching_baseline(w, &w->train, w->out->in_sample ? &w->train : &w->test)
+                : majority_baseline(train, w->out->in_sample ? train : test);
+    }
+    if (m->rows_train == 0) {
+        m->status = target == TARGET_PP && w->train.rows > 0 ? VQ_FIT_NO_LABELS : VQ_FIT_NO_ROWS;
+        return VQ_OK;
+    }
+    if (w->out->kept_count == 0) {
+        m->status = VQ_FIT_NO_VIBES;
+        m->accuracy_train = 0.5;
+        m->accuracy_test = m->rows_test > 0 ? 0.5 : NAN;
+        return VQ_OK;
+    }
+    struct vq_estimate e;
+    VQ_TRY(vq_estimate_make(w, &train->data, train->group, &e));
+    m->status = VQ_FIT_OK;
+    enum vq_status status = coefficients(w, target, train, &e, m);
+    if (status == VQ_OK) {
+        status = accuracies(w, train, test, e.coef, m);
+    }
+    if (status == VQ_OK) {
+        status = target == TARGET_PP
+                     ? vq_rivals_compute(w, &train->data, &test->data, test->group, &e, &m->rivals)
+                     : VQ_OK;
+    }
+    if (status == VQ_OK) {
+        const struct vq_length_rows rows = {&train->data, train->length, train->group};
+        const struct vq_length_rows rows_test = {&test->data, test->length, test->group};
+        status = vq_length_compute(w, target == TARGET_MM, &rows, &rows_test, m);
+    }
+    if (status == VQ_OK) {
+        margins(w, e.coef, train->scale,
+                target == TARGET_MM ? w->out->mm_margin : w->out->pp_margin);
+    }
+    vq_estimate_free(&e);
+    return status;
+}
+
+static enum vq_status fit_target(struct vq_vibecheck_work *w, enum target target,
+                                 struct vq_fit_metrics *m)
+{
+    *m = (struct vq_fit_metrics){.c = NAN,
+                                 .accuracy_train = NAN,
+                                 .accuracy_test = NAN,
+                                 .accuracy_test_ci95 = {NAN, NAN},
+                                 .accuracy_test_complete = NAN,
+                                 .accuracy_train_complete = NAN,
+                                 .legacy_accuracy = NAN,
+                                 .legacy_accuracy_sd = NAN,
+                                 .legacy_accuracy_ci95 = {NAN, NAN},
+                                 .majority_baseline = NAN,
+                                 .rivals = vq_rivals_none(),
+                                 .length = vq_length_none()};
+    if (target == TARGET_MM && vq_config_ranks(w->in->config)) {
+        return vq_matching_compute(w);
+    }
+    struct design train = {0}, test = {0};
+    enum vq_status status = design_fill(w, &w->train, target, &train);
+    if (status == VQ_OK) {
+        status = design_fill(w, &w->test, target, &test);
+    }
+    if (status == VQ_OK) {
+        status = standardise(w, &train, &test);
+    }
+    if (status == VQ_OK) {
+        status = fit_designs(w, target, &train, &test, m);
+    }
+    design_free(&train);
+    design_free(&test);
+    return status;
+}
+
+enum vq_status vq_fits_compute(struct vq_vibecheck_work *w)
+{
+    for (uint32_t i = 0; i < w->in->grid.samples; i++) {
+        w->out->mm_margin[i] = w->out->pp_margin[i] = NAN;
+    }
+    for (uint32_t v = 0; v < w->in->grid.vibes; v++) {
+        struct vq_vibe_metrics *m = &w->out->vibe[v];
+        m->mm_coef = m->pp_coef = m->mm_mle = m->pp_mle = m->mm_mle_se = m->pp_mle_se = m->mm_p =
+            m->pp_p = NAN;
+        m->mm_ci95 = m->pp_ci95 = (struct vq_interval){NAN, NAN};
+        m->mm_firth = m->pp_firth = (struct vq_firth_coef){NAN, {NAN, NAN}, NAN};
+        m->mm_length = m->pp_length = (struct vq_length_coef){NAN, {NAN, NAN}, NAN, false};
+    }
+    VQ_TRY(fit_target(w, TARGET_MM, &w->out->mm));
+    return fit_target(w, TARGET_PP, &w->out->pp);
+}

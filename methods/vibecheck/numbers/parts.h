@@ -1,0 +1,67 @@
+/* Private to the pipeline: the steps of vq_vibecheck_compute, one file each. */
+#ifndef VQ_METHODS_VIBECHECK_NUMBERS_PARTS_H
+#define VQ_METHODS_VIBECHECK_NUMBERS_PARTS_H
+
+#include "methods/vibecheck/numbers/vibecheck.h"
+
+/* One split of the rows as packed columns. */
+struct vq_split {
+    size_t rows;
+    uint32_t *sample; /* row -> sample */
+    uint32_t *group;
+    double *x;    /* rows x vibes, NaN = missing */
+    double *pref; /* +1, -1, NaN = no preference */
+    bool *shown;  /* to the proposer */
+};
+
+struct vq_vibecheck_work {
+    const struct vq_vibecheck_input *in;
+    struct vq_vibecheck *out;
+    struct vq_split train, test;
+    struct vq_error *err;
+};
+
+/* Each use of randomness has its own stream of the run's seed. */
+enum vq_seed_use {
+    VQ_SEED_SEPARABILITY = 1,
+    VQ_SEED_PREF,
+    VQ_SEED_FOLDS,
+    VQ_SEED_COEF,
+    VQ_SEED_SIGNS,
+    VQ_SEED_INCREMENT
+};
+static inline uint64_t vq_seed(const struct vq_vibecheck_work *w, enum vq_seed_use use)
+{
+    return w->in->config->seed * UINT64_C(1000003) + (uint64_t)use;
+}
+
+static inline uint32_t vq_draws(const struct vq_vibecheck_work *w)
+{
+    return w->in->no_intervals ? 0 : w->in->config->regression.bootstrap_draws;
+}
+
+/* Whether the gate on agreement between judges lets pass: kappa or kappa_mirrored (gates.c). */
+bool vq_gate_agreed(const struct vq_conf_gates *gates, uint32_t judges,
+                    const struct vq_agreement_pair *agreement);
+
+/* The two orders of a cell. A call that was asked and has no vote has failed. */
+bool vq_order_asked(uint8_t outcome);
+bool vq_order_has_vote(uint8_t outcome);
+
+/* Separability as it would be if no call had failed, for failures at random; both splits of every vibe (at_random.c). */
+void vq_at_random_compute(struct vq_vibecheck_work *w);
+
+enum vq_status vq_metrics_compute(struct vq_vibecheck_work *w)
+    VQ_WARN_UNUSED; /* metrics.c: every vibe's metrics */
+enum vq_status
+vq_metrics_test(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* after the gates: p and q on test */
+enum vq_status
+vq_gates_apply(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* gates.c: kept or the reason */
+enum vq_status vq_fits_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* fits.c: MM and PP */
+enum vq_status
+vq_audit_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED; /* audit.c: what needs both orders */
+
+/* people.c: the judges against people, where there are labels. */
+enum vq_status vq_people_compute(struct vq_vibecheck_work *w) VQ_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,88 @@
+/* Judges against people. A row's score is the mean of its judges; its sign is held against the label, and both together estimate what people
+ * would say of all rows. Not its job: whose labels, and of which file (labels.c). */
+#include "methods/vibecheck/numbers/parts.h"
+
+#include "common/base/alloc.h"
+#include "methods/stats/agreement/agreement.h"
+#include "methods/stats/intervals/proportions.h"
+
+#include <math.h>
+
+/* Of one vibe; each has a value a row. */
+struct columns {
+    double *score, *label, *sign, *right;
+    uint32_t *group;
+};
+
+static enum vq_status agreement(struct columns *c, size_t rows, const struct vq_split *s,
+                                struct vq_people_metrics *ret)
+{
+    size_t n = 0;
+    double right = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (isnan(c->label[i]) || isnan(c->score[i])) {
+            c->sign[i] = NAN;
+            continue;
+        }
+        c->sign[i] = (c->score[i] > 0) - (c->score[i] < 0);
+        c->group[n] = s->group[i];
+        c->right[n] = c->sign[i] == c->label[i] ? 1 : 0;
+        right += c->right[n++];
+    }
+    if (n == 0) {
+        return VQ_OK;
+    }
+    struct vq_kappa kappa;
+    ret->agreement = right / (double)n;
+    VQ_TRY(vq_agreement_cohen(c->sign, c->label, rows, &kappa, NULL));
+    ret->kappa = kappa.kappa;
+    return vq_proportion_clustered(c->right, n, c->group, 0.95, &ret->agreement_ci95);
+}
+
+static enum vq_status one(struct vq_vibecheck_work *w, const struct vq_split *s, uint32_t vibe,
+                          struct columns *c)
+{
+    struct vq_people_metrics *m = &w->out->vibe[vibe].people;
+    uint32_t vibes = w->in->grid.vibes;
+    for (size_t i = 0; i < s->rows; i++) {
+        int8_t label = w->in->people[(size_t)s->sample[i] * vibes + vibe];
+        c->score[i] = s->x[i * vibes + vibe];
+        c->label[i] = label == VQ_LABEL_NONE ? NAN : label;
+    }
+    VQ_TRY(vq_powered_mean(c->score, c->label, s->rows, s->group, &m->separability));
+    return agreement(c, s->rows, s, m);
+}
+
+enum vq_status vq_people_compute(struct vq_vibecheck_work *w)
+{
+    static const struct vq_interval none = {NAN, NAN};
+    for (uint32_t v = 0; v < w->out->vibes; v++) {
+        w->out->vibe[v].people =
+            (struct vq_people_metrics){.agreement = NAN,
+                                       .agreement_ci95 = none,
+                                       .kappa = NAN,
+                                       .separability = {.judge = NAN, .mean = NAN, .ci95 = none}};
+    }
+    if (w->in->people == NULL) {
+        return VQ_OK;
+    }
+    const struct vq_split *s = w->out->in_sample ? &w->train : &w->test;
+    size_t n = s->rows;
+    struct columns c = {.score = vq_alloc(n, sizeof(double)),
+                        .label = vq_alloc(n, sizeof(double)),
+                        .sign = vq_alloc(n, sizeof(double)),
+                        .right = vq_alloc(n, sizeof(double)),
+                        .group = vq_alloc(n, sizeof(uint32_t))};
+    bool ok =
+        c.score != NULL && c.label != NULL && c.sign != NULL && c.right != NULL && c.group != NULL;
+    enum vq_status status = ok ? VQ_OK : VQ_NOMEM;
+    for (uint32_t v = 0; status == VQ_OK && v < w->out->vibes; v++) {
+        status = one(w, s, v, &c);
+    }
+    vq_free(c.score);
+    vq_free(c.label);
+    vq_free(c.sign);
+    vq_free(c.right);
+    vq_free(c.group);
+    return status;
+}

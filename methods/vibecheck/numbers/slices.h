@@ -1,0 +1,39 @@
+/* Parts of a finished result: the same vibes under the same fitted weights, looked at over some of the rows (the values of a column) or
+ * through one judge alone. Nothing is fitted or gated anew, so a part never has vibes or weights of its own. Pure. */
+#ifndef VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
+#define VQ_METHODS_VIBECHECK_NUMBERS_SLICES_H
+
+#include "methods/vibecheck/numbers/vibecheck.h"
+
+#define VQ_SLICE_NONE     UINT32_MAX /* a sample that is in no part */
+#define VQ_SLICE_ROWS_MIN 10u        /* fewer scored rows flag nothing */
+
+struct vq_result_slice {
+    uint64_t rows;
+    double
+        mm_accuracy; /* share of the rows whose MM margin points to A, a tie one half; NaN without rows or a fit */
+    struct vq_interval mm_ci95; /* Wilson; by prompt where prompts repeat */
+    double *separability;       /* one a vibe: mean score over its scored rows; NaN: none */
+    uint64_t *scored;           /* one a vibe: rows with a score */
+    bool *
+        opposite; /* one a vibe: its sign is not that of all rows, both are farther from 0 than the gate */
+};
+
+struct vq_slices {
+    uint32_t count, vibes;
+    struct vq_result_slice *slice;
+};
+
+/* `value`: the part of each sample, 0 to count - 1 or VQ_SLICE_NONE. `test`: over the test rows, else over train. Excluded rows are
+ * in no part. VQ_NOMEM. The caller destroys *ret_slices. */
+enum vq_status vq_slices_by_value(const struct vq_vibecheck_input *in,
+                                  const struct vq_vibecheck *result, const uint32_t *value,
+                                  uint32_t count, bool test,
+                                  struct vq_slices **ret_slices) VQ_WARN_UNUSED;
+/* One part a judge: its own scores alone, the margin too; a missing score adds 0 to the margin. */
+enum vq_status vq_slices_by_judge(const struct vq_vibecheck_input *in,
+                                  const struct vq_vibecheck *result, bool test,
+                                  struct vq_slices **ret_slices) VQ_WARN_UNUSED;
+void vq_slices_destroy(struct vq_slices **slices);
+
+#endif

@@ -1,0 +1,251 @@
+/* Puts the steps in order: scores, splits, metrics, gates, fits, audit; and owns the result's memory. Invariant: nothing
+ * here depends on the order in which answers came. Not its job: files, JSON, the table on the terminal. */
+#include "methods/vibecheck/numbers/vibecheck.h"
+
+#include "common/base/alloc.h"
+#include "common/base/rng.h"
+#include "methods/vibecheck/numbers/ranking.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *vq_drop_reason_name(enum vq_drop_reason reason)
+{
+    switch (reason) {
+    case VQ_DROP_NONE: return "none";
+    case VQ_DROP_SEPARABILITY: return "separability";
+    case VQ_DROP_PREFERENCE: return "preference";
+    case VQ_DROP_KAPPA: return "kappa";
+    case VQ_DROP_OVERLAP: return "overlap";
+    case VQ_DROP_NUM_FINAL: return "num_final_vibes";
+    case VQ_DROP_EARLY_STOP: return "early_stop";
+    }
+    return "?";
+}
+
+const char *vq_fit_status_name(enum vq_fit_status status)
+{
+    switch (status) {
+    case VQ_FIT_OK: return "ok";
+    case VQ_FIT_NO_VIBES: return "no_vibes";
+    case VQ_FIT_NO_ROWS: return "no_rows";
+    case VQ_FIT_NO_LABELS: return "no_labels";
+    }
+    return "?";
+}
+
+const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate)
+{
+    switch (degenerate) {
+    case VQ_FIT_SOUND: return "no";
+    case VQ_FIT_SEPARATED: return "separated";
+    case VQ_FIT_C_AT_EDGE: return "c_at_edge";
+    case VQ_FIT_FEW_PROMPTS: return "few_prompts";
+    case VQ_FIT_TOO_LARGE: return "too_large";
+    }
+    return "?";
+}
+
+static void split_free(struct vq_split *s)
+{
+    vq_free(s->shown);
+    vq_free(s->sample);
+    vq_free(s->group);
+    vq_free(s->x);
+    vq_free(s->pref);
+}
+
+/* A score that should be there and is not. What was never asked is not missing. */
+static bool lacks_score(const struct vq_vibecheck_work *w, uint32_t sample, uint32_t vibe,
+                        uint32_t judge)
+{
+    const uint8_t *both =
+        w->in->outcomes + vq_grid_task(&w->in->grid, (struct vq_cell){sample, judge, vibe, 0});
+    bool asked = both[0] != VQ_OUTCOME_NOT_NEEDED || both[1] != VQ_OUTCOME_NOT_NEEDED;
+    return asked && vq_scores_at(w->out->scores, sample, vibe, judge) == VQ_SCORE_MISSING;
+}
+
+static enum vq_status drop_rows(struct vq_vibecheck_work *w)
+{
+    const struct vq_grid *grid = &w->in->grid;
+    if (w->in->config->judging.invalid != VQ_INVALID_DROP_ROW) {
+        return VQ_OK;
+    }
+    w->out->dropped = vq_alloc(grid->samples, sizeof(*w->out->dropped));
+    if (w->out->dropped == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < grid->samples; i++) {
+        bool lacks = false;
+        for (uint32_t v = 0; v < grid->vibes; v++) {
+            bool stopped = w->in->stopped_early != NULL && w->in->stopped_early[v];
+            for (uint32_t j = 0; j < grid->judges && !stopped; j++) {
+                lacks = lacks || lacks_score(w, i, v, j);
+            }
+        }
+        const struct vq_row *row = &w->in->rows[i];
+        w->out->dropped[i] = lacks && !row->excluded;
+        w->out->rows_dropped_train += w->out->dropped[i] && !row->test;
+        w->out->rows_dropped_test += w->out->dropped[i] && row->test;
+    }
+    return VQ_OK;
+}
+
+static enum vq_status split_fill(struct vq_vibecheck_work *w, bool test, struct vq_split *s)
+{
+    const struct vq_grid *grid = &w->in->grid;
+    size_t n = 0;
+    for (uint32_t i = 0; i < grid->samples; i++) {
+        n += vq_vibecheck_uses(w->in, w->out, i, test);
+    }
+    s->rows = n;
+    s->sample = vq_alloc(n, sizeof(*s->sample));
+    s->group = vq_alloc(n, sizeof(*s->group));
+    s->x = vq_alloc(n * grid->vibes, sizeof(*s->x));
+    s->pref = vq_alloc(n, sizeof(*s->pref));
+    s->shown = vq_alloc(n, sizeof(*s->shown));
+    if (s->shown == NULL || s->sample == NULL || s->group == NULL || s->x == NULL ||
+        s->pref == NULL) {
+        return VQ_NOMEM;
+    }
+    size_t row = 0;
+    for (uint32_t i = 0; i < grid->samples; i++) {
+        const struct vq_row *facts = &w->in->rows[i];
+        if (!vq_vibecheck_uses(w->in, w->out, i, test)) {
+            continue;
+        }
+        s->sample[row] = i;
+        s->group[row] = facts->group;
+        s->shown[row] = facts->shown;
+        s->pref[row] = facts->preference == 0 ? NAN : facts->preference;
+        memcpy(s->x + row * grid->vibes, w->out->scores->x + (size_t)i * grid->vibes,
+               grid->vibes * sizeof(*s->x));
+        row++;
+    }
+    return VQ_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum vq_status questions_repeat(struct vq_vibecheck_work *w)
+{
+    uint32_t n = 0;
+    uint32_t *groups = vq_alloc(w->in->grid.samples, sizeof(*groups));
+    if (groups == NULL) {
+        return VQ_NOMEM;
+    }
+    for (uint32_t i = 0; i < w->in->grid.samples; i++) {
+        if (!w->in->rows[i].excluded) {
+            groups[n++] = w->in->rows[i].group;
+        }
+    }
+    qsort(groups, n, sizeof(*groups), by_value);
+    for (uint32_t i = 1; i < n; i++) {
+        w->out->questions_repeat |= groups[i] == groups[i - 1];
+    }
+    vq_free(groups);
+    return VQ_OK;
+}
+
+static enum vq_status result_create(const struct vq_vibecheck_input *in, struct vq_vibecheck **ret)
+{
+    struct vq_vibecheck *r = vq_alloc(1, sizeof(*r));
+    if (r == NULL) {
+        return VQ_NOMEM;
+    }
+    r->vibes = in->grid.vibes;
+    r->judges = in->grid.judges;
+    r->samples = in->grid.samples;
+    r->vibe = vq_alloc(r->vibes, sizeof(*r->vibe));
+    r->mm_margin = vq_alloc(r->samples, sizeof(double));
+    r->pp_margin = vq_alloc(r->samples, sizeof(double));
+    r->audit.judges = vq_alloc(r->judges, sizeof(*r->audit.judges));
+    bool ok =
+        r->vibe != NULL && r->mm_margin != NULL && r->pp_margin != NULL && r->audit.judges != NULL;
+    for (uint32_t v = 0; ok && v < r->vibes; v++) {
+        r->vibe[v].judges = vq_alloc(r->judges, sizeof(*r->vibe[v].judges));
+        ok = r->vibe[v].judges != NULL;
+    }
+    if (!ok) {
+        vq_vibecheck_destroy(&r);
+        return VQ_NOMEM;
+    }
+    *ret = r;
+    return VQ_OK;
+}
+
+enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
+                                    struct vq_vibecheck **ret_result, struct vq_error *err)
+{
+    struct vq_vibecheck_work w = {.in = input, .err = err};
+    VQ_TRY(result_create(input, &w.out));
+    enum vq_status status = vq_scores_create(&input->grid, input->config->judging.pair_rule,
+                                             input->outcomes, &w.out->scores);
+    if (status == VQ_OK) {
+        status = drop_rows(&w);
+    }
+    if (status == VQ_OK) {
+        status = split_fill(&w, false, &w.train);
+    }
+    if (status == VQ_OK) {
+        status = split_fill(&w, true, &w.test);
+    }
+    if (status == VQ_OK) {
+        w.out->in_sample = w.test.rows == 0;
+        status = questions_repeat(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_metrics_compute(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_gates_apply(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_metrics_test(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_ranking_compute(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_fits_compute(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_audit_compute(&w);
+    }
+    if (status == VQ_OK) {
+        status = vq_people_compute(&w);
+    }
+    split_free(&w.train);
+    split_free(&w.test);
+    if (status != VQ_OK) {
+        vq_vibecheck_destroy(&w.out);
+        return status;
+    }
+    *ret_result = w.out;
+    return VQ_OK;
+}
+
+void vq_vibecheck_destroy(struct vq_vibecheck **result)
+{
+    struct vq_vibecheck *r = *result;
+    if (r == NULL) {
+        return;
+    }
+    for (uint32_t v = 0; r->vibe != NULL && v < r->vibes; v++) {
+        vq_free(r->vibe[v].judges);
+    }
+    vq_free(r->vibe);
+    vq_free(r->dropped);
+    vq_free(r->mm_margin);
+    vq_free(r->pp_margin);
+    vq_free(r->audit.judges);
+    vq_ranking_destroy(&r->ranking);
+    vq_scores_destroy(&r->scores);
+    vq_free(r);
+    *result = NULL;
+}

@@ -1,0 +1,255 @@
+/* The numbers of a run: from outcomes and rows to the metrics of each vibe, the gates, and the two regressions (model
+ * matching MM, preference prediction PP). Pure: the same inputs give the same bits. Signed numbers are positive toward
+ * A = models[0]; a positive PP coefficient means that higher on the axis is preferred.
+ *
+ * Sources: the VibeCheck method (metrics, gates, mirrored L2 regression) and our decisions on missing answers, folds,
+ * intervals and the order of final vibes, see docs/method.md. NaN means that a number does not exist. */
+#ifndef VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
+#define VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
+
+#include "common/judge/request.h"
+#include "methods/stats/intervals/powered.h"
+#include "methods/stats/logit/logit.h"
+#include "methods/vibecheck/numbers/scores.h"
+
+struct vq_row {
+    uint32_t group;    /* rows of one question share it: the unit of resampling and of folds */
+    int8_t preference; /* +1 A, -1 B, 0 tie or unlabelled */
+    bool test;
+    bool excluded; /* neither train nor test: left out of everything */
+    bool shown;    /* the proposer of the vibes has seen it: it is left out of the test on train */
+    /* Of more than two models: A and B, and the record, whose rows hold the same outputs. */
+    uint8_t model[2];
+    uint32_t record;
+};
+
+#define VQ_LABEL_NONE 2
+
+struct vq_vibecheck_input {
+    const struct vq_config *config;
+    struct vq_grid grid;
+    /* One byte a task, in grid order. A cell whose orders are both VQ_OUTCOME_NOT_NEEDED was never asked: it has no score and
+     * is not missing. */
+    const uint8_t *outcomes;
+    const struct vq_row *rows;  /* one a sample */
+    const struct vq_axis *axes; /* one a vibe */
+    const uint8_t *first_order; /* [sample * judges + judge]: the order that is asked first */
+    const bool *stopped_early;  /* one a vibe: early stopping dropped it; NULL: none */
+    /* [sample * vibes + vibe]: a person's label: +1 A is higher, -1 B, 0 equal, or VQ_LABEL_NONE. NULL: there are no labels */
+    const int8_t *people;
+    const double
+        *lengths; /* one a sample: log of output A's length over output B's; NULL: no fit has it */
+    /* Between iterations of the method: */
+    bool no_intervals; /* nothing is drawn */
+    bool no_final_cap; /* num_final_vibes is not applied */
+};
+
+enum vq_drop_reason {
+    VQ_DROP_NONE,
+    VQ_DROP_SEPARABILITY,
+    VQ_DROP_PREFERENCE,
+    VQ_DROP_KAPPA,
+    VQ_DROP_OVERLAP,
+    VQ_DROP_NUM_FINAL,  /* passed the gates, but later in the order than num_final_vibes */
+    VQ_DROP_EARLY_STOP, /* failed on the first train rows and was not asked further */
+};
+const char *vq_drop_reason_name(enum vq_drop_reason reason);
+
+/* One answer a cell (the order asked first). A and B are models, not positions. */
+struct vq_label_counts {
+    uint64_t a, b, equal, na, unsure, refused, truncated, unparseable, failed;
+};
+
+struct vq_judge_metrics {
+    struct vq_label_counts labels;
+    uint64_t missing;          /* cells without a score */
+    double position_bias_rate; /* share of scored cells where both orders name the same position */
+};
+
+struct vq_agreement_pair {
+    double kappa, kappa_mirrored, alpha;
+    bool undefined_equal; /* 0/0: both judges constant and equal in every pair */
+};
+
+/* Firth's penalised estimate, where the fit is degenerate; all NaN elsewhere. */
+struct vq_firth_coef {
+    double value;
+    struct vq_interval ci95; /* of the profile penalised likelihood */
+    double p;
+};
+
+/* The judges compared with people, on the test rows, or on train without any. All NaN and 0 where there are no labels. */
+struct vq_people_metrics {
+    double agreement; /* share of labelled rows where the sign of the row's score is the label */
+    struct vq_interval agreement_ci95; /* Wilson; by prompt where prompts repeat */
+    double kappa;                      /* Cohen's, of sign and label */
+    struct vq_powered separability;    /* of people's labels, by judges' scores and the labels */
+};
+
+/* A coefficient when length is a column beside the vibes; all NaN where there is no such fit. */
+struct vq_length_coef {
+    double value;
+    struct vq_interval ci95;
+    double p;
+    bool explained; /* the interval excludes 0 without length, and holds 0 with it */
+};
+
+enum vq_length_status {
+    VQ_LENGTH_NONE,  /* not fitted: no lengths, or all are alike */
+    VQ_LENGTH_OK,    /* as the fit without it */
+    VQ_LENGTH_FIRTH, /* Firth's estimate: percentile intervals would not hold */
+};
+
+/* Of a fit with length beside the vibes. */
+struct vq_fit_length {
+    enum vq_length_status status;
+    double coef; /* of the log ratio divided by `rms` */
+    struct vq_interval ci95;
+    double p;
+    double rms; /* root mean square of the log ratio over the training rows */
+    double c;   /* NaN under Firth */
+    double accuracy_train, accuracy_test;
+};
+
+struct vq_vibe_metrics {
+    bool kept;
+    enum vq_drop_reason reason;
+    uint32_t overlap_with; /* with VQ_DROP_OVERLAP: the earlier vibe */
+    double overlap;        /* negative: the opposite of the earlier one */
+    bool
+        overlap_unjudged; /* nearly constant, as is an earlier kept vibe: their overlap cannot be judged */
+    /* Of more than two models half the distance between the highest and the lowest mean score of a model, without an interval; p and q are then those
+     * of "no model differs" */
+    double sep_train, sep_test;
+    double sep_train_at_random,
+        sep_test_at_random; /* at_random.c; NaN where no call failed or the rule has none */
+    struct vq_interval sep_ci95_train, sep_ci95_test;
+    uint64_t missing_train, missing_test; /* rows that were asked and have no row score */
+    double p,
+        q; /* sign flips of prompt means on train, without the rows shown; Benjamini-Hochberg over the vibes */
+    double p_test,
+        q_test; /* the same on test; over the kept vibes, NaN for others and without test rows */
+    struct vq_interval bounds; /* of sep_train: its missing judge scores at -1, then at +1 */
+    bool gate_could_flip;
+    bool
+        na_everywhere; /* every vote is N/A: the vibe has no separability and is in no family of tests */
+    bool distinguishable; /* q_test <= 0.05; q where there is no test */
+    struct vq_agreement_pair train, test;
+    double pref_train, pref_test;
+    struct vq_interval pref_ci95_train, pref_ci95_test;
+    struct vq_judge_metrics *judges; /* one a judge */
+    struct vq_people_metrics people;
+    double mm_coef, pp_coef; /* NaN when dropped or not fitted */
+    struct vq_interval mm_ci95, pp_ci95;
+    double mm_p,
+        pp_p; /* two-sided, by regression.p_values; the legacy estimator's own figure under that */
+    struct vq_firth_coef mm_firth, pp_firth;
+    struct vq_length_coef mm_length, pp_length;
+    double mm_mle, mm_mle_se, pp_mle, pp_mle_se; /* unregularised, where they exist */
+};
+
+enum vq_fit_status {
+    VQ_FIT_OK,
+    VQ_FIT_NO_VIBES,  /* nothing kept: accuracy 0.5, no coefficients */
+    VQ_FIT_NO_ROWS,   /* no train rows */
+    VQ_FIT_NO_LABELS, /* PP: no preferences */
+};
+const char *vq_fit_status_name(enum vq_fit_status status);
+
+/* Why percentile intervals and their p would not hold. */
+enum vq_fit_degenerate {
+    VQ_FIT_SOUND,
+    VQ_FIT_SEPARATED, /* no maximum-likelihood estimate exists: the coefficients are the penalty's */
+    VQ_FIT_C_AT_EDGE,   /* C is the least or the largest that was tried */
+    VQ_FIT_FEW_PROMPTS, /* fewer than VQ_FIT_PROMPTS_MIN in train */
+    VQ_FIT_TOO_LARGE, /* of more than two models: too many coefficients or rows to look for separation */
+};
+#define VQ_FIT_PROMPTS_MIN 8u
+const char *vq_fit_degenerate_name(enum vq_fit_degenerate degenerate);
+
+/* Preference prediction against two rivals, on the test rows; NaN without a test split or a fit. */
+struct vq_pp_rivals {
+    double chance_p; /* sign flips by prompt of (right - 1/2) */
+    /* A fit with an intercept knows which output is whose. Beside it: always the model that train prefers. */
+    double identity_accuracy, identity_baseline;
+    double
+        difference; /* the first less the second: what the vibes add to knowing the model's name */
+    struct vq_interval difference_ci95;
+    double difference_p; /* sign flips by prompt */
+    bool
+        one_class; /* all labels name one model: PP is MM, and an intercept leaves nothing to explain */
+};
+
+struct vq_fit_metrics {
+    enum vq_fit_status status;
+    enum vq_fit_degenerate degenerate;
+    uint64_t prompts_train;
+    uint64_t rows_train, rows_test;
+    double c;
+    double accuracy_train, accuracy_test;
+    struct vq_interval accuracy_test_ci95; /* Wilson; by prompt where prompts repeat */
+    double accuracy_test_complete;         /* over rows without a missing cell */
+    double accuracy_train_complete;
+    uint64_t cells_imputed_train, cells_imputed_test;
+    bool missing_warning;       /* complete-case accuracy differs by more than 0.01 */
+    double majority_baseline;   /* PP */
+    struct vq_pp_rivals rivals; /* PP */
+    struct vq_fit_length length;
+    double coef_abs_max;
+    double legacy_accuracy,
+        legacy_accuracy_sd; /* in-sample, over the draws; NaN but for that estimator */
+    struct vq_interval legacy_accuracy_ci95;
+    enum vq_logit_status mle_status;
+    enum vq_logit_separation mle_separation;
+};
+
+/* Estimates that need both orders; settled cells that lazy swap left alone are stood for by the audited ones. */
+struct vq_audit_judge {
+    uint64_t cells_both;    /* cells where both orders have a vote */
+    uint64_t cells_audited; /* of those, settled ones that were swapped all the same */
+    double
+        order_effect; /* weighted mean of (s0 + s1) / 2: the pull toward the output shown first */
+    double
+        lenient_changed; /* weighted share of cells that the lenient rule would score otherwise */
+};
+
+struct vq_audit {
+    struct vq_audit_judge *judges;
+    double kappa_order
+        [2]; /* between the first two judges on the raw verdicts of one order, weighted */
+    uint64_t kappa_order_n[2];
+};
+
+struct vq_vibecheck {
+    uint32_t vibes, judges, samples;
+    struct vq_ranking *ranking; /* of more than two models (ranking.h); else NULL */
+    struct vq_scores *scores;
+    struct vq_vibe_metrics *vibe; /* one a vibe */
+    uint32_t kept_count;
+    struct vq_fit_metrics mm, pp;
+    struct vq_audit audit;
+    double *mm_margin, *pp_margin; /* one a sample: w.x over the kept vibes; NaN without a fit */
+    bool in_sample;                /* there is no test split */
+    bool questions_repeat;
+    uint64_t cells_missing; /* (sample, vibe, judge) without a score */
+    /* invalid: drop_row: rows that lack a score somewhere, of a vibe that was not stopped early; they are in no metric and no fit,
+     * but have a margin. NULL under every other setting. */
+    bool *dropped;
+    uint64_t rows_dropped_train, rows_dropped_test;
+};
+
+/* Whether the row counts in the numbers of that split. */
+static inline bool vq_vibecheck_uses(const struct vq_vibecheck_input *in,
+                                     const struct vq_vibecheck *result, uint32_t sample, bool test)
+{
+    return !in->rows[sample].excluded && in->rows[sample].test == test &&
+           !(result->dropped != NULL && result->dropped[sample]);
+}
+
+/* VQ_OK, VQ_NOMEM, VQ_LIMIT, VQ_BUG (with the reason in err). The caller destroys *ret_result. */
+enum vq_status vq_vibecheck_compute(const struct vq_vibecheck_input *input,
+                                    struct vq_vibecheck **ret_result,
+                                    struct vq_error *err) VQ_WARN_UNUSED;
+void vq_vibecheck_destroy(struct vq_vibecheck **result);
+
+#endif

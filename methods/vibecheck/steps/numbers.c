@@ -1,0 +1,99 @@
+/* The method's cells as a grid: all of it for the result, or some vibes over some rows for a look at the numbers in between. Rows
+ * of a look go in ascending order, as they stand among the train rows of the result, so that the gates see the same sums. */
+#include "common/base/alloc.h"
+#include "methods/vibecheck/steps/parts.h"
+
+static void fill(const struct vq_method *m, uint32_t from, const uint32_t *rows, uint32_t n,
+                 uint8_t *ret_outcomes)
+{
+    uint8_t *to = ret_outcomes;
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j < m->in.judges_count; j++) {
+            size_t at = ((size_t)(rows == NULL ? i : rows[i]) * m->in.judges_count + j) * 2;
+            for (size_t v = from; v < m->vibes_count; v++) {
+                memcpy(to, m->vibes[v].cells + at, 2);
+                to += 2;
+            }
+        }
+    }
+}
+
+enum vq_status vq_method_outcomes(struct vq_method *m, uint8_t **ret_outcomes)
+{
+    size_t tasks = (size_t)m->in.rows_count * m->in.judges_count * m->vibes_count * 2;
+    uint8_t *outcomes = vq_arena_alloc(&m->memory, tasks, 1);
+    if (outcomes == NULL) {
+        return VQ_NOMEM;
+    }
+    fill(m, 0, NULL, m->in.rows_count, outcomes);
+    *ret_outcomes = outcomes;
+    return VQ_OK;
+}
+
+/* What the numbers are computed from; all of it freed with free_look. */
+struct look {
+    uint8_t *outcomes;
+    uint8_t *first_order;
+    struct vq_row *rows;
+    struct vq_axis *axes;
+    bool *stopped;
+};
+
+static void look_free(struct look *l)
+{
+    vq_free(l->outcomes);
+    vq_free(l->first_order);
+    vq_free(l->rows);
+    vq_free(l->axes);
+    vq_free(l->stopped);
+}
+
+static enum vq_status look_fill(const struct vq_method *m, uint32_t from, const uint32_t *rows,
+                                uint32_t n, struct look *l)
+{
+    uint32_t judges = m->in.judges_count;
+    size_t vibes = m->vibes_count - from;
+    l->outcomes = vq_alloc((size_t)n * judges * vibes * 2, 1);
+    l->first_order = vq_alloc((size_t)n * judges, 1);
+    l->rows = vq_alloc(n, sizeof(*l->rows));
+    l->axes = vq_alloc(vibes, sizeof(*l->axes));
+    l->stopped = vq_alloc(vibes, sizeof(*l->stopped));
+    if (l->outcomes == NULL || l->first_order == NULL || l->rows == NULL || l->axes == NULL ||
+        l->stopped == NULL) {
+        return VQ_NOMEM;
+    }
+    fill(m, from, rows, n, l->outcomes);
+    for (uint32_t i = 0; i < n; i++) {
+        l->rows[i] = m->rows[rows[i]];
+        memcpy(l->first_order + (size_t)i * judges, m->in.first_order + (size_t)rows[i] * judges,
+               judges);
+    }
+    for (size_t v = 0; v < vibes; v++) {
+        l->axes[v] = m->vibes[from + v].axis;
+        l->stopped[v] = m->vibes[from + v].stopped_early;
+    }
+    return VQ_OK;
+}
+
+enum vq_status vq_method_compute(const struct vq_method *m, uint32_t from, const uint32_t *rows,
+                                 uint32_t rows_count, bool final_cap,
+                                 struct vq_vibecheck **ret_result, struct vq_error *err)
+{
+    struct look l = {0};
+    enum vq_status status = look_fill(m, from, rows, rows_count, &l);
+    if (status == VQ_OK) {
+        struct vq_vibecheck_input in = {
+            .config = m->in.config,
+            .grid = {rows_count, m->in.judges_count, (uint32_t)m->vibes_count - from},
+            .outcomes = l.outcomes,
+            .rows = l.rows,
+            .axes = l.axes,
+            .first_order = l.first_order,
+            .stopped_early = l.stopped,
+            .no_intervals = true,
+            .no_final_cap = !final_cap};
+        status = vq_vibecheck_compute(&in, ret_result, err);
+    }
+    look_free(&l);
+    return status;
+}

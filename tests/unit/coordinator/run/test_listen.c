@@ -1,0 +1,71 @@
+/* Which address is bound, and which one a certificate names. */
+#include "coordinator/run/listen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void check(const char *given, const char *before, const char *endpoint, const char *other)
+{
+    struct vq_listen listen;
+    assert_int_equal(vq_listen_of(given, before, &listen, NULL), VQ_OK);
+    assert_string_equal(listen.endpoint, endpoint);
+    assert_string_equal(listen.other, other);
+}
+
+static void a_port_that_is_not_named_is_that_of_last_time(void **state)
+{
+    (void)state;
+    check("192.0.2.1", "", "tcp://192.0.2.1:0", "");
+    check("192.0.2.1", "tcp://192.0.2.1:39317", "tcp://192.0.2.1:39317", "tcp://192.0.2.1:0");
+    check("192.0.2.7", "tcp://192.0.2.1:39317", "tcp://192.0.2.7:39317", "tcp://192.0.2.7:0");
+    check("[::1]", "tcp://[::1]:5000", "tcp://[::1]:5000", "tcp://[::1]:0");
+    check("192.0.2.1:6000", "tcp://192.0.2.1:39317", "tcp://192.0.2.1:6000", "");
+    check(NULL, "", "tcp://127.0.0.1:0", "");
+    check(NULL, "tcp://127.0.0.1:5000", "tcp://127.0.0.1:5000", "tcp://127.0.0.1:0");
+    check(NULL, "tcp://192.0.2.1:5000", "tcp://192.0.2.1:5000", "");
+}
+
+static void what_is_no_address_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",          ":5000", "::1",     "[::1",
+                                      "[::1]5000", "h:",    "h:65536", "h:5x"};
+    for (size_t i = 0; i < VQ_COUNT(bad); i++) {
+        struct vq_listen listen;
+        struct vq_error err = {""};
+        assert_int_equal(vq_listen_of(bad[i], "", &listen, &err), VQ_INVALID);
+        assert_non_null(strstr(err.text, "name an address of this machine"));
+    }
+}
+
+static void every_address_is_none_for_a_certificate(void **state)
+{
+    (void)state;
+    char addresses[2][VQ_LISTEN_ADDRESS_BYTES] = {"192.0.2.1", "198.51.100.7"};
+    char got[VQ_ZSOCK_ENDPOINT_BYTES_MAX];
+    static const char *const any[] = {"tcp://0.0.0.0:5000", "tcp://[::]:5000", "tcp://*:5000"};
+    for (size_t i = 0; i < VQ_COUNT(any); i++) {
+        for (size_t count = 0; count <= 2; count++) {
+            vq_listen_pick(any[i], addresses, count, got);
+            assert_string_equal(got, count == 0 ? "tcp://127.0.0.1:5000" : "tcp://192.0.2.1:5000");
+        }
+    }
+    vq_listen_pick("tcp://192.0.2.9:5", addresses, 2, got);
+    assert_string_equal(got, "tcp://192.0.2.9:5");
+    assert_int_equal(vq_listen_reachable("tcp://127.0.0.1:7", got), 0);
+    assert_string_equal(got, "tcp://127.0.0.1:7");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_port_that_is_not_named_is_that_of_last_time),
+        cmocka_unit_test(what_is_no_address_is_refused),
+        cmocka_unit_test(every_address_is_none_for_a_certificate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

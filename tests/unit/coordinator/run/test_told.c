@@ -1,0 +1,136 @@
+/* The list of what was told: what replaces what, the file, and what --set overrides. */
+#include "coordinator/run/told.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void tell(struct vq_told *told, const char *const *words)
+{
+    struct vq_ctl_asked asked;
+    size_t count = 0;
+    while (words[count] != NULL) {
+        count++;
+    }
+    assert_int_equal(vq_ctl_parse(words, count, &asked, NULL), VQ_OK);
+    assert_int_equal(vq_told_add(told, &asked, 1000 + (int64_t)told->count), VQ_OK);
+}
+
+static void check(const struct vq_told *told, const char *expected)
+{
+    struct vq_buf text;
+    vq_buf_init(&text, 4096);
+    for (size_t i = 0; i < told->count; i++) {
+        for (uint32_t k = 0; k < told->commands[i].words_count; k++) {
+            vq_buf_printf(&text, "%s%s",
+                          k > 0   ? " "
+                          : i > 0 ? "; "
+                                  : "",
+                          told->commands[i].words[k]);
+        }
+    }
+    assert_string_equal(text.at == NULL ? "" : text.at, expected);
+    vq_buf_free(&text);
+}
+
+static void a_later_command_takes_the_place_of_an_earlier_one(void **state)
+{
+    (void)state;
+    struct vq_told told = {.count = 0};
+    tell(&told, WORDS("pause"));
+    tell(&told, WORDS("budget", "40"));
+    tell(&told, WORDS("pool", "team", "--rpm", "600", "--tpm", "5000"));
+    tell(&told, WORDS("park", "lab"));
+    tell(&told, WORDS("requeue"));
+    tell(&told, WORDS("pause"));
+    check(&told, "budget 40; pool team --rpm 600; pool team --tpm 5000; park lab; pause");
+    tell(&told, WORDS("budget", "41"));
+    tell(&told, WORDS("pool", "team", "--rpm", "60"));
+    tell(&told, WORDS("resume"));
+    tell(&told, WORDS("unpark", "lab"));
+    tell(&told, WORDS("unpark", "team"));
+    check(&told, "pool team --tpm 5000; budget 41; pool team --rpm 60");
+    tell(&told, WORDS("concurrency", "3", "--pool", "lab"));
+    tell(&told, WORDS("concurrency", "9"));
+    tell(&told, WORDS("concurrency", "4", "--pool", "team"));
+    check(&told, "pool team --tpm 5000; budget 41; pool team --rpm 60; concurrency 9; "
+                 "pool team --concurrency 4");
+    vq_told_free(&told);
+}
+
+static void it_is_read_as_it_was_written(void **state)
+{
+    (void)state;
+    struct vq_told told = {.count = 0}, got;
+    struct vq_buf file;
+    tell(&told, WORDS("pause"));
+    tell(&told, WORDS("pool", "a \"pool\"", "--rpm", "600"));
+    vq_buf_init(&file, VQ_TOLD_BYTES_MAX);
+    vq_told_write(&told, &file);
+    assert_int_equal(vq_told_read(vq_buf_span(&file), &got, NULL), VQ_OK);
+    check(&got, "pause; pool a \"pool\" --rpm 600");
+    assert_int_equal(got.commands[0].at_unix_ms, 1000);
+    vq_told_free(&got);
+    vq_told_free(&told);
+    vq_buf_free(&file);
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"told\": [1]}",
+        "{\"told\": [{\"words\": [\"pause\"]}]}",
+        "{\"told\": [{\"at_unix_ms\": 1, \"words\": [\"explode\"]}]}",
+        "{\"told\": [{\"at_unix_ms\": 1, \"words\": [\"budget\", \"x\"]}]}",
+        "{\"told\": [{\"at_unix_ms\": 1, \"words\": [\"budget\", 4]}]}",
+        "{\"told\": [{\"at_unix_ms\": 1, \"words\": []}]}",
+        "[[[[[[[[]]]]]]]]"};
+    for (size_t i = 0; i < VQ_COUNT(bad); i++) {
+        struct vq_error err = {""};
+        assert_int_equal(vq_told_read(vq_span_str(bad[i]), &got, &err), VQ_CORRUPT);
+        assert_int_equal(got.count, 0);
+        assert_true(err.text[0] != '\0');
+    }
+}
+
+static bool overridden(const char *const *words, const char *set, bool own, uint32_t account)
+{
+    struct vq_told told = {.count = 0};
+    tell(&told, words);
+    bool is = vq_told_is_overridden(&told.commands[0], set, own, account);
+    vq_told_free(&told);
+    return is;
+}
+
+static void set_wins_over_what_it_speaks_of(void **state)
+{
+    (void)state;
+    assert_true(overridden(WORDS("budget", "4"), "budget.usd=5", false, 0));
+    assert_true(overridden(WORDS("budget", "4"), "budget={usd: 5}", false, 0));
+    assert_false(overridden(WORDS("budget", "4"), "workers=5", false, 0));
+    const char *const *rpm = WORDS("pool", "team", "--rpm", "60");
+    assert_true(overridden(rpm, "pools[1].models[0].requests_per_minute=5", false, 1));
+    assert_false(overridden(rpm, "pools[0].models[0].requests_per_minute=5", false, 1));
+    assert_false(overridden(rpm, "pools[1].models[0].tokens_per_minute=5", false, 1));
+    assert_true(overridden(rpm, "pools=[]", false, 1));
+    assert_true(overridden(rpm, "judges[0].requests_per_minute=5", true, 0));
+    assert_false(overridden(rpm, "judges[0].requests_per_minute=5", false, 0));
+    assert_false(overridden(rpm, "judges[0].concurrency=5", true, 0));
+    assert_true(overridden(WORDS("concurrency", "4"), "judges[0].concurrency=5", true, 0));
+    assert_false(overridden(WORDS("pause"), "judges[0].concurrency=5", true, 0));
+    assert_false(overridden(WORDS("park", "team"), "pools=[]", false, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_later_command_takes_the_place_of_an_earlier_one),
+        cmocka_unit_test(it_is_read_as_it_was_written),
+        cmocka_unit_test(set_wins_over_what_it_speaks_of),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
