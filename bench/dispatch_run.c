@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "coordinator/run/parts.h"
 #include "coordinator/store/calls/batch.h"
+#include "methods/files/job_work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -269,12 +270,14 @@ static enum vq_status carry_out(const char *dir, struct vq_job *job, struct vq_m
     struct vq_run_dir *run = NULL;
     struct first_stage first = {.of = vq_vibecheck_script(method)};
     struct vq_script script = {&first_ops, &first};
-    struct vq_run_options options = {.runs_dir = runs, .quiet = true, .script = &script};
+    struct vq_run_options options = {.runs_dir = runs, .quiet = true};
+    struct vq_job_work work;
+    vq_job_work_beside(job, &script, &work);
     enum vq_run_end end = VQ_RUN_FAILED;
     VQ_TRY(vq_run_dir_create(runs, BENCH_RUN, &run, err));
     enum vq_status status = vq_job_keep(job, run, err);
     if (status == VQ_OK) {
-        status = vq_run_carry_out(&options, job, run, &end, err);
+        status = vq_run_carry_out(&options, &work.work, run, &end, err);
     }
     if (status == VQ_OK && (end != VQ_RUN_DONE || seen.end_ns == 0)) {
         status = vq_fail(err, VQ_UNAVAILABLE, "the run did not come to its end");

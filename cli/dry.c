@@ -136,7 +136,7 @@ enum vq_status vq_cli_dry_check(const struct vq_run_words *w, const struct vq_jo
                                 struct vq_error *err)
 {
     VQ_TRY(check_place(w, job, err));
-    VQ_TRY(vq_machine_check(job, job->config->workers, err));
+    VQ_TRY(vq_machine_check(&job->pools, job->config->workers, err));
     VQ_TRY(vq_trial_start(w->listen, job->config->redis_url, err));
     struct vq_error keys = {0};
     enum vq_status status = job->config->workers > 0 ? check_keys(job, &keys) : VQ_OK;

@@ -104,7 +104,8 @@ enum vq_status vq_generate_ask(const struct vq_job *job, enum vq_template_kind k
                                  .role = VQ_ROLE_PROPOSER,
                                  .prompts = &prompt,
                                  .prompts_count = 1};
-        status = vq_stage_grid_create(job, &stage, &asking, err);
+        struct vq_grid_source source = vq_job_source(job);
+        status = vq_stage_grid_create(&source, &stage, &asking, err);
     }
     if (status == VQ_OK) {
         struct vq_once_task task = {.asking = asking};

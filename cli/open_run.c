@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "common/base/alloc.h"
 #include "coordinator/store/rundir/run_dir.h"
+#include "methods/files/job_work.h"
 
 static enum vq_status load_config(const struct vq_open_run_words *words, const char *path,
                                   struct vq_config **ret_config, struct vq_error *err)
@@ -93,10 +94,14 @@ int vq_open_run_buy(struct vq_open_run *kept, const char *folder, bool quiet, bo
                                      .folder = folder,
                                      .workers = kept->job->config->workers,
                                      .resumed = true,
-                                     .quiet = quiet,
-                                     .json = json};
-    enum vq_run_end end;
-    enum vq_status status = vq_run_carry_out(&options, kept->job, kept->run, &end, &err);
+                                     .quiet = quiet};
+    struct vq_job_work work = {.folder = folder, .json = json};
+    enum vq_run_end end = VQ_RUN_FAILED;
+    enum vq_status status = vq_job_work_open(kept->job, &work, &err);
+    if (status == VQ_OK) {
+        status = vq_run_carry_out(&options, &work.work, kept->run, &end, &err);
+    }
+    vq_job_work_close(&work);
     return status == VQ_OK ? vq_cli_exit_of(end) : vq_cli_fail(status, &err);
 }
 
@@ -107,10 +112,11 @@ enum vq_status vq_open_run_ask(struct vq_open_run *kept, const struct vq_script 
     VQ_TRY(vq_job_add_other_roles(kept->job, err));
     vq_calls_close(&kept->calls);
     struct vq_run_options options = {.runs_dir = kept->runs_dir,
-                                     .script = script,
                                      .folder = folder,
                                      .workers = kept->job->config->workers,
                                      .resumed = true,
                                      .quiet = quiet};
-    return vq_run_carry_out(&options, kept->job, kept->run, ret_end, err);
+    struct vq_job_work work;
+    vq_job_work_beside(kept->job, script, &work);
+    return vq_run_carry_out(&options, &work.work, kept->run, ret_end, err);
 }

@@ -7,6 +7,7 @@
 #include "common/text/file.h"
 #include "common/text/fmt.h"
 #include "common/text/utf8.h"
+#include "methods/files/job.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "common/text/fmt.h"
 #include "coordinator/run/ctl.h"
 #include "coordinator/run/machine.h"
+#include "methods/files/job_work.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -225,9 +226,14 @@ static enum vq_status carry_out(const struct vq_run_words *w, struct vq_job *job
                                      .failures = w->class == NULL ? 0 : vq_ctl_failures(w->class),
                                      .set = w->set.items,
                                      .set_count = w->set.count,
-                                     .quiet = w->quiet,
-                                     .json = w->json};
-    return vq_run_carry_out(&options, job, run, ret_end, err);
+                                     .quiet = w->quiet};
+    struct vq_job_work work = {.json = w->json};
+    enum vq_status status = vq_job_work_open(job, &work, err);
+    if (status == VQ_OK) {
+        status = vq_run_carry_out(&options, &work.work, run, ret_end, err);
+    }
+    vq_job_work_close(&work);
+    return status;
 }
 
 /* Everything that can be refused without a folder is refused before there is one. */
@@ -238,7 +244,7 @@ static enum vq_status check_before(const struct vq_run_words *w, const struct vq
     if (name != NULL) {
         VQ_TRY(vq_run_name_check(name, err));
     }
-    VQ_TRY(vq_machine_check(job, job->config->workers, err));
+    VQ_TRY(vq_machine_check(&job->pools, job->config->workers, err));
     return must_confirm(w, job, forecast) ? confirm(forecast, err) : VQ_OK;
 }
 
@@ -395,7 +401,7 @@ int vq_verb_resume(int argc, char **argv)
         status = open_run(&w, runs_dir, argv[0], &run, &job, &err);
     }
     if (status == VQ_OK) {
-        status = vq_machine_check(job, job->config->workers, &err);
+        status = vq_machine_check(&job->pools, job->config->workers, &err);
     }
     enum vq_run_end end = VQ_RUN_FAILED;
     if (status == VQ_OK) {

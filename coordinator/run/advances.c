@@ -70,7 +70,7 @@ void vq_advances_say(struct vq_run *run)
 {
     uint32_t workers = 0;
     uint64_t nano = vq_authority_advances_missed(run->authority, &workers);
-    if (workers == 0 || run->job->config->budget_usd <= 0) {
+    if (workers == 0 || run->source.config->budget_usd <= 0) {
         return;
     }
     double usd = (double)nano / VQ_NANO_PER_USD;

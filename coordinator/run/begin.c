@@ -105,6 +105,6 @@ enum vq_status vq_run_begin_store(struct vq_run *run, struct vq_error *err)
     }
     VQ_TRY(begin_run(run, err));
     run->owner.epoch = run->begun.now.epoch;
-    run->job->generation = run->begun.now.generation;
+    run->source.generation = run->begun.now.generation;
     return VQ_OK;
 }

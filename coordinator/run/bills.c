@@ -17,7 +17,7 @@ struct vq_pool_bill {
 
 static uint32_t pool_of(const struct vq_run *run, struct vq_span name)
 {
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     for (uint32_t i = 0; i < uses->count; i++) {
         if (vq_span_eq(vq_span_str(uses->uses[i].name), name)) {
             return i;
@@ -29,7 +29,7 @@ static uint32_t pool_of(const struct vq_run *run, struct vq_span name)
 static void tell(struct vq_run *run, struct vq_pool_bill *b, enum vq_bill_note note,
                  const char *name)
 {
-    enum vq_context_check check = run->job->config->judging.context_check;
+    enum vq_context_check check = run->source.config->judging.context_check;
     char bytes[VQ_ERROR_BYTES_MAX];
     struct vq_buf text;
     vq_buf_init(&text, sizeof(bytes) - 1);
@@ -45,7 +45,7 @@ static void tell(struct vq_run *run, struct vq_pool_bill *b, enum vq_bill_note n
 
 void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t count)
 {
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     if (run->bills == NULL && (run->bills = vq_alloc(uses->count, sizeof(*run->bills))) == NULL) {
         return; /* nothing depends on it */
     }
@@ -64,7 +64,7 @@ void vq_bills_see(struct vq_run *run, const struct vq_result *results, size_t co
         vq_bill_add(&b->bill, &call);
         tell(run, b, VQ_BILL_USAGE, uses->uses[p].name);
         if ((b->bill.cut == 0 || b->bill.cut >= CUT_ANSWERS) &&
-            run->job->config->judging.context_check != VQ_CONTEXT_OFF) {
+            run->source.config->judging.context_check != VQ_CONTEXT_OFF) {
             tell(run, b, VQ_BILL_CUT, uses->uses[p].name);
         }
     }

@@ -68,7 +68,7 @@ enum vq_status vq_children_open(struct vq_run *run, struct vq_error *err)
                        strerror(errno));
     }
     VQ_TRY(look_at_spools(run, err));
-    if (run->job->needs_offline) {
+    if (run->work->needs_offline) {
         VQ_TRY(open_log(run, "offline.err", &run->offline_log_fd, err));
     }
     return VQ_OK;
@@ -93,7 +93,7 @@ enum vq_status vq_children_offline(struct vq_run *run, struct vq_error *err)
 {
     char log[VQ_RUN_PATH_BYTES_MAX];
     VQ_TRY(vq_run_dir_join(run->dir, "offline.log", log));
-    struct vq_program_offline options = {.conf = &run->job->config->offline,
+    struct vq_program_offline options = {.conf = &run->source.config->offline,
                                          .log = log,
                                          .hint = "; see offline.err in the run's folder",
                                          .stderr_fd = run->offline_log_fd,

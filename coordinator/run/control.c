@@ -90,7 +90,7 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                   struct vq_status_facts *ret)
 {
     vq_hex(run->owner.uid.b, VQ_ID_BYTES, uid);
-    for (uint32_t p = 0; p < run->job->pools.uses.count; p++) {
+    for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
         run->idle[p] = vq_limits_idle(run, p);
     }
     vq_watch_brake(run);
@@ -100,7 +100,7 @@ static void facts(struct vq_run *run, char uid[VQ_HEX_BYTES(VQ_ID_BYTES)],
                                     .note = note(run),
                                     .held_since_unix_ms = run->held ? run->held_since_unix_ms : 0,
                                     .alarm_since_unix_ms = vq_watch_since_unix_ms(run),
-                                    .alarm_idle_s = run->job->config->alarm.idle_s,
+                                    .alarm_idle_s = run->source.config->alarm.idle_s,
                                     .brake_since_unix_ms = run->braked_unix_ms,
                                     .brake_text = run->brake_text,
                                     .slow = run->slow,
@@ -192,7 +192,7 @@ void vq_control_close(struct vq_run *run)
 
 void vq_control_write_status(struct vq_run *run)
 {
-    if (run->options->script != NULL) { /* what is asked beside the run is no state of it */
+    if (run->work->write == NULL) { /* what is asked beside the run is no state of it */
         return;
     }
     char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];

@@ -48,7 +48,7 @@ static enum vq_status number(const char *what, const char *text, double least, d
 static enum vq_status find(const struct vq_run *run, const char *name, uint32_t *ret_p,
                            struct vq_error *err)
 {
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     struct vq_buf list;
     vq_buf_init(&list, VQ_ERROR_BYTES_MAX / 2);
     for (uint32_t p = 0; p < uses->count; p++) {
@@ -169,7 +169,7 @@ enum vq_status vq_ctl_do_budget(struct vq_run *run, const char *const *values, s
     double usd;
     VQ_TRY(ready(run, err));
     VQ_TRY(number("the budget in dollars", values[0], 0.000001, BUDGET_MAX, false, &usd, err));
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     for (uint32_t p = 0; p < uses->count; p++) {
         if (uses->uses[p].base_url != NULL && uses->uses[p].limits.price_input_usd < 0) {
             return vq_fail(

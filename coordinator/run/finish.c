@@ -71,7 +71,7 @@ static void models_json(const struct vq_run *run, const struct vq_stage_grid *co
     const char *said[VQ_ROLE__COUNT * VQ_JUDGES_MAX];
     uint32_t said_count = 0;
     for (int role = 0; role < VQ_ROLE__COUNT; role++) {
-        const struct vq_role_models *cast = &run->job->cast[role];
+        const struct vq_role_models *cast = &run->source.roles[role];
         for (uint32_t m = 0; m < cast->count; m++) {
             const char *name = cast->judges[m].name;
             bool known = false;
@@ -148,7 +148,7 @@ static void pools_json(const struct vq_account *a, struct vq_json *j)
 /* What a person should know of the bill, in sentences; the table of results shows them. */
 static void notes_json(const struct vq_run *run, const struct vq_account *a, struct vq_json *j)
 {
-    enum vq_context_check check = run->job->config->judging.context_check;
+    enum vq_context_check check = run->source.config->judging.context_check;
     struct vq_buf text;
     vq_buf_init(&text, VQ_ERROR_BYTES_MAX * 4);
     vq_json_key(j, "notes");
@@ -201,7 +201,7 @@ static void incidents_json(const struct vq_run *run, struct vq_json *j)
     vq_json_array(j);
     for (uint32_t i = 0; i < n; i++) {
         vq_json_object(j);
-        vq_json_put_str(j, "pool", run->job->pools.uses.uses[list[i].pool].name);
+        vq_json_put_str(j, "pool", run->source.pools->uses.uses[list[i].pool].name);
         vq_json_put_str(j, "what", vq_incident_word(&list[i]));
         vq_json_put_str(j, "text", list[i].text);
         when(j, "since_unix_ms", list[i].since_ns);
@@ -219,7 +219,7 @@ static void incidents_json(const struct vq_run *run, struct vq_json *j)
 /* Whether each pool that answered has a price, as the configuration is now. */
 static bool pools_priced(const struct vq_run *run, const struct vq_account *a)
 {
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     for (size_t i = 0; i < a->pools_count; i++) {
         bool has = a->pools[i].sums.answered == 0;
         for (uint32_t k = 0; !has && k < uses->count; k++) {

@@ -54,10 +54,10 @@ void vq_learned_open(struct vq_run *run)
         vq_log(VQ_LOG_WARN, "learned.unread", "why=%s", err.text[0] != '\0' ? err.text : bad.text);
     }
     const json_t *list = json_object_get(root, "pools");
-    for (uint32_t p = 0; p < run->job->pools.uses.count; p++) {
+    for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *entry = json_array_get(list, i);
-            if (same(&run->job->pools.uses.uses[p], entry)) {
+            if (same(&run->source.pools->uses.uses[p], entry)) {
                 run->params_known[p] = params_of(json_object_get(entry, "params_refused"));
                 vq_authority_params(run->authority, p, run->params_known[p]);
             }
@@ -95,9 +95,9 @@ static void write_all(struct vq_run *run)
     vq_json_put_u64(&json, "format", 1);
     vq_json_key(&json, "pools");
     vq_json_array(&json);
-    for (uint32_t p = 0; p < run->job->pools.uses.count; p++) {
+    for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
         if (run->params_known[p] != 0) {
-            put_pool(&json, &run->job->pools.uses.uses[p], run->params_known[p]);
+            put_pool(&json, &run->source.pools->uses.uses[p], run->params_known[p]);
         }
     }
     vq_json_array_end(&json);
@@ -116,7 +116,7 @@ static void write_all(struct vq_run *run)
 void vq_learned_tick(struct vq_run *run)
 {
     bool more = false;
-    for (uint32_t p = 0; p < run->job->pools.uses.count; p++) {
+    for (uint32_t p = 0; p < run->source.pools->uses.count; p++) {
         struct vq_authority_pool_status status;
         vq_authority_status(run->authority, p, vq_run_now(), &status);
         uint32_t fresh = status.params_refused & ~run->params_known[p];

@@ -33,7 +33,7 @@ static enum vq_status look_back(struct vq_run *run, struct vq_authority_pool *po
                                 const struct vq_ledger_day *begun, uint64_t *ret_cost_nano,
                                 struct vq_error *err)
 {
-    uint32_t count = run->job->pools.uses.count;
+    uint32_t count = run->source.pools->uses.count;
     struct vq_ledger_day *days = vq_alloc(count, sizeof(*days));
     struct vq_view *view = NULL;
     enum vq_status status = days == NULL ? VQ_NOMEM : vq_view_begin(run->calls, &view, err);
@@ -54,7 +54,7 @@ static enum vq_status fill_pools(struct vq_run *run, struct vq_authority_params 
                                  struct vq_authority_pool *pools, struct vq_ledger_day *days,
                                  struct vq_error *err)
 {
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     int64_t now_unix_s = vq_clock_unix_ms() / 1000;
     for (uint32_t i = 0; i < uses->count; i++) {
         const struct vq_conf_use *use = &uses->uses[i];
@@ -82,7 +82,7 @@ static void on_lock(void *ctx, uint32_t pool, bool ours, const char *sentence)
 
 static enum vq_status want_lock(struct vq_run *run, uint32_t p, uint64_t fingerprint)
 {
-    const struct vq_run_pools *pools = &run->job->pools;
+    const struct vq_run_pools *pools = run->source.pools;
     return vq_pool_locks_want(run->locks, p, pools->identities[p], fingerprint,
                               pools->uses.uses[p].limits.share);
 }
@@ -98,14 +98,14 @@ static enum vq_status open_locks(struct vq_run *run)
         .run_name = vq_run_dir_name(run->dir),
         .run = run->owner.uid,
         .nonce = run->owner.nonce,
-        .term_ms = run->job->config->term_ms,
-        .redis = run->job->config->redis_url != NULL ? run->redis.client : NULL,
+        .term_ms = run->source.config->term_ms,
+        .redis = run->source.config->redis_url != NULL ? run->redis.client : NULL,
         .changed = on_lock,
         .ctx = run};
     enum vq_status status =
         dir.status == VQ_OK ? vq_pool_locks_create(&options, &run->locks) : VQ_NOMEM;
     vq_buf_free(&dir);
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     for (uint32_t p = 0; status == VQ_OK && p < uses->count; p++) {
         if (uses->uses[p].base_url != NULL && uses->uses[p].keys_count == 0) {
             status = want_lock(run, p, 0);
@@ -122,8 +122,9 @@ static void see_keys(struct vq_run *run)
     uint32_t p = 0;
     uint64_t fingerprint = 0;
     while (vq_authority_new_key(run->authority, &p, &fingerprint)) {
-        enum vq_status status =
-            run->job->pools.uses.uses[p].base_url == NULL ? VQ_OK : want_lock(run, p, fingerprint);
+        enum vq_status status = run->source.pools->uses.uses[p].base_url == NULL
+                                    ? VQ_OK
+                                    : want_lock(run, p, fingerprint);
         if (status != VQ_OK) {
             vq_run_fatal(run, status, "cannot lock the pools: %s", vq_status_text(status));
             return;
@@ -151,15 +152,15 @@ static void hold(struct vq_run *run)
 
 enum vq_status vq_limits_open(struct vq_run *run, int64_t wait_ns, struct vq_error *err)
 {
-    uint32_t count = run->job->pools.uses.count;
+    uint32_t count = run->source.pools->uses.count;
     struct vq_authority_pool *pools = vq_alloc(count, sizeof(*pools));
     struct vq_ledger_day *days = vq_alloc(count, sizeof(*days));
-    double budget = run->job->config->budget_usd;
+    double budget = run->source.config->budget_usd;
     struct vq_advance *advances = NULL;
     struct vq_authority_params params = {
         .pools = pools,
         .pools_count = count,
-        .term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS,
+        .term_ns = (int64_t)run->source.config->term_ms * VQ_NS_PER_MS,
         .jitter_ns = JITTER_NS,
         .budget_nano = budget > 0 ? (uint64_t)(budget * VQ_NANO_PER_USD) : VQ_AMOUNT_ANY,
         .wait_until_ns = vq_run_now() + wait_ns};
@@ -228,7 +229,7 @@ static void say_incident(struct vq_run *run, const struct vq_incident *i, const 
 /* The built-in server is a pool of every configuration; where no judge needs it, it does not run. */
 bool vq_limits_idle(const struct vq_run *run, uint32_t p)
 {
-    return run->offline == NULL && run->job->pools.uses.uses[p].base_url == NULL;
+    return run->offline == NULL && run->source.pools->uses.uses[p].base_url == NULL;
 }
 
 /* Told once: a key that is missing everywhere costs a part of the speed and fails nothing, so nobody would look for it. */
@@ -274,7 +275,7 @@ void vq_limits_see(struct vq_run *run)
     }
     uint32_t p, q;
     while (vq_authority_same_account(run->authority, &p, &q)) {
-        const struct vq_conf_use *uses = run->job->pools.uses.uses;
+        const struct vq_conf_use *uses = run->source.pools->uses.uses;
         vq_log(VQ_LOG_WARN, "pool.same_account", "a=%s b=%s", uses[p].name, uses[q].name);
         vq_run_message(
             run,
@@ -347,7 +348,7 @@ void vq_limits_release(struct vq_run *run)
         return;
     }
     vq_pool_locks_release(run->locks);
-    if (run->job->config->redis_url != NULL &&
+    if (run->source.config->redis_url != NULL &&
         vq_loop_run_until(run->loop, is_heard, run, RELEASE_MS) != VQ_OK) {
         vq_log(VQ_LOG_INFO, "pool.lock", "text=%s",
                "the shared Redis did not hear that the keys are free");

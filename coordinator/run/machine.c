@@ -20,12 +20,13 @@ static enum vq_status refuse(const char *who, uint64_t calls, uint64_t files, co
         who, (unsigned long long)calls, (unsigned long long)files, advice);
 }
 
-enum vq_status vq_machine_check(const struct vq_job *job, uint32_t workers, struct vq_error *err)
+enum vq_status vq_machine_check(const struct vq_run_pools *pools, uint32_t workers,
+                                struct vq_error *err)
 {
     uint64_t files = vq_loop_raise_files();
     uint64_t in_worker = 0, in_server = 0;
-    for (uint32_t i = 0; i < job->pools.uses.count; i++) { /* a worker may be given all of a pool */
-        const struct vq_conf_use *use = &job->pools.uses.uses[i];
+    for (uint32_t i = 0; i < pools->uses.count; i++) { /* a worker may be given all of a pool */
+        const struct vq_conf_use *use = &pools->uses.uses[i];
         in_worker += concurrency(use);
         in_server += use->base_url == NULL ? concurrency(use) : 0;
     }

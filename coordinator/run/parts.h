@@ -47,8 +47,6 @@
 #include "coordinator/store/state/redis_server.h"
 #include "coordinator/store/state/run_state.h"
 #include "coordinator/web/status.h"
-#include "methods/files/method_script.h"
-#include "methods/files/results.h"
 #include "methods/grid/answers.h"
 #include "proto/wire.h"
 
@@ -155,8 +153,8 @@ struct vq_door { /* what was told of a count of the router's */
 
 struct vq_run {
     const struct vq_run_options *options;
-    struct vq_job *job;
-    struct vq_method_script course; /* closed: options->script is carried out */
+    const struct vq_run_work *work;
+    struct vq_grid_source source; /* the work's, with the generation of this start */
     struct vq_script script;
     struct vq_stage_grid *asking; /* the stage that is asked now */
     struct vq_past_stage *past;

@@ -281,7 +281,7 @@ static bool settled_start(void *ctx)
 enum vq_status vq_run_redis_open(struct vq_run *run, struct vq_error *err)
 {
     struct vq_run_redis *r = &run->redis;
-    const char *url = run->job->config->redis_url;
+    const char *url = run->source.config->redis_url;
     r->n = run->begun.now.commit_n;
     if (url != NULL) {
         VQ_TRY(vq_redis_address_parse(url, &r->address, err));
@@ -320,7 +320,7 @@ static void on_checked(void *ctx, enum vq_status status, const char *text)
 static void check_owner(struct vq_run *run)
 {
     struct vq_run_redis *r = &run->redis;
-    int64_t every_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS / OWNER_CHECKS_A_TERM;
+    int64_t every_ns = (int64_t)run->source.config->term_ms * VQ_NS_PER_MS / OWNER_CHECKS_A_TERM;
     if (r->phase != VQ_PHASE_UP || r->checking || vq_run_now() - r->checked_ns < every_ns) {
         return;
     }

@@ -149,7 +149,7 @@ static enum vq_status open_all(struct vq_run *run, struct vq_error *err)
     VQ_TRY(vq_dispatch_open(run, err)); /* first: an address that is refused leaves no call store */
     VQ_TRY(vq_run_begin_store(run, err));
     VQ_TRY(vq_children_open(run, err));
-    if (run->job->needs_offline) {
+    if (run->work->needs_offline) {
         VQ_TRY(vq_children_offline(run, err));
     }
     VQ_TRY(vq_stages_open(run, err));
@@ -236,7 +236,7 @@ static enum vq_run_end stopped_end(struct vq_run *run)
         say_failures(run);
     }
     fprintf(stderr, "Nothing that was paid for is lost. ");
-    if (run->options->script != NULL) {
+    if (run->work->write == NULL) {
         fprintf(stderr, "The same command goes on.\n");
     } else {
         fprintf(stderr, "Go on with: vibeq resume %s\n", name);
@@ -253,19 +253,14 @@ static enum vq_run_end finished_end(struct vq_run *run)
     vq_progress_line(run);
     vq_progress_look(run);
     vq_progress_clear(run);
-    if (run->options->script != NULL) { /* the script's caller has its answers */
+    if (run->work->write == NULL) { /* the script's caller has its answers */
         return VQ_RUN_DONE;
     }
-    struct vq_results results = {.job = run->job,
-                                 .course = &run->course,
-                                 .calls = run->calls,
-                                 .run = &run->owner.uid,
-                                 .dir = run->dir,
-                                 .folder = run->options->folder != NULL ? run->options->folder
-                                                                        : "results",
-                                 .own_account = run->options->folder != NULL,
-                                 .json = run->options->json};
-    enum vq_status status = vq_results_write(&results, &missing, &err);
+    struct vq_run_answers answers = {.calls = run->calls,
+                                     .run = &run->owner.uid,
+                                     .dir = run->dir,
+                                     .generation = run->source.generation};
+    enum vq_status status = run->work->write(run->work->ctx, &answers, &missing, &err);
     if (status != VQ_OK) {
         run->fatal = VQ_OK;
         vq_run_fatal(run, status, "all answers are there, but the results could not be written: %s",
@@ -343,16 +338,17 @@ static void close_all(struct vq_run *run)
     vq_calls_close(&run->calls);
 }
 
-enum vq_status vq_run_carry_out(const struct vq_run_options *options, struct vq_job *job,
-                                struct vq_run_dir *dir, enum vq_run_end *ret_end,
-                                struct vq_error *err)
+enum vq_status vq_run_carry_out(const struct vq_run_options *options,
+                                const struct vq_run_work *work, struct vq_run_dir *dir,
+                                enum vq_run_end *ret_end, struct vq_error *err)
 {
     struct vq_run *run = vq_alloc(1, sizeof(*run));
     if (run == NULL) {
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     run->options = options;
-    run->job = job;
+    run->work = work;
+    run->source = work->source;
     run->dir = dir;
     run->started_ns = vq_run_now();
     run->started_unix_ms = vq_clock_unix_ms();

@@ -1,10 +1,9 @@
 /* Carries out a run on this machine: the coordinator with its store, Redis, workers and built-in server, from the first lock to
- * the written results. The only public door of this room besides job.h. */
+ * the written results. */
 #ifndef VQ_COORDINATOR_RUN_RUN_H
 #define VQ_COORDINATOR_RUN_RUN_H
 
-#include "methods/files/job.h"
-#include "methods/script.h"
+#include "methods/grid/work.h"
 
 /* How a run ended; the exit codes of `vibeq run` follow from it. */
 enum vq_run_end {
@@ -17,24 +16,21 @@ enum vq_run_end {
 /* Borrowed. */
 struct vq_run_options {
     const char *runs_dir; /* absolute */
-    const struct vq_script *
-        script; /* asked instead of the job's method; NULL: the method, whose results are written */
-    const char *folder; /* for the results, in the run's; NULL: "results" */
-    const char *listen; /* "HOST[:PORT]" for workers elsewhere; NULL: this machine only */
-    uint32_t workers;   /* local processes */
+    const char *folder;   /* for accounting.json, in the run's; NULL: the run's own */
+    const char *listen;   /* "HOST[:PORT]" for workers elsewhere; NULL: this machine only */
+    uint32_t workers;     /* local processes */
     bool resumed;
     bool retry_failed; /* asks again what failed or gave no verdict; with failures != 0 instead: */
     uint32_t failures; /* what failed for one of these reasons (vq_outcome_failure_bit) */
     const char *const *set; /* of a resume: what --set says, which wins over what vibeq ctl said */
     uint32_t set_count;
     bool quiet;
-    bool json; /* the results on standard output instead of the table */
 };
 
-/* `run` is open and locked, and holds the job's copies. VQ_OK: *ret_end says how it ended, and everything worth saying was said.
+/* `run` is open and locked, and holds copies of all that `work` is made of. VQ_OK: *ret_end says how it ended, and everything worth saying was said.
  * Another status: it could not start; nothing was sent. */
-enum vq_status vq_run_carry_out(const struct vq_run_options *options, struct vq_job *job,
-                                struct vq_run_dir *run, enum vq_run_end *ret_end,
-                                struct vq_error *err) VQ_WARN_UNUSED;
+enum vq_status vq_run_carry_out(const struct vq_run_options *options,
+                                const struct vq_run_work *work, struct vq_run_dir *run,
+                                enum vq_run_end *ret_end, struct vq_error *err) VQ_WARN_UNUSED;
 
 #endif

@@ -9,7 +9,6 @@
 #include "common/text/log.h"
 #include "coordinator/store/calls/ledger.h"
 #include "methods/grid/answers.h"
-#include "methods/stats/stats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +21,7 @@ static int64_t wait_left_ns(const struct vq_run *run, int64_t from_ns)
     if (run->begun.first_start || run->begun.was_clean) {
         return 0;
     }
-    int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    int64_t term_ns = (int64_t)run->source.config->term_ms * VQ_NS_PER_MS;
     int64_t left_ns = from_ns + term_ns - vq_run_now();
     return left_ns > 0 ? left_ns : 0;
 }
@@ -132,7 +131,7 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
                                             .pools = cast->pools[i],
                                             .pools_count = cast->pools_count[i]};
     }
-    int64_t term_ns = (int64_t)run->job->config->term_ms * VQ_NS_PER_MS;
+    int64_t term_ns = (int64_t)run->source.config->term_ms * VQ_NS_PER_MS;
     bool remote = run->options->listen != NULL || run->options->workers == 0;
     bool collects = remote && !run->begun.first_start;
     struct vq_coord_params params = {
@@ -155,11 +154,11 @@ enum vq_status vq_stages_open_core(struct vq_run *run, struct vq_error *err)
         .term_ns = term_ns,
         .heartbeat_ns = term_ns / VQ_RUN_HEARTBEAT_SHARE,
         .orphan_s = VQ_RUN_LOCAL_ORPHAN_S,
-        .attempts = attempt_caps(run->job->config),
+        .attempts = attempt_caps(run->source.config),
         .role = run->asking->role,
-        .brake_calls = run->job->config->judging.brake,
-        .any_answer_is_useful = run->job->config->rating.policy != VQ_RATING_STRICT,
-        .orphan_remote_s = run->job->config->orphan_s,
+        .brake_calls = run->source.config->judging.brake,
+        .any_answer_is_useful = run->source.config->rating.policy != VQ_RATING_STRICT,
+        .orphan_remote_s = run->source.config->orphan_s,
         .wait_ns = wait_left_ns(run, run->hears_ns),
         .remote = remote,
         .missed_ns = remote ? VQ_RUN_MISSED_MS * VQ_NS_PER_MS : 0,
@@ -187,7 +186,7 @@ static enum vq_status next_asking(struct vq_run *run, bool *ret_more, struct vq_
     if (stage == NULL) {
         return VQ_OK;
     }
-    VQ_TRY(vq_stage_grid_create(run->job, stage, &run->asking, err));
+    VQ_TRY(vq_stage_grid_create(&run->source, stage, &run->asking, err));
     vq_buf_free(&run->spec_body);
     VQ_TRY(vq_stage_grid_spec(run->asking, run->offline_url, &run->spec_body, &run->spec_hash));
     vq_free(run->known);
@@ -224,14 +223,8 @@ enum vq_status vq_stages_open(struct vq_run *run, struct vq_error *err)
 {
     run->answered = (struct vq_answered){
         .stage = past_stage, .of = run, .calls = run->calls, .run = &run->owner.uid};
-    vq_stats_init();
-    run->job->generation = run->begun.now.generation;
-    if (run->options->script != NULL) {
-        run->script = *run->options->script;
-    } else {
-        VQ_TRY(vq_method_script_open(run->job, &run->course, err));
-        run->script = run->course.script;
-    }
+    run->source.generation = run->begun.now.generation;
+    run->script = run->work->script;
     bool more;
     VQ_TRY(next_asking(run, &more, err));
     say_notes(run);
@@ -408,5 +401,4 @@ void vq_stages_close(struct vq_run *run)
     }
     vq_free(run->past);
     vq_free(run->outcomes);
-    vq_method_script_close(&run->course);
 }

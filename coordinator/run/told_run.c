@@ -22,7 +22,7 @@ static enum vq_status write_told(struct vq_run *run, struct vq_error *err)
 void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct vq_buf *said)
 {
     struct vq_error err = {0};
-    if (run->options->script != NULL || strcmp(asked->command->name, "requeue") == 0) {
+    if (run->work->write == NULL || strcmp(asked->command->name, "requeue") == 0) {
         return;
     }
     enum vq_status status = vq_told_add(&run->told, asked, vq_clock_unix_ms());
@@ -41,7 +41,7 @@ void vq_told_keep(struct vq_run *run, const struct vq_ctl_asked *asked, struct v
 /* The pool that a command is about; count: none of this run. */
 static uint32_t pool_of(const struct vq_run *run, const struct vq_told_command *c)
 {
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     uint32_t p = 0;
     while (p < uses->count &&
            (c->words_count < 2 || strcmp(uses->uses[p].name, c->words[1]) != 0)) {
@@ -52,10 +52,10 @@ static uint32_t pool_of(const struct vq_run *run, const struct vq_told_command *
 
 static bool is_overridden(const struct vq_run *run, const struct vq_told_command *c)
 {
-    const struct vq_conf_uses *uses = &run->job->pools.uses;
+    const struct vq_conf_uses *uses = &run->source.pools->uses;
     uint32_t p = pool_of(run, c);
     const struct vq_conf_pool *account = p < uses->count ? uses->uses[p].account : NULL;
-    uint32_t no = account == NULL ? 0 : (uint32_t)(account - run->job->config->pools);
+    uint32_t no = account == NULL ? 0 : (uint32_t)(account - run->source.config->pools);
     for (uint32_t i = 0; i < run->options->set_count; i++) {
         if (vq_told_is_overridden(c, run->options->set[i], account == NULL, no)) {
             return true;
@@ -117,7 +117,7 @@ void vq_told_apply(struct vq_run *run)
 {
     struct vq_buf text;
     struct vq_error err = {0};
-    if (!run->options->resumed || run->options->script != NULL) {
+    if (!run->options->resumed || run->work->write == NULL) {
         return;
     }
     vq_buf_init(&text, VQ_TOLD_BYTES_MAX);

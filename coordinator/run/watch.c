@@ -9,7 +9,7 @@
 
 void vq_watch_open(struct vq_run *run)
 {
-    int64_t idle_ns = (int64_t)run->job->config->alarm.idle_s * VQ_NS_PER_S;
+    int64_t idle_ns = (int64_t)run->source.config->alarm.idle_s * VQ_NS_PER_S;
     vq_alarm_init(&run->alarm, idle_ns, vq_run_now());
 }
 
@@ -36,7 +36,8 @@ static void say(struct vq_run *run, enum vq_alarm_change change)
     }
     char since[VQ_RUN_WHEN_BYTES];
     vq_watch_when(vq_watch_since_unix_ms(run), since);
-    vq_log(VQ_LOG_WARN, "alarm.idle", "since=%s idle_s=%u", since, run->job->config->alarm.idle_s);
+    vq_log(VQ_LOG_WARN, "alarm.idle", "since=%s idle_s=%u", since,
+           run->source.config->alarm.idle_s);
     vq_run_message(run,
                    "Nothing was answered since %s, and tasks are open: look at vibeq status %s, at "
                    "workers.log, and at the provider.",
@@ -60,7 +61,7 @@ void vq_watch_brake(struct vq_run *run)
 /* A pool that is slow is reported once, and once when it no longer is. */
 static bool see_slow(struct vq_run *run, int64_t now_ns)
 {
-    int64_t after_ns = (int64_t)run->job->config->alarm.slow_s * VQ_NS_PER_S;
+    int64_t after_ns = (int64_t)run->source.config->alarm.slow_s * VQ_NS_PER_S;
     bool changed = false;
     for (uint32_t p = 0; p < vq_authority_pools(run->authority); p++) {
         struct vq_authority_pool_status s;
@@ -75,12 +76,12 @@ static bool see_slow(struct vq_run *run, int64_t now_ns)
             char text[VQ_LIMITED_TEXT_BYTES];
             vq_status_limited_text(&s, now_ns, vq_clock_unix_ms(), text);
             vq_log(VQ_LOG_WARN, "alarm.slow", "pool=%s slow_s=%u text=%s", s.name,
-                   run->job->config->alarm.slow_s, text);
+                   run->source.config->alarm.slow_s, text);
             vq_run_message(
                 run,
                 "Pool %s has run under a quarter of its configured rate for %u s, although "
                 "hardly a call is refused: %s. vibeq ctl %s pool %s --rpm N sets the rate.",
-                s.name, run->job->config->alarm.slow_s, text, vq_run_dir_name(run->dir), s.name);
+                s.name, run->source.config->alarm.slow_s, text, vq_run_dir_name(run->dir), s.name);
         }
     }
     return changed;

@@ -316,7 +316,8 @@ static enum vq_status ask_given(struct vq_job *job, struct vq_error *err)
                              .rows_count = job->samples_count,
                              .axes = job->axes,
                              .axes_count = job->axes_count};
-    enum vq_status status = vq_stage_grid_create(job, &stage, &job->given, err);
+    struct vq_grid_source source = vq_job_source(job);
+    enum vq_status status = vq_stage_grid_create(&source, &stage, &job->given, err);
     vq_free(rows);
     return status;
 }
@@ -358,8 +359,9 @@ enum vq_status vq_job_give(struct vq_job *job, uint32_t criterion, struct vq_err
     struct vq_stage_grid *given = NULL;
     VQ_TRY(vq_rubric_job_make(&job->rubric, job->config, job->cast[VQ_ROLE_JUDGE].count, &rubric,
                               err));
+    struct vq_grid_source source = vq_job_source(job);
     enum vq_status status =
-        vq_stage_grid_create(job, vq_rubric_stage_of(rubric, criterion), &given, err);
+        vq_stage_grid_create(&source, vq_rubric_stage_of(rubric, criterion), &given, err);
     vq_rubric_destroy(&rubric); /* what the asking borrows are texts of the table */
     if (status == VQ_OK) {
         vq_stage_grid_destroy(&job->given);
@@ -476,6 +478,17 @@ enum vq_status vq_job_needs_two(const struct vq_config *config, const char *verb
                      "%s is about two models, and this run ranks %u; its rankings are in "
                      "results.json (ranking.matrix) and report.html, its comparisons in rows.csv",
                      verb, config->models_count);
+}
+
+struct vq_grid_source vq_job_source(const struct vq_job *job)
+{
+    return (struct vq_grid_source){.config = job->config,
+                                   .pools = &job->pools,
+                                   .roles = job->cast,
+                                   .templates = job->templates,
+                                   .samples = job->samples,
+                                   .sample_ids = job->sample_ids,
+                                   .generation = job->generation};
 }
 
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input)

@@ -15,7 +15,6 @@
 #include "methods/vibecheck/method.h"
 
 #define VQ_JOB_DATA_BYTES_MAX ((size_t)8 << 30)
-#define VQ_JOB_SPEC_BYTES_MAX (8u << 20)
 
 /* Files of a run's folder that a job is rebuilt from. */
 #define VQ_JOB_DATA_COPY "data"
@@ -90,6 +89,9 @@ enum vq_status vq_job_needs_rows(const struct vq_job *job, const char *verb,
 /* People's labels of this job's samples on these axes, which are borrowed. */
 struct vq_label_frame vq_job_label_frame(const struct vq_job *job, const struct vq_axis *axes,
                                          uint32_t axes_count);
+
+/* What the stages of the job are made of: for a grid. Borrows from the job. */
+struct vq_grid_source vq_job_source(const struct vq_job *job);
 
 /* What the method walks on; not of method judge or persona. Borrows from the job. */
 void vq_job_method_input(const struct vq_job *job, struct vq_method_input *ret_input);

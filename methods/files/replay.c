@@ -81,7 +81,8 @@ static enum vq_status count_open(struct walk *w, const struct vq_stage *stage, u
 
 static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage)
 {
-    VQ_TRY(vq_stage_grid_create(w->job, stage, &w->asking, w->err));
+    struct vq_grid_source source = vq_job_source(w->job);
+    VQ_TRY(vq_stage_grid_create(&source, stage, &w->asking, w->err));
     VQ_TRY(read_column(w));
     uint64_t open;
     VQ_TRY(count_open(w, stage, &open));

@@ -45,7 +45,8 @@ static enum vq_status open_whole(struct whole *w, struct vq_error *err)
                              .rows_count = job->samples_count,
                              .axes = w->method->axes,
                              .axes_count = w->method->axes_count};
-    enum vq_status status = vq_stage_grid_create(job, &stage, &w->asking, err);
+    struct vq_grid_source source = vq_job_source(job);
+    enum vq_status status = vq_stage_grid_create(&source, &stage, &w->asking, err);
     vq_free(rows);
     return status == VQ_OK ? vq_view_begin(w->of->calls, &w->view, err) : status;
 }

@@ -5,7 +5,7 @@
 
 #include "common/conf/pools.h"
 #include "common/judge/request.h"
-#include "methods/vibecheck/method.h"
+#include "methods/stage.h"
 
 struct vq_role_models {
     struct vq_conf_judge *conf; /* borrowed texts */

@@ -3,11 +3,11 @@
  * output B a number that tells a prompt from the same one asked before. Everything here is unchanged while the stage is asked, so
  * that the thread pool may read it. */
 #include "methods/grid/stage_grid.h"
+#include "common/judge/vectors.h"
 
 #include "common/base/alloc.h"
 #include "common/judge/chain.h"
 #include "common/text/json.h"
-#include "methods/files/job.h"
 #include "methods/grid/role_models.h"
 #include "proto/wire.h"
 
@@ -57,7 +57,7 @@ static enum vq_swap swap_of(const struct vq_config *config, enum vq_stage_kind k
 
 /* ---- samples ---- */
 
-static enum vq_status take_rows(struct vq_stage_grid *a, const struct vq_job *job,
+static enum vq_status take_rows(struct vq_stage_grid *a, const struct vq_grid_source *from,
                                 const struct vq_stage *stage)
 {
     a->rows = vq_alloc(stage->rows_count, sizeof(*a->rows));
@@ -66,8 +66,8 @@ static enum vq_status take_rows(struct vq_stage_grid *a, const struct vq_job *jo
     }
     memcpy(a->rows, stage->rows, stage->rows_count * sizeof(*a->rows));
     for (uint32_t i = 0; i < stage->rows_count; i++) {
-        a->samples[i] = job->samples[stage->rows[i]];
-        a->ids[i] = job->sample_ids[stage->rows[i]];
+        a->samples[i] = from->samples[stage->rows[i]];
+        a->ids[i] = from->sample_ids[stage->rows[i]];
     }
     return VQ_OK;
 }
@@ -190,7 +190,7 @@ done:
     return status;
 }
 
-static enum vq_status fill_samples(struct vq_stage_grid *a, const struct vq_job *job,
+static enum vq_status fill_samples(struct vq_stage_grid *a, const struct vq_grid_source *from,
                                    const struct vq_stage *stage)
 {
     uint32_t n = a->plan.grid.samples;
@@ -202,7 +202,7 @@ static enum vq_status fill_samples(struct vq_stage_grid *a, const struct vq_job 
         return VQ_NOMEM;
     }
     if (stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER) {
-        return take_rows(a, job, stage);
+        return take_rows(a, from, stage);
     }
     if (vq_stage_chains(stage->kind)) {
         return take_chains(a, stage);
@@ -295,21 +295,22 @@ static enum vq_status fill_askers(struct vq_stage_grid *a, bool hashed)
     return VQ_OK;
 }
 
-const struct vq_template *vq_stage_grid_template(const struct vq_job *job, enum vq_stage_kind kind)
+const struct vq_template *vq_stage_grid_template(const struct vq_grid_source *from,
+                                                 enum vq_stage_kind kind)
 {
     switch (kind) {
-    case VQ_STAGE_RANK: return job->templates[VQ_TEMPLATE_JUDGE];
-    case VQ_STAGE_PREFER: return job->templates[VQ_TEMPLATE_PREFERENCE];
-    case VQ_STAGE_LIKERT: return job->templates[VQ_TEMPLATE_LIKERT];
-    case VQ_STAGE_BINARY: return job->templates[VQ_TEMPLATE_BINARY];
-    case VQ_STAGE_PAIRWISE: return job->templates[VQ_TEMPLATE_PAIRWISE];
+    case VQ_STAGE_RANK: return from->templates[VQ_TEMPLATE_JUDGE];
+    case VQ_STAGE_PREFER: return from->templates[VQ_TEMPLATE_PREFERENCE];
+    case VQ_STAGE_LIKERT: return from->templates[VQ_TEMPLATE_LIKERT];
+    case VQ_STAGE_BINARY: return from->templates[VQ_TEMPLATE_BINARY];
+    case VQ_STAGE_PAIRWISE: return from->templates[VQ_TEMPLATE_PAIRWISE];
     case VQ_STAGE_TEXT:
     case VQ_STAGE_EMBED:
     case VQ_STAGE_CHAT:
     case VQ_STAGE_PROBE:
     case VQ_STAGE__COUNT: break;
     }
-    return job->templates[VQ_TEMPLATE_AS_IS];
+    return from->templates[VQ_TEMPLATE_AS_IS];
 }
 
 /* `count` of the role's models from the first of the asking on, with room for longer answers; the rest stays the job's. */
@@ -339,7 +340,7 @@ static enum vq_status make_room(struct vq_stage_grid *a, const struct vq_role_mo
     return VQ_OK;
 }
 
-static enum vq_status build(struct vq_stage_grid *a, const struct vq_job *job,
+static enum vq_status build(struct vq_stage_grid *a, const struct vq_grid_source *from,
                             const struct vq_stage *stage)
 {
     bool verdict = stage->kind == VQ_STAGE_RANK || stage->kind == VQ_STAGE_PREFER;
@@ -351,26 +352,26 @@ static enum vq_status build(struct vq_stage_grid *a, const struct vq_job *job,
     (void)snprintf(a->name, sizeof(a->name), "%s", stage->name);
     a->kind = stage->kind;
     a->role = (uint32_t)(stage->role == VQ_ROLE_PREFERENCE_JUDGE ? VQ_ROLE_JUDGE : stage->role);
-    a->config = job->config;
-    a->cast = &job->cast[stage->role];
+    a->config = from->config;
+    a->cast = &from->roles[stage->role];
     bool one = stage->role == VQ_ROLE_PROPOSER && a->cast->count > 1; /* of several, one a stage */
     a->first_model = one ? stage->proposer : 0;
     VQ_TRY(stage->room > 0 || one ? make_room(a, a->cast, one ? 1 : a->cast->count, stage->room)
                                   : VQ_OK);
-    a->pools = &job->pools;
+    a->pools = from->pools;
     VQ_ASSERT(a->cast->count > 0);
-    a->template = vq_stage_grid_template(job, stage->kind);
-    a->repair = verdict ? job->templates[VQ_TEMPLATE_REPAIR] : NULL;
+    a->template = vq_stage_grid_template(from, stage->kind);
+    a->repair = verdict ? from->templates[VQ_TEMPLATE_REPAIR] : NULL;
     a->plan.grid.samples = count_samples(stage);
     a->plan.grid.judges = a->cast->count;
-    enum vq_swap swap = swap_of(job->config, stage->kind);
+    enum vq_swap swap = swap_of(from->config, stage->kind);
     a->plan.swap = stage->again ? VQ_SWAP_NONE : swap;
     a->plan.repeat = (stage->again ? 1 : stage->repeat) * VQ_REPEAT_RETEST;
-    a->plan.audit_share = stage->kind == VQ_STAGE_RANK ? job->config->judging.audit_share : 0;
-    uint32_t generation = job->generation + stage->retries;
+    a->plan.audit_share = stage->kind == VQ_STAGE_RANK ? from->config->judging.audit_share : 0;
+    uint32_t generation = from->generation + stage->retries;
     a->plan.generation = generation < VQ_GENERATION_MAX ? generation : VQ_GENERATION_MAX;
     a->plan.retries = stage->retries;
-    VQ_TRY(fill_samples(a, job, stage));
+    VQ_TRY(fill_samples(a, from, stage));
     VQ_TRY(fill_axes(a, stage));
     VQ_TRY(fill_cells(a, stage));
     VQ_TRY(fill_askers(a, swap != VQ_SWAP_NONE && !vq_stage_rates(stage->kind)));
@@ -382,7 +383,7 @@ static enum vq_status build(struct vq_stage_grid *a, const struct vq_job *job,
     return VQ_OK;
 }
 
-enum vq_status vq_stage_grid_create(const struct vq_job *job, const struct vq_stage *stage,
+enum vq_status vq_stage_grid_create(const struct vq_grid_source *from, const struct vq_stage *stage,
                                     struct vq_stage_grid **ret_asking, struct vq_error *err)
 {
     struct vq_stage_grid *a = vq_alloc(1, sizeof(*a));
@@ -390,7 +391,7 @@ enum vq_status vq_stage_grid_create(const struct vq_job *job, const struct vq_st
         return vq_fail(err, VQ_NOMEM, "out of memory");
     }
     vq_buf_init(&a->texts, TEXTS_BYTES_MAX);
-    enum vq_status status = build(a, job, stage);
+    enum vq_status status = build(a, from, stage);
     if (status != VQ_OK) {
         vq_stage_grid_destroy(&a);
         return vq_fail(err, status, "stage \"%s\" cannot be made ready: %s", stage->name,
@@ -527,7 +528,7 @@ enum vq_status vq_stage_grid_spec(const struct vq_stage_grid *asking, const char
         .judges_count = g->judges,
         .pools = pools,
         .pools_count = asking->pools->uses.count};
-    vq_buf_init(ret_body, VQ_JOB_SPEC_BYTES_MAX);
+    vq_buf_init(ret_body, VQ_STAGE_GRID_SPEC_BYTES_MAX);
     status = vq_spec_encode(&spec, ret_body);
     if (status == VQ_OK) {
         vq_hash_of("vq-spec", vq_buf_span(ret_body), ret_hash);

@@ -4,14 +4,25 @@
 #define VQ_METHODS_GRID_STAGE_GRID_H
 
 #include "common/judge/alike.h"
+#include "common/judge/template.h"
+#include "coordinator/pools/run_pools.h"
 #include "coordinator/store/calls/plan.h"
 #include "methods/grid/role_models.h"
-#include "methods/vibecheck/method.h"
+#include "methods/stage.h"
 
-struct vq_job;
-struct vq_run_pools;
+#define VQ_STAGE_NAME_BYTES          64
+#define VQ_STAGE_GRID_SPEC_BYTES_MAX (8u << 20)
 
-#define VQ_STAGE_NAME_BYTES 64
+/* What the stages of a run are made of. Borrowed. */
+struct vq_grid_source {
+    const struct vq_config *config;
+    const struct vq_run_pools *pools;
+    const struct vq_role_models *roles;   /* VQ_ROLE__COUNT */
+    struct vq_template *const *templates; /* VQ_TEMPLATE__COUNT; [REPAIR] NULL: repair off */
+    const struct vq_sample *samples;      /* RANK and PREFER ask these; NULL: neither is asked */
+    const struct vq_sample_id *sample_ids;
+    uint32_t generation; /* of --retry-failed */
+};
 
 struct vq_stage_grid {
     uint32_t no;
@@ -46,13 +57,14 @@ struct vq_stage_grid {
     uint32_t texts_count; /* EMBED: over all calls */
 };
 
-/* `stage` is borrowed while the asking is not retired, its item_ids as long as the asking lives. The caller destroys *ret_asking.
+/* `stage` and what `from` points to are borrowed while the asking is not retired, its item_ids as long as the asking lives. The caller destroys *ret_asking.
  * VQ_NOMEM, VQ_LIMIT. */
-enum vq_status vq_stage_grid_create(const struct vq_job *job, const struct vq_stage *stage,
+enum vq_status vq_stage_grid_create(const struct vq_grid_source *from, const struct vq_stage *stage,
                                     struct vq_stage_grid **ret_asking,
                                     struct vq_error *err) VQ_WARN_UNUSED;
 /* By which its questions are put. */
-const struct vq_template *vq_stage_grid_template(const struct vq_job *job, enum vq_stage_kind kind);
+const struct vq_template *vq_stage_grid_template(const struct vq_grid_source *from,
+                                                 enum vq_stage_kind kind);
 void vq_stage_grid_destroy(struct vq_stage_grid **asking);
 /* Lets go of everything but what request hashes are made of: what accounting needs of a stage that is over. */
 void vq_stage_grid_retire(struct vq_stage_grid *asking);

@@ -88,7 +88,8 @@ static enum vq_status make_piece(struct vq_probes *p, struct piece *piece, struc
                              .items_count = plan_of(p)->prefixes_count,
                              .axes = axes,
                              .axes_count = n};
-    enum vq_status status = vq_stage_grid_create(p->job, &stage, &piece->asking, err);
+    struct vq_grid_source source = vq_job_source(p->job);
+    enum vq_status status = vq_stage_grid_create(&source, &stage, &piece->asking, err);
     vq_free(axes);
     return status;
 }

@@ -180,8 +180,9 @@ static enum vq_status read_all(struct rates *w)
     }
     VQ_TRY(read_human(w));
     for (uint32_t i = 0; i < parts; i++) {
-        VQ_TRY(vq_stage_grid_create(w->of->job, vq_persona_part(w->persona, i), &w->askings[i],
-                                    w->err));
+        struct vq_grid_source source = vq_job_source(w->of->job);
+        VQ_TRY(
+            vq_stage_grid_create(&source, vq_persona_part(w->persona, i), &w->askings[i], w->err));
     }
     VQ_TRY(vq_view_begin(w->of->calls, &w->view, w->err));
     VQ_TRY(vq_probes_create(w->of->job, w->persona, w->view, w->of->run, &w->probes));

@@ -272,7 +272,8 @@ static enum vq_status walk_stage(struct walk *w, const struct vq_stage *stage, b
 {
     struct vq_stage_grid *asking;
     struct vq_known_stage known = {.asking = NULL};
-    VQ_TRY(vq_stage_grid_create(w->job, stage, &asking, w->err));
+    struct vq_grid_source source = vq_job_source(w->job);
+    VQ_TRY(vq_stage_grid_create(&source, stage, &asking, w->err));
     note_stage(w, stage);
     enum vq_status status = known_lines(w, stage, asking, &known);
     *ret_on = status == VQ_OK && (known.open == 0 || leads_on(w, stage));
@@ -374,8 +375,10 @@ static double mean_row_bytes(const struct walk *w, double cut)
 /* What stands around the criterion and what is rated. */
 static double rating_bytes(const struct vq_job *job, enum vq_stage_kind kind)
 {
-    return vq_stage_rates(kind) ? (double)vq_template_text(vq_stage_grid_template(job, kind)).bytes
-                                : 0;
+    struct vq_grid_source source = vq_job_source(job);
+    return vq_stage_rates(kind)
+               ? (double)vq_template_text(vq_stage_grid_template(&source, kind)).bytes
+               : 0;
 }
 
 static enum vq_status size_of(struct walk *w, const struct vq_forecast_stage *s,

@@ -120,7 +120,8 @@ static enum vq_status open_ratings(struct ratings *w)
         const struct vq_stage *stage = vq_rubric_stage(w->rubric, i);
         struct vq_stage_grid **asking = &w->askings[stage->kind - VQ_STAGE_LIKERT];
         if (*asking == NULL) {
-            VQ_TRY(vq_stage_grid_create(w->of->job, stage, asking, w->err));
+            struct vq_grid_source source = vq_job_source(w->of->job);
+            VQ_TRY(vq_stage_grid_create(&source, stage, asking, w->err));
         }
         VQ_TRY(read_stage(w, i));
     }

@@ -1,0 +1,45 @@
+/* Joins a job to what the loop of a run sees of it. Not its job: the loop, or what the results say. */
+#include "methods/files/job_work.h"
+
+#include "methods/files/results.h"
+
+static enum vq_status write_results(void *ctx, const struct vq_run_answers *answers,
+                                    bool *ret_missing, struct vq_error *err)
+{
+    const struct vq_job_work *work = ctx;
+    work->job->generation = answers->generation;
+    struct vq_results results = {.job = work->job,
+                                 .course = &work->method,
+                                 .calls = answers->calls,
+                                 .run = answers->run,
+                                 .dir = answers->dir,
+                                 .folder = work->folder != NULL ? work->folder : "results",
+                                 .own_account = work->folder != NULL,
+                                 .json = work->json};
+    return vq_results_write(&results, ret_missing, err);
+}
+
+enum vq_status vq_job_work_open(struct vq_job *job, struct vq_job_work *work, struct vq_error *err)
+{
+    work->job = job;
+    VQ_TRY(vq_method_script_open(job, &work->method, err));
+    work->work = (struct vq_run_work){.source = vq_job_source(job),
+                                      .needs_offline = job->needs_offline,
+                                      .script = work->method.script,
+                                      .write = write_results,
+                                      .ctx = work};
+    return VQ_OK;
+}
+
+void vq_job_work_beside(struct vq_job *job, const struct vq_script *script,
+                        struct vq_job_work *work)
+{
+    *work = (struct vq_job_work){.job = job};
+    work->work = (struct vq_run_work){
+        .source = vq_job_source(job), .needs_offline = job->needs_offline, .script = *script};
+}
+
+void vq_job_work_close(struct vq_job_work *work)
+{
+    vq_method_script_close(&work->method);
+}

@@ -1,0 +1,31 @@
+/* What a run carries out, as its loop sees it: a script, what the script's stages are made of, and who takes the end. The loop knows
+ * nothing else of a method. */
+#ifndef VQ_METHODS_GRID_WORK_H
+#define VQ_METHODS_GRID_WORK_H
+
+#include "coordinator/store/calls/calls.h"
+#include "coordinator/store/rundir/run_dir.h"
+#include "methods/grid/stage_grid.h"
+#include "methods/script.h"
+
+/* Where the answers of a run are. Borrowed. */
+struct vq_run_answers {
+    struct vq_calls *calls;
+    const struct vq_id *run; /* whose answers */
+    const struct vq_run_dir *dir;
+    uint32_t generation; /* of --retry-failed */
+};
+
+/* All borrowed. */
+struct vq_run_work {
+    struct vq_grid_source source;
+    bool needs_offline; /* a model of the built-in server is asked */
+    struct vq_script script;
+    /* Called once, when the script has no stage left: writes the results. *ret_missing: some answers are missing. NULL: the script asks
+     * something beside the run, nothing is written, and who gave the script has its answers. */
+    enum vq_status (*write)(void *ctx, const struct vq_run_answers *answers, bool *ret_missing,
+                            struct vq_error *err);
+    void *ctx;
+};
+
+#endif
