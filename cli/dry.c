@@ -82,7 +82,7 @@ static enum vq_status check_pool(const struct vq_conf_use *use, struct vq_error 
     return first;
 }
 
-/* The sentence of the run, as core/session.c has it. */
+/* The sentence of the run, as coordinator/queue/session.c has it. */
 static enum vq_status check_model(const struct vq_job *job, const struct vq_role_models *cast,
                                   uint32_t i, struct vq_error *err)
 {

@@ -1,5 +1,5 @@
 /* `vibeq init DATA.csv`: a first configuration with its columns guessed, or with the places of several files. An existing file is left alone unless --force says
- * otherwise. Not its job: the guess and the text (coordinator/pipeline/init_config). */
+ * otherwise. Not its job: the guess and the text (methods/init). */
 #include "methods/init/init.h"
 #include "cli/verbs.h"
 #include "common/base/alloc.h"

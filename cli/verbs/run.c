@@ -1,5 +1,5 @@
 /* `vibeq run` and `vibeq resume`: what will be sent said before anything is sent, then the run. Not its job: reading the words
- * (run_words.c), the run itself (coordinator/shell). */
+ * (run_words.c), the run itself (coordinator/run). */
 #include "cli/dry.h"
 #include "cli/estimate.h"
 #include "cli/reshape.h"

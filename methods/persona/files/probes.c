@@ -1,5 +1,5 @@
 /* Stages of probes made ready once more, without their texts: a request is found by the number of what stands in front of it. Numbers are
- * made as beginnings are asked for, and kept. Not its job: what a run asks (coordinator/pipeline/persona). */
+ * made as beginnings are asked for, and kept. Not its job: what a run asks (methods/persona). */
 #include "methods/persona/files/probes.h"
 
 #include "common/base/alloc.h"
