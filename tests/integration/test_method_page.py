@@ -93,7 +93,7 @@ class MethodPage(unittest.TestCase):
                     self.assertIn(f"`{word}`", PAGE, path)
 
     def test_every_name_in_code_exists(self):
-        files = subprocess.run(["git", "ls-files", "common", "coordinator", "cli", "offline", "worker", "prompts", "tests/unit", "docs/config.md"], cwd=ROOT,
+        files = subprocess.run(["git", "ls-files", "common", "coordinator", "methods", "cli", "offline", "worker", "prompts", "tests/unit", "docs/config.md"], cwd=ROOT,
                                check=True, capture_output=True, text=True).stdout.split()
         everything = "\n".join((ROOT / name).read_text(encoding="utf-8", errors="replace") for name in files if (ROOT / name).is_file())
         fences = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)
