@@ -90,7 +90,9 @@ static int by_text(const void *a, const void *b)
 
 static void count_texts(struct reading *r)
 {
-    qsort(r->texts, r->texts_count, sizeof(*r->texts), by_text);
+    if (r->texts_count > 1) { /* none is NULL, which qsort must not get */
+        qsort(r->texts, r->texts_count, sizeof(*r->texts), by_text);
+    }
     for (size_t i = 0; i < r->texts_count; i++) {
         bool first = i == 0 || by_text(&r->texts[i - 1], &r->texts[i]) != 0;
         r->known->judges[r->texts[i].judge].repairs_texts += first;
