@@ -59,9 +59,9 @@ class ByHand(Pools):
                    faults=[{"fault": "rate_limit", "p": 0.9, "after_ms": 1500, "until_ms": 6000, "retry_after": "absent"}])
         self.told(pools)
         child = self.begin("--workers", 2, "--quiet", answers=40)
-        self.wait_for("a learned concurrency", lambda: 0 < self.pool_of("o")["limits"]["concurrency"]["limit"] < 50
-                      and len(self.server.answers()) > 100, 30)
         began_ms = self.server.log()[0]["unix_ms"]
+        self.wait_for("a learned concurrency", lambda: time.time() * 1000 > began_ms + 1500
+                      and 0 < self.pool_of("o")["limits"]["concurrency"]["limit"] < 50, 30)
         self.wait_for("the refusals to be over", lambda: time.time() * 1000 > began_ms + 7000)
         self.vibeq("ctl", "r", "pool", "o", "--rpm", 3000)
         self.wait_for("the person's limit", lambda: self.pool_of("o")["limits"]["requests_per_minute"]["by"] == "hand"
