@@ -39,7 +39,7 @@ MANY_UNITS, MANY_LEAST = 2000, 0.99 - 0.01  # 99 %, less the jitter that the aut
 FINDS, FIND_MS = ("unknown", "blind"), 60000  # modes in which limits are found, and how long that may take
 PROMISE = {  # mode: (windows may be over, least use, most refused)
     "right": (False, 0.95, 0.001), "half": (False, 0.0, 0.001), "double": (True, 0.0, 0.02), "unknown": (True, 0.85, 0.02),
-    "blind": (True, 0.85, 0.02), "noisy": (False, 0.93, 0.01), "shared": (True, 0.85, 0.02),
+    "blind": (True, 0.85, 0.02), "noisy": (False, 0.93, 0.01), "shared": (True, 0.93, 0.03),
 }
 OTHERS_THREADS = 8  # of each pool
 OTHERS, OTHERS_PART, OTHERS_S = ("o1", "o3", "a1"), 0.3, 20  # pools of the other client, its part of each, its seconds on and off
