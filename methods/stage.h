@@ -56,8 +56,8 @@ struct vq_stage {
     const struct vq_sample
         *items; /* LIKERT, BINARY (b is empty), PAIRWISE; cells as of RANK, over items */
     uint32_t items_count;
-    /* Of rating and PROBE stages, what stands for the items, which were asked before if they are not there; lives as long as who names the
-     * stages. NULL: the items are there */
+    /* Rating and PROBE stages: the identities of the items, where the items themselves are missing because they were asked before. They live
+     * as long as the script. NULL: the items are there */
     const struct vq_sample_id *item_ids;
     /* Rating stages whose items' texts are in the store alone, and `item_ids` here: makes an item again when a worker is to have it. What it
      * points to lives as long as the reader and the stage. NULL: the items are there, or were asked before */
@@ -67,8 +67,8 @@ struct vq_stage {
     /* CHAT: chains in `items`, PROBE: prefixes, with questions in `axes` (as `low`); of either a is the system part, prompt
      * what is packed (common/judge/chain.h). Answers come as texts, in grid order: (item * models + model) * turns + turn */
     uint32_t turns;   /* CHAT: of the longest chain */
-    uint32_t repeat;  /* the same question put so many times before is not this one: 0, 1, 2 ... */
-    uint32_t retries; /* a question without a readable answer is put so many times more, as it is */
+    uint32_t repeat;  /* which repeat of the same question this is: 0, 1, 2 ... */
+    uint32_t retries; /* how often a question without a readable answer is asked again, unchanged */
 };
 
 #endif

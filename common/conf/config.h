@@ -399,7 +399,7 @@ struct vq_config {
     struct vq_conf_attempts attempts;
     struct vq_conf_alarm alarm;
     struct vq_conf_offline offline;
-    char *human;       /* what people say of vibes, absolute once loaded; NULL: nobody was asked */
+    char *human;       /* a file of people's verdicts on vibes, absolute once loaded; NULL: none */
     char *prompts_dir; /* NULL: the built-in templates */
     char *redis_url; /* NULL: a private server; redis://[:password@]host:port[/db] or unix://path */
     uint64_t seed;   /* 42 */

@@ -329,7 +329,7 @@ static bool is_header_name(struct vq_span name)
     return name.bytes > 0;
 }
 
-/* One more line; `prefix` and `value` one behind the other. The text moves before anything of the line is in it, and never after the key,
+/* Adds a line of `prefix` and then `value`. The text moves before anything of the line is in it, and never after the key,
  * which is the last. */
 static enum vq_status add_header(struct vq_http_call *call, struct vq_span name,
                                  struct vq_span prefix, struct vq_span value)

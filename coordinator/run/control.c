@@ -192,7 +192,8 @@ void vq_control_close(struct vq_run *run)
 
 void vq_control_write_status(struct vq_run *run)
 {
-    if (run->work->write == NULL) { /* what is asked beside the run is no state of it */
+    if (run->work->write ==
+        NULL) { /* a script beside the run does not change the run's own status */
         return;
     }
     char uid[VQ_HEX_BYTES(VQ_ID_BYTES)];

@@ -172,7 +172,7 @@ struct vq_run {
     struct vq_run_dir *dir;
     struct vq_calls *calls;
     struct vq_run_begun begun;
-    bool recalled; /* the calls of earlier processes are told to a core */
+    bool recalled; /* a core has got the calls of earlier processes */
     struct vq_owner owner;
     struct vq_loop *loop;
     struct vq_authority *authority; /* over all stages */

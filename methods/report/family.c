@@ -54,7 +54,7 @@ static bool in_word(char c)
     return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c);
 }
 
-/* The next word from *at on, which moves behind it; of no bytes: there is none. */
+/* Returns the next word from *at on and moves *at past it. An empty word means that there is none. */
 static struct vq_span next_word(const char **at)
 {
     while (**at != '\0' && !in_word(**at)) {
