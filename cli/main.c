@@ -32,7 +32,7 @@ const struct vq_verb vq_verbs[] = {
 #undef VQ_IMPORT_FORMAT
      "  join: two CSV or JSON lines files with a column in common (--key)\n"
      "Two models are put side by side by the key of their answers; what is left out is counted on\n"
-     "standard error. docs/import.md has each format's fields.",
+     "standard error. docs/use/import.md has each format's fields.",
      vq_verb_import},
     {"check", "Sends one real call a judge, and shows what was asked, answered and understood",
      "[CONFIG.yaml] [options]", "FILE", vq_check_opts,

@@ -53,7 +53,7 @@ static void put_cut(const struct vq_once *o)
     }
     printf("the server ended the answer with \"");
     vq_cli_put_plain(word);
-    printf("\", which is no ordinary ending (docs/providers.md)\n");
+    printf("\", which is no ordinary ending (docs/use/providers.md)\n");
 }
 
 /* What the verdict means for the two models. */

@@ -34,7 +34,7 @@ static void say_characters(const struct vq_job *job)
             if (c->file == NULL && c->rubric == NULL && strcmp(c->name, about[k]) == 0) {
                 fprintf(stderr,
                         "  warning: %s is about a character, and %u of %u prompts name none "
-                        "(<role>); docs/judge.md says how\n",
+                        "(<role>); docs/method/judge.md says how\n",
                         c->name, without, d->rows_count);
             }
         }

@@ -124,8 +124,8 @@ enum vq_status vq_shape_fail(const struct vq_shape *at, const json_t *from, cons
     }
     enum vq_status status = vq_fail(
         at->err, VQ_INVALID,
-        "%.200s%s%s%s: expected %s, found %s. docs/import.md shows the format %s", at->file, place,
-        path[0] == '\0' ? "" : ", ", path, expected, is.at == NULL ? "" : is.at, at->format);
+        "%.200s%s%s%s: expected %s, found %s. docs/use/import.md shows the format %s", at->file,
+        place, path[0] == '\0' ? "" : ", ", path, expected, is.at == NULL ? "" : is.at, at->format);
     vq_buf_free(&is);
     return status;
 }

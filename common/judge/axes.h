@@ -1,5 +1,5 @@
 /* What proposers and reducers answer: lists of axes, of names, of lines, and the number of a match. The
- * forms that are understood are those of docs/axes.md; a model's bytes never fail but for memory. All
+ * forms that are understood are those of docs/use/axes.md; a model's bytes never fail but for memory. All
  * of it leaves thinking blocks out first; one that is not closed leaves nothing. */
 #ifndef VQ_JUDGE_AXES_H
 #define VQ_JUDGE_AXES_H

@@ -3,7 +3,7 @@
  *
  *     state 0 = H(system, query 0);  state k = H(state k-1, answer k-1, query k);  request k = H(asker, state k, repeat)
  *
- * Equal prefixes are equal requests, whatever chain they belong to. See docs/chains.md. */
+ * Equal prefixes are equal requests, whatever chain they belong to. See docs/develop/chains.md. */
 #ifndef VQ_JUDGE_CHAIN_H
 #define VQ_JUDGE_CHAIN_H
 

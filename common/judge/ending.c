@@ -66,7 +66,7 @@ enum vq_ending vq_ending_of(struct vq_span finish_reason, bool refusal)
 }
 
 static const char front[] = "the server ended the answer with \"";
-static const char back[] = "\", which is no ordinary ending (docs/providers.md)";
+static const char back[] = "\", which is no ordinary ending (docs/use/providers.md)";
 
 void vq_ending_explain(struct vq_span word, char *ret_line, size_t cap)
 {

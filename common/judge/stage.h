@@ -17,7 +17,7 @@ enum vq_stage_kind {
     VQ_STAGE_LIKERT = 4,   /* item x judge x criterion: 1 to 5 */
     VQ_STAGE_BINARY = 5,   /* item x judge x criterion: yes or no */
     VQ_STAGE_PAIRWISE = 6, /* item x judge x criterion x order: which response is better */
-    /* Dialogues (common/judge/chain.h); docs/chains.md. */
+    /* Dialogues (common/judge/chain.h); docs/develop/chains.md. */
     VQ_STAGE_CHAT =
         7, /* chain x model x turn: any text, asked behind the turns before it; a shard is a chain */
     VQ_STAGE_PROBE = 8, /* prefix x model x question: any text, asked behind the prefix */

@@ -11,7 +11,7 @@
  * end at the next one.
  * An answer that is one JSON object, as a schema asks for, is read as that (verdict_json.c): what its analysis quotes counts for nothing.
  * Not its job: which label a value states (label.c); repair calls.
- * docs/verdicts.md is the table that is tested. */
+ * docs/method/verdicts.md is the table that is tested. */
 #include "common/judge/verdict.h"
 
 #include "common/judge/cut.h"

@@ -92,7 +92,7 @@ const char *vq_outcome_name(enum vq_outcome outcome);
 
 #define VQ_ANSWER_BYTES_MAX (1u << 20)
 
-/* The verdict of a ranker's answer, by the table of docs/verdicts.md. `finish_reason` as the
+/* The verdict of a ranker's answer, by the table of docs/method/verdicts.md. `finish_reason` as the
  * provider gave it (may be empty); `refusal` is true when the provider marked the answer as a
  * refusal or filtered it. What cannot be read is VQ_OUTCOME_UNPARSEABLE. Reads any bytes. Returns
  * FIRST..UNSURE, REFUSED, TRUNCATED, UNPARSEABLE or EMPTY; NONE: there was no memory to read it, which says nothing of the answer. */

@@ -1,5 +1,5 @@
 /* Status as JSON and as Prometheus text, from the same counts, so that the two never disagree. Names of metrics are part of the
- * public interface: docs/metrics.md lists them. */
+ * public interface: docs/use/metrics.md lists them. */
 #include "common/base/sum.h"
 #include "coordinator/web/status_parts.h"
 

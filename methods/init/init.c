@@ -252,7 +252,7 @@ void vq_init_put_head(const struct vq_table *table, struct vq_buf *out)
     vq_buf_printf(
         out,
         "# A first configuration, guessed from the data. Read it, change it, then: vibeq run FILE\n"
-        "# Every key with its default and meaning: docs/config.md\n"
+        "# Every key with its default and meaning: docs/use/config.md\n"
         "#\n"
         "# %u records; the columns, with what the first record holds:\n",
         table->rows_count);

@@ -156,7 +156,7 @@ void vq_init_judge_config(const struct vq_table *table, const char *data_path,
                           const struct vq_init_guess *guess, struct vq_buf *out)
 {
     vq_init_put_head(table, out);
-    vq_buf_puts(out, "method: judge   # outputs are rated by criteria: docs/judge.md\n\n");
+    vq_buf_puts(out, "method: judge   # outputs are rated by criteria: docs/method/judge.md\n\n");
     vq_init_put_data(table, data_path, guess, out);
     vq_init_put_column(out, table, "group", guess->group, "topics or sources, for means by group");
     vq_buf_puts(out, "  # limit: 50         # try a seeded sample first\n");

@@ -341,10 +341,10 @@ void vq_init_persona_config(const struct vq_init_persona *p, struct vq_buf *out)
     vq_buf_puts(
         out, "# A first configuration, made from the files. Read it, change it, then: vibeq plan "
              "FILE, and vibeq run FILE\n"
-             "# Every key with its default and meaning: docs/config.md\n"
+             "# Every key with its default and meaning: docs/use/config.md\n"
              "\n"
              "method: persona   # models play personas in long dialogues and are rated: "
-             "docs/persona.md\n"
+             "docs/use/persona.md\n"
              "\n"
              "# Who plays. offline-subject is built in, costs nothing and fades by rule: it shows "
              "the plumbing.\n"

@@ -180,7 +180,7 @@ static enum vq_status read_rule(const json_t *object, struct vq_fault_rule *ret_
             VQ_TRY(set_field(&rule, i, value, err));
         } else if (strcmp(key, "fault") != 0) {
             return vq_fail(err, VQ_INVALID,
-                           "unknown field \"%s\"; docs/offline.md lists the fields", key);
+                           "unknown field \"%s\"; docs/use/offline.md lists the fields", key);
         }
     }
     if (strchr(rule.key, ':') != NULL) {

@@ -56,7 +56,7 @@ struct vq_fault_rule {
     uint64_t count; /* at most so many times in all */
     bool sticky;    /* the chance is drawn once for a body, not for each time it comes */
     /* How. */
-    char retry_after[VQ_FAULT_TEXT_BYTES]; /* see docs/offline.md; "" = the fault's own habit */
+    char retry_after[VQ_FAULT_TEXT_BYTES]; /* see docs/use/offline.md; "" = the fault's own habit */
     char variant[VQ_FAULT_TEXT_BYTES];
     uint64_t bytes;
     int64_t interval_ms;

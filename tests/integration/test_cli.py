@@ -167,7 +167,7 @@ class Documents(CliCase):
         self.assertEqual(self.complete("run", "data.csv", "--limit", ""), [""])
 
     def test_the_metrics_page_is_true(self):
-        page = (vqtest.ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+        page = (vqtest.ROOT / "docs" / "use" / "metrics.md").read_text(encoding="utf-8")
         told = dict(re.findall(r"(?m)^\| `(vibeq_[a-z_]+)` \| (gauge|counter) \|", page))
         planted(self.dir, 30, AXES)
         server = self.offline("--oracle", self.dir / "truth.jsonl", "--latency", "100ms")

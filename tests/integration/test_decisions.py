@@ -1,5 +1,5 @@
 """Decisions on method where they show in a run of real processes. Those that show in numbers alone are unit tests of
-methods/; docs/decisions-tested.md says which test shows which."""
+methods/; docs/develop/decisions-tested.md says which test shows which."""
 import csv
 import random
 

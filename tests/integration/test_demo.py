@@ -211,7 +211,7 @@ class Demo(Case):
         (self.dir / name).write_text("".join(",".join(row) + "\n" for row in rows))
 
     def test_configurations_in_the_documentation_are_accepted(self):
-        for page, least in (("README.md", 1), ("docs/config.md", 3)):
+        for page, least in (("README.md", 1), ("docs/use/config.md", 3)):
             blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.S)
             self.assertGreaterEqual(len(blocks), least, page)
             for block in blocks:

@@ -34,7 +34,7 @@ class Data(Discover):
         return results, said
 
     def check_formula(self, results, said, d, batch):
-        """The terms of docs/method.md, from accounting.json; what was not sent came from the store or was saved by lazy swap."""
+        """The terms of docs/method/method.md, from accounting.json; what was not sent came from the store or was saved by lazy swap."""
         stages, rows, judges = self.stages("r"), results["data"], len(results["judges"])
         names = [s["name"] for s in stages]
         discovered = sum(n.startswith("discover") for n in names)

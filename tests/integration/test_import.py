@@ -55,7 +55,7 @@ class Import(Case):
         (self.dir / "odd.jsonl").write_text('{"question_id": 1, "choices": []}\n')
         said = self.imported("arena-hard", "odd.jsonl", code=USAGE).stderr
         self.assertIn("odd.jsonl, line 1, choices.0.turns: expected a list of turns, found nothing, in a list of 0", said)
-        self.assertIn("docs/import.md", said)
+        self.assertIn("docs/use/import.md", said)
         (self.dir / "log.eval").write_bytes(b"PK\x03\x04")
         self.assertIn("inspect log convert --to json", self.imported("inspect", "log.eval", code=USAGE).stderr)
         self.assertIn("did you mean alpaca-eval?", self.imported("alpaca_eval", "x", code=USAGE).stderr)

@@ -1,4 +1,4 @@
-"""docs/method.md says what the code does, as far as a machine can tell: the constants it quotes are those of the sources, the defaults those of the
+"""docs/method/method.md says what the code does, as far as a machine can tell: the constants it quotes are those of the sources, the defaults those of the
 configuration, every warning and every status is on the page, and every name that it sets in code is one that exists."""
 import re
 import subprocess
@@ -6,7 +6,7 @@ import unittest
 
 from vqtest import ROOT
 
-PAGE = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "method" / "method.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 
 # (source, its constant, how the page writes the value, a phrase of the page with {} for it)
@@ -93,7 +93,7 @@ class MethodPage(unittest.TestCase):
                     self.assertIn(f"`{word}`", PAGE, path)
 
     def test_every_name_in_code_exists(self):
-        files = subprocess.run(["git", "ls-files", "common", "coordinator", "methods", "cli", "offline", "worker", "prompts", "tests/unit", "docs/config.md"], cwd=ROOT,
+        files = subprocess.run(["git", "ls-files", "common", "coordinator", "methods", "cli", "offline", "worker", "prompts", "tests/unit", "docs/use/config.md"], cwd=ROOT,
                                check=True, capture_output=True, text=True).stdout.split()
         everything = "\n".join((ROOT / name).read_text(encoding="utf-8", errors="replace") for name in files if (ROOT / name).is_file())
         fences = re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)

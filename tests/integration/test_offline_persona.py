@@ -106,7 +106,7 @@ def preamble(persona, query):
 
 class Subject(Server):
     def test_a_planted_fade_is_a_measured_fade(self):
-        """Interviews fade slowly, tasks fast, the baseline is at the floor: in percent, by the formula of docs/offline.md."""
+        """Interviews fade slowly, tasks fast, the baseline is at the floor: in percent, by the formula of docs/use/offline.md."""
         self.serve("--subject", "offline-subject,fade=0.03,goal_fade=0.06,floor=0")
         for queries, fade in ((interview(), 0.03), (goals(), 0.06)):
             of_third = [[], []]

@@ -1,10 +1,10 @@
-"""docs/decisions-tested.md is true: every decision and rule has its row, and every test it names exists and is run."""
+"""docs/develop/decisions-tested.md is true: every decision and rule has its row, and every test it names exists and is run."""
 import re
 import unittest
 
 from vqtest import ROOT
 
-PAGE = ROOT / "docs" / "decisions-tested.md"
+PAGE = ROOT / "docs" / "develop" / "decisions-tested.md"
 NAMED = re.compile(r"`([\w/.]+\.(?:c|py)): (\w+)`")
 
 

@@ -105,7 +105,7 @@ class Verify(Damaging):
         self.names("results: results.json is another")
 
     def test_without_the_status_it_is_finished_all_the_same(self):
-        """status.json may be lost: docs/store.md. What the run is held to may not depend on it."""
+        """status.json may be lost: docs/develop/store.md. What the run is held to may not depend on it."""
         status, scores = self.run_dir / "status.json", self.run_dir / "results/scores.csv"
         sound = scores.read_bytes()
         for text in (None, "", "{", '{"state": "running"}'):

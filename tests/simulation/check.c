@@ -1,4 +1,4 @@
-/* What must hold (docs/reliability.md, I1 to I5), checked from outside: from the endpoint's log, the messages, the store. */
+/* What must hold (docs/develop/reliability.md, I1 to I5), checked from outside: from the endpoint's log, the messages, the store. */
 #include "tests/simulation/sim.h"
 
 #include "common/base/alloc.h"

@@ -3,7 +3,7 @@
 
     windows.py calls.jsonl --limits rpm=60 --limits acme:keys=env:K,rpm=600,window_ms=10000 [--from MS --to MS] [--offered] [--json]
 
---limits is what the server was given (docs/offline.md). Every call is recounted from its own line: when it came, what it asked for,
+--limits is what the server was given (docs/use/offline.md). Every call is recounted from its own line: when it came, what it asked for,
 when it was answered. Nothing is taken over from the limiter but whether it admitted the call, and there is no common code. Standard
 library only; `judge` is for other programs.
 

@@ -1,4 +1,4 @@
-/* vibeq-worker: see options.c for its use and docs/worker.md for what it does. */
+/* vibeq-worker: see options.c for its use and docs/use/worker.md for what it does. */
 #include "common/base/process.h"
 #include "worker/core/work.h"
 #include "worker/shell/agent.h"

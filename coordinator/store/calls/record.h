@@ -1,6 +1,6 @@
 /* The bytes of the store's values. Each value is a head of 8 bytes (version, kind, two zeros,
  * CRC-32C over key, head and body) and a body of little-endian numbers and length-prefixed
- * texts. docs/store.md has the layout. Pure. */
+ * texts. docs/develop/store.md has the layout. Pure. */
 #ifndef VQ_COORDINATOR_STORE_CALLS_RECORD_H
 #define VQ_COORDINATOR_STORE_CALLS_RECORD_H
 

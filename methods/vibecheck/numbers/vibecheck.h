@@ -3,7 +3,7 @@
  * A = models[0]; a positive PP coefficient means that higher on the axis is preferred.
  *
  * Sources: the VibeCheck method (metrics, gates, mirrored L2 regression) and our decisions on missing answers, folds,
- * intervals and the order of final vibes, see docs/method.md. NaN means that a number does not exist. */
+ * intervals and the order of final vibes, see docs/method/method.md. NaN means that a number does not exist. */
 #ifndef VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
 #define VQ_METHODS_VIBECHECK_NUMBERS_VIBECHECK_H
 

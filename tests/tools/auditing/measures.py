@@ -1,4 +1,4 @@
-"""results.json of method: persona, out of ratings.csv by the definitions of docs/persona-numbers.md: how ratings stand, values by cell, means of the curves
+"""results.json of method: persona, out of ratings.csv by the definitions of docs/method/persona-numbers.md: how ratings stand, values by cell, means of the curves
 and their contrasts, slopes over the rounds, agreement. Intervals are not redone."""
 import collections
 

@@ -1,5 +1,5 @@
 """What a run of method: persona had to ask, as far as it can be known beforehand: who talks with whom about what, the questions behind the beginnings of
-dialogues, by what all of it is rated, from run.yaml and the copies of its inputs (docs/persona.md, docs/config.md)."""
+dialogues, by what all of it is rated, from run.yaml and the copies of its inputs (docs/use/persona.md, docs/use/config.md)."""
 import yaml
 
 from auditing import texts

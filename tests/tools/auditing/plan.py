@@ -1,5 +1,5 @@
 """What a run had to ask, worked out anew from run.yaml and the copies of its inputs: samples x judges x vibes x orders, each with the
-hash of its request, its first order and whether it is audited (proto/PROTOCOL.md, docs/store.md, docs/config.md)."""
+hash of its request, its first order and whether it is audited (proto/PROTOCOL.md, docs/develop/store.md, docs/use/config.md)."""
 import contextlib
 import csv
 import hashlib

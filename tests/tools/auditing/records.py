@@ -11,7 +11,7 @@ CLOCKS_AGREE_MS = 2000
 
 
 class Endpoint:
-    """What the server saw and sent, by call id (docs/offline.md, The log). `n` joins the lines of one log."""
+    """What the server saw and sent, by call id (docs/use/offline.md, The log). `n` joins the lines of one log."""
 
     def __init__(self, paths):
         self.calls, self.nameless, self.torn, self.logs = {}, 0, 0, len(paths)

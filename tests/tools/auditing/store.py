@@ -1,4 +1,4 @@
-"""The call store: LMDB read-only, every value decoded and its CRC-32C checked (docs/store.md)."""
+"""The call store: LMDB read-only, every value decoded and its CRC-32C checked (docs/develop/store.md)."""
 import os
 import struct
 from pathlib import Path

@@ -1,5 +1,5 @@
 """Stages of tasks that hang on answers before them: dialogues as chains, questions behind their beginnings, ratings of what was said. Each task knows
-its number, how its request comes about, and which tasks had to be answered before it could be asked (docs/chains.md)."""
+its number, how its request comes about, and which tasks had to be answered before it could be asked (docs/develop/chains.md)."""
 import struct
 
 from auditing.plan import Hasher

@@ -1,4 +1,4 @@
-"""Files that people wrote and texts of models, as docs/persona.md and docs/config.md describe them: trees (YAML, JSON), tables, lines; an answer
+"""Files that people wrote and texts of models, as docs/use/persona.md and docs/use/config.md describe them: trees (YAML, JSON), tables, lines; an answer
 without its thinking."""
 import json
 import re

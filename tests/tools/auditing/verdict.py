@@ -1,4 +1,4 @@
-"""What an answer says, where it says so plainly. Far less than docs/verdicts.md: what is not plain is None, and then nobody is contradicted."""
+"""What an answer says, where it says so plainly. Far less than docs/method/verdicts.md: what is not plain is None, and then nobody is contradicted."""
 import json
 import re
 

@@ -1,4 +1,4 @@
-/* Hints: the table is that of docs/hints.md, each row is met by what it describes, and errors as servers write them lead to the key that helps. */
+/* Hints: the table is that of docs/use/hints.md, each row is met by what it describes, and errors as servers write them lead to the key that helps. */
 #include "proto/hint.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@ static void the_page_has_the_same_rows(void **state)
     (void)state;
     size_t count = 0, n = 0;
     const struct vq_hint *hints = vq_hints(&count);
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/hints.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/hints.md", "r");
     assert_non_null(file);
     char *line = NULL;
     size_t cap = 0;

@@ -743,7 +743,8 @@ static void test_the_pages_examples_load(void **state)
     (void)state;
     struct vq_buf page;
     struct vq_error err;
-    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/config.md", 1u << 20, &page, &err), VQ_OK);
+    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/use/config.md", 1u << 20, &page, &err),
+                     VQ_OK);
     int examples = 0;
     for (char *at = page.at; (at = strstr(at, "```yaml\n")) != NULL; examples++) {
         at += strlen("```yaml\n");

@@ -1,4 +1,4 @@
-/* The table of keys: libcyaml's schema and ours list the same keys, defaults obey their own bounds, and docs/config.md says what
+/* The table of keys: libcyaml's schema and ours list the same keys, defaults obey their own bounds, and docs/use/config.md says what
  * the table says. VQ_PRINT_KEYS=1 prints the reference for the page instead. */
 #include "common/base/alloc.h"
 #include "common/conf/schema.h"
@@ -211,7 +211,7 @@ static void test_the_page_says_what_the_table_says(void **state)
         vq_buf_free(&expected);
         skip();
     }
-    if (vq_file_read(VQ_SOURCE_DIR "/docs/config.md", 1u << 20, &page, &err) != VQ_OK) {
+    if (vq_file_read(VQ_SOURCE_DIR "/docs/use/config.md", 1u << 20, &page, &err) != VQ_OK) {
         fail_msg("%s", err.text);
     }
     char *begin = strstr(page.at, BEGIN_MARK);

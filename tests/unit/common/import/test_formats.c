@@ -141,7 +141,7 @@ static void test_other_shapes(void **state)
     static const char *const cases[][3] = {
         {"arena-hard", "{\"id\": 1}",
          "f, line 1, question_id: expected an id (or uid), found nothing; the keys there are id. "
-         "docs/import.md shows the format arena-hard"},
+         "docs/use/import.md shows the format arena-hard"},
         {"arena-hard", "\n{\"question_id\": \"a\", \"choices\": [{\"turns\": 3}]}",
          "f, line 2, choices.0.turns: expected a list of turns, found a number"},
         {"arena-hard", "{\"question_id\": \"a\", \"choices\": [{\"turns\": []}]}",

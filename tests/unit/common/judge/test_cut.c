@@ -1,4 +1,4 @@
-/* Values at the end of a cut answer; docs/verdicts.md has whole answers. */
+/* Values at the end of a cut answer; docs/method/verdicts.md has whole answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

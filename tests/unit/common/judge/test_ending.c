@@ -1,4 +1,4 @@
-/* The words for how an answer ended: each row of endings.def, other spellings, and the table of docs/providers.md. */
+/* The words for how an answer ended: each row of endings.def, other spellings, and the table of docs/use/providers.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +75,7 @@ static void test_table_of_the_documentation(void **state)
 {
     (void)state;
     static char page[256 * 1024];
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/providers.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/providers.md", "r");
     assert_non_null(file);
     page[fread(page, 1, sizeof(page) - 1, file)] = '\0';
     (void)fclose(file);
@@ -94,7 +94,7 @@ static void test_table_of_the_documentation(void **state)
                                                                 : "refused";
         (void)snprintf(row, sizeof(row), "| `%s` | %s | %s |", rows[i].word, name, rows[i].who);
         if (strstr(from, row) == NULL) {
-            fail_msg("docs/providers.md has no row %s", row);
+            fail_msg("docs/use/providers.md has no row %s", row);
         }
     }
 }

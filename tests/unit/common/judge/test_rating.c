@@ -221,7 +221,7 @@ static void every_prefix_is_read(void **state)
     }
 }
 
-/* ---- the table of docs/verdicts.md ---- */
+/* ---- the table of docs/method/verdicts.md ---- */
 
 /* Takes \n, \t, \\, \- (nothing) and \xNN out of a cell's text, in place. Returns its length. */
 static size_t unescape(char *text)
@@ -285,8 +285,8 @@ static unsigned run_row(enum vq_rating_kind kind, char *row, unsigned line, unsi
                        &rating);
         const char *got = said(kind, &rating, number);
         if (strcmp(got, cells[2]) != 0) {
-            print_error("docs/verdicts.md:%u: `%s` (%s) is %s, not %s\n", line, shown, cells[1],
-                        got, cells[2]);
+            print_error("docs/method/verdicts.md:%u: `%s` (%s) is %s, not %s\n", line, shown,
+                        cells[1], got, cells[2]);
             (*failures)++;
         }
         open = next;
@@ -302,7 +302,7 @@ static void table_of_the_documentation(void **state)
         [VQ_RATING_BINARY] = "| yes or no | ",
         [VQ_RATING_PAIRWISE] = "| A or B | ",
     };
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/verdicts.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/method/verdicts.md", "r");
     assert_non_null(file);
     char *line = NULL;
     size_t cap = 0;

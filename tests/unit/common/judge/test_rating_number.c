@@ -1,4 +1,4 @@
-/* The number that a short text states; docs/verdicts.md has whole answers. */
+/* The number that a short text states; docs/method/verdicts.md has whole answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

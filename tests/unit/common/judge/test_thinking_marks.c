@@ -1,4 +1,4 @@
-/* The marks of thinking: each row of thinking_marks.def opens and closes, a mention does not, and docs/verdicts.md has the same rows. */
+/* The marks of thinking: each row of thinking_marks.def opens and closes, a mention does not, and docs/method/verdicts.md has the same rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -152,7 +152,7 @@ static void test_tables_of_the_documentation(void **state)
 {
     (void)state;
     static char page[256 * 1024];
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/verdicts.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/method/verdicts.md", "r");
     assert_non_null(file);
     size_t n = fread(page, 1, sizeof(page) - 1, file);
     page[n] = '\0';
@@ -182,7 +182,7 @@ static void test_tables_of_the_documentation(void **state)
         put_row(row, sizeof(row), marks[i].family, marks[i].open, marks[i].close,
                 said(marks[i].opens));
         if (strstr(from, row) == NULL) {
-            fail_msg("docs/verdicts.md has no row %s", row);
+            fail_msg("docs/method/verdicts.md has no row %s", row);
         }
     }
 }

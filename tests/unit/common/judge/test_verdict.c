@@ -1,4 +1,4 @@
-/* Runs every row of the tables in docs/verdicts.md, and what a table cannot say. */
+/* Runs every row of the tables in docs/method/verdicts.md, and what a table cannot say. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,8 +87,8 @@ static unsigned run_row(char *row, unsigned line, bool preference, unsigned *fai
         size_t bytes = unescape(open + 1);
         enum vq_outcome said = verdict(vq_span(open + 1, bytes), vq_span_str(finish), false);
         if (strcmp(vq_outcome_name(said), expected) != 0) {
-            print_error("docs/verdicts.md:%u: `%s` (%s) is %s, not %s\n", line, shown, finish,
-                        vq_outcome_name(said), expected);
+            print_error("docs/method/verdicts.md:%u: `%s` (%s) is %s, not %s\n", line, shown,
+                        finish, vq_outcome_name(said), expected);
             (*failures)++;
         }
         open = next;
@@ -99,7 +99,7 @@ static unsigned run_row(char *row, unsigned line, bool preference, unsigned *fai
 static void test_tables_of_the_documentation(void **state)
 {
     (void)state;
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/verdicts.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/method/verdicts.md", "r");
     assert_non_null(file);
     char *line = NULL;
     size_t cap = 0;

@@ -1,4 +1,4 @@
-/* The forms of "Several vibes in one answer" in docs/verdicts.md. */
+/* The forms of "Several vibes in one answer" in docs/method/verdicts.md. */
 #include "common/judge/verdict_many.h"
 
 #include "common/base/alloc.h"

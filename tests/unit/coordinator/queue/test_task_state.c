@@ -310,7 +310,7 @@ static void drawing_has_every_move(void **state)
     vq_buf_free(&dot);
 }
 
-/* docs/task-states.dot is what the table says: where they differ, the file is out of date. */
+/* docs/develop/task-states.dot is what the table says: where they differ, the file is out of date. */
 static void drawing_in_the_docs_is_this_one(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void drawing_in_the_docs_is_this_one(void **state)
     vq_buf_init(&dot, 1u << 16);
     vq_task_states_dot(&dot);
     char text[1u << 14];
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/task-states.dot", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/develop/task-states.dot", "r");
     assert_non_null(file);
     size_t bytes = fread(text, 1, sizeof(text) - 1, file);
     (void)fclose(file);

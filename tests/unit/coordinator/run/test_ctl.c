@@ -1,4 +1,4 @@
-/* The words of `vibeq ctl`: what is read as which command, what is refused and why, and that docs/ctl.md lists the table. */
+/* The words of `vibeq ctl`: what is read as which command, what is refused and why, and that docs/use/ctl.md lists the table. */
 #include "coordinator/run/ctl.h"
 
 #include <setjmp.h>
@@ -78,7 +78,7 @@ static void the_page_lists_the_table(void **state)
     (void)state;
     struct vq_buf page, row;
     struct vq_error err;
-    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/ctl.md", 1u << 20, &page, &err), VQ_OK);
+    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/use/ctl.md", 1u << 20, &page, &err), VQ_OK);
     vq_buf_init(&row, 4096);
     for (const struct vq_ctl_command *c = vq_ctl_commands; c->name != NULL; c++) {
         vq_buf_clear(&row);
@@ -87,7 +87,7 @@ static void the_page_lists_the_table(void **state)
         vq_buf_printf(&row, "` | %s |\n", c->help);
         assert_int_equal(row.status, VQ_OK);
         if (strstr(page.at, row.at) == NULL) {
-            fail_msg("docs/ctl.md has no line%s", row.at);
+            fail_msg("docs/use/ctl.md has no line%s", row.at);
         }
     }
     vq_buf_free(&page);

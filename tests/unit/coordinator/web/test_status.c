@@ -204,7 +204,7 @@ static void time_left_has_an_interval(void **state)
     assert_true(vq_status_eta_range(&s).high_s == 0);
 }
 
-/* docs/metrics.md names the states as they are printed. */
+/* docs/use/metrics.md names the states as they are printed. */
 static void the_page_names_the_states(void **state)
 {
     (void)state;
@@ -213,7 +213,8 @@ static void the_page_names_the_states(void **state)
     struct vq_buf out, page;
     vq_buf_init(&out, 1u << 20);
     vq_status_metrics(&f, &out);
-    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/metrics.md", 1u << 20, &page, NULL), VQ_OK);
+    assert_int_equal(vq_file_read(VQ_SOURCE_DIR "/docs/use/metrics.md", 1u << 20, &page, NULL),
+                     VQ_OK);
     const char *row = strstr(page.at, "`vibeq_tasks`");
     assert_non_null(row);
     for (int i = 0; i < VQ_TASK_STATES; i++) {

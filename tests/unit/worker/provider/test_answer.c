@@ -59,7 +59,8 @@ static void test_an_empty_answer_says_where_the_text_is(void **state)
          "\"thought\":true}]}}]}",
          "the answer is empty; the server put 2 characters into `thinking`"},
         {"gemini", "{\"candidates\":[{\"finishReason\":2}]}",
-         "the server ended the answer with \"2\", which is no ordinary ending (docs/providers.md)"},
+         "the server ended the answer with \"2\", which is no ordinary ending "
+         "(docs/use/providers.md)"},
     };
     for (size_t i = 0; i < VQ_COUNT(rows); i++) {
         struct vq_reply reply;

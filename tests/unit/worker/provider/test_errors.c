@@ -1,4 +1,4 @@
-/* The error table: it is the one of docs/providers.md, each row decides a response that matches it,
+/* The error table: it is the one of docs/use/providers.md, each row decides a response that matches it,
  * and each class ends as the call record says. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void test_documentation_has_the_same_rows_in_the_same_order(void **state)
     (void)state;
     size_t count = 0;
     const struct vq_error_rule *rules = vq_error_rules(&count);
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/providers.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/providers.md", "r");
     assert_non_null(file);
     char *line = NULL;
     size_t cap = 0;

@@ -1,4 +1,4 @@
-/* Refusals of parameters: the tables are those of docs/providers.md, each row is found, and real spellings are read as what they are. */
+/* Refusals of parameters: the tables are those of docs/use/providers.md, each row is found, and real spellings are read as what they are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void the_page_has_the_same_rows(void **state)
     size_t names_count = 0, refusals_count = 0, n = 0, r = 0;
     const struct vq_param_name *names = vq_param_names(&names_count);
     const char *const *refusals = vq_param_refusals(&refusals_count);
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/providers.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/providers.md", "r");
     assert_non_null(file);
     char *line = NULL;
     size_t cap = 0;

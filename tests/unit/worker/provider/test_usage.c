@@ -1,4 +1,4 @@
-/* What responses say that a call took: every row of usage_fields.def is read and stands in docs/providers.md; parts beside or in their
+/* What responses say that a call took: every row of usage_fields.def is read and stands in docs/use/providers.md; parts beside or in their
  * whole; strings; dollars; and nothing at all. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -246,7 +246,7 @@ static const struct {
 static void test_documentation_has_the_same_rows_in_the_same_order(void **state)
 {
     (void)state;
-    FILE *file = fopen(VQ_SOURCE_DIR "/docs/providers.md", "r");
+    FILE *file = fopen(VQ_SOURCE_DIR "/docs/use/providers.md", "r");
     assert_non_null(file);
     char *line = NULL;
     size_t cap = 0, n = 0;
