@@ -3,6 +3,7 @@
 #define VQ_PROTO_ID_H
 
 #include "common/base/hash.h"
+#include "common/base/index.h"
 
 #define VQ_ID_BYTES 16
 
@@ -13,6 +14,13 @@ struct vq_id { /* a run's uid, a worker process, a call (8 random bytes of its w
 static inline bool vq_id_eq(const struct vq_id *a, const struct vq_id *b)
 {
     return memcmp(a->b, b->b, VQ_ID_BYTES) == 0;
+}
+
+static inline uint64_t vq_id_hash(const struct vq_id *id) /* for a vq_index */
+{
+    uint64_t half[2];
+    memcpy(half, id->b, sizeof(half));
+    return vq_index_mix(half[0] ^ vq_index_mix(half[1]));
 }
 
 /* Decides who may start calls of a shard: the coordinator's epoch, then a counter. Never mixed with a task's tries. */

@@ -170,16 +170,9 @@ void vq_authority_destroy(struct vq_authority **authority)
 
 /* ---- workers ---- */
 
-static uint64_t id_hash(const struct vq_id *id)
-{
-    uint64_t half[2];
-    memcpy(half, id->b, sizeof(half));
-    return vq_index_mix(half[0] ^ vq_index_mix(half[1]));
-}
-
 struct vq_auth_worker *vq_auth_find(const struct vq_authority *a, const struct vq_id *id)
 {
-    struct vq_index_node *node = vq_index_find(&a->ids, id_hash(id));
+    struct vq_index_node *node = vq_index_find(&a->ids, vq_id_hash(id));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_auth_worker *w = VQ_CONTAINER_OF(node, struct vq_auth_worker, node);
         if (vq_id_eq(&w->id, id)) {
@@ -236,7 +229,7 @@ enum vq_status vq_authority_join(struct vq_authority *a, const struct vq_id *wor
     }
     *w = (struct vq_auth_worker){
         .id = *worker, .slot = slot, .noted = noted, .remote = remote, .heard_ns = now_ns};
-    enum vq_status status = vq_index_add(&a->ids, &w->node, id_hash(worker));
+    enum vq_status status = vq_index_add(&a->ids, &w->node, vq_id_hash(worker));
     if (status != VQ_OK) {
         vq_free(w);
         return status;

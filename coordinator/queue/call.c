@@ -8,16 +8,9 @@
 #include "common/base/alloc.h"
 #include "coordinator/queue/internal.h"
 
-static uint64_t id_hash(const struct vq_id *id)
-{
-    uint64_t half[2];
-    memcpy(half, id->b, sizeof(half));
-    return vq_index_mix(half[0] ^ vq_index_mix(half[1]));
-}
-
 struct vq_coord_call *vq_coord_call_find(const struct vq_coord *c, const struct vq_id *id)
 {
-    struct vq_index_node *node = vq_index_find(&c->calls, id_hash(id));
+    struct vq_index_node *node = vq_index_find(&c->calls, vq_id_hash(id));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_coord_call *call = VQ_CONTAINER_OF(node, struct vq_coord_call, by_id);
         if (vq_id_eq(&call->id, id)) {
@@ -73,7 +66,7 @@ static enum vq_status call_create(struct vq_coord *c, const struct vq_id *id, ui
     enum vq_status status =
         task == VQ_TASK_NONE ? VQ_OK : vq_coord_shard_get(c, vq_coord_shard_of(c, task), &shard);
     if (status == VQ_OK) {
-        status = vq_index_add(&c->calls, &call->by_id, id_hash(id));
+        status = vq_index_add(&c->calls, &call->by_id, vq_id_hash(id));
         if (status != VQ_OK && shard != NULL) {
             vq_coord_shard_stir(c, shard);
         }

@@ -12,13 +12,6 @@
 
 #include <stdio.h>
 
-static uint64_t worker_hash(const struct vq_id *id)
-{
-    uint64_t half;
-    memcpy(&half, id->b, sizeof(half));
-    return vq_index_mix(half);
-}
-
 struct vq_coord_session *vq_coord_session_find(const struct vq_coord *c, uint64_t peer)
 {
     struct vq_index_node *node = vq_index_find(&c->peers, vq_index_mix(peer));
@@ -34,7 +27,7 @@ struct vq_coord_session *vq_coord_session_get(const struct vq_coord *c, uint64_t
 /* By worker process; NULL: none. */
 static struct vq_coord_session *session_of(const struct vq_coord *c, const struct vq_id *worker)
 {
-    struct vq_index_node *node = vq_index_find(&c->workers, worker_hash(worker));
+    struct vq_index_node *node = vq_index_find(&c->workers, vq_id_hash(worker));
     for (; node != NULL; node = vq_index_again(node)) {
         struct vq_coord_session *s = VQ_CONTAINER_OF(node, struct vq_coord_session, by_worker);
         if (vq_id_eq(&s->worker, worker)) {
@@ -207,7 +200,7 @@ static enum vq_status session_link(struct vq_coord *c, struct vq_coord_session *
     VQ_TRY(vq_grow((void **)&c->sessions, &c->sessions_cap, c->sessions_count + 1,
                    sizeof(*c->sessions), VQ_COORD_SESSIONS_MAX));
     VQ_TRY(vq_index_add(&c->peers, &s->by_peer, vq_index_mix(s->peer)));
-    enum vq_status status = vq_index_add(&c->workers, &s->by_worker, worker_hash(&s->worker));
+    enum vq_status status = vq_index_add(&c->workers, &s->by_worker, vq_id_hash(&s->worker));
     if (status != VQ_OK) {
         vq_index_remove(&c->peers, &s->by_peer);
         return status;

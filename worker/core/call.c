@@ -82,7 +82,7 @@ void vq_work_call_start(struct vq_work *w, struct vq_work_ask *ask, uint32_t poo
     flight->pool = pool;
     (void)snprintf(flight->pool_name, sizeof(flight->pool_name), "%s", w->spec->pools[pool].name);
     if (!vq_work_ok(
-            w, vq_work_table_put(&w->flights_by_id, vq_work_key_id(&flight->call.id), flight))) {
+            w, vq_index_add(&w->flights_by_id, &flight->by_id, vq_id_hash(&flight->call.id)))) {
         vq_free(flight);
         return;
     }
@@ -214,16 +214,27 @@ static bool is_unreported(const struct vq_work_call *call, const struct vq_work_
             (reply->tokens_out == 0 && reply->answer.bytes > 0 && !embeds));
 }
 
+static struct vq_work_flight *flight_of(const struct vq_work *w, const struct vq_id *id)
+{
+    struct vq_index_node *node = vq_index_find(&w->flights_by_id, vq_id_hash(id));
+    for (; node != NULL; node = vq_index_again(node)) {
+        struct vq_work_flight *flight = VQ_CONTAINER_OF(node, struct vq_work_flight, by_id);
+        if (vq_id_eq(&flight->call.id, id)) {
+            return flight;
+        }
+    }
+    return NULL;
+}
+
 void vq_work_on_reply(struct vq_work *w, const struct vq_work_reply *got)
 {
     char text[VQ_ERROR_BYTES_MAX];
     struct vq_work_reply as = checked(w, got, text), *reply = &as;
-    struct vq_work_key128 key = vq_work_key_id(&reply->call);
-    struct vq_work_flight *flight = vq_work_table_get(&w->flights_by_id, key);
+    struct vq_work_flight *flight = flight_of(w, &reply->call);
     if (flight == NULL) {
         return;
     }
-    vq_work_table_remove(&w->flights_by_id, key);
+    vq_index_remove(&w->flights_by_id, &flight->by_id);
     vq_unlink(&flight->link);
     w->flights_count--;
     w->calls_ended++;

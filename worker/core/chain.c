@@ -49,8 +49,7 @@ static enum vq_status append(struct vq_work *w, struct vq_work_chain *chain, str
 
 const char *vq_work_chain_refuse(const struct vq_work *w, const struct vq_msg_lease *msg)
 {
-    const struct vq_work_sample *sample =
-        vq_work_table_get(&w->samples, vq_work_key_u64(msg->sample));
+    const struct vq_work_sample *sample = vq_work_sample_find(w, msg->sample);
     uint32_t queries = vq_chain_count(sample->text.prompt);
     size_t bytes = w->samples_bytes;
     for (uint32_t i = 0; i < msg->turns_count; i++) {

@@ -10,10 +10,17 @@
 
 /* ---- samples ---- */
 
+/* vq_index_mix is a bijection: the node that has the hash of a number is the one of that number. */
+struct vq_work_sample *vq_work_sample_find(const struct vq_work *w, uint64_t index)
+{
+    struct vq_index_node *node = vq_index_find(&w->samples, vq_index_mix(index));
+    return node == NULL ? NULL : VQ_CONTAINER_OF(node, struct vq_work_sample, by_index);
+}
+
 static void sample_free(struct vq_work *w, struct vq_work_sample *sample)
 {
     vq_unlink(&sample->link);
-    vq_work_table_remove(&w->samples, vq_work_key_u64(sample->index));
+    vq_index_remove(&w->samples, &sample->by_index);
     w->samples_count--;
     w->samples_bytes -= sample->bytes;
     vq_free(sample);
@@ -43,10 +50,9 @@ static struct vq_span copy_to(char **at, struct vq_span text)
 
 void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
 {
-    struct vq_work_key128 key = vq_work_key_u64(msg->sample);
     size_t bytes = msg->prompt.bytes + msg->a.bytes + msg->b.bytes + msg->image.bytes;
     vq_work_samples_drop_idle(w, VQ_WORK_SAMPLES_IDLE_MAX);
-    if (vq_work_table_get(&w->samples, key) != NULL || w->samples_count >= VQ_WORK_SAMPLES_MAX ||
+    if (vq_work_sample_find(w, msg->sample) != NULL || w->samples_count >= VQ_WORK_SAMPLES_MAX ||
         w->samples_bytes + bytes > VQ_WORK_SAMPLES_BYTES_MAX) {
         return; /* have it; or no room: its lease finds no sample and goes back */
     }
@@ -62,7 +68,7 @@ void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *msg)
     sample->text.b = copy_to(&at, msg->b);
     sample->text.image = copy_to(&at, msg->image);
     sample->bytes = bytes;
-    if (!vq_work_ok(w, vq_work_table_put(&w->samples, key, sample))) {
+    if (!vq_work_ok(w, vq_index_add(&w->samples, &sample->by_index, vq_index_mix(msg->sample)))) {
         vq_free(sample);
         return;
     }
@@ -156,7 +162,7 @@ void vq_work_delayed_pump(struct vq_work *w)
 static void lease_free(struct vq_work *w, struct vq_work_lease *lease)
 {
     vq_unlink(&lease->link);
-    vq_work_table_remove(&w->leases_by_shard, vq_work_key_u64(lease->shard));
+    vq_index_remove(&w->leases_by_shard, &lease->by_shard);
     w->leases_count--;
     vq_work_chain_free(w, lease);
     if (--lease->sample->leases == 0) {
@@ -229,9 +235,15 @@ void vq_work_ask_leave_undecided(struct vq_work *w, struct vq_work_ask *ask)
     }
 }
 
+static struct vq_work_lease *lease_of(const struct vq_work *w, uint64_t shard)
+{
+    struct vq_index_node *node = vq_index_find(&w->leases_by_shard, vq_index_mix(shard));
+    return node == NULL ? NULL : VQ_CONTAINER_OF(node, struct vq_work_lease, by_shard);
+}
+
 static struct vq_work_lease *lease_find(struct vq_work *w, uint64_t shard, struct vq_fence fence)
 {
-    struct vq_work_lease *lease = vq_work_table_get(&w->leases_by_shard, vq_work_key_u64(shard));
+    struct vq_work_lease *lease = lease_of(w, shard);
     return lease != NULL && vq_fence_eq(lease->fence, fence) ? lease : NULL;
 }
 
@@ -406,7 +418,7 @@ static const char *refuse(struct vq_work *w, const struct vq_msg_lease *msg)
     if (!vq_work_judge_usable(w, msg->judge)) {
         return "nothing can be asked of its judge here";
     }
-    if (vq_work_table_get(&w->samples, vq_work_key_u64(msg->sample)) == NULL) {
+    if (vq_work_sample_find(w, msg->sample) == NULL) {
         return "its sample is not here";
     }
     if (msg->stamp_ns > w->stamp_ns) {
@@ -468,7 +480,7 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
     lease->seq = ++w->lease_seq;
     lease->until_ns = msg->stamp_ns < 0 ? 0 : msg->stamp_ns + w->term_ns;
     lease->judge = msg->judge;
-    lease->sample = vq_work_table_get(&w->samples, vq_work_key_u64(msg->sample));
+    lease->sample = vq_work_sample_find(w, msg->sample);
     lease->asks_count = msg->asks_count;
     vq_work_front_find(w, lease);
     enum vq_status status = VQ_OK;
@@ -486,7 +498,7 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
         status = vq_work_heap_reserve(&w->delayed, room);
     }
     if (status == VQ_OK) {
-        status = vq_work_table_put(&w->leases_by_shard, vq_work_key_u64(msg->shard), lease);
+        status = vq_index_add(&w->leases_by_shard, &lease->by_shard, vq_index_mix(msg->shard));
     }
     if (status != VQ_OK) {
         for (uint32_t i = 0; i < msg->asks_count; i++) {
@@ -502,8 +514,7 @@ static enum vq_status lease_fill(struct vq_work *w, const struct vq_msg_lease *m
 
 void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *msg)
 {
-    struct vq_work_lease *held =
-        vq_work_table_get(&w->leases_by_shard, vq_work_key_u64(msg->shard));
+    struct vq_work_lease *held = lease_of(w, msg->shard);
     if (msg->fence.epoch < w->epoch || msg->asks_count == 0) {
         return;
     }

@@ -67,7 +67,7 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
     entry->charge = *charge;
     entry->bytes = texts + FIXED_BYTES;
     entry->place = VQ_WORK_RESULT_UNREAD;
-    if (!vq_work_ok(w, vq_work_table_put(&w->results_by_id, vq_work_key_id(&from->call), entry))) {
+    if (!vq_work_ok(w, vq_index_add(&w->results_by_id, &entry->by_id, vq_id_hash(&from->call)))) {
         vq_free(entry);
         return NULL;
     }
@@ -75,6 +75,18 @@ struct vq_work_result *vq_work_outbox_add(struct vq_work *w, const struct vq_res
     w->results_count++;
     w->results_bytes += entry->bytes;
     return entry;
+}
+
+static struct vq_work_result *entry_of(const struct vq_work *w, const struct vq_id *call)
+{
+    struct vq_index_node *node = vq_index_find(&w->results_by_id, vq_id_hash(call));
+    for (; node != NULL; node = vq_index_again(node)) {
+        struct vq_work_result *entry = VQ_CONTAINER_OF(node, struct vq_work_result, by_id);
+        if (vq_id_eq(&entry->result.call, call)) {
+            return entry;
+        }
+    }
+    return NULL;
 }
 
 void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry)
@@ -90,8 +102,7 @@ void vq_work_outbox_send(struct vq_work *w, struct vq_work_result *entry)
 
 void vq_work_on_spooled(struct vq_work *w, const struct vq_result *result)
 {
-    if (w->results_count < VQ_WORK_OUTBOX_MAX &&
-        vq_work_table_get(&w->results_by_id, vq_work_key_id(&result->call)) == NULL) {
+    if (w->results_count < VQ_WORK_OUTBOX_MAX && entry_of(w, &result->call) == NULL) {
         struct vq_work_charge charge = {result->cost_nano, vq_result_requests(result),
                                         vq_result_tokens(result)};
         (void)vq_work_outbox_add(w, result, UINT32_MAX, &charge);
@@ -144,7 +155,7 @@ void vq_work_outbox_read_spooled(struct vq_work *w)
 
 static void entry_forget(struct vq_work *w, struct vq_work_result *entry)
 {
-    vq_work_table_remove(&w->results_by_id, vq_work_key_id(&entry->result.call));
+    vq_index_remove(&w->results_by_id, &entry->by_id);
     vq_unlink(&entry->link);
     w->results_count--;
     w->results_bytes -= entry->bytes;
@@ -188,8 +199,7 @@ void vq_work_on_ack(struct vq_work *w, const struct vq_msg_ack *ack)
     uint64_t last = 0;
     bool held_enough = vq_work_holds_enough(w);
     for (uint32_t i = 0; i < ack->calls_count; i++) {
-        struct vq_work_result *entry =
-            vq_work_table_get(&w->results_by_id, vq_work_key_id(&ack->calls[i]));
+        struct vq_work_result *entry = entry_of(w, &ack->calls[i]);
         if (entry == NULL) {
             continue;
         }
@@ -316,5 +326,5 @@ void vq_work_outbox_free(struct vq_work *w)
             entry_forget(w, VQ_CONTAINER_OF(lists[i]->next, struct vq_work_result, link));
         }
     }
-    vq_work_table_free(&w->results_by_id);
+    vq_index_free(&w->results_by_id);
 }

@@ -17,7 +17,6 @@
 #include "worker/core/heap.h"
 #include "worker/core/limits.h"
 #include "worker/core/pace.h"
-#include "worker/core/table.h"
 #include "worker/core/work.h"
 
 #define VQ_WORK_MS(ms) ((int64_t)(ms)*INT64_C(1000000))
@@ -62,6 +61,7 @@ struct vq_work_ask {
 
 struct vq_work_sample {
     struct vq_link link; /* in `idle` when no lease needs it */
+    struct vq_index_node by_index;
     uint64_t index;
     struct vq_sample text;
     struct vq_sample_id id;
@@ -99,6 +99,7 @@ struct vq_work_chain {     /* a dialogue as far as it has come here */
 
 struct vq_work_lease {
     struct vq_link link; /* in `leases`, in order of arrival */
+    struct vq_index_node by_shard;
     uint64_t shard, seq;
     struct vq_fence fence;
     int64_t until_ns;  /* end of its term */
@@ -131,6 +132,7 @@ struct vq_work_charge {
 
 struct vq_work_flight { /* a call in flight */
     struct vq_link link;
+    struct vq_index_node by_id;
     struct vq_work_call call; /* its pointers are good only while its action is taken */
     int64_t started_ns;
     struct vq_work_need need; /* reserved */
@@ -147,6 +149,7 @@ enum vq_work_result_place {
 
 struct vq_work_result { /* a result without an ACK */
     struct vq_link link;
+    struct vq_index_node by_id;
     struct vq_result result;
     struct vq_work_charge charge;
     uint32_t pool; /* as of a flight */
@@ -324,25 +327,25 @@ struct vq_work {
     /* leases */
     struct vq_link leases;
     struct vq_link returned; /* tasks given back that nobody was told of yet */
-    struct vq_work_table leases_by_shard;
+    struct vq_index leases_by_shard;
     uint32_t leases_count, asks_open, asks_done;
     uint64_t lease_seq;
     struct vq_work_heap delayed; /* asks by time */
-    struct vq_work_table samples;
+    struct vq_index samples;
     struct vq_link idle;
     uint32_t samples_count;
     uint64_t samples_bytes;
 
     /* calls */
     struct vq_link flights;
-    struct vq_work_table flights_by_id;
+    struct vq_index flights_by_id;
     uint32_t flights_count;
     uint64_t call_n;
     uint64_t calls_started, calls_ended;
 
     /* results without an ACK */
     struct vq_link unread, unsent, sent; /* sent: in the order of sending */
-    struct vq_work_table results_by_id;
+    struct vq_index results_by_id;
     uint32_t results_count, unsent_count;
     uint64_t results_bytes, unsent_bytes;
     uint64_t sent_n; /* counts results sent */
@@ -395,6 +398,7 @@ void vq_work_list_now(struct vq_work *w);
 void vq_work_on_sample(struct vq_work *w, const struct vq_msg_sample *sample);
 void vq_work_on_lease(struct vq_work *w, const struct vq_msg_lease *lease);
 void vq_work_on_cancel(struct vq_work *w, const struct vq_msg_cancel *cancel);
+struct vq_work_sample *vq_work_sample_find(const struct vq_work *w, uint64_t index);
 /* The ask of a call or result, or NULL when its lease has gone. */
 struct vq_work_ask *vq_work_ask_find(struct vq_work *w, uint64_t shard, struct vq_fence fence,
                                      uint64_t task);

@@ -147,9 +147,9 @@ void vq_work_destroy(struct vq_work **work)
     vq_work_pools_free(w->pools, w->spec == NULL ? 0 : w->spec->pools_count);
     vq_work_spec_destroy(&w->spec);
     vq_work_heap_free(&w->delayed);
-    vq_work_table_free(&w->leases_by_shard);
-    vq_work_table_free(&w->samples);
-    vq_work_table_free(&w->flights_by_id);
+    vq_index_free(&w->leases_by_shard);
+    vq_index_free(&w->samples);
+    vq_index_free(&w->flights_by_id);
     vq_free(w->cancel_out);
     while (!vq_list_empty(&w->returned)) {
         struct vq_work_cancel *cancel =

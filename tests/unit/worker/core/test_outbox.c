@@ -3,7 +3,6 @@
 
 #include "common/base/rng.h"
 #include "worker/core/heap.h"
-#include "worker/core/table.h"
 
 static struct rig rig;
 
@@ -225,38 +224,6 @@ static void test_counts_go_before_what_may_be_the_last(void **state)
 
 /* ---- the parts ---- */
 
-static void test_table_against_a_plain_list(void **state)
-{
-    (void)state;
-    enum {
-        KEYS = 700
-    };
-    static int there[KEYS];
-    static int values[KEYS];
-    memset(there, 0, sizeof(there));
-    struct vq_work_table table = {0};
-    struct vq_rng rng;
-    vq_rng_seed(&rng, 1);
-    for (int step = 0; step < 60000; step++) {
-        uint64_t k = vq_rng_below(&rng, KEYS);
-        struct vq_work_key128 key = {k % 3, k * 0x10000};
-        if (there[k]) {
-            assert_ptr_equal(vq_work_table_get(&table, key), &values[k]);
-            vq_work_table_remove(&table, key);
-        } else {
-            assert_null(vq_work_table_get(&table, key));
-            vq_work_table_remove(&table, key); /* none: nothing */
-            assert_int_equal(vq_work_table_put(&table, key, &values[k]), VQ_OK);
-        }
-        there[k] = !there[k];
-    }
-    for (uint64_t k = 0; k < KEYS; k++) {
-        assert_ptr_equal(vq_work_table_get(&table, (struct vq_work_key128){k % 3, k * 0x10000}),
-                         there[k] ? &values[k] : NULL);
-    }
-    vq_work_table_free(&table);
-}
-
 static void test_heap_against_a_plain_list(void **state)
 {
     (void)state;
@@ -307,7 +274,6 @@ int main(void)
         cmocka_unit_test_teardown(test_what_an_earlier_spool_held_is_sent_after_hello, teardown),
         cmocka_unit_test_teardown(test_no_call_starts_while_too_much_is_unacked, teardown),
         cmocka_unit_test_teardown(test_counts_go_before_what_may_be_the_last, teardown),
-        cmocka_unit_test(test_table_against_a_plain_list),
         cmocka_unit_test(test_heap_against_a_plain_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
